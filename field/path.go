@@ -1,0 +1,98 @@
+package field
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MaxSteps bounds the length of a path: deeper nesting is refused by Parse.
+const MaxSteps = 32
+
+// Step is one step of a Path. All three readings of its text are parsed once, and each format uses the one that fits the
+// container it stands in.
+type Step struct {
+	Name  string // the text with \. and \\ unescaped: a text key
+	Index int    // the decimal number the text is (no sign, no leading zero): an index, an integer key, a field number; else -1
+	Key   int    // the number the text is as 0x hex: a Y3 key, 0x00..0x3f; else -1
+}
+
+// Path is a compiled path: immutable, and safe for use by many goroutines.
+type Path struct {
+	steps []Step
+	text  string
+}
+
+// Parse compiles s: names and indices joined by dots, `\.` for a dot and `\\` for a backslash within a name. The empty
+// string is the path of the whole message. A Y3 key is the low six bits of the tag byte in hex: 0x10.0x11.
+func Parse(s string) (Path, error) {
+	if s == "" {
+		return Path{}, nil
+	}
+	var steps []Step
+	var name strings.Builder
+	start := 0
+	flush := func(end int) error {
+		if name.Len() == 0 {
+			return fmt.Errorf("field: path %q has an empty step at offset %d", s, start)
+		}
+		if len(steps) == MaxSteps {
+			return fmt.Errorf("field: path %q has more than %d steps", s, MaxSteps)
+		}
+		steps = append(steps, newStep(name.String()))
+		name.Reset()
+		start = end + 1
+		return nil
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\\':
+			if i+1 == len(s) || (s[i+1] != '.' && s[i+1] != '\\') {
+				return Path{}, fmt.Errorf(`field: path %q has a lone backslash at offset %d: write \. for a dot or \\ for a backslash`, s, i)
+			}
+			i++
+			name.WriteByte(s[i])
+		case '.':
+			if err := flush(i); err != nil {
+				return Path{}, err
+			}
+		default:
+			name.WriteByte(c)
+		}
+	}
+	if err := flush(len(s)); err != nil {
+		return Path{}, err
+	}
+	return Path{steps: steps, text: s}, nil
+}
+
+// MustParse is Parse for paths known at compile time; it panics on a bad one.
+func MustParse(s string) Path {
+	p, err := Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func newStep(name string) Step {
+	st := Step{Name: name, Index: -1, Key: -1}
+	if n, err := strconv.ParseUint(name, 10, 31); err == nil && (name == "0" || name[0] != '0') {
+		st.Index = int(n)
+	}
+	if strings.HasPrefix(name, "0x") || strings.HasPrefix(name, "0X") {
+		if n, err := strconv.ParseUint(name[2:], 16, 6); err == nil {
+			st.Key = int(n)
+		}
+	}
+	return st
+}
+
+// String returns the text the path was parsed from.
+func (p Path) String() string { return p.text }
+
+// Len returns the number of steps; 0 is the whole message.
+func (p Path) Len() int { return len(p.steps) }
+
+// Steps returns the steps. The slice is shared: it must not be changed.
+func (p Path) Steps() []Step { return p.steps }

@@ -1,0 +1,74 @@
+package field
+
+import "fmt"
+
+// MaxSet bounds the number of paths in a Set.
+const MaxSet = 64
+
+// Set is several paths compiled into one tree, so that a format finds them all in one pass. It is immutable, and safe
+// for use by many goroutines.
+type Set struct {
+	paths []Path
+	nodes []Node
+}
+
+// Node is one step of one or more paths of a Set. Its children stand side by side in Nodes.
+type Node struct {
+	Step  Step
+	Leaf  int // index of the path that ends here; -1 if none does
+	First int // index in Nodes of the first child
+	Count int // number of children; 0 if nothing below is asked for
+}
+
+// NewSet compiles paths. A path given twice is an error: whoever names it twice wants one result.
+func NewSet(paths ...Path) (*Set, error) {
+	if len(paths) > MaxSet {
+		return nil, fmt.Errorf("field: %d paths in one set: at most %d", len(paths), MaxSet)
+	}
+	type draft struct {
+		step     Step
+		leaf     int
+		children []*draft
+	}
+	root := &draft{leaf: -1}
+	for i, p := range paths {
+		at := root
+		for _, st := range p.steps {
+			var next *draft
+			for _, c := range at.children {
+				if c.step.Name == st.Name {
+					next = c
+				}
+			}
+			if next == nil {
+				next = &draft{step: st, leaf: -1}
+				at.children = append(at.children, next)
+			}
+			at = next
+		}
+		if at.leaf >= 0 {
+			return nil, fmt.Errorf("field: path %q twice in one set", p)
+		}
+		at.leaf = i
+	}
+	s := &Set{paths: append([]Path(nil), paths...)}
+	s.nodes = append(s.nodes, Node{Leaf: root.leaf})
+	for queue := []*draft{root}; len(queue) > 0; queue = queue[1:] {
+		d, n := queue[0], len(s.nodes)-len(queue)
+		s.nodes[n].First, s.nodes[n].Count = len(s.nodes), len(d.children)
+		for _, c := range d.children {
+			s.nodes = append(s.nodes, Node{Step: c.step, Leaf: c.leaf})
+			queue = append(queue, c)
+		}
+	}
+	return s, nil
+}
+
+// Len returns the number of paths.
+func (s *Set) Len() int { return len(s.paths) }
+
+// Paths returns the paths in the order given. The slice is shared: it must not be changed.
+func (s *Set) Paths() []Path { return s.paths }
+
+// Nodes returns the tree; Nodes()[0] is the message itself. The slice is shared: it must not be changed.
+func (s *Set) Nodes() []Node { return s.nodes }

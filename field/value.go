@@ -1,0 +1,57 @@
+package field
+
+// Type is the type to read or write a value as, where its bytes do not carry one.
+type Type uint8
+
+const (
+	AnyType Type = iota // as the bytes say
+	Int32
+	Uint32
+	Int64
+	Uint64
+	Float32
+	Float64
+	String
+	Boolean
+	ByteString
+)
+
+var typeNames = [...]string{"any", "int32", "uint32", "int64", "uint64", "float32", "float64", "string", "bool", "bytes"}
+
+// String returns the name the command line uses.
+func (t Type) String() string {
+	if int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return "unknown"
+}
+
+// ParseType is the inverse of String.
+func ParseType(s string) (Type, bool) {
+	for i, n := range typeNames {
+		if n == s {
+			return Type(i), true
+		}
+	}
+	return AnyType, false
+}
+
+// Value is one decoded scalar. Kind says which of the other members holds it.
+type Value struct {
+	Kind     Kind
+	Unsigned bool    // Int: the value is uint64(Int), above the largest int64
+	Bool     bool    // Bool
+	Int      int64   // Int
+	Float    float64 // Float
+	Bytes    []byte  // Text and Bytes: usually a view into the message, valid as long as it is
+}
+
+var kindNames = [...]string{"nothing", "untyped bytes", "null", "bool", "integer", "float", "text", "bytes", "list", "map", "extension"}
+
+// String names the kind for error messages.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}

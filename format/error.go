@@ -1,0 +1,38 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+
+	"example.com/ferry/field"
+)
+
+// SkipChildren, returned by a Visit for a container, goes on behind it.
+var SkipChildren = errors.New("format: skip children")
+
+// SyntaxError says where and why data is not a message of its format.
+type SyntaxError struct {
+	Format string // y3, cbor, json ...
+	Offset int    // in bytes from the start of data
+	Field  string // the path of the value it stands in, where known
+	Reason string
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Field != "" {
+		return fmt.Sprintf("%s: %s at offset %d, in field %s", e.Format, e.Reason, e.Offset, e.Field)
+	}
+	return fmt.Sprintf("%s: %s at offset %d", e.Format, e.Reason, e.Offset)
+}
+
+// TypeError says that the value at a path cannot be read as, or replaced by, a value of another type.
+type TypeError struct {
+	Format string
+	Have   field.Kind
+	Want   field.Type
+	Reason string
+}
+
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("%s: cannot use %v as %v: %s", e.Format, e.Have, e.Want, e.Reason)
+}
