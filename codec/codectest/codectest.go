@@ -1,0 +1,135 @@
+package codectest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+
+	"example.com/ferry/codec"
+)
+
+// Run tests c against the contract of codec.Codec with values, each of which must come back deeply equal to what it was
+// when it is decoded into a new value of its type.
+func Run(t *testing.T, c codec.Codec, values ...any) {
+	t.Helper()
+	if len(values) == 0 {
+		t.Fatal("codectest: no values given")
+	}
+	if c.Name() == "" {
+		t.Error("Name is empty")
+	}
+	for i, v := range values {
+		t.Run(fmt.Sprintf("%d_%T", i, v), func(t *testing.T) {
+			data, err := c.Marshal(v)
+			if err != nil {
+				t.Fatalf("Marshal(%+v): %v", v, err)
+			}
+			roundTrip(t, c, v, data)
+			appends(t, c, v, data)
+			concurrent(t, c, v, data)
+			damaged(t, c, v, data)
+			refuses(t, c, data)
+		})
+	}
+}
+
+// roundTrip decodes data and overwrites it before it compares: a codec that keeps a view of its input is found out.
+func roundTrip(t *testing.T, c codec.Codec, v any, data []byte) {
+	t.Helper()
+	scratch := bytes.Clone(data)
+	got := reflect.New(reflect.TypeOf(v))
+	if err := c.Unmarshal(scratch, got.Interface()); err != nil {
+		t.Fatalf("Unmarshal(% x): %v", data, err)
+	}
+	if !bytes.Equal(scratch, data) {
+		t.Errorf("Unmarshal changed its input: got % x, want % x", scratch, data)
+	}
+	for i := range scratch {
+		scratch[i] = 0xA5
+	}
+	if !reflect.DeepEqual(got.Elem().Interface(), v) {
+		t.Errorf("there and back: got %+v, want %+v", got.Elem().Interface(), v)
+	}
+}
+
+func appends(t *testing.T, c codec.Codec, v any, data []byte) {
+	t.Helper()
+	prefix := []byte("prefix")
+	got, err := codec.Append(c, bytes.Clone(prefix), v)
+	if err != nil {
+		t.Fatalf("Append: %v", err)
+	}
+	if want := append(bytes.Clone(prefix), data...); !bytes.Equal(got, want) {
+		t.Errorf("Append: got % x, want % x", got, want)
+	}
+	if got, err = codec.Append(c, bytes.Clone(prefix), make(chan int)); err == nil {
+		t.Errorf("Append of a channel was accepted: % x", got)
+	} else if !bytes.Equal(got, prefix) {
+		t.Errorf("Append of a channel left % x behind, want % x", got, prefix)
+	}
+}
+
+func concurrent(t *testing.T, c codec.Codec, v any, data []byte) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 16 {
+				got := reflect.New(reflect.TypeOf(v))
+				if err := c.Unmarshal(data, got.Interface()); err != nil || !reflect.DeepEqual(got.Elem().Interface(), v) {
+					t.Errorf("in parallel: got %+v, %v, want %+v", got.Elem().Interface(), err, v)
+				}
+				if again, err := c.Marshal(v); err != nil || len(again) != len(data) {
+					t.Errorf("Marshal in parallel: got % x, %v, want % x", again, err, data)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// damaged cuts data at each byte and changes bytes at random: anything but a panic is allowed, since a shorter text may
+// be a message too.
+func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
+	t.Helper()
+	try := func(broken []byte) {
+		defer func() {
+			if r := recover(); r != nil {
+				t.Errorf("Unmarshal(% x) panicked: %v", broken, r)
+			}
+		}()
+		_ = c.Unmarshal(broken, reflect.New(reflect.TypeOf(v)).Interface()) // an error and a value are both right
+	}
+	for n := range data {
+		try(bytes.Clone(data[:n]))
+	}
+	if len(data) == 0 {
+		return
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		broken := bytes.Clone(data)
+		for range 1 + r.IntN(3) {
+			broken[r.IntN(len(broken))] = byte(r.Uint32())
+		}
+		try(broken)
+	}
+}
+
+func refuses(t *testing.T, c codec.Codec, data []byte) {
+	t.Helper()
+	targets := []struct {
+		name string
+		v    any
+	}{
+		{"nil", nil}, {"a nil pointer", (*int)(nil)}, {"a value that is no pointer", 1}, {"a pointer to a channel", new(chan int)},
+	}
+	for _, target := range targets {
+		if err := c.Unmarshal(data, target.v); err == nil {
+			t.Errorf("Unmarshal into %s was accepted", target.name)
+		}
+	}
+}
