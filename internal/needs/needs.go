@@ -1,0 +1,44 @@
+package needs
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Program returns the path of the named executable.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		missing(t, name, "make deps")
+	}
+	return path
+}
+
+// Root wants the test to run as the superuser.
+func Root(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		missing(t, "root", "sudo make test")
+	}
+}
+
+// NetNS wants what a test of several network namespaces uses: Linux, the right to make one, and the programs ip and nft.
+func NetNS(t testing.TB) {
+	t.Helper()
+	if err := tryNetNS(); err != nil {
+		missing(t, "network namespaces ("+err.Error()+")", "sudo make test, on Linux")
+	}
+	Program(t, "ip")
+	Program(t, "nft")
+}
+
+// missing ends the test: failed on CI, else skipped. The text is what `make test` repeats at its end.
+func missing(t testing.TB, what, help string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("needs %s: %s (CI=true, so it may not be skipped)", what, help)
+	}
+	t.Skipf("needs %s: %s", what, help)
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package needs
+
+import "errors"
+
+func tryNetNS() error { return errors.ErrUnsupported }
