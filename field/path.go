@@ -17,6 +17,22 @@ type Step struct {
 	Key   int    // the number the text is as 0x hex: a Y3 key, 0x00..0x3f; else -1
 }
 
+// String returns the text that Parse reads the step from: the name escaped, or the key or index of a step that a format
+// reported without a name. It is empty for a step that no path can name, such as an empty text key.
+func (s Step) String() string {
+	switch {
+	case s.Name != "":
+		return escape.Replace(s.Name)
+	case s.Key >= 0:
+		return fmt.Sprintf("0x%02x", s.Key)
+	case s.Index >= 0:
+		return strconv.Itoa(s.Index)
+	}
+	return ""
+}
+
+var escape = strings.NewReplacer(`.`, `\.`, `\`, `\\`)
+
 // Path is a compiled path: immutable, and safe for use by many goroutines.
 type Path struct {
 	steps []Step

@@ -34,6 +34,7 @@ type Format interface {
 
 // Visit sees one value: its step in the parent (Name for a text key, Index for a list item or an integer key, Key for a
 // Y3 key; a negative integer key has its decimal text as Name), how deep it lies (the outermost value is 0), and where.
+// The members of the step that say nothing are "" and -1.
 type Visit func(step field.Step, depth int, s field.Span) error
 
 // Patcher is a Format that can change a value without decoding the message.

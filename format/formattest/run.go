@@ -1,0 +1,63 @@
+package formattest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"example.com/ferry/format"
+)
+
+// Generator writes one random valid message, the same one for the same r. It should reach every kind of value, nesting,
+// and lengths on both sides of each length encoding's limits.
+type Generator func(r *rand.Rand) []byte
+
+const generated = 50 // documents from each generator
+
+// Run holds f to the contract with the vectors in testdata/vectors and the documents of gens.
+func Run(t *testing.T, f format.Format, gens ...Generator) {
+	t.Helper()
+	vectors := loadVectors(t)
+	if len(vectors) == 0 && len(gens) == 0 {
+		t.Fatal("formattest: no vectors in testdata/vectors and no generator")
+	}
+	t.Run("vectors", func(t *testing.T) { runVectors(t, f, vectors) })
+	for _, v := range vectors {
+		if v.data == nil {
+			continue
+		}
+		t.Run("contract/"+v.name, func(t *testing.T) { document(t, f, v.data) })
+	}
+	for g, gen := range gens {
+		for seed := range uint64(generated) {
+			data := gen(rand.New(rand.NewPCG(uint64(g), seed)))
+			t.Run(fmt.Sprintf("generated/%d/%d", g, seed), func(t *testing.T) {
+				if err := f.Validate(data, format.Options{}); err != nil {
+					t.Fatalf("Validate of a generated document: %v\n% x", err, data)
+				}
+				document(t, f, data)
+			})
+		}
+	}
+}
+
+func document(t *testing.T, f format.Format, data []byte) {
+	Check(t, f, data)
+	if f.Validate(data, format.Options{}) == nil {
+		noAllocs(t, f, data)
+		cuts(t, f, data)
+	}
+	mutations(t, f, data)
+	bounded(t, f, data)
+}
+
+// Check holds f to what the contract promises for any bytes at all: no panic, spans inside data, nothing read behind
+// its end; and for valid ones, that lookups, sets and patches agree with a full walk.
+func Check(t testing.TB, f format.Format, data []byte) {
+	t.Helper()
+	poisoned(t, f, data)
+	if f.Validate(data, format.Options{}) == nil {
+		lookups(t, f, data)
+		patches(t, f, data)
+	}
+}

@@ -1,0 +1,124 @@
+package formattest
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/ferry/format"
+)
+
+var update = flag.Bool("update", false, "write testdata/vectors anew with what the format does now")
+
+// vector is one block of a file that has a line of dashes.
+type vector struct {
+	name string
+	file string
+	head []string // its lines up to the dashes
+	data []byte
+	want string
+}
+
+func loadVectors(t *testing.T) []vector {
+	t.Helper()
+	files, err := filepath.Glob("testdata/vectors/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []vector
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := parseVectors(file, string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, blocks...)
+	}
+	return all
+}
+
+// parseVectors also returns blocks that are comments, with data nil.
+func parseVectors(file, text string) ([]vector, error) {
+	var all []vector
+	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		v := vector{file: file, name: fmt.Sprintf("%s#%d", filepath.Base(file), len(all))}
+		lines := strings.Split(strings.Trim(block, "\n"), "\n")
+		for i, line := range lines {
+			if strings.HasPrefix(line, "---") {
+				v.want = strings.Join(lines[i+1:], "\n") + "\n"
+				if v.data == nil {
+					v.data = []byte{}
+				}
+				break
+			}
+			v.head = append(v.head, line)
+			part, err := parseInput(line)
+			if err != nil {
+				return nil, fmt.Errorf("%s: block %q: %w", file, v.head[0], err)
+			}
+			v.data = append(v.data, part...)
+		}
+		if len(v.head) > 0 && strings.HasPrefix(v.head[0], "#") {
+			v.name = strings.TrimSpace(v.head[0][1:])
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+func parseInput(line string) ([]byte, error) {
+	if text, ok := strings.CutPrefix(line, "|"); ok {
+		return []byte(text), nil
+	}
+	digits, _, _ := strings.Cut(line, "#")
+	return hex.DecodeString(strings.Join(strings.Fields(digits), ""))
+}
+
+func runVectors(t *testing.T, f format.Format, vectors []vector) {
+	files := map[string]*bytes.Buffer{}
+	for _, v := range vectors {
+		b := files[v.file]
+		if b == nil {
+			b = new(bytes.Buffer)
+			files[v.file] = b
+		} else {
+			b.WriteByte('\n')
+		}
+		b.WriteString(strings.Join(v.head, "\n") + "\n")
+		if v.data == nil {
+			continue
+		}
+		got := outcome(f, v.data)
+		b.WriteString("---\n" + got)
+		if got != v.want && !*update {
+			t.Errorf("%s, %s: got\n%swant\n%s", v.file, v.name, got, v.want)
+		}
+	}
+	if !*update {
+		return
+	}
+	for name, b := range files {
+		if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func outcome(f format.Format, data []byte) string {
+	if err := f.Validate(data, format.Options{}); err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	items, err := walk(f, data)
+	if err != nil {
+		return "walk error: " + err.Error() + "\n"
+	}
+	return describe(f, data, items)
+}
