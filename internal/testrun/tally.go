@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is one line of `go test -json`, as `go doc test2json` describes it.
+type event struct {
+	Action  string
+	Package string
+	Test    string // empty: the event is about the package
+	Output  string
+	Elapsed float64 // seconds
+}
+
+// test names one test or subtest; its empty name is the package itself.
+type test struct{ pkg, name string }
+
+// skip is one skipped test and the text it was skipped with.
+type skip struct {
+	test
+	reason string
+}
+
+// tally counts tests and subtests, and shows the output of those that failed.
+type tally struct {
+	w              io.Writer
+	passed, failed int
+	skipped        []skip
+	output         map[test][]string // of the tests under way
+	broken         map[string]bool   // packages in which a test failed
+}
+
+func newTally(w io.Writer) *tally {
+	return &tally{w: w, output: make(map[test][]string), broken: make(map[string]bool)}
+}
+
+func (t *tally) add(e event) {
+	k := test{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		fmt.Fprint(t.w, e.Output)
+	case "output":
+		t.output[k] = append(t.output[k], e.Output)
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			t.endPackage(e)
+		} else {
+			t.endTest(k, e.Action)
+		}
+	}
+}
+
+func (t *tally) endTest(k test, action string) {
+	switch action {
+	case "pass":
+		t.passed++
+	case "fail":
+		t.failed++
+		t.broken[k.pkg] = true
+		t.print(k)
+	case "skip":
+		t.skipped = append(t.skipped, skip{k, reason(t.output[k])})
+	}
+	delete(t.output, k)
+}
+
+// endPackage counts one failure for a package that failed without a failing test: it did not build, or it died.
+func (t *tally) endPackage(e event) {
+	switch e.Action {
+	case "pass":
+		fmt.Fprintf(t.w, "ok    %s  %.1fs\n", e.Package, e.Elapsed)
+	case "fail":
+		for k := range t.output {
+			if k.pkg == e.Package {
+				t.print(k)
+			}
+		}
+		fmt.Fprintf(t.w, "FAIL  %s  %.1fs\n", e.Package, e.Elapsed)
+		if !t.broken[e.Package] {
+			t.failed++
+		}
+	}
+	for k := range t.output {
+		if k.pkg == e.Package {
+			delete(t.output, k)
+		}
+	}
+}
+
+func (t *tally) print(k test) {
+	fmt.Fprint(t.w, strings.Join(t.output[k], ""))
+}
+
+// summary ends the report. The counts stand alone on its last line.
+func (t *tally) summary(strict bool) {
+	slices.SortFunc(t.skipped, func(a, b skip) int {
+		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.name, b.name))
+	})
+	for _, s := range t.skipped {
+		fmt.Fprintf(t.w, "skip  %s %s: %s\n", s.pkg, s.name, s.reason)
+	}
+	if strict && len(t.skipped) > 0 {
+		fmt.Fprintln(t.w, "CI=true: a skipped test is a failure")
+	}
+	fmt.Fprintf(t.w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, len(t.skipped))
+}
+
+// reason finds the text of t.Skip, which go test prints as "    file_test.go:12: text".
+func reason(output []string) string {
+	for _, line := range output {
+		if _, text, ok := strings.Cut(line, ".go:"); ok {
+			if _, text, ok := strings.Cut(text, ": "); ok {
+				return strings.TrimSpace(text)
+			}
+		}
+	}
+	return "no reason given"
+}
