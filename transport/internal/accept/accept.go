@@ -1,0 +1,124 @@
+// Package accept makes a transport.Listener of a net.Listener: its Accept ends with its context, and a client that never
+// finishes its handshake keeps nobody waiting.
+//
+// A goroutine accepts, one more per connection makes the handshake if there is one, and Accept takes what is ready.
+//
+//	l := accept.New(tcpListener, accept.Handshake{})
+//	conn, err := l.Accept(ctx)
+package accept
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"example.com/ferry/transport"
+)
+
+// Handshake is what has to succeed before a connection is handed out.
+type Handshake struct {
+	Do      func(context.Context, net.Conn) (net.Conn, error) // nil: nothing has to
+	Timeout time.Duration                                     // for one handshake
+	Max     int                                               // under way at once; more connections wait in the kernel's backlog
+}
+
+// Listener is a transport.Listener over another listener, which it owns.
+type Listener struct {
+	inner     net.Listener
+	handshake Handshake
+	ready     chan net.Conn
+	underway  chan struct{}   // one token per handshake
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
+}
+
+var _ transport.Listener = (*Listener)(nil)
+
+// New starts to accept from inner.
+func New(inner net.Listener, h Handshake) *Listener {
+	l := &Listener{inner: inner, handshake: h, ready: make(chan net.Conn), underway: make(chan struct{}, h.Max)}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.running.Go(l.acceptAll)
+	return l
+}
+
+// Accept returns the next connection whose handshake succeeded; after Close, net.ErrClosed.
+func (l *Listener) Accept(ctx context.Context) (transport.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case conn := <-l.ready:
+		return conn, nil
+	case <-l.ctx.Done():
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Addr returns the address listened on.
+func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
+
+// Close stops listening. Connections that Accept returned live on; those it did not are closed.
+func (l *Listener) Close() error {
+	l.cancel()
+	err := l.inner.Close()
+	l.running.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (l *Listener) acceptAll() {
+	for {
+		conn, err := l.inner.Accept()
+		if l.ctx.Err() != nil {
+			if err == nil {
+				_ = conn.Close()
+			}
+			return
+		}
+		if err != nil { // out of descriptors, or a peer that left already: the next one may do better
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-l.ctx.Done():
+			}
+			continue
+		}
+		if l.handshake.Do == nil {
+			l.deliver(conn)
+			continue
+		}
+		select {
+		case l.underway <- struct{}{}:
+			l.running.Go(func() { l.admit(conn) })
+		case <-l.ctx.Done():
+			_ = conn.Close()
+		}
+	}
+}
+
+func (l *Listener) admit(conn net.Conn) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.handshake.Timeout)
+	admitted, err := l.handshake.Do(ctx, conn)
+	cancel()
+	<-l.underway
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	l.deliver(admitted)
+}
+
+func (l *Listener) deliver(conn net.Conn) {
+	select {
+	case l.ready <- conn:
+	case <-l.ctx.Done():
+		_ = conn.Close()
+	}
+}

@@ -1,0 +1,144 @@
+package tcp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"example.com/ferry/transport"
+	"example.com/ferry/transport/internal/accept"
+)
+
+// Config is what a Transport can be told. The zero value works for tcp, and for dialing tls.
+type Config struct {
+	// KeepAlive is how long a connection is silent before the kernel asks whether the peer still lives; three unanswered
+	// questions end it. Zero means 15 s; negative means never.
+	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
+
+	// HandshakeTimeout bounds the TLS handshake of one connection. Zero means 10 s.
+	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
+
+	// MaxHandshakes bounds how many accepted connections may be in their TLS handshake at once; more wait in the kernel's
+	// backlog. Zero means 256.
+	MaxHandshakes int `yaml:"max_handshakes,omitempty"`
+
+	// ClientTLS is used by Dial. Nil means the system's roots. Below TLS 1.3 nothing is spoken.
+	ClientTLS *tls.Config `yaml:"-"`
+
+	// ServerTLS is used by Listen, which needs a certificate; ClientAuth in it asks clients for theirs.
+	ServerTLS *tls.Config `yaml:"-"`
+}
+
+// Transport is TCP, with TLS or without.
+type Transport struct {
+	cfg    Config
+	secure bool
+}
+
+var _ transport.Transport = (*Transport)(nil)
+
+// New returns the transport of the scheme tcp. A nil c means defaults.
+func New(c *Config) *Transport { return build(c, false) }
+
+// NewTLS returns the transport of the scheme tls: TLS 1.3, the server's certificate always verified unless ClientTLS says
+// otherwise. A nil c means defaults, with which it can dial only.
+func NewTLS(c *Config) *Transport { return build(c, true) }
+
+func build(c *Config, secure bool) *Transport {
+	t := &Transport{secure: secure}
+	if c != nil {
+		t.cfg = *c
+	}
+	if t.cfg.KeepAlive == 0 {
+		t.cfg.KeepAlive = 15 * time.Second
+	}
+	if t.cfg.HandshakeTimeout <= 0 {
+		t.cfg.HandshakeTimeout = 10 * time.Second
+	}
+	if t.cfg.MaxHandshakes <= 0 {
+		t.cfg.MaxHandshakes = 256
+	}
+	return t
+}
+
+// Scheme returns tcp or tls.
+func (t *Transport) Scheme() string {
+	if t.secure {
+		return "tls"
+	}
+	return "tcp"
+}
+
+func (t *Transport) keepAlive() net.KeepAliveConfig {
+	k := t.cfg.KeepAlive
+	return net.KeepAliveConfig{Enable: k > 0, Idle: k, Interval: max(k/3, time.Second), Count: 3}
+}
+
+// Dial connects to host:port. For tls the handshake is done and the certificate verified when it returns.
+func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
+	d := net.Dialer{KeepAliveConfig: t.keepAlive()}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("tcp: dial %s: %w", addr, err)
+	}
+	if !t.secure {
+		return conn, nil
+	}
+	cfg := minTLS13(t.cfg.ClientTLS)
+	if cfg.ServerName == "" {
+		// The address was dialed, so it splits.
+		cfg.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.cfg.HandshakeTimeout)
+	defer cancel()
+	secured := tls.Client(conn, cfg)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("tcp: tls handshake with %s: %w", addr, err)
+	}
+	return secured, nil
+}
+
+// Listen binds host:port; port 0 takes a free one, which Addr tells.
+func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener, error) {
+	if t.secure && !hasCertificate(t.cfg.ServerTLS) {
+		return nil, fmt.Errorf("tcp: listen tls on %s: no server certificate: set Config.ServerTLS", addr)
+	}
+	lc := net.ListenConfig{KeepAliveConfig: t.keepAlive()}
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("tcp: address %s is in use: stop what listens there, or listen elsewhere: %w", addr, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tcp: listen on %s: %w", addr, err)
+	}
+	if !t.secure {
+		return accept.New(l, accept.Handshake{}), nil
+	}
+	cfg := minTLS13(t.cfg.ServerTLS)
+	return accept.New(l, accept.Handshake{
+		Timeout: t.cfg.HandshakeTimeout,
+		Max:     t.cfg.MaxHandshakes,
+		Do: func(ctx context.Context, conn net.Conn) (net.Conn, error) {
+			secured := tls.Server(conn, cfg)
+			return secured, secured.HandshakeContext(ctx)
+		},
+	}), nil
+}
+
+func hasCertificate(c *tls.Config) bool {
+	return c != nil && (len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil)
+}
+
+func minTLS13(c *tls.Config) *tls.Config {
+	if c == nil {
+		c = &tls.Config{}
+	}
+	c = c.Clone()
+	c.MinVersion = tls.VersionTLS13
+	return c
+}

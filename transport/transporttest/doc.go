@@ -1,0 +1,10 @@
+// Package transporttest is the contract of a transport as a test: what each of them does with bytes, closing, deadlines,
+// contexts and peers that misbehave.
+//
+//	func TestContract(t *testing.T) {
+//		transporttest.Run(t, transporttest.Subject{
+//			Server: tcp.New(nil), Client: tcp.New(nil),
+//			Addr: func(*testing.T) string { return "127.0.0.1:0" },
+//		})
+//	}
+package transporttest
