@@ -1,0 +1,210 @@
+package config
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// problem is something the schema cannot say.
+type problem struct {
+	path   []string
+	reason string
+}
+
+type problems []problem
+
+func (ps *problems) add(path, format string, args ...any) {
+	*ps = append(*ps, problem{strings.Split(path, "."), fmt.Sprintf(format, args...)})
+}
+
+func (c *Config) problems() problems {
+	var ps problems
+	if len(c.Listeners) == 0 {
+		ps.add("listeners", "none: a node needs an address clients can connect to")
+	}
+	seen := map[string]int{}
+	for i, l := range c.Listeners {
+		at := fmt.Sprintf("listeners.%d.", i)
+		l.problems(at, &ps)
+		if first, ok := seen[l.Address]; ok {
+			ps.add(at+"address", "%q stands in listeners[%d] already", l.Address, first)
+		}
+		seen[l.Address] = i
+	}
+	if a := c.Admin.Address; a != "" && a != "off" {
+		if reason := badHostPort(a); reason != "" {
+			ps.add("admin.address", "%q %s", a, reason)
+		}
+	}
+	if c.DataDir == "" {
+		ps.add("data_dir", "empty: name a directory")
+	}
+	names := map[string]bool{"local": true}
+	for i, id := range c.Identities {
+		at := fmt.Sprintf("identities.%d.", i)
+		if names[id.Name] {
+			ps.add(at+"name", "%q is taken: names are unique, and local is the holder of the token in data_dir", id.Name)
+		}
+		names[id.Name] = true
+		id.problems(at, &ps)
+	}
+	c.Limits.problems(&ps)
+	for i, s := range c.Streams {
+		at := fmt.Sprintf("streams.%d.", i)
+		if reason := badFilter(s.Tags); reason != "" {
+			ps.add(at+"tags", "%q %s", s.Tags, reason)
+		}
+		if s.Engine == Memory && s.Delivery == AtLeastOnce {
+			ps.add(at+"delivery", "engine memory cannot promise at-least-once: it keeps nothing for a subscriber that is away; write at-most-once")
+		}
+	}
+	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
+		ps.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
+	}
+	return ps
+}
+
+func (l Listener) problems(at string, ps *problems) {
+	scheme, rest, ok := strings.Cut(l.Address, "://")
+	switch {
+	case !ok:
+		ps.add(at+"address", "%q has no scheme: write quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT or unix://PATH", l.Address)
+		return
+	case scheme == "unix":
+		if rest == "" {
+			ps.add(at+"address", "%q has no path: write unix://ferry.sock", l.Address)
+		}
+	case scheme == "quic" || scheme == "tls" || scheme == "tcp":
+		if reason := badHostPort(rest); reason != "" {
+			ps.add(at+"address", "%q %s", l.Address, reason)
+		} else if scheme == "tcp" && !l.Insecure && !isLoopback(rest) {
+			ps.add(at+"address", "%q is plain TCP beyond this machine: tokens would cross the network in the clear; use tls:// or quic://, or say insecure: true", l.Address)
+		}
+	default:
+		ps.add(at+"address", "unknown scheme %q: want quic, tls, tcp or unix", scheme)
+		return
+	}
+	secure := scheme == "quic" || scheme == "tls"
+	for _, f := range []struct{ field, value string }{{"cert_file", l.CertFile}, {"key_file", l.KeyFile}, {"client_ca_file", l.ClientCAFile}} {
+		switch {
+		case f.value == "":
+		case !secure:
+			ps.add(at+f.field, "a %s listener has no TLS: use tls:// or quic://, or leave it out", scheme)
+		default:
+			checkFile(at+f.field, f.value, ps)
+		}
+	}
+	if secure && (l.CertFile == "") != (l.KeyFile == "") {
+		ps.add(at+"address", "cert_file and key_file go together: one of them is missing")
+	}
+	if l.Insecure && scheme != "tcp" {
+		ps.add(at+"insecure", "means nothing for %s: only a tcp listener can be insecure", scheme)
+	}
+}
+
+func (id Identity) problems(at string, ps *problems) {
+	switch {
+	case id.Name == "":
+		ps.add(at+"name", "empty: name the client")
+	case id.Token == "" && id.TokenFile == "" && id.CommonName == "":
+		ps.add(at+"name", "%q has nothing to prove itself by: give it a token, a token_file or a common_name", id.Name)
+	case id.Token != "" && id.TokenFile != "":
+		ps.add(at+"token_file", "beside token: give one of them")
+	}
+	if sum, ok := strings.CutPrefix(id.Token, "sha256:"); ok {
+		if raw, err := hex.DecodeString(sum); err != nil || len(raw) != 32 {
+			ps.add(at+"token", "sha256: is not followed by 64 hex digits")
+		}
+	} else if id.Token != "" && len(id.Token) < 16 {
+		ps.add(at+"token", "too short to be a secret: at least 16 characters")
+	}
+	if id.TokenFile != "" {
+		checkFile(at+"token_file", id.TokenFile, ps)
+	}
+	for list, filters := range map[string][]string{"publish": id.Publish, "subscribe": id.Subscribe} {
+		for i, f := range filters {
+			if reason := badFilter(f); reason != "" {
+				ps.add(at+list+"."+strconv.Itoa(i), "%q %s", f, reason)
+			}
+		}
+	}
+}
+
+func (l Limits) problems(ps *problems) {
+	const smallest = 1 << 10
+	for _, s := range []struct {
+		field string
+		size  Size
+	}{{"max_frame", l.MaxFrame}, {"window", l.Window}, {"queue", l.Queue}} {
+		if s.size < smallest || s.size > 1<<31 {
+			ps.add("limits."+s.field, "%v is out of range: 1KiB to 2GiB", s.size)
+		}
+	}
+	if l.Window < l.MaxFrame {
+		ps.add("limits.window", "%v is less than max_frame %v: the largest message could never be sent", l.Window, l.MaxFrame)
+	}
+	if l.Queue < l.Window {
+		ps.add("limits.queue", "%v is less than window %v: credit would be given for what has no room", l.Queue, l.Window)
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"drain_timeout", l.DrainTimeout}} {
+		if d.value < 10*time.Millisecond {
+			ps.add("limits."+d.field, "%v is too short: at least 10ms", d.value)
+		}
+	}
+}
+
+func badHostPort(s string) string {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return "has no port: write HOST:PORT"
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "has a port that is not 0 to 65535"
+	}
+	return ""
+}
+
+func isLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// badFilter says what is wrong with a tag filter.
+func badFilter(f string) string {
+	if f == "" {
+		return "is empty: write # for all tags"
+	}
+	levels := strings.Split(f, "/")
+	for i, l := range levels {
+		if l == "#" && i != len(levels)-1 {
+			return "has # before its end: # stands last"
+		}
+		if l != "#" && l != "+" && strings.ContainsAny(l, "#+") {
+			return "has a wildcard within a level: + and # stand alone between slashes"
+		}
+	}
+	return ""
+}
+
+func checkFile(path, name string, ps *problems) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		ps.add(path, "%v", err)
+	case info.IsDir():
+		ps.add(path, "%s is a directory", name)
+	}
+}

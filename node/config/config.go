@@ -1,0 +1,200 @@
+package config
+
+import "time"
+
+// Config is everything a node can be told. Relative paths resolve against the working directory.
+type Config struct {
+	// Listeners are the addresses clients connect to. Naming any replaces the default ones.
+	Listeners []Listener `yaml:"listeners,omitempty"`
+
+	// Admin is the HTTP server for dashboard, metrics and probes.
+	Admin Admin `yaml:"admin,omitempty"`
+
+	// DataDir holds the local CA, the local token and streams. It is created on first start.
+	DataDir string `yaml:"data_dir,omitempty"`
+
+	// Identities are the clients beside "local", which holds the token in data_dir and may do everything.
+	Identities []Identity `yaml:"identities,omitempty"`
+
+	// Limits bound what clients can make the node hold.
+	Limits Limits `yaml:"limits,omitempty"`
+
+	// Streams say how messages are delivered, by tag. A tag that no entry matches uses memory and at-most-once.
+	Streams []Stream `yaml:"streams,omitempty"`
+
+	// Live is the input and the functions that the node brings itself. Off unless a file turns it on.
+	Live Live `yaml:"live,omitempty"`
+
+	// Log is the node's own log, on standard error.
+	Log Log `yaml:"log,omitempty"`
+}
+
+// Listener is one address clients connect to.
+type Listener struct {
+	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT or unix://PATH.
+	Address string `yaml:"address" schema:"required"`
+
+	// Validate says how much of each message is read once where it enters: full reads all of it, bounds its structure
+	// and lengths, off nothing.
+	Validate Validation `yaml:"validate,omitempty"`
+
+	// CertFile is the PEM certificate of a quic or tls listener. Empty means the one the node makes in data_dir.
+	CertFile string `yaml:"cert_file,omitempty"`
+
+	// KeyFile is the PEM key of cert_file.
+	KeyFile string `yaml:"key_file,omitempty"`
+
+	// ClientCAFile is the PEM file of CAs whose client certificates are accepted. Empty means the local CA of data_dir.
+	ClientCAFile string `yaml:"client_ca_file,omitempty"`
+
+	// Insecure permits a tcp listener beyond this machine, where tokens and messages cross the network in the clear.
+	Insecure bool `yaml:"insecure,omitempty"`
+}
+
+// Validation says how much of a message a listener reads.
+type Validation string
+
+// The values of Validation.
+const (
+	ValidateFull   Validation = "full"
+	ValidateBounds Validation = "bounds"
+	ValidateOff    Validation = "off"
+)
+
+func (Validation) enum() []string { return []string{"full", "bounds", "off"} }
+
+// Admin is the HTTP server for dashboard, metrics and probes.
+type Admin struct {
+	// Address is HOST:PORT; "off" or "" starts no server. It has no TLS and no password: keep it on this machine.
+	Address string `yaml:"address"`
+
+	// Hosts are the names, beside loopback ones, that a browser may call the server by.
+	Hosts []string `yaml:"hosts,omitempty"`
+}
+
+// Identity is one client: what it proves itself by, and what it may do.
+type Identity struct {
+	// Name stands in logs and metrics.
+	Name string `yaml:"name" schema:"required"`
+
+	// Token is the client's secret, or sha256:HEX of it.
+	Token string `yaml:"token,omitempty"`
+
+	// TokenFile is a file that holds what token would.
+	TokenFile string `yaml:"token_file,omitempty"`
+
+	// CommonName is the subject of the client's certificate.
+	CommonName string `yaml:"common_name,omitempty"`
+
+	// Publish are the tags it may publish to; + and # are wildcards.
+	Publish []string `yaml:"publish,omitempty"`
+
+	// Subscribe are the tags it may observe; + and # are wildcards.
+	Subscribe []string `yaml:"subscribe,omitempty"`
+
+	// Verbs are what it may do with them. Empty means all.
+	Verbs []Verb `yaml:"verbs,omitempty"`
+}
+
+// Verb is something an identity may be allowed to do.
+type Verb string
+
+// The values of Verb.
+const (
+	VerbPublish   Verb = "publish"
+	VerbSubscribe Verb = "subscribe"
+)
+
+func (Verb) enum() []string { return []string{"publish", "subscribe"} }
+
+// Limits bound what clients can make the node hold.
+type Limits struct {
+	// MaxFrame bounds one message with its header.
+	MaxFrame Size `yaml:"max_frame,omitempty"`
+
+	// MaxConnections bounds the clients connected at once.
+	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=1"`
+
+	// Window is how many bytes of one tag a client may have on the way to one subscription before it waits for credit.
+	Window Size `yaml:"window,omitempty"`
+
+	// Queue bounds the bytes waiting for one subscription.
+	Queue Size `yaml:"queue,omitempty"`
+
+	// MaxTags bounds the tags the node keeps state and counters for.
+	MaxTags int `yaml:"max_tags,omitempty" schema:"min=1"`
+
+	// MaxSubscriptions bounds the subscriptions of one client.
+	MaxSubscriptions int `yaml:"max_subscriptions,omitempty" schema:"min=1"`
+
+	// HandshakeTimeout closes a connection that has not said who it is by then.
+	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
+
+	// Heartbeat is how often an idle connection is asked for a sign of life; three missed ones close it.
+	Heartbeat time.Duration `yaml:"heartbeat,omitempty"`
+
+	// DrainTimeout bounds how long a stopping node waits for queues to empty.
+	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
+}
+
+// Stream says how the messages of some tags are delivered.
+type Stream struct {
+	// Tags is a tag filter; + and # are wildcards.
+	Tags string `yaml:"tags" schema:"required"`
+
+	// Engine keeps the messages on their way.
+	Engine Engine `yaml:"engine,omitempty"`
+
+	// Delivery is the promise made to subscribers. The memory engine keeps at-most-once only.
+	Delivery Delivery `yaml:"delivery,omitempty"`
+}
+
+// Engine names what keeps messages on their way.
+type Engine string
+
+// Memory is the engine that keeps messages in memory, for subscribers that are connected.
+const Memory Engine = "memory"
+
+func (Engine) enum() []string { return []string{"memory"} }
+
+// Delivery is the promise made to subscribers.
+type Delivery string
+
+// The values of Delivery.
+const (
+	AtMostOnce  Delivery = "at-most-once"
+	AtLeastOnce Delivery = "at-least-once"
+)
+
+func (Delivery) enum() []string { return []string{"at-most-once", "at-least-once"} }
+
+// Live is the input and the functions that the node brings itself.
+type Live struct {
+	// Sensors publishes this machine's own sensors under sensors/HOST/.
+	Sensors bool `yaml:"sensors,omitempty"`
+
+	// Interval is the time between two readings of a sensor.
+	Interval time.Duration `yaml:"interval,omitempty"`
+
+	// Functions runs the functions averages and alerts.
+	Functions bool `yaml:"functions,omitempty"`
+}
+
+// Log is the node's own log.
+type Log struct {
+	// Level is the least important level that is written.
+	Level Level `yaml:"level,omitempty"`
+
+	// Format is text for people or json for machines.
+	Format LogFormat `yaml:"format,omitempty"`
+}
+
+// Level is a log level.
+type Level string
+
+func (Level) enum() []string { return []string{"debug", "info", "warn", "error"} }
+
+// LogFormat is how a log line is written.
+type LogFormat string
+
+func (LogFormat) enum() []string { return []string{"text", "json"} }

@@ -1,0 +1,55 @@
+package config
+
+import "time"
+
+// Default returns the node that runs without a file: QUIC and TCP on loopback, this machine's sensors as live input.
+func Default() *Config {
+	c := base()
+	c.Live.Sensors, c.Live.Functions = true, true
+	return c
+}
+
+// base is what a file is read on top of.
+func base() *Config {
+	return &Config{
+		Listeners: []Listener{
+			{Address: "quic://127.0.0.1:4190", Validate: ValidateFull},
+			{Address: "tcp://127.0.0.1:4190", Validate: ValidateFull},
+		},
+		Admin:   Admin{Address: "127.0.0.1:4195"},
+		DataDir: "./ferry-data",
+		Limits: Limits{
+			MaxFrame:         1 << 20,
+			MaxConnections:   1024,
+			Window:           1 << 20,
+			Queue:            4 << 20,
+			MaxTags:          10_000,
+			MaxSubscriptions: 256,
+			HandshakeTimeout: 5 * time.Second,
+			Heartbeat:        10 * time.Second,
+			DrainTimeout:     10 * time.Second,
+		},
+		Live: Live{Interval: 100 * time.Millisecond},
+		Log:  Log{Level: "info", Format: "text"},
+	}
+}
+
+// complete fills in what an entry of a list left out.
+func (c *Config) complete() {
+	for i := range c.Listeners {
+		if c.Listeners[i].Validate == "" {
+			c.Listeners[i].Validate = ValidateFull
+		}
+	}
+	for i := range c.Streams {
+		if c.Streams[i].Engine == "" {
+			c.Streams[i].Engine = Memory
+		}
+		if c.Streams[i].Delivery == "" {
+			c.Streams[i].Delivery = AtMostOnce
+		}
+	}
+	if c.Admin.Address == "off" {
+		c.Admin.Address = ""
+	}
+}

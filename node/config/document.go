@@ -1,0 +1,137 @@
+package config
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// document finds the place in a file that an error is about.
+type document struct {
+	file  string
+	lines []string
+	root  ast.Node
+}
+
+func newDocument(file string, data []byte) *document {
+	return &document{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
+}
+
+// at makes an error that points at tk.
+func (d *document) at(tk *token.Token, field, reason string) *Error {
+	e := &Error{File: d.file, Field: field, Reason: reason}
+	if tk != nil && tk.Position != nil {
+		e.Line, e.Column = tk.Position.Line, tk.Position.Column
+		if e.Line >= 1 && e.Line <= len(d.lines) && !strings.Contains(d.lines[e.Line-1], "token:") { // secrets are not quoted
+			e.Source = d.lines[e.Line-1]
+		}
+	}
+	return e
+}
+
+// value makes an error that points at the value at path, or at the closest thing around it that stands in the file.
+func (d *document) value(path []string, reason string) *Error {
+	return d.at(d.token(path), dotted(path), reason)
+}
+
+// key makes an error that points at the key itself.
+func (d *document) key(path []string, reason string) *Error {
+	parent, ok := lookup(d.root, path[:len(path)-1])
+	if ok {
+		for _, kv := range pairs(parent) {
+			if kv.Key.GetToken().Value == path[len(path)-1] {
+				return d.at(kv.Key.GetToken(), dotted(path), reason)
+			}
+		}
+	}
+	return d.value(path, reason)
+}
+
+func (d *document) token(path []string) *token.Token {
+	for n := len(path); n >= 0 && d.root != nil; n-- {
+		node, ok := lookup(d.root, path[:n])
+		if !ok {
+			continue
+		}
+		if kvs := pairs(node); len(kvs) > 0 {
+			return kvs[0].Key.GetToken()
+		}
+		return node.GetToken()
+	}
+	return nil
+}
+
+// yamlError turns an error of the YAML library into ours.
+func (d *document) yamlError(err error) error {
+	var e yaml.Error
+	if errors.As(err, &e) {
+		return Errors{d.at(e.GetToken(), "", e.GetMessage())}
+	}
+	return Errors{{File: d.file, Reason: err.Error()}}
+}
+
+// lookup follows names and indices; aliases and anchors are looked through.
+func lookup(n ast.Node, path []string) (ast.Node, bool) {
+	for _, step := range path {
+		n = plain(n)
+		var next ast.Node
+		if seq, ok := n.(*ast.SequenceNode); ok {
+			if i, err := strconv.Atoi(step); err == nil && i < len(seq.Values) {
+				next = seq.Values[i]
+			}
+		}
+		for _, kv := range pairs(n) {
+			if kv.Key.GetToken().Value == step {
+				next = kv.Value
+			}
+		}
+		if next == nil {
+			return nil, false
+		}
+		n = next
+	}
+	return plain(n), true
+}
+
+func plain(n ast.Node) ast.Node {
+	for {
+		switch v := n.(type) {
+		case *ast.AnchorNode:
+			n = v.Value
+		case *ast.TagNode:
+			n = v.Value
+		default:
+			return n
+		}
+	}
+}
+
+func pairs(n ast.Node) []*ast.MappingValueNode {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		return v.Values
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{v}
+	}
+	return nil
+}
+
+// dotted writes a path the way people do: listeners[0].address.
+func dotted(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		if _, err := strconv.Atoi(step); err == nil {
+			b.WriteString("[" + step + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(step)
+	}
+	return b.String()
+}

@@ -1,0 +1,175 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParse(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(secret, []byte("0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse("node.yaml", []byte(`
+listeners:
+  - address: tls://0.0.0.0:4190
+    validate: bounds
+  - address: unix:///run/ferry.sock
+admin: {address: off}
+data_dir: /var/lib/ferry
+identities:
+  - name: pump
+    token_file: `+secret+`
+    publish: [plant/+/pump]
+    verbs: [publish]
+limits: {max_frame: 64KiB, max_connections: 20, heartbeat: 1m30s}
+streams:
+  - tags: plant/#
+log: {level: debug, format: json}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := base()
+	want.Listeners = []Listener{{Address: "tls://0.0.0.0:4190", Validate: ValidateBounds}, {Address: "unix:///run/ferry.sock", Validate: ValidateFull}}
+	want.Admin.Address = ""
+	want.DataDir = "/var/lib/ferry"
+	want.Identities = []Identity{{Name: "pump", TokenFile: secret, Publish: []string{"plant/+/pump"}, Verbs: []Verb{VerbPublish}}}
+	want.Limits.MaxFrame, want.Limits.MaxConnections, want.Limits.Heartbeat = 64<<10, 20, 90*time.Second
+	want.Streams = []Stream{{Tags: "plant/#", Engine: Memory, Delivery: AtMostOnce}}
+	want.Log = Log{Level: "debug", Format: "json"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}"} {
+		got, err := Parse("node.yaml", []byte(text))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if want := base(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, want %+v", text, got, want)
+		}
+	}
+	if d := Default(); !d.Live.Sensors || !d.Live.Functions || d.Check() != nil {
+		t.Errorf("default: %+v: %v", d.Live, d.Check())
+	}
+}
+
+func TestRefused(t *testing.T) {
+	const l = "listeners: [{address: quic://127.0.0.1:1}]\n"
+	for _, tc := range []struct{ name, text, want string }{
+		{"bad YAML", "listeners: [\n", "node.yaml:1:12: "},
+		{"key twice", "data_dir: a\ndata_dir: b\n", "node.yaml:2:1: "},
+		{"second document", "data_dir: a\n---\ndata_dir: b\n", "node.yaml:3:9: a second document"},
+		{"not a mapping", "- a\n", "node.yaml:1:1: array where object is expected"},
+		{"unknown field", "limits:\n  max_frames: 1MiB\n", "node.yaml:2:3: limits.max_frames: unknown field: did you mean \"max_frame\"?\n" +
+			"    2 |   max_frames: 1MiB\n          ^"},
+		{"dash for underscore", "data-dir: x\n", `node.yaml:1:1: data-dir: unknown field: did you mean "data_dir"?`},
+		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, data_dir, identities, limits,"},
+		{"misspelt value", "listeners:\n  - address: quic://127.0.0.1:1\n    validate: fulll\n",
+			`node.yaml:3:15: listeners[0].validate: "fulll" is not one of full, bounds, off: did you mean "full"?`},
+		{"bare duration", "limits: {heartbeat: 10}\n", `node.yaml:1:21: limits.heartbeat: number where string is expected: put it in quotes, and give a duration its unit ("10s")`},
+		{"bad duration", "limits: {heartbeat: 10 seconds}\n", `limits.heartbeat: "10 seconds" is not a duration: write 100ms, 10s or 1m30s`},
+		{"bad size", "limits: {queue: 1 mebibyte}\n", `limits.queue: "1 mebibyte" is not a size: write 512, 64KiB or 1MiB`},
+		{"huge size", "limits: {queue: 99999999999GiB}\n", "is not a size"},
+		{"null", "data_dir:\n", "data_dir: null where string is expected: write a value or leave the line out"},
+		{"no address", "listeners:\n  - validate: off\n", "listeners[0]: missing field address"},
+		{"no listeners", "listeners: []\n", "listeners: none: a node needs"},
+		{"no scheme", "listeners: [{address: '127.0.0.1:4190'}]\n", `listeners[0].address: "127.0.0.1:4190" has no scheme`},
+		{"unknown scheme", "listeners: [{address: 'http://127.0.0.1:4190'}]\n", `unknown scheme "http"`},
+		{"no port", "listeners: [{address: 'tcp://127.0.0.1'}]\n", "has no port"},
+		{"large port", "listeners: [{address: 'tcp://127.0.0.1:70000'}]\n", "0 to 65535"},
+		{"address twice", "listeners: [{address: 'tcp://[::1]:1'}, {address: 'tcp://[::1]:1'}]\n", "stands in listeners[0] already"},
+		{"open tcp", "listeners: [{address: 'tcp://:4190'}]\n", "plain TCP beyond this machine"},
+		{"certificate for tcp", "listeners: [{address: 'tcp://127.0.0.1:1', cert_file: a.pem}]\n", "a tcp listener has no TLS"},
+		{"certificate missing", "listeners: [{address: 'tls://127.0.0.1:1', cert_file: absent.pem, key_file: absent.pem}]\n", "absent.pem: no such file"},
+		{"admin without port", "admin: {address: localhost}\n", `admin.address: "localhost" has no port`},
+		{"name taken", l + "identities: [{name: local, token: 0123456789abcdef}]\n", `identities[0].name: "local" is taken`},
+		{"no secret", l + "identities: [{name: a}]\n", "has nothing to prove itself by"},
+		{"short secret", l + "identities: [{name: a, token: hunter2}]\n", "identities[0].token: too short"},
+		{"bad digest", l + "identities: [{name: a, token: 'sha256:12'}]\n", "64 hex digits"},
+		{"bad filter", l + "identities: [{name: a, token: 0123456789abcdef, publish: ['a/#/b']}]\n", `identities[0].publish[0]: "a/#/b" has # before its end`},
+		{"bad verb", l + "identities: [{name: a, token: 0123456789abcdef, verbs: [pub]}]\n", "not one of publish, subscribe"},
+		{"durable on memory", "streams:\n  - tags: a\n    engine: memory\n    delivery: at-least-once\n",
+			"node.yaml:4:15: streams[0].delivery: engine memory cannot promise at-least-once"},
+		{"unknown engine", "streams: [{tags: a, engine: memori}]\n", `did you mean "memory"?`},
+		{"frame above window", "limits: {max_frame: 8MiB}\n", "limits.window: 1MiB is less than max_frame 8MiB"},
+		{"alias", "x: &a 1\n", "x: unknown field"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cfg, err := Parse("node.yaml", []byte(tc.text))
+			if err == nil {
+				t.Fatalf("accepted as %+v", cfg)
+			}
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got  %s\nwant %s", err, tc.want)
+			}
+			if one := (*Error)(nil); !errors.As(err, &one) || one.File != "node.yaml" {
+				t.Errorf("%T does not name the file", err)
+			}
+		})
+	}
+}
+
+func TestSecretsAreNotQuoted(t *testing.T) {
+	_, err := Parse("node.yaml", []byte("identities:\n- name: a\n  token: hunter2\n"))
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the error shows the token: %v", err)
+	}
+}
+
+func TestLoadFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{dir: "is a directory", filepath.Join(dir, "none.yaml"): "no such file"} {
+		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
+	}
+	big := filepath.Join(dir, "big.yaml")
+	if err := os.WriteFile(big, make([]byte, MaxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(big); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("a file above MaxFile: %v", err)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]Size{"0": 0, "512": 512, "64KiB": 65536, "1 MiB": 1 << 20, "2GiB": 2 << 30, "1MB": 1e6, "7B": 7} {
+		if got, err := ParseSize(text); err != nil || got != want {
+			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "MiB", "-1", "1.5MiB", "9223372036854775807KiB", "1TiB"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("%q was read as %d", text, got)
+		}
+	}
+	for want, s := range map[string]Size{"0": 0, "1000": 1000, "64KiB": 65536, "3MiB": 3 << 20, "1GiB": 1 << 30} {
+		if got := s.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("listeners:\n  - address: quic://127.0.0.1:4190\n    validate: off\n"))
+	f.Add([]byte("limits: {max_frame: 64KiB, heartbeat: 1m30s}\nx: &a [*a]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4096 {
+			return
+		}
+		cfg, err := Parse("node.yaml", data)
+		if err == nil && cfg.Check() != nil {
+			t.Errorf("accepted, then refused: %v", cfg.Check())
+		}
+	})
+}

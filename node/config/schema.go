@@ -1,0 +1,121 @@
+package config
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+//go:generate go test . -run TestSchema -update
+
+// Schema is the JSON Schema of a configuration file, for editors. It is made from Config.
+//
+//go:embed ferry.schema.json
+var Schema []byte
+
+// The patterns of text values, and what to say about text that does not match.
+const (
+	durationPattern = `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	sizePattern     = `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)?$`
+)
+
+var patternHint = map[string]string{
+	durationPattern: "is not a duration: write 100ms, 10s or 1m30s",
+	sizePattern:     "is not a size: write 512, 64KiB or 1MiB",
+}
+
+var compiled = sync.OnceValue(func() *jsonschema.Schema {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	if err != nil {
+		panic(err) // the embedded file is ours, and TestSchema compiles it
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("ferry.schema.json", doc); err != nil {
+		panic(err)
+	}
+	return c.MustCompile("ferry.schema.json")
+})
+
+// checkSchema returns all places where raw, the document as plain values, differs from the schema.
+func (d *document) checkSchema(raw any) Errors {
+	err := compiled().Validate(raw)
+	if err == nil {
+		return nil
+	}
+	failed, ok := err.(*jsonschema.ValidationError) //nolint:errorlint // Validate documents this type, unwrapped
+	if !ok {
+		return Errors{{File: d.file, Reason: err.Error()}}
+	}
+	return d.explain(failed)
+}
+
+func (d *document) explain(v *jsonschema.ValidationError) Errors {
+	if len(v.Causes) > 0 {
+		var errs Errors
+		for _, c := range v.Causes {
+			errs = append(errs, d.explain(c)...)
+		}
+		return errs
+	}
+	at := v.InstanceLocation
+	switch k := v.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		var errs Errors
+		for _, name := range k.Properties {
+			errs = append(errs, d.key(append(slices.Clone(at), name), "unknown field"+suggest(name, fieldsAt(at))))
+		}
+		return errs
+	case *kind.Required:
+		return Errors{d.value(at, fmt.Sprintf("missing field %s", strings.Join(k.Missing, ", ")))}
+	case *kind.Enum:
+		var want []string
+		for _, w := range k.Want {
+			want = append(want, fmt.Sprint(w))
+		}
+		return Errors{d.value(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), suggest(fmt.Sprint(k.Got), want)))}
+	case *kind.Pattern:
+		return Errors{d.value(at, fmt.Sprintf("%q %s", k.Got, patternHint[k.Want]))}
+	case *kind.Type:
+		return Errors{d.value(at, fmt.Sprintf("%s where %s is expected%s", k.Got, strings.Join(k.Want, " or "), typeHint(k)))}
+	default:
+		return Errors{d.value(at, k.LocalizedString(message.NewPrinter(language.English)))}
+	}
+}
+
+func typeHint(k *kind.Type) string {
+	switch {
+	case k.Got == "null":
+		return ": write a value or leave the line out"
+	case slices.Equal(k.Want, []string{"string"}) && (k.Got == "number" || k.Got == "boolean"):
+		return `: put it in quotes, and give a duration its unit ("10s")`
+	}
+	return ""
+}
+
+// fieldsAt returns the names the schema knows in the object at path.
+func fieldsAt(path []string) []string {
+	s := compiled()
+	for _, step := range path {
+		if next := s.Properties[step]; next != nil {
+			s = next
+			continue
+		}
+		if items, ok := s.Items2020, s.Items2020 != nil; ok {
+			s = items
+		}
+	}
+	var names []string
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
