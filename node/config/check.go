@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/ferry/internal/topic"
 )
 
 // problem is something the schema cannot say.
@@ -57,8 +59,8 @@ func (c *Config) problems() problems {
 	c.Limits.problems(&ps)
 	for i, s := range c.Streams {
 		at := fmt.Sprintf("streams.%d.", i)
-		if reason := badFilter(s.Tags); reason != "" {
-			ps.add(at+"tags", "%q %s", s.Tags, reason)
+		if err := topic.CheckFilter(s.Tags); err != nil {
+			ps.add(at+"tags", "%v", err)
 		}
 		if s.Engine == Memory && s.Delivery == AtLeastOnce {
 			ps.add(at+"delivery", "engine memory cannot promise at-least-once: it keeps nothing for a subscriber that is away; write at-most-once")
@@ -129,8 +131,8 @@ func (id Identity) problems(at string, ps *problems) {
 	}
 	for list, filters := range map[string][]string{"publish": id.Publish, "subscribe": id.Subscribe} {
 		for i, f := range filters {
-			if reason := badFilter(f); reason != "" {
-				ps.add(at+list+"."+strconv.Itoa(i), "%q %s", f, reason)
+			if err := topic.CheckFilter(f); err != nil {
+				ps.add(at+list+"."+strconv.Itoa(i), "%v", err)
 			}
 		}
 	}
@@ -180,23 +182,6 @@ func isLoopback(hostport string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-// badFilter says what is wrong with a tag filter.
-func badFilter(f string) string {
-	if f == "" {
-		return "is empty: write # for all tags"
-	}
-	levels := strings.Split(f, "/")
-	for i, l := range levels {
-		if l == "#" && i != len(levels)-1 {
-			return "has # before its end: # stands last"
-		}
-		if l != "#" && l != "+" && strings.ContainsAny(l, "#+") {
-			return "has a wildcard within a level: + and # stand alone between slashes"
-		}
-	}
-	return ""
 }
 
 func checkFile(path, name string, ps *problems) {
