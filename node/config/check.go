@@ -144,20 +144,14 @@ func (l Limits) problems(ps *problems) {
 		field string
 		size  Size
 	}{{"max_frame", l.MaxFrame}, {"window", l.Window}, {"queue", l.Queue}} {
-		if s.size < smallest || s.size > 1<<31 {
-			ps.add("limits."+s.field, "%v is out of range: 1KiB to 2GiB", s.size)
+		if s.size < smallest || s.size > 1<<30 {
+			ps.add("limits."+s.field, "%v is out of range: 1KiB to 1GiB", s.size)
 		}
-	}
-	if l.Window < l.MaxFrame {
-		ps.add("limits.window", "%v is less than max_frame %v: the largest message could never be sent", l.Window, l.MaxFrame)
-	}
-	if l.Queue < l.Window {
-		ps.add("limits.queue", "%v is less than window %v: credit would be given for what has no room", l.Queue, l.Window)
 	}
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"drain_timeout", l.DrainTimeout}} {
+	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"write_timeout", l.WriteTimeout}, {"drain_timeout", l.DrainTimeout}} {
 		if d.value < 10*time.Millisecond {
 			ps.add("limits."+d.field, "%v is too short: at least 10ms", d.value)
 		}

@@ -115,10 +115,10 @@ type Limits struct {
 	// MaxConnections bounds the clients connected at once.
 	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=1"`
 
-	// Window is how many bytes of one tag a client may have on the way to one subscription before it waits for credit.
+	// Window is how many bytes a client may publish on one tag before it waits for credit.
 	Window Size `yaml:"window,omitempty"`
 
-	// Queue bounds the bytes waiting for one subscription.
+	// Queue bounds the bytes of one tag that wait for one subscription.
 	Queue Size `yaml:"queue,omitempty"`
 
 	// MaxTags bounds the tags the node keeps state and counters for.
@@ -132,6 +132,9 @@ type Limits struct {
 
 	// Heartbeat is how often an idle connection is asked for a sign of life; three missed ones close it.
 	Heartbeat time.Duration `yaml:"heartbeat,omitempty"`
+
+	// WriteTimeout closes a connection whose client takes nothing for this long.
+	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
 
 	// DrainTimeout bounds how long a stopping node waits for queues to empty.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`

@@ -105,7 +105,8 @@ func TestRefused(t *testing.T) {
 			"node.yaml:4:15: streams[0].delivery: engine memory cannot promise at-least-once",
 		},
 		{"unknown engine", "streams: [{tags: a, engine: memori}]\n", `did you mean "memory"?`},
-		{"frame above window", "limits: {max_frame: 8MiB}\n", "limits.window: 1MiB is less than max_frame 8MiB"},
+		{"no room", "limits: {queue: 12}\n", "limits.queue: 12 is out of range: 1KiB to 1GiB"},
+		{"no time", "limits: {heartbeat: 1ms}\n", "limits.heartbeat: 1ms is too short"},
 		{"alias", "x: &a 1\n", "x: unknown field"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
