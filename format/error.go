@@ -7,7 +7,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// SkipChildren, returned by a Visit for a container, goes on behind it.
+// SkipChildren is what a Visit returns for a container to have Walk go on behind it.
 var SkipChildren = errors.New("format: skip children")
 
 // SyntaxError says where and why data is not a message of its format.

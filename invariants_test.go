@@ -1,0 +1,125 @@
+package ferry_test
+
+import (
+	"bufio"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestInvariants holds the arrows of ARCHITECTURE.md: what a package may never link, however indirectly.
+func TestInvariants(t *testing.T) {
+	all := packages(t)
+	below := func(p pkg, paths ...string) bool { return slices.ContainsFunc(paths, p.below) }
+	rows := []struct {
+		name    string
+		of      func(p pkg) bool
+		refuses func(dep pkg) bool
+	}{
+		{
+			"the root package links the standard library only",
+			func(p pkg) bool { return p.ImportPath == module },
+			func(dep pkg) bool { return !dep.Standard },
+		},
+		{
+			"field, format and cpu link the standard library and golang.org/x/sys only",
+			func(p pkg) bool { return below(p, "field", "format", "cpu") },
+			func(dep pkg) bool {
+				allowed := dep.Standard || dep.ImportPath == module || below(dep, "field", "format", "cpu", "internal")
+				return !allowed && (dep.Module == nil || dep.Module.Path != "golang.org/x/sys")
+			},
+		},
+		{
+			"mechanism knows nothing of those who use it",
+			func(p pkg) bool { return below(p, "transport", "protocol", "field", "format", "codec", "cpu") },
+			func(dep pkg) bool { return below(dep, "stream", "rpc", "proxy", "node", "cmd") },
+		},
+		{
+			"protocols own no socket",
+			func(p pkg) bool { return p.below("protocol") && !p.forTests() },
+			func(dep pkg) bool {
+				return dep.ImportPath == "net" || dep.ImportPath == "crypto/tls" || dep.below("transport")
+			},
+		},
+		{
+			"what is in transit is never decoded",
+			func(p pkg) bool { return below(p, "stream/hop", "proxy") },
+			func(dep pkg) bool { return dep.below("codec") },
+		},
+		{
+			"what is shipped does not link the test framework",
+			func(p pkg) bool { return p.own() && !p.forTests() },
+			func(dep pkg) bool { return dep.ImportPath == "testing" },
+		},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			for _, p := range all {
+				if !row.of(p) {
+					continue
+				}
+				for _, dep := range p.Deps {
+					if row.refuses(all[dep]) {
+						t.Errorf("%s links %s", p.ImportPath, dep)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestOneHome holds the invariants that name the one place where a library is imported.
+func TestOneHome(t *testing.T) {
+	homes := []struct{ library, home string }{
+		{"github.com/quic-go/quic-go", "transport/quic"},
+		{"github.com/prometheus/", "node"},
+		{"github.com/alecthomas/kong", "cmd"},
+	}
+	for path, p := range packages(t) {
+		for _, h := range homes {
+			imports := func(dep string) bool { return strings.HasPrefix(dep, h.library) }
+			if p.own() && !p.below(h.home) && slices.ContainsFunc(p.Imports, imports) {
+				t.Errorf("%s imports %s, which only %s may", path, h.library, h.home)
+			}
+		}
+	}
+}
+
+// TestHygiene refuses unfinished work: notes to self, and skipped tests that do not say what they need.
+func TestHygiene(t *testing.T) {
+	note := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
+	skip := regexp.MustCompile(`[.]Skip(f?[(]|Now[(])`)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != ".":
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".go":
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		for n := 1; lines.Scan(); n++ {
+			line := lines.Text()
+			if note.MatchString(line) {
+				t.Errorf("%s:%d: a note to self: do it, or write down why not", path, n)
+			}
+			if skip.MatchString(line) && !strings.Contains(line, `"needs `) {
+				t.Errorf("%s:%d: a skip has to say what it needs: internal/needs", path, n)
+			}
+		}
+		return lines.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

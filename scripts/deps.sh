@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, and Debian packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+lint_version=2.15.0
+packages=(chromium nftables iproute2 tmux gcc libc6-dev)
+
+if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
+	echo "golangci-lint $lint_version is there"
+else
+	echo "building golangci-lint $lint_version into bin/ (some minutes)"
+	GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
+fi
+
+missing=()
+for p in "${packages[@]}"; do
+	[[ "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null || true)" == "install ok installed" ]] || missing+=("$p")
+done
+if ((${#missing[@]} == 0)); then
+	echo "packages are there: ${packages[*]}"
+	exit 0
+fi
+if ! command -v apt-get >/dev/null; then
+	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux" >&2
+	exit 1
+fi
+
+as_root=()
+((EUID == 0)) || as_root=(sudo)
+
+# Package mirrors fail now and then.
+retry() {
+	local wait
+	for wait in 5 15 30 0; do
+		"$@" && return 0
+		((wait)) && sleep "$wait"
+	done
+	return 1
+}
+echo "installing ${missing[*]}"
+retry "${as_root[@]}" apt-get update -qq
+retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
