@@ -1,0 +1,191 @@
+package field
+
+import (
+	"math"
+	"strconv"
+)
+
+// maxNumber bounds the text that is read as a number, in bytes. No decimal of a float64 that makes sense is longer.
+const maxNumber = 64
+
+// number is an integer, exact, or a float64.
+type number struct {
+	isFloat  bool
+	unsigned bool // the integer is uint64(i), above the largest int64
+	i        int64
+	f        float64
+}
+
+func (n number) String() string {
+	switch {
+	case n.isFloat:
+		text := strconv.FormatFloat(n.f, 'g', -1, 64)
+		for _, c := range []byte(text) {
+			if c == '.' || c == 'e' {
+				return text
+			}
+		}
+		return text + ".0"
+	case n.unsigned:
+		return strconv.FormatUint(uint64(n.i), 10)
+	}
+	return strconv.FormatInt(n.i, 10)
+}
+
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// parseNumber reads text that is a decimal number as a whole: a sign, digits, a fraction, an exponent. What is no number,
+// or none that a float64 reaches, gives false. Short text is read without an allocation.
+func parseNumber(b []byte) (number, bool) {
+	if len(b) > maxNumber {
+		return number{}, false
+	}
+	i, negative := 0, false
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		i, negative = 1, b[0] == '-'
+	}
+	var mantissa uint64
+	exact, isFloat, digits, scale := true, false, 0, 0
+	for ; i < len(b); i++ {
+		c := b[i]
+		if c == '.' && !isFloat {
+			isFloat = true
+			continue
+		}
+		if c -= '0'; c > 9 {
+			break
+		}
+		if mantissa > (math.MaxUint64-9)/10 && (mantissa > math.MaxUint64/10 || c > 5) {
+			exact = false
+		}
+		mantissa = mantissa*10 + uint64(c)
+		digits++
+		if isFloat {
+			scale--
+		}
+	}
+	if digits == 0 {
+		return number{}, false
+	}
+	if i < len(b) {
+		exponent, ok := parseExponent(b[i:])
+		if !ok {
+			return number{}, false
+		}
+		isFloat, scale = true, scale+exponent
+	}
+	if !isFloat && exact && (!negative || mantissa <= 1<<63) {
+		if negative {
+			return number{i: -int64(mantissa)}, true
+		}
+		return number{i: int64(mantissa), unsigned: mantissa > math.MaxInt64}, true
+	}
+	if exact && mantissa < 1<<53 && -22 <= scale && scale <= 22 { // both factors are exact, so one rounding is right
+		f := float64(mantissa)
+		if scale < 0 {
+			f /= powers[-scale]
+		} else {
+			f *= powers[scale]
+		}
+		if negative {
+			f = -f
+		}
+		return number{isFloat: true, f: f}, true
+	}
+	f, err := strconv.ParseFloat(string(b), 64)
+	return number{isFloat: true, f: f}, err == nil
+}
+
+// parseExponent reads e+12 up to the end of b. Larger exponents than any float64 has are capped.
+func parseExponent(b []byte) (int, bool) {
+	if b[0] != 'e' && b[0] != 'E' {
+		return 0, false
+	}
+	b = b[1:]
+	negative := false
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		b, negative = b[1:], b[0] == '-'
+	}
+	if len(b) == 0 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range b {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		n = min(n*10+int(c), 10000)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// order is how two values compare. Nothing compares with NaN.
+type order int
+
+const (
+	less      order = -1
+	same      order = 0
+	greater   order = 1
+	unordered order = 2
+)
+
+func compare[T int64 | uint64 | float64](a, b T) order {
+	switch {
+	case a < b:
+		return less
+	case a > b:
+		return greater
+	case a == b:
+		return same
+	}
+	return unordered
+}
+
+// compareNumbers is exact: an integer is never rounded to a float64.
+func compareNumbers(a, b number) order {
+	switch {
+	case a.isFloat && b.isFloat:
+		return compare(a.f, b.f)
+	case a.isFloat:
+		if o := compareIntFloat(b, a.f); o != unordered {
+			return -o
+		}
+		return unordered
+	case b.isFloat:
+		return compareIntFloat(a, b.f)
+	case a.unsigned != b.unsigned:
+		if a.unsigned {
+			return greater
+		}
+		return less
+	case a.unsigned:
+		return compare(uint64(a.i), uint64(b.i))
+	}
+	return compare(a.i, b.i)
+}
+
+func compareIntFloat(a number, f float64) order {
+	const two63, two64 = 1 << 63, 1 << 64
+	switch {
+	case f != f:
+		return unordered
+	case f >= two64:
+		return less
+	case f < -two63:
+		return greater
+	case a.unsigned && f < two63:
+		return greater
+	case a.unsigned:
+		return compare(uint64(a.i), uint64(f)) // from 2^63 on every float64 is whole
+	case f >= two63:
+		return less
+	}
+	whole := int64(f)
+	if a.i != whole {
+		return compare(a.i, whole)
+	}
+	return compare(float64(whole), f) // f-whole is the fraction; float64(whole) is exact, being f truncated
+}

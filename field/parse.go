@@ -1,0 +1,310 @@
+package field
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// parser reads a predicate from left to right; its methods are the rules of the grammar in Predicate's docstring.
+type parser struct {
+	text  string
+	at    int // bytes from the start of text
+	paths []Path
+	types []Type
+	index map[string]int // of a path's text in paths
+}
+
+func isBare(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`_.-\:/`, c) >= 0
+}
+
+// blank skips white space and returns where it ends.
+func (p *parser) blank() int {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
+		p.at++
+	}
+	return p.at
+}
+
+func (p *parser) take(token string) bool {
+	if !strings.HasPrefix(p.text[p.blank():], token) {
+		return false
+	}
+	p.at += len(token)
+	return true
+}
+
+func (p *parser) expected(what string) error {
+	if p.blank() == len(p.text) {
+		return fmt.Errorf("field: predicate ends at offset %d, where %s is expected", p.at, what)
+	}
+	return fmt.Errorf("field: predicate has %.20q at offset %d, where %s is expected", p.text[p.at:], p.at, what)
+}
+
+func (p *parser) fail(at int, err error) error {
+	return fmt.Errorf("field: predicate at offset %d: %w", at, err)
+}
+
+func (p *parser) predicate(depth int) (expr, error) { return p.junction(false, depth) }
+
+func (p *parser) junction(all bool, depth int) (expr, error) {
+	sign := "||"
+	if all {
+		sign = "&&"
+	}
+	var parts []expr
+	for {
+		var part expr
+		var err error
+		if all {
+			part, err = p.factor(depth)
+		} else {
+			part, err = p.junction(true, depth)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if j, ok := part.(junction); ok && j.all == all { // (a && b) && c
+			parts = append(parts, j.parts...)
+		} else {
+			parts = append(parts, part)
+		}
+		if !p.take(sign) {
+			break
+		}
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return junction{all: all, parts: parts}, nil
+}
+
+func (p *parser) factor(depth int) (expr, error) {
+	if depth > MaxNesting {
+		return nil, p.fail(p.at, errNesting)
+	}
+	if p.take("!") {
+		of, err := p.factor(depth + 1)
+		if n, ok := of.(negation); ok { // !!a
+			return n.of, err
+		}
+		return negation{of}, err
+	}
+	if p.take("(") {
+		inner, err := p.predicate(depth + 1)
+		if err == nil && !p.take(")") {
+			err = p.expected(`"&&", "||" or ")"`)
+		}
+		return inner, err
+	}
+	return p.test()
+}
+
+func (p *parser) test() (expr, error) {
+	var t Test
+	var err error
+	switch word := p.call(); word {
+	case "exists":
+		t.op, t.Exists = exists, true
+		if t.Path, err = p.path(AnyType); err == nil && !p.take(")") {
+			err = p.expected(`")"`)
+		}
+		return t, err
+	case "prefix":
+		t.op, t.kind = prefix, Text
+		if err = p.operand(&t, p.call()); err == nil && !p.take(",") {
+			err = p.expected(`"," and a string`)
+		}
+		if err == nil {
+			t.text, err = p.quoted()
+		}
+		if err == nil && !p.take(")") {
+			err = p.expected(`")"`)
+		}
+		return t, err
+	default:
+		if err = p.operand(&t, word); err != nil {
+			return t, err
+		}
+	}
+	for _, o := range []op{equal, notEqual, atMost, atLeast, lessThan, greaterThan} { // <= before <
+		if p.take(opNames[o]) {
+			t.op = o
+			return t, p.compared(&t)
+		}
+	}
+	return t, p.expected(`a comparison (==, !=, <, <=, >, >=)`)
+}
+
+// call takes a name and the parenthesis behind it, or nothing.
+func (p *parser) call() string {
+	start := p.blank()
+	end := start
+	for end < len(p.text) && isBare(p.text[end]) {
+		end++
+	}
+	if end == start {
+		return ""
+	}
+	p.at = end
+	if !p.take("(") {
+		p.at = start
+		return ""
+	}
+	return p.text[start:end]
+}
+
+// operand reads a path, or what stands in the parentheses of a cast.
+func (p *parser) operand(t *Test, cast string) (err error) {
+	if cast == "" {
+		t.Path, err = p.path(AnyType)
+		return err
+	}
+	as, ok := ParseType(cast)
+	if !ok || as == AnyType {
+		p.at -= len(cast) + 1
+		return p.fail(p.at, fmt.Errorf("unknown function %q: want exists, prefix or one of %v", cast, typeNames[1:]))
+	}
+	t.As = as
+	if t.Path, err = p.path(as); err == nil && !p.take(")") {
+		err = p.expected(`")"`)
+	}
+	return err
+}
+
+// path returns the index of the path that stands next.
+func (p *parser) path(as Type) (int, error) {
+	start := p.blank()
+	var text string
+	if p.take("`") {
+		var b strings.Builder
+		for {
+			part, _, closed := strings.Cut(p.text[p.at:], "`")
+			if !closed {
+				return 0, p.fail(start, fmt.Errorf("the path %.20q has no closing backquote", p.text[start:]))
+			}
+			b.WriteString(part)
+			p.at += len(part) + 1
+			if p.at == len(p.text) || p.text[p.at] != '`' {
+				break
+			}
+			b.WriteByte('`')
+			p.at++
+		}
+		text = b.String()
+	} else {
+		for p.at < len(p.text) && isBare(p.text[p.at]) {
+			p.at++
+		}
+		if text = p.text[start:p.at]; text == "" {
+			return 0, p.expected("a path, exists(, prefix(, a cast, ! or (")
+		}
+	}
+	i, known := p.index[text]
+	if !known {
+		path, err := Parse(text)
+		if err != nil {
+			return 0, p.fail(start, err)
+		}
+		i = len(p.paths)
+		p.index[text] = i
+		p.paths, p.types = append(p.paths, path), append(p.types, as)
+	}
+	if as != AnyType && p.types[i] != AnyType && p.types[i] != as {
+		return 0, p.fail(start, fmt.Errorf("path %q is read as %v and as %v: choose one", text, p.types[i], as))
+	}
+	if as != AnyType {
+		p.types[i] = as
+	}
+	return i, nil
+}
+
+// compared reads the literal of a comparison.
+func (p *parser) compared(t *Test) (err error) {
+	start := p.blank()
+	if start < len(p.text) && p.text[start] == '"' {
+		t.kind = Text
+		t.text, err = p.quoted()
+		return err
+	}
+	end := start
+	for end < len(p.text) && (isBare(p.text[end]) || p.text[end] == '+') {
+		end++
+	}
+	word := p.text[start:end]
+	if word == "true" || word == "false" {
+		if t.op != equal && t.op != notEqual {
+			return p.fail(start, fmt.Errorf("%s has no order: compare it with == or !=", word))
+		}
+		t.kind, t.boolean, p.at = Bool, word == "true", end
+		return nil
+	}
+	n, ok := parseNumber([]byte(word))
+	if !ok {
+		return p.expected(`a number, a string in double quotes, true or false`)
+	}
+	t.kind, t.number, p.at = Int, n, end
+	return nil
+}
+
+func (p *parser) quoted() (string, error) {
+	start := p.blank()
+	if !p.take(`"`) {
+		return "", p.expected("a string in double quotes")
+	}
+	var b strings.Builder
+	for p.at < len(p.text) {
+		rest := p.text[p.at:]
+		if rest[0] == '"' {
+			p.at++
+			return b.String(), nil
+		}
+		if n := plain(rest); n > 0 {
+			b.WriteString(rest[:n])
+			p.at += n
+			continue
+		}
+		if strings.HasPrefix(rest, `\/`) { // JSON, RFC 8259, section 7
+			b.WriteByte('/')
+			p.at += 2
+			continue
+		}
+		if r, ok := surrogates(rest); ok {
+			b.WriteRune(r)
+			p.at += len(`\uXXXX\uXXXX`)
+			continue
+		}
+		r, multibyte, tail, err := strconv.UnquoteChar(rest, '"')
+		if err != nil {
+			return "", p.fail(p.at, fmt.Errorf("%.12q is no escape of Go or JSON", rest))
+		}
+		if multibyte {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte(byte(r))
+		}
+		p.at = len(p.text) - len(tail)
+	}
+	return "", p.fail(start, fmt.Errorf("the string %.20q has no closing quote", p.text[start:]))
+}
+
+// plain counts the bytes before the next quote or escape. They are kept as they are, UTF-8 or not.
+func plain(s string) int {
+	if n := strings.IndexAny(s, `"\`); n >= 0 {
+		return n
+	}
+	return len(s)
+}
+
+// surrogates reads the two escapes that JSON writes a rune above U+FFFF as (RFC 8259, section 7).
+func surrogates(s string) (rune, bool) {
+	if len(s) < 12 || s[:2] != `\u` || s[6:8] != `\u` {
+		return 0, false
+	}
+	high, err1 := strconv.ParseUint(s[2:6], 16, 16)
+	low, err2 := strconv.ParseUint(s[8:12], 16, 16)
+	r := utf16.DecodeRune(rune(high), rune(low))
+	return r, err1 == nil && err2 == nil && r != '\uFFFD'
+}

@@ -1,0 +1,187 @@
+package field
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// MaxPredicate bounds the text of a predicate, in bytes.
+const MaxPredicate = 4096
+
+// MaxNesting bounds how deep the parentheses and negations of a predicate nest.
+const MaxNesting = 32
+
+// Predicate is a test over the fields of a message: immutable, and safe for use by many goroutines. A format.Matcher
+// applies it to encoded bytes. Its grammar (ISO 14977 EBNF, blanks allowed between tokens):
+//
+//	predicate  = conjunct, { "||", conjunct } ;
+//	conjunct   = factor, { "&&", factor } ;
+//	factor     = "!", factor | "(", predicate, ")" | test ;
+//	test       = "exists", "(", path, ")"
+//	           | "prefix", "(", operand, ",", string, ")"
+//	           | operand, ( "==" | "!=" | "<" | "<=" | ">" | ">=" ), literal ;
+//	operand    = path | cast, "(", path, ")" ;
+//	cast       = "int32" | "uint32" | "int64" | "uint64" | "float32" | "float64" | "string" | "bool" | "bytes" ;
+//	literal    = number | string | "true" | "false" ;
+//	number     = [ "-" | "+" ], digit, { digit }, [ ".", { digit } ], [ ( "e" | "E" ), [ "-" | "+" ], digit, { digit } ] ;
+//	string     = a double-quoted string with the escapes of Go or JSON ;
+//	path       = bare, { bare } | "`", any text with ` doubled, "`" ;
+//	bare       = letter | digit | "_" | "." | "-" | "\" | ":" | "/" ;
+//
+// A path is what Parse takes. A number compares with a number, exactly, or with text that reads as a number as a whole
+// (EdgeX writes 31 as "31"); a string with text or bytes, byte by byte; true and false with a bool, for equality only. A
+// comparison with anything else, or with a field that is not there, is false and counts as a mismatch, also for !=; the
+// negation of a false comparison is true. exists never mismatches.
+type Predicate struct {
+	root  expr
+	text  string
+	set   *Set
+	types []Type
+	tests []Test
+}
+
+// Outcomes of a predicate, as Then or Else of a Test.
+const (
+	Accept = -1
+	Reject = -2
+)
+
+// Test is one step of a compiled predicate. Evaluation starts with the first one of Tests and goes on at Then or Else
+// until it comes to Accept or Reject; both always point forward.
+type Test struct {
+	Path       int  // whose value it tests: an index in Set().Paths()
+	As         Type // the cast
+	Exists     bool // it holds if there is anything at Path; Holds is not asked
+	Then, Else int
+
+	op      op
+	kind    Kind // of the literal: Bool, Int (any number) or Text
+	boolean bool
+	number  number
+	text    string
+}
+
+type op uint8
+
+const (
+	exists op = iota
+	prefix
+	equal
+	notEqual
+	lessThan
+	atMost
+	greaterThan
+	atLeast
+)
+
+var opNames = [...]string{"exists", "prefix", "==", "!=", "<", "<=", ">", ">="}
+
+// ParsePredicate compiles s. Its error names the offset, what was expected there and what was found.
+func ParsePredicate(s string) (*Predicate, error) {
+	if len(s) > MaxPredicate {
+		return nil, fmt.Errorf("field: predicate of %d bytes: at most %d", len(s), MaxPredicate)
+	}
+	p := parser{text: s, index: map[string]int{}}
+	root, err := p.predicate(0)
+	if err == nil && p.blank() < len(s) {
+		err = p.expected(`"&&", "||" or the end`)
+	}
+	if err != nil {
+		return nil, err
+	}
+	set, err := NewSet(p.paths...)
+	if err != nil {
+		return nil, fmt.Errorf("field: predicate: %w", err)
+	}
+	c := Predicate{root: root, set: set, types: p.types}
+	var b strings.Builder
+	root.write(&b, set.Paths(), 0)
+	c.text = b.String()
+	c.tests = make([]Test, 0, root.count())
+	root.compile(&c.tests, Accept, Reject)
+	return &c, nil
+}
+
+// MustParsePredicate is ParsePredicate for predicates known at compile time; it panics on a bad one.
+func MustParsePredicate(s string) *Predicate {
+	p, err := ParsePredicate(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// String returns the predicate in one canonical spelling, which ParsePredicate takes. Predicates of the same spelling
+// are the same.
+func (p *Predicate) String() string { return p.text }
+
+// Set returns the paths the predicate needs, each once.
+func (p *Predicate) Set() *Set { return p.set }
+
+// Types returns what the path of the same index is cast to; AnyType if it is not. The slice is shared: it must not be
+// changed.
+func (p *Predicate) Types() []Type { return p.types }
+
+// Tests returns the compiled program. The slice is shared: it must not be changed.
+func (p *Predicate) Tests() []Test { return p.tests }
+
+// Holds reports whether the test holds for v, and whether the two cannot be compared at all. It allocates nothing for
+// text up to 32 bytes.
+func (t *Test) Holds(v Value) (ok, mismatch bool) {
+	var o order
+	switch {
+	case t.kind == Int:
+		n, isNumber := toNumber(v)
+		if !isNumber {
+			return false, true
+		}
+		o = compareNumbers(n, t.number)
+	case t.kind == Text && (v.Kind == Text || v.Kind == Bytes):
+		switch t.op {
+		case equal:
+			return string(v.Bytes) == t.text, false
+		case notEqual:
+			return string(v.Bytes) != t.text, false
+		case prefix:
+			return len(v.Bytes) >= len(t.text) && string(v.Bytes[:len(t.text)]) == t.text, false
+		}
+		switch { // conversions within a comparison do not allocate
+		case string(v.Bytes) < t.text:
+			o = less
+		case string(v.Bytes) > t.text:
+			o = greater
+		}
+	case t.kind == Bool && v.Kind == Bool:
+		return (v.Bool == t.boolean) == (t.op == equal), false
+	default:
+		return false, true
+	}
+	switch t.op {
+	case equal:
+		return o == same, false
+	case notEqual:
+		return o != same, false
+	case lessThan:
+		return o == less, false
+	case atMost:
+		return o == less || o == same, false
+	case greaterThan:
+		return o == greater, false
+	}
+	return o == greater || o == same, false
+}
+
+func toNumber(v Value) (number, bool) {
+	switch v.Kind {
+	case Int:
+		return number{i: v.Int, unsigned: v.Unsigned}, true
+	case Float:
+		return number{f: v.Float, isFloat: true}, true
+	case Text:
+		return parseNumber(v.Bytes)
+	}
+	return number{}, false
+}
+
+var errNesting = errors.New("parentheses and negations nest too deep")

@@ -1,0 +1,50 @@
+package format
+
+import "example.com/ferry/field"
+
+// Matcher applies a predicate to encoded messages of one format. It is not safe for use by several goroutines: it keeps
+// the spans of the message at hand.
+type Matcher struct {
+	format Format
+	set    *field.Set
+	tests  []field.Test
+	spans  []field.Span
+}
+
+// NewMatcher makes a Matcher. A matcher allocates nothing afterwards.
+func NewMatcher(f Format, p *field.Predicate) *Matcher {
+	return &Matcher{format: f, set: p.Set(), tests: p.Tests(), spans: make([]field.Span, p.Set().Len())}
+}
+
+// Match reports whether the predicate holds for data, in one pass over it. mismatch says that a comparison on the way
+// met a field that is missing or of another type, and was taken as false. err is Find's: data is malformed before the
+// last field asked for, and does not match.
+func (m *Matcher) Match(data []byte) (ok, mismatch bool, err error) {
+	if err := m.format.Find(data, m.set, m.spans); err != nil {
+		return false, false, err
+	}
+	for at := 0; at >= 0; {
+		t := &m.tests[at]
+		s := &m.spans[t.Path]
+		holds := s.Found()
+		if !t.Exists {
+			if holds {
+				var unlike bool
+				v, err := m.format.Value(data, *s, t.As)
+				if err != nil {
+					holds, unlike = false, true
+				} else {
+					holds, unlike = t.Holds(v)
+				}
+				mismatch = mismatch || unlike
+			} else {
+				mismatch = true
+			}
+		}
+		if at = t.Else; holds {
+			at = t.Then
+		}
+		ok = at == field.Accept
+	}
+	return ok, mismatch, nil
+}
