@@ -5,7 +5,7 @@ import "example.com/ferry/field"
 // Format reads one wire format. Implementations are stateless values, safe for use by many goroutines; none of their
 // methods panics, reads outside data, or allocates more than len(data) bytes, whatever data holds.
 //
-// Extra powers, found by assertion: Patcher.
+// Extra powers, found by assertion: Patcher, Caster.
 type Format interface {
 	// Name is the type's name on the command line: y3, y3n, cbor, json.
 	Name() string
@@ -47,6 +47,13 @@ type Patcher interface {
 	// PatchInPlace overwrites the value at p in data itself, if v takes exactly as many bytes. It returns false and
 	// leaves data untouched if it does not.
 	PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error)
+}
+
+// Caster is a Patcher whose bytes carry no types: a value that has more than one encoding must be cast before Patch.
+type Caster interface {
+	// Cast returns v as the Untyped value whose bytes are v written as a type. A value out of the type's range, or of
+	// another kind, is a *TypeError.
+	Cast(v field.Value, as field.Type) (field.Value, error)
 }
 
 // Options bounds what Validate accepts. The zero value is strict.

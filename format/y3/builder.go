@@ -1,0 +1,142 @@
+package y3
+
+import (
+	"fmt"
+	"math"
+)
+
+// Item is the key of an item in a slice.
+const Item = 0
+
+// Builder writes one message, packet by packet. The first error stays, and Message returns it.
+type Builder struct {
+	dialect Dialect
+	buf     []byte
+	start   int
+	open    []int // where the values of the open nodes begin
+	err     error
+}
+
+// NewBuilder returns a Builder for a dialect.
+func NewBuilder(d Dialect) *Builder { return AppendBuilder(d, nil) }
+
+// AppendBuilder returns a Builder that writes behind dst, in its memory as far as that goes.
+func AppendBuilder(d Dialect, dst []byte) *Builder {
+	return &Builder{dialect: d, buf: dst, start: len(dst)}
+}
+
+// Message returns what was written, behind what AppendBuilder was given. A key out of 0x00 to 0x3f, a slice in dialect N,
+// a value above MaxLength and a node without its End are errors.
+func (b *Builder) Message() ([]byte, error) {
+	if b.err == nil && len(b.open) > 0 {
+		b.err = fmt.Errorf("y3: %d nodes are still open: call End for each", len(b.open))
+	}
+	if b.err != nil {
+		return b.buf[:b.start], b.err
+	}
+	return b.buf, nil
+}
+
+// Node opens a node: what is written up to End is in it.
+func (b *Builder) Node(key int) { b.begin(key, nodeFlag) }
+
+// Slice opens a slice, whose items have the key Item. Dialect N has none.
+func (b *Builder) Slice(key int) {
+	if b.dialect == N && b.err == nil {
+		b.err = fmt.Errorf("y3: slice 0x%02x in dialect N, which has none", key)
+	}
+	b.begin(key, nodeFlag|sliceFlag)
+}
+
+func (b *Builder) begin(key int, flags byte) {
+	b.tag(key, flags)
+	b.buf = append(b.buf, 0) // room for the length of a value under 64 bytes
+	b.open = append(b.open, len(b.buf))
+}
+
+// End closes the node or slice opened last.
+func (b *Builder) End() {
+	if len(b.open) == 0 {
+		if b.err == nil {
+			b.err = fmt.Errorf("y3: End without Node or Slice at offset %d", len(b.buf)-b.start)
+		}
+		return
+	}
+	off := b.open[len(b.open)-1]
+	b.open = b.open[:len(b.open)-1]
+	n := len(b.buf) - off
+	b.check(n)
+	if more := lengthSize(n) - 1; more > 0 && b.err == nil {
+		b.buf = append(b.buf, "\x00\x00\x00\x00"[:more]...)
+		copy(b.buf[off+more:], b.buf[off:off+n])
+	}
+	if b.err == nil {
+		appendLength(b.buf[:off-1], n)
+	}
+}
+
+func (b *Builder) tag(key int, flags byte) {
+	if (key < 0 || key > keyMask) && b.err == nil {
+		b.err = fmt.Errorf("y3: key 0x%02x: want 0x00 to 0x3f", key)
+	}
+	b.buf = append(b.buf, byte(key)&keyMask|flags)
+}
+
+func (b *Builder) check(n int) {
+	if n > MaxLength && b.err == nil {
+		b.err = fmt.Errorf("y3: value of %d bytes: at most %d", n, MaxLength)
+	}
+}
+
+// integer writes a packet whose value is at most 10 bytes long, and so has a length of one byte.
+func (b *Builder) integer(key int, v int64) {
+	b.tag(key, 0)
+	at := len(b.buf)
+	b.buf = b.dialect.appendInteger(append(b.buf, 0), v)
+	b.buf[at] = byte(len(b.buf) - at - 1)
+}
+
+// Int32 writes an integer; what reads it must know its width.
+func (b *Builder) Int32(key int, v int32) { b.integer(key, int64(v)) }
+
+// Int64 writes an integer.
+func (b *Builder) Int64(key int, v int64) { b.integer(key, v) }
+
+// Uint32 writes v as the int32 of the same bits, as all Y3 encoders do.
+func (b *Builder) Uint32(key int, v uint32) { b.integer(key, int64(int32(v))) }
+
+// Uint64 writes v as the int64 of the same bits, as all Y3 encoders do.
+func (b *Builder) Uint64(key int, v uint64) { b.integer(key, int64(v)) }
+
+// Float32 writes v in IEEE 754 without the zero bytes at its end.
+func (b *Builder) Float32(key int, v float32) { b.float(key, uint64(math.Float32bits(v))<<32, 4) }
+
+// Float64 writes v in IEEE 754 without the zero bytes at its end.
+func (b *Builder) Float64(key int, v float64) { b.float(key, math.Float64bits(v), 8) }
+
+func (b *Builder) float(key int, bits uint64, size int) {
+	b.tag(key, 0)
+	at := len(b.buf)
+	b.buf = appendFloat(append(b.buf, 0), bits, size)
+	b.buf[at] = byte(len(b.buf) - at - 1)
+}
+
+// Bool writes 01 or 00.
+func (b *Builder) Bool(key int, v bool) {
+	b.tag(key, 0)
+	b.buf = appendBool(append(b.buf, 1), v)
+}
+
+// String writes the bytes of v.
+func (b *Builder) String(key int, v string) {
+	b.check(len(v))
+	b.tag(key, 0)
+	b.buf = append(appendLength(b.buf, len(v)), v...)
+}
+
+// Bytes writes v.
+func (b *Builder) Bytes(key int, v []byte) {
+	b.check(len(v))
+	b.tag(key, 0)
+	b.buf = append(appendLength(b.buf, len(v)), v...)
+}

@@ -1,0 +1,132 @@
+package y3
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Dialect is one of the two encodings that call themselves draft-01.
+type Dialect uint8
+
+const (
+	P Dialect = iota // y3-codec-golang: integers in groups of seven bits, slices
+	N                // yomorun/y3, YoMo's frames: integers as plain big-endian bytes, no slices
+)
+
+// The parts of a tag. SPEC draft-01, "Tag".
+const (
+	nodeFlag  = 0x80
+	sliceFlag = 0x40
+	keyMask   = 0x3f
+)
+
+// MaxLength is the largest value a packet can hold, in bytes: a length is a signed 32-bit number.
+const MaxLength = math.MaxInt32
+
+// MaxDepth bounds how deep nodes nest, whatever format.Options say.
+const MaxDepth = 256
+
+const maxLengthBytes = 5
+
+// Packet is one tag, length and value, as offsets from the start of the message.
+type Packet struct {
+	Tag            byte
+	Head, Off, End int
+}
+
+// Key returns the low six bits of the tag.
+func (p Packet) Key() int { return int(p.Tag & keyMask) }
+
+// IsNode reports whether the value is a sequence of packets.
+func (p Packet) IsNode() bool { return p.Tag&nodeFlag != 0 }
+
+// Next returns the packet at offset pos of data[:end], which is where the packets of a node, or the message, end. It
+// accepts lengths that are longer than they need be, up to five bytes. pos must be less than end. The error is
+// io.ErrUnexpectedEOF, wrapped, if data ends within the packet, else *format.SyntaxError.
+func Next(data []byte, pos, end int) (Packet, error) {
+	b := data[:end]
+	if uint(pos)+1 >= uint(len(b)) {
+		return Packet{}, ends(data, pos, end, 0)
+	}
+	n, off := int(b[pos+1]), pos+2
+	if n >= 0x40 {
+		var err error
+		if n, off, err = length(data, pos+1, end); err != nil {
+			return Packet{}, err
+		}
+	}
+	if n > len(b)-off {
+		return Packet{}, ends(data, off, end, n)
+	}
+	return Packet{Tag: b[pos], Head: pos, Off: off, End: off + n}, nil
+}
+
+// length reads the length at pos and returns it and where it ends. A length is a PVarInt32: signed, seven bits a byte,
+// most significant first. SPEC draft-01, "Length".
+func length(data []byte, pos, end int) (n, off int, err error) {
+	b := data[pos:end]
+	if len(b) > 0 && b[0]&0x40 != 0 {
+		return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "negative length"}
+	}
+	for i, c := range b {
+		n = n<<7 | int(c&0x7f)
+		switch {
+		case n > MaxLength:
+			return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "length exceeds 2147483647"}
+		case c < 0x80:
+			return n, pos + i + 1, nil
+		case i+1 == maxLengthBytes:
+			return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "length of more than 5 bytes"}
+		}
+	}
+	return 0, 0, ends(data, end, end, 0)
+}
+
+// ends is the error for n bytes that are not there behind pos: in the message, or only in the node that ends at end.
+func ends(data []byte, pos, end, n int) error {
+	if end < len(data) {
+		return &format.SyntaxError{Format: "y3", Offset: pos, Reason: fmt.Sprintf("packet needs %d bytes where its node has %d left", max(n, pos+2-end), end-pos)}
+	}
+	if n > 0 {
+		return fmt.Errorf("y3: length %d exceeds the %d bytes left at offset %d: %w", n, end-pos, pos, io.ErrUnexpectedEOF)
+	}
+	return fmt.Errorf("y3: packet has no length at offset %d: %w", pos, io.ErrUnexpectedEOF)
+}
+
+// lengthSize returns how many bytes appendLength writes for n.
+func lengthSize(n int) int {
+	size := 1
+	for n >>= 6; n > 0; n >>= 7 {
+		size++
+	}
+	return size
+}
+
+func appendLength(dst []byte, n int) []byte {
+	for shift := 7 * (lengthSize(n) - 1); shift > 0; shift -= 7 {
+		dst = append(dst, 0x80|byte(n>>shift))
+	}
+	return append(dst, byte(n&0x7f))
+}
+
+// kind says what a packet holds. In dialect P a node whose first packet has key 0 is a slice even without the slice flag:
+// y3-codec-golang writes a slice of structs so where it is the root, and gives keys from 0x10 on to fields.
+func (d Dialect) kind(data []byte, tag byte, off, end int) field.Kind {
+	switch {
+	case tag&nodeFlag == 0:
+		return field.Untyped
+	case tag&sliceFlag != 0:
+		return field.List
+	case d == P && off < end && data[off]&keyMask == 0:
+		return field.List
+	}
+	return field.Map
+}
+
+func (d Dialect) span(data []byte, p Packet) field.Span {
+	return field.Span{Head: p.Head, Off: p.Off, End: p.End, Kind: d.kind(data, p.Tag, p.Off, p.End)}
+}

@@ -1,0 +1,147 @@
+package y3
+
+import (
+	"fmt"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Patch writes data to dst with the primitive at p replaced by v, and returns the extended dst; the lengths of all nodes
+// around it are put right. Text, bytes and Untyped are written as they are, a bool as a byte, an integer as the dialect
+// writes it, signed (or, from 2^63 on, as the int64 of the same bits). A float has two encodings: Cast it first.
+func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
+	var chain [field.MaxSteps]Packet
+	at, depth, err := f.trace(data, p, &chain)
+	if err != nil {
+		return dst, err
+	}
+	var scratch [10]byte
+	content, err := f.content(scratch[:0], v)
+	if err != nil {
+		return dst, err
+	}
+	// From the inside out: size is what each packet's value takes now.
+	var sizes [field.MaxSteps]int
+	size := len(content)
+	for i := depth - 1; i >= 0; i-- {
+		sizes[i] = size
+		if size > MaxLength {
+			return dst, fmt.Errorf("%s: patched node of %d bytes at offset %d: at most %d", f.Name(), size, chain[i].Head, MaxLength)
+		}
+		size += 1 + lengthSize(size)
+		if i > 0 {
+			size += (chain[i-1].End - chain[i-1].Off) - (chain[i].End - chain[i].Head)
+		}
+	}
+	pos := 0
+	for i := range depth {
+		dst = append(dst, data[pos:chain[i].Head+1]...)
+		dst = appendLength(dst, sizes[i])
+		pos = chain[i].Off
+	}
+	dst = append(dst, content...)
+	return append(dst, data[at.End:]...), nil
+}
+
+// PatchInPlace overwrites the primitive at p in data itself, if v takes exactly as many bytes as it does. It returns
+// false and leaves data untouched if it does not. v is what Patch takes.
+func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
+	at, err := f.Lookup(data, p)
+	if err != nil {
+		return false, err
+	}
+	if at.Kind != field.Untyped {
+		return false, f.mismatch(at.Kind, field.AnyType, "only a primitive packet can be replaced")
+	}
+	var scratch [10]byte
+	content, err := f.content(scratch[:0], v)
+	if err != nil || len(content) != at.End-at.Off {
+		return false, err
+	}
+	copy(data[at.Off:at.End], content)
+	return true, nil
+}
+
+// trace is Lookup that notes all packets on the way; the last of depth packets, at, is a primitive.
+func (f Format) trace(data []byte, p field.Path, chain *[field.MaxSteps]Packet) (at field.Span, depth int, err error) {
+	at = field.Span{End: len(data), Kind: field.Map}
+	for _, step := range p.Steps() {
+		want, skip := step.Key, 0
+		if at.Kind == field.List {
+			want, skip = 0, step.Index
+		}
+		if want|skip < 0 || at.Kind == field.Untyped {
+			return at, 0, field.ErrNotFound
+		}
+		if chain[depth], err = seek(data, at.Off, at.End, byte(want), skip); err != nil {
+			return at, 0, err
+		}
+		at = f.Dialect.span(data, chain[depth])
+		depth++
+	}
+	if at.Kind != field.Untyped {
+		return at, 0, f.mismatch(at.Kind, field.AnyType, "only a primitive packet can be replaced")
+	}
+	return at, depth, nil
+}
+
+// content returns the value bytes of v, in scratch if it is a number.
+func (f Format) content(scratch []byte, v field.Value) ([]byte, error) {
+	switch v.Kind {
+	case field.Untyped, field.Text, field.Bytes:
+		return v.Bytes, nil
+	case field.Bool:
+		return appendBool(scratch, v.Bool), nil
+	case field.Int:
+		return f.Dialect.appendInteger(scratch, v.Int), nil
+	case field.Float:
+		return nil, &format.TypeError{Format: f.Name(), Have: field.Float, Want: field.AnyType, Reason: "say float32 or float64"}
+	}
+	return nil, f.mismatch(v.Kind, field.AnyType, "a primitive packet holds a bool, a number, text or bytes")
+}
+
+// Cast returns v as the Untyped value that holds its encoding as a type, for Patch. A value out of the type's range, or
+// of another kind, gives *format.TypeError. An integer may become a float.
+func (f Format) Cast(v field.Value, as field.Type) (field.Value, error) {
+	untyped := func(b []byte) (field.Value, error) { return field.Value{Kind: field.Untyped, Bytes: b}, nil }
+	isFloat := v.Kind == field.Float
+	if v.Kind == field.Int && (as == field.Float32 || as == field.Float64) {
+		v.Float, isFloat = float64(v.Int), true
+		if v.Unsigned {
+			v.Float = float64(uint64(v.Int))
+		}
+	}
+	var low, high int64
+	switch as {
+	case field.Int32:
+		low, high = math.MinInt32, math.MaxInt32
+	case field.Uint32:
+		low, high = 0, math.MaxUint32
+	case field.Int64:
+		low, high = math.MinInt64, math.MaxInt64
+	case field.Uint64:
+		low, high = 0, math.MaxInt64
+	}
+	switch {
+	case low < high && v.Kind == field.Int:
+		switch {
+		case v.Unsigned && as == field.Uint64:
+		case v.Unsigned || v.Int < low || v.Int > high:
+			return field.Value{}, f.mismatch(v.Kind, as, fmt.Sprintf("it is out of range %d to %d", low, high))
+		case as == field.Uint32:
+			v.Int = int64(int32(v.Int)) // written as the int32 of the same bits
+		}
+		return untyped(f.Dialect.appendInteger(nil, v.Int))
+	case as == field.Float32 && isFloat:
+		return untyped(appendFloat32(nil, float32(v.Float)))
+	case as == field.Float64 && isFloat:
+		return untyped(appendFloat64(nil, v.Float))
+	case as == field.Boolean && v.Kind == field.Bool:
+		return untyped(appendBool(nil, v.Bool))
+	case as == field.String && v.Kind == field.Text, as == field.ByteString && (v.Kind == field.Text || v.Kind == field.Bytes), as == field.AnyType && v.Kind == field.Untyped:
+		return untyped(v.Bytes)
+	}
+	return field.Value{}, f.mismatch(v.Kind, as, "the kinds differ")
+}
