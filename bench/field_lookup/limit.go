@@ -1,0 +1,51 @@
+package main
+
+// limitScan is the least that a checked lookup has to do: it enters the node, and for each packet reads the tag and the
+// length, compares the key, and checks that the value lies within data. It is written for this one shape of message and
+// gives offsets only. It is a call of its own, as a library's lookup is.
+//
+//go:noinline
+func limitScan(data []byte, key byte) (off, end int, ok bool) {
+	at, size, ok := header(data, 0)
+	if !ok || data[0] != 0x80 {
+		return 0, 0, false
+	}
+	data = data[:at+size]
+	for at+1 < len(data) {
+		tag := data[at]
+		size := int(data[at+1])
+		off := at + 2
+		if size >= 64 {
+			if off, size, ok = header(data, at); !ok {
+				return 0, 0, false
+			}
+		}
+		end := off + size
+		if end > len(data) {
+			return 0, 0, false
+		}
+		if tag == key {
+			return off, end, true
+		}
+		at = end
+	}
+	return 0, 0, false
+}
+
+// header reads the packet header at: where its value begins, and how long it is. The length is a signed number in groups
+// of seven bits, most significant first.
+func header(data []byte, at int) (off, size int, ok bool) {
+	at++
+	if at >= len(data) || data[at]&0xc0 == 0x40 { // a negative length
+		return 0, 0, false
+	}
+	for n := 0; n < 5 && at < len(data); n++ {
+		c := data[at]
+		at++
+		size = size<<7 | int(c&0x7f)
+		if c < 0x80 {
+			return at, size, size <= len(data)-at
+		}
+	}
+	return 0, 0, false
+}

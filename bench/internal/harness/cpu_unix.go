@@ -1,0 +1,17 @@
+//go:build unix
+
+package harness
+
+import (
+	"syscall"
+	"time"
+)
+
+// processCPU is the CPU time, user and system, that this process has used so far.
+func processCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,69 @@
+package harness
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Op does something n times. It contains the loop, so that a contender's call is not hidden behind another one.
+type Op func(n int)
+
+// The names of the figures that Time and Parallel give.
+const (
+	NsPerOp       = "ns/op"          // wall time
+	BytesPerOp    = "B/op"           // allocated
+	AllocsPerOp   = "allocs/op"      // number of allocations
+	CPUPerOp      = "cpu ns/op"      // CPU time of the whole process, collector included
+	ParallelPerOp = "parallel ns/op" // wall time over all operations of all cores
+	Growth        = "growth x"       // how many times faster all cores are than one
+)
+
+// Time runs op for about budget on one goroutine.
+func Time(op Op, budget time.Duration) Figures {
+	n := calibrate(op, budget)
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu, start := processCPU(), time.Now()
+	op(n)
+	wall := time.Since(start)
+	cpu = processCPU() - cpu
+	runtime.ReadMemStats(&after)
+	per := func(total float64) float64 { return total / float64(n) }
+	return Figures{
+		NsPerOp:     per(float64(wall.Nanoseconds())),
+		CPUPerOp:    per(float64(cpu.Nanoseconds())),
+		BytesPerOp:  perWhole(after.TotalAlloc-before.TotalAlloc, n),
+		AllocsPerOp: perWhole(after.Mallocs-before.Mallocs, n),
+	}
+}
+
+// Parallel runs op for about budget on each of GOMAXPROCS goroutines. Compared with Time's figure, all cores' wall time per
+// operation tells how well the work spreads.
+func Parallel(op Op, budget time.Duration) float64 {
+	n := calibrate(op, budget)
+	runtime.GC()
+	procs := runtime.GOMAXPROCS(0)
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range procs {
+		wg.Go(func() { op(n) })
+	}
+	wg.Wait()
+	return float64(time.Since(start).Nanoseconds()) / float64(n*procs)
+}
+
+// calibrate finds how many times op goes into budget.
+func calibrate(op Op, budget time.Duration) int {
+	for n := 1; ; n *= 2 {
+		start := time.Now()
+		op(n)
+		if took := time.Since(start); took >= budget/8 {
+			return max(1, int(float64(n)*float64(budget)/float64(took)))
+		}
+	}
+}
+
+// perWhole divides as the testing package does: the odd allocation of the runtime itself does not show.
+func perWhole(total uint64, n int) float64 { return float64(total / uint64(n)) }

@@ -1,0 +1,115 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// Config says how thoroughly a question is asked. The zero value is what `make bench` uses.
+type Config struct {
+	Rounds int           // how many rounds count; 0 means 5
+	Budget time.Duration // for one measurement; 0 means 50 ms
+	Dir    string        // where the answer is written; empty means results
+	Log    io.Writer     // where progress goes; nil means nowhere
+}
+
+func (c Config) withDefaults() Config {
+	if c.Rounds <= 0 {
+		c.Rounds = 5
+	}
+	if c.Budget <= 0 {
+		c.Budget = 50 * time.Millisecond
+	}
+	if c.Dir == "" {
+		c.Dir = "results"
+	}
+	if c.Log == nil {
+		c.Log = io.Discard
+	}
+	return c
+}
+
+// Main asks q as the command line says, prints the answer and writes its files. It does not return on failure.
+func Main(q Question) {
+	c := Config{Log: os.Stderr}
+	flag.IntVar(&c.Rounds, "rounds", 5, "rounds that count; fewer than 3 are not an answer")
+	flag.DurationVar(&c.Budget, "budget", 50*time.Millisecond, "time for one measurement")
+	flag.StringVar(&c.Dir, "out", "results", "directory for the answer")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := Run(ctx, q, c)
+	if err == nil {
+		err = r.WriteFiles(c.Dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Print(r.Markdown())
+}
+
+// Run asks q: checks first, then the rounds. The first failing check or measurement ends it.
+func Run(ctx context.Context, q Question, c Config) (*Result, error) {
+	c = c.withDefaults()
+	if err := q.validate(); err != nil {
+		return nil, err
+	}
+	for _, check := range q.Checks {
+		if err := check.Run(); err != nil {
+			return nil, fmt.Errorf("%s: check %q: %w", q.Name, check.Name, err)
+		}
+	}
+	machine := thisMachine()
+	watch := new(calm)
+	var rounds []round
+	for good := 0; good < c.Rounds && len(rounds) < c.Rounds*(1+extraRounds); {
+		r, err := oneRound(ctx, q, c.Budget, watch)
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, r)
+		verdict := "void"
+		if !r.void() {
+			good++
+			verdict = "counts"
+		}
+		fmt.Fprintf(c.Log, "%s: round %d: %.0f %% of the spins were slow: %s\n", q.Name, len(rounds), 100*r.slow, verdict)
+	}
+	return newResult(q, machine, keep(rounds, c.Rounds), len(rounds))
+}
+
+// oneRound lets each contender measure each case once; those of one case stand side by side in time.
+func oneRound(ctx context.Context, q Question, budget time.Duration, watch *calm) (round, error) {
+	r := round{figures: make(map[string]map[string]Figures)}
+	for _, name := range q.Cases {
+		for _, c := range q.Contenders {
+			if c.Measure == nil {
+				continue
+			}
+			if ctx.Err() != nil {
+				return r, errors.New("interrupted: nothing was written")
+			}
+			watch.spin()
+			f, err := c.Measure(name, budget)
+			if err != nil {
+				return r, fmt.Errorf("%s: %s, %s: %w", q.Name, c.Name, name, err)
+			}
+			if f == nil {
+				continue
+			}
+			if r.figures[c.Name] == nil {
+				r.figures[c.Name] = make(map[string]Figures)
+			}
+			r.figures[c.Name][name] = f
+		}
+	}
+	r.slow = watch.endRound()
+	return r, nil
+}

@@ -1,0 +1,160 @@
+package harness
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Table is one figure of a Result: a line per row, a column per case.
+type Table struct {
+	Figure string
+	Cases  []string
+	Lines  []TableLine
+}
+
+// TableLine is one row's line. A cell without a value is empty.
+type TableLine struct {
+	Row   Row
+	Cells []string
+}
+
+// Tables returns a table for the headline and for each further figure, leaving out rows and cases without any value. The
+// cells of the headline also say how many times the first ferry row's value they are.
+func (r *Result) Tables() []Table {
+	var all []Table
+	for _, figure := range append([]string{r.Unit}, r.Figures...) {
+		if t := r.table(figure); len(t.Lines) > 0 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (r *Result) table(figure string) Table {
+	t := Table{Figure: figure}
+	for _, name := range r.Cases {
+		for _, row := range r.Rows {
+			if _, ok := row.Cases[name][figure]; ok {
+				t.Cases = append(t.Cases, name)
+				break
+			}
+		}
+	}
+	for _, row := range r.Rows {
+		line, found := TableLine{Row: row}, false
+		for _, name := range t.Cases {
+			cell := ""
+			if s, ok := row.Cases[name][figure]; ok {
+				cell, found = Number(s.Median), true
+				if base := r.Stat(r.firstFerry(), name, figure).Median; figure == r.Unit && row.Name != r.firstFerry() && base > 0 {
+					cell += fmt.Sprintf(" (%s×)", Number(s.Median/base))
+				}
+			}
+			line.Cells = append(line.Cells, cell)
+		}
+		if found {
+			t.Lines = append(t.Lines, line)
+		}
+	}
+	return t
+}
+
+func (r *Result) firstFerry() string {
+	for _, row := range r.Rows {
+		if row.Kind == Ferry {
+			return row.Name
+		}
+	}
+	return ""
+}
+
+// Markdown renders the result for people.
+func (r *Result) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s\n\n%s\n", r.Question, r.Title, r.About)
+	for _, t := range r.Tables() {
+		fmt.Fprintf(&b, "\n**%s**", t.Figure)
+		if t.Figure == r.Unit {
+			fmt.Fprintf(&b, " (%s is better; in brackets: times %s)", r.Better, r.firstFerry())
+		}
+		b.WriteString("\n\n| row | kind | version |")
+		for _, name := range t.Cases {
+			fmt.Fprintf(&b, " %s |", name)
+		}
+		b.WriteString("\n|---|---|---|" + strings.Repeat("--:|", len(t.Cases)) + "\n")
+		for _, line := range t.Lines {
+			fmt.Fprintf(&b, "| %s | %s | %s |", line.Row.Name, line.Row.Kind, line.Row.Version)
+			for _, cell := range line.Cells {
+				fmt.Fprintf(&b, " %s |", cell)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if len(r.Goals) > 0 {
+		b.WriteString("\n**Goals**\n\n| goal | asked | measured | met |\n|---|--:|--:|---|\n")
+		for _, g := range r.Goals {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", g.Text, g.Asked, g.MeasuredText(), g.Verdict())
+		}
+	}
+	list := func(head string, lines []string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n%s\n\n- %s\n", head, strings.Join(lines, "\n- "))
+		}
+	}
+	list("**Checked before timing**", r.Checks)
+	list("**Notes**", r.Notes)
+	fmt.Fprintf(&b, "\n`%s` on %s. %s\n", r.Command, r.Machine, r.Rounds)
+	return b.String()
+}
+
+// MeasuredText is the measured value as text.
+func (a Answer) MeasuredText() string {
+	if a.Measured == nil {
+		return "not measured"
+	}
+	return Number(*a.Measured)
+}
+
+// Verdict says whether the goal is met.
+func (a Answer) Verdict() string {
+	switch {
+	case a.Measured == nil:
+		return "open"
+	case a.Met:
+		return "yes"
+	}
+	return "no"
+}
+
+// String is one sentence for people.
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores, %s, kernel %s, %s, ferry %s, load before the run %s", m.CPU, m.Cores, m.OS, m.Kernel, m.Go, m.Ferry, m.Load)
+}
+
+// String is one or two sentences for people.
+func (r Rounds) String() string {
+	s := fmt.Sprintf("Medians of %d interleaved rounds out of %d.", r.Counted, r.Run)
+	if r.Void > 0 {
+		s += fmt.Sprintf(" The machine was disturbed: %d of them should be void.", r.Void)
+	}
+	return s
+}
+
+// Number prints three significant digits, or all digits of a large number.
+func Number(v float64) string {
+	abs := math.Abs(v)
+	switch {
+	case v == 0:
+		return "0"
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "-"
+	case abs >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case abs >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case abs >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}

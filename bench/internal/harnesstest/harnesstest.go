@@ -1,0 +1,44 @@
+// Package harnesstest runs a question on a tiny scale, so that the tests of bench/ prove what its figures rest on.
+//
+//	func TestQuestion(t *testing.T) { harnesstest.Run(t, question()) }
+package harnesstest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/ferry/bench/internal/harness"
+)
+
+// Run asks q once with a small budget: its checks hold, each row has its headline, and the files it writes can be read.
+// The figures themselves decide nothing.
+func Run(t *testing.T, q harness.Question) {
+	t.Helper()
+	if len(q.Checks) == 0 {
+		t.Errorf("%s: nothing is checked before it is timed", q.Name)
+	}
+	dir := t.TempDir()
+	r, err := harness.Run(t.Context(), q, harness.Config{Rounds: 1, Budget: 100 * time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Checks) != len(q.Checks) {
+		t.Errorf("%s: %d checks in the result, want %d", q.Name, len(r.Checks), len(q.Checks))
+	}
+	if err := r.WriteFiles(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, q.Name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := harness.ParseResult(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Markdown() != r.Markdown() {
+		t.Errorf("%s: what is read back says something else:\n%s\nwant:\n%s", q.Name, again.Markdown(), r.Markdown())
+	}
+}
