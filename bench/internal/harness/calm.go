@@ -1,13 +1,15 @@
 package harness
 
 import (
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 )
 
-// The void-round rule. Before each measurement the same short computation is timed. Where nothing else wants the CPU it
-// always takes the same time; so a round in which more than a tenth of these spins took over 1.2 times as long as the best
-// spin of the whole run was disturbed by somebody else: it is void and is measured again.
+// The void-round rule. Before each measurement the same short computation is timed, on all cores at once. Where nothing
+// else wants the CPU it always takes the same time; so a round in which more than a tenth of these spins took over 1.2
+// times as long as the best spin of the whole run was disturbed by somebody else: it is void and is measured again.
 const (
 	slowSpin     = 1.2
 	slowShare    = 0.1
@@ -25,8 +27,12 @@ type calm struct {
 // spin times the same work a few times.
 func (c *calm) spin() {
 	for range spinsPerTurn {
+		var cores sync.WaitGroup
 		start := time.Now()
-		spinSink = xorshift(spinSteps)
+		for range runtime.GOMAXPROCS(0) {
+			cores.Go(func() { runtime.KeepAlive(xorshift(spinSteps)) })
+		}
+		cores.Wait()
 		took := time.Since(start)
 		if c.best == 0 || took < c.best {
 			c.best = took
@@ -47,8 +53,6 @@ func (c *calm) endRound() float64 {
 	c.round = c.round[:0]
 	return share
 }
-
-var spinSink uint64
 
 func xorshift(n int) uint64 {
 	x := uint64(88172645463325252)

@@ -34,15 +34,15 @@ func (r *Result) SVG() string {
 	var groups []group
 	low, high := math.Inf(1), 0.0
 	for _, row := range r.Rows {
-		g, any := group{row: row}, false
+		g, drawn := group{row: row}, false
 		for _, name := range r.Plot {
 			s := row.Cases[name][r.Unit]
 			g.bars = append(g.bars, s)
 			if s.Median > 0 {
-				any, low, high = true, min(low, s.Median), max(high, s.Median)
+				drawn, low, high = true, min(low, s.Median), max(high, s.Median)
 			}
 		}
-		if any {
+		if drawn {
 			groups = append(groups, g)
 		}
 	}

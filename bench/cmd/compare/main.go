@@ -1,0 +1,92 @@
+// Compare prints the results of this tree beside those that were checked in at a git tag.
+//
+// The two were measured on different days: what counts is how far each row's ratio to the limit or the peers moved, so rows
+// that are not ferry's are shown too, as the measure of how different the days were.
+//
+//	go run ./cmd/compare v0.1.0
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+
+	"example.com/ferry/bench/internal/harness"
+)
+
+const results = "results"
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: compare TAG")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func run(tag string) error {
+	now, err := harness.ReadResults(results)
+	if err != nil {
+		return err
+	}
+	if len(now) == 0 {
+		return errors.New("no results in bench/results: measure first, with make bench")
+	}
+	if _, err := git("rev-parse", "--verify", "--quiet", tag+"^{commit}"); err != nil {
+		return fmt.Errorf("%s is no commit or tag here: see git tag", tag)
+	}
+	for _, r := range now {
+		text, err := git("show", tag+":./"+path.Join(results, r.Question+".json"))
+		if err != nil {
+			fmt.Printf("# %s: not measured at %s\n\n", r.Question, tag)
+			continue
+		}
+		base, err := harness.ParseResult(text)
+		if err != nil {
+			return fmt.Errorf("%s at %s: %w", r.Question, tag, err)
+		}
+		fmt.Println(table(r, base, tag))
+	}
+	return nil
+}
+
+// table lists, for each headline and ratio that both results have, both values and their quotient.
+func table(now, base *harness.Result, tag string) string {
+	var b strings.Builder
+	line := func(name string, was, is float64) {
+		quotient := "-"
+		if was != 0 {
+			quotient = fmt.Sprintf("%.2f", is/was)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, harness.Number(was), harness.Number(is), quotient)
+	}
+	fmt.Fprintf(&b, "# %s, %s, %s: %s is better\n\n| | %s | now | now/%s |\n|---|--:|--:|--:|\n", now.Question, now.Cases[0], now.Unit, now.Better, tag, tag)
+	was := make(map[string]harness.Row)
+	for _, row := range base.Rows {
+		was[row.Name] = row
+	}
+	for _, row := range now.Rows {
+		if old, ok := was[row.Name]; ok {
+			line(row.Name, old.Value, row.Value)
+		}
+	}
+	for _, row := range now.Rows {
+		for _, other := range now.Rows {
+			name := row.Name + "/" + other.Name
+			is, inNow := now.Ratios[name]
+			old, inBase := base.Ratios[name]
+			if inNow && inBase {
+				line(name, old, is)
+			}
+		}
+	}
+	return b.String()
+}
+
+func git(args ...string) ([]byte, error) { return exec.Command("git", args...).Output() }

@@ -1,0 +1,55 @@
+// Report makes one self-contained page of all results: results/report.html.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+
+	"example.com/ferry/bench/internal/harness"
+)
+
+//go:embed page.html
+var page string
+
+func main() {
+	if err := run("results"); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	all, err := harness.ReadResults(dir)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return errors.New("no results in " + dir + ": measure first, with make bench")
+	}
+	name := filepath.Join(dir, "report.html")
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f, all), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	fmt.Println("written: bench/" + name)
+	return nil
+}
+
+// write renders the page. The plots are our own SVG, so they go in as they are.
+func write(w io.Writer, all []*harness.Result) error {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"plot": func(r *harness.Result) template.HTML { return template.HTML(r.SVG()) },
+	}).Parse(page)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, all)
+}
