@@ -2,17 +2,19 @@ module example.com/ferry/bench
 
 go 1.26.0
 
-require example.com/ferry v0.0.0
+require (
+	example.com/ferry v0.0.0
+	github.com/buger/jsonparser v1.6.1
+	github.com/bytedance/sonic v1.15.5
+	github.com/fxamacker/cbor/v2 v2.9.6
+	github.com/tidwall/gjson v1.20.0
+)
 
 require (
-	github.com/buger/jsonparser v1.6.1 // indirect
 	github.com/bytedance/gopkg v0.1.3 // indirect
-	github.com/bytedance/sonic v1.15.5 // indirect
 	github.com/bytedance/sonic/loader v0.5.3 // indirect
 	github.com/cloudwego/base64x v0.1.6 // indirect
-	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.9 // indirect
-	github.com/tidwall/gjson v1.20.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.0 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect

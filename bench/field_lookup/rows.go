@@ -7,13 +7,14 @@ import (
 	"time"
 	"unsafe"
 
-	"example.com/ferry/bench/internal/harness"
-	"example.com/ferry/field"
-	"example.com/ferry/format"
 	"github.com/buger/jsonparser"
 	"github.com/bytedance/sonic"
 	"github.com/fxamacker/cbor/v2"
 	"github.com/tidwall/gjson"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/field"
+	"example.com/ferry/format"
 )
 
 // finder is a contender prepared for one workload.
@@ -71,12 +72,12 @@ func ferryRow(name string, f format.Format, docs func(workload) [][]byte, path f
 	}}
 }
 
-func y3Docs(w workload) [][]byte   { return w.docs.y3 }
-func jsonDocs(w workload) [][]byte { return w.docs.json }
-func cborDocs(w workload) [][]byte { return w.docs.cbor }
+func y3Docs(w workload) [][]byte   { return w.y3 }
+func jsonDocs(w workload) [][]byte { return w.json }
+func cborDocs(w workload) [][]byte { return w.cbor }
 
 var limitRow = contender{"limit scan (Y3)", harness.Limit, "hand-written", wantY3, func(w workload) finder {
-	all, key := w.docs.y3, w.y3Key()
+	all, key := w.y3, w.y3Key()
 	return finder{
 		all,
 		func(doc []byte) []byte {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -213,7 +214,7 @@ func TestTime(t *testing.T) {
 	if len(kept) != 1024 || f[AllocsPerOp] != 1 || f[BytesPerOp] != 1024 || f[NsPerOp] <= 0 {
 		t.Errorf("one allocation of 1024 bytes: got %v", f)
 	}
-	if got := Parallel(func(n int) { xorshift(n) }, time.Millisecond); got <= 0 {
+	if got := Parallel(func(n int) { runtime.KeepAlive(xorshift(n)) }, time.Millisecond); got <= 0 {
 		t.Errorf("Parallel: got %v", got)
 	}
 }

@@ -42,17 +42,21 @@ func Main(q Question) {
 	flag.DurationVar(&c.Budget, "budget", 50*time.Millisecond, "time for one measurement")
 	flag.StringVar(&c.Dir, "out", "results", "directory for the answer")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	r, err := Run(ctx, q, c)
-	if err == nil {
-		err = r.WriteFiles(c.Dir)
-	}
-	if err != nil {
+	if err := answer(q, c); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func answer(q Question, c Config) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := Run(ctx, q, c)
+	if err != nil {
+		return err
+	}
 	fmt.Print(r.Markdown())
+	return r.WriteFiles(c.Dir)
 }
 
 // Run asks q: checks first, then the rounds. The first failing check or measurement ends it.
