@@ -1,0 +1,170 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"time"
+)
+
+// How long certificates live, and when the node's own is renewed. A certificate starts to count an hour early, for
+// machines whose clock is slow.
+const (
+	caLife      = 10 * 365 * 24 * time.Hour
+	leafLife    = 90 * 24 * time.Hour
+	renewBefore = 30 * 24 * time.Hour
+	slack       = time.Hour
+)
+
+// openCA reads the authority's certificate, or makes it: with the key given, any two of them are as good as each other.
+func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	if cert, err := readCertificate(path); err == nil {
+		if !key.PublicKey.Equal(cert.PublicKey) {
+			return nil, fmt.Errorf("pki: %s does not belong to the key beside it: restore both, or remove both for a new authority", path)
+		}
+		if time.Now().After(cert.NotAfter) {
+			return nil, fmt.Errorf("pki: %s has expired on %s: remove it for a new one, and give that to the clients", path, cert.NotAfter.Format(time.DateOnly))
+		}
+		return cert, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("pki: encode the authority's key: %w", err)
+	}
+	digest := sha256.Sum256(public)
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "ferry local CA " + hex.EncodeToString(digest[:4])},
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		MaxPathLenZero:        true,
+	}
+	cert, err := issue(template, template, &key.PublicKey, key, caLife)
+	if err != nil {
+		return nil, err
+	}
+	if err := create(path, encode("CERTIFICATE", cert), 0o644); err != nil {
+		return nil, err
+	}
+	return readCertificate(path)
+}
+
+// certificate returns the node's certificate, renewed if it is about to expire, has been issued by another authority or
+// lacks a name. It has the shape of tls.Config.GetCertificate.
+func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.server != nil && id.fit(id.server.Leaf) {
+		return id.server, nil
+	}
+	key, err := openKey(filepath.Join(id.dir, ServerKeyFile))
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(id.dir, ServerFile)
+	leaf, err := readCertificate(path)
+	if err != nil || !id.fit(leaf) || !key.PublicKey.Equal(leaf.PublicKey) {
+		template := &x509.Certificate{
+			Subject:     pkix.Name{CommonName: "ferry node"},
+			KeyUsage:    x509.KeyUsageDigitalSignature,
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		}
+		for _, n := range id.names {
+			if ip := net.ParseIP(n); ip != nil {
+				template.IPAddresses = append(template.IPAddresses, ip)
+			} else {
+				template.DNSNames = append(template.DNSNames, n)
+			}
+		}
+		raw, err := issue(template, id.ca, &key.PublicKey, id.caKey, leafLife)
+		if err != nil {
+			return nil, err
+		}
+		if err := replace(path, encode("CERTIFICATE", raw), 0o644); err != nil {
+			return nil, err
+		}
+		if leaf, err = x509.ParseCertificate(raw); err != nil {
+			return nil, fmt.Errorf("pki: the certificate just made: %w", err)
+		}
+	}
+	id.server = &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}
+	return id.server, nil
+}
+
+// fit reports whether leaf still serves.
+func (id *Identity) fit(leaf *x509.Certificate) bool {
+	if time.Until(leaf.NotAfter) < renewBefore || leaf.CheckSignatureFrom(id.ca) != nil {
+		return false
+	}
+	for _, n := range id.names {
+		if leaf.VerifyHostname(n) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// IssueClient makes a certificate for a client, whose identity is name (the subject's common name), and its key, both as
+// PEM. They are not kept.
+func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error) {
+	if name == "" {
+		return nil, nil, errors.New("pki: a client certificate needs a name: it is the client's identity")
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("pki: new key: %w", err)
+	}
+	cert, err := issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: name},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, id.ca, &key.PublicKey, id.caKey, leafLife)
+	if err != nil {
+		return nil, nil, err
+	}
+	keyPEM, err = encodeKey(key)
+	return encode("CERTIFICATE", cert), keyPEM, err
+}
+
+// issue signs template, valid from now on for life, and no longer than parent.
+func issue(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey, life time.Duration) ([]byte, error) {
+	template.NotBefore = time.Now().Add(-slack)
+	template.NotAfter = time.Now().Add(life)
+	if parent != template && template.NotAfter.After(parent.NotAfter) {
+		template.NotAfter = parent.NotAfter
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
+	if err != nil {
+		return nil, fmt.Errorf("pki: issue a certificate for %q: %w", template.Subject.CommonName, err)
+	}
+	return raw, nil
+}
+
+func readCertificate(path string) (*x509.Certificate, error) {
+	raw, err := readPEM(path, "CERTIFICATE")
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(raw)
+	if err != nil {
+		return nil, fmt.Errorf("pki: %s: %w: restore it, or remove it for a new one", path, err)
+	}
+	return cert, nil
+}
+
+func encode(kind string, raw []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw})
+}

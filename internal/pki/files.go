@@ -1,0 +1,157 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// openKey reads a private key, or makes it.
+func openKey(path string) (*ecdsa.PrivateKey, error) {
+	if err := ensure(path, func() ([]byte, error) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, fmt.Errorf("pki: new key: %w", err)
+		}
+		return encodeKey(key)
+	}); err != nil {
+		return nil, err
+	}
+	raw, err := readPEM(path, "PRIVATE KEY")
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(raw)
+	if err != nil {
+		return nil, fmt.Errorf("pki: %s: %w: restore it, or remove it for a new one", path, err)
+	}
+	ec, ok := key.(*ecdsa.PrivateKey)
+	if !ok || ec.Curve != elliptic.P256() {
+		return nil, fmt.Errorf("pki: %s holds a %T, not an ECDSA P-256 key: restore it, or remove it for a new one", path, key)
+	}
+	return ec, nil
+}
+
+func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("pki: encode a key: %w", err)
+	}
+	return encode("PRIVATE KEY", raw), nil
+}
+
+// openToken reads the local token, or makes it.
+func openToken(path string) (string, error) {
+	if err := ensure(path, func() ([]byte, error) {
+		var secret [32]byte
+		_, _ = rand.Read(secret[:]) // never fails
+		return []byte(base64.RawURLEncoding.EncodeToString(secret[:]) + "\n"), nil
+	}); err != nil {
+		return "", err
+	}
+	return ReadToken(path)
+}
+
+// ReadToken reads a token file, as a client does.
+func ReadToken(path string) (string, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("pki: token: %w", err)
+	}
+	token := strings.TrimSpace(string(raw))
+	if secret, err := base64.RawURLEncoding.DecodeString(token); err != nil || len(secret) < 16 {
+		return "", fmt.Errorf("pki: token file %s holds no token (16 bytes or more in base64url): restore it, or remove it for a new one", path)
+	}
+	return token, nil
+}
+
+// ensure makes a secret file if there is none, and checks that nobody else may read the one there is.
+func ensure(path string, content func() ([]byte, error)) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		data, err := content()
+		if err != nil {
+			return err
+		}
+		return create(path, data, 0o600)
+	case err != nil:
+		return fmt.Errorf("pki: %w", err)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("pki: %s may be read by others (%v): chmod 600 it, and replace it if they have", path, info.Mode().Perm())
+	}
+	return nil
+}
+
+func readPEM(path, kind string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("pki: %w", err)
+	}
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != kind {
+		return nil, fmt.Errorf("pki: %s holds no %s in PEM: restore it, or remove it for a new one", path, strings.ToLower(kind))
+	}
+	return block.Bytes, nil
+}
+
+// create writes path unless it exists: of several who try at once one wins, whose file all find.
+func create(path string, data []byte, mode fs.FileMode) error {
+	return write(path, data, mode, func(temp string) error {
+		err := os.Link(temp, path)
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		return errors.Join(err, os.Remove(temp))
+	})
+}
+
+// replace writes path over what is there.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	return write(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
+}
+
+// write makes a complete file on the disk before place gives it its name, which is on the disk when write returns.
+func write(path string, data []byte, mode fs.FileMode, place func(temp string) error) error {
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("pki: cannot write to data directory %s: %w: make it writable, or choose another one", dir, err)
+	}
+	_, err = temp.Write(data)
+	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
+	if err == nil {
+		err = place(temp.Name())
+	} else {
+		_ = os.Remove(temp.Name())
+	}
+	if err != nil {
+		return fmt.Errorf("pki: write %s: %w", path, err)
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes the names in dir survive a power failure, where the system can.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("pki: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("pki: sync %s: %w", dir, err)
+	}
+	return nil
+}

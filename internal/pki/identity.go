@@ -1,0 +1,121 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// The files of a data directory.
+const (
+	CAFile        = "ca.pem"     // the certificate clients trust
+	CAKeyFile     = "ca.key"     // 0600
+	ServerFile    = "server.pem" // the node's certificate
+	ServerKeyFile = "server.key" // 0600
+	TokenFile     = "token"      // 0600: 32 random bytes in base64url, and a newline
+)
+
+// Config says where an identity lives, and whose.
+type Config struct {
+	// Dir is the data directory, made if it is missing. Empty means ./ferry-data.
+	Dir string
+
+	// Names are host names and IP addresses that the node's certificate is for, besides 127.0.0.1, ::1, localhost and the
+	// machine's host name.
+	Names []string
+}
+
+// Identity is an opened data directory. Its methods may overlap.
+type Identity struct {
+	dir   string
+	names []string
+	ca    *x509.Certificate
+	caKey *ecdsa.PrivateKey
+	token string
+
+	resetKey [32]byte
+
+	mu     sync.Mutex
+	server *tls.Certificate // renewed by certificate
+}
+
+// Open reads the identity in c.Dir, and makes what is missing.
+func Open(c Config) (*Identity, error) {
+	dir := c.Dir
+	if dir == "" {
+		dir = "ferry-data"
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("pki: data directory %s: %w: make it, or choose another one", dir, err)
+	}
+	id := &Identity{dir: dir, names: withLocal(c.Names)}
+	var err error
+	if id.caKey, err = openKey(filepath.Join(dir, CAKeyFile)); err != nil {
+		return nil, err
+	}
+	if id.ca, err = openCA(filepath.Join(dir, CAFile), id.caKey); err != nil {
+		return nil, err
+	}
+	if id.resetKey, err = resetKey(id.caKey); err != nil {
+		return nil, err
+	}
+	if id.token, err = openToken(filepath.Join(dir, TokenFile)); err != nil {
+		return nil, err
+	}
+	if _, err = id.certificate(nil); err != nil {
+		return nil, err
+	}
+	return id, nil
+}
+
+// withLocal adds the names each node answers to.
+func withLocal(names []string) []string {
+	all := append([]string{"127.0.0.1", "::1", "localhost"}, names...)
+	if host, err := os.Hostname(); err == nil && host != "" {
+		all = append(all, host)
+	}
+	return all
+}
+
+// Token returns the local token. It must not be logged.
+func (id *Identity) Token() string { return id.token }
+
+// CheckToken reports whether got is the local token, in a time that does not tell how much of it is right.
+func (id *Identity) CheckToken(got string) bool {
+	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(id.token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// ServerTLS returns a configuration for listeners, which are to Clone it before they change it. Clients may show a
+// certificate, which must be of this node's authority; the certificate it serves is renewed while the node runs.
+func (id *Identity) ServerTLS() *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AddCert(id.ca)
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS13,
+		GetCertificate: id.certificate,
+		ClientAuth:     tls.VerifyClientCertIfGiven,
+		ClientCAs:      pool,
+	}
+}
+
+// ResetKey returns a secret that is the same after each restart, for quic.Config.ResetKey.
+func (id *Identity) ResetKey() *[32]byte { return &id.resetKey }
+
+func resetKey(caKey *ecdsa.PrivateKey) (key [32]byte, err error) {
+	raw, err := caKey.Bytes()
+	if err != nil {
+		return key, fmt.Errorf("pki: the authority's key: %w", err)
+	}
+	mac := hmac.New(sha256.New, raw)
+	mac.Write([]byte("ferry quic stateless reset"))
+	mac.Sum(key[:0])
+	return key, nil
+}

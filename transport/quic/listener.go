@@ -1,0 +1,119 @@
+package quic
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/quic-go/quic-go"
+
+	"example.com/ferry/transport"
+)
+
+// maxSilent bounds the connections that are established and have not spoken yet.
+const maxSilent = 256
+
+type listener struct {
+	inner   *quic.Listener
+	socket  *socket
+	cfg     *Config
+	ready   chan *Conn
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	live   int // connections, which need the socket longer than the listener does
+	closed bool
+}
+
+func newListener(ql *quic.Listener, s *socket, cfg *Config) *listener {
+	l := &listener{inner: ql, socket: s, cfg: cfg, ready: make(chan *Conn)}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.running.Go(l.acceptAll)
+	return l
+}
+
+// Accept returns the next connection on which something arrived; it is a *Conn.
+func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case c := <-l.ready:
+		return c, nil
+	case <-l.ctx.Done():
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *listener) Addr() net.Addr { return l.inner.Addr() }
+
+// Close stops listening. Connections that Accept returned live on, and keep the UDP port until the last one is closed.
+func (l *listener) Close() error {
+	l.cancel()
+	_ = l.inner.Close()
+	l.running.Wait()
+	l.mu.Lock()
+	unused := !l.closed && l.live == 0
+	l.closed = true
+	l.mu.Unlock()
+	if unused {
+		l.socket.close()
+	}
+	return nil
+}
+
+// release takes note that a connection has ended.
+func (l *listener) release() {
+	l.mu.Lock()
+	l.live--
+	unused := l.closed && l.live == 0
+	l.mu.Unlock()
+	if unused {
+		l.socket.close()
+	}
+}
+
+func (l *listener) acceptAll() {
+	defer l.cancel() // if the socket is gone, Accept must know
+	silent := make(chan struct{}, maxSilent)
+	for {
+		qc, err := l.inner.Accept(l.ctx)
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		l.live++
+		l.mu.Unlock()
+		context.AfterFunc(qc.Context(), l.release)
+		select {
+		case silent <- struct{}{}:
+			l.running.Go(func() {
+				l.admit(qc)
+				<-silent
+			})
+		case <-l.ctx.Done():
+			_ = qc.CloseWithError(codeRefused, "the node stops")
+		}
+	}
+}
+
+// admit waits for the dialer to speak.
+func (l *listener) admit(qc *quic.Conn) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.HandshakeTimeout)
+	first, err := qc.AcceptStream(ctx)
+	cancel()
+	if err != nil {
+		_ = qc.CloseWithError(codeRefused, "nothing was written in time: the dialer speaks first")
+		return
+	}
+	c := newConn(qc, first, l.cfg.Linger, nil)
+	select {
+	case l.ready <- c:
+	case <-l.ctx.Done():
+		_ = qc.CloseWithError(codeRefused, "the node stops")
+	}
+}

@@ -1,0 +1,211 @@
+package quic
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"example.com/ferry/transport"
+)
+
+// ALPN is the protocol both ends name in the TLS handshake.
+const ALPN = "ferry/1"
+
+// Config is what a Transport can be told. The zero value works for dialing.
+type Config struct {
+	// IdleTimeout ends a connection on which nothing arrived for this long; the smaller of both ends' counts. It also is
+	// how long a client may be without any address. Zero means 30 s.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
+
+	// KeepAlive is how long a connection is silent before something is sent to keep it, and the way through routers, open.
+	// Zero means 10 s; negative means never.
+	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
+
+	// HandshakeTimeout bounds the handshake, and how long a dialer may wait before it speaks. Zero means 10 s.
+	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
+
+	// Linger bounds how long Close waits for the peer to read what was written. Zero means 5 s; negative means not at all.
+	Linger time.Duration `yaml:"linger,omitempty"`
+
+	// StreamWindow is how many bytes of one stream the peer may send ahead of Read. 0 means 8 MiB.
+	StreamWindow int `yaml:"stream_window,omitempty"`
+
+	// ConnWindow is how many bytes of all streams of a connection the peer may send ahead of Read: what one connection can
+	// make this end hold. 0 means 32 MiB.
+	ConnWindow int `yaml:"conn_window,omitempty"`
+
+	// MaxStreams is how many streams the peer may have open in one connection. 0 means 256.
+	MaxStreams int `yaml:"max_streams,omitempty"`
+
+	// ClientTLS is used by Dial. Nil means the system's roots.
+	ClientTLS *tls.Config `yaml:"-"`
+
+	// ServerTLS is used by Listen, which needs a certificate; ClientAuth in it asks clients for theirs.
+	ServerTLS *tls.Config `yaml:"-"`
+
+	// ResetKey, the same after a restart, lets a server that was killed tell its former clients at once that it has
+	// forgotten them; without it they wait for IdleTimeout. RFC 9000, section 10.3.
+	ResetKey *[32]byte `yaml:"-"`
+}
+
+// Transport is QUIC over UDP.
+type Transport struct{ cfg Config }
+
+var _ transport.Transport = (*Transport)(nil)
+
+// New returns the transport of the scheme quic. A nil c means defaults, with which it can dial only.
+func New(c *Config) *Transport {
+	t := &Transport{}
+	if c != nil {
+		t.cfg = *c
+	}
+	setDuration(&t.cfg.IdleTimeout, 30*time.Second)
+	setDuration(&t.cfg.KeepAlive, 10*time.Second)
+	setDuration(&t.cfg.HandshakeTimeout, 10*time.Second)
+	setDuration(&t.cfg.Linger, 5*time.Second)
+	setSize(&t.cfg.StreamWindow, 8<<20)
+	setSize(&t.cfg.ConnWindow, 32<<20)
+	setSize(&t.cfg.MaxStreams, 256)
+	return t
+}
+
+func setDuration(d *time.Duration, byDefault time.Duration) {
+	if *d == 0 {
+		*d = byDefault
+	}
+}
+
+func setSize(n *int, byDefault int) {
+	if *n <= 0 {
+		*n = byDefault
+	}
+}
+
+// Scheme returns quic.
+func (*Transport) Scheme() string { return "quic" }
+
+// Dial connects to host:port, and returns when the handshake is done and the server's certificate verified. The Conn is a
+// *Conn.
+func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
+	c, err := t.dial(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("quic: dial %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+func (t *Transport) dial(ctx context.Context, addr string) (*Conn, error) {
+	peer, host, err := resolve(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := openSocket(nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	cfg := t.tls(t.cfg.ClientTLS)
+	if cfg.ServerName == "" {
+		cfg.ServerName = host
+	}
+	qc, err := socket.Dial(ctx, peer, cfg, t.quic())
+	if err != nil {
+		socket.close()
+		return nil, err
+	}
+	first, err := qc.OpenStreamSync(ctx)
+	if err != nil {
+		_ = qc.CloseWithError(codeClosed, "")
+		socket.close()
+		return nil, err
+	}
+	socket.tolerant()
+	return newConn(qc, first, t.cfg.Linger, socket), nil
+}
+
+// Listen binds the UDP address host:port; port 0 takes a free one, which Addr tells.
+func (t *Transport) Listen(_ context.Context, addr string) (transport.Listener, error) {
+	if s := t.cfg.ServerTLS; s == nil || (len(s.Certificates) == 0 && s.GetCertificate == nil && s.GetConfigForClient == nil) {
+		return nil, fmt.Errorf("quic: listen on %s: no server certificate: set Config.ServerTLS", addr)
+	}
+	l, err := t.listen(addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("quic: address %s is in use: stop what listens there, or listen elsewhere: %w", addr, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("quic: listen on %s: %w", addr, err)
+	}
+	return l, nil
+}
+
+func (t *Transport) listen(addr string) (*listener, error) {
+	at, err := net.ResolveUDPAddr("udp", addr)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := openSocket(at, 8)
+	if err != nil {
+		return nil, err
+	}
+	socket.StatelessResetKey = (*quic.StatelessResetKey)(t.cfg.ResetKey)
+	socket.tolerant()
+	ql, err := socket.Listen(t.tls(t.cfg.ServerTLS), t.quic())
+	if err != nil {
+		socket.close()
+		return nil, err
+	}
+	return newListener(ql, socket, &t.cfg), nil
+}
+
+func (t *Transport) tls(c *tls.Config) *tls.Config {
+	if c == nil {
+		c = &tls.Config{}
+	}
+	c = c.Clone()
+	c.MinVersion = tls.VersionTLS13
+	c.NextProtos = []string{ALPN}
+	return c
+}
+
+func (t *Transport) quic() *quic.Config {
+	return &quic.Config{
+		HandshakeIdleTimeout:           t.cfg.HandshakeTimeout / 2, // quic-go allows the whole handshake twice this
+		MaxIdleTimeout:                 t.cfg.IdleTimeout,
+		KeepAlivePeriod:                max(t.cfg.KeepAlive, 0),
+		InitialStreamReceiveWindow:     uint64(t.cfg.StreamWindow) / 2,
+		MaxStreamReceiveWindow:         uint64(t.cfg.StreamWindow),
+		InitialConnectionReceiveWindow: uint64(t.cfg.ConnWindow) / 2,
+		MaxConnectionReceiveWindow:     uint64(t.cfg.ConnWindow),
+		MaxIncomingStreams:             int64(t.cfg.MaxStreams),
+		MaxIncomingUniStreams:          1, // the peer's receipts
+	}
+}
+
+// resolve finds the address to dial, IPv4 first as servers on localhost do, and the name its certificate must carry.
+func resolve(ctx context.Context, addr string) (*net.UDPAddr, string, error) {
+	host, service, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, "", err
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, "udp", service)
+	if err != nil {
+		return nil, "", err
+	}
+	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return nil, "", err
+	}
+	best := ips[0]
+	for _, ip := range ips {
+		if ip.IP.To4() != nil {
+			best = ip
+			break
+		}
+	}
+	return &net.UDPAddr{IP: best.IP, Zone: best.Zone, Port: port}, host, nil
+}
