@@ -1,0 +1,72 @@
+// Package bufpool lends byte buffers that several holders may share.
+//
+// Get lends a buffer with one reference; each further holder calls Retain, and every holder calls Release once. The last
+// Release puts the buffer back. Builds with the race detector overwrite what comes back, so a test that reads a released
+// buffer reads garbage.
+//
+//	b := bufpool.Get(len(frame))
+//	b.B = append(b.B, frame...)
+//	defer b.Release()
+package bufpool
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	minShift = 12 // 4 KiB
+	maxShift = 20 // 1 MiB; larger buffers are left to the garbage collector
+)
+
+var classes [maxShift - minShift + 1]sync.Pool
+
+// Buf is a shared buffer. Its holders agree among themselves who writes to B; Retain and Release may overlap.
+type Buf struct {
+	B     []byte
+	refs  atomic.Int32
+	class int8 // -1: not pooled
+}
+
+// Get returns an empty buffer with a capacity of at least n bytes and one reference.
+func Get(n int) *Buf {
+	class := 0
+	if n > 1<<minShift {
+		class = bits.Len(uint(n-1)) - minShift
+	}
+	if class >= len(classes) {
+		b := &Buf{B: make([]byte, 0, n), class: -1}
+		b.refs.Store(1)
+		return b
+	}
+	b, _ := classes[class].Get().(*Buf)
+	if b == nil {
+		b = &Buf{B: make([]byte, 0, 1<<(class+minShift)), class: int8(class)}
+	}
+	b.refs.Store(1)
+	return b
+}
+
+// Retain adds a reference.
+func (b *Buf) Retain() { b.refs.Add(1) }
+
+// Release gives one reference back. The buffer must not be touched afterwards.
+func (b *Buf) Release() {
+	switch n := b.refs.Add(-1); {
+	case n > 0:
+		return
+	case n < 0:
+		panic("bufpool: buffer released more often than it was retained")
+	}
+	if poison {
+		full := b.B[:cap(b.B)]
+		for i := range full {
+			full[i] = 0xdb
+		}
+	}
+	if b.class >= 0 {
+		b.B = b.B[:0]
+		classes[b.class].Put(b)
+	}
+}

@@ -1,0 +1,44 @@
+package bufpool
+
+import "testing"
+
+func TestSizes(t *testing.T) {
+	for _, n := range []int{0, 1, 4096, 4097, 65536, 1 << 20, 1<<20 + 1} {
+		b := Get(n)
+		if cap(b.B) < n || len(b.B) != 0 {
+			t.Errorf("Get(%d): len %d, cap %d", n, len(b.B), cap(b.B))
+		}
+		b.Release()
+	}
+}
+
+func TestLastReleaseReturns(t *testing.T) {
+	b := Get(10)
+	b.B = append(b.B, "hello"...)
+	view := b.B
+	b.Retain()
+	b.Release()
+	if string(view) != "hello" {
+		t.Fatalf("a buffer that is still held reads %q", view)
+	}
+	b.Release()
+	if poison && string(view) == "hello" {
+		t.Error("a released buffer was not overwritten")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a third Release of two references did not panic")
+		}
+	}()
+	b.Release()
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if poison {
+		t.Log("sync.Pool drops at random under the race detector; asserted without it")
+		return
+	}
+	if n := testing.AllocsPerRun(100, func() { Get(5000).Release() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,101 @@
+// Package topic checks and matches tags and tag filters: '/' separates levels, + stands for one level, # for the rest
+// (MQTT 5.0, section 4.7).
+//
+//	topic.Match("sensors/+/cpu", "sensors/edge-1/cpu") // true
+package topic
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxLen bounds a tag or filter, in bytes.
+const MaxLen = 1024
+
+// CheckTag says why s cannot be a tag; nil if it can.
+func CheckTag(s string) error {
+	if err := checkText("tag", s); err != nil {
+		return err
+	}
+	if i := strings.IndexAny(s, "+#"); i >= 0 {
+		return fmt.Errorf("tag %q holds the wildcard %q: publish on one tag, wildcards are for subscriptions", s, s[i])
+	}
+	return nil
+}
+
+// CheckFilter says why s cannot be a filter; nil if it can.
+func CheckFilter(s string) error {
+	if err := checkText("filter", s); err != nil {
+		return err
+	}
+	for rest, more := s, true; more; {
+		var level string
+		level, rest, more = strings.Cut(rest, "/")
+		switch {
+		case level == "#" && more:
+			return fmt.Errorf("filter %q goes on behind #: it must be the last level", s)
+		case level != "#" && level != "+" && strings.ContainsAny(level, "+#"):
+			return fmt.Errorf("filter %q has a wildcard inside the level %q: it must stand alone", s, level)
+		}
+	}
+	return nil
+}
+
+func checkText(what, s string) error {
+	switch {
+	case s == "":
+		return fmt.Errorf("%s is empty", what)
+	case len(s) > MaxLen:
+		return fmt.Errorf("%s of %d bytes: at most %d", what, len(s), MaxLen)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%s %q is not UTF-8", what, s)
+	}
+	for i, r := range s {
+		if unicode.IsControl(r) {
+			return fmt.Errorf("%s %q holds a control character at offset %d", what, s, i)
+		}
+	}
+	return nil
+}
+
+// Match reports whether tag is one that filter stands for.
+func Match(filter, tag string) bool {
+	for {
+		f, frest, fmore := strings.Cut(filter, "/")
+		if f == "#" {
+			return true
+		}
+		t, trest, tmore := strings.Cut(tag, "/")
+		switch {
+		case f != "+" && f != t:
+			return false
+		case !tmore:
+			return !fmore || frest == "#" // "a/#" stands for "a" too
+		case !fmore:
+			return false
+		}
+		filter, tag = frest, trest
+	}
+}
+
+// Covers reports whether every tag that inner stands for is one that outer stands for.
+func Covers(outer, inner string) bool {
+	for {
+		o, orest, omore := strings.Cut(outer, "/")
+		if o == "#" {
+			return true
+		}
+		i, irest, imore := strings.Cut(inner, "/")
+		switch {
+		case i == "#" || (o != "+" && o != i):
+			return false
+		case !imore:
+			return !omore || orest == "#"
+		case !omore:
+			return false
+		}
+		outer, inner = orest, irest
+	}
+}

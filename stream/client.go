@@ -1,0 +1,233 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/transport"
+)
+
+// Client is one connection to a node. It dials again whenever the connection is lost, and takes up its sources and
+// functions where they were. All its methods may overlap.
+type Client struct {
+	transport transport.Transport
+	addr      string
+	cfg       Config
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	ended     chan struct{} // the connection loop has returned
+	stats     counters
+
+	mu      sync.Mutex
+	conn    *conn         // nil while there is none to send over
+	serving *conn         // conn, or one whose node is stopping
+	changed chan struct{} // closed and replaced whenever conn changes
+	sources map[string]*Source
+	running map[uint32]*subscription
+	lastSub uint32
+	notices []error // of dropped messages, since the last Flush
+}
+
+type counters struct {
+	connects, handled, failed atomic.Uint64
+}
+
+// Stats is what a Client has done so far.
+type Stats struct {
+	Connected bool
+	Connects  uint64 // 1 for a connection that was never lost
+	Handled   uint64 // messages given to handlers
+	Failed    uint64 // of those, with an error or a panic
+}
+
+// Dial connects to the node at addr (for tcp, tls and quic host:port) and returns when the node has accepted the client.
+func Dial(ctx context.Context, t transport.Transport, addr string, cfg *Config) (*Client, error) {
+	c := &Client{
+		transport: t, addr: addr, cfg: cfg.filled(), ended: make(chan struct{}), changed: make(chan struct{}),
+		sources: map[string]*Source{}, running: map[uint32]*subscription{},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	first, err := c.connect(ctx)
+	if err != nil {
+		c.cancel()
+		return nil, fmt.Errorf("stream: connect to %s://%s: %w", t.Scheme(), addr, err)
+	}
+	c.set(first)
+	go c.loop(first)
+	return c, nil
+}
+
+// loop serves connections, one after the other, until Close.
+func (c *Client) loop(cn *conn) {
+	defer close(c.ended)
+	pause := c.cfg.MinBackoff
+	for {
+		if c.ctx.Err() != nil {
+			cn.cancel(ErrClosed) // closed while it was dialled
+		}
+		began := time.Now()
+		err := cn.serve()
+		c.set(nil)
+		cn.salvage()
+		if c.ctx.Err() != nil {
+			return
+		}
+		c.cfg.Log.Info("stream: connection lost, dialling again", "addr", c.addr, "err", err)
+		if time.Since(began) > c.cfg.MaxBackoff {
+			pause = c.cfg.MinBackoff
+		}
+		for {
+			select {
+			case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // jitter, not a secret
+			case <-c.ctx.Done():
+				return
+			}
+			pause = min(2*pause, c.cfg.MaxBackoff)
+			if cn, err = c.connect(c.ctx); err == nil {
+				break
+			}
+			if c.ctx.Err() != nil {
+				return
+			}
+			c.cfg.Log.Debug("stream: dialling again failed", "addr", c.addr, "err", err)
+		}
+		c.set(cn)
+	}
+}
+
+// connect dials and does the handshake.
+func (c *Client) connect(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
+	defer cancel()
+	raw, err := c.transport.Dial(ctx, c.addr)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	cn, err := greet(c, raw)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = raw.Close()
+		if ctx.Err() != nil {
+			err = errors.Join(ctx.Err(), err)
+		}
+		return nil, err
+	}
+	c.stats.connects.Add(1)
+	return cn, nil
+}
+
+// set makes cn the connection, asks it for what the client's sources and functions need, and wakes whoever waits.
+func (c *Client) set(cn *conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conn, c.serving = cn, cn
+	if cn != nil {
+		for _, s := range c.sources {
+			cn.askTag(s)
+		}
+		for _, s := range c.running {
+			cn.askSub(s)
+		}
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// current returns the connection, nil if there is none, and a channel that is closed when that changes.
+func (c *Client) current() (*conn, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn, c.changed
+}
+
+// ID returns the number the node knows this client by: what others put in Message.To to answer it. It is 0 while there is
+// no connection, and changes with each.
+func (c *Client) ID() ferry.SourceID {
+	if cn, _ := c.current(); cn != nil {
+		return cn.id
+	}
+	return 0
+}
+
+// Stats returns the current figures.
+func (c *Client) Stats() Stats {
+	cn, _ := c.current()
+	return Stats{
+		Connected: cn != nil, Connects: c.stats.connects.Load(), Handled: c.stats.handled.Load(), Failed: c.stats.failed.Load(),
+	}
+}
+
+// Flush waits until the node has routed everything that was sent before. Its error names messages that the node dropped
+// since the last Flush because their payload was invalid, or says that the connection was lost meanwhile, when it is not
+// known what arrived.
+func (c *Client) Flush(ctx context.Context) error {
+	cn, changed := c.current()
+	for cn == nil {
+		if err := c.wait(ctx, changed); err != nil {
+			return err
+		}
+		cn, changed = c.current()
+	}
+	if err := cn.barrier(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := errors.Join(c.notices...)
+	c.notices = nil
+	return err
+}
+
+// wait waits for a channel, the end of ctx, or Close.
+func (c *Client) wait(ctx context.Context, ch <-chan struct{}) error {
+	select {
+	case <-ch:
+		return nil
+	case <-ctx.Done():
+		if cn, _ := c.current(); cn == nil {
+			return fmt.Errorf("stream: not connected to %s: %w", c.addr, ctx.Err())
+		}
+		return ctx.Err()
+	case <-c.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// noticed keeps what the node says of dropped messages for Flush.
+func (c *Client) noticed(err error) {
+	c.cfg.Log.Warn("stream: the node dropped messages", "err", err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.notices) < 16 {
+		c.notices = append(c.notices, err)
+	}
+}
+
+// Close sends what was sent, for at most two seconds, and closes the connection. Functions end.
+func (c *Client) Close() error {
+	c.cancel()
+	c.mu.Lock()
+	cn := c.serving
+	c.mu.Unlock()
+	if cn != nil {
+		cn.leave(2 * time.Second)
+	}
+	<-c.ended
+	c.mu.Lock()
+	running := c.running
+	c.running = map[uint32]*subscription{}
+	c.mu.Unlock()
+	for _, s := range running {
+		s.finish(ErrClosed)
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"example.com/ferry"
+	"example.com/ferry/field"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/internal/link"
+)
+
+// Run observes until ctx ends (its error), the node refuses the function (*native.Error inside) or the Client is closed
+// (ErrClosed). When it returns, no handler is running.
+func (c *Client) Run(ctx context.Context, f Function) error {
+	r, err := c.Start(ctx, f)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		r.Stop()
+		return ctx.Err()
+	case <-r.Done():
+		return r.Err()
+	}
+}
+
+// Running is a Function that was started.
+type Running struct {
+	client *Client
+	subs   []*subscription // one for each filter
+	pool   *pool
+	ended  chan struct{}
+	once   sync.Once
+	err    error
+}
+
+// Start observes in the background. It returns when the node has accepted the function; ctx bounds that only.
+func (c *Client) Start(ctx context.Context, f Function) (*Running, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	window := f.Window
+	if window == 0 {
+		window = 1 << 20
+	}
+	r := &Running{client: c, ended: make(chan struct{}), pool: newPool(c, &f)}
+	for _, filter := range f.Observe {
+		r.subs = append(r.subs, &subscription{running: r, pool: r.pool, answer: make(chan error, 1), frame: native.SubFrame{
+			Back: f.Back, Policy: f.Policy, Window: uint32(window), Queue: uint32(f.Queue), Filter: filter, Group: f.Group, Where: f.Where,
+		}})
+	}
+	c.mu.Lock()
+	for _, s := range r.subs {
+		c.lastSub++
+		s.id, s.frame.ID = c.lastSub, c.lastSub
+		c.running[s.id] = s
+		if c.conn != nil {
+			c.conn.askSub(s)
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range r.subs {
+		select {
+		case err := <-s.answer:
+			if err != nil {
+				r.Stop()
+				return nil, err
+			}
+		case <-ctx.Done():
+			r.Stop()
+			return nil, fmt.Errorf("stream: subscribe to %q: %w", s.frame.Filter, ctx.Err())
+		case <-c.ctx.Done():
+			r.Stop()
+			return nil, ErrClosed
+		}
+	}
+	return r, nil
+}
+
+func (f *Function) check() error {
+	if f.Handler == nil {
+		return errors.New("stream: Function.Handler is missing")
+	}
+	if len(f.Observe) == 0 {
+		return errors.New("stream: Function.Observe names no tag filter: # observes all tags")
+	}
+	for _, filter := range f.Observe {
+		if err := topic.CheckFilter(filter); err != nil {
+			return fmt.Errorf("stream: Function.Observe: %w", err)
+		}
+	}
+	if f.Where != "" {
+		if _, err := field.ParsePredicate(f.Where); err != nil {
+			return fmt.Errorf("stream: Function.Where: %w", err)
+		}
+	}
+	if f.Window < 0 || f.Queue < 0 || f.Concurrency < 0 || f.Window > 1<<30 || f.Queue > 1<<30 {
+		return fmt.Errorf("stream: Function has Window %d, Queue %d, Concurrency %d: want 0 to %d", f.Window, f.Queue, f.Concurrency, 1<<30)
+	}
+	return nil
+}
+
+// Done is closed when the function has ended.
+func (r *Running) Done() <-chan struct{} { return r.ended }
+
+// Err says why the function ended; nil after Stop.
+func (r *Running) Err() error {
+	<-r.ended
+	return r.err
+}
+
+// Stop ends the function and waits for the handlers that run. What was received and not yet handled is dropped.
+func (r *Running) Stop() { r.finish(nil) }
+
+func (r *Running) finish(why error) {
+	r.once.Do(func() {
+		r.err = why
+		for _, s := range r.subs {
+			r.client.unsubscribe(s)
+		}
+		r.pool.stop()
+		close(r.ended)
+	})
+	<-r.ended
+}
+
+func (c *Client) unsubscribe(s *subscription) {
+	c.mu.Lock()
+	delete(c.running, s.id)
+	cn := c.conn
+	c.mu.Unlock()
+	if cn == nil {
+		return
+	}
+	cn.mu.Lock()
+	delete(cn.subs, s.id)
+	cn.mu.Unlock()
+	cn.tell(func(b []byte) []byte { return native.AppendUnsub(b, s.id) })
+}
+
+// subscription is one filter of a Running function.
+type subscription struct {
+	running *Running
+	pool    *pool
+	id      uint32
+	frame   native.SubFrame
+	answer  chan error // the node's first answer
+}
+
+// answered takes the node's answer to SUB: the first one, or one to a new connection's.
+func (s *subscription) answered(refused error) {
+	if refused != nil {
+		refused = fmt.Errorf("stream: subscribe to %q: %w", s.frame.Filter, refused)
+	}
+	select {
+	case s.answer <- refused:
+	default:
+		if refused != nil {
+			go s.finish(refused)
+		}
+	}
+}
+
+func (s *subscription) finish(why error) { s.running.finish(why) }
+
+// settle waits until everything received was handled.
+func (s *subscription) settle(ctx context.Context) { s.pool.settle(ctx) }
+
+// pool runs a function's handler: at most limit calls at once, in order for each inbox.
+type pool struct {
+	client  *Client
+	handler ferry.Handler
+	batch   ferry.BatchHandler // nil if handler takes one message at a time
+	limit   int
+	window  int
+	ctx     context.Context // ends with the function
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	work    sync.Cond // ready is not empty, or the pool stops
+	idle    sync.Cond // pending has fallen to 0
+	ready   link.FIFO[*inbox]
+	started int // workers
+	waiting int // of those
+	pending int // inboxes with something in them
+	workers sync.WaitGroup
+}
+
+func newPool(c *Client, f *Function) *pool {
+	p := &pool{client: c, handler: f.Handler, limit: f.Concurrency, window: f.Window}
+	if p.window == 0 {
+		p.window = 1 << 20
+	}
+	if p.limit == 0 {
+		p.limit = runtime.GOMAXPROCS(0)
+	}
+	p.batch, _ = f.Handler.(ferry.BatchHandler)
+	p.work.L, p.idle.L = &p.mu, &p.mu
+	p.ctx, p.cancel = context.WithCancel(c.ctx)
+	return p
+}
+
+// submit has an inbox worked on that was empty before.
+func (p *pool) submit(in *inbox) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pending++
+	p.ready.Push(in)
+	if p.waiting == 0 && p.started < p.limit && p.ctx.Err() == nil {
+		p.started++
+		p.workers.Add(1)
+		go p.worker()
+		return
+	}
+	p.work.Signal()
+}
+
+func (p *pool) worker() {
+	defer p.workers.Done()
+	var w worker
+	for {
+		p.mu.Lock()
+		for p.ready.Len() == 0 && p.ctx.Err() == nil {
+			p.waiting++
+			p.work.Wait()
+			p.waiting--
+		}
+		if p.ctx.Err() != nil {
+			p.mu.Unlock()
+			return
+		}
+		in := p.ready.Pop()
+		p.mu.Unlock()
+		more := w.turn(p, in)
+		p.mu.Lock()
+		if more {
+			p.ready.Push(in)
+		} else if p.pending--; p.pending == 0 {
+			p.idle.Broadcast()
+		}
+		p.mu.Unlock()
+	}
+}
+
+// stop ends the workers and waits for them.
+func (p *pool) stop() {
+	p.mu.Lock()
+	p.cancel()
+	p.work.Broadcast()
+	p.idle.Broadcast()
+	p.mu.Unlock()
+	p.workers.Wait()
+}
+
+// settle waits until all inboxes are empty, the pool stops, or ctx ends.
+func (p *pool) settle(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		p.idle.Broadcast()
+		p.mu.Unlock()
+	})()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.pending > 0 && p.ctx.Err() == nil && ctx.Err() == nil {
+		p.idle.Wait()
+	}
+}

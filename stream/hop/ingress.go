@@ -1,0 +1,297 @@
+package hop
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"example.com/ferry/format"
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/internal/link"
+)
+
+// maxRun is how many frames are routed at once: one bit each in a predicate's mask.
+const maxRun = 64
+
+// reader forwards what arrives on one stream of a session.
+type reader struct {
+	s        *session
+	inlet    *link.Inlet
+	matchers matchers
+	last     publisher // of the last run
+	ends     [maxRun]int
+	masks    []uint64
+	latency  [LatencyBuckets]uint32
+	sum      int64
+	observed int   // messages in latency
+	now      int64 // Unix nanoseconds when the batch arrived
+	notice   native.NoticeFrame
+	noticed  int64 // when the last notice was sent
+}
+
+func newReader(s *session, inlet *link.Inlet) *reader {
+	return &reader{s: s, inlet: inlet, matchers: matchers{formats: &s.hop.formats, byPred: map[*predicate]*[8]*format.Matcher{}}}
+}
+
+// loop reads until the stream ends; control, nil on data streams, takes the frames that are not PUB or PING.
+func (r *reader) loop(control func(native.Frame) error) error {
+	for {
+		batch, own, err := r.inlet.Next()
+		if err != nil {
+			return err
+		}
+		r.now = time.Now().UnixNano()
+		if err := r.batch(batch, own, control); err != nil {
+			return err
+		}
+	}
+}
+
+// batch routes a batch of whole frames, run by run.
+func (r *reader) batch(batch []byte, own *bufpool.Buf, control func(native.Frame) error) error {
+	for len(batch) > 0 {
+		f := native.Frame(batch[:native.Size(batch)])
+		n := len(f)
+		var err error
+		switch {
+		case f.Kind() == native.Pub:
+			n, err = r.run(batch, own)
+		case f.Kind() == native.Ping:
+			err = r.ping(f)
+		case control != nil:
+			err = control(f)
+		default:
+			err = unexpected(f, "on a data stream")
+		}
+		if err != nil {
+			return err
+		}
+		batch = batch[n:]
+	}
+	r.account()
+	return nil
+}
+
+func unexpected(f native.Frame, where string) error {
+	return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("%v frame %s", f.Kind(), where)}
+}
+
+// run routes the leading frames of batch that share a tag, and returns their length.
+func (r *reader) run(batch []byte, own *bufpool.Buf) (int, error) {
+	first := native.Frame(batch)
+	p := r.last
+	if p == nil || p.tag.id != first.Tag() {
+		if p = r.s.publisher(first.Tag()); p == nil {
+			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB on tag number %d, which this connection did not get", first.Tag())}
+		}
+		r.last = p
+	}
+	if first.Flags()&native.FlagBack != 0 {
+		return r.back(p, native.Frame(batch[:native.Size(batch)]), own)
+	}
+	n, end := 0, 0 // frames, and where they end
+	for n < maxRun && len(batch)-end > 0 {
+		f := native.Frame(batch[end : end+native.Size(batch[end:])])
+		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagBack != 0 {
+			break
+		}
+		if f.Source() != r.s.id {
+			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB in the name of source %d by source %d", f.Source(), r.s.id)}
+		}
+		if err := r.check(f); err != nil {
+			if n > 0 {
+				break // the run so far first; the next one begins with this frame
+			}
+			return len(f), r.refuse(p, f, err)
+		}
+		r.observe(r.now - f.Time())
+		end += len(f)
+		r.ends[n] = end
+		n++
+	}
+	last := end
+	if n > 1 {
+		last -= r.ends[n-2]
+	}
+	if err := p.charge(end, last); err != nil {
+		return 0, err
+	}
+	r.forward(p, batch[:end], n, own)
+	p.settle()
+	return end, nil
+}
+
+// check validates f's payload as its listener says, and marks the frame with what was done.
+func (r *reader) check(f native.Frame) error {
+	mark := f.Flags() & native.FlagBack
+	if ft := r.s.hop.formats[f.Type()]; ft != nil && r.s.validate != ValidateOff {
+		if err := ft.Validate(f.Payload(), format.Options{BoundsOnly: r.s.validate == ValidateBounds}); err != nil {
+			return err
+		}
+		if r.s.validate == ValidateFull {
+			mark |= native.FlagValid
+		}
+	}
+	f.SetFlags(mark)
+	return nil
+}
+
+// refuse drops a frame whose payload is invalid, counts it and has its publisher told.
+func (r *reader) refuse(p publisher, f native.Frame, why error) error {
+	if err := p.charge(len(f), len(f)); err != nil {
+		return err
+	}
+	p.tag.in.add(1, len(f))
+	r.s.hop.dropped[dropInvalid].Add(1)
+	r.note(p.tag.id, native.CodeInvalid, why.Error())
+	p.settle()
+	return nil
+}
+
+// forward hands a run of n frames to everybody its tag's route names.
+func (r *reader) forward(p publisher, run []byte, n int, own *bufpool.Buf) {
+	h := r.s.hop
+	p.tag.in.add(n, len(run))
+	rt := h.routeOf(p.tag)
+	if len(rt.solo)+len(rt.groups) == 0 {
+		h.dropped[dropUnobserved].Add(uint64(n))
+		return
+	}
+	r.evaluate(rt, run, n)
+	all := ^uint64(0) >> (maxRun - n)
+	for i := range rt.solo {
+		t := &rt.solo[i]
+		mask := all
+		if t.pred >= 0 {
+			mask = r.masks[t.pred]
+		}
+		for mask != 0 { // each row of set bits is frames side by side
+			from := bits.TrailingZeros64(mask)
+			to := from + bits.TrailingZeros64(^(mask >> from))
+			h.gone(h.deliver(t.lane, r.frames(run, from, to), to-from, own, p))
+			if to >= maxRun {
+				break
+			}
+			mask &^= 1<<to - 1
+		}
+	}
+	for _, g := range rt.groups {
+		for i := range n {
+			h.deliverOne(g, r.frames(run, i, i+1), own, p, func(pred int) bool { return r.masks[pred]>>i&1 != 0 })
+		}
+	}
+}
+
+// frames returns the frames from <= i < to of run.
+func (r *reader) frames(run []byte, from, to int) []byte {
+	start := 0
+	if from > 0 {
+		start = r.ends[from-1]
+	}
+	return run[start:r.ends[to-1]]
+}
+
+// evaluate asks each predicate of the route about each frame once.
+func (r *reader) evaluate(rt *route, run []byte, n int) {
+	r.masks = r.masks[:0]
+	odd := 0
+	for _, pred := range rt.preds {
+		var mask uint64
+		start := 0
+		for i := range n {
+			ok, o := r.matchers.match(pred, native.Frame(run[start:r.ends[i]]))
+			if ok {
+				mask |= 1 << i
+			}
+			if o {
+				odd++
+			}
+			start = r.ends[i]
+		}
+		r.masks = append(r.masks, mask)
+	}
+	if odd > 0 {
+		r.s.hop.mismatched.Add(uint64(odd))
+	}
+}
+
+// back routes one frame to the source it is addressed to.
+func (r *reader) back(p publisher, f native.Frame, own *bufpool.Buf) (int, error) {
+	h := r.s.hop
+	if err := r.check(f); err != nil {
+		return len(f), r.refuse(p, f, err)
+	}
+	if err := p.charge(len(f), len(f)); err != nil {
+		return 0, err
+	}
+	p.tag.in.add(1, len(f))
+	r.observe(r.now - f.Time())
+	lanes := h.backLanes(f.Source(), p.tag)
+	if len(lanes) == 0 {
+		h.dropped[dropNoAddress].Add(1)
+	}
+	for _, l := range lanes {
+		h.gone(h.deliver(l, f, 1, own, p))
+	}
+	p.settle()
+	return len(f), nil
+}
+
+// ping answers that all before it on this stream is dealt with.
+func (r *reader) ping(f native.Frame) error {
+	v, err := native.ParsePing(f)
+	if err != nil || f.Flags()&native.FlagAck != 0 {
+		return err
+	}
+	r.tellNotice()
+	r.s.tell(func(b []byte) []byte { return native.AppendPing(b, true, v) })
+	return nil
+}
+
+// note keeps a notice for the publisher; one a second goes out at once, the rest are summed up.
+func (r *reader) note(tag uint32, code native.Code, reason string) {
+	if r.notice.Count > 0 && (r.notice.Tag != tag || r.notice.Code != code) {
+		r.tellNotice()
+	}
+	if r.notice.Count == 0 {
+		r.notice = native.NoticeFrame{Tag: tag, Code: code, Reason: reason}
+	}
+	r.notice.Count++
+	if r.now-r.noticed > int64(time.Second) {
+		r.tellNotice()
+	}
+}
+
+func (r *reader) tellNotice() {
+	if r.notice.Count == 0 {
+		return
+	}
+	v := r.notice
+	r.notice, r.noticed = native.NoticeFrame{}, r.now
+	r.s.tell(func(b []byte) []byte { return native.AppendNotice(b, v) })
+}
+
+// observe notes how long a message took from its source to here. Clocks that disagree count as no time.
+func (r *reader) observe(ns int64) {
+	ns = max(ns, 0)
+	r.latency[latencyBucket(ns)]++
+	r.sum += ns
+	r.observed++
+}
+
+// account adds the batch's latencies to the hop's.
+func (r *reader) account() {
+	if r.observed == 0 {
+		return
+	}
+	h := r.s.hop
+	for i, n := range r.latency {
+		if n > 0 {
+			h.latency[i].Add(uint64(n))
+			r.latency[i] = 0
+		}
+	}
+	h.latencySum.Add(r.sum)
+	r.sum, r.observed = 0, 0
+}

@@ -1,0 +1,195 @@
+package hop
+
+import (
+	"sync/atomic"
+
+	"example.com/ferry"
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/protocol/native"
+)
+
+// tag is one topic that was published on. Tags get their numbers in the order of their first TAG and keep them.
+type tag struct {
+	id    uint32
+	name  string
+	route atomic.Pointer[route] // nil: to be built by the next publisher
+	in    counters
+}
+
+// route is where the messages of one tag go. It is immutable but for the groups' turns.
+type route struct {
+	preds  []*predicate // the distinct ones
+	solo   []target
+	groups []*group
+}
+
+// target is a lane and the predicate that stands before it: an index in preds, or -1.
+type target struct {
+	lane *lane
+	pred int
+}
+
+// group is subscriptions of which one gets each message.
+type group struct {
+	members []target
+	turn    atomic.Uint32
+}
+
+// subscription is one SUB of one session.
+type subscription struct {
+	session *session
+	id      uint32
+	filter  string
+	group   string
+	pred    *predicate
+	policy  native.Policy
+	window  int
+	queue   int // bytes
+	back    bool
+	lanes   map[uint32]*lane // by tag; guarded by the session's lock
+}
+
+// routeOf returns t's route, and builds it if subscriptions have changed.
+func (h *Hop) routeOf(t *tag) *route {
+	if r := t.route.Load(); r != nil {
+		return r
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := t.route.Load(); r != nil {
+		return r
+	}
+	r := &route{}
+	groups := map[string]*group{}
+	for _, s := range h.subs {
+		if s.back || !topic.Match(s.filter, t.name) {
+			continue
+		}
+		to := target{s.lane(t), r.predIndex(s.pred)}
+		if s.group == "" {
+			r.solo = append(r.solo, to)
+			continue
+		}
+		g := groups[s.group]
+		if g == nil {
+			g = &group{}
+			groups[s.group] = g
+			r.groups = append(r.groups, g)
+		}
+		g.members = append(g.members, to)
+	}
+	t.route.Store(r)
+	return r
+}
+
+func (r *route) predIndex(p *predicate) int {
+	if p == nil {
+		return -1
+	}
+	for i, q := range r.preds {
+		if p == q {
+			return i
+		}
+	}
+	r.preds = append(r.preds, p)
+	return len(r.preds) - 1
+}
+
+// lane returns s's lane for t.
+func (s *subscription) lane(t *tag) *lane {
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	l := s.lanes[t.id]
+	if l == nil {
+		l = &lane{sub: s, tag: t, out: s.session.outletFor(t.id), credit: s.window}
+		s.lanes[t.id] = l
+	}
+	return l
+}
+
+// backLanes returns the lanes of what source to subscribed to as addressed to it, none if it is not there.
+func (h *Hop) backLanes(to ferry.SourceID, t *tag) []*lane {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var lanes []*lane
+	for _, s := range h.subs {
+		if s.back && s.session.id == to && topic.Match(s.filter, t.name) {
+			lanes = append(lanes, s.lane(t))
+		}
+	}
+	return lanes
+}
+
+// deliver pushes n frames to l for p, which is nil for frames nobody waits for credit for. It returns how many were not taken because the lane is closed.
+func (h *Hop) deliver(l *lane, frames []byte, n int, own *bufpool.Buf, p publisher) (refused int) {
+	l.out.Lock()
+	if l.closed {
+		l.out.Unlock()
+		return n
+	}
+	dropped, full := l.push(frames, n, own)
+	if full && p != nil {
+		l.park(p)
+	}
+	l.out.unlock()
+	if dropped > 0 {
+		h.dropped[dropQueue].Add(uint64(dropped))
+	}
+	return 0
+}
+
+// pick returns the member of g whose turn it is: the next with credit and an empty queue, else the one with the least
+// queued, of those that mask admits (bit i stands for preds[i]).
+func (g *group) pick(mask func(pred int) bool) *lane {
+	n := len(g.members)
+	start := int(g.turn.Add(1) % uint32(n))
+	var least *lane
+	leastQueued := 0
+	for i := range n {
+		m := g.members[(start+i)%n]
+		if m.pred >= 0 && !mask(m.pred) {
+			continue
+		}
+		l := m.lane
+		l.out.Lock()
+		queued, free, closed := l.queue.Bytes(), l.credit > 0, l.closed
+		l.out.Unlock()
+		if closed {
+			continue
+		}
+		if queued == 0 && free {
+			return l
+		}
+		if least == nil || queued < leastQueued {
+			least, leastQueued = l, queued
+		}
+	}
+	return least
+}
+
+// deliverOne pushes one frame to the member of g whose turn it is, to the next one if that has just left.
+func (h *Hop) deliverOne(g *group, frame []byte, own *bufpool.Buf, p publisher, mask func(pred int) bool) {
+	for range g.members {
+		l := g.pick(mask)
+		if l == nil {
+			break
+		}
+		if h.deliver(l, frame, 1, own, p) == 0 {
+			return
+		}
+	}
+	for _, m := range g.members {
+		if m.pred < 0 || mask(m.pred) {
+			h.gone(1) // all that wanted it have left
+			return
+		}
+	}
+}
+
+// gone counts messages whose subscriber has left.
+func (h *Hop) gone(n int) {
+	if n > 0 {
+		h.dropped[dropGone].Add(uint64(n))
+	}
+}

@@ -1,0 +1,147 @@
+package hop
+
+import (
+	"math/bits"
+	"sort"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/protocol/native"
+)
+
+// Traffic counts messages and the bytes of their frames.
+type Traffic struct{ Messages, Bytes uint64 }
+
+type counters struct{ messages, bytes atomic.Uint64 }
+
+func (c *counters) add(messages, bytes int) {
+	c.messages.Add(uint64(messages))
+	c.bytes.Add(uint64(bytes))
+}
+
+func (c *counters) load() Traffic { return Traffic{c.messages.Load(), c.bytes.Load()} }
+
+// Why a message was dropped; the names stand in Snapshot.Dropped.
+const (
+	dropQueue      = iota // a lane's queue was full and its policy is to drop
+	dropInvalid           // the payload is not what its type says
+	dropGone              // the subscriber left with messages queued
+	dropNoAddress         // the source it was addressed to is not there or does not listen
+	dropUnobserved        // no subscription asks for the tag
+	dropKinds
+)
+
+var dropNames = [dropKinds]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved"}
+
+// LatencyBuckets is the number of buckets of a Latency: two an octave from 1 us.
+const LatencyBuckets = 52
+
+// Latency counts messages by the time between source and node: Counts[i] those below LatencyBound(i).
+type Latency struct {
+	Counts [LatencyBuckets]uint64
+	Sum    time.Duration
+}
+
+// LatencyBound returns the upper bound of bucket i; the last bucket has none but counts as this.
+func LatencyBound(i int) time.Duration {
+	octave := time.Duration(1024) << (i / 2)
+	return octave + octave/2*time.Duration(i%2)
+}
+
+func latencyBucket(ns int64) int {
+	if ns < 1024 {
+		return 0
+	}
+	octave := bits.Len64(uint64(ns)) - 11 // 0 for 1024..2047
+	half := int(ns>>(octave+9)) & 1
+	return min(octave*2+half+1, LatencyBuckets-1)
+}
+
+// Snapshot is what a Hop is doing.
+type Snapshot struct {
+	Connections   int
+	Tags          []TagStats          // by name
+	Subscriptions []SubscriptionStats // by client, then id
+	Dropped       map[string]uint64   // messages by reason
+	Mismatched    uint64              // evaluations that were false because a field was of another kind or a payload of no known type
+	Refused       map[string]uint64   // connections by reason
+	Latency       Latency
+}
+
+// TagStats is the traffic of one tag: into the node, and out to all subscriptions.
+type TagStats struct {
+	Name    string
+	In, Out Traffic
+}
+
+// SubscriptionStats is one subscription's state, summed over its tags.
+type SubscriptionStats struct {
+	Client         string
+	Identity       string
+	ID             uint32
+	Filter         string
+	Group          string
+	Where          string
+	Policy         native.Policy
+	Out            Traffic
+	QueuedBytes    int
+	QueuedMessages int
+	Credit         int // bytes, the least of its tags
+	Withheld       int // publishers held back
+	Dropped        uint64
+}
+
+// Snapshot returns the current figures. It takes each lane's lock for a moment.
+func (h *Hop) Snapshot() Snapshot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := Snapshot{Connections: len(h.sessions), Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: h.mismatched.Load()}
+	for i, name := range dropNames {
+		s.Dropped[name] = h.dropped[i].Load()
+	}
+	for code, n := range h.refused {
+		s.Refused[code.String()] = n
+	}
+	for i := range h.latency {
+		s.Latency.Counts[i] = h.latency[i].Load()
+	}
+	s.Latency.Sum = time.Duration(h.latencySum.Load())
+	out := make([]Traffic, len(h.byID))
+	for i, past := range h.past {
+		out[i] = past
+	}
+	for _, sub := range h.subs {
+		v := SubscriptionStats{
+			Client: sub.session.name, Identity: sub.session.identity.Name, ID: sub.id, Filter: sub.filter, Group: sub.group,
+			Policy: sub.policy, Credit: sub.window,
+		}
+		if sub.pred != nil {
+			v.Where = sub.pred.String()
+		}
+		sub.session.mu.Lock()
+		for id, l := range sub.lanes {
+			l.out.Lock()
+			v.Out.Messages += l.sent.Messages
+			v.Out.Bytes += l.sent.Bytes
+			v.QueuedBytes += l.queue.Bytes()
+			v.QueuedMessages += l.queue.Count()
+			v.Credit = min(v.Credit, l.credit)
+			v.Withheld += len(l.parked)
+			v.Dropped += l.dropped
+			out[id].Messages += l.sent.Messages
+			out[id].Bytes += l.sent.Bytes
+			l.out.Unlock()
+		}
+		sub.session.mu.Unlock()
+		s.Subscriptions = append(s.Subscriptions, v)
+	}
+	for i, t := range h.byID {
+		s.Tags = append(s.Tags, TagStats{Name: t.name, In: t.in.load(), Out: out[i]})
+	}
+	sort.Slice(s.Tags, func(i, j int) bool { return s.Tags[i].Name < s.Tags[j].Name })
+	sort.Slice(s.Subscriptions, func(i, j int) bool {
+		a, b := s.Subscriptions[i], s.Subscriptions[j]
+		return a.Client < b.Client || (a.Client == b.Client && a.ID < b.ID)
+	})
+	return s
+}

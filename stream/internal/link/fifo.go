@@ -1,0 +1,40 @@
+package link
+
+// FIFO is a queue that allocates only while it grows. The zero value is empty.
+type FIFO[T any] struct {
+	items []T
+	head  int
+}
+
+// Len returns the number of items.
+func (q *FIFO[T]) Len() int { return len(q.items) - q.head }
+
+// Front returns the oldest item, and Back the newest; there must be one.
+func (q *FIFO[T]) Front() *T { return &q.items[q.head] }
+
+// Back returns the newest item; there must be one.
+func (q *FIFO[T]) Back() *T { return &q.items[len(q.items)-1] }
+
+// All returns the items, oldest first: a view until the next Push or Pop.
+func (q *FIFO[T]) All() []T { return q.items[q.head:] }
+
+// Push adds v at the end.
+func (q *FIFO[T]) Push(v T) {
+	if q.head > len(q.items)/2 && len(q.items) == cap(q.items) {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	q.items = append(q.items, v)
+}
+
+// Pop removes the oldest item and returns it; there must be one.
+func (q *FIFO[T]) Pop() T {
+	var zero T
+	v := q.items[q.head]
+	q.items[q.head] = zero
+	if q.head++; q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+	}
+	return v
+}

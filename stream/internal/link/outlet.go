@@ -1,0 +1,245 @@
+package link
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/internal/bufpool"
+)
+
+// block is the size in bytes of the buffers that small frames are gathered in.
+const block = 64 << 10
+
+// Outlet gathers frames for one byte stream. Producers append under Lock; one goroutine in Run writes. While it writes,
+// what producers append grows the next write: the busier the stream, the larger the writes.
+type Outlet struct {
+	// Refill, if set, is called under the lock whenever the writer looks for more to write: it appends what was held back,
+	// and returns what is left to do without the lock, or nil.
+	Refill func() (after func())
+
+	mu      sync.Mutex
+	wake    sync.Cond
+	segs    []segment
+	tail    *bufpool.Buf  // open end, not yet in segs
+	queued  int           // bytes in segs and tail
+	limit   int           // bytes above which Room is not positive
+	waiting bool          // the writer sleeps
+	room    chan struct{} // closed when a write begins and there is room again; nil while nobody waits
+	closed  bool          // no more appends; Run ends when all is written
+	done    chan struct{}
+
+	writing atomic.Int64 // Unix nanoseconds since when the current Write blocks; 0 while none does
+	vec     net.Buffers
+}
+
+// segment is bytes to write and the buffer they lie in.
+type segment struct {
+	b   []byte
+	buf *bufpool.Buf
+}
+
+// NewOutlet returns an Outlet that takes limit bytes before Room tells producers to hold back.
+func NewOutlet(limit int) *Outlet {
+	o := &Outlet{limit: limit, done: make(chan struct{})}
+	o.wake.L = &o.mu
+	return o
+}
+
+// Lock takes the Outlet for appending.
+func (o *Outlet) Lock() { o.mu.Lock() }
+
+// Unlock gives it back, and wakes the writer if there is anything to write.
+func (o *Outlet) Unlock() {
+	wake := o.waiting && (o.queued > 0 || o.closed)
+	if wake {
+		o.waiting = false
+	}
+	o.mu.Unlock()
+	if wake {
+		o.wake.Signal()
+	}
+}
+
+// Nudge, under the lock, makes the writer call Refill even if nothing was appended.
+func (o *Outlet) Nudge() {
+	if o.waiting {
+		o.waiting = false
+		o.wake.Signal()
+	}
+}
+
+// Room, under the lock, returns how many bytes producers should still append; not positive means hold back.
+func (o *Outlet) Room() int { return o.limit - o.queued }
+
+// WaitRoom, under the lock, returns a channel that is closed when there is room again or the Outlet ends.
+func (o *Outlet) WaitRoom() <-chan struct{} {
+	if o.room == nil {
+		o.room = make(chan struct{})
+	}
+	return o.room
+}
+
+func (o *Outlet) wakeProducers() {
+	if o.room != nil {
+		close(o.room)
+		o.room = nil
+	}
+}
+
+// Closed, under the lock, reports whether appends are in vain.
+func (o *Outlet) Closed() bool { return o.closed }
+
+// Tail, under the lock, returns the open end to append at most n bytes to; the caller hands the result to SetTail.
+func (o *Outlet) Tail(n int) []byte {
+	if o.tail != nil && len(o.tail.B)+n > cap(o.tail.B) {
+		o.seal()
+	}
+	if o.tail == nil {
+		o.tail = bufpool.Get(max(n, block))
+	}
+	return o.tail.B
+}
+
+// SetTail ends what Tail began.
+func (o *Outlet) SetTail(b []byte) {
+	o.queued += len(b) - len(o.tail.B)
+	o.tail.B = b
+}
+
+// Append, under the lock, copies b, whole frames, to the end.
+func (o *Outlet) Append(b []byte) { o.SetTail(append(o.Tail(len(b)), b...)) }
+
+// Share, under the lock, puts b, whole frames that lie in buf, at the end without copying, and retains buf until they
+// are written.
+func (o *Outlet) Share(buf *bufpool.Buf, b []byte) {
+	o.seal()
+	buf.Retain()
+	o.segs = append(o.segs, segment{b, buf})
+	o.queued += len(b)
+}
+
+func (o *Outlet) seal() {
+	if o.tail != nil && len(o.tail.B) > 0 {
+		o.segs = append(o.segs, segment{o.tail.B, o.tail})
+		o.tail = nil
+	}
+}
+
+// Close lets Run end once everything appended before is written.
+func (o *Outlet) Close() {
+	o.mu.Lock()
+	o.closed = true
+	o.Unlock()
+}
+
+// Done is closed when Run has ended.
+func (o *Outlet) Done() <-chan struct{} { return o.done }
+
+// Empty reports whether everything appended was handed to the stream.
+func (o *Outlet) Empty() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queued == 0 && o.writing.Load() == 0
+}
+
+// Blocked returns how long the current write has been waiting for the peer; 0 if none is.
+func (o *Outlet) Blocked(now time.Time) time.Duration {
+	if since := o.writing.Load(); since != 0 {
+		return now.Sub(time.Unix(0, since))
+	}
+	return 0
+}
+
+// Run writes to w until Close and everything is written (nil), or a write fails (its error). It is called once.
+func (o *Outlet) Run(w io.Writer) error {
+	var batch []segment
+	var err error
+	for err == nil {
+		o.mu.Lock()
+		o.await()
+		o.seal()
+		batch, o.segs = o.segs, batch[:0]
+		n := o.queued
+		o.queued = 0
+		o.wakeProducers()
+		if n > 0 {
+			o.writing.Store(time.Now().UnixNano())
+		}
+		o.mu.Unlock()
+		if n == 0 { // closed
+			break
+		}
+		err = o.write(w, batch)
+		o.writing.Store(0)
+		release(batch)
+	}
+	o.mu.Lock()
+	o.closed = true
+	o.wakeProducers()
+	o.seal()
+	o.mu.Unlock()
+	close(o.done)
+	return err
+}
+
+// await returns, under the lock, when there is something to write or the Outlet is closed.
+func (o *Outlet) await() {
+	for {
+		if o.Refill != nil {
+			if after := o.Refill(); after != nil {
+				o.mu.Unlock()
+				after()
+				o.mu.Lock()
+				continue
+			}
+		}
+		if o.queued > 0 || o.closed {
+			return
+		}
+		for o.waiting = true; o.waiting; {
+			o.wake.Wait()
+		}
+	}
+}
+
+// Unsent hands take (which may be nil) everything that was appended and never given to the stream, whole frames in
+// order, and lets go of it. It is called after Done.
+func (o *Outlet) Unsent(take func(frames []byte)) {
+	o.mu.Lock()
+	segs := o.segs
+	o.segs, o.queued = nil, 0
+	o.mu.Unlock()
+	for i := range segs {
+		if take != nil {
+			take(segs[i].b)
+		}
+	}
+	release(segs)
+}
+
+func release(batch []segment) {
+	for i := range batch {
+		batch[i].buf.Release()
+		batch[i] = segment{}
+	}
+}
+
+// write uses one writev where the stream has it (net.Buffers), else a write per segment.
+func (o *Outlet) write(w io.Writer, batch []segment) error {
+	if len(batch) == 1 {
+		_, err := w.Write(batch[0].b)
+		return err
+	}
+	vec := o.vec[:0]
+	for i := range batch {
+		vec = append(vec, batch[i].b)
+	}
+	o.vec = vec
+	_, err := o.vec.WriteTo(w)
+	clear(vec)
+	o.vec = vec[:0]
+	return err
+}

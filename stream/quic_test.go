@@ -1,0 +1,23 @@
+package stream_test
+
+import (
+	"testing"
+
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/transport/quic"
+)
+
+// quicTransport returns QUIC with a CA of its own.
+func quicTransport(t *testing.T) *quic.Transport {
+	t.Helper()
+	dir := t.TempDir()
+	id, err := pki.Open(pki.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := pki.ClientTLS(dir + "/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return quic.New(&quic.Config{ClientTLS: client, ServerTLS: id.ServerTLS()})
+}
