@@ -92,8 +92,13 @@ func (t *tally) endPackage(e event) {
 	}
 }
 
+// print shows what a test wrote, without the lines that only say when it began, paused and went on.
 func (t *tally) print(k test) {
-	fmt.Fprint(t.w, strings.Join(t.output[k], ""))
+	for _, line := range t.output[k] {
+		if !strings.HasPrefix(line, "=== ") {
+			fmt.Fprint(t.w, line)
+		}
+	}
 }
 
 // summary ends the report. The counts stand alone on its last line.

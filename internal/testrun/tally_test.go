@@ -16,6 +16,7 @@ const recording = `
 {"Action":"output","Package":"x/a","Test":"TestPage","Output":"    page_test.go:9: needs chromium: make deps\n"}
 {"Action":"skip","Package":"x/a","Test":"TestPage","Elapsed":0}
 {"Action":"pass","Package":"x/a","Elapsed":0.5}
+{"Action":"output","Package":"x/b","Test":"TestBad","Output":"=== RUN   TestBad\n"}
 {"Action":"output","Package":"x/b","Test":"TestBad","Output":"    b_test.go:5: got 1, want 2\n"}
 {"Action":"fail","Package":"x/b","Test":"TestBad","Elapsed":0}
 {"Action":"output","Package":"x/b","Output":"FAIL\n"}
