@@ -1,0 +1,77 @@
+package cbor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"example.com/ferry/format/formattest"
+)
+
+func TestContract(t *testing.T) {
+	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return random(r, nil, 0) })
+}
+
+// random appends one item of any kind. Maps have keys that differ.
+func random(r *rand.Rand, dst []byte, depth int) []byte {
+	lengths := []int{0, 1, 2, 23, 24, 256 >> (depth / 2)}
+	kinds := 10
+	if depth < 5 && len(dst) < 600 {
+		kinds = 16
+	}
+	switch k := r.IntN(kinds); k {
+	case 0, 1:
+		return appendHead(dst, byte(k), r.Uint64()>>r.IntN(64))
+	case 2:
+		return append(appendHead(dst, majorBytes, 24), make([]byte, 24)...)
+	case 3, 4:
+		s := strings.Repeat("é", r.IntN(3)) + strings.Repeat("x", lengths[r.IntN(len(lengths))])
+		return append(appendHead(dst, majorText, uint64(len(s))), s...)
+	case 5:
+		return append(dst, 0xf4+byte(r.IntN(4)))
+	case 6:
+		return binary.BigEndian.AppendUint16(append(dst, byteFloat16), 0x3c00|uint16(r.IntN(1024)))
+	case 7:
+		return binary.BigEndian.AppendUint32(append(dst, byteFloat32), math.Float32bits(r.Float32()))
+	case 8:
+		return binary.BigEndian.AppendUint64(append(dst, byteFloat64), math.Float64bits(r.NormFloat64()))
+	case 9:
+		return append(dst, 0x7f, 0x61, 'a', 0x60, 0x62, 'b', 'c', byteBreak)
+	case 10:
+		return random(r, appendHead(dst, majorTag, r.Uint64()>>r.IntN(64)), depth+1)
+	case 11, 12:
+		n := r.IntN(8)
+		dst = appendHead(dst, majorArray, uint64(n))
+		for range n {
+			dst = random(r, dst, depth+3)
+		}
+		return dst
+	default:
+		n := r.IntN(6)
+		if depth == 0 && k == 15 {
+			n = 60 + r.IntN(20)
+		}
+		open := r.IntN(4) == 0
+		if open {
+			dst = append(dst, majorMap<<5|indefinite)
+		} else {
+			dst = appendHead(dst, majorMap, uint64(n))
+		}
+		for i := range n {
+			if r.IntN(3) == 0 {
+				dst = appendHead(dst, byte(i&1), uint64(i*i*i*3))
+			} else {
+				name := fmt.Sprintf("%.*s%d", 1+r.IntN(26), ".key.abcdefghijklmnopqrstuvwxyz", -1-i)
+				dst = append(appendHead(dst, majorText, uint64(len(name))), name...)
+			}
+			dst = random(r, dst, depth+2)
+		}
+		if open {
+			dst = append(dst, byteBreak)
+		}
+		return dst
+	}
+}

@@ -1,0 +1,137 @@
+package cbor
+
+import (
+	"io"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Format is CBOR. RFC 8949.
+type Format struct{}
+
+var (
+	_ format.Format  = Format{}
+	_ format.Patcher = Format{}
+)
+
+// Name returns "cbor".
+func (Format) Name() string { return "cbor" }
+
+// Lookup returns where the value at p lies in data: byte offsets, its tags and head included in Head, excluded from Off.
+// A step names a text key, an integer key or an index. It reads no further than the hit, and trusts what it passes: it
+// takes heads of any length, and of keys that stand twice the first one. It allocates nothing. A missing key gives
+// field.ErrNotFound; data that ends early io.ErrUnexpectedEOF; anything else malformed *format.SyntaxError.
+func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
+	pos := 0
+	steps := p.Steps()
+	for i := range steps {
+		var err error
+		if pos, err = enter(data, pos, &steps[i]); err != nil {
+			return field.Span{}, err
+		}
+	}
+	return spanAt(data, pos)
+}
+
+// enter returns the offset of the value that st asks for in the item at pos.
+func enter(data []byte, pos int, st *field.Step) (int, error) {
+	h, _, err := pastTags(data, pos)
+	if err != nil {
+		return 0, err
+	}
+	switch h.major {
+	case majorMap:
+		return enterMap(data, h, st)
+	case majorArray:
+		return enterArray(data, h, st.Index)
+	}
+	return 0, field.ErrNotFound
+}
+
+func enterArray(data []byte, h head, index int) (int, error) {
+	if index < 0 || h.info != indefinite && uint64(index) >= h.arg {
+		return 0, field.ErrNotFound
+	}
+	if h.info != indefinite {
+		return skip(data, h.next, index, 0)
+	}
+	for pos, n := h.next, 0; ; n++ {
+		end, err := atBreak(data, pos, h, n)
+		switch {
+		case err != nil:
+			return 0, err
+		case end:
+			return 0, field.ErrNotFound
+		case n == index:
+			return pos, nil
+		}
+		if pos, err = skip(data, pos, 1, 0); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func enterMap(data []byte, h head, st *field.Step) (int, error) {
+	pos, name, index := h.next, st.Name, st.Index
+	if index < 0 {
+		index = -1 // equal to no integer key's byte
+	}
+	for n := h.pairs(); n != 0; n-- {
+		if uint(pos) >= uint(len(data)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		b := data[pos]
+		switch size := int(b - majorText<<5); {
+		case size < 24: // a short text
+			end := pos + 1 + size
+			if end > len(data) {
+				return 0, io.ErrUnexpectedEOF
+			}
+			if size == len(name) && string(data[pos+1:end]) == name {
+				return end, nil
+			}
+			pos = end
+		case b < 24: // a small integer
+			pos++
+			if int(b) == index {
+				return pos, nil
+			}
+		default:
+			if b == byteBreak && h.info == indefinite {
+				return 0, field.ErrNotFound
+			}
+			k, err := readKey(data, pos)
+			if err != nil {
+				return 0, err
+			}
+			if k.is(data, st) {
+				return k.end, nil
+			}
+			pos = k.end
+		}
+		if uint(pos) >= uint(len(data)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if size := int(whole[data[pos]]); size != 0 {
+			pos += size
+			continue
+		}
+		var err error
+		if pos, err = skip(data, pos, 1, 0); err != nil {
+			return 0, err
+		}
+	}
+	if pos > len(data) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return 0, field.ErrNotFound
+}
+
+// pairs is the number of pairs a map claims; one that never counts down to 0 if it claims none.
+func (h head) pairs() uint64 {
+	if h.info == indefinite {
+		return 1<<64 - 1
+	}
+	return h.arg
+}

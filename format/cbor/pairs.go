@@ -1,0 +1,128 @@
+package cbor
+
+import (
+	"fmt"
+	"io"
+
+	"example.com/ferry/format/internal/keyset"
+)
+
+// pairs validates the pairs of the map h.
+func (v *validator) pairs(h head, depth int) (int, error) {
+	keys := v.keys.Open()
+	pos, n := h.next, uint64(0)
+	for ; h.info == indefinite || n < h.arg; n++ {
+		if h.info == indefinite {
+			end, err := atBreak(v.data, pos, h, 0)
+			if err != nil {
+				return 0, err
+			}
+			if end {
+				pos++
+				break
+			}
+		}
+		key := pos
+		var hash uint64
+		var err error
+		if pos, hash, err = v.key(key, depth); err != nil {
+			return 0, err
+		}
+		if v.strict && keys.Seen(&v.keys, hash, key, v.same) {
+			return 0, v.twice(key)
+		}
+		if h.info == indefinite && pos < len(v.data) && v.data[pos] == byteBreak {
+			return 0, syntax(pos, "a break (0xff) between a map's key and its value")
+		}
+		if pos, err = v.item(pos, depth); err != nil {
+			return 0, err
+		}
+	}
+	if !v.keys.Close(&keys) {
+		if off := keyset.Duplicate(int(n), pos-h.next, v.eachKey(h.next, int(n)), v.same); off >= 0 {
+			return 0, v.twice(off)
+		}
+	}
+	return pos, nil
+}
+
+func (v *validator) twice(off int) error {
+	k, err := readKey(v.data, off)
+	if err != nil {
+		return err
+	}
+	st := k.step(v.data)
+	return syntax(off, fmt.Sprintf("key %q stands twice in one map", st.String()))
+}
+
+// key validates the key at pos and returns what is behind it, and its hash.
+func (v *validator) key(pos, depth int) (int, uint64, error) {
+	if uint(pos) >= uint(len(v.data)) {
+		return 0, 0, io.ErrUnexpectedEOF
+	}
+	b := v.data[pos]
+	if size := b - majorText<<5; size < 24 && v.strict {
+		end := pos + 1 + int(size)
+		if end > len(v.data) {
+			return 0, 0, io.ErrUnexpectedEOF
+		}
+		text := v.data[pos+1 : end]
+		if len(text) > 0 && text[0] > '9' {
+			hash, ascii := keyset.Hash(text, v.fold)
+			if ascii {
+				return end, hash, nil
+			}
+			return end, hash, v.text(pos+1, end)
+		}
+	}
+	end, err := v.item(pos, depth)
+	if err != nil || !v.strict {
+		return end, 0, err
+	}
+	k, err := readKey(v.data, pos)
+	if err != nil {
+		return 0, 0, err
+	}
+	if k.major == majorArray || k.major == majorMap {
+		return 0, 0, syntax(pos, "a map's key is a container: many consumers cannot hold it")
+	}
+	return end, v.hash(k), nil
+}
+
+// hash agrees with same: equal keys have one hash.
+func (v *validator) hash(k key) uint64 {
+	id := k.identity(v.data)
+	if id.content == nil {
+		return keyset.Int(id.n, id.major == majorNint)
+	}
+	h, _ := keyset.Hash(id.content, v.fold)
+	return h
+}
+
+func (v *validator) same(a, b int) bool {
+	x, err := readKey(v.data, a)
+	if err != nil {
+		return false
+	}
+	y, err := readKey(v.data, b)
+	if err != nil {
+		return false
+	}
+	return x.identity(v.data).equal(y.identity(v.data), v.fold)
+}
+
+// eachKey yields the offset and hash of the n keys from pos on, which are valid.
+func (v *validator) eachKey(pos, n int) func(yield func(int, uint64) bool) {
+	return func(yield func(int, uint64) bool) {
+		at := pos
+		for range n {
+			k, err := readKey(v.data, at)
+			if err != nil || !yield(at, v.hash(k)) {
+				return
+			}
+			if at, err = skip(v.data, k.end, 1, 0); err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package cbor
+
+import (
+	"encoding/binary"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format/internal/convert"
+)
+
+// Patch writes data to dst with the value at p replaced by v, and returns the extended dst. CBOR's containers count
+// items, not bytes: nothing else changes. The tags of what is replaced stay. An integer, text or byte string gets the
+// shortest head and a definite length, a float eight bytes whatever it had. What stands behind the value is copied, not
+// looked at. On an error dst is returned as it was: field.ErrNotFound, *format.TypeError if v cannot take the kind of
+// what it replaces, or an error of Lookup.
+func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
+	at, end, v, err := f.patch(data, p, v)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, data[:at]...)
+	dst = appendValue(dst, v)
+	return append(dst, data[end:]...), nil
+}
+
+// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else
+// it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
+	at, end, v, err := f.patch(data, p, v)
+	if err != nil || size(v) != end-at {
+		return false, err
+	}
+	appendValue(data[at:at:end], v)
+	return true, nil
+}
+
+// patch returns where the value at p lies, without its tags, and v in its kind.
+func (f Format) patch(data []byte, p field.Path, v field.Value) (at, end int, _ field.Value, err error) {
+	s, err := f.Lookup(data, p)
+	if err != nil {
+		return 0, 0, v, err
+	}
+	if v, err = convert.Replace("cbor", v, s.Kind); err != nil {
+		return 0, 0, v, err
+	}
+	_, at, err = pastTags(data, s.Head)
+	return at, s.End, v, err
+}
+
+func appendValue(dst []byte, v field.Value) []byte {
+	switch v.Kind {
+	case field.Bool:
+		if v.Bool {
+			return append(dst, byteTrue)
+		}
+		return append(dst, byteFalse)
+	case field.Int, field.Text, field.Bytes:
+		major, arg := headOf(v)
+		return append(appendHead(dst, major, arg), v.Bytes...)
+	case field.Float:
+		return binary.BigEndian.AppendUint64(append(dst, byteFloat64), math.Float64bits(v.Float))
+	}
+	return append(dst, byteNull)
+}
+
+// size is how many bytes appendValue writes.
+func size(v field.Value) int {
+	switch v.Kind {
+	case field.Int, field.Text, field.Bytes:
+		_, arg := headOf(v)
+		return headSize(arg) + len(v.Bytes)
+	case field.Float:
+		return 9
+	}
+	return 1
+}
+
+// headOf returns the head of an integer, text or byte string.
+func headOf(v field.Value) (major byte, arg uint64) {
+	switch {
+	case v.Kind == field.Text:
+		return majorText, uint64(len(v.Bytes))
+	case v.Kind == field.Bytes:
+		return majorBytes, uint64(len(v.Bytes))
+	case v.Int < 0 && !v.Unsigned:
+		return majorNint, ^uint64(v.Int) // -1-n
+	}
+	return majorUint, uint64(v.Int)
+}

@@ -1,0 +1,182 @@
+package cbor
+
+import (
+	"fmt"
+	"io"
+
+	"example.com/ferry/field"
+)
+
+// skip returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Definite
+// containers add their items to n, so nesting costs nothing.
+func skip(data []byte, pos, n, depth int) (int, error) {
+	for ; n > 0; n-- {
+		if uint(pos) >= uint(len(data)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if size := int(whole[data[pos]]); size != 0 {
+			pos += size
+			continue
+		}
+		next, more, err := skipHead(data, pos, depth)
+		if err != nil {
+			return 0, err
+		}
+		// Each item takes a byte at least: a count that the rest of data cannot hold ends here, not by counting.
+		if n += more; n-1 > len(data)-next {
+			return 0, io.ErrUnexpectedEOF
+		}
+		pos = next
+	}
+	if pos > len(data) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return pos, nil
+}
+
+// skipHead passes an item that is not told by its initial byte, and returns how many items it holds that are still to
+// be passed.
+func skipHead(data []byte, pos, depth int) (next, more int, err error) {
+	h, err := readHead(data, pos)
+	if err != nil {
+		return 0, 0, err
+	}
+	left := uint64(len(data) - h.next)
+	switch h.major {
+	case majorBytes, majorText:
+		if h.info == indefinite {
+			next, err = skipChunks(data, h)
+			return next, 0, err
+		}
+		if h.arg > left {
+			return 0, 0, io.ErrUnexpectedEOF
+		}
+		return h.next + int(h.arg), 0, nil
+	case majorArray, majorMap:
+		if h.info == indefinite {
+			next, err = skipToBreak(data, h, depth+1)
+			return next, 0, err
+		}
+		if h.arg > left {
+			return 0, 0, io.ErrUnexpectedEOF
+		}
+		if h.major == majorMap {
+			return h.next, 2 * int(h.arg), nil
+		}
+		return h.next, int(h.arg), nil
+	case majorTag:
+		return h.next, 1, nil
+	}
+	return h.next, 0, nil
+}
+
+// skipChunks returns the offset behind an indefinite-length string: definite ones of its own type up to a break.
+// RFC 8949, section 3.2.3.
+func skipChunks(data []byte, open head) (int, error) {
+	pos := open.next
+	for {
+		chunk, next, err := readChunk(data, pos, open.major)
+		if err != nil || chunk == nil {
+			return next, err
+		}
+		pos = next
+	}
+}
+
+// readChunk returns the chunk at pos and what follows it; nil for the break.
+func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err error) {
+	if uint(pos) >= uint(len(data)) {
+		return nil, 0, io.ErrUnexpectedEOF
+	}
+	if data[pos] == byteBreak {
+		return nil, pos + 1, nil
+	}
+	h, err := readHead(data, pos)
+	if err != nil {
+		return nil, 0, err
+	}
+	if h.major != major || h.info == indefinite {
+		return nil, 0, syntax(pos, fmt.Sprintf("initial byte 0x%02x where a chunk of an indefinite-length string should start", data[pos]))
+	}
+	if h.arg > uint64(len(data)-h.next) {
+		return nil, 0, io.ErrUnexpectedEOF
+	}
+	next = h.next + int(h.arg)
+	return data[h.next:next:next], next, nil
+}
+
+// skipToBreak returns the offset behind the container that open is the indefinite head of.
+func skipToBreak(data []byte, open head, depth int) (int, error) {
+	if depth > maxNesting {
+		return 0, tooDeep(open.next-1, maxNesting)
+	}
+	for pos, n := open.next, 0; ; n++ {
+		end, err := atBreak(data, pos, open, n)
+		if err != nil || end {
+			return pos + 1, err
+		}
+		if pos, err = skip(data, pos, 1, depth); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// atBreak reports whether the container of which n items were read ends at pos.
+func atBreak(data []byte, pos int, open head, n int) (bool, error) {
+	if uint(pos) >= uint(len(data)) {
+		return false, io.ErrUnexpectedEOF
+	}
+	if data[pos] != byteBreak {
+		return false, nil
+	}
+	if open.major == majorMap && n%2 != 0 {
+		return false, syntax(pos, "a break (0xff) between a map's key and its value")
+	}
+	return true, nil
+}
+
+func tooDeep(offset, limit int) error {
+	return syntax(offset, fmt.Sprintf("nested deeper than %d levels", limit))
+}
+
+// spanAt returns the span of the item at pos. Tags belong to it and are looked through.
+func spanAt(data []byte, pos int) (field.Span, error) {
+	h, at, err := pastTags(data, pos)
+	if err != nil {
+		return field.Span{}, err
+	}
+	end, err := skip(data, at, 1, 0)
+	if err != nil {
+		return field.Span{}, err
+	}
+	s := field.Span{Head: pos, Off: at, End: end, Kind: kindOf(data[at])}
+	if h.major >= majorBytes && h.major <= majorMap {
+		s.Off = h.next
+	}
+	return s, nil
+}
+
+// kindOf returns the kind an initial byte tells. RFC 8949, section 3.3 for the simple ones.
+func kindOf(b byte) field.Kind {
+	switch b >> 5 {
+	case majorUint, majorNint:
+		return field.Int
+	case majorBytes:
+		return field.Bytes
+	case majorText:
+		return field.Text
+	case majorArray:
+		return field.List
+	case majorMap:
+		return field.Map
+	}
+	switch b {
+	case byteFalse, byteTrue:
+		return field.Bool
+	case byteNull, byteUndefined:
+		return field.Null
+	case byteFloat16, byteFloat32, byteFloat64:
+		return field.Float
+	}
+	return field.Extension
+}

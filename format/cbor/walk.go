@@ -1,0 +1,72 @@
+package cbor
+
+import (
+	"errors"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Walk calls visit for each value in order. Values under keys that no path reaches (byte strings, floats, containers)
+// come with an empty step. Each container is passed once more than it is deep, to know its end. More than 256 levels
+// are refused.
+func (Format) Walk(data []byte, visit format.Visit) error {
+	w := walker{data: data, visit: visit}
+	_, err := w.item(0, 0, field.Step{Index: -1, Key: -1})
+	return err
+}
+
+type walker struct {
+	data  []byte
+	visit format.Visit
+}
+
+// item visits the item at pos and what it holds, and returns the offset behind it.
+func (w *walker) item(pos, depth int, st field.Step) (int, error) {
+	if depth > maxNesting {
+		return 0, tooDeep(pos, maxNesting)
+	}
+	s, err := spanAt(w.data, pos)
+	if err != nil {
+		return 0, err
+	}
+	err = w.visit(st, depth, s)
+	if s.Kind != field.List && s.Kind != field.Map {
+		return s.End, notSkip(err)
+	}
+	if err != nil {
+		return s.End, notSkip(err)
+	}
+	h, _, err := pastTags(w.data, pos)
+	if err != nil {
+		return 0, err
+	}
+	for pos, n := s.Off, 0; ; n++ {
+		if h.info != indefinite && uint64(n) == h.arg {
+			return pos, nil
+		}
+		if h.info == indefinite {
+			if end, err := atBreak(w.data, pos, h, 0); err != nil || end {
+				return pos + 1, err
+			}
+		}
+		st := field.Step{Index: n, Key: -1}
+		if h.major == majorMap {
+			k, err := readKey(w.data, pos)
+			if err != nil {
+				return 0, err
+			}
+			st, pos = k.step(w.data), k.end
+		}
+		if pos, err = w.item(pos, depth+1, st); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func notSkip(err error) error {
+	if errors.Is(err, format.SkipChildren) {
+		return nil
+	}
+	return err
+}

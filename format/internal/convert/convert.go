@@ -1,0 +1,134 @@
+package convert
+
+import (
+	"math"
+	"unicode/utf8"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Read returns v as type as. What as cannot hold whole is a *format.TypeError that names the format; only Float32 and
+// Float64 round.
+func Read(name string, v field.Value, as field.Type) (field.Value, error) {
+	ok := true
+	switch as {
+	case field.AnyType:
+	case field.Int32, field.Uint32, field.Int64, field.Uint64:
+		v, ok = integer(v)
+		ok = ok && fits(v, as)
+	case field.Float32:
+		v, ok = float(v)
+		v.Float = float64(float32(v.Float))
+	case field.Float64:
+		v, ok = float(v)
+	case field.String:
+		v, ok = text(v)
+	case field.Boolean:
+		ok = v.Kind == field.Bool
+	case field.ByteString:
+		ok = v.Kind == field.Text || v.Kind == field.Bytes
+		v = field.Value{Kind: field.Bytes, Bytes: v.Bytes}
+	default:
+		ok = false
+	}
+	if !ok {
+		return field.Value{}, &format.TypeError{Format: name, Have: v.Kind, Want: as, Reason: "its value has no place there"}
+	}
+	return v, nil
+}
+
+// Replace returns v in the kind of the value it replaces. A null tells no kind: any scalar takes its place.
+func Replace(name string, v field.Value, have field.Kind) (field.Value, error) {
+	out, ok := v, v.Kind == have
+	switch have {
+	case field.Null:
+		ok = scalar(v.Kind)
+	case field.Int:
+		out, ok = integer(v)
+	case field.Float:
+		exact := v.Kind != field.Int || int64(float64(v.Int)) == v.Int && !v.Unsigned
+		out, ok = float(v)
+		ok = ok && exact
+	case field.Bytes:
+		ok = v.Kind == field.Text || v.Kind == field.Bytes
+		out = field.Value{Kind: field.Bytes, Bytes: v.Bytes}
+	case field.Text:
+		out, ok = text(v)
+	case field.Bool:
+	default:
+		ok = false
+	}
+	if ok && out.Kind == field.Text && !utf8.Valid(out.Bytes) {
+		ok = false
+	}
+	if !ok {
+		return field.Value{}, &format.TypeError{
+			Format: name, Have: have, Want: types[v.Kind&15],
+			Reason: "a value keeps the kind of the one it replaces: give a scalar of that kind",
+		}
+	}
+	return out, nil
+}
+
+var types = [16]field.Type{
+	field.Bool: field.Boolean, field.Int: field.Int64, field.Float: field.Float64,
+	field.Text: field.String, field.Bytes: field.ByteString, field.Untyped: field.ByteString,
+}
+
+func scalar(k field.Kind) bool {
+	switch k {
+	case field.Null, field.Bool, field.Int, field.Float, field.Text, field.Bytes:
+		return true
+	}
+	return false
+}
+
+// integer takes integers, and floats that have no fraction and are in the range of int64 or uint64.
+func integer(v field.Value) (field.Value, bool) {
+	if v.Kind == field.Int {
+		return v, true
+	}
+	f := v.Float
+	if v.Kind != field.Float || f != math.Trunc(f) || f < -1<<63 || f >= 1<<64 {
+		return v, false
+	}
+	if f >= 1<<63 {
+		return field.Value{Kind: field.Int, Int: int64(uint64(f)), Unsigned: true}, true
+	}
+	return field.Value{Kind: field.Int, Int: int64(f)}, true
+}
+
+func float(v field.Value) (field.Value, bool) {
+	switch {
+	case v.Kind == field.Int && v.Unsigned:
+		return field.Value{Kind: field.Float, Float: float64(uint64(v.Int))}, true
+	case v.Kind == field.Int:
+		return field.Value{Kind: field.Float, Float: float64(v.Int)}, true
+	}
+	return v, v.Kind == field.Float
+}
+
+func text(v field.Value) (field.Value, bool) {
+	switch v.Kind {
+	case field.Text:
+		return v, true
+	case field.Bytes:
+		return field.Value{Kind: field.Text, Bytes: v.Bytes}, utf8.Valid(v.Bytes)
+	}
+	return v, false
+}
+
+func fits(v field.Value, as field.Type) bool {
+	switch {
+	case as == field.Uint64:
+		return v.Unsigned || v.Int >= 0
+	case v.Unsigned:
+		return false
+	case as == field.Int32:
+		return v.Int >= math.MinInt32 && v.Int <= math.MaxInt32
+	case as == field.Uint32:
+		return v.Int >= 0 && v.Int <= math.MaxUint32
+	}
+	return true
+}

@@ -1,0 +1,86 @@
+package keyset
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"math/rand/v2"
+)
+
+var seed = rand.Uint64()
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+	mix   = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: odd, with its bits well spread
+)
+
+// Hash returns a hash of b, and whether all of b is ASCII, which it sees in passing. With fold, keys that differ only in
+// ASCII case have one hash. The hash is good for this process only.
+func Hash(b []byte, fold bool) (h uint64, ascii bool) {
+	h = seed ^ uint64(len(b))
+	var all uint64
+	for len(b) > 8 {
+		w := binary.LittleEndian.Uint64(b)
+		all |= w
+		if fold {
+			w = lower(w)
+		}
+		h = mum(h^w, mix)
+		b = b[8:]
+	}
+	w := tail(b)
+	all |= w
+	if fold {
+		w = lower(w)
+	}
+	return mum(h^w, mix), all&highs == 0
+}
+
+// tail returns up to 8 bytes as one word. Its length tells words of different b apart, and is in the hash already.
+func tail(b []byte) uint64 {
+	switch n := len(b); {
+	case n == 8:
+		return binary.LittleEndian.Uint64(b)
+	case n >= 4:
+		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))<<(8*uint(n-4))
+	case n > 0:
+		return uint64(b[0]) | uint64(b[n/2])<<(8*uint(n/2)) | uint64(b[n-1])<<(8*uint(n-1))
+	}
+	return 0
+}
+
+// Int returns a hash of the integer key n, or -1-n if negative.
+func Int(n uint64, negative bool) uint64 {
+	h := seed
+	if negative {
+		h = ^h
+	}
+	return mum(h^n, mix)
+}
+
+func mum(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// lower turns the ASCII capitals among the eight bytes of w to small letters.
+func lower(w uint64) uint64 {
+	seven := w &^ highs
+	atLeastA := seven + (0x80-'A')*ones
+	aboveZ := seven + (0x7f-'Z')*ones
+	capital := (atLeastA ^ aboveZ) &^ w & highs
+	return w | capital>>2
+}
+
+// EqualFold reports whether a and b are the same but for ASCII case.
+func EqualFold(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, c := range a {
+		if lower(uint64(c)) != lower(uint64(b[i])) {
+			return false
+		}
+	}
+	return true
+}
