@@ -9,6 +9,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -24,13 +25,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: compare TAG")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Stdout, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(tag string) error {
+func run(w io.Writer, tag string) error {
 	now, err := harness.ReadResults(results)
 	if err != nil {
 		return err
@@ -44,14 +45,14 @@ func run(tag string) error {
 	for _, r := range now {
 		text, err := git("show", tag+":./"+path.Join(results, r.Question+".json"))
 		if err != nil {
-			fmt.Printf("# %s: not measured at %s\n\n", r.Question, tag)
+			fmt.Fprintf(w, "# %s: not measured at %s\n\n", r.Question, tag)
 			continue
 		}
 		base, err := harness.ParseResult(text)
 		if err != nil {
 			return fmt.Errorf("%s at %s: %w", r.Question, tag, err)
 		}
-		fmt.Println(table(r, base, tag))
+		fmt.Fprintln(w, table(r, base, tag))
 	}
 	return nil
 }

@@ -1,6 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"example.com/ferry/bench/internal/harness"
@@ -29,9 +34,45 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestRunNamesWhatIsMissing(t *testing.T) {
+// TestRun compares with a tag of a repository that has one of two results.
+func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := run("v1"); err == nil || err.Error() != "no results in bench/results: measure first, with make bench" {
-		t.Errorf("got %v", err)
+	if err := run(io.Discard, "v1"); err == nil || err.Error() != "no results in bench/results: measure first, with make bench" {
+		t.Errorf("nothing measured: got %v", err)
+	}
+	write := func(question, value string) {
+		t.Helper()
+		text := `{"question":"` + question + `","unit":"ns/op","better":"lower","cases":["c"],"rows":[{"name":"ferry","value":` + value + `}]}`
+		if err := os.MkdirAll(results, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(results, question+".json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old", "20")
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "."},
+		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "results"},
+		{"tag", "v1"},
+	} {
+		if _, err := git(args...); err != nil {
+			t.Fatalf("git %v: %v", args, err)
+		}
+	}
+	write("old", "10")
+	write("new", "5")
+	var out bytes.Buffer
+	if err := run(&out, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# new: not measured at v1\n", "| ferry | 20.0 | 10.0 | 0.50 |\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwithout %q", out.String(), want)
+		}
+	}
+	if err := run(io.Discard, "v2"); err == nil || !strings.Contains(err.Error(), "v2 is no commit or tag") {
+		t.Errorf("unknown tag: got %v", err)
 	}
 }
