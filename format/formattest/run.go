@@ -14,10 +14,11 @@ type Generator func(r *rand.Rand) []byte
 
 const generated = 50 // documents from each generator
 
-// Run holds f to the contract with the vectors in testdata/vectors and the documents of gens.
+// Run holds f to the contract with the vectors in testdata/vectors (or in a folder below it that is named after f, if
+// the package has several formats) and the documents of gens.
 func Run(t *testing.T, f format.Format, gens ...Generator) {
 	t.Helper()
-	vectors := loadVectors(t)
+	vectors := loadVectors(t, f.Name())
 	if len(vectors) == 0 && len(gens) == 0 {
 		t.Fatal("formattest: no vectors in testdata/vectors and no generator")
 	}

@@ -24,11 +24,18 @@ type vector struct {
 	want string
 }
 
-func loadVectors(t *testing.T) []vector {
+// loadVectors reads testdata/vectors/NAME/*.txt, if the package has several formats, or testdata/vectors/*.txt.
+func loadVectors(t *testing.T, name string) []vector {
 	t.Helper()
-	files, err := filepath.Glob("testdata/vectors/*.txt")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"testdata/vectors/" + name + "/*.txt", "testdata/vectors/*.txt"} {
+		var err error
+		if files, err = filepath.Glob(pattern); err != nil {
+			t.Fatal(err)
+		}
+		if len(files) > 0 {
+			break
+		}
 	}
 	var all []vector
 	for _, file := range files {

@@ -4,16 +4,19 @@ import "example.com/ferry/field"
 
 // Find is Lookup for all paths of s in one pass, which ends as soon as all are found; format.Format has the details.
 func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
-	spans = spans[:s.Len()]
-	clear(spans)
-	nodes := s.Nodes()
-	left := len(spans)
-	if nodes[0].Leaf >= 0 {
-		spans[nodes[0].Leaf] = field.Span{End: len(data), Kind: field.Map}
-		left--
+	return find(data, s.Nodes(), spans[:s.Len()], f.Dialect) // inlined, so that a call through the interface is one call
+}
+
+func find(data []byte, nodes []field.Node, spans []field.Span, d Dialect) error {
+	for i := range spans {
+		spans[i] = field.Span{}
 	}
-	search := search{data: data, nodes: nodes, spans: spans, left: left, dialect: f.Dialect}
-	return search.keys(nodes[0], 0, len(data))
+	search := search{data: data, nodes: nodes, spans: spans, left: len(spans), dialect: d}
+	if leaf := nodes[0].Leaf; leaf >= 0 {
+		spans[leaf] = field.Span{End: len(data), Kind: field.Map}
+		search.left--
+	}
+	return search.keys(&nodes[0], 0, len(data))
 }
 
 // search is a pass for a set of paths.
@@ -27,48 +30,68 @@ type search struct {
 
 // keys looks for the children of parent among the packets of data[pos:end]. want has a bit for each key asked for and
 // not met yet, as the first packet of a key is the one that counts.
-func (s *search) keys(parent field.Node, pos, end int) error {
+func (s *search) keys(parent *field.Node, pos, end int) error {
+	children := s.nodes[parent.First:][:parent.Count]
 	var want uint64
-	children := s.nodes[parent.First : parent.First+parent.Count]
 	for i := range children {
 		if key := children[i].Step.Key; key >= 0 {
 			want |= 1 << (key & keyMask)
 		}
 	}
-	b := s.data[:end]
-	for want != 0 && s.left > 0 && pos < len(b) {
-		if uint(pos)+1 >= uint(len(b)) {
-			return ends(s.data, pos, end, 0)
+	for want != 0 && s.left > 0 {
+		head, err := scanAny(s.data, pos, end, want)
+		if err != nil || head == end {
+			return err
 		}
-		tag, n, off := b[pos], int(b[pos+1]), pos+2
-		if n >= 0x40 {
-			var err error
-			if n, off, err = length(s.data, pos+1, end); err != nil {
+		p := Packet{Tag: s.data[head], Head: head, Off: head + 2, End: head + 2 + int(s.data[head+1])}
+		if p.End >= p.Off+0x40 || p.End > end { // not a short packet that is all there
+			if p, err = Next(s.data, head, end); err != nil {
 				return err
 			}
 		}
-		if n > len(b)-off {
-			return ends(s.data, off, end, n)
-		}
-		if bit := uint64(1) << (tag & keyMask); want&bit != 0 {
-			want &^= bit
-			p := Packet{Tag: tag, Head: pos, Off: off, End: off + n}
-			for i := range children {
-				if children[i].Step.Key == p.Key() {
-					if err := s.hit(children[i], p); err != nil {
-						return err
-					}
-				}
+		want &^= 1 << (p.Tag & keyMask)
+		for i := range children {
+			if children[i].Step.Key != p.Key() {
+				continue
+			}
+			if err := s.hit(&children[i], p); err != nil {
+				return err
 			}
 		}
-		pos = off + n
+		pos = p.End
 	}
 	return nil
 }
 
+// scanAny is scan for any of the keys that want has a bit for; end if there is none.
+func scanAny(data []byte, pos, end int, want uint64) (int, error) {
+	if pos+1 < end {
+		tags := data[:end-1] // equally long, so that one bounds check serves both
+		lengths := data[1:end][:len(tags)]
+		for uint(pos) < uint(len(tags)) {
+			n := int(lengths[pos])
+			if want>>(tags[pos]&keyMask)&1 != 0 {
+				return pos, nil
+			}
+			pos += 2
+			if n >= 0x40 {
+				var err error
+				if n, pos, err = length(data, pos-1, end); err != nil {
+					return 0, err
+				}
+			}
+			pos += n
+		}
+	}
+	if pos == end {
+		return end, nil
+	}
+	return 0, ends(data, pos, end, 0)
+}
+
 // items is keys for a slice: the children of parent are indices.
-func (s *search) items(parent field.Node, pos, end int) error {
-	children := s.nodes[parent.First : parent.First+parent.Count]
+func (s *search) items(parent *field.Node, pos, end int) error {
+	children := s.nodes[parent.First:][:parent.Count]
 	last := -1
 	for i := range children {
 		last = max(last, children[i].Step.Index)
@@ -81,7 +104,7 @@ func (s *search) items(parent field.Node, pos, end int) error {
 		if p.Key() == 0 {
 			for i := range children {
 				if children[i].Step.Index == index {
-					if err := s.hit(children[i], p); err != nil {
+					if err := s.hit(&children[i], p); err != nil {
 						return err
 					}
 				}
@@ -94,7 +117,7 @@ func (s *search) items(parent field.Node, pos, end int) error {
 }
 
 // hit notes that p is where node leads, and goes on below it.
-func (s *search) hit(node field.Node, p Packet) error {
+func (s *search) hit(node *field.Node, p Packet) error {
 	span := s.dialect.span(s.data, p)
 	if node.Leaf >= 0 {
 		s.spans[node.Leaf] = span

@@ -27,53 +27,75 @@ func (f Format) Name() string {
 // long as data is. The empty path is the whole message. A missing key gives field.ErrNotFound; data that ends early gives
 // io.ErrUnexpectedEOF, wrapped; anything else malformed gives *format.SyntaxError. Y3 SPEC draft-01.
 func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
-	steps := p.Steps()
-	if len(steps) == 0 {
-		return field.Span{End: len(data), Kind: field.Map}, nil
-	}
-	at := Packet{Tag: nodeFlag, End: len(data)}
-	isList := false
-	for i := range steps {
-		want, skip := steps[i].Key, 0
-		if isList {
-			want, skip = 0, steps[i].Index
-		}
-		if want|skip < 0 || at.Tag&nodeFlag == 0 {
-			return field.Span{}, field.ErrNotFound
-		}
-		var err error
-		if at, err = seek(data, at.Off, at.End, byte(want), skip); err != nil {
-			return field.Span{}, err
-		}
-		isList = f.Dialect.kind(data, at.Tag, at.Off, at.End) == field.List
-	}
-	return f.Dialect.span(data, at), nil
+	return lookup(data, p.Steps(), f.Dialect) // inlined, so that a call through the interface is one call
 }
 
-// seek returns the packet with a key, after skip others of the same key, among those in data[pos:end].
-func seek(data []byte, pos, end int, key byte, skip int) (Packet, error) {
-	b := data[:end]
-	for pos < len(b) {
-		if uint(pos)+1 >= uint(len(b)) {
-			return Packet{}, ends(data, pos, end, 0)
+func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
+	span := field.Span{End: len(data), Kind: field.Map}
+	for i := range steps {
+		var head int
+		var err error
+		if key := steps[i].Key; key >= 0 && span.Kind == field.Map {
+			head, err = scan(data, span.Off, span.End, byte(key))
+		} else {
+			head, err = seek(data, span, steps[i])
 		}
-		tag, n, off := b[pos], int(b[pos+1]), pos+2
-		if n >= 0x40 {
-			var err error
-			if n, off, err = length(data, pos+1, end); err != nil {
-				return Packet{}, err
+		if err != nil {
+			return field.Span{}, err
+		}
+		p := Packet{Tag: data[head], Head: head, Off: head + 2, End: head + 2 + int(data[head+1])}
+		if p.End >= p.Off+0x40 || p.End > span.End { // not a short packet that is all there
+			if p, err = Next(data, head, span.End); err != nil {
+				return field.Span{}, err
 			}
 		}
-		if n > len(b)-off {
-			return Packet{}, ends(data, off, end, n)
-		}
-		if tag&keyMask == key {
-			if skip == 0 {
-				return Packet{Tag: tag, Head: pos, Off: off, End: off + n}, nil
-			}
-			skip--
-		}
-		pos = off + n
+		span = d.span(data, p)
 	}
-	return Packet{}, field.ErrNotFound
+	return span, nil
+}
+
+// seek returns the offset of the packet that step leads to from parent.
+func seek(data []byte, parent field.Span, step field.Step) (int, error) {
+	switch {
+	case parent.Kind == field.Map && step.Key >= 0:
+		return scan(data, parent.Off, parent.End, byte(step.Key))
+	case parent.Kind != field.List || step.Index < 0:
+		return 0, field.ErrNotFound
+	}
+	head, err := scan(data, parent.Off, parent.End, Item)
+	for n := step.Index; n > 0 && err == nil; n-- {
+		var p Packet
+		if p, err = Next(data, head, parent.End); err == nil {
+			head, err = scan(data, p.End, parent.End, Item)
+		}
+	}
+	return head, err
+}
+
+// scan returns the offset of the first packet with a key among those in data[pos:end], of which tag and length are there.
+// Whether a packet ends inside is seen where the next one is sought, so one comparison a packet bounds all reads; the
+// caller checks the packet found.
+func scan(data []byte, pos, end int, key byte) (int, error) {
+	if pos+1 < end {
+		tags := data[:end-1] // equally long, so that one bounds check serves both
+		lengths := data[1:end][:len(tags)]
+		for uint(pos) < uint(len(tags)) {
+			n := int(lengths[pos])
+			if tags[pos]&keyMask == key {
+				return pos, nil
+			}
+			pos += 2
+			if n >= 0x40 {
+				var err error
+				if n, pos, err = length(data, pos-1, end); err != nil {
+					return 0, err
+				}
+			}
+			pos += n
+		}
+	}
+	if pos == end {
+		return 0, field.ErrNotFound
+	}
+	return 0, ends(data, pos, end, 0)
 }

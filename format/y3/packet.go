@@ -86,15 +86,17 @@ func length(data []byte, pos, end int) (n, off int, err error) {
 	return 0, 0, ends(data, end, end, 0)
 }
 
-// ends is the error for n bytes that are not there behind pos: in the message, or only in the node that ends at end.
+// ends is the error for a packet with n value bytes from pos on, or without a whole length if n is 0: the message ends
+// in it, or only the node that ends at end does.
 func ends(data []byte, pos, end, n int) error {
-	if end < len(data) {
-		return &format.SyntaxError{Format: "y3", Offset: pos, Reason: fmt.Sprintf("packet needs %d bytes where its node has %d left", max(n, pos+2-end), end-pos)}
-	}
+	reason := "packet ends before its length does"
 	if n > 0 {
-		return fmt.Errorf("y3: length %d exceeds the %d bytes left at offset %d: %w", n, end-pos, pos, io.ErrUnexpectedEOF)
+		reason = fmt.Sprintf("length %d exceeds the %d bytes left", n, end-pos)
 	}
-	return fmt.Errorf("y3: packet has no length at offset %d: %w", pos, io.ErrUnexpectedEOF)
+	if end < len(data) {
+		return &format.SyntaxError{Format: "y3", Offset: pos, Reason: reason + " in its node"}
+	}
+	return fmt.Errorf("y3: %s at offset %d: %w", reason, pos, io.ErrUnexpectedEOF)
 }
 
 // lengthSize returns how many bytes appendLength writes for n.

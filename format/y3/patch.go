@@ -67,24 +67,20 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 // trace is Lookup that notes all packets on the way; the last of depth packets, at, is a primitive.
 func (f Format) trace(data []byte, p field.Path, chain *[field.MaxSteps]Packet) (at field.Span, depth int, err error) {
 	at = field.Span{End: len(data), Kind: field.Map}
-	for _, step := range p.Steps() {
-		want, skip := step.Key, 0
-		if at.Kind == field.List {
-			want, skip = 0, step.Index
-		}
-		if want|skip < 0 || at.Kind == field.Untyped {
-			return at, 0, field.ErrNotFound
-		}
-		if chain[depth], err = seek(data, at.Off, at.End, byte(want), skip); err != nil {
+	for i := range p.Steps() {
+		head := 0
+		if head, err = seek(data, at, p.Steps()[i]); err != nil {
 			return at, 0, err
 		}
-		at = f.Dialect.span(data, chain[depth])
-		depth++
+		if chain[i], err = Next(data, head, at.End); err != nil {
+			return at, 0, err
+		}
+		at = f.Dialect.span(data, chain[i])
 	}
 	if at.Kind != field.Untyped {
 		return at, 0, f.mismatch(at.Kind, field.AnyType, "only a primitive packet can be replaced")
 	}
-	return at, depth, nil
+	return at, p.Len(), nil
 }
 
 // content returns the value bytes of v, in scratch if it is a number.

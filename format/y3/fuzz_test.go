@@ -1,0 +1,89 @@
+package y3
+
+import (
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/formattest"
+)
+
+func FuzzLookup(f *testing.F)  { fuzzLookup(f, Format{Dialect: P}) }
+func FuzzLookupN(f *testing.F) { fuzzLookup(f, Format{Dialect: N}) }
+
+func fuzzLookup(f *testing.F, form Format) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, text := range []string{"0x00", "0x01.0x02", "0x01.0.0x11", "0x10.1", "0x20"} {
+			s, err := form.Lookup(data, field.MustParse(text))
+			if err == nil && (s.Head < 0 || s.Head >= s.Off || s.Off > s.End || s.End > len(data)) {
+				t.Errorf("%s: %+v is not inside %d bytes", text, s, len(data))
+			}
+		}
+		formattest.Check(t, form, data)
+	})
+}
+
+func FuzzValidate(f *testing.F)  { fuzzValidate(f, Format{Dialect: P}) }
+func FuzzValidateN(f *testing.F) { fuzzValidate(f, Format{Dialect: N}) }
+
+// fuzzValidate writes what is valid anew with the Builder: it comes out the same, byte by byte.
+func fuzzValidate(f *testing.F, form Format) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if form.Validate(data, format.Options{}) != nil {
+			return
+		}
+		b := NewBuilder(form.Dialect)
+		open := 0
+		closeTo := func(depth int) {
+			for ; open > depth; open-- {
+				b.End()
+			}
+		}
+		err := form.Walk(data, func(step field.Step, depth int, s field.Span) error {
+			if depth == 0 {
+				return nil
+			}
+			closeTo(depth - 1)
+			key := max(step.Key, 0)
+			switch {
+			case s.Kind == field.Untyped:
+				b.Bytes(key, data[s.Off:s.End])
+				return nil
+			case data[s.Head]&sliceFlag != 0:
+				b.Slice(key)
+			default:
+				b.Node(key)
+			}
+			open++
+			return nil
+		})
+		closeTo(0)
+		got, buildErr := b.Message()
+		if err != nil || buildErr != nil || string(got) != string(data) {
+			t.Errorf("written anew: got % x, %v, %v, want % x", got, err, buildErr, data)
+		}
+	})
+}
+
+func FuzzPatch(f *testing.F)  { fuzzPatch(f, Format{Dialect: P}) }
+func FuzzPatchN(f *testing.F) { fuzzPatch(f, Format{Dialect: N}) }
+
+func fuzzPatch(f *testing.F, form Format) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, text := range []string{"0x00", "0x01.0x02", "0x10.0"} {
+			p := field.MustParse(text)
+			v := field.Value{Kind: field.Untyped, Bytes: data}
+			got, err := form.Patch(nil, data, p, v)
+			if err != nil {
+				continue
+			}
+			s, err := form.Lookup(got, p)
+			if err != nil || string(got[s.Off:s.End]) != string(data) {
+				t.Errorf("%s: patched to % x, reads %+v, %v", text, got, s, err)
+			}
+		}
+	})
+}
