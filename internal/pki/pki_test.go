@@ -2,12 +2,12 @@ package pki
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/ferry/transport/memory"
 )
 
 func open(t *testing.T, dir string, names ...string) *Identity {
@@ -118,21 +120,30 @@ func TestConcurrentOpenAgrees(t *testing.T) {
 
 // handshake returns what the server knows of the client.
 func handshake(server, client *tls.Config, name string) (tls.ConnectionState, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	n := memory.New(nil) // buffered: an alert need not be read to be sent
+	l, err := n.Listen(ctx, "node")
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer l.Close()
+	a, err := n.Dial(ctx, "node")
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer a.Close()
+	b, err := l.Accept(ctx)
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer b.Close()
 	client = client.Clone()
 	client.ServerName = name
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
 	done := make(chan error, 1)
-	go func() {
-		err := tls.Client(a, client).Handshake()
-		if err != nil {
-			_ = a.Close()
-		}
-		done <- err
-	}()
+	go func() { done <- tls.Client(a, client).HandshakeContext(ctx) }()
 	s := tls.Server(b, server)
-	serverErr := s.Handshake()
+	serverErr := s.HandshakeContext(ctx)
 	if serverErr != nil {
 		_ = b.Close()
 	}

@@ -112,7 +112,7 @@ func connectTo(t *testing.T, s Subject, l transport.Listener) (client, server tr
 	t.Cleanup(func() { // at once, as an end may wait for the other
 		done := async(client.Close)
 		_ = server.Close()
-		<-done
+		_ = await(t, "Close", done)
 	})
 	_ = client.SetDeadline(time.Now().Add(patience))
 	_ = server.SetDeadline(time.Now().Add(patience))

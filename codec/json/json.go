@@ -1,0 +1,33 @@
+package json
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"example.com/ferry/codec"
+)
+
+// Codec is JSON, RFC 8259. Its zero value is ready.
+type Codec struct{}
+
+var _ codec.Codec = Codec{}
+
+// Name returns json.
+func (Codec) Name() string { return "json" }
+
+// Marshal writes v as encoding/json does: struct tags, Marshalers, <, > and & as escapes.
+func (Codec) Marshal(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("json: marshal %T: %w", v, err)
+	}
+	return data, nil
+}
+
+// Unmarshal reads one JSON value into the variable v points to.
+func (Codec) Unmarshal(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("json: unmarshal %d bytes into %T: %w", len(data), v, err)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package raw
+
+import (
+	"bytes"
+	"fmt"
+
+	"example.com/ferry/codec"
+)
+
+// Codec takes []byte, and gives it to a *[]byte. Its zero value is ready.
+type Codec struct{}
+
+var (
+	_ codec.Codec    = Codec{}
+	_ codec.Appender = Codec{}
+)
+
+// Name returns raw.
+func (Codec) Name() string { return "raw" }
+
+// Marshal returns a copy of v, a []byte.
+func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
+
+// Append copies v, a []byte, behind dst.
+func (Codec) Append(dst []byte, v any) ([]byte, error) {
+	data, ok := v.([]byte)
+	if !ok {
+		return dst, fmt.Errorf("raw: marshal %T: only []byte has no format: choose another codec", v)
+	}
+	return append(dst, data...), nil
+}
+
+// Unmarshal makes the []byte that v points to a copy of data.
+func (Codec) Unmarshal(data []byte, v any) error {
+	p, ok := v.(*[]byte)
+	if !ok || p == nil {
+		return fmt.Errorf("raw: unmarshal %d bytes into %T: only a *[]byte takes them: choose another codec", len(data), v)
+	}
+	*p = bytes.Clone(data)
+	return nil
+}
