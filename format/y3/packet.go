@@ -129,6 +129,9 @@ func (d Dialect) kind(data []byte, tag byte, off, end int) field.Kind {
 	return field.Map
 }
 
+// Span returns where p, a packet of data that Next returned, lies and what it holds.
+func (f Format) Span(data []byte, p Packet) field.Span { return f.Dialect.span(data, p) }
+
 func (d Dialect) span(data []byte, p Packet) field.Span {
 	return field.Span{Head: p.Head, Off: p.Off, End: p.End, Kind: d.kind(data, p.Tag, p.Off, p.End)}
 }

@@ -1,0 +1,93 @@
+package y3
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"example.com/ferry/codec"
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/y3"
+)
+
+// DefaultObserve is the key of the root's packet where Codec.Observe is 0.
+const DefaultObserve = 0x10
+
+const rootKey = 0x01
+
+// maxDepth is how deep nodes nest: what Unmarshal reads, Marshal writes.
+const maxDepth = 32
+
+// Codec is a codec.Codec. The zero value writes dialect P under key 0x10.
+type Codec struct {
+	Dialect y3.Dialect
+	Observe int // the key of the packet in the root node; 0 means DefaultObserve
+}
+
+var (
+	_ codec.Codec    = Codec{}
+	_ codec.Appender = Codec{}
+)
+
+// Name returns "y3", or "y3n" for dialect N.
+func (c Codec) Name() string { return y3.Format{Dialect: c.Dialect}.Name() }
+
+func (c Codec) observe() int {
+	if c.Observe == 0 {
+		return DefaultObserve
+	}
+	return c.Observe
+}
+
+// Marshal returns the message that holds v.
+func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
+
+// Append writes the message that holds v behind dst; on an error it returns dst as it was.
+func (c Codec) Append(dst []byte, v any) ([]byte, error) {
+	e := encoder{b: y3.AppendBuilder(c.Dialect, dst)}
+	e.b.Node(rootKey)
+	value := indirect(reflect.ValueOf(v))
+	var err error
+	switch {
+	case !value.IsValid():
+		err = fmt.Errorf("y3: cannot write %T: it is nil", v)
+	case isSlice(value.Type()) && indirectType(value.Type().Elem()).Kind() == reflect.Struct && c.Dialect == y3.P:
+		e.b.Node(c.observe()) // y3-codec-golang leaves the slice flag out here, and only here
+		err = e.items(value, 2)
+		e.b.End()
+	default:
+		err = e.value(c.observe(), value, 2)
+	}
+	if err != nil {
+		return dst, err
+	}
+	e.b.End()
+	return e.b.Message()
+}
+
+// Unmarshal validates data strictly and decodes it into what v points to. Fields that are not in data keep their value;
+// packets that the type has no field for are passed over. A message without the root node or the packet that Observe
+// names is an error.
+func (c Codec) Unmarshal(data []byte, v any) error {
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return fmt.Errorf("y3: cannot read into %T: want a pointer that is not nil", v)
+	}
+	form := y3.Format{Dialect: c.Dialect}
+	if err := form.Validate(data, format.Options{MaxDepth: maxDepth}); err != nil {
+		return err
+	}
+	path, err := field.Parse(fmt.Sprintf("0x%02x.0x%02x", rootKey, c.observe()))
+	if err != nil {
+		return err
+	}
+	span, err := form.Lookup(data, path)
+	if errors.Is(err, field.ErrNotFound) {
+		return fmt.Errorf("y3: message has nothing at %s: %w", path, err)
+	}
+	if err != nil {
+		return err
+	}
+	return decoder{form: form, data: data}.value(span, target.Elem())
+}
