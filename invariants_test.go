@@ -89,6 +89,26 @@ func TestOneHome(t *testing.T) {
 	}
 }
 
+// TestDependenciesAreExplained wants a line in docs/dependencies.md for each module that a package of this one imports.
+func TestDependenciesAreExplained(t *testing.T) {
+	text, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := packages(t)
+	for path, p := range all {
+		if !p.own() {
+			continue
+		}
+		for _, name := range p.Imports {
+			dep := all[name]
+			if m := dep.Module; m != nil && !dep.own() && !strings.Contains(string(text), "| "+m.Path+" |") {
+				t.Errorf("%s imports %s: what for is not said in docs/dependencies.md", path, m.Path)
+			}
+		}
+	}
+}
+
 // TestHygiene refuses unfinished work: notes to self, and skipped tests that do not say what they need.
 func TestHygiene(t *testing.T) {
 	note := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
