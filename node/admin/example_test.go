@@ -1,0 +1,33 @@
+package admin_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"example.com/ferry/node/admin"
+)
+
+func Example() {
+	s, err := admin.New(admin.Config{Address: "127.0.0.1:0"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go s.Serve() //nolint:errcheck // it ends with Shutdown, below
+	s.SetReady(true)
+
+	answer, err := http.Get("http://" + s.Addr().String() + "/ready")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	body, _ := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	fmt.Printf("%d %s", answer.StatusCode, body)
+	fmt.Println(s.Shutdown(context.Background()))
+	// Output:
+	// 200 ready
+	// <nil>
+}

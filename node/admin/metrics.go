@@ -1,0 +1,180 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"example.com/ferry/stream/hop"
+)
+
+// maxSeries bounds the values of a label that clients choose: tags, and subscriptions. The first ones seen keep a series
+// of their own, what comes later is counted together under the value "other".
+const maxSeries = 500
+
+// metricsHandler answers with what cfg shows now. The registry is this server's own.
+func metricsHandler(cfg Config) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	if cfg.Snapshot != nil {
+		r.MustRegister(&hopCollector{snapshot: cfg.Snapshot})
+	}
+	if cfg.Functions != nil {
+		r.MustRegister(functionCollector{cfg.Functions})
+	}
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 8, Timeout: 10 * time.Second})
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	messagesDesc    = desc("ferry_messages_total", "Messages by tag, into the node and out to each subscription.", "tag", "dir")
+	bytesDesc       = desc("ferry_bytes_total", "Bytes of messages with their frames, by tag, into the node and out to each subscription.", "tag", "dir")
+	droppedDesc     = desc("ferry_dropped_total", "Messages the node did not deliver.", "reason")
+	refusedDesc     = desc("ferry_refused_total", "Connections the node ended or did not take.", "reason")
+	mismatchedDesc  = desc("ferry_predicate_mismatched_total", "Predicates that were false because a field was of another kind.")
+	latencyDesc     = desc("ferry_latency_seconds", "Time from a message's source to the node.")
+	connectionsDesc = desc("ferry_connections", "Clients connected now.")
+	queueBytesDesc  = desc("ferry_queue_bytes", "Bytes waiting for a subscription.", "client", "filter")
+	queueDesc       = desc("ferry_queue_messages", "Messages waiting for a subscription.", "client", "filter")
+	creditDesc      = desc("ferry_credit_bytes", "Bytes a subscription still takes of the tag it takes least of.", "client", "filter")
+	withheldDesc    = desc("ferry_credit_withheld", "Publishers that wait for a subscription.", "client", "filter")
+	deliveredDesc   = desc("ferry_delivered_total", "Messages sent to a subscription while it lasts.", "client", "filter")
+	runningDesc     = desc("ferry_function_running", "1 while a function of the node's own runs.", "function")
+)
+
+// hopCollector turns a snapshot into metrics.
+type hopCollector struct {
+	snapshot func() hop.Snapshot
+
+	mu            sync.Mutex
+	tags          series[string]
+	subscriptions series[subscription]
+}
+
+type subscription struct{ client, filter string }
+
+// series is which values of a label have a series of their own.
+type series[K comparable] map[K]bool
+
+// label returns k, or other if there is no room for k.
+func (s *series[K]) label(k, other K) K {
+	if *s == nil {
+		*s = series[K]{}
+	}
+	if !(*s)[k] {
+		if len(*s) >= maxSeries {
+			return other
+		}
+		(*s)[k] = true
+	}
+	return k
+}
+
+// Describe sends no descriptions: which metrics there are depends on the snapshot.
+func (c *hopCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends one snapshot's metrics.
+func (c *hopCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.snapshot()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.collectTags(ch, s.Tags)
+	c.collectSubscriptions(ch, s.Subscriptions)
+	for reason, n := range s.Dropped {
+		ch <- counter(droppedDesc, n, reason)
+	}
+	for reason, n := range s.Refused {
+		ch <- counter(refusedDesc, n, reason)
+	}
+	ch <- counter(mismatchedDesc, s.Mismatched)
+	ch <- gauge(connectionsDesc, s.Connections)
+	ch <- latency(s.Latency)
+}
+
+func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []hop.TagStats) {
+	sums := map[string]hop.TagStats{}
+	for _, t := range tags {
+		label := c.tags.label(t.Name, "other")
+		sum := sums[label]
+		add(&sum.In, t.In)
+		add(&sum.Out, t.Out)
+		sums[label] = sum
+	}
+	for tag, sum := range sums {
+		ch <- counter(messagesDesc, sum.In.Messages, tag, "in")
+		ch <- counter(messagesDesc, sum.Out.Messages, tag, "out")
+		ch <- counter(bytesDesc, sum.In.Bytes, tag, "in")
+		ch <- counter(bytesDesc, sum.Out.Bytes, tag, "out")
+	}
+}
+
+func add(sum *hop.Traffic, t hop.Traffic) {
+	sum.Messages += t.Messages
+	sum.Bytes += t.Bytes
+}
+
+func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []hop.SubscriptionStats) {
+	sums := map[subscription]hop.SubscriptionStats{}
+	for _, sub := range subs {
+		label := c.subscriptions.label(subscription{strings.ToValidUTF8(sub.Client, "?"), sub.Filter}, subscription{"other", "other"})
+		sum, more := sums[label]
+		sum.QueuedBytes += sub.QueuedBytes
+		sum.QueuedMessages += sub.QueuedMessages
+		sum.Withheld += sub.Withheld
+		if !more || sub.Credit < sum.Credit {
+			sum.Credit = sub.Credit
+		}
+		add(&sum.Out, sub.Out)
+		sums[label] = sum
+	}
+	for l, sum := range sums {
+		ch <- gauge(queueBytesDesc, sum.QueuedBytes, l.client, l.filter)
+		ch <- gauge(queueDesc, sum.QueuedMessages, l.client, l.filter)
+		ch <- gauge(creditDesc, sum.Credit, l.client, l.filter)
+		ch <- gauge(withheldDesc, sum.Withheld, l.client, l.filter)
+		ch <- counter(deliveredDesc, sum.Out.Messages, l.client, l.filter)
+	}
+}
+
+func latency(l hop.Latency) prometheus.Metric {
+	buckets := make(map[float64]uint64, hop.LatencyBuckets)
+	var below uint64
+	for i, n := range l.Counts {
+		below += n
+		if i < hop.LatencyBuckets-1 { // the last one has no bound: it is +Inf's
+			buckets[hop.LatencyBound(i).Seconds()] = below
+		}
+	}
+	return prometheus.MustNewConstHistogram(latencyDesc, below, l.Sum.Seconds(), buckets)
+}
+
+func counter(d *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+}
+
+func gauge(d *prometheus.Desc, n int, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
+}
+
+// functionCollector says which functions run.
+type functionCollector struct{ functions Functions }
+
+func (c functionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- runningDesc }
+
+func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
+	for _, f := range c.functions.List() {
+		running := 0
+		if f.Running {
+			running = 1
+		}
+		ch <- gauge(runningDesc, running, f.Name)
+	}
+}

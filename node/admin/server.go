@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"example.com/ferry/format"
+	"example.com/ferry/stream/hop"
+)
+
+// Config says what a Server shows. Nil members leave out what they would show.
+type Config struct {
+	Address   string              // HOST:PORT; port 0 takes any
+	Hosts     []string            // names, beside loopback ones, the server may be called by
+	Snapshot  func() hop.Snapshot // read for each scrape of /metrics
+	Tap       Tap                 // gives /api/stream its messages
+	Functions Functions           // what /api/functions lists, starts and stops
+	Formats   []format.Format     // payloads /api/stream can show as JSON; others are shown as hex
+	Log       *slog.Logger        // nil means slog.Default
+}
+
+// Server is one admin server. Its methods may be called from several goroutines.
+type Server struct {
+	http  *http.Server
+	ln    net.Listener
+	ready atomic.Bool
+	end   context.CancelFunc // ends the streams, which Shutdown would wait for
+}
+
+// New binds cfg.Address; a busy port is an error that names it. Serve then answers requests.
+func New(cfg Config) (*Server, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	ln, err := net.Listen("tcp", cfg.Address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("admin: %s is in use: stop what listens there, or set admin.address: %w", cfg.Address, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("admin: cannot listen on %q: %w", cfg.Address, err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	s := &Server{ln: ln, end: end}
+	s.http = &http.Server{
+		Handler:           guard(cfg.Hosts, s.routes(cfg)),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+func (s *Server) routes(cfg Config) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong") })
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		if s.ready.Load() {
+			text(w, http.StatusOK, "ready")
+		} else {
+			text(w, http.StatusServiceUnavailable, "not ready: starting or draining")
+		}
+	})
+	mux.Handle("GET /metrics", metricsHandler(cfg))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	if cfg.Tap != nil {
+		mux.Handle("GET /api/stream", newStreams(cfg.Tap, cfg.Formats))
+	}
+	if cfg.Functions != nil {
+		functionRoutes(mux, cfg.Functions)
+	}
+	mux.Handle("GET /", dashboard())
+	return mux
+}
+
+// Addr returns the address the server listens on.
+func (s *Server) Addr() net.Addr { return s.ln.Addr() }
+
+// SetReady says whether /ready answers 200.
+func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
+
+// Serve answers requests until Shutdown; then it returns nil.
+func (s *Server) Serve() error {
+	if err := s.http.Serve(s.ln); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("admin: %w", err)
+	}
+	return nil
+}
+
+// Shutdown ends the streams, waits for other requests until ctx ends, and closes the server.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.ready.Store(false)
+	s.end()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("admin: %w", err), s.http.Close())
+	}
+	return nil
+}
+
+func text(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body+"\n") // a client that went away is no error of ours
+}

@@ -1,0 +1,167 @@
+package admin
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/internal/transcode"
+)
+
+// The bounds of /api/stream: what all browsers together can make the node hold is their product.
+const (
+	maxStreams = 32       // at once
+	maxFilters = 16       // of one stream
+	maxWaiting = 256      // messages for one slow reader; then the oldest is dropped, and the reader told
+	maxShown   = 64 << 10 // bytes; of a larger payload only the size is shown
+)
+
+// Tap calls deliver with each message whose tag matches one of filters, until ctx ends. The message is borrowed until
+// deliver returns, which is at once.
+type Tap func(ctx context.Context, filters []string, deliver func(*ferry.Message)) error
+
+type streams struct {
+	tap     Tap
+	formats [8]format.Format // by ferry.Type; nil where unknown
+	open    atomic.Int32
+}
+
+func newStreams(tap Tap, formats []format.Format) *streams {
+	s := &streams{tap: tap}
+	for _, f := range formats {
+		if t, err := ferry.ParseType(f.Name()); err == nil {
+			s.formats[t] = f
+		}
+	}
+	return s
+}
+
+// ServeHTTP answers GET /api/stream?tag=FILTER&tag=FILTER with one event a message, and the event "dropped" with a count
+// where the reader was too slow.
+func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	filters := r.URL.Query()["tag"]
+	if len(filters) == 0 || len(filters) > maxFilters {
+		text(w, http.StatusBadRequest, fmt.Sprintf("want 1 to %d tag filters: /api/stream?tag=sensors/%%23", maxFilters))
+		return
+	}
+	for _, f := range filters {
+		if err := topic.CheckFilter(f); err != nil {
+			text(w, http.StatusBadRequest, err.Error())
+			return
+		}
+	}
+	if s.open.Add(1) > maxStreams {
+		s.open.Add(-1)
+		text(w, http.StatusServiceUnavailable, fmt.Sprintf("%d streams are open: close one first", maxStreams))
+		return
+	}
+	defer s.open.Add(-1)
+
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	var dropped atomic.Uint64
+	waiting := make(chan []byte, maxWaiting)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.tap(ctx, filters, func(m *ferry.Message) {
+			line := s.event(m)
+			for {
+				select {
+				case waiting <- line:
+					return
+				default:
+				}
+				select {
+				case <-waiting:
+					dropped.Add(1)
+				default:
+				}
+			}
+		})
+	}()
+	s.write(ctx, w, waiting, ended, &dropped)
+	cancel()
+}
+
+// write sends what waits, and the event "idle" every 5 s so that both ends notice when the other is gone.
+func (s *streams) write(ctx context.Context, w http.ResponseWriter, waiting <-chan []byte, ended <-chan error, dropped *atomic.Uint64) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	out := http.NewResponseController(w)
+	idle := time.NewTicker(5 * time.Second)
+	defer idle.Stop()
+	line := []byte("event: idle\ndata: 0\n\n")
+	for {
+		_ = out.SetReadDeadline(time.Time{})
+		if out.SetWriteDeadline(time.Now().Add(10*time.Second)) != nil {
+			return
+		}
+		for more := true; more; {
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+			select {
+			case line = <-waiting:
+			default:
+				more = false
+			}
+		}
+		if n := dropped.Swap(0); n > 0 {
+			fmt.Fprintf(w, "event: dropped\ndata: %d\n\n", n)
+		}
+		if out.Flush() != nil {
+			return
+		}
+		select {
+		case line = <-waiting:
+		case <-idle.C:
+			line = []byte("event: idle\ndata: 0\n\n")
+		case <-ctx.Done():
+			return
+		case err := <-ended:
+			if err != nil {
+				reason, _ := json.Marshal(err.Error())
+				fmt.Fprintf(w, "event: failed\ndata: %s\n\n", reason)
+				_ = out.Flush()
+			}
+			return
+		}
+	}
+}
+
+// event writes m as one event: {"tag","time","source","type","size","payload"}; time is Unix milliseconds.
+func (s *streams) event(m *ferry.Message) []byte {
+	tag, _ := json.Marshal(m.Tag)
+	b := make([]byte, 0, 128+2*len(m.Payload))
+	b = fmt.Appendf(b, `data: {"tag":%s,"time":%.3f,"source":%d,"type":%q,"size":%d`, tag, float64(m.Time)/1e6, m.Source, m.Type, len(m.Payload))
+	if len(m.Payload) <= maxShown {
+		b = append(b, `,"payload":`...)
+		b = s.payload(b, m)
+	}
+	return append(b, "}\n\n"...)
+}
+
+// payload appends m's payload as JSON if its format is known and it is valid, else as hex text.
+func (s *streams) payload(b []byte, m *ferry.Message) []byte {
+	if int(m.Type) < len(s.formats) && s.formats[m.Type] != nil {
+		f := s.formats[m.Type]
+		if f.Validate(m.Payload, format.Options{}) == nil {
+			if span, err := f.Lookup(m.Payload, field.Path{}); err == nil {
+				if out, err := transcode.JSON(b, m.Payload, f, span); err == nil {
+					return out
+				}
+			}
+		}
+	}
+	b = append(b, '"')
+	b = hex.AppendEncode(b, m.Payload)
+	return append(b, '"')
+}

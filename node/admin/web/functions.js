@@ -1,0 +1,76 @@
+// Functions shows the node's own functions, each with its state, what it gets, and a button to stop or start it.
+
+import { show } from './format.js';
+
+export class Functions {
+  constructor(root, none) {
+    this.root = root;
+    this.none = none;
+    this.cards = new Map();
+    setInterval(() => this.load(), 3000);
+  }
+
+  async load() {
+    try {
+      const answer = await fetch('/api/functions', { cache: 'no-store', signal: AbortSignal.timeout(3000) });
+      if (answer.ok) this.show(await answer.json());
+    } catch { /* the state of the connection is shown elsewhere */ }
+  }
+
+  show(list) {
+    this.none.hidden = list.length > 0;
+    for (const f of list) {
+      let card = this.cards.get(f.name);
+      if (!card) this.cards.set(f.name, card = this.card(f.name));
+      card.write(f);
+    }
+  }
+
+  card(name) {
+    const root = document.createElement('article');
+    root.className = 'card function';
+    root.innerHTML = `<header><h3></h3><span class="pill"></span><button type="button"></button></header>
+      <dl><dt>Observes</dt><dd><code></code></dd><dt class="where">Where</dt><dd class="where"><code></code></dd>
+      <dt>Receives</dt><dd class="rate">–</dd><dt>Queue</dt><dd class="queue">–</dd></dl><p class="error" hidden></p>`;
+    const find = (s) => root.querySelector(s), button = find('button');
+    find('h3').textContent = name;
+    button.addEventListener('click', async () => {
+      button.disabled = true;
+      try {
+        const answer = await fetch(`/api/functions/${encodeURIComponent(name)}/${button.dataset.verb}`, { method: 'POST' });
+        if (!answer.ok) throw new Error(await answer.text());
+        this.show(await answer.json());
+      } catch (err) {
+        find('.error').textContent = err.message;
+        find('.error').hidden = false;
+      }
+      button.disabled = false;
+    });
+    this.root.append(root);
+    const write = (f) => {
+      const verb = f.running ? 'stop' : 'start', state = f.running ? 'running' : f.error ? 'failed' : 'stopped';
+      root.dataset.state = state;
+      find('.pill').className = `pill ${state}`;
+      find('.pill').textContent = state;
+      button.dataset.verb = button.className = verb;
+      button.textContent = f.running ? 'Stop' : 'Start';
+      button.setAttribute('aria-label', `${button.textContent} ${name}`);
+      find('dd code').textContent = f.observe;
+      find('dd.where code').textContent = f.where ?? '';
+      for (const e of root.querySelectorAll('.where')) e.hidden = !f.where;
+      find('.error').textContent = f.error ?? '';
+      find('.error').hidden = !f.error;
+    };
+    return { write, rate: find('.rate'), queue: find('.queue') };
+  }
+
+  // update writes what the metrics say: rate and queue of each function's subscription.
+  update(scrape, before) {
+    for (const [name, card] of this.cards) {
+      const want = { client: name }, there = scrape.samples('ferry_queue_bytes').some((s) => s.labels.client === name);
+      const rate = there && before ? scrape.rate(before, 'ferry_delivered_total', want) : null;
+      card.rate.textContent = there ? show(rate, 'rate') : 'nothing while stopped';
+      card.queue.textContent = there ? `${show(scrape.sum('ferry_queue_bytes', want), 'bytes')}, ${show(scrape.sum('ferry_queue_messages', want), 'count')} messages` : '–';
+    }
+  }
+}
