@@ -8,7 +8,7 @@ import (
 )
 
 // quicTransport returns QUIC with a CA of its own.
-func quicTransport(t *testing.T) *quic.Transport {
+func quicTransport(t testing.TB) *quic.Transport {
 	t.Helper()
 	dir := t.TempDir()
 	id, err := pki.Open(pki.Config{Dir: dir})

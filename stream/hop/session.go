@@ -358,7 +358,9 @@ func (s *session) finish(why error) {
 	for _, o := range outs {
 		if o != nil {
 			<-o.Done()
-			o.Unsent(nil)
+			o.Lock()
+			o.Discard()
+			o.Unlock()
 		}
 	}
 	s.hop.done(s)

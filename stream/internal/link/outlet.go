@@ -205,19 +205,24 @@ func (o *Outlet) await() {
 	}
 }
 
-// Unsent hands take (which may be nil) everything that was appended and never given to the stream, whole frames in
-// order, and lets go of it. It is called after Done.
+// Unsent hands take everything that was appended and never given to the stream, whole frames in order, and lets go of
+// it. It is called after Done.
 func (o *Outlet) Unsent(take func(frames []byte)) {
 	o.mu.Lock()
 	segs := o.segs
 	o.segs, o.queued = nil, 0
 	o.mu.Unlock()
 	for i := range segs {
-		if take != nil {
-			take(segs[i].b)
-		}
+		take(segs[i].b)
 	}
 	release(segs)
+}
+
+// Discard, under the lock, lets go of everything that was appended and not yet given to the stream.
+func (o *Outlet) Discard() {
+	o.seal()
+	release(o.segs)
+	o.segs, o.queued = o.segs[:0], 0
 }
 
 func release(batch []segment) {

@@ -1,0 +1,63 @@
+package stream_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"example.com/ferry"
+	"example.com/ferry/stream"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/transport"
+	"example.com/ferry/transport/memory"
+	"example.com/ferry/transport/tcp"
+)
+
+// BenchmarkRoundTrip sends through a hop in the same process to one function.
+func BenchmarkThroughput(b *testing.B) {
+	for _, tr := range []struct {
+		name string
+		make func() (transport.Transport, string)
+	}{
+		{"memory", func() (transport.Transport, string) { return memory.New(nil), "node" }},
+		{"tcp", func() (transport.Transport, string) { return tcp.New(nil), "127.0.0.1:0" }},
+		{"quic", func() (transport.Transport, string) { return quicTransport(b), "127.0.0.1:0" }},
+	} {
+		for _, size := range []int{100, 1 << 10, 64 << 10} {
+			b.Run(fmt.Sprintf("%s/%d", tr.name, size), func(b *testing.B) {
+				t, addr := tr.make()
+				s := newSite(b, t, addr, hop.Config{})
+				done := make(chan struct{})
+				n := 0
+				r, err := s.dial(nil).Start(b.Context(), stream.Function{Observe: []string{"a"}, Concurrency: 1, Handler: stream.Sink(
+					func(_ context.Context, in *ferry.Message) error {
+						if len(in.Payload) != size {
+							b.Errorf("%d bytes, want %d", len(in.Payload), size)
+						}
+						if n++; n == b.N {
+							close(done)
+						}
+						return nil
+					})})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer r.Stop()
+				src, err := s.dial(nil).Source(b.Context(), "a")
+				if err != nil {
+					b.Fatal(err)
+				}
+				m := ferry.Message{Payload: make([]byte, size)}
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				b.ResetTimer()
+				for range b.N {
+					if err := src.Send(b.Context(), m); err != nil {
+						b.Fatal(err)
+					}
+				}
+				<-done
+			})
+		}
+	}
+}

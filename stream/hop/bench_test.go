@@ -1,0 +1,164 @@
+package hop
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/internal/link"
+)
+
+// event returns an EdgeX event of about size bytes in CBOR, with the value at readings.0.value.
+func event(size int, device, value string) []byte {
+	text := func(b []byte, s string) []byte { return append(append(b, 0x60|byte(len(s))), s...) }
+	var e []byte
+	small := size < 300
+	if small {
+		e = append(e, 0xa3)
+	} else {
+		e = text(text(append(e, 0xa7), "apiVersion"), "v3")
+		e = append(text(e, "id"), 0x78, 36)
+		e = append(e, "d5471d59-2810-419a-8744-18eb8fad3465"...)
+	}
+	e = text(text(e, "deviceName"), device)
+	if !small {
+		e = text(text(e, "profileName"), "Prof")
+		e = text(text(e, "sourceName"), "Src")
+	}
+	e = append(text(e, "origin"), 0x1b, 0x16, 0x3c, 0x0b, 0x63, 0x8e, 0xfb, 0x72, 0x10)
+	e = append(text(e, "readings"), 0x81, 0xa3)
+	e = text(text(e, "resourceName"), "temp")
+	e = text(text(e, "value"), value)
+	e = text(e, "binaryValue")
+	pad := max(size-len(e)-5, 0)
+	e = append(e, 0x5a, byte(pad>>24), byte(pad>>16), byte(pad>>8), byte(pad))
+	return append(e, bytes.Repeat([]byte{7}, pad)...)
+}
+
+// rig is a publisher and three subscribers without a network: what the hop writes is thrown away.
+type rig struct {
+	reader *reader
+	outs   []*outlet
+	subs   []*subscription
+	batch  []byte
+	own    *bufpool.Buf
+	frames int
+}
+
+func newRig(b *testing.B, size int, where string, v Validation) *rig {
+	h, err := New(Config{Identify: Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { h.stopped.Do(func() { close(h.stop) }) })
+	newSession := func() *session {
+		s := &session{
+			hop: h, identity: &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}}, control: newOutlet(), validate: v,
+			published: map[uint32]publisher{}, subs: map[uint32]*subscription{}, inlets: map[*link.Inlet]*watch{}, log: h.cfg.Log,
+		}
+		h.join(s)
+		return s
+	}
+	r := &rig{}
+	for range 3 {
+		s := newSession()
+		if err := s.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Filter: "events/#", Where: where}); err != nil {
+			b.Fatal(err)
+		}
+		r.outs = append(r.outs, s.control)
+		r.subs = append(r.subs, s.subs[1])
+	}
+	pub := newSession()
+	id, err := pub.publishOn("events/pump")
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.reader = newReader(pub, nil)
+	payload := event(size, "pump-1", "31.5")
+	for r.frames == 0 || len(r.batch)+len(payload) < 32<<10 {
+		r.batch = native.AppendPub(r.batch, native.PubHeader{Type: ferry.CBOR, Tag: id, Source: pub.id, Time: time.Now().UnixNano()}, payload)
+		r.frames++
+	}
+	if r.frames == 1 { // as the inlet hands out a large frame
+		r.own = bufpool.Get(len(r.batch))
+		r.own.B = append(r.own.B, r.batch...)
+		r.batch = r.own.B
+	}
+	return r
+}
+
+// turn routes the batch once, and gives back what the writers and the clients would.
+func (r *rig) turn() error {
+	r.reader.now = time.Now().UnixNano()
+	if err := r.reader.batch(r.batch, r.own, nil); err != nil {
+		return err
+	}
+	for i, o := range r.outs {
+		o.Lock()
+		o.Discard()
+		for _, l := range r.subs[i].lanes {
+			l.credit = 1 << 30
+		}
+		o.unlock()
+	}
+	r.reader.s.control.Lock()
+	r.reader.s.control.Discard()
+	r.reader.s.control.unlock()
+	return nil
+}
+
+// BenchmarkHop is the node's work for one message with three subscriptions: header, validation, predicate, counters,
+// credit and enqueueing, as the reader does it for each batch that arrives.
+func BenchmarkHop(b *testing.B) {
+	const where = `deviceName == "pump-1" && readings.0.value > 30`
+	for _, size := range []int{100, 1 << 10, 64 << 10} {
+		for _, c := range []struct {
+			name, where string
+			v           Validation
+		}{
+			{"plain/off", "", ValidateOff},
+			{"plain/bounds", "", ValidateBounds},
+			{"plain/full", "", ValidateFull},
+			{"where/off", where, ValidateOff},
+			{"where/bounds", where, ValidateBounds},
+			{"where/full", where, ValidateFull},
+		} {
+			b.Run(fmt.Sprintf("%d/%s", size, c.name), func(b *testing.B) {
+				r := newRig(b, size, c.where, c.v)
+				if err := r.turn(); err != nil {
+					b.Fatal(err)
+				}
+				for _, s := range r.subs {
+					for _, l := range s.lanes {
+						if l.sent.Messages != uint64(r.frames) {
+							b.Fatalf("%d messages of %d reached a subscriber", l.sent.Messages, r.frames)
+						}
+					}
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				for n := 0; n < b.N; n += r.frames {
+					if err := r.turn(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("%d/memcpy", size), func(b *testing.B) {
+			src, dst := event(size, "pump-1", "31.5"), make([]byte, 1<<20)
+			at := 0
+			for b.Loop() {
+				if at += copy(dst[at:], src); at > len(dst)-len(src) {
+					at = 0
+				}
+			}
+		})
+	}
+}
