@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// packet63 is the workload of the Y3 stress test (10cella/yomo-y3-stress-testing): count keys from 1 on in a root node,
+// seedPacket is the workload of the Y3 stress test (10cella/yomo-y3-stress-testing): count keys from 1 on in a root node,
 // with seven kinds of values in turn.
 func seedPacket(count int, keys []int) []byte {
 	b := NewBuilder(P)
@@ -92,14 +92,26 @@ func limitPath(b []byte, root, key byte) (off, end int, ok bool) {
 	return from + off, from + end, ok
 }
 
+// checkLimit compares what the limit found with a lookup: a scan that finds something else sets no limit.
+func checkLimit(b *testing.B, data []byte, off, end int, ok bool, key int) {
+	b.Helper()
+	span, err := Format{}.Lookup(data, field.MustParse(fmt.Sprintf("0x01.0x%02x", key)))
+	if ok != (err == nil) || ok && (off != span.Off || end != span.End) {
+		b.Fatalf("limit: got %d to %d, %v; Lookup has %+v, %v", off, end, ok, span, err)
+	}
+}
+
 func BenchmarkLookup(b *testing.B) {
 	for _, c := range []struct{ count, key int }{{63, 32}, {32, 16}, {16, 8}, {3, 2}, {62, 63}} {
 		data := seedPacket(c.count, keysInOrder())
 		name := fmt.Sprintf("C%02d-K%02d", c.count, c.key)
 		b.Run(name+"/limit", func(b *testing.B) {
+			var off, end int
+			var ok bool
 			for b.Loop() {
-				limitPath(data, 1, byte(c.key))
+				off, end, ok = limitPath(data, 1, byte(c.key))
 			}
+			checkLimit(b, data, off, end, ok, c.key)
 		})
 		b.Run(name+"/ferry", func(b *testing.B) {
 			var f format.Format = Format{}

@@ -1,6 +1,7 @@
 package y3
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -71,7 +72,7 @@ func (f Format) ambiguous(p Packet, kind field.Kind, isList, again bool) string 
 func (f Format) Walk(data []byte, visit format.Visit) error {
 	whole := field.Span{End: len(data), Kind: field.Map}
 	err := visit(field.Step{Index: -1, Key: -1}, 0, whole)
-	if err == format.SkipChildren {
+	if errors.Is(err, format.SkipChildren) {
 		return nil
 	}
 	if err != nil {
@@ -100,7 +101,7 @@ func (f Format) walk(data []byte, visit format.Visit, parent field.Span, depth i
 			}
 			err = f.walk(data, visit, span, depth+1)
 		}
-		if err != nil && err != format.SkipChildren {
+		if err != nil && !errors.Is(err, format.SkipChildren) {
 			return err
 		}
 		pos = p.End

@@ -1,0 +1,16 @@
+package all
+
+import (
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/y3"
+)
+
+// Formats returns each format once, the more common ones first.
+func Formats() []format.Format {
+	return []format.Format{
+		cbor.Format{},
+		y3.Format{Dialect: y3.P},
+		y3.Format{Dialect: y3.N},
+	}
+}

@@ -1,0 +1,38 @@
+package all_test
+
+import (
+	"fmt"
+	"testing"
+
+	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/format/all"
+)
+
+// TestNames keeps format names, the types of messages and the contract's powers together.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, f := range all.Formats() {
+		if typ, err := ferry.ParseType(f.Name()); err != nil || typ.String() != f.Name() {
+			t.Errorf("%q is no message type: %v", f.Name(), err)
+		}
+		if seen[f.Name()] {
+			t.Errorf("%q is listed twice", f.Name())
+		}
+		seen[f.Name()] = true
+		if _, ok := f.(format.Patcher); !ok {
+			t.Errorf("%q cannot patch", f.Name())
+		}
+	}
+}
+
+func ExampleFormats() {
+	for _, f := range all.Formats() {
+		fmt.Println(f.Name())
+	}
+	// Output:
+	// cbor
+	// y3
+	// y3n
+}

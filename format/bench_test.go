@@ -1,0 +1,45 @@
+package format_test
+
+import (
+	"os"
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
+)
+
+// BenchmarkMatch is the node's test of one message: an EdgeX event in CBOR, two fields.
+func BenchmarkMatch(b *testing.B) {
+	data, err := os.ReadFile("testdata/event.cbor")
+	if err != nil {
+		b.Fatal(err)
+	}
+	tests := []struct {
+		name, predicate string
+		ok              bool
+	}{
+		{"hit", `deviceName == "pump-1" && readings.0.value > 30`, true},
+		{"miss", `deviceName == "pump-2" && readings.0.value > 30`, false},
+	}
+	for _, test := range tests {
+		p := field.MustParsePredicate(test.predicate)
+		m := format.NewMatcher(cbor.Format{}, p)
+		if ok, mismatch, err := m.Match(data); ok != test.ok || mismatch || err != nil {
+			b.Fatalf("%s: got %v, mismatch %v, %v, want %v", p, ok, mismatch, err, test.ok)
+		}
+		b.Run(test.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				_, _, _ = m.Match(data)
+			}
+		})
+		b.Run(test.name+"/find", func(b *testing.B) {
+			spans := make([]field.Span, p.Set().Len())
+			for b.Loop() {
+				_ = cbor.Format{}.Find(data, p.Set(), spans)
+			}
+		})
+	}
+}
