@@ -38,14 +38,16 @@ func question() harness.Question {
 			{Name: "each contender finds the same value, byte for byte, in each message of each case, and none for an absent key", Run: func() error { return checkFinds(rows) }},
 		},
 		Goals: []harness.Goal{
-			harness.AtMost(1.15, "C63-K32, times the limit scan", overLimit(c63)),
-			harness.AtMost(1.15, "worst of the cases, times the limit scan", overLimit(cases...)),
+			harness.AtMost(1.15, "C63-K32, times the limit scan", over(limit, c63)),
+			harness.AtMost(1.15, "worst of the cases, times the limit scan", over(limit, cases...)),
+			harness.AtMost(1.15, "C63-K32, times the tighter limit scan", over(tight, c63)),
 			harness.AtLeast(25, "C63-K32, times faster than the seed's Y3 as recorded", fasterThanSeed(c63)),
 			harness.AtLeast(25, "worst of the four sizes, times faster than the seed's Y3 as recorded", fasterThanSeed(c63, c32, c16, c03)),
 			harness.AtMost(0, "allocations per lookup, worst of the cases", mostAllocs),
 		},
 		Notes: []string{
 			"The seed's own figures (2020, Core i7 with 12 threads): JSON over Y3 20.7, 15.8, 6.2, 3.3; parallel over serial 2.9, 2.6, 3.2, 3.5 for Y3; Y3 took 0.07 of 0.80 of the CPU time.",
+			"The limit scan is written as one would: each read is checked. The tighter one makes one comparison a packet, which is how ferry scans; it knows the shape of the message, ferry follows a path.",
 			"Recorded rows were taken on another day on a machine of the same kind, with the seed's code built from its public source; its modules cannot be had from the module proxy.",
 			"The part of the CPU time is not read from a profile, as the seed's is: at 100 samples a second a profile of this loop would hold a handful of samples of Y3. It is the CPU time of Y3 alone over that of the loop with both.",
 			"fxamacker and encoding/json read the whole message and check it; gjson, sonic.Get, jsonparser and ferry stop at the hit.",
@@ -69,6 +71,8 @@ func question() harness.Question {
 // The names of the rows that goals refer to.
 const (
 	ferryY3 = "ferry"
+	limit   = "limit scan"
+	tight   = "limit scan, one comparison a packet"
 	seedY3  = "seed Y3, as recorded"
 )
 
@@ -76,7 +80,8 @@ const (
 func contenders() []contender {
 	rows := []contender{
 		ferryRow(ferryY3, y3.Format{}, y3Docs, workload.y3Path, wantY3),
-		limitRow,
+		scanRow(limit, limitScan),
+		scanRow(tight, tightScan),
 	}
 	return append(rows, peers...)
 }
@@ -132,12 +137,12 @@ func checkFinds(rows []contender) error {
 	return nil
 }
 
-// overLimit is the largest ratio to the limit scan among the cases.
-func overLimit(names ...string) func(*harness.Result) float64 {
+// over is the largest ratio to a row among the cases.
+func over(row string, names ...string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		worst := 0.0
 		for _, name := range names {
-			worst = max(worst, r.Ratio(ferryY3, limitRow.name, name, harness.NsPerOp))
+			worst = max(worst, r.Ratio(ferryY3, row, name, harness.NsPerOp))
 		}
 		return worst
 	}

@@ -8,25 +8,29 @@ import (
 
 func TestQuestion(t *testing.T) { harnesstest.Run(t, question()) }
 
-// The limit scan is only a limit if it refuses what a checked lookup has to refuse.
-func TestLimitScan(t *testing.T) {
-	good := encodeY3([]int{1, 2, 3})
-	if off, end, ok := limitScan(good, 2); !ok || string(good[off:end]) != valueOf(2).y3 {
-		t.Errorf("key 2: got [%d:%d] %v in % x", off, end, ok, good)
-	}
-	for name, doc := range map[string]string{
-		"empty":            "",
-		"cut in a header":  "\x80",
-		"negative length":  "\x80\x7f",
-		"past the end":     "\x80\x05\x02",
-		"child past node":  "\x80\x03\x01\x05a",
-		"not a node":       "\x00\x03\x02\x01a",
-		"endless length":   "\x80\x80\x80\x80\x80\x80\x01",
-		"child's length":   "\x80\x03\x02\x80\x80",
-		"another key only": "\x80\x03\x01\x01a",
-	} {
-		if off, end, ok := limitScan([]byte(doc), 2); ok {
-			t.Errorf("%s: found [%d:%d]", name, off, end)
+// A scan is only a limit if it refuses what a checked lookup has to refuse.
+func TestScans(t *testing.T) {
+	for name, scan := range map[string]func([]byte, byte) (int, int, bool){limit: limitScan, tight: tightScan} {
+		good := encodeY3([]int{1, 2, 3})
+		if off, end, ok := scan(good, 2); !ok || string(good[off:end]) != valueOf(2).y3 {
+			t.Errorf("%s: key 2: got [%d:%d] %v in % x", name, off, end, ok, good)
+		}
+		for what, doc := range map[string]string{
+			"empty":            "",
+			"cut in a header":  "\x80",
+			"negative length":  "\x80\x7f",
+			"past the end":     "\x80\x05\x02",
+			"child past node":  "\x80\x03\x02\x05a",
+			"sibling past it":  "\x80\x03\x01\x05a",
+			"not a node":       "\x00\x03\x02\x01a",
+			"endless length":   "\x80\x80\x80\x80\x80\x80\x01",
+			"child's length":   "\x80\x03\x02\x80\x80",
+			"another key only": "\x80\x03\x01\x01a",
+			"a tag alone":      "\x80\x01\x02",
+		} {
+			if off, end, ok := scan([]byte(doc), 2); ok {
+				t.Errorf("%s: %s: found [%d:%d]", name, what, off, end)
+			}
 		}
 	}
 }

@@ -76,27 +76,30 @@ func y3Docs(w workload) [][]byte   { return w.y3 }
 func jsonDocs(w workload) [][]byte { return w.json }
 func cborDocs(w workload) [][]byte { return w.cbor }
 
-var limitRow = contender{"limit scan (Y3)", harness.Limit, "hand-written", wantY3, func(w workload) finder {
-	all, key := w.y3, w.y3Key()
-	return finder{
-		all,
-		func(doc []byte) []byte {
-			off, end, ok := limitScan(doc, key)
-			if !ok {
-				return nil
-			}
-			return doc[off:end]
-		},
-		func(n int) {
-			sum, mask := 0, len(all)-1
-			for i := range n {
-				off, _, _ := limitScan(all[i&mask], key)
-				sum += off
-			}
-			runtime.KeepAlive(sum)
-		},
-	}
-}}
+// scanRow is a scan that gives where the value lies.
+func scanRow(name string, scan func(data []byte, key byte) (off, end int, ok bool)) contender {
+	return contender{name, harness.Limit, "hand-written", wantY3, func(w workload) finder {
+		all, key := w.y3, w.y3Key()
+		return finder{
+			all,
+			func(doc []byte) []byte {
+				off, end, ok := scan(doc, key)
+				if !ok {
+					return nil
+				}
+				return doc[off:end]
+			},
+			func(n int) {
+				sum, mask := 0, len(all)-1
+				for i := range n {
+					off, _, _ := scan(all[i&mask], key)
+					sum += off
+				}
+				runtime.KeepAlive(sum)
+			},
+		}
+	}}
+}
 
 // peer makes a row of a function that returns the encoded value, or nil.
 func peer(name, version string, docs func(workload) [][]byte, want func(value) []byte, find func(doc []byte, key string) []byte) contender {
