@@ -1,0 +1,159 @@
+package edgex
+
+import (
+	stdjson "encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	fxcbor "github.com/fxamacker/cbor/v2"
+
+	"example.com/ferry/codec"
+	"example.com/ferry/codec/cbor"
+	"example.com/ferry/codec/json"
+)
+
+// MaxEvent is EdgeX core-data's own bound for an event, in bytes.
+const MaxEvent = 25_000 << 10
+
+// Unmarshal decodes data, an Event, AddEventRequest or MessageEnvelope in CBOR or JSON, into what v points to. More than
+// limit bytes are refused before anything is decoded; 0 means MaxEvent. All bytes must be consumed.
+func Unmarshal(c codec.Codec, data []byte, v any, limit int) error {
+	if limit <= 0 {
+		limit = MaxEvent
+	}
+	if len(data) > limit {
+		return fmt.Errorf("edgex: message of %d bytes exceeds the limit of %d: raise it, or send smaller readings", len(data), limit)
+	}
+	if err := c.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("edgex: %w", err)
+	}
+	return nil
+}
+
+// UnmarshalCBOR reads an event, with keys that match in case and stand there once.
+func (e *Event) UnmarshalCBOR(data []byte) error {
+	return e.unmarshal(inCBOR(), data)
+}
+
+// UnmarshalJSON reads an event, with keys that match in case.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	return e.unmarshal(inJSON(), data)
+}
+
+// UnmarshalCBOR reads a reading, with keys that match in case and stand there once.
+func (r *Reading) UnmarshalCBOR(data []byte) error {
+	return r.unmarshal(inCBOR(), data)
+}
+
+// UnmarshalJSON reads a reading, with keys that match in case.
+func (r *Reading) UnmarshalJSON(data []byte) error {
+	return r.unmarshal(inJSON(), data)
+}
+
+func (e *Event) unmarshal(o fields, data []byte) error {
+	*e = Event{}
+	if err := o.open(data); err != nil {
+		return fmt.Errorf("edgex: event: %w", err)
+	}
+	for i, v := range []any{
+		&e.APIVersion, &e.ID, &e.DeviceName, &e.ProfileName, &e.SourceName, &e.Origin, &e.Readings, &e.Tags,
+	} {
+		if _, err := o.take(eventKeys[i], v); err != nil {
+			return fmt.Errorf("edgex: event: %w", err)
+		}
+	}
+	for _, key := range o.left() {
+		var v any
+		if _, err := o.take(key, &v); err != nil {
+			return fmt.Errorf("edgex: event: %w", err)
+		}
+		if e.Extensions == nil {
+			e.Extensions = map[string]any{}
+		}
+		e.Extensions[key] = v
+	}
+	return nil
+}
+
+func (r *Reading) unmarshal(o fields, data []byte) error {
+	*r = Reading{}
+	if err := o.open(data); err != nil {
+		return fmt.Errorf("edgex: reading: %w", err)
+	}
+	var value any
+	found := map[string]bool{}
+	for _, f := range []struct {
+		key string
+		v   any
+	}{
+		{"id", &r.ID},
+		{"origin", &r.Origin},
+		{"deviceName", &r.DeviceName},
+		{"resourceName", &r.ResourceName},
+		{"profileName", &r.ProfileName},
+		{"valueType", &r.ValueType},
+		{"units", &r.Units},
+		{"tags", &r.Tags},
+		{"value", &value},
+		{"binaryValue", &r.BinaryValue},
+		{"mediaType", &r.MediaType},
+		{"objectValue", &r.ObjectValue},
+	} {
+		var err error
+		if found[f.key], err = o.take(f.key, f.v); err != nil {
+			return fmt.Errorf("edgex: reading of resource %q: %w", r.ResourceName, err)
+		}
+	}
+	switch r.ValueType {
+	case Binary:
+		r.Null = found["binaryValue"] && r.BinaryValue == nil
+	case Object, ObjectArray:
+		r.Null = found["objectValue"] && r.ObjectValue == nil
+	default:
+		text, isText := value.(string)
+		r.Null = value == nil
+		r.Value = text
+		if !isText {
+			r.NumericValue = value
+		}
+	}
+	return nil
+}
+
+// fields is an object whose fields are decoded one at a time.
+type fields interface {
+	open(data []byte) error
+	take(key string, v any) (found bool, err error)
+	left() []string
+}
+
+// object is fields in one of the two formats, whose raw message is R.
+type object[R ~[]byte] struct {
+	all, one func(data []byte, v any) error // decode the object, and one of its fields
+	raw      map[string]R
+}
+
+func inCBOR() fields {
+	return &object[fxcbor.RawMessage]{all: cbor.Codec{}.Unmarshal, one: cbor.Codec{}.Unmarshal}
+}
+
+func inJSON() fields {
+	return &object[stdjson.RawMessage]{all: json.Codec{}.Unmarshal, one: unmarshalExact}
+}
+
+func (o *object[R]) open(data []byte) error { return o.all(data, &o.raw) }
+
+func (o *object[R]) take(key string, v any) (bool, error) {
+	raw, found := o.raw[key]
+	if !found {
+		return false, nil
+	}
+	delete(o.raw, key)
+	if err := o.one(raw, v); err != nil {
+		return true, fmt.Errorf("field %s: %w", key, err)
+	}
+	return true, nil
+}
+
+func (o *object[R]) left() []string { return slices.Collect(maps.Keys(o.raw)) }
