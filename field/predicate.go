@@ -127,61 +127,70 @@ func (p *Predicate) Types() []Type { return p.types }
 func (p *Predicate) Tests() []Test { return p.tests }
 
 // Holds reports whether the test holds for v, and whether the two cannot be compared at all. It allocates nothing for
-// text up to 32 bytes.
-func (t *Test) Holds(v Value) (ok, mismatch bool) {
-	var o order
-	switch {
-	case t.kind == Int:
-		n, isNumber := toNumber(v)
-		if !isNumber {
-			return false, true
+// text up to 32 bytes, and keeps nothing of v, which is a pointer because copying a Value costs more than the test.
+func (t *Test) Holds(v *Value) (ok, mismatch bool) {
+	switch v.Kind {
+	case Text:
+		return t.HoldsText(v.Bytes)
+	case Bytes:
+		if t.kind == Text {
+			return t.HoldsText(v.Bytes)
 		}
-		o = compareNumbers(n, t.number)
-	case t.kind == Text && (v.Kind == Text || v.Kind == Bytes):
-		switch t.op {
-		case equal:
-			return string(v.Bytes) == t.text, false
-		case notEqual:
-			return string(v.Bytes) != t.text, false
-		case prefix:
-			return len(v.Bytes) >= len(t.text) && string(v.Bytes[:len(t.text)]) == t.text, false
+	case Int:
+		if t.kind == Int {
+			return t.ordered(compareNumbers(number{i: v.Int, unsigned: v.Unsigned}, t.number)), false
 		}
-		switch { // conversions within a comparison do not allocate
-		case string(v.Bytes) < t.text:
-			o = less
-		case string(v.Bytes) > t.text:
-			o = greater
+	case Float:
+		if t.kind == Int {
+			return t.ordered(compareNumbers(number{f: v.Float, isFloat: true}, t.number)), false
 		}
-	case t.kind == Bool && v.Kind == Bool:
-		return (v.Bool == t.boolean) == (t.op == equal), false
-	default:
-		return false, true
+	case Bool:
+		if t.kind == Bool {
+			return (v.Bool == t.boolean) == (t.op == equal), false
+		}
 	}
-	switch t.op {
-	case equal:
-		return o == same, false
-	case notEqual:
-		return o != same, false
-	case lessThan:
-		return o == less, false
-	case atMost:
-		return o == less || o == same, false
-	case greaterThan:
-		return o == greater, false
-	}
-	return o == greater || o == same, false
+	return false, true
 }
 
-func toNumber(v Value) (number, bool) {
-	switch v.Kind {
-	case Int:
-		return number{i: v.Int, unsigned: v.Unsigned}, true
-	case Float:
-		return number{f: v.Float, isFloat: true}, true
-	case Text:
-		return parseNumber(v.Bytes)
+// HoldsText is Holds for a Text of which text is the content.
+func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
+	switch {
+	case t.kind == Int:
+		n, isNumber := parseNumber(text)
+		return isNumber && t.ordered(compareNumbers(n, t.number)), !isNumber
+	case t.kind == Bool:
+		return false, true
+	case t.op == equal:
+		return string(text) == t.text, false
+	case t.op == notEqual:
+		return string(text) != t.text, false
+	case t.op == prefix:
+		return len(text) >= len(t.text) && string(text[:len(t.text)]) == t.text, false
 	}
-	return number{}, false
+	switch { // conversions within a comparison do not allocate
+	case string(text) < t.text:
+		return t.ordered(less), false
+	case string(text) > t.text:
+		return t.ordered(greater), false
+	}
+	return t.ordered(same), false
+}
+
+// ordered reports whether the test's operator takes o.
+func (t *Test) ordered(o order) bool {
+	switch t.op {
+	case equal:
+		return o == same
+	case notEqual:
+		return o != same
+	case lessThan:
+		return o == less
+	case atMost:
+		return o == less || o == same
+	case greaterThan:
+		return o == greater
+	}
+	return o == greater || o == same
 }
 
 var errNesting = errors.New("parentheses and negations nest too deep")

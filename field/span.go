@@ -29,6 +29,7 @@ const (
 type Span struct {
 	Head, Off, End int
 	Kind           Kind
+	Plain          bool // a Text whose content is the text itself: no escapes, no chunks; false says nothing
 }
 
 // Found reports whether there is anything at the span.

@@ -7,6 +7,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/y3"
 )
 
 // BenchmarkMatch is the node's test of one message: an EdgeX event in CBOR, two fields.
@@ -42,4 +43,23 @@ func BenchmarkMatch(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkMatchY3 shows what the matcher itself adds to a pass.
+func BenchmarkMatchY3(b *testing.B) {
+	data := message(b)
+	p := field.MustParsePredicate(`string(0x01.0x10) == "pump-1" && int32(0x01.0x11.0) > 30`)
+	m := format.NewMatcher(y3.Format{}, p)
+	b.Run("match", func(b *testing.B) {
+		for b.Loop() {
+			_, _, _ = m.Match(data)
+		}
+	})
+	b.Run("find", func(b *testing.B) {
+		var f format.Format = y3.Format{}
+		spans := make([]field.Span, p.Set().Len())
+		for b.Loop() {
+			_ = f.Find(data, p.Set(), spans)
+		}
+	})
 }

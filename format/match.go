@@ -23,28 +23,32 @@ func (m *Matcher) Match(data []byte) (ok, mismatch bool, err error) {
 	if err := m.format.Find(data, m.set, m.spans); err != nil {
 		return false, false, err
 	}
-	for at := 0; at >= 0; {
+	at := 0
+	for at >= 0 {
 		t := &m.tests[at]
-		s := &m.spans[t.Path]
+		s := m.spans[t.Path]
 		holds := s.Found()
 		if !t.Exists {
+			unlike := true
 			if holds {
-				var unlike bool
-				v, err := m.format.Value(data, *s, t.As)
-				if err != nil {
-					holds, unlike = false, true
-				} else {
-					holds, unlike = t.Holds(v)
-				}
-				mismatch = mismatch || unlike
-			} else {
-				mismatch = true
+				holds, unlike = m.compare(data, t, s)
 			}
+			mismatch = mismatch || unlike
 		}
 		if at = t.Else; holds {
 			at = t.Then
 		}
-		ok = at == field.Accept
 	}
-	return ok, mismatch, nil
+	return at == field.Accept, mismatch, nil
+}
+
+func (m *Matcher) compare(data []byte, t *field.Test, s field.Span) (holds, mismatch bool) {
+	if s.Plain && t.As == field.AnyType {
+		return t.HoldsText(data[s.Off:s.End])
+	}
+	v, err := m.format.Value(data, s, t.As)
+	if err != nil {
+		return false, true
+	}
+	return t.Holds(&v)
 }

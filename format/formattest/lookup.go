@@ -32,6 +32,12 @@ func lookups(t testing.TB, f format.Format, data []byte) {
 		if err != nil || got != it.span {
 			t.Errorf("Lookup(%q): got %+v, %v, want %+v as Walk has it\n% x", it.path, got, err, it.span, data)
 		}
+		if it.span.Plain {
+			v, err := f.Value(data, it.span, field.AnyType)
+			if err != nil || v.Kind != field.Text || string(v.Bytes) != string(data[it.span.Off:it.span.End]) {
+				t.Errorf("%q is Plain: Value reads %+v, %v\n% x", it.path, v, err, data)
+			}
+		}
 		paths, want[it.path] = append(paths, p), it.span
 	}
 	for _, text := range absent {
