@@ -3,7 +3,7 @@ package edgex_test
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -20,6 +20,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/json"
 )
 
 type vector struct{ Name, Hex, JSON string }
@@ -32,7 +33,7 @@ func vectors(t testing.TB) []vector {
 		t.Fatal(err)
 	}
 	var all []vector
-	if err := json.Unmarshal(data, &all); err != nil {
+	if err := stdjson.Unmarshal(data, &all); err != nil {
 		t.Fatal(err)
 	}
 	if len(all) == 0 {
@@ -304,28 +305,36 @@ func TestEnvelope(t *testing.T) {
 }
 
 func TestSetID(t *testing.T) {
-	const other = "00000000-0000-4000-8000-00000000000f"
+	const id, other = "d5471d59-2810-419a-8744-18eb8fad3465", "00000000-0000-4000-8000-00000000000f"
 	for _, v := range vectors(t) {
-		want := v.cbor(t)
-		id := "d5471d59-2810-419a-8744-18eb8fad3465"
-		data := bytes.Clone(want)
-		edited, err := edgex.SetID(cbor.Format{}, data, other)
-		if err != nil {
-			t.Fatalf("%s: %v", v.Name, err)
-		}
-		if &edited[0] != &data[0] {
-			t.Errorf("%s: an ID of the same length was not set in place", v.Name)
-		}
-		if !bytes.Equal(edited, bytes.Replace(want, []byte(id), []byte(other), 1)) {
-			t.Errorf("%s: SetID changed something else", v.Name)
-		}
-		short, err := edgex.SetID(cbor.Format{}, edited, "short")
-		if err != nil {
-			t.Fatalf("%s: %v", v.Name, err)
-		}
-		back, err := edgex.SetID(cbor.Format{}, short, id)
-		if err != nil || !bytes.Equal(back, want) {
-			t.Errorf("%s: there and back by another length: %v, equal %v", v.Name, err, bytes.Equal(back, want))
+		for _, form := range []struct {
+			format interface {
+				format.Format
+				format.Patcher
+			}
+			data []byte
+		}{{cbor.Format{}, v.cbor(t)}, {json.Format{}, []byte(v.JSON)}} {
+			t.Run(v.Name+"/"+form.format.Name(), func(t *testing.T) {
+				data := bytes.Clone(form.data)
+				edited, err := edgex.SetID(form.format, data, other)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if &edited[0] != &data[0] {
+					t.Error("an ID of the same length was not set in place")
+				}
+				if !bytes.Equal(edited, bytes.Replace(form.data, []byte(id), []byte(other), 1)) {
+					t.Error("SetID changed something else")
+				}
+				short, err := edgex.SetID(form.format, edited, "short")
+				if err != nil {
+					t.Fatal(err)
+				}
+				back, err := edgex.SetID(form.format, short, id)
+				if err != nil || !bytes.Equal(back, form.data) {
+					t.Errorf("there and back by another length: %v, equal %v", err, bytes.Equal(back, form.data))
+				}
+			})
 		}
 	}
 }

@@ -1,0 +1,108 @@
+package tcp_test
+
+import (
+	"crypto/tls"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/transport"
+	"example.com/ferry/transport/tcp"
+	"example.com/ferry/transport/transporttest"
+)
+
+// identity returns what a server and its clients need to trust each other.
+func identity(t *testing.T) (server, client *tls.Config) {
+	t.Helper()
+	dir := t.TempDir()
+	id, err := pki.Open(pki.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err = pki.ClientTLS(filepath.Join(dir, pki.CAFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id.ServerTLS(), client
+}
+
+func TestTLSContract(t *testing.T) {
+	server, client := identity(t)
+	transporttest.Run(t, transporttest.Subject{
+		Server: tcp.NewTLS(&tcp.Config{ServerTLS: server}),
+		Client: tcp.NewTLS(&tcp.Config{ClientTLS: client}),
+		Addr:   loopback,
+		Stall: func(t *testing.T, addr string) {
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		},
+	})
+}
+
+func TestTLSRefusesStrangers(t *testing.T) {
+	server, client := identity(t)
+	_, stranger := identity(t)
+	l, err := tcp.NewTLS(&tcp.Config{ServerTLS: server}).Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	old := client.Clone()
+	old.MaxVersion = tls.VersionTLS12
+	for name, cfg := range map[string]*tls.Config{"system roots": nil, "another CA": stranger, "TLS 1.2": old} {
+		conn, err := tcp.NewTLS(&tcp.Config{ClientTLS: cfg}).Dial(t.Context(), l.Addr().String())
+		if err == nil {
+			_ = conn.Close()
+			t.Errorf("%s: connected, want an error", name)
+		} else if !strings.HasPrefix(err.Error(), "tcp: tls handshake with "+l.Addr().String()) {
+			t.Errorf("%s: error %q does not say with whom the handshake failed", name, err)
+		}
+	}
+}
+
+func TestTLSTellsWhoIsThere(t *testing.T) {
+	server, client := identity(t)
+	l, err := tcp.NewTLS(&tcp.Config{ServerTLS: server}).Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := tcp.NewTLS(&tcp.Config{ClientTLS: client}).Dial(t.Context(), l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if state := conn.(transport.Secured).ConnectionState(); state.Version != tls.VersionTLS13 || !state.HandshakeComplete {
+		t.Errorf("version %x, complete %v, want TLS 1.3, complete", state.Version, state.HandshakeComplete)
+	}
+}
+
+func TestTLSHandshakeTimesOut(t *testing.T) {
+	server, _ := identity(t)
+	l, err := tcp.NewTLS(&tcp.Config{ServerTLS: server, HandshakeTimeout: 10 * time.Millisecond}).Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
+		t.Errorf("Read = %v, want that the server hangs up on a client that never speaks", err)
+	}
+}
+
+func TestTLSListenNeedsCertificate(t *testing.T) {
+	if _, err := tcp.NewTLS(nil).Listen(t.Context(), "127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), "Config.ServerTLS") {
+		t.Errorf("Listen = %v, want an error that says to set Config.ServerTLS", err)
+	}
+}
