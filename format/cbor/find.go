@@ -84,6 +84,9 @@ func (f *finder) inMap(h head, n *field.Node, want uint64, last bool) (int, erro
 		case b < 24: // a small integer
 			pos++
 			child = indexed(children, want, int(b))
+		case b == 24 && pos+1 < len(data): // one of two bytes
+			pos += 2
+			child = indexed(children, want, int(data[pos-1]))
 		default:
 			if b == byteBreak && h.info == indefinite {
 				return pos + 1, nil
@@ -112,7 +115,7 @@ func (f *finder) inMap(h head, n *field.Node, want uint64, last bool) (int, erro
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		if size := int(whole[data[pos]]); size != 0 {
+		if size := short(data, pos); size != 0 {
 			pos += size
 			continue
 		}

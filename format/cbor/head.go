@@ -60,6 +60,23 @@ var whole = func() (t [256]uint8) {
 	return t
 }()
 
+// short is the length of the item at pos, which is inside data, if its initial byte tells, or for a string the next one;
+// else 0. Branches come before the table, as a predicted one does not wait for the byte.
+func short(data []byte, pos int) int {
+	switch b := data[pos]; {
+	case b-majorText<<5 < 24:
+		return int(b) - majorText<<5 + 1
+	case b&0xdf < 24: // a small integer
+		return 1
+	case b|0x20 == majorText<<5|24 && pos+1 < len(data):
+		return 2 + int(data[pos+1])
+	case b&0xdf == 24:
+		return 2
+	default:
+		return int(whole[b])
+	}
+}
+
 // head is the start of one item.
 type head struct {
 	major byte
@@ -73,11 +90,16 @@ func readHead(data []byte, pos int) (head, error) {
 		return head{}, io.ErrUnexpectedEOF
 	}
 	b := data[pos]
+	if info := b & 31; info < 24 {
+		return head{major: b >> 5, info: info, arg: uint64(info), next: pos + 1}, nil
+	}
+	return readLongHead(data, pos)
+}
+
+func readLongHead(data []byte, pos int) (head, error) {
+	b := data[pos]
 	h := head{major: b >> 5, info: b & 31, next: pos + 1}
 	switch {
-	case h.info < 24:
-		h.arg = uint64(h.info)
-		return h, nil
 	case h.info <= 27:
 		n := 1 << (h.info - 24)
 		if len(data)-h.next < n {

@@ -97,6 +97,11 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 			if int(b) == index {
 				return pos, nil
 			}
+		case b == 24 && pos+1 < len(data): // one of two bytes
+			pos += 2
+			if int(data[pos-1]) == index {
+				return pos, nil
+			}
 		default:
 			if b == byteBreak && h.info == indefinite {
 				return 0, field.ErrNotFound
@@ -113,7 +118,7 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		if size := int(whole[data[pos]]); size != 0 {
+		if size := short(data, pos); size != 0 {
 			pos += size
 			continue
 		}

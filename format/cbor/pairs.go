@@ -3,13 +3,14 @@ package cbor
 import (
 	"fmt"
 	"io"
+	"iter"
 
 	"example.com/ferry/format/internal/keyset"
 )
 
 // pairs validates the pairs of the map h.
 func (v *validator) pairs(h head, depth int) (int, error) {
-	keys := v.keys.Open()
+	seen := v.seen.Open()
 	pos, n := h.next, uint64(0)
 	for ; h.info == indefinite || n < h.arg; n++ {
 		if h.info == indefinite {
@@ -28,7 +29,7 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 		if pos, hash, err = v.key(key, depth); err != nil {
 			return 0, err
 		}
-		if v.strict && keys.Seen(&v.keys, hash, key, v.same) {
+		if v.strict && seen.Seen(&v.seen, hash, key, v.keys.same) {
 			return 0, v.twice(key)
 		}
 		if h.info == indefinite && pos < len(v.data) && v.data[pos] == byteBreak {
@@ -38,8 +39,8 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 			return 0, err
 		}
 	}
-	if !v.keys.Close(&keys) {
-		if off := keyset.Duplicate(int(n), pos-h.next, v.eachKey(h.next, int(n)), v.same); off >= 0 {
+	if !v.seen.Close(&seen) {
+		if off := keyset.Duplicate(int(n), pos-h.next, v.keys.each(h.next, int(n)), v.keys.same); off >= 0 {
 			return 0, v.twice(off)
 		}
 	}
@@ -68,7 +69,7 @@ func (v *validator) key(pos, depth int) (int, uint64, error) {
 		}
 		text := v.data[pos+1 : end]
 		if len(text) > 0 && text[0] > '9' {
-			hash, ascii := keyset.Hash(text, v.fold)
+			hash, ascii := keyset.Hash(text, v.keys.fold)
 			if ascii {
 				return end, hash, nil
 			}
@@ -86,41 +87,48 @@ func (v *validator) key(pos, depth int) (int, uint64, error) {
 	if k.major == majorArray || k.major == majorMap {
 		return 0, 0, syntax(pos, "a map's key is a container: many consumers cannot hold it")
 	}
-	return end, v.hash(k), nil
+	return end, v.keys.hash(k), nil
+}
+
+// keys reads the keys of valid maps of data.
+type keys struct {
+	data []byte
+	fold bool
 }
 
 // hash agrees with same: equal keys have one hash.
-func (v *validator) hash(k key) uint64 {
-	id := k.identity(v.data)
+func (ks keys) hash(k key) uint64 {
+	id := k.identity(ks.data)
 	if id.content == nil {
 		return keyset.Int(id.n, id.major == majorNint)
 	}
-	h, _ := keyset.Hash(id.content, v.fold)
+	h, _ := keyset.Hash(id.content, ks.fold)
 	return h
 }
 
-func (v *validator) same(a, b int) bool {
-	x, err := readKey(v.data, a)
+// same reports whether some consumer takes the keys at a and b for one.
+func (ks keys) same(a, b int) bool {
+	x, err := readKey(ks.data, a)
 	if err != nil {
 		return false
 	}
-	y, err := readKey(v.data, b)
+	y, err := readKey(ks.data, b)
 	if err != nil {
 		return false
 	}
-	return x.identity(v.data).equal(y.identity(v.data), v.fold)
+	return x.identity(ks.data).equal(y.identity(ks.data), ks.fold)
 }
 
-// eachKey yields the offset and hash of the n keys from pos on, which are valid.
-func (v *validator) eachKey(pos, n int) func(yield func(int, uint64) bool) {
+// each yields the offset and hash of the n keys from pos on.
+func (ks keys) each(pos, n int) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		at := pos
 		for range n {
-			k, err := readKey(v.data, at)
-			if err != nil || !yield(at, v.hash(k)) {
+			k, err := readKey(ks.data, at)
+			if err != nil || !yield(at, ks.hash(k)) {
 				return
 			}
-			if at, err = skip(v.data, k.end, 1, 0); err != nil {
+			if at, err = skip(ks.data, k.end, 1, 0); err != nil {
 				return
 			}
 		}

@@ -3,8 +3,6 @@ package cbor
 import (
 	"fmt"
 	"io"
-
-	"example.com/ferry/field"
 )
 
 // skip returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Definite
@@ -14,7 +12,7 @@ func skip(data []byte, pos, n, depth int) (int, error) {
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		if size := int(whole[data[pos]]); size != 0 {
+		if size := short(data, pos); size != 0 {
 			pos += size
 			continue
 		}
@@ -137,46 +135,4 @@ func atBreak(data []byte, pos int, open head, n int) (bool, error) {
 
 func tooDeep(offset, limit int) error {
 	return syntax(offset, fmt.Sprintf("nested deeper than %d levels", limit))
-}
-
-// spanAt returns the span of the item at pos. Tags belong to it and are looked through.
-func spanAt(data []byte, pos int) (field.Span, error) {
-	h, at, err := pastTags(data, pos)
-	if err != nil {
-		return field.Span{}, err
-	}
-	end, err := skip(data, at, 1, 0)
-	if err != nil {
-		return field.Span{}, err
-	}
-	s := field.Span{Head: pos, Off: at, End: end, Kind: kindOf(data[at])}
-	if h.major >= majorBytes && h.major <= majorMap {
-		s.Off = h.next
-	}
-	return s, nil
-}
-
-// kindOf returns the kind an initial byte tells. RFC 8949, section 3.3 for the simple ones.
-func kindOf(b byte) field.Kind {
-	switch b >> 5 {
-	case majorUint, majorNint:
-		return field.Int
-	case majorBytes:
-		return field.Bytes
-	case majorText:
-		return field.Text
-	case majorArray:
-		return field.List
-	case majorMap:
-		return field.Map
-	}
-	switch b {
-	case byteFalse, byteTrue:
-		return field.Bool
-	case byteNull, byteUndefined:
-		return field.Null
-	case byteFloat16, byteFloat32, byteFloat64:
-		return field.Float
-	}
-	return field.Extension
 }

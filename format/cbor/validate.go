@@ -15,7 +15,7 @@ import (
 // decoder reads them the same way. A tag counts as a level of nesting; more than 256 levels are refused even if
 // Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
-	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, fold: o.FoldKeys}
+	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keys{data, o.FoldKeys}}
 	end, err := v.item(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
 		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
@@ -27,8 +27,8 @@ type validator struct {
 	data   []byte
 	max    int
 	strict bool
-	fold   bool
-	keys   keyset.Stack
+	keys   keys
+	seen   keyset.Stack
 }
 
 // item validates the item at pos, which stands in depth containers, and returns the offset behind it.

@@ -26,7 +26,7 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	if err != nil {
 		return field.Value{}, err
 	}
-	v := field.Value{Kind: kindOf(data[at])}
+	v := field.Value{Kind: kinds[data[at]]}
 	switch v.Kind {
 	case field.Int:
 		switch {

@@ -31,10 +31,7 @@ func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 		return 0, err
 	}
 	err = w.visit(st, depth, s)
-	if s.Kind != field.List && s.Kind != field.Map {
-		return s.End, notSkip(err)
-	}
-	if err != nil {
+	if err != nil || s.Kind != field.List && s.Kind != field.Map {
 		return s.End, notSkip(err)
 	}
 	h, _, err := pastTags(w.data, pos)

@@ -1,0 +1,50 @@
+package cbor
+
+import (
+	"io"
+
+	"example.com/ferry/field"
+)
+
+// spanAt returns the span of the item at pos. Tags belong to it and are looked through.
+func spanAt(data []byte, pos int) (field.Span, error) {
+	if uint(pos) >= uint(len(data)) {
+		return field.Span{}, io.ErrUnexpectedEOF
+	}
+	b := data[pos]
+	if size := int(whole[b]); size != 0 {
+		if size > len(data)-pos {
+			return field.Span{}, io.ErrUnexpectedEOF
+		}
+		s := field.Span{Head: pos, Off: pos, End: pos + size, Kind: kinds[b]}
+		if b >= majorBytes<<5 && b < majorTag<<5 {
+			s.Off++
+		}
+		return s, nil
+	}
+	h, at, err := pastTags(data, pos)
+	if err != nil {
+		return field.Span{}, err
+	}
+	end, err := skip(data, at, 1, 0)
+	if err != nil {
+		return field.Span{}, err
+	}
+	s := field.Span{Head: pos, Off: at, End: end, Kind: kinds[data[at]]}
+	if h.major >= majorBytes && h.major <= majorMap {
+		s.Off = h.next
+	}
+	return s, nil
+}
+
+// kinds is the kind of an item that starts with a byte. RFC 8949, section 3.1, and 3.3 for the simple ones.
+var kinds = func() (t [256]field.Kind) {
+	majors := [8]field.Kind{field.Int, field.Int, field.Bytes, field.Text, field.List, field.Map, field.Extension, field.Extension}
+	for b := range t {
+		t[b] = majors[b>>5]
+	}
+	t[byteFalse], t[byteTrue] = field.Bool, field.Bool
+	t[byteNull], t[byteUndefined] = field.Null, field.Null
+	t[byteFloat16], t[byteFloat32], t[byteFloat64] = field.Float, field.Float, field.Float
+	return t
+}()

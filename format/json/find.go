@@ -1,0 +1,105 @@
+package json
+
+import (
+	"io"
+	"math/bits"
+
+	"example.com/ferry/field"
+)
+
+// finder descends at most field.MaxSteps levels.
+type finder struct {
+	data  []byte
+	nodes []field.Node
+	spans []field.Span
+}
+
+// value finds what the set wants in the value at pos, where node stands, and returns the offset behind it. With last,
+// nothing else is wanted: the search ends with its last hit, and the offset means nothing.
+func (f *finder) value(pos, node int, last bool) (int, error) {
+	n := &f.nodes[node]
+	if n.Leaf >= 0 {
+		s, err := spanAt(f.data, pos)
+		if err != nil {
+			return 0, err
+		}
+		f.spans[n.Leaf] = s
+		if n.Count == 0 {
+			return behind(s), nil
+		}
+	}
+	if pos >= len(f.data) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	if n.Count == 0 {
+		return skip(f.data, pos)
+	}
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	switch f.data[pos] {
+	case '{':
+		return f.inObject(pos+1, n, want, last)
+	case '[':
+		return f.inList(pos+1, n, want, last)
+	}
+	s, err := spanAt(f.data, pos)
+	return behind(s), err
+}
+
+func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, error) {
+	children := f.nodes[n.First : n.First+n.Count]
+	for first := true; ; first = false {
+		m, err := memberAt(f.data, pos, first)
+		if err != nil || m.value == 0 {
+			return m.next, err
+		}
+		child := -1
+		for w := want; w != 0; w &= w - 1 {
+			if i := bits.TrailingZeros64(w); m.is(f.data, children[i].Step.Name) {
+				child = i
+				break
+			}
+		}
+		if child < 0 {
+			if pos, err = skip(f.data, m.value); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		want &^= 1 << uint(child)
+		if pos, err = f.value(m.value, n.First+child, last && want == 0); err != nil || last && want == 0 {
+			return 0, err
+		}
+	}
+}
+
+func (f *finder) inList(pos int, n *field.Node, want uint64, last bool) (int, error) {
+	children := f.nodes[n.First : n.First+n.Count]
+	for i := range children {
+		if children[i].Step.Index < 0 {
+			want &^= 1 << uint(i)
+		}
+	}
+	for i := 0; want != 0 || !last; i++ {
+		at, end, err := separator(f.data, pos, i == 0, ']')
+		if err != nil || end {
+			return at, err
+		}
+		child := -1
+		for w := want; w != 0; w &= w - 1 {
+			if c := bits.TrailingZeros64(w); children[c].Step.Index == i {
+				child = c
+			}
+		}
+		if child < 0 {
+			if pos, err = skip(f.data, at); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		want &^= 1 << uint(child)
+		if pos, err = f.value(at, n.First+child, last && want == 0); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,100 @@
+package json
+
+import (
+	"fmt"
+	"io"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Format is JSON. RFC 8259.
+type Format struct{}
+
+var (
+	_ format.Format  = Format{}
+	_ format.Patcher = Format{}
+)
+
+// Name returns "json".
+func (Format) Name() string { return "json" }
+
+// Lookup returns where the value at p lies in data, in byte offsets; quotes are not part of a text's content, and its
+// span ends before the closing one. A step is the name of a member, with its escapes undone, or the index of an item. It
+// reads no further than the hit, and trusts what it passes: of names that stand twice it finds the first. It allocates
+// nothing. A missing name gives field.ErrNotFound; data that ends early io.ErrUnexpectedEOF; anything else malformed
+// *format.SyntaxError.
+func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
+	pos := space(data, 0)
+	steps := p.Steps()
+	for i := range steps {
+		if pos >= len(data) {
+			return field.Span{}, io.ErrUnexpectedEOF
+		}
+		var err error
+		switch data[pos] {
+		case '{':
+			pos, err = enterObject(data, pos+1, steps[i].Name)
+		case '[':
+			pos, err = enterList(data, pos+1, steps[i].Index)
+		default:
+			_, err = spanAt(data, pos)
+			if err == nil {
+				err = field.ErrNotFound
+			}
+		}
+		if err != nil {
+			return field.Span{}, err
+		}
+	}
+	return spanAt(data, pos)
+}
+
+func enterObject(data []byte, pos int, name string) (int, error) {
+	for first := true; ; first = false {
+		m, err := memberAt(data, pos, first)
+		if err != nil {
+			return 0, err
+		}
+		if m.value == 0 {
+			return 0, field.ErrNotFound
+		}
+		if m.is(data, name) {
+			return m.value, nil
+		}
+		if pos, err = skip(data, m.value); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func enterList(data []byte, pos, index int) (int, error) {
+	if index < 0 {
+		return 0, field.ErrNotFound
+	}
+	for i := 0; ; i++ {
+		at, end, err := separator(data, pos, i == 0, ']')
+		switch {
+		case err != nil:
+			return 0, err
+		case end:
+			return 0, field.ErrNotFound
+		case i == index:
+			return at, nil
+		}
+		if pos, err = skip(data, at); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
+	if len(spans) < s.Len() {
+		return fmt.Errorf("json: room for %d spans where the set has %d paths", len(spans), s.Len())
+	}
+	clear(spans[:s.Len()])
+	f := finder{data: data, nodes: s.Nodes(), spans: spans}
+	_, err := f.value(space(data, 0), 0, true)
+	return err
+}

@@ -1,0 +1,92 @@
+package json
+
+import (
+	"fmt"
+	"io"
+)
+
+// member is one name and value of an object.
+type member struct {
+	key, keyEnd int // the name without its quotes
+	escaped     bool
+	value       int // the offset of the value; 0: the object ends
+	next        int // behind the closing brace, if it ends
+}
+
+// memberAt reads the name at pos, which is behind the opening brace or, if not first, behind a value.
+func memberAt(data []byte, pos int, first bool) (member, error) {
+	pos, end, err := separator(data, pos, first, '}')
+	if err != nil || end {
+		return member{next: pos}, err
+	}
+	if data[pos] != '"' {
+		return member{}, unexpected(data, pos, "a name in quotes")
+	}
+	m := member{key: pos + 1}
+	if m.keyEnd, m.escaped, err = quoted(data, m.key); err != nil {
+		return m, err
+	}
+	pos = m.keyEnd + 1
+	if pos < len(data) && data[pos] <= ' ' {
+		pos = space(data, pos)
+	}
+	if pos >= len(data) {
+		return m, io.ErrUnexpectedEOF
+	}
+	if data[pos] != ':' {
+		return m, unexpected(data, pos, "a colon")
+	}
+	pos++
+	if pos < len(data) && data[pos] <= ' ' {
+		pos = space(data, pos)
+	}
+	if pos >= len(data) {
+		return m, io.ErrUnexpectedEOF
+	}
+	m.value = pos
+	return m, nil
+}
+
+// separator passes what stands before a member or an item: nothing before the first, a comma before the others. If the
+// container ends there, it returns true and the offset behind it.
+func separator(data []byte, pos int, first bool, bracket byte) (int, bool, error) {
+	if pos < len(data) && data[pos] <= ' ' {
+		pos = space(data, pos)
+	}
+	if pos >= len(data) {
+		return 0, false, io.ErrUnexpectedEOF
+	}
+	if data[pos] == bracket {
+		return pos + 1, true, nil
+	}
+	if first {
+		return pos, false, nil
+	}
+	if data[pos] != ',' {
+		return 0, false, unexpected(data, pos, fmt.Sprintf("a comma or %q", bracket))
+	}
+	pos++
+	if pos < len(data) && data[pos] <= ' ' {
+		pos = space(data, pos)
+	}
+	if pos >= len(data) {
+		return 0, false, io.ErrUnexpectedEOF
+	}
+	return pos, false, nil
+}
+
+// is reports whether name is m's.
+func (m member) is(data []byte, name string) bool {
+	if m.escaped {
+		return equalUnescaped(data[m.key:m.keyEnd], name)
+	}
+	return m.keyEnd-m.key == len(name) && string(data[m.key:m.keyEnd]) == name
+}
+
+// name is m's name with its escapes undone: a part of data, or a copy if it has any.
+func (m member) name(data []byte) []byte {
+	if !m.escaped {
+		return data[m.key:m.keyEnd]
+	}
+	return unescape(make([]byte, 0, m.keyEnd-m.key), data[m.key:m.keyEnd])
+}

@@ -1,0 +1,90 @@
+package json
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+)
+
+// Patch writes data to dst with the value at p replaced by v, and returns the extended dst. JSON knows one kind of
+// number: an integer may take a float's place and the other way round; a float is written so that it reads as one. What
+// stands behind the value is copied, not looked at. On an error dst is returned as it was: field.ErrNotFound,
+// *format.TypeError if v cannot take the kind of what it replaces, or an error of Lookup.
+func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
+	s, v, err := f.patch(data, p, v)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, data[:s.Head]...)
+	dst = appendValue(dst, v)
+	return append(dst, data[behind(s):]...), nil
+}
+
+// PatchInPlace overwrites the value at p in data itself if v, written as Patch does, takes exactly as many bytes. Else
+// it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
+	s, v, err := f.patch(data, p, v)
+	if err != nil {
+		return false, err
+	}
+	end := behind(s)
+	if v.Kind == field.Text {
+		if textSize(v.Bytes) != end-s.Head {
+			return false, nil
+		}
+		appendText(data[s.Head:s.Head:end], v.Bytes)
+		return true, nil
+	}
+	var short [32]byte
+	text := appendValue(short[:0], v)
+	if len(text) != end-s.Head {
+		return false, nil
+	}
+	copy(data[s.Head:], text)
+	return true, nil
+}
+
+// patch returns where the value at p lies, and v in its kind.
+func (f Format) patch(data []byte, p field.Path, v field.Value) (field.Span, field.Value, error) {
+	s, err := f.Lookup(data, p)
+	if err != nil {
+		return s, v, err
+	}
+	have := s.Kind
+	if numeric(have) && numeric(v.Kind) {
+		have = v.Kind
+	}
+	if v.Kind == field.Float && (math.IsNaN(v.Float) || math.IsInf(v.Float, 0)) || have == field.Null && v.Kind == field.Bytes {
+		return s, v, &format.TypeError{Format: "json", Have: s.Kind, Want: field.AnyType, Reason: "JSON has no form for NaN, infinities and byte strings"}
+	}
+	v, err = convert.Replace("json", v, have)
+	return s, v, err
+}
+
+func numeric(k field.Kind) bool { return k == field.Int || k == field.Float }
+
+func appendValue(dst []byte, v field.Value) []byte {
+	switch v.Kind {
+	case field.Text:
+		return appendText(dst, v.Bytes)
+	case field.Bool:
+		return strconv.AppendBool(dst, v.Bool)
+	case field.Int:
+		if v.Unsigned {
+			return strconv.AppendUint(dst, uint64(v.Int), 10)
+		}
+		return strconv.AppendInt(dst, v.Int, 10)
+	case field.Float:
+		start := len(dst)
+		dst = strconv.AppendFloat(dst, v.Float, 'g', -1, 64)
+		if !bytes.ContainsAny(dst[start:], ".e") && string(dst[start:]) != "-0" {
+			dst = append(dst, '.', '0')
+		}
+		return dst
+	}
+	return append(dst, "null"...)
+}

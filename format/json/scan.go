@@ -1,0 +1,114 @@
+package json
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"example.com/ferry/format"
+)
+
+// Eight bytes are looked at as one word: a byte's high bit in the result of mark is set where that byte is searched
+// for. Borrows can only make bytes above the first hit wrong, and only the first one is used.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// mark sets the high bit of the first byte of w that is c.
+func mark(w uint64, c byte) uint64 {
+	w ^= ones * uint64(c)
+	return (w - ones) &^ w & highs
+}
+
+// space passes white space. RFC 8259, section 2.
+func space(data []byte, pos int) int {
+	for pos < len(data) && data[pos] <= ' ' && (data[pos] == ' ' || data[pos] == '\n' || data[pos] == '\t' || data[pos] == '\r') {
+		pos++
+	}
+	return pos
+}
+
+// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether there is a
+// backslash in it.
+func quoted(data []byte, pos int) (end int, escaped bool, err error) {
+	for {
+		for ; pos+8 <= len(data); pos += 8 {
+			w := binary.LittleEndian.Uint64(data[pos:])
+			if hit := mark(w, '"') | mark(w, '\\'); hit != 0 {
+				pos += bits.TrailingZeros64(hit) / 8
+				break
+			}
+		}
+		for pos < len(data) && data[pos] != '"' && data[pos] != '\\' {
+			pos++
+		}
+		if pos >= len(data) {
+			return 0, false, io.ErrUnexpectedEOF
+		}
+		if data[pos] == '"' {
+			return pos, escaped, nil
+		}
+		escaped = true
+		pos += 2
+	}
+}
+
+// What a byte means outside of a string.
+const (
+	inside = iota // a number or a literal goes on
+	closer        // ] or }
+	opener        // [ or {
+	quote
+	comma // also colon and white space: a number or a literal ends
+)
+
+var class = [256]uint8{'"': quote, '{': opener, '[': opener, '}': closer, ']': closer, ',': comma, ':': comma, ' ': comma, '\t': comma, '\n': comma, '\r': comma}
+
+// skip returns the offset behind the value at pos. Of a container it sees strings and brackets only.
+func skip(data []byte, pos int) (int, error) {
+	if pos >= len(data) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	switch class[data[pos]] {
+	case quote:
+		end, _, err := quoted(data, pos+1)
+		return end + 1, err
+	case opener:
+		return skipContainer(data, pos)
+	case inside:
+		for pos++; pos < len(data) && class[data[pos]] == inside; pos++ {
+		}
+		return pos, nil
+	}
+	return 0, unexpected(data, pos, "a value")
+}
+
+func skipContainer(data []byte, pos int) (int, error) {
+	for depth := 0; pos < len(data); pos++ {
+		switch class[data[pos]] {
+		case quote:
+			end, _, err := quoted(data, pos+1)
+			if err != nil {
+				return 0, err
+			}
+			pos = end
+		case opener:
+			depth++
+		case closer:
+			if depth--; depth == 0 {
+				return pos + 1, nil
+			}
+		}
+	}
+	return 0, io.ErrUnexpectedEOF
+}
+
+func unexpected(data []byte, pos int, want string) error {
+	return syntax(pos, fmt.Sprintf("%q where %s should stand", data[pos], want))
+}
+
+func syntax(offset int, reason string) error {
+	return &format.SyntaxError{Format: "json", Offset: offset, Reason: reason}
+}

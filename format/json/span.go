@@ -1,0 +1,78 @@
+package json
+
+import (
+	"io"
+	"strings"
+
+	"example.com/ferry/field"
+)
+
+// spanAt returns the span of the value at pos, which stands in a container unless it is outermost. The content of a text
+// has no quotes, so its span ends before the closing one.
+func spanAt(data []byte, pos int) (field.Span, error) {
+	end, err := skip(data, pos)
+	if err != nil {
+		return field.Span{}, err
+	}
+	s := field.Span{Head: pos, Off: pos, End: end}
+	switch c := data[pos]; c {
+	case '{':
+		s.Kind, s.Off = field.Map, pos+1
+	case '[':
+		s.Kind, s.Off = field.List, pos+1
+	case '"':
+		s.Kind, s.Off, s.End = field.Text, pos+1, end-1
+	case 't':
+		s.Kind, err = field.Bool, literal(data, pos, end, "true")
+	case 'f':
+		s.Kind, err = field.Bool, literal(data, pos, end, "false")
+	case 'n':
+		s.Kind, err = field.Null, literal(data, pos, end, "null")
+	default:
+		if c != '-' && c-'0' > 9 {
+			return field.Span{}, unexpected(data, pos, "a value")
+		}
+		s.Kind = numberKind(data[pos:end])
+		if end == len(data) && pos > 0 && within(data[:pos]) {
+			err = io.ErrUnexpectedEOF
+		}
+	}
+	if err != nil {
+		return field.Span{}, err
+	}
+	return s, nil
+}
+
+// within reports whether what stands before a value is more than white space: the value is part of a container.
+func within(before []byte) bool { return space(before, 0) < len(before) }
+
+// behind is the offset behind the value whose span is s.
+func behind(s field.Span) int {
+	if s.Kind == field.Text {
+		return s.End + 1
+	}
+	return s.End
+}
+
+func literal(data []byte, pos, end int, want string) error {
+	switch got := string(data[pos:end]); {
+	case got == want:
+		return nil
+	case end == len(data) && strings.HasPrefix(want, got):
+		return io.ErrUnexpectedEOF
+	}
+	return unexpected(data, pos, "a value")
+}
+
+// numberKind tells an integer from a float by its text. -0 is a float, as no integer has a sign of zero.
+func numberKind(text []byte) field.Kind {
+	for _, c := range text {
+		if c == '.' || c|0x20 == 'e' {
+			return field.Float
+		}
+	}
+	if string(text) == "-0" {
+		return field.Float
+	}
+	return field.Int
+}

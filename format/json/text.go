@@ -1,0 +1,144 @@
+package json
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unescape appends the text that stands in quotes as raw. What is no escape of RFC 8259, section 7, stays as it is; a
+// lone surrogate becomes U+FFFD. The result is never longer than raw.
+func unescape(dst, raw []byte) []byte {
+	for len(raw) > 0 {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return append(dst, raw...)
+		}
+		dst = append(dst, raw[:i]...)
+		var text [utf8.UTFMax]byte
+		n, used := escape(text[:], raw[i:])
+		dst = append(dst, text[:n]...)
+		raw = raw[i+used:]
+	}
+	return dst
+}
+
+// equalUnescaped compares without a copy.
+func equalUnescaped(raw []byte, name string) bool {
+	for len(raw) > 0 {
+		if raw[0] != '\\' {
+			if name == "" || raw[0] != name[0] {
+				return false
+			}
+			raw, name = raw[1:], name[1:]
+			continue
+		}
+		var text [utf8.UTFMax]byte
+		n, used := escape(text[:], raw)
+		if n > len(name) || string(text[:n]) != name[:n] {
+			return false
+		}
+		raw, name = raw[used:], name[n:]
+	}
+	return name == ""
+}
+
+// escape writes what the escape at the start of raw stands for to dst, and returns the lengths of both.
+func escape(dst, raw []byte) (n, used int) {
+	if len(raw) < 2 {
+		return copy(dst, raw), len(raw)
+	}
+	switch c := raw[1]; c {
+	case '"', '\\', '/':
+		dst[0] = c
+	case 'b':
+		dst[0] = '\b'
+	case 'f':
+		dst[0] = '\f'
+	case 'n':
+		dst[0] = '\n'
+	case 'r':
+		dst[0] = '\r'
+	case 't':
+		dst[0] = '\t'
+	case 'u':
+		r, ok := hex4(raw[2:])
+		if !ok {
+			return copy(dst, raw[:2]), 2
+		}
+		used = 6
+		if utf16.IsSurrogate(r) {
+			low, _ := lowSurrogate(raw[6:])
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				used = 12
+			}
+		}
+		return utf8.EncodeRune(dst, r), used
+	default:
+		return copy(dst, raw[:2]), 2
+	}
+	return 1, 2
+}
+
+// lowSurrogate reads the second half of a pair, `\u` and four digits.
+func lowSurrogate(raw []byte) (rune, bool) {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return 0, false
+	}
+	return hex4(raw[2:])
+}
+
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
+		switch {
+		case c-'0' <= 9:
+			r = r<<4 | rune(c-'0')
+		case (c|0x20)-'a' <= 5:
+			r = r<<4 | rune((c|0x20)-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendText writes text in quotes. Only what must be escaped is. RFC 8259, section 7.
+func appendText(dst, text []byte) []byte {
+	dst = append(dst, '"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c == '\r':
+			dst = append(dst, '\\', 'r')
+		case c == '\t':
+			dst = append(dst, '\\', 't')
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// textSize is how many bytes appendText writes.
+func textSize(text []byte) int {
+	n := len(text) + 2
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
+			n++
+		case c < ' ':
+			n += 5
+		}
+	}
+	return n
+}

@@ -1,0 +1,208 @@
+package json
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/keyset"
+)
+
+// Validate reads data once and gives nil only for one JSON text (RFC 8259) with nothing but white space around it, that
+// consumers agree on: it is UTF-8, an escaped surrogate has its other half, no object holds a name twice however it is
+// escaped. Numbers may have any number of digits: what they round to is the reader's choice. A byte order mark is
+// refused. BoundsOnly leaves out UTF-8, surrogates and duplicate names, not the grammar. More than 256 levels are
+// refused even if Options.MaxDepth allows them.
+func (Format) Validate(data []byte, o format.Options) error {
+	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, names: names{data, o.FoldKeys}}
+	end, err := v.value(space(data, 0), 0)
+	if err != nil {
+		return err
+	}
+	if end = space(data, end); end < len(data) && !o.AllowTrailing {
+		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
+	}
+	return nil
+}
+
+type validator struct {
+	data   []byte
+	max    int
+	strict bool
+	names  names
+	seen   keyset.Stack
+}
+
+// value validates the value at pos, which stands in depth containers, and returns the offset behind it.
+func (v *validator) value(pos, depth int) (int, error) {
+	if pos >= len(v.data) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	switch c := v.data[pos]; c {
+	case '"':
+		end, _, err := v.text(pos + 1)
+		return end + 1, err
+	case '{', '[':
+		if depth >= v.max {
+			return 0, tooDeep(pos, v.max)
+		}
+		if c == '{' {
+			return v.object(pos+1, depth+1)
+		}
+		return v.list(pos+1, depth+1)
+	case 't':
+		return v.word(pos, "true")
+	case 'f':
+		return v.word(pos, "false")
+	case 'n':
+		return v.word(pos, "null")
+	}
+	return grammar(v.data, pos)
+}
+
+func (v *validator) word(pos int, want string) (int, error) {
+	end := min(pos+len(want), len(v.data))
+	return end, literal(v.data, pos, end, want)
+}
+
+func (v *validator) list(pos, depth int) (int, error) {
+	for first := true; ; first = false {
+		at, end, err := separator(v.data, pos, first, ']')
+		if err != nil || end {
+			return at, err
+		}
+		if pos, err = v.value(at, depth); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// text validates the string whose content starts at pos, and returns the offset of the quote that ends it.
+func (v *validator) text(pos int) (end int, escaped bool, err error) {
+	start, ascii := pos, true
+	for {
+		for pos+8 <= len(v.data) {
+			w := binary.LittleEndian.Uint64(v.data[pos:])
+			hit := (mark(w, '"') | mark(w, '\\') | (w-ones*' ')&^w) & highs
+			if hit != 0 {
+				n := bits.TrailingZeros64(hit) / 8
+				ascii = ascii && w<<(64-8*n)&highs == 0
+				pos += n
+				break
+			}
+			ascii = ascii && w&highs == 0
+			pos += 8
+		}
+		if pos >= len(v.data) {
+			return 0, false, io.ErrUnexpectedEOF
+		}
+		switch c := v.data[pos]; {
+		case c == '"':
+			if v.strict && !ascii {
+				err = v.utf8(start, pos)
+			}
+			return pos, escaped, err
+		case c == '\\':
+			escaped = true
+			if pos, err = v.escape(pos); err != nil {
+				return 0, false, err
+			}
+		case c < ' ':
+			return 0, false, syntax(pos, fmt.Sprintf("control character 0x%02x in a string: write it as an escape", c))
+		default:
+			ascii = ascii && c < utf8.RuneSelf
+			pos++
+		}
+	}
+}
+
+func (v *validator) utf8(start, end int) error {
+	for pos := start; pos < end && !utf8.Valid(v.data[pos:end]); {
+		r, n := utf8.DecodeRune(v.data[pos:end])
+		if r == utf8.RuneError && n == 1 {
+			return syntax(pos, fmt.Sprintf("byte 0x%02x is not UTF-8", v.data[pos]))
+		}
+		pos += n
+	}
+	return nil
+}
+
+// escape validates the escape at pos and returns what is behind it. RFC 8259, section 7.
+func (v *validator) escape(pos int) (int, error) {
+	raw := v.data[pos:]
+	if len(raw) < 2 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	switch raw[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return pos + 2, nil
+	case 'u':
+		r, ok := hex4(raw[2:])
+		switch {
+		case !ok && len(raw) < 6:
+			return 0, io.ErrUnexpectedEOF
+		case !ok:
+			return 0, syntax(pos, fmt.Sprintf("%q is no escape", raw[:6]))
+		case !v.strict || !utf16.IsSurrogate(r):
+			return pos + 6, nil
+		}
+		low, ok := lowSurrogate(raw[6:])
+		if ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+			return pos + 12, nil
+		}
+		return 0, syntax(pos, fmt.Sprintf("%q is half a surrogate pair: readers disagree on it", raw[:6]))
+	}
+	return 0, syntax(pos, fmt.Sprintf("%q is no escape", raw[:2]))
+}
+
+// grammar returns the offset behind the number at pos. RFC 8259, section 6.
+func grammar(data []byte, pos int) (int, error) {
+	start := pos
+	if data[pos] == '-' {
+		pos++
+	}
+	digits := pos
+	if pos = pastDigits(data, pos); pos == digits {
+		return notNumber(data, start, pos)
+	}
+	if data[digits] == '0' && pos > digits+1 {
+		return 0, syntax(start, "a number with a leading zero")
+	}
+	if pos < len(data) && data[pos] == '.' {
+		digits = pos + 1
+		if pos = pastDigits(data, digits); pos == digits {
+			return notNumber(data, start, pos)
+		}
+	}
+	if pos < len(data) && data[pos]|0x20 == 'e' {
+		if pos++; pos < len(data) && (data[pos] == '+' || data[pos] == '-') {
+			pos++
+		}
+		digits = pos
+		if pos = pastDigits(data, digits); pos == digits {
+			return notNumber(data, start, pos)
+		}
+	}
+	return pos, nil
+}
+
+func pastDigits(data []byte, pos int) int {
+	for pos < len(data) && data[pos]-'0' <= 9 {
+		pos++
+	}
+	return pos
+}
+
+func notNumber(data []byte, start, pos int) (int, error) {
+	switch {
+	case pos >= len(data):
+		return 0, io.ErrUnexpectedEOF
+	case pos == start:
+		return 0, unexpected(data, pos, "a value")
+	}
+	return 0, unexpected(data, pos, "a digit")
+}

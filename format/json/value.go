@@ -1,0 +1,90 @@
+package json
+
+import (
+	"errors"
+	"math"
+	"strconv"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+)
+
+var errSpan = errors.New("json: the span does not lie in the data: it comes from another message")
+
+// maxDigits bounds the texts of numbers that are converted: no float needs more, and the time to convert one grows
+// faster than its length.
+const maxDigits = 1100
+
+// Value decodes the scalar at s. A number without fraction and exponent is an Int if int64 or uint64 holds it, any other
+// number a Float. A text aliases data unless it holds escapes.
+func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
+	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
+		return field.Value{}, errSpan
+	}
+	raw := data[s.Off:s.End:s.End]
+	v := field.Value{Kind: s.Kind}
+	switch s.Kind {
+	case field.Text:
+		v.Bytes = raw
+		for _, c := range raw {
+			if c == '\\' {
+				v.Bytes = unescape(make([]byte, 0, len(raw)), raw)
+				break
+			}
+		}
+	case field.Bool:
+		v.Bool = string(raw) == "true"
+	case field.Int, field.Float:
+		var err error
+		if v, err = number(raw, s); err != nil {
+			return field.Value{}, err
+		}
+	case field.Null:
+	default:
+		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: as, Reason: "it is no scalar: name one inside it"}
+	}
+	return convert.Read("json", v, as)
+}
+
+func number(raw []byte, s field.Span) (field.Value, error) {
+	if end, err := grammar(raw, 0); err != nil || end < len(raw) {
+		return field.Value{}, syntax(s.Off, "malformed number")
+	}
+	if len(raw) > maxDigits {
+		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: field.Float64, Reason: "its text has " + strconv.Itoa(len(raw)) + " bytes: at most " + strconv.Itoa(maxDigits)}
+	}
+	if s.Kind == field.Int {
+		if v, ok := integer(raw); ok {
+			return v, nil
+		}
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: field.Float64, Reason: "it is outside of the range of a float64"}
+	}
+	return field.Value{Kind: field.Float, Float: f}, nil
+}
+
+// integer reads digits with an optional sign, if int64 or uint64 holds them.
+func integer(raw []byte) (field.Value, bool) {
+	digits := raw
+	if raw[0] == '-' {
+		digits = raw[1:]
+	}
+	var n uint64
+	for _, c := range digits {
+		d := uint64(c - '0')
+		if d > 9 || n > (math.MaxUint64-d)/10 {
+			return field.Value{}, false
+		}
+		n = n*10 + d
+	}
+	switch {
+	case len(digits) == len(raw):
+		return field.Value{Kind: field.Int, Int: int64(n), Unsigned: n > math.MaxInt64}, true
+	case n <= 1<<63:
+		return field.Value{Kind: field.Int, Int: -int64(n)}, true
+	}
+	return field.Value{}, false
+}

@@ -1,0 +1,75 @@
+package json
+
+import (
+	"errors"
+	"fmt"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// maxNesting bounds the recursion of Walk and Validate, whatever Options.MaxDepth says.
+const maxNesting = 256
+
+// Walk calls visit for each value in order. Each container is passed once more than it is deep, to know its end. More
+// than 256 levels are refused.
+func (Format) Walk(data []byte, visit format.Visit) error {
+	w := walker{data: data, visit: visit}
+	_, err := w.value(space(data, 0), 0, field.Step{Index: -1, Key: -1})
+	return err
+}
+
+type walker struct {
+	data  []byte
+	visit format.Visit
+}
+
+// value visits the value at pos and what it holds, and returns the offset behind it.
+func (w *walker) value(pos, depth int, st field.Step) (int, error) {
+	if depth > maxNesting {
+		return 0, tooDeep(pos, maxNesting)
+	}
+	s, err := spanAt(w.data, pos)
+	if err != nil {
+		return 0, err
+	}
+	switch err = w.visit(st, depth, s); {
+	case errors.Is(err, format.SkipChildren):
+		return behind(s), nil
+	case err != nil:
+		return 0, err
+	case s.Kind == field.Map:
+		return w.object(s.Off, depth+1)
+	case s.Kind == field.List:
+		return w.list(s.Off, depth+1)
+	}
+	return behind(s), nil
+}
+
+func (w *walker) object(pos, depth int) (int, error) {
+	for first := true; ; first = false {
+		m, err := memberAt(w.data, pos, first)
+		if err != nil || m.value == 0 {
+			return m.next, err
+		}
+		if pos, err = w.value(m.value, depth, field.Step{Name: string(m.name(w.data)), Index: -1, Key: -1}); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (w *walker) list(pos, depth int) (int, error) {
+	for i := 0; ; i++ {
+		at, end, err := separator(w.data, pos, i == 0, ']')
+		if err != nil || end {
+			return at, err
+		}
+		if pos, err = w.value(at, depth, field.Step{Index: i, Key: -1}); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func tooDeep(offset, limit int) error {
+	return syntax(offset, fmt.Sprintf("nested deeper than %d levels", limit))
+}
