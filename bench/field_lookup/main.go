@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/json"
 	"example.com/ferry/format/y3"
 )
 
@@ -80,6 +82,8 @@ const (
 func contenders() []contender {
 	rows := []contender{
 		ferryRow(ferryY3, y3.Format{}, y3Docs, workload.y3Path, wantY3),
+		ferryRow("ferry cbor", cbor.Format{}, cborDocs, workload.name, contentCBOR),
+		ferryRow("ferry json", json.Format{}, jsonDocs, workload.name, contentJSON),
 		scanRow(limit, limitScan),
 		scanRow(tight, tightScan),
 	}

@@ -41,6 +41,16 @@ func wantY3(v value) []byte   { return []byte(v.y3) }
 func wantJSON(v value) []byte { return []byte(v.json) }
 func wantCBOR(v value) []byte { return mustCBOR(v.cbor) }
 
+// Ferry's spans hold the content: text without its quotes or its length.
+func contentJSON(v value) []byte { return bytes.Trim([]byte(v.json), `"`) }
+
+func contentCBOR(v value) []byte {
+	if text, ok := v.cbor.(string); ok {
+		return []byte(text)
+	}
+	return mustCBOR(v.cbor)
+}
+
 // ferryRow looks up through the interface, with a path parsed at run time. It is not inlined, so that the compiler cannot
 // see through the interface.
 //
@@ -55,10 +65,7 @@ func ferryRow(name string, f format.Format, docs func(workload) [][]byte, path f
 				if err != nil {
 					return nil
 				}
-				if f.Name() == "y3" {
-					return doc[span.Off:span.End]
-				}
-				return doc[span.Head:span.End]
+				return doc[span.Off:span.End]
 			},
 			func(n int) {
 				sum, mask := 0, len(all)-1
