@@ -15,7 +15,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	go s.Serve() //nolint:errcheck // it ends with Shutdown, below
+	go s.Serve() // ends with Shutdown, below
 	s.SetReady(true)
 
 	answer, err := http.Get("http://" + s.Addr().String() + "/ready")

@@ -1,0 +1,156 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+
+	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/node/admin"
+	"example.com/ferry/node/config"
+	"example.com/ferry/node/live"
+	"example.com/ferry/stream"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/transport"
+	"example.com/ferry/transport/memory"
+	"example.com/ferry/transport/quic"
+	"example.com/ferry/transport/tcp"
+	"example.com/ferry/transport/unix"
+)
+
+// Sets are what a node is made of and a program can choose. There are no registries: what is not in a set is not there.
+type Sets struct {
+	Formats    []format.Format // what payloads can be validated, filtered and shown as
+	Transports []Transport     // nil means Transports()
+	Log        *slog.Logger    // nil means standard error, as the configuration says
+}
+
+// Transport makes the transport of one scheme from what the node trusts and is trusted by.
+type Transport func(security Security) transport.Transport
+
+// Transports returns all that configurations can name.
+func Transports() []Transport {
+	return []Transport{
+		func(s Security) transport.Transport {
+			return quic.New(&quic.Config{ServerTLS: s.Server, ClientTLS: s.Client, ResetKey: s.ResetKey, HandshakeTimeout: s.HandshakeTimeout})
+		},
+		func(s Security) transport.Transport {
+			return tcp.NewTLS(&tcp.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})
+		},
+		func(Security) transport.Transport { return tcp.New(nil) },
+		func(Security) transport.Transport { return unix.New(nil) },
+	}
+}
+
+// Build puts a node together and binds its addresses, so that what cannot work fails here. Run must follow, or Close.
+func Build(cfg *config.Config, sets Sets) (_ *Node, err error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	if sets.Transports == nil {
+		sets.Transports = Transports()
+	}
+	n := &Node{cfg: cfg, log: sets.Log, ready: make(chan struct{})}
+	if n.log == nil {
+		n.log = newLog(cfg.Log, os.Stderr)
+	}
+	defer func() {
+		if err != nil {
+			n.Close()
+		}
+	}()
+
+	// 1. Who this node is: its CA, certificate and local token, made on the first start.
+	if n.id, err = pki.Open(pki.Config{Dir: cfg.DataDir, Names: certificateNames(cfg)}); err != nil {
+		return nil, err
+	}
+
+	// 2. Who its clients are.
+	known, err := newIdentities(cfg.Identities, n.id)
+	if err != nil {
+		return nil, err
+	}
+
+	// 3. The hop: every message passes through it, from the connection it arrives on to those that observe its tag.
+	l := cfg.Limits
+	n.hop, err = hop.New(hop.Config{
+		Identify: known.identify, Formats: sets.Formats, Log: n.log,
+		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
+		Window: int(l.Window), Queue: int(l.Queue),
+		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	// 4. The addresses clients connect to, and one within this process for what has no better way.
+	for _, each := range cfg.Listeners {
+		if err := n.listen(each, sets.Transports); err != nil {
+			return nil, err
+		}
+	}
+	inside := memory.New(nil)
+	if err := n.bind(inside, "node", hop.ValidateFull); err != nil {
+		return nil, err
+	}
+	n.inside = endpoint{inside, "node"}
+
+	// 5. The functions the node brings itself: clients like any other.
+	if cfg.Live.Functions {
+		for _, f := range live.Functions() {
+			n.functions = append(n.functions, &function{Function: f, dial: n.dial})
+		}
+	}
+
+	// 6. The admin server, which shows all of the above.
+	if cfg.Admin.Address != "" {
+		n.admin, err = admin.New(admin.Config{
+			Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: sets.Formats, Log: n.log,
+			Snapshot: n.hop.Snapshot, Tap: n.tap, Functions: n.functions,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// live publishes the machine's sensors until ctx ends.
+func (n *Node) live(ctx context.Context) error {
+	client, err := n.dial(ctx, "sensors")
+	if err != nil {
+		return err
+	}
+	defer closing(client)
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	return live.Sensors{Host: tagLevel(host), Interval: n.cfg.Live.Interval, Log: n.log}.Run(ctx, client)
+}
+
+// tap is what the admin server's streams get their messages from.
+func (n *Node) tap(ctx context.Context, filters []string, deliver func(*ferry.Message)) error {
+	client, err := n.dialTo(ctx, n.inside, "dashboard")
+	if err != nil {
+		return err
+	}
+	defer closing(client)
+	err = client.Run(ctx, stream.Function{
+		Observe: filters, Policy: stream.DropOldest, Concurrency: 1,
+		Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error { deliver(in); return nil }),
+	})
+	if ctx.Err() != nil || errors.Is(err, stream.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// tagLevel returns name as one level of a tag.
+func tagLevel(name string) string {
+	return strings.NewReplacer("/", "-", "+", "-", "#", "-").Replace(name)
+}

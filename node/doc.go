@@ -1,0 +1,11 @@
+// Package node is the daemon that `ferry run` starts: listeners, the hop between them, the machine's sensors, functions
+// and the admin server, put together from one configuration.
+//
+// build.go is the place to read: it names everything there is, in the order in which a message meets it.
+//
+//	n, err := node.Build(config.Default(), node.Sets{Formats: all.Formats()})
+//	if err != nil {
+//		return err
+//	}
+//	err = n.Run(ctx) // until ctx ends, then drains
+package node

@@ -1,0 +1,114 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/transport"
+)
+
+// Security is what a transport needs to prove who the node is and to check who others are.
+type Security struct {
+	Server           *tls.Config // for listening
+	Client           *tls.Config // for dialing: trusts the local CA only
+	ResetKey         *[32]byte   // for QUIC's stateless reset
+	HandshakeTimeout time.Duration
+}
+
+// listen binds one listener of the configuration.
+func (n *Node) listen(c config.Listener, transports []Transport) error {
+	scheme, addr, _ := strings.Cut(c.Address, "://")
+	s, err := n.security(c)
+	if err != nil {
+		return fmt.Errorf("node: listener %s: %w", c.Address, err)
+	}
+	validate, err := hop.ParseValidation(string(c.Validate))
+	if err != nil {
+		return fmt.Errorf("node: listener %s: %w", c.Address, err)
+	}
+	for _, each := range transports {
+		t := each(s)
+		if t.Scheme() != scheme {
+			continue
+		}
+		if err := n.bind(t, addr, validate); err != nil {
+			return err
+		}
+		if bound := n.listeners[len(n.listeners)-1].Addr(); n.near.transport == nil && c.CertFile == "" {
+			n.near = endpoint{t, reachable(bound)}
+		}
+		return nil
+	}
+	return fmt.Errorf("node: listener %s: this program has no transport %s", c.Address, scheme)
+}
+
+func (n *Node) bind(t transport.Transport, addr string, v hop.Validation) error {
+	l, err := t.Listen(context.Background(), addr)
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	n.listeners = append(n.listeners, listener{l, t.Scheme(), v})
+	return nil
+}
+
+func (n *Node) security(c config.Listener) (Security, error) {
+	s := Security{Server: n.id.ServerTLS().Clone(), ResetKey: n.id.ResetKey(), HandshakeTimeout: n.cfg.Limits.HandshakeTimeout}
+	var err error
+	if s.Client, err = pki.ClientTLS(filepath.Join(n.cfg.DataDir, pki.CAFile)); err != nil {
+		return s, err
+	}
+	if c.CertFile != "" {
+		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return s, err
+		}
+		s.Server.GetCertificate, s.Server.Certificates = nil, []tls.Certificate{cert}
+	}
+	if c.ClientCAFile != "" {
+		pem, err := os.ReadFile(c.ClientCAFile)
+		if err != nil {
+			return s, err
+		}
+		s.Server.ClientCAs = x509.NewCertPool()
+		if !s.Server.ClientCAs.AppendCertsFromPEM(pem) {
+			return s, fmt.Errorf("%s holds no certificate in PEM", c.ClientCAFile)
+		}
+	}
+	return s, nil
+}
+
+// reachable returns where a listener can be dialled from this machine.
+func reachable(a net.Addr) string {
+	if ap, err := netip.ParseAddrPort(a.String()); err == nil && ap.Addr().IsUnspecified() {
+		return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), ap.Port()).String()
+	}
+	return a.String()
+}
+
+// certificateNames returns the hosts of the listeners, which clients expect in the certificate.
+func certificateNames(cfg *config.Config) []string {
+	var names []string
+	for _, l := range cfg.Listeners {
+		_, addr, _ := strings.Cut(l.Address, "://")
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil || host == "" {
+			continue
+		}
+		if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+			continue
+		}
+		names = append(names, host)
+	}
+	return names
+}

@@ -1,0 +1,175 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/node/admin"
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/transport"
+)
+
+// Node is one node, made by Build.
+type Node struct {
+	cfg       *config.Config
+	log       *slog.Logger
+	id        *pki.Identity
+	hop       *hop.Hop
+	listeners []listener
+	inside    endpoint // reaches the hop within this process
+	near      endpoint // a listener the node's own clients may use; else inside
+	functions functions
+	admin     *admin.Server
+	ready     chan struct{}
+}
+
+// listener is a bound address.
+type listener struct {
+	transport.Listener
+	scheme   string
+	validate hop.Validation
+}
+
+// endpoint is where the node's own clients connect.
+type endpoint struct {
+	transport transport.Transport
+	addr      string
+}
+
+// Addresses returns what clients connect to, as scheme://address, with the ports that were bound.
+func (n *Node) Addresses() []string {
+	var all []string
+	for _, l := range n.listeners {
+		if l.scheme != "memory" {
+			all = append(all, l.scheme+"://"+l.Addr().String())
+		}
+	}
+	return all
+}
+
+// Admin returns the URL of the dashboard; empty if there is no admin server.
+func (n *Node) Admin() string {
+	if n.admin == nil {
+		return ""
+	}
+	return "http://" + n.admin.Addr().String() + "/"
+}
+
+// Ready is closed when the node takes traffic and its own functions run.
+func (n *Node) Ready() <-chan struct{} { return n.ready }
+
+// Run serves until ctx ends, then drains: no new connections, sources finish, queues empty, connections close. It
+// returns nil if everything was delivered within the drain timeout, and the error of whatever failed otherwise. It may
+// be called once.
+func (n *Node) Run(ctx context.Context) error {
+	serving, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var wg sync.WaitGroup
+	for _, l := range n.listeners {
+		wg.Go(func() {
+			if err := n.hop.Serve(serving, l, l.validate); err != nil {
+				stop(err)
+			}
+		})
+	}
+	if n.admin != nil {
+		wg.Go(func() {
+			if err := n.admin.Serve(); err != nil {
+				stop(err)
+			}
+		})
+	}
+	err := n.functions.startAll(serving)
+	var input sync.WaitGroup
+	if err == nil {
+		if n.cfg.Live.Sensors {
+			input.Go(func() {
+				if err := n.live(serving); err != nil && serving.Err() == nil {
+					stop(fmt.Errorf("node: sensors: %w", err))
+				}
+			})
+		}
+		n.log.Info("node ready", "addresses", n.Addresses(), "admin", n.Admin())
+		n.setReady(true)
+		close(n.ready)
+		<-serving.Done()
+		if cause := context.Cause(serving); ctx.Err() == nil {
+			err = cause
+		}
+	}
+	n.log.Info("node draining", "timeout", n.cfg.Limits.DrainTimeout)
+	stop(nil)
+	n.setReady(false)
+	input.Wait()
+	err = errors.Join(err, n.drain())
+	wg.Wait()
+	n.log.Info("node stopped")
+	return err
+}
+
+func (n *Node) setReady(ready bool) {
+	if n.admin != nil {
+		n.admin.SetReady(ready)
+	}
+}
+
+// drain ends everything in the order a message takes, so that none is lost between two parts.
+func (n *Node) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Limits.DrainTimeout)
+	defer cancel()
+	for _, l := range n.listeners {
+		closing(l)
+	}
+	err := n.hop.Shutdown(ctx)
+	n.functions.stopAll()
+	if n.admin != nil {
+		grace, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err = errors.Join(err, n.admin.Shutdown(grace))
+	}
+	return err
+}
+
+// Close gives up a node that was built and is not run.
+func (n *Node) Close() {
+	for _, l := range n.listeners {
+		closing(l)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // there is nothing to wait for
+	if n.hop != nil {
+		_ = n.hop.Shutdown(ctx)
+	}
+	if n.admin != nil {
+		_ = n.admin.Shutdown(ctx)
+	}
+}
+
+// dial connects one of the node's own clients, over the network if it can.
+func (n *Node) dial(ctx context.Context, name string) (*stream.Client, error) {
+	to := n.near
+	if to.transport == nil {
+		to = n.inside
+	}
+	return n.dialTo(ctx, to, name)
+}
+
+func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Client, error) {
+	log := slog.New(warnings{n.log.Handler()})
+	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(n.id.Token()), Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	return c, nil
+}
+
+// closing closes what has nothing more to say.
+func closing(c io.Closer) { _ = c.Close() }
