@@ -25,11 +25,10 @@ const (
 // Span says where a value lies in a message, in byte offsets from the message's start. It is valid as long as the bytes
 // it was found in. data[Head:End] is the item with its header; data[Off:End] is its content: text without quotes or
 // length, a container without its opening header; where a scalar has no separate header (a CBOR integer, a JSON number),
-// Off equals Head.
+// Off equals Head. It has four members, as the compiler keeps structs of up to four in registers.
 type Span struct {
 	Head, Off, End int
 	Kind           Kind
-	Plain          bool // a Text whose content is the text itself: no escapes, no chunks; false says nothing
 }
 
 // Found reports whether there is anything at the span.

@@ -5,7 +5,7 @@ import "example.com/ferry/field"
 // Format reads one wire format. Implementations are stateless values, safe for use by many goroutines; none of their
 // methods panics, reads outside data, or allocates more than len(data) bytes, whatever data holds.
 //
-// Extra powers, found by assertion: Patcher, Caster.
+// Extra powers, found by assertion: Viewer, Patcher, Caster.
 type Format interface {
 	// Name is the type's name on the command line: y3, y3n, cbor, json.
 	Name() string
@@ -36,6 +36,14 @@ type Format interface {
 // Y3 key; a negative integer key has its decimal text as Name), how deep it lies (the outermost value is 0), and where.
 // The members of the step that say nothing are "" and -1.
 type Visit func(step field.Step, depth int, s field.Span) error
+
+// Viewer is a Format that gives a text faster than Value does, where it stands in the message as it is. A predicate over
+// text fields spends most of its time in Value without it.
+type Viewer interface {
+	// View returns the content of the Text at s, a span that Lookup, Find or Walk returned for the same data, as a part
+	// of data; false if s is no Text, or one with escapes or in chunks, which Value must decode.
+	View(data []byte, s field.Span) (text []byte, ok bool)
+}
 
 // Patcher is a Format that can change a value without decoding the message.
 type Patcher interface {

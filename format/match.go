@@ -6,6 +6,7 @@ import "example.com/ferry/field"
 // the spans of the message at hand.
 type Matcher struct {
 	format Format
+	viewer Viewer // nil if format is none
 	set    *field.Set
 	tests  []field.Test
 	spans  []field.Span
@@ -13,7 +14,8 @@ type Matcher struct {
 
 // NewMatcher makes a Matcher. A matcher allocates nothing afterwards.
 func NewMatcher(f Format, p *field.Predicate) *Matcher {
-	return &Matcher{format: f, set: p.Set(), tests: p.Tests(), spans: make([]field.Span, p.Set().Len())}
+	viewer, _ := f.(Viewer)
+	return &Matcher{format: f, viewer: viewer, set: p.Set(), tests: p.Tests(), spans: make([]field.Span, p.Set().Len())}
 }
 
 // Match reports whether the predicate holds for data, in one pass over it. mismatch says that a comparison on the way
@@ -43,8 +45,10 @@ func (m *Matcher) Match(data []byte) (ok, mismatch bool, err error) {
 }
 
 func (m *Matcher) compare(data []byte, t *field.Test, s field.Span) (holds, mismatch bool) {
-	if s.Plain && t.As == field.AnyType {
-		return t.HoldsText(data[s.Off:s.End])
+	if m.viewer != nil && s.Kind == field.Text && t.As == field.AnyType {
+		if text, ok := m.viewer.View(data, s); ok {
+			return t.HoldsText(text)
+		}
 	}
 	v, err := m.format.Value(data, s, t.As)
 	if err != nil {

@@ -39,7 +39,7 @@ func (s *search) keys(parent *field.Node, pos, end int) error {
 		}
 	}
 	for want != 0 && s.left > 0 {
-		head, err := scanAny(s.data, pos, end, want)
+		head, err := scan(s.data, pos, end, want)
 		if err != nil || head == end {
 			return err
 		}
@@ -61,32 +61,6 @@ func (s *search) keys(parent *field.Node, pos, end int) error {
 		pos = p.End
 	}
 	return nil
-}
-
-// scanAny is scan for any of the keys that want has a bit for; end if there is none.
-func scanAny(data []byte, pos, end int, want uint64) (int, error) {
-	if pos+1 < end {
-		tags := data[:end-1] // equally long, so that one bounds check serves both
-		lengths := data[1:end][:len(tags)]
-		for uint(pos) < uint(len(tags)) {
-			n := int(lengths[pos])
-			if want>>(tags[pos]&keyMask)&1 != 0 {
-				return pos, nil
-			}
-			pos += 2
-			if n >= 0x40 {
-				var err error
-				if n, pos, err = length(data, pos-1, end); err != nil {
-					return 0, err
-				}
-			}
-			pos += n
-		}
-	}
-	if pos == end {
-		return end, nil
-	}
-	return 0, ends(data, pos, end, 0)
 }
 
 // items is keys for a slice: the children of parent are indices.

@@ -36,12 +36,15 @@ func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
 		var head int
 		var err error
 		if key := steps[i].Key; key >= 0 && span.Kind == field.Map {
-			head, err = scan(data, span.Off, span.End, byte(key))
+			head, err = scan(data, span.Off, span.End, 1<<(key&keyMask))
 		} else {
 			head, err = seek(data, span, steps[i])
 		}
 		if err != nil {
 			return field.Span{}, err
+		}
+		if head == span.End {
+			return field.Span{}, field.ErrNotFound
 		}
 		p := Packet{Tag: data[head], Head: head, Off: head + 2, End: head + 2 + int(data[head+1])}
 		if p.End >= p.Off+0x40 || p.End > span.End { // not a short packet that is all there
@@ -54,34 +57,34 @@ func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
 	return span, nil
 }
 
-// seek returns the offset of the packet that step leads to from parent.
+// seek returns the offset of the packet that step leads to from parent; where parent ends, if there is none.
 func seek(data []byte, parent field.Span, step field.Step) (int, error) {
 	switch {
 	case parent.Kind == field.Map && step.Key >= 0:
-		return scan(data, parent.Off, parent.End, byte(step.Key))
+		return scan(data, parent.Off, parent.End, 1<<(step.Key&keyMask))
 	case parent.Kind != field.List || step.Index < 0:
-		return 0, field.ErrNotFound
+		return parent.End, nil
 	}
-	head, err := scan(data, parent.Off, parent.End, Item)
-	for n := step.Index; n > 0 && err == nil; n-- {
+	head, err := scan(data, parent.Off, parent.End, 1<<Item)
+	for n := step.Index; n > 0 && head < parent.End && err == nil; n-- {
 		var p Packet
 		if p, err = Next(data, head, parent.End); err == nil {
-			head, err = scan(data, p.End, parent.End, Item)
+			head, err = scan(data, p.End, parent.End, 1<<Item)
 		}
 	}
 	return head, err
 }
 
-// scan returns the offset of the first packet with a key among those in data[pos:end], of which tag and length are there.
-// Whether a packet ends inside is seen where the next one is sought, so one comparison a packet bounds all reads; the
-// caller checks the packet found.
-func scan(data []byte, pos, end int, key byte) (int, error) {
+// scan returns the offset of the first packet in data[pos:end] whose key want has a bit for, the first two bytes of which
+// are there; end if there is none. Whether a packet ends inside is seen where the next one is sought, so one comparison a
+// packet bounds all reads; the caller checks the packet found.
+func scan(data []byte, pos, end int, want uint64) (int, error) {
 	if pos+1 < end {
 		tags := data[:end-1] // equally long, so that one bounds check serves both
 		lengths := data[1:end][:len(tags)]
 		for uint(pos) < uint(len(tags)) {
 			n := int(lengths[pos])
-			if tags[pos]&keyMask == key {
+			if want>>(tags[pos]&keyMask)&1 != 0 {
 				return pos, nil
 			}
 			pos += 2
@@ -95,7 +98,7 @@ func scan(data []byte, pos, end int, key byte) (int, error) {
 		}
 	}
 	if pos == end {
-		return 0, field.ErrNotFound
+		return end, nil
 	}
 	return 0, ends(data, pos, end, 0)
 }

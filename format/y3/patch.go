@@ -72,6 +72,9 @@ func (f Format) trace(data []byte, p field.Path, chain *[field.MaxSteps]Packet) 
 		if head, err = seek(data, at, p.Steps()[i]); err != nil {
 			return at, 0, err
 		}
+		if head == at.End {
+			return at, 0, field.ErrNotFound
+		}
 		if chain[i], err = Next(data, head, at.End); err != nil {
 			return at, 0, err
 		}
