@@ -3,6 +3,7 @@ package all
 import (
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/json"
 	"example.com/ferry/format/y3"
 )
 
@@ -10,6 +11,7 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		cbor.Format{},
+		json.Format{},
 		y3.Format{Dialect: y3.P},
 		y3.Format{Dialect: y3.N},
 	}

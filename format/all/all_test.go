@@ -33,6 +33,7 @@ func ExampleFormats() {
 	}
 	// Output:
 	// cbor
+	// json
 	// y3
 	// y3n
 }

@@ -1,0 +1,172 @@
+package transcode
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/ferry/field"
+)
+
+// Major types and tags of RFC 8949, sections 3.1 and 3.4.3.
+const (
+	cborUint  = 0 << 5
+	cborNint  = 1 << 5
+	cborBytes = 2 << 5
+	cborText  = 3 << 5
+	cborList  = 4 << 5
+	cborMap   = 5 << 5
+	cborTag   = 6 << 5
+
+	cborBreak = 0xff
+
+	tagBignum         = 2
+	tagNegativeBignum = 3
+)
+
+// cborWriter writes RFC 8949 with definite lengths. A container's head is put before its content once that is counted.
+type cborWriter struct {
+	dst   []byte
+	stack []cborContainer
+	notes *Notes
+}
+
+type cborContainer struct {
+	major byte
+	start int // in dst, of the content
+	items int
+}
+
+func (w *cborWriter) bytes() []byte { return w.dst }
+
+func (w *cborWriter) open(key field.Step, kind field.Kind) error {
+	w.lead(key)
+	major := byte(cborMap)
+	if kind == field.List {
+		major = cborList
+	}
+	w.stack = append(w.stack, cborContainer{major: major, start: len(w.dst)})
+	return nil
+}
+
+func (w *cborWriter) close() error {
+	top := w.stack[len(w.stack)-1]
+	w.stack = w.stack[:len(w.stack)-1]
+	var head [9]byte
+	w.dst = slices.Insert(w.dst, top.start, appendHead(head[:0], top.major, uint64(top.items))...)
+	return nil
+}
+
+// lead writes the key of a value in a map.
+func (w *cborWriter) lead(key field.Step) {
+	if len(w.stack) == 0 {
+		return
+	}
+	in := &w.stack[len(w.stack)-1]
+	in.items++
+	if in.major == cborList {
+		return
+	}
+	name := keyName(key)
+	w.dst = append(appendHead(w.dst, cborText, uint64(len(name))), name...)
+}
+
+func (w *cborWriter) scalar(key field.Step, v value) error {
+	w.lead(key)
+	switch {
+	case v.number != "":
+		return w.digits(v.number)
+	case v.Kind == field.Null:
+		w.dst = append(w.dst, 0xf6)
+	case v.Kind == field.Bool && v.Bool:
+		w.dst = append(w.dst, 0xf5)
+	case v.Kind == field.Bool:
+		w.dst = append(w.dst, 0xf4)
+	case v.Kind == field.Int && v.Int < 0 && !v.Unsigned:
+		w.dst = appendHead(w.dst, cborNint, uint64(-1-v.Int))
+	case v.Kind == field.Int:
+		w.dst = appendHead(w.dst, cborUint, uint64(v.Int))
+	case v.Kind == field.Float:
+		w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xfb), math.Float64bits(v.Float))
+	case v.Kind == field.Text:
+		w.dst = append(appendHead(w.dst, cborText, uint64(len(v.Bytes))), v.Bytes...)
+	default:
+		w.dst = append(appendHead(w.dst, cborBytes, uint64(len(v.Bytes))), v.Bytes...)
+	}
+	return nil
+}
+
+// maxDigits bounds the integers that have no fixed width: converting them costs more than their length.
+const maxDigits = 4096
+
+// digits writes the number that JSON has as text: an integer of any size as an integer, anything else as a float64.
+func (w *cborWriter) digits(text string) error {
+	if strings.ContainsAny(text, ".eE") || text == "-0" {
+		return w.float(text)
+	}
+	if n, err := strconv.ParseUint(strings.TrimPrefix(text, "-"), 10, 64); err == nil {
+		if text[0] == '-' {
+			w.dst = appendHead(w.dst, cborNint, n-1)
+		} else {
+			w.dst = appendHead(w.dst, cborUint, n)
+		}
+		return nil
+	}
+	if len(text) > maxDigits {
+		return errors.New("transcode: an integer of " + strconv.Itoa(len(text)) + " digits: at most " + strconv.Itoa(maxDigits))
+	}
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok {
+		return errors.New("transcode: not a number: " + text)
+	}
+	tag := uint64(tagBignum)
+	if n.Sign() < 0 {
+		tag = tagNegativeBignum
+		if n.Not(n).IsUint64() { // -1-n
+			w.dst = appendHead(w.dst, cborNint, n.Uint64())
+			return nil
+		}
+	}
+	w.dst = appendHead(appendHead(w.dst, cborTag, tag), cborBytes, uint64(len(n.Bytes())))
+	w.dst = append(w.dst, n.Bytes()...)
+	return nil
+}
+
+func (w *cborWriter) float(text string) error {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return errors.New("transcode: " + text + " exceeds the range of a float64")
+	}
+	if significant(text) != significant(strconv.FormatFloat(f, 'e', -1, 64)) {
+		w.notes.add("numbers with more digits than a float64 holds were rounded to it")
+	}
+	w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xfb), math.Float64bits(f))
+	return nil
+}
+
+// significant returns the digits of a decimal number without sign, point, exponent and the zeros at both ends.
+func significant(text string) string {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		text = text[:i]
+	}
+	return strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(text), "0")
+}
+
+// appendHead writes a head in its shortest form. RFC 8949, section 3.
+func appendHead(dst []byte, major byte, n uint64) []byte {
+	switch {
+	case n < 24:
+		return append(dst, major|byte(n))
+	case n <= math.MaxUint8:
+		return append(dst, major|24, byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(dst, major|25), uint16(n))
+	case n <= math.MaxUint32:
+		return binary.BigEndian.AppendUint32(append(dst, major|26), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(dst, major|27), n)
+}

@@ -1,0 +1,63 @@
+package transcode_test
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"testing"
+
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/json"
+	"example.com/ferry/format/y3"
+	"example.com/ferry/internal/transcode"
+)
+
+// Any valid CBOR becomes JSON that encoding/json accepts, or an error; and what came from JSON goes back to it whole.
+func FuzzCBOR(f *testing.F) {
+	for _, p := range pairs {
+		f.Add(unhex(f, p.cbor))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, _, err := transcode.Message(nil, data, cbor.Format{}, json.Format{})
+		if err != nil {
+			return
+		}
+		if !stdjson.Valid(text) {
+			t.Fatalf("% x became %q, which is no JSON", data, text)
+		}
+		packed, _, err := transcode.Message(nil, text, json.Format{}, cbor.Format{})
+		if err != nil {
+			t.Fatalf("%s does not go back: %v", text, err)
+		}
+		again, notes, err := transcode.Message(nil, packed, cbor.Format{}, json.Format{})
+		if err != nil || !bytes.Equal(again, text) || notes != nil {
+			t.Fatalf("%s became %s, %v, %v", text, again, notes, err)
+		}
+	})
+}
+
+// Any valid Y3 message goes to JSON and back unchanged, but for the slice flag of a slice that came without one.
+func FuzzY3(f *testing.F) {
+	f.Add(unhex(f, "81 16 b0 14 10 01 01 d1 06 00 01 05 00 01 7b 94 03 15 01 01 16 00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if (y3.Format{}).Validate(data, format.Options{}) != nil {
+			return
+		}
+		text, _, err := transcode.Message(nil, data, y3.Format{}, json.Format{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, _, err := transcode.Message(nil, text, json.Format{}, y3.Format{})
+		if err != nil {
+			t.Fatalf("%s does not go back: %v", text, err)
+		}
+		if len(packed) != len(data) {
+			t.Fatalf("% x became % x", data, packed)
+		}
+		for i := range data {
+			if data[i] != packed[i] && data[i]|0x40 != packed[i] {
+				t.Fatalf("% x became % x", data, packed)
+			}
+		}
+	})
+}

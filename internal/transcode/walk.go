@@ -1,0 +1,128 @@
+package transcode
+
+import (
+	"errors"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// writer is one target format, told what a walk of the source meets. The key is the value's step in its parent.
+type writer interface {
+	open(key field.Step, kind field.Kind) error // a Map or List, until the close that belongs to it
+	close() error
+	scalar(key field.Step, v value) error
+	bytes() []byte
+}
+
+// Notes says what was written in another way than the source had it, each kind of change once.
+type Notes []string
+
+func (n *Notes) add(text string) {
+	for _, have := range *n {
+		if have == text {
+			return
+		}
+	}
+	*n = append(*n, text)
+}
+
+// value is a scalar. A number that field.Value would round, or that the source has as text anyway, has its decimal
+// digits in number.
+type value struct {
+	field.Value
+	number string
+}
+
+// copyValue tells w the value at s, which a Lookup or Walk of data returned, with all it holds.
+func copyValue(w writer, data []byte, f format.Format, s field.Span, notes *Notes) error {
+	if f.Name() == "cbor" {
+		r := cborReader{data: data[:s.End], pos: s.Head, w: w, notes: notes}
+		return r.item(field.Step{Index: -1, Key: -1}, 0)
+	}
+	return copyWalk(w, data, f, s)
+}
+
+// errEnd ends the walk behind the value that was asked for.
+var errEnd = errors.New("transcode: end")
+
+func copyWalk(w writer, data []byte, f format.Format, s field.Span) error {
+	var open []field.Step // the containers that w has open
+	base := -1            // the depth of the value itself; -1 until the walk is there
+	closeTo := func(depth int) error {
+		for ; len(open) > depth; open = open[:len(open)-1] {
+			if err := w.close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := f.Walk(data, func(step field.Step, depth int, at field.Span) error {
+		if base < 0 {
+			if at != s {
+				return nil
+			}
+			base = depth
+		} else if depth <= base {
+			return errEnd
+		}
+		if err := closeTo(depth - base); err != nil {
+			return err
+		}
+		open = append(open, step)
+		if at.Kind == field.Map || at.Kind == field.List {
+			return pathError(open, w.open(step, at.Kind))
+		}
+		v, err := scalarAt(f, data, at)
+		if err == nil {
+			err = w.scalar(step, v)
+		}
+		if err != nil {
+			return pathError(open, err)
+		}
+		open = open[:len(open)-1]
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnd) {
+		return err
+	}
+	return closeTo(0)
+}
+
+// scalarAt decodes what the bytes tell: digits as they stand, the raw bytes of a value without a type.
+func scalarAt(f format.Format, data []byte, at field.Span) (value, error) {
+	switch {
+	case at.Kind == field.Untyped:
+		return value{Value: field.Value{Kind: field.Untyped, Bytes: data[at.Off:at.End]}}, nil
+	case f.Name() == "json" && (at.Kind == field.Int || at.Kind == field.Float):
+		return value{Value: field.Value{Kind: at.Kind}, number: string(data[at.Off:at.End])}, nil
+	}
+	v, err := f.Value(data, at, field.AnyType)
+	return value{Value: v}, err
+}
+
+// pathError names the field that err is about. The first step is the value itself and has no name.
+func pathError(steps []field.Step, err error) error {
+	for i := len(steps) - 1; i > 0 && err != nil; i-- {
+		err = within(steps[i], err)
+	}
+	return err
+}
+
+// fieldError is an error about the value at a path.
+type fieldError struct {
+	path string
+	err  error
+}
+
+func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
+func (e *fieldError) Unwrap() error { return e.err }
+
+// within puts step in front of the path that err is about.
+func within(step field.Step, err error) error {
+	var inner *fieldError
+	if errors.As(err, &inner) {
+		return &fieldError{step.String() + "." + inner.path, inner.err}
+	}
+	return &fieldError{step.String(), err}
+}

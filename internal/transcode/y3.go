@@ -1,0 +1,115 @@
+package transcode
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/ferry/field"
+)
+
+// Bits of a Y3 tag byte; the low six are the key. Y3 SPEC draft-01.
+const (
+	y3Node = 0x80
+	y3List = 0x40
+)
+
+// y3Writer writes packets: tag, length, value. A length is put before its content once that is known.
+type y3Writer struct {
+	dst     []byte
+	stack   []y3Container
+	dialect string
+}
+
+type y3Container struct {
+	list  bool
+	start int // in dst, of the content
+}
+
+func (w *y3Writer) bytes() []byte { return w.dst }
+
+func (w *y3Writer) open(key field.Step, kind field.Kind) error {
+	list := kind == field.List
+	if len(w.stack) > 0 {
+		tag, err := w.tag(key)
+		if err != nil {
+			return err
+		}
+		tag |= y3Node
+		if list {
+			tag |= y3List
+		}
+		w.dst = append(w.dst, tag)
+	}
+	switch {
+	case list && len(w.stack) == 0:
+		return errors.New("transcode: a list is no " + w.dialect + " message: want a map of keys, as in {\"0x01\": ...}")
+	case list && w.dialect == "y3n":
+		return errors.New("transcode: y3n has no lists")
+	}
+	w.stack = append(w.stack, y3Container{list: list, start: len(w.dst)})
+	return nil
+}
+
+func (w *y3Writer) close() error {
+	top := w.stack[len(w.stack)-1]
+	w.stack = w.stack[:len(w.stack)-1]
+	if len(w.stack) > 0 { // the message itself has no header
+		w.dst = slices.Insert(w.dst, top.start, appendLength(nil, len(w.dst)-top.start)...)
+	}
+	return nil
+}
+
+func (w *y3Writer) scalar(key field.Step, v value) error {
+	if len(w.stack) == 0 {
+		return errors.New("transcode: a single value is no " + w.dialect + " message: want a map of keys, as in {\"0x01\": ...}")
+	}
+	tag, err := w.tag(key)
+	if err != nil {
+		return err
+	}
+	raw := v.Bytes
+	switch v.Kind {
+	case field.Bytes, field.Untyped:
+	case field.Text:
+		if raw, err = hex.DecodeString(string(v.Bytes)); err != nil {
+			return fmt.Errorf("transcode: %q is not hex: %s carries no types, so give the bytes of the value", v.Bytes, w.dialect)
+		}
+	default:
+		return fmt.Errorf("transcode: %v has no one form in %s, which carries no types: give the bytes of the value as hex text", v.Kind, w.dialect)
+	}
+	w.dst = append(appendLength(append(w.dst, tag), len(raw)), raw...)
+	return nil
+}
+
+// tag is the key of a value in its parent: 0 in a list, else what its name says in hex.
+func (w *y3Writer) tag(key field.Step) (byte, error) {
+	in := w.stack[len(w.stack)-1]
+	if in.list {
+		return 0, nil
+	}
+	digits, ok := strings.CutPrefix(key.Name, "0x")
+	n, err := strconv.ParseUint(digits, 16, 6)
+	if !ok || err != nil {
+		return 0, fmt.Errorf("transcode: %q is no %s key: want 0x00 to 0x3f", key.Name, w.dialect)
+	}
+	if n == 0 && len(w.stack) > 1 && len(w.dst) == in.start && w.dialect == "y3" {
+		return 0, errors.New("transcode: a y3 node that starts with key 0x00 is a list: give it as one")
+	}
+	return byte(n), nil
+}
+
+// appendLength writes n as a PVarInt32: groups of seven bits, the most significant first, and the first of them signed.
+func appendLength(dst []byte, n int) []byte {
+	groups := 1
+	for n>>(7*groups-1) > 0 {
+		groups++
+	}
+	for ; groups > 1; groups-- {
+		dst = append(dst, 0x80|byte(n>>(7*(groups-1)))&0x7f)
+	}
+	return append(dst, byte(n)&0x7f)
+}
