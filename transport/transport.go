@@ -19,9 +19,10 @@ type Transport interface {
 }
 
 // Conn is one connection, and its first stream. Read and Write may overlap; each of them is for one goroutine at a time.
-// Deadlines work as net.Conn's do. Close closes the whole connection, unblocking Read and Write.
+// Deadlines work as net.Conn's do. Close closes the whole connection, unblocking Read and Write; what was written before
+// still arrives at a peer that reads. The end that dialed speaks first: over QUIC, Accept returns what something arrived on.
 //
-// Extra powers, found by assertion: Multi (several streams), Secured (TLS).
+// Extra powers, found by assertion: Multi (several streams), Secured (TLS), and CloseWrite() error, which all have.
 type Conn = net.Conn
 
 // Listener accepts connections until it is closed; then Accept gives net.ErrClosed.

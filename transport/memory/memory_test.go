@@ -15,11 +15,8 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	for name, cfg := range map[string]*memory.Config{"defaults": nil, "small": {Buffer: 7, Backlog: 1}} {
+	for name, cfg := range map[string]*memory.Config{"defaults": nil, "small": {Buffer: 101, Backlog: 1}} {
 		t.Run(name, func(t *testing.T) {
-			if name == "small" && testing.Short() {
-				t.Skip("slow: 8 MiB through 7 bytes")
-			}
 			n := memory.New(cfg)
 			transporttest.Run(t, transporttest.Subject{Server: n, Client: n, Addr: func(*testing.T) string { return "here" }})
 		})
