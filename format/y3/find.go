@@ -11,12 +11,13 @@ func find(data []byte, nodes []field.Node, spans []field.Span, d Dialect) error 
 	for i := range spans {
 		spans[i] = field.Span{}
 	}
-	search := search{data: data, nodes: nodes, spans: spans, left: len(spans), dialect: d}
+	var s search // set member by member: the compiler builds a composite literal elsewhere and copies it
+	s.data, s.nodes, s.spans, s.left, s.dialect = data, nodes, spans, len(spans), d
 	if leaf := nodes[0].Leaf; leaf >= 0 {
 		spans[leaf] = field.Span{End: len(data), Kind: field.Map}
-		search.left--
+		s.left--
 	}
-	return search.keys(&nodes[0], 0, len(data))
+	return s.keys(&nodes[0], 0, len(data))
 }
 
 // search is a pass for a set of paths.
