@@ -75,6 +75,12 @@ func TestResult(t *testing.T) {
 	}
 }
 
+func TestRatioToZero(t *testing.T) {
+	if got := counted(t, example()).Ratio("ferry", "peer", "one", "allocs/op"); !math.IsNaN(got) {
+		t.Errorf("0/0: got %v, want NaN", got)
+	}
+}
+
 func TestResultJSON(t *testing.T) {
 	text, err := json.Marshal(counted(t, example()))
 	if err != nil {

@@ -138,7 +138,7 @@ func (r *Result) addRatios() {
 }
 
 // Ratio returns the median over the rounds of a's figure divided by b's in the same round. Where one of them was recorded
-// elsewhere, it is the quotient of the medians; where there is no such figure, NaN.
+// elsewhere, it is the quotient of the medians; where there is no such figure, or b's is 0, NaN.
 func (r *Result) Ratio(a, b, name, figure string) float64 {
 	var all []float64
 	for _, round := range r.rounds {
@@ -151,7 +151,10 @@ func (r *Result) Ratio(a, b, name, figure string) float64 {
 	if len(all) > 0 {
 		return median(all)
 	}
-	return r.Stat(a, name, figure).Median / r.Stat(b, name, figure).Median
+	if y := r.Stat(b, name, figure).Median; y != 0 {
+		return r.Stat(a, name, figure).Median / y
+	}
+	return math.NaN()
 }
 
 // Stat returns what the rounds gave for one figure; its members are NaN if there is none.
@@ -170,7 +173,7 @@ func (g Goal) answer(r *Result) Answer {
 		a.Asked = fmt.Sprintf("≤ %v", g.Limit)
 	}
 	v := g.Value(r)
-	if math.IsNaN(v) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return a
 	}
 	a.Measured = &v
