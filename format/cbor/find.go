@@ -100,9 +100,17 @@ func (f *finder) inMap(h head, n *field.Node, want uint64, last bool) (int, erro
 		}
 		if child >= 0 {
 			want &^= 1 << uint(child)
-			var err error
-			if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
-				return 0, err
+			if c := &children[child]; c.Count == 0 {
+				s, err := spanAt(data, pos)
+				if err != nil {
+					return 0, err
+				}
+				f.spans[c.Leaf], pos = s, s.End
+			} else {
+				var err error
+				if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
+					return 0, err
+				}
 			}
 			if want == 0 {
 				if last {

@@ -52,8 +52,11 @@ func (v *validator) twice(off int) error {
 	if err != nil {
 		return err
 	}
-	st := k.step(v.data)
-	return syntax(off, fmt.Sprintf("key %q stands twice in one map", st.String()))
+	name := k.step(v.data).String()
+	if name == "" {
+		name = fmt.Sprintf("% x", v.data[k.at:k.end])
+	}
+	return syntax(off, fmt.Sprintf("key %s stands twice in one map", name))
 }
 
 // key validates the key at pos and returns what is behind it, and its hash.

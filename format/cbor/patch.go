@@ -14,40 +14,40 @@ import (
 // looked at. On an error dst is returned as it was: field.ErrNotFound, *format.TypeError if v cannot take the kind of
 // what it replaces, or an error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	at, end, v, err := f.patch(data, p, v)
+	at, end, err := f.patch(data, p, &v)
 	if err != nil {
 		return dst, err
 	}
 	dst = append(dst, data[:at]...)
-	dst = appendValue(dst, v)
+	dst = appendValue(dst, &v)
 	return append(dst, data[end:]...), nil
 }
 
 // PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else
 // it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
-	at, end, v, err := f.patch(data, p, v)
-	if err != nil || size(v) != end-at {
+	at, end, err := f.patch(data, p, &v)
+	if err != nil || size(&v) != end-at {
 		return false, err
 	}
-	appendValue(data[at:at:end], v)
+	appendValue(data[at:at:end], &v)
 	return true, nil
 }
 
-// patch returns where the value at p lies, without its tags, and v in its kind.
-func (f Format) patch(data []byte, p field.Path, v field.Value) (at, end int, _ field.Value, err error) {
+// patch returns where the value at p lies, without its tags, and turns v to its kind.
+func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, err error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
-		return 0, 0, v, err
+		return 0, 0, err
 	}
-	if v, err = convert.Replace("cbor", v, s.Kind); err != nil {
-		return 0, 0, v, err
+	if err := convert.Replace("cbor", v, s.Kind); err != nil {
+		return 0, 0, err
 	}
 	_, at, err = pastTags(data, s.Head)
-	return at, s.End, v, err
+	return at, s.End, err
 }
 
-func appendValue(dst []byte, v field.Value) []byte {
+func appendValue(dst []byte, v *field.Value) []byte {
 	switch v.Kind {
 	case field.Bool:
 		if v.Bool {
@@ -64,7 +64,7 @@ func appendValue(dst []byte, v field.Value) []byte {
 }
 
 // size is how many bytes appendValue writes.
-func size(v field.Value) int {
+func size(v *field.Value) int {
 	switch v.Kind {
 	case field.Int, field.Text, field.Bytes:
 		_, arg := headOf(v)
@@ -76,7 +76,7 @@ func size(v field.Value) int {
 }
 
 // headOf returns the head of an integer, text or byte string.
-func headOf(v field.Value) (major byte, arg uint64) {
+func headOf(v *field.Value) (major byte, arg uint64) {
 	switch {
 	case v.Kind == field.Text:
 		return majorText, uint64(len(v.Bytes))

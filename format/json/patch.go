@@ -15,7 +15,7 @@ import (
 // stands behind the value is copied, not looked at. On an error dst is returned as it was: field.ErrNotFound,
 // *format.TypeError if v cannot take the kind of what it replaces, or an error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	s, v, err := f.patch(data, p, v)
+	s, err := f.patch(data, p, &v)
 	if err != nil {
 		return dst, err
 	}
@@ -27,7 +27,7 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 // PatchInPlace overwrites the value at p in data itself if v, written as Patch does, takes exactly as many bytes. Else
 // it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
-	s, v, err := f.patch(data, p, v)
+	s, err := f.patch(data, p, &v)
 	if err != nil {
 		return false, err
 	}
@@ -48,21 +48,20 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns where the value at p lies, and v in its kind.
-func (f Format) patch(data []byte, p field.Path, v field.Value) (field.Span, field.Value, error) {
+// patch returns where the value at p lies, and turns v to its kind.
+func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
-		return s, v, err
+		return s, err
 	}
 	have := s.Kind
 	if numeric(have) && numeric(v.Kind) {
 		have = v.Kind
 	}
 	if v.Kind == field.Float && (math.IsNaN(v.Float) || math.IsInf(v.Float, 0)) || have == field.Null && v.Kind == field.Bytes {
-		return s, v, &format.TypeError{Format: "json", Have: s.Kind, Want: field.AnyType, Reason: "JSON has no form for NaN, infinities and byte strings"}
+		return s, &format.TypeError{Format: "json", Have: s.Kind, Want: field.AnyType, Reason: "JSON has no form for NaN, infinities and byte strings"}
 	}
-	v, err = convert.Replace("json", v, have)
-	return s, v, err
+	return s, convert.Replace("json", v, have)
 }
 
 func numeric(k field.Kind) bool { return k == field.Int || k == field.Float }

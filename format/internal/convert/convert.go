@@ -38,37 +38,43 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	return v, nil
 }
 
-// Replace returns v in the kind of the value it replaces. A null tells no kind: any scalar takes its place.
-func Replace(name string, v field.Value, have field.Kind) (field.Value, error) {
-	out, ok := v, v.Kind == have
-	switch have {
-	case field.Null:
-		ok = scalar(v.Kind)
-	case field.Int:
-		out, ok = integer(v)
-	case field.Float:
-		exact := v.Kind != field.Int || int64(float64(v.Int)) == v.Int && !v.Unsigned
-		out, ok = float(v)
-		ok = ok && exact
-	case field.Bytes:
-		ok = v.Kind == field.Text || v.Kind == field.Bytes
-		out = field.Value{Kind: field.Bytes, Bytes: v.Bytes}
-	case field.Text:
-		out, ok = text(v)
-	case field.Bool:
-	default:
-		ok = false
+// Replace turns v to the kind of the value it replaces. A null tells no kind: any scalar takes its place. What cannot is
+// a *format.TypeError, and leaves v as it was.
+func Replace(name string, v *field.Value, have field.Kind) error {
+	if replace(v, have) {
+		return nil
 	}
-	if ok && out.Kind == field.Text && !utf8.Valid(out.Bytes) {
-		ok = false
+	return &format.TypeError{
+		Format: name, Have: have, Want: types[v.Kind&15],
+		Reason: "a value keeps the kind of the one it replaces: give a scalar of that kind",
 	}
-	if !ok {
-		return field.Value{}, &format.TypeError{
-			Format: name, Have: have, Want: types[v.Kind&15],
-			Reason: "a value keeps the kind of the one it replaces: give a scalar of that kind",
-		}
+}
+
+func replace(v *field.Value, have field.Kind) bool {
+	switch {
+	case v.Kind == field.Text && (have == field.Text || have == field.Null):
+		return utf8.Valid(v.Bytes)
+	case v.Kind == have || have == field.Null:
+		return scalar(v.Kind)
+	case have == field.Int:
+		out, ok := integer(*v)
+		*v = out
+		return ok
+	case have == field.Float && v.Kind == field.Int && (v.Unsigned || int64(float64(v.Int)) != v.Int):
+		return false // it would be rounded
+	case have == field.Float:
+		out, ok := float(*v)
+		*v = out
+		return ok
+	case have == field.Text:
+		out, ok := text(*v)
+		*v = out
+		return ok
+	case have == field.Bytes && v.Kind == field.Text:
+		v.Kind = field.Bytes
+		return true
 	}
-	return out, nil
+	return false
 }
 
 var types = [16]field.Type{
@@ -114,7 +120,9 @@ func text(v field.Value) (field.Value, bool) {
 	case field.Text:
 		return v, true
 	case field.Bytes:
-		return field.Value{Kind: field.Text, Bytes: v.Bytes}, utf8.Valid(v.Bytes)
+		if utf8.Valid(v.Bytes) {
+			return field.Value{Kind: field.Text, Bytes: v.Bytes}, true
+		}
 	}
 	return v, false
 }
