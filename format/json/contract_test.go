@@ -20,13 +20,13 @@ func gap(r *rand.Rand, dst []byte) []byte { return append(dst, spaces[r.IntN(len
 
 var texts = []string{
 	`""`, `"x"`, `"seven77"`, `"eight888"`, `"\""`, `"a\\"`, `"\u00e9\n"`, `"é and 😀"`, `"\ud83d\ude00"`, `"\/\b\f\r\t"`,
-	`"` + strings.Repeat("long ", 60) + `"`,
+	`"` + strings.Repeat("long ", 9) + `"`,
 }
 
 // random appends one value of any kind. Objects have names that differ.
 func random(r *rand.Rand, dst []byte, depth int) []byte {
 	kinds := 6
-	if depth < 5 && len(dst) < 600 {
+	if depth < 5 && len(dst) < 300 {
 		kinds = 10
 	}
 	switch r.IntN(kinds) {
@@ -51,8 +51,8 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 		return append(dst, ']')
 	}
 	n := r.IntN(8)
-	if depth == 0 && r.IntN(3) == 0 {
-		n = 60 + r.IntN(20)
+	if depth == 0 && r.IntN(8) == 0 {
+		n = 60 + r.IntN(10)
 	}
 	dst = gap(r, append(dst, '{'))
 	for i := range n {

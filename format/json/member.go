@@ -1,8 +1,10 @@
 package json
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 // member is one name and value of an object.
@@ -15,6 +17,29 @@ type member struct {
 
 // memberAt reads the name at pos, which is behind the opening brace or, if not first, behind a value.
 func memberAt(data []byte, pos int, first bool) (member, error) {
+	at := pos
+	if !first && at < len(data) && data[at] == ',' {
+		at++
+	}
+	if first == (at == pos) && at < len(data) && data[at] == '"' {
+		for end := at + 1; end+8 <= len(data); end += 8 {
+			w := binary.LittleEndian.Uint64(data[end:])
+			hit := mark(w, '"') | mark(w, '\\')
+			if hit == 0 {
+				continue
+			}
+			end += bits.TrailingZeros64(hit) / 8
+			if data[end] == '"' && end+2 < len(data) && data[end+1] == ':' && data[end+2] > ' ' {
+				return member{key: at + 1, keyEnd: end, value: end + 2}, nil
+			}
+			break
+		}
+	}
+	return spacedMember(data, pos, first)
+}
+
+// spacedMember is memberAt for a name that has white space around it, or escapes in it, and for the end of the object.
+func spacedMember(data []byte, pos int, first bool) (member, error) {
 	pos, end, err := separator(data, pos, first, '}')
 	if err != nil || end {
 		return member{next: pos}, err

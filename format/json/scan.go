@@ -73,6 +73,14 @@ func skip(data []byte, pos int) (int, error) {
 	}
 	switch class[data[pos]] {
 	case quote:
+		if at := pos + 1; at+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[at:])
+			if hit := mark(w, '"') | mark(w, '\\'); hit != 0 {
+				if at += bits.TrailingZeros64(hit) / 8; data[at] == '"' {
+					return at + 1, nil
+				}
+			}
+		}
 		end, _, err := quoted(data, pos+1)
 		return end + 1, err
 	case opener:

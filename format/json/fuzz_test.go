@@ -1,0 +1,131 @@
+package json
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/formattest"
+)
+
+// events returns the events of testdata/edgex-vectors.json, which are those of EdgeX go-mod-core-contracts v4.0.3.
+func events(t testing.TB) map[string][]byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/edgex-vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct{ Name, JSON string }
+	if err := json.Unmarshal(text, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, v := range vectors {
+		all[v.Name] = []byte(v.JSON)
+	}
+	return all
+}
+
+func seeds(f *testing.F) [][]byte {
+	f.Helper()
+	var all [][]byte
+	for _, e := range events(f) {
+		all = append(all, e)
+	}
+	files, err := filepath.Glob("testdata/vectors/*.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no vectors", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if raw, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "|"); ok {
+				all = append(all, []byte(raw))
+			} else if b, err := hex.DecodeString(strings.TrimSpace(line)); err == nil && len(b) > 0 {
+				all = append(all, b)
+			}
+		}
+	}
+	return all
+}
+
+// FuzzLookup holds any bytes to the contract.
+func FuzzLookup(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
+}
+
+// FuzzValidate compares with encoding/json. That may be more lenient only where ours says so: UTF-8, surrogates,
+// duplicate names, deep nesting.
+func FuzzValidate(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		want := json.Valid(data)
+		bounds := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting, BoundsOnly: true})
+		if deep := bounds != nil && strings.Contains(bounds.Error(), "nested deeper"); (bounds == nil) != want && !deep {
+			t.Errorf("BoundsOnly: got %v, json.Valid %v\n%q", bounds, want, data)
+		}
+		strict := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting})
+		if strict == nil && bounds != nil {
+			t.Errorf("strict accepts what BoundsOnly refuses: %v\n%q", bounds, data)
+		}
+		if strict != nil && bounds == nil {
+			for _, known := range []string{"UTF-8", "surrogate", "stands twice"} {
+				if strings.Contains(strict.Error(), known) {
+					return
+				}
+			}
+			t.Errorf("strict refuses for another reason than the documented ones: %v\n%q", strict, data)
+		}
+	})
+}
+
+// FuzzPatch replaces a text wherever it stands by any other, and reads it with encoding/json.
+func FuzzPatch(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s, "deviceName", []byte("pump-1"))
+		f.Add(s, "readings.0.value", []byte("\"\\\x01\u2028"))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, path string, text []byte) {
+		p, err := field.Parse(path)
+		if err != nil || (Format{}).Validate(data, format.Options{}) != nil {
+			return
+		}
+		got, err := Format{}.Patch(nil, data, p, field.Value{Kind: field.Text, Bytes: text})
+		if err != nil {
+			var mismatch *format.TypeError
+			if !errors.Is(err, field.ErrNotFound) && !errors.As(err, &mismatch) || got != nil {
+				t.Errorf("got %q, %v for path %q\n%q", got, err, path, data)
+			}
+			return
+		}
+		if err := (Format{}).Validate(got, format.Options{}); err != nil {
+			t.Errorf("Patch made %q of %q: %v", got, data, err)
+		}
+		s, err := Format{}.Lookup(got, p)
+		if err != nil {
+			t.Fatalf("Lookup after Patch: %v\n%q", err, got)
+		}
+		var read string
+		if err := json.Unmarshal(got[s.Head:behind(s)], &read); err != nil || read != string(text) {
+			t.Errorf("reads %q, %v, want %q", read, err, text)
+		}
+		if v, err := (Format{}).Value(got, s, field.String); err != nil || !bytes.Equal(v.Bytes, text) {
+			t.Errorf("Value is %q, %v, want %q", v.Bytes, err, text)
+		}
+	})
+}
