@@ -40,7 +40,7 @@ func (v *validator) object(start, depth int) (int, error) {
 func (v *validator) member(pos int, first bool) (member, error) {
 	m, err := memberAt(v.data, pos, first)
 	if err == nil && m.value != 0 {
-		_, _, err = v.text(m.key)
+		_, err = v.text(m.key)
 	}
 	return m, err
 }

@@ -44,7 +44,7 @@ func (v *validator) value(pos, depth int) (int, error) {
 	}
 	switch c := v.data[pos]; c {
 	case '"':
-		end, _, err := v.text(pos + 1)
+		end, err := v.text(pos + 1)
 		return end + 1, err
 	case '{', '[':
 		if depth >= v.max {
@@ -82,7 +82,7 @@ func (v *validator) list(pos, depth int) (int, error) {
 }
 
 // text validates the string whose content starts at pos, and returns the offset of the quote that ends it.
-func (v *validator) text(pos int) (end int, escaped bool, err error) {
+func (v *validator) text(pos int) (end int, err error) {
 	start, ascii := pos, true
 	for {
 		for pos+8 <= len(v.data) {
@@ -98,21 +98,20 @@ func (v *validator) text(pos int) (end int, escaped bool, err error) {
 			pos += 8
 		}
 		if pos >= len(v.data) {
-			return 0, false, io.ErrUnexpectedEOF
+			return 0, io.ErrUnexpectedEOF
 		}
 		switch c := v.data[pos]; {
 		case c == '"':
 			if v.strict && !ascii {
 				err = v.utf8(start, pos)
 			}
-			return pos, escaped, err
+			return pos, err
 		case c == '\\':
-			escaped = true
 			if pos, err = v.escape(pos); err != nil {
-				return 0, false, err
+				return 0, err
 			}
 		case c < ' ':
-			return 0, false, syntax(pos, fmt.Sprintf("control character 0x%02x in a string: write it as an escape", c))
+			return 0, syntax(pos, fmt.Sprintf("control character 0x%02x in a string: write it as an escape", c))
 		default:
 			ascii = ascii && c < utf8.RuneSelf
 			pos++

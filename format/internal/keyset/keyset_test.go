@@ -1,0 +1,120 @@
+package keyset
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+)
+
+func TestHash(t *testing.T) {
+	seen := map[uint64]string{}
+	for n := range 40 {
+		for i := range n + 1 {
+			name := bytes.Repeat([]byte("x"), n)
+			if i < n {
+				name[i] = 'y'
+			}
+			h, ascii := Hash(name, false)
+			if other, ok := seen[h]; ok {
+				t.Errorf("%q and %q have one hash", other, name)
+			}
+			if seen[h] = string(name); !ascii {
+				t.Errorf("%q: not taken for ASCII", name)
+			}
+			if i < n {
+				name[i] = 0x80
+				if _, ascii := Hash(name, false); ascii {
+					t.Errorf("% x: taken for ASCII", name)
+				}
+			}
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	for c := range 256 {
+		for d := range 256 {
+			a, b := []byte{'-', byte(c)}, []byte{'-', byte(d)}
+			want := strings.EqualFold(string(rune(c)), string(rune(d))) && c < 128 && d < 128 || c == d
+			x, _ := Hash(a, true)
+			y, _ := Hash(b, true)
+			if EqualFold(a, b) != want || (x == y) != want {
+				t.Errorf("%q and %q: EqualFold %v, one hash %v, want %v", a, b, EqualFold(a, b), x == y, want)
+			}
+		}
+	}
+	if EqualFold([]byte("a"), []byte("ab")) {
+		t.Error("a folds to ab")
+	}
+}
+
+func TestInt(t *testing.T) {
+	if Int(5, false) == Int(5, true) || Int(5, false) == Int(6, false) {
+		t.Error("two integers have one hash")
+	}
+}
+
+// names yields all keys with a hash that has few values, so that they meet in the table.
+func names(keys []string, values uint64) iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		for i, k := range keys {
+			h, _ := Hash([]byte(k), false)
+			if values > 0 {
+				h %= values
+			}
+			if !yield(i, h) {
+				return
+			}
+		}
+	}
+}
+
+func TestDuplicate(t *testing.T) {
+	for _, n := range []int{1, 65, 129, 1000, 20000} {
+		var keys []string
+		for i := range n {
+			keys = append(keys, fmt.Sprint(i))
+		}
+		same := func(a, b int) bool { return keys[a] == keys[b] }
+		for _, size := range []int{n, 10 * n, 1000 * n} {
+			if got := Duplicate(n, size, names(keys, 0), same); got != -1 {
+				t.Errorf("%d keys in %d bytes: key %d is said to stand twice", n, size, got)
+			}
+		}
+		keys = append(keys, keys[n/2])
+		if got := Duplicate(n+1, n, names(keys, 0), same); got != n {
+			t.Errorf("%d keys: got %d, want %d", n+1, got, n)
+		}
+	}
+}
+
+func TestDuplicateOneHash(t *testing.T) {
+	keys := []string{"a", "b", "c", "b"}
+	same := func(a, b int) bool { return keys[a] == keys[b] }
+	if got := Duplicate(len(keys), 100, names(keys, 1), same); got != 3 {
+		t.Errorf("got %d, want 3", got)
+	}
+}
+
+func TestNestedMaps(t *testing.T) {
+	var s Stack
+	keys := []string{"a", "b", "a", "c", "a"}
+	same := func(a, b int) bool { return keys[a] == keys[b] }
+	add := func(m *Map, i int) bool {
+		h, _ := Hash([]byte(keys[i]), false)
+		return m.Seen(&s, h, i, same)
+	}
+	outer := s.Open()
+	if add(&outer, 0) || add(&outer, 1) {
+		t.Error("two keys are taken for one")
+	}
+	inner := s.Open()
+	if add(&inner, 2) {
+		t.Error("a key of the outer map counts in the inner one")
+	}
+	if !s.Close(&inner) || add(&outer, 3) || !add(&outer, 4) {
+		t.Error("the outer map forgot its keys")
+	}
+}
