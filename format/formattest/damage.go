@@ -133,7 +133,7 @@ func transcript(t testing.TB, f format.Format, data []byte) string {
 	for _, text := range absent {
 		paths = append(paths, field.MustParse(text))
 	}
-	for _, it := range items[:min(len(items), field.MaxSet-len(paths))] {
+	for _, it := range items[:min(len(items), 16)] {
 		if it.first && it.depth > 0 {
 			paths = append(paths, field.MustParse(it.path))
 		}

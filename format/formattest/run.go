@@ -45,6 +45,7 @@ func Run(t *testing.T, f format.Format, gens ...Generator) {
 func document(t *testing.T, f format.Format, data []byte) {
 	Check(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
+		patches(t, f, data, 100)
 		noAllocs(t, f, data)
 		cuts(t, f, data)
 	}
@@ -59,6 +60,6 @@ func Check(t testing.TB, f format.Format, data []byte) {
 	poisoned(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
 		lookups(t, f, data)
-		patches(t, f, data)
+		patches(t, f, data, 4)
 	}
 }

@@ -1,0 +1,114 @@
+package formattest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/formattest"
+	"example.com/ferry/format/y3"
+)
+
+// broken is a right format with one fault.
+type broken struct {
+	y3.Format
+	fault string
+}
+
+func (b broken) Lookup(data []byte, p field.Path) (field.Span, error) {
+	s, err := b.Format.Lookup(data, p)
+	switch {
+	case err != nil || p.Len() == 0:
+	case b.fault == "lookup finds another span":
+		s.Off--
+	case b.fault == "lookup reads behind the end" && cap(data) > len(data):
+		s.End += int(data[:cap(data)][len(data)]) & 1
+	}
+	return s, err
+}
+
+func (b broken) Find(data []byte, set *field.Set, spans []field.Span) error {
+	if b.fault == "find forgets the last" && set.Len() > 1 {
+		err := b.Format.Find(data, set, spans)
+		spans[set.Len()-1] = field.Span{}
+		return err
+	}
+	return b.Format.Find(data, set, spans)
+}
+
+func (b broken) Walk(data []byte, visit format.Visit) error {
+	return b.Format.Walk(data, func(step field.Step, depth int, s field.Span) error {
+		if b.fault == "walk leaves its parent" && depth == 2 {
+			s.End++
+		}
+		return visit(step, depth, s)
+	})
+}
+
+func (b broken) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
+	got, err := b.Format.Patch(dst, data, p, v)
+	if b.fault == "patch changes a neighbour" && err == nil && len(got) > 0 {
+		got[len(got)-1] ^= 1
+	}
+	return got, err
+}
+
+func (b broken) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
+	ok, err := b.Format.PatchInPlace(data, p, v)
+	return ok && b.fault != "patch in place says it did not", err
+}
+
+// recorder is a test that notes its failures. Fatalf ends it by a panic.
+type recorder struct {
+	testing.TB
+	failures []string
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	panic(r)
+}
+
+func check(t *testing.T, f format.Format, data []byte) (failures []string) {
+	r := &recorder{TB: t}
+	defer func() {
+		if got := recover(); got != nil && got != any(r) {
+			panic(got)
+		}
+		failures = r.failures
+	}()
+	formattest.Check(r, f, data)
+	return r.failures
+}
+
+func TestCheckFindsFaults(t *testing.T) {
+	t.Parallel()
+	data := []byte{0x81, 0x08, 0x02, 0x01, 0x7f, 0x83, 0x03, 0x04, 0x01, 0x43}
+	tests := []struct{ fault, want string }{
+		{"lookup finds another span", "where Lookup has"},
+		{"lookup reads behind the end", "not inside"},
+		{"find forgets the last", "Find"},
+		{"walk leaves its parent", "not inside its parent"},
+		{"patch changes a neighbour", "Patch"},
+		{"patch in place says it did not", "PatchInPlace"},
+	}
+	for _, test := range tests {
+		t.Run(test.fault, func(t *testing.T) {
+			failures := check(t, broken{fault: test.fault}, data)
+			if all := strings.Join(failures, "\n"); !strings.Contains(all, test.want) {
+				t.Errorf("got failures %q, want one with %q", failures, test.want)
+			}
+		})
+	}
+	if failures := check(t, broken{}, data); len(failures) > 0 {
+		t.Errorf("without a fault: %q", failures)
+	}
+}
