@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"example.com/ferry"
-	"example.com/ferry/format"
-	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/all"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/hop"
@@ -38,7 +37,7 @@ func newSite(t testing.TB, tr transport.Transport, addr string, cfg hop.Config) 
 	if cfg.Identify == nil {
 		cfg.Identify = hop.Anyone
 	}
-	cfg.Formats = []format.Format{cbor.Format{}}
+	cfg.Formats = all.Formats()
 	cfg.Log = slog.New(slog.DiscardHandler)
 	h, err := hop.New(cfg)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ferry"
@@ -29,6 +30,7 @@ type session struct {
 	ctx      context.Context // ends with the session
 	cancel   context.CancelFunc
 	once     sync.Once
+	left     atomic.Bool // the client said GOAWAY: what fails after it is no loss
 	log      *slog.Logger
 
 	mu        sync.Mutex
@@ -145,7 +147,8 @@ func (s *session) handle(f native.Frame) error {
 		}
 		s.credit(v)
 	case native.Goaway:
-		return io.EOF // the client is done
+		s.left.Store(true)
+		return io.EOF
 	default:
 		return unexpected(f, "from a client")
 	}
@@ -255,7 +258,7 @@ func (s *session) credit(v native.CreditFrame) {
 func (s *session) check(now time.Time) {
 	cfg := &s.hop.cfg
 	s.mu.Lock()
-	silent, half := true, false
+	silent, half := len(s.inlets) > 0, false
 	for in, w := range s.inlets {
 		reads, partial := in.Progress()
 		switch {
@@ -318,9 +321,9 @@ func (s *session) end(why error) {
 func (s *session) finish(why error) {
 	s.hop.forget(s)
 	var e *native.Error
-	clean := why == nil || errors.Is(why, io.EOF) || errors.Is(why, context.Canceled)
+	clean := why == nil || s.left.Load() || errors.Is(why, io.EOF) || errors.Is(why, context.Canceled)
 	switch {
-	case errors.As(why, &e):
+	case errors.As(why, &e) && !s.left.Load():
 		s.hop.refuse(e.Code)
 		s.log.Warn("connection ended", "code", e.Code.String(), "reason", e.Reason)
 		s.tell(func(b []byte) []byte {

@@ -1,0 +1,97 @@
+package stream_test
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/ferry"
+	"example.com/ferry/format/all"
+	"example.com/ferry/stream"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/transport/memory"
+)
+
+// A node, a function and a source in one process; over tcp or quic only the transport differs.
+func Example() {
+	ctx := context.Background()
+	network := memory.New(nil)
+	listener, err := network.Listen(ctx, "node")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	node, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: all.Formats()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go func() { _ = node.Serve(ctx, listener, hop.ValidateFull) }()
+	client, err := stream.Dial(ctx, network, "node", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	hot := make(chan string)
+	function, err := client.Start(ctx, stream.Function{
+		Observe: []string{"sensors/+/temp"},
+		Where:   `value > 80`,
+		Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
+			hot <- fmt.Sprintf("%s %s", in.Tag, in.Payload)
+			return nil
+		}),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, v := range []string{`{"value":20}`, `{"value":93}`} {
+		if err := client.Send(ctx, ferry.Message{Tag: "sensors/press/temp", Type: ferry.JSON, Payload: []byte(v)}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(<-hot)
+
+	function.Stop()
+	_ = client.Close()
+	_ = listener.Close()
+	fmt.Println(node.Shutdown(ctx))
+	// Output:
+	// sensors/press/temp {"value":93}
+	// <nil>
+}
+
+// Flush tells when everything that was sent has been routed.
+func ExampleClient_Flush() {
+	ctx, client, stop := exampleClient()
+	defer stop()
+	err := client.Send(ctx, ferry.Message{Tag: "log", Type: ferry.JSON, Payload: []byte(`{"a":1,"a":2}`)})
+	fmt.Println(err)
+	fmt.Println(client.Flush(ctx))
+	// Output:
+	// <nil>
+	// stream: 1 messages on tag log were dropped: native: invalid payload: json: name "a" stands twice in one object at offset 7
+}
+
+func exampleClient() (context.Context, *stream.Client, func()) {
+	ctx := context.Background()
+	network := memory.New(nil)
+	listener, err := network.Listen(ctx, "node")
+	if err != nil {
+		panic(err)
+	}
+	node, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: all.Formats()})
+	if err != nil {
+		panic(err)
+	}
+	go func() { _ = node.Serve(ctx, listener, hop.ValidateFull) }()
+	client, err := stream.Dial(ctx, network, "node", quiet(nil))
+	if err != nil {
+		panic(err)
+	}
+	return ctx, client, func() {
+		_ = client.Close()
+		_ = listener.Close()
+		_ = node.Shutdown(ctx)
+	}
+}

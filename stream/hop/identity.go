@@ -1,0 +1,66 @@
+package hop
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"fmt"
+)
+
+// Credential is what one client proves itself by: a token, a certificate's common name, or either.
+type Credential struct {
+	Identity   Identity
+	TokenHash  []byte // SHA-256 of the token; nil if it has none
+	CommonName string // of a certificate that the listener has verified; "" if it has none
+}
+
+// HashToken returns the TokenHash of a token.
+func HashToken(token []byte) []byte {
+	sum := sha256.Sum256(token)
+	return sum[:]
+}
+
+// Known returns a Config.Identify that knows these clients. A token is compared in a time that depends on the number of
+// clients only. A client with a token is known by it, whatever its certificate says.
+func Known(clients []Credential) (func([]byte, *tls.ConnectionState) (*Identity, error), error) {
+	for i, c := range clients {
+		if len(c.TokenHash) == 0 && c.CommonName == "" {
+			return nil, fmt.Errorf("hop: identity %q has neither token nor certificate", c.Identity.Name)
+		}
+		for _, d := range clients[:i] {
+			if len(c.TokenHash) > 0 && subtle.ConstantTimeCompare(c.TokenHash, d.TokenHash) == 1 {
+				return nil, fmt.Errorf("hop: identities %q and %q have the same token", d.Identity.Name, c.Identity.Name)
+			}
+			if c.CommonName != "" && c.CommonName == d.CommonName {
+				return nil, fmt.Errorf("hop: identities %q and %q have the same common name", d.Identity.Name, c.Identity.Name)
+			}
+		}
+	}
+	known := append([]Credential(nil), clients...)
+	return func(token []byte, state *tls.ConnectionState) (*Identity, error) {
+		if len(token) > 0 {
+			hash := HashToken(token)
+			found := -1
+			for i := range known {
+				if subtle.ConstantTimeCompare(hash, known[i].TokenHash) == 1 {
+					found = i
+				}
+			}
+			if found < 0 {
+				return nil, errors.New("hop: unknown token")
+			}
+			return &known[found].Identity, nil
+		}
+		if state == nil || len(state.VerifiedChains) == 0 {
+			return nil, errors.New("hop: neither token nor verified certificate")
+		}
+		name := state.PeerCertificates[0].Subject.CommonName
+		for i := range known {
+			if known[i].CommonName != "" && known[i].CommonName == name {
+				return &known[i].Identity, nil
+			}
+		}
+		return nil, fmt.Errorf("hop: certificate of %q, whom no identity names", name)
+	}, nil
+}

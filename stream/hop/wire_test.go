@@ -1,0 +1,535 @@
+package hop_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/transport/tcp"
+)
+
+// serve runs a hop and returns its address.
+func serve(t *testing.T, cfg hop.Config) (*hop.Hop, string) {
+	t.Helper()
+	if cfg.Identify == nil {
+		cfg.Identify = hop.Anyone
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	cfg.Formats = []format.Format{cbor.Format{}}
+	h, err := hop.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tcp.New(nil).Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.Serve(context.Background(), l, hop.ValidateFull) }()
+	t.Cleanup(func() {
+		_ = l.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // peers here never say GOAWAY
+		defer cancel()
+		_ = h.Shutdown(ctx)
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return h, l.Addr().String()
+}
+
+// peer speaks the wire byte by byte.
+type peer struct {
+	t    *testing.T
+	conn net.Conn
+	buf  []byte
+	id   ferry.SourceID
+}
+
+func connect(t *testing.T, addr string) *peer {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	return &peer{t: t, conn: conn}
+}
+
+func greet(t *testing.T, addr string) *peer {
+	t.Helper()
+	p := connect(t, addr)
+	p.write(native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1, Name: "test"}))
+	w, err := native.ParseWelcome(p.read())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.id = ferry.SourceID(w.Source)
+	return p
+}
+
+func (p *peer) write(b []byte) {
+	p.t.Helper()
+	if _, err := p.conn.Write(b); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// read returns the next frame; nil at the end of the connection.
+func (p *peer) read() native.Frame {
+	p.t.Helper()
+	for {
+		f, err := native.Split(p.buf, native.DefaultMaxFrame)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if f != nil {
+			p.buf = p.buf[len(f):]
+			return f
+		}
+		b := make([]byte, 64<<10)
+		n, err := p.conn.Read(b)
+		p.buf = append(p.buf, b[:n]...)
+		if err != nil && n == 0 {
+			var timeout net.Error
+			if errors.As(err, &timeout) && timeout.Timeout() {
+				p.t.Fatal(err)
+			}
+			return nil
+		}
+	}
+}
+
+// goaway reads to the end and returns the reason the connection ended for.
+func (p *peer) goaway() native.GoawayFrame {
+	p.t.Helper()
+	for {
+		f := p.read()
+		if f == nil {
+			return native.GoawayFrame{Reason: "closed without a word"}
+		}
+		if f.Kind() == native.Goaway {
+			g, err := native.ParseGoaway(f)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			return g
+		}
+	}
+}
+
+func (p *peer) tag(name string) uint32 {
+	p.t.Helper()
+	p.write(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: name}))
+	v, err := native.ParseResult(p.read())
+	if err != nil || v.Code != native.CodeOK {
+		p.t.Fatal(v, err)
+	}
+	return v.Value
+}
+
+func (p *peer) subscribe(v native.SubFrame) {
+	p.t.Helper()
+	p.write(native.AppendSub(nil, v))
+	if v, err := native.ParseResult(p.read()); err != nil || v.Code != native.CodeOK {
+		p.t.Fatal(v, err)
+	}
+}
+
+func (p *peer) pub(tag uint32, payload []byte) []byte {
+	return native.AppendPub(nil, native.PubHeader{Tag: tag, Source: p.id, Time: time.Now().UnixNano()}, payload)
+}
+
+// witnesses publishes through the same hop, and fails if that is disturbed.
+func witness(t *testing.T, addr string) (check func()) {
+	t.Helper()
+	sub, src := greet(t, addr), greet(t, addr)
+	sub.subscribe(native.SubFrame{ID: 1, Window: 1 << 20, Filter: "witness"})
+	tag := src.tag("witness")
+	return func() {
+		t.Helper()
+		src.write(src.pub(tag, []byte("I am here")))
+		for {
+			f := sub.read()
+			if f == nil {
+				t.Fatal("another connection was disturbed")
+			}
+			if f.Kind() == native.Pub {
+				if string(f.Payload()) != "I am here" {
+					t.Errorf("the witness got %q", f.Payload())
+				}
+				return
+			}
+		}
+	}
+}
+
+// TestBadPeers: whatever one connection does, it is told why it ends, and the others go on.
+func TestBadPeers(t *testing.T) {
+	h, addr := serve(t, hop.Config{MaxFrame: 64 << 10, HandshakeTimeout: 200 * time.Millisecond, Window: 10 << 10})
+	check := witness(t, addr)
+	hello := native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1})
+	for _, c := range []struct {
+		name   string
+		greets bool
+		send   func(p *peer) []byte
+		code   native.Code
+		reason string
+	}{
+		{"HTTP", false, func(*peer) []byte { return []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n") }, native.CodeProtocol, "not a ferry client"},
+		{"random bytes", false, func(*peer) []byte { return bytes.Repeat([]byte{0, 0, 0, 9, 99}, 100) }, native.CodeProtocol, "before HELLO"},
+		{"PUB first", false, func(p *peer) []byte { return p.pub(0, nil) }, native.CodeProtocol, "before HELLO"},
+		{"half a HELLO", false, func(*peer) []byte { return hello[:10] }, native.CodeTimeout, "no HELLO"},
+		{"silence", false, func(*peer) []byte { return nil }, native.CodeTimeout, "no HELLO"},
+		{"a version of the future", false, func(*peer) []byte {
+			return native.AppendHello(nil, native.HelloFrame{MinVersion: 7, MaxVersion: 9})
+		}, native.CodeVersion, "this node speaks 1"},
+		{"HELLO twice", true, func(*peer) []byte { return hello }, native.CodeProtocol, "HELLO frame from a client"},
+		{"CALL", true, func(*peer) []byte { return []byte{0, 0, 0, 4, 16, 0, 0, 0} }, native.CodeProtocol, "CALL frame"},
+		{"a frame too large", true, func(p *peer) []byte { return p.pub(0, make([]byte, 64<<10)) }, native.CodeTooLarge, "at most 65536"},
+		{"a frame of 4 GiB", true, func(*peer) []byte { return []byte{255, 255, 255, 255, 9, 0, 0, 0} }, native.CodeTooLarge, "at most 65536"},
+		{"half a frame, then silence", true, func(p *peer) []byte { return p.pub(0, make([]byte, 1000))[:500] }, native.CodeTimeout, "half a frame"},
+		{"half a large frame", true, func(p *peer) []byte { return p.pub(0, make([]byte, 60<<10))[:30<<10] }, native.CodeTimeout, "half a frame"},
+		{"PUB on a tag never asked for", true, func(p *peer) []byte { return p.pub(0, nil) }, native.CodeForbidden, "did not get"},
+		{"PUB in another's name", true, func(p *peer) []byte {
+			tag := p.tag("x")
+			p.id++
+			return p.pub(tag, nil)
+		}, native.CodeForbidden, "in the name of source"},
+		{"PUB without credit", true, func(p *peer) []byte {
+			return bytes.Repeat(p.pub(p.tag("unread"), make([]byte, 1000)), 1000)
+		}, native.CodeCredit, "credit"},
+		{"SUB 0", true, func(*peer) []byte { return native.AppendSub(nil, native.SubFrame{Filter: "a", Window: 1}) }, native.CodeProtocol, "id 0"},
+		{"TAG cut short", true, func(*peer) []byte { return []byte{0, 0, 0, 8, 5, 0, 0, 0, 0, 0, 0, 1} }, native.CodeProtocol, "ends early"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p *peer
+			if c.greets {
+				p = greet(t, addr)
+			} else {
+				p = connect(t, addr)
+			}
+			if c.name == "PUB without credit" { // somebody who never reads withholds the credit
+				slow := greet(t, addr)
+				slow.subscribe(native.SubFrame{ID: 1, Window: 1, Queue: 1, Filter: "unread"})
+			}
+			_, _ = p.conn.Write(c.send(p)) // the hop may hang up meanwhile
+			if g := p.goaway(); g.Code != c.code || !strings.Contains(g.Reason, c.reason) {
+				t.Errorf("got GOAWAY %v %q, want %v with %q", g.Code, g.Reason, c.code, c.reason)
+			}
+			check()
+		})
+	}
+	var refused uint64
+	for _, n := range h.Snapshot().Refused {
+		refused += n
+	}
+	if refused != 17 {
+		t.Errorf("%d refusals counted, want 17: %v", refused, h.Snapshot().Refused)
+	}
+}
+
+func TestTooManyConnections(t *testing.T) {
+	_, addr := serve(t, hop.Config{MaxConnections: 2})
+	greet(t, addr)
+	greet(t, addr)
+	if g := connect(t, addr).goaway(); g.Code != native.CodeLimit || !strings.Contains(g.Reason, "2 connections") {
+		t.Errorf("got %v %q", g.Code, g.Reason)
+	}
+}
+
+func TestTooManyTags(t *testing.T) {
+	_, addr := serve(t, hop.Config{MaxTags: 1})
+	p := greet(t, addr)
+	first := p.tag("a")
+	p.write(native.AppendTag(nil, native.TagFrame{Ref: 2, Name: "b"}))
+	if v, err := native.ParseResult(p.read()); err != nil || v.Code != native.CodeLimit || v.Ref != 2 {
+		t.Errorf("a second tag: %+v, %v", v, err)
+	}
+	if again := p.tag("a"); again != first {
+		t.Errorf("the same tag has numbers %d and %d", first, again)
+	}
+}
+
+// TestNeverReads: a client that subscribes and never reads costs what is configured, is cut off, and delays nobody.
+func TestNeverReads(t *testing.T) {
+	h, addr := serve(t, hop.Config{Queue: 100 << 10, WriteTimeout: 300 * time.Millisecond})
+	check := witness(t, addr)
+	deaf := greet(t, addr)
+	deaf.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Policy: native.DropOldest, Filter: "flood"})
+	src := greet(t, addr)
+	tag := src.tag("flood")
+	go func() { // its credit comes back, as the deaf one's policy is to drop
+		for src.read() != nil {
+			continue
+		}
+	}()
+	frame := src.pub(tag, make([]byte, 30<<10))
+	for range 34 {
+		src.write(frame)
+	}
+	late := time.Now().Add(10 * time.Second)
+	for h.Snapshot().Connections > 3 && time.Now().Before(late) {
+		if q := h.Snapshot().Subscriptions; len(q) > 1 {
+			for _, s := range q {
+				if s.QueuedBytes > 100<<10 {
+					t.Errorf("%d bytes are queued, at most 102400 are configured", s.QueuedBytes)
+				}
+			}
+		}
+		check()
+		src.write(frame)
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n := h.Snapshot().Connections; n != 3 {
+		t.Errorf("%d connections, want 3: the deaf one is still there", n)
+	}
+	if h.Snapshot().Dropped["queue_full"] == 0 {
+		t.Error("nothing was counted as dropped")
+	}
+	check()
+}
+
+// TestAsksAndNeverReads: answers to a client that does not read them are bounded too.
+func TestAsksAndNeverReads(t *testing.T) {
+	h, addr := serve(t, hop.Config{WriteTimeout: time.Minute})
+	p := greet(t, addr)
+	pings := bytes.Repeat(native.AppendPing(nil, false, 1), 10000)
+	for range 2000 {
+		if _, err := p.conn.Write(pings); err != nil {
+			break
+		}
+	}
+	late := time.Now().Add(10 * time.Second)
+	for h.Snapshot().Connections > 0 && time.Now().Before(late) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if h.Snapshot().Connections != 0 {
+		t.Error("it is still served")
+	}
+}
+
+// TestForwardsVerbatim: what a subscriber gets is what was published, bit by bit, but for the flag of validation.
+func TestForwardsVerbatim(t *testing.T) {
+	_, addr := serve(t, hop.Config{})
+	sub, src := greet(t, addr), greet(t, addr)
+	sub.subscribe(native.SubFrame{ID: 9, Window: 1 << 20, Filter: "a/+"})
+	tag := src.tag("a/b")
+	plain := native.AppendPub(nil, native.PubHeader{Flags: 0xf2, Tag: tag, Source: src.id, Time: -5}, []byte("opaque"))
+	event := native.AppendPub(nil, native.PubHeader{Type: ferry.CBOR, Tag: tag, Source: src.id, Time: 1 << 60}, []byte{0xa1, 0x61, 'v', 0x05})
+	extended := append([]byte(nil), event...)
+	extended = append(extended[:native.PubHeaderSize:native.PubHeaderSize], append([]byte{1, 2, 3, 4}, event[native.PubHeaderSize:]...)...)
+	extended[3] += 4
+	extended[7] = 1 // one word of extension, which version 1 passes on
+	src.write(bytes.Join([][]byte{plain, event, extended}, nil))
+	if a, err := native.ParseTag(sub.read()); err != nil || a.Name != "a/b" || a.Ref != tag {
+		t.Errorf("announced %+v, %v", a, err)
+	}
+	if id, err := native.ParseNumber(sub.read()); err != nil || id != 9 {
+		t.Errorf("selected %d, %v", id, err)
+	}
+	plain[5] = 0
+	event[5], extended[5] = native.FlagValid, native.FlagValid
+	for _, want := range [][]byte{plain, event, extended} {
+		if got := sub.read(); !bytes.Equal(got, want) {
+			t.Errorf("got  %x\nwant %x", got, want)
+		}
+	}
+}
+
+func TestKnown(t *testing.T) {
+	id := func(name string) hop.Identity { return hop.Identity{Name: name} }
+	identify, err := hop.Known([]hop.Credential{
+		{Identity: id("pump"), TokenHash: hop.HashToken([]byte("t0k"))},
+		{Identity: id("press"), CommonName: "press-7"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := func(name string, verified bool) *tls.ConnectionState {
+		c := &x509.Certificate{Subject: pkix.Name{CommonName: name}}
+		s := &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}
+		if verified {
+			s.VerifiedChains = [][]*x509.Certificate{{c}}
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name  string
+		token string
+		state *tls.ConnectionState
+		want  string
+	}{
+		{"token", "t0k", nil, "pump"},
+		{"token before certificate", "t0k", cert("press-7", true), "pump"},
+		{"certificate", "", cert("press-7", true), "press"},
+		{"wrong token", "t0", nil, ""},
+		{"wrong token with a good certificate", "t0", cert("press-7", true), ""},
+		{"certificate not verified", "", cert("press-7", false), ""},
+		{"certificate of somebody", "", cert("pump", true), ""},
+		{"TLS without certificate", "", &tls.ConnectionState{}, ""},
+		{"nothing", "", nil, ""},
+	} {
+		got, err := identify([]byte(c.token), c.state)
+		if (err == nil) != (c.want != "") || (got != nil && got.Name != c.want) {
+			t.Errorf("%s: got %v, %v, want %q", c.name, got, err, c.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "t0") {
+			t.Errorf("%s: the error shows the token: %v", c.name, err)
+		}
+	}
+	for _, twice := range [][]hop.Credential{
+		{{Identity: id("a"), CommonName: "x"}, {Identity: id("b"), CommonName: "x"}},
+		{{Identity: id("a"), TokenHash: []byte("h")}, {Identity: id("b"), TokenHash: []byte("h")}},
+		{{Identity: id("a")}},
+	} {
+		if _, err := hop.Known(twice); err == nil {
+			t.Errorf("%+v was accepted", twice)
+		}
+	}
+}
+
+// TestSecretsAreNotLogged: neither a right nor a wrong token stands in the log.
+func TestSecretsAreNotLogged(t *testing.T) {
+	var log lockedBuffer
+	identify, err := hop.Known([]hop.Credential{{Identity: hop.Identity{Name: "pump"}, TokenHash: hop.HashToken([]byte("right-secret"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addr := serve(t, hop.Config{Identify: identify, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	for _, token := range []string{"right-secret", "wrong-secret"} {
+		p := connect(t, addr)
+		p.write(native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1, Token: []byte(token), Name: "pump"}))
+		if f := p.read(); f == nil {
+			t.Fatalf("%s: closed without a word", token)
+		} else if token == "wrong-secret" && (f.Kind() != native.Goaway || bytes.Contains(f, []byte("secret"))) {
+			t.Errorf("a wrong token: %q", f)
+		}
+	}
+	if s := log.String(); s == "" || strings.Contains(s, "secret") {
+		t.Errorf("the log: %q", s)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for _, c := range []struct {
+		cfg  hop.Config
+		want string
+	}{
+		{hop.Config{}, "Identify"},
+		{hop.Config{Identify: hop.Anyone, MaxFrame: 3}, "MaxFrame is 3"},
+		{hop.Config{Identify: hop.Anyone, Streams: 65}, "Streams is 65"},
+		{hop.Config{Identify: hop.Anyone, Window: -1}, "Window is -1"},
+	} {
+		if _, err := hop.New(c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+	if _, err := hop.ParseValidation("most"); err == nil {
+		t.Error("validate: most was accepted")
+	}
+}
+
+// FuzzConnection: any bytes behind a handshake end in an orderly way.
+func FuzzConnection(f *testing.F) {
+	f.Add(native.AppendSub(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: "a"}), native.SubFrame{ID: 1, Window: 100, Filter: "#", Where: "a > 1"}))
+	f.Add(native.AppendCredit(native.AppendPing(nil, false, 1), native.CreditFrame{Sub: 1, Tag: 0, Bytes: 1 << 31}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near, far := net.Pipe()
+		l := &once{conn: far, closed: make(chan struct{})}
+		go func() { _ = h.Serve(context.Background(), l, hop.ValidateFull) }()
+		go func() { _, _ = io.Copy(io.Discard, near) }()
+		_ = near.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		hello := native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1})
+		tag := native.AppendTag(hello, native.TagFrame{Ref: 1, Name: "a"})
+		sub := native.AppendSub(tag, native.SubFrame{ID: 1, Window: 1 << 16, Filter: "a"})
+		pub := native.AppendPub(sub, native.PubHeader{Source: 1, Type: ferry.CBOR}, []byte{0xa0})
+		_, _ = near.Write(append(pub, data...))
+		_ = near.Close()
+		_ = l.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := h.Shutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// once is a listener with one connection.
+type once struct {
+	conn   net.Conn
+	taken  bool
+	closed chan struct{}
+}
+
+func (l *once) Accept(context.Context) (net.Conn, error) {
+	if l.taken {
+		<-l.closed
+		return nil, net.ErrClosed
+	}
+	l.taken = true
+	return l.conn, nil
+}
+
+func (l *once) Addr() net.Addr { return l.conn.LocalAddr() }
+func (l *once) Close() error   { close(l.closed); return nil }
+
+func ExampleHop() {
+	h, err := hop.New(hop.Config{Identify: hop.Anyone})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	l, err := tcp.New(nil).Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	served := make(chan error)
+	go func() { served <- h.Serve(ctx, l, hop.ValidateFull) }()
+	// ... clients come and go ...
+	_ = l.Close()
+	fmt.Println(h.Shutdown(ctx), <-served)
+	// Output: <nil> <nil>
+}

@@ -1,0 +1,257 @@
+package link
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/protocol/native"
+)
+
+func frame(size int, fill byte) []byte {
+	return native.AppendPub(nil, native.PubHeader{Tag: 1}, bytes.Repeat([]byte{fill}, size-native.PubHeaderSize))
+}
+
+// TestInlet: however the bytes arrive, the same frames come out, large ones in memory of their own.
+func TestInlet(t *testing.T) {
+	var wire []byte
+	var sizes []int
+	for i, n := range []int{24, 100, 5000, large - 1, large, large + 1, 24, 300 << 10, 200 << 10, 30, 100 << 10} {
+		wire = append(wire, frame(n, byte(i))...)
+		sizes = append(sizes, n)
+	}
+	for range 2000 {
+		wire = append(wire, frame(100, 9)...)
+		sizes = append(sizes, 100)
+	}
+	for _, c := range []struct {
+		name string
+		r    io.Reader
+	}{
+		{"all at once", bytes.NewReader(wire)},
+		{"byte by byte", iotest.OneByteReader(bytes.NewReader(wire))},
+		{"half of what is asked for", iotest.HalfReader(bytes.NewReader(wire))},
+		{"the end with the last bytes", iotest.DataErrReader(bytes.NewReader(wire))},
+	} {
+		in := NewInlet(c.r, 1<<20)
+		var got []byte
+		n := 0
+		for {
+			frames, own, err := in.Next()
+			if err != nil {
+				if err != io.EOF {
+					t.Errorf("%s: %v", c.name, err)
+				}
+				break
+			}
+			for at := 0; at < len(frames); n++ {
+				size := native.Size(frames[at:])
+				if n >= len(sizes) || size != sizes[n] || (own != nil) != (size >= large) {
+					t.Fatalf("%s: frame %d has %d bytes (own memory: %v)", c.name, n, size, own != nil)
+				}
+				at += size
+			}
+			got = append(got, frames...)
+		}
+		in.Close()
+		if !bytes.Equal(got, wire) {
+			t.Errorf("%s: %d bytes came out, not the %d that went in", c.name, len(got), len(wire))
+		}
+	}
+}
+
+// TestInletCut: a stream that ends within a frame gives the whole ones and then io.ErrUnexpectedEOF.
+func TestInletCut(t *testing.T) {
+	whole := frame(100, 1)
+	for _, half := range [][]byte{frame(90, 2), frame(40<<10, 3)} {
+		for _, n := range []int{1, 3, 4, 7, 8, 9, 23, 24, 60, len(half) - 1} {
+			in := NewInlet(bytes.NewReader(append(append([]byte(nil), whole...), half[:n]...)), 1<<20)
+			frames, _, err := in.Next()
+			if err != nil || !bytes.Equal(frames, whole) {
+				t.Fatalf("cut at %d: the whole frame: %d bytes, %v", n, len(frames), err)
+			}
+			if _, _, err = in.Next(); err != io.ErrUnexpectedEOF {
+				t.Errorf("cut at %d of %d: %v", n, len(half), err)
+			}
+			in.Close()
+		}
+	}
+}
+
+func TestInletRefusesAtOnce(t *testing.T) {
+	in := NewInlet(io.MultiReader(bytes.NewReader([]byte{0x7f, 0xff, 0xff, 0xff}), neverReader{t}), 1000)
+	defer in.Close()
+	var e *native.Error
+	if _, _, err := in.Next(); !errors.As(err, &e) || e.Code != native.CodeTooLarge {
+		t.Errorf("got %v", err)
+	}
+}
+
+type neverReader struct{ t *testing.T }
+
+func (r neverReader) Read([]byte) (int, error) {
+	r.t.Error("read on behind a length above the limit")
+	return 0, io.EOF
+}
+
+// TestOutlet: many producers, copied and shared frames; each producer's order is kept and nothing is lost.
+func TestOutlet(t *testing.T) {
+	o := NewOutlet(100 << 10)
+	r, w := io.Pipe()
+	ran := make(chan error, 1)
+	go func() { ran <- o.Run(w) }()
+	const producers, each = 4, 500
+	var wg sync.WaitGroup
+	for p := range producers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range each {
+				size := 24 + rand.IntN(3000)
+				if i%50 == 0 {
+					size = large + rand.IntN(100)
+				}
+				f := native.AppendPub(nil, native.PubHeader{Tag: uint32(p), Time: int64(i)}, make([]byte, size))
+				o.Lock()
+				for o.Room() <= 0 {
+					room := o.WaitRoom()
+					o.Unlock()
+					<-room
+					o.Lock()
+				}
+				if i%2 == 0 {
+					buf := bufpool.Get(len(f))
+					buf.B = append(buf.B, f...)
+					o.Share(buf, buf.B)
+					buf.Release()
+				} else {
+					o.Append(f)
+				}
+				o.Unlock()
+			}
+		}()
+	}
+	go func() {
+		wg.Wait()
+		o.Close()
+		<-o.Done()
+		_ = w.Close()
+	}()
+	in := NewInlet(r, 1<<20)
+	defer in.Close()
+	var next [producers]int64
+	for {
+		frames, _, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(frames) > 0 {
+			f := native.Frame(frames[:native.Size(frames)])
+			if f.Time() != next[f.Tag()] {
+				t.Fatalf("producer %d: frame %d, want %d", f.Tag(), f.Time(), next[f.Tag()])
+			}
+			next[f.Tag()]++
+			frames = frames[len(f):]
+		}
+	}
+	for p, n := range next {
+		if n != each {
+			t.Errorf("producer %d: %d frames of %d", p, n, each)
+		}
+	}
+	if err := <-ran; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestOutletKeepsWhatWasNotSent: after a failed write, what was appended later is still there.
+func TestOutletKeepsWhatWasNotSent(t *testing.T) {
+	o := NewOutlet(1 << 20)
+	broken := errors.New("broken")
+	release := make(chan struct{})
+	go func() {
+		_ = o.Run(writerFunc(func(p []byte) (int, error) {
+			<-release
+			return 0, broken
+		}))
+	}()
+	o.Lock()
+	o.Append(frame(30, 1))
+	o.Unlock()
+	for o.Blocked(time.Now().Add(time.Second)) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	o.Lock()
+	o.Append(frame(40, 2))
+	o.Unlock()
+	close(release)
+	<-o.Done()
+	var left []byte
+	o.Unsent(func(frames []byte) { left = append(left, frames...) })
+	if !bytes.Equal(left, frame(40, 2)) {
+		t.Errorf("%d bytes are left, want the 40 of the second frame", len(left))
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestQueue(t *testing.T) {
+	var q Queue
+	buf := bufpool.Get(20 << 10)
+	buf.B = append(buf.B, frame(20<<10, 7)...)
+	var want []byte
+	for i := range 200 {
+		f := frame(24+i, byte(i))
+		q.Push(f, nil)
+		want = append(want, f...)
+		if i%20 == 0 {
+			q.Push(buf.B, buf)
+			want = append(want, buf.B...)
+		}
+	}
+	if q.Bytes() != len(want) || q.Count() != 210 {
+		t.Errorf("%d bytes in %d frames, want %d in 210", q.Bytes(), q.Count(), len(want))
+	}
+	var got []byte
+	for range 50 {
+		p := q.Front()
+		n := native.Size(p.Frames)
+		got = append(got, p.Frames[:n]...)
+		q.Cut(n)
+	}
+	q.Clear(func(frames []byte) { got = append(got, frames...) })
+	if !bytes.Equal(got, want) || q.Bytes() != 0 {
+		t.Errorf("%d bytes came out, not the %d that went in; %d are left", len(got), len(want), q.Bytes())
+	}
+	buf.Release() // panics if a reference too many was given back
+}
+
+func TestFIFO(t *testing.T) {
+	var q FIFO[int]
+	next, want := 0, 0
+	for range 10000 {
+		if rand.IntN(2) == 0 || q.Len() == 0 {
+			q.Push(next)
+			next++
+			continue
+		}
+		if *q.Front() != want || *q.Back() != next-1 || len(q.All()) != q.Len() || q.Pop() != want {
+			t.Fatalf("item %d is out of order", want)
+		}
+		want++
+	}
+	if cap(q.items) > 4096 {
+		t.Errorf("%d places for %d items", cap(q.items), q.Len())
+	}
+}
