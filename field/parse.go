@@ -1,6 +1,7 @@
 package field
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,8 @@ type parser struct {
 	types []Type
 	index map[string]int // of a path's text in paths
 }
+
+var errNesting = errors.New("parentheses and negations nest too deep")
 
 func isBare(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`_.-\:/`, c) >= 0

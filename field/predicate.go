@@ -1,7 +1,6 @@
 package field
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -24,7 +23,9 @@ const MaxNesting = 32
 //	operand    = path | cast, "(", path, ")" ;
 //	cast       = "int32" | "uint32" | "int64" | "uint64" | "float32" | "float64" | "string" | "bool" | "bytes" ;
 //	literal    = number | string | "true" | "false" ;
-//	number     = [ "-" | "+" ], digit, { digit }, [ ".", { digit } ], [ ( "e" | "E" ), [ "-" | "+" ], digit, { digit } ] ;
+//	number     = [ sign ], ( digits, [ ".", [ digits ] ] | ".", digits ), [ ( "e" | "E" ), [ sign ], digits ] ;
+//	sign       = "-" | "+" ;
+//	digits     = digit, { digit } ;
 //	string     = a double-quoted string with the escapes of Go or JSON ;
 //	path       = bare, { bare } | "`", any text with ` doubled, "`" ;
 //	bare       = letter | digit | "_" | "." | "-" | "\" | ":" | "/" ;
@@ -192,5 +193,3 @@ func (t *Test) ordered(o order) bool {
 	}
 	return o == greater || o == same
 }
-
-var errNesting = errors.New("parentheses and negations nest too deep")

@@ -1,0 +1,39 @@
+package codec_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"example.com/ferry/codec"
+	"example.com/ferry/codec/y3"
+)
+
+// plain is a codec without the power to append.
+type plain struct{ codec.Codec }
+
+var errMarshal = errors.New("no")
+
+func (plain) Marshal(v any) ([]byte, error) {
+	if v == nil {
+		return []byte("half"), errMarshal
+	}
+	return fmt.Append(nil, v), nil
+}
+
+func TestAppendWithoutAppender(t *testing.T) {
+	t.Parallel()
+	if got, err := codec.Append(plain{}, []byte("n="), 5); err != nil || string(got) != "n=5" {
+		t.Errorf("got %q, %v, want n=5", got, err)
+	}
+	if got, err := codec.Append(plain{}, []byte("n="), nil); !errors.Is(err, errMarshal) || string(got) != "n=" {
+		t.Errorf("got %q, %v, want dst as it was and %v", got, err, errMarshal)
+	}
+}
+
+func ExampleAppend() {
+	buf := make([]byte, 0, 64)
+	buf, err := codec.Append(y3.Codec{}, buf, int32(5))
+	fmt.Printf("% x %v\n", buf, err)
+	// Output: 81 03 10 01 05 <nil>
+}
