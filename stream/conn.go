@@ -56,7 +56,7 @@ func greet(c *Client, raw transport.Conn) (*conn, error) {
 	f, err := inlet.First()
 	if err != nil {
 		inlet.Close()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = errors.New("the node closed the connection before it said who it is: is this a ferry node?")
 		}
 		return nil, err
@@ -210,8 +210,8 @@ func (cn *conn) read(inlet *link.Inlet, control bool) {
 	delete(cn.inlets, inlet)
 	cn.mu.Unlock()
 	inlet.Close()
-	if control || err != io.EOF {
-		if err == io.EOF {
+	if control || !errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) {
 			err = errors.New("the node closed the connection")
 		}
 		cn.cancel(err)

@@ -159,9 +159,9 @@ func flush(t *testing.T, c *stream.Client) {
 	}
 }
 
-func numbered(from, to int) []string {
+func numbered(n int) []string {
 	var s []string
-	for i := from; i < to; i++ {
+	for i := range n {
 		s = append(s, fmt.Sprint(i))
 	}
 	return s
@@ -194,7 +194,7 @@ func TestOrderAndCompleteness(t *testing.T) {
 		for i := range n {
 			send(t, src, ferry.Message{Tag: "a/b", Payload: []byte(fmt.Sprint(i))})
 		}
-		if got := sink.await(t, n); !same(got, numbered(0, n)) {
+		if got := sink.await(t, n); !same(got, numbered(n)) {
 			t.Errorf("got %d messages, not the %d sent in order", len(got), n)
 		}
 	})
@@ -263,11 +263,13 @@ func TestGroupSharesEqually(t *testing.T) {
 	var counts [3]atomic.Int64
 	all := newInbox()
 	for i := range counts {
-		start(t, s.dial(nil), stream.Function{Observe: []string{"jobs"}, Group: "workers", Concurrency: 1,
+		start(t, s.dial(nil), stream.Function{
+			Observe: []string{"jobs"}, Group: "workers", Concurrency: 1,
 			Handler: stream.Sink(func(ctx context.Context, in *ferry.Message) error {
 				counts[i].Add(1)
 				return all.Handle(ctx, in, nil)
-			})})
+			}),
+		})
 	}
 	src := s.dial(nil)
 	for i := range n {
@@ -278,7 +280,7 @@ func TestGroupSharesEqually(t *testing.T) {
 	}
 	got := all.await(t, n)
 	sort.Strings(got)
-	want := numbered(0, n)
+	want := numbered(n)
 	sort.Strings(want)
 	if !same(got, want) {
 		t.Errorf("got %d messages, not each of the %d once", len(got), n)
@@ -320,12 +322,14 @@ func TestSlowFunctionHoldsUpItsTagOnly(t *testing.T) {
 		defer once.Do(func() { close(release) })
 		var slow atomic.Int64
 		c := s.dial(nil)
-		start(t, c, stream.Function{Observe: []string{"slow"}, Window: 10 << 10, Queue: 10 << 10, Concurrency: 1,
+		start(t, c, stream.Function{
+			Observe: []string{"slow"}, Window: 10 << 10, Queue: 10 << 10, Concurrency: 1,
 			Handler: stream.Sink(func(context.Context, *ferry.Message) error {
 				<-release
 				slow.Add(1)
 				return nil
-			})})
+			}),
+		})
 		fast := newInbox()
 		start(t, c, stream.Function{Observe: []string{"fast"}, Handler: fast, Concurrency: 1})
 		src := s.dial(nil)
@@ -345,7 +349,7 @@ func TestSlowFunctionHoldsUpItsTagOnly(t *testing.T) {
 		for i := range n {
 			send(t, src, ferry.Message{Tag: "fast", Payload: []byte(fmt.Sprint(i))})
 		}
-		if got := fast.await(t, n); !same(got, numbered(0, n)) {
+		if got := fast.await(t, n); !same(got, numbered(n)) {
 			t.Errorf("the fast tag: got %d of %d messages in order", len(got), n)
 		}
 		// The source holds 1 MiB of credit, the node and the function 10 KiB each and a frame on top.
@@ -379,11 +383,13 @@ func TestDropPolicies(t *testing.T) {
 		s := newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 		release := make(chan struct{})
 		got := newInbox()
-		start(t, s.dial(nil), stream.Function{Observe: []string{"x"}, Policy: c.policy, Window: 2 << 10, Queue: 4 << 10, Concurrency: 1,
+		start(t, s.dial(nil), stream.Function{
+			Observe: []string{"x"}, Policy: c.policy, Window: 2 << 10, Queue: 4 << 10, Concurrency: 1,
 			Handler: ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 				<-release
 				return got.Handle(ctx, in, out)
-			})})
+			}),
+		})
 		src := s.dial(nil)
 		const n = 4000
 		for i := range n {
@@ -416,7 +422,7 @@ func TestRestartOfTheNodeHeals(t *testing.T) {
 		send(t, src, ferry.Message{Tag: "a", Payload: []byte(fmt.Sprint(i))})
 	}
 	s.stop() // drains: all ten are delivered
-	if got := sink.await(t, 10); !same(got, numbered(0, 10)) {
+	if got := sink.await(t, 10); !same(got, numbered(10)) {
 		t.Errorf("before the restart: %q", got)
 	}
 	newSite(t, network, "node", hop.Config{})
@@ -427,7 +433,7 @@ func TestRestartOfTheNodeHeals(t *testing.T) {
 	for i := 10; i < 20; i++ {
 		send(t, src, ferry.Message{Tag: "a", Payload: []byte(fmt.Sprint(i))})
 	}
-	if got := sink.await(t, 20); !same(got, numbered(0, 20)) {
+	if got := sink.await(t, 20); !same(got, numbered(20)) {
 		t.Errorf("after the restart: %q", got)
 	}
 }
@@ -467,7 +473,7 @@ func TestBatchHandlerAndPanics(t *testing.T) {
 	for i := range 500 {
 		send(t, src, ferry.Message{Tag: "a", Payload: []byte(fmt.Sprint(i))})
 	}
-	if got := b.inbox.await(t, 500); !same(got, numbered(0, 500)) {
+	if got := b.inbox.await(t, 500); !same(got, numbered(500)) {
 		t.Errorf("batches: got %d messages, not 500 in order", len(got))
 	}
 	sink.await(t, 499)

@@ -97,7 +97,7 @@ func (s *session) read(inlet *link.Inlet, control func(native.Frame) error) {
 	delete(s.inlets, inlet)
 	s.mu.Unlock()
 	inlet.Close()
-	if control != nil || err != io.EOF { // a data stream may end before the session does
+	if control != nil || !errors.Is(err, io.EOF) { // a data stream may end before the session does
 		s.end(err)
 	}
 }

@@ -107,9 +107,7 @@ func (h *Hop) Snapshot() Snapshot {
 	}
 	s.Latency.Sum = time.Duration(h.latencySum.Load())
 	out := make([]Traffic, len(h.byID))
-	for i, past := range h.past {
-		out[i] = past
-	}
+	copy(out, h.past)
 	for _, sub := range h.subs {
 		v := SubscriptionStats{
 			Client: sub.session.name, Identity: sub.session.identity.Name, ID: sub.id, Filter: sub.filter, Group: sub.group,

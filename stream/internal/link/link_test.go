@@ -45,7 +45,7 @@ func TestInlet(t *testing.T) {
 		for {
 			frames, own, err := in.Next()
 			if err != nil {
-				if err != io.EOF {
+				if !errors.Is(err, io.EOF) {
 					t.Errorf("%s: %v", c.name, err)
 				}
 				break
@@ -76,7 +76,7 @@ func TestInletCut(t *testing.T) {
 			if err != nil || !bytes.Equal(frames, whole) {
 				t.Fatalf("cut at %d: the whole frame: %d bytes, %v", n, len(frames), err)
 			}
-			if _, _, err = in.Next(); err != io.ErrUnexpectedEOF {
+			if _, _, err = in.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("cut at %d of %d: %v", n, len(half), err)
 			}
 			in.Close()
@@ -148,7 +148,7 @@ func TestOutlet(t *testing.T) {
 	var next [producers]int64
 	for {
 		frames, _, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -63,7 +63,7 @@ func (o *Outlet) Unlock() {
 	}
 }
 
-// Nudge, under the lock, makes the writer call Refill even if nothing was appended.
+// Nudge makes, under the lock, the writer call Refill even if nothing was appended.
 func (o *Outlet) Nudge() {
 	if o.waiting {
 		o.waiting = false
@@ -71,10 +71,10 @@ func (o *Outlet) Nudge() {
 	}
 }
 
-// Room, under the lock, returns how many bytes producers should still append; not positive means hold back.
+// Room returns, under the lock, how many bytes producers should still append; not positive means hold back.
 func (o *Outlet) Room() int { return o.limit - o.queued }
 
-// WaitRoom, under the lock, returns a channel that is closed when there is room again or the Outlet ends.
+// WaitRoom returns, under the lock, a channel that is closed when there is room again or the Outlet ends.
 func (o *Outlet) WaitRoom() <-chan struct{} {
 	if o.room == nil {
 		o.room = make(chan struct{})
@@ -89,10 +89,10 @@ func (o *Outlet) wakeProducers() {
 	}
 }
 
-// Closed, under the lock, reports whether appends are in vain.
+// Closed reports, under the lock, whether appends are in vain.
 func (o *Outlet) Closed() bool { return o.closed }
 
-// Tail, under the lock, returns the open end to append at most n bytes to; the caller hands the result to SetTail.
+// Tail returns, under the lock, the open end to append at most n bytes to; the caller hands the result to SetTail.
 func (o *Outlet) Tail(n int) []byte {
 	if o.tail != nil && len(o.tail.B)+n > cap(o.tail.B) {
 		o.seal()
@@ -109,10 +109,10 @@ func (o *Outlet) SetTail(b []byte) {
 	o.tail.B = b
 }
 
-// Append, under the lock, copies b, whole frames, to the end.
+// Append copies, under the lock, b, whole frames, to the end.
 func (o *Outlet) Append(b []byte) { o.SetTail(append(o.Tail(len(b)), b...)) }
 
-// Share, under the lock, puts b, whole frames that lie in buf, at the end without copying, and retains buf until they
+// Share puts, under the lock, b, whole frames that lie in buf, at the end without copying, and retains buf until they
 // are written.
 func (o *Outlet) Share(buf *bufpool.Buf, b []byte) {
 	o.seal()
@@ -218,7 +218,7 @@ func (o *Outlet) Unsent(take func(frames []byte)) {
 	release(segs)
 }
 
-// Discard, under the lock, lets go of everything that was appended and not yet given to the stream.
+// Discard lets, under the lock, go of everything that was appended and not yet given to the stream.
 func (o *Outlet) Discard() {
 	o.seal()
 	release(o.segs)
