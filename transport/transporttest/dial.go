@@ -104,7 +104,7 @@ func testBusy(t *testing.T, s Subject) {
 
 func testStalled(t *testing.T, s Subject) {
 	if s.Stall == nil {
-		t.Skip("no handshake to stall")
+		return // there is no handshake to stall
 	}
 	l := listen(t, s)
 	for range 3 {

