@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"example.com/ferry/format"
+	"example.com/ferry/format/all"
+)
+
+// grammar is the command line: one member a verb.
+type grammar struct {
+	Run        runCmd        `cmd:"" group:"node" help:"Run a node."`
+	Check      checkCmd      `cmd:"" group:"node" help:"Validate a configuration."`
+	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish what comes in on standard input."`
+	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they come."`
+	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
+	Set        setCmd        `cmd:"" group:"message" help:"Change one field of a message."`
+	Convert    convertCmd    `cmd:"" group:"message" help:"Rewrite a message in another format."`
+	Completion completionCmd `cmd:"" group:"self" help:"Print a completion script for your shell."`
+	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
+
+	Quiet       bool             `short:"q" help:"No remarks on standard error, only errors."`
+	VersionFlag kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`
+}
+
+const description = "Forwards, filters and streams messages between devices, edge nodes and services, and touches only the bytes it must."
+
+// detail is the part of the overview that kong's model has no place for.
+const detail = `
+Try it:
+  ferry run                                     a node with this machine's own sensors as live input
+  ferry sub 'sensors/#'                         what they say, one line of JSON a message
+  ferry get readings.0.value event.cbor         one field, found without decoding the message
+  ferry set readings.0.value=31 <old >new       the same message with another value
+
+Exit status: 0 done, 1 the work failed, 2 command line or configuration wrong, 3 field not found.
+`
+
+// casts are the types that --as takes.
+var casts = []string{"int32", "uint32", "int64", "uint64", "float32", "float64", "string", "bool", "bytes"}
+
+// env is what a verb may use of the world.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	quiet          bool
+	formats        []format.Format
+	model          *kong.Application
+}
+
+// run carries out one command line and returns the exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	bare := len(args) == 0 // wrong, and answered with the overview
+	if bare {
+		args, stdout = []string{"--help"}, stderr
+	}
+	formats := all.Formats()
+	var cli grammar
+	done := false // --help or --version said it all
+	parser := kong.Must(&cli,
+		kong.Name("ferry"),
+		kong.Description(description),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { done = true }),
+		kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "node", Title: "A node:"},
+			{Key: "stream", Title: "Its messages:"},
+			{Key: "message", Title: "A message in a file or on standard input:"},
+			{Key: "self", Title: "This program:"},
+		}),
+		kong.Vars{
+			"version": version(),
+			"types":   strings.Join(names(formats), ","), "typeList": strings.Join(names(formats), ", "),
+			"casts": strings.Join(casts, ","), "castList": strings.Join(casts, ", "),
+		},
+	)
+	ctx, err := parser.Parse(verbFirst(parser.Model, args))
+	switch {
+	case bare:
+		return statusUsage
+	case done:
+		return statusDone
+	}
+	if err != nil {
+		var parse *kong.ParseError
+		verb := ""
+		if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+			verb = " " + parse.Context.Selected().Name
+		}
+		text := strings.Replace(err.Error(), `"",`, "", 1) // how kong's enum says that nothing is allowed too
+		fmt.Fprintf(stderr, "ferry%s: %s\nTry 'ferry%s --help'.\n", verb, text, verb)
+		return statusUsage
+	}
+	err = ctx.Run(&env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, formats: formats, model: parser.Model})
+	var quiet quietError
+	if err != nil && !errors.As(err, &quiet) {
+		fmt.Fprintf(stderr, "ferry %s: %v\n", ctx.Selected().Name, err)
+	}
+	return statusOf(err)
+}
+
+// help is kong's printer, with detail below the overview.
+func help(o kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil {
+		return err
+	}
+	_, err := io.WriteString(ctx.Stdout, detail)
+	return err
+}
+
+// verbFirst moves the verb to the front, so that its flags may also stand before it.
+func verbFirst(app *kong.Application, args []string) []string {
+	if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if slices.ContainsFunc(app.Children, func(n *kong.Node) bool { return n.Name == arg }) {
+			return slices.Concat(args[i:i+1], args[:i], args[i+1:])
+		}
+	}
+	return args
+}
+
+func names(formats []format.Format) []string {
+	out := make([]string, len(formats))
+	for i, f := range formats {
+		out[i] = f.Name()
+	}
+	return out
+}
+
+// note says on standard error what the user may want to know and a script may ignore.
+func (e *env) note(text string, args ...any) {
+	if !e.quiet {
+		fmt.Fprintf(e.stderr, "ferry: "+text+"\n", args...)
+	}
+}
+
+// print writes to standard output.
+func (e *env) print(b []byte) error {
+	if _, err := e.stdout.Write(b); err != nil {
+		return outputError(err)
+	}
+	return nil
+}

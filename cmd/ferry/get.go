@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/internal/transcode"
+)
+
+type getCmd struct {
+	Type   string  `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"What the message is: ${typeList}; guessed if left out."`
+	As     string  `placeholder:"T" enum:",${casts}" default:"" help:"Read the value as ${castList}; for y3, whose bytes carry no type."`
+	Output string  `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text (the bare value) or json."`
+	Path   pathArg `arg:"" help:"Names and indices joined by dots: readings.0.value, or 0x10.0x11 for y3."`
+	input
+}
+
+// Help is what ferry get --help says on top of the model.
+func (*getCmd) Help() string {
+	return `Bytes are printed as hex, a map or list as JSON.
+
+Examples:
+
+    ferry get readings.0.value event.cbor
+    ferry get -t y3 --as float32 0x01.0x10.0x11 <noise.y3`
+}
+
+// Run prints the field.
+func (c *getCmd) Run(e *env) error {
+	f, data, err := c.message(e, c.Type)
+	if err != nil {
+		return err
+	}
+	span, err := f.Lookup(data, c.Path.Path)
+	if err != nil {
+		return lookupError(err, c.Path.Path, f, c.name())
+	}
+	text, err := c.render(f, data, span)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Path.Path, err)
+	}
+	return e.print(append(text, '\n'))
+}
+
+// render returns the value as the user asked for it. Bytes and text differ from their JSON by the quotes and escapes only.
+func (c *getCmd) render(f format.Format, data []byte, span field.Span) ([]byte, error) {
+	as, _ := field.ParseType(c.As) // kong let only names through
+	if as != field.AnyType || span.Kind == field.Float {
+		v, err := f.Value(data, span, as)
+		if err != nil {
+			return nil, err
+		}
+		// No JSON says NaN, and -o json is the only one to mind.
+		if as != field.AnyType || c.Output == "text" && v.Float-v.Float != 0 {
+			return c.scalar(v)
+		}
+	}
+	text, err := transcode.JSON(nil, data, f, span)
+	if err != nil || c.Output == "json" || text[0] != '"' {
+		return text, err
+	}
+	var bare string
+	err = json.Unmarshal(text, &bare)
+	return []byte(bare), err
+}
+
+// scalar writes v; as JSON, everything that is no number, bool or null is a string.
+func (c *getCmd) scalar(v field.Value) ([]byte, error) {
+	text := textScalar(v)
+	isText := v.Kind == field.Text || v.Kind == field.Bytes
+	if c.Output == "text" || !isText && json.Valid(text) {
+		return text, nil
+	}
+	return json.Marshal(string(text))
+}
+
+func textScalar(v field.Value) []byte {
+	switch v.Kind {
+	case field.Null:
+		return []byte("null")
+	case field.Bool:
+		return strconv.AppendBool(nil, v.Bool)
+	case field.Int:
+		if v.Unsigned {
+			return strconv.AppendUint(nil, uint64(v.Int), 10)
+		}
+		return strconv.AppendInt(nil, v.Int, 10)
+	case field.Float:
+		return strconv.AppendFloat(nil, v.Float, 'g', -1, 64)
+	case field.Text:
+		return v.Bytes
+	}
+	return hex.AppendEncode(nil, v.Bytes)
+}
+
+// pathArg is a path on the command line.
+type pathArg struct{ field.Path }
+
+// UnmarshalText parses what the user wrote.
+func (p *pathArg) UnmarshalText(text []byte) (err error) {
+	p.Path, err = field.Parse(string(text))
+	return err
+}
+
+// lookupError says where nothing was found.
+func lookupError(err error, p field.Path, f format.Format, in string) error {
+	if errors.Is(err, field.ErrNotFound) {
+		return fmt.Errorf("%w: %q in %s, a %s message", err, p, in, f.Name())
+	}
+	return fmt.Errorf("%s: %w", in, err)
+}

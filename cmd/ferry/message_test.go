@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// An EdgeX event in JSON; event is the same in CBOR, with one reading more, of bytes.
+const eventJSON = `{"deviceName":"pump-1","origin":1602168089665565200,"readings":[{"value":"30.5","ok":true,"level":0.10,"tags":null}]}` + "\n"
+
+var event = unhex("a3" +
+	text("deviceName") + text("pump-1") +
+	text("origin") + "1b163c0b638efb7210" +
+	text("readings") + "82" +
+	"a4" + text("value") + text("30.5") + text("ok") + "f5" + text("level") + "fb3fb999999999999a" + text("tags") + "f6" +
+	"a1" + text("binaryValue") + "44cafe0001")
+
+// noise is 0x01 { 0x10 { 0x11 float32 1.5, 0x12 int64 1600000000, 0x13 "s" } }, as y3-codec-golang writes it.
+var noise = unhex("8110900e11023fc0120585faf8a000130173")
+
+func text(s string) string { return fmt.Sprintf("%02x%x", 0x60+len(s), s) }
+
+func unhex(s string) string {
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func TestGet(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		stdin string
+		args  []string
+		want  string
+	}{
+		{"text", event, []string{"readings.0.value"}, "30.5\n"},
+		{"text as JSON", event, []string{"-o", "json", "readings.0.value"}, "\"30.5\"\n"},
+		{"integer", event, []string{"origin"}, "1602168089665565200\n"},
+		{"integer as a float", event, []string{"--as", "float32", "-o", "json", "origin"}, "1.60216807438182e+18\n"},
+		{"float", event, []string{"readings.0.level"}, "0.1\n"},
+		{"float of JSON as it stands", eventJSON, []string{"readings.0.level"}, "0.10\n"},
+		{"bool", event, []string{"readings.0.ok"}, "true\n"},
+		{"null", event, []string{"readings.0.tags"}, "null\n"},
+		{"bytes", event, []string{"readings.1.binaryValue"}, "cafe0001\n"},
+		{"bytes as JSON", event, []string{"-o", "json", "readings.1.binaryValue"}, "\"cafe0001\"\n"},
+		{"map", event, []string{"readings.1"}, "{\"binaryValue\":\"cafe0001\"}\n"},
+		{"list", eventJSON, []string{"readings"}, `[{"value":"30.5","ok":true,"level":0.10,"tags":null}]` + "\n"},
+		{"whole message", "{ \"a\" : [ 1 ] }", []string{""}, "{\"a\":[1]}\n"},
+		{"escapes of JSON", `{"a":"x\ty\u00e9"}`, []string{"a"}, "x\tyé\n"},
+		{"dot in a name", `{"a.b":7}`, []string{`a\.b`}, "7\n"},
+		{"NaN", unhex("a16161f97e00"), []string{"a"}, "NaN\n"},
+		{"NaN as JSON, asked for as a float", unhex("a16161f97e00"), []string{"--as", "float64", "-o", "json", "a"}, "\"NaN\"\n"},
+		{"y3 bytes", noise, []string{"0x01.0x10.0x11"}, "3fc0\n"},
+		{"y3 float32", noise, []string{"--as", "float32", "0x01.0x10.0x11"}, "1.5\n"},
+		{"y3 int64", noise, []string{"--as", "int64", "0x01.0x10.0x12"}, "1600000000\n"},
+		{"y3 string", noise, []string{"--as", "string", "0x01.0x10.0x13"}, "s\n"},
+		{"y3 string as JSON", noise, []string{"--as", "string", "-o", "json", "0x01.0x10.0x13"}, "\"s\"\n"},
+		{"y3 bytes as such", noise, []string{"--as", "bytes", "0x01.0x10.0x13"}, "73\n"},
+		{"y3 node", noise, []string{"0x01.0x10"}, `{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}` + "\n"},
+		{"y3n integer", "\x0a\x02\x00\x80", []string{"-t", "y3n", "--as", "int32", "0x0a"}, "128\n"},
+		{"uint64", unhex("a161611bffffffffffffffff"), []string{"--as", "uint64", "a"}, "18446744073709551615\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := ferryWith(c.stdin, append([]string{"get", "-q"}, c.args...)...)
+			if want := (outcome{stdout: c.want}); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		stdin string
+		args  []string
+		want  string
+	}{
+		{"text of the same length", `{"a":"31"}`, []string{"a=42"}, `{"a":"42"}`},
+		{"longer text", `{"a":"31","b":[1]}`, []string{"a=pump \"1\""}, `{"a":"pump \"1\"","b":[1]}`},
+		{"empty text", `{"a":"31"}`, []string{"a="}, `{"a":""}`},
+		{"value with =", `{"a":"31"}`, []string{"a=b=c"}, `{"a":"b=c"}`},
+		{"integer", "{\n  \"a\": 5\n}\n", []string{"a=-18"}, "{\n  \"a\": -18\n}\n"},
+		{"largest integer", `{"a":5}`, []string{"a=18446744073709551615"}, `{"a":18446744073709551615}`},
+		{"bool", `[true]`, []string{"0=false"}, `[false]`},
+		{"null", `[null]`, []string{"0=null"}, `[null]`},
+		{"null by a named type", `[null]`, []string{"--as", "int32", "0=7"}, `[7]`},
+		{"text of CBOR", event, []string{"deviceName=pump-10"}, strings.Replace(event, "\x66pump-1", "\x67pump-10", 1)},
+		{"integer of CBOR", event, []string{"origin=1602168089665565201"}, strings.Replace(event, "\x72\x10", "\x72\x11", 1)},
+		{"bytes of CBOR", event, []string{"readings.1.binaryValue=beef"}, strings.Replace(event, "\x44\xca\xfe\x00\x01", "\x42\xbe\xef", 1)},
+		{"float of CBOR", event, []string{"readings.0.level=0.5"}, strings.Replace(event, unhex("fb3fb999999999999a"), unhex("fb3fe0000000000000"), 1)},
+		{"y3 bytes", noise, []string{"0x01.0x10.0x11=40"}, unhex("810f900d110140120585faf8a000130173")},
+		{"y3 float32", noise, []string{"--as", "float32", "0x01.0x10.0x11=2"}, unhex("810f900d110140120585faf8a000130173")},
+		{"y3 uint32", "\x0a\x01\x00", []string{"-t", "y3", "--as", "uint32", "0x0a=4294967295"}, "\x0a\x01\x7f"},
+		{"y3n int32", "\x0a\x01\x00", []string{"-t", "y3n", "--as", "int32", "0x0a=128"}, "\x0a\x02\x00\x80"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := ferryWith(c.stdin, append([]string{"set", "-q"}, c.args...)...)
+			if want := (outcome{stdout: c.want}); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		stdin string
+		args  []string
+		want  outcome
+	}{
+		{"json to cbor and its numbers", `{"a":1,"b":1.0}`, []string{"--from", "json", "--to", "cbor"}, outcome{stdout: unhex("a2616101" + "6162fb3ff0000000000000")}},
+		{"cbor to json", unhex("a2616101" + "6162fb3ff0000000000000"), []string{"--from", "cbor", "--to", "json"}, outcome{stdout: "{\"a\":1,\"b\":1.0}\n"}},
+		{"with a remark", "\x41\xff", []string{"--from", "cbor", "--to", "json"}, outcome{stdout: "\"/w==\"\n", stderr: "ferry: standard input: bytes became base64 text\n"}},
+		{"without it", "\x41\xff", []string{"-q", "--from", "cbor", "--to", "json"}, outcome{stdout: "\"/w==\"\n"}},
+		{"guessed", noise, []string{"--to", "json"}, outcome{
+			stdout: `{"0x01":{"0x10":{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}}}` + "\n",
+			stderr: "ferry: guessed that standard input is y3\n",
+		}},
+		{"y3 from its tree", `{"0x01":{"0x10":{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}}}`, []string{"--from", "json", "--to", "y3"}, outcome{stdout: noise}},
+		{"to itself", eventJSON, []string{"--from", "json", "--to", "json"}, outcome{stdout: eventJSON}},
+		{"no form", `{"a":"xyz"}`, []string{"--from", "json", "--to", "y3"}, outcome{
+			status: statusFailed, stderr: "ferry convert: standard input: a: transcode: \"a\" is no y3 key: want 0x00 to 0x3f\n",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := ferryWith(c.stdin, append([]string{"convert"}, c.args...)...); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name   string
+		stdin  string
+		args   []string
+		status int
+		want   string // part of what standard error says
+	}{
+		{"no such field", event, []string{"get", "readings.7.value"}, statusNotFound, `not found: "readings.7.value" in standard input, a cbor message`},
+		{"no such field to set", eventJSON, []string{"set", "id=1"}, statusNotFound, `not found: "id"`},
+		{"empty input", "", []string{"get", "id"}, statusFailed, "standard input is empty"},
+		{"no such file", "", []string{"get", "id", filepath.Join(dir, "absent")}, statusFailed, "no such file"},
+		{"directory", "", []string{"get", "id", dir}, statusFailed, "is a directory: name a file"},
+		{"too large", eventJSON, []string{"get", "--max", "100B", "id"}, statusFailed, "holds more than the 100 that --max allows"},
+		{"cut short", event[:40], []string{"get", "-t", "cbor", "deviceName"}, statusFailed, "standard input is no valid cbor message: unexpected EOF"},
+		{"cut short and guessed", event[:40], []string{"get", "deviceName"}, statusFailed, "no message of a type known here:\n  as cbor: unexpected EOF\n"},
+		{"key twice", `{"a":1,"a":2}`, []string{"get", "a"}, statusFailed, "json: "},
+		{"another type", event, []string{"get", "-t", "json", "deviceName"}, statusFailed, "standard input is no valid json message: json: "},
+		{"two candidates", "\x81\x00", []string{"get", "0"}, statusUsage, "a valid message as cbor and as y3: say which with -t"},
+		{"number or CBOR", "1", []string{"get", ""}, statusUsage, "a valid message as cbor and as json: say which with -t"},
+		{"cast that does not fit", noise, []string{"get", "--as", "int32", "0x01.0x10"}, statusFailed, "0x01.0x10: y3: cannot use map as int32"},
+		{"text where a number was", `{"a":5}`, []string{"set", "a=five"}, statusFailed, `a: "five" is not a number`},
+		{"number out of range", `{"a":0.5}`, []string{"set", "a=1e999"}, statusFailed, "a: 1e999 exceeds the range of a float64"},
+		{"text where a bool was", `{"a":true}`, []string{"set", "a=yes"}, statusFailed, `a: "yes" is not true or false`},
+		{"value where null was", `{"a":null}`, []string{"set", "a=5"}, statusFailed, "a: there is null, which has no type"},
+		{"value where a list was", `{"a":[1]}`, []string{"set", "a=5"}, statusFailed, "a: there is a list: name one value within it"},
+		{"no hex", noise, []string{"set", "0x01.0x10.0x13=pump"}, statusFailed, "is not hex, which is how bytes are given; say what it is with --as"},
+		{"cast out of range", noise, []string{"set", "--as", "int32", "0x01.0x10.0x12=4294967296"}, statusFailed, `"4294967296" is no int32`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := ferryWith(c.stdin, c.args...)
+			if got.status != c.status || !strings.Contains(got.stderr, c.want) || got.stdout != "" {
+				t.Errorf("got %+v, want status %d and %q", got, c.status, c.want)
+			}
+			if strings.Count(got.stderr, "ferry") > 2 || !strings.HasSuffix(got.stderr, "\n") {
+				t.Errorf("standard error is not one clear message: %q", got.stderr)
+			}
+		})
+	}
+}
+
+func TestFileAndFlagsAnywhere(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "event.cbor")
+	if err := os.WriteFile(file, []byte(event), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := outcome{stdout: "\"pump-1\"\n"}
+	for _, line := range [][]string{
+		{"get", "-q", "-t", "cbor", "-o", "json", "deviceName", file},
+		{"get", "deviceName", file, "-q", "-tcbor", "-ojson"},
+		{"-q", "--type=cbor", "get", "deviceName", "--output", "json", file},
+		{"get", "-o", "json", "--quiet", "deviceName", "--", file},
+	} {
+		if got := ferryWith("", line...); got != want {
+			t.Errorf("ferry %q: got %+v, want %+v", line, got, want)
+		}
+	}
+	if got := ferryWith(event, "get", "-q", "-o", "json", "deviceName", "-"); got != want {
+		t.Errorf("with - for standard input: got %+v, want %+v", got, want)
+	}
+}
+
+// A full disk is an error; a reader that went away is none.
+func TestOutputThatFails(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("needs /dev/full: Linux has it")
+	}
+	defer full.Close()
+	var stderr strings.Builder
+	if status := run([]string{"get", "-q", "deviceName"}, strings.NewReader(event), full, &stderr); status != statusFailed || !strings.Contains(stderr.String(), "no space left") {
+		t.Errorf("full disk: status %d, %q", status, stderr.String())
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	stderr.Reset()
+	if status := run([]string{"get", "-q", "deviceName"}, strings.NewReader(event), w, &stderr); status != statusDone || stderr.String() != "" {
+		t.Errorf("closed pipe: status %d, %q", status, stderr.String())
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+
+	"strings"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+type setCmd struct {
+	Type   string     `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"What the message is: ${typeList}; guessed if left out."`
+	As     string     `placeholder:"T" enum:",${casts}" default:"" help:"VALUE is ${castList}; for y3, whose bytes carry no type."`
+	Assign assignment `arg:"" name:"path=value" help:"The field, and its new value: bytes as hex, anything else as it reads."`
+	input
+}
+
+// Help is what ferry set --help says on top of the model.
+func (*setCmd) Help() string {
+	return `VALUE takes the type of what it replaces: a number stays a number, text stays text. The changed message goes to standard output; all other bytes of it stay as they are.
+
+Examples:
+
+    ferry set readings.0.value=31 <old.cbor >new.cbor
+    ferry set -t y3 --as int32 0x01.0x10=-7 noise.y3 >changed.y3`
+}
+
+// Run writes the message with the field changed.
+func (c *setCmd) Run(e *env) error {
+	f, data, err := c.message(e, c.Type)
+	if err != nil {
+		return err
+	}
+	p := c.Assign.path
+	span, err := f.Lookup(data, p)
+	if err != nil {
+		return lookupError(err, p, f, c.name())
+	}
+	patcher, ok := f.(format.Patcher)
+	if !ok {
+		return fmt.Errorf("%s: a %s message can be read but not changed", c.name(), f.Name())
+	}
+	as, _ := field.ParseType(c.As) // kong let only names through
+	v, err := parseValue(c.Assign.value, span.Kind, as)
+	if caster, ok := f.(format.Caster); ok && err == nil && as != field.AnyType {
+		v, err = caster.Cast(v, as)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	out, err := patcher.Patch(nil, data, p, v)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	return e.print(out)
+}
+
+// assignment is PATH=VALUE. The first = parts them.
+type assignment struct {
+	path  field.Path
+	value string
+}
+
+// UnmarshalText parses what the user wrote.
+func (a *assignment) UnmarshalText(text []byte) (err error) {
+	path, value, ok := strings.Cut(string(text), "=")
+	if !ok {
+		return fmt.Errorf("%q has no =: want PATH=VALUE", text)
+	}
+	a.value = value
+	a.path, err = field.Parse(path)
+	return err
+}

@@ -1,0 +1,90 @@
+# Completion of ferry for bash.
+_ferry() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word flags= words=
+	if [[ $cur == = ]]; then
+		cur=
+	elif [[ $prev == = ]]; then
+		prev=${COMP_WORDS[COMP_CWORD-2]}
+	fi
+	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+		case $word in
+		run|check|pub|sub|get|set|convert|completion|version) verb=$word; break ;;
+		esac
+	done
+	case $verb in
+	'') flags='--help --version' words='run check pub sub get set convert completion version' ;;
+	run)
+		flags='--help --quiet --config'
+		case $prev in
+		--config|-c) flags= words='' ;;
+		esac ;;
+	check)
+		flags='--help --quiet --config --output'
+		case $prev in
+		--config|-c) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+	pub)
+		flags='--help --quiet --addr --ca --token-file --data-dir --type --ack --max'
+		case $prev in
+		--addr|-a) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--token-file) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--type|-t) flags= words='raw cbor json y3 y3n' ;;
+		--max) flags= words='' ;;
+		esac ;;
+	sub)
+		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --count --output'
+		case $prev in
+		--addr|-a) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--token-file) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--where) flags= words='' ;;
+		--from) flags= words='' ;;
+		--count|-n) flags= words='' ;;
+		--output|-o) flags= words='json raw' ;;
+		esac ;;
+	get)
+		flags='--help --quiet --type --as --output --max'
+		case $prev in
+		--type|-t) flags= words='cbor json y3 y3n' ;;
+		--as) flags= words='int32 uint32 int64 uint64 float32 float64 string bool bytes' ;;
+		--output|-o) flags= words='text json' ;;
+		--max) flags= words='' ;;
+		esac ;;
+	set)
+		flags='--help --quiet --type --as --max'
+		case $prev in
+		--type|-t) flags= words='cbor json y3 y3n' ;;
+		--as) flags= words='int32 uint32 int64 uint64 float32 float64 string bool bytes' ;;
+		--max) flags= words='' ;;
+		esac ;;
+	convert)
+		flags='--help --quiet --from --to --max'
+		case $prev in
+		--from) flags= words='cbor json y3 y3n' ;;
+		--to) flags= words='cbor json y3 y3n' ;;
+		--max) flags= words='' ;;
+		esac ;;
+	completion)
+		flags='--help --quiet'
+		words='bash zsh fish'
+		case $prev in
+		esac ;;
+	version)
+		flags='--help --quiet --output'
+		case $prev in
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+	esac
+	if [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+	elif [[ $words ]]; then
+		COMPREPLY=($(compgen -W "$words" -- "$cur"))
+	else
+		COMPREPLY=($(compgen -f -- "$cur"))
+	fi
+}
+complete -o filenames -F _ferry ferry
