@@ -62,35 +62,29 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 func (f *finder) inMap(h head, n *field.Node, want uint64, last bool) (int, error) {
 	data, pos := f.data, h.next
 	children := f.nodes[n.First : n.First+n.Count]
-	sizes := uint32(0) // of the names, one bit each: most other keys are passed without a look at their text
+	var w wish
 	for i := range children {
-		sizes |= 1 << (uint(len(children[i].Step.Name)) & 31)
+		w.add(&children[i].Step)
 	}
 	for left := h.pairs(); left != 0; left-- {
+		if pos, left = w.pass(data, pos, left); left == 0 {
+			break
+		}
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		child := -1
 		b := data[pos]
-		switch size := b - majorText<<5; {
-		case size < 24: // a short text
+		if b == byteBreak && h.info == indefinite {
+			return pos + 1, nil
+		}
+		child := -1
+		if size := b - majorText<<5; size < 24 {
 			key := pos + 1
 			if pos = key + int(size); pos > len(data) {
 				return 0, io.ErrUnexpectedEOF
 			}
-			if sizes>>size&1 != 0 {
-				child = named(children, want, data[key:pos])
-			}
-		case b < 24: // a small integer
-			pos++
-			child = indexed(children, want, int(b))
-		case b == 24 && pos+1 < len(data): // one of two bytes
-			pos += 2
-			child = indexed(children, want, int(data[pos-1]))
-		default:
-			if b == byteBreak && h.info == indefinite {
-				return pos + 1, nil
-			}
+			child = named(children, want, data[key:pos])
+		} else {
 			k, err := readKey(data, pos)
 			if err != nil {
 				return 0, err
@@ -116,15 +110,8 @@ func (f *finder) inMap(h head, n *field.Node, want uint64, last bool) (int, erro
 				if last {
 					return 0, nil
 				}
-				sizes = 0
+				w = wish{}
 			}
-			continue
-		}
-		if uint(pos) >= uint(len(data)) {
-			return 0, io.ErrUnexpectedEOF
-		}
-		if size := short(data, pos); size != 0 {
-			pos += size
 			continue
 		}
 		var err error
@@ -143,17 +130,6 @@ func named(children []field.Node, want uint64, name []byte) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
 		if string(name) == children[i].Step.Name {
-			return i
-		}
-	}
-	return -1
-}
-
-// indexed returns which of the wanted children has this index, or -1.
-func indexed(children []field.Node, want uint64, index int) int {
-	for ; want != 0; want &= want - 1 {
-		i := bits.TrailingZeros64(want)
-		if children[i].Step.Index == index {
 			return i
 		}
 	}

@@ -68,10 +68,12 @@ func short(data []byte, pos int) int {
 		return int(b) - majorText<<5 + 1
 	case b&0xdf < 24: // a small integer
 		return 1
-	case b|0x20 == majorText<<5|24 && pos+1 < len(data):
-		return 2 + int(data[pos+1])
 	case b&0xdf == 24:
 		return 2
+	case b&0xdf == 27:
+		return 9
+	case b|0x20 == majorText<<5|24 && pos+1 < len(data):
+		return 2 + int(data[pos+1])
 	default:
 		return int(whole[b])
 	}
@@ -162,6 +164,10 @@ func appendHead(dst []byte, major byte, arg uint64) []byte {
 
 // pastTags returns the head of the item at pos and its offset, behind all of its tags. RFC 8949, section 3.4.
 func pastTags(data []byte, pos int) (head, int, error) {
+	if uint(pos) < uint(len(data)) && data[pos]&31 < 24 && data[pos]>>5 != majorTag {
+		b := data[pos]
+		return head{major: b >> 5, info: b & 31, arg: uint64(b & 31), next: pos + 1}, pos, nil
+	}
 	for {
 		h, err := readHead(data, pos)
 		if err != nil || h.major != majorTag {

@@ -73,54 +73,36 @@ func enterArray(data []byte, h head, index int) (int, error) {
 }
 
 func enterMap(data []byte, h head, st *field.Step) (int, error) {
-	pos, name, index := h.next, st.Name, st.Index
-	if index < 0 {
-		index = -1 // equal to no integer key's byte
-	}
-	for n := h.pairs(); n != 0; n-- {
+	var w wish
+	w.add(st)
+	pos := h.next
+	for left := h.pairs(); left != 0; left-- {
+		if pos, left = w.pass(data, pos, left); left == 0 {
+			break
+		}
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		b := data[pos]
-		switch size := int(b - majorText<<5); {
-		case size < 24: // a short text
-			end := pos + 1 + size
-			if end > len(data) {
+		if b == byteBreak && h.info == indefinite {
+			return 0, field.ErrNotFound
+		}
+		hit := false
+		if size := b - majorText<<5; size < 24 {
+			key := pos + 1
+			if pos = key + int(size); pos > len(data) {
 				return 0, io.ErrUnexpectedEOF
 			}
-			if size == len(name) && string(data[pos+1:end]) == name {
-				return end, nil
-			}
-			pos = end
-		case b < 24: // a small integer
-			pos++
-			if int(b) == index {
-				return pos, nil
-			}
-		case b == 24 && pos+1 < len(data): // one of two bytes
-			pos += 2
-			if int(data[pos-1]) == index {
-				return pos, nil
-			}
-		default:
-			if b == byteBreak && h.info == indefinite {
-				return 0, field.ErrNotFound
-			}
+			hit = string(data[key:pos]) == st.Name
+		} else {
 			k, err := readKey(data, pos)
 			if err != nil {
 				return 0, err
 			}
-			if k.is(data, st) {
-				return k.end, nil
-			}
-			pos = k.end
+			pos, hit = k.end, k.is(data, st)
 		}
-		if uint(pos) >= uint(len(data)) {
-			return 0, io.ErrUnexpectedEOF
-		}
-		if size := short(data, pos); size != 0 {
-			pos += size
-			continue
+		if hit {
+			return pos, nil
 		}
 		var err error
 		if pos, err = skip(data, pos, 1, 0); err != nil {

@@ -43,7 +43,9 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, e
 	if err := convert.Replace("cbor", v, s.Kind); err != nil {
 		return 0, 0, err
 	}
-	_, at, err = pastTags(data, s.Head)
+	if at = s.Head; data[at]>>5 == majorTag {
+		_, at, err = pastTags(data, at)
+	}
 	return at, s.End, err
 }
 

@@ -12,13 +12,16 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 		return field.Span{}, io.ErrUnexpectedEOF
 	}
 	b := data[pos]
-	if size := int(whole[b]); size != 0 {
+	if size := short(data, pos); size != 0 {
 		if size > len(data)-pos {
 			return field.Span{}, io.ErrUnexpectedEOF
 		}
 		s := field.Span{Head: pos, Off: pos, End: pos + size, Kind: kinds[b]}
 		if b >= majorBytes<<5 && b < majorTag<<5 {
 			s.Off++
+			if b&31 == 24 {
+				s.Off++
+			}
 		}
 		return s, nil
 	}
