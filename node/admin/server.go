@@ -106,6 +106,7 @@ func (s *Server) Serve() error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ready.Store(false)
 	s.end()
+	_ = s.ln.Close() // which the HTTP server does only if it was served
 	if err := s.http.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("admin: %w", err), s.http.Close())
 	}

@@ -1,0 +1,362 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/format/all"
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream"
+	"example.com/ferry/transport/quic"
+	"example.com/ferry/transport/tcp"
+)
+
+// quiet returns the default configuration on free ports, in a directory of the test's own, without live input.
+func quiet(t *testing.T) *config.Config {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Listeners = []config.Listener{{Address: "quic://127.0.0.1:0"}, {Address: "tcp://127.0.0.1:0"}}
+	cfg.Admin.Address = "127.0.0.1:0"
+	cfg.DataDir = filepath.Join(t.TempDir(), "data")
+	cfg.Live = config.Live{Interval: 20 * time.Millisecond}
+	return cfg
+}
+
+func build(t *testing.T, cfg *config.Config) *Node {
+	t.Helper()
+	n, err := Build(cfg, Sets{Formats: all.Formats(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// run runs n until the test ends, or stop is called, and returns when it is ready.
+func run(t *testing.T, n *Node) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	var result error
+	stopped := false
+	stop = func() error {
+		if cancel(); !stopped {
+			stopped, result = true, <-ended
+		}
+		return result
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	select {
+	case <-n.Ready():
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the node did not start: %v", err)
+	}
+	return stop
+}
+
+// client connects to the node's listener of a scheme with a token.
+func client(t *testing.T, n *Node, scheme, token string) (*stream.Client, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cfg := &stream.Config{Name: "test", Token: []byte(token), Log: slog.New(slog.DiscardHandler)}
+	for _, a := range n.Addresses() {
+		have, addr, _ := strings.Cut(a, "://")
+		if have != scheme {
+			continue
+		}
+		if scheme == "tcp" {
+			return closed(t)(stream.Dial(ctx, tcp.New(nil), addr, cfg))
+		}
+		security, err := pki.ClientTLS(filepath.Join(n.cfg.DataDir, pki.CAFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return closed(t)(stream.Dial(ctx, quic.New(&quic.Config{ClientTLS: security}), addr, cfg))
+	}
+	t.Fatalf("no listener %s among %v", scheme, n.Addresses())
+	return nil, nil
+}
+
+func closed(t *testing.T) func(*stream.Client, error) (*stream.Client, error) {
+	return func(c *stream.Client, err error) (*stream.Client, error) {
+		if err == nil {
+			t.Cleanup(func() { _ = c.Close() })
+		}
+		return c, err
+	}
+}
+
+// observe starts a function that keeps what it gets.
+func observe(t *testing.T, c *stream.Client, filter, where string) <-chan ferry.Message {
+	t.Helper()
+	got := make(chan ferry.Message, 1000)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := c.Start(ctx, stream.Function{Observe: []string{filter}, Where: where, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
+		got <- in.Clone()
+		return nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func next(t *testing.T, from <-chan ferry.Message) ferry.Message {
+	t.Helper()
+	select {
+	case m := <-from:
+		return m
+	case <-time.After(30 * time.Second):
+		t.Fatal("no message within 30 s")
+		return ferry.Message{}
+	}
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(url) //nolint:noctx // a test's request to its own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// TestMainJob is what `ferry run` promises: sensors cross the node over QUIC, averages and alerts come of them.
+func TestMainJob(t *testing.T) {
+	cfg := quiet(t)
+	cfg.Live.Sensors, cfg.Live.Functions = true, true
+	n := build(t, cfg)
+	stop := run(t, n)
+	if status, body := get(t, n.Admin()+"ready"); status != 200 {
+		t.Errorf("/ready: %d %s", status, body)
+	}
+	c, err := client(t, n, "quic", n.id.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	averages := observe(t, c, "averages/+/cpu", "")
+	alerts := observe(t, c, "alerts/demo/cpu", "")
+	if m := next(t, averages); m.Type != ferry.CBOR {
+		t.Errorf("an average in %v", m.Type)
+	}
+	hot := `{"deviceName":"demo","sourceName":"cpu","readings":[{"resourceName":"cpu","value":"99"}]}`
+	cold := strings.Replace(hot, "99", "12", 1)
+	for _, payload := range []string{cold, hot} {
+		if err := c.Send(t.Context(), ferry.Message{Tag: "averages/demo/cpu", Type: ferry.JSON, Payload: []byte(payload)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m := next(t, alerts); string(m.Payload) != hot {
+		t.Errorf("alert %s", m.Payload)
+	}
+	if err := n.functions.Stop("averages"); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := get(t, n.Admin()+"metrics"); !strings.Contains(body, `ferry_function_running{function="averages"} 0`) || strings.Contains(body, `ferry_queue_bytes{client="averages"`) {
+		t.Error("/metrics still shows the stopped function")
+	}
+	for len(averages) > 0 {
+		<-averages
+	}
+	if err := n.functions.Start("averages"); err != nil {
+		t.Fatal(err)
+	}
+	next(t, averages)
+	if err := n.functions.Start("none"); err == nil {
+		t.Error("a function nobody has was started")
+	}
+	if err := stop(); err != nil {
+		t.Errorf("drain: %v", err)
+	}
+}
+
+func TestIdentities(t *testing.T) {
+	cfg := quiet(t)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("a token in a file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Identities = []config.Identity{
+		{Name: "pump", Token: "the pump's own token", Publish: []string{"plant/+/pump"}},
+		{Name: "reader", TokenFile: file, Subscribe: []string{"plant/#"}},
+		{Name: "hashed", Token: "sha256:2eaa6bfb1fd697d64aee300962d49bb98779ffaf10cf01d76099d96e98b692d0", Subscribe: []string{"#"}, Publish: []string{"#"}, Verbs: []config.Verb{config.VerbSubscribe}},
+	}
+	n := build(t, cfg)
+	run(t, n)
+	for _, token := range []string{"", "wrong", "the pump's own token ", "sha256:2eaa6bfb1fd697d64aee300962d49bb98779ffaf10cf01d76099d96e98b692d0"} {
+		if _, err := client(t, n, "tcp", token); err == nil {
+			t.Errorf("token %q was accepted", token)
+		} else if token != "" && strings.Contains(err.Error(), token) {
+			t.Errorf("the error shows the token: %v", err)
+		}
+	}
+	pump, err := client(t, n, "tcp", "the pump's own token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := client(t, n, "quic", "a token in a file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := observe(t, reader, "plant/1/#", "")
+	if err := pump.Send(t.Context(), ferry.Message{Tag: "plant/1/pump", Payload: []byte("on")}); err != nil {
+		t.Fatal(err)
+	}
+	if m := next(t, got); string(m.Payload) != "on" {
+		t.Errorf("got %q", m.Payload)
+	}
+	if err := pump.Send(t.Context(), ferry.Message{Tag: "plant/1/valve", Payload: []byte("open")}); err == nil {
+		t.Error("pump may publish for a valve")
+	}
+	hashed, err := client(t, n, "tcp", "a token known by its digest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hashed.Send(t.Context(), ferry.Message{Tag: "plant/1/pump"}); err == nil {
+		t.Error("hashed may publish, though its verbs are subscribe only")
+	}
+	if _, err := reader.Start(t.Context(), stream.Function{Observe: []string{"#"}, Handler: stream.Sink(nil)}); err == nil {
+		t.Error("reader may observe everything")
+	}
+}
+
+func TestIdentitiesThatClash(t *testing.T) {
+	for name, ids := range map[string][]config.Identity{
+		"the same token":       {{Name: "a", Token: "a shared secret!"}, {Name: "b", Token: "a shared secret!"}},
+		"the same common_name": {{Name: "a", CommonName: "x"}, {Name: "b", CommonName: "x"}},
+	} {
+		cfg := quiet(t)
+		cfg.Identities = ids
+		if _, err := Build(cfg, Sets{}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want %q", err, name)
+		}
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*config.Config)
+		want   string
+	}{
+		{"busy port", func(c *config.Config) { c.Listeners[1].Address = "tcp://" + busy.Addr().String() }, busy.Addr().String()},
+		{"busy admin port", func(c *config.Config) { c.Admin.Address = busy.Addr().String() }, busy.Addr().String() + " is in use"},
+		{"data directory that is a file", func(c *config.Config) { c.DataDir = file }, file},
+		{"bad configuration", func(c *config.Config) { c.Listeners = nil }, "listeners: none"},
+		{"durable stream on memory", func(c *config.Config) {
+			c.Streams = []config.Stream{{Tags: "#", Delivery: config.AtLeastOnce}}
+		}, "engine memory cannot promise at-least-once"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := quiet(t)
+			c.change(cfg)
+			if _, err := Build(cfg, Sets{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestRefusedBuildLetsGo(t *testing.T) {
+	cfg := quiet(t)
+	first := build(t, cfg)
+	addr := first.Addresses()[1]
+	cfg.Listeners[1].Address, cfg.Admin.Address = addr, strings.TrimSuffix(strings.TrimPrefix(first.Admin(), "http://"), "/")
+	first.Close()
+	again := build(t, cfg) // the ports are free again
+	again.Close()
+}
+
+func TestUnknownTransport(t *testing.T) {
+	cfg := quiet(t)
+	_, err := Build(cfg, Sets{Transports: []Transport{}})
+	if want := "this program has no transport quic"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func TestFunctionsOverUnix(t *testing.T) {
+	cfg := quiet(t)
+	socket := filepath.Join(t.TempDir(), "s")
+	cfg.Listeners = []config.Listener{{Address: "unix://" + socket}}
+	cfg.Live.Functions = true
+	n := build(t, cfg)
+	run(t, n)
+	if _, err := os.Stat(socket); err != nil {
+		t.Errorf("no socket: %v", err)
+	}
+	for _, f := range n.functions.List() {
+		if !f.Running {
+			t.Errorf("%s does not run over the socket: %s", f.Name, f.Error)
+		}
+	}
+}
+
+func TestReachable(t *testing.T) {
+	for in, want := range map[string]string{"0.0.0.0:1": "127.0.0.1:1", "[::]:2": "127.0.0.1:2", "10.0.0.1:3": "10.0.0.1:3"} {
+		a, err := net.ResolveTCPAddr("tcp", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reachable(a); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestCertificateNames(t *testing.T) {
+	got := certificateNames(&config.Config{Listeners: []config.Listener{
+		{Address: "quic://0.0.0.0:1"}, {Address: "tls://edge-1.plant:1"}, {Address: "quic://10.0.0.7:1"}, {Address: "unix://s"}, {Address: "quic://:1"},
+	}})
+	if want := "[edge-1.plant 10.0.0.7]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+func TestTagLevel(t *testing.T) {
+	if got := tagLevel("a/b+c#d"); got != "a-b-c-d" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestLog(t *testing.T) {
+	var b strings.Builder
+	log := newLog(config.Log{Level: "warn", Format: "json"}, &b)
+	log.Info("no")
+	log.Warn("yes")
+	if got := b.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"msg":"yes"`) {
+		t.Errorf("got %s", got)
+	}
+}
