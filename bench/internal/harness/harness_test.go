@@ -7,7 +7,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -127,6 +130,28 @@ func TestChecksComeFirst(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), q, Config{}); !errors.Is(err, bad) || !strings.Contains(err.Error(), "outputs are equal") {
 		t.Errorf("got error %v, want one that names the check and wraps its error", err)
+	}
+}
+
+func TestPrepare(t *testing.T) {
+	q, made := example(), ""
+	q.Prepare = func(dir string) error {
+		made = dir
+		return os.WriteFile(filepath.Join(dir, "tool"), nil, 0o600)
+	}
+	q.Checks = []Check{{"the tool is there", func() error {
+		_, err := os.Stat(filepath.Join(made, "tool"))
+		return err
+	}}}
+	if _, err := Run(t.Context(), q, Config{Rounds: 1, Budget: time.Microsecond}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(made); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was prepared is still there: %v", err)
+	}
+	q.Prepare = func(string) error { return io.ErrUnexpectedEOF }
+	if _, err := Run(t.Context(), q, Config{}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got error %v, want that of Prepare", err)
 	}
 }
 

@@ -19,6 +19,9 @@ type Question struct {
 	Figures []string // the names of further figures, in the order of the tables
 	Plot    []string // the cases of the plot; nil means all
 
+	// Prepare, if not nil, runs first of all: it makes what the question needs in dir, which is removed at the end.
+	Prepare func(dir string) error
+
 	Checks     []Check
 	Contenders []Contender
 	Goals      []Goal

@@ -59,11 +59,21 @@ func answer(q Question, c Config) error {
 	return r.WriteFiles(c.Dir)
 }
 
-// Run asks q: checks first, then the rounds. The first failing check or measurement ends it.
+// Run asks q: preparation and checks first, then the rounds. The first failing check or measurement ends it.
 func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	c = c.withDefaults()
 	if err := q.validate(); err != nil {
 		return nil, err
+	}
+	if q.Prepare != nil {
+		dir, err := os.MkdirTemp("", "ferry-bench-")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", q.Name, err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		if err := q.Prepare(dir); err != nil {
+			return nil, fmt.Errorf("%s: %w", q.Name, err)
+		}
 	}
 	for _, check := range q.Checks {
 		if err := check.Run(); err != nil {
