@@ -1,0 +1,41 @@
+// Command function is a stream function: what sensors say of temperatures above 30 it publishes again as alerts. The
+// node tests the predicate, so that nothing else crosses the wire. See node.yaml for how to run it.
+package main
+
+import (
+	"bytes"
+	"context"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+
+	"example.com/ferry"
+	"example.com/ferry/stream"
+	"example.com/ferry/transport/tcp"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	token, err := os.ReadFile("ferry-data/function/token")
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := stream.Dial(ctx, tcp.New(nil), "127.0.0.1:4390", &stream.Config{Token: bytes.TrimSpace(token)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	err = client.Run(ctx, stream.Function{
+		Observe: []string{"sensors/#"},
+		Where:   `readings.0.value > 30`,
+		Handler: ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+			tag := "alerts/" + strings.TrimPrefix(in.Tag, "sensors/")
+			return out.Send(ctx, ferry.Message{Tag: tag, Type: in.Type, Payload: in.Payload})
+		}),
+	})
+	if ctx.Err() == nil {
+		log.Print(err)
+	}
+}
