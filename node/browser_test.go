@@ -1,0 +1,194 @@
+package node
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"example.com/ferry/internal/needs"
+)
+
+// browser is a headless Chromium with one page, and what that page complained of.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+func open(t *testing.T) *browser {
+	t.Helper()
+	program := needs.Program(t, "chromium")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx}
+	messages := chromedp.Console(ctx)
+	b.do(chromedp.EmulateViewport(1280, 900))
+	go func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			if m.IsException() || m.Type == "error" {
+				b.mu.Lock()
+				b.complaints = append(b.complaints, m.String())
+				b.mu.Unlock()
+			}
+		}
+	}()
+	return b
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// wait waits until a JavaScript expression is true.
+func (b *browser) wait(what, expression string) {
+	b.t.Helper()
+	for b.ctx.Err() == nil {
+		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err != nil {
+			b.t.Fatalf("%s: %v", what, err)
+		}
+		if ok {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.t.Fatalf("waited in vain until %s", what)
+}
+
+func (b *browser) text(expression string) string {
+	b.t.Helper()
+	s, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](expression))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+// moves waits until a plot has changed twice.
+func (b *browser) moves(id string) {
+	b.t.Helper()
+	pixels := `document.querySelector("#` + id + ` canvas").toDataURL()`
+	for range 2 {
+		before := b.text(pixels)
+		b.wait("the plot of "+id+" moves", pixels+` !== "`+before+`"`)
+	}
+}
+
+// complained returns what the console says, but for requests that failed if offline.
+func (b *browser) complained(offline bool) (left []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
+		if !offline || !strings.Contains(c, "ERR_") {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+const (
+	isLive    = `document.getElementById("state").textContent === "live"`
+	average   = `[...document.querySelectorAll("#cpu .legend li")].find((li) => li.children[1].textContent === "avg")`
+	isStopped = average + `?.children[2].textContent === "stopped"`
+	isDrawn   = average + `?.children[2].textContent.endsWith("%")`
+)
+
+// TestDashboard looks at a node's dashboard with a real browser.
+func TestDashboard(t *testing.T) {
+	b := open(t)
+	cfg := quiet(t)
+	cfg.Live.Sensors, cfg.Live.Functions, cfg.Live.Interval = true, true, 100*time.Millisecond
+	n := build(t, cfg)
+	cfg.Admin.Address = strings.TrimSuffix(strings.TrimPrefix(n.Admin(), "http://"), "/")
+	stop := run(t, n)
+
+	b.do(chromedp.Navigate(n.Admin()))
+	b.wait("the page is connected", isLive)
+	b.wait("the average is drawn", isDrawn)
+	for _, id := range []string{"cpu", "memory"} {
+		b.moves(id)
+	}
+	b.do(chromedp.ScrollIntoView("#latency"))
+	for _, id := range []string{"messages", "bytes", "latency", "queues"} {
+		b.wait(id+" has a legend", `document.querySelector("#`+id+` .legend b")`)
+	}
+	b.wait("there are figures", `[...document.querySelectorAll(".tile output")].every((o) => /[0-9]/.test(o.textContent))`)
+
+	b.do(chromedp.Click(`button[aria-label="Stop averages"]`))
+	b.do(chromedp.ScrollIntoView("#cpu"))
+	b.wait("the average of a stopped function stops", isStopped)
+	b.moves("cpu") // the sensors go on
+	b.do(chromedp.Click(`button[aria-label="Start averages"]`))
+	b.do(chromedp.ScrollIntoView("#cpu"))
+	b.wait("the average goes on", isDrawn)
+
+	themes(b)
+	b.do(chromedp.EmulateViewport(375, 812))
+	if wide := b.text(`String(document.documentElement.scrollWidth)`); wide != "375" {
+		t.Errorf("on a phone the page is %s wide, want 375", wide)
+	}
+	b.do(chromedp.EmulateViewport(1280, 900))
+	if c := b.complained(false); len(c) > 0 {
+		t.Errorf("the console says %q", c)
+	}
+
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.wait("the page says that the node is gone", `document.getElementById("state").textContent === "reconnecting" && !document.getElementById("banner").hidden`)
+	run(t, build(t, cfg))
+	b.wait("the page is back by itself", isLive)
+	b.wait("and says so", `document.getElementById("banner").textContent.startsWith("Connected again")`)
+	b.do(chromedp.ScrollIntoView("#cpu"))
+	b.wait("the average goes on after the restart", isDrawn)
+	b.moves("cpu")
+	if c := b.complained(true); len(c) > 0 {
+		t.Errorf("the console says %q", c)
+	}
+}
+
+// themes checks that the page follows the system's theme, and that the button overrides it.
+func themes(b *browser) {
+	b.t.Helper()
+	const theme = `document.documentElement.dataset.theme`
+	const ground = `getComputedStyle(document.body).backgroundColor`
+	grounds := map[string]string{}
+	for _, want := range []string{"dark", "light"} {
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: want}},
+		})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.wait("the theme is "+want, theme+` === "`+want+`"`)
+		grounds[want] = b.text(ground)
+		b.moves("cpu")
+	}
+	if grounds["dark"] == grounds["light"] {
+		b.t.Errorf("both themes have the ground %s", grounds["dark"])
+	}
+	b.do(chromedp.Click("#theme"))
+	b.wait("the button makes it dark", theme+` === "dark"`)
+	if got := b.text(ground); got != grounds["dark"] {
+		b.t.Errorf("dark by the button is %s, by the system %s", got, grounds["dark"])
+	}
+}
