@@ -77,7 +77,7 @@ func (f *finder) inMap(h head, n *field.Node, want uint64, last bool) (int, erro
 		if b == byteBreak && h.info == indefinite {
 			return pos + 1, nil
 		}
-		child := -1
+		var child int
 		if size := b - majorText<<5; size < 24 {
 			key := pos + 1
 			if pos = key + int(size); pos > len(data) {

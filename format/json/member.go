@@ -24,7 +24,7 @@ func memberAt(data []byte, pos int, first bool) (member, error) {
 	if first == (at == pos) && at < len(data) && data[at] == '"' {
 		for end := at + 1; end+8 <= len(data); end += 8 {
 			w := binary.LittleEndian.Uint64(data[end:])
-			hit := mark(w, '"') | mark(w, '\\')
+			hit := ends(w)
 			if hit == 0 {
 				continue
 			}

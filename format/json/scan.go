@@ -9,17 +9,16 @@ import (
 	"example.com/ferry/format"
 )
 
-// Eight bytes are looked at as one word: a byte's high bit in the result of mark is set where that byte is searched
-// for. Borrows can only make bytes above the first hit wrong, and only the first one is used.
+// Eight bytes are looked at as one word: a byte's high bit in the result is set where that byte is searched for. Borrows
+// can only make bytes above the first hit wrong, and only the first one is used.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// mark sets the high bit of the first byte of w that is c.
-func mark(w uint64, c byte) uint64 {
-	w ^= ones * uint64(c)
-	return (w - ones) &^ w & highs
+// ends marks the first quote or backslash in w.
+func ends(w uint64) uint64 {
+	return (((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)) &^ w & highs
 }
 
 // space passes white space. RFC 8259, section 2.
@@ -36,7 +35,7 @@ func quoted(data []byte, pos int) (end int, escaped bool, err error) {
 	for {
 		for ; pos+8 <= len(data); pos += 8 {
 			w := binary.LittleEndian.Uint64(data[pos:])
-			if hit := mark(w, '"') | mark(w, '\\'); hit != 0 {
+			if hit := ends(w); hit != 0 {
 				pos += bits.TrailingZeros64(hit) / 8
 				break
 			}
@@ -75,7 +74,7 @@ func skip(data []byte, pos int) (int, error) {
 	case quote:
 		if at := pos + 1; at+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[at:])
-			if hit := mark(w, '"') | mark(w, '\\'); hit != 0 {
+			if hit := ends(w); hit != 0 {
 				if at += bits.TrailingZeros64(hit) / 8; data[at] == '"' {
 					return at + 1, nil
 				}

@@ -87,7 +87,7 @@ func (v *validator) text(pos int) (end int, err error) {
 	for {
 		for pos+8 <= len(v.data) {
 			w := binary.LittleEndian.Uint64(v.data[pos:])
-			hit := (mark(w, '"') | mark(w, '\\') | (w-ones*' ')&^w) & highs
+			hit := ends(w) | (w-ones*' ')&^w&highs
 			if hit != 0 {
 				n := bits.TrailingZeros64(hit) / 8
 				ascii = ascii && w<<(64-8*n)&highs == 0
