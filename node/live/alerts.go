@@ -32,7 +32,7 @@ type alertKey struct {
 func (a *Alerts) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	rest, ok := strings.CutPrefix(in.Tag, "averages/")
 	if !ok {
-		return fmt.Errorf("live: alerts got tag %q: want averages/...", in.Tag)
+		return fmt.Errorf("live: alerts got tag %q: want one below averages/", in.Tag)
 	}
 	if !a.due(alertKey{in.Tag, in.Source}, in.Time) {
 		return nil

@@ -27,7 +27,7 @@ type Averages struct {
 func (a *Averages) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	rest, ok := strings.CutPrefix(in.Tag, "sensors/")
 	if !ok {
-		return fmt.Errorf("live: averages got tag %q: want sensors/...", in.Tag)
+		return fmt.Errorf("live: averages got tag %q: want one below sensors/", in.Tag)
 	}
 	c, err := codecOf(in.Type)
 	if err != nil {

@@ -54,7 +54,7 @@ func (s *cpuSensor) read(ctx context.Context) ([]reading, error) {
 	all := make([]reading, 1, len(now)+1)
 	var busy, total float64
 	for i, n := range now {
-		b, t := busySeconds(n)-busySeconds(last[i]), n.Total()-last[i].Total()
+		b, t := busySeconds(n)-busySeconds(last[i]), totalSeconds(n)-totalSeconds(last[i])
 		busy, total = busy+b, total+t
 		all = append(all, reading{fmt.Sprintf("cpu%d", i), "%", percent(b, t)})
 	}
@@ -65,7 +65,9 @@ func (s *cpuSensor) read(ctx context.Context) ([]reading, error) {
 	return all, nil
 }
 
-func busySeconds(t cpu.TimesStat) float64 { return t.Total() - t.Idle - t.Iowait }
+func busySeconds(t cpu.TimesStat) float64 { return t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal }
+
+func totalSeconds(t cpu.TimesStat) float64 { return busySeconds(t) + t.Idle + t.Iowait }
 
 func percent(part, whole float64) float64 {
 	if whole <= 0 {
