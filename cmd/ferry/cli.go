@@ -82,6 +82,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			"casts": strings.Join(casts, ","), "castList": strings.Join(casts, ", "),
 		},
 	)
+	parser.Model.HelpFlag.Help = "Show this."
 	ctx, err := parser.Parse(verbFirst(parser.Model, args))
 	switch {
 	case bare:

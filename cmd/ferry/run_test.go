@@ -213,7 +213,7 @@ func TestRunFailures(t *testing.T) {
 		return path
 	}
 	file := write("file", "")
-	unknown := write("unknown.yaml", "listeners:\n  - adress: tcp://127.0.0.1:0\n")
+	unknown := write("unknown.yaml", "listeners:\n  - addr: tcp://127.0.0.1:0\n")
 	promise := write("promise.yaml", "streams:\n  - tags: a/#\n    delivery: at-least-once\n")
 	for _, c := range []struct {
 		name   string
@@ -225,7 +225,7 @@ func TestRunFailures(t *testing.T) {
 		{"busy admin port", write("admin.yaml", "data_dir: "+dir+"/b\nlisteners:\n  - address: tcp://127.0.0.1:0\nadmin:\n  address: "+busy.Addr().String()+"\n"), statusFailed, []string{busy.Addr().String(), "in use"}},
 		{"unusable data directory", write("data.yaml", "data_dir: "+file+"/c\n"), statusFailed, []string{"data directory " + file + "/c"}},
 		{"no such file", filepath.Join(dir, "none.yaml"), statusUsage, []string{"none.yaml: no such file"}},
-		{"unknown field", unknown, statusUsage, []string{unknown + ":2:5: listeners[0].adress: "}},
+		{"unknown field", unknown, statusUsage, []string{unknown + ":2:5: listeners[0].addr: "}},
 		{"promise no engine keeps", promise, statusUsage, []string{promise + ":3:15: streams[0].delivery: engine memory cannot promise at-least-once"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

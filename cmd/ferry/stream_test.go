@@ -95,7 +95,8 @@ func TestPubSub(t *testing.T) {
 		want        []string // of each line: type and payload
 	}{
 		{
-			"JSON lines", "{\"a\": 1.50}\n\n{\"a\":\"<é>\"}\r\n{\"a\":[3]}", nil, []string{"-n3"},
+			"JSON lines", "{\"a\": 1.50}\n\n{\"a\":\"<é>\"}\r\n{\"a\":[3]}", nil,
+			[]string{"-n3"},
 			[]string{`"type":"json","payload":{"a":1.50}}`, `"type":"json","payload":{"a":"<é>"}}`, `"type":"json","payload":{"a":[3]}}`},
 		},
 		{"JSON over several lines", "{\n\"a\":\n1\n}\n", nil, []string{"-n1"}, []string{`"type":"json","payload":{"a":1}}`}},

@@ -17,25 +17,34 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	err := run(ctx)
+	if stop(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
 	token, err := os.ReadFile("ferry-data/function/token")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	client, err := stream.Dial(ctx, tcp.New(nil), "127.0.0.1:4390", &stream.Config{Token: bytes.TrimSpace(token)})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer client.Close()
 	err = client.Run(ctx, stream.Function{
 		Observe: []string{"sensors/#"},
 		Where:   `readings.0.value > 30`,
-		Handler: ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
-			tag := "alerts/" + strings.TrimPrefix(in.Tag, "sensors/")
-			return out.Send(ctx, ferry.Message{Tag: tag, Type: in.Type, Payload: in.Payload})
-		}),
+		Handler: ferry.HandlerFunc(alert),
 	})
-	if ctx.Err() == nil {
-		log.Print(err)
+	if ctx.Err() != nil { // interrupted: that is how it ends
+		return nil
 	}
+	return err
+}
+
+func alert(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+	tag := "alerts/" + strings.TrimPrefix(in.Tag, "sensors/")
+	return out.Send(ctx, ferry.Message{Tag: tag, Type: in.Type, Payload: in.Payload})
 }

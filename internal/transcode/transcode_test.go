@@ -221,6 +221,18 @@ func TestKeysThatMeet(t *testing.T) {
 	}
 }
 
+func TestNotesAreBounded(t *testing.T) {
+	t.Parallel()
+	list := []byte{0x98, 100}
+	for tag := range byte(100) {
+		list = append(list, 0xd8, 100+tag, 0x01)
+	}
+	_, notes, err := transcode.Message(nil, list, cbor.Format{}, json.Format{})
+	if err != nil || len(notes) != 16 || notes[0] != "tag 100 was dropped" || notes[15] != "and more" {
+		t.Errorf("got %d notes, %v, %v", len(notes), notes, err)
+	}
+}
+
 func TestSameFormat(t *testing.T) {
 	t.Parallel()
 	text := "{ \"a\" : 1.50 }\n"

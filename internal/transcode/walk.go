@@ -2,6 +2,7 @@ package transcode
 
 import (
 	"errors"
+	"slices"
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
@@ -18,11 +19,15 @@ type writer interface {
 // Notes says what was written in another way than the source had it, each kind of change once.
 type Notes []string
 
+// maxNotes bounds Notes: there are more tags than anybody wants to read of.
+const maxNotes = 16
+
 func (n *Notes) add(text string) {
-	for _, have := range *n {
-		if have == text {
-			return
-		}
+	if len(*n) >= maxNotes || slices.Contains(*n, text) {
+		return
+	}
+	if len(*n) == maxNotes-1 {
+		text = "and more"
 	}
 	*n = append(*n, text)
 }

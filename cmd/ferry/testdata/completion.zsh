@@ -21,20 +21,20 @@ _ferry() {
 	case $words[1] in
 	run)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-c --config)'{-c,--config=}'[The configuration, YAML. Without it everything is embedded, and this machine’s sensors are live input.]:FILE:_files'
 		;;
 	check)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML.]:FILE:_files' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
 		;;
 	pub)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-a --addr)'{-a,--addr=}'[The node, quic,//, tls,// or tcp,//HOST,PORT, or unix,//PATH; quic,//127.0.0.1,4190 if left out.]:ADDR:_files' \
 			'--ca=''[The certificate to trust; ca.pem of the data directory if left out.]:FILE:_files' \
@@ -47,7 +47,7 @@ _ferry() {
 		;;
 	sub)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-a --addr)'{-a,--addr=}'[The node, quic,//, tls,// or tcp,//HOST,PORT, or unix,//PATH; quic,//127.0.0.1,4190 if left out.]:ADDR:_files' \
 			'--ca=''[The certificate to trust; ca.pem of the data directory if left out.]:FILE:_files' \
@@ -61,7 +61,7 @@ _ferry() {
 		;;
 	get)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n; guessed if left out.]:TYPE:(cbor json y3 y3n)' \
 			'--as=''[Read the value as int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3, whose bytes carry no type.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
@@ -72,7 +72,7 @@ _ferry() {
 		;;
 	set)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n; guessed if left out.]:TYPE:(cbor json y3 y3n)' \
 			'--as=''[VALUE is int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3, whose bytes carry no type.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
@@ -82,7 +82,7 @@ _ferry() {
 		;;
 	convert)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'--from=''[What the message is, cbor, json, y3, y3n; guessed if left out.]:TYPE:(cbor json y3 y3n)' \
 			'--to=''[What to make of it, cbor, json, y3, y3n.]:TYPE:(cbor json y3 y3n)' \
@@ -91,13 +91,13 @@ _ferry() {
 		;;
 	completion)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			':shell:(bash zsh fish)'
 		;;
 	version)
 		_arguments -s \
-			'(-h --help)'{-h,--help}'[Show context-sensitive help.]' \
+			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
 		;;
