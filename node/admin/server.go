@@ -106,8 +106,9 @@ func (s *Server) Serve() error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ready.Store(false)
 	s.end()
-	_ = s.ln.Close() // which the HTTP server does only if it was served
-	if err := s.http.Shutdown(ctx); err != nil {
+	err := s.http.Shutdown(ctx)
+	_ = s.ln.Close() // which the HTTP server did only if it was served
+	if err != nil {
 		return errors.Join(fmt.Errorf("admin: %w", err), s.http.Close())
 	}
 	return nil
