@@ -13,9 +13,14 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"example.com/ferry/format"
 	"example.com/ferry/stream/hop"
 )
+
+// maxConnections bounds the connections served at once; more wait in the kernel's backlog.
+const maxConnections = 256
 
 // Config says what a Server shows. Nil members leave out what they would show.
 type Config struct {
@@ -49,12 +54,11 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("admin: cannot listen on %q: %w", cfg.Address, err)
 	}
 	ctx, end := context.WithCancel(context.Background())
-	s := &Server{ln: ln, end: end}
+	s := &Server{ln: netutil.LimitListener(ln, maxConnections), end: end}
 	s.http = &http.Server{
 		Handler:           guard(cfg.Hosts, s.routes(cfg)),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -120,6 +121,25 @@ func TestGuard(t *testing.T) {
 		if status, body := do(t, c.method, c.url, c.header...); status != c.want {
 			t.Errorf("%s: got %d %q, want %d", c.name, status, body, c.want)
 		}
+	}
+}
+
+func TestBodyIsRefused(t *testing.T) {
+	s, _ := start(t, Config{})
+	c, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "POST /ping HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(c) // ends, though the body never does
+	if err != nil && len(answer) == 0 {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") {
+		t.Errorf("got %q", answer)
 	}
 }
 
@@ -255,7 +275,7 @@ func TestStreamTellsWhatItDropped(t *testing.T) {
 	flooded := make(chan struct{})
 	tap := func(ctx context.Context, _ []string, deliver func(*ferry.Message)) error {
 		for range sent { // far more than the reader is given time for: deliver never blocks
-			deliver(&ferry.Message{Tag: "a", Payload: make([]byte, 32<<10)})
+			deliver(&ferry.Message{Tag: "a", Payload: make([]byte, 8<<10)})
 		}
 		close(flooded)
 		<-ctx.Done()

@@ -21,6 +21,7 @@ const (
 	maxStreams = 32       // at once
 	maxFilters = 16       // of one stream
 	maxWaiting = 256      // messages for one slow reader; then the oldest is dropped, and the reader told
+	maxBatch   = 64       // messages between two flushes
 	maxShown   = 64 << 10 // bytes; of a larger payload only the size is shown
 )
 
@@ -100,18 +101,19 @@ func (s *streams) write(ctx context.Context, w http.ResponseWriter, waiting <-ch
 	defer idle.Stop()
 	line := []byte("event: idle\ndata: 0\n\n")
 	for {
-		_ = out.SetReadDeadline(time.Time{})
 		if out.SetWriteDeadline(time.Now().Add(10*time.Second)) != nil {
 			return
 		}
-		for more := true; more; {
+		for n := 1; line != nil; n++ {
 			if _, err := w.Write(line); err != nil {
 				return
 			}
-			select {
-			case line = <-waiting:
-			default:
-				more = false
+			line = nil
+			if n < maxBatch {
+				select {
+				case line = <-waiting:
+				default:
+				}
 			}
 		}
 		if n := dropped.Swap(0); n > 0 {

@@ -65,7 +65,9 @@ func (s *cpuSensor) read(ctx context.Context) ([]reading, error) {
 	return all, nil
 }
 
-func busySeconds(t cpu.TimesStat) float64 { return t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal }
+func busySeconds(t cpu.TimesStat) float64 {
+	return t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal
+}
 
 func totalSeconds(t cpu.TimesStat) float64 { return busySeconds(t) + t.Idle + t.Iowait }
 
