@@ -1,8 +1,7 @@
-package examples_test
+package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -12,32 +11,31 @@ import (
 	"time"
 )
 
-// bench is a directory laid out like this repository, in which the examples run as they stand.
-type bench struct{ dir, bin string }
+// checkout is a directory with the examples where they are in the repository, so that they run as they stand.
+type checkout struct{ dir string }
 
-func build(t *testing.T) bench {
+func newCheckout(t *testing.T) checkout {
 	t.Helper()
-	b := bench{dir: t.TempDir(), bin: t.TempDir()}
-	out, err := exec.Command("go", "build", "-o", b.bin, "example.com/ferry/cmd/ferry", "example.com/ferry/examples/function").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
-	}
-	if err := os.CopyFS(filepath.Join(b.dir, "examples"), os.DirFS(".")); err != nil {
+	c := checkout{t.TempDir()}
+	if err := os.CopyFS(filepath.Join(c.dir, "examples"), os.DirFS("../../examples")); err != nil {
 		t.Fatal(err)
 	}
-	return b
+	if err := os.Symlink(os.Args[0], filepath.Join(c.dir, "ferry")); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
-func (b bench) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, filepath.Join(b.bin, name), args...)
-	cmd.Dir = b.dir
+func (c checkout) command(t *testing.T, name string, args ...string) *exec.Cmd {
+	cmd := process(t.Context(), filepath.Join(c.dir, name), args...)
+	cmd.Dir = c.dir
 	return cmd
 }
 
 // start runs a command until the test ends; until then it can be interrupted. It returns when the first line was printed.
-func (b bench) start(t *testing.T, name string, args ...string) *exec.Cmd {
+func (c checkout) start(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := b.command(t.Context(), name, args...)
+	cmd := c.command(t, name, args...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -64,9 +62,9 @@ func interrupt(t *testing.T, cmd *exec.Cmd) {
 }
 
 // hears runs ferry sub with args for one message, and publishes until it came.
-func (b bench) hears(t *testing.T, flags []string, filter, tag, payload string) string {
+func (c checkout) hears(t *testing.T, flags []string, filter, tag, payload string) string {
 	t.Helper()
-	sub := b.command(t.Context(), "ferry", append(append([]string{"sub", "--count", "1"}, flags...), filter)...)
+	sub := c.command(t, "ferry", append(append([]string{"sub", "--count", "1"}, flags...), filter)...)
 	var stdout bytes.Buffer
 	sub.Stdout = &stdout
 	if err := sub.Start(); err != nil {
@@ -75,7 +73,7 @@ func (b bench) hears(t *testing.T, flags []string, filter, tag, payload string) 
 	ended := make(chan error, 1)
 	go func() { ended <- sub.Wait() }()
 	for {
-		pub := b.command(t.Context(), "ferry", append(append([]string{"pub", "-q", "--ack"}, flags...), tag)...)
+		pub := c.command(t, "ferry", append(append([]string{"pub", "-q", "--ack"}, flags...), tag)...)
 		pub.Stdin = strings.NewReader(payload)
 		if out, err := pub.CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v: %s", pub.Args, err, out)
@@ -91,25 +89,29 @@ func (b bench) hears(t *testing.T, flags []string, filter, tag, payload string) 
 	}
 }
 
-func TestNode(t *testing.T) {
-	b := build(t)
-	node := b.start(t, "ferry", "run", "-c", "examples/node/node.yaml")
+func TestExampleNode(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "ferry", "run", "-c", "examples/node/node.yaml")
 	flags := []string{"-a", "quic://127.0.0.1:4290", "--data-dir", "ferry-data/node"}
-	if got := b.hears(t, flags, "#", "demo", `{"a":1}`); !strings.HasSuffix(got, `"type":"json","payload":{"a":1}}`+"\n") {
+	if got := c.hears(t, flags, "#", "demo", `{"a":1}`); !strings.HasSuffix(got, `"type":"json","payload":{"a":1}}`+"\n") {
 		t.Errorf("got %q", got)
 	}
 	interrupt(t, node)
 }
 
-func TestFunction(t *testing.T) {
-	b := build(t)
-	node := b.start(t, "ferry", "run", "-c", "examples/function/node.yaml")
-	function := b.command(t.Context(), "function")
+func TestExampleFunction(t *testing.T) {
+	c := newCheckout(t)
+	build := exec.Command("go", "build", "-o", c.dir, "example.com/ferry/examples/function")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	node := c.start(t, "ferry", "run", "-c", "examples/function/node.yaml")
+	function := c.command(t, "function")
 	if err := function.Start(); err != nil {
 		t.Fatal(err)
 	}
 	flags := []string{"-a", "tcp://127.0.0.1:4390", "--data-dir", "ferry-data/function"}
-	got := b.hears(t, flags, "alerts/#", "sensors/pump-1", `{"readings":[{"value":"30"}]}`+"\n"+`{"readings":[{"value":"31"}]}`)
+	got := c.hears(t, flags, "alerts/#", "sensors/pump-1", `{"readings":[{"value":"30"}]}`+"\n"+`{"readings":[{"value":"31"}]}`)
 	if !strings.HasPrefix(got, `{"tag":"alerts/pump-1",`) || !strings.HasSuffix(got, `"payload":{"readings":[{"value":"31"}]}}`+"\n") {
 		t.Errorf("got %q, want an alert with 31, and none with 30 before it", got)
 	}
@@ -117,15 +119,15 @@ func TestFunction(t *testing.T) {
 	interrupt(t, node)
 }
 
-func TestMessages(t *testing.T) {
-	b := build(t)
-	for _, c := range []struct{ path, file, want string }{
+func TestExampleMessages(t *testing.T) {
+	c := newCheckout(t)
+	for _, m := range []struct{ path, file, want string }{
 		{"readings.0.value", "event.cbor", "30.5\n"},
 		{"0x01.0x10.0x13", "noise.y3", "73\n"},
 	} {
-		out, err := b.command(t.Context(), "ferry", "get", "-q", c.path, filepath.Join("examples/messages", c.file)).CombinedOutput()
-		if err != nil || string(out) != c.want {
-			t.Errorf("%s of %s: got %q, %v, want %q", c.path, c.file, out, err, c.want)
+		out, err := c.command(t, "ferry", "get", "-q", m.path, filepath.Join("examples/messages", m.file)).CombinedOutput()
+		if err != nil || string(out) != m.want {
+			t.Errorf("%s of %s: got %q, %v, want %q", m.path, m.file, out, err, m.want)
 		}
 	}
 }
