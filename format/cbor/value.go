@@ -52,6 +52,14 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	return convert.Read("cbor", v, as)
 }
 
+// View returns the content of a text of definite length. It allocates nothing.
+func (Format) View(data []byte, s field.Span) ([]byte, bool) {
+	if s.Head < 0 || s.Head >= s.Off || s.Off > s.End || s.End > len(data) || data[s.Head]>>5 != majorText || data[s.Head]&31 >= 28 {
+		return nil, false
+	}
+	return data[s.Off:s.End:s.End], true
+}
+
 // stringAt returns the content of the string h that ends at end: a part of data, or a copy if it comes in chunks.
 func stringAt(data []byte, h head, end int) []byte {
 	if h.info != indefinite {

@@ -14,6 +14,7 @@ type Format struct{}
 var (
 	_ format.Format  = Format{}
 	_ format.Patcher = Format{}
+	_ format.Viewer  = Format{}
 )
 
 // Name returns "json".

@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"strconv"
@@ -26,12 +27,8 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	v := field.Value{Kind: s.Kind}
 	switch s.Kind {
 	case field.Text:
-		v.Bytes = raw
-		for _, c := range raw {
-			if c == '\\' {
-				v.Bytes = unescape(make([]byte, 0, len(raw)), raw)
-				break
-			}
+		if v.Bytes = raw; bytes.IndexByte(raw, '\\') >= 0 {
+			v.Bytes = unescape(make([]byte, 0, len(raw)), raw)
 		}
 	case field.Bool:
 		v.Bool = string(raw) == "true"
@@ -45,6 +42,14 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: as, Reason: "it is no scalar: name one inside it"}
 	}
 	return convert.Read("json", v, as)
+}
+
+// View returns the content of a text without escapes. It allocates nothing.
+func (Format) View(data []byte, s field.Span) ([]byte, bool) {
+	if s.Kind != field.Text || s.Off < 0 || s.Off > s.End || s.End > len(data) || bytes.IndexByte(data[s.Off:s.End], '\\') >= 0 {
+		return nil, false
+	}
+	return data[s.Off:s.End:s.End], true
 }
 
 func number(raw []byte, s field.Span) (field.Value, error) {

@@ -14,6 +14,9 @@ import (
 // maxRun is how many frames are routed at once: one bit each in a predicate's mask.
 const maxRun = 64
 
+// shareRun is the size in bytes from which a run that goes to several lanes is copied once and shared among them.
+const shareRun = 8 << 10
+
 // reader forwards what arrives on one stream of a session.
 type reader struct {
 	s        *session
@@ -159,6 +162,12 @@ func (r *reader) forward(p publisher, run []byte, n int, own *bufpool.Buf) {
 		return
 	}
 	r.evaluate(rt, run, n)
+	if own == nil && len(rt.solo) > 1 && len(run) >= shareRun {
+		own = bufpool.Get(len(run))
+		own.B = append(own.B, run...)
+		run = own.B
+		defer own.Release()
+	}
 	all := ^uint64(0) >> (maxRun - n)
 	for i := range rt.solo {
 		t := &rt.solo[i]

@@ -12,6 +12,10 @@ const outLimit = 256 << 10
 // quantum is how many bytes one lane may add to a write before the next lane has its turn.
 const quantum = 64 << 10
 
+// shareLeast is the size in bytes below which frames are copied even if they lie in shared memory: many small writes
+// would cost more, and a small piece would keep a large buffer alive.
+const shareLeast = 4 << 10
+
 // outlet is one stream to a client, and the lanes that go through it.
 type outlet struct {
 	*link.Outlet
@@ -83,6 +87,9 @@ type lane struct {
 // push takes n frames of the lane's tag, one behind the other; own is the shared memory they lie in, or nil. It returns
 // how many of them, or of those queued before, were dropped, and whether their publisher should hold back.
 func (l *lane) push(frames []byte, n int, own *bufpool.Buf) (dropped int, full bool) {
+	if len(frames) < shareLeast {
+		own = nil
+	}
 	if l.queue.Bytes() == 0 && l.credit > 0 && l.out.Room() > 0 {
 		if len(frames) <= l.credit {
 			l.send(frames, n, own)
