@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -304,6 +305,58 @@ func TestUnknownTransport(t *testing.T) {
 	_, err := Build(cfg, Sets{Transports: []Transport{}})
 	if want := "this program has no transport quic"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// TestCertificates uses a certificate of the user's own, and identities that prove themselves by theirs.
+func TestCertificates(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "other")
+	other, err := pki.Open(pki.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := quiet(t)
+	cfg.Listeners = []config.Listener{{
+		Address: "tls://127.0.0.1:0", CertFile: filepath.Join(dir, pki.ServerFile), KeyFile: filepath.Join(dir, pki.ServerKeyFile),
+		ClientCAFile: filepath.Join(dir, pki.CAFile),
+	}}
+	cfg.Identities = []config.Identity{{Name: "pump", CommonName: "pump-1", Publish: []string{"plant/pump"}}}
+	cfg.Live.Functions = true
+	n := build(t, cfg)
+	run(t, n)
+	_, addr, _ := strings.Cut(n.Addresses()[0], "://")
+	for name, accepted := range map[string]bool{"pump-1": true, "pump-2": false, "": false} {
+		security, err := pki.ClientTLS(filepath.Join(dir, pki.CAFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name != "" {
+			certPEM, keyPEM, err := other.IssueClient(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pair, err := tls.X509KeyPair(certPEM, keyPEM)
+			if err != nil {
+				t.Fatal(err)
+			}
+			security.Certificates = []tls.Certificate{pair}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		c, err := closed(t)(stream.Dial(ctx, tcp.NewTLS(&tcp.Config{ClientTLS: security}), addr, &stream.Config{Log: slog.New(slog.DiscardHandler)}))
+		if (err == nil) != accepted {
+			t.Errorf("certificate of %q: got %v, want accepted %v", name, err, accepted)
+		}
+		if err == nil {
+			if err := c.Send(ctx, ferry.Message{Tag: "plant/pump", Payload: []byte("on")}); err != nil {
+				t.Errorf("%s may not publish: %v", name, err)
+			}
+		}
+	}
+	for _, f := range n.functions.List() { // which cannot verify the user's certificate, and come from within
+		if !f.Running {
+			t.Errorf("%s does not run: %s", f.Name, f.Error)
+		}
 	}
 }
 

@@ -229,7 +229,8 @@ export class Chart {
     if (quiet.length > 1) rows.push([`${quiet.length} ${this.many}`, [...this.series.values()].find((s) => s.style.quiet).style, `${show(Math.min(...quiet), this.unit)} to ${show(Math.max(...quiet), this.unit)}`, false]);
     if (reading) {
       g.strokeStyle = color('--soft');
-      g.globalAlpha = 0.5;
+      g.lineWidth = 1;
+      g.globalAlpha = 0.6;
       g.beginPath();
       g.moveTo(Math.round(this.cursor * width) + 0.5, 0);
       g.lineTo(Math.round(this.cursor * width) + 0.5, bottom);
