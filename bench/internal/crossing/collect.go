@@ -1,0 +1,117 @@
+package crossing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// collector takes the messages of one tag as they arrive.
+type collector struct {
+	want    *message
+	end     atomic.Uint64 // number after the last message that is expected
+	next    uint64        // number of the next message
+	samples []time.Duration
+	err     error // the first message that was wrong
+
+	arrived *sync.WaitGroup // done when next reaches end
+	last    *time.Time      // of the last message; set before arrived is done
+}
+
+func (c *collector) take(b []byte) {
+	end := c.end.Load()
+	sent, err := c.want.read(b, c.next)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	if sent != 0 && err == nil {
+		c.samples = append(c.samples, time.Duration(time.Now().UnixNano()-sent))
+	}
+	if c.next++; c.next == end {
+		*c.last = time.Now()
+		c.arrived.Done()
+	}
+}
+
+// collectors are those of all tags.
+type collectors struct {
+	tags    []collector
+	last    []time.Time
+	arrived sync.WaitGroup
+}
+
+func newCollectors(tags, size int) (*collectors, error) {
+	cs := &collectors{tags: make([]collector, tags), last: make([]time.Time, tags)}
+	for i := range cs.tags {
+		m, err := newMessage(size)
+		if err != nil {
+			return nil, err
+		}
+		c := &cs.tags[i]
+		c.want, c.arrived, c.last = m, &cs.arrived, &cs.last[i]
+	}
+	return cs, nil
+}
+
+// expect prepares for n more messages of each tag, while none is on its way.
+func (cs *collectors) expect(n int, timed bool) {
+	cs.arrived.Add(len(cs.tags))
+	for i := range cs.tags {
+		c := &cs.tags[i]
+		c.samples = c.samples[:0]
+		if timed {
+			c.samples = slices.Grow(c.samples, n) // so that nothing is allocated on the way
+		}
+		c.end.Store(c.next + uint64(n))
+	}
+}
+
+// wait returns when the last of the expected messages arrived. It fails when one of them was not the one that was sent,
+// or has not come after timeout.
+func (cs *collectors) wait(timeout time.Duration) (time.Time, error) {
+	all := make(chan struct{})
+	go func() {
+		cs.arrived.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+	case <-time.After(timeout):
+		return time.Time{}, fmt.Errorf("crossing: not all messages arrived within %v", timeout)
+	}
+	for i := range cs.tags {
+		if err := cs.tags[i].err; err != nil {
+			return time.Time{}, fmt.Errorf("crossing: tag %d: %w", i, err)
+		}
+	}
+	return slices.MaxFunc(cs.last, time.Time.Compare), nil
+}
+
+// Latency is how long messages were on their way, in microseconds.
+type Latency struct{ P50, P99, P999, Max float64 }
+
+// latency sums up samples, which it sorts.
+func latency(samples []time.Duration) Latency {
+	if len(samples) == 0 {
+		return Latency{}
+	}
+	slices.Sort(samples)
+	at := func(part float64) float64 {
+		i := int(math.Ceil(part*float64(len(samples)))) - 1 // nearest rank
+		return float64(samples[max(i, 0)]) / float64(time.Microsecond)
+	}
+	return Latency{at(0.5), at(0.99), at(0.999), at(1)}
+}
+
+// latencies returns that of each tag, and that of all together.
+func (cs *collectors) latencies() (tags []Latency, all Latency) {
+	var pooled []time.Duration
+	for i := range cs.tags {
+		pooled = append(pooled, cs.tags[i].samples...)
+		tags = append(tags, latency(cs.tags[i].samples))
+	}
+	return tags, latency(pooled)
+}

@@ -1,0 +1,221 @@
+package crossing
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"example.com/ferry/bench/internal/harness"
+)
+
+// Binary is the name of ferry's binary in Setup.Dir.
+const Binary = "ferry"
+
+// Build puts ferry's binary into dir, as make build does.
+func Build(dir string) error {
+	return harness.Go("build", "-trimpath", "-o", filepath.Join(dir, Binary), "./cmd/ferry")
+}
+
+// Setup says what crosses, and by what.
+type Setup struct {
+	System   System
+	Dir      string // holds the binary, and takes data
+	Validate string // of a ferry node's listener; empty means full, which is how it ships
+	Size     int    // bytes of a message
+	Tags     int    // 0 means 1; at most 10
+
+	// Host is the node's address in NodeNS; empty means loopback. Empty namespaces mean this one.
+	Host                         string
+	NodeNS, SourceNS, FunctionNS string
+}
+
+// Crossing is a source, a node and a function. Its methods do not overlap.
+type Crossing struct {
+	setup                  Setup
+	meter                  *meter // of a ferry node in this namespace
+	node, source, function *process
+}
+
+// port is where the node listens if it has a namespace to itself.
+const port = "4190"
+
+// Start starts the three processes and connects them. Close ends them.
+func Start(s Setup) (*Crossing, error) {
+	s.Tags = max(s.Tags, 1)
+	c := &Crossing{setup: s}
+	if err := c.start(); err != nil {
+		return nil, c.explain(err)
+	}
+	return c, nil
+}
+
+func (c *Crossing) start() error {
+	s := c.setup
+	data := filepath.Join(s.Dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	addr, err := c.startNode(data)
+	if err != nil {
+		return err
+	}
+	end := spec{Role: function, System: s.System, Addr: addr, Dir: data, Size: s.Size, Tags: s.Tags}
+	if c.function, _, err = startEnd(s.FunctionNS, end); err != nil {
+		return err
+	}
+	end.Role = source
+	c.source, _, err = startEnd(s.SourceNS, end)
+	return err
+}
+
+func (c *Crossing) startNode(data string) (addr string, err error) {
+	s := c.setup
+	addr = s.Host + ":" + port
+	if s.Host == "" {
+		if addr, err = freeAddr(); err != nil {
+			return "", err
+		}
+	}
+	if ends[s.System].node != nil {
+		var first reply
+		c.node, first, err = startEnd(s.NodeNS, spec{Role: node, System: s.System, Addr: addr, Dir: data})
+		return first.Addr, err
+	}
+	if s.NodeNS != "" { // nobody can ask it from here; clients try until it is there
+		c.node, err = startFerry(s, addr, "off")
+		return addr, err
+	}
+	admin, err := freeAddr()
+	if err != nil {
+		return "", err
+	}
+	c.meter = &meter{admin: admin}
+	if c.node, err = startFerry(s, addr, admin); err != nil {
+		return "", err
+	}
+	return addr, await(admin)
+}
+
+// explain ends the processes and adds to err what they said.
+func (c *Crossing) explain(err error) error {
+	var said strings.Builder
+	for _, p := range []*process{c.source, c.function, c.node} {
+		if p != nil && p.cmd.Process != nil {
+			if text := p.end(); text != "" {
+				fmt.Fprintf(&said, "\n%s said:\n%s", p.name, text)
+			}
+		}
+	}
+	return fmt.Errorf("%s, %d bytes: %w%s", c.setup.System, c.setup.Size, err, said.String())
+}
+
+// Close ends the processes.
+func (c *Crossing) Close() {
+	for _, p := range []*process{c.source, c.function, c.node} {
+		p.end()
+	}
+}
+
+// Cost is what a message costs each of the three processes.
+type Cost struct{ Source, Node, Function float64 }
+
+// Sum is what it costs all of them.
+func (c Cost) Sum() float64 { return c.Source + c.Node + c.Function }
+
+// Closed is what came of sending as fast as the system takes messages.
+type Closed struct {
+	Rate  float64 // messages a second, from the first one sent to the last one received
+	Alloc Cost    // bytes allocated a message
+	CPU   Cost    // microseconds a message
+}
+
+// enough is how long messages may take that are sent as fast as possible.
+const enough = time.Minute
+
+// Closed sends n messages of each tag and waits until the function has received and compared all of them.
+func (c *Crossing) Closed(n int) (Closed, error) {
+	before, err := c.costs()
+	if err != nil {
+		return Closed{}, c.explain(err)
+	}
+	sent, received, err := c.cross(request{Do: "send", Count: n}, enough)
+	if err != nil {
+		return Closed{}, c.explain(err)
+	}
+	after, err := c.costs()
+	if err != nil {
+		return Closed{}, c.explain(err)
+	}
+	total := float64(n * c.setup.Tags)
+	per := func(unit float64, f func(usages) Cost) Cost {
+		a, b := f(after), f(before)
+		return Cost{(a.Source - b.Source) / total / unit, (a.Node - b.Node) / total / unit, (a.Function - b.Function) / total / unit}
+	}
+	return Closed{
+		Rate:  total / received.Last.Sub(sent.Start).Seconds(),
+		Alloc: per(1, func(u usages) Cost { return u.alloc }),
+		CPU:   per(float64(time.Microsecond), func(u usages) Cost { return u.cpu }),
+	}, nil
+}
+
+// Open is what came of sending at a rate that does not depend on the system.
+type Open struct {
+	Tags     []Latency
+	All      Latency
+	Connects int // the most connections that one of both ends has made
+}
+
+// Open sends n messages of each tag at a rate in messages a second, all tags together.
+func (c *Crossing) Open(n int, rate float64) (Open, error) {
+	long := time.Duration(float64(n*c.setup.Tags)/rate*float64(time.Second)) + enough
+	_, received, err := c.cross(request{Do: "send", Count: n, Rate: rate}, long)
+	if err != nil {
+		return Open{}, c.explain(err)
+	}
+	o := Open{Tags: received.Tags, All: received.All}
+	for _, p := range []*process{c.source, c.function} {
+		r, err := p.ask(request{Do: "usage"}, patience)
+		if err != nil {
+			return Open{}, c.explain(err)
+		}
+		o.Connects = max(o.Connects, r.Connects)
+	}
+	return o, nil
+}
+
+// cross does one run.
+func (c *Crossing) cross(q request, timeout time.Duration) (sent, received reply, err error) {
+	if _, err = c.function.ask(request{Do: "expect", Count: q.Count, Timed: q.Rate > 0}, patience); err != nil {
+		return sent, received, err
+	}
+	if sent, err = c.source.ask(q, timeout); err != nil {
+		return sent, received, err
+	}
+	received, err = c.function.ask(request{Do: "wait", Timeout: timeout}, timeout+patience)
+	return sent, received, err
+}
+
+// usages are what the processes have used so far: bytes allocated, and nanoseconds on a processor.
+type usages struct{ alloc, cpu Cost }
+
+func (c *Crossing) costs() (u usages, err error) {
+	for _, x := range []struct {
+		p          *process
+		alloc, cpu *float64
+	}{{c.source, &u.alloc.Source, &u.cpu.Source}, {c.function, &u.alloc.Function, &u.cpu.Function}, {c.node, &u.alloc.Node, &u.cpu.Node}} {
+		*x.cpu = float64(x.p.cpu())
+		if x.p == c.node && c.meter != nil {
+			*x.alloc, err = c.meter.read()
+		} else if x.p != c.node || ends[c.setup.System].node != nil {
+			var r reply
+			r, err = x.p.ask(request{Do: "usage"}, patience)
+			*x.alloc = float64(r.Alloc)
+		}
+		if err != nil {
+			return u, err
+		}
+	}
+	return u, nil
+}

@@ -1,0 +1,99 @@
+package crossing
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"example.com/ferry"
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/stream"
+	"example.com/ferry/transport"
+	"example.com/ferry/transport/quic"
+	"example.com/ferry/transport/tcp"
+)
+
+// trust is whose certificate a client accepts: that of the authority in the data directory.
+func trust(dir string) (*tls.Config, error) { return pki.ClientTLS(filepath.Join(dir, pki.CAFile)) }
+
+// ferryDial connects as a program on the node's machine does.
+func ferryDial(ctx context.Context, s spec) (*stream.Client, error) {
+	var t transport.Transport = tcp.New(nil)
+	if s.System == FerryQUIC {
+		c, err := trust(s.Dir)
+		if err != nil {
+			return nil, err
+		}
+		t = quic.New(&quic.Config{ClientTLS: c})
+	}
+	token, err := pki.ReadToken(filepath.Join(s.Dir, pki.TokenFile))
+	if err != nil {
+		return nil, err
+	}
+	return stream.Dial(ctx, t, s.Addr, &stream.Config{Token: []byte(token), Name: s.Role, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+}
+
+type ferrySource struct {
+	client *stream.Client
+	tags   []*stream.Source
+}
+
+func ferryPublish(ctx context.Context, s spec) (publisher, error) {
+	client, err := ferryDial(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	f := &ferrySource{client: client}
+	for tag := range s.Tags {
+		source, err := client.Source(ctx, tagName(tag, "/"))
+		if err != nil {
+			return nil, err
+		}
+		f.tags = append(f.tags, source)
+	}
+	return f, nil
+}
+
+func (f *ferrySource) send(tag int, payload []byte) error {
+	return f.tags[tag].Send(context.Background(), ferry.Message{Type: ferry.CBOR, Payload: payload})
+}
+
+// flush has nothing to do: what Send took is written as soon as the connection is free.
+func (f *ferrySource) flush() error { return nil }
+
+func (f *ferrySource) connects() int { return int(f.client.Stats().Connects) }
+
+// batches takes messages as they wait together.
+type batches func(tag int, payload []byte)
+
+func (take batches) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender) error {
+	take(tagNumber(in.Tag), in.Payload)
+	return nil
+}
+
+func (take batches) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sender) error {
+	tag := tagNumber(in[0].Tag)
+	for i := range in {
+		take(tag, in[i].Payload)
+	}
+	return nil
+}
+
+func ferrySubscribe(ctx context.Context, s spec, take func(tag int, payload []byte), fail func(error)) (func() int, error) {
+	client, err := ferryDial(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	running, err := client.Start(ctx, stream.Function{Observe: []string{"bench/+"}, Handler: batches(take)})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		<-running.Done()
+		fail(errors.Join(errors.New("the function ended"), running.Err()))
+	}()
+	return func() int { return int(client.Stats().Connects) }, nil
+}

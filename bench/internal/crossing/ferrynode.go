@@ -1,0 +1,124 @@
+package crossing
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// config is the node's file: everything that is not named has the value it ships with.
+const config = `listeners:
+  - address: %s://%s
+    validate: %s
+    insecure: %t
+admin:
+  address: %s
+data_dir: %s
+`
+
+// startFerry starts the shipped binary.
+func startFerry(s Setup, addr, admin string) (*process, error) {
+	scheme := strings.TrimPrefix(string(s.System), "ferry ")
+	validate := s.Validate
+	if validate == "" {
+		validate = "full"
+	}
+	file, err := os.CreateTemp(s.Dir, "node-*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(file, config, scheme, addr, validate, s.NodeNS != "" && s.System == FerryTCP, admin, filepath.Join(s.Dir, "data"))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	p := &process{name: "ferry run", foreign: true}
+	return p, p.spawn(s.NodeNS, []string{filepath.Join(s.Dir, Binary), "run", "-c", file.Name()}, nil)
+}
+
+// meter reads how many bytes a ferry node has allocated, less what the reading itself makes it allocate.
+type meter struct {
+	admin string
+	each  uint64 // bytes that one reading costs
+	count uint64 // readings so far
+}
+
+// read calibrates itself the first time.
+func (m *meter) read() (float64, error) {
+	var last [2]uint64
+	for range 3 { // the first one opens a connection
+		now, err := allocated(m.admin)
+		if err != nil {
+			return 0, err
+		}
+		last = [2]uint64{last[1], now}
+		m.count++
+		if m.each != 0 {
+			break
+		}
+	}
+	if m.each == 0 {
+		m.each = last[1] - last[0]
+	}
+	return float64(last[1]) - float64(m.count*m.each), nil
+}
+
+// allocated asks a ferry node how many bytes it has allocated so far.
+func allocated(admin string) (uint64, error) {
+	client := http.Client{Timeout: patience}
+	resp, err := client.Get("http://" + admin + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if v, ok := strings.CutPrefix(lines.Text(), "go_memstats_alloc_bytes_total "); ok {
+			f, err := strconv.ParseFloat(v, 64)
+			return uint64(f), err
+		}
+	}
+	return 0, fmt.Errorf("crossing: %s says nothing of go_memstats_alloc_bytes_total", resp.Request.URL)
+}
+
+// freeAddr returns an address on loopback where a moment ago nothing listened, neither by TCP nor by UDP.
+func freeAddr() (string, error) {
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", err
+		}
+		addr := l.Addr().String()
+		u, err := net.ListenPacket("udp", addr)
+		_ = l.Close()
+		if err == nil {
+			_ = u.Close()
+			return addr, nil
+		}
+	}
+	return "", errors.New("crossing: no port is free for both TCP and UDP")
+}
+
+// await waits until a ferry node takes clients.
+func await(admin string) error {
+	client := http.Client{Timeout: time.Second}
+	var last error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		resp, err := client.Get("http://" + admin + "/ready")
+		if err != nil {
+			last = err
+			continue
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+		last = fmt.Errorf("%s says %s", resp.Request.URL, resp.Status)
+	}
+	return fmt.Errorf("crossing: the node is not ready: %w", last)
+}

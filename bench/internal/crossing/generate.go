@@ -1,0 +1,70 @@
+package crossing
+
+import "time"
+
+// generator publishes numbered messages, the tags in turn.
+type generator struct {
+	to    publisher
+	tags  []*message
+	seq   uint64 // number of the next message of each tag
+	timer *alarm
+}
+
+func newGenerator(to publisher, tags, size int) (*generator, error) {
+	timer, err := newAlarm()
+	if err != nil {
+		return nil, err
+	}
+	g := &generator{to: to, timer: timer}
+	for range tags {
+		m, err := newMessage(size)
+		if err != nil {
+			return nil, err
+		}
+		g.tags = append(g.tags, m)
+	}
+	return g, nil
+}
+
+// closed publishes n messages of each tag as fast as the system takes them.
+func (g *generator) closed(n int) error {
+	for range n {
+		for tag, m := range g.tags {
+			m.set(g.seq, 0)
+			if err := g.to.send(tag, m.bytes); err != nil {
+				return err
+			}
+		}
+		g.seq++
+	}
+	return g.to.flush()
+}
+
+// open publishes n messages of each tag, rate messages a second in all, whatever the system does. A message counts as
+// sent when it was due, so that waiting for those before it belongs to its latency; but not waiting for the alarm clock
+// of this process, which may ring late.
+func (g *generator) open(n int, rate float64) error {
+	interval := time.Duration(float64(time.Second) / rate)
+	woken := time.Now()
+	due := woken
+	for range n {
+		for tag, m := range g.tags {
+			if wait := time.Until(due); wait > 0 {
+				if err := g.to.flush(); err != nil {
+					return err
+				}
+				if err := g.timer.sleep(wait); err != nil {
+					return err
+				}
+				woken = time.Now()
+			}
+			m.set(g.seq, max(due.UnixNano(), woken.UnixNano()))
+			if err := g.to.send(tag, m.bytes); err != nil {
+				return err
+			}
+			due = due.Add(interval)
+		}
+		g.seq++
+	}
+	return g.to.flush()
+}

@@ -1,0 +1,114 @@
+package crossing
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// NATS drops the messages of a slow subscriber and does not hold up publishers. So that all of them arrive, the function
+// says how much it has received each natsStep bytes, and the source waits when more than natsWindow are on their way.
+const (
+	natsStep   = 1 << 20
+	natsWindow = 4 << 20
+	natsReport = "received"
+)
+
+func natsNode(s spec, _ func(error)) (string, error) {
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return "", err
+	}
+	opts := &server.Options{Host: host, NoSigs: true, NoLog: true}
+	if opts.Port, err = strconv.Atoi(port); err != nil {
+		return "", err
+	}
+	if opts.Port == 0 {
+		opts.Port = server.RANDOM_PORT
+	}
+	node, err := server.NewServer(opts)
+	if err != nil {
+		return "", err
+	}
+	node.Start()
+	if !node.ReadyForConnections(10 * time.Second) {
+		return "", errors.New("crossing: the NATS server did not start within 10s")
+	}
+	return node.Addr().String(), nil
+}
+
+func natsDial(s spec, fail func(error)) (*nats.Conn, error) {
+	return nats.Connect("nats://"+s.Addr, nats.NoReconnect(), nats.Name(s.Role), nats.Timeout(10*time.Second),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { fail(err) }))
+}
+
+type natsSource struct {
+	conn     *nats.Conn
+	subjects []string
+	reports  *nats.Subscription
+	sent     uint64 // bytes
+	received uint64 // bytes, as the function says
+}
+
+func natsPublish(_ context.Context, s spec) (publisher, error) {
+	conn, err := natsDial(s, func(error) {}) // send says what happened
+	if err != nil {
+		return nil, err
+	}
+	n := &natsSource{conn: conn}
+	for tag := range s.Tags {
+		n.subjects = append(n.subjects, tagName(tag, "."))
+	}
+	if n.reports, err = conn.SubscribeSync(natsReport); err != nil {
+		return nil, err
+	}
+	return n, conn.Flush()
+}
+
+func (n *natsSource) send(tag int, payload []byte) error {
+	n.sent += uint64(len(payload))
+	for n.sent > n.received+natsWindow {
+		m, err := n.reports.NextMsg(10 * time.Second)
+		if err != nil {
+			return fmt.Errorf("crossing: the function says nothing: %w", err)
+		}
+		n.received = binary.BigEndian.Uint64(m.Data)
+	}
+	return n.conn.Publish(n.subjects[tag], payload)
+}
+
+// flush has nothing to do: the client writes what was published as soon as it can.
+func (n *natsSource) flush() error { return nil }
+
+func (n *natsSource) connects() int { return 1 }
+
+func natsSubscribe(_ context.Context, s spec, take func(tag int, payload []byte), fail func(error)) (func() int, error) {
+	conn, err := natsDial(s, fail)
+	if err != nil {
+		return nil, err
+	}
+	var received, told uint64
+	sub, err := conn.Subscribe("bench.*", func(m *nats.Msg) {
+		take(tagNumber(m.Subject), m.Data)
+		if received += uint64(len(m.Data)); received-told >= natsStep {
+			told = received
+			if err := conn.Publish(natsReport, binary.BigEndian.AppendUint64(nil, told)); err != nil {
+				fail(err)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := sub.SetPendingLimits(-1, -1); err != nil {
+		return nil, err
+	}
+	return once, conn.Flush()
+}

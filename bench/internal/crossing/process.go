@@ -1,0 +1,118 @@
+package crossing
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// process is one end, or the node.
+type process struct {
+	name   string
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	out    *json.Encoder
+	in     *json.Decoder
+	stderr bytes.Buffer
+
+	foreign bool // not this program: it ends when it is interrupted, not with its standard input
+}
+
+// spawn starts a program in a network namespace, if one is named.
+func (p *process) spawn(ns string, argv, env []string) (err error) {
+	if ns != "" {
+		argv = append([]string{"ip", "netns", "exec", ns}, argv...)
+	}
+	p.cmd = exec.Command(argv[0], argv[1:]...)
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stderr = &p.stderr
+	stdin, err := p.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	p.stdin, p.out, p.in = stdin, json.NewEncoder(stdin), json.NewDecoder(stdout)
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("crossing: %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// startEnd starts this program again as what s says, and waits until it is ready.
+func startEnd(ns string, s spec) (*process, reply, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, reply{}, err
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, reply{}, err
+	}
+	p := &process{name: s.Role}
+	if err := p.spawn(ns, []string{self}, []string{specVariable + "=" + string(text)}); err != nil {
+		return nil, reply{}, err
+	}
+	first, err := p.hear(2 * patience)
+	return p, first, err
+}
+
+// ask sends a request and returns the reply, which must come within timeout.
+func (p *process) ask(q request, timeout time.Duration) (reply, error) {
+	if err := p.out.Encode(q); err != nil {
+		return reply{}, fmt.Errorf("crossing: %s: %w", p.name, err)
+	}
+	return p.hear(timeout)
+}
+
+func (p *process) hear(timeout time.Duration) (r reply, err error) {
+	late := time.AfterFunc(timeout, func() { _ = p.cmd.Process.Kill() })
+	err = p.in.Decode(&r)
+	if !late.Stop() {
+		return r, fmt.Errorf("crossing: %s: no answer within %v", p.name, timeout)
+	}
+	if err == nil && r.Err != "" {
+		err = errors.New(r.Err)
+	}
+	if err != nil {
+		return r, fmt.Errorf("crossing: %s: %w", p.name, err)
+	}
+	return r, nil
+}
+
+// end ends the process, which has a second to do so by itself, and returns its last words.
+func (p *process) end() string {
+	_ = p.stdin.Close()
+	if p.foreign {
+		_ = p.cmd.Process.Signal(os.Interrupt)
+	}
+	late := time.AfterFunc(time.Second, func() { _ = p.cmd.Process.Kill() })
+	_ = p.cmd.Wait() // how it ended does not matter any more
+	late.Stop()
+	return p.stderr.String()
+}
+
+// cpu is the time on a processor so far, in steps of 10 ms; 0 where /proc does not tell.
+func (p *process) cpu() time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // behind the name; proc(5): utime and stime are fields 14 and 15
+	words := strings.Fields(rest)
+	if len(words) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(words[11], 10, 64)
+	system, _ := strconv.ParseInt(words[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100
+}

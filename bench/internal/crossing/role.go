@@ -1,0 +1,211 @@
+package crossing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"time"
+)
+
+// A process of this program that finds its spec in the environment is not the question but one end of it.
+const (
+	specVariable    = "FERRY_BENCH_SPEC"
+	profileVariable = "FERRY_BENCH_PROFILE" // a directory: each end writes a CPU profile of its life there
+)
+
+// The roles.
+const (
+	source   = "source"
+	function = "function"
+	node     = "node"
+)
+
+// spec says what a process is.
+type spec struct {
+	Role   string
+	System System
+	Addr   string // host:port; where the node listens
+	Dir    string // ferry's data directory; the relay over QUIC has its certificate there
+	Size   int    // bytes of a message
+	Tags   int
+}
+
+// request is a line on a process's standard input, reply the answer on its standard output.
+type request struct {
+	Do      string // send, expect, wait or usage
+	Count   int    // messages of each tag
+	Rate    float64
+	Timed   bool
+	Timeout time.Duration
+}
+
+type reply struct {
+	Err      string
+	Addr     string    // of a node: the first reply
+	Start    time.Time // of send
+	Last     time.Time // of wait: when the last message arrived
+	Tags     []Latency
+	All      Latency
+	Alloc    uint64 // bytes so far
+	Connects int
+}
+
+// Main does not return in a process that was started as an end. It is the first thing a question's main, and TestMain of
+// its tests, calls.
+func Main() {
+	text, ok := os.LookupEnv(specVariable)
+	if !ok {
+		return
+	}
+	if err := serve(text); err != nil {
+		fail(err)
+	}
+	os.Exit(0)
+}
+
+// fail ends this process; the question reads its last words.
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// serve answers requests until standard input ends.
+func serve(text string) error {
+	var s spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return fmt.Errorf("crossing: %s: %w", specVariable, err)
+	}
+	if dir := os.Getenv(profileVariable); dir != "" {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%s-%d-%d.prof", s.System, s.Role, s.Size, os.Getpid())))
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	answer, first, err := begin(s)
+	if err != nil {
+		return fmt.Errorf("crossing: %s of %s: %w", s.Role, s.System, err)
+	}
+	out := json.NewEncoder(os.Stdout)
+	if err := out.Encode(first); err != nil {
+		return err
+	}
+	for in := json.NewDecoder(os.Stdin); ; {
+		var q request
+		if in.Decode(&q) != nil {
+			return nil // the question has ended
+		}
+		r, err := answer(q)
+		if err != nil {
+			r.Err = err.Error()
+		}
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+}
+
+// begin takes up a role: what answers requests, and the first reply, which says that the process is ready.
+func begin(s spec) (answer func(request) (reply, error), first reply, err error) {
+	e, ok := ends[s.System]
+	if !ok {
+		return nil, first, fmt.Errorf("no system %q", s.System)
+	}
+	switch s.Role {
+	case source:
+		answer, err = beginSource(s, e)
+	case function:
+		answer, err = beginFunction(s, e)
+	case node:
+		first.Addr, err = e.node(s, fail)
+		answer = func(request) (reply, error) { return usage(), nil }
+	default:
+		err = fmt.Errorf("no role %q", s.Role)
+	}
+	return answer, first, err
+}
+
+// patience is how long a node may take to start.
+const patience = 10 * time.Second
+
+// retry calls connect until the node is there.
+func retry(connect func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		err := connect(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func beginSource(s spec, e end) (func(request) (reply, error), error) {
+	var to publisher
+	if err := retry(func(ctx context.Context) (err error) {
+		to, err = e.publish(ctx, s)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	g, err := newGenerator(to, s.Tags, s.Size)
+	if err != nil {
+		return nil, err
+	}
+	return func(q request) (reply, error) {
+		if q.Do != "send" {
+			r := usage()
+			r.Connects = to.connects()
+			return r, nil
+		}
+		start := time.Now()
+		if q.Rate > 0 {
+			return reply{Start: start}, g.open(q.Count, q.Rate)
+		}
+		return reply{Start: start}, g.closed(q.Count)
+	}, nil
+}
+
+func beginFunction(s spec, e end) (func(request) (reply, error), error) {
+	cs, err := newCollectors(s.Tags, s.Size)
+	if err != nil {
+		return nil, err
+	}
+	take := func(tag int, payload []byte) { cs.tags[tag].take(payload) }
+	var connects func() int
+	if err := retry(func(ctx context.Context) (err error) {
+		connects, err = e.subscribe(ctx, s, take, fail)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return func(q request) (r reply, err error) {
+		switch q.Do {
+		case "expect":
+			cs.expect(q.Count, q.Timed)
+		case "wait":
+			r.Last, err = cs.wait(q.Timeout)
+			if err == nil {
+				r.Tags, r.All = cs.latencies()
+			}
+		default:
+			r = usage()
+			r.Connects = connects()
+		}
+		return r, err
+	}, nil
+}
+
+func usage() reply {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return reply{Alloc: m.TotalAlloc}
+}

@@ -1,0 +1,57 @@
+package crossing
+
+import (
+	"context"
+	"fmt"
+)
+
+// System is what messages travel by.
+type System string
+
+// The systems.
+const (
+	FerryQUIC System = "ferry quic"
+	FerryTCP  System = "ferry tcp"
+	RelayQUIC System = "relay quic"
+	RelayTCP  System = "relay tcp"
+	NATS      System = "nats"
+)
+
+// publisher is the source's end. send takes payload until it returns; it waits while the system cannot take more. flush
+// hands the network what send may have kept.
+type publisher interface {
+	send(tag int, payload []byte) error
+	flush() error
+
+	// connects is how often a connection was made.
+	connects() int
+}
+
+// end is how a source and a function reach a node.
+type end struct {
+	publish func(ctx context.Context, s spec) (publisher, error)
+
+	// subscribe calls take for each message, with payloads that are valid until it returns. Calls for one tag do not
+	// overlap. fail is told when nothing more will come. connects is as the publisher's.
+	subscribe func(ctx context.Context, s spec, take func(tag int, payload []byte), fail func(error)) (connects func() int, err error)
+
+	// node serves and returns where; nil for a node that is a program of its own.
+	node func(s spec, fail func(error)) (addr string, err error)
+}
+
+var ends = map[System]end{
+	FerryQUIC: {ferryPublish, ferrySubscribe, nil},
+	FerryTCP:  {ferryPublish, ferrySubscribe, nil},
+	RelayQUIC: {relayPublish, relaySubscribe, relayNode},
+	RelayTCP:  {relayPublish, relaySubscribe, relayNode},
+	NATS:      {natsPublish, natsSubscribe, natsNode},
+}
+
+// once is for a system whose client does not connect again.
+func once() int { return 1 }
+
+// tagName is the topic of a tag's number.
+func tagName(tag int, separator string) string { return fmt.Sprintf("bench%s%d", separator, tag) }
+
+// tagNumber is the inverse: there are at most ten tags.
+func tagNumber(name string) int { return int(name[len(name)-1] - '0') }

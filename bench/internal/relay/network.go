@@ -1,0 +1,94 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+
+	"github.com/quic-go/quic-go"
+)
+
+// Network is what frames travel over.
+type Network string
+
+// The networks.
+const (
+	TCP  Network = "tcp"
+	QUIC Network = "quic"
+)
+
+// alpn is the protocol both ends name in the TLS handshake.
+const alpn = "relay"
+
+// windows are those of ferry's transport/quic.
+func windows() *quic.Config {
+	return &quic.Config{
+		InitialStreamReceiveWindow:     4 << 20,
+		MaxStreamReceiveWindow:         8 << 20,
+		InitialConnectionReceiveWindow: 16 << 20,
+		MaxConnectionReceiveWindow:     32 << 20,
+	}
+}
+
+func (n Network) dial(ctx context.Context, addr string, trust *tls.Config) (io.ReadWriteCloser, error) {
+	if n == TCP {
+		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+	}
+	conn, err := quic.DialAddr(ctx, addr, withALPN(trust), windows())
+	if err != nil {
+		return nil, err
+	}
+	stream, err := conn.OpenStreamSync(ctx)
+	if err != nil {
+		_ = conn.CloseWithError(0, "")
+		return nil, err
+	}
+	return quicStream{stream, conn}, nil
+}
+
+// listener accepts connections, and gives net.ErrClosed or quic.ErrServerClosed after close.
+type listener struct {
+	addr   net.Addr
+	accept func() (io.ReadWriteCloser, error)
+	close  func() error
+}
+
+func (n Network) listen(addr string, identity *tls.Config) (*listener, error) {
+	if n == TCP {
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return &listener{l.Addr(), func() (io.ReadWriteCloser, error) { return l.Accept() }, l.Close}, nil
+	}
+	l, err := quic.ListenAddr(addr, withALPN(identity), windows())
+	if err != nil {
+		return nil, err
+	}
+	return &listener{l.Addr(), func() (io.ReadWriteCloser, error) {
+		conn, err := l.Accept(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		stream, err := conn.AcceptStream(conn.Context())
+		if err != nil {
+			return nil, err
+		}
+		return quicStream{stream, conn}, nil
+	}, l.Close}, nil
+}
+
+func withALPN(c *tls.Config) *tls.Config {
+	c = c.Clone()
+	c.NextProtos = []string{alpn}
+	return c
+}
+
+// quicStream is a connection's only stream; its Close closes the connection.
+type quicStream struct {
+	*quic.Stream
+	conn *quic.Conn
+}
+
+func (s quicStream) Close() error { return s.conn.CloseWithError(0, "") }
