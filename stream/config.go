@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -58,6 +59,15 @@ const (
 	DropOldest = native.DropOldest // keep the newest
 	DropNewest = native.DropNewest // keep what is queued
 )
+
+// ParsePolicy reads block, drop-oldest or drop-newest.
+func ParsePolicy(s string) (Policy, error) {
+	p, err := native.ParsePolicy(s)
+	if err != nil {
+		return p, fmt.Errorf("stream: %w", err)
+	}
+	return p, nil
+}
 
 // Function observes tags and answers with new messages.
 type Function struct {

@@ -23,6 +23,7 @@ type subCmd struct {
 	nodeFlags
 	Where  string `placeholder:"PRED" help:"Only messages for which this holds, tested at the node: 'readings.0.value > 30'."`
 	From   string `placeholder:"START" help:"first, a sequence number or a time: where to start in a durable stream."`
+	Policy string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"When this end is slower than the sources: block (they wait), drop-oldest or drop-newest."`
 	Count  uint64 `short:"n" placeholder:"N" help:"End after so many messages."`
 	Output string `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (a line of JSON a message) or raw (the bytes of the payload, and a newline behind one that is JSON)."`
 	Tag    string `arg:"" help:"Which messages: + stands for one level, # for all the rest, as in sensors/+/cpu or sensors/#."`
@@ -57,7 +58,11 @@ func (c *subCmd) Run(e *env) error {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	p := &printer{env: e, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, done: done}
-	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: c.Where, Concurrency: 1, Handler: p})
+	policy, err := stream.ParsePolicy(c.Policy)
+	if err != nil {
+		return usageError{err}
+	}
+	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: c.Where, Policy: policy, Concurrency: 1, Handler: p})
 	if ctx.Err() != nil {
 		return p.err
 	}

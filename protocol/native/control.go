@@ -46,6 +46,26 @@ const (
 	DropNewest Policy = 2 // keep what is queued, count the rest
 )
 
+var policyNames = [...]string{"block", "drop-oldest", "drop-newest"}
+
+// String names the policy as the command line does.
+func (p Policy) String() string {
+	if int(p) < len(policyNames) {
+		return policyNames[p]
+	}
+	return fmt.Sprintf("policy %d", uint8(p))
+}
+
+// ParsePolicy is the inverse of String.
+func ParsePolicy(s string) (Policy, error) {
+	for i, name := range policyNames {
+		if s == name {
+			return Policy(i), nil
+		}
+	}
+	return 0, fmt.Errorf("native: unknown policy %q: want one of %v", s, policyNames)
+}
+
 // SubFrame subscribes.
 type SubFrame struct {
 	ID     uint32 // of the client's choosing, not 0

@@ -215,6 +215,17 @@ func TestLongReasonIsCutAtARune(t *testing.T) {
 	}
 }
 
+func TestPolicyNames(t *testing.T) {
+	for p := Block; p <= DropNewest; p++ {
+		if got, err := ParsePolicy(p.String()); err != nil || got != p {
+			t.Errorf("%v: got %v, %v", p, got, err)
+		}
+	}
+	if _, err := ParsePolicy("drop"); err == nil {
+		t.Error("the policy drop was accepted")
+	}
+}
+
 func TestPubAllocatesNothing(t *testing.T) {
 	buf, payload := make([]byte, 0, 4096), make([]byte, 100)
 	n := testing.AllocsPerRun(100, func() {

@@ -35,7 +35,7 @@ _ferry() {
 		--max) flags= words='' ;;
 		esac ;;
 	sub)
-		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --count --output'
+		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --policy --count --output'
 		case $prev in
 		--addr|-a) flags= words='' ;;
 		--ca) flags= words='' ;;
@@ -43,6 +43,7 @@ _ferry() {
 		--data-dir) flags= words='' ;;
 		--where) flags= words='' ;;
 		--from) flags= words='' ;;
+		--policy) flags= words='block drop-oldest drop-newest' ;;
 		--count|-n) flags= words='' ;;
 		--output|-o) flags= words='json raw' ;;
 		esac ;;

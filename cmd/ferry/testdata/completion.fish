@@ -27,6 +27,7 @@ complete -c ferry -n '__fish_seen_subcommand_from sub' -l token-file -r -d 'Wher
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l data-dir -r -d 'The data directory of a node on this machine, ./ferry-data if left out.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l where -r -d 'Only messages for which this holds, tested at the node: '\''readings.0.value > 30'\''.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l from -r -d 'first, a sequence number or a time: where to start in a durable stream.'
+complete -c ferry -n '__fish_seen_subcommand_from sub' -l policy -r -f -a 'block drop-oldest drop-newest' -d 'When this end is slower than the sources: block (they wait), drop-oldest or drop-newest.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -s n -l count -r -d 'End after so many messages.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -s o -l output -r -f -a 'json raw' -d 'json (a line of JSON a message) or raw (the bytes of the payload, and a newline behind one that is JSON).'
 complete -c ferry -f -n __fish_use_subcommand -a get -d 'Print one field of a message.'

@@ -55,6 +55,7 @@ _ferry() {
 			'--data-dir=''[The data directory of a node on this machine, ./ferry-data if left out.]:DIR:_files' \
 			'--where=''[Only messages for which this holds, tested at the node, ’readings.0.value > 30’.]:PRED:_files' \
 			'--from=''[first, a sequence number or a time, where to start in a durable stream.]:START:_files' \
+			'--policy=''[When this end is slower than the sources, block (they wait), drop-oldest or drop-newest.]:POLICY:(block drop-oldest drop-newest)' \
 			'(-n --count)'{-n,--count=}'[End after so many messages.]:N:_files' \
 			'(-o --output)'{-o,--output=}'[json (a line of JSON a message) or raw (the bytes of the payload, and a newline behind one that is JSON).]:FORMAT:(json raw)' \
 			':tag:_files'
