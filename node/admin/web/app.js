@@ -128,8 +128,8 @@ function scraped(s) {
   while (history[0].time < s.time - 6000) history.shift();
   functions.update(s, history.findLast((h) => h.time < s.time - 1500));
   tiles.clients(s.time, s.sum('ferry_connections'));
-  for (const { labels, value } of s.samples('ferry_queue_bytes')) {
-    charts.queues.line(labels.client, {}).push(s.time, value);
+  for (const client of new Set(s.samples('ferry_queue_bytes').map(({ labels }) => labels.client))) {
+    charts.queues.line(client, {}).push(s.time, s.sum('ferry_queue_bytes', { client }));
   }
   const before = history.findLast((h) => h.time < s.time - 1500);
   if (!before) return;
