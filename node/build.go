@@ -70,7 +70,11 @@ func Build(cfg *config.Config, sets Sets) (_ *Node, err error) {
 	}
 
 	// 2. Who its clients are.
-	known, err := newIdentities(cfg.Identities, n.id)
+	known, err := credentials(cfg.Identities, n.id)
+	if err != nil {
+		return nil, err
+	}
+	identify, err := hop.Known(known)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func Build(cfg *config.Config, sets Sets) (_ *Node, err error) {
 	// 3. The hop: every message passes through it, from the connection it arrives on to those that observe its tag.
 	l := cfg.Limits
 	n.hop, err = hop.New(hop.Config{
-		Identify: known.identify, Formats: sets.Formats, Log: n.log,
+		Identify: identify, Formats: sets.Formats, Log: n.log,
 		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
 		Window: int(l.Window), Queue: int(l.Queue),
 		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,

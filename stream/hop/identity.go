@@ -33,7 +33,7 @@ func Known(clients []Credential) (func([]byte, *tls.ConnectionState) (*Identity,
 				return nil, fmt.Errorf("hop: identities %q and %q have the same token", d.Identity.Name, c.Identity.Name)
 			}
 			if c.CommonName != "" && c.CommonName == d.CommonName {
-				return nil, fmt.Errorf("hop: identities %q and %q have the same common name", d.Identity.Name, c.Identity.Name)
+				return nil, fmt.Errorf("hop: identities %q and %q have the same common_name", d.Identity.Name, c.Identity.Name)
 			}
 		}
 	}
