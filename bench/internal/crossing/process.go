@@ -22,7 +22,7 @@ type process struct {
 	in     *json.Decoder
 	stderr bytes.Buffer
 
-	foreign bool // not this program: it ends when it is interrupted, not with its standard input
+	foreign bool // not this program: it does not end with its standard input
 }
 
 // spawn starts a program in a network namespace, if one is named.
@@ -93,7 +93,7 @@ func (p *process) hear(timeout time.Duration) (r reply, err error) {
 func (p *process) end() string {
 	_ = p.stdin.Close()
 	if p.foreign {
-		_ = p.cmd.Process.Signal(os.Interrupt)
+		_ = p.cmd.Process.Kill()
 	}
 	late := time.AfterFunc(time.Second, func() { _ = p.cmd.Process.Kill() })
 	_ = p.cmd.Wait() // how it ended does not matter any more

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/harness"
+)
+
+// size is a case: how long a message is, and how many of them a measurement of 50 ms sends as fast as they go. What is
+// that fast takes between a tenth of a second and two.
+type size struct {
+	name  string
+	bytes int
+	count int
+}
+
+var sizes = []size{{"100 B", 100, 800_000}, {"1 KiB", 1 << 10, 150_000}, {"64 KiB", 64 << 10, 4000}}
+
+// row is what is compared.
+type row struct {
+	name     string
+	kind     harness.Kind
+	version  string
+	system   crossing.System
+	validate string
+	relay    string // the row whose rate is a load of this one
+}
+
+const thisCommit = "this commit"
+
+var rows = []row{
+	{relayQUIC, harness.Limit, "quic-go " + harness.Version("github.com/quic-go/quic-go"), crossing.RelayQUIC, "", relayQUIC},
+	{relayTCP, harness.Limit, runtime.Version(), crossing.RelayTCP, "", relayTCP},
+	{ferryQUIC, harness.Ferry, thisCommit, crossing.FerryQUIC, "full", relayQUIC},
+	{ferryTCP, harness.Ferry, thisCommit, crossing.FerryTCP, "full", relayTCP},
+	{"ferry quic, validate off", harness.Ferry, thisCommit, crossing.FerryQUIC, "off", relayQUIC},
+	{"ferry tcp, validate off", harness.Ferry, thisCommit, crossing.FerryTCP, "off", relayTCP},
+	{natsCore, harness.Peer, "nats-server " + harness.Version("github.com/nats-io/nats-server/v2") + ", nats.go " + harness.Version("github.com/nats-io/nats.go"), crossing.NATS, "", relayTCP},
+}
+
+// yomo has the middle of what was recorded: 55 to 108 thousand, 29 thousand, 1.5 to 1.7 thousand.
+var yomo = harness.Contender{
+	Name: "YoMo, as recorded", Kind: harness.Seed, Version: "v1.22.3, one process, recorded on another day",
+	Recorded: map[string]harness.Figures{
+		"100 B":  {perSecond: 81_500, allocated: 11_100},
+		"1 KiB":  {perSecond: 29_000, allocated: 27_000},
+		"64 KiB": {perSecond: 1600, allocated: 1_240_000},
+	},
+}
+
+// experiment is what the measurements of a run share.
+type experiment struct {
+	dir        string
+	relayRates map[string]float64 // messages a second of the current round, by row and size
+}
+
+func (e *experiment) prepare(dir string) error {
+	e.dir = dir
+	return crossing.Build(dir)
+}
+
+// check lets a few messages cross in each row and case.
+func (e *experiment) check() error {
+	for _, r := range rows {
+		for _, s := range sizes {
+			c, err := e.start(r, s)
+			if err != nil {
+				return err
+			}
+			_, err = c.Closed(100)
+			c.Close()
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (e *experiment) start(r row, s size) (*crossing.Crossing, error) {
+	return crossing.Start(crossing.Setup{System: r.system, Dir: e.dir, Validate: r.validate, Size: s.bytes})
+}
+
+func (e *experiment) contender(r row) harness.Contender {
+	return harness.Contender{Name: r.name, Kind: r.kind, Version: r.version, Measure: func(name string, budget time.Duration) (harness.Figures, error) {
+		for _, s := range sizes {
+			if s.name == name {
+				return e.measure(r, s, budget)
+			}
+		}
+		return nil, fmt.Errorf("stream_e2e: no case %q", name)
+	}}
+}
+
+// measure starts three processes, warms them up, and lets messages cross at each load.
+func (e *experiment) measure(r row, s size, budget time.Duration) (harness.Figures, error) {
+	scale := float64(budget) / float64(50*time.Millisecond)
+	n := max(100, int(float64(s.count)*scale))
+	c, err := e.start(r, s)
+	if err != nil {
+		return nil, err
+	}
+	closed, errWarm := c.Closed(max(50, n/4))
+	if errWarm == nil {
+		closed, err = c.Closed(n)
+	}
+	if err = errors.Join(errWarm, err); err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	f := harness.Figures{
+		perSecond: closed.Rate,
+		allocated: closed.Alloc.Sum(), sourceAlloc: closed.Alloc.Source, nodeAlloc: closed.Alloc.Node, functAlloc: closed.Alloc.Function,
+		sourceCPU: closed.CPU.Source, nodeCPU: closed.CPU.Node, functCPU: closed.CPU.Function,
+	}
+	if r.name == r.relay {
+		e.relayRates[r.name+s.name] = closed.Rate
+	}
+	for _, l := range loads {
+		rate := l.part * closed.Rate
+		if l.relay {
+			rate = l.part * e.relayRates[r.relay+s.name]
+		}
+		// Half a second, but enough messages for a p99 and no more than the figures need.
+		count := min(max(rate/2, 600), 200_000)
+		o, err := c.Open(max(20, int(count*scale)), rate)
+		if err != nil {
+			return nil, err
+		}
+		f[l.p50()], f[l.p99()] = o.All.P50, o.All.P99
+	}
+	return f, nil
+}
