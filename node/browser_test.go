@@ -93,12 +93,13 @@ func (b *browser) moves(id string) {
 	}
 }
 
-// complained returns what the console says, but for requests that failed if offline.
+// complained returns what the console says; if the node was stopped meanwhile, without the requests that this failed.
 func (b *browser) complained(offline bool) (left []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.complaints {
-		if !offline || !strings.Contains(c, "ERR_") {
+		refused := strings.Contains(c, "ERR_") || strings.Contains(c, "503 (Service Unavailable)") // gone, or draining
+		if !offline || !refused {
 			left = append(left, c)
 		}
 	}
