@@ -47,8 +47,10 @@ func (f *finder) value(pos, node int, last bool) (int, error) {
 
 func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, error) {
 	children := f.nodes[n.First : n.First+n.Count]
-	for first := true; ; first = false {
-		m, err := memberAt(f.data, pos, first)
+	sieve := n.Sieve
+	for start := pos; ; {
+		pos = pass(f.data, pos, pos == start, sieve.Sizes, sieve.Lasts)
+		m, err := memberAt(f.data, pos, pos == start)
 		if err != nil || m.value == 0 {
 			return m.next, err
 		}
@@ -68,6 +70,9 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 		want &^= 1 << uint(child)
 		if pos, err = f.value(m.value, n.First+child, last && want == 0); err != nil || last && want == 0 {
 			return 0, err
+		}
+		if want == 0 {
+			sieve = field.Sieve{}
 		}
 	}
 }

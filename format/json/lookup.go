@@ -35,7 +35,7 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 		var err error
 		switch data[pos] {
 		case '{':
-			pos, err = enterObject(data, pos+1, steps[i].Name)
+			pos, err = enterObject(data, pos+1, &steps[i])
 		case '[':
 			pos, err = enterList(data, pos+1, steps[i].Index)
 		default:
@@ -51,16 +51,19 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return spanAt(data, pos)
 }
 
-func enterObject(data []byte, pos int, name string) (int, error) {
-	for first := true; ; first = false {
-		m, err := memberAt(data, pos, first)
+func enterObject(data []byte, pos int, st *field.Step) (int, error) {
+	var sieve field.Sieve
+	sieve.Add(st)
+	for start := pos; ; {
+		pos = pass(data, pos, pos == start, sieve.Sizes, sieve.Lasts)
+		m, err := memberAt(data, pos, pos == start)
 		if err != nil {
 			return 0, err
 		}
 		if m.value == 0 {
 			return 0, field.ErrNotFound
 		}
-		if m.is(data, name) {
+		if m.is(data, st.Name) {
 			return m.value, nil
 		}
 		if pos, err = skip(data, m.value); err != nil {

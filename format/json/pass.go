@@ -1,0 +1,73 @@
+package json
+
+// shortText is how long a text is that pass looks at byte by byte: up to there branches, which are predicted, beat words,
+// each of which waits for the position that the last one gave.
+const shortText = 32
+
+// pass goes over members from pos on, which is behind the opening brace or, if not first, behind a value, and returns
+// where it stopped: behind the last value passed. It stops at a member whose name may be wanted, by its size and its last
+// byte as in field.Sieve, and leaves all that is not short and plain to its caller. Nearly all of a message is passed here,
+// without a call: the position stays in a register.
+func pass(data []byte, pos int, first bool, sizes, lasts uint64) int {
+	for {
+		at := pos
+		if !first {
+			if uint(at) >= uint(len(data)) || data[at] != ',' {
+				return pos
+			}
+			at++
+		}
+		first = false
+		if uint(at) < uint(len(data)) && data[at] <= ' ' {
+			at = space(data, at)
+		}
+		if uint(at) >= uint(len(data)) || data[at] != '"' {
+			return pos
+		}
+		at++
+		name := at
+		for uint(at) < uint(len(data)) && data[at] != '"' {
+			if data[at] == '\\' {
+				return pos
+			}
+			at++
+		}
+		if uint(at) >= uint(len(data)) || sizes>>(uint(at-name)&63)&1 != 0 && lasts>>(data[at-1]&63)&1 != 0 {
+			return pos
+		}
+		at++
+		if uint(at) >= uint(len(data)) || data[at] != ':' {
+			return pos
+		}
+		at++
+		if uint(at) < uint(len(data)) && data[at] <= ' ' {
+			at = space(data, at)
+		}
+		if uint(at) >= uint(len(data)) {
+			return pos
+		}
+		if data[at] == '"' {
+			at++
+			for end := at + shortText; uint(at) < uint(len(data)) && data[at] != '"'; at++ {
+				if data[at] == '\\' || at == end {
+					return pos
+				}
+			}
+			if at++; at > len(data) {
+				return pos
+			}
+		} else {
+			value := at
+			for uint(at) < uint(len(data)) && data[at]-'-' <= '9'-'-' { // most numbers as a whole
+				at++
+			}
+			for uint(at) < uint(len(data)) && class[data[at]] == inside {
+				at++
+			}
+			if at == value {
+				return pos
+			}
+		}
+		pos = at
+	}
+}
