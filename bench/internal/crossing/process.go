@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -101,18 +102,17 @@ func (p *process) end() string {
 	return p.stderr.String()
 }
 
-// cpu is the time on a processor so far, in steps of 10 ms; 0 where /proc does not tell.
-func (p *process) cpu() time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
+// cpu is the time on a processor so far, of all threads; 0 where /proc does not tell.
+func (p *process) cpu() (sum time.Duration) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	for _, file := range threads {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		running, _, _ := strings.Cut(string(stat), " ")
+		ns, _ := strconv.ParseInt(running, 10, 64)
+		sum += time.Duration(ns)
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // behind the name; proc(5): utime and stime are fields 14 and 15
-	words := strings.Fields(rest)
-	if len(words) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseInt(words[11], 10, 64)
-	system, _ := strconv.ParseInt(words[12], 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100
+	return sum
 }
