@@ -13,6 +13,11 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos, n := h.next, uint64(0)
 	for ; h.info == indefinite || n < h.arg; n++ {
+		if v.plain && h.info != indefinite {
+			if pos, n = v.pass(&seen, pos, n, h.arg); n == h.arg {
+				break
+			}
+		}
 		if h.info == indefinite {
 			end, err := atBreak(v.data, pos, h, 0)
 			if err != nil {
@@ -45,6 +50,43 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 		}
 	}
 	return pos, nil
+}
+
+// pass validates pairs from pos on, of which n are passed already, as long as they are usual ones: a short text of ASCII
+// that is new in the map, and a scalar. It returns where the first other one starts, and how many are passed then. Nearly
+// all of a message is passed here, and nearly without calls.
+func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64) {
+	data := v.data
+	for ; n < all; n++ {
+		if uint(pos) >= uint(len(data)) {
+			break
+		}
+		size := data[pos] - majorText<<5
+		end := pos + 1 + int(size)
+		if size == 0 || size >= 24 || end+1 >= len(data) || data[pos+1] <= '9' {
+			break
+		}
+		b := data[end]
+		next := end + int(whole[b])
+		switch {
+		case b-majorText<<5 < 24:
+			if next > len(data) || !keyset.ASCII(data[end+1:next]) {
+				return pos, n
+			}
+		case b == majorText<<5|24:
+			if next = end + 2 + int(data[end+1]); next > len(data) || !keyset.ASCII(data[end+2:next]) {
+				return pos, n
+			}
+		case next == end || next > len(data) || b == byteSimple || b&^0x20 == majorArray<<5:
+			return pos, n
+		}
+		hash, ascii := keyset.Hash(data[pos+1:end], false)
+		if !ascii || !seen.New(&v.seen, hash, pos) {
+			break
+		}
+		pos = next
+	}
+	return pos, n
 }
 
 func (v *validator) twice(off int) error {

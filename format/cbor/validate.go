@@ -16,6 +16,7 @@ import (
 // Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keys{data, o.FoldKeys}}
+	v.plain = v.strict && !o.FoldKeys
 	end, err := v.item(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
 		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
@@ -27,6 +28,7 @@ type validator struct {
 	data   []byte
 	max    int
 	strict bool
+	plain  bool // strict, and keys are compared as they stand
 	keys   keys
 	seen   keyset.Stack
 }
@@ -128,7 +130,7 @@ func (v *validator) str(h head) (int, error) {
 
 // text refuses what is not UTF-8 in data[start:end]. RFC 8949, section 3.1, major type 3.
 func (v *validator) text(start, end int) error {
-	if utf8.Valid(v.data[start:end]) {
+	if keyset.ASCII(v.data[start:end]) || utf8.Valid(v.data[start:end]) {
 		return nil
 	}
 	for pos := start; pos < end; {

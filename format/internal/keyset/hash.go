@@ -36,6 +36,19 @@ func Hash(b []byte, fold bool) (h uint64, ascii bool) {
 	return mum(h^w, mix), all&highs == 0
 }
 
+// ASCII reports whether all of b is ASCII.
+func ASCII(b []byte) bool {
+	n := len(b)
+	if n < 8 {
+		return tail(b)&highs == 0
+	}
+	all := binary.LittleEndian.Uint64(b[n-8:])
+	for ; len(b) >= 8; b = b[8:] {
+		all |= binary.LittleEndian.Uint64(b)
+	}
+	return all&highs == 0
+}
+
 // tail returns up to 8 bytes as one word. Its length tells words of different b apart, and is in the hash already.
 func tail(b []byte) uint64 {
 	switch n := len(b); {

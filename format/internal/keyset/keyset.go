@@ -30,6 +30,18 @@ func (s *Stack) Close(m *Map) bool {
 	return !m.full
 }
 
+// New adds the key with hash h at offset off if it is surely new; otherwise the caller asks Seen.
+func (m *Map) New(s *Stack, h uint64, off int) bool {
+	word, bit := h>>62, uint64(1)<<(h>>56&63)
+	if m.bloom[word]&bit != 0 || s.n >= room {
+		return false
+	}
+	m.bloom[word] |= bit
+	s.entry[s.n] = h&hashPart | uint64(off)&(offsets-1)
+	s.n++
+	return true
+}
+
 // Seen adds the key with hash h at offset off, and reports whether same finds it equal to an earlier key of m.
 func (m *Map) Seen(s *Stack, h uint64, off int, same func(a, b int) bool) bool {
 	word, bit := h>>62, uint64(1)<<(h>>56&63)
