@@ -74,11 +74,11 @@ func enterArray(data []byte, h head, index int) (int, error) {
 }
 
 func enterMap(data []byte, h head, st *field.Step) (int, error) {
-	var w wish
-	w.add(st)
+	var w field.Sieve
+	w.Add(st)
 	pos := h.next
 	for left := h.pairs(); left != 0; left-- {
-		if pos, left = w.pass(data, pos, left); left == 0 {
+		if pos, left = pass(data, pos, left, &w); left == 0 {
 			break
 		}
 		if uint(pos) >= uint(len(data)) {
