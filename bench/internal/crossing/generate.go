@@ -40,6 +40,10 @@ func (g *generator) closed(n int) error {
 	return g.to.flush()
 }
 
+// nap is the shortest time that a source sleeps: messages that are due closer together go out together. Waking for each
+// of them would cost the source more than sending it.
+const nap = 100 * time.Microsecond
+
 // open publishes n messages of each tag, rate messages a second in all, whatever the system does. A message counts as
 // sent when it was due, so that waiting for those before it belongs to its latency; but not waiting for the alarm clock
 // of this process, which may ring late.
@@ -53,7 +57,7 @@ func (g *generator) open(n int, rate float64) error {
 				if err := g.to.flush(); err != nil {
 					return err
 				}
-				if err := g.timer.sleep(wait); err != nil {
+				if err := g.timer.sleep(max(wait, nap)); err != nil {
 					return err
 				}
 				woken = time.Now()
