@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// BenchmarkRoundTrip sends through a hop in the same process to one function.
+// BenchmarkThroughput sends through a hop in the same process to one function.
 func BenchmarkThroughput(b *testing.B) {
 	for _, tr := range []struct {
 		name string
@@ -59,5 +59,31 @@ func BenchmarkThroughput(b *testing.B) {
 				<-done
 			})
 		}
+	}
+}
+
+// BenchmarkLatency is one message at a time from Send to the handler, all in one process.
+func BenchmarkLatency(b *testing.B) {
+	s := newSite(b, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	got := make(chan struct{})
+	r, err := s.dial(nil).Start(b.Context(), stream.Function{Observe: []string{"a"}, Concurrency: 1, Handler: stream.Sink(
+		func(context.Context, *ferry.Message) error {
+			got <- struct{}{}
+			return nil
+		})})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Stop()
+	src, err := s.dial(nil).Source(b.Context(), "a")
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := ferry.Message{Payload: make([]byte, 1000)}
+	for b.Loop() {
+		if err := src.Send(b.Context(), m); err != nil {
+			b.Fatal(err)
+		}
+		<-got
 	}
 }

@@ -34,6 +34,10 @@ type lane struct {
 	more   chan struct{} // closed when credit arrives; guarded by out's lock
 }
 
+// quiet is how long the last write must have ended ago for Send to write by itself: less than that means a source that
+// sends so fast that gathering pays.
+const quiet = 3 * time.Microsecond
+
 // Source returns the source for a tag, once the node has granted it; the same one for the same tag.
 func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 	if err := topic.CheckTag(tag); err != nil {
@@ -114,7 +118,7 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 			}
 			l.out.SetTail(native.AppendPub(l.out.Tail(size), h, m.Payload))
 			l.credit -= size
-			l.out.Unlock()
+			l.out.UnlockFlush(quiet)
 			return nil
 		}
 		l.out.Unlock()

@@ -323,7 +323,7 @@ func (h *Hop) retire(l *lane) {
 			if heirs == nil {
 				h.gone(1)
 			} else {
-				h.deliverOne(heirs, frames[:n], nil, nil, func(int) bool { return true })
+				h.deliverOne(heirs, frames[:n], nil, nil, nil, func(int) bool { return true })
 			}
 			frames = frames[n:]
 		}

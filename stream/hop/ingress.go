@@ -23,6 +23,7 @@ type reader struct {
 	inlet    *link.Inlet
 	matchers matchers
 	last     publisher // of the last run
+	touched  touched   // outlets that the batch has left something in
 	ends     [maxRun]int
 	masks    []uint64
 	latency  [LatencyBuckets]uint32
@@ -51,8 +52,15 @@ func (r *reader) loop(control func(native.Frame) error) error {
 	}
 }
 
-// batch routes a batch of whole frames, run by run.
+// batch deals with a batch of whole frames, and then has written what it left unwritten.
 func (r *reader) batch(batch []byte, own *bufpool.Buf, control func(native.Frame) error) error {
+	err := r.frames(batch, own, control)
+	r.touched.flush()
+	r.account()
+	return err
+}
+
+func (r *reader) frames(batch []byte, own *bufpool.Buf, control func(native.Frame) error) error {
 	for len(batch) > 0 {
 		f := native.Frame(batch[:native.Size(batch)])
 		n := len(f)
@@ -72,7 +80,6 @@ func (r *reader) batch(batch []byte, own *bufpool.Buf, control func(native.Frame
 		}
 		batch = batch[n:]
 	}
-	r.account()
 	return nil
 }
 
@@ -178,7 +185,7 @@ func (r *reader) forward(p publisher, run []byte, n int, own *bufpool.Buf) {
 		for mask != 0 { // each row of set bits is frames side by side
 			from := bits.TrailingZeros64(mask)
 			to := from + bits.TrailingZeros64(^(mask >> from))
-			h.gone(h.deliver(t.lane, r.frames(run, from, to), to-from, own, p))
+			h.gone(h.deliver(t.lane, r.between(run, from, to), to-from, own, p, &r.touched))
 			if to >= maxRun {
 				break
 			}
@@ -187,13 +194,13 @@ func (r *reader) forward(p publisher, run []byte, n int, own *bufpool.Buf) {
 	}
 	for _, g := range rt.groups {
 		for i := range n {
-			h.deliverOne(g, r.frames(run, i, i+1), own, p, func(pred int) bool { return r.masks[pred]>>i&1 != 0 })
+			h.deliverOne(g, r.between(run, i, i+1), own, p, &r.touched, func(pred int) bool { return r.masks[pred]>>i&1 != 0 })
 		}
 	}
 }
 
-// frames returns the frames from <= i < to of run.
-func (r *reader) frames(run []byte, from, to int) []byte {
+// between returns the frames from <= i < to of run.
+func (r *reader) between(run []byte, from, to int) []byte {
 	start := 0
 	if from > 0 {
 		start = r.ends[from-1]
@@ -241,7 +248,7 @@ func (r *reader) back(p publisher, f native.Frame, own *bufpool.Buf) (int, error
 		h.dropped[dropNoAddress].Add(1)
 	}
 	for _, l := range lanes {
-		h.gone(h.deliver(l, f, 1, own, p))
+		h.gone(h.deliver(l, f, 1, own, p, &r.touched))
 	}
 	p.settle()
 	return len(f), nil

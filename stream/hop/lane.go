@@ -1,6 +1,8 @@
 package hop
 
 import (
+	"slices"
+
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/internal/link"
@@ -55,6 +57,37 @@ func (o *outlet) takeFreed() func() {
 		for _, p := range freed {
 			p.resume()
 		}
+	}
+}
+
+// touched is outlets that were appended to and whose writers were not woken: a quiet stream is written to by whoever has
+// something for it, once the batch is dealt with.
+type touched []*outlet
+
+// maxTouched bounds how many streams a reader writes to by itself after a batch; the writers of others are woken at once.
+const maxTouched = 8
+
+func (t *touched) flush() {
+	for i, o := range *t {
+		o.Flush()
+		(*t)[i] = nil
+	}
+	*t = (*t)[:0]
+}
+
+// unlockLater is unlock, but leaves the writer asleep and notes the outlet in t, if that is not nil.
+func (o *outlet) unlockLater(t *touched) {
+	if t == nil || len(*t) == maxTouched {
+		o.unlock()
+		return
+	}
+	if !slices.Contains(*t, o) {
+		*t = append(*t, o)
+	}
+	after := o.takeFreed()
+	o.UnlockLater()
+	if after != nil {
+		after()
 	}
 }
 

@@ -121,8 +121,9 @@ func (h *Hop) backLanes(to ferry.SourceID, t *tag) []*lane {
 	return lanes
 }
 
-// deliver pushes n frames to l for p, which is nil for frames nobody waits for credit for. It returns how many were not taken because the lane is closed.
-func (h *Hop) deliver(l *lane, frames []byte, n int, own *bufpool.Buf, p publisher) (refused int) {
+// deliver pushes n frames to l for p, which is nil for frames nobody waits for credit for. What it leaves unwritten it
+// adds to touched, whose Flush is the caller's; nil leaves nothing. It returns how many were not taken because the lane is closed.
+func (h *Hop) deliver(l *lane, frames []byte, n int, own *bufpool.Buf, p publisher, touched *touched) (refused int) {
 	l.out.Lock()
 	if l.closed {
 		l.out.Unlock()
@@ -132,7 +133,7 @@ func (h *Hop) deliver(l *lane, frames []byte, n int, own *bufpool.Buf, p publish
 	if full && p != nil {
 		l.park(p)
 	}
-	l.out.unlock()
+	l.out.unlockLater(touched)
 	if dropped > 0 {
 		h.dropped[dropQueue].Add(uint64(dropped))
 	}
@@ -169,13 +170,13 @@ func (g *group) pick(mask func(pred int) bool) *lane {
 }
 
 // deliverOne pushes one frame to the member of g whose turn it is, to the next one if that has just left.
-func (h *Hop) deliverOne(g *group, frame []byte, own *bufpool.Buf, p publisher, mask func(pred int) bool) {
+func (h *Hop) deliverOne(g *group, frame []byte, own *bufpool.Buf, p publisher, touched *touched, mask func(pred int) bool) {
 	for range g.members {
 		l := g.pick(mask)
 		if l == nil {
 			break
 		}
-		if h.deliver(l, frame, 1, own, p) == 0 {
+		if h.deliver(l, frame, 1, own, p, touched) == 0 {
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -253,5 +254,88 @@ func TestFIFO(t *testing.T) {
 	}
 	if cap(q.items) > 4096 {
 		t.Errorf("%d places for %d items", cap(q.items), q.Len())
+	}
+}
+
+// TestFlush: producers that write by themselves and the writer share a socket whose reader is slow at times.
+func TestFlush(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	o := NewOutlet(1 << 20)
+	go func() {
+		_ = o.Run(near)
+		_ = near.Close()
+	}()
+	const producers, each = 3, 3000
+	var wg sync.WaitGroup
+	for p := range producers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range each {
+				f := native.AppendPub(nil, native.PubHeader{Tag: uint32(p), Time: int64(i)}, make([]byte, rand.IntN(4000)))
+				o.Lock()
+				for o.Room() <= 0 {
+					room := o.WaitRoom()
+					o.Unlock()
+					<-room
+					o.Lock()
+				}
+				o.Append(f)
+				switch i % 3 {
+				case 0:
+					o.UnlockFlush(time.Microsecond)
+				case 1:
+					o.UnlockLater()
+					o.Flush()
+				default:
+					o.Unlock()
+				}
+			}
+		}()
+	}
+	go func() {
+		wg.Wait()
+		o.Close()
+	}()
+	in := NewInlet(far, 1<<20)
+	defer in.Close()
+	var next [producers]int64
+	for batches := 0; ; batches++ {
+		frames, _, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if batches%50 == 0 {
+			time.Sleep(2 * time.Millisecond) // the socket fills
+		}
+		for len(frames) > 0 {
+			f := native.Frame(frames[:native.Size(frames)])
+			if f.Time() != next[f.Tag()] {
+				t.Fatalf("producer %d: frame %d, want %d", f.Tag(), f.Time(), next[f.Tag()])
+			}
+			next[f.Tag()]++
+			frames = frames[len(f):]
+		}
+	}
+	for p, n := range next {
+		if n != each {
+			t.Errorf("producer %d: %d frames of %d", p, n, each)
+		}
 	}
 }

@@ -27,6 +27,9 @@ type Outlet struct {
 	queued  int           // bytes in segs and tail
 	limit   int           // bytes above which Room is not positive
 	waiting bool          // the writer sleeps
+	nudged  bool          // the writer is to call Refill, though it may find nothing to write
+	try     *try          // nil where the stream cannot be written to without waiting
+	wrote   int64         // Unix nanoseconds when the last write ended
 	room    chan struct{} // closed when a write begins and there is room again; nil while nobody waits
 	closed  bool          // no more appends; Run ends when all is written
 	done    chan struct{}
@@ -53,7 +56,7 @@ func (o *Outlet) Lock() { o.mu.Lock() }
 
 // Unlock gives it back, and wakes the writer if there is anything to write.
 func (o *Outlet) Unlock() {
-	wake := o.waiting && (o.queued > 0 || o.closed)
+	wake := o.waiting && (o.queued > 0 || o.closed || o.nudged)
 	if wake {
 		o.waiting = false
 	}
@@ -63,13 +66,55 @@ func (o *Outlet) Unlock() {
 	}
 }
 
-// Nudge makes, under the lock, the writer call Refill even if nothing was appended.
-func (o *Outlet) Nudge() {
-	if o.waiting {
-		o.waiting = false
-		o.wake.Signal()
+// UnlockLater gives it back and leaves the writer asleep unless there is much to write: the caller appends more soon,
+// and then calls Flush.
+func (o *Outlet) UnlockLater() {
+	if o.queued > little {
+		o.Unlock()
+		return
 	}
+	o.mu.Unlock()
 }
+
+// little is the size in bytes up to which a write is worth doing at once, by whoever has something to write, rather than
+// waking the writer for it: that costs more than the write.
+const little = 16 << 10
+
+// Flush writes what is queued, if it is little and the stream takes it without waiting, and else wakes the writer.
+func (o *Outlet) Flush() {
+	o.Lock()
+	o.UnlockFlush(0)
+}
+
+// UnlockFlush gives it back, and writes what is queued as Flush does, if the last write has ended so long ago. Producers
+// that come at a high rate leave it to the writer, who gathers what they append.
+func (o *Outlet) UnlockFlush(quiet time.Duration) {
+	if o.try == nil || !o.waiting || o.queued == 0 || o.queued > little || len(o.segs) > 0 || o.closed ||
+		(quiet > 0 && time.Now().UnixNano()-o.wrote < int64(quiet)) {
+		o.Unlock()
+		return
+	}
+	// The writer sleeps, and as long as waiting is false nobody wakes it: the stream is the caller's.
+	buf := o.tail
+	o.tail, o.queued, o.waiting = nil, 0, false
+	o.wakeProducers()
+	o.mu.Unlock()
+	n := o.try.write(buf.B)
+	o.mu.Lock()
+	o.wrote = time.Now().UnixNano()
+	if n < len(buf.B) {
+		o.seal()
+		o.segs = append([]segment{{buf.B[n:], buf}}, o.segs...)
+		o.queued += len(buf.B) - n
+	} else {
+		buf.Release()
+	}
+	o.waiting = true
+	o.Unlock()
+}
+
+// Nudge makes, under the lock, the writer call Refill even if nothing was appended.
+func (o *Outlet) Nudge() { o.nudged = true }
 
 // Room returns, under the lock, how many bytes producers should still append; not positive means hold back.
 func (o *Outlet) Room() int { return o.limit - o.queued }
@@ -155,6 +200,9 @@ func (o *Outlet) Blocked(now time.Time) time.Duration {
 
 // Run writes to w until Close and everything is written (nil), or a write fails (its error). It is called once.
 func (o *Outlet) Run(w io.Writer) error {
+	o.mu.Lock()
+	o.try = newTry(w)
+	o.mu.Unlock()
 	var batch []segment
 	var err error
 	for err == nil {
@@ -175,6 +223,9 @@ func (o *Outlet) Run(w io.Writer) error {
 		err = o.write(w, batch)
 		o.writing.Store(0)
 		release(batch)
+		o.mu.Lock()
+		o.wrote = time.Now().UnixNano()
+		o.mu.Unlock()
 	}
 	o.mu.Lock()
 	o.closed = true
@@ -188,6 +239,7 @@ func (o *Outlet) Run(w io.Writer) error {
 // await returns, under the lock, when there is something to write or the Outlet is closed.
 func (o *Outlet) await() {
 	for {
+		o.nudged = false
 		if o.Refill != nil {
 			if after := o.Refill(); after != nil {
 				o.mu.Unlock()
@@ -198,6 +250,9 @@ func (o *Outlet) await() {
 		}
 		if o.queued > 0 || o.closed {
 			return
+		}
+		if o.nudged {
+			continue
 		}
 		for o.waiting = true; o.waiting; {
 			o.wake.Wait()
