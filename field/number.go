@@ -2,6 +2,7 @@ package field
 
 import (
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -44,29 +45,18 @@ func parseNumber(b []byte) (number, bool) {
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		i, negative = 1, b[0] == '-'
 	}
-	var mantissa uint64
-	exact, isFloat, digits, scale := true, false, 0, 0
-	for ; i < len(b); i++ {
-		c := b[i]
-		if c == '.' && !isFloat {
-			isFloat = true
-			continue
-		}
-		if c -= '0'; c > 9 {
-			break
-		}
-		if mantissa > (math.MaxUint64-9)/10 && (mantissa > math.MaxUint64/10 || c > 5) {
-			exact = false
-		}
-		mantissa = mantissa*10 + uint64(c)
-		digits++
-		if isFloat {
-			scale--
-		}
+	start, isFloat, scale := i, false, 0
+	mantissa, i := digits(b, i, 0)
+	count := i - start
+	if i < len(b) && b[i] == '.' {
+		isFloat, start = true, i+1
+		mantissa, i = digits(b, start, mantissa)
+		count, scale = count+i-start, start-i
 	}
-	if digits == 0 {
+	if count == 0 {
 		return number{}, false
 	}
+	exact := count <= maxDigits || fits(b[:i])
 	if i < len(b) {
 		exponent, ok := parseExponent(b[i:])
 		if !ok {
@@ -94,6 +84,35 @@ func parseNumber(b []byte) (number, bool) {
 	}
 	f, err := strconv.ParseFloat(string(b), 64)
 	return number{isFloat: true, f: f}, err == nil
+}
+
+// maxDigits is how many digits a uint64 holds, whatever they are.
+const maxDigits = 19
+
+// digits appends the digits at pos to the decimal number n, and returns what is behind them. More than maxDigits of them
+// may not fit.
+func digits(b []byte, pos int, n uint64) (uint64, int) {
+	for ; uint(pos) < uint(len(b)) && b[pos]-'0' <= 9; pos++ {
+		n = n*10 + uint64(b[pos]-'0')
+	}
+	return n, pos
+}
+
+// fits reports whether a uint64 holds the digits of b.
+func fits(b []byte) bool {
+	var n uint64
+	for _, c := range b {
+		if c -= '0'; c > 9 {
+			continue
+		}
+		high, low := bits.Mul64(n, 10)
+		sum, carry := bits.Add64(low, uint64(c), 0)
+		if high != 0 || carry != 0 {
+			return false
+		}
+		n = sum
+	}
+	return true
 }
 
 // parseExponent reads e+12 up to the end of b. Larger exponents than any float64 has are capped.
@@ -168,8 +187,10 @@ func compareNumbers(a, b number) order {
 }
 
 func compareIntFloat(a number, f float64) order {
-	const two63, two64 = 1 << 63, 1 << 64
+	const two53, two63, two64 = 1 << 53, 1 << 63, 1 << 64
 	switch {
+	case -two53 <= a.i && a.i <= two53 && !a.unsigned:
+		return compare(float64(a.i), f) // exact
 	case f != f:
 		return unordered
 	case f >= two64:

@@ -20,7 +20,8 @@ func find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	f := finder{data: data, nodes: s.Nodes(), spans: spans}
+	var f finder // set member by member: the compiler builds a composite literal elsewhere and copies it
+	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	_, err := f.item(0, 0, true)
 	return err
 }
@@ -51,9 +52,15 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 		if n.Count == 0 {
 			return skip(f.data, pos, 1, 0)
 		}
-		h, at, err := pastTags(f.data, pos)
-		if err != nil {
-			return 0, err
+		if uint(pos) >= uint(len(f.data)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		at, err := pos, error(nil)
+		h, ok := shortHead(f.data[pos], pos)
+		if !ok {
+			if h, at, err = pastTags(f.data, pos); err != nil {
+				return 0, err
+			}
 		}
 		switch {
 		case h.major == majorMap:

@@ -162,12 +162,13 @@ func appendHead(dst []byte, major byte, arg uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, b|27), arg)
 }
 
+// shortHead is the head of the item that starts with b, at pos; false if that takes more than b to tell, or is a tag.
+func shortHead(b byte, pos int) (head, bool) {
+	return head{major: b >> 5, info: b & 31, arg: uint64(b & 31), next: pos + 1}, b&31 < 24 && b>>5 != majorTag
+}
+
 // pastTags returns the head of the item at pos and its offset, behind all of its tags. RFC 8949, section 3.4.
 func pastTags(data []byte, pos int) (head, int, error) {
-	if uint(pos) < uint(len(data)) && data[pos]&31 < 24 && data[pos]>>5 != majorTag {
-		b := data[pos]
-		return head{major: b >> 5, info: b & 31, arg: uint64(b & 31), next: pos + 1}, pos, nil
-	}
 	for {
 		h, err := readHead(data, pos)
 		if err != nil || h.major != majorTag {

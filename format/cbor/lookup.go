@@ -37,9 +37,15 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 
 // enter returns the offset of the value that st asks for in the item at pos.
 func enter(data []byte, pos int, st *field.Step) (int, error) {
-	h, _, err := pastTags(data, pos)
-	if err != nil {
-		return 0, err
+	if uint(pos) >= uint(len(data)) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	h, ok := shortHead(data[pos], pos)
+	if !ok {
+		var err error
+		if h, _, err = pastTags(data, pos); err != nil {
+			return 0, err
+		}
 	}
 	switch h.major {
 	case majorMap:

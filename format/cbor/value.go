@@ -54,7 +54,10 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 
 // View returns the content of a text of definite length. It allocates nothing.
 func (Format) View(data []byte, s field.Span) ([]byte, bool) {
-	if s.Head < 0 || s.Head >= s.Off || s.Off > s.End || s.End > len(data) || data[s.Head]>>5 != majorText || data[s.Head]&31 >= 28 {
+	if uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) || uint(s.Head) >= uint(s.Off) {
+		return nil, false
+	}
+	if b := data[s.Head]; b>>5 != majorText || b&31 >= 28 {
 		return nil, false
 	}
 	return data[s.Off:s.End:s.End], true
