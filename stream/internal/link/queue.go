@@ -66,13 +66,11 @@ func (q *Queue) Cut(n int) {
 	}
 }
 
-// Clear lets go of everything, handing it to take first, which may be nil.
+// Clear lets go of everything, handing it to take first.
 func (q *Queue) Clear(take func(frames []byte)) {
 	for q.bytes > 0 {
 		p := q.Front()
-		if take != nil {
-			take(p.Frames)
-		}
+		take(p.Frames)
 		q.Cut(len(p.Frames))
 	}
 }
