@@ -33,11 +33,9 @@ func (s Step) String() string {
 
 var escape = strings.NewReplacer(`.`, `\.`, `\`, `\\`)
 
-// Path is a compiled path: immutable, and safe for use by many goroutines.
-type Path struct {
-	steps []Step
-	text  string
-}
+// Path is a compiled path: immutable, and safe for use by many goroutines. It is no larger than a slice, as the compiler
+// passes structs of more than four words in memory.
+type Path struct{ steps []Step }
 
 // Parse compiles s: names and indices joined by dots, `\.` for a dot and `\\` for a backslash within a name. The empty
 // string is the path of the whole message. A Y3 key is the low six bits of the tag byte in hex: 0x10.0x11.
@@ -79,7 +77,7 @@ func Parse(s string) (Path, error) {
 	if err := flush(len(s)); err != nil {
 		return Path{}, err
 	}
-	return Path{steps: steps, text: s}, nil
+	return Path{steps}, nil
 }
 
 // MustParse is Parse for paths known at compile time; it panics on a bad one.
@@ -105,7 +103,16 @@ func newStep(name string) Step {
 }
 
 // String returns the text the path was parsed from.
-func (p Path) String() string { return p.text }
+func (p Path) String() string {
+	var b strings.Builder
+	for i, st := range p.steps {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(st.String())
+	}
+	return b.String()
+}
 
 // Len returns the number of steps; 0 is the whole message.
 func (p Path) Len() int { return len(p.steps) }

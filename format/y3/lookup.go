@@ -30,31 +30,60 @@ func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return lookup(data, p.Steps(), f.Dialect) // inlined, so that a call through the interface is one call
 }
 
+// lookup follows keys to packets whose lengths take one byte or two, with all it knows in registers. What else there is,
+// errors included, it leaves to follow, at the packet where it comes to it.
 func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
 	span := field.Span{End: len(data), Kind: field.Map}
 	for i := range steps {
-		var head int
-		var err error
-		if key := steps[i].Key; key >= 0 && span.Kind == field.Map {
-			head, err = scan(data, span.Off, span.End, 1<<(key&keyMask))
-		} else {
-			head, err = seek(data, span, steps[i])
+		key := steps[i].Key
+		if key < 0 || span.Kind != field.Map || span.End-span.Off < 2 {
+			return follow(data, span, steps[i:], d)
 		}
+		tags := data[:span.End-1] // equally long, so that one bounds check serves both
+		lengths := data[1:span.End][:len(tags)]
+		for {
+			pos := span.Off
+			if uint(pos) >= uint(len(tags)) {
+				return follow(data, span, steps[i:], d)
+			}
+			tag, n, off := tags[pos], int(lengths[pos]), pos+2
+			if n >= 0x40 {
+				if n&0xc0 != 0x80 || uint(off) >= uint(len(data)) || data[off] >= 0x80 {
+					return follow(data, span, steps[i:], d)
+				}
+				n, off = n&0x3f<<7|int(data[off]), off+1
+			}
+			if int(tag&keyMask) != key {
+				span.Off = off + n
+				continue
+			}
+			if off+n > span.End {
+				return follow(data, span, steps[i:], d)
+			}
+			span = field.Span{Head: pos, Off: off, End: off + n, Kind: d.kind(data, tag, off, off+n)}
+			break
+		}
+	}
+	return span, nil
+}
+
+// follow goes from parent, or what is left of it, to where steps lead.
+func follow(data []byte, parent field.Span, steps []field.Step, d Dialect) (field.Span, error) {
+	for i := range steps {
+		head, err := seek(data, parent, steps[i])
 		if err != nil {
 			return field.Span{}, err
 		}
-		if head == span.End {
+		if head == parent.End {
 			return field.Span{}, field.ErrNotFound
 		}
-		p := Packet{Tag: data[head], Head: head, Off: head + 2, End: head + 2 + int(data[head+1])}
-		if p.End >= p.Off+0x40 || p.End > span.End { // not a short packet that is all there
-			if p, err = Next(data, head, span.End); err != nil {
-				return field.Span{}, err
-			}
+		p, err := Next(data, head, parent.End)
+		if err != nil {
+			return field.Span{}, err
 		}
-		span = d.span(data, p)
+		parent = d.span(data, p)
 	}
-	return span, nil
+	return parent, nil
 }
 
 // seek returns the offset of the packet that step leads to from parent; where parent ends, if there is none.
