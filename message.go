@@ -47,7 +47,7 @@ type Message struct {
 	Tag     string   // topic, '/' separates levels
 	Type    Type     // what Payload's bytes are
 	Payload []byte   // borrowed, see above
-	Time    int64    // Unix time in nanoseconds at the source; Send fills in 0
+	Time    int64    // Unix time in nanoseconds at the source; Send fills in 0, up to eight sent in a row alike
 	Source  SourceID // who published it; set by the node, ignored by Send
 	To      SourceID // 0: to all who observe Tag; else only to that source (backflow)
 

@@ -182,12 +182,7 @@ func (w *worker) turn(p *pool, in *inbox) (more bool) {
 	if p.batch != nil {
 		w.handleBatch(p, in, piece)
 	} else {
-		for b := piece.Frames; len(b) > 0 && p.ctx.Err() == nil; {
-			n := native.Size(b)
-			w.handle(p, in, native.Frame(b[:n:n]), piece.Buf)
-			in.account.add(n)
-			b = b[n:]
-		}
+		w.handleEach(p, in, piece)
 	}
 	in.mu.Lock()
 	more = in.queue.Bytes() > 0
@@ -204,10 +199,26 @@ func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
 	return m.Borrowed(buf)
 }
 
-func (w *worker) handle(p *pool, in *inbox, f native.Frame, buf *bufpool.Buf) {
-	p.client.stats.handled.Add(1)
-	w.msg = in.message(f, buf)
-	w.guard(p, in, func() error { return p.handler.Handle(p.ctx, &w.msg, p.client) })
+// handleEach calls the handler for one message after the other. It says what was handled whenever it has come to a part
+// of the window, so that a slow handler's credit comes back while it goes on.
+func (w *worker) handleEach(p *pool, in *inbox, piece link.Piece) {
+	messages, bytes := uint64(0), 0
+	tell := func() {
+		p.client.stats.handled.Add(messages)
+		in.account.add(bytes)
+		messages, bytes = 0, 0
+	}
+	for b := piece.Frames; len(b) > 0 && p.ctx.Err() == nil; {
+		n := native.Size(b)
+		w.msg = in.message(native.Frame(b[:n:n]), piece.Buf)
+		w.guard(p, in, func() error { return p.handler.Handle(p.ctx, &w.msg, p.client) })
+		messages++
+		if bytes += n; bytes >= p.window/8 {
+			tell()
+		}
+		b = b[n:]
+	}
+	tell()
 }
 
 func (w *worker) handleBatch(p *pool, in *inbox, piece link.Piece) {

@@ -77,9 +77,6 @@ func (c *Client) Send(ctx context.Context, m ferry.Message) error {
 // Send is Client.Send for the source's own tag, whatever m.Tag says; it spares looking the tag up.
 func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 	h := native.PubHeader{Type: m.Type, Time: m.Time}
-	if h.Time == 0 {
-		h.Time = time.Now().UnixNano()
-	}
 	if m.To != 0 {
 		h.Flags, h.Source = native.FlagBack, m.To
 	}
@@ -113,6 +110,9 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 			blocked = l.out.WaitRoom()
 		default:
 			h.Tag = l.id
+			if m.Time == 0 {
+				h.Time = l.out.Now()
+			}
 			if m.To == 0 {
 				h.Source = l.conn.id
 			}

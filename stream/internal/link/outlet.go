@@ -30,6 +30,8 @@ type Outlet struct {
 	nudged  bool          // the writer is to call Refill, though it may find nothing to write
 	try     *try          // nil where the stream cannot be written to without waiting
 	wrote   int64         // Unix nanoseconds when the last write ended
+	now     int64         // what Now returned last
+	reads   int           // how often Now may return it again
 	room    chan struct{} // closed when a write begins and there is room again; nil while nobody waits
 	closed  bool          // no more appends; Run ends when all is written
 	done    chan struct{}
@@ -156,6 +158,16 @@ func (o *Outlet) SetTail(b []byte) {
 
 // Append copies, under the lock, b, whole frames, to the end.
 func (o *Outlet) Append(b []byte) { o.SetTail(append(o.Tail(len(b)), b...)) }
+
+// Now returns, under the lock, the Unix time in nanoseconds for a frame that is about to be appended. Reading the clock
+// takes as long as all the rest of sending a small message, so of the frames that wait for one write eight share a time.
+func (o *Outlet) Now() int64 {
+	if o.reads == 0 || o.queued == 0 {
+		o.now, o.reads = time.Now().UnixNano(), 8
+	}
+	o.reads--
+	return o.now
+}
 
 // Share puts, under the lock, b, whole frames that lie in buf, at the end without copying, and retains buf until they
 // are written.
