@@ -59,8 +59,12 @@ func startEnd(ns string, s spec) (*process, reply, error) {
 	if err != nil {
 		return nil, reply{}, err
 	}
+	env := []string{
+		specVariable + "=" + string(text),
+		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // under the race detector: a race is a failure, and the end comes at once
+	}
 	p := &process{name: s.Role}
-	if err := p.spawn(ns, []string{self}, []string{specVariable + "=" + string(text)}); err != nil {
+	if err := p.spawn(ns, []string{self}, env); err != nil {
 		return nil, reply{}, err
 	}
 	first, err := p.hear(2 * patience)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -72,7 +73,7 @@ func Subscribe(ctx context.Context, n Network, addr string, trust *tls.Config) (
 func (s *Subscription) Each(take func(tag int, payload []byte)) error {
 	for {
 		frame, err := peek(s.r, func() error { return nil })
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package relay
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -47,7 +48,7 @@ func peek(r *bufio.Reader, idle func() error) ([]byte, error) {
 func forward(r *bufio.Reader, w *bufio.Writer) error {
 	for {
 		frame, err := peek(r, w.Flush)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return w.Flush()
 		}
 		if err != nil {
