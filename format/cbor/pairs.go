@@ -28,14 +28,13 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 				break
 			}
 		}
-		key := pos
 		var hash uint64
 		var err error
-		if pos, hash, err = v.key(key, depth); err != nil {
+		if pos, hash, err = v.key(pos, depth); err != nil {
 			return 0, err
 		}
-		if v.strict && seen.Seen(&v.seen, hash, key, v.keys.same) {
-			return 0, v.twice(key)
+		if v.strict {
+			seen.Add(&v.seen, hash)
 		}
 		if h.info == indefinite && pos < len(v.data) && v.data[pos] == byteBreak {
 			return 0, syntax(pos, "a break (0xff) between a map's key and its value")
@@ -52,8 +51,8 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 	return pos, nil
 }
 
-// pass validates pairs from pos on, of which n are passed already, as long as they are usual ones: a short text of ASCII
-// that is new in the map, and a scalar. It returns where the first other one starts, and how many are passed then. Nearly
+// pass validates pairs from pos on, of which n are passed already, as long as they are usual ones: a short text of ASCII, and
+// a scalar. It returns where the first other one starts, and how many are passed then. Nearly
 // all of a message is passed here, and nearly without calls.
 func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64) {
 	data := v.data
@@ -81,9 +80,10 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 			return pos, n
 		}
 		hash, ascii := keyset.Hash(data[pos+1:end], false)
-		if !ascii || !seen.New(&v.seen, hash, pos) {
+		if !ascii {
 			break
 		}
+		seen.Add(&v.seen, hash)
 		pos = next
 	}
 	return pos, n

@@ -21,8 +21,8 @@ func (v *validator) object(start, depth int) (int, error) {
 			pos = m.next
 			break
 		}
-		if v.strict && seen.Seen(&v.seen, v.names.hash(m), m.key-1, v.names.same) {
-			return 0, v.twice(m.key - 1)
+		if v.strict {
+			seen.Add(&v.seen, v.names.hash(m))
 		}
 		if pos, err = v.value(m.value, depth); err != nil {
 			return 0, err

@@ -7,5 +7,6 @@
 //	var keys keyset.Stack
 //	m := keys.Open()
 //	h, _ := keyset.Hash(name, false)
-//	if m.Seen(&keys, h, offset, same) { ... }
+//	m.Add(&keys, h)
+//	if !keys.Close(&m) { ... Duplicate ... }
 package keyset

@@ -4,63 +4,56 @@ import "iter"
 
 const (
 	room     = 64      // keys of all open maps together that a Stack holds
-	offsets  = 1 << 40 // an entry is 24 bits of hash above an offset of 40
+	offsets  = 1 << 40 // an entry of Duplicate's table is 24 bits of hash above an offset of 40
 	hashPart = ^uint64(offsets - 1)
 )
 
-// Stack is the keys of the maps that are open at one moment. The zero value is ready, and meant to be a local variable.
+// Stack is the keys of the maps that are open at one moment, as a part of their hashes. The zero value is ready, and
+// meant to be a local variable.
 type Stack struct {
-	entry [room]uint64
+	entry [room]uint32
 	n     int
 }
 
 // Map is one open map.
 type Map struct {
-	bloom [4]uint64 // of the hashes seen: most keys that are new are told by one look
+	bloom [4]uint64 // of the hashes added: most keys that are new are told by one look
 	base  int
-	full  bool
+	ask   bool
 }
 
 // Open begins a map inside the ones that are open.
 func (s *Stack) Open() Map { return Map{base: s.n} }
 
-// Close ends m and reports whether all its keys were compared; otherwise the caller asks Duplicate.
+// Close ends m and reports whether no key stands twice; if it cannot tell, the caller asks Duplicate.
 func (s *Stack) Close(m *Map) bool {
 	s.n = m.base
-	return !m.full
+	return !m.ask
 }
 
-// New adds the key with hash h at offset off if it is surely new; otherwise the caller asks Seen.
-func (m *Map) New(s *Stack, h uint64, off int) bool {
+// Add adds the key with hash h.
+func (m *Map) Add(s *Stack, h uint64) {
 	word, bit := h>>62, uint64(1)<<(h>>56&63)
-	if m.bloom[word]&bit != 0 || s.n >= room {
-		return false
+	if m.bloom[word]&bit != 0 || s.n == room {
+		m.compare(s, h)
+		return
 	}
 	m.bloom[word] |= bit
-	s.entry[s.n] = h&hashPart | uint64(off)&(offsets-1)
+	s.entry[s.n&(room-1)] = uint32(h)
 	s.n++
-	return true
 }
 
-// Seen adds the key with hash h at offset off, and reports whether same finds it equal to an earlier key of m.
-func (m *Map) Seen(s *Stack, h uint64, off int, same func(a, b int) bool) bool {
-	word, bit := h>>62, uint64(1)<<(h>>56&63)
-	e := h&hashPart | uint64(off)&(offsets-1)
-	if m.bloom[word]&bit != 0 {
-		for _, other := range s.entry[m.base:s.n] {
-			if (other^e)&hashPart == 0 && same(int(other&(offsets-1)), off) {
-				return true
-			}
-		}
-	}
-	m.bloom[word] |= bit
+// compare is Add for a key that may not be new.
+func (m *Map) compare(s *Stack, h uint64) {
 	if s.n == room {
-		m.full = true
-		return false
+		m.ask = true
+		return
 	}
-	s.entry[s.n] = e
+	for _, other := range s.entry[m.base:s.n] {
+		m.ask = m.ask || other == uint32(h)
+	}
+	s.entry[s.n] = uint32(h)
 	s.n++
-	return false
 }
 
 // Duplicate returns the offset of the first key found that stands twice in a map of n keys that takes size bytes, or -1.

@@ -100,22 +100,33 @@ func TestDuplicateOneHash(t *testing.T) {
 
 func TestNestedMaps(t *testing.T) {
 	var s Stack
-	keys := []string{"a", "b", "a", "c", "a"}
-	same := func(a, b int) bool { return keys[a] == keys[b] }
-	add := func(m *Map, i int) bool {
-		h, _ := Hash([]byte(keys[i]), false)
-		return m.Seen(&s, h, i, same)
+	add := func(m *Map, name string) {
+		h, _ := Hash([]byte(name), false)
+		m.Add(&s, h)
 	}
 	outer := s.Open()
-	if add(&outer, 0) || add(&outer, 1) {
-		t.Error("two keys are taken for one")
-	}
+	add(&outer, "a")
+	add(&outer, "b")
 	inner := s.Open()
-	if add(&inner, 2) {
+	add(&inner, "a")
+	if !s.Close(&inner) {
 		t.Error("a key of the outer map counts in the inner one")
 	}
-	if !s.Close(&inner) || add(&outer, 3) || !add(&outer, 4) {
+	add(&outer, "c")
+	if twin := outer; !s.Close(&twin) {
+		t.Error("three keys are not told apart")
+	}
+	s.n = 3
+	add(&outer, "a")
+	if s.Close(&outer) {
 		t.Error("the outer map forgot its keys")
+	}
+	many := s.Open()
+	for i := range room + 1 {
+		add(&many, strings.Repeat("x", i))
+	}
+	if s.Close(&many) {
+		t.Error("more keys than there is room for were all compared")
 	}
 }
 
