@@ -77,6 +77,7 @@ func question() harness.Question {
 			"Without loss TCP has the lesser work: it does not encrypt here, and the kernel does what QUIC does in the process.",
 			"The virtual interfaces add no delay: a round trip takes some tens of microseconds, far less than between machines. What loss costs is then the time until it is noticed: for TCP no less than the kernel's bounds for timers, most of all the 200 ms of its retransmission timer.",
 			"Segmentation offload is limited to one packet, so that a loss is one packet's for both protocols.",
+			"A client that moves is found again with the next thing it sends. A source sends all the time; a function that only receives may be silent for as long as the client's keep-alive, ten seconds, and what was sent to it meanwhile arrives then.",
 			"TCP rows have no part in the last case: a TCP connection ends with the address it was made from.",
 		},
 	}
