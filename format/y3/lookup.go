@@ -31,40 +31,47 @@ func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 }
 
 // lookup follows keys to packets whose lengths take one byte or two, with all it knows in registers. What else there is,
-// errors included, it leaves to follow, at the packet where it comes to it.
+// errors included, it leaves to follow, from the packet on where it comes to it.
 func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
-	span := field.Span{End: len(data), Kind: field.Map}
-	for i := range steps {
+	pos, i, node := 0, 0, data // node is what the packets at hand lie in; it starts where data does
+steps:
+	for i < len(steps) {
 		key := steps[i].Key
-		if key < 0 || span.Kind != field.Map || span.End-span.Off < 2 {
-			return follow(data, span, steps[i:], d)
-		}
-		tags := data[:span.End-1] // equally long, so that one bounds check serves both
-		lengths := data[1:span.End][:len(tags)]
-		for {
-			pos := span.Off
-			if uint(pos) >= uint(len(tags)) {
-				return follow(data, span, steps[i:], d)
-			}
-			tag, n, off := tags[pos], int(lengths[pos]), pos+2
-			if n >= 0x40 {
-				if n&0xc0 != 0x80 || uint(off) >= uint(len(data)) || data[off] >= 0x80 {
-					return follow(data, span, steps[i:], d)
-				}
-				n, off = n&0x3f<<7|int(data[off]), off+1
-			}
-			if int(tag&keyMask) != key {
-				span.Off = off + n
-				continue
-			}
-			if off+n > span.End {
-				return follow(data, span, steps[i:], d)
-			}
-			span = field.Span{Head: pos, Off: off, End: off + n, Kind: d.kind(data, tag, off, off+n)}
+		if key < 0 {
 			break
 		}
+		for {
+			at := uint(pos) + 1
+			if at >= uint(len(node)) {
+				break steps
+			}
+			n, tag, off := int(node[at]), node[at-1], pos+2
+			if n >= 0x40 {
+				if n&0xc0 != 0x80 || uint(off) >= uint(len(node)) || node[off] >= 0x80 {
+					break steps
+				}
+				n, off = n&0x3f<<7|int(node[off]), off+1
+			}
+			if int(tag&keyMask) != key {
+				pos = off + n
+				continue
+			}
+			end := off + n
+			if end > len(node) {
+				break steps
+			}
+			node = node[:end]
+			kind := d.kind(node, tag, off, end)
+			if i++; i == len(steps) {
+				return field.Span{Head: pos, Off: off, End: end, Kind: kind}, nil
+			}
+			if pos = off; kind != field.Map {
+				return follow(data, field.Span{Off: off, End: end, Kind: kind}, steps[i:], d)
+			}
+			continue steps
+		}
 	}
-	return span, nil
+	return follow(data, field.Span{Off: pos, End: len(node), Kind: field.Map}, steps[i:], d)
 }
 
 // follow goes from parent, or what is left of it, to where steps lead.
