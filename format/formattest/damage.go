@@ -65,7 +65,7 @@ func mutations(t *testing.T, f format.Format, data []byte) {
 		return // a large document has no shape that a small one has not
 	}
 	r := rand.New(rand.NewPCG(uint64(len(data)), 1))
-	for range 40 {
+	for range mutants {
 		Check(t, f, mutate(r, bytes.Clone(data)))
 	}
 }

@@ -12,8 +12,6 @@ import (
 // and lengths on both sides of each length encoding's limits.
 type Generator func(r *rand.Rand) []byte
 
-const generated = 50 // documents from each generator
-
 // Run holds f to the contract with the vectors in testdata/vectors (or in a folder below it that is named after f, if
 // the package has several formats) and the documents of gens.
 func Run(t *testing.T, f format.Format, gens ...Generator) {
@@ -45,7 +43,7 @@ func Run(t *testing.T, f format.Format, gens ...Generator) {
 func document(t *testing.T, f format.Format, data []byte) {
 	Check(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
-		patches(t, f, data, 100)
+		patches(t, f, data, patched)
 		noAllocs(t, f, data)
 		cuts(t, f, data)
 	}
