@@ -1,0 +1,53 @@
+package bson
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"example.com/ferry/codec"
+	"example.com/ferry/format"
+	formatbson "example.com/ferry/format/bson"
+)
+
+// Codec is BSON, bsonspec.org 1.1. Its zero value is ready.
+type Codec struct{}
+
+var (
+	_ codec.Codec    = Codec{}
+	_ codec.Appender = Codec{}
+)
+
+// Name returns bson.
+func (Codec) Name() string { return "bson" }
+
+// Marshal writes v, which must be a document: a struct, or a map with text keys.
+func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
+
+// Append writes v behind dst.
+func (Codec) Append(dst []byte, v any) ([]byte, error) {
+	buf := bytes.NewBuffer(dst)
+	enc := bson.NewEncoder(bson.NewDocumentWriter(buf))
+	enc.UseJSONStructTags()
+	if err := enc.Encode(v); err != nil {
+		return dst, fmt.Errorf("bson: marshal %T: %w", v, err)
+	}
+	return buf.Bytes(), nil
+}
+
+// Unmarshal reads one document into the variable v points to. Documents within an any become map[string]any.
+func (Codec) Unmarshal(data []byte, v any) error {
+	err := formatbson.Format{}.Validate(data, format.Options{})
+	if err == nil {
+		dec := bson.NewDecoder(bson.NewDocumentReader(bytes.NewReader(data)))
+		dec.UseJSONStructTags()
+		dec.DefaultDocumentMap()
+		dec.BinaryAsSlice()
+		err = dec.Decode(v)
+	}
+	if err != nil {
+		return fmt.Errorf("bson: unmarshal %d bytes into %T: %w", len(data), v, err)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package bson
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Types of elements. bsonspec.org 1.1, production element.
+const (
+	typeDouble        = 0x01
+	typeString        = 0x02
+	typeDocument      = 0x03
+	typeArray         = 0x04
+	typeBinary        = 0x05
+	typeUndefined     = 0x06 // deprecated
+	typeObjectID      = 0x07
+	typeBool          = 0x08
+	typeDatetime      = 0x09 // int64: milliseconds since 1970, UTC
+	typeNull          = 0x0a
+	typeRegex         = 0x0b // two C strings
+	typeDBPointer     = 0x0c // deprecated: a string and 12 bytes
+	typeCode          = 0x0d
+	typeSymbol        = 0x0e // deprecated
+	typeCodeWithScope = 0x0f // deprecated: its length, a string, a document
+	typeInt32         = 0x10
+	typeTimestamp     = 0x11 // uint64: seconds above a counter
+	typeInt64         = 0x12
+	typeDecimal128    = 0x13
+	typeMaxKey        = 0x7f
+	typeMinKey        = 0xff
+)
+
+// oldBinary is the subtype whose content has a second length. bsonspec.org 1.1, production subtype.
+const oldBinary = 0x02
+
+const (
+	minDocument  = 5  // bytes: a length and a NUL
+	minWithScope = 14 // bytes: a length, an empty string, an empty document
+	pointed      = 12 // bytes of the ObjectID in a DBPointer
+)
+
+const unknown = 0xff // in widths
+
+// widths is the size in bytes of values that have one; unknown else.
+var widths = func() (t [256]byte) {
+	for i := range t {
+		t[i] = unknown
+	}
+	for typ, n := range map[byte]byte{
+		typeDouble: 8, typeUndefined: 0, typeObjectID: 12, typeBool: 1, typeDatetime: 8, typeNull: 0, typeInt32: 4,
+		typeTimestamp: 8, typeInt64: 8, typeDecimal128: 16, typeMaxKey: 0, typeMinKey: 0,
+	} {
+		t[typ] = n
+	}
+	return t
+}()
+
+// kinds is the kind of a value by its type; Missing if there is no such type.
+var kinds = [256]field.Kind{
+	typeDouble: field.Float, typeString: field.Text, typeDocument: field.Map, typeArray: field.List, typeBinary: field.Bytes,
+	typeUndefined: field.Null, typeObjectID: field.Extension, typeBool: field.Bool, typeDatetime: field.Int, typeNull: field.Null,
+	typeRegex: field.Extension, typeDBPointer: field.Extension, typeCode: field.Text, typeSymbol: field.Text,
+	typeCodeWithScope: field.Extension, typeInt32: field.Int, typeTimestamp: field.Extension, typeInt64: field.Int,
+	typeDecimal128: field.Extension, typeMaxKey: field.Extension, typeMinKey: field.Extension,
+}
+
+// container is a document or array whose claimed end may lie behind the end of the data.
+type container struct {
+	pos, end int // of its first element, and of the NUL that closes it
+}
+
+// open reads the length of the document or array at pos, which must not reach beyond limit.
+func open(data []byte, pos, limit int) (container, error) {
+	n, err := length(data, pos, limit, minDocument, "document")
+	if err != nil {
+		return container{}, err
+	}
+	if n > limit-pos {
+		return container{}, syntax(pos, fmt.Sprintf("document of %d bytes where %d are left in what it stands in", n, limit-pos))
+	}
+	return container{pos + 4, pos + n - 1}, nil
+}
+
+// more reports whether an element starts at pos, and not the NUL that closes c.
+func (c container) more(data []byte, pos int) (bool, error) {
+	if pos >= len(data) {
+		return false, io.ErrUnexpectedEOF
+	}
+	switch b := data[pos]; {
+	case (b != 0) == (pos < c.end):
+		return b != 0, nil
+	case b == 0:
+		return false, syntax(pos, fmt.Sprintf("document closed %d bytes before its length says", c.end-pos))
+	default:
+		return false, syntax(pos, fmt.Sprintf("byte 0x%02x where the NUL that closes a document should be", b))
+	}
+}
+
+// value returns where the value of the element at pos starts: behind the type, the key and its NUL.
+func (c container) value(data []byte, pos int) (int, error) {
+	return cstring(data, pos+1, c.end, "key")
+}
+
+// cstring returns the offset behind the C string at pos, which must not reach beyond end.
+func cstring(data []byte, pos, end int, what string) (int, error) {
+	if limit := min(end, len(data)); pos < limit {
+		if n := bytes.IndexByte(data[pos:limit], 0); n >= 0 {
+			return pos + n + 1, nil
+		}
+	}
+	return 0, overrun(data, pos, end, what+" without a closing NUL")
+}
+
+// skip returns the offset behind the value of type typ at pos, in a container that ends at end.
+func skip(data []byte, typ byte, pos, end int) (int, error) {
+	n := int(widths[typ])
+	var err error
+	switch typ {
+	case typeString, typeCode, typeSymbol:
+		n, err = length(data, pos, end, 1, "string")
+		n += 4
+	case typeDocument, typeArray:
+		n, err = length(data, pos, end, minDocument, "document")
+	case typeBinary:
+		n, err = length(data, pos, end, 0, "binary")
+		n += 5
+	case typeDBPointer:
+		n, err = length(data, pos, end, 1, "string")
+		n += 4 + pointed
+	case typeCodeWithScope:
+		n, err = length(data, pos, end, minWithScope, "code with scope")
+	case typeRegex:
+		options, err := cstring(data, pos, end, "regular expression")
+		if err != nil {
+			return 0, err
+		}
+		return cstring(data, options, end, "regular expression")
+	default:
+		if n == unknown {
+			return 0, syntax(pos, fmt.Sprintf("value of type 0x%02x, which there is not", typ))
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if limit := min(end, len(data)); n > limit-pos {
+		return 0, overrun(data, pos, end, fmt.Sprintf("value of %d bytes where %d are left in its document", n, end-pos))
+	}
+	return pos + n, nil
+}
+
+// length reads the int32 at pos, which must be least or more, in a container that ends at end.
+func length(data []byte, pos, end, least int, what string) (int, error) {
+	if end-pos < 4 || len(data)-pos < 4 {
+		return 0, overrun(data, pos, end, "length cut off")
+	}
+	n := int32(binary.LittleEndian.Uint32(data[pos:]))
+	if int(n) < least || n > math.MaxInt32-4-pointed { // what is added to a length still fits in an int of 32 bits
+		return 0, syntax(pos, fmt.Sprintf("%s of length %d", what, n))
+	}
+	return int(n), nil
+}
+
+// overrun is the error for what does not fit in a container that ends at end: the container is wrong if the data has all
+// of it.
+func overrun(data []byte, pos, end int, reason string) error {
+	if end > len(data) {
+		return io.ErrUnexpectedEOF
+	}
+	return syntax(pos, reason)
+}
+
+func syntax(offset int, reason string) error {
+	return &format.SyntaxError{Format: "bson", Offset: offset, Reason: reason}
+}

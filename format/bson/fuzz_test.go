@@ -1,0 +1,197 @@
+package bson
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/formattest"
+)
+
+// vectors returns the inputs in testdata/vectors.
+func vectors(t testing.TB) [][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/vectors/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no vectors", err)
+	}
+	var all [][]byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for block := range strings.SplitSeq(string(text), "\n\n") {
+			var data []byte
+			for line := range strings.Lines(block) {
+				if strings.HasPrefix(line, "---") {
+					all = append(all, data)
+					break
+				}
+				digits, _, _ := strings.Cut(line, "#")
+				part, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
+				if err != nil {
+					t.Fatalf("%s: %v", file, err)
+				}
+				data = append(data, part...)
+			}
+		}
+	}
+	return all
+}
+
+func seeds(f *testing.F) [][]byte {
+	f.Helper()
+	all := vectors(f)
+	for seed := range uint64(8) {
+		all = append(all, random(rand.New(rand.NewPCG(7, seed)), nil, false, 0))
+	}
+	return all
+}
+
+// FuzzLookup holds any bytes to the contract.
+func FuzzLookup(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
+}
+
+// FuzzValidate compares with another implementation. That one looks at the structure of the outermost document only, so
+// its own answer for each document inside is asked for too. It may be more lenient where ours says so.
+func FuzzValidate(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Fuzz(compareValidate)
+}
+
+func TestValidateAsDriver(t *testing.T) {
+	for _, data := range vectors(t) {
+		compareValidate(t, data)
+	}
+	for seed := range uint64(50) {
+		data := random(rand.New(rand.NewPCG(9, seed)), nil, false, 0)
+		if err := deepValidate(data, 0); err != nil {
+			t.Errorf("the driver refuses a generated document: %v\n% x", err, data)
+		}
+		compareValidate(t, data)
+	}
+}
+
+func compareValidate(t *testing.T, data []byte) {
+	want := deepValidate(data, 0)
+	bounds := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting, BoundsOnly: true, AllowTrailing: true})
+	if bounds == nil && want != nil {
+		t.Errorf("BoundsOnly accepts what the driver refuses: %v\n% x", want, data)
+	}
+	if bounds != nil && want == nil && !known(bounds, "nested deeper", "bool of value", "in a NUL", "string of length", "subtype 2", "length cut off",
+		"scope of code", "code with scope") {
+		t.Errorf("BoundsOnly: got %v, where the driver accepts\n% x", bounds, data)
+	}
+	strict := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting, AllowTrailing: true})
+	if strict == nil && bounds != nil {
+		t.Errorf("strict accepts what BoundsOnly refuses: %v\n% x", bounds, data)
+	}
+	if strict != nil && bounds == nil && !known(strict, "UTF-8", "stands twice", "of an array") {
+		t.Errorf("strict refuses for another reason than the documented ones: %v\n% x", strict, data)
+	}
+	if strict != nil {
+		return
+	}
+	var whole bson.D
+	if err := bson.Unmarshal(data[:binary.LittleEndian.Uint32(data)], &whole); err != nil {
+		t.Errorf("the driver cannot decode what Validate accepts: %v\n% x", err, data)
+	}
+}
+
+func known(err error, reasons ...string) bool {
+	for _, r := range reasons {
+		if strings.Contains(err.Error(), r) {
+			return true
+		}
+	}
+	return false
+}
+
+// deepValidate is bson.Raw.Validate of data and of all documents and arrays in it.
+func deepValidate(data []byte, depth int) error {
+	raw := bson.Raw(data)
+	if err := raw.Validate(); err != nil {
+		return err
+	}
+	elements, err := raw.Elements()
+	if err != nil || depth > maxNesting {
+		return err
+	}
+	for _, e := range elements {
+		if v := e.Value(); v.Type == bson.TypeEmbeddedDocument || v.Type == bson.TypeArray {
+			if err := deepValidate(v.Value, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// FuzzPatch replaces a text wherever it stands, and reads it with the driver.
+func FuzzPatch(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s, "deviceName", []byte("pump-1"))
+		f.Add(s, "readings.0.value", []byte("30"))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, path string, text []byte) {
+		p, err := field.Parse(path)
+		if err != nil || (Format{}).Validate(data, format.Options{}) != nil {
+			return
+		}
+		got, err := Format{}.Patch(nil, data, p, field.Value{Kind: field.Text, Bytes: text})
+		if err != nil {
+			var mismatch *format.TypeError
+			if !errors.Is(err, field.ErrNotFound) && !errors.As(err, &mismatch) || got != nil {
+				t.Errorf("got % x, %v for path %q\n% x", got, err, path, data)
+			}
+			return
+		}
+		if err := (Format{}).Validate(got, format.Options{}); err != nil {
+			t.Errorf("Patch made % x of % x: %v", got, data, err)
+		}
+		names := make([]string, 0, p.Len())
+		for _, st := range p.Steps() {
+			names = append(names, st.Name)
+		}
+		v := bson.Raw(got).Lookup(names...)
+		if read, ok := v.StringValueOK(); ok && read != string(text) {
+			t.Errorf("the driver reads %q, want %q\n% x", read, text, got)
+		}
+		s, err := Format{}.Lookup(got, p)
+		if err != nil {
+			t.Fatalf("Lookup after Patch: %v\n% x", err, got)
+		}
+		if v, err := (Format{}).Value(got, s, field.ByteString); err != nil || !bytes.Equal(v.Bytes, text) {
+			t.Errorf("reads %q, %v, want %q", v.Bytes, err, text)
+		}
+	})
+}
+
+func TestTruncated(t *testing.T) {
+	data := everyType(t)
+	for n := range data {
+		for _, o := range []format.Options{{}, {BoundsOnly: true}} {
+			if err := (Format{}).Validate(data[:n], o); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%d of %d bytes: got %v, want io.ErrUnexpectedEOF", n, len(data), err)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package bson
+
+import (
+	"encoding/binary"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+)
+
+// Patch writes data to dst with the value at p replaced by v, and returns the extended dst; the lengths of all documents
+// and arrays around the value are put right. The element keeps its type: an integer must be in the range of the int32 or
+// int64 that stands there, a binary keeps its subtype. A null takes the type of v; an integer becomes an int32 if it fits.
+// What stands behind the value is copied, not looked at. On an error dst is returned as it was: field.ErrNotFound,
+// *format.TypeError if v cannot take the place of what is there, or an error of Lookup.
+func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
+	var e edit
+	if err := e.prepare(data, p, &v); err != nil {
+		return dst, err
+	}
+	base, grown := len(dst), size(e.typ, e.subtype, &v)-(e.end-e.at.value)
+	if int64(e.total)+int64(grown) > math.MaxInt32 {
+		return dst, &format.TypeError{Format: "bson", Have: v.Kind, Reason: "the document would exceed the 2 GiB that its length can say"}
+	}
+	dst = append(dst, data[:e.at.value]...)
+	dst[base+e.at.head] = e.typ
+	dst = appendValue(dst, e.typ, e.subtype, &v)
+	dst = append(dst, data[e.end:]...)
+	for _, c := range e.around[:p.Len()] {
+		b := dst[base+c:]
+		binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)+uint32(grown))
+	}
+	return dst, nil
+}
+
+// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else it
+// returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
+	var e edit
+	if err := e.prepare(data, p, &v); err != nil || size(e.typ, e.subtype, &v) != e.end-e.at.value {
+		return false, err
+	}
+	data[e.at.head] = e.typ
+	appendValue(data[e.at.value:e.at.value:e.end], e.typ, e.subtype, &v)
+	return true, nil
+}
+
+// edit is what one patch replaces, and by which type.
+type edit struct {
+	at           place
+	end          int // behind the value
+	total        int // the length that the message claims; in bytes
+	typ, subtype byte
+	around       [field.MaxSteps]int // offsets of the lengths of the containers around the value
+}
+
+// prepare finds the value at p, and turns v to what can stand there.
+func (e *edit) prepare(data []byte, p field.Path, v *field.Value) error {
+	var err error
+	if e.at, err = locate(data, p, &e.around); err != nil {
+		return err
+	}
+	s, err := e.at.span(data)
+	if err != nil {
+		return err
+	}
+	if err := convert.Replace("bson", v, s.Kind); err != nil {
+		return err
+	}
+	e.end, e.total = behind(s), int(binary.LittleEndian.Uint32(data))
+	switch e.typ = data[e.at.head]; s.Kind {
+	case field.Bytes:
+		e.subtype = data[e.at.value+4]
+	case field.Null:
+		e.typ = typeOf(v)
+	}
+	if v.Kind != field.Int {
+		return nil
+	}
+	if v.Unsigned {
+		return &format.TypeError{Format: "bson", Have: s.Kind, Want: field.Uint64, Reason: "an integer of BSON is 2^63-1 at most"}
+	}
+	if e.typ == typeInt32 && v.Int != int64(int32(v.Int)) {
+		return &format.TypeError{Format: "bson", Have: s.Kind, Want: field.Int64, Reason: "an int32 stands there: give a number in its range"}
+	}
+	return nil
+}
+
+// typeOf is the type v gets where none stands yet.
+func typeOf(v *field.Value) byte {
+	switch v.Kind {
+	case field.Bool:
+		return typeBool
+	case field.Int:
+		if v.Int == int64(int32(v.Int)) {
+			return typeInt32
+		}
+		return typeInt64
+	case field.Float:
+		return typeDouble
+	case field.Text:
+		return typeString
+	case field.Bytes:
+		return typeBinary
+	}
+	return typeNull
+}
+
+// size is how many bytes appendValue writes.
+func size(typ, subtype byte, v *field.Value) int {
+	switch {
+	case widths[typ] != unknown:
+		return int(widths[typ])
+	case typ == typeBinary && subtype == oldBinary:
+		return 9 + len(v.Bytes)
+	}
+	return 5 + len(v.Bytes) // a length and a NUL, or a length and a subtype
+}
+
+func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
+	switch typ {
+	case typeBool:
+		if v.Bool {
+			return append(dst, 1)
+		}
+		return append(dst, 0)
+	case typeInt32:
+		return binary.LittleEndian.AppendUint32(dst, uint32(v.Int))
+	case typeInt64, typeDatetime:
+		return binary.LittleEndian.AppendUint64(dst, uint64(v.Int))
+	case typeDouble:
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float))
+	case typeString, typeCode, typeSymbol:
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+1))
+		return append(append(dst, v.Bytes...), 0)
+	case typeBinary:
+		if subtype == oldBinary {
+			dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+4)), subtype)
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)))
+		} else {
+			dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes))), subtype)
+		}
+		return append(dst, v.Bytes...)
+	}
+	return dst // null has no content
+}

@@ -1,0 +1,36 @@
+package bson
+
+import "example.com/ferry/field"
+
+// span returns the span of the value, all of which must be there.
+func (at place) span(data []byte) (field.Span, error) {
+	typ := at.typ(data)
+	end, err := skip(data, typ, at.value, at.limit)
+	if err != nil {
+		return field.Span{}, err
+	}
+	s := field.Span{Head: at.head, Off: at.value, End: end, Kind: kinds[typ]}
+	switch s.Kind {
+	case field.Text:
+		s.Off += 4
+		s.End--
+	case field.Map, field.List:
+		s.Off += 4
+	case field.Bytes:
+		if s.Off += 5; data[at.value+4] == oldBinary {
+			if end-s.Off < 4 {
+				return field.Span{}, syntax(s.Off, "binary of subtype 2 without its second length")
+			}
+			s.Off += 4
+		}
+	}
+	return s, nil
+}
+
+// behind is the offset behind the value whose span is s.
+func behind(s field.Span) int {
+	if s.Kind == field.Text {
+		return s.End + 1
+	}
+	return s.End
+}

@@ -1,0 +1,60 @@
+package bson
+
+import (
+	"errors"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// maxNesting bounds the recursion of Validate and Walk, whatever Options.MaxDepth allows.
+const maxNesting = 256
+
+// Walk calls visit for each value in order. Items of an array come with their index, whatever their key is; the empty key
+// comes with an empty step. More than 256 levels are refused.
+func (Format) Walk(data []byte, visit format.Visit) error {
+	w := walker{data, visit}
+	return w.value(message, 0, field.Step{Index: -1, Key: -1})
+}
+
+type walker struct {
+	data  []byte
+	visit format.Visit
+}
+
+// value visits the value at a place, and what it holds.
+func (w *walker) value(at place, depth int, st field.Step) error {
+	if depth > maxNesting {
+		return tooDeep(at.head, maxNesting)
+	}
+	s, err := at.span(w.data)
+	if err != nil {
+		return err
+	}
+	if err := w.visit(st, depth, s); errors.Is(err, format.SkipChildren) {
+		return nil
+	} else if err != nil || s.Kind != field.Map && s.Kind != field.List {
+		return err
+	}
+	c := container{s.Off, s.End - 1}
+	for pos, index := c.pos, 0; ; index++ {
+		more, err := c.more(w.data, pos)
+		if err != nil || !more {
+			return err
+		}
+		value, err := c.value(w.data, pos)
+		if err != nil {
+			return err
+		}
+		st := field.Step{Index: index, Key: -1}
+		if s.Kind == field.Map {
+			st = field.Step{Name: string(w.data[pos+1 : value-1]), Index: -1, Key: -1}
+		}
+		if err := w.value(place{pos, value, c.end}, depth+1, st); err != nil {
+			return err
+		}
+		if pos, err = skip(w.data, w.data[pos], value, c.end); err != nil {
+			return err
+		}
+	}
+}
