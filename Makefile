@@ -32,7 +32,7 @@ fuzz: ## run every fuzz target for T each: make fuzz T=1m
 	while IFS=: read -r file func; do \
 		target="$${func#func }"; \
 		echo "== $$(dirname "$$file") $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(T) "$$(dirname "$$file")"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(T) -fuzzminimizetime 1x "$$(dirname "$$file")"; \
 	done
 
 bench: ## measure ferry beside its peers and write bench/results/report.html; one question: make bench Q=field_lookup
