@@ -1,0 +1,133 @@
+package msgpack
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+
+	"example.com/ferry/field"
+)
+
+// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
+	if len(spans) < s.Len() {
+		return fmt.Errorf("msgpack: room for %d spans where the set has %d paths", len(spans), s.Len())
+	}
+	clear(spans[:s.Len()])
+	f := finder{data: data, nodes: s.Nodes(), spans: spans}
+	_, err := f.item(0, 0, true)
+	return err
+}
+
+// finder descends at most field.MaxSteps levels.
+type finder struct {
+	data  []byte
+	nodes []field.Node
+	spans []field.Span
+}
+
+// item finds what the set wants in the item at pos, where node stands, and returns the offset behind it. With last,
+// nothing else is wanted: the search ends with its last hit, and the offset means nothing.
+func (f *finder) item(pos, node int, last bool) (int, error) {
+	n := &f.nodes[node]
+	if n.Leaf >= 0 {
+		s, err := spanAt(f.data, pos)
+		if err != nil {
+			return 0, err
+		}
+		if f.spans[n.Leaf] = s; n.Count == 0 {
+			return s.End, nil
+		}
+	}
+	if n.Count == 0 {
+		return skip(f.data, pos, 1) // the empty set
+	}
+	h, err := readHead(f.data, pos)
+	switch {
+	case err != nil:
+		return 0, err
+	case h.kind == field.Map:
+		return f.inMap(h, n, last)
+	case h.kind == field.List:
+		return f.inArray(h, n, last)
+	case last:
+		return 0, nil
+	}
+	return skip(f.data, pos, 1)
+}
+
+func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
+	data, pos := f.data, h.off
+	children := f.nodes[n.First : n.First+n.Count]
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	for range h.n {
+		k, err := readKey(data, pos)
+		if err != nil {
+			return 0, err
+		}
+		child := asked(children, want, data, k)
+		if child < 0 {
+			if pos, err = skip(data, k.end, 1); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		want &^= 1 << uint(child)
+		if pos, err = f.item(k.end, n.First+child, last && want == 0); err != nil || last && want == 0 {
+			return 0, err
+		}
+	}
+	return pos, nil
+}
+
+// asked returns which of the wanted children asks for k, or -1.
+func asked(children []field.Node, want uint64, data []byte, k key) int {
+	for ; want != 0; want &= want - 1 {
+		i := bits.TrailingZeros64(want)
+		if k.is(data, &children[i].Step) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (f *finder) inArray(h head, n *field.Node, last bool) (int, error) {
+	pos, at := h.off, uint64(0) // the offset and index of an item
+	children := f.nodes[n.First : n.First+n.Count]
+	want := ^uint64(0) >> (64 - uint(n.Count))
+	for {
+		child := lowest(children, want)
+		if child < 0 || uint64(children[child].Step.Index) >= h.n {
+			break
+		}
+		index := uint64(children[child].Step.Index)
+		var err error
+		if pos, err = skip(f.data, pos, int(index-at)); err != nil {
+			return 0, err
+		}
+		want &^= 1 << uint(child)
+		if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
+			return 0, err
+		}
+		at = index + 1
+	}
+	if last {
+		return 0, nil
+	}
+	if h.n-at > uint64(len(f.data)-pos) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return skip(f.data, pos, int(h.n-at))
+}
+
+// lowest returns which of the wanted children has the lowest index; -1 if none has an index.
+func lowest(children []field.Node, want uint64) int {
+	child := -1
+	for ; want != 0; want &= want - 1 {
+		i := bits.TrailingZeros64(want)
+		if n := children[i].Step.Index; n >= 0 && (child < 0 || n < children[child].Step.Index) {
+			child = i
+		}
+	}
+	return child
+}

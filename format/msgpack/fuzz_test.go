@@ -1,0 +1,178 @@
+package msgpack
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/tinylib/msgp/msgp"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/formattest"
+)
+
+func seeds(t testing.TB) [][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/vectors/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no vectors", err)
+	}
+	var all [][]byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(line), " ", "")); err == nil && len(b) > 0 {
+				all = append(all, b)
+			}
+		}
+	}
+	return all
+}
+
+// TestPeer compares each vector with what another implementation makes of it.
+func TestPeer(t *testing.T) {
+	for _, data := range seeds(t) {
+		compareStructure(t, data)
+		compareValues(t, data)
+	}
+}
+
+// FuzzLookup holds any bytes to the contract.
+func FuzzLookup(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
+}
+
+// FuzzPeer compares with another implementation: where an item ends, and what values it holds.
+func FuzzPeer(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		compareStructure(t, data)
+		compareValues(t, data)
+	})
+}
+
+func compareStructure(t *testing.T, data []byte) {
+	rest, want := msgp.Skip(data)
+	if want != nil {
+		rest = data
+	}
+	s, err := Format{}.Lookup(data, field.Path{})
+	if (err == nil) != (want == nil) || err == nil && s.End != len(data)-len(rest) {
+		t.Errorf("Lookup of the whole: got %+v, %v, msgp leaves %d of %d bytes, %v\n% x", s, err, len(rest), len(data), want, data)
+	}
+	bounds := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting, BoundsOnly: true, AllowTrailing: true})
+	if deep := bounds != nil && strings.Contains(bounds.Error(), "nested deeper"); (bounds == nil) != (want == nil) && !deep {
+		t.Errorf("BoundsOnly: got %v, msgp %v\n% x", bounds, want, data)
+	}
+	strict := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting, AllowTrailing: true})
+	if strict == nil && bounds != nil {
+		t.Errorf("strict accepts what BoundsOnly refuses: %v\n% x", bounds, data)
+	}
+	if strict != nil && bounds == nil {
+		for _, known := range []string{"UTF-8", "stands twice", "a map's key is", "a timestamp of"} {
+			if strings.Contains(strict.Error(), known) {
+				return
+			}
+		}
+		t.Errorf("strict refuses for another reason than the documented ones: %v\n% x", strict, data)
+	}
+}
+
+// compareValues walks valid data and reads each scalar with msgp too. Of extensions only the type and length count.
+func compareValues(t *testing.T, data []byte) {
+	if (Format{}).Validate(data, format.Options{}) != nil {
+		return
+	}
+	err := Format{}.Walk(data, func(step field.Step, _ int, s field.Span) error {
+		item := data[s.Head:s.End]
+		if s.Kind == field.List || s.Kind == field.Map {
+			return nil
+		}
+		if s.Kind == field.Extension {
+			raw := msgp.RawExtension{Type: int8(data[s.Off-1])}
+			if _, err := msgp.ReadExtensionBytes(item, &raw); err != nil || !bytes.Equal(raw.Data, data[s.Off:s.End]) {
+				t.Errorf("%v: msgp reads the extension % x, %v, the span has % x", step, raw.Data, err, data[s.Off:s.End])
+			}
+			return nil
+		}
+		v, err := Format{}.Value(data, s, field.AnyType)
+		want, _, peerErr := msgp.ReadIntfBytes(item)
+		if err != nil || peerErr != nil || !same(v, want) {
+			t.Errorf("%v: got %+v, %v, msgp reads %#v, %v\n% x", step, v, err, want, peerErr, item)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("Walk of valid data: %v\n% x", err, data)
+	}
+}
+
+func same(v field.Value, want any) bool {
+	switch want := want.(type) {
+	case nil:
+		return v.Kind == field.Null
+	case bool:
+		return v.Kind == field.Bool && v.Bool == want
+	case int64:
+		return v.Kind == field.Int && !v.Unsigned && v.Int == want
+	case uint64:
+		return v.Kind == field.Int && v.Unsigned == (want > math.MaxInt64) && uint64(v.Int) == want
+	case float32:
+		return v.Kind == field.Float && (v.Float == float64(want) || v.Float != v.Float && want != want)
+	case float64:
+		return v.Kind == field.Float && (v.Float == want || v.Float != v.Float && want != want)
+	case string:
+		return v.Kind == field.Text && string(v.Bytes) == want
+	case []byte:
+		return v.Kind == field.Bytes && bytes.Equal(v.Bytes, want)
+	}
+	return false
+}
+
+// FuzzPatch replaces a text wherever it stands.
+func FuzzPatch(f *testing.F) {
+	for _, s := range seeds(f) {
+		f.Add(s, "deviceName", []byte("pump-1"))
+		f.Add(s, "readings.0.value", []byte("30"))
+		f.Add(s, "", []byte("x"))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, path string, text []byte) {
+		p, err := field.Parse(path)
+		if err != nil || (Format{}).Validate(data, format.Options{}) != nil {
+			return
+		}
+		got, err := Format{}.Patch(nil, data, p, field.Value{Kind: field.Text, Bytes: text})
+		if err != nil {
+			var mismatch *format.TypeError
+			if !errors.Is(err, field.ErrNotFound) && !errors.As(err, &mismatch) || got != nil {
+				t.Errorf("got % x, %v for path %q\n% x", got, err, path, data)
+			}
+			return
+		}
+		if err := (Format{}).Validate(got, format.Options{}); err != nil {
+			t.Errorf("Patch made % x of % x: %v", got, data, err)
+		}
+		s, err := Format{}.Lookup(got, p)
+		if err != nil || s.Kind == field.Text && !utf8.Valid(text) {
+			t.Fatalf("Lookup after Patch: %+v, %v\n% x", s, err, got)
+		}
+		if v, err := (Format{}).Value(got, s, field.ByteString); err != nil || !bytes.Equal(v.Bytes, text) {
+			t.Errorf("reads %q, %v, want %q", v.Bytes, err, text)
+		}
+	})
+}

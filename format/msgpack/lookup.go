@@ -1,0 +1,94 @@
+package msgpack
+
+import (
+	"io"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Format is MessagePack, with str, bin and ext as the specification has had them since 2013.
+type Format struct{}
+
+var (
+	_ format.Format  = Format{}
+	_ format.Patcher = Format{}
+	_ format.Viewer  = Format{}
+)
+
+// Name returns "msgpack".
+func (Format) Name() string { return "msgpack" }
+
+// Lookup returns where the value at p lies in data: byte offsets, its length, and an extension's type, included in Head,
+// excluded from Off. A step names a text key, an integer key or an index. It reads no further than the hit, and trusts
+// what it passes: of keys that stand twice it takes the first one. It allocates nothing. A missing key gives
+// field.ErrNotFound; data that ends early io.ErrUnexpectedEOF; anything else malformed *format.SyntaxError.
+func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
+	pos := 0
+	steps := p.Steps()
+	for i := range steps {
+		var err error
+		if pos, err = enter(data, pos, &steps[i]); err != nil {
+			return field.Span{}, err
+		}
+	}
+	return spanAt(data, pos)
+}
+
+// enter returns the offset of the value that st asks for in the item at pos.
+func enter(data []byte, pos int, st *field.Step) (int, error) {
+	h, err := readHead(data, pos)
+	switch {
+	case err != nil:
+		return 0, err
+	case h.kind == field.Map:
+		return enterMap(data, h, st)
+	case h.kind == field.List && st.Index >= 0 && uint64(st.Index) < h.n:
+		return skip(data, h.off, st.Index)
+	}
+	return 0, field.ErrNotFound
+}
+
+func enterMap(data []byte, h head, st *field.Step) (int, error) {
+	pos := h.off
+	for range h.n {
+		if uint(pos) >= uint(len(data)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		hit := false
+		if size := data[pos] - byteFixStr; size < 32 {
+			name := pos + 1
+			if pos = name + int(size); pos > len(data) {
+				return 0, io.ErrUnexpectedEOF
+			}
+			hit = string(data[name:pos]) == st.Name
+		} else {
+			k, err := readKey(data, pos)
+			if err != nil {
+				return 0, err
+			}
+			pos, hit = k.end, k.is(data, st)
+		}
+		if hit {
+			return pos, nil
+		}
+		var err error
+		if pos, err = skip(data, pos, 1); err != nil {
+			return 0, err
+		}
+	}
+	return 0, field.ErrNotFound
+}
+
+// spanAt returns the span of the item at pos.
+func spanAt(data []byte, pos int) (field.Span, error) {
+	h, err := readHead(data, pos)
+	if err != nil {
+		return field.Span{}, err
+	}
+	end, err := skip(data, pos, 1)
+	if err != nil {
+		return field.Span{}, err
+	}
+	return field.Span{Head: pos, Off: h.off, End: end, Kind: h.kind}, nil
+}

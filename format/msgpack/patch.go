@@ -1,0 +1,112 @@
+package msgpack
+
+import (
+	"encoding/binary"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format/internal/convert"
+)
+
+// Patch writes data to dst with the value at p replaced by v, and returns the extended dst. Containers count items, not
+// bytes: nothing else changes. An integer, text or byte string gets the shortest form, an integer that is not negative
+// an unsigned one, a float eight bytes whatever it had. What stands behind the value is copied, not looked at. On an
+// error dst is returned as it was: field.ErrNotFound, *format.TypeError if v cannot take the kind of what it replaces, or
+// an error of Lookup.
+func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
+	s, err := f.patch(data, p, &v)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, data[:s.Head]...)
+	dst = append(appendHead(dst, &v), v.Bytes...)
+	return append(dst, data[s.End:]...), nil
+}
+
+// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else
+// it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
+	s, err := f.patch(data, p, &v)
+	if err != nil {
+		return false, err
+	}
+	var room [9]byte
+	head := appendHead(room[:0], &v)
+	if len(head)+len(v.Bytes) != s.End-s.Head {
+		return false, nil
+	}
+	copy(data[s.Head:], head)
+	copy(data[s.Head+len(head):], v.Bytes)
+	return true, nil
+}
+
+// patch returns where the value at p lies, and turns v to its kind.
+func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
+	s, err := f.Lookup(data, p)
+	if err != nil {
+		return field.Span{}, err
+	}
+	if err := convert.Replace("msgpack", v, s.Kind); err != nil {
+		return field.Span{}, err
+	}
+	if uint64(len(v.Bytes)) > math.MaxUint32 {
+		return field.Span{}, errTooLong
+	}
+	return s, nil
+}
+
+// appendHead writes all of v but the content of a text or byte string.
+func appendHead(dst []byte, v *field.Value) []byte {
+	switch v.Kind {
+	case field.Bool:
+		if v.Bool {
+			return append(dst, byteTrue)
+		}
+		return append(dst, byteFalse)
+	case field.Int:
+		if v.Int < 0 && !v.Unsigned {
+			return appendNegative(dst, v.Int)
+		}
+		if v.Int >= 0 && v.Int < byteFixMap {
+			return append(dst, byte(v.Int))
+		}
+		return appendSized(dst, byteUint8, uint64(v.Int))
+	case field.Text:
+		if len(v.Bytes) < 32 {
+			return append(dst, byteFixStr|byte(len(v.Bytes)))
+		}
+		return appendSized(dst, byteStr8, uint64(len(v.Bytes)))
+	case field.Bytes:
+		return appendSized(dst, byteBin8, uint64(len(v.Bytes)))
+	case field.Float:
+		return binary.BigEndian.AppendUint64(append(dst, byteFloat64), math.Float64bits(v.Float))
+	}
+	return append(dst, byteNil)
+}
+
+// appendSized writes n behind its first byte, in the fewest bytes; first is that of one byte.
+func appendSized(dst []byte, first byte, n uint64) []byte {
+	switch {
+	case n <= math.MaxUint8:
+		return append(dst, first, byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(dst, first+1), uint16(n))
+	case n <= math.MaxUint32:
+		return binary.BigEndian.AppendUint32(append(dst, first+2), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(dst, first+3), n)
+}
+
+func appendNegative(dst []byte, n int64) []byte {
+	switch {
+	case n >= -32: // negative fixint
+		return append(dst, byte(n))
+	case n >= math.MinInt8:
+		return append(dst, byteInt8, byte(n))
+	case n >= math.MinInt16:
+		return binary.BigEndian.AppendUint16(append(dst, byteInt8+1), uint16(n))
+	case n >= math.MinInt32:
+		return binary.BigEndian.AppendUint32(append(dst, byteInt8+2), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(dst, byteInt8+3), uint64(n))
+}

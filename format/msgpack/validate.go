@@ -1,0 +1,117 @@
+package msgpack
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/keyset"
+)
+
+// maxNesting bounds what Validate and Walk follow by recursion, whatever Options.MaxDepth says.
+const maxNesting = 256
+
+// Validate reads data once and gives nil only for one whole item and nothing behind it, that consumers agree on: texts
+// are UTF-8; keys are texts or integers, as many consumers hold no others, and no map holds one twice; an extension of
+// the type timestamp is one. Forms longer than they need to be and unknown extensions are accepted, as every decoder
+// reads them the same way. More than 256 levels are refused even if Options.MaxDepth allows them.
+func (Format) Validate(data []byte, o format.Options) error {
+	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keys{data, o.FoldKeys}}
+	end, err := v.item(0, 0)
+	if err == nil && end < len(data) && !o.AllowTrailing {
+		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
+	}
+	return err
+}
+
+type validator struct {
+	data   []byte
+	max    int
+	strict bool
+	keys   keys
+	seen   keyset.Stack
+}
+
+// item validates the item at pos, which stands in depth containers, and returns the offset behind it.
+func (v *validator) item(pos, depth int) (int, error) {
+	h, err := readHead(v.data, pos)
+	if err != nil {
+		return 0, err
+	}
+	if h.kind == field.List || h.kind == field.Map {
+		switch {
+		case depth >= v.max:
+			return 0, tooDeep(pos, v.max)
+		case h.items() > uint64(len(v.data)-h.off):
+			return 0, io.ErrUnexpectedEOF
+		case h.kind == field.Map:
+			return v.pairs(h, depth+1)
+		}
+		pos = h.off
+		for range h.n {
+			if pos, err = v.item(pos, depth+1); err != nil {
+				return 0, err
+			}
+		}
+		return pos, nil
+	}
+	if h.n > uint64(len(v.data)-h.off) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	end := h.off + int(h.n)
+	if v.strict {
+		switch h.kind {
+		case field.Text:
+			return end, v.text(h.off, end)
+		case field.Extension:
+			return end, v.extension(pos, h.off, end)
+		}
+	}
+	return end, nil
+}
+
+// timestamp is the type of the one extension that the specification predefines. Section "Timestamp extension type".
+const timestamp = 0xff // -1
+
+// extension refuses what calls itself a timestamp and is none, as decoders differ in what they make of it.
+func (v *validator) extension(pos, off, end int) error {
+	if v.data[off-1] != timestamp {
+		return nil
+	}
+	var nanos uint64
+	switch end - off {
+	case 4:
+	case 8:
+		nanos = binary.BigEndian.Uint64(v.data[off:]) >> 34
+	case 12:
+		nanos = uint64(binary.BigEndian.Uint32(v.data[off:]))
+	default:
+		return syntax(pos, fmt.Sprintf("a timestamp of %d bytes where there are 4, 8 or 12", end-off))
+	}
+	if nanos > 999_999_999 {
+		return syntax(pos, fmt.Sprintf("a timestamp of %d nanoseconds, which is a second or more", nanos))
+	}
+	return nil
+}
+
+// text refuses what is not UTF-8 in data[start:end]. Specification, section "Type system", String.
+func (v *validator) text(start, end int) error {
+	if keyset.ASCII(v.data[start:end]) || utf8.Valid(v.data[start:end]) {
+		return nil
+	}
+	for pos := start; pos < end; {
+		r, n := utf8.DecodeRune(v.data[pos:end])
+		if r == utf8.RuneError && n == 1 {
+			return syntax(pos, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[pos]))
+		}
+		pos += n
+	}
+	return nil
+}
+
+func tooDeep(offset, limit int) error {
+	return syntax(offset, fmt.Sprintf("nested deeper than %d levels", limit))
+}

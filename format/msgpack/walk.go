@@ -1,0 +1,58 @@
+package msgpack
+
+import (
+	"errors"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Walk calls visit for each value in order. Values under keys that no path reaches, which Validate refuses, come with an
+// empty step. Each container is passed once more than it is deep, to know its end. More than 256 levels are refused.
+func (Format) Walk(data []byte, visit format.Visit) error {
+	w := walker{data: data, visit: visit}
+	_, err := w.item(0, 0, field.Step{Index: -1, Key: -1})
+	return err
+}
+
+type walker struct {
+	data  []byte
+	visit format.Visit
+}
+
+// item visits the item at pos and what it holds, and returns the offset behind it.
+func (w *walker) item(pos, depth int, st field.Step) (int, error) {
+	if depth > maxNesting {
+		return 0, tooDeep(pos, maxNesting)
+	}
+	s, err := spanAt(w.data, pos)
+	if err != nil {
+		return 0, err
+	}
+	err = w.visit(st, depth, s)
+	switch {
+	case errors.Is(err, format.SkipChildren):
+		return s.End, nil
+	case err != nil || s.Kind != field.List && s.Kind != field.Map:
+		return s.End, err
+	}
+	h, err := readHead(w.data, pos)
+	if err != nil {
+		return 0, err
+	}
+	pos = s.Off
+	for n := range int(h.n) {
+		st := field.Step{Index: n, Key: -1}
+		if h.kind == field.Map {
+			k, err := readKey(w.data, pos)
+			if err != nil {
+				return 0, err
+			}
+			st, pos = k.step(w.data), k.end
+		}
+		if pos, err = w.item(pos, depth+1, st); err != nil {
+			return 0, err
+		}
+	}
+	return pos, nil
+}
