@@ -83,6 +83,27 @@ func (v *validator) list(pos, depth int) (int, error) {
 
 // text validates the string whose content starts at pos, and returns the offset of the quote that ends it.
 func (v *validator) text(pos int) (end int, err error) {
+	for end := pos + shortText; uint(pos) < uint(len(v.data)) && pos < end; pos++ {
+		if c := v.data[pos]; !plain[c] {
+			if c == '"' {
+				return pos, nil
+			}
+			break
+		}
+	}
+	return v.longText(pos)
+}
+
+// plain is what stands for itself in a string and takes one byte.
+var plain = func() (t [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// longText is text from pos on, where what was passed is plain.
+func (v *validator) longText(pos int) (end int, err error) {
 	start, ascii := pos, true
 	for {
 		for pos+8 <= len(v.data) {
