@@ -16,11 +16,45 @@ import (
 )
 
 const (
-	minShift = 12 // 4 KiB
-	maxShift = 20 // 1 MiB; larger buffers are left to the garbage collector
+	minShift = 12      // 4 KiB
+	maxShift = 20      // 1 MiB; larger buffers are left to the garbage collector
+	keep     = 4 << 20 // bytes of free buffers of one class that are kept whatever the garbage collector does
 )
 
-var classes [maxShift - minShift + 1]sync.Pool
+var classes [maxShift - minShift + 1]class
+
+// class is the free buffers of one size. A garbage collection empties a sync.Pool, and the large buffers of a busy
+// process are what makes the next one due: so some stay in a list of their own.
+type class struct {
+	mu   sync.Mutex
+	free []*Buf
+	more sync.Pool
+}
+
+func (c *class) get() *Buf {
+	c.mu.Lock()
+	if n := len(c.free); n > 0 {
+		b := c.free[n-1]
+		c.free[n-1] = nil
+		c.free = c.free[:n-1]
+		c.mu.Unlock()
+		return b
+	}
+	c.mu.Unlock()
+	b, _ := c.more.Get().(*Buf)
+	return b
+}
+
+func (c *class) put(b *Buf) {
+	c.mu.Lock()
+	if (len(c.free)+1)*cap(b.B) <= keep {
+		c.free = append(c.free, b)
+		c.mu.Unlock()
+		return
+	}
+	c.mu.Unlock()
+	c.more.Put(b)
+}
 
 // Buf is a shared buffer. Its holders agree among themselves who writes to B; Retain and Release may overlap.
 type Buf struct {
@@ -40,7 +74,7 @@ func Get(n int) *Buf {
 		b.refs.Store(1)
 		return b
 	}
-	b, _ := classes[class].Get().(*Buf)
+	b := classes[class].get()
 	if b == nil {
 		b = &Buf{B: make([]byte, 0, 1<<(class+minShift)), class: int8(class)}
 	}
@@ -67,6 +101,6 @@ func (b *Buf) Release() {
 	}
 	if b.class >= 0 {
 		b.B = b.B[:0]
-		classes[b.class].Put(b)
+		classes[b.class].put(b)
 	}
 }
