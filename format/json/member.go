@@ -51,25 +51,29 @@ func spacedMember(data []byte, pos int, first bool) (member, error) {
 	if m.keyEnd, m.escaped, err = quoted(data, m.key); err != nil {
 		return m, err
 	}
-	pos = m.keyEnd + 1
+	m.value, err = pastColon(data, m.keyEnd+1)
+	return m, err
+}
+
+// pastColon returns the offset of the value of a name that ends before pos.
+func pastColon(data []byte, pos int) (int, error) {
 	if pos < len(data) && data[pos] <= ' ' {
 		pos = space(data, pos)
 	}
 	if pos >= len(data) {
-		return m, io.ErrUnexpectedEOF
+		return 0, io.ErrUnexpectedEOF
 	}
 	if data[pos] != ':' {
-		return m, unexpected(data, pos, "a colon")
+		return 0, unexpected(data, pos, "a colon")
 	}
 	pos++
 	if pos < len(data) && data[pos] <= ' ' {
 		pos = space(data, pos)
 	}
 	if pos >= len(data) {
-		return m, io.ErrUnexpectedEOF
+		return 0, io.ErrUnexpectedEOF
 	}
-	m.value = pos
-	return m, nil
+	return pos, nil
 }
 
 // separator passes what stands before a member or an item: nothing before the first, a comma before the others. If the

@@ -36,12 +36,21 @@ func (v *validator) object(start, depth int) (int, error) {
 	return pos, nil
 }
 
-// member is memberAt with the name validated.
+// member is memberAt with the name validated, in one pass over it.
 func (v *validator) member(pos int, first bool) (member, error) {
-	m, err := memberAt(v.data, pos, first)
-	if err == nil && m.value != 0 {
-		_, err = v.text(m.key)
+	pos, end, err := separator(v.data, pos, first, '}')
+	if err != nil || end {
+		return member{next: pos}, err
 	}
+	if v.data[pos] != '"' {
+		return member{}, unexpected(v.data, pos, "a name in quotes")
+	}
+	m := member{key: pos + 1}
+	if m.keyEnd, err = v.text(m.key); err != nil {
+		return m, err
+	}
+	m.escaped = v.strict && bytes.IndexByte(v.data[m.key:m.keyEnd], '\\') >= 0
+	m.value, err = pastColon(v.data, m.keyEnd+1)
 	return m, err
 }
 
