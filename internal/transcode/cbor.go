@@ -71,7 +71,7 @@ func (w *cborWriter) lead(key field.Step) {
 	if in.major == cborList {
 		return
 	}
-	name := keyName(key)
+	name := keyName(key, w.notes)
 	w.dst = append(appendHead(w.dst, cborText, uint64(len(name))), name...)
 }
 

@@ -61,15 +61,18 @@ func (w *jsonWriter) lead(key field.Step) {
 	if in.list {
 		return
 	}
-	w.dst = append(appendQuoted(w.dst, keyName(key)), ':')
+	w.dst = append(appendQuoted(w.dst, keyName(key, w.notes)), ':')
 }
 
-// keyName is a key as text: itself, or a Y3 key in hex.
-func keyName(key field.Step) string {
-	if key.Name == "" && key.Key >= 0 {
-		return key.String()
+// keyName is a key as text: itself, a Y3 key in hex, or an integer in decimal.
+func keyName(key field.Step, notes *Notes) string {
+	if key.Name != "" {
+		return key.Name
 	}
-	return key.Name
+	if key.Key < 0 && key.Index >= 0 {
+		notes.add("integer keys became text")
+	}
+	return key.String()
 }
 
 func (w *jsonWriter) scalar(key field.Step, v value) error {

@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
+	"example.com/ferry/format/msgpack"
 	"example.com/ferry/format/y3"
 	"example.com/ferry/internal/transcode"
 )
@@ -230,6 +231,38 @@ func TestNotesAreBounded(t *testing.T) {
 	_, notes, err := transcode.Message(nil, list, cbor.Format{}, json.Format{})
 	if err != nil || len(notes) != 16 || notes[0] != "tag 100 was dropped" || notes[15] != "and more" {
 		t.Errorf("got %d notes, %v, %v", len(notes), notes, err)
+	}
+}
+
+func TestFromMsgPack(t *testing.T) {
+	for _, row := range []struct {
+		name, data string // hex
+		to         format.Format
+		want       string
+		notes      string
+		err        string
+	}{
+		{name: "kinds", data: "84 a161 ccff a162 ca3fc00000 a163 93 c0 c3 ff a16f 80", to: json.Format{}, want: `{"a":255,"b":1.5,"c":[null,true,-1],"o":{}}`},
+		{name: "bytes", data: "91 c402 00ff", to: json.Format{}, want: `["AP8="]`, notes: "bytes became base64 text"},
+		{name: "integer keys", data: "82 05 01 fb 02", to: json.Format{}, want: `{"5":1,"-5":2}`, notes: "integer keys became text"},
+		{name: "to CBOR", data: "82 a161 c402 00ff 05 cfffffffffffffffff", to: cbor.Format{}, want: "\xa2aaB\x00\xffa5\x1b\xff\xff\xff\xff\xff\xff\xff\xff", notes: "integer keys became text"},
+		{name: "a timestamp", data: "81 a174 d6ff 5f000000", to: json.Format{}, err: "t: msgpack: cannot use extension"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, notes, err := transcode.Message(nil, unhex(t, row.data), msgpack.Format{}, row.to)
+			if row.err != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), row.err) || got != nil {
+					t.Errorf("got %q, %v, want the error %q", got, err, row.err)
+				}
+				return
+			}
+			if err != nil || string(got) != row.want || strings.Join(notes, "; ") != row.notes {
+				t.Errorf("got %q, %q, %v, want %q, %q", got, notes, err, row.want, row.notes)
+			}
+		})
+	}
+	if got, _, err := transcode.Message(nil, []byte("{}"), json.Format{}, msgpack.Format{}); err == nil || got != nil {
+		t.Errorf("json to msgpack: got % x, %v, want an error", got, err)
 	}
 }
 
