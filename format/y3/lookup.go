@@ -35,17 +35,18 @@ func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
 	pos, i, node := 0, 0, data // node is what the packets at hand lie in; it starts where data does
 steps:
-	for i < len(steps) {
+	for i < len(steps) && len(node) >= 2 {
 		key := steps[i].Key
 		if key < 0 {
 			break
 		}
+		lengths := node[1:]
+		tags := node[:len(lengths)] // equally long, so that one bounds check serves both
 		for {
-			at := uint(pos) + 1
-			if at >= uint(len(node)) {
+			if uint(pos) >= uint(len(tags)) {
 				break steps
 			}
-			n, tag, off := int(node[at]), node[at-1], pos+2
+			n, tag, off := int(lengths[pos]), tags[pos], pos+2
 			if n >= 0x40 {
 				if n&0xc0 != 0x80 || uint(off) >= uint(len(node)) || node[off] >= 0x80 {
 					break steps
