@@ -40,6 +40,7 @@ func (Codec) Append(dst []byte, v any) (out []byte, err error) {
 	buf := bytes.NewBuffer(dst)
 	enc := msgpack.NewEncoder(buf)
 	enc.UseCompactInts(true)
+	enc.SetSortMapKeys(true)
 	enc.SetCustomStructTag(tag)
 	if err := enc.Encode(v); err != nil {
 		return dst, fmt.Errorf("msgpack: marshal %T: %w", v, err)
