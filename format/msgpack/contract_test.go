@@ -32,7 +32,7 @@ func container(r *rand.Rand, dst []byte, fix, wide byte, n int) []byte {
 
 // random appends one item of any kind. Maps have keys that differ.
 func random(r *rand.Rand, dst []byte, depth int) []byte {
-	lengths := []int{0, 1, 31, 32, 255, 256}
+	lengths := []int{0, 1, 31, 32, 256 >> (depth / 2)}
 	kinds := 9
 	if depth < 5 && len(dst) < 600 {
 		kinds = 14

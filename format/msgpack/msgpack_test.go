@@ -167,8 +167,8 @@ func TestDepth(t *testing.T) {
 	if s, err := (Format{}).Lookup(deep, field.Path{}); err != nil || s.End != len(deep) {
 		t.Errorf("a span of 2^20 arrays in each other: got %+v, %v", s, err)
 	}
-	if err := (Format{}).Walk(deep, func(field.Step, int, field.Span) error { return nil }); err == nil {
-		t.Error("Walk of 2^20 arrays in each other was accepted")
+	if err := (Format{}).Walk(deep[1<<20-1<<12:], func(field.Step, int, field.Span) error { return nil }); err == nil {
+		t.Error("Walk of 2^12 arrays in each other was accepted")
 	}
 }
 
