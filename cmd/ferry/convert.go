@@ -14,7 +14,7 @@ type convertCmd struct {
 
 // Help is what ferry convert --help says on top of the model.
 func (*convertCmd) Help() string {
-	return `Keys keep their order, integers stay integers of any size, floats stay floats. Bytes become base64 text in JSON, which is noted. Y3 carries no types: as JSON it is a tree of hex keys and hex bytes, and such a tree goes back to Y3.
+	return `Keys keep their order, integers stay integers of any size, floats stay floats. Bytes become base64 text in JSON, which is noted. Y3 carries no types: as JSON it is a tree of hex keys and hex bytes, and such a tree goes back to Y3. BSON is neither read nor written, MessagePack only read.
 
 Examples:
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/ferry/field"
@@ -19,14 +20,17 @@ func byName(formats []format.Format, name string) format.Format {
 	return nil
 }
 
-// guess returns the one format that data is a valid message of. Where several accept it, those count that see more than
-// one value in it, since nearly any short input is a number to one of them. y3n is never guessed: its bytes are those of
-// y3 but for the integers, which nothing marks as such.
+// guessed are the types that guess considers. The others are named with -t: the bytes of y3n are those of y3 but for the
+// integers, which nothing marks as such, and each further type makes more messages valid as several.
+var guessed = []string{"cbor", "json", "y3"}
+
+// guess returns the one format of those guessed that data is a valid message of. Where several accept it, those count that
+// see more than one value in it, since nearly any short input is a number to one of them.
 func guess(formats []format.Format, data []byte) (format.Format, error) {
 	var valid []format.Format
 	var why []string
 	for _, f := range formats {
-		if f.Name() == "y3n" {
+		if !slices.Contains(guessed, f.Name()) {
 			continue
 		}
 		if err := f.Validate(data, format.Options{}); err != nil {

@@ -22,6 +22,13 @@ var event = unhex("a3" +
 // noise is 0x01 { 0x10 { 0x11 float32 1.5, 0x12 int64 1600000000, 0x13 "s" } }, as y3-codec-golang writes it.
 var noise = unhex("8110900e11023fc0120585faf8a000130173")
 
+// eventBSON is {"deviceName": "pump-1", "readings": [{"value": 30}]}.
+const eventBSON = "\x3e\x00\x00\x00\x02deviceName\x00\x07\x00\x00\x00pump-1\x00" +
+	"\x04readings\x00\x18\x00\x00\x00\x030\x00\x10\x00\x00\x00\x10value\x00\x1e\x00\x00\x00\x00\x00\x00"
+
+// eventMsgPack is {"deviceName": "pump-1", "readings": [{"value": 30, "raw": bytes}], 5: 1.5}.
+const eventMsgPack = "\x83\xaadeviceName\xa6pump-1\xa8readings\x91\x82\xa5value\x1e\xa3raw\xc4\x02\x00\xff\x05\xca\x3f\xc0\x00\x00"
+
 func text(s string) string { return fmt.Sprintf("%02x%x", 0x60+len(s), s) }
 
 func unhex(s string) string {
@@ -66,6 +73,14 @@ func TestGet(t *testing.T) {
 		{"y3 node", noise, []string{"0x01.0x10"}, `{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}` + "\n"},
 		{"y3n integer", "\x0a\x02\x00\x80", []string{"-t", "y3n", "--as", "int32", "0x0a"}, "128\n"},
 		{"uint64", unhex("a161611bffffffffffffffff"), []string{"--as", "uint64", "a"}, "18446744073709551615\n"},
+		{"text of BSON", eventBSON, []string{"-t", "bson", "deviceName"}, "pump-1\n"},
+		{"integer of BSON", eventBSON, []string{"-t", "bson", "readings.0.value"}, "30\n"},
+		{"list of BSON", eventBSON, []string{"-t", "bson", "readings"}, "[{\"value\":30}]\n"},
+		{"ObjectID of BSON", "\x16\x00\x00\x00\x07_id\x00123456789012\x00", []string{"-t", "bson", "--as", "bytes", "_id"}, "313233343536373839303132\n"},
+		{"text of MessagePack", eventMsgPack, []string{"-t", "msgpack", "deviceName"}, "pump-1\n"},
+		{"integer of MessagePack", eventMsgPack, []string{"-t", "msgpack", "readings.0.value"}, "30\n"},
+		{"bytes of MessagePack", eventMsgPack, []string{"-t", "msgpack", "readings.0.raw"}, "00ff\n"},
+		{"MessagePack with an integer key", eventMsgPack, []string{"-t", "msgpack", ""}, `{"deviceName":"pump-1","readings":[{"value":30,"raw":"00ff"}],"5":1.5}` + "\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +113,11 @@ func TestSet(t *testing.T) {
 		{"integer of CBOR", event, []string{"origin=1602168089665565201"}, strings.Replace(event, "\x72\x10", "\x72\x11", 1)},
 		{"bytes of CBOR", event, []string{"readings.1.binaryValue=beef"}, strings.Replace(event, "\x44\xca\xfe\x00\x01", "\x42\xbe\xef", 1)},
 		{"float of CBOR", event, []string{"readings.0.level=0.5"}, strings.Replace(event, unhex("fb3fb999999999999a"), unhex("fb3fe0000000000000"), 1)},
+		{"longer text of BSON", eventBSON, []string{"-t", "bson", "deviceName=pump-10"}, strings.NewReplacer("\x3e", "\x3f", "\x07\x00\x00\x00pump-1", "\x08\x00\x00\x00pump-10").Replace(eventBSON)},
+		{"integer of BSON", eventBSON, []string{"-t", "bson", "readings.0.value=-1"}, strings.Replace(eventBSON, "\x1e\x00\x00\x00", "\xff\xff\xff\xff", 1)},
+		{"longer text of MessagePack", eventMsgPack, []string{"-t", "msgpack", "deviceName=pump-10"}, strings.Replace(eventMsgPack, "\xa6pump-1", "\xa7pump-10", 1)},
+		{"integer of MessagePack", eventMsgPack, []string{"-t", "msgpack", "readings.0.value=-200"}, strings.Replace(eventMsgPack, "\x1e", "\xd1\xff\x38", 1)},
+		{"float under an integer key of MessagePack", eventMsgPack, []string{"-t", "msgpack", "5=2.5"}, strings.Replace(eventMsgPack, "\xca\x3f\xc0\x00\x00", "\xcb\x40\x04\x00\x00\x00\x00\x00\x00", 1)},
 		{"y3 bytes", noise, []string{"0x01.0x10.0x11=40"}, unhex("810f900d110140120585faf8a000130173")},
 		{"y3 float32", noise, []string{"--as", "float32", "0x01.0x10.0x11=2"}, unhex("810f900d110140120585faf8a000130173")},
 		{"y3 uint32", "\x0a\x01\x00", []string{"-t", "y3", "--as", "uint32", "0x0a=4294967295"}, "\x0a\x01\x7f"},
@@ -128,6 +148,10 @@ func TestConvert(t *testing.T) {
 		{"guessed", noise, []string{"--to", "json"}, outcome{
 			stdout: `{"0x01":{"0x10":{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}}}` + "\n",
 			stderr: "ferry: guessed that standard input is y3\n",
+		}},
+		{"from MessagePack", eventMsgPack, []string{"--from", "msgpack", "--to", "json"}, outcome{
+			stdout: `{"deviceName":"pump-1","readings":[{"value":30,"raw":"AP8="}],"5":1.5}` + "\n",
+			stderr: "ferry: standard input: bytes became base64 text\nferry: standard input: integer keys became text\n",
 		}},
 		{"y3 from its tree", `{"0x01":{"0x10":{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}}}`, []string{"--from", "json", "--to", "y3"}, outcome{stdout: noise}},
 		{"to itself", eventJSON, []string{"--from", "json", "--to", "json"}, outcome{stdout: eventJSON}},
@@ -162,6 +186,13 @@ func TestFailures(t *testing.T) {
 		{"too large", eventJSON, []string{"get", "--max", "100B", "id"}, statusFailed, "holds more than the 100 that --max allows"},
 		{"cut short", event[:40], []string{"get", "-t", "cbor", "deviceName"}, statusFailed, "standard input is no valid cbor message: unexpected EOF"},
 		{"cut short and guessed", event[:40], []string{"get", "deviceName"}, statusFailed, "no message of a type known here:\n  as cbor: unexpected EOF\n"},
+		{"BSON is not guessed", eventBSON, []string{"get", "deviceName"}, statusFailed, "no message of a type known here:\n  as cbor: "},
+		{"BSON to JSON", eventBSON, []string{"convert", "--from", "bson", "--to", "json"}, statusFailed, "cannot convert bson"},
+		{"JSON to BSON", "{}", []string{"convert", "--from", "json", "--to", "bson"}, statusFailed, "cannot write bson"},
+		{"number out of the range of an int32", eventBSON, []string{"set", "-t", "bson", "readings.0.value=2147483648"}, statusFailed, "an int32 stands there"},
+		{"MessagePack is not guessed", eventMsgPack, []string{"get", "deviceName"}, statusFailed, "no message of a type known here:\n  as cbor: "},
+		{"JSON to MessagePack", "{}", []string{"convert", "--from", "json", "--to", "msgpack"}, statusFailed, "cannot write msgpack"},
+		{"text where an integer of MessagePack was", eventMsgPack, []string{"set", "-t", "msgpack", "readings.0.value=high"}, statusFailed, `"high" is not a number`},
 		{"key twice", `{"a":1,"a":2}`, []string{"get", "a"}, statusFailed, "json: "},
 		{"another type", event, []string{"get", "-t", "json", "deviceName"}, statusFailed, "standard input is no valid json message: json: "},
 		{"two candidates", "\x81\x00", []string{"get", "0"}, statusUsage, "a valid message as cbor and as y3: say which with -t"},

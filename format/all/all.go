@@ -2,8 +2,10 @@ package all
 
 import (
 	"example.com/ferry/format"
+	"example.com/ferry/format/bson"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
+	"example.com/ferry/format/msgpack"
 	"example.com/ferry/format/y3"
 )
 
@@ -14,5 +16,7 @@ func Formats() []format.Format {
 		json.Format{},
 		y3.Format{Dialect: y3.P},
 		y3.Format{Dialect: y3.N},
+		bson.Format{},
+		msgpack.Format{},
 	}
 }

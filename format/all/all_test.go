@@ -36,4 +36,6 @@ func ExampleFormats() {
 	// json
 	// y3
 	// y3n
+	// bson
+	// msgpack
 }

@@ -1,6 +1,7 @@
 package transcode
 
 import (
+	"errors"
 	"fmt"
 
 	"example.com/ferry/field"
@@ -12,6 +13,9 @@ import (
 func Message(dst, data []byte, from, to format.Format) ([]byte, Notes, error) {
 	if from.Name() == to.Name() {
 		return append(dst, data...), nil, nil
+	}
+	if from.Name() == "bson" {
+		return dst, nil, errors.New("transcode: cannot convert bson, whose datetimes and widths of integers would be lost: ferry get prints it as JSON")
 	}
 	var notes Notes
 	var w writer

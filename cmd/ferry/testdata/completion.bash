@@ -31,7 +31,7 @@ _ferry() {
 		--ca) flags= words='' ;;
 		--token-file) flags= words='' ;;
 		--data-dir) flags= words='' ;;
-		--type|-t) flags= words='raw cbor json y3 y3n' ;;
+		--type|-t) flags= words='raw cbor json y3 y3n bson msgpack' ;;
 		--max) flags= words='' ;;
 		esac ;;
 	sub)
@@ -50,7 +50,7 @@ _ferry() {
 	get)
 		flags='--help --quiet --type --as --output --max'
 		case $prev in
-		--type|-t) flags= words='cbor json y3 y3n' ;;
+		--type|-t) flags= words='cbor json y3 y3n bson msgpack' ;;
 		--as) flags= words='int32 uint32 int64 uint64 float32 float64 string bool bytes' ;;
 		--output|-o) flags= words='text json' ;;
 		--max) flags= words='' ;;
@@ -58,15 +58,15 @@ _ferry() {
 	set)
 		flags='--help --quiet --type --as --max'
 		case $prev in
-		--type|-t) flags= words='cbor json y3 y3n' ;;
+		--type|-t) flags= words='cbor json y3 y3n bson msgpack' ;;
 		--as) flags= words='int32 uint32 int64 uint64 float32 float64 string bool bytes' ;;
 		--max) flags= words='' ;;
 		esac ;;
 	convert)
 		flags='--help --quiet --from --to --max'
 		case $prev in
-		--from) flags= words='cbor json y3 y3n' ;;
-		--to) flags= words='cbor json y3 y3n' ;;
+		--from) flags= words='cbor json y3 y3n bson msgpack' ;;
+		--to) flags= words='cbor json y3 y3n bson msgpack' ;;
 		--max) flags= words='' ;;
 		esac ;;
 	completion)

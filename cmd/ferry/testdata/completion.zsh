@@ -40,7 +40,7 @@ _ferry() {
 			'--ca=''[The certificate to trust; ca.pem of the data directory if left out.]:FILE:_files' \
 			'--token-file=''[Where the token is; token of the data directory if left out.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine, ./ferry-data if left out.]:DIR:_files' \
-			'(-t --type)'{-t,--type=}'[What the messages are, cbor, json, y3, y3n, or raw for any bytes; guessed if left out.]:TYPE:(raw cbor json y3 y3n)' \
+			'(-t --type)'{-t,--type=}'[What the messages are, cbor, json, y3, y3n, bson, msgpack, or raw for any bytes; guessed if left out.]:TYPE:(raw cbor json y3 y3n bson msgpack)' \
 			'--ack''[Wait until the node has taken all messages, and fail if it dropped one.]' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise; the node has a limit of its own.]:SIZE:_files' \
 			':tag:_files'
@@ -64,7 +64,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
-			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n; guessed if left out.]:TYPE:(cbor json y3 y3n)' \
+			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n, bson, msgpack; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack)' \
 			'--as=''[Read the value as int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3, whose bytes carry no type.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
 			'(-o --output)'{-o,--output=}'[text (the bare value) or json.]:FORMAT:(text json)' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise.]:SIZE:_files' \
@@ -75,7 +75,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
-			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n; guessed if left out.]:TYPE:(cbor json y3 y3n)' \
+			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n, bson, msgpack; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack)' \
 			'--as=''[VALUE is int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3, whose bytes carry no type.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise.]:SIZE:_files' \
 			':path=value:_files' \
@@ -85,8 +85,8 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
-			'--from=''[What the message is, cbor, json, y3, y3n; guessed if left out.]:TYPE:(cbor json y3 y3n)' \
-			'--to=''[What to make of it, cbor, json, y3, y3n.]:TYPE:(cbor json y3 y3n)' \
+			'--from=''[What the message is, cbor, json, y3, y3n, bson, msgpack; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack)' \
+			'--to=''[What to make of it, cbor, json, y3, y3n, bson, msgpack.]:TYPE:(cbor json y3 y3n bson msgpack)' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise.]:SIZE:_files' \
 			':file:_files'
 		;;
