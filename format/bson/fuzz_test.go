@@ -125,9 +125,13 @@ func known(err error, reasons ...string) bool {
 	return false
 }
 
-// deepValidate is bson.Raw.Validate of data and of all documents and arrays in it.
+// deepValidate is bson.Raw.Validate of data and of all documents and arrays in it. It reads beyond a document's length
+// where there are bytes, so they are cut off.
 func deepValidate(data []byte, depth int) error {
 	raw := bson.Raw(data)
+	if len(data) >= 4 {
+		raw = raw[:min(binary.LittleEndian.Uint32(data), uint32(len(data)))]
+	}
 	if err := raw.Validate(); err != nil {
 		return err
 	}
@@ -136,10 +140,20 @@ func deepValidate(data []byte, depth int) error {
 		return err
 	}
 	for _, e := range elements {
-		if v := e.Value(); v.Type == bson.TypeEmbeddedDocument || v.Type == bson.TypeArray {
-			if err := deepValidate(v.Value, depth+1); err != nil {
-				return err
+		v := e.Value()
+		inner := v.Value
+		switch v.Type {
+		case bson.TypeEmbeddedDocument, bson.TypeArray:
+		case bson.TypeCodeWithScope:
+			var ok bool
+			if _, inner, ok = v.CodeWithScopeOK(); !ok {
+				return errors.New("code with scope that the driver cannot read")
 			}
+		default:
+			continue
+		}
+		if err := deepValidate(inner, depth+1); err != nil {
+			return err
 		}
 	}
 	return nil
