@@ -51,13 +51,14 @@ func (c *pubCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	var published atomic.Uint64
+	var published atomic.Int64
 	finished := make(chan error, 1)
 	go func() { // a read of standard input ends when it will
 		finished <- c.read(e, func(t ferry.Type, payload []byte) error {
+			published.Add(1)
 			err := source.Send(ctx, ferry.Message{Type: t, Payload: payload})
-			if err == nil {
-				published.Add(1)
+			if err != nil {
+				published.Add(-1)
 			}
 			return err
 		})
