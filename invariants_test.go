@@ -74,16 +74,16 @@ func TestInvariants(t *testing.T) {
 
 // TestOneHome holds the invariants that name the one place where a library is imported.
 func TestOneHome(t *testing.T) {
-	homes := []struct{ library, home string }{
+	homes := []struct{ module, home string }{
 		{"github.com/quic-go/quic-go", "transport/quic"},
 		{"github.com/prometheus/", "node"},
 		{"github.com/alecthomas/kong", "cmd"},
 	}
 	for path, p := range packages(t) {
 		for _, h := range homes {
-			imports := func(dep string) bool { return strings.HasPrefix(dep, h.library) }
+			imports := func(dep string) bool { return strings.HasPrefix(dep, h.module) }
 			if p.own() && !p.below(h.home) && slices.ContainsFunc(p.Imports, imports) {
-				t.Errorf("%s imports %s, which only %s may", path, h.library, h.home)
+				t.Errorf("%s imports %s, which only %s may", path, h.module, h.home)
 			}
 		}
 	}

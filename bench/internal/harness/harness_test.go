@@ -242,7 +242,8 @@ func TestTime(t *testing.T) {
 			kept = make([]byte, 1024)
 		}
 	}, time.Millisecond)
-	if len(kept) != 1024 || f[AllocsPerOp] != 1 || f[BytesPerOp] != 1024 || f[NsPerOp] <= 0 {
+	// The runtime allocates a little of its own meanwhile.
+	if len(kept) != 1024 || f[AllocsPerOp] != 1 || f[BytesPerOp] < 1024 || f[BytesPerOp] > 1100 || f[NsPerOp] <= 0 {
 		t.Errorf("one allocation of 1024 bytes: got %v", f)
 	}
 	if got := Parallel(func(n int) { runtime.KeepAlive(xorshift(n)) }, time.Millisecond); got <= 0 {
