@@ -10,6 +10,9 @@ import (
 // SkipChildren is what a Visit returns for a container to have Walk go on behind it.
 var SkipChildren = errors.New("format: skip children")
 
+// ErrExists is what Insert returns for a key that its map holds already.
+var ErrExists = errors.New("format: the key is there already: replace its value instead")
+
 // SyntaxError says where and why data is not a message of its format.
 type SyntaxError struct {
 	Format string // y3, cbor, json ...
