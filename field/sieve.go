@@ -3,8 +3,7 @@ package field
 // Sieve tells most keys that none of some steps asks for by a byte or two of them, so that a format passes over nearly all
 // of a message without a comparison. A bit that is not set says no; one that is set says perhaps.
 type Sieve struct {
-	Sizes   uint64 // bit n: a name of n bytes, modulo 64
-	Lasts   uint64 // bit n: a name whose last byte is n, modulo 64
+	Names   uint64 // bit n: a name whose NameBit is n
 	Indices uint64 // bit n: an index that is n, modulo 64
 	Keys    uint64 // bit n: the Y3 key n, for certain
 }
@@ -12,8 +11,7 @@ type Sieve struct {
 // Add lets through what st asks for.
 func (s *Sieve) Add(st *Step) {
 	if n := len(st.Name); n > 0 {
-		s.Sizes |= 1 << (uint(n) & 63)
-		s.Lasts |= 1 << (st.Name[n-1] & 63)
+		s.Names |= 1 << NameBit(n, st.Name[n/2], st.Name[n-1])
 	}
 	if st.Index >= 0 {
 		s.Indices |= 1 << (uint(st.Index) & 63)
@@ -21,4 +19,10 @@ func (s *Sieve) Add(st *Step) {
 	if st.Key >= 0 {
 		s.Keys |= 1 << (uint(st.Key) & 63)
 	}
+}
+
+// NameBit is the bit, 0..63, that a name of size bytes has in Sieve.Names. Middle is its byte at size/2. Names that differ
+// by a number at their end, of up to two digits, mostly differ in their bit.
+func NameBit(size int, middle, last byte) uint {
+	return (uint(last) + 11*uint(middle) + 5*uint(size)) & 63
 }

@@ -120,6 +120,9 @@ func cstring(data []byte, pos, end int, what string) (int, error) {
 // skip returns the offset behind the value of type typ at pos, in a container that ends at end.
 func skip(data []byte, typ byte, pos, end int) (int, error) {
 	n := int(widths[typ])
+	if n != unknown && n <= min(end, len(data))-pos {
+		return pos + n, nil
+	}
 	var err error
 	switch typ {
 	case typeString, typeCode, typeSymbol:

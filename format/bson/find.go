@@ -1,7 +1,9 @@
 package bson
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"example.com/ferry/field"
@@ -41,9 +43,17 @@ func (f *finder) value(at place, n *field.Node) error {
 	if err != nil {
 		return err
 	}
+	if typ == typeArray {
+		return f.inArray(c, n)
+	}
+	return f.inDocument(c, n)
+}
+
+func (f *finder) inDocument(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
-	for pos, index := c.pos, 0; want != 0; index++ {
+	for pos := c.pos; want != 0; {
+		pos, _ = pass(f.data, pos, c, math.MaxInt, n.Sieve.Names)
 		more, err := c.more(f.data, pos)
 		if err != nil || !more {
 			return err
@@ -52,16 +62,14 @@ func (f *finder) value(at place, n *field.Node) error {
 		if err != nil {
 			return err
 		}
-		child := -1
-		if typ == typeArray {
-			child = numbered(children, want, index)
-		} else if name := f.data[pos+1 : value-1]; n.Sieve.Sizes>>(uint(len(name))&63)&1 != 0 {
-			child = named(children, want, name)
-		}
-		if child >= 0 {
+		if child := named(children, want, f.data[pos+1:value-1]); child >= 0 {
 			want &^= 1 << uint(child)
 			if err := f.value(place{pos, value, c.end}, &children[child]); err != nil || want == 0 {
 				return err
+			}
+			if leaf := children[child].Leaf; leaf >= 0 {
+				pos = behind(f.spans[leaf])
+				continue
 			}
 		}
 		if pos, err = skip(f.data, f.data[pos], value, c.end); err != nil {
@@ -69,6 +77,37 @@ func (f *finder) value(at place, n *field.Node) error {
 		}
 	}
 	return nil
+}
+
+func (f *finder) inArray(c container, n *field.Node) error {
+	children := f.nodes[n.First : n.First+n.Count]
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	for pos, index := c.pos, 0; ; index++ {
+		child := lowest(children, want)
+		if child < 0 {
+			return nil
+		}
+		at, err := container{pos, c.end}.item(f.data, children[child].Step.Index-index)
+		if err != nil {
+			return notFound(err)
+		}
+		index = children[child].Step.Index
+		want &^= 1 << uint(child)
+		if err := f.value(at, &children[child]); err != nil || want == 0 {
+			return err
+		}
+		if pos, err = skip(f.data, at.typ(f.data), at.value, c.end); err != nil {
+			return err
+		}
+	}
+}
+
+// notFound is err, or nil if it says only that there is no such item.
+func notFound(err error) error {
+	if errors.Is(err, field.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // named returns which of the wanted children has this name, or -1.
@@ -82,13 +121,14 @@ func named(children []field.Node, want uint64, name []byte) int {
 	return -1
 }
 
-// numbered returns which of the wanted children has this index, or -1.
-func numbered(children []field.Node, want uint64, index int) int {
+// lowest returns which of the wanted children has the lowest index; -1 if none has an index.
+func lowest(children []field.Node, want uint64) int {
+	child := -1
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
-		if index == children[i].Step.Index {
-			return i
+		if n := children[i].Step.Index; n >= 0 && (child < 0 || n < children[child].Step.Index) {
+			child = i
 		}
 	}
-	return -1
+	return child
 }

@@ -80,7 +80,10 @@ func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (place, 
 
 // member returns the first element of that name.
 func (c container) member(data []byte, name string) (place, error) {
+	var w field.Sieve
+	w.Add(&field.Step{Name: name, Index: -1, Key: -1})
 	for pos := c.pos; ; {
+		pos, _ = pass(data, pos, c, math.MaxInt, w.Names)
 		more, err := c.more(data, pos)
 		if err != nil {
 			return place{}, err
@@ -106,7 +109,8 @@ func (c container) item(data []byte, index int) (place, error) {
 	if index < 0 {
 		return place{}, field.ErrNotFound
 	}
-	for pos, n := c.pos, 0; ; n++ {
+	for pos, left := c.pos, index; ; left-- {
+		pos, left = pass(data, pos, c, left, 0)
 		more, err := c.more(data, pos)
 		if err != nil {
 			return place{}, err
@@ -118,7 +122,7 @@ func (c container) item(data []byte, index int) (place, error) {
 		if err != nil {
 			return place{}, err
 		}
-		if n == index {
+		if left == 0 {
 			return place{pos, value, c.end}, nil
 		}
 		if pos, err = skip(data, data[pos], value, c.end); err != nil {

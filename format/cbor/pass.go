@@ -6,7 +6,7 @@ import "example.com/ferry/field"
 // where it stopped and how many pairs are left. Nearly all of a message is passed here, and without a call: the position
 // stays in a register.
 func pass(data []byte, pos int, left uint64, wanted *field.Sieve) (int, uint64) {
-	sizes, lasts, indices := wanted.Sizes, wanted.Lasts, wanted.Indices
+	names, indices := wanted.Names, wanted.Indices
 	for ; left != 0; left-- {
 		at := pos
 		if uint(pos) >= uint(len(data)) {
@@ -15,8 +15,8 @@ func pass(data []byte, pos int, left uint64, wanted *field.Sieve) (int, uint64) 
 		b := data[pos]
 		switch size := b - majorText<<5; {
 		case size < 24:
-			pos += 1 + int(size)
-			if sizes>>size&1 != 0 && (pos > len(data) || lasts>>(data[pos-1]&63)&1 != 0) {
+			key := pos + 1
+			if pos = key + int(size); uint(pos) >= uint(len(data)) || names>>field.NameBit(int(size), data[key+int(size/2)], data[pos-1])&1 != 0 {
 				return at, left
 			}
 		case b < 24:

@@ -47,9 +47,9 @@ func (f *finder) value(pos, node int, last bool) (int, error) {
 
 func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, error) {
 	children := f.nodes[n.First : n.First+n.Count]
-	sieve := n.Sieve
+	names := n.Sieve.Names
 	for start := pos; ; {
-		pos = pass(f.data, pos, pos == start, sieve.Sizes, sieve.Lasts)
+		pos = pass(f.data, pos, pos == start, names)
 		m, err := memberAt(f.data, pos, pos == start)
 		if err != nil || m.value == 0 {
 			return m.next, err
@@ -72,7 +72,7 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 			return 0, err
 		}
 		if want == 0 {
-			sieve = field.Sieve{}
+			names = 0
 		}
 	}
 }

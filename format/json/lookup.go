@@ -55,7 +55,7 @@ func enterObject(data []byte, pos int, st *field.Step) (int, error) {
 	var sieve field.Sieve
 	sieve.Add(st)
 	for start := pos; ; {
-		pos = pass(data, pos, pos == start, sieve.Sizes, sieve.Lasts)
+		pos = pass(data, pos, pos == start, sieve.Names)
 		m, err := memberAt(data, pos, pos == start)
 		if err != nil {
 			return 0, err

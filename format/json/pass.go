@@ -1,14 +1,15 @@
 package json
 
+import "example.com/ferry/field"
+
 // shortText is how long a text is that pass looks at byte by byte: up to there branches, which are predicted, beat words,
 // each of which waits for the position that the last one gave.
 const shortText = 32
 
 // pass goes over members from pos on, which is behind the opening brace or, if not first, behind a value, and returns
-// where it stopped: behind the last value passed. It stops at a member whose name may be wanted, by its size and its last
-// byte as in field.Sieve, and leaves all that is not short and plain to its caller. Nearly all of a message is passed here,
+// where it stopped: behind the last value passed. It stops at a member whose name may be wanted, by its field.NameBit, and leaves all that is not short and plain to its caller. Nearly all of a message is passed here,
 // without a call: the position stays in a register.
-func pass(data []byte, pos int, first bool, sizes, lasts uint64) int {
+func pass(data []byte, pos int, first bool, names uint64) int {
 	for {
 		at := pos
 		if !first {
@@ -32,7 +33,7 @@ func pass(data []byte, pos int, first bool, sizes, lasts uint64) int {
 			}
 			at++
 		}
-		if uint(at) >= uint(len(data)) || sizes>>(uint(at-name)&63)&1 != 0 && lasts>>(data[at-1]&63)&1 != 0 {
+		if uint(at) >= uint(len(data)) || names>>field.NameBit(at-name, data[name+(at-name)/2], data[at-1])&1 != 0 {
 			return pos
 		}
 		at++

@@ -60,24 +60,67 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
 	data, pos := f.data, h.off
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
-	for range h.n {
-		k, err := readKey(data, pos)
-		if err != nil {
-			return 0, err
+	names := n.Sieve.Names
+	for left := h.n; left != 0; left-- {
+		if pos, left = pass(data, pos, left, names); left == 0 {
+			break
 		}
-		child := asked(children, want, data, k)
+		if uint(pos) >= uint(len(data)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		var child int
+		var err error
+		if size := data[pos] - byteFixStr; size < 32 {
+			name := pos + 1
+			if pos = name + int(size); pos > len(data) {
+				return 0, io.ErrUnexpectedEOF
+			}
+			child = named(children, want, data[name:pos])
+		} else {
+			k, err := readKey(data, pos)
+			if err != nil {
+				return 0, err
+			}
+			pos, child = k.end, asked(children, want, data, k)
+		}
 		if child < 0 {
-			if pos, err = skip(data, k.end, 1); err != nil {
+			if pos, err = skip(data, pos, 1); err != nil {
 				return 0, err
 			}
 			continue
 		}
 		want &^= 1 << uint(child)
-		if pos, err = f.item(k.end, n.First+child, last && want == 0); err != nil || last && want == 0 {
+		if c := &children[child]; c.Count == 0 {
+			s, err := spanAt(data, pos)
+			if err != nil {
+				return 0, err
+			}
+			f.spans[c.Leaf], pos = s, s.End
+		} else if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
 			return 0, err
 		}
+		if want == 0 {
+			if last {
+				return 0, nil
+			}
+			names = 0
+		}
+	}
+	if pos > len(data) {
+		return 0, io.ErrUnexpectedEOF
 	}
 	return pos, nil
+}
+
+// named returns which of the wanted children has this name, or -1.
+func named(children []field.Node, want uint64, name []byte) int {
+	for ; want != 0; want &= want - 1 {
+		i := bits.TrailingZeros64(want)
+		if string(name) == children[i].Step.Name {
+			return i
+		}
+	}
+	return -1
 }
 
 // asked returns which of the wanted children asks for k, or -1.

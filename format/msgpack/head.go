@@ -35,47 +35,71 @@ const (
 // family is what a first byte tells.
 type family struct {
 	kind  field.Kind // Missing for the byte that is never used
-	whole uint8      // bytes of the item, if the first byte tells, head included; else 0
+	head  uint8      // bytes before the content: this one, the length, an extension's type; 0 for a scalar without these
 	width uint8      // bytes of the length that follows, if one does
 }
 
 var families = func() (t [256]family) {
-	put := func(first, last int, kind field.Kind, whole uint8) {
-		for b := first; b <= last; b++ {
-			t[b] = family{kind, whole, 0}
+	put := func(first, n int, kind field.Kind, head uint8) {
+		for b := first; b < first+n; b++ {
+			t[b] = family{kind, head, 0}
 		}
 	}
-	put(0x00, byteFixMap-1, field.Int, 1)
-	put(byteFixMap, byteFixMap|15, field.Map, 0)
-	put(byteFixArray, byteFixArray|15, field.List, 0)
-	t[byteFixMap].whole, t[byteFixArray].whole = 1, 1
-	put(byteFixStr, byteFixStr|31, field.Text, 0)
-	put(byteNil, byteNil, field.Null, 1)
-	put(byteFalse, byteTrue, field.Bool, 1)
-	put(byteFloat32, byteFloat32, field.Float, 5)
-	put(byteFloat64, byteFloat64, field.Float, 9)
-	put(byteNegative, 0xff, field.Int, 1)
-	for i := range 32 {
-		t[byteFixStr+i].whole = uint8(1 + i)
-	}
-	for i := range 5 {
-		t[byteFixExt1+i] = family{field.Extension, 2 + 1<<i, 0}
-	}
-	for i := range 4 {
-		t[byteUint8+i] = family{field.Int, 1 + 1<<i, 0}
-		t[byteInt8+i] = family{field.Int, 1 + 1<<i, 0}
-	}
+	put(0x00, 128, field.Int, 0)
+	put(byteFixMap, 16, field.Map, 1)
+	put(byteFixArray, 16, field.List, 1)
+	put(byteFixStr, 32, field.Text, 1)
+	put(byteNil, 1, field.Null, 0)
+	put(byteFalse, 2, field.Bool, 0)
+	put(byteFloat32, 2, field.Float, 0)
+	put(byteUint8, 4, field.Int, 0)
+	put(byteInt8, 4, field.Int, 0)
+	put(byteFixExt1, 5, field.Extension, 2)
+	put(byteNegative, 32, field.Int, 0)
 	for i := range 3 {
-		t[byteBin8+i] = family{field.Bytes, 0, 1 << i}
-		t[byteExt8+i] = family{field.Extension, 0, 1 << i}
-		t[byteStr8+i] = family{field.Text, 0, 1 << i}
+		width := uint8(1) << i
+		t[byteBin8+i] = family{field.Bytes, 1 + width, width}
+		t[byteExt8+i] = family{field.Extension, 2 + width, width}
+		t[byteStr8+i] = family{field.Text, 1 + width, width}
 	}
 	for i := range 2 {
-		t[byteArray16+i] = family{field.List, 0, 2 << i}
-		t[byteMap16+i] = family{field.Map, 0, 2 << i}
+		width := uint8(2) << i
+		t[byteArray16+i] = family{field.List, 1 + width, width}
+		t[byteMap16+i] = family{field.Map, 1 + width, width}
 	}
 	return t
 }()
+
+// whole is the length of an item that its first byte tells, head included; 0 where more has to be read.
+var whole = func() (t [256]uint8) {
+	for b := range t {
+		switch kind := families[b].kind; {
+		case kind == field.Int || kind == field.Null || kind == field.Bool:
+			t[b] = 1
+		}
+	}
+	for i := range 32 {
+		t[byteFixStr+i] = uint8(1 + i)
+	}
+	for i := range 5 {
+		t[byteFixExt1+i] = 2 + 1<<i
+	}
+	for i := range 4 {
+		t[byteUint8+i] = 1 + 1<<i
+		t[byteInt8+i] = 1 + 1<<i
+	}
+	t[byteFloat32], t[byteFloat64] = 5, 9
+	t[byteFixMap], t[byteFixArray] = 1, 1
+	return t
+}()
+
+// short is the length of the item at pos, which is inside data, if its first byte tells, or for a text the next one; else 0.
+func short(data []byte, pos int) int {
+	if b := data[pos]; b != byteStr8 || pos+1 >= len(data) {
+		return int(whole[b])
+	}
+	return 2 + int(data[pos+1])
+}
 
 // head is the start of one item.
 type head struct {
@@ -91,31 +115,19 @@ func readHead(data []byte, pos int) (head, error) {
 	}
 	b := data[pos]
 	f := families[b]
-	h := head{kind: f.kind, off: pos}
+	h := head{kind: f.kind, off: pos + int(f.head)}
+	if h.off > len(data) {
+		return head{}, io.ErrUnexpectedEOF
+	}
 	switch {
 	case f.width > 0:
-		h.off += 1 + int(f.width)
-		if h.off > len(data) {
-			return head{}, io.ErrUnexpectedEOF
-		}
 		h.n = bigEndian(data[pos+1:], f.width)
-	case f.kind == field.Text:
-		h.off, h.n = pos+1, uint64(b&31)
-		return h, nil
 	case f.kind == field.List || f.kind == field.Map:
-		h.off, h.n = pos+1, uint64(b&15)
-		return h, nil
-	case f.kind == field.Extension:
-		h.off, h.n = pos+1, uint64(f.whole-2)
+		h.n = uint64(b & 15)
 	case f.kind == field.Missing:
 		return head{}, syntax(pos, fmt.Sprintf("first byte 0x%02x is never used", b))
 	default:
-		h.n = uint64(f.whole)
-	}
-	if f.kind == field.Extension {
-		if h.off++; h.off > len(data) {
-			return head{}, io.ErrUnexpectedEOF
-		}
+		h.n = uint64(whole[b] - f.head)
 	}
 	return h, nil
 }
@@ -151,8 +163,8 @@ func skip(data []byte, pos, n int) (int, error) {
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		if size := families[data[pos]].whole; size != 0 {
-			pos += int(size)
+		if size := short(data, pos); size != 0 {
+			pos += size
 			continue
 		}
 		h, err := readHead(data, pos)

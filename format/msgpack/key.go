@@ -97,7 +97,7 @@ func integerAt(data []byte, pos int) integer {
 	if b >= byteNegative || b < byteFixMap {
 		return integer{n: int64(int8(b))}
 	}
-	width := families[b].whole - 1
+	width := whole[b] - 1
 	u := bigEndian(data[pos+1:], width)
 	if b < byteInt8 {
 		return integer{n: int64(u), unsigned: u > math.MaxInt64}

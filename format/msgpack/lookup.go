@@ -50,8 +50,13 @@ func enter(data []byte, pos int, st *field.Step) (int, error) {
 }
 
 func enterMap(data []byte, h head, st *field.Step) (int, error) {
+	var w field.Sieve
+	w.Add(st)
 	pos := h.off
-	for range h.n {
+	for left := h.n; left != 0; left-- {
+		if pos, left = pass(data, pos, left, w.Names); left == 0 {
+			break
+		}
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
@@ -77,18 +82,27 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 			return 0, err
 		}
 	}
+	if pos > len(data) {
+		return 0, io.ErrUnexpectedEOF
+	}
 	return 0, field.ErrNotFound
 }
 
 // spanAt returns the span of the item at pos.
 func spanAt(data []byte, pos int) (field.Span, error) {
-	h, err := readHead(data, pos)
-	if err != nil {
-		return field.Span{}, err
+	if uint(pos) >= uint(len(data)) {
+		return field.Span{}, io.ErrUnexpectedEOF
 	}
-	end, err := skip(data, pos, 1)
-	if err != nil {
-		return field.Span{}, err
+	f := families[data[pos]]
+	end := pos + short(data, pos)
+	if end == pos {
+		var err error
+		if end, err = skip(data, pos, 1); err != nil {
+			return field.Span{}, err
+		}
 	}
-	return field.Span{Head: pos, Off: h.off, End: end, Kind: h.kind}, nil
+	if end > len(data) {
+		return field.Span{}, io.ErrUnexpectedEOF
+	}
+	return field.Span{Head: pos, Off: pos + int(f.head), End: end, Kind: f.kind}, nil
 }
