@@ -3,10 +3,30 @@ package main
 import (
 	"testing"
 
+	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/harnesstest"
 )
 
-func TestQuestion(t *testing.T) { harnesstest.Run(t, question()) }
+func TestQuestion(t *testing.T) {
+	coldBytes = 1 << 20
+	harnesstest.Run(t, question())
+}
+
+// A limit scan reads nothing behind the end, wherever a message is cut, and never finds anything that is not all there.
+func TestScansOfCutMessages(t *testing.T) {
+	for _, c := range contenders() {
+		if c.kind != harness.Limit {
+			continue
+		}
+		whole := workloads[c63].docs(c.in)[0]
+		want := c.want(valueOf(32))
+		for n := range whole {
+			if got := c.finder(32).find(whole[:n:n]); got != nil && string(got) != string(want) {
+				t.Errorf("%s: found % x in the first %d bytes, want % x or nothing", c.name, got, n, want)
+			}
+		}
+	}
+}
 
 // A scan is only a limit if it refuses what a checked lookup has to refuse.
 func TestScans(t *testing.T) {

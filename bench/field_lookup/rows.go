@@ -2,199 +2,170 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"runtime"
 	"time"
-	"unsafe"
-
-	"github.com/buger/jsonparser"
-	"github.com/bytedance/sonic"
-	"github.com/fxamacker/cbor/v2"
-	"github.com/tidwall/gjson"
 
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 )
 
-// finder is a contender prepared for one workload.
-type finder struct {
-	docs [][]byte
-
-	// find returns the encoded value in one message, as text where the message is JSON; nil where there is none.
-	find func(doc []byte) []byte
-
-	// op looks the value up in one message after the other.
-	op harness.Op
-}
-
-// contender is a row and how it is prepared.
+// contender is a row: something that finds the value of a key in messages of one encoding.
 type contender struct {
 	name    string
 	kind    harness.Kind
 	version string
-	want    func(v value) []byte // what find has to return for a value
-	prepare func(w workload) finder
+	in      *encoding
+	want    func(v value) []byte // what find has to return for a value; nil where it gives a Go value
+
+	// finder prepares for keys: op looks the last of them up, find is op with the value it finds, or nil.
+	finder func(keys ...int) finder
 }
 
-func wantY3(v value) []byte   { return []byte(v.y3) }
-func wantJSON(v value) []byte { return []byte(v.json) }
-func wantCBOR(v value) []byte { return mustCBOR(v.cbor) }
-
-// Ferry's spans hold the content: text without its quotes or its length.
-func contentJSON(v value) []byte { return bytes.Trim([]byte(v.json), `"`) }
-
-func contentCBOR(v value) []byte {
-	if text, ok := v.cbor.(string); ok {
-		return []byte(text)
-	}
-	return mustCBOR(v.cbor)
+type finder struct {
+	find func(doc []byte) []byte
+	op   func(doc []byte) int // what it returns is summed up, so that it cannot be left out
+	all  func(doc []byte) int // op for all keys
+	full func(doc []byte) int // op behind a validation of the whole message; nil for what has none of its own
 }
 
-// ferryRow looks up through the interface, with a path parsed at run time. It is not inlined, so that the compiler cannot
+// ferryRow looks up through the interface, with paths parsed at run time. It is not inlined, so that the compiler cannot
 // see through the interface.
 //
 //go:noinline
-func ferryRow(name string, f format.Format, docs func(workload) [][]byte, path func(workload) string, want func(value) []byte) contender {
-	return contender{name, harness.Ferry, "this commit", want, func(w workload) finder {
-		p, all := field.MustParse(path(w)), docs(w)
+func ferryRow(name string, in *encoding, f format.Format) contender {
+	return contender{name, harness.Ferry, "this commit", in, in.content, func(keys ...int) finder {
+		var paths []field.Path
+		for _, key := range keys {
+			paths = append(paths, field.MustParse(in.path(key)))
+		}
+		p, set := paths[len(paths)-1], mustSet(paths)
+		spans := make([]field.Span, len(paths))
 		return finder{
-			all,
-			func(doc []byte) []byte {
-				span, err := f.Lookup(doc, p)
+			find: func(doc []byte) []byte {
+				s, err := f.Lookup(doc, p)
 				if err != nil {
 					return nil
 				}
-				return doc[span.Off:span.End]
+				return doc[s.Off:s.End]
 			},
-			func(n int) {
-				sum, mask := 0, len(all)-1
-				for i := range n {
-					span, _ := f.Lookup(all[i&mask], p)
-					sum += span.Off
+			op: func(doc []byte) int {
+				s, _ := f.Lookup(doc, p)
+				return s.Off
+			},
+			all: func(doc []byte) int {
+				_ = f.Find(doc, set, spans)
+				sum := 0
+				for i := range spans {
+					sum += spans[i].Off
 				}
-				runtime.KeepAlive(sum)
+				return sum
+			},
+			full: func(doc []byte) int {
+				if f.Validate(doc, format.Options{}) != nil {
+					return 0
+				}
+				s, _ := f.Lookup(doc, p)
+				return s.Off
 			},
 		}
 	}}
 }
 
-func y3Docs(w workload) [][]byte   { return w.y3 }
-func jsonDocs(w workload) [][]byte { return w.json }
-func cborDocs(w workload) [][]byte { return w.cbor }
-
-// scanRow is a scan that gives where the value lies.
-func scanRow(name string, scan func(data []byte, key byte) (off, end int, ok bool)) contender {
-	return contender{name, harness.Limit, "hand-written", wantY3, func(w workload) finder {
-		all, key := w.y3, w.y3Key()
+// scanRow is a limit: a scan that gives where the value lies. K is the type of its keys.
+func scanRow[K any](name string, in *encoding, scan func(data []byte, key K) (off, end int, ok bool), keyOf func(int) K) contender {
+	return contender{name, harness.Limit, "hand-written", in, in.content, func(keys ...int) finder {
+		var each []K
+		for _, key := range keys {
+			each = append(each, keyOf(key))
+		}
+		key := each[len(each)-1]
 		return finder{
-			all,
-			func(doc []byte) []byte {
+			find: func(doc []byte) []byte {
 				off, end, ok := scan(doc, key)
 				if !ok {
 					return nil
 				}
 				return doc[off:end]
 			},
-			func(n int) {
-				sum, mask := 0, len(all)-1
-				for i := range n {
-					off, _, _ := scan(all[i&mask], key)
+			op: func(doc []byte) int {
+				off, _, _ := scan(doc, key)
+				return off
+			},
+			all: func(doc []byte) int {
+				sum := 0
+				for _, key := range each {
+					off, _, _ := scan(doc, key)
 					sum += off
 				}
-				runtime.KeepAlive(sum)
+				return sum
 			},
 		}
 	}}
 }
 
-// peer makes a row of a function that returns the encoded value, or nil.
-func peer(name, version string, docs func(workload) [][]byte, want func(value) []byte, find func(doc []byte, key string) []byte) contender {
-	return contender{name, harness.Peer, version, want, func(w workload) finder {
-		all, key := docs(w), w.name()
-		return finder{
-			all,
-			func(doc []byte) []byte { return find(doc, key) },
-			func(n int) {
-				sum, mask := 0, len(all)-1
-				for i := range n {
-					sum += len(find(all[i&mask], key))
-				}
-				runtime.KeepAlive(sum)
-			},
-		}
-	}}
-}
-
-// The peers do no more than they have to: those that can stop at the hit, do.
-var peers = []contender{
-	peer("gjson", harness.Version("github.com/tidwall/gjson"), jsonDocs, wantJSON, func(doc []byte, key string) []byte {
-		r := gjson.GetBytes(doc, key)
-		if !r.Exists() {
+// measure times one contender in one case: ops look into one message after the other.
+func (c contender) measure(name string, budget time.Duration) harness.Figures {
+	switch name {
+	case cold:
+		w := workloads[c63]
+		return harness.Time(each(coldDocs(w.docs(c.in)[0]), c.finder(w.key).op), budget)
+	case four:
+		return harness.Time(each(workloads[c63].docs(c.in), c.finder(fourKeys[:]...).all), budget)
+	case validated:
+		w := workloads[c63]
+		f := c.finder(w.key)
+		if f.full == nil {
 			return nil
 		}
-		return doc[r.Index : r.Index+len(r.Raw)]
-	}),
-	peer("sonic.Get", harness.Version("github.com/bytedance/sonic"), jsonDocs, wantJSON, func(doc []byte, key string) []byte {
-		node, err := sonic.Get(doc, key)
-		if err != nil {
-			return nil
-		}
-		raw, err := node.Raw()
-		if err != nil {
-			return nil
-		}
-		return unsafe.Slice(unsafe.StringData(raw), len(raw)) // no copy: it is only read
-	}),
-	peer("jsonparser", harness.Version("github.com/buger/jsonparser"), jsonDocs, wantJSON, func(doc []byte, key string) []byte {
-		v, kind, end, err := jsonparser.Get(doc, key)
-		if err != nil {
-			return nil
-		}
-		if kind == jsonparser.String {
-			return doc[end-len(v)-2 : end] // with its quotes
-		}
-		return v
-	}),
-	peer("fxamacker map[string]RawMessage", harness.Version("github.com/fxamacker/cbor/v2"), cborDocs, wantCBOR, func(doc []byte, key string) []byte {
-		var m map[string]cbor.RawMessage
-		if cbor.Unmarshal(doc, &m) != nil {
-			return nil
-		}
-		return m[key]
-	}),
-	peer("encoding/json map[string]RawMessage", runtime.Version(), jsonDocs, wantJSON, func(doc []byte, key string) []byte {
-		var m map[string]json.RawMessage
-		if json.Unmarshal(doc, &m) != nil {
-			return nil
-		}
-		return m[key]
-	}),
-	peer("encoding/json map[string]any", runtime.Version(), jsonDocs, nil, func(doc []byte, key string) []byte {
-		var m map[string]any
-		if json.Unmarshal(doc, &m) != nil || m[key] == nil {
-			return nil
-		}
-		return found
-	}),
-}
-
-// found stands for a value that a contender gives as a Go value.
-var found = []byte("found")
-
-// measure times one contender in one case, on one core and on all.
-func (c contender) measure(w workload, budget time.Duration) harness.Figures {
-	op := c.prepare(w).op
+		return harness.Time(each(w.docs(c.in), f.full), budget)
+	}
+	w := workloads[name]
+	op := each(w.docs(c.in), c.finder(w.key).op)
 	f := harness.Time(op, budget)
 	f[harness.ParallelPerOp] = harness.Parallel(op, budget)
 	f[harness.Growth] = f[harness.NsPerOp] / f[harness.ParallelPerOp]
 	return f
 }
 
-// agrees reports whether the contender finds what it should in each message of w.
+// each makes an Op that goes through docs again and again, from where it stopped the last time. It may run on several
+// cores at once.
+func each(docs [][]byte, op func(doc []byte) int) harness.Op {
+	start := 0
+	return func(n int) {
+		sum, mask, at := 0, len(docs)-1, start
+		for i := range n {
+			sum += op(docs[(at+i)&mask])
+		}
+		if len(docs) > shuffledDocs { // the cold ones, which one core goes through
+			start = at + n
+		}
+		runtime.KeepAlive(sum)
+	}
+}
+
+// measureBoth runs a loop that looks the field up by a and then by b, and says how much of the CPU time a takes. A
+// contender beside itself says nothing.
+func measureBoth(a, b contender, budget time.Duration) harness.Figures {
+	if a.name == b.name || b.kind == harness.Limit {
+		return nil
+	}
+	w := workloads[c63]
+	first, second := each(w.docs(a.in), a.finder(w.key).op), each(w.docs(b.in), b.finder(w.key).op)
+	alone := harness.Time(first, budget/2)[harness.CPUPerOp]
+	loop := harness.Time(func(n int) {
+		for range n {
+			first(1)
+			second(1)
+		}
+	}, budget)[harness.CPUPerOp]
+	return harness.Figures{harness.CPUPerOp: loop, y3Share: 100 * alone / loop}
+}
+
+// agrees reports whether the contender finds what it should in each message of w, and all of fourKeys.
 func (c contender) agrees(w workload) bool {
-	f := c.prepare(w)
-	for _, doc := range f.docs {
+	f := c.finder(w.key)
+	for _, doc := range w.docs(c.in) {
 		got := f.find(doc)
 		switch {
 		case !w.present:
@@ -210,4 +181,32 @@ func (c contender) agrees(w workload) bool {
 		}
 	}
 	return true
+}
+
+// agreesOnFour compares all keys found in one pass with each of them found alone.
+func (c contender) agreesOnFour() bool {
+	for _, name := range []string{c63, shuffled} {
+		for _, doc := range workloads[name].docs(c.in) {
+			sum := 0
+			for _, key := range fourKeys {
+				f := c.finder(key)
+				if c.want != nil && !bytes.Equal(f.find(doc), c.want(valueOf(key))) {
+					return false
+				}
+				sum += f.op(doc)
+			}
+			if c.finder(fourKeys[:]...).all(doc) != sum {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func mustSet(paths []field.Path) *field.Set {
+	s, err := field.NewSet(paths...)
+	if err != nil {
+		panic(err) // constants of this program
+	}
+	return s
 }
