@@ -5,11 +5,17 @@ import (
 	"strings"
 )
 
+// operand is a path as it is to be written, and what to cast it to where a test has no cast of its own.
+type operand struct {
+	path Path
+	as   Type
+}
+
 // expr is a parsed predicate. Its three jobs: count its tests, write itself canonically, compile itself.
 type expr interface {
 	count() int
 	// write puts parentheses around what binds weaker than level: 0 takes anything, 1 a conjunct, 2 a factor.
-	write(b *strings.Builder, paths []Path, level int)
+	write(b *strings.Builder, operands []operand, level int)
 	// compile appends tests that end at then if the expression holds and at otherwise if not.
 	compile(tests *[]Test, then, otherwise int)
 }
@@ -28,7 +34,7 @@ func (j junction) count() int {
 	return n
 }
 
-func (j junction) write(b *strings.Builder, paths []Path, level int) {
+func (j junction) write(b *strings.Builder, operands []operand, level int) {
 	own, sign := 0, " || "
 	if j.all {
 		own, sign = 1, " && "
@@ -41,7 +47,7 @@ func (j junction) write(b *strings.Builder, paths []Path, level int) {
 		if i > 0 {
 			b.WriteString(sign)
 		}
-		p.write(b, paths, own+1)
+		p.write(b, operands, own+1)
 	}
 }
 
@@ -64,13 +70,13 @@ type negation struct{ of expr }
 
 func (n negation) count() int { return n.of.count() }
 
-func (n negation) write(b *strings.Builder, paths []Path, _ int) {
+func (n negation) write(b *strings.Builder, operands []operand, _ int) {
 	b.WriteByte('!')
 	if t, ok := n.of.(Test); ok && t.op > prefix {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}
-	n.of.write(b, paths, 2)
+	n.of.write(b, operands, 2)
 }
 
 func (n negation) compile(tests *[]Test, then, otherwise int) { n.of.compile(tests, otherwise, then) }
@@ -82,18 +88,21 @@ func (t Test) compile(tests *[]Test, then, otherwise int) {
 	*tests = append(*tests, t)
 }
 
-func (t Test) write(b *strings.Builder, paths []Path, _ int) {
-	operand := quotePath(paths[t.Path].String())
-	if t.As != AnyType {
-		operand = t.As.String() + "(" + operand + ")"
+func (t Test) write(b *strings.Builder, operands []operand, _ int) {
+	text, as := quotePath(operands[t.Path].path.String()), t.As
+	if as == AnyType && !t.Exists {
+		as = operands[t.Path].as
+	}
+	if as != AnyType {
+		text = as.String() + "(" + text + ")"
 	}
 	switch t.op {
 	case exists:
-		b.WriteString("exists(" + operand + ")")
+		b.WriteString("exists(" + text + ")")
 	case prefix:
-		b.WriteString("prefix(" + operand + ", " + strconv.Quote(t.text) + ")")
+		b.WriteString("prefix(" + text + ", " + strconv.Quote(t.text) + ")")
 	default:
-		b.WriteString(operand + " " + opNames[t.op] + " " + t.literal())
+		b.WriteString(text + " " + opNames[t.op] + " " + t.literal())
 	}
 }
 

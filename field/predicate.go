@@ -96,8 +96,12 @@ func ParsePredicate(s string) (*Predicate, error) {
 		return nil, fmt.Errorf("field: predicate: %w", err)
 	}
 	c := Predicate{root: root, set: set, types: p.types}
+	written := make([]operand, set.Len())
+	for i, path := range set.Paths() {
+		written[i] = operand{path, AnyType}
+	}
 	var b strings.Builder
-	root.write(&b, set.Paths(), 0)
+	root.write(&b, written, 0)
 	c.text = b.String()
 	c.tests = make([]Test, 0, root.count())
 	root.compile(&c.tests, Accept, Reject)
@@ -111,6 +115,22 @@ func MustParsePredicate(s string) *Predicate {
 		panic(err)
 	}
 	return p
+}
+
+// Rename returns the predicate with each path replaced by what rename makes of it, and cast to the type it gives where a
+// comparison has no cast of its own. It fails with rename's error, and where the result is no predicate.
+func (p *Predicate) Rename(rename func(Path) (Path, Type, error)) (*Predicate, error) {
+	written := make([]operand, p.set.Len())
+	for i, path := range p.set.Paths() {
+		renamed, as, err := rename(path)
+		if err != nil {
+			return nil, err
+		}
+		written[i] = operand{renamed, as}
+	}
+	var b strings.Builder
+	p.root.write(&b, written, 0)
+	return ParsePredicate(b.String())
 }
 
 // String returns the predicate in one canonical spelling, which ParsePredicate takes. Predicates of the same spelling

@@ -148,6 +148,32 @@ func TestPredicateSet(t *testing.T) {
 	}
 }
 
+func TestRename(t *testing.T) {
+	t.Parallel()
+	names := map[string]operand{"level": {MustParse("0x11"), Float32}, "unit": {MustParse("a b"), AnyType}, "id": {MustParse("id"), Int32}, "twin": {MustParse("0x11"), Int32}}
+	rename := func(p Path) (Path, Type, error) {
+		o, ok := names[p.String()]
+		if !ok {
+			return Path{}, AnyType, ErrNotFound
+		}
+		return o.path, o.as, nil
+	}
+	for _, test := range []struct{ text, want string }{
+		{`level > 30`, `float32(0x11) > 30`},
+		{`!(level > 30) && (exists(level) || prefix(unit, "d"))`, "!(float32(0x11) > 30) && (exists(0x11) || prefix(`a b`, \"d\"))"},
+		{`int64(id) == 1`, `int64(id) == 1`},
+	} {
+		if p, err := MustParsePredicate(test.text).Rename(rename); err != nil || p.String() != test.want {
+			t.Errorf("%s: got %v, %v, want %s", test.text, p, err, test.want)
+		}
+	}
+	for _, text := range []string{`other == 1`, `level > 1 || twin > 1`} {
+		if p, err := MustParsePredicate(text).Rename(rename); err == nil {
+			t.Errorf("%s: got %v, want an error", text, p)
+		}
+	}
+}
+
 func TestPredicateErrors(t *testing.T) {
 	t.Parallel()
 	many := make([]string, MaxSet+1)

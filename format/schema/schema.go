@@ -1,6 +1,10 @@
 package schema
 
-import "example.com/ferry/field"
+import (
+	"slices"
+
+	"example.com/ferry/field"
+)
 
 // Message is the shape of one message, or of a node within one.
 type Message struct {
@@ -17,10 +21,47 @@ type Field struct {
 	Message  *Message // the fields within, of a Nested one; it may be the message itself
 }
 
+// Root returns the field that a whole message of the shape m is: nested, without a name or a number.
+func (m *Message) Root() Field { return Field{Type: Nested, Message: m} }
+
+// Child returns the field that one step leads to from f: an item of a list, or a field within by its name, its Y3 key or
+// its number. It is false where the schema knows of none.
+func (f *Field) Child(step field.Step) (Field, bool) {
+	switch {
+	case f.Repeated:
+		item := *f
+		item.Repeated = false
+		return item, step.Index >= 0
+	case f.Message == nil:
+		return Field{}, false
+	}
+	fields := f.Message.Fields
+	i := slices.IndexFunc(fields, func(c Field) bool { return c.Name == step.Name })
+	if number := max(step.Key, step.Index); i < 0 && number >= 0 {
+		i = slices.IndexFunc(fields, func(c Field) bool { return c.Number == number })
+	}
+	if i < 0 {
+		return Field{}, false
+	}
+	return fields[i], true
+}
+
+// String says what f holds: float32, list of string, Noise.
+func (f *Field) String() string {
+	text := f.Type.String()
+	if f.Type == Nested && f.Message != nil && f.Message.Name != "" {
+		text = f.Message.Name
+	}
+	if f.Repeated {
+		return "list of " + text
+	}
+	return text
+}
+
 // Type is how the bytes of a field are to be read.
 type Type uint8
 
-// The types of a Field. Those from Sint32 on exist in protobuf only.
+// The types of a Field. Those from Sint32 on exist in protobuf only; in Y3 each is what Type.Field says.
 const (
 	Bytes Type = iota
 	String
@@ -49,3 +90,12 @@ var fieldTypes = [...]field.Type{
 
 // Field returns the type of the values that a field of type t holds; AnyType for a Nested one.
 func (t Type) Field() field.Type { return fieldTypes[t] }
+
+var typeNames = [...]string{
+	Bytes: "bytes", String: "string", Bool: "bool", Int32: "int32", Uint32: "uint32", Int64: "int64", Uint64: "uint64",
+	Float32: "float32", Float64: "float64", Nested: "message", Sint32: "sint32", Sint64: "sint64", Fixed32: "fixed32",
+	Fixed64: "fixed64", Sfixed32: "sfixed32", Sfixed64: "sfixed64",
+}
+
+// String returns the name that a hint file uses.
+func (t Type) String() string { return typeNames[t] }

@@ -1,0 +1,97 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"example.com/ferry/field"
+)
+
+// Spelling is how a path writes the number of a field.
+type Spelling uint8
+
+const (
+	Decimal Spelling = iota // 5.1: protobuf field numbers
+	Hex                     // 0x10.0x11: Y3 keys
+)
+
+// maxKey is the largest Y3 key: the low six bits of a tag. Y3 SPEC draft-01.
+const maxKey = 0x3f
+
+// Path returns p with numbers for names, as they are in the bytes, and the type to read what is there as: AnyType for a
+// list, for a message, and for what the schema does not know. Indices and numbers may stand in p too, and pass through
+// where they are unknown. A name that is unknown is an error that lists near ones.
+func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error) {
+	at, known := m.Root(), true
+	steps := make([]string, p.Len())
+	for i, step := range p.Steps() {
+		steps[i] = step.String()
+		isNumber := step.Key >= 0 || step.Index >= 0
+		next, ok := Field{}, false
+		if known {
+			next, ok = at.Child(step)
+		}
+		switch {
+		case ok && !at.Repeated:
+			if s == Hex && next.Number > maxKey {
+				return field.Path{}, field.AnyType, fmt.Errorf("schema: %s has the number %d, which is no Y3 key: at most 0x%02x", before(p, i+1), next.Number, maxKey)
+			}
+			steps[i] = s.number(next.Number)
+		case ok:
+		case !known && !isNumber:
+			return field.Path{}, field.AnyType, fmt.Errorf("schema: %s is not in the schema, so it is not known what %q within it is: give its number", before(p, i), step.Name)
+		case known && (at.Type != Nested || at.Repeated || !isNumber):
+			return field.Path{}, field.AnyType, at.lacks(before(p, i), step.Name)
+		}
+		at, known = next, ok
+	}
+	numbers, err := field.Parse(strings.Join(steps, "."))
+	if !known || at.Repeated {
+		return numbers, field.AnyType, err
+	}
+	return numbers, at.Type.Field(), err
+}
+
+// At returns the field at p, which may have names and numbers for steps; false if the schema does not know it.
+func (m *Message) At(p field.Path) (Field, bool) {
+	at := m.Root()
+	for _, step := range p.Steps() {
+		next, ok := at.Child(step)
+		if !ok {
+			return Field{}, false
+		}
+		at = next
+	}
+	return at, true
+}
+
+func (s Spelling) number(n int) string {
+	if s == Hex {
+		return fmt.Sprintf("0x%02x", n)
+	}
+	return strconv.Itoa(n)
+}
+
+// before returns the first n steps of p, for error messages.
+func before(p field.Path, n int) string {
+	if n == 0 {
+		return "the message"
+	}
+	steps := make([]string, n)
+	for i, step := range p.Steps()[:n] {
+		steps[i] = step.String()
+	}
+	return strings.Join(steps, ".")
+}
+
+// lacks says why f, which stands at path, has no field of that name.
+func (f *Field) lacks(path, name string) error {
+	switch {
+	case f.Repeated:
+		return fmt.Errorf("schema: %s is a %v: name an item of it by its index before %q", path, f, name)
+	case f.Type != Nested:
+		return fmt.Errorf("schema: %s is a %v, which holds no %q: end the path there", path, f, name)
+	}
+	return fmt.Errorf("schema: %s has no field %q: %s", path, name, f.Message.near(name))
+}
