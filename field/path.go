@@ -114,6 +114,16 @@ func (p Path) String() string {
 	return b.String()
 }
 
+// Parent returns the path of what the value at p stands in, and the step that leads from there to it. The whole message
+// stands in nothing: ok is false.
+func (p Path) Parent() (parent Path, last Step, ok bool) {
+	if len(p.steps) == 0 {
+		return Path{}, Step{Index: -1, Key: -1}, false
+	}
+	n := len(p.steps) - 1
+	return Path{p.steps[:n:n]}, p.steps[n], true
+}
+
 // Len returns the number of steps; 0 is the whole message.
 func (p Path) Len() int { return len(p.steps) }
 

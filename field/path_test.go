@@ -55,6 +55,21 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+func TestParent(t *testing.T) {
+	t.Parallel()
+	parent, last, ok := MustParse("readings.0.value").Parent()
+	if parent.String() != "readings.0" || last.Name != "value" || !ok {
+		t.Errorf("got %q, %+v, %v, want readings.0 and value", parent, last, ok)
+	}
+	parent, last, ok = MustParse("0").Parent()
+	if parent.Len() != 0 || last.Index != 0 || !ok {
+		t.Errorf("got %q, %+v, %v, want the whole message and index 0", parent, last, ok)
+	}
+	if parent, last, ok = (Path{}).Parent(); parent.Len() != 0 || last.String() != "" || ok {
+		t.Errorf("of the whole message: got %q, %+v, %v, want nothing", parent, last, ok)
+	}
+}
+
 func TestStepString(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

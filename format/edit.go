@@ -2,11 +2,10 @@ package format
 
 import "example.com/ferry/field"
 
-// Editor is a Patcher that can also plan a change without carrying it out, and change which values a message holds. The
-// lengths and counts of all enclosing containers are put right. On any error e is left without a change.
-//
-// A list or map as v is its encoding in the message's own format, in v.Bytes, which is validated. v.Bytes is kept, not
-// copied, until the Edit is applied.
+// Editor is a Patcher that can also plan a change without carrying it out, and change which values a message holds. Each
+// method begins e anew with data; the lengths and counts of all enclosing containers are put right. On any error e is
+// left without a change: applied, it gives data as it is. v.Bytes is kept, not copied, until e is applied, unless it has
+// to be written in another way.
 type Editor interface {
 	Patcher
 
@@ -15,10 +14,13 @@ type Editor interface {
 
 	// Insert plans a value at p, whose parent must be there: a new key at the end of its map, or a new item of a list
 	// before the one that has its index; an index equal to the list's length appends. A key that is there already is
-	// ErrExists, a missing parent or an index beyond that field.ErrNotFound.
+	// ErrExists, a missing parent or a larger index field.ErrNotFound. A List or Map as v is its encoding in the
+	// message's own format, in v.Bytes: it must be valid, and the message nest no deeper than Options allows by default.
+	// What has no form in the format, or no place at p, is a *TypeError.
 	Insert(e *Edit, data []byte, p field.Path, v field.Value) error
 
-	// Delete plans the message without the value at p and its key.
+	// Delete plans the message without the value at p and its key; the items of a list that stand behind it move up. The
+	// whole message cannot be deleted: ErrWhole.
 	Delete(e *Edit, data []byte, p field.Path) error
 }
 
@@ -46,6 +48,9 @@ func (e *Edit) Reset(data []byte) {
 // Put plans that data[off:end] becomes with, which is kept, not copied. Formats call it, in any order; parts must not
 // overlap, and of several at one offset the first that was put comes first.
 func (e *Edit) Put(off, end int, with []byte) {
+	if off == end && len(with) == 0 {
+		return
+	}
 	i := len(e.parts)
 	for i > 0 && e.parts[i-1].off > off {
 		i--
@@ -54,6 +59,9 @@ func (e *Edit) Put(off, end int, with []byte) {
 	copy(e.parts[i+1:], e.parts[i:])
 	e.parts[i] = part{off, end, with}
 }
+
+// Room returns empty space of the Edit's own, for the next PutCopy: what is appended to it is built without allocating.
+func (e *Edit) Room() []byte { return e.scratch[len(e.scratch):] }
 
 // PutCopy is Put with a copy of with: for heads and lengths, which are short and made for the occasion.
 func (e *Edit) PutCopy(off, end int, with []byte) {

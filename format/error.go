@@ -13,6 +13,9 @@ var SkipChildren = errors.New("format: skip children")
 // ErrExists is what Insert returns for a key that its map holds already.
 var ErrExists = errors.New("format: the key is there already: replace its value instead")
 
+// ErrWhole is what Delete returns for the empty path.
+var ErrWhole = errors.New("format: the whole message cannot be deleted: name a value inside it")
+
 // SyntaxError says where and why data is not a message of its format.
 type SyntaxError struct {
 	Format string // y3, cbor, json ...

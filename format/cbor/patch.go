@@ -49,7 +49,10 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, e
 	return at, s.End, err
 }
 
-func appendValue(dst []byte, v *field.Value) []byte {
+func appendValue(dst []byte, v *field.Value) []byte { return append(appendStart(dst, v), v.Bytes...) }
+
+// appendStart writes all of v but the content of a text or byte string.
+func appendStart(dst []byte, v *field.Value) []byte {
 	switch v.Kind {
 	case field.Bool:
 		if v.Bool {
@@ -58,7 +61,7 @@ func appendValue(dst []byte, v *field.Value) []byte {
 		return append(dst, byteFalse)
 	case field.Int, field.Text, field.Bytes:
 		major, arg := headOf(v)
-		return append(appendHead(dst, major, arg), v.Bytes...)
+		return appendHead(dst, major, arg)
 	case field.Float:
 		return binary.BigEndian.AppendUint64(append(dst, byteFloat64), math.Float64bits(v.Float))
 	}

@@ -44,7 +44,9 @@ func document(t *testing.T, f format.Format, data []byte) {
 	Check(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
 		patches(t, f, data, patched)
+		edits(t, f, data, patched)
 		noAllocs(t, f, data)
+		editsAllocate(t, f, data)
 		cuts(t, f, data)
 	}
 	mutations(t, f, data)
@@ -59,5 +61,6 @@ func Check(t testing.TB, f format.Format, data []byte) {
 	if f.Validate(data, format.Options{}) == nil {
 		lookups(t, f, data)
 		patches(t, f, data, 4)
+		edits(t, f, data, 2)
 	}
 }

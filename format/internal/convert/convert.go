@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"math"
 	"unicode/utf8"
 
@@ -42,6 +43,9 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 // a *format.TypeError, and leaves v as it was.
 func Replace(name string, v *field.Value, have field.Kind) error {
 	if replace(v, have) {
+		if v.Kind != field.Text && v.Kind != field.Bytes {
+			v.Bytes = nil
+		}
 		return nil
 	}
 	return &format.TypeError{
@@ -75,6 +79,50 @@ func replace(v *field.Value, have field.Kind) bool {
 		return true
 	}
 	return false
+}
+
+// Insert refuses what f has no form for behind a new key or index, in depth containers: a text that is not UTF-8 and
+// what is no scalar are a *format.TypeError, a List or Map whose encoding is not valid is f's error.
+func Insert(f format.Format, v *field.Value, depth int) error {
+	reason := "a scalar can be inserted, and a list or map by its encoding"
+	switch {
+	case v.Kind == field.List || v.Kind == field.Map:
+		return container(f, v, depth)
+	case v.Kind == field.Text && !utf8.Valid(v.Bytes):
+		reason = "the text is not UTF-8: insert it as bytes"
+	case scalar(v.Kind):
+		if v.Kind != field.Text && v.Kind != field.Bytes {
+			v.Bytes = nil
+		}
+		return nil
+	}
+	return &format.TypeError{Format: f.Name(), Have: v.Kind, Want: types[v.Kind&15], Reason: reason}
+}
+
+func container(f format.Format, v *field.Value, depth int) error {
+	most := format.Options{}.Depth() - depth
+	if most < 1 {
+		return &format.TypeError{Format: f.Name(), Have: v.Kind, Reason: "the message would nest too deep"}
+	}
+	if err := f.Validate(v.Bytes, format.Options{MaxDepth: most}); err != nil {
+		return fmt.Errorf("%s: the %v to be inserted: %w", f.Name(), v.Kind, err)
+	}
+	s, err := f.Lookup(v.Bytes, field.Path{})
+	if err != nil {
+		return err
+	}
+	if s.Kind != v.Kind {
+		return &format.TypeError{Format: f.Name(), Have: s.Kind, Reason: "its encoding is that of no " + v.Kind.String()}
+	}
+	return nil
+}
+
+// Name refuses a new key that is not UTF-8, as not every consumer could read it.
+func Name(name, key string) error {
+	if utf8.ValidString(key) {
+		return nil
+	}
+	return &format.TypeError{Format: name, Have: field.Text, Want: field.String, Reason: fmt.Sprintf("the key %q is not UTF-8", key)}
 }
 
 var types = [16]field.Type{

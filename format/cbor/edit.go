@@ -1,0 +1,229 @@
+package cbor
+
+import (
+	"errors"
+	"io"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+)
+
+var _ format.Editor = Format{}
+
+// Replace plans what Patch does. It costs what finding the value costs and copies no more than heads. The errors are
+// Patch's.
+func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	at, end, err := f.patch(data, p, &v)
+	if err != nil {
+		return err
+	}
+	e.PutCopy(at, end, appendStart(e.Room(), &v))
+	e.Put(end, end, v.Bytes)
+	return nil
+}
+
+// Insert plans v at p: behind the last pair of its map, before the break of one of indefinite length, or before the item
+// of a list that has its index. A new key is a text, or an integer if it is one in decimal and the map's first key is an
+// integer. A count that changes is written in the shortest head; what else is inserted is encoded as Patch does. The
+// errors are those that format.Editor names, and Lookup's.
+func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrExists
+	}
+	if err := convert.Insert(f, &v, p.Len()); err != nil {
+		return err
+	}
+	c, err := containerAt(data, parent)
+	if err != nil {
+		return err
+	}
+	pos, err := c.room(data, &last)
+	if err != nil {
+		return err
+	}
+	c.recount(e, 1)
+	b := e.Room()
+	if c.major == majorMap {
+		b = c.appendKey(b, data, last.Name)
+	}
+	if v.Kind != field.List && v.Kind != field.Map {
+		b = appendStart(b, &v)
+	}
+	e.PutCopy(pos, pos, b)
+	e.Put(pos, pos, v.Bytes)
+	return nil
+}
+
+// Delete plans the message without the value at p, its tags and its key. A count that changes is written in the shortest
+// head. The errors are those that format.Editor names, and Lookup's.
+func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrWhole
+	}
+	c, err := containerAt(data, parent)
+	if err != nil {
+		return err
+	}
+	at, value := 0, 0
+	if c.major == majorArray {
+		value, err = enterArray(data, c.head, last.Index)
+		at = value
+	} else {
+		at, value, err = c.pair(data, &last)
+	}
+	if err != nil {
+		return err
+	}
+	end, err := skip(data, value, 1, 0)
+	if err != nil {
+		return err
+	}
+	c.recount(e, -1)
+	e.Put(at, end, nil)
+	return nil
+}
+
+// container is the array or map that an edit changes.
+type container struct {
+	head
+	at int // of its head, behind its tags
+}
+
+func containerAt(data []byte, p field.Path) (container, error) {
+	pos := 0
+	steps := p.Steps()
+	for i := range steps {
+		var err error
+		if pos, err = enter(data, pos, &steps[i]); err != nil {
+			return container{}, err
+		}
+	}
+	h, at, err := pastTags(data, pos)
+	switch {
+	case err != nil:
+		return container{}, err
+	case h.major != majorArray && h.major != majorMap:
+		return container{}, field.ErrNotFound
+	case h.info != indefinite && h.arg > uint64(len(data)-h.next): // each item takes a byte at least
+		return container{}, io.ErrUnexpectedEOF
+	}
+	return container{h, at}, nil
+}
+
+// more reports whether item or pair n stands at pos, and not the end.
+func (c container) more(data []byte, pos, n int) (bool, error) {
+	if c.info != indefinite {
+		return uint64(n) < c.arg, nil
+	}
+	end, err := atBreak(data, pos, c.head, 0)
+	return !end, err
+}
+
+// room returns the offset where what st asks for is inserted.
+func (c container) room(data []byte, st *field.Step) (int, error) {
+	if c.major == majorArray {
+		return c.item(data, st.Index)
+	}
+	if err := convert.Name("cbor", st.Name); err != nil {
+		return 0, err
+	}
+	return c.free(data, st)
+}
+
+// item returns the offset of the array's item index, or of its end if it has no more items than that.
+func (c container) item(data []byte, index int) (int, error) {
+	if index < 0 {
+		return 0, field.ErrNotFound
+	}
+	pos := c.next
+	for n := 0; ; n++ {
+		more, err := c.more(data, pos, n)
+		switch {
+		case err != nil:
+			return 0, err
+		case n == index:
+			return pos, nil
+		case !more:
+			return 0, field.ErrNotFound
+		}
+		if pos, err = skip(data, pos, 1, 0); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// pair returns the offsets of the map's first key that st asks for, and of its value. If there is none it returns the
+// offset of the map's end and field.ErrNotFound.
+func (c container) pair(data []byte, st *field.Step) (at, value int, err error) {
+	at = c.next
+	for n := 0; ; n++ {
+		more, err := c.more(data, at, n)
+		if err != nil {
+			return 0, 0, err
+		}
+		if !more {
+			return at, 0, field.ErrNotFound
+		}
+		k, err := readKey(data, at)
+		if err != nil {
+			return 0, 0, err
+		}
+		if k.is(data, st) {
+			return at, k.end, nil
+		}
+		if at, err = skip(data, k.end, 1, 0); err != nil {
+			return 0, 0, err
+		}
+	}
+}
+
+// free returns the offset of the map's end, if it has no key that some consumer takes for the one that st asks for.
+func (c container) free(data []byte, st *field.Step) (int, error) {
+	end, _, err := c.pair(data, st)
+	if err == nil {
+		return 0, format.ErrExists
+	}
+	if !errors.Is(err, field.ErrNotFound) {
+		return 0, err
+	}
+	n, minus, ok := integer(st.Name)
+	if !ok {
+		return end, nil
+	}
+	for at := c.next; at < end; { // a float may be the same number
+		k, err := readKey(data, at)
+		if err != nil {
+			return 0, err
+		}
+		if want := number(n, minus); k.major == majorSimple && k.identity(data).equal(want, false) {
+			return 0, format.ErrExists
+		}
+		if at, err = skip(data, k.end, 1, 0); err != nil {
+			return 0, err
+		}
+	}
+	return end, nil
+}
+
+// appendKey writes a key in the way of the map's first one.
+func (c container) appendKey(dst, data []byte, name string) []byte {
+	numeric := (c.info == indefinite || c.arg > 0) && data[c.next]>>5 <= majorNint
+	if n, minus, ok := integer(name); ok && numeric {
+		return appendHead(dst, number(n, minus).major, n)
+	}
+	return append(appendHead(dst, majorText, uint64(len(name))), name...)
+}
+
+// recount plans the head of as many more items or pairs. One of indefinite length has no count.
+func (c container) recount(e *format.Edit, more int) {
+	if c.info != indefinite {
+		var room [9]byte
+		e.PutCopy(c.at, c.next, appendHead(room[:0], c.major, c.arg+uint64(more)))
+	}
+}

@@ -1,0 +1,362 @@
+package formattest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// edits plans changes of the first values of valid data, at most limit of each sort, if f is an Editor.
+func edits(t testing.TB, f format.Format, data []byte, limit int) {
+	t.Helper()
+	editor, ok := f.(format.Editor)
+	if !ok {
+		return
+	}
+	items, err := walk(f, data)
+	if err != nil {
+		t.Fatalf("Walk of valid data: %v\n% x", err, data)
+	}
+	c := edited{t, f, editor, data, items}
+	replaced, deleted, filled := 0, 0, 0
+	for i, it := range items {
+		if !it.first {
+			continue
+		}
+		isContainer := it.span.Kind == field.List || it.span.Kind == field.Map
+		if !isContainer && replaced < limit {
+			replaced++
+			c.replace(it)
+		}
+		if it.depth > 0 && deleted < limit {
+			deleted++
+			c.remove(i)
+		}
+		if isContainer && filled < limit && it.depth < field.MaxSteps {
+			filled++
+			c.fill(i)
+		}
+	}
+	c.refusals()
+}
+
+// edited is a valid message that is edited.
+type edited struct {
+	testing.TB
+	format.Format
+	editor format.Editor
+	data   []byte
+	items  []item
+}
+
+// apply carries out what plan does to a new Edit of data, in every way there is. If plan fails, nothing is planned.
+func (c edited) apply(what string, data []byte, plan func(*format.Edit) error) ([]byte, error) {
+	c.Helper()
+	before := bytes.Clone(data)
+	var e format.Edit
+	e.Reset([]byte("what an earlier message left behind"))
+	e.PutCopy(0, 4, []byte("x"))
+	err := plan(&e)
+	got := e.AppendTo([]byte("dst"))[len("dst"):]
+	if joined := slices.Concat(e.Buffers(nil)...); !bytes.Equal(joined, got) || e.Len() != len(got) {
+		c.Errorf("%s: Buffers give % x, Len %d, AppendTo % x", what, joined, e.Len(), got)
+	}
+	if !bytes.Equal(data, before) {
+		c.Fatalf("%s changed the message to % x\n% x", what, data, before)
+	}
+	if err != nil && !bytes.Equal(got, data) {
+		c.Errorf("%s: %v, and the Edit makes % x\n% x", what, err, got, data)
+	}
+	return got, err
+}
+
+func (c edited) insert(data []byte, p field.Path, v field.Value) ([]byte, error) {
+	c.Helper()
+	return c.apply(fmt.Sprintf("Insert(%q, %+v)", p, v), data, func(e *format.Edit) error { return c.editor.Insert(e, data, p, v) })
+}
+
+func (c edited) delete(data []byte, p field.Path) ([]byte, error) {
+	c.Helper()
+	return c.apply(fmt.Sprintf("Delete(%q)", p), data, func(e *format.Edit) error { return c.editor.Delete(e, data, p) })
+}
+
+// replace holds Replace to Patch, and the Edit's InPlace to PatchInPlace.
+func (c edited) replace(it item) {
+	c.Helper()
+	p := field.MustParse(it.path)
+	for _, kind := range []field.Kind{it.span.Kind, field.Bool, field.Text} {
+		for _, v := range alternatives(kind) {
+			want, wantErr := c.editor.Patch(nil, c.data, p, v)
+			got, err := c.apply(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !bytes.Equal(got, want) {
+				c.Errorf("Replace(%q, %+v): got % x, %v, where Patch gives % x, %v\n% x", p, v, got, err, want, wantErr, c.data)
+			}
+			if err != nil {
+				continue
+			}
+			var e format.Edit
+			planned, patched := bytes.Clone(c.data), bytes.Clone(c.data)
+			_ = c.editor.Replace(&e, planned, p, v)
+			ok, err := c.editor.PatchInPlace(patched, p, v)
+			if e.InPlace() != ok || err != nil || !bytes.Equal(planned, patched) {
+				c.Errorf("Replace(%q, %+v) in place leaves % x, PatchInPlace % x, %v, %v\n% x", p, v, planned, patched, ok, err, c.data)
+			}
+		}
+	}
+}
+
+// remove deletes value i. A format may refuse if what is left would be no message.
+func (c edited) remove(i int) {
+	c.Helper()
+	it := c.items[i]
+	p := field.MustParse(it.path)
+	got, err := c.delete(c.data, p)
+	if err != nil {
+		var mismatch *format.TypeError
+		if !errors.As(err, &mismatch) {
+			c.Errorf("Delete(%q): %v\n% x", p, err, c.data)
+		}
+		return
+	}
+	if err := c.Validate(got, format.Options{}); err != nil {
+		c.Errorf("Delete(%q) gives an invalid message: %v\n% x\nfrom % x", p, err, got, c.data)
+		return
+	}
+	c.without(got, c.data, c.items, i, "Delete")
+	if s, err := c.Lookup(got, p); !errors.Is(err, field.ErrNotFound) && parentOf(c.items, i).span.Kind == field.Map {
+		c.Errorf("Lookup(%q) after Delete: got %+v, %v, want field.ErrNotFound\n% x", p, s, err, got)
+	}
+}
+
+// without compares all values of small with those of large but number i of large and what it holds.
+func (c edited) without(small, large []byte, items []item, i int, what string) {
+	c.Helper()
+	left, err := walk(c.Format, small)
+	behind := i + 1
+	for behind < len(items) && items[behind].depth > items[i].depth {
+		behind++
+	}
+	if err != nil || len(left) != len(items)-(behind-i) {
+		c.Errorf("%s of %q: Walk sees %d values without it, %v, want %d\n% x\n% x", what, items[i].path, len(left), err, len(items)-(behind-i), small, large)
+		return
+	}
+	parent := parentOf(items, i)
+	moved := false // whether the items at hand stand behind item i of the same list
+	for n, got := range left {
+		want := items[n]
+		if n >= i {
+			want = items[n+behind-i]
+			moved = moved || n == i
+		}
+		if moved = moved && want.depth >= items[i].depth; moved && want.depth == items[i].depth && parent.span.Kind == field.List && want.step.Index >= 0 {
+			want.step.Index--
+		}
+		if got.step != want.step || got.depth != want.depth || got.span.Kind != want.span.Kind || valueText(c.Format, small, got.span) != valueText(c.Format, large, want.span) {
+			c.Errorf("%s of %q changed %q to %q: %+v to %+v\n% x\n% x", what, items[i].path, want.path, got.path, want, got, large, small)
+			return
+		}
+	}
+}
+
+func parentOf(items []item, i int) item {
+	for n := i - 1; n >= 0; n-- {
+		if items[n].depth < items[i].depth {
+			return items[n]
+		}
+	}
+	return item{}
+}
+
+// newKeys are steps that no container of a document has. A format takes those it can write.
+var newKeys = []string{"formattest new", "0x3e", "536870911"}
+
+// fill inserts values into container i.
+func (c edited) fill(i int) {
+	c.Helper()
+	it := c.items[i]
+	prefix := ""
+	if it.depth > 0 {
+		prefix = it.path + "."
+	}
+	accepted, count := 0, 0
+	steps := newKeys
+	if it.span.Kind == field.List {
+		for _, other := range c.items[i+1:] {
+			if other.depth <= it.depth {
+				break
+			}
+			if other.depth == it.depth+1 && other.step.Index >= 0 {
+				count++
+			}
+		}
+		steps = []string{"0", fmt.Sprint(count / 2), fmt.Sprint(count)}
+		beyond := field.MustParse(prefix + fmt.Sprint(count+1))
+		if _, err := c.insert(c.data, beyond, field.Value{Kind: field.Text}); !errors.Is(err, field.ErrNotFound) {
+			c.Errorf("Insert(%q) into a list of %d items: got %v, want field.ErrNotFound\n% x", beyond, count, err, c.data)
+		}
+	}
+	for _, step := range steps {
+		p := field.MustParse(prefix + step)
+		if _, err := c.Lookup(c.data, p); it.span.Kind == field.Map && err == nil {
+			continue
+		}
+		for _, v := range c.newValues() {
+			if c.thereAndGone(p, v, it.span.Kind == field.Map) {
+				accepted++
+			}
+		}
+	}
+	if accepted == 0 {
+		c.Errorf("Insert takes no value into the %v at %q\n% x", it.span.Kind, it.path, c.data)
+	}
+}
+
+// newValues are scalars of each kind, and containers as they stand in the message.
+func (c edited) newValues() []field.Value {
+	all := []field.Value{{Kind: field.Null}, {Kind: field.Bool, Bool: true}, {Kind: field.Int, Int: -300}, {Kind: field.Float, Float: 0.5}}
+	for _, kind := range []field.Kind{field.Text, field.Bytes, field.Untyped} {
+		all = append(all, field.Value{Kind: kind}, field.Value{Kind: kind, Bytes: bytes.Repeat([]byte("y"), 70)})
+	}
+	if c.Validate(c.data, format.Options{MaxDepth: 14}) != nil {
+		return all // a container of it within it might nest too deep
+	}
+	for _, it := range c.items[:min(len(c.items), 8)] {
+		if it.span.Kind == field.List || it.span.Kind == field.Map {
+			all = append(all, field.Value{Kind: it.span.Kind, Bytes: c.data[it.span.Head:it.span.End]}, field.Value{Kind: it.span.Kind, Bytes: c.data[it.span.Off:it.span.End]})
+		}
+	}
+	return all
+}
+
+// thereAndGone inserts v at p, and deletes it again. It reports whether the format takes v.
+func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
+	c.Helper()
+	got, err := c.insert(c.data, p, v)
+	if err != nil {
+		var mismatch *format.TypeError
+		if !errors.As(err, &mismatch) && v.Kind != field.List && v.Kind != field.Map {
+			c.Errorf("Insert(%q, %+v): %v\n% x", p, v, err, c.data)
+		}
+		return false
+	}
+	if err := c.Validate(got, format.Options{}); err != nil {
+		c.Errorf("Insert(%q, %+v) gives an invalid message: %v\n% x\nfrom % x", p, v, err, got, c.data)
+		return true
+	}
+	if len(got) > len(c.data)+len(v.Bytes)+maxGrowth(c.data) {
+		c.Errorf("Insert(%q, %+v) makes %d bytes of %d\n% x", p, v, len(got), len(c.data), got)
+	}
+	s, err := c.Lookup(got, p)
+	if err != nil {
+		c.Errorf("Lookup(%q) after Insert of %+v: %v\n% x", p, v, err, got)
+		return true
+	}
+	if now, err := c.Value(got, s, field.AnyType); err == nil && now.Kind == v.Kind && !equal(now, v) {
+		c.Errorf("Insert(%q, %+v): reads %+v afterwards\n% x", p, v, now, got)
+	}
+	if after, err := walk(c.Format, got); err == nil {
+		if i := slices.IndexFunc(after, func(it item) bool { return it.first && it.span == s }); i >= 0 {
+			c.without(c.data, got, after, i, "Insert")
+		} else {
+			c.Errorf("Insert(%q, %+v): Walk does not see it at %+v\n% x", p, v, s, got)
+		}
+	}
+	if _, err := c.insert(got, p, v); isMap && !errors.Is(err, format.ErrExists) {
+		c.Errorf("Insert(%q) a second time: got %v, want format.ErrExists\n% x", p, err, got)
+	}
+	back, err := c.delete(got, p)
+	switch {
+	case err != nil:
+		c.Errorf("Delete(%q) after Insert: %v\n% x", p, err, got)
+	case bytes.Equal(back, c.data):
+	case len(back) >= len(c.data):
+		c.Errorf("Insert(%q, %+v), then Delete: got % x, want % x", p, v, back, c.data)
+	default: // a head or length that was longer than need be is so no more
+		sameBut(c.TB, c.Format, c.data, back, -1)
+		again, err := c.insert(back, p, v)
+		if err == nil {
+			again, err = c.delete(again, p)
+		}
+		if err != nil || !bytes.Equal(again, back) {
+			c.Errorf("Insert(%q, %+v) and Delete of what they made before: got % x, %v, want % x", p, v, again, err, back)
+		}
+	}
+	return true
+}
+
+// maxGrowth is how much more than the bytes of a value an insertion may add to data: its key and head, longer lengths
+// around it, renumbered keys behind it.
+func maxGrowth(data []byte) int { return 64 + field.MaxSteps*8 + len(data)/4 }
+
+// refusals are the errors that every format has.
+func (c edited) refusals() {
+	c.Helper()
+	v := field.Value{Kind: field.Text, Bytes: []byte("x")}
+	if _, err := c.insert(c.data, field.Path{}, v); !errors.Is(err, format.ErrExists) {
+		c.Errorf("Insert of the whole message: got %v, want format.ErrExists\n% x", err, c.data)
+	}
+	if _, err := c.delete(c.data, field.Path{}); !errors.Is(err, format.ErrWhole) {
+		c.Errorf("Delete of the whole message: got %v, want format.ErrWhole\n% x", err, c.data)
+	}
+	for _, text := range absent {
+		p := field.MustParse(text)
+		if _, err := c.delete(c.data, p); !errors.Is(err, field.ErrNotFound) {
+			c.Errorf("Delete(%q): got %v, want field.ErrNotFound\n% x", p, err, c.data)
+		}
+		if p.Len() < 2 {
+			continue
+		}
+		if _, err := c.insert(c.data, p, v); !errors.Is(err, field.ErrNotFound) {
+			c.Errorf("Insert(%q), whose parent is not there: got %v, want field.ErrNotFound\n% x", p, err, c.data)
+		}
+	}
+	for _, kind := range []field.Kind{field.Missing, field.Extension, field.Map, field.List} {
+		p := field.MustParse(newKeys[0])
+		if got, err := c.insert(c.data, p, field.Value{Kind: kind, Bytes: []byte{0xc1, 0xff}}); err == nil {
+			c.Errorf("Insert(%q) of bytes that are no value, as %v: got % x, want an error", p, kind, got)
+		}
+	}
+}
+
+// editsAllocate measures plans and their results with an Edit and memory that are used again.
+func editsAllocate(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	editor, ok := f.(format.Editor)
+	if !ok {
+		return
+	}
+	items, _ := walk(f, data)
+	var e format.Edit
+	var dst []byte
+	var parts [][]byte
+	for _, it := range items[:min(len(items), 8)] {
+		if !it.first || it.depth == 0 {
+			continue
+		}
+		p := field.MustParse(it.path)
+		v, err := f.Value(data, it.span, field.AnyType)
+		if err != nil || editor.Delete(&e, data, p) != nil {
+			continue
+		}
+		added := field.MustParse(newKeys[0])
+		if editor.Insert(&e, data, added, v) != nil {
+			added = p
+		}
+		got := testing.AllocsPerRun(5, func() {
+			_ = editor.Replace(&e, data, p, v)
+			dst, parts = e.AppendTo(dst[:0]), e.Buffers(parts[:0])
+			_ = editor.Insert(&e, data, added, v)
+			dst, parts = e.AppendTo(dst[:0]), e.Buffers(parts[:0])
+			_ = editor.Delete(&e, data, p)
+			dst, parts = e.AppendTo(dst[:0]), e.Buffers(parts[:0])
+		})
+		if got != 0 {
+			t.Errorf("Replace, Insert and Delete of %q with an Edit that is used again allocate %v times, want 0", p, got)
+		}
+	}
+}
