@@ -37,7 +37,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if err := convert.Insert(f, &v, p.Len()); err != nil {
 		return err
 	}
-	c, err := containerAt(data, parent)
+	c, err := holderAt(data, parent)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if !ok {
 		return format.ErrWhole
 	}
-	c, err := containerAt(data, parent)
+	c, err := holderAt(data, parent)
 	if err != nil {
 		return err
 	}
@@ -89,35 +89,35 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return nil
 }
 
-// container is the array or map that an edit changes.
-type container struct {
+// holder is the array or map that an edit changes.
+type holder struct {
 	head
 	at int // of its head, behind its tags
 }
 
-func containerAt(data []byte, p field.Path) (container, error) {
+func holderAt(data []byte, p field.Path) (holder, error) {
 	pos := 0
 	steps := p.Steps()
 	for i := range steps {
 		var err error
 		if pos, err = enter(data, pos, &steps[i]); err != nil {
-			return container{}, err
+			return holder{}, err
 		}
 	}
 	h, at, err := pastTags(data, pos)
 	switch {
 	case err != nil:
-		return container{}, err
+		return holder{}, err
 	case h.major != majorArray && h.major != majorMap:
-		return container{}, field.ErrNotFound
+		return holder{}, field.ErrNotFound
 	case h.info != indefinite && h.arg > uint64(len(data)-h.next): // each item takes a byte at least
-		return container{}, io.ErrUnexpectedEOF
+		return holder{}, io.ErrUnexpectedEOF
 	}
-	return container{h, at}, nil
+	return holder{h, at}, nil
 }
 
 // more reports whether item or pair n stands at pos, and not the end.
-func (c container) more(data []byte, pos, n int) (bool, error) {
+func (c holder) more(data []byte, pos, n int) (bool, error) {
 	if c.info != indefinite {
 		return uint64(n) < c.arg, nil
 	}
@@ -126,7 +126,7 @@ func (c container) more(data []byte, pos, n int) (bool, error) {
 }
 
 // room returns the offset where what st asks for is inserted.
-func (c container) room(data []byte, st *field.Step) (int, error) {
+func (c holder) room(data []byte, st *field.Step) (int, error) {
 	if c.major == majorArray {
 		return c.item(data, st.Index)
 	}
@@ -137,7 +137,7 @@ func (c container) room(data []byte, st *field.Step) (int, error) {
 }
 
 // item returns the offset of the array's item index, or of its end if it has no more items than that.
-func (c container) item(data []byte, index int) (int, error) {
+func (c holder) item(data []byte, index int) (int, error) {
 	if index < 0 {
 		return 0, field.ErrNotFound
 	}
@@ -160,7 +160,7 @@ func (c container) item(data []byte, index int) (int, error) {
 
 // pair returns the offsets of the map's first key that st asks for, and of its value. If there is none it returns the
 // offset of the map's end and field.ErrNotFound.
-func (c container) pair(data []byte, st *field.Step) (at, value int, err error) {
+func (c holder) pair(data []byte, st *field.Step) (at, value int, err error) {
 	at = c.next
 	for n := 0; ; n++ {
 		more, err := c.more(data, at, n)
@@ -184,7 +184,7 @@ func (c container) pair(data []byte, st *field.Step) (at, value int, err error) 
 }
 
 // free returns the offset of the map's end, if it has no key that some consumer takes for the one that st asks for.
-func (c container) free(data []byte, st *field.Step) (int, error) {
+func (c holder) free(data []byte, st *field.Step) (int, error) {
 	end, _, err := c.pair(data, st)
 	if err == nil {
 		return 0, format.ErrExists
@@ -212,7 +212,7 @@ func (c container) free(data []byte, st *field.Step) (int, error) {
 }
 
 // appendKey writes a key in the way of the map's first one.
-func (c container) appendKey(dst, data []byte, name string) []byte {
+func (c holder) appendKey(dst, data []byte, name string) []byte {
 	numeric := (c.info == indefinite || c.arg > 0) && data[c.next]>>5 <= majorNint
 	if n, minus, ok := integer(name); ok && numeric {
 		return appendHead(dst, number(n, minus).major, n)
@@ -221,7 +221,7 @@ func (c container) appendKey(dst, data []byte, name string) []byte {
 }
 
 // recount plans the head of as many more items or pairs. One of indefinite length has no count.
-func (c container) recount(e *format.Edit, more int) {
+func (c holder) recount(e *format.Edit, more int) {
 	if c.info != indefinite {
 		var room [9]byte
 		e.PutCopy(c.at, c.next, appendHead(room[:0], c.major, c.arg+uint64(more)))

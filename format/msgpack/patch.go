@@ -72,16 +72,20 @@ func appendHead(dst []byte, v *field.Value) []byte {
 		}
 		return appendSized(dst, byteUint8, uint64(v.Int))
 	case field.Text:
-		if len(v.Bytes) < 32 {
-			return append(dst, byteFixStr|byte(len(v.Bytes)))
-		}
-		return appendSized(dst, byteStr8, uint64(len(v.Bytes)))
+		return appendTextHead(dst, len(v.Bytes))
 	case field.Bytes:
 		return appendSized(dst, byteBin8, uint64(len(v.Bytes)))
 	case field.Float:
 		return binary.BigEndian.AppendUint64(append(dst, byteFloat64), math.Float64bits(v.Float))
 	}
 	return append(dst, byteNil)
+}
+
+func appendTextHead(dst []byte, size int) []byte {
+	if size < 32 {
+		return append(dst, byteFixStr|byte(size))
+	}
+	return appendSized(dst, byteStr8, uint64(size))
 }
 
 // appendSized writes n behind its first byte, in the fewest bytes; first is that of one byte.

@@ -1,0 +1,194 @@
+package msgpack
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+)
+
+var _ format.Editor = Format{}
+
+// Replace plans what Patch does. It costs what finding the value costs and copies no more than heads. The errors are
+// Patch's.
+func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	s, err := f.patch(data, p, &v)
+	if err != nil {
+		return err
+	}
+	e.PutCopy(s.Head, s.End, appendHead(e.Room(), &v))
+	e.Put(s.End, s.End, v.Bytes)
+	return nil
+}
+
+// Insert plans v at p: behind the last pair of its map, or before the item of a list that has its index. A new key is a
+// text, or an integer if it is one in decimal and the map's first key is an integer. The count is written in its
+// shortest form; what else is inserted is encoded as Patch does. The errors are those that format.Editor names, and
+// Lookup's.
+func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrExists
+	}
+	if err := convert.Insert(f, &v, p.Len()); err != nil {
+		return err
+	}
+	if uint64(len(v.Bytes)) > math.MaxUint32 {
+		return errTooLong
+	}
+	c, err := holderAt(data, parent)
+	if err != nil {
+		return err
+	}
+	pos, err := c.room(data, &last)
+	if err != nil {
+		return err
+	}
+	c.recount(e, 1)
+	b := e.Room()
+	if c.kind == field.Map {
+		b = c.appendKey(b, data, last.Name)
+	}
+	if v.Kind != field.List && v.Kind != field.Map {
+		b = appendHead(b, &v)
+	}
+	e.PutCopy(pos, pos, b)
+	e.Put(pos, pos, v.Bytes)
+	return nil
+}
+
+// Delete plans the message without the value at p and its key. The count is written in its shortest form. The errors are
+// those that format.Editor names, and Lookup's.
+func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrWhole
+	}
+	c, err := holderAt(data, parent)
+	if err != nil {
+		return err
+	}
+	at, value := 0, 0
+	if c.kind == field.Map {
+		at, value, err = c.pair(data, &last)
+	} else {
+		value, err = enter(data, c.at, &last)
+		at = value
+	}
+	if err != nil {
+		return err
+	}
+	end, err := skip(data, value, 1)
+	if err != nil {
+		return err
+	}
+	c.recount(e, -1)
+	e.Put(at, end, nil)
+	return nil
+}
+
+// holder is the array or map that an edit changes.
+type holder struct {
+	head
+	at int // of its head
+}
+
+func holderAt(data []byte, p field.Path) (holder, error) {
+	pos := 0
+	steps := p.Steps()
+	for i := range steps {
+		var err error
+		if pos, err = enter(data, pos, &steps[i]); err != nil {
+			return holder{}, err
+		}
+	}
+	h, err := readHead(data, pos)
+	switch {
+	case err != nil:
+		return holder{}, err
+	case h.kind != field.List && h.kind != field.Map:
+		return holder{}, field.ErrNotFound
+	case h.items() > uint64(len(data)-h.off): // each item takes a byte at least
+		return holder{}, io.ErrUnexpectedEOF
+	}
+	return holder{h, pos}, nil
+}
+
+// room returns the offset where what st asks for is inserted.
+func (c holder) room(data []byte, st *field.Step) (int, error) {
+	if c.n == math.MaxUint32 {
+		return 0, &format.TypeError{Format: "msgpack", Have: c.kind, Reason: "it holds 4294967295 items: no form says more"}
+	}
+	if c.kind == field.List {
+		if st.Index < 0 || uint64(st.Index) > c.n {
+			return 0, field.ErrNotFound
+		}
+		return skip(data, c.off, st.Index)
+	}
+	if err := convert.Name("msgpack", st.Name); err != nil {
+		return 0, err
+	}
+	end, _, err := c.pair(data, st)
+	if err == nil {
+		return 0, format.ErrExists
+	}
+	if !errors.Is(err, field.ErrNotFound) {
+		return 0, err
+	}
+	return end, nil
+}
+
+// pair returns the offsets of the map's first key that st asks for, and of its value. If there is none it returns the
+// offset of the map's end and field.ErrNotFound.
+func (c holder) pair(data []byte, st *field.Step) (at, value int, err error) {
+	at = c.off
+	for range c.n {
+		k, err := readKey(data, at)
+		if err != nil {
+			return 0, 0, err
+		}
+		if k.is(data, st) {
+			return at, k.end, nil
+		}
+		if at, err = skip(data, k.end, 1); err != nil {
+			return 0, 0, err
+		}
+	}
+	return at, 0, field.ErrNotFound
+}
+
+// appendKey writes a key in the way of the map's first one.
+func (c holder) appendKey(dst, data []byte, name string) []byte {
+	n, ok := parseInteger(name)
+	if ok && c.n > 0 && families[data[c.off]].kind == field.Int {
+		return appendHead(dst, &field.Value{Kind: field.Int, Int: n.n, Unsigned: n.unsigned})
+	}
+	return append(appendTextHead(dst, len(name)), name...)
+}
+
+// recount plans the head of as many more items or pairs.
+func (c holder) recount(e *format.Edit, more int) {
+	fix, wide := byte(byteFixArray), byte(byteArray16)
+	if c.kind == field.Map {
+		fix, wide = byteFixMap, byteMap16
+	}
+	n := c.n + uint64(more)
+	var room [5]byte
+	head := room[:0]
+	switch {
+	case n <= 15:
+		head = append(head, fix|byte(n))
+	case n <= math.MaxUint16:
+		head = binary.BigEndian.AppendUint16(append(head, wide), uint16(n))
+	default:
+		head = binary.BigEndian.AppendUint32(append(head, wide+1), uint32(n))
+	}
+	e.PutCopy(c.at, c.off, head)
+}
