@@ -58,10 +58,19 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, er
 	if numeric(have) && numeric(v.Kind) {
 		have = v.Kind
 	}
-	if v.Kind == field.Float && (math.IsNaN(v.Float) || math.IsInf(v.Float, 0)) || have == field.Null && v.Kind == field.Bytes {
-		return s, &format.TypeError{Format: "json", Have: s.Kind, Want: field.AnyType, Reason: "JSON has no form for NaN, infinities and byte strings"}
+	if !finite(*v) || have == field.Null && v.Kind == field.Bytes {
+		return s, noForm(s.Kind)
 	}
 	return s, convert.Replace("json", v, have)
+}
+
+// finite reports whether v is no float that JSON has no form for.
+func finite(v field.Value) bool {
+	return v.Kind != field.Float || !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0)
+}
+
+func noForm(have field.Kind) error {
+	return &format.TypeError{Format: "json", Have: have, Want: field.AnyType, Reason: "JSON has no form for NaN, infinities and byte strings"}
 }
 
 func numeric(k field.Kind) bool { return k == field.Int || k == field.Float }

@@ -108,10 +108,10 @@ func hex4(b []byte) (r rune, ok bool) {
 const hexDigits = "0123456789abcdef"
 
 // appendText writes text in quotes. Only what must be escaped is. RFC 8259, section 7.
-func appendText(dst, text []byte) []byte {
+func appendText[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
-	for _, c := range text {
-		switch {
+	for i := range len(text) {
+		switch c := text[i]; {
 		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
 		case c == '\n':

@@ -1,0 +1,201 @@
+package json
+
+import (
+	"errors"
+	"io"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+)
+
+var _ format.Editor = Format{}
+
+// Replace plans what Patch does. It costs what finding the value costs; v is copied, as it may need escapes. The errors
+// are Patch's.
+func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	s, err := f.patch(data, p, &v)
+	if err != nil {
+		return err
+	}
+	e.PutCopy(s.Head, behind(s), appendValue(e.Room(), v))
+	return nil
+}
+
+// Insert plans v at p, with a comma and without white space: behind the last member of its object, or between two items
+// of a list. What white space there is stays. The errors are those that format.Editor names, and Lookup's.
+func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrExists
+	}
+	if v.Kind == field.Bytes || !finite(v) {
+		return noForm(v.Kind)
+	}
+	if err := convert.Insert(f, &v, p.Len()); err != nil {
+		return err
+	}
+	if err := convert.Name("json", last.Name); err != nil {
+		return err
+	}
+	h, err := holderAt(data, parent)
+	if err != nil {
+		return err
+	}
+	s, err := h.seek(data, &last)
+	switch {
+	case err == nil && h.object:
+		return format.ErrExists
+	case err != nil && (!errors.Is(err, field.ErrNotFound) || !h.object && s.n != last.Index):
+		return err
+	}
+	pos, first := s.prev, s.n == 0 && err == nil // it comes before the first item
+	if first {
+		pos = s.at
+	}
+	b := e.Room()
+	if s.n > 0 {
+		b = append(b, ',')
+	}
+	if h.object {
+		b = append(appendText(b, last.Name), ':')
+	}
+	if v.Kind == field.List || v.Kind == field.Map {
+		e.PutCopy(pos, pos, b)
+		e.Put(pos, pos, v.Bytes)
+	} else {
+		e.PutCopy(pos, pos, appendValue(b, v))
+	}
+	if first {
+		e.Put(pos, pos, oneComma)
+	}
+	return nil
+}
+
+var oneComma = []byte{','}
+
+// Delete plans the message without the value at p, its name, and one comma if it has a neighbour. The errors are those
+// that format.Editor names, and Lookup's.
+func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrWhole
+	}
+	h, err := holderAt(data, parent)
+	if err != nil {
+		return err
+	}
+	s, err := h.seek(data, &last)
+	if err != nil {
+		return err
+	}
+	end, err := skip(data, s.value)
+	if err != nil {
+		return err
+	}
+	if s.n > 0 {
+		e.Put(s.prev, end, nil)
+		return nil
+	}
+	next, alone, err := separator(data, end, false, h.bracket())
+	if err != nil {
+		return err
+	}
+	if !alone {
+		end = next
+	}
+	e.Put(s.at, end, nil)
+	return nil
+}
+
+// holder is the object or list that an edit changes.
+type holder struct {
+	object bool
+	start  int // behind the opening bracket
+}
+
+func (h holder) bracket() byte {
+	if h.object {
+		return '}'
+	}
+	return ']'
+}
+
+func holderAt(data []byte, p field.Path) (holder, error) {
+	pos := space(data, 0)
+	steps := p.Steps()
+	for i := 0; ; i++ {
+		if pos >= len(data) {
+			return holder{}, io.ErrUnexpectedEOF
+		}
+		object := data[pos] == '{'
+		if !object && data[pos] != '[' {
+			_, err := spanAt(data, pos)
+			if err == nil {
+				err = field.ErrNotFound
+			}
+			return holder{}, err
+		}
+		if i == len(steps) {
+			return holder{object, pos + 1}, nil
+		}
+		var err error
+		if object {
+			pos, err = enterObject(data, pos+1, &steps[i])
+		} else {
+			pos, err = enterList(data, pos+1, steps[i].Index)
+		}
+		if err != nil {
+			return holder{}, err
+		}
+	}
+}
+
+// slot is where a member or an item stands, or would stand.
+type slot struct {
+	n     int // how many come before it
+	prev  int // behind the value of the last of these, or behind the opening bracket
+	at    int // its own start
+	value int
+}
+
+// seek returns the slot of what st asks for. If there is none it returns the slot behind the last one, of which only n
+// and prev are set, and field.ErrNotFound.
+func (h holder) seek(data []byte, st *field.Step) (slot, error) {
+	s := slot{prev: h.start}
+	for ; ; s.n++ {
+		at, value, hit, err := h.next(data, s.prev, s.n, st)
+		if err != nil {
+			return s, err
+		}
+		if hit {
+			s.at, s.value = at, value
+			return s, nil
+		}
+		if s.prev, err = skip(data, value); err != nil {
+			return s, err
+		}
+	}
+}
+
+// next returns where member or item n, which comes behind pos, and its value start, and whether st asks for it.
+func (h holder) next(data []byte, pos, n int, st *field.Step) (at, value int, hit bool, err error) {
+	if h.object {
+		m, err := memberAt(data, pos, n == 0)
+		if err == nil && m.value == 0 {
+			err = field.ErrNotFound
+		}
+		if err != nil {
+			return 0, 0, false, err
+		}
+		return m.key - 1, m.value, m.is(data, st.Name), nil
+	}
+	at, end, err := separator(data, pos, n == 0, ']')
+	if err == nil && end {
+		err = field.ErrNotFound
+	}
+	return at, at, n == st.Index, err
+}
