@@ -15,7 +15,8 @@ func jsonScan(data []byte, key string) (off, end int, ok bool) {
 		}
 		found := string(data[name:at]) == key
 		at += 2
-		value, end := at, at
+		value := at
+		var end int
 		if data[at] == '"' {
 			value++
 			end = closing(data, value)
