@@ -2,9 +2,8 @@ package bson
 
 import (
 	"fmt"
-	"unicode/utf8"
 
-	"example.com/ferry/format/internal/keyset"
+	"example.com/ferry/format/internal/utf8check"
 )
 
 // str validates the string at pos, with its length, that ends at end.
@@ -17,18 +16,13 @@ func (v *validator) str(pos, end int) error {
 
 // text refuses what is not UTF-8 in data[start:end]. bsonspec.org 1.1, productions string and cstring.
 func (v *validator) text(start, end int) error {
-	text := v.data[start:end]
-	if !v.strict || keyset.ASCII(text) || utf8.Valid(text) {
+	if !v.strict {
 		return nil
 	}
-	pos := start
-	for {
-		r, n := utf8.DecodeRune(v.data[pos:end])
-		if r == utf8.RuneError && n <= 1 {
-			return syntax(pos, fmt.Sprintf("byte 0x%02x is not UTF-8, in a key or text", v.data[pos]))
-		}
-		pos += n
+	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
+		return syntax(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a key or text", v.data[start+bad]))
 	}
+	return nil
 }
 
 // binary validates the second length that the old subtype has.

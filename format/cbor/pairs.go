@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"example.com/ferry/format/internal/keyset"
+	"example.com/ferry/format/internal/utf8check"
 )
 
 // pairs validates the pairs of the map h.
@@ -69,11 +70,11 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 		next := end + int(whole[b])
 		switch {
 		case b-majorText<<5 < 24:
-			if next > len(data) || !keyset.ASCII(data[end+1:next]) {
+			if next > len(data) || !utf8check.ASCII(data[end+1:next]) {
 				return pos, n
 			}
 		case b == majorText<<5|24:
-			if next = end + 2 + int(data[end+1]); next > len(data) || !keyset.ASCII(data[end+2:next]) {
+			if next = end + 2 + int(data[end+1]); next > len(data) || !utf8check.ASCII(data[end+2:next]) {
 				return pos, n
 			}
 		case next == end || next > len(data) || b == byteSimple || b&^0x20 == majorArray<<5:

@@ -3,10 +3,10 @@ package cbor
 import (
 	"fmt"
 	"io"
-	"unicode/utf8"
 
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/keyset"
+	"example.com/ferry/format/internal/utf8check"
 )
 
 // Validate reads data once and gives nil only for one well-formed item (RFC 8949, section 5.3.1) and nothing behind it,
@@ -130,15 +130,8 @@ func (v *validator) str(h head) (int, error) {
 
 // text refuses what is not UTF-8 in data[start:end]. RFC 8949, section 3.1, major type 3.
 func (v *validator) text(start, end int) error {
-	if keyset.ASCII(v.data[start:end]) || utf8.Valid(v.data[start:end]) {
-		return nil
-	}
-	for pos := start; pos < end; {
-		r, n := utf8.DecodeRune(v.data[pos:end])
-		if r == utf8.RuneError && n == 1 {
-			return syntax(pos, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[pos]))
-		}
-		pos += n
+	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
+		return syntax(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))
 	}
 	return nil
 }

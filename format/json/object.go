@@ -13,6 +13,16 @@ func (v *validator) object(start, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos, n := start, 0
 	for ; ; n++ {
+		var passed int
+		var err error
+		if pos, passed, err = v.pass(&seen, pos, n == 0, depth); err != nil {
+			return 0, err
+		}
+		n += passed
+		if pos < len(v.data) && v.data[pos] == '}' {
+			pos++
+			break
+		}
 		m, err := v.member(pos, n == 0)
 		if err != nil {
 			return 0, err

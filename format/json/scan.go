@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -32,26 +33,17 @@ func space(data []byte, pos int) int {
 // quoted returns the offset of the quote that ends the string whose content starts at pos, and whether there is a
 // backslash in it.
 func quoted(data []byte, pos int) (end int, escaped bool, err error) {
-	for {
-		for ; pos+8 <= len(data); pos += 8 {
-			w := binary.LittleEndian.Uint64(data[pos:])
-			if hit := ends(w); hit != 0 {
-				pos += bits.TrailingZeros64(hit) / 8
-				break
-			}
+	start := pos
+	for ; pos <= len(data)-8 && pos < start+shortText; pos += 8 {
+		if hit := ends(binary.LittleEndian.Uint64(data[pos:])); hit != 0 {
+			pos += bits.TrailingZeros64(hit) / 8
+			break
 		}
-		for pos < len(data) && data[pos] != '"' && data[pos] != '\\' {
-			pos++
-		}
-		if pos >= len(data) {
-			return 0, false, io.ErrUnexpectedEOF
-		}
-		if data[pos] == '"' {
-			return pos, escaped, nil
-		}
-		escaped = true
-		pos += 2
 	}
+	if end = quoteEnd(data, pos); end < 0 {
+		return 0, false, io.ErrUnexpectedEOF
+	}
+	return end, bytes.IndexByte(data[pos:end], '\\') >= 0, nil
 }
 
 // What a byte means outside of a string.

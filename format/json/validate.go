@@ -1,15 +1,14 @@
 package json
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
-	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/keyset"
+	"example.com/ferry/format/internal/utf8check"
 )
 
 // Validate reads data once and gives nil only for one JSON text (RFC 8259) with nothing but white space around it, that
@@ -83,48 +82,20 @@ func (v *validator) list(pos, depth int) (int, error) {
 
 // text validates the string whose content starts at pos, and returns the offset of the quote that ends it.
 func (v *validator) text(pos int) (end int, err error) {
-	for end := pos + shortText; uint(pos) < uint(len(v.data)) && pos < end; pos++ {
-		if c := v.data[pos]; !plain[c] {
-			if c == '"' {
-				return pos, nil
-			}
-			break
-		}
-	}
-	return v.longText(pos)
-}
-
-// plain is what stands for itself in a string and takes one byte.
-var plain = func() (t [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
-	}
-	return t
-}()
-
-// longText is text from pos on, where what was passed is plain.
-func (v *validator) longText(pos int) (end int, err error) {
-	start, ascii := pos, true
+	wide := -1 // the first byte outside of ASCII
 	for {
-		for pos+8 <= len(v.data) {
-			w := binary.LittleEndian.Uint64(v.data[pos:])
-			hit := ends(w) | (w-ones*' ')&^w&highs
-			if hit != 0 {
-				n := bits.TrailingZeros64(hit) / 8
-				ascii = ascii && w<<(64-8*n)&highs == 0
-				pos += n
-				break
-			}
-			ascii = ascii && w&highs == 0
-			pos += 8
+		if wide < 0 {
+			pos = plainEnd(v.data, pos)
+		} else {
+			pos = wideEnd(v.data, pos)
 		}
 		if pos >= len(v.data) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		switch c := v.data[pos]; {
 		case c == '"':
-			if v.strict && !ascii {
-				err = v.utf8(start, pos)
+			if v.strict && wide >= 0 {
+				err = v.utf8(wide, pos)
 			}
 			return pos, err
 		case c == '\\':
@@ -134,19 +105,14 @@ func (v *validator) longText(pos int) (end int, err error) {
 		case c < ' ':
 			return 0, syntax(pos, fmt.Sprintf("control character 0x%02x in a string: write it as an escape", c))
 		default:
-			ascii = ascii && c < utf8.RuneSelf
-			pos++
+			wide = pos
 		}
 	}
 }
 
 func (v *validator) utf8(start, end int) error {
-	for pos := start; pos < end && !utf8.Valid(v.data[pos:end]); {
-		r, n := utf8.DecodeRune(v.data[pos:end])
-		if r == utf8.RuneError && n == 1 {
-			return syntax(pos, fmt.Sprintf("byte 0x%02x is not UTF-8", v.data[pos]))
-		}
-		pos += n
+	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
+		return syntax(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8", v.data[start+bad]))
 	}
 	return nil
 }

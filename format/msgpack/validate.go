@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"unicode/utf8"
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/keyset"
+	"example.com/ferry/format/internal/utf8check"
 )
 
 // maxNesting bounds what Validate and Walk follow by recursion, whatever Options.MaxDepth says.
@@ -99,15 +99,8 @@ func (v *validator) extension(pos, off, end int) error {
 
 // text refuses what is not UTF-8 in data[start:end]. Specification, section "Type system", String.
 func (v *validator) text(start, end int) error {
-	if keyset.ASCII(v.data[start:end]) || utf8.Valid(v.data[start:end]) {
-		return nil
-	}
-	for pos := start; pos < end; {
-		r, n := utf8.DecodeRune(v.data[pos:end])
-		if r == utf8.RuneError && n == 1 {
-			return syntax(pos, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[pos]))
-		}
-		pos += n
+	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
+		return syntax(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))
 	}
 	return nil
 }

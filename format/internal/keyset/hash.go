@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-var seed = rand.Uint64()
+// seed and otherSeed are secret, so that nobody can make keys of one hash.
+var seed, otherSeed = rand.Uint64(), rand.Uint64()
 
 const (
 	ones  = 0x0101010101010101
@@ -17,7 +18,26 @@ const (
 // Hash returns a hash of b, and whether all of b is ASCII, which it sees in passing. With fold, keys that differ only in
 // ASCII case have one hash. The hash is good for this process only.
 func Hash(b []byte, fold bool) (h uint64, ascii bool) {
-	h = seed ^ uint64(len(b))
+	n := len(b)
+	var first, last uint64
+	switch {
+	case n > 16:
+		return long(b, fold)
+	case n >= 8:
+		first, last = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-8:])
+	default:
+		first = tail(b)
+	}
+	ascii = (first|last)&highs == 0
+	if fold {
+		first, last = lower(first), lower(last)
+	}
+	return mum(first^seed, last^otherSeed^uint64(n)*mix), ascii
+}
+
+// long is Hash for more than 16 bytes.
+func long(b []byte, fold bool) (h uint64, ascii bool) {
+	h = otherSeed ^ uint64(len(b))
 	var all uint64
 	for len(b) > 8 {
 		w := binary.LittleEndian.Uint64(b)
@@ -33,20 +53,7 @@ func Hash(b []byte, fold bool) (h uint64, ascii bool) {
 	if fold {
 		w = lower(w)
 	}
-	return mum(h^w, mix), all&highs == 0
-}
-
-// ASCII reports whether all of b is ASCII.
-func ASCII(b []byte) bool {
-	n := len(b)
-	if n < 8 {
-		return tail(b)&highs == 0
-	}
-	all := binary.LittleEndian.Uint64(b[n-8:])
-	for ; len(b) >= 8; b = b[8:] {
-		all |= binary.LittleEndian.Uint64(b)
-	}
-	return all&highs == 0
+	return mum(h^w, seed), all&highs == 0
 }
 
 // tail returns up to 8 bytes as one word. Its length tells words of different b apart, and is in the hash already.

@@ -129,19 +129,3 @@ func TestNestedMaps(t *testing.T) {
 		t.Error("more keys than there is room for were all compared")
 	}
 }
-
-func TestASCII(t *testing.T) {
-	for n := range 40 {
-		text := bytes.Repeat([]byte("a"), n)
-		if !ASCII(text) {
-			t.Errorf("%d letters are taken for something else", n)
-		}
-		for i := range text {
-			text[i] = 0x80
-			if ASCII(text) {
-				t.Errorf("%d letters with byte 0x80 at %d are taken for ASCII", n, i)
-			}
-			text[i] = 'a'
-		}
-	}
-}
