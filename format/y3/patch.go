@@ -12,37 +12,26 @@ import (
 // around it are put right. Text, bytes and Untyped are written as they are, a bool as a byte, an integer as the dialect
 // writes it, signed (or, from 2^63 on, as the int64 of the same bits). A float has two encodings: Cast it first.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	var chain [field.MaxSteps]Packet
-	at, depth, err := f.trace(data, p, &chain)
+	var t trail
+	if err := t.toPrimitive(f, data, p); err != nil {
+		return dst, err
+	}
+	var number [10]byte
+	content, err := f.content(number[:0], v)
 	if err != nil {
 		return dst, err
 	}
-	var scratch [10]byte
-	content, err := f.content(scratch[:0], v)
-	if err != nil {
+	if err := t.resize(f, len(content)-(t.at.End-t.at.Off)); err != nil {
 		return dst, err
-	}
-	// From the inside out: size is what each packet's value takes now.
-	var sizes [field.MaxSteps]int
-	size := len(content)
-	for i := depth - 1; i >= 0; i-- {
-		sizes[i] = size
-		if size > MaxLength {
-			return dst, fmt.Errorf("%s: patched node of %d bytes at offset %d: at most %d", f.Name(), size, chain[i].Head, MaxLength)
-		}
-		size += 1 + lengthSize(size)
-		if i > 0 {
-			size += (chain[i-1].End - chain[i-1].Off) - (chain[i].End - chain[i].Head)
-		}
 	}
 	pos := 0
-	for i := range depth {
-		dst = append(dst, data[pos:chain[i].Head+1]...)
-		dst = appendLength(dst, sizes[i])
-		pos = chain[i].Off
+	for i, c := range t.chain[:t.n] {
+		dst = append(dst, data[pos:c.Head+1]...)
+		dst = appendLength(dst, t.sizes[i])
+		pos = c.Off
 	}
 	dst = append(dst, content...)
-	return append(dst, data[at.End:]...), nil
+	return append(dst, data[t.at.End:]...), nil
 }
 
 // PatchInPlace overwrites the primitive at p in data itself, if v takes exactly as many bytes as it does. It returns
@@ -64,26 +53,60 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// trace is Lookup that notes all packets on the way; the last of depth packets, at, is a primitive.
-func (f Format) trace(data []byte, p field.Path, chain *[field.MaxSteps]Packet) (at field.Span, depth int, err error) {
-	at = field.Span{End: len(data), Kind: field.Map}
-	for i := range p.Steps() {
-		head := 0
-		if head, err = seek(data, at, p.Steps()[i]); err != nil {
-			return at, 0, err
+// trail is the packets on the way to a value, the last of which is its own, and the sizes that their values get.
+type trail struct {
+	at    field.Span // of the value
+	n     int
+	chain [field.MaxSteps]Packet
+	sizes [field.MaxSteps]int // bytes
+}
+
+// follow is Lookup that notes all packets on the way.
+func (t *trail) follow(data []byte, p field.Path, d Dialect) error {
+	t.at = field.Span{End: len(data), Kind: field.Map}
+	for _, st := range p.Steps() {
+		head, err := seek(data, t.at, st)
+		if err != nil {
+			return err
 		}
-		if head == at.End {
-			return at, 0, field.ErrNotFound
+		if head == t.at.End {
+			return field.ErrNotFound
 		}
-		if chain[i], err = Next(data, head, at.End); err != nil {
-			return at, 0, err
+		packet, err := Next(data, head, t.at.End)
+		if err != nil {
+			return err
 		}
-		at = f.Dialect.span(data, chain[i])
+		t.at = d.span(data, packet)
+		t.chain[t.n] = packet
+		t.n++
 	}
-	if at.Kind != field.Untyped {
-		return at, 0, f.mismatch(at.Kind, field.AnyType, "only a primitive packet can be replaced")
+	return nil
+}
+
+func (t *trail) toPrimitive(f Format, data []byte, p field.Path) error {
+	err := t.follow(data, p, f.Dialect)
+	if err == nil && t.at.Kind != field.Untyped {
+		err = f.mismatch(t.at.Kind, field.AnyType, "only a primitive packet can be replaced")
 	}
-	return at, p.Len(), nil
+	return err
+}
+
+// resize finds the sizes from the inside out, as the value grows by some bytes and lengths by others.
+func (t *trail) resize(f Format, grown int) error {
+	for i := t.n - 1; i >= 0; i-- {
+		c := t.chain[i]
+		size := c.End - c.Off + grown
+		if size > MaxLength {
+			return f.tooLong(size, c.Head)
+		}
+		t.sizes[i] = size
+		grown += lengthSize(size) - (c.Off - c.Head - 1)
+	}
+	return nil
+}
+
+func (f Format) tooLong(size, offset int) error {
+	return fmt.Errorf("%s: patched node of %d bytes at offset %d: at most %d", f.Name(), size, offset, MaxLength)
 }
 
 // content returns the value bytes of v, in scratch if it is a number.
