@@ -5,7 +5,7 @@ import "example.com/ferry/field"
 // Format reads one wire format. Implementations are stateless values, safe for use by many goroutines; none of their
 // methods panics, reads outside data, or allocates more than len(data) bytes, whatever data holds.
 //
-// Extra powers, found by assertion: Viewer, Patcher, Editor, Caster.
+// Extra powers, found by assertion: Viewer, Patcher, Editor, Caster, Incremental.
 type Format interface {
 	// Name is the type's name on the command line: y3, y3n, cbor, json.
 	Name() string

@@ -8,4 +8,5 @@ const (
 	generated = 15 // documents from each generator
 	mutants   = 10 // damaged copies of each document
 	patched   = 30 // values of each document that are patched
+	seekCuts  = 4  // values of each document that are sought with a cut at each byte
 )

@@ -46,11 +46,13 @@ func document(t *testing.T, f format.Format, data []byte) {
 		patches(t, f, data, patched)
 		edits(t, f, data, patched)
 		noAllocs(t, f, data)
+		seeksEverywhere(t, f, data)
 		editsAllocate(t, f, data)
 		cuts(t, f, data)
 	}
 	mutations(t, f, data)
 	bounded(t, f, data)
+	seekBounded(t, f, data)
 }
 
 // Check holds f to what the contract promises for any bytes at all: no panic, spans inside data, nothing read behind
@@ -58,6 +60,7 @@ func document(t *testing.T, f format.Format, data []byte) {
 func Check(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
 	poisoned(t, f, data)
+	seeks(t, f, data, 8)
 	if f.Validate(data, format.Options{}) == nil {
 		lookups(t, f, data)
 		patches(t, f, data, 4)

@@ -1,0 +1,51 @@
+package cbor
+
+import (
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/feed"
+)
+
+var _ format.Incremental = Format{}
+
+// Seek begins the search for the value at p in a message that arrives in pieces. Text and byte strings are passed by
+// their length, containers item by item. The tags before a value are part of its span and are not kept.
+func (Format) Seek(p field.Path, o format.SeekOptions) format.Search {
+	return feed.New(Format{}, feed.NewCounted(heads{}, p, o), o)
+}
+
+// heads reads items for a Search.
+type heads struct{}
+
+// Head reads the head that b starts with.
+func (heads) Head(b []byte, mayBreak bool) (feed.Item, error) {
+	if mayBreak && len(b) > 0 && b[0] == byteBreak {
+		return feed.Item{Break: true, Off: 1, End: 1}, nil
+	}
+	h, err := readHead(b, 0)
+	if err != nil {
+		return feed.Item{}, err
+	}
+	it := feed.Item{Kind: kinds[b[0]], Off: h.next, End: h.next, Open: h.info == indefinite}
+	switch h.major {
+	case majorBytes, majorText:
+		if !it.Open {
+			it.End += feed.Size(h.arg)
+		}
+	case majorArray:
+		it.Items = h.arg
+	case majorMap:
+		it.Items = 2 * min(h.arg, 1<<62)
+	case majorTag:
+		it.Tag = true
+	default:
+		it.Off = 0
+	}
+	return it, nil
+}
+
+// Is reports whether st asks for the key that b is.
+func (heads) Is(b []byte, st *field.Step) bool {
+	k, err := readKey(b, 0)
+	return err == nil && k.is(b, st)
+}

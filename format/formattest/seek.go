@@ -1,0 +1,249 @@
+package formattest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// sought is what a Search says about a message.
+type sought struct {
+	answer format.Answer
+	err    string
+	eof    bool
+	deep   bool // err is about the depth, which Lookup does not bound
+	span   field.Span
+	value  string
+	fed    int // bytes up to the answer
+}
+
+// feed gives data to s, which is reset before, in pieces of the sizes that next returns. Each piece is overwritten once it
+// was fed, as s must not keep it.
+func feed(s format.Search, data []byte, next func(rest int) int) sought {
+	s.Reset()
+	var got sought
+	var err error
+	for got.answer == format.More && err == nil && got.fed < len(data) {
+		n := min(next(len(data)-got.fed), len(data)-got.fed)
+		piece := bytes.Clone(data[got.fed : got.fed+n])
+		got.answer, err = s.Feed(piece)
+		got.fed += n
+		for i := range piece {
+			piece[i] = 0xa5
+		}
+	}
+	if got.answer == format.More && err == nil {
+		got.answer, err = s.End()
+	}
+	if err != nil {
+		got.err, got.eof = err.Error(), errors.Is(err, io.ErrUnexpectedEOF)
+		got.deep = bytes.Contains([]byte(got.err), []byte("nested deeper"))
+	}
+	if got.span = s.Span(); got.answer == format.Found {
+		for as := field.AnyType; as <= field.ByteString; as++ {
+			v, err := s.Value(as)
+			got.value += fmt.Sprintln(v, err)
+		}
+	}
+	return got
+}
+
+// The ways in which a message is cut.
+func whole(rest int) int { return rest }
+func single(int) int     { return 1 }
+
+func random(seed uint64) func(int) int {
+	r := rand.New(rand.NewPCG(seed, 7))
+	return func(int) int { return r.IntN(1 << r.IntN(7)) }
+}
+
+func cutAt(at int) func(int) int {
+	return func(rest int) int {
+		n := at
+		at = rest
+		return n
+	}
+}
+
+// CheckSeek holds the Search of f, if f is a format.Incremental, to what it promises for any bytes at all: the answer
+// does not depend on where they are cut, which seed decides, and is that of Lookup and Value.
+func CheckSeek(t testing.TB, f format.Format, data []byte, p field.Path, seed uint64) {
+	t.Helper()
+	incremental, ok := f.(format.Incremental)
+	if !ok {
+		return
+	}
+	s := incremental.Seek(p, format.SeekOptions{})
+	got := feed(s, data, whole)
+	agrees(t, f, data, p, got)
+	cuts := []func(int) int{single, random(seed), random(seed + 1)}
+	if len(data) > 0 {
+		cuts = append(cuts, cutAt(int(seed%uint64(len(data)))))
+	}
+	for i, next := range cuts {
+		again := feed(s, data, next)
+		if i == 0 {
+			soon(t, data, p, again)
+		}
+		if again.fed = got.fed; again != got {
+			t.Errorf("Seek(%q) in pieces (%d, seed %d): got %+v, in one %+v\n% x", p, i, seed, again, got, data)
+		}
+	}
+}
+
+// agrees compares what a Search has seen with Lookup and Value.
+func agrees(t testing.TB, f format.Format, data []byte, p field.Path, got sought) {
+	t.Helper()
+	want, err := f.Lookup(data, p)
+	var syntax *format.SyntaxError
+	switch {
+	case errors.Is(err, field.ErrNotFound):
+		if got.answer != format.Absent && !got.deep {
+			t.Errorf("Seek(%q): got %+v, where Lookup finds nothing\n% x", p, got, data)
+		}
+	case errors.As(err, &syntax) || err != nil:
+		if got.answer == format.Absent && got.err != "" {
+			t.Errorf("Seek(%q): got both an answer and an error, %+v\n% x", p, got, data)
+		}
+	case got.answer != format.Found:
+		if !got.deep {
+			t.Errorf("Seek(%q): got %+v, where Lookup has %+v\n% x", p, got, want, data)
+		}
+	default:
+		isContainer := want.Kind == field.List || want.Kind == field.Map
+		if isContainer && got.span.End < 0 {
+			want.End = -1
+		}
+		if got.span != want {
+			t.Errorf("Seek(%q): got %+v, where Lookup has %+v\n% x", p, got.span, want, data)
+			return
+		}
+		if isContainer {
+			return
+		}
+		value := ""
+		for as := field.AnyType; as <= field.ByteString; as++ {
+			v, err := f.Value(data, want, as)
+			value += fmt.Sprintln(v, err)
+		}
+		if got.value != value {
+			t.Errorf("Seek(%q): Value gives\n%s where that of the whole message gives\n%s% x", p, got.value, value, data)
+		}
+	}
+}
+
+// soon demands that an answer to single bytes came with the last byte that it takes, or with the one behind that.
+func soon(t testing.TB, data []byte, p field.Path, got sought) {
+	t.Helper()
+	need := got.span.End
+	if got.span.Kind == field.List || got.span.Kind == field.Map {
+		need = got.span.Off
+	}
+	if got.answer == format.Found && got.fed > min(need+1, len(data)) {
+		t.Errorf("Seek(%q): found %+v after %d bytes only, of which %d do\n% x", p, got.span, got.fed, need+1, data)
+	}
+}
+
+// seeks checks the Search for the first values of data, valid or not, at most limit, and for what it does not hold.
+func seeks(t testing.TB, f format.Format, data []byte, limit int) {
+	t.Helper()
+	if _, ok := f.(format.Incremental); !ok {
+		return
+	}
+	for i, p := range seekPaths(f, data, limit) {
+		CheckSeek(t, f, data, p, uint64(i+len(data)))
+	}
+}
+
+func seekPaths(f format.Format, data []byte, limit int) []field.Path {
+	paths := []field.Path{{}}
+	for _, text := range absent {
+		paths = append(paths, field.MustParse(text))
+	}
+	items, _ := walk(f, data)
+	for _, it := range items[:min(len(items), limit)] {
+		if it.first && it.depth > 0 {
+			paths = append(paths, field.MustParse(it.path))
+		}
+	}
+	return paths
+}
+
+// seeksEverywhere cuts valid data in two at each byte.
+func seeksEverywhere(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	incremental, ok := f.(format.Incremental)
+	if !ok {
+		return
+	}
+	paths := seekPaths(f, data, 1<<20)
+	for i := 0; i < len(paths); i += 1 + len(paths)/seekCuts {
+		s := incremental.Seek(paths[i], format.SeekOptions{})
+		want := feed(s, data, whole)
+		for at := 0; at < len(data); at += 1 + len(data)/1000 {
+			got := feed(s, data, cutAt(at))
+			if got.fed = want.fed; got != want {
+				t.Errorf("Seek(%q) cut at %d: got %+v, in one piece %+v\n% x", paths[i], at, got, want, data)
+			}
+		}
+		seekAllocs(t, s, data, paths[i])
+	}
+}
+
+// seekAllocs demands that a Search that has grown allocates nothing.
+func seekAllocs(t *testing.T, s format.Search, data []byte, p field.Path) {
+	t.Helper()
+	half := len(data) / 2
+	got := testing.AllocsPerRun(3, func() {
+		s.Reset()
+		for i := range half {
+			if _, err := s.Feed(data[i : i+1]); err != nil {
+				t.Errorf("Feed: %v", err)
+			}
+		}
+		if _, err := s.Feed(data[half:]); err != nil {
+			t.Errorf("Feed: %v", err)
+		}
+		if _, err := s.End(); err != nil {
+			t.Errorf("End: %v", err)
+		}
+	})
+	if got != 0 {
+		t.Errorf("a Search for %q that is used again allocates %v times, want 0\n% x", p, got, data)
+	}
+}
+
+// seekBounded measures what a Search allocates for data: what is claimed and not there is not made room for, what is
+// passed over not kept.
+func seekBounded(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	incremental, ok := f.(format.Incremental)
+	if !ok {
+		return
+	}
+	p := field.MustParse(absent[0])
+	var sizes []uint64
+	for range 5 { // the least of several: other tests allocate meanwhile
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s := incremental.Seek(p, format.SeekOptions{})
+		for i := range data {
+			if _, err := s.Feed(data[i : i+1]); err != nil {
+				break
+			}
+		}
+		runtime.ReadMemStats(&after)
+		sizes = append(sizes, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least := slices.Min(sizes); least > slack {
+		t.Errorf("a Search for an absent value allocates %d bytes, want at most %d\n% x", least, slack, data)
+	}
+}
