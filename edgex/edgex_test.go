@@ -339,26 +339,6 @@ func TestSetID(t *testing.T) {
 	}
 }
 
-func TestSetDeviceName(t *testing.T) {
-	for _, v := range vectors(t) {
-		data, err := edgex.SetDeviceName(cbor.Format{}, v.cbor(t), "pump-1")
-		if err != nil {
-			t.Fatalf("%s: %v", v.Name, err)
-		}
-		got := v.target()
-		if err := edgex.Unmarshal(cborcodec.Codec{}, data, got, 0); err != nil {
-			t.Fatalf("%s: %v", v.Name, err)
-		}
-		e, ok := got.(*edgex.Event)
-		if !ok {
-			e = &got.(*edgex.AddEventRequest).Event
-		}
-		if e.DeviceName != "pump-1" || e.Readings[0].DeviceName != "Dev" {
-			t.Errorf("%s: device %q, of the reading %q, want pump-1 and Dev", v.Name, e.DeviceName, e.Readings[0].DeviceName)
-		}
-	}
-}
-
 func TestSetRefuses(t *testing.T) {
 	if _, err := edgex.SetID(cbor.Format{}, []byte{0xa0}, "x"); !errors.Is(err, field.ErrNotFound) {
 		t.Errorf("no ID: %v, want field.ErrNotFound", err)

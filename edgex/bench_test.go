@@ -1,0 +1,87 @@
+package edgex_test
+
+import (
+	"testing"
+
+	"example.com/ferry/edgex"
+	"example.com/ferry/format/cbor"
+)
+
+// BenchmarkHop is what a service does to a message that it passes on: it looks at its device, and gives it another ID.
+func BenchmarkHop(b *testing.B) {
+	for form, data := range large(b) {
+		b.Run(form.String(), func(b *testing.B) {
+			if form == edgex.Base64JSON {
+				b.Skip("is decoded by Open")
+			}
+			b.ReportAllocs()
+			var v edgex.View
+			for b.Loop() {
+				err := v.Open(data, 0)
+				if name, e := v.DeviceName(); e != nil || string(name) != "D" {
+					err = e
+				}
+				if err == nil {
+					err = v.SetID(newID)
+				}
+				if err == nil && form != edgex.CBOR && form != edgex.JSON {
+					err = v.SetCorrelationID(newID)
+				}
+				if done, e := v.InPlace(); !done || e != nil || err != nil {
+					b.Fatal(done, e, err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkValidateLarge(b *testing.B) {
+	for form, data := range large(b) {
+		b.Run(form.String(), func(b *testing.B) { benchmarkValidate(b, data) })
+	}
+}
+
+func BenchmarkValidateOneReading(b *testing.B) {
+	for _, f := range forms {
+		data := f.wrap(b, vectors(b)[0].cbor(b), []byte(vectors(b)[0].JSON))
+		b.Run(f.form.String(), func(b *testing.B) { benchmarkValidate(b, data) })
+	}
+}
+
+func benchmarkValidate(b *testing.B, data []byte) {
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	var v edgex.View
+	for b.Loop() {
+		check(b, v.Open(data, 0))
+		check(b, v.Validate())
+	}
+}
+
+func BenchmarkSetID(b *testing.B) {
+	data := large(b)[edgex.CBOR]
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := edgex.SetID(cbor.Format{}, data, newID); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAppendTo is an ID of another length, which in base64 moves all that stands behind it by a byte.
+func BenchmarkAppendTo(b *testing.B) {
+	for form, data := range large(b) {
+		b.Run(form.String(), func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			var v edgex.View
+			dst := make([]byte, 0, len(data)+100)
+			for b.Loop() {
+				check(b, v.Open(data, 0))
+				check(b, v.SetID(newID+"x"))
+				if _, err := v.AppendTo(dst); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,236 @@
+package edgex
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"example.com/ferry/field"
+)
+
+// jsonDocument is a document in JSON. RFC 8259.
+type jsonDocument struct{ data []byte }
+
+// space passes white space.
+func (d *jsonDocument) space(pos int) int {
+	for pos < len(d.data) && (d.data[pos] == ' ' || d.data[pos] == '\n' || d.data[pos] == '\t' || d.data[pos] == '\r') {
+		pos++
+	}
+	return pos
+}
+
+func (d *jsonDocument) kind(pos int) (field.Kind, error) {
+	if pos >= len(d.data) {
+		return field.Missing, io.ErrUnexpectedEOF
+	}
+	switch c := d.data[pos]; {
+	case c == '{':
+		return field.Map, nil
+	case c == '[':
+		return field.List, nil
+	case c == '"':
+		return field.Text, nil
+	case c == 'n':
+		return field.Null, nil
+	case c == '-' || c-'0' <= 9:
+		return field.Int, nil
+	}
+	return field.Extension, nil
+}
+
+// quoted returns the offset of the quote that ends the string whose content starts at pos. A long string is passed at
+// the speed of a search for one byte.
+func (d *jsonDocument) quoted(pos int) (int, error) {
+	for start := pos; ; {
+		n := bytes.IndexByte(d.data[pos:], '"')
+		if n < 0 {
+			return 0, io.ErrUnexpectedEOF
+		}
+		end := pos + n
+		slashes := 0
+		for end-slashes > start && d.data[end-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return end, nil
+		}
+		pos = end + 1
+	}
+}
+
+func (d *jsonDocument) skip(pos int) (int, error) {
+	depth := 0
+	for start := pos; pos < len(d.data); pos++ {
+		switch d.data[pos] {
+		case '"':
+			end, err := d.quoted(pos + 1)
+			if err != nil {
+				return 0, err
+			}
+			if pos = end; depth == 0 {
+				return pos + 1, nil
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return d.scalar(start, pos)
+			}
+			if depth--; depth == 0 {
+				return pos + 1, nil
+			}
+		case ',', ':', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return d.scalar(start, pos)
+			}
+		}
+	}
+	return 0, io.ErrUnexpectedEOF
+}
+
+// scalar refuses a value of no bytes.
+func (d *jsonDocument) scalar(start, end int) (int, error) {
+	if start == end {
+		return 0, d.unexpected(start, "a value")
+	}
+	return end, nil
+}
+
+func (d *jsonDocument) unexpected(pos int, want string) error {
+	if pos >= len(d.data) {
+		return io.ErrUnexpectedEOF
+	}
+	return syntax("json", pos, fmt.Sprintf("%q where %s should stand", d.data[pos], want))
+}
+
+func (d *jsonDocument) open(it *items, pos int) error {
+	if pos = d.space(pos); pos >= len(d.data) || d.data[pos] != '{' && d.data[pos] != '[' {
+		return d.unexpected(pos, "an object or a list")
+	}
+	*it = items{head: pos, body: pos + 1, end: pos + 1, left: -1, list: d.data[pos] == '['}
+	return nil
+}
+
+func (d *jsonDocument) next(it *items) (bool, error) {
+	if it.value != 0 {
+		var err error
+		if it.end, err = d.skip(it.value); err != nil {
+			return false, err
+		}
+		it.count++
+	}
+	closer := byte('}')
+	if it.list {
+		closer = ']'
+	}
+	pos := d.space(it.end)
+	if pos < len(d.data) && d.data[pos] == closer {
+		it.done = true
+		return false, nil
+	}
+	if it.count > 0 {
+		if pos >= len(d.data) || d.data[pos] != ',' {
+			return false, d.unexpected(pos, fmt.Sprintf("a comma or %q", closer))
+		}
+		pos = d.space(pos + 1)
+	}
+	it.start, it.value, it.name = pos, pos, nil
+	if it.list {
+		if pos >= len(d.data) {
+			return false, io.ErrUnexpectedEOF
+		}
+		return true, nil
+	}
+	return d.name(it, pos)
+}
+
+// name reads the name at pos, and what stands up to its value.
+func (d *jsonDocument) name(it *items, pos int) (bool, error) {
+	if pos >= len(d.data) || d.data[pos] != '"' {
+		return false, d.unexpected(pos, "a name in quotes")
+	}
+	end, err := d.quoted(pos + 1)
+	if err != nil {
+		return false, err
+	}
+	if it.name, err = d.unescaped(pos, end); err != nil {
+		return false, err
+	}
+	if pos = d.space(end + 1); pos >= len(d.data) || d.data[pos] != ':' {
+		return false, d.unexpected(pos, "a colon")
+	}
+	if it.value = d.space(pos + 1); it.value >= len(d.data) {
+		return false, io.ErrUnexpectedEOF
+	}
+	return true, nil
+}
+
+func (d *jsonDocument) text(pos int) ([]byte, error) {
+	if pos >= len(d.data) || d.data[pos] != '"' {
+		return nil, d.unexpected(pos, "a text")
+	}
+	end, err := d.quoted(pos + 1)
+	if err != nil {
+		return nil, err
+	}
+	return d.unescaped(pos, end)
+}
+
+// unescaped returns the text between the quotes at open and end: a part of the message, or a copy if it has escapes.
+func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
+	raw := d.data[open+1 : end]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw, nil
+	}
+	var text string
+	if err := stdjson.Unmarshal(d.data[open:end+1], &text); err != nil {
+		return nil, syntax("json", open, err.Error())
+	}
+	return []byte(text), nil
+}
+
+func (d *jsonDocument) integer(pos int) (int64, error) {
+	end, err := d.skip(pos)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(d.data[pos:end]), 10, 64)
+	if err != nil {
+		return 0, syntax("json", pos, "no integer of 64 bits where EdgeX has one")
+	}
+	return n, nil
+}
+
+func (d *jsonDocument) appendText(dst []byte, text string) []byte { return appendQuoted(dst, text) }
+
+func (d *jsonDocument) appendMap(dst []byte, _ int) []byte { return append(dst, '{') }
+
+func (d *jsonDocument) appendEnd(dst []byte) []byte { return append(dst, '}') }
+
+func (d *jsonDocument) appendName(dst []byte, name string, first bool) []byte {
+	if !first {
+		dst = append(dst, ',')
+	}
+	return append(appendQuoted(dst, name), ':')
+}
+
+func (d *jsonDocument) recount(*plan, *items, int) error { return nil }
+
+// appendQuoted writes text as a JSON string; only what must be escaped is. RFC 8259, section 7.
+func appendQuoted(dst []byte, text string) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}

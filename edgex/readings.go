@@ -1,0 +1,120 @@
+package edgex
+
+import (
+	"fmt"
+
+	"example.com/ferry/field"
+)
+
+// eachReading calls visit for each of the event's readings in order, with v.reading opened on it.
+func (v *View) eachReading(visit func(it *items) error) error {
+	v.list = items{}
+	pos, found, err := v.event.find(keyReadings)
+	if err != nil || !found {
+		return err
+	}
+	doc := v.event.doc
+	kind, err := doc.kind(pos)
+	if err != nil || kind == field.Null {
+		return err
+	}
+	if kind != field.List {
+		return fmt.Errorf("edgex: readings: they are %v: want a list", kind)
+	}
+	it := &v.list
+	if err := doc.open(it, pos); err != nil {
+		return err
+	}
+	for {
+		more, err := doc.next(it)
+		if err == nil && more {
+			err = v.reading.open(doc, it.value)
+		}
+		if err == nil && more {
+			err = visit(it)
+		}
+		if err != nil {
+			return fmt.Errorf("edgex: reading %d: %w", it.count, err)
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// onlyReading reports whether there is one reading, and leaves v.reading on it, passed to its end.
+func (v *View) onlyReading() (bool, error) {
+	n := 0
+	err := v.eachReading(func(*items) error {
+		n++
+		for n == 1 {
+			if _, more, err := v.reading.step(); err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+	return n == 1, err
+}
+
+// KeepReadings plans the event without the readings for whose resource keep returns false, and returns how many remain.
+// All readings are passed, as by SetDeviceName; none is decoded. In the optimised form a single reading may have no
+// resource's name: the source's is its own.
+func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err error) {
+	if err := v.ready(); err != nil {
+		return 0, err
+	}
+	p := v.plan()
+	before := p.serial
+	first := 0 // where the first reading starts
+	gap := -1  // where what is dropped starts; -1: the reading before was kept
+	err = v.eachReading(func(it *items) error {
+		if it.count == 0 {
+			first = it.start
+		}
+		name, err := v.resourceName()
+		if err != nil {
+			return err
+		}
+		// A comma goes with what is dropped: the one behind it, as long as nothing was kept, else the one before it.
+		from, to := it.end, it.end
+		if kept == 0 {
+			from, to = first, it.start
+		}
+		switch keeps := keep(name); {
+		case keeps && gap >= 0:
+			err, gap = p.put(gap, to, nil), -1
+			kept++
+		case keeps:
+			kept++
+		case gap < 0:
+			gap = from
+		}
+		return err
+	})
+	if err == nil && kept < v.list.count {
+		if gap >= 0 {
+			err = p.put(gap, v.list.end, nil)
+		}
+		if err == nil {
+			err = v.event.doc.recount(p, &v.list, kept)
+		}
+	}
+	if err != nil {
+		p.undo(before)
+		return 0, err
+	}
+	return kept, nil
+}
+
+// resourceName returns the resource of the reading at hand.
+func (v *View) resourceName() ([]byte, error) {
+	_, found, err := v.reading.find(keyResourceName)
+	if err != nil || found {
+		if err != nil {
+			return nil, err
+		}
+		return v.reading.text(keyResourceName)
+	}
+	return v.event.text(keySourceName)
+}

@@ -1,0 +1,106 @@
+package edgex
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"slices"
+)
+
+// block is how many bytes are encoded again at a time, a multiple of three.
+const block = 3 << 10
+
+// splice turns the changes of an event within base64 into changes of the text. Only the groups of three bytes that a
+// change touches are decoded and encoded again, as long as the bytes behind it keep their place within a group; else all
+// that follows is, a block at a time, until another change puts them right.
+func (v *View) splice() error {
+	text := v.data[v.start:]
+	parts := v.inner.parts
+	v.encoded = v.encoded[:0]
+	for i := 0; i < len(parts); {
+		first := parts[i].off / 3 * 3
+		begin, pos, moved := len(v.encoded), first, 0
+		v.pending = v.pending[:0]
+		for done := false; !done; {
+			if err := v.reencode(text, pos, parts[i].off); err != nil {
+				return err
+			}
+			v.pending = append(v.pending, parts[i].with...)
+			moved += len(parts[i].with) - (parts[i].end - parts[i].off)
+			pos = parts[i].end
+			i++
+			switch last := i == len(parts); {
+			case moved%3 != 0 && last: // to the end
+				n, err := decodedLen(text)
+				if err != nil {
+					return err
+				}
+				if err := v.reencode(text, pos, n); err != nil {
+					return err
+				}
+				pos, done = n, true
+			case moved%3 == 0 && (last || parts[i].off >= (pos+2)/3*3): // to the end of the group
+				rest, err := appendDecoded(v.pending, text, pos, (pos+2)/3*3)
+				if v.pending = rest; err != nil {
+					return err
+				}
+				pos, done = (pos+2)/3*3, true
+			}
+		}
+		v.encoded = base64.StdEncoding.AppendEncode(v.encoded, v.pending)
+		v.edit.Put(v.start+first/3*4, v.start+(pos+2)/3*4, v.encoded[begin:len(v.encoded):len(v.encoded)])
+	}
+	return nil
+}
+
+// reencode moves the bytes from..to of the base64 to v.pending, and whole blocks from there on to v.encoded.
+func (v *View) reencode(text []byte, from, to int) error {
+	for from < to {
+		n := min(block, to-from)
+		var err error
+		if v.pending, err = appendDecoded(v.pending, text, from, from+n); err != nil {
+			return err
+		}
+		from += n
+		if whole := len(v.pending) / 3 * 3; whole >= block {
+			v.encoded = base64.StdEncoding.AppendEncode(v.encoded, v.pending[:whole])
+			v.pending = append(v.pending[:0], v.pending[whole:]...)
+		}
+	}
+	return nil
+}
+
+// appendDecoded appends the bytes from..to of the base64 that text begins with; fewer if it ends before, with padding.
+func appendDecoded(dst, text []byte, from, to int) ([]byte, error) {
+	start, end := from/3*4, (to+2)/3*4
+	if end > len(text) {
+		return dst, io.ErrUnexpectedEOF
+	}
+	at := len(dst)
+	dst = slices.Grow(dst, (end-start)/4*3+1)
+	n, err := decodeBase64(dst[at:cap(dst)], text[start:end])
+	if err != nil {
+		return dst, err
+	}
+	if (end-start)/4*3-n >= 3 || n < from%3 {
+		return dst, io.ErrUnexpectedEOF
+	}
+	dst = dst[:at+n]
+	copy(dst[at:], dst[at+from%3:])
+	return dst[:at+min(n-from%3, to-from)], nil
+}
+
+// decodedLen returns how many bytes the base64 that text begins with stands for. A quote ends it.
+func decodedLen(text []byte) (int, error) {
+	end := bytes.IndexByte(text, '"')
+	if end < 0 || end%4 != 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := end / 4 * 3
+	for _, c := range text[max(end-2, 0):end] {
+		if c == '=' {
+			n--
+		}
+	}
+	return n, nil
+}

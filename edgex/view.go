@@ -1,0 +1,280 @@
+package edgex
+
+import (
+	"errors"
+	"fmt"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Form is a way in which EdgeX puts an event on the wire.
+type Form uint8
+
+const (
+	CBOR         Form = iota + 1 // an Event or AddEventRequest by itself, as in a NATS message
+	JSON                         // the same in JSON
+	JSONEnvelope                 // a MessageEnvelope in JSON, its payload in JSON: the default
+	Base64CBOR                   // a MessageEnvelope in JSON, its payload base64 of CBOR: the default for binary readings
+	Base64JSON                   // a MessageEnvelope in JSON, its payload base64 of JSON: EDGEX_MSG_BASE64_PAYLOAD
+	CBOREnvelope                 // a MessageEnvelope in CBOR, and its payload within it: EDGEX_MSG_CBOR_ENCODE
+	CBORBytes                    // a MessageEnvelope in CBOR, its payload a byte string of CBOR
+)
+
+var formNames = [...]string{
+	"no event", "event in CBOR", "event in JSON", "JSON envelope", "JSON envelope with base64 of CBOR",
+	"JSON envelope with base64 of JSON", "CBOR envelope", "CBOR envelope with bytes of CBOR",
+}
+
+// String names the form for people.
+func (f Form) String() string {
+	if int(f) < len(formNames) {
+		return formNames[f]
+	}
+	return "unknown form"
+}
+
+// View reads and changes an encoded event in any of its forms, where it stands: nothing is decoded but what is asked for,
+// and nothing is read behind it. The zero View is ready for Open; one that is used again allocates nothing once it has
+// grown, but for names with escapes in JSON. It must not be copied after Open, nor used by several goroutines at once.
+//
+// A View trusts the bytes: of keys that stand twice it takes the first. Bytes from outside go through Validate first.
+type View struct {
+	data  []byte
+	form  Form
+	stale bool // data was changed since Open looked at it
+
+	envelope, event level
+	reading         level // the one at hand
+	list            items // the readings
+	outer, inner    plan  // changes of the message, and of the event within base64
+	edit            format.Edit
+	sealed          bool // edit has the changes
+
+	inCBOR  cborDocument
+	inJSON  jsonDocument
+	payload cborDocument // of Base64CBOR
+	decoded jsonDocument // of Base64JSON
+	start   int          // of the payload's content: base64, or bytes of CBOR
+	buf     []byte       // of decoded
+	pending []byte       // for encoding base64
+	encoded []byte
+	bare    []byte // a message without its long strings, for Validate
+	cuts    []cut
+}
+
+// Open looks at the beginning of data, a message in any form, and has v read it from then on. More than limit bytes are
+// refused before anything is read; 0 means MaxEvent. The cost does not depend on the size of data, but in Base64JSON,
+// whose payload is decoded here. data is kept until the next Open.
+func (v *View) Open(data []byte, limit int) error {
+	v.data, v.form, v.stale, v.sealed = nil, 0, false, false
+	v.outer.reset()
+	v.inner.reset()
+	if err := checkSize(data, limit); err != nil {
+		return err
+	}
+	v.inJSON.data = data
+	var doc document
+	form, start := CBOR, 0
+	switch at := v.inJSON.space(0); {
+	case at < len(data) && data[at] == '{':
+		doc, form, start = &v.inJSON, JSON, at
+	case len(data) > 0 && data[0]>>5 == cborMap:
+		v.inCBOR.plain(data)
+		doc = &v.inCBOR
+	case len(data) == 0:
+		return errors.New("edgex: an empty message: want an event in CBOR or JSON, or an envelope around one")
+	default:
+		return fmt.Errorf("edgex: a message that starts with the byte 0x%02x: want a JSON object or a CBOR map", data[0])
+	}
+	v.data = data
+	if err := v.open(doc, form, start); err != nil {
+		v.data = nil
+		return fmt.Errorf("edgex: open: %w", err)
+	}
+	return nil
+}
+
+// checkSize refuses more than limit bytes.
+func checkSize(data []byte, limit int) error {
+	if limit <= 0 {
+		limit = MaxEvent
+	}
+	if len(data) > limit {
+		return fmt.Errorf("edgex: message of %d bytes exceeds the limit of %d: raise it, or send smaller readings", len(data), limit)
+	}
+	return nil
+}
+
+// open finds what the message is by the first of its keys that only one kind of message has.
+func (v *View) open(doc document, form Form, pos int) error {
+	v.envelope = level{}
+	if err := v.event.open(doc, pos); err != nil {
+		return err
+	}
+	for {
+		k, more, err := v.event.step()
+		if err != nil {
+			return err
+		}
+		switch {
+		case !more:
+			return errors.New("none of the keys payload, event, id, deviceName, sourceName and readings: it is no event, nor an envelope around one")
+		case k == keyPayload:
+			v.envelope = v.event
+			return v.openPayload(doc, form, v.event.at[keyPayload])
+		case k == keyEvent || k == keyID || k == keyDeviceName || k == keySourceName || k == keyReadings:
+			v.form = form
+			return v.enterEvent(k)
+		}
+	}
+}
+
+// openPayload opens the payload of an envelope, which stands at pos.
+func (v *View) openPayload(doc document, form Form, pos int) error {
+	kind, err := doc.kind(pos)
+	switch {
+	case err != nil:
+		return err
+	case kind == field.Map && form == CBOR:
+		return v.openEvent(doc, CBOREnvelope, pos)
+	case kind == field.Map:
+		return v.openEvent(doc, JSONEnvelope, pos)
+	case kind == field.Bytes:
+		h, err := v.inCBOR.head(pos)
+		if err == nil && h.open {
+			err = errors.New("the payload comes in chunks: want bytes of definite length")
+		}
+		if v.start = h.next; err != nil {
+			return err
+		}
+		return v.openEvent(doc, CBORBytes, h.next)
+	case kind == field.Text && form == JSON:
+		v.start = pos + 1
+		return v.openBase64()
+	}
+	return fmt.Errorf("the payload is %v: want an event, as a map, or encoded", kind)
+}
+
+func (v *View) openBase64() error {
+	v.payload.encoded(v.data[v.start:])
+	first, err := v.payload.at(0, 1)
+	if err != nil {
+		return fmt.Errorf("the payload: %w", err)
+	}
+	if first[0]>>5 == cborMap {
+		return v.openEvent(&v.payload, Base64CBOR, 0)
+	}
+	if first[0] != '{' {
+		return fmt.Errorf("the payload is base64 of something that starts with the byte 0x%02x: want a CBOR map or a JSON object", first[0])
+	}
+	end, err := v.inJSON.quoted(v.start)
+	if err != nil {
+		return err
+	}
+	if v.buf, err = appendDecoded(v.buf[:0], v.data[v.start:end], 0, (end-v.start)/4*3); err != nil {
+		return err
+	}
+	v.decoded.data = v.buf
+	return v.openEvent(&v.decoded, Base64JSON, 0)
+}
+
+// openEvent opens the Event or AddEventRequest at pos.
+func (v *View) openEvent(doc document, form Form, pos int) error {
+	v.form = form
+	if err := v.event.open(doc, pos); err != nil {
+		return err
+	}
+	for {
+		k, more, err := v.event.step()
+		if err != nil {
+			return err
+		}
+		switch {
+		case !more:
+			return errors.New("the payload has none of the keys event, id, deviceName, sourceName and readings: it is no event")
+		case k == keyEvent || k == keyID || k == keyDeviceName || k == keySourceName || k == keyReadings:
+			return v.enterEvent(k)
+		}
+	}
+}
+
+// enterEvent goes into the event of an AddEventRequest, if k is its key.
+func (v *View) enterEvent(k key) error {
+	if k != keyEvent {
+		return nil
+	}
+	return v.event.open(v.event.doc, v.event.at[keyEvent])
+}
+
+// Form says how the message is encoded.
+func (v *View) Form() Form { return v.form }
+
+// ID returns the event's ID. Like all texts of a View it is valid until the next call of one of v's methods; an event
+// that has none gives field.ErrNotFound.
+func (v *View) ID() ([]byte, error) { return v.text(keyID) }
+
+// DeviceName returns the name of the event's device.
+func (v *View) DeviceName() ([]byte, error) { return v.text(keyDeviceName) }
+
+// ProfileName returns the name of the event's device profile.
+func (v *View) ProfileName() ([]byte, error) { return v.text(keyProfileName) }
+
+// SourceName returns the name of the event's source: a resource, or a command that reads several.
+func (v *View) SourceName() ([]byte, error) { return v.text(keySourceName) }
+
+func (v *View) text(k key) ([]byte, error) {
+	if err := v.ready(); err != nil {
+		return nil, err
+	}
+	return v.event.text(k)
+}
+
+// ready looks at the message again if it was changed in place since.
+func (v *View) ready() error {
+	switch {
+	case v.data == nil:
+		return errNotOpen
+	case v.stale:
+		return v.Open(v.data, len(v.data))
+	}
+	return nil
+}
+
+var errNotOpen = errors.New("edgex: the view has no message: Open one first")
+
+// Origin returns the event's time, Unix time in nanoseconds.
+func (v *View) Origin() (int64, error) {
+	if err := v.ready(); err != nil {
+		return 0, err
+	}
+	pos, found, err := v.event.find(keyOrigin)
+	if err == nil && !found {
+		err = field.ErrNotFound
+	}
+	var n int64
+	if err == nil {
+		n, err = v.event.doc.integer(pos)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("edgex: origin: %w", err)
+	}
+	return n, nil
+}
+
+// CorrelationID returns the envelope's correlation ID; field.ErrNotFound if there is no envelope.
+func (v *View) CorrelationID() ([]byte, error) { return v.envelopeText(keyCorrelationID) }
+
+// ContentType returns what the envelope says its payload is. It stands behind the payload, which is passed to read it:
+// in JSON by a search for its end.
+func (v *View) ContentType() ([]byte, error) { return v.envelopeText(keyContentType) }
+
+func (v *View) envelopeText(k key) ([]byte, error) {
+	if err := v.ready(); err != nil {
+		return nil, err
+	}
+	if v.envelope.doc == nil {
+		return nil, fmt.Errorf("edgex: %s of an event without an envelope: %w", keyNames[k], field.ErrNotFound)
+	}
+	return v.envelope.text(k)
+}
