@@ -1,0 +1,64 @@
+package cpu
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config says how large a Pool is and how it divides time. The zero value works; negative values are errors.
+type Config struct {
+	// Tokens is how many jobs run at once. Zero means Cores(). What a container's quota is to leave for I/O is subtracted here.
+	Tokens int `yaml:"tokens,omitempty"`
+
+	// Queue is how many new jobs may wait for a token; one more gets ErrBusy. Zero means 1024.
+	Queue int `yaml:"queue,omitempty"`
+
+	// Lend is how long a job may ignore that it is asked to yield before its token is lent to a shorter one. Zero means 5 ms.
+	Lend time.Duration `yaml:"lend,omitempty"`
+
+	// FirstSlice is how long a new job runs before it is asked to yield; the slice doubles as the job grows older. Zero means
+	// 250 us.
+	FirstSlice time.Duration `yaml:"first_slice,omitempty"`
+
+	// LongestSlice is where slices stop growing. Zero means 4 ms, or FirstSlice if that is longer.
+	LongestSlice time.Duration `yaml:"longest_slice,omitempty"`
+}
+
+// withDefaults checks c and puts the defaults in.
+func (c Config) withDefaults() (Config, error) {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"Tokens", c.Tokens}, {"Queue", c.Queue}} {
+		if n.value < 0 {
+			return c, fmt.Errorf("cpu: Config.%s is %d: want 0 for the default, or more", n.name, n.value)
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"Lend", c.Lend}, {"FirstSlice", c.FirstSlice}, {"LongestSlice", c.LongestSlice}} {
+		if d.value < 0 {
+			return c, fmt.Errorf("cpu: Config.%s is %v: want 0 for the default, or more", d.name, d.value)
+		}
+	}
+	if c.Tokens == 0 {
+		c.Tokens = Cores()
+	}
+	if c.Queue == 0 {
+		c.Queue = 1024
+	}
+	if c.Lend == 0 {
+		c.Lend = 5 * time.Millisecond
+	}
+	if c.FirstSlice == 0 {
+		c.FirstSlice = 250 * time.Microsecond
+	}
+	if c.LongestSlice == 0 {
+		c.LongestSlice = max(4*time.Millisecond, c.FirstSlice)
+	}
+	if c.LongestSlice < c.FirstSlice {
+		return c, fmt.Errorf("cpu: Config.LongestSlice is %v, shorter than FirstSlice, %v: want at least that", c.LongestSlice, c.FirstSlice)
+	}
+	return c, nil
+}

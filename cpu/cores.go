@@ -1,0 +1,16 @@
+package cpu
+
+import "runtime"
+
+// Cores is how many cores the process may use: those it may run on (affinity), and no more than the CPU quota of its control groups,
+// version 1 or 2, rounded down. It is at least 1.
+func Cores() int {
+	n := runtime.NumCPU()
+	if a := affinity(); a > 0 {
+		n = min(n, a)
+	}
+	if q := quota("/"); q > 0 {
+		n = min(n, int(q))
+	}
+	return max(n, 1)
+}

@@ -1,0 +1,27 @@
+// Package cpu runs CPU-heavy functions on a fully used machine, and keeps the goroutines that answer requests beside them quick.
+//
+// A Pool holds as many tokens as there are cores, and a function runs while it holds one. Go keeps more processors
+// (GOMAXPROCS) than that, so that one is always idle and sees the network at once. Who has had the least time goes first:
+// a job that was asked to yield does so at its next Checkpoint, and one that never checkpoints loses its token to shorter jobs,
+// and is named in Stats. A binary calls TuneProcess once; a Pool itself changes nothing of the process.
+//
+//	func main() {
+//		cpu.TuneProcess(cpu.Tuning{})
+//		pool, err := cpu.New(cpu.Config{})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer pool.Close()
+//		sum, err := cpu.Do(context.Background(), pool, func(ctx context.Context) (int, error) {
+//			sum := 0
+//			for i := range 100_000_000 {
+//				if err := cpu.Checkpoint(ctx); err != nil {
+//					return 0, err
+//				}
+//				sum += i
+//			}
+//			return sum, nil
+//		})
+//		fmt.Println(sum, err)
+//	}
+package cpu

@@ -1,0 +1,50 @@
+package cpu
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"testing"
+)
+
+// TestMain lets a test look at a process of its own: TuneProcess changes all of it.
+func TestMain(m *testing.M) {
+	if os.Getenv("CPU_TEST_TUNE") != "" {
+		before := runtime.GOMAXPROCS(0)
+		tuned := TuneProcess(Tuning{Tokens: before + 5})
+		if tuned.GOMAXPROCS != runtime.GOMAXPROCS(0) || tuned.KernelSlices == (tuned.Err != nil) {
+			os.Exit(1)
+		}
+		os.Stdout.WriteString(strconv.Itoa(tuned.GOMAXPROCS - before))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestTuneProcess(t *testing.T) {
+	for _, row := range []struct {
+		name, env, want string
+	}{
+		{"default", "GOMAXPROCS=", "7"},
+		{"the environment has said", "GOMAXPROCS=3", "0"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "CPU_TEST_TUNE=1", row.env)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if got := string(out); got != row.want {
+				t.Errorf("GOMAXPROCS rose by %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestCores(t *testing.T) {
+	if got := Cores(); got < 1 || got > runtime.NumCPU() {
+		t.Errorf("got %d, want 1 to %d", got, runtime.NumCPU())
+	}
+}

@@ -1,0 +1,66 @@
+package cpu
+
+import (
+	"math/bits"
+	"time"
+)
+
+// waits counts how long jobs waited for their first token, over the last ten to twenty seconds.
+type waits struct {
+	current, before histogram
+	since           time.Duration // when current began
+}
+
+// window is how long one histogram is filled.
+const window = 10 * time.Second
+
+func (w *waits) add(now, d time.Duration) {
+	w.turn(now)
+	w.current.counts[bucket(d)]++
+	w.current.total++
+}
+
+// turn begins a new histogram when the current one is old.
+func (w *waits) turn(now time.Duration) {
+	switch old := now - w.since; {
+	case old >= 2*window:
+		w.before, w.current, w.since = histogram{}, histogram{}, now
+	case old >= window:
+		w.before, w.current, w.since = w.current, histogram{}, now
+	}
+}
+
+// quantile is the wait that a share q of the jobs did not exceed, at most an eighth too long; 0 if there were none.
+func (w *waits) quantile(q float64) time.Duration {
+	rank := uint64(q * float64(w.current.total+w.before.total))
+	var seen uint64
+	for i := range w.current.counts {
+		if seen += w.current.counts[i] + w.before.counts[i]; seen > rank {
+			return bucketEnd(i)
+		}
+	}
+	return 0
+}
+
+// histogram counts durations in buckets, eight to each doubling.
+type histogram struct {
+	counts [61 * 8]uint64
+	total  uint64
+}
+
+func bucket(d time.Duration) int {
+	if d < 8 {
+		return int(d)
+	}
+	shift := bits.Len64(uint64(d)) - 4
+	return shift*8 + int(d>>shift)
+}
+
+// bucketEnd is the longest duration in bucket i.
+func bucketEnd(i int) time.Duration {
+	if i < 16 {
+		return time.Duration(i)
+	}
+	shift := i/8 - 1
+	return time.Duration(i-shift*8+1)<<shift - 1
+}
