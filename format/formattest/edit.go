@@ -89,23 +89,22 @@ func (c edited) delete(data []byte, p field.Path) ([]byte, error) {
 func (c edited) replace(it item) {
 	c.Helper()
 	p := field.MustParse(it.path)
-	for _, kind := range []field.Kind{it.span.Kind, field.Bool, field.Text} {
-		for _, v := range alternatives(kind) {
-			want, wantErr := c.editor.Patch(nil, c.data, p, v)
-			got, err := c.apply(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
-			if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !bytes.Equal(got, want) {
-				c.Errorf("Replace(%q, %+v): got % x, %v, where Patch gives % x, %v\n% x", p, v, got, err, want, wantErr, c.data)
-			}
-			if err != nil {
-				continue
-			}
-			var e format.Edit
-			planned, patched := bytes.Clone(c.data), bytes.Clone(c.data)
-			_ = c.editor.Replace(&e, planned, p, v)
-			ok, err := c.editor.PatchInPlace(patched, p, v)
-			if e.InPlace() != ok || err != nil || !bytes.Equal(planned, patched) {
-				c.Errorf("Replace(%q, %+v) in place leaves % x, PatchInPlace % x, %v, %v\n% x", p, v, planned, patched, ok, err, c.data)
-			}
+	values := append(alternatives(it.span.Kind), field.Value{Kind: field.Bool}, field.Value{Kind: field.Text, Bytes: []byte("text")})
+	for _, v := range values {
+		want, wantErr := c.editor.Patch(nil, c.data, p, v)
+		got, err := c.apply(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !bytes.Equal(got, want) {
+			c.Errorf("Replace(%q, %+v): got % x, %v, where Patch gives % x, %v\n% x", p, v, got, err, want, wantErr, c.data)
+		}
+		if err != nil {
+			continue
+		}
+		var e format.Edit
+		planned, patched := bytes.Clone(c.data), bytes.Clone(c.data)
+		_ = c.editor.Replace(&e, planned, p, v)
+		ok, err := c.editor.PatchInPlace(patched, p, v)
+		if e.InPlace() != ok || err != nil || !bytes.Equal(planned, patched) {
+			c.Errorf("Replace(%q, %+v) in place leaves % x, PatchInPlace % x, %v, %v\n% x", p, v, planned, patched, ok, err, c.data)
 		}
 	}
 }
@@ -127,7 +126,15 @@ func (c edited) remove(i int) {
 		c.Errorf("Delete(%q) gives an invalid message: %v\n% x\nfrom % x", p, err, got, c.data)
 		return
 	}
-	c.without(got, c.data, c.items, i, "Delete")
+	if list := c.items[i-1]; list.span.Kind == field.List && list.depth < it.depth {
+		if _, err := c.Lookup(got, field.MustParse(list.path)); errors.Is(err, field.ErrNotFound) {
+			i-- // a list of no items takes no bytes: it went with the only one
+		}
+	}
+	stands := func(other item) bool { return other.path == c.items[i].path }
+	if !slices.ContainsFunc(c.items[i+1:], stands) { // else all of its values went
+		c.without(got, c.data, c.items, i, "Delete")
+	}
 	if s, err := c.Lookup(got, p); !errors.Is(err, field.ErrNotFound) && parentOf(c.items, i).span.Kind == field.Map {
 		c.Errorf("Lookup(%q) after Delete: got %+v, %v, want field.ErrNotFound\n% x", p, s, err, got)
 	}
@@ -174,7 +181,7 @@ func parentOf(items []item, i int) item {
 
 // newKeys are steps that no container of a document has. A format takes those it can write; one of Y3's few keys is
 // sought for each node.
-var newKeys = []string{"formattest new", "536870911"}
+var newKeys = []string{"formattest new", "536870911", "536870910"}
 
 // freeKeys returns steps that lead from the container at prefix to nothing.
 func (c edited) freeKeys(prefix string) []string {
@@ -230,7 +237,7 @@ func (c edited) fill(i int) {
 
 // newValues are scalars of each kind, and containers as they stand in the message.
 func (c edited) newValues() []field.Value {
-	all := []field.Value{{Kind: field.Null}, {Kind: field.Bool, Bool: true}, {Kind: field.Int, Int: -300}, {Kind: field.Float, Float: 0.5}}
+	all := []field.Value{{Kind: field.Null}, {Kind: field.Bool, Bool: true}, {Kind: field.Int, Int: -300}, {Kind: field.Int, Int: 7}, {Kind: field.Float, Float: 0.5}}
 	for _, kind := range []field.Kind{field.Text, field.Bytes, field.Untyped} {
 		all = append(all, field.Value{Kind: kind}, field.Value{Kind: kind, Bytes: bytes.Repeat([]byte("y"), 70)})
 	}

@@ -82,7 +82,7 @@ func alternatives(k field.Kind) []field.Value {
 			all = append(all, field.Value{Float: x})
 		}
 	case field.Text, field.Bytes, field.Untyped:
-		for _, n := range []int{0, 1, 23, 24, 63, 64, 255, 256, 8192} {
+		for _, n := range []int{0, 1, 4, 8, 23, 24, 63, 64, 255, 256, 8192} {
 			all = append(all, field.Value{Bytes: bytes.Repeat([]byte("x"), n)})
 		}
 		all = append(all, field.Value{Bytes: []byte("quote \" and \\ and \n and é")})

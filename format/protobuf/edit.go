@@ -1,0 +1,211 @@
+package protobuf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/schema"
+)
+
+// Insert plans a field behind the others of its message, or an item of a repeated field. A list without items takes no
+// bytes: an item 0 begins it. Without a schema, or for a field that it does not know, an integer and a bool become a
+// varint, a float eight bytes, and text, bytes, Untyped and the records of a Map get a length. A list cannot be inserted
+// as a whole. format.Editor has the details.
+func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	steps := p.Steps()
+	if len(steps) == 0 {
+		return format.ErrExists
+	}
+	var t trail
+	last := &steps[len(steps)-1]
+	parent, err := f.follow(data, steps[:len(steps)-1], &t)
+	if errors.Is(err, field.ErrNotFound) && len(steps) > 1 && last.Index == 0 {
+		return f.begin(e, data, steps, v)
+	}
+	if err != nil {
+		return err
+	}
+	if parent.span.Kind == field.List {
+		return insertItem(e, data, parent, last.Index, v, len(steps), &t)
+	}
+	if !parent.isMessage() {
+		return field.ErrNotFound
+	}
+	_, err = parent.step(data, last)
+	switch {
+	case err == nil:
+		return format.ErrExists
+	case !errors.Is(err, field.ErrNotFound):
+		return err
+	}
+	d, err := fieldFor(parent.message, last, v)
+	if err != nil {
+		return err
+	}
+	if d.Repeated {
+		return mismatch(v.Kind, field.AnyType, fmt.Sprintf("field %d (%s) is a list: insert its items one by one", d.Number, d.Name))
+	}
+	return appendField(e, parent, d, v, len(steps), &t)
+}
+
+// begin inserts the first item of the list that all but the last step lead to.
+func (f Format) begin(e *format.Edit, data []byte, steps []field.Step, v field.Value) error {
+	var t trail
+	above := len(steps) - 2
+	message, err := f.follow(data, steps[:above], &t)
+	if err != nil {
+		return err
+	}
+	hint := 0
+	d := numbered(message.message, named(message.message, &steps[above]), &hint)
+	if message.span.Kind != field.Map || d == nil || !d.Repeated {
+		return field.ErrNotFound
+	}
+	return appendField(e, message, *d, v, len(steps), &t)
+}
+
+// fieldFor is the field of m that a step leads to. One that m does not know gets the type that v is of.
+func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field, error) {
+	number, hint := named(m, step), 0
+	if number <= 0 || number > MaxNumber {
+		return schema.Field{}, mismatch(v.Kind, field.AnyType, fmt.Sprintf("%q is no field number of 1 to %d, nor a name that a schema knows", step.Name, MaxNumber))
+	}
+	if d := numbered(m, number, &hint); d != nil {
+		return *d, nil
+	}
+	d := schema.Field{Number: number, Type: schema.Bytes}
+	switch v.Kind {
+	case field.Bool:
+		d.Type = schema.Bool
+	case field.Int:
+		if d.Type = schema.Int64; v.Unsigned {
+			d.Type = schema.Uint64
+		}
+	case field.Float:
+		d.Type = schema.Float64
+	case field.Map:
+		d.Type = schema.Nested
+	}
+	return d, nil
+}
+
+// appendField plans a record of d with the value v behind the others of a message.
+func appendField(e *format.Edit, message place, d schema.Field, v field.Value, depth int, t *trail) error {
+	if message.record.end > 0 { // not the outermost one
+		t.enter(message.record)
+	}
+	return insertRecord(e, message.span.End, &d, v, depth, t)
+}
+
+// insertRecord plans a record of d with the value v at pos, in depth containers.
+func insertRecord(e *format.Edit, pos int, d *schema.Field, v field.Value, depth int, t *trail) error {
+	head := appendTag(e.Room(), d.Number, of(d.Type).wire)
+	if of(d.Type).wire != wireLength {
+		r, err := contentOf(head, d, v, depth)
+		if err != nil {
+			return err
+		}
+		e.PutCopy(pos, pos, r)
+		t.resize(e, len(r))
+		return nil
+	}
+	content, err := contentOf(nil, d, v, depth)
+	if err != nil {
+		return err
+	}
+	head = binary.AppendUvarint(head, uint64(len(content)))
+	e.PutCopy(pos, pos, head)
+	e.Put(pos, pos, content)
+	t.resize(e, len(head)+len(content))
+	return nil
+}
+
+// contentOf is place.content for a new value of d.
+func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, error) {
+	if v.Kind == field.Untyped && d.Type == schema.Bytes {
+		return v.Bytes, nil
+	}
+	item := itemOf(record{wire: of(d.Type).wire}, d)
+	return item.content(dst, v, depth)
+}
+
+// insertItem plans an item of a list before the one that has the index.
+func insertItem(e *format.Edit, data []byte, list place, index int, v field.Value, depth int, t *trail) error {
+	if index < 0 {
+		return field.ErrNotFound
+	}
+	count, pos := 0, -1
+	var in record // that pos is in or before
+	err := items(data, list.span, list.shape, func(i int, r record, s field.Span) bool {
+		if count = i + 1; i == index {
+			in, pos = r, s.Head
+			return false
+		}
+		in = r
+		return true
+	})
+	switch {
+	case err != nil:
+		return err
+	case pos < 0 && index > count:
+		return field.ErrNotFound
+	case pos < 0: // behind the last item
+		if count == 0 {
+			in = list.record // no values are packed in it
+		}
+		pos = in.end
+	}
+	if !packed(list.shape, &in) {
+		return insertRecord(e, pos, list.shape, v, depth, t)
+	}
+	content, err := contentOf(e.Room(), list.shape, v, depth)
+	if err != nil {
+		return err
+	}
+	t.enter(in)
+	e.PutCopy(pos, pos, content)
+	t.resize(e, len(content))
+	return nil
+}
+
+// Delete plans the message without the value at p: all records of a field, as consumers take the last of several, or one
+// item of a repeated one. format.Editor has the details.
+func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
+	e.Reset(data)
+	if p.Len() == 0 {
+		return format.ErrWhole
+	}
+	var t trail
+	at, err := f.follow(data, p.Steps(), &t)
+	if err != nil {
+		return err
+	}
+	if at.isItem() {
+		e.Put(at.span.Head, at.span.End, nil)
+		t.resize(e, at.span.Head-at.span.End)
+		return nil
+	}
+	pos, end := 0, len(data)
+	if t.n > 0 {
+		pos, end = t.records[t.n-1].off, t.records[t.n-1].end
+	}
+	grown := 0
+	for pos < end {
+		r, err := next(data, pos, end)
+		if err != nil {
+			e.Reset(data)
+			return err
+		}
+		if r.number == at.record.number {
+			e.Put(r.head, r.end, nil)
+			grown -= r.end - r.head
+		}
+		pos = r.end
+	}
+	t.resize(e, grown)
+	return nil
+}

@@ -1,0 +1,151 @@
+package protobuf
+
+import (
+	"fmt"
+	"io"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// wireType is how a value is encoded: the low three bits of a tag. Encoding, "Message Structure".
+type wireType uint8
+
+const (
+	wireVarint  wireType = 0
+	wireFixed64 wireType = 1
+	wireLength  wireType = 2 // a length and so many bytes: text, bytes, a message, packed numbers
+	wireStart   wireType = 3 // a group, up to the tag with its number and wireEnd
+	wireEnd     wireType = 4
+	wireFixed32 wireType = 5
+)
+
+// MaxNumber is the largest field number. Language guide, "Assigning Field Numbers".
+const MaxNumber = 1<<29 - 1
+
+// MaxDepth bounds how deep groups and messages nest, whatever format.Options say.
+const MaxDepth = 256
+
+// record is one tag and value, as offsets from the start of the message. The content of a group has the tag that ends
+// it.
+type record struct {
+	number int
+	wire   wireType
+	head   int // where the tag begins
+	value  int // where the tag ends: a length, if there is one, stands at value
+	off    int // where the content begins
+	end    int
+}
+
+// next returns the record at pos of data[:end], which is where the records of a message end; pos must be less. Tags and
+// lengths that are longer than they need be are accepted. The error is io.ErrUnexpectedEOF, wrapped, if data ends within
+// the record, else *format.SyntaxError.
+func next(data []byte, pos, end int) (record, error) { return nextWithin(data, pos, end, MaxDepth) }
+
+// nextWithin is next where depth more groups may nest.
+func nextWithin(data []byte, pos, end, depth int) (record, error) {
+	r := record{head: pos}
+	b := data[:end]
+	tag := uint64(b[pos])
+	if pos++; tag >= 0x80 {
+		var err error
+		if tag, pos, err = varint(data, r.head, end); err != nil {
+			return r, err
+		}
+	}
+	if tag>>3-1 >= MaxNumber {
+		return r, syntax(r.head, fmt.Sprintf("field number %d is not 1 to %d", tag>>3, MaxNumber))
+	}
+	r.number, r.wire = int(tag>>3), wireType(tag&7)
+	r.value, r.off = pos, pos
+	size := uint64(0)
+	switch r.wire {
+	case wireVarint:
+		if pos < end && b[pos] < 0x80 {
+			r.end = pos + 1
+			return r, nil
+		}
+		var err error
+		_, r.end, err = varint(data, pos, end)
+		return r, err
+	case wireFixed64:
+		size = 8
+	case wireFixed32:
+		size = 4
+	case wireLength:
+		var err error
+		if size, r.off, err = varint(data, pos, end); err != nil {
+			return r, err
+		}
+	case wireStart:
+		var err error
+		r.end, err = endOfGroup(data, r, end, depth)
+		return r, err
+	case wireEnd:
+		return r, syntax(r.head, fmt.Sprintf("a group with the number %d ends that did not begin", r.number))
+	default:
+		return r, syntax(r.head, fmt.Sprintf("wire type %d of field %d does not exist", r.wire, r.number))
+	}
+	if size > uint64(end-r.off) {
+		return r, ends(data, r.off, end, fmt.Sprintf("field %d of %d bytes exceeds the %d left", r.number, size, end-r.off))
+	}
+	r.end = r.off + int(size)
+	return r, nil
+}
+
+// endOfGroup returns the offset behind the tag that ends the group g.
+func endOfGroup(data []byte, g record, end, depth int) (int, error) {
+	if depth == 0 {
+		return 0, syntax(g.head, fmt.Sprintf("groups nest deeper than %d", MaxDepth))
+	}
+	for pos := g.off; pos < end; {
+		tag, behind, err := varint(data, pos, end)
+		if err != nil {
+			return 0, err
+		}
+		if tag == uint64(g.number)<<3|uint64(wireEnd) {
+			return behind, nil
+		}
+		r, err := nextWithin(data, pos, end, depth-1)
+		if err != nil {
+			return 0, err
+		}
+		pos = r.end
+	}
+	return 0, ends(data, end, end, fmt.Sprintf("a group with the number %d has no end", g.number))
+}
+
+// varint reads the number at pos and returns what is behind it. Encoding, "Base 128 Varints": ten bytes hold 64 bits.
+func varint(data []byte, pos, end int) (n uint64, behind int, err error) {
+	b := data[pos:end]
+	for i, c := range b {
+		if i == 9 && c > 1 {
+			return 0, 0, syntax(pos, "a varint has more than 64 bits")
+		}
+		n |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return n, pos + i + 1, nil
+		}
+	}
+	return 0, 0, ends(data, pos, end, "a varint has no end")
+}
+
+// ends is the error for a record that goes on behind end: the message ends in it, or only what it stands in does.
+func ends(data []byte, pos, end int, reason string) error {
+	if end < len(data) {
+		return syntax(pos, reason+" in its message")
+	}
+	return fmt.Errorf("protobuf: %s at offset %d: %w", reason, pos, io.ErrUnexpectedEOF)
+}
+
+func syntax(offset int, reason string) error {
+	return &format.SyntaxError{Format: "protobuf", Offset: offset, Reason: reason}
+}
+
+// span is where r lies, without a schema: only a group is no bytes without a type.
+func (r *record) span() field.Span {
+	if r.wire == wireStart {
+		return field.Span{Head: r.head, Off: r.off, End: r.end, Kind: field.Extension}
+	}
+	return field.Span{Head: r.head, Off: r.off, End: r.end, Kind: field.Untyped}
+}

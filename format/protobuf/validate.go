@@ -1,0 +1,186 @@
+package protobuf
+
+import (
+	"fmt"
+	"iter"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/keyset"
+	"example.com/ferry/format/internal/utf8check"
+	"example.com/ferry/format/schema"
+)
+
+// maxTag is how many bytes of a tag every consumer reads: some read a tag as a number of 32 bits.
+const maxTag = 5
+
+// Validate reads data once: all tags and lengths, and with a schema those of the messages within. Beyond structure and
+// bounds it refuses, unless o.BoundsOnly, what consumers read differently: groups, which many do not know, and tags of
+// more than five bytes; with a schema also a string that is not UTF-8, a value that is not written as its field's type is
+// or does not fit it, a field twice that does not repeat, of which most take the last and merge messages, and one that
+// repeats with others in between. Fields that the schema does not know are accepted. Without a schema nothing says
+// which fields repeat, or what is in bytes with a length. No bytes are a message of no fields. A message ends where data
+// does, so o.AllowTrailing changes nothing. More than 256 levels are refused even if o.MaxDepth allows them.
+func (f Format) Validate(data []byte, o format.Options) error {
+	v := validator{data: data, max: min(o.Depth(), MaxDepth), strict: !o.BoundsOnly}
+	return v.message(0, len(data), f.Message, 1)
+}
+
+type validator struct {
+	data   []byte
+	max    int
+	strict bool
+	seen   keyset.Stack
+}
+
+// message validates the records in data[pos:end], which stand in depth containers.
+func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
+	if depth > v.max {
+		return syntax(pos, fmt.Sprintf("nested deeper than %d levels", v.max))
+	}
+	start, hint, fields := pos, 0, 0
+	open := v.seen.Open()
+	var before *schema.Field // the field that the record before belongs to
+	for pos < end {
+		r, err := next(v.data, pos, end)
+		if err != nil {
+			return err
+		}
+		pos = r.end
+		if v.strict {
+			if err := usual(&r); err != nil {
+				return err
+			}
+		}
+		d := numbered(m, r.number, &hint)
+		if d != nil {
+			if v.strict && (d != before || !d.Repeated) {
+				open.Add(&v.seen, keyset.Int(uint64(r.number), false))
+				fields++
+			}
+			if err := v.field(&r, d, depth); err != nil {
+				return err
+			}
+		}
+		before = d
+	}
+	if !v.seen.Close(&open) {
+		if off := keyset.Duplicate(fields, end-start, v.heads(start, end, m), v.same); off >= 0 {
+			r, err := next(v.data, off, end)
+			if err != nil {
+				return err
+			}
+			return again(&r, numbered(m, r.number, &hint))
+		}
+	}
+	return nil
+}
+
+// usual refuses records that some consumers do not read.
+func usual(r *record) error {
+	switch {
+	case r.wire == wireStart:
+		return syntax(r.head, fmt.Sprintf("field %d is a group, which many consumers do not know", r.number))
+	case r.value-r.head > maxTag:
+		return syntax(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number, r.value-r.head, maxTag))
+	}
+	return nil
+}
+
+func again(r *record, d *schema.Field) error {
+	if d.Repeated {
+		return syntax(r.head, fmt.Sprintf("more of field %d (%s) behind other fields: a list has to stand in one piece", r.number, d.Name))
+	}
+	return syntax(r.head, fmt.Sprintf("field %d (%s) stands twice and does not repeat", r.number, d.Name))
+}
+
+// field validates r, a record of d in a message that stands in depth containers.
+func (v *validator) field(r *record, d *schema.Field, depth int) error {
+	if !fits(d, r) {
+		if v.strict {
+			return syntax(r.head, fmt.Sprintf("field %d (%s) has wire type %d, not that of its type", r.number, d.Name, r.wire))
+		}
+		return nil
+	}
+	if d.Repeated {
+		if depth++; depth > v.max {
+			return syntax(r.head, fmt.Sprintf("nested deeper than %d levels", v.max))
+		}
+	}
+	if d.Type == schema.Nested {
+		return v.message(r.off, r.end, d.Message, depth+1)
+	}
+	if !packed(d, r) {
+		return v.value(field.Span{Head: r.head, Off: r.off, End: r.end}, d)
+	}
+	for pos := r.off; pos < r.end; {
+		s, err := element(v.data, pos, r.end, d.Type)
+		if err != nil {
+			return err
+		}
+		if err := v.value(s, d); err != nil {
+			return err
+		}
+		pos = s.End
+	}
+	return nil
+}
+
+// value refuses what consumers of a field of type d make different things of.
+func (v *validator) value(s field.Span, d *schema.Field) error {
+	if !v.strict {
+		return nil
+	}
+	b := v.data[s.Off:s.End]
+	switch of(d.Type).kind {
+	case field.Text:
+		if utf8check.Bad(b) >= 0 {
+			return syntax(s.Head, fmt.Sprintf("field %d (%s) is a string and not UTF-8", d.Number, d.Name))
+		}
+	case field.Int:
+		if n, ok := integer(d.Type, b); !ok || !inRange(n, d.Type) {
+			return syntax(s.Head, fmt.Sprintf("field %d (%s) is out of the range of its type", d.Number, d.Name))
+		}
+	}
+	return nil
+}
+
+// inRange reports whether n, which integer read as type t, is one of its values.
+func inRange(n field.Value, t schema.Type) bool {
+	switch t.Field() {
+	case field.Int32:
+		return n.Int == int64(int32(n.Int))
+	case field.Uint32:
+		return n.Int == int64(uint32(n.Int))
+	}
+	return true
+}
+
+// heads yields the offset and hash of each record whose number message adds to the numbers seen.
+func (v *validator) heads(start, end int, m *schema.Message) iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		hint := 0
+		var before *schema.Field
+		for pos := start; pos < end; {
+			r, err := next(v.data, pos, end)
+			if err != nil {
+				return
+			}
+			d := numbered(m, r.number, &hint)
+			if d != nil && (d != before || !d.Repeated) && !yield(r.head, keyset.Int(uint64(r.number), false)) {
+				return
+			}
+			before, pos = d, r.end
+		}
+	}
+}
+
+// same reports whether the records at a and b have one number.
+func (v *validator) same(a, b int) bool {
+	x, _, err := varint(v.data, a, len(v.data))
+	if err != nil {
+		return false
+	}
+	y, _, err := varint(v.data, b, len(v.data))
+	return err == nil && x>>3 == y>>3
+}

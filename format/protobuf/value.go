@@ -1,0 +1,186 @@
+package protobuf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+	"example.com/ferry/format/schema"
+)
+
+var errSpan = errors.New("protobuf: the span does not lie in the data: it comes from another message or schema")
+
+// Value decodes the scalar at s. Where a schema gave it its kind it is converted to the type asked for; an integer is
+// looked up in the schema once more, which costs about what finding it did. Else it is read as that type: a varint as any
+// integer or a bool, four bytes as int32, uint32 or float32, eight as int64, uint64 or float64, bytes with a length as a
+// string or bytes, and all of them as AnyType: then it is Untyped, with the bytes as they are. A value that the type cannot
+// hold gives *format.TypeError. Text and Bytes alias data.
+func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
+	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
+		return field.Value{}, errSpan
+	}
+	b := data[s.Off:s.End:s.End]
+	v := field.Value{Kind: s.Kind}
+	ok := true
+	switch s.Kind {
+	case field.Untyped:
+		if s.Head == s.Off {
+			return field.Value{}, errSpan
+		}
+		return untyped(wireType(data[s.Head]&7), b, as)
+	case field.Text, field.Bytes:
+		v.Bytes = b
+	case field.Float:
+		v.Float, ok = float(b)
+	case field.Bool:
+		var n uint64
+		n, ok = whole(b)
+		v.Bool = n != 0
+	case field.Int:
+		d := f.shapeAt(data, s)
+		if ok = d != nil; ok {
+			v, ok = integer(d.Type, b)
+		}
+	default:
+		return field.Value{}, mismatch(s.Kind, as, "it is no scalar: name one inside it")
+	}
+	if !ok {
+		return field.Value{}, errSpan
+	}
+	return convert.Read("protobuf", v, as)
+}
+
+// View returns the content of a text, which a schema has to call one. It allocates nothing.
+func (Format) View(data []byte, s field.Span) ([]byte, bool) {
+	if s.Kind != field.Text || uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) {
+		return nil, false
+	}
+	return data[s.Off:s.End:s.End], true
+}
+
+// shapeAt returns the field that s, a span of Lookup, Find or Walk, lies in; nil if there is none.
+func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
+	m, hint := f.Message, 0
+	for pos, end := 0, len(data); pos < end; {
+		r, err := next(data, pos, end)
+		if err != nil {
+			return nil
+		}
+		pos = r.end
+		if r.end <= s.Head {
+			continue
+		}
+		d := numbered(m, r.number, &hint)
+		if d == nil || d.Type != schema.Nested {
+			return d
+		}
+		m, pos, end = d.Message, r.off, r.end
+	}
+	return nil
+}
+
+// untyped reads the content of a record as a type.
+func untyped(wire wireType, b []byte, as field.Type) (field.Value, error) {
+	t, ok := schema.Bytes, false
+	switch {
+	case as == field.AnyType:
+		return field.Value{Kind: field.Untyped, Bytes: b}, nil
+	case as == field.String && wire == wireLength && !utf8.Valid(b):
+		return field.Value{}, mismatch(field.Untyped, as, "it is not UTF-8: read it as bytes")
+	case as <= field.ByteString:
+		t, ok = readAs[as][wire&7]-1, readAs[as][wire&7] > 0
+	}
+	if !ok {
+		return field.Value{}, mismatch(field.Untyped, as, fmt.Sprintf("wire type %d holds none: it has %d bytes", wire, len(b)))
+	}
+	v := field.Value{Kind: of(t).kind}
+	switch v.Kind {
+	case field.Int:
+		v, ok = integer(t, b)
+	case field.Float:
+		v.Float, ok = float(b)
+	case field.Bool:
+		var n uint64
+		n, ok = whole(b)
+		v.Bool = n != 0
+	default:
+		v.Bytes = b
+	}
+	if !ok {
+		return field.Value{}, errSpan
+	}
+	return convert.Read("protobuf", v, as)
+}
+
+// readAs is the schema's type, plus one, that bytes of a wire type are read as, where a field's type is asked for.
+var readAs = [...][8]schema.Type{
+	field.Int32:      {wireVarint: schema.Int32 + 1, wireFixed32: schema.Sfixed32 + 1},
+	field.Uint32:     {wireVarint: schema.Uint32 + 1, wireFixed32: schema.Fixed32 + 1},
+	field.Int64:      {wireVarint: schema.Int64 + 1, wireFixed64: schema.Sfixed64 + 1},
+	field.Uint64:     {wireVarint: schema.Uint64 + 1, wireFixed64: schema.Fixed64 + 1},
+	field.Float32:    {wireFixed32: schema.Float32 + 1},
+	field.Float64:    {wireFixed64: schema.Float64 + 1},
+	field.String:     {wireLength: schema.String + 1},
+	field.Boolean:    {wireVarint: schema.Bool + 1},
+	field.ByteString: {wireLength: schema.Bytes + 1},
+}
+
+// integer reads all of b as type t. A varint of more bits than t has keeps the lower ones if the others only repeat the
+// sign, or are zero: writers differ there. With other bits it stays as it is, out of t's range. False means that b is no
+// number of this size.
+func integer(t schema.Type, b []byte) (field.Value, bool) {
+	s := of(t)
+	var n uint64
+	ok := true
+	switch s.wire {
+	case wireVarint:
+		n, ok = whole(b)
+	case wireFixed32:
+		if ok = len(b) == 4; ok {
+			n = uint64(binary.LittleEndian.Uint32(b))
+		}
+	case wireFixed64:
+		if ok = len(b) == 8; ok {
+			n = binary.LittleEndian.Uint64(b)
+		}
+	}
+	if s.zigzag {
+		n = n>>1 ^ -(n & 1)
+	}
+	narrow := n == uint64(uint32(n)) || n == uint64(int32(n))
+	switch as := t.Field(); {
+	case as == field.Int32 && narrow && !s.zigzag:
+		n = uint64(int32(n))
+	case as == field.Uint32 && narrow:
+		n = uint64(uint32(n))
+	case as == field.Uint64 || as == field.Uint32:
+		return field.Value{Kind: field.Int, Int: int64(n), Unsigned: n > math.MaxInt64}, ok
+	}
+	return field.Value{Kind: field.Int, Int: int64(n)}, ok
+}
+
+// whole reads all of b as one varint.
+func whole(b []byte) (uint64, bool) {
+	n, end, err := varint(b, 0, len(b))
+	return n, err == nil && end == len(b)
+}
+
+// float reads a float of four bytes or eight. IEEE 754 binary32 or 64.
+func float(b []byte) (float64, bool) {
+	switch len(b) {
+	case 4:
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), true
+	case 8:
+		return math.Float64frombits(binary.LittleEndian.Uint64(b)), true
+	}
+	return 0, false
+}
+
+func mismatch(have field.Kind, want field.Type, reason string) error {
+	return &format.TypeError{Format: "protobuf", Have: have, Want: want, Reason: reason}
+}

@@ -1,0 +1,80 @@
+package protobuf
+
+import (
+	"errors"
+	"fmt"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Walk calls visit for the message as a whole and for each field in order: with its number, or with the name that a
+// schema has for it. Only a schema says what is a message or a list, so without one all fields are leaves. What stands
+// in several pieces, which Validate refuses with a schema, is several lists. A group is one Extension. More than 256
+// levels are refused.
+func (f Format) Walk(data []byte, visit format.Visit) error {
+	w := walker{data: data, visit: visit}
+	return w.value(field.Step{Index: -1, Key: -1}, 0, f.root(data))
+}
+
+type walker struct {
+	data  []byte
+	visit format.Visit
+}
+
+// value visits p, which stands in depth containers, and what it holds.
+func (w *walker) value(step field.Step, depth int, p place) error {
+	if depth > MaxDepth {
+		return syntax(p.span.Head, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+	}
+	err := w.visit(step, depth, p.span)
+	switch {
+	case errors.Is(err, format.SkipChildren):
+		return nil
+	case err != nil:
+		return err
+	case p.span.Kind == field.Map:
+		return w.fields(depth+1, p)
+	case p.span.Kind == field.List:
+		return w.items(depth+1, p)
+	}
+	return nil
+}
+
+func (w *walker) fields(depth int, p place) error {
+	hint := 0
+	for pos := p.span.Off; pos < p.span.End; {
+		r, err := next(w.data, pos, p.span.End)
+		if err != nil {
+			return err
+		}
+		step := field.Step{Index: r.number, Key: -1}
+		d := numbered(p.message, r.number, &hint)
+		if d != nil {
+			step = field.Step{Name: d.Name, Index: -1, Key: -1}
+		}
+		child, err := placeOf(w.data, r, d, p.span.End)
+		if err != nil {
+			return err
+		}
+		if err := w.value(step, depth, child); err != nil {
+			return err
+		}
+		pos = child.span.End
+	}
+	return nil
+}
+
+func (w *walker) items(depth int, list place) error {
+	var stop error
+	err := items(w.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
+		p := itemOf(r, list.shape)
+		p.span = s
+		stop = w.value(field.Step{Index: index, Key: -1}, depth, p)
+		return stop == nil
+	})
+	if stop != nil {
+		return stop
+	}
+	return err
+}
