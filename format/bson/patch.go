@@ -15,20 +15,20 @@ import (
 // What stands behind the value is copied, not looked at. On an error dst is returned as it was: field.ErrNotFound,
 // *format.TypeError if v cannot take the place of what is there, or an error of Lookup.
 func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	var e edit
-	if err := e.prepare(data, p, &v); err != nil {
+	var c change
+	if err := c.prepare(data, p, &v); err != nil {
 		return dst, err
 	}
-	base, grown := len(dst), size(e.typ, e.subtype, &v)-(e.end-e.at.value)
-	if int64(e.total)+int64(grown) > math.MaxInt32 {
-		return dst, &format.TypeError{Format: "bson", Have: v.Kind, Reason: "the document would exceed the 2 GiB that its length can say"}
+	base, grown := len(dst), size(c.typ, c.subtype, &v)-(c.end-c.at.value)
+	if err := fits(data, grown); err != nil {
+		return dst, err
 	}
-	dst = append(dst, data[:e.at.value]...)
-	dst[base+e.at.head] = e.typ
-	dst = appendValue(dst, e.typ, e.subtype, &v)
-	dst = append(dst, data[e.end:]...)
-	for _, c := range e.around[:p.Len()] {
-		b := dst[base+c:]
+	dst = append(dst, data[:c.at.value]...)
+	dst[base+c.at.head] = c.typ
+	dst = appendValue(dst, c.typ, c.subtype, &v)
+	dst = append(dst, data[c.end:]...)
+	for _, at := range c.around[:p.Len()] {
+		b := dst[base+at:]
 		binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)+uint32(grown))
 	}
 	return dst, nil
@@ -37,54 +37,57 @@ func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, erro
 // PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else it
 // returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
 func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
-	var e edit
-	if err := e.prepare(data, p, &v); err != nil || size(e.typ, e.subtype, &v) != e.end-e.at.value {
+	var c change
+	if err := c.prepare(data, p, &v); err != nil || size(c.typ, c.subtype, &v) != c.end-c.at.value {
 		return false, err
 	}
-	data[e.at.head] = e.typ
-	appendValue(data[e.at.value:e.at.value:e.end], e.typ, e.subtype, &v)
+	data[c.at.head] = c.typ
+	appendValue(data[c.at.value:c.at.value:c.end], c.typ, c.subtype, &v)
 	return true, nil
 }
 
-// edit is what one patch replaces, and by which type.
-type edit struct {
+// change is what one patch replaces, and by which type.
+type change struct {
 	at           place
 	end          int // behind the value
-	total        int // the length that the message claims; in bytes
 	typ, subtype byte
 	around       [field.MaxSteps]int // offsets of the lengths of the containers around the value
 }
 
 // prepare finds the value at p, and turns v to what can stand there.
-func (e *edit) prepare(data []byte, p field.Path, v *field.Value) error {
+func (c *change) prepare(data []byte, p field.Path, v *field.Value) error {
 	var err error
-	if e.at, err = locate(data, p, &e.around); err != nil {
+	if c.at, err = locate(data, p, &c.around); err != nil {
 		return err
 	}
-	s, err := e.at.span(data)
+	s, err := c.at.span(data)
 	if err != nil {
 		return err
 	}
 	if err := convert.Replace("bson", v, s.Kind); err != nil {
 		return err
 	}
-	e.end, e.total = behind(s), int(binary.LittleEndian.Uint32(data))
-	switch e.typ = data[e.at.head]; s.Kind {
+	c.end = behind(s)
+	switch c.typ = data[c.at.head]; s.Kind {
 	case field.Bytes:
-		e.subtype = data[e.at.value+4]
+		c.subtype = data[c.at.value+4]
 	case field.Null:
-		e.typ = typeOf(v)
+		c.typ = typeOf(v)
 	}
 	if v.Kind != field.Int {
 		return nil
 	}
 	if v.Unsigned {
-		return &format.TypeError{Format: "bson", Have: s.Kind, Want: field.Uint64, Reason: "an integer of BSON is 2^63-1 at most"}
+		return tooLarge(s.Kind)
 	}
-	if e.typ == typeInt32 && v.Int != int64(int32(v.Int)) {
+	if c.typ == typeInt32 && v.Int != int64(int32(v.Int)) {
 		return &format.TypeError{Format: "bson", Have: s.Kind, Want: field.Int64, Reason: "an int32 stands there: give a number in its range"}
 	}
 	return nil
+}
+
+func tooLarge(have field.Kind) error {
+	return &format.TypeError{Format: "bson", Have: have, Want: field.Uint64, Reason: "an integer of BSON is 2^63-1 at most"}
 }
 
 // typeOf is the type v gets where none stands yet.
@@ -103,6 +106,10 @@ func typeOf(v *field.Value) byte {
 		return typeString
 	case field.Bytes:
 		return typeBinary
+	case field.List:
+		return typeArray
+	case field.Map:
+		return typeDocument
 	}
 	return typeNull
 }
@@ -114,11 +121,24 @@ func size(typ, subtype byte, v *field.Value) int {
 		return int(widths[typ])
 	case typ == typeBinary && subtype == oldBinary:
 		return 9 + len(v.Bytes)
+	case typ == typeDocument || typ == typeArray:
+		return len(v.Bytes)
 	}
 	return 5 + len(v.Bytes) // a length and a NUL, or a length and a subtype
 }
 
 func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
+	dst = append(appendStart(dst, typ, subtype, v), v.Bytes...)
+	if endsInNUL(typ) {
+		dst = append(dst, 0)
+	}
+	return dst
+}
+
+func endsInNUL(typ byte) bool { return typ == typeString || typ == typeCode || typ == typeSymbol }
+
+// appendStart writes all that comes before v.Bytes.
+func appendStart(dst []byte, typ, subtype byte, v *field.Value) []byte {
 	switch typ {
 	case typeBool:
 		if v.Bool {
@@ -132,16 +152,13 @@ func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
 	case typeDouble:
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float))
 	case typeString, typeCode, typeSymbol:
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+1))
-		return append(append(dst, v.Bytes...), 0)
+		return binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+1))
 	case typeBinary:
-		if subtype == oldBinary {
-			dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+4)), subtype)
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)))
-		} else {
-			dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes))), subtype)
+		if subtype != oldBinary {
+			return append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes))), subtype)
 		}
-		return append(dst, v.Bytes...)
+		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+4)), subtype)
+		return binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)))
 	}
 	return dst // null has no content
 }

@@ -44,7 +44,7 @@ func document(t *testing.T, f format.Format, data []byte) {
 	Check(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
 		patches(t, f, data, patched)
-		edits(t, f, data, patched)
+		edits(t, f, data, 10)
 		noAllocs(t, f, data)
 		seeksEverywhere(t, f, data)
 		editsAllocate(t, f, data)
@@ -64,6 +64,6 @@ func Check(t testing.TB, f format.Format, data []byte) {
 	if f.Validate(data, format.Options{}) == nil {
 		lookups(t, f, data)
 		patches(t, f, data, 4)
-		edits(t, f, data, 2)
+		edits(t, f, data, 1)
 	}
 }

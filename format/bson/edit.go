@@ -1,0 +1,273 @@
+package bson
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/convert"
+)
+
+var _ format.Editor = Format{}
+
+// Replace plans what Patch does. It costs what finding the value costs and copies no more than lengths. The errors are
+// Patch's.
+func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	var c change
+	if err := c.prepare(data, p, &v); err != nil {
+		return err
+	}
+	grown := size(c.typ, c.subtype, &v) - (c.end - c.at.value)
+	if err := fits(data, grown); err != nil {
+		return err
+	}
+	if data[c.at.head] != c.typ {
+		e.PutCopy(c.at.head, c.at.head+1, []byte{c.typ})
+	}
+	e.PutCopy(c.at.value, c.end, appendStart(e.Room(), c.typ, c.subtype, &v))
+	putRest(e, c.end, c.typ, v)
+	relength(e, data, c.around[:p.Len()], grown)
+	return nil
+}
+
+// Insert plans v at p: behind the last element of its document, or before the element of an array that has its index, in
+// which case the keys of those behind it are counted anew. An integer becomes an int32 if it fits, bytes a binary of the
+// generic subtype. A List as v is a document whose keys are 0, 1, 2 and so on. The errors are those that format.Editor
+// names, and Lookup's.
+func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrExists
+	}
+	if err := f.insertable(&v, p.Len()); err != nil {
+		return err
+	}
+	var h holder
+	if err := h.find(data, parent); err != nil {
+		return err
+	}
+	pos, err := h.room(data, &last)
+	if err != nil {
+		return err
+	}
+	typ := typeOf(&v)
+	b := append(e.Room(), typ)
+	if h.array {
+		b = strconv.AppendInt(b, int64(last.Index), 10)
+	} else {
+		b = append(b, last.Name...)
+	}
+	b = append(b, 0)
+	grown := len(b) + size(typ, 0, &v)
+	e.PutCopy(pos, pos, appendStart(b, typ, 0, &v))
+	putRest(e, pos, typ, v)
+	return h.finish(e, data, grown, pos, last.Index+1)
+}
+
+// Delete plans the message without the element at p. The keys of those behind it in an array are counted anew. The
+// errors are those that format.Editor names, and Lookup's.
+func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
+	e.Reset(data)
+	parent, last, ok := p.Parent()
+	if !ok {
+		return format.ErrWhole
+	}
+	var h holder
+	if err := h.find(data, parent); err != nil {
+		return err
+	}
+	at, err := h.element(data, &last)
+	if err != nil {
+		return err
+	}
+	end, err := skip(data, data[at.head], at.value, at.limit)
+	if err != nil {
+		return err
+	}
+	e.Put(at.head, end, nil)
+	return h.finish(e, data, at.head-end, end, last.Index)
+}
+
+// insertable refuses what has no form behind a new key, in depth documents.
+func (f Format) insertable(v *field.Value, depth int) error {
+	if v.Kind == field.Int && v.Unsigned {
+		return tooLarge(v.Kind)
+	}
+	if v.Kind != field.List {
+		return convert.Insert(f, v, depth)
+	}
+	if err := convert.Insert(f, &field.Value{Kind: field.Map, Bytes: v.Bytes}, depth); err != nil {
+		return err
+	}
+	validated := validator{data: v.Bytes, strict: true}
+	for pos, n := minDocument-1, 0; v.Bytes[pos] != 0; n++ {
+		c := container{pos, len(v.Bytes) - 1}
+		value, err := c.value(v.Bytes, pos)
+		if err == nil {
+			err = validated.key(typeArray, place{pos, value, c.end}, n)
+		}
+		if err == nil {
+			pos, err = skip(v.Bytes, v.Bytes[pos], value, c.end)
+		}
+		if err != nil {
+			return fmt.Errorf("bson: the list to be inserted: %w", err)
+		}
+	}
+	return nil
+}
+
+// putRest plans what is behind the start of a value.
+func putRest(e *format.Edit, pos int, typ byte, v field.Value) {
+	e.Put(pos, pos, v.Bytes)
+	if endsInNUL(typ) {
+		e.Put(pos, pos, nul)
+	}
+}
+
+var nul = []byte{0}
+
+// holder is the document or array that an edit changes.
+type holder struct {
+	container
+	array  bool
+	n      int
+	around [field.MaxSteps]int // offsets of the lengths of the n containers that change, its own last
+}
+
+func (h *holder) find(data []byte, p field.Path) error {
+	at, err := locate(data, p, &h.around)
+	if err != nil {
+		return err
+	}
+	typ := at.typ(data)
+	if typ != typeDocument && typ != typeArray {
+		return field.ErrNotFound
+	}
+	h.array, h.n = typ == typeArray, p.Len()+1
+	h.around[h.n-1] = at.value
+	h.container, err = open(data, at.value, at.limit)
+	return err
+}
+
+// element returns the place of what st asks for.
+func (h *holder) element(data []byte, st *field.Step) (place, error) {
+	if h.array {
+		return h.item(data, st.Index)
+	}
+	return h.member(data, st.Name)
+}
+
+// room returns the offset where what st asks for is inserted.
+func (h *holder) room(data []byte, st *field.Step) (int, error) {
+	if h.array {
+		return h.before(data, st.Index)
+	}
+	if strings.IndexByte(st.Name, 0) >= 0 {
+		return 0, &format.TypeError{Format: "bson", Have: field.Map, Want: field.String, Reason: fmt.Sprintf("the key %q holds a NUL, which ends a key", st.Name)}
+	}
+	if err := convert.Name("bson", st.Name); err != nil {
+		return 0, err
+	}
+	_, err := h.member(data, st.Name)
+	if err == nil {
+		return 0, format.ErrExists
+	}
+	if !errors.Is(err, field.ErrNotFound) {
+		return 0, err
+	}
+	return h.end, nil
+}
+
+// before returns the offset of the array's element index, or of its end if it has no more elements than that.
+func (h *holder) before(data []byte, index int) (int, error) {
+	if index < 0 {
+		return 0, field.ErrNotFound
+	}
+	for pos, n := h.pos, 0; ; n++ {
+		more, err := h.more(data, pos)
+		switch {
+		case err != nil:
+			return 0, err
+		case n == index:
+			return pos, nil
+		case !more:
+			return 0, field.ErrNotFound
+		}
+		value, err := h.value(data, pos)
+		if err != nil {
+			return 0, err
+		}
+		if pos, err = skip(data, data[pos], value, h.end); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// finish plans the keys of an array's elements from pos on, of which the first is number n, and all lengths that change
+// as elements grow. On an error nothing at all is planned.
+func (h *holder) finish(e *format.Edit, data []byte, grown, pos, n int) error {
+	if h.array {
+		more, err := h.renumber(e, data, pos, n)
+		if err != nil {
+			e.Reset(data)
+			return err
+		}
+		grown += more
+	}
+	if err := fits(data, grown); err != nil {
+		e.Reset(data)
+		return err
+	}
+	relength(e, data, h.around[:h.n], grown)
+	return nil
+}
+
+// renumber returns by how many bytes the keys grow.
+func (h *holder) renumber(e *format.Edit, data []byte, pos, n int) (grown int, err error) {
+	for ; ; n++ {
+		more, err := h.more(data, pos)
+		if err != nil || !more {
+			return grown, err
+		}
+		value, err := h.value(data, pos)
+		if err != nil {
+			return 0, err
+		}
+		var room [20]byte
+		digits := strconv.AppendInt(room[:0], int64(n), 10)
+		if key := data[pos+1 : value-1]; string(key) != string(digits) {
+			e.PutCopy(pos+1, value-1, digits)
+			grown += len(digits) - len(key)
+		}
+		if pos, err = skip(data, data[pos], value, h.end); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// relength plans the lengths at offsets around, each of which grows by as many bytes.
+func relength(e *format.Edit, data []byte, around []int, grown int) {
+	if grown == 0 {
+		return
+	}
+	for _, at := range around {
+		var room [4]byte
+		binary.LittleEndian.PutUint32(room[:], binary.LittleEndian.Uint32(data[at:])+uint32(grown))
+		e.PutCopy(at, at+4, room[:])
+	}
+}
+
+// fits refuses a message that grows out of what its length can say.
+func fits(data []byte, grown int) error {
+	if int64(binary.LittleEndian.Uint32(data))+int64(grown) > math.MaxInt32 {
+		return &format.TypeError{Format: "bson", Have: field.Map, Reason: "the document would exceed the 2 GiB that its length can say"}
+	}
+	return nil
+}
