@@ -1,0 +1,55 @@
+package bson
+
+import (
+	_ "embed"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"example.com/ferry/format"
+)
+
+// bsonCorpus has a case a line: what the corpus says of it, ferry's verdict, its name, and its bytes. See
+// testdata/README.md.
+//
+//go:embed testdata/bson-corpus.tsv
+var bsonCorpus string
+
+// verdict is what Validate makes of data: refused, accepted, or accepted with BoundsOnly alone.
+func verdict(data []byte) string {
+	switch {
+	case Format{}.Validate(data, format.Options{}) == nil:
+		return "accepted"
+	case Format{}.Validate(data, format.Options{BoundsOnly: true}) == nil:
+		return "bounds"
+	}
+	return "refused"
+}
+
+// TestBSONCorpus: what is valid is accepted, what is an error refused; what is degenerate, which a decoder may read, is not
+// refused by BoundsOnly.
+func TestBSONCorpus(t *testing.T) {
+	t.Parallel()
+	for line := range strings.Lines(bsonCorpus) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(cells) != 4 {
+			t.Fatalf("%d cells in %q, want 4", len(cells), line)
+		}
+		data, err := hex.DecodeString(cells[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, name, got := cells[0], cells[2], verdict(data)
+		if got != cells[1] {
+			t.Errorf("%s: %s, want %s", name, got, cells[1])
+		}
+		switch {
+		case kind == "valid" && got != "accepted":
+			t.Errorf("%s: valid, and %s", name, got)
+		case kind == "degenerate" && got == "refused":
+			t.Errorf("%s: degenerate, and %s", name, got)
+		case kind == "error" && got == "accepted":
+			t.Errorf("%s: an error, and %s", name, got)
+		}
+	}
+}
