@@ -14,12 +14,13 @@ type cut struct{ at, n int } // at is an offset in the copy
 // longBytes is what a byte string has to exceed to be left out.
 const longBytes = 64
 
-// strip copies the CBOR of size bytes in text, base64 of a checked alphabet, to v.bare, without the content of long byte
+// strip copies the CBOR in text, base64 of a checked alphabet, to v.bare, without the content of long byte
 // strings. Any bytes are valid in these: the copy is well-formed if and only if the whole is. It takes one item after the
 // other, as they stand, and leaves their structure to whoever validates the copy.
-func (v *View) strip(text []byte, size int) error {
+func (v *View) strip(text []byte) error {
 	d := &v.payload
 	d.encoded(text)
+	size := decodedLen(text)
 	v.bare, v.cuts = v.bare[:0], v.cuts[:0]
 	for pos := 0; pos < size; {
 		b, err := d.at(pos, 1)
@@ -95,14 +96,14 @@ const (
 	highs = 0x8080808080808080
 )
 
-// foreign is 0 if all of w's bytes are characters of base64, RFC 4648, section 4.
+// foreign has no high bit if all of w's bytes are characters of base64, RFC 4648, section 4. What a byte whose own high
+// bit is set carries to the next makes no difference, as it is foreign itself.
 func foreign(w uint64) uint64 {
-	low := w &^ highs
-	lower := low | ones*0x20
+	lower := w | ones*0x20
 	letter := (lower + ones*(0x80-'a')) &^ (lower + ones*(0x7f-'z'))
-	digit := (low + ones*(0x80-'/')) &^ (low + ones*(0x7f-'9')) // and the slash, which stands before 0
-	notPlus := (low ^ ones*'+') + ones*0x7f
-	return (^(letter|digit)&notPlus | w) & highs
+	digit := (w + ones*(0x80-'/')) &^ (w + ones*(0x7f-'9')) // and the slash, which stands before 0
+	notPlus := (w ^ ones*'+') + ones*0x7f
+	return notPlus&^(letter|digit) | w
 }
 
 // base64Len returns how many characters of base64 data begins with, padding of two at most included.
@@ -110,8 +111,9 @@ func base64Len(data []byte) int {
 	n := 0
 	for ; len(data)-n >= 32; n += 32 {
 		b := data[n : n+32]
-		if foreign(binary.LittleEndian.Uint64(b))|foreign(binary.LittleEndian.Uint64(b[8:]))|
-			foreign(binary.LittleEndian.Uint64(b[16:]))|foreign(binary.LittleEndian.Uint64(b[24:])) != 0 {
+		w := foreign(binary.LittleEndian.Uint64(b)) | foreign(binary.LittleEndian.Uint64(b[8:])) |
+			foreign(binary.LittleEndian.Uint64(b[16:])) | foreign(binary.LittleEndian.Uint64(b[24:]))
+		if w&highs != 0 {
 			break
 		}
 	}

@@ -1,9 +1,11 @@
 package edgex_test
 
 import (
+	"fmt"
 	"testing"
 
 	"example.com/ferry/edgex"
+	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 )
 
@@ -81,6 +83,18 @@ func BenchmarkAppendTo(b *testing.B) {
 				if _, err := v.AppendTo(dst); err != nil {
 					b.Fatal(err)
 				}
+			}
+		})
+	}
+}
+
+// BenchmarkFold is what keys that differ in case cost the validation of one reading.
+func BenchmarkFold(b *testing.B) {
+	data := vectors(b)[0].cbor(b)
+	for _, fold := range []bool{false, true} {
+		b.Run(fmt.Sprint(fold), func(b *testing.B) {
+			for b.Loop() {
+				check(b, cbor.Format{}.Validate(data, format.Options{FoldKeys: fold}))
 			}
 		})
 	}

@@ -63,6 +63,7 @@ func (e *Event) unmarshal(o fields, data []byte) error {
 			return fmt.Errorf("edgex: event: %w", err)
 		}
 	}
+	e.restore()
 	for _, key := range o.left() {
 		var v any
 		if _, err := o.take(key, &v); err != nil {

@@ -26,13 +26,14 @@ type wireEvent struct {
 
 var eventKeys = []string{"apiVersion", "id", "deviceName", "profileName", "sourceName", "origin", "readings", "tags"}
 
-// wireReading is the fields that all readings have, in the order of the wire. The value follows.
+// wireReading is the fields that all readings have, in the order of the wire. The value follows. Empty ones are left out, as
+// in the optimised form.
 type wireReading struct {
 	ID           string         `json:"id,omitempty"`
-	Origin       int64          `json:"origin"`
-	DeviceName   string         `json:"deviceName"`
-	ResourceName string         `json:"resourceName"`
-	ProfileName  string         `json:"profileName"`
+	Origin       int64          `json:"origin,omitempty"`
+	DeviceName   string         `json:"deviceName,omitempty"`
+	ResourceName string         `json:"resourceName,omitempty"`
+	ProfileName  string         `json:"profileName,omitempty"`
 	ValueType    string         `json:"valueType"`
 	Units        string         `json:"units,omitempty"`
 	Tags         map[string]any `json:"tags,omitempty"`

@@ -38,7 +38,15 @@ type cborHead struct {
 	next  int
 }
 
+// head reads the start of the item at pos. A string, and a container, does not claim more than the message has bytes.
 func (d *cborDocument) head(pos int) (cborHead, error) {
+	if off := uint(pos - d.base); off < uint(len(d.bytes)) && d.bytes[off]&31 < 24 {
+		return cborHead{major: d.bytes[off] >> 5, arg: uint64(d.bytes[off] & 31), next: pos + 1}, nil
+	}
+	return d.longHead(pos)
+}
+
+func (d *cborDocument) longHead(pos int) (cborHead, error) {
 	b, err := d.at(pos, 1)
 	if err != nil {
 		return cborHead{}, err
@@ -119,6 +127,9 @@ func (d *cborDocument) skipIn(pos, depth int) (int, error) {
 			return 0, io.ErrUnexpectedEOF
 		}
 	}
+	if pos > d.limit() {
+		return 0, io.ErrUnexpectedEOF
+	}
 	return pos, nil
 }
 
@@ -156,12 +167,8 @@ func (d *cborDocument) open(it *items, pos int) error {
 }
 
 func (d *cborDocument) next(it *items) (bool, error) {
-	if it.value != 0 {
-		var err error
-		if it.end, err = d.skip(it.value); err != nil {
-			return false, err
-		}
-		it.count++
+	if err := it.pass(d); err != nil {
+		return false, err
 	}
 	pos := it.end
 	if it.left < 0 {

@@ -114,12 +114,8 @@ func (d *jsonDocument) open(it *items, pos int) error {
 }
 
 func (d *jsonDocument) next(it *items) (bool, error) {
-	if it.value != 0 {
-		var err error
-		if it.end, err = d.skip(it.value); err != nil {
-			return false, err
-		}
-		it.count++
+	if err := it.pass(d); err != nil {
+		return false, err
 	}
 	closer := byte('}')
 	if it.list {

@@ -51,7 +51,21 @@ type items struct {
 	name       []byte // of the member at hand, valid until the document's next method is called
 	start      int    // where its name starts, or the item itself
 	value      int    // where its value starts
+	behind     int    // behind the value, where that is known; else 0
 	end        int    // behind the one before it; at the end: behind the last
+}
+
+// pass moves it behind the value at hand.
+func (it *items) pass(doc document) (err error) {
+	if it.value == 0 {
+		return nil
+	}
+	if it.end = it.behind; it.end == 0 {
+		it.end, err = doc.skip(it.value)
+	}
+	it.behind = 0
+	it.count++
+	return err
 }
 
 // key is a name that EdgeX defines and ferry reads.

@@ -31,10 +31,11 @@ func (v *View) splice() error {
 			i++
 			switch last := i == len(parts); {
 			case moved%3 != 0 && last: // to the end
-				n, err := decodedLen(text)
-				if err != nil {
-					return err
+				n := bytes.IndexByte(text, '"')
+				if n < 0 || n%4 != 0 {
+					return io.ErrUnexpectedEOF
 				}
+				n = decodedLen(text[:n])
 				if err := v.reencode(text, pos, n); err != nil {
 					return err
 				}
@@ -90,17 +91,13 @@ func appendDecoded(dst, text []byte, from, to int) ([]byte, error) {
 	return dst[:at+min(n-from%3, to-from)], nil
 }
 
-// decodedLen returns how many bytes the base64 that text begins with stands for. A quote ends it.
-func decodedLen(text []byte) (int, error) {
-	end := bytes.IndexByte(text, '"')
-	if end < 0 || end%4 != 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n := end / 4 * 3
-	for _, c := range text[max(end-2, 0):end] {
+// decodedLen returns how many bytes text stands for, which is groups of four characters.
+func decodedLen(text []byte) int {
+	n := len(text) / 4 * 3
+	for _, c := range text[max(len(text)-2, 0):] {
 		if c == '=' {
 			n--
 		}
 	}
-	return n, nil
+	return n
 }

@@ -74,18 +74,17 @@ func (v *View) validateBase64() error {
 	if err := (json.Format{}).Validate(v.bare, strictly); err != nil {
 		return v.uncut(err)
 	}
-	var last [4]byte
-	if _, err := decodeBase64(last[:], v.data[end-4:end]); err != nil { // nothing but padding can be wrong
+	var err error
+	if v.pending, err = appendDecoded(v.pending[:0], v.data[end-4:end], 0, 3); err != nil { // its padding may be wrong
 		return err
 	}
 	if v.form == Base64JSON {
 		return inPayload(json.Format{}.Validate(v.decoded.data, strictly))
 	}
-	size, err := decodedLen(v.data[v.start : end+1])
-	if err != nil {
-		return err
+	if v.envelope.it.value == v.start-1 {
+		v.envelope.it.behind = end + 1
 	}
-	if err := v.strip(v.data[v.start:end], size); err != nil {
+	if err := v.strip(v.data[v.start:end]); err != nil {
 		return inPayload(err)
 	}
 	return inPayload(v.uncut(cbor.Format{}.Validate(v.bare, strictly)))
