@@ -1,0 +1,230 @@
+package protobuf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format/schema"
+)
+
+// The numbers of the fields that are read. google/protobuf/descriptor.proto.
+const (
+	setFile = 1
+
+	filePackage = 2
+	fileMessage = 4
+
+	messageName   = 1
+	messageField  = 2
+	messageNested = 3
+
+	fieldName     = 1
+	fieldNumber   = 3
+	fieldLabel    = 4
+	fieldType     = 5
+	fieldTypeName = 6
+)
+
+// labelRepeated is FieldDescriptorProto.Label.LABEL_REPEATED.
+const labelRepeated = 3
+
+// descriptorTypes is the types of FieldDescriptorProto.Type. An enum is an int32, as any number is valid in one. A group
+// is a message, in a form that Validate refuses.
+var descriptorTypes = [...]schema.Type{
+	1: schema.Float64, 2: schema.Float32, 3: schema.Int64, 4: schema.Uint64, 5: schema.Int32,
+	6: schema.Fixed64, 7: schema.Fixed32, 8: schema.Bool, 9: schema.String, 10: schema.Nested,
+	11: schema.Nested, 12: schema.Bytes, 13: schema.Uint32, 14: schema.Int32, 15: schema.Sfixed32,
+	16: schema.Sfixed64, 17: schema.Sint32, 18: schema.Sint64,
+}
+
+// ParseDescriptorSet returns the shape of one message, by its full name (pkg.Outer.Inner), from a FileDescriptorSet, as
+// protoc --include_imports --descriptor_set_out=FILE and buf build -o FILE write it: of proto2, proto3 or editions. Names
+// are those of the .proto file; enums are int32; a map is a list of messages with the fields key and value; extensions
+// are unknown fields. An error says what is missing, and which messages there are instead.
+func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
+	s := descriptors{declared: map[string]descriptor{}, shapes: map[string]*schema.Message{}}
+	set := descriptor{data, field.Span{End: len(data)}}
+	err := set.each(setFile, func(file descriptor) error {
+		pkg, err := file.text(filePackage)
+		if err != nil {
+			return err
+		}
+		return s.declare(file, fileMessage, pkg, 0)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("protobuf: this is no descriptor set: %w", err)
+	}
+	name := strings.TrimPrefix(message, ".")
+	if _, ok := s.declared[name]; !ok {
+		return nil, fmt.Errorf("protobuf: the descriptor set has no message %q: %s", message, s.near(name))
+	}
+	root := s.shape(name)
+	for len(s.open) > 0 {
+		m := s.open[0]
+		s.open = s.open[1:]
+		if err := s.fill(m); err != nil {
+			return nil, fmt.Errorf("protobuf: message %s of the descriptor set: %w", m.Name, err)
+		}
+	}
+	return root, nil
+}
+
+// descriptors is the messages of a set by their full names.
+type descriptors struct {
+	declared map[string]descriptor
+	shapes   map[string]*schema.Message // of those that the message asked for leads to
+	open     []*schema.Message          // shapes without their fields
+}
+
+// declare notes the messages that d, which stands in depth messages, holds in records of the number, and those in them.
+func (s *descriptors) declare(d descriptor, number int, scope string, depth int) error {
+	if depth > MaxDepth {
+		return syntax(d.span.Head, fmt.Sprintf("messages nest deeper than %d", MaxDepth))
+	}
+	return d.each(number, func(message descriptor) error {
+		name, err := message.text(messageName)
+		if err != nil {
+			return err
+		}
+		if scope != "" {
+			name = scope + "." + name
+		}
+		s.declared[name] = message
+		return s.declare(message, messageNested, name, depth+1)
+	})
+}
+
+// shape returns the shape of a message that is declared; it may yet have to be filled.
+func (s *descriptors) shape(name string) *schema.Message {
+	if m := s.shapes[name]; m != nil {
+		return m
+	}
+	m := &schema.Message{Name: name}
+	s.shapes[name] = m
+	s.open = append(s.open, m)
+	return m
+}
+
+// fill adds the fields of m.
+func (s *descriptors) fill(m *schema.Message) error {
+	return s.declared[m.Name].each(messageField, func(d descriptor) error {
+		name, err := d.text(fieldName)
+		if err != nil {
+			return err
+		}
+		f, err := s.field(d)
+		if err != nil {
+			return fmt.Errorf("field %s: %w", name, err)
+		}
+		f.Name = name
+		m.Fields = append(m.Fields, f)
+		return nil
+	})
+}
+
+func (s *descriptors) field(d descriptor) (f schema.Field, err error) {
+	var n [fieldType + 1]int64
+	for _, number := range []int{fieldNumber, fieldLabel, fieldType} {
+		if n[number], err = d.integer(number); err != nil {
+			return f, err
+		}
+	}
+	if n[fieldNumber] < 1 || n[fieldNumber] > MaxNumber {
+		return f, fmt.Errorf("number %d is not 1 to %d", n[fieldNumber], MaxNumber)
+	}
+	if n[fieldType] < 1 || n[fieldType] >= int64(len(descriptorTypes)) {
+		return f, fmt.Errorf("type %d is not 1 to %d", n[fieldType], len(descriptorTypes)-1)
+	}
+	f.Number, f.Repeated, f.Type = int(n[fieldNumber]), n[fieldLabel] == labelRepeated, descriptorTypes[n[fieldType]]
+	if f.Type != schema.Nested {
+		return f, nil
+	}
+	name, err := d.text(fieldTypeName)
+	if err != nil {
+		return f, err
+	}
+	name = strings.TrimPrefix(name, ".")
+	if _, ok := s.declared[name]; !ok {
+		return f, fmt.Errorf("its type %q is in another file: write the set with --include_imports", name)
+	}
+	f.Message = s.shape(name)
+	return f, nil
+}
+
+// near says which messages there are instead of name: those of its last part, else the first ones.
+func (s *descriptors) near(name string) string {
+	const most = 8
+	short := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+	var all, alike []string
+	for full := range s.declared {
+		all = append(all, full)
+		if last := strings.ToLower(full[strings.LastIndexByte(full, '.')+1:]); strings.Contains(last, short) || strings.Contains(short, last) {
+			alike = append(alike, full)
+		}
+	}
+	if len(all) == 0 {
+		return "it has none"
+	}
+	verb := "is it "
+	if len(alike) == 0 {
+		verb, alike = "it has ", all
+	}
+	slices.Sort(alike)
+	if len(alike) > most {
+		alike = append(alike[:most], "...")
+	}
+	return verb + strings.Join(alike, ", ")
+}
+
+// descriptor is a message of a set.
+type descriptor struct {
+	data []byte
+	span field.Span
+}
+
+// each calls visit for all records with the number, which are messages.
+func (d descriptor) each(number int, visit func(descriptor) error) error {
+	for pos := d.span.Off; pos < d.span.End; {
+		r, err := seek(d.data, pos, d.span.End, number)
+		if errors.Is(err, field.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.wire != wireLength {
+			return syntax(r.head, fmt.Sprintf("field %d has wire type %d and is no message", number, r.wire))
+		}
+		if err := visit(descriptor{d.data, r.span()}); err != nil {
+			return err
+		}
+		pos = r.end
+	}
+	return nil
+}
+
+// text returns the text with the number; it is empty if there is none.
+func (d descriptor) text(number int) (string, error) {
+	v, err := d.value(number, field.String)
+	return string(v.Bytes), err
+}
+
+// integer returns the number with the number; it is 0 if there is none.
+func (d descriptor) integer(number int) (int64, error) {
+	v, err := d.value(number, field.Int32)
+	return v.Int, err
+}
+
+func (d descriptor) value(number int, as field.Type) (field.Value, error) {
+	r, err := seek(d.data, d.span.Off, d.span.End, number)
+	if errors.Is(err, field.ErrNotFound) {
+		return field.Value{}, nil
+	}
+	if err != nil {
+		return field.Value{}, err
+	}
+	return Format{}.Value(d.data, r.span(), as)
+}

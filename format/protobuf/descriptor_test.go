@@ -1,0 +1,216 @@
+package protobuf
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"example.com/ferry/format"
+	"example.com/ferry/format/schema"
+)
+
+// plant is a descriptor set with what a .proto file may have: imports, nested types, an enum, maps, recursion.
+const plant = `
+file {
+  name: "unit.proto" package: "plant.unit" syntax: "proto3"
+  message_type { name: "Unit" field { name: "symbol" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING } }
+}
+file {
+  name: "plant.proto" package: "plant" syntax: "proto3" dependency: "unit.proto"
+  message_type {
+    name: "Pump"
+    field { name: "name" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
+    field { name: "level" number: 2 label: LABEL_OPTIONAL type: TYPE_SINT32 }
+    field { name: "state" number: 3 label: LABEL_OPTIONAL type: TYPE_ENUM type_name: ".plant.Pump.State" }
+    field { name: "spare" number: 4 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".plant.Pump" }
+    field { name: "parts" number: 5 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".plant.Pump.Part" }
+    field { name: "labels" number: 6 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".plant.Pump.LabelsEntry" }
+    field { name: "unit" number: 7 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".plant.unit.Unit" }
+    field { name: "samples" number: 536870911 label: LABEL_REPEATED type: TYPE_DOUBLE }
+    nested_type { name: "Part" field { name: "id" number: 1 label: LABEL_OPTIONAL type: TYPE_FIXED64 } }
+    nested_type {
+      name: "LabelsEntry"
+      field { name: "key" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
+      field { name: "value" number: 2 label: LABEL_OPTIONAL type: TYPE_UINT32 }
+      options { map_entry: true }
+    }
+    enum_type { name: "State" value { name: "OFF" number: 0 } value { name: "ON" number: 1 } }
+  }
+}
+file {
+  name: "old.proto" syntax: "proto2"
+  message_type {
+    name: "Old"
+    field { name: "must" number: 1 label: LABEL_REQUIRED type: TYPE_BOOL }
+    field { name: "group" number: 2 label: LABEL_OPTIONAL type: TYPE_GROUP type_name: ".Old.Group" }
+    nested_type { name: "Group" field { name: "x" number: 1 label: LABEL_OPTIONAL type: TYPE_INT32 } }
+  }
+}
+file {
+  name: "new.proto" syntax: "editions" edition: EDITION_2023
+  message_type { name: "New" field { name: "x" number: 1 label: LABEL_OPTIONAL type: TYPE_SFIXED32 } }
+}`
+
+func plantSet(t testing.TB) (*descriptorpb.FileDescriptorSet, []byte) {
+	t.Helper()
+	set := new(descriptorpb.FileDescriptorSet)
+	if err := prototext.Unmarshal([]byte(plant), set); err != nil {
+		t.Fatal(err)
+	}
+	data, err := proto.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, data
+}
+
+func TestParseDescriptorSet(t *testing.T) {
+	set, data := plantSet(t)
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"plant.Pump", "plant.Pump.Part", "plant.unit.Unit", "Old", "New"} {
+		m, err := ParseDescriptorSet(data, name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want, err := files.FindDescriptorByName(protoreflect.FullName(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareShape(t, m, want.(protoreflect.MessageDescriptor), map[string]bool{})
+	}
+}
+
+// TestParseDescriptorsOwnSet reads the descriptor of descriptors, which is recursive and large.
+func TestParseDescriptorsOwnSet(t *testing.T) {
+	file := protodesc.ToFileDescriptorProto(descriptorpb.File_google_protobuf_descriptor_proto)
+	data, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ParseDescriptorSet(data, ".google.protobuf.FileDescriptorSet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareShape(t, m, (&descriptorpb.FileDescriptorSet{}).ProtoReflect().Descriptor(), map[string]bool{})
+	if err := (Format{m}).Validate(data, format.Options{}); err != nil {
+		t.Errorf("Validate of the set by its own schema: %v", err)
+	}
+}
+
+// compareShape compares m with what the library makes of the same descriptor, and all that it leads to.
+func compareShape(t *testing.T, m *schema.Message, want protoreflect.MessageDescriptor, seen map[string]bool) {
+	t.Helper()
+	if seen[m.Name] {
+		return
+	}
+	seen[m.Name] = true
+	if m.Name != string(want.FullName()) || len(m.Fields) != want.Fields().Len() {
+		t.Errorf("got %s with %d fields, want %s with %d", m.Name, len(m.Fields), want.FullName(), want.Fields().Len())
+		return
+	}
+	for i := range m.Fields {
+		got, w := m.Fields[i], want.Fields().Get(i)
+		kind := w.Kind().String()
+		switch w.Kind() {
+		case protoreflect.EnumKind:
+			kind = "int32"
+		case protoreflect.FloatKind:
+			kind = "float32"
+		case protoreflect.DoubleKind:
+			kind = "float64"
+		case protoreflect.GroupKind:
+			kind = "message"
+		}
+		if got.Name != string(w.Name()) || got.Number != int(w.Number()) || got.Repeated != (w.Cardinality() == protoreflect.Repeated) || got.Type.String() != kind {
+			t.Errorf("%s: got %+v, want %v %s = %d", m.Name, got, w.Cardinality(), w.Name(), w.Number())
+		}
+		if w.Message() != nil {
+			compareShape(t, got.Message, w.Message(), seen)
+		}
+	}
+}
+
+func TestParseDescriptorSetErrors(t *testing.T) {
+	set, whole := plantSet(t)
+	alone, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: set.File[1:2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	field := func(text string) []byte {
+		t.Helper()
+		set := new(descriptorpb.FileDescriptorSet)
+		text = `file { message_type { name: "M" field { name: "f" ` + text + ` } } }`
+		if err := prototext.Unmarshal([]byte(text), set); err != nil {
+			t.Fatal(err)
+		}
+		data, err := proto.Marshal(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	deep := []byte("\x0a\x01A")
+	for range 300 {
+		deep = append([]byte{0x1a, 0x80 | byte(len(deep)&0x7f), byte(len(deep) >> 7)}, deep...)
+	}
+	deep = append([]byte{0x0a, 0x80 | byte((len(deep)+3)&0x7f), byte((len(deep) + 3) >> 7), 0x22, 0x80 | byte(len(deep)&0x7f), byte(len(deep) >> 7)}, deep...)
+	rows := []struct {
+		name, message string
+		data          []byte
+		want          string
+	}{
+		{"unknown", "plant.Pomp", whole, `no message "plant.Pomp": it has New, Old, Old.Group`},
+		{"without its package", "pump", whole, `no message "pump": is it plant.Pump`},
+		{"nothing", "A", nil, "it has none"},
+		{"without imports", "plant.Pump", alone, `message plant.Pump of the descriptor set: field unit: its type "plant.unit.Unit" is in another file`},
+		{"JSON", "A", []byte(`{"file": []}`), "this is no descriptor set: protobuf: field 4 of 102 bytes"},
+		{"cut", "plant.Pump", whole[:100], "this is no descriptor set"},
+		{"a file that is a number", "A", []byte{0x08, 0x01}, "no message"},
+		{"a name that is a number", "A", []byte{0x0a, 0x04, 0x22, 0x02, 0x08, 0x01}, "cannot use untyped bytes as string"},
+		{"field number 0", "M", field(`type: TYPE_BOOL`), "field f: number 0 is not"},
+		{"no type", "M", field(`number: 1`), "field f: type 0 is not"},
+		{"deep", "A", deep, "nest deeper than 256"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			m, err := ParseDescriptorSet(row.data, row.message)
+			if err == nil || !strings.HasPrefix(err.Error(), "protobuf: ") || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, %v, want an error with %q", m, err, row.want)
+			}
+		})
+	}
+}
+
+// pumpMessage is what the library writes for plant.Pump.
+func pumpMessage(t testing.TB, text string) []byte {
+	t.Helper()
+	set, _ := plantSet(t)
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := files.FindDescriptorByName("plant.Pump")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := dynamicpb.NewMessage(d.(protoreflect.MessageDescriptor))
+	if err := (prototext.UnmarshalOptions{Resolver: (*protoregistry.Types)(nil)}).Unmarshal([]byte(text), m); err != nil {
+		t.Fatal(err)
+	}
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
