@@ -37,7 +37,7 @@ func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) 
 }
 
 // Insert plans v at p: behind the last element of its document, or before the element of an array that has its index, in
-// which case the keys of those behind it are counted anew. An integer becomes an int32 if it fits, bytes a binary of the
+// which case those behind it get new keys, and are copied unless they are long. An integer becomes an int32 if it fits, bytes a binary of the
 // generic subtype. A List as v is a document whose keys are 0, 1, 2 and so on. The errors are those that format.Editor
 // names, and Lookup's.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
@@ -71,8 +71,8 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	return h.finish(e, data, grown, pos, last.Index+1)
 }
 
-// Delete plans the message without the element at p. The keys of those behind it in an array are counted anew. The
-// errors are those that format.Editor names, and Lookup's.
+// Delete plans the message without the element at p. Those behind it in an array get new keys, as in Insert. The errors
+// are those that format.Editor names, and Lookup's.
 func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -229,26 +229,38 @@ func (h *holder) finish(e *format.Edit, data []byte, grown, pos, n int) error {
 	return nil
 }
 
+// copied is up to what length a value behind a new key is copied with it; in bytes. Further parts would cost more.
+const copied = 512
+
 // renumber returns by how many bytes the keys grow.
 func (h *holder) renumber(e *format.Edit, data []byte, pos, n int) (grown int, err error) {
+	from, b := pos, e.Room() // data[from:pos] becomes b
 	for ; ; n++ {
 		more, err := h.more(data, pos)
-		if err != nil || !more {
-			return grown, err
+		if err != nil {
+			return 0, err
+		}
+		if !more {
+			e.PutCopy(from, pos, b)
+			return grown + len(b) - (pos - from), nil
 		}
 		value, err := h.value(data, pos)
 		if err != nil {
 			return 0, err
 		}
-		var room [20]byte
-		digits := strconv.AppendInt(room[:0], int64(n), 10)
-		if key := data[pos+1 : value-1]; string(key) != string(digits) {
-			e.PutCopy(pos+1, value-1, digits)
-			grown += len(digits) - len(key)
-		}
-		if pos, err = skip(data, data[pos], value, h.end); err != nil {
+		end, err := skip(data, data[pos], value, h.end)
+		if err != nil {
 			return 0, err
 		}
+		b = append(strconv.AppendInt(append(b, data[pos]), int64(n), 10), 0)
+		if end-value <= copied {
+			b = append(b, data[value:end]...)
+		} else {
+			e.PutCopy(from, value, b)
+			grown += len(b) - (value - from)
+			from, b = end, e.Room()
+		}
+		pos = end
 	}
 }
 

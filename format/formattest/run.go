@@ -53,14 +53,16 @@ func document(t *testing.T, f format.Format, data []byte) {
 	mutations(t, f, data)
 	bounded(t, f, data)
 	seekBounded(t, f, data)
+	editsBounded(t, f, data)
 }
 
 // Check holds f to what the contract promises for any bytes at all: no panic, spans inside data, nothing read behind
-// its end; and for valid ones, that lookups, sets and patches agree with a full walk.
+// its end; and for valid ones, that lookups, sets, patches and edits agree with a full walk.
 func Check(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
 	poisoned(t, f, data)
 	seeks(t, f, data, 8)
+	anyEdits(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
 		lookups(t, f, data)
 		patches(t, f, data, 4)
