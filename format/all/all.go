@@ -6,6 +6,7 @@ import (
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
 	"example.com/ferry/format/msgpack"
+	"example.com/ferry/format/protobuf"
 	"example.com/ferry/format/y3"
 )
 
@@ -18,5 +19,6 @@ func Formats() []format.Format {
 		y3.Format{Dialect: y3.N},
 		bson.Format{},
 		msgpack.Format{},
+		protobuf.Format{},
 	}
 }

@@ -38,4 +38,5 @@ func ExampleFormats() {
 	// y3n
 	// bson
 	// msgpack
+	// protobuf
 }

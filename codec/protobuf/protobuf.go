@@ -1,0 +1,78 @@
+package protobuf
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.com/ferry/codec"
+)
+
+// Codec is Protocol Buffers. Its zero value is ready.
+type Codec struct{}
+
+var (
+	_ codec.Codec    = Codec{}
+	_ codec.Appender = Codec{}
+)
+
+// maxDepth bounds how deep messages nest; as the bounds of other implementations are.
+const maxDepth = 100
+
+// Name returns protobuf.
+func (Codec) Name() string { return "protobuf" }
+
+// Marshal writes v, a proto.Message.
+func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
+
+// Append writes v, a proto.Message, behind dst.
+func (Codec) Append(dst []byte, v any) ([]byte, error) {
+	m, ok := v.(proto.Message)
+	if !ok || isNil(v) {
+		return dst, fmt.Errorf("protobuf: marshal %T: only a proto.Message that is not nil has fields: generate one with protoc-gen-go, or choose another codec", v)
+	}
+	out, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(dst, m)
+	if err != nil {
+		return dst, fmt.Errorf("protobuf: marshal %T: %w", v, err)
+	}
+	return out, nil
+}
+
+// Unmarshal reads a message into v, a proto.Message, or into what a pointer to one points to. A pointer that is nil gets
+// a new message. What v held before is gone.
+func (Codec) Unmarshal(data []byte, v any) error {
+	m, err := target(v)
+	if err != nil {
+		return fmt.Errorf("protobuf: unmarshal %d bytes into %T: %w", len(data), v, err)
+	}
+	if err := (proto.UnmarshalOptions{RecursionLimit: maxDepth}).Unmarshal(data, m); err != nil {
+		return fmt.Errorf("protobuf: unmarshal %d bytes into %T: %w", len(data), v, err)
+	}
+	return nil
+}
+
+// target returns the message that v is or points to.
+func target(v any) (proto.Message, error) {
+	if m, ok := v.(proto.Message); ok && !isNil(v) {
+		return m, nil
+	}
+	p := reflect.ValueOf(v)
+	if p.Kind() == reflect.Pointer && !p.IsNil() && p.Elem().Kind() == reflect.Pointer {
+		at := p.Elem()
+		if _, ok := at.Interface().(proto.Message); ok {
+			if at.IsNil() {
+				at.Set(reflect.New(at.Type().Elem()))
+			}
+			return at.Interface().(proto.Message), nil
+		}
+	}
+	return nil, errors.New("only a proto.Message that is not nil, or a pointer to one, takes fields: generate one with protoc-gen-go, or choose another codec")
+}
+
+// isNil reports whether v is a pointer to no message.
+func isNil(v any) bool {
+	p := reflect.ValueOf(v)
+	return p.Kind() == reflect.Pointer && p.IsNil()
+}
