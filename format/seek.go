@@ -9,6 +9,8 @@ import (
 // Incremental is a Format that finds a field of a message that arrives in pieces, as soon as the bytes up to its end have
 // arrived: of a message of 12 MB often the first kilobyte is enough.
 type Incremental interface {
+	Format
+
 	// Seek begins the search for the value at p. It fails for nothing: what cannot be there is Absent.
 	Seek(p field.Path, o SeekOptions) Search
 }
@@ -65,7 +67,7 @@ var ErrTooLong = errors.New("format: the value is longer than MaxValue: take its
 
 // SeekOptions bounds what a Search holds. The zero value is safe for messages from anybody.
 type SeekOptions struct {
-	MaxValue int // bytes of a scalar that are kept, its head included; 0 means 64 KiB
+	MaxValue int // bytes of a scalar that are kept, in some formats with its head; 0 means 64 KiB
 	MaxDepth int // containers within containers that are passed over where only reading them tells their end; 0 means 32
 }
 

@@ -60,6 +60,33 @@ func (b broken) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return ok && b.fault != "patch in place says it did not", err
 }
 
+func (b broken) Seek(p field.Path, o format.SeekOptions) format.Search {
+	return &brokenSearch{b.Format.Seek(p, o), b.fault, 0}
+}
+
+// brokenSearch is a right search with one fault.
+type brokenSearch struct {
+	format.Search
+	fault string
+	fed   int
+}
+
+func (s *brokenSearch) Feed(piece []byte) (format.Answer, error) {
+	if s.fault == "search forgets a cut" && s.fed > 0 && s.fed%3 == 0 && len(piece) > 1 {
+		piece = piece[1:]
+	}
+	s.fed++
+	return s.Search.Feed(piece)
+}
+
+func (s *brokenSearch) Span() field.Span {
+	span := s.Search.Span()
+	if s.fault == "search finds another span" && span.Kind == field.Untyped {
+		span.Off--
+	}
+	return span
+}
+
 // recorder is a test that notes its failures. Fatalf ends it by a panic.
 type recorder struct {
 	testing.TB
@@ -99,6 +126,8 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"walk leaves its parent", "not inside its parent"},
 		{"patch changes a neighbour", "Patch"},
 		{"patch in place says it did not", "PatchInPlace"},
+		{"search forgets a cut", "in pieces"},
+		{"search finds another span", "where Lookup has"},
 	}
 	for _, test := range tests {
 		t.Run(test.fault, func(t *testing.T) {
