@@ -8,12 +8,13 @@ import (
 
 // The names of the rows that goals refer to.
 const (
-	ferryY3      = "ferry"
-	ferryIntCBOR = "ferry cbor, integer keys"
-	ferryCBOR    = "ferry cbor"
-	ferryMsgpack = "ferry msgpack"
-	ferryBSON    = "ferry bson"
-	ferryJSON    = "ferry json"
+	ferryY3       = "ferry"
+	ferryProtobuf = "ferry protobuf"
+	ferryIntCBOR  = "ferry cbor, integer keys"
+	ferryCBOR     = "ferry cbor"
+	ferryMsgpack  = "ferry msgpack"
+	ferryBSON     = "ferry bson"
+	ferryJSON     = "ferry json"
 
 	limit         = "limit scan"
 	tight         = "limit scan, one comparison a packet"
@@ -35,6 +36,7 @@ type asked struct {
 
 var formats = []asked{
 	{ferryY3, limit, 50},
+	{ferryProtobuf, limitProtobuf, 55},
 	{ferryIntCBOR, limitIntCBOR, 140},
 	{ferryCBOR, limitCBOR, 195},
 	{ferryMsgpack, limitMsgpack, 200},

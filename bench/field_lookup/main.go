@@ -10,6 +10,7 @@ import (
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
 	"example.com/ferry/format/msgpack"
+	"example.com/ferry/format/protobuf"
 	"example.com/ferry/format/y3"
 )
 
@@ -69,6 +70,7 @@ func question() harness.Question {
 func contenders() []contender {
 	rows := []contender{
 		ferryRow(ferryY3, &inY3, y3.Format{}),
+		ferryRow(ferryProtobuf, &inProtobuf, protobuf.Format{}),
 		ferryRow(ferryIntCBOR, &inIntCBOR, cbor.Format{}),
 		ferryRow(ferryCBOR, &inCBOR, cbor.Format{}),
 		ferryRow(ferryMsgpack, &inMsgpack, msgpack.Format{}),

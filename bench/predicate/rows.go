@@ -24,7 +24,8 @@ import (
 	ferrycbor "example.com/ferry/format/cbor"
 	ferryjson "example.com/ferry/format/json"
 	ferrymsgpack "example.com/ferry/format/msgpack"
-		"example.com/ferry/format/y3"
+	"example.com/ferry/format/protobuf"
+	"example.com/ferry/format/y3"
 )
 
 // form is one format of the events: a case of the question.
@@ -43,6 +44,7 @@ var forms = []form{
 	{"MessagePack", encodeMsgpack, ferrymsgpack.Format{}, named},
 	{"BSON", encodeBSON, ferrybson.Format{}, named},
 	{"Y3", encodeY3, y3.Format{}, `string(0x00.0x03) == "pump-1" && float64(0x00.0x07.0.0x07) > 30`},
+	{"protobuf", encodeProtobuf, protobuf.Format{}, `string(3) == "pump-1" && float64(7.7) > 30`},
 	// PB 	{"protobuf", encodeProtobuf, protobuf.Format{}, `string(3) == "pump-1" && float64(7.7) > 30`},
 }
 
