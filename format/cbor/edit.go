@@ -34,11 +34,11 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if !ok {
 		return format.ErrExists
 	}
-	if err := convert.Insert(f, &v, p.Len()); err != nil {
-		return err
-	}
 	c, err := holderAt(data, parent)
 	if err != nil {
+		return err
+	}
+	if err := convert.Insert(f, &v, c.depth); err != nil {
 		return err
 	}
 	pos, err := c.room(data, &last)
@@ -92,28 +92,39 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 // holder is the array or map that an edit changes.
 type holder struct {
 	head
-	at int // of its head, behind its tags
+	at    int // of its head, behind its tags
+	depth int // of what it holds: containers and tags
 }
 
 func holderAt(data []byte, p field.Path) (holder, error) {
-	pos := 0
+	var c holder
 	steps := p.Steps()
-	for i := range steps {
+	for i := 0; ; i++ {
 		var err error
-		if pos, err = enter(data, pos, &steps[i]); err != nil {
-			return holder{}, err
+		for {
+			if c.head, err = readHead(data, c.at); err != nil {
+				return c, err
+			}
+			c.depth++
+			if c.major != majorTag {
+				break
+			}
+			c.at = c.next
+		}
+		if i == len(steps) {
+			break
+		}
+		if c.at, err = enter(data, c.at, &steps[i]); err != nil {
+			return c, err
 		}
 	}
-	h, at, err := pastTags(data, pos)
 	switch {
-	case err != nil:
-		return holder{}, err
-	case h.major != majorArray && h.major != majorMap:
-		return holder{}, field.ErrNotFound
-	case h.info != indefinite && h.arg > uint64(len(data)-h.next): // each item takes a byte at least
-		return holder{}, io.ErrUnexpectedEOF
+	case c.major != majorArray && c.major != majorMap:
+		return c, field.ErrNotFound
+	case c.info != indefinite && c.arg > uint64(len(data)-c.next): // each item takes a byte at least
+		return c, io.ErrUnexpectedEOF
 	}
-	return holder{h, at}, nil
+	return c, nil
 }
 
 // more reports whether item or pair n stands at pos, and not the end.

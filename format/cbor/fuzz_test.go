@@ -124,3 +124,6 @@ func TestTruncated(t *testing.T) {
 		}
 	}
 }
+
+// FuzzEdit inserts, deletes and replaces anything anywhere.
+func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }

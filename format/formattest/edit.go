@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -92,21 +91,29 @@ func (c edited) replace(it item) {
 	p := field.MustParse(it.path)
 	values := append(alternatives(it.span.Kind), field.Value{Kind: field.Bool}, field.Value{Kind: field.Text, Bytes: []byte("text")})
 	for _, v := range values {
-		want, wantErr := c.editor.Patch(nil, c.data, p, v)
-		got, err := c.apply(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
-		if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !bytes.Equal(got, want) {
-			c.Errorf("Replace(%q, %+v): got % x, %v, where Patch gives % x, %v\n% x", p, v, got, err, want, wantErr, c.data)
-		}
-		if err != nil {
-			continue
-		}
-		var e format.Edit
-		planned, patched := bytes.Clone(c.data), bytes.Clone(c.data)
-		_ = c.editor.Replace(&e, planned, p, v)
-		ok, err := c.editor.PatchInPlace(patched, p, v)
-		if e.InPlace() != ok || err != nil || !bytes.Equal(planned, patched) {
-			c.Errorf("Replace(%q, %+v) in place leaves % x, PatchInPlace % x, %v, %v\n% x", p, v, planned, patched, ok, err, c.data)
-		}
+		c.replaceBy(p, v)
+	}
+}
+
+func (c edited) replaceBy(p field.Path, v field.Value) {
+	c.Helper()
+	want, wantErr := c.editor.Patch(nil, c.data, p, v)
+	got, err := c.apply(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
+	if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !bytes.Equal(got, want) {
+		c.Errorf("Replace(%q, %+v): got % x, %v, where Patch gives % x, %v\n% x", p, v, got, err, want, wantErr, c.data)
+	}
+	if err != nil {
+		return
+	}
+	if err := c.Validate(got, format.Options{}); err != nil {
+		c.Errorf("Replace(%q, %+v) gives an invalid message: %v\n% x\nfrom % x", p, v, err, got, c.data)
+	}
+	var e format.Edit
+	planned, patched := bytes.Clone(c.data), bytes.Clone(c.data)
+	_ = c.editor.Replace(&e, planned, p, v)
+	ok, err := c.editor.PatchInPlace(patched, p, v)
+	if e.InPlace() != ok || err != nil || !bytes.Equal(planned, patched) {
+		c.Errorf("Replace(%q, %+v) in place leaves % x, PatchInPlace % x, %v, %v\n% x", p, v, planned, patched, ok, err, c.data)
 	}
 }
 
@@ -267,7 +274,8 @@ func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 	got, err := c.insert(c.data, p, v)
 	if err != nil {
 		var mismatch *format.TypeError
-		if !errors.As(err, &mismatch) && v.Kind != field.List && v.Kind != field.Map {
+		known := errors.As(err, &mismatch) || errors.Is(err, format.ErrExists) || errors.Is(err, field.ErrNotFound)
+		if !known && v.Kind != field.List && v.Kind != field.Map {
 			c.Errorf("Insert(%q, %+v): %v\n% x", p, v, err, c.data)
 		}
 		return false
@@ -284,7 +292,7 @@ func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 		c.Errorf("Lookup(%q) after Insert of %+v: %v\n% x", p, v, err, got)
 		return true
 	}
-	if now, err := c.Value(got, s, field.AnyType); err == nil && now.Kind == v.Kind && !equal(now, v) {
+	if now, err := c.Value(got, s, field.AnyType); err == nil && !holds(now, v) {
 		c.Errorf("Insert(%q, %+v): reads %+v afterwards\n% x", p, v, now, got)
 	}
 	if after, err := walk(c.Format, got); err == nil {
@@ -317,6 +325,24 @@ func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 	return true
 }
 
+// holds reports whether got is v, or of another kind: a format may have no types. Only the member that v's kind names is
+// v's value.
+func holds(got, v field.Value) bool {
+	switch {
+	case got.Kind != v.Kind:
+		return true
+	case v.Kind == field.Bool:
+		return got.Bool == v.Bool
+	case v.Kind == field.Int:
+		return got.Int == v.Int && got.Unsigned == v.Unsigned
+	case v.Kind == field.Float:
+		return got.Float == v.Float || got.Float != got.Float && v.Float != v.Float
+	case v.Kind == field.Null:
+		return true
+	}
+	return bytes.Equal(got.Bytes, v.Bytes)
+}
+
 // maxGrowth is how much more than the bytes of a value an insertion may add to data: its key and head, longer lengths
 // around it, renumbered keys behind it.
 func maxGrowth(data []byte) int { return 64 + field.MaxSteps*8 + len(data)/4 }
@@ -347,116 +373,6 @@ func (c edited) refusals() {
 		p := field.MustParse(newKeys[0])
 		if got, err := c.insert(c.data, p, field.Value{Kind: kind, Bytes: []byte{0xc1, 0xff}}); err == nil {
 			c.Errorf("Insert(%q) of bytes that are no value, as %v: got % x, want an error", p, kind, got)
-		}
-	}
-}
-
-// anyEdits plans changes of data that may be no message, with two different things behind its end, within its capacity:
-// nothing panics, what is planned is the same, and an error plans nothing.
-func anyEdits(t testing.TB, f format.Format, data []byte) {
-	t.Helper()
-	editor, ok := f.(format.Editor)
-	if !ok {
-		return
-	}
-	items, _ := walk(f, data)
-	paths := slices.Concat(absent, newKeys, []string{"0", "1"})
-	for _, it := range items[:min(len(items), 4)] {
-		if it.first {
-			paths = append(paths, it.path)
-		}
-	}
-	c := edited{t, f, editor, data, items}
-	behind := append(bytes.Clone(data), bytes.Repeat([]byte{0xff}, 32)...)[:len(data)]
-	v := field.Value{Kind: field.Text, Bytes: []byte("text")}
-	for _, path := range paths {
-		p := field.MustParse(path)
-		for name, plan := range map[string]func(*format.Edit, []byte) error{
-			"Replace": func(e *format.Edit, data []byte) error { return editor.Replace(e, data, p, v) },
-			"Insert":  func(e *format.Edit, data []byte) error { return editor.Insert(e, data, p, v) },
-			"Delete":  func(e *format.Edit, data []byte) error { return editor.Delete(e, data, p) },
-		} {
-			what := fmt.Sprintf("%s of %q", name, p)
-			want, wantErr := c.apply(what, data[:len(data):len(data)], func(e *format.Edit) error { return plan(e, data[:len(data):len(data)]) })
-			got, err := c.apply(what, behind, func(e *format.Edit) error { return plan(e, behind) })
-			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !bytes.Equal(got, want) {
-				t.Errorf("the bytes behind data change what %s makes: got % x, %v, want % x, %v\n% x", what, got, err, want, wantErr, data)
-			}
-		}
-	}
-}
-
-// editsBounded measures what plans allocate for data that may be no message.
-func editsBounded(t *testing.T, f format.Format, data []byte) {
-	t.Helper()
-	editor, ok := f.(format.Editor)
-	if !ok {
-		return
-	}
-	v := field.Value{Kind: field.Text, Bytes: []byte("text")}
-	for _, path := range []string{"0", newKeys[0]} {
-		p := field.MustParse(path)
-		least := uint64(1 << 62)
-		for range 5 { // the least of several: other tests allocate meanwhile
-			var before, after runtime.MemStats
-			var e format.Edit
-			runtime.ReadMemStats(&before)
-			_ = editor.Replace(&e, data, p, v)
-			_ = editor.Insert(&e, data, p, v)
-			_ = editor.Delete(&e, data, p)
-			runtime.ReadMemStats(&after)
-			if least = min(least, after.TotalAlloc-before.TotalAlloc); least <= slack {
-				break
-			}
-		}
-		if least > 4*uint64(len(data))+slack { // memory that grows as it is filled
-			t.Errorf("%d bytes are allocated to edit %q of an input of %d\n% x", least, p, len(data), data)
-		}
-	}
-}
-
-// editsAllocate measures plans and their results with an Edit and memory that are used again.
-func editsAllocate(t *testing.T, f format.Format, data []byte) {
-	t.Helper()
-	editor, ok := f.(format.Editor)
-	if !ok {
-		return
-	}
-	items, _ := walk(f, data)
-	var e format.Edit
-	var dst []byte
-	var parts [][]byte
-	for _, it := range items[:min(len(items), 8)] {
-		if !it.first || it.depth == 0 {
-			continue
-		}
-		p := field.MustParse(it.path)
-		v, err := f.Value(data, it.span, field.AnyType)
-		if err != nil {
-			continue
-		}
-		added := field.MustParse("0") // where the message is a list
-		for _, step := range (edited{t, f, editor, data, items}).freeKeys("") {
-			if free := field.MustParse(step); editor.Insert(&e, data, free, v) == nil {
-				added = free
-			}
-		}
-		plans := map[string]func() error{
-			"Replace": func() error { return editor.Replace(&e, data, p, v) },
-			"Insert":  func() error { return editor.Insert(&e, data, added, v) },
-			"Delete":  func() error { return editor.Delete(&e, data, p) },
-		}
-		for name, plan := range plans {
-			if plan() != nil {
-				continue // errors allocate
-			}
-			got := testing.AllocsPerRun(5, func() {
-				_ = plan()
-				dst, parts = e.AppendTo(dst[:0]), e.Buffers(parts[:0])
-			})
-			if got != 0 {
-				t.Errorf("%s of %q or %q with an Edit that is used again allocates %v times, want 0", name, p, added, got)
-			}
 		}
 	}
 }

@@ -179,3 +179,6 @@ func FuzzPatch(f *testing.F) {
 		}
 	})
 }
+
+// FuzzEdit inserts, deletes and replaces anything anywhere.
+func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }

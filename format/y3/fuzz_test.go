@@ -1,6 +1,7 @@
 package y3
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"example.com/ferry/field"
@@ -86,4 +87,18 @@ func fuzzPatch(f *testing.F, form Format) {
 			}
 		}
 	})
+}
+
+// FuzzEdit and FuzzEditN insert, delete and replace anything anywhere.
+func FuzzEdit(f *testing.F)  { formattest.FuzzEdits(f, Format{Dialect: P}, documents(P)...) }
+func FuzzEditN(f *testing.F) { formattest.FuzzEdits(f, Format{Dialect: N}, documents(N)...) }
+
+func documents(d Dialect) (all [][]byte) {
+	for seed := range uint64(5) {
+		all = append(all, randomMessage(d)(rand.New(rand.NewPCG(7, seed))))
+	}
+	for _, b := range regressions {
+		all = append(all, b.data)
+	}
+	return all
 }
