@@ -49,6 +49,11 @@ func (v *validator) elements(typ byte, c container, depth int) error {
 	seen := v.seen.Open()
 	pos, n := c.pos, 0
 	for ; ; n++ {
+		if typ == typeDocument {
+			var passed int
+			pos, passed = v.pass(&seen, pos, c)
+			n += passed
+		}
 		more, err := c.more(v.data, pos)
 		if err != nil {
 			return err

@@ -12,7 +12,12 @@ import (
 func (v *validator) pairs(h head, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos := h.off
-	for range h.n {
+	for n := uint64(0); n < h.n; n++ {
+		if v.strict {
+			if pos, n = v.pass(&seen, pos, n, h.n); n == h.n {
+				break
+			}
+		}
 		at := pos
 		var err error
 		if v.strict {
