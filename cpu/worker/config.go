@@ -1,0 +1,127 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"example.com/ferry"
+)
+
+// Config says what a Pool runs. Command is needed; zero values of the rest mean the defaults named.
+type Config struct {
+	// Name stands for the pool in errors. Empty means the program's name.
+	Name string
+
+	// Command is the program and its arguments. The program calls Serve.
+	Command []string
+
+	// Env is the environment, as "key=value". Nil means this process's own.
+	Env []string
+
+	// Dir is the working directory. Empty means this process's own.
+	Dir string
+
+	// Workers is how many processes run, each with one message at a time. Zero means 1.
+	Workers int
+
+	// Queue is how many calls may wait for a process; further ones get ErrBusy. Zero means 64; negative means none.
+	Queue int
+
+	// Deadline bounds the handling of one message, from when a process takes it up. Waiting for a process and for the
+	// Sender of answers is not counted. Zero means no bound but the context's.
+	Deadline time.Duration
+
+	// Grace is how long a handler has, once its context has ended, before its process is killed. Zero means 100 ms.
+	Grace time.Duration
+
+	// MaxMessage bounds the payload of a request and of an answer, in bytes, up to 1 GiB. Zero means 4 MiB.
+	MaxMessage int
+
+	// StartTimeout bounds the time from the start of a process until it calls Serve. Zero means 10 s.
+	StartTimeout time.Duration
+
+	// MinBackoff and MaxBackoff bound the pause before a process that ended is started again. It doubles each time, and
+	// begins anew after a process has lived for longer than MaxBackoff. Zero means 50 ms and 5 s.
+	MinBackoff, MaxBackoff time.Duration
+
+	// Nice is the processes' nice value, 1 to 19; it is never raised above what it is already. Zero means 10; negative
+	// means that it is left as it is.
+	Nice int
+
+	// Idle lets the processes have only the CPU time that nobody else wants (SCHED_IDLE; elsewhere than on Linux nice
+	// 19). On a machine that others keep busy they may make no progress.
+	Idle bool
+
+	// Stderr takes what the processes print, to stdout and stderr, a Write at a time. Nil means that only the last of it
+	// is kept, for errors.
+	Stderr io.Writer
+}
+
+const maxMaxMessage = 1 << 30
+
+// filled returns c with its defaults, or what is wrong with it.
+func (c Config) filled() (Config, error) {
+	if len(c.Command) == 0 || c.Command[0] == "" {
+		return c, errors.New("worker: Config.Command is empty: name the program that calls worker.Serve")
+	}
+	if c.Name == "" {
+		c.Name = c.Command[0]
+	}
+	for _, n := range [...]struct {
+		name     string
+		v        *int
+		def, max int
+	}{
+		{"Workers", &c.Workers, 1, 1 << 10},
+		{"MaxMessage", &c.MaxMessage, 4 << 20, maxMaxMessage},
+	} {
+		if *n.v < 0 || *n.v > n.max {
+			return c, fmt.Errorf("worker: %s: Config.%s is %d: want 0 to %d", c.Name, n.name, *n.v, n.max)
+		}
+		if *n.v == 0 {
+			*n.v = n.def
+		}
+	}
+	for _, d := range [...]struct {
+		name string
+		v    *time.Duration
+		def  time.Duration
+	}{
+		{"Deadline", &c.Deadline, 0},
+		{"Grace", &c.Grace, 100 * time.Millisecond},
+		{"StartTimeout", &c.StartTimeout, 10 * time.Second},
+		{"MinBackoff", &c.MinBackoff, 50 * time.Millisecond},
+		{"MaxBackoff", &c.MaxBackoff, 5 * time.Second},
+	} {
+		if *d.v < 0 {
+			return c, fmt.Errorf("worker: %s: Config.%s is %v: want 0 or more", c.Name, d.name, *d.v)
+		}
+		if *d.v == 0 {
+			*d.v = d.def
+		}
+	}
+	if c.Nice > 19 {
+		return c, fmt.Errorf("worker: %s: Config.Nice is %d: want at most 19", c.Name, c.Nice)
+	}
+	if c.Nice == 0 {
+		c.Nice = 10
+	}
+	if c.Queue == 0 {
+		c.Queue = 64
+	}
+	c.MaxBackoff = max(c.MaxBackoff, c.MinBackoff)
+	return c, nil
+}
+
+// check refuses a message that does not fit a frame.
+func check(m *ferry.Message, maxMessage int) error {
+	if len(m.Payload) > maxMessage {
+		return fmt.Errorf("%w: the payload on tag %q has %d bytes, MaxMessage is %d", ErrTooLarge, m.Tag, len(m.Payload), maxMessage)
+	}
+	if len(m.Tag) > maxTag {
+		return fmt.Errorf("%w: the tag has %d bytes, at most %d are allowed", ErrTooLarge, len(m.Tag), maxTag)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrBusy says that Config.Queue calls are waiting already: try later, or run more workers.
+	ErrBusy = errors.New("worker: busy")
+
+	// ErrClosed says that the Pool was closed.
+	ErrClosed = errors.New("worker: pool closed")
+
+	// ErrDeadline says that a message was not handled within Config.Deadline.
+	ErrDeadline = errors.New("worker: deadline exceeded")
+
+	// ErrDied says that the process ended before the message was handled. It is always wrapped in a *DiedError.
+	ErrDied = errors.New("worker: process died")
+
+	// ErrTooLarge says that a message exceeds Config.MaxMessage.
+	ErrTooLarge = errors.New("worker: message too large")
+)
+
+// DiedError tells of a process that ended while it handled a message, or before it was ready for one. Whether the
+// handler had any effect is unknown, so the message is not handed to another process. It unwraps to ErrDied and Cause.
+type DiedError struct {
+	Name    string   // Config.Name
+	Command []string // program and arguments
+	PID     int      // 0: the program could not be started
+	Status  string   // how it ended: "exit status 2", "signal: killed"
+	Cause   error    // why it was killed: ErrDeadline, ErrClosed, the context's error, *ProtocolError; nil: it died by itself
+	Stderr  string   // the last of what it printed, at most 2 KiB
+	started bool     // it had said hello
+}
+
+func (e *DiedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "worker: %s", e.Name)
+	if e.PID != 0 {
+		fmt.Fprintf(&b, " (process %d)", e.PID)
+	}
+	if e.started {
+		b.WriteString(" died while it handled a message")
+	} else {
+		fmt.Fprintf(&b, " did not start as a worker: the program %q has to call worker.Serve", e.Command)
+	}
+	if e.Status != "" {
+		fmt.Fprintf(&b, ": %s", e.Status)
+	}
+	if e.Cause != nil {
+		fmt.Fprintf(&b, ": %v", e.Cause)
+	}
+	if e.Stderr != "" {
+		fmt.Fprintf(&b, "; it printed last: %q", e.Stderr)
+	}
+	return b.String()
+}
+
+// Unwrap returns ErrDied and Cause.
+func (e *DiedError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrDied}
+	}
+	return []error{ErrDied, e.Cause}
+}
+
+// HandlerError is what the handler in the process returned, or the panic it ended with. The process lives on.
+type HandlerError struct {
+	Text  string // the error's text, or the panic's value and stack; at most 8 KiB
+	Panic bool
+}
+
+func (e *HandlerError) Error() string {
+	if e.Panic {
+		return "worker: handler panicked: " + e.Text
+	}
+	return "worker: handler: " + e.Text
+}
+
+// ProtocolError is a peer that does not speak the protocol of this package.
+type ProtocolError struct{ Reason string }
+
+func (e *ProtocolError) Error() string { return "worker: protocol: " + e.Reason }

@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"example.com/ferry"
+)
+
+func everyFrame() []byte {
+	b := helloFrame(1000)
+	b = appendMessage(b, &ferry.Message{Tag: "a/b", Type: ferry.JSON, Source: 1, To: 2, Time: 3, Payload: []byte("{}")})
+	b = appendMessage(b, &ferry.Message{})
+	b = append(b, cancelFrame(1<<63)...)
+	b = appendEnd(b, done, "")
+	return appendEnd(b, panicked, "why")
+}
+
+// Each way to cut the stream in two gives the same frames, and each end but the last io.ErrUnexpectedEOF or io.EOF.
+func TestReaderAtEachCut(t *testing.T) {
+	all := everyFrame()
+	ends := map[int]bool{0: true}
+	whole := &reader{r: iotest.OneByteReader(bytes.NewReader(all)), max: 1000}
+	at := 0
+	for range 6 {
+		_, body, err := whole.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at += prefix + 1 + len(body)
+		ends[at] = true
+	}
+	if at != len(all) {
+		t.Fatalf("6 frames have %d bytes, want %d", at, len(all))
+	}
+	for n := range all {
+		r := &reader{r: bytes.NewReader(all[:n]), max: 1000}
+		var err error
+		for err == nil {
+			_, _, err = r.next()
+		}
+		want := io.ErrUnexpectedEOF
+		if ends[n] {
+			want = io.EOF
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("after %d bytes: %v, want %v", n, err, want)
+		}
+	}
+}
+
+// A length that nothing follows costs no memory.
+func TestReaderTrustsNoLength(t *testing.T) {
+	r := &reader{r: bytes.NewReader([]byte{0, 0, 0, 0x3f, byte(message), 1, 2, 3}), max: 1 << 30}
+	if _, _, err := r.next(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("next = %v, want io.ErrUnexpectedEOF", err)
+	}
+	if cap(r.buf) > minBuffer {
+		t.Errorf("a buffer of %d bytes for 8 that came", cap(r.buf))
+	}
+}
+
+func TestReaderLetsLargeBuffersGo(t *testing.T) {
+	large := appendMessage(nil, &ferry.Message{Payload: make([]byte, keepBuffer)})
+	r := &reader{r: bytes.NewReader(append(large, appendEnd(nil, done, "")...)), max: len(large)}
+	if k, body, err := r.next(); k != message || len(body) != messageHead+keepBuffer || err != nil {
+		t.Fatalf("next = %d, %d bytes, %v", k, len(body), err)
+	}
+	if k, _, err := r.next(); k != end || err != nil {
+		t.Fatalf("next = %d, %v, want an end", k, err)
+	}
+	if cap(r.buf) > keepBuffer {
+		t.Errorf("a buffer of %d bytes is kept, want at most %d", cap(r.buf), keepBuffer)
+	}
+}
+
+func TestTextOfAnEndIsCut(t *testing.T) {
+	r := &reader{r: bytes.NewReader(appendEnd(nil, failed, strings.Repeat("x", 1<<20))), max: maxFrame(0)}
+	_, body, err := r.next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handled, err := parseEnd(body)
+	var h *HandlerError
+	if err != nil || !errors.As(handled, &h) || len(h.Text) != maxText {
+		t.Errorf("parseEnd = %v, %v, want a text of %d bytes", handled, err, maxText)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add(everyFrame())
+	f.Add([]byte{255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const limit = 1000
+		r := &reader{r: bytes.NewReader(data), max: limit}
+		slow := &reader{r: iotest.OneByteReader(bytes.NewReader(data)), max: limit}
+		var again []byte
+		for {
+			k, body, err := r.next()
+			k2, body2, err2 := slow.next()
+			if k != k2 || !bytes.Equal(body, body2) || text(err) != text(err2) {
+				t.Fatalf("read at once: %d, %x, %v; byte by byte: %d, %x, %v", k, body, err, k2, body2, err2)
+			}
+			if err != nil {
+				break
+			}
+			whole := append(open(nil, k), body...)
+			again = append(again, closeFrame(whole, 0)...)
+			parsed(t, k, body)
+		}
+		if !bytes.HasPrefix(data, again) {
+			t.Fatalf("the frames read are %x, want a beginning of %x", again, data)
+		}
+	})
+}
+
+// parsed checks that what parses is written as it was read.
+func parsed(t *testing.T, k kind, body []byte) {
+	t.Helper()
+	var again []byte
+	switch k {
+	case hello:
+		n, err := parseHello(body)
+		if err != nil {
+			return
+		}
+		again = helloFrame(n)
+	case message:
+		m, err := parseMessage(body, "last")
+		if err != nil {
+			return
+		}
+		again = appendMessage(nil, &m)
+	case end:
+		handled, err := parseEnd(body)
+		if err != nil {
+			return
+		}
+		var h *HandlerError
+		if !errors.As(handled, &h) {
+			again = appendEnd(nil, done, string(body[1:]))
+		} else {
+			again = appendEnd(nil, status(body[0]), h.Text)
+		}
+	case cancel:
+		n, err := parseCancel(body)
+		if err != nil {
+			return
+		}
+		again = cancelFrame(n)
+	default:
+		return
+	}
+	if !bytes.Equal(again[prefix+1:], body) {
+		t.Fatalf("kind %d: written again %x, want %x", k, again[prefix+1:], body)
+	}
+}

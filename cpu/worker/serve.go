@@ -1,0 +1,219 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/internal/bufpool"
+)
+
+// orphanGrace is how long a handler may go on when the parent is gone.
+const orphanGrace = time.Second
+
+// Serve handles what the parent sends, one message at a time, until the parent closes the Pool or dies (nil), or ctx ends
+// (its error). It is called once, by a program that Start runs; in any other it fails at once.
+//
+// The handler's context ends when its message is no longer wanted; a handler that goes on is killed with the process. Its
+// panic is an error of that message alone. Answers leave within 200 µs, or with the end of the handler. What the program
+// prints goes to the parent's Config.Stderr. When the parent is gone and a handler does not return within a second, Serve
+// exits the process with status 1.
+func Serve(ctx context.Context, h ferry.Handler) error {
+	conn, err := parent()
+	if err != nil {
+		return err
+	}
+	s := newServer(conn)
+	s.orphaned = func() {
+		fmt.Fprintln(os.Stderr, "worker: the parent is gone and the handler did not return: exit")
+		os.Exit(1)
+	}
+	return s.serve(ctx, h)
+}
+
+// parent returns the socket to the parent, once.
+func parent() (net.Conn, error) {
+	text, ok := os.LookupEnv(socketVariable)
+	if !ok {
+		return nil, fmt.Errorf("worker: %s is not set: Serve is for programs that worker.Start runs", socketVariable)
+	}
+	fd, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %s is %q: want a file descriptor", socketVariable, text)
+	}
+	if err := os.Unsetenv(socketVariable); err != nil {
+		return nil, err
+	}
+	conn, err := inherited(fd)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %s names descriptor %d: %w", socketVariable, fd, err)
+	}
+	return conn, nil
+}
+
+// server is the program's side.
+type server struct {
+	conn     net.Conn
+	frames   reader
+	max      int // bytes of the largest payload
+	requests chan ferry.Message
+	answers  outlet
+	orphaned func()
+
+	mu       sync.Mutex
+	number   uint64             // of the request handled
+	unwanted uint64             // requests up to this number
+	stop     context.CancelFunc // ends the request handled; nil: none is
+}
+
+func newServer(conn net.Conn) *server {
+	s := &server{conn: conn, requests: make(chan ferry.Message, aheadRequests)}
+	s.frames = reader{r: conn, max: maxHello}
+	s.answers.w = conn
+	return s
+}
+
+func (s *server) serve(ctx context.Context, h ferry.Handler) error {
+	defer s.conn.Close()
+	if err := s.greet(); err != nil {
+		return fmt.Errorf("worker: greet the parent: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	served, read := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(read)
+		err := s.read()
+		cancel(err)
+		if !errors.Is(err, io.EOF) {
+			_ = s.conn.Close() // so that no answer waits to be read
+		}
+		select {
+		case <-served:
+		case <-time.After(orphanGrace):
+			s.orphaned()
+		}
+	}()
+	s.handleAll(ctx, h)
+	close(served)
+	_ = s.conn.Close()
+	<-read
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, io.EOF), isReset(cause):
+		return nil
+	default:
+		return cause
+	}
+}
+
+func (s *server) greet() error {
+	k, body, err := s.frames.next()
+	if err != nil {
+		return err
+	}
+	if k != hello {
+		return &ProtocolError{Reason: fmt.Sprintf("the first frame is of kind %d, want a hello (%d)", k, hello)}
+	}
+	s.max, err = parseHello(body)
+	if _, werr := s.conn.Write(helloFrame(s.max)); err == nil {
+		err = werr // else the parent learns from the answer what is wrong
+	}
+	s.answers.max = s.max
+	s.frames.max = maxFrame(s.max)
+	return err
+}
+
+// read takes what the parent sends, until it ends.
+func (s *server) read() error {
+	tag := ""
+	for {
+		k, body, err := s.frames.next()
+		if err != nil {
+			return err
+		}
+		switch k {
+		case message:
+			buf := bufpool.Get(len(body))
+			buf.B = append(buf.B, body...)
+			m, err := parseMessage(buf.B, tag)
+			if err != nil {
+				return err
+			}
+			if len(m.Payload) > s.max {
+				return &ProtocolError{Reason: fmt.Sprintf("a request of %d bytes exceeds MaxMessage %d", len(m.Payload), s.max)}
+			}
+			tag = m.Tag
+			select {
+			case s.requests <- m.Borrowed(buf):
+			default:
+				return &ProtocolError{Reason: fmt.Sprintf("more than %d requests sent ahead", aheadRequests)}
+			}
+		case cancel:
+			number, err := parseCancel(body)
+			if err != nil {
+				return err
+			}
+			s.unwant(number)
+		default:
+			return &ProtocolError{Reason: fmt.Sprintf("a frame of kind %d, want a message (%d) or a cancel (%d)", k, message, cancel)}
+		}
+	}
+}
+
+// unwant ends requests up to number.
+func (s *server) unwant(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unwanted = max(s.unwanted, number)
+	if s.stop != nil && s.number <= number {
+		s.stop()
+	}
+}
+
+func (s *server) handleAll(ctx context.Context, h ferry.Handler) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case m := <-s.requests:
+			st, text := s.handle(ctx, h, &m)
+			m.Release()
+			s.answers.end(st, text)
+		}
+	}
+}
+
+// handle calls the handler, unless the request is not wanted any more.
+func (s *server) handle(ctx context.Context, h ferry.Handler, m *ferry.Message) (st status, text string) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s.mu.Lock()
+	s.number++
+	s.stop = stop
+	unwanted := s.number <= s.unwanted
+	s.mu.Unlock()
+	if unwanted {
+		return failed, context.Canceled.Error()
+	}
+	out := &sender{outlet: &s.answers}
+	defer func() {
+		if v := recover(); v != nil {
+			st, text = panicked, fmt.Sprintf("%v\n%s", v, debug.Stack())
+		}
+		out.close()
+		s.mu.Lock()
+		s.stop = nil
+		s.mu.Unlock()
+	}()
+	if err := h.Handle(ctx, m, out); err != nil {
+		return failed, err.Error()
+	}
+	return done, ""
+}
