@@ -30,6 +30,19 @@ func (heads) Head(b []byte, _ bool) (feed.Item, error) {
 	return it, nil
 }
 
+// Pass goes over items that a byte or two tell.
+func (heads) Pass(b []byte, n uint64) (size int, left uint64) {
+	for n > 0 && size < len(b) {
+		item := short(b, size)
+		if item == 0 || item > len(b)-size {
+			break
+		}
+		size += item
+		n--
+	}
+	return size, n
+}
+
 // Is reports whether st asks for the key that b is.
 func (heads) Is(b []byte, st *field.Step) bool {
 	k, err := readKey(b, 0)

@@ -23,6 +23,10 @@ type Heads interface {
 	// Head reads the head that b starts with. A break is a *format.SyntaxError unless it may stand there.
 	Head(b []byte, mayBreak bool) (Item, error)
 
+	// Pass goes over the items at the start of b, at most n, that are all there and hold no others, as far as that is
+	// quickly told. It returns how many bytes they take, and how many of the n are left.
+	Pass(b []byte, n uint64) (size int, left uint64)
+
 	// Is reports whether st asks for the key that b is: a text or an integer without tags.
 	Is(b []byte, st *field.Step) bool
 }
@@ -89,6 +93,12 @@ func (c *Counted) Next(s *Search, b []byte) (int, error) {
 	if in.left == 0 {
 		c.leave(s)
 		return 0, nil
+	}
+	if len(c.levels) > 1 && !c.tagged {
+		n, left := c.heads.Pass(b, in.left)
+		if in.left = left; n > 0 {
+			return n, nil
+		}
 	}
 	it, err := c.heads.Head(b, in.open && !c.tagged && (!in.pairs || in.left%2 == 0))
 	switch {
