@@ -44,7 +44,7 @@ func TestCompletionInBash(t *testing.T) {
 		{"ferry |c", "check convert completion"},
 		{"ferry |--v", "--version"},
 		{"ferry |get |-t |c", "cbor"},
-		{"ferry |get |--type |=", "cbor json y3 y3n bson msgpack"},
+		{"ferry |get |--type |=", "cbor json y3 y3n bson msgpack protobuf"},
 		{"ferry |get |--type |= |js", "json"},
 		{"ferry |-q |get |--as |u", "uint32 uint64"},
 		{"ferry |get |--o", "--output"},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -119,15 +120,24 @@ func TestExampleFunction(t *testing.T) {
 	interrupt(t, node)
 }
 
+// What examples/messages/README.md shows is what its commands print: behind each line "$ ..." stands the output.
 func TestExampleMessages(t *testing.T) {
 	c := newCheckout(t)
-	for _, m := range []struct{ path, file, want string }{
-		{"readings.0.value", "event.cbor", "30.5\n"},
-		{"0x01.0x10.0x13", "noise.y3", "73\n"},
-	} {
-		out, err := c.command(t, "ferry", "get", "-q", m.path, filepath.Join("examples/messages", m.file)).CombinedOutput()
-		if err != nil || string(out) != m.want {
-			t.Errorf("%s of %s: got %q, %v, want %q", m.path, m.file, out, err, m.want)
+	text, err := os.ReadFile("../../examples/messages/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```\n\\$ ([^\n]*)\n(.*?)```\n").FindAllSubmatch(text, -1)
+	if len(blocks) == 0 {
+		t.Error("the README shows no command")
+	}
+	for _, block := range blocks {
+		cmd := process(t.Context(), "sh", "-c", string(block[1]))
+		cmd.Dir = "../.."
+		cmd.Env = append(cmd.Env, "PATH="+c.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != string(block[2]) {
+			t.Errorf("%s: got %q, %v, want %q", block[1], out, err, block[2])
 		}
 	}
 }

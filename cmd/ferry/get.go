@@ -14,33 +14,41 @@ import (
 
 type getCmd struct {
 	Type   string  `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"What the message is: ${typeList}; guessed if left out."`
-	As     string  `placeholder:"T" enum:",${casts}" default:"" help:"Read the value as ${castList}; for y3, whose bytes carry no type."`
+	As     string  `placeholder:"T" enum:",${casts}" default:"" help:"Read the value as ${castList}; for y3 and protobuf, whose bytes carry no types."`
 	Output string  `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text (the bare value) or json."`
-	Path   pathArg `arg:"" help:"Names and indices joined by dots: readings.0.value, or 0x10.0x11 for y3."`
+	Path   pathArg `arg:"" help:"Names and indices joined by dots: readings.0.value; keys and numbers for y3 and protobuf: 0x10.0x11, 5.1."`
 	input
 }
 
 // Help is what ferry get --help says on top of the model.
 func (*getCmd) Help() string {
-	return `Bytes are printed as hex, a map or list as JSON.
+	return `Bytes are printed as hex, a map or list as JSON. A schema gives names and types to the fields of y3 and protobuf.
 
 Examples:
 
     ferry get readings.0.value event.cbor
-    ferry get -t y3 --as float32 0x01.0x10.0x11 <noise.y3`
+    ferry get -t y3 --as float32 0x01.0x10.0x11 <noise.y3
+    ferry get --schema noise.json noise.level noise.y3`
 }
 
 // Run prints the field.
 func (c *getCmd) Run(e *env) error {
-	f, data, err := c.message(e, c.Type)
+	m, err := c.message(e, c.Type)
 	if err != nil {
 		return err
 	}
-	span, err := f.Lookup(data, c.Path.Path)
+	p, as, err := m.path(c.Path.Path)
 	if err != nil {
-		return lookupError(err, c.Path.Path, f, c.name())
+		return err
 	}
-	text, err := c.render(f, data, span)
+	span, err := m.format.Lookup(m.data, p)
+	if err != nil {
+		return lookupError(err, c.Path.Path, m.format, c.name())
+	}
+	if c.As != "" {
+		as, _ = field.ParseType(c.As) // kong let only names through
+	}
+	text, err := c.render(m, span, as)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Path.Path, err)
 	}
@@ -48,19 +56,18 @@ func (c *getCmd) Run(e *env) error {
 }
 
 // render returns the value as the user asked for it. Bytes and text differ from their JSON by the quotes and escapes only.
-func (c *getCmd) render(f format.Format, data []byte, span field.Span) ([]byte, error) {
-	as, _ := field.ParseType(c.As) // kong let only names through
+func (c *getCmd) render(m *message, span field.Span, as field.Type) ([]byte, error) {
 	if as != field.AnyType || span.Kind == field.Float {
-		v, err := f.Value(data, span, as)
+		v, err := m.format.Value(m.data, span, as)
 		if err != nil {
 			return nil, err
 		}
 		// No JSON says NaN, and -o json is the only one to mind.
 		if as != field.AnyType || c.Output == "text" && v.Float-v.Float != 0 {
-			return c.scalar(v)
+			return c.scalar(v, as)
 		}
 	}
-	text, err := transcode.JSON(nil, data, f, span)
+	text, err := transcode.JSONAs(nil, m.data, m.format, span, m.field(c.Path.Path))
 	if err != nil || c.Output == "json" || text[0] != '"' {
 		return text, err
 	}
@@ -70,8 +77,8 @@ func (c *getCmd) render(f format.Format, data []byte, span field.Span) ([]byte, 
 }
 
 // scalar writes v; as JSON, everything that is no number, bool or null is a string.
-func (c *getCmd) scalar(v field.Value) ([]byte, error) {
-	text := textScalar(v)
+func (c *getCmd) scalar(v field.Value, as field.Type) ([]byte, error) {
+	text := textScalar(v, as)
 	isText := v.Kind == field.Text || v.Kind == field.Bytes
 	if c.Output == "text" || !isText && json.Valid(text) {
 		return text, nil
@@ -79,7 +86,7 @@ func (c *getCmd) scalar(v field.Value) ([]byte, error) {
 	return json.Marshal(string(text))
 }
 
-func textScalar(v field.Value) []byte {
+func textScalar(v field.Value, as field.Type) []byte {
 	switch v.Kind {
 	case field.Null:
 		return []byte("null")
@@ -91,6 +98,9 @@ func textScalar(v field.Value) []byte {
 		}
 		return strconv.AppendInt(nil, v.Int, 10)
 	case field.Float:
+		if as == field.Float32 {
+			return strconv.AppendFloat(nil, v.Float, 'g', -1, 32)
+		}
 		return strconv.AppendFloat(nil, v.Float, 'g', -1, 64)
 	case field.Text:
 		return v.Bytes

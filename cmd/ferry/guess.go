@@ -20,51 +20,56 @@ func byName(formats []format.Format, name string) format.Format {
 	return nil
 }
 
-// guessed are the types that guess considers. The others are named with -t: the bytes of y3n are those of y3 but for the
-// integers, which nothing marks as such, and each further type makes more messages valid as several.
-var guessed = []string{"cbor", "json", "y3"}
-
-// guess returns the one format of those guessed that data is a valid message of. Where several accept it, those count that
-// see more than one value in it, since nearly any short input is a number to one of them.
+// guess returns the one format that data is a valid message of. First come those whose messages are often met: where
+// several of them accept it, those count that see more in it than a container around one scalar, since nearly any short
+// input is a number to one of them. What none of them accepts may be BSON or MessagePack. The others are named with -t: the bytes of y3n are
+// those of y3 but for the integers, which nothing marks as such, and nearly any bytes are some protobuf.
 func guess(formats []format.Format, data []byte) (format.Format, error) {
-	var valid []format.Format
 	var why []string
-	for _, f := range formats {
-		if !slices.Contains(guessed, f.Name()) {
-			continue
-		}
-		if err := f.Validate(data, format.Options{}); err != nil {
-			why = append(why, fmt.Sprintf("\n  as %s: %v", f.Name(), err))
-			continue
-		}
-		valid = append(valid, f)
-	}
-	if len(valid) == 0 {
-		return nil, fmt.Errorf("no message of a type known here:%s\nsay which one counts with -t", strings.Join(why, ""))
-	}
-	candidates := valid
-	if len(valid) > 1 {
-		candidates = nil
-		for _, f := range valid {
-			if holdsMany(f, data) {
-				candidates = append(candidates, f)
+	valid := func(names ...string) (found []format.Format) {
+		for _, f := range formats {
+			if !slices.Contains(names, f.Name()) {
+				continue
 			}
+			if err := f.Validate(data, format.Options{}); err != nil {
+				why = append(why, fmt.Sprintf("\n  as %s: %v", f.Name(), err))
+				continue
+			}
+			found = append(found, f)
 		}
+		return found
 	}
-	if len(candidates) != 1 {
-		return nil, usagef("the bytes are a valid message as %s: say which with -t", strings.Join(names(valid), " and as "))
+	found := valid("cbor", "json", "y3")
+	candidates := found
+	if len(found) > 1 {
+		candidates = slices.DeleteFunc(slices.Clone(found), func(f format.Format) bool { return !holds(f, data, 3) })
+	}
+	if len(found) == 0 {
+		found = valid("bson", "msgpack")
+		candidates = slices.DeleteFunc(slices.Clone(found), func(f format.Format) bool { return !isMap(f, data) })
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("no message of a type known here:%s\nsay which one counts with -t", strings.Join(why, ""))
+	case len(candidates) != 1:
+		return nil, usagef("the bytes are a valid message as %s: say which with -t", strings.Join(names(found), " and as "))
 	}
 	return candidates[0], nil
+}
+
+// isMap reports whether data is a map with something in it: to MessagePack any short byte is a number.
+func isMap(f format.Format, data []byte) bool {
+	whole, err := f.Lookup(data, field.Path{})
+	return err == nil && whole.Kind == field.Map && holds(f, data, 2)
 }
 
 // errSeen ends a walk that has seen enough.
 var errSeen = errors.New("seen")
 
-// holdsMany reports whether data is more than a container around one scalar.
-func holdsMany(f format.Format, data []byte) bool {
-	values := 0
+// holds reports whether data is at least so many values, containers included.
+func holds(f format.Format, data []byte, values int) bool {
 	err := f.Walk(data, func(field.Step, int, field.Span) error {
-		if values++; values > 2 {
+		if values--; values == 0 {
 			return errSeen
 		}
 		return nil

@@ -14,6 +14,7 @@ import (
 
 // input is a message in a file or on standard input: the part that get, set and convert share.
 type input struct {
+	schemaFlags
 	File string      `arg:"" optional:"" help:"The message; - or nothing is standard input."`
 	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse a larger message, 64MiB if not said otherwise."`
 }
@@ -44,24 +45,28 @@ func (in *input) read(e *env) ([]byte, error) {
 }
 
 // message reads and validates one message of the type named, or guessed if none is.
-func (in *input) message(e *env, name string) (format.Format, []byte, error) {
+func (in *input) message(e *env, name string) (*message, error) {
+	shape, err := in.load()
+	if err != nil {
+		return nil, err
+	}
 	data, err := in.read(e)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	m := &message{data: data, shape: shape}
 	if name != "" {
-		f := byName(e.formats, name)
-		if err := f.Validate(data, format.Options{}); err != nil {
-			return nil, nil, fmt.Errorf("%s is no valid %s message: %w", in.name(), name, err)
+		m.format = byName(withShape(e.formats, shape), name)
+		if err := m.format.Validate(data, format.Options{}); err != nil {
+			return nil, fmt.Errorf("%s is no valid %s message: %w", in.name(), name, err)
 		}
-		return f, data, nil
+		return m, nil
 	}
-	f, err := guess(e.formats, data)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in.name(), err)
+	if m.format, err = guess(e.formats, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.name(), err)
 	}
-	e.note("guessed that %s is %s", in.name(), f.Name())
-	return f, data, nil
+	e.note("guessed that %s is %s", in.name(), m.format.Name())
+	return m, nil
 }
 
 func (in *input) name() string {

@@ -50,7 +50,7 @@ func TestGet(t *testing.T) {
 		{"text", event, []string{"readings.0.value"}, "30.5\n"},
 		{"text as JSON", event, []string{"-o", "json", "readings.0.value"}, "\"30.5\"\n"},
 		{"integer", event, []string{"origin"}, "1602168089665565200\n"},
-		{"integer as a float", event, []string{"--as", "float32", "-o", "json", "origin"}, "1.60216807438182e+18\n"},
+		{"integer as a float", event, []string{"--as", "float32", "-o", "json", "origin"}, "1.6021681e+18\n"},
 		{"float", event, []string{"readings.0.level"}, "0.1\n"},
 		{"float of JSON as it stands", eventJSON, []string{"readings.0.level"}, "0.10\n"},
 		{"bool", event, []string{"readings.0.ok"}, "true\n"},
@@ -73,11 +73,11 @@ func TestGet(t *testing.T) {
 		{"y3 node", noise, []string{"0x01.0x10"}, `{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}` + "\n"},
 		{"y3n integer", "\x0a\x02\x00\x80", []string{"-t", "y3n", "--as", "int32", "0x0a"}, "128\n"},
 		{"uint64", unhex("a161611bffffffffffffffff"), []string{"--as", "uint64", "a"}, "18446744073709551615\n"},
-		{"text of BSON", eventBSON, []string{"-t", "bson", "deviceName"}, "pump-1\n"},
+		{"text of BSON", eventBSON, []string{"deviceName"}, "pump-1\n"},
 		{"integer of BSON", eventBSON, []string{"-t", "bson", "readings.0.value"}, "30\n"},
 		{"list of BSON", eventBSON, []string{"-t", "bson", "readings"}, "[{\"value\":30}]\n"},
 		{"ObjectID of BSON", "\x16\x00\x00\x00\x07_id\x00123456789012\x00", []string{"-t", "bson", "--as", "bytes", "_id"}, "313233343536373839303132\n"},
-		{"text of MessagePack", eventMsgPack, []string{"-t", "msgpack", "deviceName"}, "pump-1\n"},
+		{"text of MessagePack", eventMsgPack, []string{"deviceName"}, "pump-1\n"},
 		{"integer of MessagePack", eventMsgPack, []string{"-t", "msgpack", "readings.0.value"}, "30\n"},
 		{"bytes of MessagePack", eventMsgPack, []string{"-t", "msgpack", "readings.0.raw"}, "00ff\n"},
 		{"MessagePack with an integer key", eventMsgPack, []string{"-t", "msgpack", ""}, `{"deviceName":"pump-1","readings":[{"value":30,"raw":"00ff"}],"5":1.5}` + "\n"},
@@ -153,15 +153,69 @@ func TestConvert(t *testing.T) {
 			stdout: `{"deviceName":"pump-1","readings":[{"value":30,"raw":"AP8="}],"5":1.5}` + "\n",
 			stderr: "ferry: standard input: bytes became base64 text\nferry: standard input: integer keys became text\n",
 		}},
+		{"to MessagePack", `{"a":[1,-1.5]}`, []string{"--from", "json", "--to", "msgpack"}, outcome{stdout: "\x81\xa1a\x92\x01\xcb\xbf\xf8\x00\x00\x00\x00\x00\x00"}},
+		{"from BSON, guessed", eventBSON, []string{"--to", "json"}, outcome{
+			stdout: `{"deviceName":"pump-1","readings":[{"value":30}]}` + "\n",
+			stderr: "ferry: guessed that standard input is bson\n",
+		}},
+		{"to BSON", `{"deviceName":"pump-1","readings":[{"value":30}]}`, []string{"--from", "json", "--to", "bson"}, outcome{stdout: eventBSON}},
 		{"y3 from its tree", `{"0x01":{"0x10":{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}}}`, []string{"--from", "json", "--to", "y3"}, outcome{stdout: noise}},
 		{"to itself", eventJSON, []string{"--from", "json", "--to", "json"}, outcome{stdout: eventJSON}},
 		{"no form", `{"a":"xyz"}`, []string{"--from", "json", "--to", "y3"}, outcome{
-			status: statusFailed, stderr: "ferry convert: standard input: a: transcode: \"a\" is no y3 key: want 0x00 to 0x3f\n",
+			status: statusFailed, stderr: "ferry convert: standard input: a: transcode: \"a\" is no y3 key: want 0x00 to 0x3f, or a schema that has the name\n",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if got := ferryWith(c.stdin, append([]string{"convert"}, c.args...)...); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// A hint file and a descriptor set give names and types to the fields of Y3 and protobuf.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		data, err := os.ReadFile("../../examples/messages/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	pb := read("noise.pb")
+	hints := []string{"-q", "--schema", "../../examples/messages/noise.json"}
+	set := []string{"-q", "-t", "protobuf", "--schema", "../../examples/messages/noise.desc", "--message", "example.Event"}
+	for _, c := range []struct {
+		name   string
+		verb   string
+		schema []string
+		stdin  string
+		args   []string
+		want   outcome
+	}{
+		{"float of Y3", "get", hints, noise, []string{"event.noise.level"}, outcome{stdout: "1.5\n"}},
+		{"text of Y3 as JSON", "get", hints, noise, []string{"-o", "json", "event.noise.from"}, outcome{stdout: "\"s\"\n"}},
+		{"node of Y3", "get", hints, noise, []string{"event.noise"}, outcome{stdout: `{"level":1.5,"time":1600000000,"from":"s"}` + "\n"}},
+		{"keys", "get", hints, noise, []string{"0x01.0x10.level"}, outcome{stdout: "1.5\n"}},
+		{"another type", "get", hints, noise, []string{"--as", "bytes", "event.noise.level"}, outcome{stdout: "3fc0\n"}},
+		{"float32 in the fewest digits", "get", hints, "\x81\x08\x90\x06\x11\x04\x3d\xcc\xcc\xcd", []string{"event.noise.level"}, outcome{stdout: "0.1\n"}},
+		{"names of CBOR", "get", hints, event, []string{"readings.0.value"}, outcome{stdout: "30.5\n"}},
+		{"float of protobuf", "get", set, pb, []string{"noise.level"}, outcome{stdout: "1.5\n"}},
+		{"zigzag of protobuf", "get", set, pb, []string{"noise.time"}, outcome{stdout: "1600000000\n"}},
+		{"list of protobuf", "get", set, pb, []string{"noise.peaks"}, outcome{stdout: "[3,150]\n"}},
+		{"numbers of protobuf", "get", set, pb, []string{"1.4.1"}, outcome{stdout: "150\n"}},
+		{"unknown name", "get", hints, noise, []string{"event.niose.level"}, outcome{status: statusUsage, stderr: "ferry get: schema: event has no field \"niose\": is it noise?\n"}},
+		{"unknown name of protobuf", "get", set, pb, []string{"noise.lvel"}, outcome{status: statusUsage, stderr: "ferry get: schema: noise has no field \"lvel\": is it level?\n"}},
+		{"absent", "get", hints, "\x81\x02\x90\x00", []string{"event.noise.level"}, outcome{status: statusNotFound, stderr: "ferry get: field: not found: \"event.noise.level\" in standard input, a y3 message\n"}},
+		{"set of Y3", "set", hints, noise, []string{"event.noise.level=2"}, outcome{stdout: unhex("810f900d110140120585faf8a000130173")}},
+		{"set of Y3 to what is no number", "set", hints, noise, []string{"event.noise.level=loud"}, outcome{status: statusFailed, stderr: "ferry set: event.noise.level: \"loud\" is not a number, which is what it would replace\n"}},
+		{"set of protobuf", "set", set, pb, []string{"noise.time=-1"}, outcome{stdout: strings.NewReplacer("\x0a\x18", "\x0a\x14", "\x10\x80\xc0\xf0\xf5\x0b", "\x10\x01").Replace(pb)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := ferryWith(c.stdin, append(append([]string{c.verb}, c.schema...), c.args...)...); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
@@ -186,13 +240,15 @@ func TestFailures(t *testing.T) {
 		{"too large", eventJSON, []string{"get", "--max", "100B", "id"}, statusFailed, "holds more than the 100 that --max allows"},
 		{"cut short", event[:40], []string{"get", "-t", "cbor", "deviceName"}, statusFailed, "standard input is no valid cbor message: unexpected EOF"},
 		{"cut short and guessed", event[:40], []string{"get", "deviceName"}, statusFailed, "no message of a type known here:\n  as cbor: unexpected EOF\n"},
-		{"BSON is not guessed", eventBSON, []string{"get", "deviceName"}, statusFailed, "no message of a type known here:\n  as cbor: "},
-		{"BSON to JSON", eventBSON, []string{"convert", "--from", "bson", "--to", "json"}, statusFailed, "cannot convert bson"},
-		{"JSON to BSON", "{}", []string{"convert", "--from", "json", "--to", "bson"}, statusFailed, "cannot write bson"},
+		{"a list to BSON", "[1]", []string{"convert", "--from", "json", "--to", "bson"}, statusFailed, "a list is no bson message"},
+		{"an empty map of MessagePack", "\xde\x00\x00", []string{"get", ""}, statusUsage, "a valid message as msgpack: say which with -t"},
 		{"number out of the range of an int32", eventBSON, []string{"set", "-t", "bson", "readings.0.value=2147483648"}, statusFailed, "an int32 stands there"},
-		{"MessagePack is not guessed", eventMsgPack, []string{"get", "deviceName"}, statusFailed, "no message of a type known here:\n  as cbor: "},
-		{"JSON to MessagePack", "{}", []string{"convert", "--from", "json", "--to", "msgpack"}, statusFailed, "cannot write msgpack"},
 		{"text where an integer of MessagePack was", eventMsgPack, []string{"set", "-t", "msgpack", "readings.0.value=high"}, statusFailed, `"high" is not a number`},
+		{"protobuf without a schema", "\x08\x01", []string{"convert", "--from", "protobuf", "--to", "json"}, statusFailed, "it takes a schema to convert it"},
+		{"no such schema", noise, []string{"get", "--schema", filepath.Join(dir, "absent"), "a"}, statusFailed, "no such file"},
+		{"a schema that is none", noise, []string{"get", "--schema", "../../examples/messages/noise.desc", "a"}, statusUsage, "examples/messages/noise.desc: schema: line 2: invalid character"},
+		{"an unknown message", noise, []string{"get", "--schema", "../../examples/messages/noise.desc", "--message", "example.Noize", "a"}, statusUsage, "example.Noise"},
+		{"a message without its set", noise, []string{"get", "--message", "example.Noise", "a"}, statusUsage, "name the descriptor set that has it with --schema"},
 		{"key twice", `{"a":1,"a":2}`, []string{"get", "a"}, statusFailed, "json: "},
 		{"another type", event, []string{"get", "-t", "json", "deviceName"}, statusFailed, "standard input is no valid json message: json: "},
 		{"two candidates", "\x81\x00", []string{"get", "0"}, statusUsage, "a valid message as cbor and as y3: say which with -t"},

@@ -122,15 +122,15 @@ func (c *pubCmd) whole(e *env, r io.Reader, send func(ferry.Type, []byte) error)
 		}
 		return send(ferry.Raw, data)
 	}
-	f, data, err := in.message(&rest, c.Type)
+	m, err := in.message(&rest, c.Type)
 	if err != nil {
 		return err
 	}
-	t, err := ferry.ParseType(f.Name())
+	t, err := ferry.ParseType(m.format.Name())
 	if err != nil {
 		return err
 	}
-	return send(t, data)
+	return send(t, m.data)
 }
 
 // readLine returns the next line with its newline; io.EOF comes with the last.

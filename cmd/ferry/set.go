@@ -10,7 +10,7 @@ import (
 
 type setCmd struct {
 	Type   string     `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"What the message is: ${typeList}; guessed if left out."`
-	As     string     `placeholder:"T" enum:",${casts}" default:"" help:"VALUE is ${castList}; for y3, whose bytes carry no type."`
+	As     string     `placeholder:"T" enum:",${casts}" default:"" help:"VALUE is ${castList}; for y3 and protobuf, whose bytes carry no types."`
 	Assign assignment `arg:"" name:"path=value" help:"The field, and its new value: bytes as hex, anything else as it reads."`
 	input
 }
@@ -22,35 +22,41 @@ func (*setCmd) Help() string {
 Examples:
 
     ferry set readings.0.value=31 <old.cbor >new.cbor
-    ferry set -t y3 --as int32 0x01.0x10=-7 noise.y3 >changed.y3`
+    ferry set -t y3 --as int32 0x01.0x10=-7 noise.y3 >changed.y3
+    ferry set --schema noise.json noise.level=2.5 noise.y3 >changed.y3`
 }
 
 // Run writes the message with the field changed.
 func (c *setCmd) Run(e *env) error {
-	f, data, err := c.message(e, c.Type)
+	m, err := c.message(e, c.Type)
 	if err != nil {
 		return err
 	}
-	p := c.Assign.path
-	span, err := f.Lookup(data, p)
+	p, as, err := m.path(c.Assign.path)
 	if err != nil {
-		return lookupError(err, p, f, c.name())
+		return err
 	}
-	patcher, ok := f.(format.Patcher)
+	span, err := m.format.Lookup(m.data, p)
+	if err != nil {
+		return lookupError(err, c.Assign.path, m.format, c.name())
+	}
+	patcher, ok := m.format.(format.Patcher)
 	if !ok {
-		return fmt.Errorf("%s: a %s message can be read but not changed", c.name(), f.Name())
+		return fmt.Errorf("%s: a %s message can be read but not changed", c.name(), m.format.Name())
 	}
-	as, _ := field.ParseType(c.As) // kong let only names through
+	if c.As != "" {
+		as, _ = field.ParseType(c.As) // kong let only names through
+	}
 	v, err := parseValue(c.Assign.value, span.Kind, as)
-	if caster, ok := f.(format.Caster); ok && err == nil && as != field.AnyType {
+	if caster, ok := m.format.(format.Caster); ok && err == nil && as != field.AnyType {
 		v, err = caster.Cast(v, as)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", p, err)
+		return fmt.Errorf("%s: %w", c.Assign.path, err)
 	}
-	out, err := patcher.Patch(nil, data, p, v)
+	out, err := patcher.Patch(nil, m.data, p, v)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p, err)
+		return fmt.Errorf("%s: %w", c.Assign.path, err)
 	}
 	return e.print(out)
 }

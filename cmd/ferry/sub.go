@@ -14,6 +14,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/format/schema"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/internal/transcode"
 	"example.com/ferry/stream"
@@ -24,6 +25,7 @@ type subCmd struct {
 	Where  string `placeholder:"PRED" help:"Only messages for which this holds, tested at the node: 'readings.0.value > 30'."`
 	From   string `placeholder:"START" help:"first, a sequence number or a time: where to start in a durable stream."`
 	Policy string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"When this end is slower than the sources: block (they wait), drop-oldest or drop-newest."`
+	schemaFlags
 	Count  uint64 `short:"n" placeholder:"N" help:"End after so many messages."`
 	Output string `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (a line of JSON a message) or raw (the bytes of the payload, and a newline behind one that is JSON)."`
 	Tag    string `arg:"" help:"Which messages: + stands for one level, # for all the rest, as in sensors/+/cpu or sensors/#."`
@@ -31,18 +33,27 @@ type subCmd struct {
 
 // Help is what ferry sub --help says on top of the model.
 func (*subCmd) Help() string {
-	return `A line of JSON has the tag, the time of the source, the source, the type and the payload: as JSON where the type can be read as JSON, else as hex, which "encoding" then says. Ctrl-C ends it.
+	return `A line of JSON has the tag, the time of the source, the source, the type and the payload: as JSON where the type can be read as JSON, else as hex, which "encoding" then says. With a schema, names stand in --where and in the JSON of y3 and protobuf; the node gets them as the numbers that are in the messages. Ctrl-C ends it.
 
 Examples:
 
     ferry sub 'sensors/#'
     ferry sub --where 'readings.0.value > 30' sensors/+/cpu
+    ferry sub --schema noise.json --where 'noise.level > 30' noise
     ferry sub --count 1 -o raw 'sensors/#' | ferry get readings.0.value`
 }
 
 // Run prints messages until there are enough, or Ctrl-C.
 func (c *subCmd) Run(e *env) error {
 	if err := c.check(); err != nil {
+		return usageError{err}
+	}
+	shape, err := c.load()
+	if err != nil {
+		return err
+	}
+	where, err := c.predicate(shape)
+	if err != nil {
 		return usageError{err}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -57,12 +68,12 @@ func (c *subCmd) Run(e *env) error {
 	defer client.Close()
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	p := &printer{env: e, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, done: done}
+	p := &printer{env: e, formats: withShape(e.formats, shape), shape: shape, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, done: done}
 	policy, err := stream.ParsePolicy(c.Policy)
 	if err != nil {
 		return usageError{err}
 	}
-	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: c.Where, Policy: policy, Concurrency: 1, Handler: p})
+	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: where, Policy: policy, Concurrency: 1, Handler: p})
 	if ctx.Err() != nil {
 		return p.err
 	}
@@ -76,17 +87,29 @@ func (c *subCmd) check() error {
 	if err := topic.CheckFilter(c.Tag); err != nil {
 		return err
 	}
-	if c.Where != "" {
-		if _, err := field.ParsePredicate(c.Where); err != nil {
-			return err
-		}
-	}
 	return nil
+}
+
+// predicate returns --where as the node is to have it: with numbers for the names that the schema has.
+func (c *subCmd) predicate(shape *schema.Message) (string, error) {
+	if c.Where == "" {
+		return "", nil
+	}
+	p, err := field.ParsePredicate(c.Where)
+	if err == nil && shape != nil {
+		p, err = shape.Predicate(p, c.spelling())
+	}
+	if err != nil {
+		return "", err
+	}
+	return p.String(), nil
 }
 
 // printer writes messages; those that wait together, in one go.
 type printer struct {
 	env     *env
+	formats []format.Format // with the schema, if there is one
+	shape   *schema.Message // nil if there is none
 	raw     bool
 	left    uint64 // messages to print, unless endless
 	endless bool
@@ -114,7 +137,7 @@ func (p *printer) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sen
 			if in[i].Type == ferry.JSON {
 				p.text.WriteByte('\n')
 			}
-		} else if p.err = writeLine(&p.text, p.env.formats, &in[i]); p.err != nil {
+		} else if p.err = p.writeLine(&p.text, &in[i]); p.err != nil {
 			p.done()
 			return p.err
 		}
@@ -130,7 +153,7 @@ func (p *printer) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sen
 }
 
 // writeLine writes m as one line of JSON.
-func writeLine(w io.Writer, formats []format.Format, m *ferry.Message) error {
+func (p *printer) writeLine(w io.Writer, m *ferry.Message) error {
 	line := struct {
 		Tag      string          `json:"tag"`
 		Time     string          `json:"time"`
@@ -142,7 +165,7 @@ func writeLine(w io.Writer, formats []format.Format, m *ferry.Message) error {
 		Tag: m.Tag, Time: time.Unix(0, m.Time).UTC().Format(time.RFC3339Nano), Source: m.Source, Type: m.Type.String(),
 	}
 	var ok bool
-	if line.Payload, ok = payloadJSON(formats, m); !ok {
+	if line.Payload, ok = p.payload(m); !ok {
 		line.Payload = append(hex.AppendEncode([]byte{'"'}, m.Payload), '"')
 		line.Encoding = "hex"
 	}
@@ -151,9 +174,9 @@ func writeLine(w io.Writer, formats []format.Format, m *ferry.Message) error {
 	return enc.Encode(line)
 }
 
-// payloadJSON returns the payload as JSON without white space, if it is a valid message that has such a form.
-func payloadJSON(formats []format.Format, m *ferry.Message) ([]byte, bool) {
-	f := byName(formats, m.Type.String())
+// payload returns the payload as JSON without white space, if it is a valid message that has such a form.
+func (p *printer) payload(m *ferry.Message) ([]byte, bool) {
+	f := byName(p.formats, m.Type.String())
 	if f == nil || f.Validate(m.Payload, format.Options{}) != nil {
 		return nil, false
 	}
@@ -165,6 +188,10 @@ func payloadJSON(formats []format.Format, m *ferry.Message) ([]byte, bool) {
 		text, err := transcode.JSON(nil, m.Payload, f, whole)
 		return text, err == nil
 	}
-	text, _, err := transcode.Message(nil, m.Payload, f, byName(formats, "json"))
+	json := byName(p.formats, "json")
+	if text, _, err := transcode.MessageAs(nil, m.Payload, f, json, p.shape); err == nil {
+		return text, true
+	}
+	text, _, err := transcode.Message(nil, m.Payload, f, json) // of another shape than the schema's
 	return text, err == nil
 }

@@ -43,8 +43,8 @@ type cborContainer struct {
 
 func (w *cborWriter) bytes() []byte { return w.dst }
 
-func (w *cborWriter) open(key field.Step, kind field.Kind) error {
-	w.lead(key)
+func (w *cborWriter) open(at place, kind field.Kind) error {
+	w.lead(at)
 	major := byte(cborMap)
 	if kind == field.List {
 		major = cborList
@@ -62,7 +62,7 @@ func (w *cborWriter) close() error {
 }
 
 // lead writes the key of a value in a map.
-func (w *cborWriter) lead(key field.Step) {
+func (w *cborWriter) lead(at place) {
 	if len(w.stack) == 0 {
 		return
 	}
@@ -71,12 +71,12 @@ func (w *cborWriter) lead(key field.Step) {
 	if in.major == cborList {
 		return
 	}
-	name := keyName(key, w.notes)
+	name := at.name(w.notes)
 	w.dst = append(appendHead(w.dst, cborText, uint64(len(name))), name...)
 }
 
-func (w *cborWriter) scalar(key field.Step, v value) error {
-	w.lead(key)
+func (w *cborWriter) scalar(at place, v value) error {
+	w.lead(at)
 	switch {
 	case v.number != "":
 		return w.digits(v.number)
@@ -90,6 +90,8 @@ func (w *cborWriter) scalar(key field.Step, v value) error {
 		w.dst = appendHead(w.dst, cborNint, uint64(-1-v.Int))
 	case v.Kind == field.Int:
 		w.dst = appendHead(w.dst, cborUint, uint64(v.Int))
+	case v.Kind == field.Float && v.single:
+		w.dst = binary.BigEndian.AppendUint32(append(w.dst, 0xfa), math.Float32bits(float32(v.Float)))
 	case v.Kind == field.Float:
 		w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xfb), math.Float64bits(v.Float))
 	case v.Kind == field.Text:
@@ -105,7 +107,7 @@ const maxDigits = 4096
 
 // digits writes the number that JSON has as text: an integer of any size as an integer, anything else as a float64.
 func (w *cborWriter) digits(text string) error {
-	if strings.ContainsAny(text, ".eE") || text == "-0" {
+	if !isWhole(text) {
 		return w.float(text)
 	}
 	if n, err := strconv.ParseUint(strings.TrimPrefix(text, "-"), 10, 64); err == nil {
@@ -137,23 +139,12 @@ func (w *cborWriter) digits(text string) error {
 }
 
 func (w *cborWriter) float(text string) error {
-	f, err := strconv.ParseFloat(text, 64)
+	f, err := parseFloat(text, 64, w.notes)
 	if err != nil {
-		return errors.New("transcode: " + text + " exceeds the range of a float64")
-	}
-	if significant(text) != significant(strconv.FormatFloat(f, 'e', -1, 64)) {
-		w.notes.add("numbers with more digits than a float64 holds were rounded to it")
+		return err
 	}
 	w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xfb), math.Float64bits(f))
 	return nil
-}
-
-// significant returns the digits of a decimal number without sign, point, exponent and the zeros at both ends.
-func significant(text string) string {
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		text = text[:i]
-	}
-	return strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(text), "0")
 }
 
 // appendHead writes a head in its shortest form. RFC 8949, section 3.

@@ -20,7 +20,7 @@ const maxNesting = 256
 type cborReader struct {
 	data  []byte
 	pos   int
-	w     writer
+	w     *shaper
 	notes *Notes
 }
 
@@ -65,7 +65,7 @@ func (r *cborReader) item(key field.Step, depth int) error {
 	if err != nil {
 		return err
 	}
-	return r.w.scalar(key, value{Value: v})
+	return r.w.scalar(key, value{Value: v, single: v.Kind == field.Float && h.size < 8})
 }
 
 func (r *cborReader) dropped(tag uint64) {
@@ -77,7 +77,7 @@ func (r *cborReader) container(key field.Step, h cborHead, depth int) error {
 	if h.major == cborMap {
 		kind = field.Map
 	}
-	if err := r.w.open(key, kind); err != nil {
+	if err := r.w.begin(key, kind); err != nil {
 		return err
 	}
 	for i := 0; ; i++ {
@@ -100,7 +100,7 @@ func (r *cborReader) container(key field.Step, h cborHead, depth int) error {
 			return within(step, err)
 		}
 	}
-	return r.w.close()
+	return r.w.end()
 }
 
 // key reads a map key. An integer becomes its decimal text.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/ferry/field"
+	"example.com/ferry/format/schema"
 )
 
 // jsonWriter writes RFC 8259 text without white space.
@@ -26,8 +27,8 @@ type jsonContainer struct {
 
 func (w *jsonWriter) bytes() []byte { return w.dst }
 
-func (w *jsonWriter) open(key field.Step, kind field.Kind) error {
-	w.lead(key)
+func (w *jsonWriter) open(at place, kind field.Kind) error {
+	w.lead(at)
 	w.stack = append(w.stack, jsonContainer{list: kind == field.List})
 	if kind == field.List {
 		w.dst = append(w.dst, '[')
@@ -49,7 +50,7 @@ func (w *jsonWriter) close() error {
 }
 
 // lead writes what stands before a value: a comma, and its key in a map.
-func (w *jsonWriter) lead(key field.Step) {
+func (w *jsonWriter) lead(at place) {
 	if len(w.stack) == 0 {
 		return
 	}
@@ -61,22 +62,11 @@ func (w *jsonWriter) lead(key field.Step) {
 	if in.list {
 		return
 	}
-	w.dst = append(appendQuoted(w.dst, keyName(key, w.notes)), ':')
+	w.dst = append(appendQuoted(w.dst, at.name(w.notes)), ':')
 }
 
-// keyName is a key as text: itself, a Y3 key in hex, or an integer in decimal.
-func keyName(key field.Step, notes *Notes) string {
-	if key.Name != "" {
-		return key.Name
-	}
-	if key.Key < 0 && key.Index >= 0 {
-		notes.add("integer keys became text")
-	}
-	return key.String()
-}
-
-func (w *jsonWriter) scalar(key field.Step, v value) error {
-	w.lead(key)
+func (w *jsonWriter) scalar(at place, v value) error {
+	w.lead(at)
 	switch {
 	case v.number != "":
 		w.dst = append(w.dst, v.number...)
@@ -89,30 +79,40 @@ func (w *jsonWriter) scalar(key field.Step, v value) error {
 	case v.Kind == field.Int:
 		w.dst = strconv.AppendInt(w.dst, v.Int, 10)
 	case v.Kind == field.Float:
-		return w.float(v.Float)
+		return w.float(v.Float, at.is)
 	case v.Kind == field.Text:
 		w.dst = appendQuoted(w.dst, string(v.Bytes))
 	case w.hex || v.Kind == field.Untyped:
 		w.dst = append(hex.AppendEncode(append(w.dst, '"'), v.Bytes), '"')
 	default:
-		w.notes.add("bytes became base64 text")
+		if at.is == nil {
+			w.notes.add("bytes became base64 text")
+		}
 		w.dst = append(base64.StdEncoding.AppendEncode(append(w.dst, '"'), v.Bytes), '"')
 	}
 	return nil
 }
 
-// float writes the shortest digits that read back as f, and so that they read back as a float: 1.0, not 1.
-func (w *jsonWriter) float(f float64) error {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return errors.New("transcode: json has no number for " + strconv.FormatFloat(f, 'g', -1, 64))
+// float writes the shortest digits that read back as f, and so that they read back as a float: 1.0, not 1. Where the
+// schema says that it is a float32, so will whoever reads it back.
+func (w *jsonWriter) float(f float64, is *schema.Field) error {
+	bits := 64
+	if is != nil && is.Type == schema.Float32 {
+		bits = 32
 	}
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		w.dst = strconv.AppendFloat(w.dst, f, 'e', -1, 64)
-		return nil
-	}
-	w.dst = strconv.AppendFloat(w.dst, f, 'f', -1, 64)
-	if f == math.Trunc(f) {
-		w.dst = append(w.dst, ".0"...)
+	switch a := math.Abs(f); {
+	case f != f || a > math.MaxFloat64:
+		if is == nil {
+			return errors.New("transcode: json has no number for " + strconv.FormatFloat(f, 'g', -1, 64))
+		}
+		w.dst = appendQuoted(w.dst, specialName(f))
+	case a != 0 && (a < 1e-6 || a >= 1e21):
+		w.dst = strconv.AppendFloat(w.dst, f, 'e', -1, bits)
+	default:
+		w.dst = strconv.AppendFloat(w.dst, f, 'f', -1, bits)
+		if f == math.Trunc(f) {
+			w.dst = append(w.dst, ".0"...)
+		}
 	}
 	return nil
 }

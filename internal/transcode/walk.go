@@ -8,11 +8,11 @@ import (
 	"example.com/ferry/format"
 )
 
-// writer is one target format, told what a walk of the source meets. The key is the value's step in its parent.
+// writer is one target format, told what a walk of the source meets.
 type writer interface {
-	open(key field.Step, kind field.Kind) error // a Map or List, until the close that belongs to it
+	open(at place, kind field.Kind) error // a Map or List, until the close that belongs to it
 	close() error
-	scalar(key field.Step, v value) error
+	scalar(at place, v value) error
 	bytes() []byte
 }
 
@@ -32,31 +32,32 @@ func (n *Notes) add(text string) {
 	*n = append(*n, text)
 }
 
-// value is a scalar. A number that field.Value would round, or that the source has as text anyway, has its decimal
-// digits in number.
+// value is a scalar.
 type value struct {
 	field.Value
-	number string
+	number string // decimal digits, of a number that field.Value would round, or that the source has as text anyway
+	single bool   // a float32
+	lost   string // what to note unless a schema knows the value
 }
 
 // copyValue tells w the value at s, which a Lookup or Walk of data returned, with all it holds.
-func copyValue(w writer, data []byte, f format.Format, s field.Span, notes *Notes) error {
+func copyValue(w *shaper, data []byte, f format.Format, s field.Span, notes *Notes) error {
 	if f.Name() == "cbor" {
 		r := cborReader{data: data[:s.End], pos: s.Head, w: w, notes: notes}
 		return r.item(field.Step{Index: -1, Key: -1}, 0)
 	}
-	return copyWalk(w, data, f, s)
+	return copyWalk(w, data, f, s, notes)
 }
 
 // errEnd ends the walk behind the value that was asked for.
 var errEnd = errors.New("transcode: end")
 
-func copyWalk(w writer, data []byte, f format.Format, s field.Span) error {
+func copyWalk(w *shaper, data []byte, f format.Format, s field.Span, notes *Notes) error {
 	var open []field.Step // the containers that w has open
 	base := -1            // the depth of the value itself; -1 until the walk is there
 	closeTo := func(depth int) error {
 		for ; len(open) > depth; open = open[:len(open)-1] {
-			if err := w.close(); err != nil {
+			if err := w.end(); err != nil {
 				return err
 			}
 		}
@@ -76,9 +77,9 @@ func copyWalk(w writer, data []byte, f format.Format, s field.Span) error {
 		}
 		open = append(open, step)
 		if at.Kind == field.Map || at.Kind == field.List {
-			return pathError(open, w.open(step, at.Kind))
+			return pathError(open, w.begin(step, at.Kind))
 		}
-		v, err := scalarAt(f, data, at)
+		v, err := scalarAt(f, data, at, notes)
 		if err == nil {
 			err = w.scalar(step, v)
 		}
@@ -95,15 +96,20 @@ func copyWalk(w writer, data []byte, f format.Format, s field.Span) error {
 }
 
 // scalarAt decodes what the bytes tell: digits as they stand, the raw bytes of a value without a type.
-func scalarAt(f format.Format, data []byte, at field.Span) (value, error) {
-	switch {
+func scalarAt(f format.Format, data []byte, at field.Span, notes *Notes) (value, error) {
+	switch name := f.Name(); {
+	case name == "protobuf": // its Value would look for the type in the schema once more
+		raw := field.Value{Kind: field.Untyped, Bytes: data[at.Off:at.End]}
+		return value{Value: raw, lost: "fields that the schema does not know became their bytes"}, nil
 	case at.Kind == field.Untyped:
 		return value{Value: field.Value{Kind: field.Untyped, Bytes: data[at.Off:at.End]}}, nil
-	case f.Name() == "json" && (at.Kind == field.Int || at.Kind == field.Float):
+	case name == "json" && (at.Kind == field.Int || at.Kind == field.Float):
 		return value{Value: field.Value{Kind: at.Kind}, number: string(data[at.Off:at.End])}, nil
+	case name == "bson":
+		return bsonValue(f, data, at, notes)
 	}
 	v, err := f.Value(data, at, field.AnyType)
-	return value{Value: v}, err
+	return value{Value: v, single: at.Kind == field.Float && at.End-at.Head == msgpackSingle}, err
 }
 
 // pathError names the field that err is about. The first step is the value itself and has no name.

@@ -9,19 +9,31 @@ import (
 	"strings"
 
 	"example.com/ferry/field"
+	"example.com/ferry/format/y3"
 )
 
 // Bits of a Y3 tag byte; the low six are the key. Y3 SPEC draft-01.
 const (
 	y3Node = 0x80
 	y3List = 0x40
+	maxKey = 0x3f
 )
 
 // y3Writer writes packets: tag, length, value. A length is put before its content once that is known.
 type y3Writer struct {
 	dst     []byte
 	stack   []y3Container
+	format  y3.Format
 	dialect string
+	foreign bool // the source is the other dialect: bytes of an unknown type may be an integer
+}
+
+func newY3Writer(dialect string, foreign bool) *y3Writer {
+	w := &y3Writer{dialect: dialect, foreign: foreign}
+	if dialect == "y3n" {
+		w.format.Dialect = y3.N
+	}
+	return w
 }
 
 type y3Container struct {
@@ -31,10 +43,10 @@ type y3Container struct {
 
 func (w *y3Writer) bytes() []byte { return w.dst }
 
-func (w *y3Writer) open(key field.Step, kind field.Kind) error {
+func (w *y3Writer) open(at place, kind field.Kind) error {
 	list := kind == field.List
 	if len(w.stack) > 0 {
-		tag, err := w.tag(key)
+		tag, err := w.tag(at)
 		if err != nil {
 			return err
 		}
@@ -63,18 +75,28 @@ func (w *y3Writer) close() error {
 	return nil
 }
 
-func (w *y3Writer) scalar(key field.Step, v value) error {
+func (w *y3Writer) scalar(at place, v value) error {
 	if len(w.stack) == 0 {
 		return errors.New("transcode: a single value is no " + w.dialect + " message: want a map of keys, as in {\"0x01\": ...}")
 	}
-	tag, err := w.tag(key)
+	tag, err := w.tag(at)
 	if err != nil {
 		return err
 	}
 	raw := v.Bytes
-	switch v.Kind {
-	case field.Bytes, field.Untyped:
-	case field.Text:
+	switch {
+	case v.Kind == field.Null:
+		return fmt.Errorf("transcode: %s has no null: leave the field out", w.dialect)
+	case at.is != nil:
+		cast, err := w.format.Cast(v.Value, at.is.Type.Field())
+		if err != nil {
+			return err
+		}
+		raw = cast.Bytes
+	case v.Kind == field.Untyped && w.foreign:
+		return fmt.Errorf("transcode: %s may write this value differently: give it a type in the schema", w.dialect)
+	case v.Kind == field.Bytes || v.Kind == field.Untyped:
+	case v.Kind == field.Text:
 		if raw, err = hex.DecodeString(string(v.Bytes)); err != nil {
 			return fmt.Errorf("transcode: %q is not hex: %s carries no types, so give the bytes of the value", v.Bytes, w.dialect)
 		}
@@ -86,20 +108,38 @@ func (w *y3Writer) scalar(key field.Step, v value) error {
 }
 
 // tag is the key of a value in its parent: 0 in a list, else what its name says in hex.
-func (w *y3Writer) tag(key field.Step) (byte, error) {
+func (w *y3Writer) tag(at place) (byte, error) {
 	in := w.stack[len(w.stack)-1]
 	if in.list {
 		return 0, nil
 	}
-	digits, ok := strings.CutPrefix(key.Name, "0x")
-	n, err := strconv.ParseUint(digits, 16, 6)
-	if !ok || err != nil {
-		return 0, fmt.Errorf("transcode: %q is no %s key: want 0x00 to 0x3f", key.Name, w.dialect)
+	n, err := y3Key(at)
+	if err != nil {
+		return 0, err
 	}
 	if n == 0 && len(w.stack) > 1 && len(w.dst) == in.start && w.dialect == "y3" {
 		return 0, errors.New("transcode: a y3 node that starts with key 0x00 is a list: give it as one")
 	}
 	return byte(n), nil
+}
+
+// y3Key is the key that the schema gives a value, or that its name says.
+func y3Key(at place) (int, error) {
+	if at.is != nil {
+		if at.is.Number > maxKey {
+			return 0, fmt.Errorf("transcode: the schema's number %d is no y3 key: want 0x00 to 0x3f", at.is.Number)
+		}
+		return at.is.Number, nil
+	}
+	if at.Key >= 0 {
+		return at.Key, nil
+	}
+	digits, ok := strings.CutPrefix(at.Name, "0x")
+	n, err := strconv.ParseUint(digits, 16, 6)
+	if !ok || err != nil {
+		return 0, fmt.Errorf("transcode: %q is no y3 key: want 0x00 to 0x3f, or a schema that has the name", at.Name)
+	}
+	return int(n), nil
 }
 
 // appendLength writes n as a PVarInt32: groups of seven bits, the most significant first, and the first of them signed.

@@ -31,11 +31,11 @@ _ferry() {
 		--ca) flags= words='' ;;
 		--token-file) flags= words='' ;;
 		--data-dir) flags= words='' ;;
-		--type|-t) flags= words='raw cbor json y3 y3n bson msgpack' ;;
+		--type|-t) flags= words='raw cbor json y3 y3n bson msgpack protobuf' ;;
 		--max) flags= words='' ;;
 		esac ;;
 	sub)
-		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --policy --count --output'
+		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --policy --schema --message --count --output'
 		case $prev in
 		--addr|-a) flags= words='' ;;
 		--ca) flags= words='' ;;
@@ -44,29 +44,37 @@ _ferry() {
 		--where) flags= words='' ;;
 		--from) flags= words='' ;;
 		--policy) flags= words='block drop-oldest drop-newest' ;;
+		--schema) flags= words='' ;;
+		--message) flags= words='' ;;
 		--count|-n) flags= words='' ;;
 		--output|-o) flags= words='json raw' ;;
 		esac ;;
 	get)
-		flags='--help --quiet --type --as --output --max'
+		flags='--help --quiet --type --as --output --schema --message --max'
 		case $prev in
-		--type|-t) flags= words='cbor json y3 y3n bson msgpack' ;;
+		--type|-t) flags= words='cbor json y3 y3n bson msgpack protobuf' ;;
 		--as) flags= words='int32 uint32 int64 uint64 float32 float64 string bool bytes' ;;
 		--output|-o) flags= words='text json' ;;
+		--schema) flags= words='' ;;
+		--message) flags= words='' ;;
 		--max) flags= words='' ;;
 		esac ;;
 	set)
-		flags='--help --quiet --type --as --max'
+		flags='--help --quiet --type --as --schema --message --max'
 		case $prev in
-		--type|-t) flags= words='cbor json y3 y3n bson msgpack' ;;
+		--type|-t) flags= words='cbor json y3 y3n bson msgpack protobuf' ;;
 		--as) flags= words='int32 uint32 int64 uint64 float32 float64 string bool bytes' ;;
+		--schema) flags= words='' ;;
+		--message) flags= words='' ;;
 		--max) flags= words='' ;;
 		esac ;;
 	convert)
-		flags='--help --quiet --from --to --max'
+		flags='--help --quiet --from --to --schema --message --max'
 		case $prev in
-		--from) flags= words='cbor json y3 y3n bson msgpack' ;;
-		--to) flags= words='cbor json y3 y3n bson msgpack' ;;
+		--from) flags= words='cbor json y3 y3n bson msgpack protobuf' ;;
+		--to) flags= words='cbor json y3 y3n bson msgpack protobuf' ;;
+		--schema) flags= words='' ;;
+		--message) flags= words='' ;;
 		--max) flags= words='' ;;
 		esac ;;
 	completion)

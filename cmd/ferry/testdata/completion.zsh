@@ -40,7 +40,7 @@ _ferry() {
 			'--ca=''[The certificate to trust; ca.pem of the data directory if left out.]:FILE:_files' \
 			'--token-file=''[Where the token is; token of the data directory if left out.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine, ./ferry-data if left out.]:DIR:_files' \
-			'(-t --type)'{-t,--type=}'[What the messages are, cbor, json, y3, y3n, bson, msgpack, or raw for any bytes; guessed if left out.]:TYPE:(raw cbor json y3 y3n bson msgpack)' \
+			'(-t --type)'{-t,--type=}'[What the messages are, cbor, json, y3, y3n, bson, msgpack, protobuf, or raw for any bytes; guessed if left out.]:TYPE:(raw cbor json y3 y3n bson msgpack protobuf)' \
 			'--ack''[Wait until the node has taken all messages, and fail if it dropped one.]' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise; the node has a limit of its own.]:SIZE:_files' \
 			':tag:_files'
@@ -56,6 +56,8 @@ _ferry() {
 			'--where=''[Only messages for which this holds, tested at the node, ’readings.0.value > 30’.]:PRED:_files' \
 			'--from=''[first, a sequence number or a time, where to start in a durable stream.]:START:_files' \
 			'--policy=''[When this end is slower than the sources, block (they wait), drop-oldest or drop-newest.]:POLICY:(block drop-oldest drop-newest)' \
+			'--schema=''[Names and types for y3 and protobuf, a hint file (JSON), or with --message a descriptor set of protobuf.]:FILE:_files' \
+			'--message=''[Which message of the descriptor set, pkg.Name.]:NAME:_files' \
 			'(-n --count)'{-n,--count=}'[End after so many messages.]:N:_files' \
 			'(-o --output)'{-o,--output=}'[json (a line of JSON a message) or raw (the bytes of the payload, and a newline behind one that is JSON).]:FORMAT:(json raw)' \
 			':tag:_files'
@@ -64,9 +66,11 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
-			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n, bson, msgpack; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack)' \
-			'--as=''[Read the value as int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3, whose bytes carry no type.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
+			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n, bson, msgpack, protobuf; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack protobuf)' \
+			'--as=''[Read the value as int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3 and protobuf, whose bytes carry no types.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
 			'(-o --output)'{-o,--output=}'[text (the bare value) or json.]:FORMAT:(text json)' \
+			'--schema=''[Names and types for y3 and protobuf, a hint file (JSON), or with --message a descriptor set of protobuf.]:FILE:_files' \
+			'--message=''[Which message of the descriptor set, pkg.Name.]:NAME:_files' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise.]:SIZE:_files' \
 			':path:_files' \
 			':file:_files'
@@ -75,8 +79,10 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
-			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n, bson, msgpack; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack)' \
-			'--as=''[VALUE is int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3, whose bytes carry no type.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
+			'(-t --type)'{-t,--type=}'[What the message is, cbor, json, y3, y3n, bson, msgpack, protobuf; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack protobuf)' \
+			'--as=''[VALUE is int32, uint32, int64, uint64, float32, float64, string, bool, bytes; for y3 and protobuf, whose bytes carry no types.]:T:(int32 uint32 int64 uint64 float32 float64 string bool bytes)' \
+			'--schema=''[Names and types for y3 and protobuf, a hint file (JSON), or with --message a descriptor set of protobuf.]:FILE:_files' \
+			'--message=''[Which message of the descriptor set, pkg.Name.]:NAME:_files' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise.]:SIZE:_files' \
 			':path=value:_files' \
 			':file:_files'
@@ -85,8 +91,10 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this.]' \
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
-			'--from=''[What the message is, cbor, json, y3, y3n, bson, msgpack; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack)' \
-			'--to=''[What to make of it, cbor, json, y3, y3n, bson, msgpack.]:TYPE:(cbor json y3 y3n bson msgpack)' \
+			'--from=''[What the message is, cbor, json, y3, y3n, bson, msgpack, protobuf; guessed if left out.]:TYPE:(cbor json y3 y3n bson msgpack protobuf)' \
+			'--to=''[What to make of it, cbor, json, y3, y3n, bson, msgpack, protobuf.]:TYPE:(cbor json y3 y3n bson msgpack protobuf)' \
+			'--schema=''[Names and types for y3 and protobuf, a hint file (JSON), or with --message a descriptor set of protobuf.]:FILE:_files' \
+			'--message=''[Which message of the descriptor set, pkg.Name.]:NAME:_files' \
 			'--max=''[Refuse a larger message, 64MiB if not said otherwise.]:SIZE:_files' \
 			':file:_files'
 		;;

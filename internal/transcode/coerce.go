@@ -1,0 +1,164 @@
+package transcode
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format/schema"
+)
+
+// The names of the numbers that JSON has no digits for. Protocol Buffers, ProtoJSON format, "Representation of each type".
+const (
+	nan      = "NaN"
+	infinity = "Infinity"
+)
+
+// quietNaN is the NaN that all formats write the same way: text keeps no payload. IEEE 754, section 6.2.1.
+const quietNaN = 0x7ff8000000000000
+
+// coerce gives v, whose kind the bytes told, the type t. Nothing of it is lost but the digits that a float cannot hold,
+// which is noted. In JSON bytes are base64 text, and what is no number is text too.
+func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
+	isNumber := v.Kind == field.Int || v.Kind == field.Float
+	switch as := t.Field(); {
+	case as == field.String && v.Kind == field.Text, as == field.Boolean && v.Kind == field.Bool, as == field.ByteString && v.Kind == field.Bytes:
+		return v, nil
+	case as == field.ByteString && v.Kind == field.Text && isJSON:
+		raw, err := base64.StdEncoding.Strict().DecodeString(string(v.Bytes))
+		if err != nil {
+			return v, fmt.Errorf("transcode: %.40q is not base64, which is how json has bytes", v.Bytes)
+		}
+		return value{Value: field.Value{Kind: field.Bytes, Bytes: raw}}, nil
+	case as == field.Float32 && isNumber:
+		return float(v, 32, notes)
+	case as == field.Float64 && isNumber:
+		return float(v, 64, notes)
+	case (as == field.Float32 || as == field.Float64) && v.Kind == field.Text && isJSON:
+		return special(string(v.Bytes), as)
+	case isNumber && isInteger(as):
+		return integer(v, as)
+	}
+	return v, fmt.Errorf("transcode: %v where the schema has %v", v.Kind, t)
+}
+
+func isInteger(as field.Type) bool { return field.Int32 <= as && as <= field.Uint64 }
+
+// digits returns v as decimal text: all of an integer, of a float what it takes to read it back.
+func (v *value) digits() string {
+	switch {
+	case v.number != "":
+		return v.number
+	case v.Kind == field.Float:
+		return strconv.FormatFloat(v.Float, 'g', -1, 64)
+	case v.Unsigned:
+		return strconv.FormatUint(uint64(v.Int), 10)
+	}
+	return strconv.FormatInt(v.Int, 10)
+}
+
+// isWhole reports whether JSON's text of a number is that of an integer. -0 is a float: no integer is negative and zero.
+func isWhole(text string) bool { return !strings.ContainsAny(text, ".eE") && text != "-0" }
+
+// float reads a number of any kind as a float of so many bits.
+func float(v value, bits int, notes *Notes) (value, error) {
+	out := value{Value: field.Value{Kind: field.Float}, single: bits == 32}
+	if v.Kind != field.Float || v.number != "" {
+		var err error
+		out.Float, err = parseFloat(v.digits(), bits, notes)
+		return out, err
+	}
+	out.Float = v.Float
+	if bits == 32 {
+		out.Float = float64(float32(v.Float))
+	}
+	switch {
+	case math.IsInf(out.Float, 0) && !math.IsInf(v.Float, 0):
+		return out, fmt.Errorf("transcode: %s exceeds the range of a float%d", v.digits(), bits)
+	case out.Float != v.Float && v.Float == v.Float: // but for NaN, which is not itself
+		notes.add(roundedTo(bits))
+	}
+	return out, nil
+}
+
+// parseFloat reads decimal text, and notes if it had more digits than there is room for.
+func parseFloat(text string, bits int, notes *Notes) (float64, error) {
+	f, err := strconv.ParseFloat(text, bits)
+	if err != nil {
+		return 0, fmt.Errorf("transcode: %.40s exceeds the range of a float%d", text, bits)
+	}
+	if significant(text) != significant(strconv.FormatFloat(f, 'e', -1, bits)) {
+		notes.add(roundedTo(bits))
+	}
+	return f, nil
+}
+
+func roundedTo(bits int) string {
+	return "numbers with more digits than a float" + strconv.Itoa(bits) + " holds were rounded to it"
+}
+
+// significant returns the digits of a decimal number without sign, point, exponent and the zeros at both ends.
+func significant(text string) string {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		text = text[:i]
+	}
+	return strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(text), "0")
+}
+
+func special(text string, as field.Type) (value, error) {
+	v := value{Value: field.Value{Kind: field.Float}, single: as == field.Float32}
+	switch text {
+	case nan:
+		v.Float = math.Float64frombits(quietNaN)
+	case infinity:
+		v.Float = math.Inf(1)
+	case "-" + infinity:
+		v.Float = math.Inf(-1)
+	default:
+		return v, fmt.Errorf("transcode: %.40q where the schema has %v", text, as)
+	}
+	return v, nil
+}
+
+// specialName is the inverse of special.
+func specialName(f float64) string {
+	switch {
+	case f > 0:
+		return infinity
+	case f < 0:
+		return "-" + infinity
+	}
+	return nan
+}
+
+// integer reads a number of any kind as an integer in the range of a type. 5.0 and 1e3 are integers too.
+func integer(v value, as field.Type) (value, error) {
+	text, bits := v.digits(), 64
+	if as == field.Int32 || as == field.Uint32 {
+		bits = 32
+	}
+	if strings.ContainsAny(text, ".eEnN") {
+		f, err := strconv.ParseFloat(text, 64)
+		exact := significant(text) == significant(strconv.FormatFloat(f, 'e', -1, 64))
+		if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 || !exact {
+			return v, fmt.Errorf("transcode: %.40s where the schema has %v", text, as)
+		}
+		text = strconv.FormatInt(int64(f), 10)
+	}
+	out := value{Value: field.Value{Kind: field.Int}}
+	var err error
+	if as == field.Uint32 || as == field.Uint64 {
+		var n uint64
+		n, err = strconv.ParseUint(text, 10, bits)
+		out.Int, out.Unsigned = int64(n), n > math.MaxInt64
+	} else {
+		out.Int, err = strconv.ParseInt(text, 10, bits)
+	}
+	if err != nil {
+		return v, fmt.Errorf("transcode: %.40s exceeds the range of %v", text, as)
+	}
+	return out, nil
+}

@@ -1,0 +1,164 @@
+package transcode
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"example.com/ferry/field"
+)
+
+// msgpackSingle is how many bytes a float32 of MessagePack takes.
+const msgpackSingle = 5
+
+// msgpackWriter writes MessagePack: everything in its shortest form. A container's head is put before its content once
+// that is counted. Specification, section "Formats".
+type msgpackWriter struct {
+	dst   []byte
+	stack []msgpackContainer
+	notes *Notes
+}
+
+type msgpackContainer struct {
+	list  bool
+	start int // in dst, of the content
+	items int
+}
+
+func (w *msgpackWriter) bytes() []byte { return w.dst }
+
+func (w *msgpackWriter) open(at place, kind field.Kind) error {
+	err := w.lead(at)
+	w.stack = append(w.stack, msgpackContainer{list: kind == field.List, start: len(w.dst)})
+	return err
+}
+
+func (w *msgpackWriter) close() error {
+	top := w.stack[len(w.stack)-1]
+	w.stack = w.stack[:len(w.stack)-1]
+	fix, wide := byte(0x80), byte(0xde)
+	if top.list {
+		fix, wide = 0x90, 0xdc
+	}
+	var head []byte
+	switch n := top.items; {
+	case n < 16:
+		head = []byte{fix | byte(n)}
+	case n <= math.MaxUint16:
+		head = binary.BigEndian.AppendUint16([]byte{wide}, uint16(n))
+	default:
+		head = binary.BigEndian.AppendUint32([]byte{wide + 1}, uint32(n))
+	}
+	w.dst = slices.Insert(w.dst, top.start, head...)
+	return nil
+}
+
+// lead writes the key of a value in a map.
+func (w *msgpackWriter) lead(at place) error {
+	if len(w.stack) == 0 {
+		return nil
+	}
+	in := &w.stack[len(w.stack)-1]
+	in.items++
+	if in.list {
+		return nil
+	}
+	return w.text(at.name(w.notes))
+}
+
+func (w *msgpackWriter) scalar(at place, v value) error {
+	if err := w.lead(at); err != nil {
+		return err
+	}
+	if v.number != "" {
+		var err error
+		if v, err = v.fixed(w.notes); err != nil {
+			return err
+		}
+	}
+	switch {
+	case v.Kind == field.Null:
+		w.dst = append(w.dst, 0xc0)
+	case v.Kind == field.Bool && v.Bool:
+		w.dst = append(w.dst, 0xc3)
+	case v.Kind == field.Bool:
+		w.dst = append(w.dst, 0xc2)
+	case v.Kind == field.Int:
+		w.integer(v.Value)
+	case v.Kind == field.Float && v.single:
+		w.dst = binary.BigEndian.AppendUint32(append(w.dst, 0xca), math.Float32bits(float32(v.Float)))
+	case v.Kind == field.Float:
+		w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xcb), math.Float64bits(v.Float))
+	case v.Kind == field.Text:
+		return w.text(string(v.Bytes))
+	default:
+		return w.sized(0xc4, v.Bytes)
+	}
+	return nil
+}
+
+func (w *msgpackWriter) integer(v field.Value) {
+	n := uint64(v.Int)
+	switch {
+	case v.Int >= -32 && v.Int < 128 && !v.Unsigned:
+		w.dst = append(w.dst, byte(v.Int))
+	case v.Int >= math.MinInt8 && v.Int < 0 && !v.Unsigned:
+		w.dst = append(w.dst, 0xd0, byte(v.Int))
+	case v.Int >= math.MinInt16 && v.Int < 0 && !v.Unsigned:
+		w.dst = binary.BigEndian.AppendUint16(append(w.dst, 0xd1), uint16(v.Int))
+	case v.Int >= math.MinInt32 && v.Int < 0 && !v.Unsigned:
+		w.dst = binary.BigEndian.AppendUint32(append(w.dst, 0xd2), uint32(v.Int))
+	case v.Int < 0 && !v.Unsigned:
+		w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xd3), n)
+	case n <= math.MaxUint8:
+		w.dst = append(w.dst, 0xcc, byte(n))
+	case n <= math.MaxUint16:
+		w.dst = binary.BigEndian.AppendUint16(append(w.dst, 0xcd), uint16(n))
+	case n <= math.MaxUint32:
+		w.dst = binary.BigEndian.AppendUint32(append(w.dst, 0xce), uint32(n))
+	default:
+		w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xcf), n)
+	}
+}
+
+func (w *msgpackWriter) text(s string) error {
+	if len(s) < 32 {
+		w.dst = append(append(w.dst, 0xa0|byte(len(s))), s...)
+		return nil
+	}
+	return w.sized(0xd9, []byte(s))
+}
+
+// sized writes b behind its length; first is the first byte where the length takes one byte.
+func (w *msgpackWriter) sized(first byte, b []byte) error {
+	switch n := len(b); {
+	case n <= math.MaxUint8:
+		w.dst = append(w.dst, first, byte(n))
+	case n <= math.MaxUint16:
+		w.dst = binary.BigEndian.AppendUint16(append(w.dst, first+1), uint16(n))
+	case n <= math.MaxUint32:
+		w.dst = binary.BigEndian.AppendUint32(append(w.dst, first+2), uint32(n))
+	default:
+		return errors.New("transcode: a text or byte string of more than 4294967295 bytes has no form in msgpack")
+	}
+	w.dst = append(w.dst, b...)
+	return nil
+}
+
+// fixed returns v, which has digits, as an integer of 64 bits or a float64, for formats that have no larger ones.
+func (v *value) fixed(notes *Notes) (value, error) {
+	if !isWhole(v.number) {
+		return float(*v, 64, notes)
+	}
+	as := field.Uint64
+	if v.number[0] == '-' {
+		as = field.Int64
+	}
+	out, err := integer(*v, as)
+	if err != nil {
+		return out, fmt.Errorf("%w, the largest there is", err)
+	}
+	return out, nil
+}
