@@ -19,16 +19,18 @@ type key struct {
 
 // habit is what a pool knows of a function that ignored being asked to yield.
 type habit struct {
-	doublings int // the age its last job reached; 0 if that one yielded when asked
-	times     uint64
-	longest   time.Duration
-	last      time.Duration // when its token was lent last
+	unyielding bool // its last job that was asked to yield did not
+	doublings  int  // the age its next job is taken to reach
+	times      uint64
+	longest    time.Duration
+	last       time.Duration // when a job of it was noted last
 }
 
 type nameKey struct{}
 
-// WithName returns a context whose jobs go by name in Stats, rather than by the Go name of their function.
-// Functions that share their code, such as closures made by one line, need it to be told apart.
+// WithName returns a context whose jobs go by name in Stats, rather than by the Go name of their function. Jobs of one name
+// are taken to be alike: where those of a name never checkpoint, a new one waits for one that runs until that has run for longer than
+// twice what the last took, rather than for 5 ms, so that a few such jobs at a time use the cores and not all at once.
 func WithName(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, nameKey{}, name)
 }
@@ -53,6 +55,9 @@ func (k key) String() string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
+// untold is how long a job of a kind that does not yield is taken to last as long as none has ended.
+const untold = time.Second
+
 // blame notes that j ignored that it was asked to yield.
 func (p *Pool) blame(j *Job, now time.Duration) {
 	k := j.key()
@@ -64,14 +69,13 @@ func (p *Pool) blame(j *Job, now time.Duration) {
 		h = new(habit)
 		p.habits[k] = h
 	}
-	if !j.proven {
-		j.proven = true
-		h.times++
-	}
+	j.proven = true
+	h.times++
 	h.last = now
 	h.longest = max(h.longest, p.age(j, now))
-	if h.doublings == 0 {
-		h.doublings = max(p.doublings(p.age(j, now)), 1)
+	if !h.unyielding {
+		h.unyielding = true
+		h.doublings = p.doublings(untold)
 	}
 }
 
@@ -93,23 +97,23 @@ func (p *Pool) clear(j *Job) {
 		return
 	}
 	if h := p.habits[j.key()]; h != nil {
-		h.doublings = 0
+		h.unyielding = false
 	}
 }
 
-// remember notes how old a job became whose kind does not yield.
+// remember notes how old a job became whose kind does not yield: the next may become twice that.
 func (p *Pool) remember(j *Job) {
 	if len(p.habits) == 0 {
 		return
 	}
-	if h := p.habits[j.key()]; h != nil && h.doublings > 0 {
+	if h := p.habits[j.key()]; h != nil && h.unyielding {
 		h.longest = max(h.longest, j.attained)
-		h.doublings = max(p.doublings(j.attained), 1)
+		h.doublings = p.doublings(j.attained) + 1
 	}
 }
 
 // best is the job to go first, nil if nobody waits. A new job of a function that never checkpoints, and so can't be told
-// to wait later, stands where the last of its kind ended.
+// to wait later, stands where it is expected to end.
 func (p *Pool) best() *Job {
 	for {
 		j := p.queue.best()
@@ -126,12 +130,14 @@ func (p *Pool) best() *Job {
 	}
 }
 
-// expected is the age a new job is taken to have.
+// expected is the age a new job is taken to reach: 0, or by its name's habit. That jobs share their code says little, as
+// a program may start all it has from one line.
 func (p *Pool) expected(j *Job) int {
 	if len(p.habits) == 0 {
 		return 0
 	}
-	if h := p.habits[j.key()]; h != nil {
+	k := j.key()
+	if h := p.habits[k]; k.name != "" && h != nil && h.unyielding {
 		return h.doublings
 	}
 	return 0
@@ -148,7 +154,7 @@ type Unyielding struct {
 func (p *Pool) unyielding() []Unyielding {
 	var all []Unyielding
 	for k, h := range p.habits {
-		if h.doublings > 0 {
+		if h.unyielding {
 			all = append(all, Unyielding{Name: k.String(), Jobs: h.times, Longest: h.longest})
 		}
 	}

@@ -102,21 +102,42 @@ func TestKind(t *testing.T) {
 	})
 }
 
-// TestHungJob: one job of a kind never ends; the others of its kind get its token in about the time they need themselves.
+// TestHungJob: one job of a kind never ends; the others of its kind get its token in a few times what they need themselves,
+// once one of them has shown what that is.
 func TestHungJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
 		ctx := WithName(t.Context(), "parse")
-		run(ctx, p, tight(20*time.Millisecond))
 		var all sync.WaitGroup
 		all.Go(func() { run(ctx, p, tight(time.Hour)) })
 		synctest.Wait()
+		before := time.Now()
+		run(ctx, p, tight(20*time.Millisecond))
+		if got := time.Since(before); got > 2*time.Second {
+			t.Errorf("the first job took %v, want at most 2s", got)
+		}
 		for i := range 10 {
 			before := time.Now()
 			run(ctx, p, tight(20*time.Millisecond))
 			if got := time.Since(before); got > 100*time.Millisecond {
 				t.Errorf("job %d took %v, want at most 100ms", i, got)
 			}
+		}
+		all.Wait()
+	})
+}
+
+// TestSameCode: jobs that share their code, and have no name, are not taken to be alike.
+func TestSameCode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Config{Tokens: 1})
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() { run(t.Context(), p, tight(time.Second)) })
+		}
+		time.Sleep(50 * time.Millisecond)
+		if s := p.Stats(); s.Running != 1 || s.Lent != 4 {
+			t.Errorf("running %d, lent %d: want 1 and 4, as each lends after 5 ms", s.Running, s.Lent)
 		}
 		all.Wait()
 	})

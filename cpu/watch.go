@@ -8,6 +8,14 @@ const maxLent = 16
 // watch asks jobs to yield and lends the tokens of those that do not, as long as somebody waits. It is called whenever somebody
 // begins to wait, and by the timer whenever something falls due after that. An idle pool has no timer.
 func (p *Pool) watch(now time.Duration) {
+	if p.queue.len == 0 {
+		return
+	}
+	for _, j := range p.holders {
+		if !j.proven && j.asked > 0 && now-j.asked >= p.cfg.Lend {
+			p.blame(j, now)
+		}
+	}
 	for len(p.lenders) < maxLent {
 		best := p.best()
 		if best == nil {
@@ -81,8 +89,6 @@ func (p *Pool) lend(j *Job, now time.Duration) {
 	if j.asked == 0 {
 		j.asked = now
 		j.ask.Store(1)
-	} else if now-j.asked >= p.cfg.Lend {
-		p.blame(j, now)
 	}
 }
 
