@@ -132,6 +132,11 @@ func pastNUL(s *feed.Search, b []byte, left int) (n int, done bool, err error) {
 
 // value takes the value that b starts with, unless the path goes on in it.
 func (k *seeker) value(s *feed.Search, b []byte, left int) (int, error) {
+	kind := kinds[k.typ]
+	if k.hit && k.step < len(k.path) && kind != field.Map && kind != field.List {
+		s.Absent()
+		return 0, nil
+	}
 	n, err := extent(b, k.typ, left)
 	switch {
 	case err != nil:
@@ -148,12 +153,11 @@ func (k *seeker) value(s *feed.Search, b []byte, left int) (int, error) {
 	if !k.hit {
 		return n, nil
 	}
-	kind := kinds[k.typ]
 	at := s.Off()
 	if k.step < len(k.path) {
 		st := &k.path[k.step]
 		k.array, k.index = k.typ == typeArray, st.Index
-		if kind != field.Map && kind != field.List || k.array && k.index < 0 || strings.IndexByte(st.Name, 0) >= 0 {
+		if k.array && k.index < 0 || strings.IndexByte(st.Name, 0) >= 0 {
 			s.Absent()
 			return 0, nil
 		}

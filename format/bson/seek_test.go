@@ -25,6 +25,7 @@ func TestSeek(t *testing.T) {
 		{"absent before the end", inner + "\x0az\x00", "d.m", format.Absent, 19, ""},
 		{"absent", inner, "e", format.Absent, 20, ""},
 		{"absent below a scalar", "\x10n\x00\x07\x00\x00\x00", "n.x", format.Absent, 7, ""},
+		{"absent below a value of no type", "\x69n\x00\x07", "n.x", format.Absent, 7, ""},
 		{"null", "\x0an\x00", "n", format.Found, 7, ""},
 		{"longer key first", "\x0anm\x00\x08n\x00\x01", "n", format.Found, 12, ""},
 		{"shorter key first", "\x0an\x00\x08nm\x00\x01", "nm", format.Found, 12, ""},
