@@ -195,8 +195,8 @@ func (d descriptor) each(number int, visit func(descriptor) error) error {
 		if err != nil {
 			return err
 		}
-		if r.wire != wireLength {
-			return syntax(r.head, fmt.Sprintf("field %d has wire type %d and is no message", number, r.wire))
+		if r.wire() != wireLength {
+			return syntax(r.head, fmt.Sprintf("field %d has wire type %d and is no message", number, r.wire()))
 		}
 		if err := visit(descriptor{d.data, r.span()}); err != nil {
 			return err

@@ -49,7 +49,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if d.Repeated {
 		return mismatch(v.Kind, field.AnyType, fmt.Sprintf("field %d (%s) is a list: insert its items one by one", d.Number, d.Name))
 	}
-	return appendField(e, parent, d, v, len(steps), &t)
+	return appendField(e, data, parent, d, v, len(steps), &t)
 }
 
 // begin inserts the first item of the list that all but the last step lead to.
@@ -65,7 +65,7 @@ func (f Format) begin(e *format.Edit, data []byte, steps []field.Step, v field.V
 	if message.span.Kind != field.Map || d == nil || !d.Repeated {
 		return field.ErrNotFound
 	}
-	return appendField(e, message, *d, v, len(steps), &t)
+	return appendField(e, data, message, *d, v, len(steps), &t)
 }
 
 // fieldFor is the field of m that a step leads to. One that m does not know gets the type that v is of.
@@ -94,15 +94,15 @@ func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field,
 }
 
 // appendField plans a record of d with the value v behind the others of a message.
-func appendField(e *format.Edit, message place, d schema.Field, v field.Value, depth int, t *trail) error {
+func appendField(e *format.Edit, data []byte, message place, d schema.Field, v field.Value, depth int, t *trail) error {
 	if message.record.end > 0 { // not the outermost one
 		t.enter(message.record)
 	}
-	return insertRecord(e, message.span.End, &d, v, depth, t)
+	return insertRecord(e, data, message.span.End, &d, v, depth, t)
 }
 
 // insertRecord plans a record of d with the value v at pos, in depth containers.
-func insertRecord(e *format.Edit, pos int, d *schema.Field, v field.Value, depth int, t *trail) error {
+func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field.Value, depth int, t *trail) error {
 	head := appendTag(e.Room(), d.Number, of(d.Type).wire)
 	if of(d.Type).wire != wireLength {
 		r, err := contentOf(head, d, v, depth)
@@ -110,7 +110,7 @@ func insertRecord(e *format.Edit, pos int, d *schema.Field, v field.Value, depth
 			return err
 		}
 		e.PutCopy(pos, pos, r)
-		t.resize(e, len(r))
+		t.resize(e, data, len(r))
 		return nil
 	}
 	content, err := contentOf(nil, d, v, depth)
@@ -120,7 +120,7 @@ func insertRecord(e *format.Edit, pos int, d *schema.Field, v field.Value, depth
 	head = binary.AppendUvarint(head, uint64(len(content)))
 	e.PutCopy(pos, pos, head)
 	e.Put(pos, pos, content)
-	t.resize(e, len(head)+len(content))
+	t.resize(e, data, len(head)+len(content))
 	return nil
 }
 
@@ -129,7 +129,7 @@ func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, e
 	if v.Kind == field.Untyped && d.Type == schema.Bytes {
 		return v.Bytes, nil
 	}
-	item := itemOf(record{wire: of(d.Type).wire}, d)
+	item := itemOf(record{tag: int(of(d.Type).wire)}, d)
 	return item.content(dst, v, depth)
 }
 
@@ -160,7 +160,7 @@ func insertItem(e *format.Edit, data []byte, list place, index int, v field.Valu
 		pos = in.end
 	}
 	if !packed(list.shape, &in) {
-		return insertRecord(e, pos, list.shape, v, depth, t)
+		return insertRecord(e, data, pos, list.shape, v, depth, t)
 	}
 	content, err := contentOf(e.Room(), list.shape, v, depth)
 	if err != nil {
@@ -168,7 +168,7 @@ func insertItem(e *format.Edit, data []byte, list place, index int, v field.Valu
 	}
 	t.enter(in)
 	e.PutCopy(pos, pos, content)
-	t.resize(e, len(content))
+	t.resize(e, data, len(content))
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	}
 	if at.isItem() {
 		e.Put(at.span.Head, at.span.End, nil)
-		t.resize(e, at.span.Head-at.span.End)
+		t.resize(e, data, at.span.Head-at.span.End)
 		return nil
 	}
 	pos, end := 0, len(data)
@@ -200,12 +200,12 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 			e.Reset(data)
 			return err
 		}
-		if r.number == at.record.number {
+		if r.number() == at.record.number() {
 			e.Put(r.head, r.end, nil)
 			grown -= r.end - r.head
 		}
 		pos = r.end
 	}
-	t.resize(e, grown)
+	t.resize(e, data, grown)
 	return nil
 }

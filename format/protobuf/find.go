@@ -55,12 +55,8 @@ func (f *finder) fields(node *field.Node, s field.Span, m *schema.Message) error
 	}
 	hint := 0
 	for pos := s.Off; want != 0 && f.left > 0; {
-		head, err := scan(f.data, pos, s.End, want)
-		if err != nil || head == s.End {
-			return err
-		}
-		r, err := next(f.data, head, s.End)
-		if err != nil {
+		r, err := scan(f.data, pos, s.End, want)
+		if err != nil || r.end == 0 {
 			return err
 		}
 		pos = r.end
@@ -70,7 +66,7 @@ func (f *finder) fields(node *field.Node, s field.Span, m *schema.Message) error
 			if met>>i&1 != 0 || number <= 0 {
 				continue
 			}
-			if number != r.number {
+			if number != r.number() {
 				still |= bit(number)
 				continue
 			}

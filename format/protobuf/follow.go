@@ -51,7 +51,7 @@ func (p *place) isItem() bool { return p.shape != nil && p.shape.Repeated && p.s
 
 // isMessage reports whether there may be records in p: it is a message, or bytes that no schema calls anything else.
 func (p *place) isMessage() bool {
-	return p.span.Kind == field.Map || p.shape == nil && p.record.wire == wireLength
+	return p.span.Kind == field.Map || p.shape == nil && p.record.wire() == wireLength
 }
 
 // step goes from a message to the field that a step leads to.
@@ -61,7 +61,7 @@ func (p *place) step(data []byte, step *field.Step) (place, error) {
 		return place{}, err
 	}
 	hint := 0
-	return placeOf(data, r, numbered(p.message, r.number, &hint), p.span.End)
+	return placeOf(data, r, numbered(p.message, r.number(), &hint), p.span.End)
 }
 
 // item goes from a list to one of its items.

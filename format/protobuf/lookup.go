@@ -38,7 +38,7 @@ func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 func lookup(data []byte, steps []field.Step) (field.Span, error) {
 	at := field.Span{End: len(data), Kind: field.Map}
 	for i := range steps {
-		if i > 0 && !holds(data, at) {
+		if i > 0 && wireType(data[at.Head]&7) != wireLength {
 			return field.Span{}, field.ErrNotFound
 		}
 		r, err := seek(data, at.Off, at.End, steps[i].Index)
@@ -50,25 +50,18 @@ func lookup(data []byte, steps []field.Step) (field.Span, error) {
 	return at, nil
 }
 
-// holds reports whether what stands at s, the span of a record, can be taken for a message.
-func holds(data []byte, s field.Span) bool { return wireType(data[s.Head]&7) == wireLength }
-
 // seek returns the first record with the number in data[pos:end].
 func seek(data []byte, pos, end, number int) (record, error) {
 	if number <= 0 {
 		return record{}, field.ErrNotFound
 	}
 	for {
-		head, err := scan(data, pos, end, bit(number))
-		if err != nil {
-			return record{}, err
-		}
-		if head == end {
-			return record{}, field.ErrNotFound
-		}
-		r, err := next(data, head, end)
-		if err != nil || r.number == number {
+		r, err := scan(data, pos, end, bit(number))
+		if err != nil || r.number() == number {
 			return r, err
+		}
+		if r.end == 0 {
+			return record{}, field.ErrNotFound
 		}
 		pos = r.end
 	}
@@ -77,74 +70,71 @@ func seek(data []byte, pos, end, number int) (record, error) {
 // bit stands for a field number in what scan is asked for. Numbers that are 64 apart share it.
 func bit(number int) uint64 { return 1 << (number & 63) }
 
-// window is what a usual record without its content takes at most, in bytes: a tag of two and a varint of ten.
-const window = 12
-
-// scan returns the offset of the first record in data[pos:end] whose number want has a bit for; end if there is none.
-// What stands there may have another number, or be malformed: the caller looks. Whether a record ends inside is seen where
-// the next one is sought.
-func scan(data []byte, pos, end int, want uint64) (int, error) {
+// scan returns the first record in data[pos:end] whose number want has a bit for; the zero record if there is none. It
+// goes over usual records by itself: tags and lengths of a byte or two, varints that do not stand at the very end. What
+// else there is, errors included, it leaves to next. Whether a record ends inside is seen where the next one is sought.
+func scan(data []byte, pos, end int, want uint64) (record, error) {
 	const highs = 0x8080808080808080
 	b := data[:end]
 	head := pos
-	for pos < len(b) {
+	for uint(pos) < uint(len(b)) {
 		head = pos
-		if len(b)-pos >= window {
-			w := b[pos : pos+window : pos+window]
-			tag, n := uint(w[0]), 1
-			if tag >= 0x80 {
-				tag, n = tag&0x7f|uint(w[1])<<7, 2
+		tag, off, stop := uint(b[pos]), pos+1, 0
+		switch {
+		case tag-8 < 0x80-8: // a number that exists
+		case tag >= 0x80 && off < len(b) && b[off]-1 < 0x7f:
+			tag, off = tag&0x7f|uint(b[off])<<7, off+1
+		default:
+			tag = uint(wireEnd)
+		}
+		switch wireType(tag & 7) {
+		case wireVarint:
+			switch rest := b[off:]; {
+			case len(rest) < 10:
+			case rest[0] < 0x80:
+				stop = off + 1
+			case rest[1] < 0x80:
+				stop = off + 2
+			default:
+				if last := ^binary.LittleEndian.Uint64(rest) & highs; last != 0 {
+					stop = off + bits.TrailingZeros64(last)/8 + 1
+				} else if rest[8] < 0x80 {
+					stop = off + 9
+				} else if rest[9] <= 1 {
+					stop = off + 10
+				}
 			}
-			if want>>(tag>>3&63)&1 != 0 {
-				return pos, nil
-			}
-			if tag-8 < 0x4000-8 { // a number that exists, in a tag of one byte or two
-				first := w[n]
-				switch wireType(tag & 7) {
-				case wireVarint:
-					if first < 0x80 {
-						pos += n + 1
-						continue
-					}
-					if stop := ^binary.LittleEndian.Uint64(w[n:]) & highs; stop != 0 {
-						pos += n + bits.TrailingZeros64(stop)/8 + 1
-						continue
-					}
-					if w[n+8] < 0x80 {
-						pos += n + 9
-						continue
-					}
-					if w[n+9] <= 1 {
-						pos += n + 10
-						continue
-					}
-				case wireLength:
-					if first < 0x80 {
-						pos += n + 1 + int(first)
-						continue
-					}
-				case wireFixed32:
-					pos += n + 4
-					continue
-				case wireFixed64:
-					pos += n + 8
-					continue
+		case wireFixed64:
+			stop = off + 8
+		case wireFixed32:
+			stop = off + 4
+		case wireLength:
+			if off+1 < len(b) {
+				if n := int(b[off]); n < 0x80 {
+					off++
+					stop = off + n
+				} else if more := int(b[off+1]); more < 0x80 {
+					off += 2
+					stop = off + n&0x7f + more<<7
 				}
 			}
 		}
-		r, err := next(b, pos, end)
-		if err != nil {
-			_, err = next(data, pos, end)
-			return 0, err
+		if stop == 0 {
+			r, err := next(data, head, end)
+			if err != nil || want&bit(r.number()) != 0 {
+				return r, err
+			}
+			pos = r.end
+			continue
 		}
-		if want&bit(r.number) != 0 {
-			return pos, nil
+		if want>>(tag>>3&63)&1 != 0 && stop <= len(b) {
+			return record{int(tag), head, off, stop}, nil
 		}
-		pos = r.end
+		pos = stop
 	}
-	if pos == end {
-		return end, nil
+	if pos <= end {
+		return record{}, nil
 	}
-	_, err := next(data, head, end) // goes on behind the end
-	return 0, err
+	_, err := next(data, head, end) // the last one goes on behind the end
+	return record{}, err
 }

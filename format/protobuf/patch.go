@@ -38,7 +38,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	if err != nil {
 		return false, err
 	}
-	if len(content) == at.span.End-at.span.Off && at.record.isShort() && t.isShort() {
+	if len(content) == at.span.End-at.span.Off && at.record.isShort(data) && t.isShort(data) {
 		copy(data[at.span.Off:], content)
 		return true, nil
 	}
@@ -48,9 +48,9 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 }
 
 // isShort reports whether no length of t is longer than it need be.
-func (t *trail) isShort() bool {
+func (t *trail) isShort(data []byte) bool {
 	for i := range t.records[:t.n] {
-		if !t.records[i].isShort() {
+		if !t.records[i].isShort(data) {
 			return false
 		}
 	}
@@ -58,8 +58,8 @@ func (t *trail) isShort() bool {
 }
 
 // isShort reports whether the length of r, if it has one, is not longer than it need be.
-func (r *record) isShort() bool {
-	return r.wire != wireLength || r.off-r.value == uvarintSize(r.end-r.off)
+func (r record) isShort(data []byte) bool {
+	return r.wire() != wireLength || r.off-r.value(data) == uvarintSize(r.end-r.off)
 }
 
 // Replace plans what Patch does.
@@ -74,13 +74,13 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	if err != nil {
 		return err
 	}
-	if at.isWhole() && at.record.wire == wireLength {
+	if at.isWhole() && at.record.wire() == wireLength {
 		t.enter(at.record)
 		e.Put(at.span.Off, at.span.End, content)
 	} else {
 		e.PutCopy(at.span.Off, at.span.End, content)
 	}
-	t.resize(e, len(content)-(at.span.End-at.span.Off))
+	t.resize(e, data, len(content)-(at.span.End-at.span.Off))
 	return nil
 }
 
@@ -95,7 +95,7 @@ func (p *place) content(dst []byte, v field.Value, depth int) ([]byte, error) {
 	case v.Kind == field.Map && p.isMessage():
 		return messageOf(p.message, v, depth)
 	case p.shape == nil:
-		return appendUntyped(dst, p.record.wire, v)
+		return appendUntyped(dst, p.record.wire(), v)
 	}
 	return appendTyped(dst, p.shape.Type, v)
 }
@@ -104,12 +104,12 @@ func (p *place) content(dst []byte, v field.Value, depth int) ([]byte, error) {
 func (p *place) isWhole() bool { return p.span.Head == p.record.head }
 
 // resize writes the lengths of the records of t anew, where what the innermost holds takes grown bytes more.
-func (t *trail) resize(e *format.Edit, grown int) {
+func (t *trail) resize(e *format.Edit, data []byte, grown int) {
 	var scratch [binary.MaxVarintLen64]byte
 	for i := t.n - 1; i >= 0; i-- {
 		r := &t.records[i]
-		length := r.end - r.off + grown
-		e.PutCopy(r.value, r.off, binary.AppendUvarint(scratch[:0], uint64(length)))
-		grown += uvarintSize(length) - (r.off - r.value)
+		value, length := r.value(data), r.end-r.off+grown
+		e.PutCopy(value, r.off, binary.AppendUvarint(scratch[:0], uint64(length)))
+		grown += uvarintSize(length) - (r.off - value)
 	}
 }

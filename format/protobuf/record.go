@@ -26,16 +26,12 @@ const MaxNumber = 1<<29 - 1
 // MaxDepth bounds how deep groups and messages nest, whatever format.Options say.
 const MaxDepth = 256
 
-// record is one tag and value, as offsets from the start of the message. The content of a group has the tag that ends
-// it.
-type record struct {
-	number int
-	wire   wireType
-	head   int // where the tag begins
-	value  int // where the tag ends: a length, if there is one, stands at value
-	off    int // where the content begins
-	end    int
-}
+// record is one tag and value, as offsets from the start of the message. It has four members, as the compiler keeps
+// structs of up to four in registers. The content of a group has the tag that ends it.
+type record struct{ tag, head, off, end int }
+
+func (r record) number() int    { return r.tag >> 3 }
+func (r record) wire() wireType { return wireType(r.tag & 7) }
 
 // next returns the record at pos of data[:end], which is where the records of a message end; pos must be less. Tags and
 // lengths that are longer than they need be are accepted. The error is io.ErrUnexpectedEOF, wrapped, if data ends within
@@ -44,28 +40,26 @@ func next(data []byte, pos, end int) (record, error) { return nextWithin(data, p
 
 // nextWithin is next where depth more groups may nest.
 func nextWithin(data []byte, pos, end, depth int) (record, error) {
-	r := record{head: pos}
+	head := pos
 	b := data[:end]
 	tag := uint64(b[pos])
+	var err error
 	if pos++; tag >= 0x80 {
-		var err error
-		if tag, pos, err = varint(data, r.head, end); err != nil {
-			return r, err
+		if tag, pos, err = varint(data, head, end); err != nil {
+			return record{}, err
 		}
 	}
 	if tag>>3-1 >= MaxNumber {
-		return r, syntax(r.head, fmt.Sprintf("field number %d is not 1 to %d", tag>>3, MaxNumber))
+		return record{}, syntax(head, fmt.Sprintf("field number %d is not 1 to %d", tag>>3, MaxNumber))
 	}
-	r.number, r.wire = int(tag>>3), wireType(tag&7)
-	r.value, r.off = pos, pos
+	r := record{tag: int(tag), head: head, off: pos}
 	size := uint64(0)
-	switch r.wire {
+	switch r.wire() {
 	case wireVarint:
 		if pos < end && b[pos] < 0x80 {
 			r.end = pos + 1
 			return r, nil
 		}
-		var err error
 		_, r.end, err = varint(data, pos, end)
 		return r, err
 	case wireFixed64:
@@ -73,21 +67,19 @@ func nextWithin(data []byte, pos, end, depth int) (record, error) {
 	case wireFixed32:
 		size = 4
 	case wireLength:
-		var err error
 		if size, r.off, err = varint(data, pos, end); err != nil {
 			return r, err
 		}
 	case wireStart:
-		var err error
 		r.end, err = endOfGroup(data, r, end, depth)
 		return r, err
 	case wireEnd:
-		return r, syntax(r.head, fmt.Sprintf("a group with the number %d ends that did not begin", r.number))
+		return r, syntax(head, fmt.Sprintf("a group with the number %d ends that did not begin", r.number()))
 	default:
-		return r, syntax(r.head, fmt.Sprintf("wire type %d of field %d does not exist", r.wire, r.number))
+		return r, syntax(head, fmt.Sprintf("wire type %d of field %d does not exist", r.wire(), r.number()))
 	}
 	if size > uint64(end-r.off) {
-		return r, ends(data, r.off, end, fmt.Sprintf("field %d of %d bytes exceeds the %d left", r.number, size, end-r.off))
+		return r, ends(data, r.off, end, fmt.Sprintf("field %d of %d bytes exceeds the %d left", r.number(), size, end-r.off))
 	}
 	r.end = r.off + int(size)
 	return r, nil
@@ -103,7 +95,7 @@ func endOfGroup(data []byte, g record, end, depth int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if tag == uint64(g.number)<<3|uint64(wireEnd) {
+		if tag == uint64(g.number())<<3|uint64(wireEnd) {
 			return behind, nil
 		}
 		r, err := nextWithin(data, pos, end, depth-1)
@@ -112,7 +104,7 @@ func endOfGroup(data []byte, g record, end, depth int) (int, error) {
 		}
 		pos = r.end
 	}
-	return 0, ends(data, end, end, fmt.Sprintf("a group with the number %d has no end", g.number))
+	return 0, ends(data, end, end, fmt.Sprintf("a group with the number %d has no end", g.number()))
 }
 
 // varint reads the number at pos and returns what is behind it. Encoding, "Base 128 Varints": ten bytes hold 64 bits.
@@ -142,9 +134,18 @@ func syntax(offset int, reason string) error {
 	return &format.SyntaxError{Format: "protobuf", Offset: offset, Reason: reason}
 }
 
+// value returns where the tag of r ends: its length, if it has one, stands there.
+func (r record) value(data []byte) int {
+	_, behind, err := varint(data, r.head, r.off)
+	if err != nil {
+		return r.off
+	}
+	return behind
+}
+
 // span is where r lies, without a schema: only a group is no bytes without a type.
-func (r *record) span() field.Span {
-	if r.wire == wireStart {
+func (r record) span() field.Span {
+	if r.wire() == wireStart {
 		return field.Span{Head: r.head, Off: r.off, End: r.end, Kind: field.Extension}
 	}
 	return field.Span{Head: r.head, Off: r.off, End: r.end, Kind: field.Untyped}

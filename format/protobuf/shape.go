@@ -44,12 +44,12 @@ func packable(t schema.Type) bool { return of(t).wire != wireLength }
 
 // fits reports whether r is how a field d is written.
 func fits(d *schema.Field, r *record) bool {
-	return r.wire == of(d.Type).wire || d.Repeated && r.wire == wireLength && packable(d.Type)
+	return r.wire() == of(d.Type).wire || d.Repeated && r.wire() == wireLength && packable(d.Type)
 }
 
 // packed reports whether r, which fits d, holds values without tags.
 func packed(d *schema.Field, r *record) bool {
-	return d.Repeated && r.wire == wireLength && packable(d.Type)
+	return d.Repeated && r.wire() == wireLength && packable(d.Type)
 }
 
 // numbered returns the field of m with the number; nil if m is nil or has none. hint is where to begin looking: fields
@@ -118,7 +118,7 @@ func run(data []byte, r record, d *schema.Field, end int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if more.number != d.Number || !fits(d, &more) {
+		if more.number() != d.Number || !fits(d, &more) {
 			break
 		}
 		r = more

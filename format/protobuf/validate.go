@@ -48,14 +48,14 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 		}
 		pos = r.end
 		if v.strict {
-			if err := usual(&r); err != nil {
+			if err := v.usual(&r); err != nil {
 				return err
 			}
 		}
-		d := numbered(m, r.number, &hint)
+		d := numbered(m, r.number(), &hint)
 		if d != nil {
 			if v.strict && (d != before || !d.Repeated) {
-				open.Add(&v.seen, keyset.Int(uint64(r.number), false))
+				open.Add(&v.seen, keyset.Int(uint64(r.number()), false))
 				fields++
 			}
 			if err := v.field(&r, d, depth); err != nil {
@@ -70,35 +70,35 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 			if err != nil {
 				return err
 			}
-			return again(&r, numbered(m, r.number, &hint))
+			return again(&r, numbered(m, r.number(), &hint))
 		}
 	}
 	return nil
 }
 
 // usual refuses records that some consumers do not read.
-func usual(r *record) error {
+func (v *validator) usual(r *record) error {
 	switch {
-	case r.wire == wireStart:
-		return syntax(r.head, fmt.Sprintf("field %d is a group, which many consumers do not know", r.number))
-	case r.value-r.head > maxTag:
-		return syntax(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number, r.value-r.head, maxTag))
+	case r.wire() == wireStart:
+		return syntax(r.head, fmt.Sprintf("field %d is a group, which many consumers do not know", r.number()))
+	case r.off-r.head > maxTag && r.value(v.data)-r.head > maxTag:
+		return syntax(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number(), r.value(v.data)-r.head, maxTag))
 	}
 	return nil
 }
 
 func again(r *record, d *schema.Field) error {
 	if d.Repeated {
-		return syntax(r.head, fmt.Sprintf("more of field %d (%s) behind other fields: a list has to stand in one piece", r.number, d.Name))
+		return syntax(r.head, fmt.Sprintf("more of field %d (%s) behind other fields: a list has to stand in one piece", r.number(), d.Name))
 	}
-	return syntax(r.head, fmt.Sprintf("field %d (%s) stands twice and does not repeat", r.number, d.Name))
+	return syntax(r.head, fmt.Sprintf("field %d (%s) stands twice and does not repeat", r.number(), d.Name))
 }
 
 // field validates r, a record of d in a message that stands in depth containers.
 func (v *validator) field(r *record, d *schema.Field, depth int) error {
 	if !fits(d, r) {
 		if v.strict {
-			return syntax(r.head, fmt.Sprintf("field %d (%s) has wire type %d, not that of its type", r.number, d.Name, r.wire))
+			return syntax(r.head, fmt.Sprintf("field %d (%s) has wire type %d, not that of its type", r.number(), d.Name, r.wire()))
 		}
 		return nil
 	}
@@ -166,8 +166,8 @@ func (v *validator) heads(start, end int, m *schema.Message) iter.Seq2[int, uint
 			if err != nil {
 				return
 			}
-			d := numbered(m, r.number, &hint)
-			if d != nil && (d != before || !d.Repeated) && !yield(r.head, keyset.Int(uint64(r.number), false)) {
+			d := numbered(m, r.number(), &hint)
+			if d != nil && (d != before || !d.Repeated) && !yield(r.head, keyset.Int(uint64(r.number()), false)) {
 				return
 			}
 			before, pos = d, r.end

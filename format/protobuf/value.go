@@ -75,7 +75,7 @@ func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 		if r.end <= s.Head {
 			continue
 		}
-		d := numbered(m, r.number, &hint)
+		d := numbered(m, r.number(), &hint)
 		if d == nil || d.Type != schema.Nested {
 			return d
 		}

@@ -48,8 +48,8 @@ func (w *walker) fields(depth int, p place) error {
 		if err != nil {
 			return err
 		}
-		step := field.Step{Index: r.number, Key: -1}
-		d := numbered(p.message, r.number, &hint)
+		step := field.Step{Index: r.number(), Key: -1}
+		d := numbered(p.message, r.number(), &hint)
 		if d != nil {
 			step = field.Step{Name: d.Name, Index: -1, Key: -1}
 		}
