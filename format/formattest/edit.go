@@ -284,7 +284,7 @@ func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 		c.Errorf("Insert(%q, %+v) gives an invalid message: %v\n% x\nfrom % x", p, v, err, got, c.data)
 		return true
 	}
-	if len(got) > len(c.data)+len(v.Bytes)+maxGrowth(c.data) {
+	if len(got) > len(c.data)+escaped*(len(v.Bytes)+len(p.String()))+maxGrowth(c.data) {
 		c.Errorf("Insert(%q, %+v) makes %d bytes of %d\n% x", p, v, len(got), len(c.data), got)
 	}
 	s, err := c.Lookup(got, p)
@@ -343,8 +343,11 @@ func holds(got, v field.Value) bool {
 	return bytes.Equal(got.Bytes, v.Bytes)
 }
 
-// maxGrowth is how much more than the bytes of a value an insertion may add to data: its key and head, longer lengths
-// around it, renumbered keys behind it.
+// escaped is how many bytes one of a text or a key may become.
+const escaped = 6
+
+// maxGrowth is how much more than a key and a value an insertion may add to data: their heads, longer lengths around
+// them, renumbered keys behind them.
 func maxGrowth(data []byte) int { return 64 + field.MaxSteps*8 + len(data)/4 }
 
 // refusals are the errors that every format has.
