@@ -76,6 +76,9 @@ func (v *View) keep(pos, n int) error {
 
 // uncut returns err, about v.bare, with the offset that it has in the whole.
 func (v *View) uncut(err error) error {
+	if err == nil {
+		return nil
+	}
 	var bad *format.SyntaxError
 	if !errors.As(err, &bad) {
 		return err

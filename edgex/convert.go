@@ -1,0 +1,209 @@
+package edgex
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/json"
+	"example.com/ferry/internal/transcode"
+)
+
+// Convert appends the message in another form to dst, without planned changes; it must be valid. What is in the right
+// format already is copied, the rest is rewritten as it is read; no event is decoded into Go values. The content of a
+// binaryValue is bytes in CBOR and base64 in JSON. An envelope goes with a message that becomes CBOR or JSON by itself,
+// and cannot be made up for one that has none. What the other format cannot say is an error, as are numbers that it
+// would round. On any error dst is returned as it was.
+func (v *View) Convert(dst []byte, to Form) ([]byte, error) {
+	out, err := v.convert(dst, to)
+	if err != nil {
+		return dst, fmt.Errorf("edgex: %s to %s: %w", v.form, to, err)
+	}
+	return out, nil
+}
+
+func (v *View) convert(dst []byte, to Form) ([]byte, error) {
+	if err := v.ready(); err != nil {
+		return nil, err
+	}
+	if to < CBOR || to > CBORBytes {
+		return nil, errors.New("there is no such form")
+	}
+	bare := to == CBOR || to == JSON
+	if v.envelope.doc == nil && !bare {
+		return nil, errors.New("the message has no envelope")
+	}
+	event, err := v.appendPayload(nil)
+	if err == nil {
+		event, err = reform(event, v.form.inJSON(), to.inJSON())
+	}
+	if err == nil && v.form.inJSON() && !to.inJSON() {
+		event, err = bytesValues(event)
+	}
+	if err != nil || bare {
+		return append(dst, event...), err
+	}
+	return v.wrap(dst, event, to)
+}
+
+// inJSON reports whether the event is in JSON.
+func (f Form) inJSON() bool { return f == JSON || f == JSONEnvelope || f == Base64JSON }
+
+// envelopeInJSON reports whether what is around the event is in JSON.
+func (f Form) envelopeInJSON() bool { return f == JSONEnvelope || f == Base64JSON || f == Base64CBOR }
+
+// appendPayload appends what is in the envelope, or the whole message, as it is encoded there.
+func (v *View) appendPayload(dst []byte) ([]byte, error) {
+	if v.envelope.doc == nil {
+		return append(dst, v.data...), nil
+	}
+	if v.form == Base64JSON {
+		return append(dst, v.decoded.data...), nil
+	}
+	start := v.envelope.at[keyPayload]
+	end, err := v.envelope.doc.skip(start)
+	switch {
+	case err != nil:
+		return dst, err
+	case v.form == Base64CBOR:
+		text := v.data[v.start : end-1]
+		return appendDecoded(dst, text, 0, decodedLen(text))
+	case v.form == CBORBytes:
+		start = v.start
+	}
+	return append(dst, v.data[start:end]...), nil
+}
+
+// reform rewrites data in the other format, if it is one.
+func reform(data []byte, fromJSON, toJSON bool) ([]byte, error) {
+	var from, to format.Format = cbor.Format{}, json.Format{}
+	switch {
+	case fromJSON == toJSON:
+		return data, nil
+	case fromJSON:
+		from, to = to, from
+	}
+	out, notes, err := transcode.Message(nil, data, from, to)
+	var lost []string
+	for _, n := range notes {
+		if n != "bytes became base64 text" { // as they should
+			lost = append(lost, n)
+		}
+	}
+	if len(lost) > 0 && err == nil {
+		err = errors.New("something would be lost: " + strings.Join(lost, ", "))
+	}
+	return out, err
+}
+
+// bytesValues turns the base64 of binary values in an event in CBOR to bytes.
+func bytesValues(event []byte) ([]byte, error) {
+	var v View
+	if err := v.Open(event, len(event)); err != nil {
+		return nil, err
+	}
+	err := v.eachReading(func(*items) error {
+		pos, found, err := v.reading.find(keyBinaryValue)
+		if err != nil || !found {
+			return err
+		}
+		if kind, err := v.inCBOR.kind(pos); kind != field.Text || err != nil {
+			return err
+		}
+		text, err := v.inCBOR.text(pos)
+		if err != nil {
+			return err
+		}
+		value := make([]byte, 9, 9+base64.StdEncoding.DecodedLen(len(text)))
+		if value, err = base64.StdEncoding.AppendDecode(value, text); err != nil {
+			return fmt.Errorf("binaryValue: %w", err)
+		}
+		head := appendCBORHead(nil, cborBytes, len(value)-9)
+		copy(value[9-len(head):], head)
+		end, err := v.inCBOR.skip(pos)
+		if err != nil {
+			return err
+		}
+		return v.outer.put(pos, end, value[9-len(head):])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.AppendTo(nil)
+}
+
+// wrap appends the envelope, in the form to, with event as its payload.
+func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
+	// The envelope is rewritten with nothing in it.
+	nothing := []byte("null")
+	if !v.form.envelopeInJSON() {
+		nothing = []byte{cborNull}
+	}
+	empty, err := v.envelope.exchange(v.data, keyPayload, nothing)
+	if err == nil {
+		empty, err = reform(empty, v.form.envelopeInJSON(), to.envelopeInJSON())
+	}
+	if err != nil {
+		return nil, err
+	}
+	var doc document = &cborDocument{window{bytes: empty}}
+	if to.envelopeInJSON() {
+		doc = &jsonDocument{empty}
+	}
+	contentType := "application/cbor"
+	if to.inJSON() {
+		contentType = "application/json"
+	}
+	switch to {
+	case Base64CBOR, Base64JSON:
+		event = append(base64.StdEncoding.AppendEncode([]byte{'"'}, event), '"')
+	case CBORBytes:
+		event = append(appendCBORHead(nil, cborBytes, len(event)), event...)
+	}
+	var around level
+	if err := around.open(doc, 0); err != nil {
+		return nil, err
+	}
+	var e format.Edit
+	e.Reset(empty)
+	for _, c := range []struct {
+		key  key
+		with []byte
+	}{{keyPayload, event}, {keyContentType, doc.appendText(nil, contentType)}} {
+		pos, end, err := around.span(c.key)
+		if err != nil {
+			return nil, err
+		}
+		e.Put(pos, end, c.with)
+	}
+	return e.AppendTo(dst), nil
+}
+
+// exchange returns a copy of data, which l is read from, with another value at k.
+func (l *level) exchange(data []byte, k key, with []byte) ([]byte, error) {
+	pos, end, err := l.span(k)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(data[:pos], with, data[end:]), nil
+}
+
+// span returns where the value at k lies.
+func (l *level) span(k key) (pos, end int, err error) {
+	pos, found, err := l.find(k)
+	if err == nil && !found {
+		err = field.ErrNotFound
+	}
+	if err == nil {
+		end, err = l.doc.skip(pos)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", keyNames[k], err)
+	}
+	return pos, end, nil
+}

@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// BatchConfig says when a batch is full: whichever comes first.
+type BatchConfig struct {
+	// Count is how many events a batch holds. Zero means any number.
+	Count int `yaml:"count,omitempty"`
+
+	// Bytes is what the events of a batch may hold in all; a larger event is a batch by itself. Zero means 1 MiB.
+	Bytes int `yaml:"bytes,omitempty"`
+
+	// Interval is how long the first event of a batch waits. Zero means until the batch is full. The Pipeline has no clock
+	// of its own: its owner calls Flush when Due says so.
+	Interval time.Duration `yaml:"interval,omitempty"`
+}
+
+// Batch gathers events until a batch is full, which becomes the message: an array in the format that they are in. Each
+// event is copied as it is encoded, without its envelope; none is decoded.
+func Batch(c BatchConfig) (Flusher, error) {
+	if c.Count < 0 || c.Bytes < 0 || c.Interval < 0 {
+		return nil, fmt.Errorf("pipeline: batch of %d events, %d bytes, %v: none may be negative", c.Count, c.Bytes, c.Interval)
+	}
+	if c.Bytes == 0 {
+		c.Bytes = 1 << 20
+	}
+	return &batch{config: c}, nil
+}
+
+type batch struct {
+	config BatchConfig
+	events []byte // one behind the other; a comma before each in JSON
+	count  int
+	json   bool
+	since  time.Time
+}
+
+// Run adds m to the batch, and makes it the batch before if m had no room in that, or the one that m filled.
+func (b *batch) Run(m *Message) (bool, error) {
+	v, err := m.Event()
+	if err != nil {
+		return false, err
+	}
+	event, err := m.rewrite(v.AppendEvent)
+	if err != nil {
+		return false, err
+	}
+	json := event[0] == '{'
+	if b.count > 0 && json != b.json {
+		return false, errors.New("events in CBOR and JSON in one batch: put a Transform before it")
+	}
+	full := b.count > 0 && len(b.events)+len(event) > b.config.Bytes
+	if full {
+		m.SetBytes(b.take(m))
+	}
+	b.add(event, json)
+	if !full && (b.count == b.config.Count || len(b.events) >= b.config.Bytes) {
+		m.SetBytes(b.take(m))
+		full = true
+	}
+	return full, nil
+}
+
+func (b *batch) add(event []byte, json bool) {
+	if b.json = json; b.count == 0 {
+		b.since = time.Now()
+	} else if json {
+		b.events = append(b.events, ',')
+	}
+	b.events = append(b.events, event...)
+	b.count++
+}
+
+// Flush makes m the batch as it is.
+func (b *batch) Flush(m *Message) (bool, error) {
+	if b.count == 0 {
+		return false, nil
+	}
+	m.SetBytes(b.take(m))
+	return true, nil
+}
+
+// Due returns when the first event of the batch has waited for its Interval.
+func (b *batch) Due() (time.Time, bool) {
+	return b.since.Add(b.config.Interval), b.count > 0 && b.config.Interval > 0
+}
+
+// take returns the batch as an array, and empties it.
+func (b *batch) take(m *Message) []byte {
+	out := m.spare[m.next][:0]
+	if b.json {
+		out = append(append(append(out, '['), b.events...), ']')
+	} else {
+		out = append(appendListHead(out, b.count), b.events...)
+	}
+	m.spare[m.next] = out
+	m.next = 1 - m.next
+	b.events, b.count = b.events[:0], 0
+	return out
+}
+
+// appendListHead writes the shortest head of an array of n items. RFC 8949, sections 3.1 and 4.2.1.
+func appendListHead(dst []byte, n int) []byte {
+	const list = 4 << 5
+	switch {
+	case n < 24:
+		return append(dst, list|byte(n))
+	case n < 1<<8:
+		return append(dst, list|24, byte(n))
+	case n < 1<<16:
+		return binary.BigEndian.AppendUint16(append(dst, list|25), uint16(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, list|26), uint32(n))
+}

@@ -1,0 +1,84 @@
+package pipeline
+
+import (
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
+	"fmt"
+	"io"
+)
+
+// CompressConfig says how messages are compressed.
+type CompressConfig struct {
+	// Algorithm is gzip (RFC 1952) or zlib (RFC 1950).
+	Algorithm string `yaml:"algorithm"`
+
+	// Level is 1, fastest, to 9, smallest. Zero means the library's own choice.
+	Level int `yaml:"level,omitempty"`
+
+	// Raw has the compressed bytes come out as they are; else they come as base64, as in EdgeX.
+	Raw bool `yaml:"raw,omitempty"`
+}
+
+// Compress compresses each message as it is encoded, whatever it is. Every byte of it is read.
+func Compress(c CompressConfig) (Step, error) {
+	level := c.Level
+	if level < 0 || level > gzip.BestCompression {
+		return nil, fmt.Errorf("pipeline: compression level %d: want 1 to 9, or 0 for the default", level)
+	}
+	if level == 0 {
+		level = gzip.DefaultCompression
+	}
+	z := &compressor{raw: c.Raw}
+	var err error
+	switch c.Algorithm {
+	case "gzip":
+		z.writer, err = gzip.NewWriterLevel(&z.out, level)
+	case "zlib":
+		z.writer, err = zlib.NewWriterLevel(&z.out, level)
+	default:
+		return nil, fmt.Errorf("pipeline: compression %q: want gzip or zlib", c.Algorithm)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: compress: %w", err)
+	}
+	return z, nil
+}
+
+type compressor struct {
+	writer interface { // what gzip's and zlib's writers have in common
+		io.WriteCloser
+		Reset(w io.Writer)
+	}
+	out output
+	raw bool
+}
+
+// output gathers what is written to it.
+type output struct{ data []byte }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.data = append(o.data, p...)
+	return len(p), nil
+}
+
+// Run makes m its compressed bytes.
+func (z *compressor) Run(m *Message) (bool, error) {
+	z.out.data = z.out.data[:0]
+	z.writer.Reset(&z.out)
+	if _, err := z.writer.Write(m.data); err != nil {
+		return false, err
+	}
+	if err := z.writer.Close(); err != nil {
+		return false, err
+	}
+	if z.raw {
+		m.SetBytes(z.out.data)
+		return true, nil
+	}
+	out, err := m.rewrite(func(dst []byte) ([]byte, error) {
+		return base64.StdEncoding.AppendEncode(dst, z.out.data), nil
+	})
+	m.SetBytes(out)
+	return err == nil, err
+}
