@@ -64,12 +64,17 @@ func (f *finder) inDocument(c container, n *field.Node) error {
 		}
 		if child := named(children, want, f.data[pos+1:value-1]); child >= 0 {
 			want &^= 1 << uint(child)
-			if err := f.value(place{pos, value, c.end}, &children[child]); err != nil || want == 0 {
-				return err
-			}
-			if leaf := children[child].Leaf; leaf >= 0 {
-				pos = behind(f.spans[leaf])
+			at, below := place{pos, value, c.end}, &children[child]
+			if below.Count == 0 {
+				s, err := at.span(f.data)
+				if err != nil {
+					return err
+				}
+				f.spans[below.Leaf], pos = s, behind(s)
 				continue
+			}
+			if err := f.value(at, below); err != nil || want == 0 {
+				return err
 			}
 		}
 		if pos, err = skip(f.data, f.data[pos], value, c.end); err != nil {

@@ -54,13 +54,7 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 		if err != nil || m.value == 0 {
 			return m.next, err
 		}
-		child := -1
-		for w := want; w != 0; w &= w - 1 {
-			if i := bits.TrailingZeros64(w); m.is(f.data, children[i].Step.Name) {
-				child = i
-				break
-			}
-		}
+		child := named(children, want, f.data, &m)
 		if child < 0 {
 			if pos, err = skip(f.data, m.value); err != nil {
 				return 0, err
@@ -68,13 +62,34 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 			continue
 		}
 		want &^= 1 << uint(child)
-		if pos, err = f.value(m.value, n.First+child, last && want == 0); err != nil || last && want == 0 {
+		if c := &children[child]; c.Count == 0 {
+			s, err := spanAt(f.data, m.value)
+			if err != nil {
+				return 0, err
+			}
+			f.spans[c.Leaf], pos = s, behind(s)
+		} else if pos, err = f.value(m.value, n.First+child, last && want == 0); err != nil {
 			return 0, err
 		}
 		if want == 0 {
+			if last {
+				return 0, nil
+			}
 			names = 0
 		}
 	}
+}
+
+// named returns which of the wanted children has m's name, or -1.
+func named(children []field.Node, want uint64, data []byte, m *member) int {
+	name := data[m.key:m.keyEnd]
+	for ; want != 0; want &= want - 1 {
+		i := bits.TrailingZeros64(want)
+		if m.escaped && m.is(data, children[i].Step.Name) || !m.escaped && string(name) == children[i].Step.Name {
+			return i
+		}
+	}
+	return -1
 }
 
 func (f *finder) inList(pos int, n *field.Node, want uint64, last bool) (int, error) {
