@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	"example.com/ferry/format"
+	"example.com/ferry/format/bson"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
+	"example.com/ferry/format/msgpack"
+	"example.com/ferry/format/protobuf"
 	"example.com/ferry/format/y3"
 	"example.com/ferry/internal/transcode"
 )
@@ -58,6 +61,42 @@ func FuzzY3(f *testing.F) {
 			if data[i] != packed[i] && data[i]|0x40 != packed[i] {
 				t.Fatalf("% x became % x", data, packed)
 			}
+		}
+	})
+}
+
+// With a schema, any valid message of any format becomes one of any other, or an error; and what came over without a note
+// is the same once it has been there and back.
+func FuzzAs(f *testing.F) {
+	formats := []format.Format{
+		cbor.Format{}, json.Format{}, y3.Format{}, y3n, bson.Format{}, msgpack.Format{}, protobuf.Format{Message: noise},
+	}
+	text := []byte(`{"level":0.1,"mean":"NaN","count":184467440737095516,"delta":-4e0,"raw":"/wA=","unit":"dB","next":{"ok":true}}`)
+	for from := range formats {
+		data, _, err := transcode.MessageAs(nil, text, json.Format{}, formats[from], noise)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for to := range formats {
+			f.Add(data, byte(from), byte(to))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, i, j byte) {
+		from, to := formats[int(i)%len(formats)], formats[int(j)%len(formats)]
+		if from.Validate(data, format.Options{}) != nil {
+			return
+		}
+		there, notes, err := transcode.MessageAs(nil, data, from, to, noise)
+		if err != nil || notes != nil {
+			return
+		}
+		back, _, err := transcode.MessageAs(nil, there, to, from, noise)
+		if err != nil {
+			t.Fatalf("%s %q became %s %q, which does not go back: %v", from.Name(), data, to.Name(), there, err)
+		}
+		again, notes, err := transcode.MessageAs(nil, back, from, to, noise)
+		if err != nil || notes != nil || !bytes.Equal(again, there) {
+			t.Fatalf("%s %q became %s %q, then %q, then %q, %v, %v", from.Name(), data, to.Name(), there, back, again, notes, err)
 		}
 	})
 }

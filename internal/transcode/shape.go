@@ -8,10 +8,10 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// place is where a value stands: its step in its parent, and what the schema says of it, nil if nothing.
+// place is where a value stands: its step in its parent, and what the schema says of both, nil if nothing.
 type place struct {
 	field.Step
-	is *schema.Field
+	in, is *schema.Field
 }
 
 // name is the key of a value in a map as text: its name in the schema, its key, a Y3 key in hex, or an integer in decimal.
@@ -52,7 +52,7 @@ func (s *shaper) place(step field.Step) place {
 		return at
 	}
 	parent := s.open[len(s.open)-1]
-	if parent == nil {
+	if at.in = parent; parent == nil {
 		return at
 	}
 	if !s.numbered && !parent.Repeated {

@@ -139,6 +139,11 @@ func y3Key(at place) (int, error) {
 	if !ok || err != nil {
 		return 0, fmt.Errorf("transcode: %q is no y3 key: want 0x00 to 0x3f, or a schema that has the name", at.Name)
 	}
+	if at.in != nil {
+		if known, ok := at.in.Child(field.Step{Index: -1, Key: int(n)}); ok {
+			return 0, fmt.Errorf("transcode: the schema's name for %q is %q: use that", at.Name, known.Name)
+		}
+	}
 	return int(n), nil
 }
 
