@@ -1,6 +1,10 @@
 package format
 
-import "example.com/ferry/field"
+import (
+	"slices"
+
+	"example.com/ferry/field"
+)
 
 // Editor is a Patcher that can also plan a change without carrying it out, and change which values a message holds. Each
 // method begins e anew with data; the lengths and counts of all enclosing containers are put right. On any error e is
@@ -79,8 +83,10 @@ func (e *Edit) Len() int {
 	return n
 }
 
-// AppendTo appends the changed message to dst, which must not overlap the message.
+// AppendTo appends the changed message to dst, which must not overlap the message. It allocates once, if dst has not the
+// room.
 func (e *Edit) AppendTo(dst []byte) []byte {
+	dst = slices.Grow(dst, e.Len())
 	at := 0
 	for _, p := range e.parts {
 		dst = append(append(dst, e.data[at:p.off]...), p.with...)
