@@ -19,14 +19,75 @@ func sevenKinds(n int) []byte {
 	return []byte("{" + b.String()[1:] + "}")
 }
 
-func BenchmarkLookup(b *testing.B) {
-	doc, p := sevenKinds(63), field.MustParse("k32")
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := (Format{}).Lookup(doc, p); err != nil {
-			b.Fatal(err)
+// limitScan is the least a scan for a name has to do: it knows that there is no white space, no escape and no container,
+// and checks bounds only.
+func limitScan(data []byte, name string) (start, end int) {
+	for pos := 1; uint(pos) < uint(len(data)) && data[pos] == '"'; pos++ {
+		key := pos + 1
+		for pos = key; uint(pos) < uint(len(data)) && data[pos] != '"'; {
+			pos++
+		}
+		found := string(data[key:pos]) == name
+		pos += 2 // the quote and the colon
+		start = pos
+		if uint(pos) < uint(len(data)) && data[pos] == '"' {
+			for pos++; uint(pos) < uint(len(data)) && data[pos] != '"'; {
+				pos++
+			}
+			pos++
+		}
+		for uint(pos) < uint(len(data)) && data[pos] != ',' && data[pos] != '}' {
+			pos++
+		}
+		if found {
+			return start, pos
 		}
 	}
+	return 0, 0
+}
+
+func TestLimitScan(t *testing.T) {
+	doc := sevenKinds(63)
+	s, err := Format{}.Lookup(doc, field.MustParse("k32"))
+	if start, end := limitScan(doc, "k32"); err != nil || start != s.Head || end != s.End {
+		t.Errorf("got %d, %d, want %+v, %v", start, end, s, err)
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	doc := sevenKinds(63)
+	for _, name := range []string{"k32", "k64"} {
+		p := field.MustParse(name)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = Format{}.Lookup(doc, p)
+			}
+		})
+		b.Run(name+"-limit", func(b *testing.B) {
+			for b.Loop() {
+				_, _ = limitScan(doc, name)
+			}
+		})
+	}
+	long := []byte(`{"payload":"` + strings.Repeat("QUJD", 16<<10) + `","z":1}`)
+	z := field.MustParse("z")
+	b.Run("behind-64KiB", func(b *testing.B) {
+		b.SetBytes(int64(len(long)))
+		for b.Loop() {
+			if _, err := (Format{}).Lookup(long, z); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("behind-64KiB-validate", func(b *testing.B) {
+		b.SetBytes(int64(len(long)))
+		for b.Loop() {
+			if err := (Format{}).Validate(long, format.Options{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func BenchmarkFind(b *testing.B) {

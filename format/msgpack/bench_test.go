@@ -1,6 +1,8 @@
 package msgpack
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/tinylib/msgp/msgp"
@@ -20,6 +22,80 @@ func reading() []byte {
 	data = value(data, field.Value{Kind: field.Text, Bytes: []byte("origin")})
 	data = value(data, field.Value{Kind: field.Int, Int: 1602168089665565200})
 	return append(data, "\xa8readings\x91\x82\xacresourceName\xa8pressure\xa5value\xa431.5"...)
+}
+
+// sevenKinds is a map of n pairs whose values are of seven kinds in turn.
+func sevenKinds(t testing.TB, n int) []byte {
+	t.Helper()
+	values := []any{"a", -65, 128, -1, uint64(math.MaxUint64), float32(0.25), 23.0}
+	data := msgp.AppendMapHeader(nil, uint32(n))
+	for i := range n {
+		var err error
+		if data, err = msgp.AppendIntf(msgp.AppendString(data, fmt.Sprint("k", i+1)), values[i%7]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return data
+}
+
+// limitScan is the least a scan for a text key has to do: it knows that all keys are short texts and all values scalars,
+// and checks bounds only. The map's head takes three bytes.
+func limitScan(data []byte, name string) (start, end int) {
+	for pos := 3; uint(pos) < uint(len(data)); {
+		key := pos + 1
+		pos = key + int(data[pos]) - byteFixStr
+		if uint(pos) >= uint(len(data)) {
+			return 0, 0
+		}
+		size := 1
+		switch b := data[pos]; {
+		case b < byteFixMap || b >= byteNegative:
+		case b-byteFixStr < 32:
+			size = 1 + int(b-byteFixStr)
+		case b == byteFloat32:
+			size = 5
+		case b == byteFloat64:
+			size = 9
+		default:
+			size = 1 + 1<<(b&3)
+		}
+		if string(data[key:pos]) == name {
+			return pos, pos + size
+		}
+		pos += size
+	}
+	return 0, 0
+}
+
+func TestLimitScan(t *testing.T) {
+	doc := sevenKinds(t, 63)
+	s, err := Format{}.Lookup(doc, field.MustParse("k32"))
+	if start, end := limitScan(doc, "k32"); err != nil || start != s.Head || end != s.End {
+		t.Errorf("got %d, %d, want %+v, %v", start, end, s, err)
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	doc := sevenKinds(b, 63)
+	for _, name := range []string{"k32", "k64"} {
+		p := field.MustParse(name)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = Format{}.Lookup(doc, p)
+			}
+		})
+		b.Run(name+"-limit", func(b *testing.B) {
+			for b.Loop() {
+				_, _ = limitScan(doc, name)
+			}
+		})
+		b.Run(name+"-msgp", func(b *testing.B) {
+			for b.Loop() {
+				_ = msgp.Locate(name, doc)
+			}
+		})
+	}
 }
 
 func BenchmarkEvent(b *testing.B) {
