@@ -80,9 +80,9 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	return nil
 }
 
-// Delete plans the message without the packet at p. A message cannot do without its last packet, nor a node of dialect P
-// without a first one behind which key 0x00 comes, as it would become a slice: these are a *format.TypeError. The other
-// errors are those that format.Editor names, and Lookup's.
+// Delete plans the message without the packet at p. A message cannot do without its only packet, nor can what would read
+// as something else: a slice without a flag without its only item, or a node without its first packet if key 0x00 comes
+// next. These are a *format.TypeError; the other errors are those that format.Editor names, and Lookup's.
 func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -104,12 +104,8 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	first := head == t.at.Off
-	switch {
-	case first && t.n == 0 && packet.End == t.at.End:
-		return f.mismatch(t.at.Kind, field.AnyType, "a message without a packet is none")
-	case first && packet.End < t.at.End && t.wouldBeSlice(f.Dialect, data[packet.End]):
-		return f.mismatch(t.at.Kind, field.AnyType, "without its first packet the node would be a slice, as key 0x00 comes next")
+	if reason := t.needs(f.Dialect, data, packet); reason != "" {
+		return f.mismatch(t.at.Kind, field.AnyType, reason)
 	}
 	if err := t.resize(f, packet.Head-packet.End); err != nil {
 		return err
@@ -177,6 +173,20 @@ func (t *trail) item(data []byte, index int) (int, error) {
 		}
 	}
 	return pos, err
+}
+
+// needs says why what the trail ends in cannot do without p, or nothing.
+func (t *trail) needs(d Dialect, data []byte, p Packet) string {
+	first, last := p.Head == t.at.Off, p.End == t.at.End
+	switch {
+	case first && last && t.n == 0:
+		return "a message without a packet is none"
+	case first && last && t.at.Kind == field.List && t.chain[t.n-1].Tag&sliceFlag == 0:
+		return "a slice without a flag and without items would be a node"
+	case first && !last && t.wouldBeSlice(d, data[p.End]):
+		return "without its first packet the node would be a slice, as key 0x00 comes next"
+	}
+	return ""
 }
 
 // wouldBeSlice reports whether the node that the trail ends in reads as a slice if tag is its first one.

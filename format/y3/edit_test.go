@@ -40,6 +40,7 @@ func TestEdit(t *testing.T) {
 		{Name: "a node that is malformed", Data: "\x01\x00", Op: "insert", Path: "0x02", Value: formattest.Encoded(field.Map, "\x10\x02x"), Err: "y3: the map to be inserted"},
 		{Name: "delete the only packet", Data: "\x01\x01\x7f", Op: "delete", Path: "0x01", Err: "a message without a packet is none"},
 		{Name: "delete what keeps a node from being a slice", Data: "\x81\x05\x10\x01x\x00\x00", Op: "delete", Path: "0x01.0x10", Err: "would be a slice"},
+		{Name: "delete what makes it a slice", Data: "\x81\x03\x00\x01x", Op: "delete", Path: "0x01.0", Err: "would be a node"},
 		{Name: "delete the whole message", Data: "\x01\x00", Op: "delete", Err: "cannot be deleted"},
 		{Name: "delete nothing", Data: "\x01\x00", Op: "delete", Path: "0x02", Err: "not found"},
 		{Name: "cut off in the value", Data: "\x01\x02x", Op: "delete", Path: "0x01", Err: "unexpected EOF"},
