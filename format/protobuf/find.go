@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"fmt"
+	"math/bits"
 
 	"example.com/ferry/field"
 	"example.com/ferry/format/schema"
@@ -15,7 +16,11 @@ func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	spans = spans[:s.Len()]
 	clear(spans)
 	g := finder{data: data, nodes: s.Nodes(), spans: spans, left: len(spans)}
-	return g.hit(&g.nodes[0], f.root(data))
+	root := &g.nodes[0]
+	if f.Message == nil && root.Leaf < 0 {
+		return g.numbers(root, 0, len(data))
+	}
+	return g.hit(root, f.root(data))
 }
 
 // finder is a pass for a set of paths.
@@ -37,8 +42,55 @@ func (f *finder) hit(node *field.Node, p place) error {
 		return nil
 	case p.span.Kind == field.List:
 		return f.items(node, p)
+	case p.isMessage() && p.message == nil:
+		return f.numbers(node, p.span.Off, p.span.End)
 	case p.isMessage():
 		return f.fields(node, p.span, p.message)
+	}
+	return nil
+}
+
+// numbers is fields without a schema. Of the children that are left, the first is the one that mostly comes next.
+func (f *finder) numbers(node *field.Node, pos, end int) error {
+	children := f.nodes[node.First:][:node.Count]
+	var left, want uint64 // children not met yet, by index and by number
+	for i := range children {
+		if number := children[i].Step.Index; number > 0 {
+			left |= 1 << i
+			want |= bit(number)
+		}
+	}
+	shared := bits.OnesCount64(left) != bits.OnesCount64(want)
+	for left != 0 {
+		r, err := scan(f.data, pos, end, want, false)
+		if err != nil || r.end == 0 {
+			return err
+		}
+		pos = r.end
+		for rest := left; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(rest)
+			child := &children[i&63]
+			if child.Step.Index != r.number() {
+				continue
+			}
+			left &^= 1 << i
+			if !shared {
+				want &^= bit(r.number())
+			}
+			if child.Leaf >= 0 {
+				f.spans[child.Leaf] = r.span()
+				f.left--
+			}
+			if child.Count > 0 && r.wire() == wireLength {
+				if err := f.numbers(child, r.off, r.end); err != nil {
+					return err
+				}
+			}
+			break
+		}
+		if f.left == 0 {
+			return nil
+		}
 	}
 	return nil
 }
@@ -55,7 +107,7 @@ func (f *finder) fields(node *field.Node, s field.Span, m *schema.Message) error
 	}
 	hint := 0
 	for pos := s.Off; want != 0 && f.left > 0; {
-		r, err := scan(f.data, pos, s.End, want)
+		r, err := scan(f.data, pos, s.End, want, false)
 		if err != nil || r.end == 0 {
 			return err
 		}

@@ -187,3 +187,7 @@ func compareFirst(t *testing.T, data []byte, before []peerRecord, w peerRecord) 
 func hasGroup(data []byte) bool {
 	return slices.ContainsFunc(data, func(c byte) bool { return wireType(c&7) == wireStart })
 }
+
+// FuzzEdit and FuzzEditSchema insert, delete and replace anything anywhere.
+func FuzzEdit(f *testing.F)       { formattest.FuzzEdits(f, Format{}, seeds(f)...) }
+func FuzzEditSchema(f *testing.F) { formattest.FuzzEdits(f, Format{pump}, seeds(f)...) }

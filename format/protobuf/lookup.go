@@ -56,7 +56,7 @@ func seek(data []byte, pos, end, number int) (record, error) {
 		return record{}, field.ErrNotFound
 	}
 	for {
-		r, err := scan(data, pos, end, bit(number))
+		r, err := scan(data, pos, end, bit(number), false)
 		if err != nil || r.number() == number {
 			return r, err
 		}
@@ -71,31 +71,30 @@ func seek(data []byte, pos, end, number int) (record, error) {
 func bit(number int) uint64 { return 1 << (number & 63) }
 
 // scan returns the first record in data[pos:end] whose number want has a bit for; the zero record if there is none. It
-// goes over usual records by itself: tags and lengths of a byte or two, varints that do not stand at the very end. What
-// else there is, errors included, it leaves to next. Whether a record ends inside is seen where the next one is sought.
-func scan(data []byte, pos, end int, want uint64) (record, error) {
+// goes over usual records by itself: tags and lengths of a byte or two. What else there is, errors included, it leaves to
+// next, and returns it if odd asks for it. Whether a record ends inside is seen where the next one is sought.
+func scan(data []byte, pos, end int, want uint64, odd bool) (record, error) {
 	const highs = 0x8080808080808080
 	b := data[:end]
 	head := pos
 	for uint(pos) < uint(len(b)) {
 		head = pos
 		tag, off, stop := uint(b[pos]), pos+1, 0
-		switch {
-		case tag-8 < 0x80-8: // a number that exists
-		case tag >= 0x80 && off < len(b) && b[off]-1 < 0x7f:
-			tag, off = tag&0x7f|uint(b[off])<<7, off+1
-		default:
-			tag = uint(wireEnd)
+		if tag-8 >= 0x80-8 { // two bytes, or no number
+			if tag < 8 || uint(off) >= uint(len(b)) || b[off]-1 >= 0x7f {
+				tag = uint(wireEnd)
+			} else {
+				tag, off = tag&0x7f|uint(b[off])<<7, off+1
+			}
 		}
 		switch wireType(tag & 7) {
 		case wireVarint:
 			switch rest := b[off:]; {
-			case len(rest) < 10:
-			case rest[0] < 0x80:
+			case len(rest) > 0 && rest[0] < 0x80:
 				stop = off + 1
-			case rest[1] < 0x80:
+			case len(rest) > 1 && rest[1] < 0x80:
 				stop = off + 2
-			default:
+			case len(rest) >= 10:
 				if last := ^binary.LittleEndian.Uint64(rest) & highs; last != 0 {
 					stop = off + bits.TrailingZeros64(last)/8 + 1
 				} else if rest[8] < 0x80 {
@@ -121,7 +120,7 @@ func scan(data []byte, pos, end int, want uint64) (record, error) {
 		}
 		if stop == 0 {
 			r, err := next(data, head, end)
-			if err != nil || want&bit(r.number()) != 0 {
+			if err != nil || odd || want&bit(r.number()) != 0 {
 				return r, err
 			}
 			pos = r.end

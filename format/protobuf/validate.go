@@ -22,6 +22,9 @@ const maxTag = 5
 // which fields repeat, or what is in bytes with a length. No bytes are a message of no fields. A message ends where data
 // does, so o.AllowTrailing changes nothing. More than 256 levels are refused even if o.MaxDepth allows them.
 func (f Format) Validate(data []byte, o format.Options) error {
+	if f.Message == nil {
+		return records(data, !o.BoundsOnly)
+	}
 	v := validator{data: data, max: min(o.Depth(), MaxDepth), strict: !o.BoundsOnly}
 	return v.message(0, len(data), f.Message, 1)
 }
@@ -31,6 +34,22 @@ type validator struct {
 	max    int
 	strict bool
 	seen   keyset.Stack
+}
+
+// records validates those of a message whose shape nothing tells.
+func records(data []byte, strict bool) error {
+	for pos := 0; ; {
+		r, err := scan(data, pos, len(data), 0, true)
+		if err != nil || r.end == 0 {
+			return err
+		}
+		if strict {
+			if err := usual(data, r); err != nil {
+				return err
+			}
+		}
+		pos = r.end
+	}
 }
 
 // message validates the records in data[pos:end], which stand in depth containers.
@@ -48,7 +67,7 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 		}
 		pos = r.end
 		if v.strict {
-			if err := v.usual(&r); err != nil {
+			if err := usual(v.data, r); err != nil {
 				return err
 			}
 		}
@@ -77,12 +96,12 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 }
 
 // usual refuses records that some consumers do not read.
-func (v *validator) usual(r *record) error {
+func usual(data []byte, r record) error {
 	switch {
 	case r.wire() == wireStart:
 		return syntax(r.head, fmt.Sprintf("field %d is a group, which many consumers do not know", r.number()))
-	case r.off-r.head > maxTag && r.value(v.data)-r.head > maxTag:
-		return syntax(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number(), r.value(v.data)-r.head, maxTag))
+	case r.off-r.head > maxTag && r.value(data)-r.head > maxTag:
+		return syntax(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number(), r.value(data)-r.head, maxTag))
 	}
 	return nil
 }
