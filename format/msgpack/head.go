@@ -73,8 +73,7 @@ var families = func() (t [256]family) {
 // whole is the length of an item that its first byte tells, head included; 0 where more has to be read.
 var whole = func() (t [256]uint8) {
 	for b := range t {
-		switch kind := families[b].kind; {
-		case kind == field.Int || kind == field.Null || kind == field.Bool:
+		if kind := families[b].kind; kind == field.Int || kind == field.Null || kind == field.Bool {
 			t[b] = 1
 		}
 	}
