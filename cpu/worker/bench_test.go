@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 
@@ -27,6 +28,24 @@ func BenchmarkCall(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkLimit is 100 bytes there and back, and nothing else: what two switches of process cost.
+func BenchmarkLimit(b *testing.B) {
+	p := start(b, role(b, "script", scriptVariable+"=read,hello,mirror"))
+	c, err := p.acquire(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var buf [100]byte
+	for b.Loop() {
+		if _, err := c.conn.Write(buf[:]); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(c.conn, buf[:]); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

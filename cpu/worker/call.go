@@ -121,7 +121,9 @@ func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out f
 	if cause := c.unwanted(); cause != nil {
 		err = cause
 	}
-	return r.ended, begun, c.autopsy(err)
+	died := c.autopsy(err)
+	died.started, died.Begun = true, begun
+	return r.ended, begun, died
 }
 
 // count adds what became of the messages of r.
@@ -228,9 +230,12 @@ func (r *run) receive() error {
 		r.answer(m)
 		return nil
 	case end:
-		handled, err := parseEnd(body)
+		number, handled, err := parseEnd(body)
 		if err != nil {
 			return err
+		}
+		if want := r.number - uint64(r.sent-r.ended) + 1; number != want {
+			return &ProtocolError{Reason: fmt.Sprintf("the end of request %d, want that of %d", number, want)}
 		}
 		r.finished(handled)
 		return nil

@@ -29,7 +29,7 @@ func TestStartFails(t *testing.T) {
 		{"dies within the hello", "write:" + hex.EncodeToString(greeting[:9]) + ",die", "exit status 7"},
 		{"speaks another version", "write:" + hex.EncodeToString(other) + ",hang", "the peer speaks version 2, this side 1"},
 		{"speaks another language", "write:" + hex.EncodeToString([]byte("HTTP/1.1 400 Bad Request\r\n")) + ",hang", "a frame of 1347703880 bytes, want 1 to 64"},
-		{"greets with another frame", "write:" + hex.EncodeToString(appendEnd(nil, done, "")) + ",hang", "the first frame is of kind 3, want a hello"},
+		{"greets with another frame", "write:" + hex.EncodeToString(appendEnd(nil, 1, done, "")) + ",hang", "the first frame is of kind 3, want a hello"},
 		{"greets without the magic", "write:" + hex.EncodeToString(closeFrame(append(open(nil, hello), "hello"...), 0)) + ",hang", `does not begin with "ferry worker"`},
 		{"closes its socket and lives on", "read,close,hang", "it closed its socket and did not exit"},
 	} {
@@ -81,7 +81,7 @@ func TestDeathAtEachByte(t *testing.T) {
 		if !errors.As(err, &died) {
 			t.Fatalf("after %d bytes: %v, want a *DiedError", n, err)
 		}
-		if died.Status != "exit status 7" || died.Stderr != "died as told" || died.Cause != nil || died.PID == 0 {
+		if died.Status != "exit status 7" || died.Stderr != "died as told" || died.Cause != nil || died.PID == 0 || !died.Begun {
 			t.Errorf("after %d bytes: %+v, want exit status 7 and its last words", n, died)
 		}
 		if want := min(n/one, 2); len(answers) != want {
@@ -121,8 +121,9 @@ func TestGarbage(t *testing.T) {
 		{"a short message", closeFrame(append(open(nil, message), 1, 2), 0), "a message of 2 bytes is shorter than its header"},
 		{"a tag beyond its message", closeFrame(half[:prefix+1+messageHead+1], 0), "a tag of 3 bytes exceeds the 1 bytes left"},
 		{"a payload that is too large", appendMessage(nil, &ferry.Message{Payload: make([]byte, 101)}), "an answer of 101 bytes exceeds MaxMessage 100"},
-		{"an end without status", closeFrame(open(nil, end), 0), "an end begins with"},
-		{"an end with an unknown status", appendEnd(nil, 9, ""), "an end begins with 09, want a status of 0 to 2"},
+		{"an end without status", closeFrame(append(open(nil, end), 1, 2), 0), "an end of 2 bytes, want 9"},
+		{"an end with an unknown status", appendEnd(nil, 1, 9, ""), "an end with status 9, want 0 to 2"},
+		{"the end of another request", appendEnd(nil, 2, done, ""), "the end of request 2, want that of 1"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -23,8 +23,8 @@ var (
 	ErrTooLarge = errors.New("worker: message too large")
 )
 
-// DiedError tells of a process that ended while it handled a message, or before it was ready for one. Whether the
-// handler had any effect is unknown, so the message is not handed to another process. It unwraps to ErrDied and Cause.
+// DiedError tells of a process that ended while it handled a message, or before it was ready for one. It unwraps to
+// ErrDied and Cause.
 type DiedError struct {
 	Name    string   // Config.Name
 	Command []string // program and arguments
@@ -32,6 +32,7 @@ type DiedError struct {
 	Status  string   // how it ended: "exit status 2", "signal: killed"
 	Cause   error    // why it was killed: ErrDeadline, ErrClosed, the context's error, *ProtocolError; nil: it died by itself
 	Stderr  string   // the last of what it printed, at most 2 KiB
+	Begun   bool     // the handler may have seen the message, so only the caller can tell whether to try again
 	started bool     // it had said hello
 }
 
@@ -41,9 +42,12 @@ func (e *DiedError) Error() string {
 	if e.PID != 0 {
 		fmt.Fprintf(&b, " (process %d)", e.PID)
 	}
-	if e.started {
+	switch {
+	case e.Begun:
 		b.WriteString(" died while it handled a message")
-	} else {
+	case e.started:
+		b.WriteString(" died before it was given a message")
+	default:
 		fmt.Fprintf(&b, " did not start as a worker: the program %q has to call worker.Serve", e.Command)
 	}
 	if e.Status != "" {

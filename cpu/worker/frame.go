@@ -15,13 +15,14 @@ const version = 1
 const magic = "ferry worker"
 
 // kind says what a frame is for. A frame is a length (4 bytes, little endian, of what follows it), a kind and a body.
+// Requests have no number of their own: both sides count them, from 1.
 type kind uint8
 
 const (
 	hello   kind = 1 // both, first: magic, version (1), the largest payload (4)
 	message kind = 2 // parent: a request; child: an answer to the request that is handled
-	end     kind = 3 // child: the request is handled: status (1), text
-	cancel  kind = 4 // parent: requests up to this number (8) are not wanted any more; the first request is number 1
+	end     kind = 3 // child: the request is handled: its number (8), status (1), text
+	cancel  kind = 4 // parent: requests up to this number (8) are not wanted any more
 )
 
 // status says how a request ended.
@@ -45,7 +46,7 @@ const (
 )
 
 // maxFrame is the largest frame for a payload of so many bytes, without prefix.
-func maxFrame(maxMessage int) int { return 1 + messageHead + maxTag + max(maxMessage, maxText) }
+func maxFrame(maxMessage int) int { return 1 + messageHead + maxTag + max(maxMessage, 9+maxText) }
 
 // open appends the beginning of a frame; closeFrame, given len(b) before it, completes it.
 func open(b []byte, k kind) []byte { return append(b, 0, 0, 0, 0, byte(k)) }
@@ -112,21 +113,27 @@ func parseMessage(body []byte, last string) (ferry.Message, error) {
 	return m, nil
 }
 
-func appendEnd(b []byte, s status, text string) []byte {
+func appendEnd(b []byte, number uint64, s status, text string) []byte {
 	start := len(b)
-	b = append(open(b, end), byte(s))
+	b = binary.LittleEndian.AppendUint64(open(b, end), number)
+	b = append(b, byte(s))
 	return closeFrame(append(b, text[:min(len(text), maxText)]...), start)
 }
 
-// parseEnd returns how the handler ended: nil, or a *HandlerError.
-func parseEnd(body []byte) (handled, malformed error) {
-	if len(body) == 0 || status(body[0]) > panicked {
-		return nil, &ProtocolError{Reason: fmt.Sprintf("an end begins with % x, want a status of 0 to %d", body[:min(1, len(body))], panicked)}
+// parseEnd returns which request has ended and how: nil, or a *HandlerError.
+func parseEnd(body []byte) (number uint64, handled, malformed error) {
+	if len(body) < 9 {
+		return 0, nil, &ProtocolError{Reason: fmt.Sprintf("an end of %d bytes, want 9 or more", len(body))}
 	}
-	if status(body[0]) == done {
-		return nil, nil
+	number, body = binary.LittleEndian.Uint64(body), body[8:]
+	switch s := status(body[0]); s {
+	case done:
+		return number, nil, nil
+	case failed, panicked:
+		return number, &HandlerError{Text: string(body[1:]), Panic: s == panicked}, nil
+	default:
+		return 0, nil, &ProtocolError{Reason: fmt.Sprintf("an end with status %d, want 0 to %d", s, panicked)}
 	}
-	return &HandlerError{Text: string(body[1:]), Panic: status(body[0]) == panicked}, nil
 }
 
 func cancelFrame(number uint64) []byte {

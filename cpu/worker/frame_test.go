@@ -16,8 +16,8 @@ func everyFrame() []byte {
 	b = appendMessage(b, &ferry.Message{Tag: "a/b", Type: ferry.JSON, Source: 1, To: 2, Time: 3, Payload: []byte("{}")})
 	b = appendMessage(b, &ferry.Message{})
 	b = append(b, cancelFrame(1<<63)...)
-	b = appendEnd(b, done, "")
-	return appendEnd(b, panicked, "why")
+	b = appendEnd(b, 1, done, "")
+	return appendEnd(b, 1, panicked, "why")
 }
 
 // Each way to cut the stream in two gives the same frames, and each end but the last io.ErrUnexpectedEOF or io.EOF.
@@ -66,7 +66,7 @@ func TestReaderTrustsNoLength(t *testing.T) {
 
 func TestReaderLetsLargeBuffersGo(t *testing.T) {
 	large := appendMessage(nil, &ferry.Message{Payload: make([]byte, keepBuffer)})
-	r := &reader{r: bytes.NewReader(append(large, appendEnd(nil, done, "")...)), max: len(large)}
+	r := &reader{r: bytes.NewReader(append(large, appendEnd(nil, 1, done, "")...)), max: len(large)}
 	if k, body, err := r.next(); k != message || len(body) != messageHead+keepBuffer || err != nil {
 		t.Fatalf("next = %d, %d bytes, %v", k, len(body), err)
 	}
@@ -79,14 +79,14 @@ func TestReaderLetsLargeBuffersGo(t *testing.T) {
 }
 
 func TestTextOfAnEndIsCut(t *testing.T) {
-	r := &reader{r: bytes.NewReader(appendEnd(nil, failed, strings.Repeat("x", 1<<20))), max: maxFrame(0)}
+	r := &reader{r: bytes.NewReader(appendEnd(nil, 1, failed, strings.Repeat("x", 1<<20))), max: maxFrame(0)}
 	_, body, err := r.next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	handled, err := parseEnd(body)
+	number, handled, err := parseEnd(body)
 	var h *HandlerError
-	if err != nil || !errors.As(handled, &h) || len(h.Text) != maxText {
+	if err != nil || number != 1 || !errors.As(handled, &h) || len(h.Text) != maxText {
 		t.Errorf("parseEnd = %v, %v, want a text of %d bytes", handled, err, maxText)
 	}
 }
@@ -136,15 +136,15 @@ func parsed(t *testing.T, k kind, body []byte) {
 		}
 		again = appendMessage(nil, &m)
 	case end:
-		handled, err := parseEnd(body)
+		number, handled, err := parseEnd(body)
 		if err != nil {
 			return
 		}
 		var h *HandlerError
 		if !errors.As(handled, &h) {
-			again = appendEnd(nil, done, string(body[1:]))
+			again = appendEnd(nil, number, done, string(body[9:]))
 		} else {
-			again = appendEnd(nil, status(body[0]), h.Text)
+			again = appendEnd(nil, number, status(body[8]), h.Text)
 		}
 	case cancel:
 		n, err := parseCancel(body)

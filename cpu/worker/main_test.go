@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -165,6 +166,8 @@ func play(script string) error {
 			if m, err = parseMessage(body, ""); err == nil {
 				err = writeSome(conn, m.Payload)
 			}
+		case "mirror":
+			_, err = io.Copy(struct{ io.Writer }{conn}, struct{ io.Reader }{conn}) // one read, one write
 		case "close":
 			err = conn.Close()
 		case "die":
@@ -184,7 +187,7 @@ func play(script string) error {
 func fullAnswer() []byte {
 	b := appendMessage(nil, &ferry.Message{Tag: "a", Payload: []byte("one")})
 	b = appendMessage(b, &ferry.Message{Tag: "b", Payload: []byte("two")})
-	return appendEnd(b, done, "")
+	return appendEnd(b, 1, done, "")
 }
 
 func writeSome(conn net.Conn, number []byte) error {

@@ -29,10 +29,10 @@ type outlet struct {
 }
 
 // end writes the end of a request: before the next one is begun, so that the parent knows which one a process died of.
-func (o *outlet) end(s status, text string) {
+func (o *outlet) end(number uint64, s status, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.b = appendEnd(o.b, s, text)
+	o.b = appendEnd(o.b, number, s, text)
 	o.flush()
 }
 

@@ -58,10 +58,8 @@ func (p *Pool) launch() (*process, error) {
 		err = ErrClosed
 	}
 	if err != nil {
-		died := c.autopsy(err)
-		died.started = false
 		c.close()
-		return nil, died
+		return nil, c.autopsy(err)
 	}
 	return c, nil
 }
@@ -175,7 +173,7 @@ func (c *process) autopsy(cause error) *DiedError {
 	<-c.exited
 	return &DiedError{
 		Name: c.cfg.Name, Command: c.cfg.Command, PID: c.cmd.Process.Pid,
-		Status: c.status, Cause: cause, Stderr: c.said.String(), started: true,
+		Status: c.status, Cause: cause, Stderr: c.said.String(),
 	}
 }
 

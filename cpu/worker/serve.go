@@ -185,7 +185,7 @@ func (s *server) handleAll(ctx context.Context, h ferry.Handler) {
 		case m := <-s.requests:
 			st, text := s.handle(ctx, h, &m)
 			m.Release()
-			s.answers.end(st, text)
+			s.answers.end(s.number, st, text)
 		}
 	}
 }
