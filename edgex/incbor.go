@@ -99,7 +99,21 @@ func (d *cborDocument) kind(pos int) (field.Kind, error) {
 	return field.Extension, nil
 }
 
-func (d *cborDocument) skip(pos int) (int, error) { return d.skipIn(pos, 0) }
+func (d *cborDocument) skip(pos int) (int, error) {
+	if off := uint(pos - d.base); off+1 < uint(len(d.bytes)) { // short texts are most of what is passed
+		end := pos
+		switch b := d.bytes[off]; {
+		case b-cborText<<5 < 24:
+			end += 1 + int(b-cborText<<5)
+		case b == cborText<<5|24:
+			end += 2 + int(d.bytes[off+1])
+		}
+		if end > pos && end <= d.base+len(d.bytes) {
+			return end, nil
+		}
+	}
+	return d.skipIn(pos, 0)
+}
 
 // skipIn is skip for an item that stands in so many containers of indefinite length.
 func (d *cborDocument) skipIn(pos, depth int) (int, error) {
@@ -186,6 +200,12 @@ func (d *cborDocument) next(it *items) (bool, error) {
 	it.start, it.value, it.name = pos, pos, nil
 	if it.list {
 		return true, nil
+	}
+	if off := uint(pos - d.base); off < uint(len(d.bytes)) {
+		if n := d.bytes[off] - cborText<<5; n < 24 && int(n) < len(d.bytes)-int(off) {
+			it.name, it.value = d.bytes[off+1:off+1+uint(n)], pos+1+int(n)
+			return true, nil
+		}
 	}
 	h, err := d.head(pos)
 	if err != nil {

@@ -40,23 +40,29 @@ func (d *jsonDocument) kind(pos int) (field.Kind, error) {
 	return field.Extension, nil
 }
 
-// quoted returns the offset of the quote that ends the string whose content starts at pos. A long string is passed at
-// the speed of a search for one byte.
-func (d *jsonDocument) quoted(pos int) (int, error) {
-	for start := pos; ; {
-		n := bytes.IndexByte(d.data[pos:], '"')
-		if n < 0 {
-			return 0, io.ErrUnexpectedEOF
+// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether it may hold
+// escapes. A long string is passed at the speed of a search for one byte.
+func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
+	const short = 16 // bytes: most names
+	for end = pos; end < len(d.data) && end < pos+short && d.data[end] != '\\'; end++ {
+		if d.data[end] == '"' {
+			return end, false, nil
 		}
-		end := pos + n
+	}
+	for start := pos; ; {
+		n := bytes.IndexByte(d.data[end:], '"')
+		if n < 0 {
+			return 0, false, io.ErrUnexpectedEOF
+		}
+		end += n
 		slashes := 0
 		for end-slashes > start && d.data[end-slashes-1] == '\\' {
 			slashes++
 		}
 		if slashes%2 == 0 {
-			return end, nil
+			return end, true, nil
 		}
-		pos = end + 1
+		end++
 	}
 }
 
@@ -65,7 +71,7 @@ func (d *jsonDocument) skip(pos int) (int, error) {
 	for start := pos; pos < len(d.data); pos++ {
 		switch d.data[pos] {
 		case '"':
-			end, err := d.quoted(pos + 1)
+			end, _, err := d.quoted(pos + 1)
 			if err != nil {
 				return 0, err
 			}
@@ -147,12 +153,14 @@ func (d *jsonDocument) name(it *items, pos int) (bool, error) {
 	if pos >= len(d.data) || d.data[pos] != '"' {
 		return false, d.unexpected(pos, "a name in quotes")
 	}
-	end, err := d.quoted(pos + 1)
+	end, escaped, err := d.quoted(pos + 1)
 	if err != nil {
 		return false, err
 	}
-	if it.name, err = d.unescaped(pos, end); err != nil {
-		return false, err
+	if it.name = d.data[pos+1 : end]; escaped {
+		if it.name, err = d.unescaped(pos, end); err != nil {
+			return false, err
+		}
 	}
 	if pos = d.space(end + 1); pos >= len(d.data) || d.data[pos] != ':' {
 		return false, d.unexpected(pos, "a colon")
@@ -167,7 +175,7 @@ func (d *jsonDocument) text(pos int) ([]byte, error) {
 	if pos >= len(d.data) || d.data[pos] != '"' {
 		return nil, d.unexpected(pos, "a text")
 	}
-	end, err := d.quoted(pos + 1)
+	end, _, err := d.quoted(pos + 1)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,12 @@ func (p *plan) put(off, end int, with []byte) error {
 		return fmt.Errorf("edgex: what lies at offset %d is to be changed already: carry that out first, by InPlace or AppendTo", off)
 	}
 	p.serial++
-	p.parts = slices.Insert(p.parts, i, part{off, end, with, p.serial})
+	q := part{off, end, with, p.serial}
+	if i == len(p.parts) {
+		p.parts = append(p.parts, q)
+	} else {
+		p.parts = slices.Insert(p.parts, i, q)
+	}
 	return nil
 }
 

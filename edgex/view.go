@@ -168,7 +168,7 @@ func (v *View) openBase64() error {
 	if first[0] != '{' {
 		return fmt.Errorf("the payload is base64 of something that starts with the byte 0x%02x: want a CBOR map or a JSON object", first[0])
 	}
-	end, err := v.inJSON.quoted(v.start)
+	end, _, err := v.inJSON.quoted(v.start)
 	if err != nil {
 		return err
 	}
