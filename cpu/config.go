@@ -58,7 +58,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.LongestSlice = max(4*time.Millisecond, c.FirstSlice)
 	}
 	if c.LongestSlice < c.FirstSlice {
-		return c, fmt.Errorf("cpu: Config.LongestSlice is %v, shorter than FirstSlice, %v: want at least that", c.LongestSlice, c.FirstSlice)
+		return c, fmt.Errorf("cpu: Config.LongestSlice is %v, shorter than FirstSlice, %v: want at least that",
+			c.LongestSlice, c.FirstSlice)
 	}
 	return c, nil
 }

@@ -24,13 +24,12 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Do waits for a token of p and runs f on the caller's goroutine. It returns what f returns; *PanicError if f panics; the
-// error of ctx if that ends while f waits; ErrBusy or ErrClosed inside, at once, if p takes no more. In these last three cases f did
-// not run.
+// Do waits for a token of p and runs f on the caller's goroutine. It returns what f returns; *PanicError if f panics; and
+// where f did not run, the error of ctx if that ended first, or an error with ErrBusy or ErrClosed inside if p takes no more.
 //
-// f's context is ctx, with the job in it: f passes it to Checkpoint, Blocking and For. When ctx belongs to a job of p already, f runs at
-// once as a part of that job, on its token; so pass the context on: a job that calls Do with another one waits
-// for a second token while it holds the first.
+// f's context is ctx, with the job in it: f passes it to Checkpoint, Blocking and For. When ctx belongs to a job of p
+// already, f runs at once as a part of that job, on its token. So pass the context on: a job that calls Do with another one
+// waits for a second token while it holds the first.
 func Do[T any](ctx context.Context, p *Pool, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if p == nil || f == nil {

@@ -29,8 +29,9 @@ type habit struct {
 type nameKey struct{}
 
 // WithName returns a context whose jobs go by name in Stats, rather than by the Go name of their function. Jobs of one name
-// are taken to be alike: where those of a name never checkpoint, a new one waits for one that runs until that has run for longer than
-// twice what the last took, rather than for 5 ms, so that a few such jobs at a time use the cores and not all at once.
+// are taken to be alike: where those of a name never checkpoint, a new one waits for those that run, until one has taken
+// more than twice as long as the last did, or a second if none has ended yet. So they use the cores a few at a time, and
+// not all at once, which is no faster and in the way of everybody else.
 func WithName(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, nameKey{}, name)
 }

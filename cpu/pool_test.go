@@ -293,7 +293,8 @@ func TestClose(t *testing.T) {
 		p.Close()
 		all.Wait()
 		if done.Load() != started || refused.Load() != 10-started || started < 3 {
-			t.Errorf("%d done and %d refused, want %d and %d, with some that had yielded", done.Load(), refused.Load(), started, 10-started)
+			t.Errorf("%d done and %d refused, want %d and %d, with some that had yielded",
+				done.Load(), refused.Load(), started, 10-started)
 		}
 		if err := run(t.Context(), p, func(context.Context) error { return nil }); !errors.Is(err, ErrClosed) {
 			t.Errorf("after Close: got %v, want %v", err, ErrClosed)

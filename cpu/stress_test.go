@@ -15,7 +15,9 @@ import (
 // was lost or made up.
 func TestStress(t *testing.T) {
 	before := runtime.NumGoroutine()
-	p := newPool(t, Config{Tokens: 2, Queue: 8, Lend: 100 * time.Microsecond, FirstSlice: time.Microsecond, LongestSlice: 8 * time.Microsecond})
+	p := newPool(t, Config{
+		Tokens: 2, Queue: 8, Lend: 100 * time.Microsecond, FirstSlice: time.Microsecond, LongestSlice: 8 * time.Microsecond,
+	})
 	var ran, refused, ended atomic.Int64
 	var all sync.WaitGroup
 	for seed := range 20 {

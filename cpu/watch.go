@@ -5,15 +5,17 @@ import "time"
 // maxLent bounds how many jobs run without a token because they lent it.
 const maxLent = 16
 
-// watch asks jobs to yield and lends the tokens of those that do not, as long as somebody waits. It is called whenever somebody
-// begins to wait, and by the timer whenever something falls due after that. An idle pool has no timer.
+// watch asks jobs to yield and lends the tokens of those that do not, as long as somebody waits. It is called whenever
+// somebody begins to wait, and by the timer whenever something falls due after that. An idle pool has no timer.
 func (p *Pool) watch(now time.Duration) {
 	if p.queue.len == 0 {
 		return
 	}
-	for _, j := range p.holders {
-		if !j.proven && j.asked > 0 && now-j.asked >= p.cfg.Lend {
-			p.blame(j, now)
+	for _, running := range [...][]*Job{p.holders, p.lenders} {
+		for _, j := range running {
+			if !j.proven && j.asked > 0 && now-j.asked >= p.cfg.Lend {
+				p.blame(j, now)
+			}
 		}
 	}
 	for len(p.lenders) < maxLent {

@@ -6,8 +6,8 @@
 //	hey -c 10 -z 10s http://127.0.0.1:8080/checksumWithCpuWorker &
 //	hey -c 10 -z 10s http://127.0.0.1:8080/delay1ms
 //
-// /checksumSmallTaskWithCpuWorker is a job of about a millisecond, and /stats counts the checksums done so far. With -mode plain there
-// is no pool, and the process is as Go makes it.
+// /checksumSmallTaskWithCpuWorker is a job of about a millisecond, and /stats counts the checksums done so far. With -mode
+// plain there is no pool, and the process is as Go makes it.
 package main
 
 import (

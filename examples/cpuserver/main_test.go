@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -98,7 +97,8 @@ func TestEndpoints(t *testing.T) {
 			}
 			_, body = get(t, url+"/stats")
 			var stats struct{ Checksums int }
-			if err := json.Unmarshal([]byte(body), &stats); err != nil || stats.Checksums < row.least || row.least == 0 && stats.Checksums > 0 {
+			err := json.Unmarshal([]byte(body), &stats)
+			if err != nil || stats.Checksums < row.least || row.least == 0 && stats.Checksums > 0 {
 				t.Errorf("stats: got %q, %v; want %d checksums or more, none for 0", body, err, row.least)
 			}
 		})
@@ -118,7 +118,8 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"mode", []string{"-mode", "fast"}, `mode "fast"`},
 		{"arguments", []string{"here"}, `arguments ["here"]`},
-		{"a port in use", []string{"-addr", taken.Addr().String()}, fmt.Sprintf("%s: bind: address already in use: choose another", taken.Addr())},
+		{"a port in use", []string{"-addr", taken.Addr().String()}, "-addr"},
+		{"which one", []string{"-addr", taken.Addr().String()}, taken.Addr().String() + ": bind: "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
