@@ -2,7 +2,8 @@
 //
 // A step of a path is a text key, an integer key or an index. Definite and indefinite lengths are read alike, tags are
 // looked through. Nothing is allocated but by Value for a text that comes in chunks, by Walk for the names it hands
-// out, and by Validate for maps of more than 64 keys.
+// out, and by Validate for maps of more than 64 keys. Replace, Insert and Delete plan a change in a format.Edit; the tags
+// around it stay, and a count that changes gets the shortest head.
 //
 //	event := []byte("\xa2\x6adeviceName\x66pump-1\x68readings\x81\xa1\x65value\x18\x1e")
 //	span, err := cbor.Format{}.Lookup(event, field.MustParse("readings.0.value"))

@@ -2,8 +2,9 @@
 //
 // Documents come from two places: the files testdata/vectors/*.txt beside the caller's test, and generators that write
 // random valid messages. Run holds each document to the contract: lookup equals a full walk, a set equals its lookups, a
-// patch there and back gives identical bytes; then it cuts the document at each byte and damages it at random, with
-// foreign bytes behind its end. Check does the same for one input of a fuzz target.
+// patch there and back gives identical bytes, and so does what is inserted and deleted again; then it cuts the document
+// at each byte and damages it at random, with foreign bytes behind its end. Check does the same for one input of a fuzz
+// target, and FuzzEdits is the body of one that changes anything anywhere.
 //
 //	func TestContract(t *testing.T) { formattest.Run(t, cbor.Format{}, randomEvent) }
 //

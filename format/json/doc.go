@@ -2,7 +2,7 @@
 //
 // A step of a path is a member's name or a list's index. Names are compared after unescaping. Nothing is allocated but
 // by Value for a text with escapes, by Walk for the names it hands out, and by Validate for names with escapes and
-// objects of more than 64 members.
+// objects of more than 64 members. Replace, Insert and Delete plan a change in a format.Edit; white space stays as it is.
 //
 //	event := []byte(`{"deviceName":"pump-1","readings":[{"value":30}]}`)
 //	span, err := json.Format{}.Lookup(event, field.MustParse("readings.0.value"))

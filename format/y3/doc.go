@@ -4,6 +4,7 @@
 // a node that holds packets, and 0x40 a slice; nothing in the bytes says what type a value has, so the reader must know.
 // Two dialects are alive that agree on all but integers and slices: P is what y3-codec-golang writes, N what YoMo's
 // frames use. A message is one packet or several in a row; a path's first step is a key among them.
+// Replace, Insert and Delete plan a change in a format.Edit, with the lengths of all nodes around it.
 //
 //	b := y3.NewBuilder(y3.P)
 //	b.Node(0x01)
