@@ -109,6 +109,7 @@ func TestUsageErrors(t *testing.T) {
 		{"bad filter", []string{"sub", "a/#/b"}, `filter "a/#/b" goes on behind #`},
 		{"wildcard to publish on", []string{"pub", "a/+"}, `tag "a/+" holds the wildcard`},
 		{"bad predicate", []string{"sub", "--where", "a >", "#"}, "ferry sub: field: predicate"},
+		{"unknown name in a predicate", []string{"sub", "--schema", "../../examples/messages/noise.json", "--where", "event.niose.level > 1", "#"}, `event has no field "niose": is it noise?`},
 		{"history that the engine has not", []string{"sub", "--from", "first", "#"}, "the node's engine is memory"},
 		{"no configuration", []string{"check"}, "missing flags: --config"},
 		{"too many words", []string{"get", "id", "a", "b"}, "unexpected argument b"},

@@ -20,7 +20,8 @@ const (
 const maxKey = 0x3f
 
 // Path returns p with numbers for names, as they are in the bytes, and the type to read what is there as: AnyType for a
-// list, for a message, and for what the schema does not know. Indices and numbers may stand in p too, and pass through
+// list, for a message, and for what the schema does not know. (In protobuf only a format that has the schema reads lists
+// and the zigzag of sint32 and sint64.) Indices and numbers may stand in p too, and pass through
 // where they are unknown. A name that is unknown is an error that lists near ones.
 func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error) {
 	at, known := m.Root(), true

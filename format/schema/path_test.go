@@ -99,6 +99,15 @@ func TestPredicate(t *testing.T) {
 	if want := `float32(0x10.0x11) > 30 && exists(0x20) || float64(0x05) == 1`; err != nil || got.String() != want {
 		t.Errorf("got %v, %v, want %s", got, err, want)
 	}
+	for _, text := range []string{`far > 1`, `exists(pumps)`, `prefix(pumps.0.name, "p")`} {
+		if got, err = m.Predicate(field.MustParsePredicate(text), schema.Decimal); err == nil || !strings.Contains(err.Error(), "which nobody can test without the schema") {
+			t.Errorf("%s in protobuf: got %v, %v, want an error", text, got, err)
+		}
+	}
+	got, err = m.Predicate(field.MustParsePredicate(`noise.level > 30 && exists(99.1)`), schema.Decimal)
+	if want := `float32(16.17) > 30 && exists(99.1)`; err != nil || got.String() != want {
+		t.Errorf("got %v, %v, want %s", got, err, want)
+	}
 	if got, err = m.Predicate(field.MustParsePredicate(`noise.lvel > 30`), schema.Decimal); err == nil || !strings.Contains(err.Error(), "is it level?") {
 		t.Errorf("unknown name: got %v, %v", got, err)
 	}
