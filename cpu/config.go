@@ -7,7 +7,8 @@ import (
 
 // Config says how large a Pool is and how it divides time. The zero value works; negative values are errors.
 type Config struct {
-	// Tokens is how many jobs run at once. Zero means Cores(). What a container's quota is to leave for I/O is subtracted here.
+	// Tokens is how many jobs run at once. Zero means Cores(). One more than that keeps the cores busier where other programs
+	// use them too, and less leaves a container's quota to I/O.
 	Tokens int `yaml:"tokens,omitempty"`
 
 	// Queue is how many new jobs may wait for a token; one more gets ErrBusy. Zero means 1024.

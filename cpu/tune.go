@@ -31,7 +31,7 @@ type Tuned struct {
 }
 
 // TuneProcess prepares the whole process for pools; a binary that uses one calls it first thing in main. It raises GOMAXPROCS
-// to twice the cores, so that jobs never occupy all of Go's processors, unless it is larger already or the environment sets
+// to twice the cores, or the tokens, so that jobs never occupy all of Go's processors, unless it is larger already or the environment sets
 // it; and on Linux from 6.12 on it gives all threads time slices of 100 us, which needs no privilege and
 // changes no priority.
 func TuneProcess(t Tuning) Tuned {
@@ -51,4 +51,4 @@ func TuneProcess(t Tuning) Tuned {
 }
 
 // processors is the GOMAXPROCS that so many tokens ask for.
-func processors(tokens int) int { return max(tokens+2, 2*Cores()) }
+func processors(tokens int) int { return max(tokens+2, 2*tokens, 2*Cores()) }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"testing"
 )
 
@@ -16,7 +15,12 @@ func TestMain(m *testing.M) {
 		if tuned.GOMAXPROCS != runtime.GOMAXPROCS(0) || tuned.KernelSlices == (tuned.Err != nil) {
 			os.Exit(1)
 		}
-		os.Stdout.WriteString(strconv.Itoa(tuned.GOMAXPROCS - before))
+		switch tuned.GOMAXPROCS {
+		case before:
+			os.Stdout.WriteString("kept")
+		case processors(before + 5):
+			os.Stdout.WriteString("raised")
+		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -26,8 +30,8 @@ func TestTuneProcess(t *testing.T) {
 	for _, row := range []struct {
 		name, env, want string
 	}{
-		{"default", "GOMAXPROCS=", "7"},
-		{"the environment has said", "GOMAXPROCS=3", "0"},
+		{"default", "GOMAXPROCS=", "raised"},
+		{"the environment has said", "GOMAXPROCS=3", "kept"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0])
@@ -37,7 +41,7 @@ func TestTuneProcess(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			if got := string(out); got != row.want {
-				t.Errorf("GOMAXPROCS rose by %s, want %s", got, row.want)
+				t.Errorf("GOMAXPROCS was %q, want %q", got, row.want)
 			}
 		})
 	}

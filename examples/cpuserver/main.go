@@ -43,6 +43,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("cpuserver", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
 	mode := flags.String("mode", "pool", "pool, or plain for Go's defaults and no pool")
+	tokens := flags.Int("tokens", 0, "jobs that run at once; 0 means the usable cores")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -61,8 +62,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	mux.Handle("/checksumWithoutCpuWorker", sums.handler(10_000, 20_000))
 	mux.HandleFunc("/stats", sums.stats)
 	if *mode == "pool" {
-		tuned := cpu.TuneProcess(cpu.Tuning{})
-		pool, err := cpu.New(cpu.Config{})
+		tuned := cpu.TuneProcess(cpu.Tuning{Tokens: *tokens})
+		pool, err := cpu.New(cpu.Config{Tokens: *tokens})
 		if err != nil {
 			return err
 		}
