@@ -103,17 +103,20 @@ func TestPubSub(t *testing.T) {
 		{"CBOR, guessed", event, nil, []string{"-n1"}, []string{`"type":"cbor","payload":` + `{"deviceName":"pump-1","origin":1602168089665565200,"readings":[{"value":"30.5","ok":true,"level":0.1,"tags":null},{"binaryValue":"yv4AAQ=="}]}}`}},
 		{"Y3", noise, []string{"-t", "y3"}, []string{"-n1"}, []string{`"type":"y3","payload":{"0x01":{"0x10":{"0x11":"3fc0","0x12":"85faf8a000","0x13":"73"}}}}`}},
 		{
-			"names for the keys of Y3", noise, []string{"-t", "y3"},
+			"names for the keys of Y3", noise,
+			[]string{"-t", "y3"},
 			[]string{"-n1", "--schema", "../../examples/messages/noise.json", "--where", "event.noise.level > 1"},
 			[]string{`"type":"y3","payload":{"event":{"noise":{"level":1.5,"time":1600000000,"from":"s"}}}}`},
 		},
 		{
-			"Y3 of another shape than the schema's", "\x01\x01\x05", []string{"-t", "y3"},
+			"Y3 of another shape than the schema's", "\x01\x01\x05",
+			[]string{"-t", "y3"},
 			[]string{"-n1", "--schema", "../../examples/messages/noise.json"},
 			[]string{`"type":"y3","payload":{"0x01":"05"}}`},
 		},
 		{
-			"names for the numbers of protobuf", "\x0a\x05\x0d\x00\x00\xc0\x3f", []string{"-t", "protobuf"},
+			"names for the numbers of protobuf", "\x0a\x05\x0d\x00\x00\xc0\x3f",
+			[]string{"-t", "protobuf"},
 			[]string{"-n1", "--schema", "../../examples/messages/noise.desc", "--message", "example.Event", "--where", "noise.level > 1"},
 			[]string{`"type":"protobuf","payload":{"noise":{"level":1.5}}}`},
 		},
