@@ -70,8 +70,12 @@ func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.V
 	case err == nil && (isMap || s.Kind == field.List):
 		c.thereAndGone(p, v, isMap)
 	default:
-		if _, err := c.insert(data, p, scalar); err == nil {
+		got, err := c.insert(data, p, scalar)
+		if err == nil && s.Kind != field.Untyped { // bytes without a type may be a container after all
 			c.Errorf("Insert(%q), which stands in no container: got no error\n% x", p, data)
+		}
+		if invalid := c.Validate(got, format.Options{}); invalid != nil {
+			c.Errorf("Insert(%q) gives an invalid message: %v\n% x\nfrom % x", p, invalid, got, data)
 		}
 	}
 }
