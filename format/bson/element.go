@@ -102,8 +102,16 @@ func (c container) more(data []byte, pos int) (bool, error) {
 	}
 }
 
+// shortKey is how long a key is, in bytes, that is not worth a call.
+const shortKey = 16
+
 // value returns where the value of the element at pos starts: behind the type, the key and its NUL.
 func (c container) value(data []byte, pos int) (int, error) {
+	for at, limit := pos+1, min(c.end, len(data), pos+shortKey); at < limit; at++ {
+		if data[at] == 0 {
+			return at + 1, nil
+		}
+	}
 	return cstring(data, pos+1, c.end, "key")
 }
 
