@@ -114,8 +114,8 @@ func (v *View) validateFields() error {
 	if err := v.event.want(keyTags, field.Map); err != nil {
 		return err
 	}
-	if v.envelope.doc == nil {
-		return nil
+	if err := v.onlyOne(); err != nil || v.envelope.doc == nil {
+		return err
 	}
 	if err := v.envelope.want(keyCorrelationID, field.Text); err != nil {
 		return err
@@ -135,6 +135,40 @@ func (v *View) validateFields() error {
 		return fmt.Errorf("contentType is %q where the payload is %s", have, want)
 	}
 	return err
+}
+
+// onlyOne refuses a map that one consumer takes for an event, and another one for what is around an event.
+func (v *View) onlyOne() error {
+	if v.request >= 0 {
+		if err := v.reading.open(v.event.doc, v.request); err != nil {
+			return err
+		}
+		if err := v.reading.lacks(keyPayload, keyID, keyDeviceName, keySourceName, keyReadings); err != nil {
+			return err
+		}
+	} else if v.envelope.doc == nil {
+		if err := v.event.lacks(keyPayload, keyEvent); err != nil {
+			return err
+		}
+	} else if err := v.event.lacks(keyEvent); err != nil {
+		return err
+	}
+	if v.envelope.doc == nil {
+		return nil
+	}
+	return v.envelope.lacks(keyEvent, keyID, keyDeviceName, keySourceName, keyReadings)
+}
+
+// lacks refuses a map that has one of ks.
+func (l *level) lacks(ks ...key) error {
+	for _, k := range ks {
+		if _, found, err := l.find(k); err != nil {
+			return err
+		} else if found {
+			return fmt.Errorf("a map has the key %s beside keys of something else: consumers disagree on what it is", keyNames[k])
+		}
+	}
+	return nil
 }
 
 // want refuses a value at k of another kind. It may be missing, or null where it is a container.

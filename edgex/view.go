@@ -45,6 +45,7 @@ type View struct {
 	stale bool // data was changed since Open looked at it
 
 	envelope, event level
+	request         int   // where the AddEventRequest around the event starts; -1: there is none
 	reading         level // the one at hand
 	list            items // the readings
 	outer, inner    plan  // changes of the message, and of the event within base64
@@ -201,9 +202,10 @@ func (v *View) openEvent(doc document, form Form, pos int) error {
 
 // enterEvent goes into the event of an AddEventRequest, if k is its key.
 func (v *View) enterEvent(k key) error {
-	if k != keyEvent {
+	if v.request = -1; k != keyEvent {
 		return nil
 	}
+	v.request = v.event.it.head
 	return v.event.open(v.event.doc, v.event.at[keyEvent])
 }
 
