@@ -209,12 +209,12 @@ func TestContextEnds(t *testing.T) {
 func TestDeadlineSparesTheSender(t *testing.T) {
 	t.Parallel()
 	cfg := role(t, "serve")
-	cfg.Deadline, cfg.Grace = 2*time.Second, time.Minute
+	cfg.Deadline, cfg.Grace = 4*time.Second, time.Minute
 	p := start(t, cfg)
 	n := 0
 	err := p.Handle(t.Context(), &ferry.Message{Tag: "many", Payload: []byte("3")}, hook(func(ferry.Message) error {
 		n++
-		time.Sleep(900 * time.Millisecond) // three of them exceed the deadline
+		time.Sleep(1400 * time.Millisecond) // three of them exceed the deadline
 		return nil
 	}))
 	if err != nil || n != 3 {

@@ -411,7 +411,7 @@ func resources(t *testing.T) used {
 func (u used) same(t *testing.T) {
 	t.Helper()
 	var now used
-	for range 200 {
+	for range 3000 {
 		if now = resources(t); now.goroutines <= u.goroutines && now.files <= u.files {
 			return
 		}
