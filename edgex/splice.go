@@ -78,7 +78,7 @@ func appendDecoded(dst, text []byte, from, to int) ([]byte, error) {
 		return dst, io.ErrUnexpectedEOF
 	}
 	at := len(dst)
-	dst = slices.Grow(dst, (end-start)/4*3+1)
+	dst = slices.Grow(dst, (end-start)/4*3+2)
 	n, err := decodeBase64(dst[at:cap(dst)], text[start:end])
 	if err != nil {
 		return dst, err

@@ -88,8 +88,19 @@ const (
 )
 
 // decodeBase64 decodes groups of four characters up to the end of text, or to a quote, and returns how many bytes it
-// wrote. dst has a byte more than these: groups are written as four bytes. Padding ends it, and must be canonical.
+// wrote. dst has two bytes more than these, as more is written than a group at a time. Padding ends it, and must be
+// canonical.
 func decodeBase64(dst, text []byte) (n int, err error) {
+	for len(text) >= 8 {
+		v := sextets[0][text[0]] | sextets[1][text[1]] | sextets[2][text[2]] | sextets[3][text[3]]
+		w := sextets[0][text[4]] | sextets[1][text[5]] | sextets[2][text[6]] | sextets[3][text[7]]
+		if v|w >= invalid {
+			break
+		}
+		binary.BigEndian.PutUint64(dst[n:], uint64(v)<<40|uint64(w)<<16)
+		n += 6
+		text = text[8:]
+	}
 	for len(text) >= 4 {
 		v := sextets[0][text[0]] | sextets[1][text[1]] | sextets[2][text[2]] | sextets[3][text[3]]
 		if v >= invalid {
