@@ -80,6 +80,9 @@ func TestGet(t *testing.T) {
 		{"text of MessagePack", eventMsgPack, []string{"deviceName"}, "pump-1\n"},
 		{"integer of MessagePack", eventMsgPack, []string{"-t", "msgpack", "readings.0.value"}, "30\n"},
 		{"bytes of MessagePack", eventMsgPack, []string{"-t", "msgpack", "readings.0.raw"}, "00ff\n"},
+		{"protobuf without a schema", "\x0a\x02\x08\x05", []string{"-t", "protobuf", "1.1"}, "05\n"},
+		{"protobuf as a type", "\x0a\x02\x08\x05", []string{"-t", "protobuf", "--as", "int32", "1.1"}, "5\n"},
+		{"all of protobuf without a schema", "\x0a\x02\x08\x05", []string{"-t", "protobuf", ""}, `{"1":"0805"}` + "\n"},
 		{"MessagePack with an integer key", eventMsgPack, []string{"-t", "msgpack", ""}, `{"deviceName":"pump-1","readings":[{"value":30,"raw":"00ff"}],"5":1.5}` + "\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

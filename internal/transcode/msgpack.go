@@ -3,7 +3,6 @@ package transcode
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -156,9 +155,5 @@ func (v *value) fixed(notes *Notes) (value, error) {
 	if v.number[0] == '-' {
 		as = field.Int64
 	}
-	out, err := integer(*v, as)
-	if err != nil {
-		return out, fmt.Errorf("%w, the largest there is", err)
-	}
-	return out, nil
+	return integer(*v, as)
 }

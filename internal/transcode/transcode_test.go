@@ -12,6 +12,7 @@ import (
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
 	"example.com/ferry/format/msgpack"
+	"example.com/ferry/format/protobuf"
 	"example.com/ferry/format/y3"
 	"example.com/ferry/internal/transcode"
 )
@@ -296,5 +297,18 @@ func TestJSONOfOneValue(t *testing.T) {
 				t.Errorf("%s of %s: got %s, %v, want %s", c.path, f.Name(), got, err, c.want)
 			}
 		}
+	}
+	// A value that no walk comes to without a schema: it takes the bytes of field 1 for a message.
+	message := []byte("\x0a\x02\x08\x05")
+	span, err := protobuf.Format{}.Lookup(message, field.MustParse("1.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := transcode.JSON(nil, message, protobuf.Format{}, span); err != nil || string(got) != `"05"` {
+		t.Errorf("1.1 of protobuf: got %s, %v, want 05", got, err)
+	}
+	span.Kind = field.Map
+	if got, err := transcode.JSON([]byte("before"), message, protobuf.Format{}, span); err == nil || string(got) != "before" {
+		t.Errorf("a map that is none: got %s, %v, want an error", got, err)
 	}
 }

@@ -46,12 +46,22 @@ func copyValue(w *shaper, data []byte, f format.Format, s field.Span, notes *Not
 		r := cborReader{data: data[:s.End], pos: s.Head, w: w, notes: notes}
 		return r.item(field.Step{Index: -1, Key: -1}, 0)
 	}
-	return copyWalk(w, data, f, s, notes)
+	if s.Kind == field.Map || s.Kind == field.List {
+		return copyWalk(w, data, f, s, notes)
+	}
+	v, err := scalarAt(f, data, s, notes)
+	if err != nil {
+		return err
+	}
+	return w.scalar(field.Step{Index: -1, Key: -1}, v)
 }
+
+var errSpan = errors.New("transcode: the span is no map or list of this message: it comes from another one")
 
 // errEnd ends the walk behind the value that was asked for.
 var errEnd = errors.New("transcode: end")
 
+// copyWalk tells w the map or list at s.
 func copyWalk(w *shaper, data []byte, f format.Format, s field.Span, notes *Notes) error {
 	var open []field.Step // the containers that w has open
 	base := -1            // the depth of the value itself; -1 until the walk is there
@@ -89,8 +99,11 @@ func copyWalk(w *shaper, data []byte, f format.Format, s field.Span, notes *Note
 		open = open[:len(open)-1]
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnd) {
+	switch {
+	case err != nil && !errors.Is(err, errEnd):
 		return err
+	case base < 0:
+		return errSpan
 	}
 	return closeTo(0)
 }
