@@ -107,25 +107,34 @@ func hex4(b []byte) (r rune, ok bool) {
 
 const hexDigits = "0123456789abcdef"
 
+// plain reports whether c needs no escape.
+func plain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
+
 // appendText writes text in quotes. Only what must be escaped is. RFC 8259, section 7.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
+	written := 0
 	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
+		c := text[i]
+		if plain(c) {
+			continue
+		}
+		dst = append(dst, text[written:i]...)
+		written = i + 1
+		switch c {
+		case '"', '\\':
 			dst = append(dst, '\\', c)
-		case c == '\n':
+		case '\n':
 			dst = append(dst, '\\', 'n')
-		case c == '\r':
+		case '\r':
 			dst = append(dst, '\\', 'r')
-		case c == '\t':
+		case '\t':
 			dst = append(dst, '\\', 't')
-		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		default:
-			dst = append(dst, c)
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
+	dst = append(dst, text[written:]...)
 	return append(dst, '"')
 }
 
@@ -134,9 +143,10 @@ func textSize(text []byte) int {
 	n := len(text) + 2
 	for _, c := range text {
 		switch {
+		case plain(c):
 		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
 			n++
-		case c < ' ':
+		default:
 			n += 5
 		}
 	}
