@@ -100,12 +100,12 @@ func (d *cborDocument) kind(pos int) (field.Kind, error) {
 }
 
 func (d *cborDocument) skip(pos int) (int, error) {
-	if off := uint(pos - d.base); off+1 < uint(len(d.bytes)) { // short texts are most of what is passed
+	if off := uint(pos - d.base); off < uint(len(d.bytes)) { // short texts are most of what is passed
 		end := pos
 		switch b := d.bytes[off]; {
 		case b-cborText<<5 < 24:
 			end += 1 + int(b-cborText<<5)
-		case b == cborText<<5|24:
+		case b == cborText<<5|24 && int(off)+1 < len(d.bytes):
 			end += 2 + int(d.bytes[off+1])
 		}
 		if end > pos && end <= d.base+len(d.bytes) {
