@@ -59,8 +59,8 @@ type Patcher interface {
 
 // Caster is a Patcher whose bytes carry no types: a value that has more than one encoding must be cast before Patch.
 type Caster interface {
-	// Cast returns v as the Untyped value whose bytes are v written as a type. A value out of the type's range, or of
-	// another kind, is a *TypeError.
+	// Cast returns v as what Patch writes as a type: the Untyped value of its bytes, or, in a format whose fields tell how
+	// wide they are, a value of that type. One out of the type's range, or of another kind, is a *TypeError.
 	Cast(v field.Value, as field.Type) (field.Value, error)
 }
 
