@@ -172,3 +172,68 @@ func BenchmarkLookup(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkFind(b *testing.B) {
+	data := fields(inOrder(63))
+	var f format.Format = Format{}
+	spans := make([]field.Span, 4)
+	for _, row := range []struct {
+		name  string
+		paths []string
+	}{{"last", []string{"32"}}, {"four", []string{"8", "16", "24", "32"}}} {
+		var paths []field.Path
+		for _, text := range row.paths {
+			paths = append(paths, field.MustParse(text))
+		}
+		set, err := field.NewSet(paths...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(row.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = f.Find(data, set, spans)
+			}
+			if !spans[len(paths)-1].Found() {
+				b.Error("the last path was not found")
+			}
+		})
+	}
+}
+
+// BenchmarkPump looks up, validates and changes a message with a schema.
+func BenchmarkPump(b *testing.B) {
+	_, set := plantSet(b)
+	m, err := ParseDescriptorSet(set, "plant.Pump")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var f format.Format = Format{m}
+	data := pumpMessage(b, pumpText)
+	path := field.MustParse("spare.level")
+	b.Run("Lookup", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := f.Lookup(data, path); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Validate", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			if err := f.Validate(data, format.Options{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("PatchInPlace", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if ok, err := (Format{m}).PatchInPlace(data, path, field.Value{Kind: field.Int, Int: 301}); !ok || err != nil {
+				b.Fatal(ok, err)
+			}
+		}
+	})
+}

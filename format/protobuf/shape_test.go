@@ -82,7 +82,7 @@ func read(f Format, data []byte, s field.Span, as field.Type) string {
 	if err != nil {
 		return err.Error()
 	}
-	content := any(v.Bytes)
+	var content any
 	switch {
 	case v.Kind == field.Text:
 		content = string(v.Bytes)

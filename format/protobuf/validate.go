@@ -84,7 +84,7 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 		before = d
 	}
 	if !v.seen.Close(&open) {
-		if off := keyset.Duplicate(fields, end-start, v.heads(start, end, m), v.same); off >= 0 {
+		if off := duplicate(v.data, start, end, m, fields); off >= 0 {
 			r, err := next(v.data, off, end)
 			if err != nil {
 				return err
@@ -175,13 +175,27 @@ func inRange(n field.Value, t schema.Type) bool {
 	return true
 }
 
+// duplicate returns the offset of the first record found whose field stands twice among the count that message added, of
+// the records in data[start:end]; -1 if none does.
+func duplicate(data []byte, start, end int, m *schema.Message, count int) int {
+	same := func(a, b int) bool {
+		x, _, err := varint(data, a, end)
+		if err != nil {
+			return false
+		}
+		y, _, err := varint(data, b, end)
+		return err == nil && x>>3 == y>>3
+	}
+	return keyset.Duplicate(count, end-start, heads(data, start, end, m), same)
+}
+
 // heads yields the offset and hash of each record whose number message adds to the numbers seen.
-func (v *validator) heads(start, end int, m *schema.Message) iter.Seq2[int, uint64] {
+func heads(data []byte, start, end int, m *schema.Message) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		hint := 0
 		var before *schema.Field
 		for pos := start; pos < end; {
-			r, err := next(v.data, pos, end)
+			r, err := next(data, pos, end)
 			if err != nil {
 				return
 			}
@@ -192,14 +206,4 @@ func (v *validator) heads(start, end int, m *schema.Message) iter.Seq2[int, uint
 			before, pos = d, r.end
 		}
 	}
-}
-
-// same reports whether the records at a and b have one number.
-func (v *validator) same(a, b int) bool {
-	x, _, err := varint(v.data, a, len(v.data))
-	if err != nil {
-		return false
-	}
-	y, _, err := varint(v.data, b, len(v.data))
-	return err == nil && x>>3 == y>>3
 }
