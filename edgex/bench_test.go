@@ -12,10 +12,10 @@ import (
 // BenchmarkHop is what a service does to a message that it passes on: it looks at its device, and gives it another ID.
 func BenchmarkHop(b *testing.B) {
 	for form, data := range large(b) {
+		if form == edgex.Base64JSON {
+			continue // is decoded by Open
+		}
 		b.Run(form.String(), func(b *testing.B) {
-			if form == edgex.Base64JSON {
-				b.Skip("is decoded by Open")
-			}
 			b.ReportAllocs()
 			var v edgex.View
 			for b.Loop() {
