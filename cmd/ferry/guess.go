@@ -22,8 +22,9 @@ func byName(formats []format.Format, name string) format.Format {
 
 // guess returns the one format that data is a valid message of. First come those whose messages are often met: where
 // several of them accept it, those count that see more in it than a container around one scalar, since nearly any short
-// input is a number to one of them. What none of them accepts may be BSON or MessagePack. The others are named with -t: the bytes of y3n are
-// those of y3 but for the integers, which nothing marks as such, and nearly any bytes are some protobuf.
+// input is a number to one of them, and a protobuf message within another looks like one Y3 primitive. What none of them
+// accepts may be BSON or MessagePack. The others are named with -t: the bytes of y3n are those of y3 but for the integers,
+// which nothing marks as such, and nearly any bytes are some protobuf.
 func guess(formats []format.Format, data []byte) (format.Format, error) {
 	var why []string
 	valid := func(names ...string) (found []format.Format) {
@@ -41,7 +42,7 @@ func guess(formats []format.Format, data []byte) (format.Format, error) {
 	}
 	found := valid("cbor", "json", "y3")
 	candidates := found
-	if len(found) > 1 {
+	if len(found) > 1 || len(found) == 1 && found[0].Name() == "y3" {
 		candidates = slices.DeleteFunc(slices.Clone(found), func(f format.Format) bool { return !holds(f, data, 3) })
 	}
 	if len(found) == 0 {
@@ -51,6 +52,8 @@ func guess(formats []format.Format, data []byte) (format.Format, error) {
 	switch {
 	case len(found) == 0:
 		return nil, fmt.Errorf("no message of a type known here:%s\nsay which one counts with -t", strings.Join(why, ""))
+	case len(candidates) == 0 && found[0].Name() == "y3":
+		return nil, usagef("the bytes are one value to y3, and may well be protobuf: say which with -t")
 	case len(candidates) != 1:
 		return nil, usagef("the bytes are a valid message as %s: say which with -t", strings.Join(names(found), " and as "))
 	}

@@ -255,6 +255,7 @@ func TestFailures(t *testing.T) {
 		{"key twice", `{"a":1,"a":2}`, []string{"get", "a"}, statusFailed, "json: "},
 		{"another type", event, []string{"get", "-t", "json", "deviceName"}, statusFailed, "standard input is no valid json message: json: "},
 		{"two candidates", "\x81\x00", []string{"get", "0"}, statusUsage, "a valid message as cbor and as y3: say which with -t"},
+		{"protobuf that looks like one Y3 primitive", "\x0a\x02\x08\x01", []string{"get", ""}, statusUsage, "one value to y3, and may well be protobuf: say which with -t"},
 		{"number or CBOR", "1", []string{"get", ""}, statusUsage, "a valid message as cbor and as json: say which with -t"},
 		{"cast that does not fit", noise, []string{"get", "--as", "int32", "0x01.0x10"}, statusFailed, "0x01.0x10: y3: cannot use map as int32"},
 		{"text where a number was", `{"a":5}`, []string{"set", "a=five"}, statusFailed, `a: "five" is not a number`},
