@@ -1,0 +1,91 @@
+package openloop
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ticks is how many of /proc's units of CPU time make a second: USER_HZ, on all of Linux's common architectures.
+const ticks = 100
+
+// usage is who had used how much CPU time at a moment.
+type usage struct {
+	at   time.Time
+	idle time.Duration // of all cores
+	own  time.Duration // of the experiment's processes
+}
+
+// used reads it.
+func used(pids []int) (u usage, err error) {
+	u.at = time.Now()
+	if u.idle, err = Idle(); err != nil {
+		return u, err
+	}
+	var self unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &self); err != nil {
+		return u, fmt.Errorf("openloop: getrusage: %w", err)
+	}
+	u.own = time.Duration(self.Utime.Nano() + self.Stime.Nano())
+	for _, pid := range pids {
+		cpu, err := ProcessCPU(pid)
+		if err != nil {
+			return u, err
+		}
+		u.own += cpu
+	}
+	return u, nil
+}
+
+// between returns what the experiment used from a to b, and how many cores others did: what was neither idle nor ours.
+func between(a, b usage) (own time.Duration, foreign float64) {
+	wall := b.at.Sub(a.at)
+	own = b.own - a.own
+	others := time.Duration(runtime.NumCPU())*wall - (b.idle - a.idle) - own
+	return own, max(0, others.Seconds()/wall.Seconds())
+}
+
+// Idle is how long the cores have been idle since the machine started, added up. proc_stat(5).
+func Idle() (time.Duration, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, fmt.Errorf("openloop: %w", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 6 {
+		return 0, fmt.Errorf("openloop: /proc/stat begins with %q", line)
+	}
+	return sum(fields[4:6]) // idle and iowait
+}
+
+// ProcessCPU is how long a process has been on a core, all its threads and those that have ended. proc_pid_stat(5).
+func ProcessCPU(pid int) (time.Duration, error) {
+	name := fmt.Sprintf("/proc/%d/stat", pid)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, fmt.Errorf("openloop: %w", err)
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // from the third one on
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("openloop: %s: %d fields", name, len(fields))
+	}
+	return sum(fields[11:13]) // utime and stime
+}
+
+func sum(fields []string) (time.Duration, error) {
+	var all time.Duration
+	var errs error
+	for _, f := range fields {
+		n, err := strconv.ParseInt(f, 10, 64)
+		errs = errors.Join(errs, err)
+		all += time.Duration(n) * time.Second / ticks
+	}
+	return all, errs
+}
