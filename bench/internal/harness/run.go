@@ -37,12 +37,23 @@ func (c Config) withDefaults() Config {
 
 // Main asks q as the command line says, prints the answer and writes its files. It does not return on failure.
 func Main(q Question) {
-	c := Config{Log: os.Stderr}
+	c := Flags()
+	flag.Parse()
+	Ask(q, c)
+}
+
+// Flags defines the flags of Main. A question with flags of its own defines them as well, parses them all, and calls Ask.
+func Flags() *Config {
+	c := &Config{Log: os.Stderr}
 	flag.IntVar(&c.Rounds, "rounds", 5, "rounds that count; fewer than 3 are not an answer")
 	flag.DurationVar(&c.Budget, "budget", 50*time.Millisecond, "time for one measurement")
 	flag.StringVar(&c.Dir, "out", "results", "directory for the answer")
-	flag.Parse()
-	if err := answer(q, c); err != nil {
+	return c
+}
+
+// Ask is Main behind the parsing of the flags.
+func Ask(q Question, c *Config) {
+	if err := answer(q, *c); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -94,9 +105,19 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 			good++
 			verdict = "counts"
 		}
-		fmt.Fprintf(c.Log, "%s: round %d: %.0f %% of the spins were slow: %s\n", q.Name, len(rounds), 100*r.slow, verdict)
+		fmt.Fprintf(c.Log, "%s: round %d: %.0f %% of the spins were slow", q.Name, len(rounds), 100*r.slow)
+		if r.disturbed > 0 {
+			fmt.Fprintf(c.Log, ", %d measurements disturbed", r.disturbed)
+		}
+		fmt.Fprintf(c.Log, ": %s\n", verdict)
 	}
-	return newResult(q, machine, keep(rounds, c.Rounds), len(rounds))
+	r, err := newResult(q, machine, keep(rounds, c.Rounds), len(rounds))
+	if err == nil && q.Charts != nil {
+		if r.Charts, err = q.Charts(); err != nil {
+			return nil, fmt.Errorf("%s: charts: %w", q.Name, err)
+		}
+	}
+	return r, err
 }
 
 // oneRound lets each contender measure each case once; those of one case stand side by side in time.
@@ -110,13 +131,15 @@ func oneRound(ctx context.Context, q Question, budget time.Duration, watch *calm
 			if ctx.Err() != nil {
 				return r, errors.New("interrupted: nothing was written")
 			}
-			watch.spin()
-			f, err := c.Measure(name, budget)
+			f, disturbed, err := measure(ctx, q, c, name, budget, watch)
 			if err != nil {
 				return r, fmt.Errorf("%s: %s, %s: %w", q.Name, c.Name, name, err)
 			}
 			if f == nil {
 				continue
+			}
+			if disturbed {
+				r.disturbed++
 			}
 			if r.figures[c.Name] == nil {
 				r.figures[c.Name] = make(map[string]Figures)
@@ -126,4 +149,19 @@ func oneRound(ctx context.Context, q Question, budget time.Duration, watch *calm
 	}
 	r.slow = watch.endRound()
 	return r, nil
+}
+
+// measure lets a contender measure a case, again if it was disturbed.
+func measure(ctx context.Context, q Question, c Contender, name string, budget time.Duration, watch *calm) (f Figures, disturbed bool, err error) {
+	for range tries {
+		watch.spin()
+		if f, err = c.Measure(name, budget); err != nil || f == nil {
+			return nil, false, err
+		}
+		disturbed = q.Disturbed != nil && q.Disturbed(f)
+		if !disturbed || ctx.Err() != nil {
+			break
+		}
+	}
+	return f, disturbed, nil
 }

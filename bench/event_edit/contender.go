@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"example.com/ferry/bench/internal/events"
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/field"
+)
+
+// identity is an ID as text and as bytes, so that no row has to make the one from the other while it is timed.
+type identity struct {
+	text  string
+	bytes []byte
+}
+
+func newIdentity(text string) *identity { return &identity{text, []byte(text)} }
+
+// IDs take turns, so that each edit changes something.
+var (
+	sameLength  = []*identity{newIdentity(events.UUID(0xa)), newIdentity(events.UUID(0xb))}
+	otherLength = []*identity{newIdentity("Something New1"), newIdentity("Something New22")} // as the seed's
+)
+
+// message is an encoded event in one part or several. It is valid until the next edit.
+type message [][]byte
+
+// contender is a row.
+type contender struct {
+	name    string
+	kind    harness.Kind
+	version string
+	in      encoding
+	ids     []*identity
+	without []string // the cases that it has no part in
+
+	// tools are for events of up to size bytes.
+	tools func(size int) tools
+}
+
+// tools are what a row does. Those that a row has no part in are nil.
+type tools struct {
+	edit   func(doc []byte, id *identity) (message, error) // gives the event with another ID
+	decode func(doc []byte) (any, error)                   // gives an *events.Event or *edgex.Event
+	encode func(event any) ([]byte, error)
+}
+
+// The names of figures beside those of harness.
+const (
+	decodeTime  = "decode ns/op"
+	decodeBytes = "decode B/op"
+	encodeTime  = "encode ns/op"
+	encodeBytes = "encode B/op"
+	socketTime  = "edit and send to a unix socket, ns/op"
+)
+
+// takesPart reports whether the row is measured in a case.
+func (c contender) takesPart(name string) bool { return !slices.Contains(c.without, name) }
+
+// measure times all that the row does with the events of a case.
+func (c contender) measure(name string, budget time.Duration) (harness.Figures, error) {
+	s, err := sampleOf(name)
+	if err != nil || !c.takesPart(name) {
+		return nil, err
+	}
+	docs := s.clones(c.in)
+	t := c.tools(len(docs[0]))
+	wanted := error(nil)
+	if name == absent {
+		wanted = field.ErrNotFound
+	}
+	edit := func(i int) (message, error) {
+		m, err := t.edit(docs[i&(len(docs)-1)], c.ids[i&1])
+		if !errors.Is(err, wanted) {
+			return nil, fmt.Errorf("%w: want %w", err, wanted)
+		}
+		return m, nil
+	}
+	timed := timer{budget: budget}
+	figures := timed.run(func(i int) error {
+		_, err := edit(i)
+		return err
+	})
+	if name != absent {
+		socket, err := newSocket()
+		if err != nil {
+			return nil, err
+		}
+		defer socket.close()
+		go socket.drain()
+		figures[socketTime] = timed.run(func(i int) error {
+			m, err := edit(i)
+			if err != nil {
+				return err
+			}
+			return send(socket.near, m)
+		})[harness.NsPerOp]
+	}
+	if t.decode != nil {
+		event, err := t.decode(docs[0])
+		if err != nil {
+			return nil, err
+		}
+		f := timed.run(func(i int) error {
+			_, err := t.decode(docs[i&(len(docs)-1)])
+			return err
+		})
+		figures[decodeTime], figures[decodeBytes] = f[harness.NsPerOp], f[harness.BytesPerOp]
+		f = timed.run(func(int) error {
+			_, err := t.encode(event)
+			return err
+		})
+		figures[encodeTime], figures[encodeBytes] = f[harness.NsPerOp], f[harness.BytesPerOp]
+	}
+	return figures, timed.err
+}
+
+// timer measures operations that may fail: the first failure ends all of them.
+type timer struct {
+	budget time.Duration
+	err    error
+}
+
+func (t *timer) run(op func(i int) error) harness.Figures {
+	return harness.Time(func(n int) {
+		for i := 0; i < n && t.err == nil; i++ {
+			t.err = op(i)
+		}
+	}, t.budget)
+}
+
+// send writes a message: the parts of it by one system call.
+func send(to net.Conn, m message) error {
+	if len(m) == 1 {
+		_, err := to.Write(m[0])
+		return err
+	}
+	parts := net.Buffers(m)
+	_, err := parts.WriteTo(to)
+	return err
+}

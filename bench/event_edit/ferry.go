@@ -1,0 +1,112 @@
+package main
+
+import (
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/codec"
+	codeccbor "example.com/ferry/codec/cbor"
+	"example.com/ferry/edgex"
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
+	"example.com/ferry/format/json"
+)
+
+const thisCommit = "this commit"
+
+func ferryRows() []contender {
+	row := func(name string, in encoding, ids []*identity, start func(size int) func([]byte, *identity) (message, error), without ...string) contender {
+		return contender{
+			name: name, kind: harness.Ferry, version: thisCommit, in: in, ids: ids, without: without,
+			tools: func(size int) tools { return tools{edit: start(size)} },
+		}
+	}
+	return []contender{
+		row(ferry, inCBOR, sameLength, inPlace(cbor.Format{}, false)),
+		row(ferryValidated, inCBOR, sameLength, inPlace(cbor.Format{}, true)),
+		row(ferrySpliced, inCBOR, otherLength, spliced(cbor.Format{}), absent),
+		row(ferryParts, inCBOR, otherLength, inParts(cbor.Format{}), absent),
+		row(ferryJSON, inJSON, sameLength, inPlace(json.Format{}, false)),
+		row(ferryJSONSpliced, inJSON, otherLength, spliced(json.Format{}), absent),
+		{
+			name: ferryValues, kind: harness.Ferry, version: thisCommit, in: inCBOR, ids: otherLength, without: []string{absent},
+			tools: func(int) tools { return goValues(codeccbor.Codec{}) },
+		},
+	}
+}
+
+// editor is a format with the power to edit. The path is parsed at run time, and what gets an editor goes through the
+// interface, so that the compiler knows neither.
+type editor interface {
+	format.Format
+	format.Editor
+}
+
+// inPlace overwrites the ID in the event itself.
+func inPlace(f editor, validate bool) func(int) func([]byte, *identity) (message, error) {
+	return func(int) func([]byte, *identity) (message, error) {
+		p, out := field.MustParse("id"), make(message, 1)
+		return func(doc []byte, id *identity) (message, error) {
+			if validate {
+				if err := f.Validate(doc, format.Options{}); err != nil {
+					return nil, err
+				}
+			}
+			done, err := f.PatchInPlace(doc, p, field.Value{Kind: field.Text, Bytes: id.bytes})
+			if err != nil {
+				return nil, err
+			}
+			if !done {
+				return nil, errMoved
+			}
+			out[0] = doc
+			return out, nil
+		}
+	}
+}
+
+// spliced copies the event with another ID to a buffer that has the room.
+func spliced(f editor) func(int) func([]byte, *identity) (message, error) {
+	return func(size int) func([]byte, *identity) (message, error) {
+		p, out, dst := field.MustParse("id"), make(message, 1), make([]byte, 0, size)
+		return func(doc []byte, id *identity) (message, error) {
+			var err error
+			out[0], err = f.Patch(dst, doc, p, field.Value{Kind: field.Text, Bytes: id.bytes})
+			return out, err
+		}
+	}
+}
+
+// inParts gives the event with another ID as what stands before, the ID, and what stands behind, as net.Buffers takes it.
+func inParts(f editor) func(int) func([]byte, *identity) (message, error) {
+	return func(int) func([]byte, *identity) (message, error) {
+		p, out, edit := field.MustParse("id"), make(message, 0, 4), new(format.Edit)
+		return func(doc []byte, id *identity) (message, error) {
+			if err := f.Replace(edit, doc, p, field.Value{Kind: field.Text, Bytes: id.bytes}); err != nil {
+				return nil, err
+			}
+			return edit.Buffers(out), nil
+		}
+	}
+}
+
+// goValues is what a program does that needs the event as a Go value.
+func goValues(c codec.Codec) tools {
+	out := make(message, 1)
+	return tools{
+		edit: func(doc []byte, id *identity) (message, error) {
+			var e edgex.Event
+			if err := edgex.Unmarshal(c, doc, &e, 0); err != nil {
+				return nil, err
+			}
+			e.ID = id.text
+			var err error
+			out[0], err = c.Marshal(e)
+			return out, err
+		},
+		decode: func(doc []byte) (any, error) {
+			e := new(edgex.Event)
+			return e, edgex.Unmarshal(c, doc, e, 0)
+		},
+		encode: func(event any) ([]byte, error) { return c.Marshal(event) },
+	}
+}
