@@ -46,7 +46,8 @@ func run(dir string) error {
 // write renders the page. The plots are our own SVG, so they go in as they are.
 func write(w io.Writer, all []*harness.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plot": func(r *harness.Result) template.HTML { return template.HTML(r.SVG()) },
+		"plot":  func(r *harness.Result) template.HTML { return template.HTML(r.SVG()) },
+		"chart": func(c harness.Chart) template.HTML { return template.HTML(c.SVG()) },
 	}).Parse(page)
 	if err != nil {
 		return err

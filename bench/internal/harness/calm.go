@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ const (
 	spinSteps    = 400_000
 	extraRounds  = 2 // times the rounds asked for: how many void ones are borne
 	spinsPerTurn = 3
+	tries        = 3 // how often a measurement is taken that a question calls disturbed
 )
 
 // calm watches how undisturbed the machine is.
@@ -66,23 +68,24 @@ func xorshift(n int) uint64 {
 
 // round is what one turn of all contenders gave: figures by row and case.
 type round struct {
-	slow    float64 // share of slow spins
-	figures map[string]map[string]Figures
+	slow      float64 // share of slow spins
+	disturbed int     // measurements of which the question says so
+	figures   map[string]map[string]Figures
 }
 
-func (r round) void() bool { return r.slow > slowShare }
+func (r round) void() bool { return r.slow > slowShare || r.disturbed > 0 }
 
 // keep returns the n rounds to count: those that are not void, and if there are too few the least disturbed ones.
 func keep(rounds []round, n int) []round {
 	sorted := slices.Clone(rounds)
 	slices.SortStableFunc(sorted, func(a, b round) int {
 		switch {
-		case !a.void() && !b.void(), a.slow == b.slow:
+		case !a.void() && !b.void():
 			return 0
-		case a.slow < b.slow:
-			return -1
+		case a.disturbed != b.disturbed:
+			return a.disturbed - b.disturbed
 		}
-		return 1
+		return cmp.Compare(a.slow, b.slow)
 	})
 	return sorted[:min(n, len(sorted))]
 }

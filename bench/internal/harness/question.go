@@ -24,8 +24,16 @@ type Question struct {
 
 	Checks     []Check
 	Contenders []Contender
-	Goals      []Goal
-	Notes      []string // sentences below the tables
+
+	// Disturbed, if not nil, says that others were in the way of a measurement, beyond what the harness sees by itself. It is
+	// taken again, up to twice; a round with one that still was is void, and where void rounds had to be counted no goal is met.
+	Disturbed func(Figures) bool
+
+	// Charts, if not nil, gives further plots, drawn after the rounds.
+	Charts func() ([]Chart, error)
+
+	Goals []Goal
+	Notes []string // sentences below the tables
 }
 
 // Better says which way is up.

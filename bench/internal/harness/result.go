@@ -24,6 +24,7 @@ type Result struct {
 	Checks   []string           `json:"checks"` // what held before anything was timed
 	Goals    []Answer           `json:"goals"`
 	Notes    []string           `json:"notes"`
+	Charts   []Chart            `json:"charts,omitempty"`
 	Rounds   Rounds             `json:"rounds"`
 	Command  string             `json:"command"`
 	Machine  Machine            `json:"machine"`
@@ -54,6 +55,7 @@ type Answer struct {
 	Asked    string   `json:"asked"`
 	Measured *float64 `json:"measured"` // null if it was not
 	Met      bool     `json:"met"`
+	Void     bool     `json:"void,omitempty"` // it rests on rounds that the question calls void, and so decides nothing
 }
 
 // Rounds says how calm the machine was.
@@ -89,7 +91,11 @@ func newResult(q Question, m Machine, kept []round, run int) (*Result, error) {
 	}
 	r.addRatios()
 	for _, g := range q.Goals {
-		r.Goals = append(r.Goals, g.answer(r))
+		a := g.answer(r)
+		if q.Disturbed != nil && r.Rounds.Void > 0 {
+			a.Met, a.Void = false, true
+		}
+		r.Goals = append(r.Goals, a)
 	}
 	return r, nil
 }
@@ -202,7 +208,7 @@ func median(all []float64) float64 {
 	return (sorted[mid-1] + sorted[mid]) / 2
 }
 
-// WriteFiles writes the result as NAME.json, NAME.md and NAME.svg to dir.
+// WriteFiles writes the result as NAME.json, NAME.md and NAME.svg to dir, and each chart as NAME-CHART.svg.
 func (r *Result) WriteFiles(dir string) error {
 	doc, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -211,7 +217,11 @@ func (r *Result) WriteFiles(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("harness: %w", err)
 	}
-	for ext, text := range map[string]string{".json": string(doc) + "\n", ".md": r.Markdown(), ".svg": r.SVG()} {
+	files := map[string]string{".json": string(doc) + "\n", ".md": r.Markdown(), ".svg": r.SVG()}
+	for _, c := range r.Charts {
+		files["-"+c.Name+".svg"] = c.SVG()
+	}
+	for ext, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, r.Question+ext), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("harness: %w", err)
 		}

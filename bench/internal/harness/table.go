@@ -121,6 +121,8 @@ func (a Answer) Verdict() string {
 	switch {
 	case a.Measured == nil:
 		return "open"
+	case a.Void:
+		return "void"
 	case a.Met:
 		return "yes"
 	}

@@ -1,0 +1,147 @@
+package harness
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var lines = Chart{
+	Name: "times", Title: "a < b", X: "x", Y: "ms", LogY: true,
+	XTicks: []Tick{{0, "none"}, {4, "<all>"}},
+	Lines:  []Line{{Name: "this & that", Points: [][2]float64{{0, 1}, {2, 0}, {4, 1000}}}, {Name: "flat", Points: [][2]float64{{1, 10}}}},
+}
+
+func TestChart(t *testing.T) {
+	linear := lines
+	linear.LogY = false
+	for _, c := range []Chart{lines, linear, {}, {Lines: []Line{{}}}} {
+		picture := c.SVG()
+		for dec := xml.NewDecoder(strings.NewReader(picture)); ; {
+			if _, err := dec.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("not XML: %v\n%s", err, picture)
+			}
+		}
+		if got := strings.Count(picture, "<polyline"); got != len(c.Lines) {
+			t.Errorf("got %d lines, want %d", got, len(c.Lines))
+		}
+		if strings.Contains(picture, "NaN") || strings.Contains(picture, "Inf") {
+			t.Errorf("a point that is nowhere:\n%s", picture)
+		}
+	}
+}
+
+func TestScale(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		log   bool
+		hold  []float64
+		ticks []float64
+		v, at float64
+	}{
+		{"from 0", false, []float64{0, 2}, []float64{0, 0.5, 1, 1.5, 2}, 1, 50},
+		{"rounded up", false, []float64{0, 7.3}, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}, 2, 25},
+		{"one value", false, []float64{0}, []float64{-1, -0.5, 0, 0.5, 1}, 0, 50},
+		{"powers of ten", true, []float64{2, 500, 0}, []float64{1, 10, 100, 1000}, 0, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newScale(0, 100, row.log)
+			for _, v := range row.hold {
+				s.hold(v)
+			}
+			s.divide()
+			if !slices.Equal(s.ticks, row.ticks) || s.at(row.v) != row.at {
+				t.Errorf("ticks %v, %v at %v; want %v, at %v", s.ticks, row.v, s.at(row.v), row.ticks, row.at)
+			}
+		})
+	}
+}
+
+func TestChartsAreWritten(t *testing.T) {
+	q := example()
+	q.Charts = func() ([]Chart, error) { return []Chart{lines}, nil }
+	r, err := Run(t.Context(), q, Config{Rounds: 1, Budget: time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := r.WriteFiles(dir); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := os.ReadFile(filepath.Join(dir, "ask-times.svg"))
+	if err != nil || string(picture) != lines.SVG() {
+		t.Errorf("%v, got %s", err, picture)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "ask.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseResult(text)
+	if err != nil || len(again.Charts) != 1 || again.Charts[0].SVG() != lines.SVG() {
+		t.Errorf("read back: %v, %v", err, again.Charts)
+	}
+	q.Charts = func() ([]Chart, error) { return nil, io.ErrUnexpectedEOF }
+	if _, err := Run(t.Context(), q, Config{Rounds: 1, Budget: time.Microsecond}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %v, want the charts' error", err)
+	}
+}
+
+func TestDisturbed(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		values   []float64 // of the peer; 500 and more are disturbed
+		measured int       // how often the peer was, in three rounds that count; 0: does not matter
+		void     bool
+	}{
+		{"never", []float64{10, 20, 30}, 3, false},
+		{"once, and taken again", []float64{500, 10, 20, 30}, 4, false},
+		{"always", []float64{500}, 9 * tries, true},
+		{"one round", []float64{500, 500, 500, 10}, 0, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			measured, good := 0, 0
+			q := Question{
+				Name: "ask", Unit: NsPerOp, Better: Lower, Cases: []string{"one"},
+				Contenders: []Contender{{Name: "peer", Measure: func(string, time.Duration) (Figures, error) {
+					measured++
+					return Figures{NsPerOp: row.values[(measured-1)%len(row.values)]}, nil
+				}}},
+				Disturbed: func(f Figures) bool { return f[NsPerOp] >= 500 },
+			}
+			var rounds []round
+			for good < 3 && len(rounds) < 9 {
+				r, err := oneRound(t.Context(), q, time.Microsecond, new(calm))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.slow = 0 // what the machine does meanwhile is not the question
+				if !r.void() {
+					good++
+				}
+				rounds = append(rounds, r)
+			}
+			q.Goals = []Goal{AtMost(1000, "anything", func(r *Result) float64 { return r.Stat("peer", "one", NsPerOp).Median })}
+			r, err := newResult(q, Machine{}, keep(rounds, 3), len(rounds))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if goal := r.Goals[0]; goal.Void != row.void || goal.Met == row.void || goal.Measured == nil {
+				t.Errorf("the goal: got %+v, want void %v", goal, row.void)
+			}
+			if row.void && (r.Goals[0].Verdict() != "void" || r.Rounds.Void != 3) {
+				t.Errorf("got %q and %d void rounds", r.Goals[0].Verdict(), r.Rounds.Void)
+			}
+			if row.measured > 0 && measured != row.measured {
+				t.Errorf("measured %d times, want %d", measured, row.measured)
+			}
+		})
+	}
+}
