@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"example.com/ferry/field"
-	"example.com/ferry/format"
 	"example.com/ferry/internal/transcode"
 )
 
@@ -43,7 +43,7 @@ func (c *getCmd) Run(e *env) error {
 	}
 	span, err := m.format.Lookup(m.data, p)
 	if err != nil {
-		return lookupError(err, c.Path.Path, m.format, c.name())
+		return m.lookupError(err, c.Path.Path, c.name())
 	}
 	if c.As != "" {
 		as, _ = field.ParseType(c.As) // kong let only names through
@@ -117,10 +117,20 @@ func (p *pathArg) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// namesHint says why no name is in a message whose bytes carry numbers, if p has one and no schema says which it is.
+func (m *message) namesHint(p field.Path) string {
+	named := slices.ContainsFunc(p.Steps(), func(s field.Step) bool { return s.Key < 0 && s.Index < 0 })
+	number := map[string]string{"y3": "0x10", "y3n": "0x10", "protobuf": "1"}[m.format.Name()]
+	if !named || number == "" || m.shape != nil {
+		return ""
+	}
+	return ", which has numbers for names: write one, such as " + number + ", or give the names with --schema"
+}
+
 // lookupError says where nothing was found.
-func lookupError(err error, p field.Path, f format.Format, in string) error {
+func (m *message) lookupError(err error, p field.Path, in string) error {
 	if errors.Is(err, field.ErrNotFound) {
-		return fmt.Errorf("%w: %q in %s, a %s message", err, p, in, f.Name())
+		return fmt.Errorf("%w: %q in %s, a %s message%s", err, p, in, m.format.Name(), m.namesHint(p))
 	}
 	return fmt.Errorf("%s: %w", in, err)
 }

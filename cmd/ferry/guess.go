@@ -33,7 +33,7 @@ func guess(formats []format.Format, data []byte) (format.Format, error) {
 				continue
 			}
 			if err := f.Validate(data, format.Options{}); err != nil {
-				why = append(why, fmt.Sprintf("\n  as %s: %v", f.Name(), err))
+				why = append(why, fmt.Sprintf("\n  as %s: %v", f.Name(), invalid(err, data)))
 				continue
 			}
 			found = append(found, f)

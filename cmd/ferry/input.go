@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type input struct {
 // read returns the whole message, which is never empty.
 func (in *input) read(e *env) ([]byte, error) {
 	r := e.stdin
+	var data bytes.Buffer
 	if in.File != "" && in.File != "-" {
 		f, err := os.Open(in.File)
 		if err != nil {
@@ -30,18 +32,23 @@ func (in *input) read(e *env) ([]byte, error) {
 		defer f.Close()
 		r = f
 	}
-	data, err := io.ReadAll(io.LimitReader(r, int64(min(in.Max, math.MaxInt64-1))+1))
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Size() <= int64(in.Max) { // a large file is read into the room it takes
+			data.Grow(int(info.Size()) + bytes.MinRead)
+		}
+	}
+	_, err := data.ReadFrom(io.LimitReader(r, int64(min(in.Max, math.MaxInt64-1))+1))
 	switch {
 	case errors.Is(err, syscall.EISDIR):
 		return nil, fmt.Errorf("%s is a directory: name a file with one message in it", in.name())
 	case err != nil:
 		return nil, fmt.Errorf("cannot read %s: %w", in.name(), err)
-	case len(data) == 0:
+	case data.Len() == 0:
 		return nil, fmt.Errorf("%s is empty: a message has at least one byte", in.name())
-	case int64(len(data)) > int64(in.Max):
-		return nil, fmt.Errorf("%s holds more than the %v that --max allows", in.name(), in.Max)
+	case int64(data.Len()) > int64(in.Max):
+		return nil, fmt.Errorf("%s holds more than %d bytes, the limit: raise it with --max", in.name(), int64(in.Max))
 	}
-	return data, nil
+	return data.Bytes(), nil
 }
 
 // message reads and validates one message of the type named, or guessed if none is.
@@ -58,7 +65,7 @@ func (in *input) message(e *env, name string) (*message, error) {
 	if name != "" {
 		m.format = byName(withShape(e.formats, shape), name)
 		if err := m.format.Validate(data, format.Options{}); err != nil {
-			return nil, fmt.Errorf("%s is no valid %s message: %w", in.name(), name, err)
+			return nil, fmt.Errorf("%s is no valid %s message: %w", in.name(), name, invalid(err, data))
 		}
 		return m, nil
 	}
@@ -67,6 +74,14 @@ func (in *input) message(e *env, name string) (*message, error) {
 	}
 	e.note("guessed that %s is %s", in.name(), m.format.Name())
 	return m, nil
+}
+
+// invalid is why data is no message of a type. That it ends too early is told with the place where it does.
+func invalid(err error, data []byte) error {
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // one that is wrapped has said more
+		return fmt.Errorf("%w: the message goes on behind the %d bytes there are", err, len(data))
+	}
+	return err
 }
 
 func (in *input) name() string {

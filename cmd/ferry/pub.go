@@ -90,11 +90,11 @@ func (c *pubCmd) read(e *env, send func(ferry.Type, []byte) error) error {
 			return fmt.Errorf("line %d of standard input: %w", number, err)
 		}
 		if message := bytes.TrimSpace(line); len(message) > 0 {
-			if invalid := json.Validate(message, format.Options{}); invalid != nil {
+			if bad := json.Validate(message, format.Options{}); bad != nil {
 				if c.Type == "" && !found {
 					return c.whole(e, io.MultiReader(bytes.NewReader(line), r), send)
 				}
-				return fmt.Errorf("line %d of standard input, which has one message a line: %w", number, invalid)
+				return fmt.Errorf("line %d of standard input, which has one message a line: %w", number, invalid(bad, message))
 			}
 			found = true
 			if err := send(ferry.JSON, message); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 
@@ -34,10 +35,13 @@ func (s *schemaFlags) load() (*schema.Message, error) {
 	} else {
 		m, err = schema.Parse(data)
 	}
-	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", s.Schema, err)}
+	switch {
+	case err == nil:
+		return m, nil
+	case s.Message == "" && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
+		err = fmt.Errorf("%w: a hint file is a JSON object; for a descriptor set, say with --message which of its messages it is", err)
 	}
-	return m, nil
+	return nil, usageError{fmt.Errorf("%s: %w", s.Schema, err)}
 }
 
 // spelling is how the numbers of a schema are written in a predicate over messages whose format is not known yet: hint

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -38,7 +39,7 @@ func (c *setCmd) Run(e *env) error {
 	}
 	span, err := m.format.Lookup(m.data, p)
 	if err != nil {
-		return lookupError(err, c.Assign.path, m.format, c.name())
+		return m.lookupError(err, c.Assign.path, c.name())
 	}
 	patcher, ok := m.format.(format.Patcher)
 	if !ok {
@@ -55,7 +56,11 @@ func (c *setCmd) Run(e *env) error {
 		return fmt.Errorf("%s: %w", c.Assign.path, err)
 	}
 	out, err := patcher.Patch(nil, m.data, p, v)
-	if err != nil {
+	var unfit *format.TypeError
+	switch {
+	case errors.As(err, &unfit):
+		return fmt.Errorf("%s: %q cannot replace the %v there: %w", c.Assign.path, c.Assign.value, span.Kind, err)
+	case err != nil:
 		return fmt.Errorf("%s: %w", c.Assign.path, err)
 	}
 	return e.print(out)
