@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ferry"
+	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
@@ -26,7 +27,15 @@ import (
 type Sets struct {
 	Formats    []format.Format // what payloads can be validated, filtered and shown as
 	Transports []Transport     // nil means Transports()
+	Functions  []Function      // what configurations can name by run
+	Worker     []string        // runs the Function whose name follows in a process of its own: a program that calls worker.Serve
 	Log        *slog.Logger    // nil means standard error, as the configuration says
+}
+
+// Function is a function that the program brings.
+type Function struct {
+	Name string
+	New  func() ferry.Handler // called each time the function is started
 }
 
 // Transport makes the transport of one scheme from what the node trusts and is trusted by.
@@ -48,13 +57,13 @@ func Transports() []Transport {
 
 // Build puts a node together and binds its addresses, so that what cannot work fails here. Run must follow, or Close.
 func Build(cfg *config.Config, sets Sets) (_ *Node, err error) {
-	if err := cfg.Check(); err != nil {
+	if err := cfg.Check(names(sets.Functions)...); err != nil {
 		return nil, err
 	}
 	if sets.Transports == nil {
 		sets.Transports = Transports()
 	}
-	n := &Node{cfg: cfg, log: sets.Log, ready: make(chan struct{})}
+	n := &Node{cfg: cfg, sets: sets, log: sets.Log, ready: make(chan struct{})}
 	if n.log == nil {
 		n.log = newLog(cfg.Log, os.Stderr)
 	}
@@ -103,24 +112,41 @@ func Build(cfg *config.Config, sets Sets) (_ *Node, err error) {
 	}
 	n.inside = endpoint{inside, "node"}
 
-	// 5. The functions the node brings itself: clients like any other.
-	if cfg.Live.Functions {
-		for _, f := range live.Functions() {
-			n.functions = append(n.functions, &function{Function: f, dial: n.dial})
+	// 5. The functions the node runs itself: clients like any other. The heavy ones share a pool.
+	if cfg.Heavy() {
+		if n.pool, err = cpu.New(cpu.Config{Tokens: cfg.CPU.Tokens, Queue: cfg.CPU.Queue}); err != nil {
+			return nil, err
 		}
+	}
+	if cfg.Live.Functions {
+		if err := n.add(liveFunctions()...); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.add(cfg.Functions...); err != nil {
+		return nil, err
 	}
 
 	// 6. The admin server, which shows all of the above.
 	if cfg.Admin.Address != "" {
 		n.admin, err = admin.New(admin.Config{
 			Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: sets.Formats, Log: n.log,
-			Snapshot: n.hop.Snapshot, Tap: n.tap, Functions: n.functions,
+			Snapshot: n.hop.Snapshot, Tap: n.tap, Functions: n.functions, CPU: n.cpuStats(),
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return n, nil
+}
+
+// liveFunctions are what live.functions turns on. One that falls behind loses the oldest readings instead of holding up the
+// sensors.
+func liveFunctions() []config.Function {
+	return []config.Function{
+		{Name: "averages", Run: "averages", Observe: []string{"sensors/#"}, Policy: config.DropOldest, CPU: config.Light},
+		{Name: "alerts", Run: "alerts", Observe: []string{"averages/#"}, Where: live.AlertsWhere, Policy: config.DropOldest, CPU: config.Light},
+	}
 }
 
 // live publishes the machine's sensors until ctx ends.

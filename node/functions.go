@@ -3,11 +3,13 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"example.com/ferry/cpu/worker"
 	"example.com/ferry/node/admin"
-	"example.com/ferry/node/live"
+	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
 )
 
@@ -21,15 +23,45 @@ var _ admin.Functions = functions(nil)
 
 // function is one function with a connection of its own while it runs.
 type function struct {
-	live.Function
-	dial func(ctx context.Context, name string) (*stream.Client, error)
+	config.Function
+	node *Node
 
-	change sync.Mutex // held while it is started or stopped, which may take startTimeout
-	client *stream.Client
+	change    sync.Mutex // held while it is started or stopped, which may take startTimeout
+	client    *stream.Client
+	processes *worker.Pool // of a worker
 
 	mu      sync.Mutex // held for a moment
-	running *stream.Running
+	running *running
 	err     error // why it does not run, if nobody stopped it
+}
+
+// running is what a function that runs can be asked.
+type running struct {
+	*stream.Running
+	client    func() stream.Stats
+	processes func() worker.Stats // nil for one that is no worker
+}
+
+// add takes functions that are to run with the node.
+func (n *Node) add(list ...config.Function) error {
+	for _, c := range list {
+		if c.Run != "" && !slices.Contains(names(n.sets.Functions), c.Run) {
+			return fmt.Errorf("node: function %s: this program brings no function %s", c.Name, c.Run)
+		}
+		if c.Run != "" && c.CPU == config.Worker && n.sets.Worker == nil {
+			return fmt.Errorf("node: function %s: this program does not run its functions in processes of their own: want cpu: light or heavy", c.Name)
+		}
+		n.functions = append(n.functions, &function{Function: c, node: n})
+	}
+	return nil
+}
+
+func names(list []Function) []string {
+	all := make([]string, len(list))
+	for i, f := range list {
+		all[i] = f.Name
+	}
+	return all
 }
 
 // List returns the state of all functions.
@@ -82,19 +114,38 @@ func (f *function) start(ctx context.Context) error {
 		return nil
 	}
 	f.end()
+	r, err := f.open(ctx)
+	if err != nil {
+		f.end()
+		return f.set(nil, err)
+	}
+	return f.set(r, nil)
+}
+
+// open starts the function's processes, connects it and subscribes; end undoes what came of it. change is held.
+func (f *function) open(ctx context.Context) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	client, err := f.dial(ctx, f.Name)
+	handler, err := f.handler()
 	if err != nil {
-		return f.set(nil, err)
+		return nil, err
 	}
-	running, err := client.Start(ctx, f.Function.Function)
+	if f.client, err = f.node.dial(ctx, f.Name); err != nil {
+		return nil, err
+	}
+	policy, err := stream.ParsePolicy(string(f.Policy))
 	if err != nil {
-		closing(client)
-		return f.set(nil, err)
+		return nil, err
 	}
-	f.client = client
-	return f.set(running, nil)
+	r := &running{client: f.client.Stats}
+	concurrency := f.Concurrency
+	if f.processes != nil {
+		r.processes, concurrency = f.processes.Stats, f.Processes
+	}
+	r.Running, err = f.client.Start(ctx, stream.Function{
+		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: handler,
+	})
+	return r, err
 }
 
 func (f *function) stop() {
@@ -103,16 +154,20 @@ func (f *function) stop() {
 	f.end()
 }
 
-// end lets go of the connection; change is held.
+// end lets go of connection and processes; change is held.
 func (f *function) end() {
 	if f.client != nil {
 		closing(f.client)
 		f.client = nil
 	}
+	if f.processes != nil {
+		closing(f.processes)
+		f.processes = nil
+	}
 	_ = f.set(nil, nil)
 }
 
-func (f *function) set(r *stream.Running, err error) error {
+func (f *function) set(r *running, err error) error {
 	if err != nil {
 		err = fmt.Errorf("node: function %s: %w", f.Name, err)
 	}
@@ -126,17 +181,36 @@ func (f *function) set(r *stream.Running, err error) error {
 func (f *function) state() admin.Function {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := admin.Function{Name: f.Name, Observe: f.Observe[0], Where: f.Where}
+	s := admin.Function{Name: f.Name, Observe: f.Observe, Where: f.Where, CPU: string(f.CPU)}
+	if f.CPU == config.Worker {
+		s.Processes = &admin.Processes{Wanted: f.Processes}
+	}
 	if f.running != nil {
 		select {
 		case <-f.running.Done():
 			f.err, f.running = f.running.Err(), nil
 		default:
-			s.Running = true
+			f.running.tell(&s)
 		}
 	}
 	if f.err != nil {
 		s.Error = f.err.Error()
 	}
 	return s
+}
+
+// tell writes what a running function does into s.
+func (r *running) tell(s *admin.Function) {
+	s.Running = true
+	c := r.client()
+	s.Handled, s.Failed = c.Handled, c.Failed
+	if r.processes == nil {
+		return
+	}
+	p := r.processes()
+	s.Processes.Ready, s.Processes.Died = p.Ready, p.Died
+	s.Processes.Restarts = p.Started - min(p.Started, uint64(p.Workers))
+	if p.Ready == 0 {
+		s.Error = "none of its processes runs: it is started again"
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/cpu"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
@@ -20,6 +21,7 @@ import (
 // Node is one node, made by Build.
 type Node struct {
 	cfg       *config.Config
+	sets      Sets
 	log       *slog.Logger
 	id        *pki.Identity
 	hop       *hop.Hop
@@ -27,6 +29,7 @@ type Node struct {
 	inside    endpoint // reaches the hop within this process
 	near      endpoint // a listener the node's own clients may use; else inside
 	functions functions
+	pool      *cpu.Pool // nil if no function is heavy
 	admin     *admin.Server
 	ready     chan struct{}
 }
@@ -130,12 +133,23 @@ func (n *Node) drain() error {
 	}
 	err := n.hop.Shutdown(ctx)
 	n.functions.stopAll()
+	if n.pool != nil {
+		n.pool.Close()
+	}
 	if n.admin != nil {
 		grace, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		err = errors.Join(err, n.admin.Shutdown(grace))
 	}
 	return err
+}
+
+// cpuStats returns what tells how the pool of heavy functions does; nil if there is none.
+func (n *Node) cpuStats() func() cpu.Stats {
+	if n.pool == nil {
+		return nil
+	}
+	return n.pool.Stats
 }
 
 // Close gives up a node that was built and is not run.
@@ -163,7 +177,7 @@ func (n *Node) dial(ctx context.Context, name string) (*stream.Client, error) {
 }
 
 func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Client, error) {
-	log := slog.New(warnings{n.log.Handler()})
+	log := slog.New(warnings{n.log.Handler()}).With("client", name)
 	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(n.id.Token()), Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)

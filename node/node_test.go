@@ -34,9 +34,17 @@ func quiet(t *testing.T) *config.Config {
 	return cfg
 }
 
-func build(t *testing.T, cfg *config.Config) *Node {
+// sets returns what the tests' nodes are made of, with further functions.
+func sets(more ...Function) Sets {
+	return Sets{
+		Formats: all.Formats(), Log: slog.New(slog.DiscardHandler),
+		Functions: append(testFunctions(), more...), Worker: []string{os.Args[0], asWorker},
+	}
+}
+
+func build(t *testing.T, cfg *config.Config, more ...Function) *Node {
 	t.Helper()
-	n, err := Build(cfg, Sets{Formats: all.Formats(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	n, err := Build(cfg, sets(more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +113,12 @@ func closed(t *testing.T) func(*stream.Client, error) (*stream.Client, error) {
 }
 
 // observe starts a function that keeps what it gets.
-func observe(t *testing.T, c *stream.Client, filter, where string) <-chan ferry.Message {
+func observe(t *testing.T, c *stream.Client, filter string) <-chan ferry.Message {
 	t.Helper()
 	got := make(chan ferry.Message, 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err := c.Start(ctx, stream.Function{Observe: []string{filter}, Where: where, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
+	_, err := c.Start(ctx, stream.Function{Observe: []string{filter}, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
 		got <- in.Clone()
 		return nil
 	})})
@@ -158,8 +166,8 @@ func TestMainJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	averages := observe(t, c, "averages/+/cpu", "")
-	alerts := observe(t, c, "alerts/demo/cpu", "")
+	averages := observe(t, c, "averages/+/cpu")
+	alerts := observe(t, c, "alerts/demo/cpu")
 	if m := next(t, averages); m.Type != ferry.CBOR {
 		t.Errorf("an average in %v", m.Type)
 	}
@@ -222,7 +230,7 @@ func TestIdentities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := observe(t, reader, "plant/1/#", "")
+	got := observe(t, reader, "plant/1/#")
 	if err := pump.Send(t.Context(), ferry.Message{Tag: "plant/1/pump", Payload: []byte("on")}); err != nil {
 		t.Fatal(err)
 	}

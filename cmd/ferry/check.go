@@ -23,7 +23,7 @@ Example:
 
 // Run reports whether a node would start from the file.
 func (c *checkCmd) Run(e *env) error {
-	_, err := config.Load(c.Config)
+	_, err := config.Load(c.Config, functionNames(e.formats)...)
 	if c.Output == "json" {
 		return c.report(e, err)
 	}

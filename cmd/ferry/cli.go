@@ -24,6 +24,7 @@ type grammar struct {
 	Convert    convertCmd    `cmd:"" group:"message" help:"Rewrite a message in another format."`
 	Completion completionCmd `cmd:"" group:"self" help:"Print a completion script for your shell."`
 	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
+	Worker     workerCmd     `cmd:"" hidden:""`
 
 	Quiet       bool             `short:"q" help:"No remarks on standard error, only errors."`
 	VersionFlag kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	_ "embed"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -26,6 +27,7 @@ func (*completionCmd) Help() string {
 var completionText string
 
 var completionScripts = template.Must(template.New("").Funcs(template.FuncMap{
+	"verbs":   completionVerbs,
 	"flags":   completionFlags,
 	"choices": choices,
 	"quote":   shellWord,
@@ -39,6 +41,11 @@ func (c *completionCmd) Run(e *env) error {
 		return err
 	}
 	return e.print(script.Bytes())
+}
+
+// completionVerbs returns the verbs that are there for people.
+func completionVerbs(app *kong.Application) []*kong.Node {
+	return slices.DeleteFunc(slices.Clone(app.Children), func(verb *kong.Node) bool { return verb.Hidden })
 }
 
 // completionFlags returns the visible flags of a verb, those of the whole program included.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"text/template"
 
+	"example.com/ferry/cpu"
 	"example.com/ferry/node"
 	"example.com/ferry/node/config"
 )
@@ -35,11 +36,21 @@ func (c *runCmd) Run(e *env) error {
 	cfg := config.Default()
 	if c.Config != "" {
 		var err error
-		if cfg, err = config.Load(c.Config); err != nil {
+		if cfg, err = config.Load(c.Config, functionNames(e.formats)...); err != nil {
 			return configError(e, err)
 		}
 	}
-	n, err := node.Build(cfg, node.Sets{Formats: e.formats})
+	if cfg.Heavy() {
+		tuned := cpu.TuneProcess(cpu.Tuning{Tokens: cfg.CPU.Tokens, KeepKernelSlices: !cfg.CPU.KernelSlices})
+		if tuned.Err != nil {
+			e.note("heavy functions run without short time slices: %v", tuned.Err)
+		}
+	}
+	command, err := workerCommand()
+	if err != nil {
+		return err
+	}
+	n, err := node.Build(cfg, node.Sets{Formats: e.formats, Functions: functions(e.formats), Worker: command})
 	if err != nil {
 		return err
 	}

@@ -21,11 +21,23 @@ type Functions interface {
 
 // Function is one function and what it does now.
 type Function struct {
-	Name    string `json:"name"`
-	Observe string `json:"observe"`         // tag filter
-	Where   string `json:"where,omitempty"` // predicate
-	Running bool   `json:"running"`
-	Error   string `json:"error,omitempty"` // why it does not run, if nobody stopped it
+	Name      string     `json:"name"`
+	Observe   []string   `json:"observe"`         // tag filters
+	Where     string     `json:"where,omitempty"` // predicate
+	CPU       string     `json:"cpu"`             // light, heavy or worker
+	Running   bool       `json:"running"`
+	Error     string     `json:"error,omitempty"`     // why it does not run, if nobody stopped it
+	Handled   uint64     `json:"handled"`             // messages, since it was started
+	Failed    uint64     `json:"failed"`              // of those, how many calls ended with an error or a panic
+	Processes *Processes `json:"processes,omitempty"` // of a worker
+}
+
+// Processes are those of a worker, since it was started.
+type Processes struct {
+	Wanted   int    `json:"wanted"`
+	Ready    int    `json:"ready"`
+	Restarts uint64 `json:"restarts"`
+	Died     uint64 `json:"died"` // messages whose process died, or was killed, while it handled them
 }
 
 func functionRoutes(mux *http.ServeMux, fs Functions) {

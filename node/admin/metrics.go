@@ -27,6 +27,9 @@ func metricsHandler(cfg Config) http.Handler {
 	if cfg.Functions != nil {
 		r.MustRegister(functionCollector{cfg.Functions})
 	}
+	if cfg.CPU != nil {
+		r.MustRegister(cpuCollector{cfg.CPU})
+	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 8, Timeout: 10 * time.Second})
 }
 
@@ -47,7 +50,6 @@ var (
 	creditDesc      = desc("ferry_credit_bytes", "Bytes a subscription still takes of the tag it takes least of.", "client", "filter")
 	withheldDesc    = desc("ferry_credit_withheld", "Publishers that wait for a subscription.", "client", "filter")
 	deliveredDesc   = desc("ferry_delivered_total", "Messages sent to a subscription while it lasts.", "client", "filter")
-	runningDesc     = desc("ferry_function_running", "1 while a function of the node's own runs.", "function")
 )
 
 // hopCollector turns a snapshot into metrics.
@@ -162,19 +164,4 @@ func counter(d *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {
 
 func gauge(d *prometheus.Desc, n int, labels ...string) prometheus.Metric {
 	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
-}
-
-// functionCollector says which functions run.
-type functionCollector struct{ functions Functions }
-
-func (c functionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- runningDesc }
-
-func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
-	for _, f := range c.functions.List() {
-		running := 0
-		if f.Running {
-			running = 1
-		}
-		ch <- gauge(runningDesc, running, f.Name)
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/stream/hop"
 )
@@ -29,6 +30,7 @@ type Config struct {
 	Snapshot  func() hop.Snapshot // read for each scrape of /metrics
 	Tap       Tap                 // gives /api/stream its messages
 	Functions Functions           // what /api/functions lists, starts and stops
+	CPU       func() cpu.Stats    // the pool of heavy functions; nil if there is none
 	Formats   []format.Format     // payloads /api/stream can show as JSON; others are shown as hex
 	Log       *slog.Logger        // nil means slog.Default
 }

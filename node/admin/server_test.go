@@ -152,7 +152,7 @@ func (f *fakeFunctions) List() (list []Function) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name, running := range f.running {
-		list = append(list, Function{Name: name, Observe: "sensors/#", Running: running})
+		list = append(list, Function{Name: name, Observe: []string{"sensors/#"}, Running: running})
 	}
 	slices.SortFunc(list, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
 	return list

@@ -25,7 +25,7 @@ func (ps *problems) add(path, format string, args ...any) {
 	*ps = append(*ps, problem{strings.Split(path, "."), fmt.Sprintf(format, args...)})
 }
 
-func (c *Config) problems() problems {
+func (c *Config) problems(functions []string) problems {
 	var ps problems
 	if len(c.Listeners) == 0 {
 		ps.add("listeners", "none: a node needs an address clients can connect to")
@@ -69,6 +69,7 @@ func (c *Config) problems() problems {
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
 		ps.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}
+	c.functionProblems(functions, &ps)
 	return ps
 }
 

@@ -25,6 +25,12 @@ type Config struct {
 	// Live is the input and the functions that the node brings itself. Off unless a file turns it on.
 	Live Live `yaml:"live,omitempty"`
 
+	// Functions are what else the node runs: they observe tags and answer on others.
+	Functions []Function `yaml:"functions,omitempty"`
+
+	// CPU is the pool that heavy functions share.
+	CPU CPU `yaml:"cpu,omitempty"`
+
 	// Log is the node's own log, on standard error.
 	Log Log `yaml:"log,omitempty"`
 }

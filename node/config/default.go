@@ -31,6 +31,7 @@ func base() *Config {
 			DrainTimeout:     10 * time.Second,
 		},
 		Live: Live{Interval: 100 * time.Millisecond},
+		CPU:  CPU{KernelSlices: true, Queue: 1024},
 		Log:  Log{Level: "info", Format: "text"},
 	}
 }
@@ -49,6 +50,9 @@ func (c *Config) complete() {
 		if c.Streams[i].Delivery == "" {
 			c.Streams[i].Delivery = AtMostOnce
 		}
+	}
+	for i := range c.Functions {
+		c.Functions[i].complete()
 	}
 	if c.Admin.Address == "off" {
 		c.Admin.Address = ""

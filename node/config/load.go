@@ -15,8 +15,9 @@ import (
 // MaxFile bounds a configuration file, in bytes.
 const MaxFile = 1 << 20
 
-// Load reads the file at path on top of the defaults. A file that cannot be used gives Errors, or the error of reading it.
-func Load(path string) (*Config, error) {
+// Load reads the file at path on top of the defaults. functions are the names that the program has a function for. A file
+// that cannot be used gives Errors, or the error of reading it.
+func Load(path string, functions ...string) (*Config, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -31,11 +32,11 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return Parse(path, data)
+	return Parse(path, data, functions...)
 }
 
 // Parse is Load for bytes; file is the name errors use.
-func Parse(file string, data []byte) (*Config, error) {
+func Parse(file string, data []byte, functions ...string) (*Config, error) {
 	doc := newDocument(file, data)
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -62,7 +63,7 @@ func Parse(file string, data []byte) (*Config, error) {
 		}
 	}
 	cfg.complete()
-	if found := cfg.problems(); found != nil {
+	if found := cfg.problems(functions); found != nil {
 		var errs Errors
 		for _, p := range found {
 			errs = append(errs, doc.value(p.path, p.reason))
@@ -86,10 +87,10 @@ func body(tree *ast.File) ast.Node {
 }
 
 // Check reports what is wrong with c, for configurations that did not come from Load. The errors name fields only.
-func (c *Config) Check() error {
+func (c *Config) Check(functions ...string) error {
 	c.complete()
 	var errs []error
-	for _, p := range c.problems() {
+	for _, p := range c.problems(functions) {
 		errs = append(errs, fmt.Errorf("config: %s: %s", dotted(p.path), p.reason))
 	}
 	return errors.Join(errs...)

@@ -64,6 +64,7 @@ func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	const f = "functions:\n  - name: a\n"
 	const l = "listeners: [{address: quic://127.0.0.1:1}]\n"
 	for _, tc := range []struct{ name, text, want string }{
 		{"bad YAML", "listeners: [\n", "node.yaml:1:12: "},
@@ -73,7 +74,7 @@ func TestRefused(t *testing.T) {
 		{"unknown field", "limits:\n  max_frames: 1MiB\n", "node.yaml:2:3: limits.max_frames: unknown field: did you mean \"max_frame\"?\n" +
 			"    2 |   max_frames: 1MiB\n          ^"},
 		{"dash for underscore", "data-dir: x\n", `node.yaml:1:1: data-dir: unknown field: did you mean "data_dir"?`},
-		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, data_dir, identities, limits,"},
+		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, cpu, data_dir, functions, identities, limits,"},
 		{
 			"misspelt value", "listeners:\n  - address: quic://127.0.0.1:1\n    validate: fulll\n",
 			`node.yaml:3:15: listeners[0].validate: "fulll" is not one of full, bounds, off: did you mean "full"?`,
@@ -108,9 +109,27 @@ func TestRefused(t *testing.T) {
 		{"no room", "limits: {queue: 12}\n", "limits.queue: 12 is out of range: 1KiB to 1GiB"},
 		{"no time", "limits: {heartbeat: 1ms}\n", "limits.heartbeat: 1ms is too short"},
 		{"alias", "x: &a 1\n", "x: unknown field"},
+		{"unknown function", f + "    run: checksun\n    observe: [a]\n", `node.yaml:3:10: functions[0].run: unknown function "checksun": want one of averages, checksum`},
+		{"nothing to run", f + "    observe: [a]\n", `node.yaml:2:11: functions[0].name: "a" has nothing to run: give it a run or a command`},
+		{"two things to run", f + "    run: checksum\n    command: [sh]\n    observe: [a]\n", "node.yaml:4:14: functions[0].command: beside run"},
+		{"no such command", f + "    command: [./no-such-program, -x]\n    observe: [a]\n", "node.yaml:3:15: functions[0].command[0]: "},
+		{"command that is heavy", f + "    command: [sh]\n    observe: [a]\n    cpu: heavy\n", `node.yaml:5:10: functions[0].cpu: "heavy" is for functions that ferry brings`},
+		{"processes of a heavy one", f + "    run: checksum\n    observe: [a]\n    cpu: heavy\n    processes: 2\n", "node.yaml:6:16: functions[0].processes: means nothing for a heavy function"},
+		{"concurrency of a worker", f + "    run: checksum\n    observe: [a]\n    cpu: worker\n    concurrency: 2\n", "node.yaml:6:18: functions[0].concurrency: means nothing for a worker"},
+		{"a name twice", f + "    run: checksum\n    observe: [a]\n  - name: a\n    run: checksum\n    observe: [a]\n", `node.yaml:5:11: functions[1].name: "a" is taken by functions[0]`},
+		{"a name of live's", "live: {functions: true}\nfunctions: [{name: alerts, run: checksum, observe: [a]}]\n", `functions[0].name: "alerts" is taken by live.functions`},
+		{"no name", "functions: [{name: a/b, run: checksum, observe: [a]}]\n", `functions[0].name: "a/b" is no name`},
+		{"nothing to observe", f + "    run: checksum\n", "functions[0]: missing field observe"},
+		{"an empty list to observe", f + "    run: checksum\n    observe: []\n", "node.yaml:4:14: functions[0].observe: none: name the tags"},
+		{"bad tag filter", f + "    run: checksum\n    observe: [b, 'a/#/b']\n", `node.yaml:4:18: functions[0].observe[1]: filter "a/#/b" goes on behind #`},
+		{"bad predicate", f + "    run: checksum\n    observe: [a]\n    where: 'bytes >'\n", "node.yaml:5:12: functions[0].where: field: predicate ends at offset 7"},
+		{"unknown class", f + "    run: checksum\n    observe: [a]\n    cpu: hevy\n", `did you mean "heavy"?`},
+		{"no timeout", f + "    run: checksum\n    observe: [a]\n    timeout: 0.1ms\n", "node.yaml:5:14: functions[0].timeout: 100µs is too short"},
+		{"a queue too short", f + "    run: checksum\n    observe: [a]\n    cpu: heavy\ncpu:\n  queue: 63\n", "node.yaml:7:10: cpu.queue: 63 calls may wait, but the heavy functions have 64 at once: write 64 or more"},
+		{"negative tokens", "cpu: {tokens: -1}\n", "cpu.tokens: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cfg, err := Parse("node.yaml", []byte(tc.text))
+			cfg, err := Parse("node.yaml", []byte(tc.text), "averages", "checksum")
 			if err == nil {
 				t.Fatalf("accepted as %+v", cfg)
 			}
@@ -121,6 +140,37 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%T does not name the file", err)
 			}
 		})
+	}
+}
+
+func TestFunctions(t *testing.T) {
+	got, err := Parse("node.yaml", []byte(`
+functions:
+  - {name: a, run: checksum, observe: [a]}
+  - {name: b, run: checksum, observe: [a, b/#], where: bytes < 10, group: g, policy: drop-newest, cpu: heavy, timeout: 2s}
+  - {name: c, run: checksum, observe: [a], cpu: worker, processes: 3}
+  - {name: d, command: [sh, -c, x], observe: [a]}
+  - {name: e, run: checksum, observe: [a], cpu: heavy, concurrency: 7}
+cpu: {tokens: 3, kernel_slices: false, queue: 71}
+`), "checksum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Function{
+		{Name: "a", Run: "checksum", Observe: []string{"a"}, Policy: Block, CPU: Light},
+		{Name: "b", Run: "checksum", Observe: []string{"a", "b/#"}, Where: "bytes < 10", Group: "g", Policy: DropNewest, CPU: Heavy, Timeout: 2 * time.Second, Concurrency: 64},
+		{Name: "c", Run: "checksum", Observe: []string{"a"}, Policy: Block, CPU: Worker, Processes: 3},
+		{Name: "d", Command: []string{"sh", "-c", "x"}, Observe: []string{"a"}, Policy: Block, CPU: Worker, Processes: 1},
+		{Name: "e", Run: "checksum", Observe: []string{"a"}, Policy: Block, CPU: Heavy, Concurrency: 7},
+	}
+	if !reflect.DeepEqual(got.Functions, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got.Functions, want)
+	}
+	if want := (CPU{Tokens: 3, Queue: 71}); got.CPU != want || !got.Heavy() || base().Heavy() || !base().CPU.KernelSlices {
+		t.Errorf("got %+v, want %+v", got.CPU, want)
+	}
+	if _, err := Parse("node.yaml", []byte("functions: [{name: a, run: b, observe: [a]}]\n")); err == nil || !strings.Contains(err.Error(), "this program brings none") {
+		t.Errorf("a function where there are none: got %v", err)
 	}
 }
 

@@ -142,14 +142,22 @@ func describeStruct(o *object, t reflect.Type, def reflect.Value, comments map[s
 	}
 }
 
-// fieldComments returns the comment of each struct field in config.go, as one line.
+// fieldComments returns the comment of each struct field in config.go and function.go, as one line.
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
+	comments := map[string]string{}
+	for _, name := range []string{"config.go", "function.go"} {
+		addComments(t, name, comments)
+	}
+	return comments
+}
+
+func addComments(t *testing.T, name string, comments map[string]string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	comments := map[string]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)
 		if !ok {
@@ -168,5 +176,4 @@ func fieldComments(t *testing.T) map[string]string {
 		}
 		return false
 	})
-	return comments
 }

@@ -1,5 +1,5 @@
 // Package live is the input and the functions a node brings itself: this machine's sensors as EdgeX events, their moving
-// averages, and alerts.
+// averages, alerts, and checksums that keep a core busy.
 //
 // Sensors publishes on sensors/HOST/NAME ten times a second. The function averages answers on averages/HOST/NAME. The
 // function alerts observes those with a predicate that the node tests on the encoded bytes, and passes what it gets on

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/format/json"
 	"example.com/ferry/node/live"
 )
 
@@ -28,11 +30,13 @@ func ExampleAverages() {
 	// <nil>
 }
 
-func ExampleFunctions() {
-	for _, f := range live.Functions() {
-		fmt.Printf("%s %v %q\n", f.Name, f.Observe, f.Where)
-	}
+func ExampleChecksum() {
+	checksum := live.Checksum{Formats: []format.Format{json.Format{}}}
+	err := checksum.Handle(context.Background(), &ferry.Message{
+		Tag: "checksum/demo", Type: ferry.JSON, Payload: []byte(`{"bytes":1000000}`),
+	}, printer{})
+	fmt.Println(err)
 	// Output:
-	// averages [sensors/#] ""
-	// alerts [averages/#] "sourceName == \"cpu\" && readings.0.value > 80 || sourceName == \"memory\" && readings.0.value > 90"
+	// checksums/demo
+	// <nil>
 }

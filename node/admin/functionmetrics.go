@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/ferry/cpu"
+)
+
+var (
+	runningDesc  = desc("ferry_function_running", "1 while a function of the node's own runs.", "function")
+	handledDesc  = desc("ferry_function_handled_total", "Messages given to a function.", "function")
+	failedDesc   = desc("ferry_function_failed_total", "Calls of a function that ended with an error or a panic.", "function")
+	readyDesc    = desc("ferry_worker_processes", "Processes of a function that run.", "function")
+	restartsDesc = desc("ferry_worker_restarts_total", "Processes of a function that were started after another one had ended.", "function")
+	diedDesc     = desc("ferry_worker_died_total", "Messages whose process died, or was killed, while it handled them.", "function")
+
+	tokensDesc     = desc("ferry_cpu_tokens", "Heavy calls that may run at once.")
+	heldDesc       = desc("ferry_cpu_tokens_held", "Heavy calls that run on a token.")
+	lentDesc       = desc("ferry_cpu_tokens_lent", "Heavy calls that run without a token, as they did not yield.")
+	cpuQueueDesc   = desc("ferry_cpu_queue", "Heavy calls that wait for a token.")
+	waitDesc       = desc("ferry_cpu_wait_seconds", "How long heavy calls waited for their first token, over the last ten to twenty seconds.", "quantile")
+	jobsDesc       = desc("ferry_cpu_jobs_total", "Heavy calls that got a token.")
+	busyDesc       = desc("ferry_cpu_refused_total", "Heavy calls refused as the queue was full.")
+	unyieldingDesc = desc("ferry_cpu_unyielding", "Calls, by function, that did not checkpoint when they were asked to; gone when its last one did.", "job")
+	longestDesc    = desc("ferry_cpu_unyielding_longest_seconds", "The longest that a call of such a function ran.", "job")
+)
+
+// functionCollector says what the functions do.
+type functionCollector struct{ functions Functions }
+
+// Describe sends no descriptions: which metrics there are depends on the functions.
+func (c functionCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the metrics of each function.
+func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
+	for _, f := range c.functions.List() {
+		running := 0
+		if f.Running {
+			running = 1
+		}
+		ch <- gauge(runningDesc, running, f.Name)
+		ch <- counter(handledDesc, f.Handled, f.Name)
+		ch <- counter(failedDesc, f.Failed, f.Name)
+		if p := f.Processes; p != nil {
+			ch <- gauge(readyDesc, p.Ready, f.Name)
+			ch <- counter(restartsDesc, p.Restarts, f.Name)
+			ch <- counter(diedDesc, p.Died, f.Name)
+		}
+	}
+}
+
+// cpuCollector says how the pool of heavy functions does.
+type cpuCollector struct{ stats func() cpu.Stats }
+
+// Describe sends no descriptions: which jobs there are depends on what runs.
+func (c cpuCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the metrics of this moment.
+func (c cpuCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.stats()
+	ch <- gauge(tokensDesc, s.Tokens)
+	ch <- gauge(heldDesc, s.Running)
+	ch <- gauge(lentDesc, s.Lent)
+	ch <- gauge(cpuQueueDesc, s.Queued)
+	ch <- seconds(waitDesc, s.WaitP50.Seconds(), "0.5")
+	ch <- seconds(waitDesc, s.WaitP99.Seconds(), "0.99")
+	ch <- counter(jobsDesc, s.Jobs)
+	ch <- counter(busyDesc, s.Busy)
+	for _, u := range s.Unyielding {
+		ch <- gauge(unyieldingDesc, int(u.Jobs), u.Name)
+		ch <- seconds(longestDesc, u.Longest.Seconds(), u.Name)
+	}
+}
+
+func seconds(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}

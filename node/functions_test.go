@@ -1,0 +1,426 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/cpu"
+	"example.com/ferry/cpu/worker"
+	"example.com/ferry/format/all"
+	"example.com/ferry/node/config"
+	"example.com/ferry/node/live"
+	"example.com/ferry/stream"
+)
+
+// asWorker, as the first argument, makes the test binary the process of the function that the second one names.
+const asWorker = "worker"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asWorker {
+		for _, f := range testFunctions() {
+			if f.Name != os.Args[2] {
+				continue
+			}
+			if err := worker.Serve(context.Background(), f.New()); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// testFunctions are live's, and one that obeys.
+func testFunctions() []Function {
+	return []Function{
+		{"averages", func() ferry.Handler { return new(live.Averages) }},
+		{"alerts", func() ferry.Handler { return new(live.Alerts) }},
+		{"checksum", func() ferry.Handler { return live.Checksum{Formats: all.Formats()} }},
+		{"obey", func() ferry.Handler { return ferry.HandlerFunc(obey) }},
+	}
+}
+
+// obey does what the payload says, and answers on done/....
+func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+	_, rest, _ := strings.Cut(in.Tag, "/")
+	switch order := string(in.Payload); order {
+	case "fail":
+		return errors.New("told to fail")
+	case "die":
+		fmt.Println("last words")
+		os.Exit(3)
+	case "hang":
+		if err := out.Send(ctx, ferry.Message{Tag: "done/" + rest, Payload: in.Payload}); err != nil {
+			return err
+		}
+		for n := 0; ; n++ { // deaf to its context
+		}
+	case "wait":
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return out.Send(ctx, ferry.Message{Tag: "done/" + rest, Payload: in.Payload})
+}
+
+// started builds and runs a node with functions, and connects to it.
+func started(t *testing.T, functions []config.Function, more ...Function) (n *Node, c *stream.Client, stop func() error) {
+	t.Helper()
+	cfg := quiet(t)
+	cfg.CPU.Tokens, cfg.Functions = 1, functions
+	n = build(t, cfg, more...)
+	stop = run(t, n)
+	c, err := client(t, n, "tcp", n.id.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, c, stop
+}
+
+func send(t *testing.T, c *stream.Client, tag, payload string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	typ := ferry.Raw
+	if payload[0] == '{' {
+		typ = ferry.JSON
+	}
+	if err := c.Send(ctx, ferry.Message{Tag: tag, Type: typ, Payload: []byte(payload)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// metric waits until /metrics holds a line.
+func metric(t *testing.T, n *Node, line string) {
+	t.Helper()
+	body := ""
+	for range 600 {
+		if _, body = get(t, n.Admin()+"metrics"); strings.Contains(body, "\n"+line+"\n") {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	_, ours, _ := strings.Cut(body, "# HELP ferry_")
+	t.Fatalf("/metrics never has %q:\n%s", line, ours)
+}
+
+// TestHeavyBesideLight has a heavy and a light function answer the same messages: all of them, each tag's in order.
+func TestHeavyBesideLight(t *testing.T) {
+	n, c, _ := started(t, []config.Function{
+		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, Where: "bytes > 0", CPU: config.Heavy},
+		{Name: "echo", Run: "obey", Observe: []string{"checksum/#"}},
+	})
+	sums, echoes := observe(t, c, "checksums/#"), observe(t, c, "done/#")
+	const tags, each = 3, 40
+	for i := range each {
+		for tag := range tags {
+			send(t, c, fmt.Sprintf("checksum/%d", tag), fmt.Sprintf(`{"bytes":%d}`, i*100_000))
+		}
+	}
+	wantSum, wantEcho := [tags]int{1, 1, 1}, [tags]int{} // the sum of nothing is not asked for
+	for range tags * (each - 1) {
+		m := next(t, sums)
+		tag := int(m.Tag[len("checksums/")] - '0')
+		if want := fmt.Sprintf(`{"bytes":%d,`, wantSum[tag]*100_000); !strings.HasPrefix(string(m.Payload), want) {
+			t.Fatalf("%s: got %s, want %s", m.Tag, m.Payload, want)
+		}
+		wantSum[tag]++
+	}
+	for range tags * each {
+		m := next(t, echoes)
+		tag := int(m.Tag[len("done/")] - '0')
+		if want := fmt.Sprintf(`{"bytes":%d}`, wantEcho[tag]*100_000); string(m.Payload) != want {
+			t.Fatalf("%s: got %s, want %s", m.Tag, m.Payload, want)
+		}
+		wantEcho[tag]++
+	}
+	for _, line := range []string{
+		"ferry_cpu_tokens 1", "ferry_cpu_queue 0", "ferry_cpu_tokens_lent 0", "ferry_cpu_refused_total 0", "ferry_cpu_jobs_total 117",
+		`ferry_function_handled_total{function="sums"} 117`, `ferry_function_failed_total{function="sums"} 0`,
+		`ferry_function_handled_total{function="echo"} 120`,
+	} {
+		metric(t, n, line)
+	}
+	if _, body := get(t, n.Admin()+"api/functions"); !strings.Contains(body, `"name":"sums","observe":["checksum/#"],"where":"bytes \u003e 0","cpu":"heavy","running":true`) ||
+		!strings.Contains(body, `"name":"echo","observe":["checksum/#"],"cpu":"light","running":true`) {
+		t.Errorf("/api/functions: got %s", body)
+	}
+}
+
+// TestHeavyWithholdsCredit sends far more than function and node hold while the token is taken: the publisher waits,
+// nothing is refused and nothing dropped.
+func TestHeavyWithholdsCredit(t *testing.T) {
+	release := make(chan struct{})
+	var handled atomic.Int64
+	gate := Function{"gate", func() ferry.Handler {
+		return ferry.HandlerFunc(func(context.Context, *ferry.Message, ferry.Sender) error {
+			<-release
+			handled.Add(1)
+			return nil
+		})
+	}}
+	n, c, _ := started(t, []config.Function{{Name: "gate", Run: "gate", Observe: []string{"in"}, CPU: config.Heavy, Concurrency: 3}}, gate)
+	payload := strings.Repeat("x", 64<<10)
+	var sent int64
+	for { // until the window of the function, the queue of the node and the window of this client are full
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err := c.Send(ctx, ferry.Message{Tag: "in", Payload: []byte(payload)})
+		cancel()
+		if err != nil {
+			if !errors.Is(err, context.DeadlineExceeded) || sent < 16 {
+				t.Fatalf("after %d messages: %v", sent, err)
+			}
+			break
+		}
+		if sent++; sent > 1000 {
+			t.Fatal("a function that takes nothing withholds nothing")
+		}
+	}
+	close(release)
+	for range 100 {
+		send(t, c, "in", payload)
+		sent++
+	}
+	metric(t, n, fmt.Sprintf(`ferry_function_handled_total{function="gate"} %d`, sent))
+	metric(t, n, "ferry_cpu_refused_total 0")
+	if got := handled.Load(); got != sent {
+		t.Errorf("%d of %d messages were handled", got, sent)
+	}
+	_, body := get(t, n.Admin()+"metrics")
+	counts := regexp.MustCompile(`(?m)^ferry_dropped_total\{.*\} (\S+)$`).FindAllStringSubmatch(body, -1)
+	if len(counts) == 0 {
+		t.Error("/metrics does not count what is dropped")
+	}
+	for _, c := range counts {
+		if c[1] != "0" {
+			t.Errorf("dropped: %s", c[0])
+		}
+	}
+}
+
+// TestHeavyThatDoesNotYield has a function hold the one token and not give it back: others go on, and it is named.
+func TestHeavyThatDoesNotYield(t *testing.T) {
+	var release atomic.Bool
+	stubborn := Function{"stubborn", func() ferry.Handler {
+		return ferry.HandlerFunc(func(context.Context, *ferry.Message, ferry.Sender) error {
+			for !release.Load() {
+				time.Sleep(time.Millisecond) // without a word to the pool
+			}
+			return nil
+		})
+	}}
+	n, c, _ := started(t, []config.Function{
+		{Name: "mule", Run: "stubborn", Observe: []string{"in"}, CPU: config.Heavy},
+		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, CPU: config.Heavy},
+	}, stubborn)
+	defer release.Store(true)
+	sums := observe(t, c, "checksums/#")
+	send(t, c, "in", "go")
+	metric(t, n, "ferry_cpu_tokens_held 1")
+	send(t, c, "checksum/a", `{"bytes":1}`)
+	if m := next(t, sums); string(m.Payload) != `{"bytes":1,"crc32":"d202ef8d"}` {
+		t.Errorf("got %s", m.Payload)
+	}
+	metric(t, n, `ferry_cpu_unyielding{job="mule"} 1`)
+	release.Store(true)
+	metric(t, n, "ferry_cpu_tokens_held 0")
+}
+
+// TestHeavyWaitsForCredit has a heavy function answer to somebody who takes nothing: the token is free meanwhile.
+func TestHeavyWaitsForCredit(t *testing.T) {
+	talk := Function{"talk", func() ferry.Handler {
+		return ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+			for range 100 {
+				if err := out.Send(ctx, ferry.Message{Tag: "talk", Payload: make([]byte, 256<<10)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+	n, c, _ := started(t, []config.Function{
+		{Name: "talk", Run: "talk", Observe: []string{"in"}, CPU: config.Heavy},
+		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, CPU: config.Heavy},
+	}, talk)
+	listen := make(chan struct{})
+	heard := 0
+	all := make(chan struct{})
+	_, err := c.Start(t.Context(), stream.Function{Observe: []string{"talk"}, Handler: stream.Sink(func(context.Context, *ferry.Message) error {
+		<-listen
+		if heard++; heard == 100 {
+			close(all)
+		}
+		return nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := client(t, n, "tcp", n.id.Token()) // the first one's functions share its connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := observe(t, other, "checksums/#")
+	send(t, other, "in", "go")
+	metric(t, n, "ferry_cpu_jobs_total 1")
+	metric(t, n, "ferry_cpu_tokens_held 0") // it waits, as 25 MB are more than anybody here holds
+	send(t, other, "checksum/a", `{"bytes":1}`)
+	next(t, sums)
+	close(listen)
+	select {
+	case <-all:
+	case <-time.After(time.Minute):
+		t.Fatal("the answers did not all come")
+	}
+	if _, body := get(t, n.Admin()+"metrics"); strings.Contains(body, "ferry_cpu_unyielding") {
+		t.Error("a function that waits for credit is said not to yield")
+	}
+}
+
+func TestTimeoutOfContexts(t *testing.T) {
+	n, c, _ := started(t, []config.Function{
+		{Name: "light", Run: "obey", Observe: []string{"light/#"}, Timeout: 5 * time.Millisecond},
+		{Name: "heavy", Run: "obey", Observe: []string{"heavy/#"}, CPU: config.Heavy, Timeout: 5 * time.Millisecond},
+	})
+	done := observe(t, c, "done/#")
+	for _, name := range []string{"light", "heavy"} {
+		send(t, c, name+"/a", "wait")
+		metric(t, n, `ferry_function_failed_total{function="`+name+`"} 1`)
+	}
+	slow := &limited{time.Nanosecond, ferry.HandlerFunc(obey)}
+	err := slow.Handle(t.Context(), &ferry.Message{Tag: "a", Payload: []byte("wait")}, c)
+	if want := "node: the function took longer than 1ns: context deadline exceeded"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	quick := &limited{time.Hour, ferry.HandlerFunc(obey)}
+	if err := quick.Handle(t.Context(), &ferry.Message{Tag: "a/b", Payload: []byte("fail")}, c); err == nil || err.Error() != "told to fail" {
+		t.Errorf("got %v, want the handler's own error", err)
+	}
+	if err := quick.Handle(t.Context(), &ferry.Message{Tag: "a/b", Payload: []byte("in time")}, c); err != nil {
+		t.Error(err)
+	}
+	next(t, done)
+}
+
+// TestWorker has a function of the program run in processes of its own, which die, are killed and are started again.
+func TestWorker(t *testing.T) {
+	n, c, stop := started(t, []config.Function{{
+		Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker, Processes: 2, Timeout: time.Second,
+	}})
+	done := observe(t, c, "done/#")
+	answered := func(tag, payload string) {
+		t.Helper()
+		send(t, c, "do/"+tag, payload)
+		if m := next(t, done); m.Tag != "done/"+tag || string(m.Payload) != payload {
+			t.Fatalf("got %s on %s, want %s", m.Payload, m.Tag, payload)
+		}
+	}
+	answered("a", "first")
+	metric(t, n, `ferry_worker_processes{function="obedient"} 2`)
+
+	send(t, c, "do/a", "die")
+	metric(t, n, `ferry_worker_died_total{function="obedient"} 1`)
+	metric(t, n, `ferry_worker_restarts_total{function="obedient"} 1`)
+	metric(t, n, `ferry_worker_processes{function="obedient"} 2`)
+	answered("a", "after a death")
+
+	answered("a", "hang") // until the timeout
+	metric(t, n, `ferry_worker_died_total{function="obedient"} 2`)
+	metric(t, n, `ferry_worker_restarts_total{function="obedient"} 2`)
+	answered("a", "after a timeout")
+
+	send(t, c, "do/a", "fail")
+	answered("a", "after a failure")
+	metric(t, n, `ferry_function_handled_total{function="obedient"} 7`)
+	metric(t, n, `ferry_function_failed_total{function="obedient"} 3`)
+
+	if err := n.functions.Stop("obedient"); err != nil {
+		t.Fatal(err)
+	}
+	metric(t, n, `ferry_worker_processes{function="obedient"} 0`)
+	if err := n.functions.Start("obedient"); err != nil {
+		t.Fatal(err)
+	}
+	answered("b", "after a restart of the function")
+	if err := stop(); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+func TestWorkerThatIsNone(t *testing.T) {
+	for command, want := range map[string]string{
+		"true":  "node: function none: worker: none (process",
+		"false": "did not start as a worker",
+	} {
+		cfg := quiet(t)
+		cfg.Functions = []config.Function{{Name: "none", Command: []string{command}, Observe: []string{"#"}}}
+		n := build(t, cfg)
+		if err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", command, err, want)
+		}
+	}
+}
+
+// TestDrain stops a node that has work: what was sent before comes out.
+func TestDrain(t *testing.T) {
+	n, c, stop := started(t, []config.Function{
+		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, CPU: config.Heavy},
+		{Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker},
+	})
+	other, err := client(t, n, "tcp", n.id.Token()) // which has no function, and so is told to stop first
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, done := observe(t, c, "checksums/#"), observe(t, c, "done/#")
+	const each = 50
+	for i := range each {
+		send(t, other, fmt.Sprintf("checksum/%d", i%5), `{"bytes":30000000}`)
+		send(t, other, fmt.Sprintf("do/%d", i%5), "answer")
+	}
+	if err := other.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	for range each {
+		next(t, sums)
+		next(t, done)
+	}
+	if s := n.pool.Stats(); s.Running+s.Queued+s.Lent > 0 {
+		t.Errorf("the pool still has work: %+v", s)
+	}
+	if _, err := cpu.Do(t.Context(), n.pool, func(context.Context) (int, error) { return 0, nil }); !errors.Is(err, cpu.ErrClosed) {
+		t.Errorf("after the end: got %v, want %v", err, cpu.ErrClosed)
+	}
+}
+
+func TestFunctionsTheProgramHasNot(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*config.Config, *Sets)
+		want   string
+	}{
+		{"unknown", func(c *config.Config, _ *Sets) {
+			c.Functions = []config.Function{{Name: "a", Run: "checksums", Observe: []string{"#"}}}
+		}, `functions[0].run: unknown function "checksums": want one of averages, alerts, checksum, obey`},
+		{"live without averages", func(c *config.Config, s *Sets) { c.Live.Functions, s.Functions = true, nil }, "function averages: this program brings no function averages"},
+		{"no worker", func(c *config.Config, s *Sets) {
+			c.Functions = []config.Function{{Name: "a", Run: "obey", Observe: []string{"#"}, CPU: config.Worker}}
+			s.Worker = nil
+		}, "function a: this program does not run its functions in processes of their own"},
+	} {
+		cfg, with := quiet(t), sets()
+		c.change(cfg, &with)
+		if _, err := Build(cfg, with); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
+}
