@@ -1,0 +1,217 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Sizes in bytes.
+const (
+	MaxFixed        = 24            // the longest fixed header: with so many bytes Next always has its answer
+	MaxLength       = math.MaxInt16 // class and header, each: Java reads a longer one as negative
+	DefaultMaxFrame = 64 << 20      // frames above this are refused unless Limits says otherwise
+	minFixed        = 20            // the shortest fixed header, a response's in V1; a request's and V2's are 2 longer each
+	crcLen          = 4
+)
+
+// Limits bound what Next accepts. The zero value is what it says at each field.
+type Limits struct {
+	MaxFrame int     // bytes, the whole frame; 0 means DefaultMaxFrame
+	MaxHead  int     // bytes before the content; 0 means no more than the two lengths of at most MaxLength make
+	Dialect  Dialect // the one a connection began with; 0 means any: this is its first frame
+}
+
+// Frame is what a frame's fixed header says, with a view of as much of the frame as had arrived when Next was called. It
+// is valid as long as those bytes are. Methods that do not change it may overlap.
+//
+// Its layout, all numbers big-endian, v2 only in brackets: protocol 1, [ver1 1], type 1, command 2, ver2 1, id 4, codec 1,
+// [switch 1], then timeout 4 or, in a response, status 2, then class, header 2 and content length 4; class, header,
+// content, [CRC-32 4]. RpcCommandEncoder, RpcCommandEncoderV2.
+type Frame struct {
+	data   []byte // from the frame's first byte, and not beyond its last
+	fixed  int    // length of the fixed header
+	class  int
+	header int
+	size   int // of the whole frame
+}
+
+// Next reads the fixed header of the frame that data begins with. As long as that is not all there, need is how many
+// bytes data must hold at least before it is worth calling again, and the Frame is empty; otherwise need is 0. The rest of
+// the frame need not be there: see FrameLen and HeadLen.
+//
+// What cannot be a frame gives *SyntaxError as soon as the byte that says so is there, and the connection must be closed,
+// as nobody knows where the next frame begins. If the fixed header was complete, it is returned with the error as a Frame
+// with nothing behind it, so that AppendResponse can tell the peer.
+func Next(data []byte, limits Limits) (f Frame, need int, err error) {
+	if len(data) == 0 {
+		return f, minFixed, nil
+	}
+	dialect, at := V1, 1 // at is where type stands
+	switch data[0] {
+	case 1:
+	case 2:
+		if len(data) < 2 {
+			return f, minFixed + 2, nil
+		}
+		at = 2
+		dialect = Dialect(binary.BigEndian.Uint16(data))
+		if dialect != V2 && dialect != V2CRC {
+			return f, 0, &SyntaxError{1, "ver1", fmt.Sprintf("%d where 1 or 2 is known", data[1])}
+		}
+	default:
+		return f, 0, &SyntaxError{0, "protocol", fmt.Sprintf("%d where 1 or 2 is known: does the peer speak Bolt?", data[0])}
+	}
+	if limits.Dialect != 0 && dialect != limits.Dialect {
+		return f, 0, &SyntaxError{at - 1, "dialect", fmt.Sprintf("%v on a connection that began with %v: open another one for it", dialect, limits.Dialect)}
+	}
+	fixed := minFixed + 2*(at-1)
+	if len(data) <= at {
+		return f, fixed, nil
+	}
+	switch Type(data[at]) {
+	case Response:
+	case Request, Oneway:
+		fixed += 2
+	default:
+		return f, 0, &SyntaxError{at, "type", fmt.Sprintf("%d where 0 (response), 1 (request) or 2 (oneway) is known", data[at])}
+	}
+	if len(data) < fixed {
+		return f, fixed, nil
+	}
+	f = Frame{
+		data: data, fixed: fixed,
+		class:  int(binary.BigEndian.Uint16(data[fixed-8:])),
+		header: int(binary.BigEndian.Uint16(data[fixed-6:])),
+	}
+	size := int64(f.HeadLen()+f.trailer()) + int64(binary.BigEndian.Uint32(data[fixed-4:]))
+	if err := f.check(size, limits); err != nil {
+		return Frame{data: data[:fixed:fixed], fixed: fixed, size: fixed + f.trailer()}, 0, err
+	}
+	f.size = int(size)
+	n := min(len(data), f.size)
+	f.data = data[:n:n]
+	return f, 0, nil
+}
+
+// check bounds what the fixed header says, by the limits and by what all implementations read alike.
+func (f Frame) check(size int64, limits Limits) error {
+	maxFrame := limits.MaxFrame
+	if maxFrame == 0 {
+		maxFrame = DefaultMaxFrame
+	}
+	switch {
+	case f.Switch() > math.MaxInt8:
+		return &SyntaxError{11, "switch", fmt.Sprintf("%d: Java peers read at most 127", f.Switch())}
+	case f.class > MaxLength:
+		return &SyntaxError{f.fixed - 8, "class length", fmt.Sprintf("%d bytes: Java peers read at most %d", f.class, MaxLength)}
+	case f.header > MaxLength:
+		return &SyntaxError{f.fixed - 6, "header length", fmt.Sprintf("%d bytes: Java peers read at most %d", f.header, MaxLength)}
+	case size > math.MaxInt32:
+		return &SyntaxError{f.fixed - 4, "content length", fmt.Sprintf("a frame of %d bytes: Java peers read at most %d", size, math.MaxInt32)}
+	case limits.MaxHead != 0 && f.HeadLen() > limits.MaxHead:
+		return &SyntaxError{f.fixed - 8, "head", fmt.Sprintf("%d bytes before the content: at most %d are accepted here", f.HeadLen(), limits.MaxHead)}
+	case size > int64(maxFrame):
+		return &SyntaxError{f.fixed - 4, "frame", fmt.Sprintf("%d bytes: at most %d are accepted here", size, maxFrame)}
+	}
+	return nil
+}
+
+// typeAt is where type stands: what follows it stands at the same distance in all dialects, up to codec.
+func (f Frame) typeAt() int { return int(f.data[0]) }
+
+// Dialect returns the form the frame is written in.
+func (f Frame) Dialect() Dialect {
+	if f.data[0] == 1 {
+		return V1
+	}
+	return Dialect(binary.BigEndian.Uint16(f.data))
+}
+
+// Type says who waits for what.
+func (f Frame) Type() Type { return Type(f.data[f.typeAt()]) }
+
+// Command says what the frame is for.
+func (f Frame) Command() Command { return Command(binary.BigEndian.Uint16(f.data[f.typeAt()+1:])) }
+
+// ID returns the request id: that of the request a response answers.
+func (f Frame) ID() uint32 { return binary.BigEndian.Uint32(f.data[f.typeAt()+4:]) }
+
+// Codec says how the content is serialised.
+func (f Frame) Codec() uint8 { return f.data[f.typeAt()+8] }
+
+// Switch returns the switch byte: 0 in V1, which has none.
+func (f Frame) Switch() uint8 {
+	if f.data[0] == 1 {
+		return 0
+	}
+	return f.data[11]
+}
+
+// HasCRC reports whether the frame ends with a CRC-32 of all bytes before it.
+func (f Frame) HasCRC() bool { return f.Switch()&SwitchCRC != 0 && f.data[1] == 2 }
+
+// trailer returns the length of what follows the content.
+func (f Frame) trailer() int {
+	if f.HasCRC() {
+		return crcLen
+	}
+	return 0
+}
+
+// Timeout returns how long the sender of a request waits: not at all for an answer if negative, as for Java's heartbeats.
+// It is 0 for a response.
+func (f Frame) Timeout() time.Duration {
+	if f.Type() == Response {
+		return 0
+	}
+	return time.Duration(int32(binary.BigEndian.Uint32(f.data[f.fixed-12:]))) * time.Millisecond
+}
+
+// Status returns a response's outcome. It is StatusSuccess for a request.
+func (f Frame) Status() Status {
+	if f.Type() != Response {
+		return StatusSuccess
+	}
+	return Status(binary.BigEndian.Uint16(f.data[f.fixed-10:]))
+}
+
+// FixedLen returns the length in bytes of the fixed header: the offset of the class.
+func (f Frame) FixedLen() int { return f.fixed }
+
+// ClassLen returns the length in bytes of the class; the header begins behind it.
+func (f Frame) ClassLen() int { return f.class }
+
+// HeadLen returns the length in bytes of all that stands before the content: what routing has to see.
+func (f Frame) HeadLen() int { return f.fixed + f.class + f.header }
+
+// ContentLen returns the length in bytes of the content, which begins at HeadLen; a CRC is what may follow it.
+func (f Frame) ContentLen() int { return f.size - f.trailer() - f.HeadLen() }
+
+// FrameLen returns the length in bytes of the whole frame, CRC included: the next one begins there.
+func (f Frame) FrameLen() int { return f.size }
+
+// Class returns the name of the content's class: a view, nil until all of it has arrived.
+func (f Frame) Class() []byte { return f.part(f.fixed, f.class) }
+
+// Header returns the header, as it is encoded: a view, nil until HeadLen bytes have arrived. SOFARPC and MOSN write a
+// map; what others write is theirs to know.
+func (f Frame) Header() Header { return Header(f.part(f.fixed+f.class, f.header)) }
+
+// Content returns as much of the content as has arrived: a view.
+func (f Frame) Content() []byte {
+	start := f.HeadLen()
+	if len(f.data) <= start {
+		return nil
+	}
+	return f.part(start, min(f.ContentLen(), len(f.data)-start))
+}
+
+// part returns n bytes at offset at, if they have arrived.
+func (f Frame) part(at, n int) []byte {
+	if end := at + n; end <= len(f.data) {
+		return f.data[at:end:end]
+	}
+	return nil
+}
