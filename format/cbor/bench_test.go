@@ -80,6 +80,13 @@ func BenchmarkEvent(b *testing.B) {
 			}
 		}
 	})
+	b.Run("Validate/fold", func(b *testing.B) {
+		for b.Loop() {
+			if err := (Format{}).Validate(doc, format.Options{FoldKeys: true}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("Validate/bounds", func(b *testing.B) {
 		for b.Loop() {
 			if err := (Format{}).Validate(doc, format.Options{BoundsOnly: true}); err != nil {

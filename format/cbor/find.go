@@ -56,7 +56,7 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		at, err := pos, error(nil)
-		h, ok := shortHead(f.data[pos], pos)
+		h, ok := shortHead(f.data, pos)
 		if !ok {
 			if h, at, err = pastTags(f.data, pos); err != nil {
 				return 0, err
@@ -83,9 +83,9 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 	data, pos := f.data, h.next
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
-	w := &n.Sieve
+	w := n.Sieve
 	for left := h.pairs(); left != 0; left-- {
-		if pos, left = pass(data, pos, left, w); left == 0 {
+		if pos, left = pass(data, pos, left, w.Names, w.Indices); left == 0 {
 			break
 		}
 		if uint(pos) >= uint(len(data)) {
@@ -102,6 +102,8 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 				return 0, 0, io.ErrUnexpectedEOF
 			}
 			child = named(children, want, data[key:pos])
+		} else if n, size := shortInteger(data, pos); size > 0 {
+			pos, child = pos+size, numbered(children, want, n)
 		} else {
 			k, err := readKey(data, pos)
 			if err != nil {
@@ -132,7 +134,7 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 			if last {
 				return 0, 0, nil
 			}
-			w = &nothing
+			w = field.Sieve{}
 		}
 	}
 	if pos > len(data) {
@@ -141,13 +143,22 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 	return pos, 0, nil
 }
 
-var nothing field.Sieve
-
 // named returns which of the wanted children has this name, or -1.
 func named(children []field.Node, want uint64, name []byte) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
 		if string(name) == children[i].Step.Name {
+			return i
+		}
+	}
+	return -1
+}
+
+// numbered returns which of the wanted children has this index, or -1.
+func numbered(children []field.Node, want uint64, n int) int {
+	for ; want != 0; want &= want - 1 {
+		i := bits.TrailingZeros64(want)
+		if n == children[i].Step.Index {
 			return i
 		}
 	}

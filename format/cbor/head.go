@@ -79,6 +79,18 @@ func short(data []byte, pos int) int {
 	}
 }
 
+// shortInteger returns the integer from 0 to 255 at pos, which is inside data, and its size in bytes; 0 if something else
+// stands there.
+func shortInteger(data []byte, pos int) (n, size int) {
+	switch b := data[pos]; {
+	case b < 24:
+		return int(b), 1
+	case b == 24 && pos+1 < len(data):
+		return int(data[pos+1]), 2
+	}
+	return 0, 0
+}
+
 // head is the start of one item.
 type head struct {
 	major byte
@@ -162,9 +174,17 @@ func appendHead(dst []byte, major byte, arg uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, b|27), arg)
 }
 
-// shortHead is the head of the item that starts with b, at pos; false if that takes more than b to tell, or is a tag.
-func shortHead(b byte, pos int) (head, bool) {
-	return head{major: b >> 5, info: b & 31, arg: uint64(b & 31), next: pos + 1}, b&31 < 24 && b>>5 != majorTag
+// shortHead is the head of the item at pos, which is inside data, if it takes one byte, or two that are there; false if
+// not, or for a tag.
+func shortHead(data []byte, pos int) (h head, ok bool) {
+	b := data[pos]
+	h = head{major: b >> 5, info: b & 31, arg: uint64(b & 31), next: pos + 1}
+	if h.info == 24 && h.next < len(data) {
+		h.arg = uint64(data[h.next])
+		h.next++
+		return h, h.major != majorTag
+	}
+	return h, h.info < 24 && h.major != majorTag
 }
 
 // pastTags returns the head of the item at pos and its offset, behind all of its tags. RFC 8949, section 3.4.

@@ -40,7 +40,7 @@ func enter(data []byte, pos int, st *field.Step) (int, error) {
 	if uint(pos) >= uint(len(data)) {
 		return 0, io.ErrUnexpectedEOF
 	}
-	h, ok := shortHead(data[pos], pos)
+	h, ok := shortHead(data, pos)
 	if !ok {
 		var err error
 		if h, _, err = pastTags(data, pos); err != nil {
@@ -84,7 +84,7 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 	w.Add(st)
 	pos := h.next
 	for left := h.pairs(); left != 0; left-- {
-		if pos, left = pass(data, pos, left, &w); left == 0 {
+		if pos, left = pass(data, pos, left, w.Names, w.Indices); left == 0 {
 			break
 		}
 		if uint(pos) >= uint(len(data)) {
@@ -101,6 +101,8 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 				return 0, io.ErrUnexpectedEOF
 			}
 			hit = string(data[key:pos]) == st.Name
+		} else if n, size := shortInteger(data, pos); size > 0 {
+			pos, hit = pos+size, n == st.Index
 		} else {
 			k, err := readKey(data, pos)
 			if err != nil {

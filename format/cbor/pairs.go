@@ -14,7 +14,7 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos, n := h.next, uint64(0)
 	for ; h.info == indefinite || n < h.arg; n++ {
-		if v.plain && h.info != indefinite {
+		if v.strict && h.info != indefinite {
 			if pos, n = v.pass(&seen, pos, n, h.arg); n == h.arg {
 				break
 			}
@@ -52,9 +52,9 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 	return pos, nil
 }
 
-// pass validates pairs from pos on, of which n are passed already, as long as they are usual ones: a short text of ASCII, and
-// a scalar. It returns where the first other one starts, and how many are passed then. Nearly
-// all of a message is passed here, and nearly without calls.
+// pass validates pairs from pos on, of which n are passed already, as long as they are usual ones: a short text of ASCII,
+// and a scalar. It returns where the first other one starts, and how many are passed then. Nearly all of a message is
+// passed here, and nearly without calls.
 func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64) {
 	data := v.data
 	for ; n < all; n++ {
@@ -80,7 +80,7 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 		case next == end || next > len(data) || b == byteSimple || b&^0x20 == majorArray<<5:
 			return pos, n
 		}
-		hash, ascii := keyset.Hash(data[pos+1:end], false)
+		hash, ascii := keyset.Hash(data[pos+1:end], v.keys.fold)
 		if !ascii {
 			break
 		}

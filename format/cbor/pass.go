@@ -2,12 +2,12 @@ package cbor
 
 import "example.com/ferry/field"
 
-// pass goes over pairs from pos on as long as their key is short and not wanted and their value is short, and returns
-// where it stopped and how many pairs are left. Nearly all of a message is passed here, and without a call: the position
-// stays in a register. The lengths of values come from a table, not from branches: for messages of one shape branches
-// would be faster, but with keys in any order they are mispredicted, which costs more than twice the time.
-func pass(data []byte, pos int, left uint64, wanted *field.Sieve) (int, uint64) {
-	names, indices := wanted.Names, wanted.Indices
+// pass goes over pairs from pos on as long as their key is short and not wanted, by the names and indices of a
+// field.Sieve, and their value is short. It returns where it stopped and how many pairs are left. Nearly all of a message
+// is passed here, and without a call: the position stays in a register. The lengths of values come from a table, not from
+// branches: for messages of one shape branches would be faster, but with keys in any order they are mispredicted, which
+// costs more than twice the time.
+func pass(data []byte, pos int, left, names, indices uint64) (int, uint64) {
 	for ; left != 0; left-- {
 		at := pos
 		if uint(pos) >= uint(len(data)) {

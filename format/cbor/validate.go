@@ -16,7 +16,6 @@ import (
 // Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keys{data, o.FoldKeys}}
-	v.plain = v.strict && !o.FoldKeys
 	end, err := v.item(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
 		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
@@ -28,7 +27,6 @@ type validator struct {
 	data   []byte
 	max    int
 	strict bool
-	plain  bool // strict, and keys are compared as they stand
 	keys   keys
 	seen   keyset.Stack
 }
