@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -59,15 +61,22 @@ type env struct {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	bare := len(args) == 0 // wrong, and answered with the overview
 	if bare {
-		args, stdout = []string{"--help"}, stderr
+		args = []string{"--help"}
+	}
+	for _, arg := range args {
+		if !utf8.ValidString(arg) { // kong would replace such bytes without a word
+			fmt.Fprintf(stderr, "ferry: argument %q is not UTF-8: give a file of that name on standard input, and bytes as hex\n", arg)
+			return statusUsage
+		}
 	}
 	formats := all.Formats()
 	var cli grammar
-	done := false // --help or --version said it all
+	var said bytes.Buffer // by --help or --version
+	done := false         // --help or --version said it all
 	parser := kong.Must(&cli,
 		kong.Name("ferry"),
 		kong.Description(description),
-		kong.Writers(stdout, stderr),
+		kong.Writers(&said, stderr),
 		kong.Exit(func(int) { done = true }),
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
@@ -85,11 +94,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	)
 	parser.Model.HelpFlag.Help = "Show this."
 	ctx, err := parser.Parse(verbFirst(parser.Model, args))
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, formats: formats, model: parser.Model}
 	switch {
 	case bare:
+		_, _ = stderr.Write(said.Bytes())
 		return statusUsage
 	case done:
-		return statusDone
+		return e.end("ferry", e.print(said.Bytes()))
 	}
 	if err != nil {
 		var parse *kong.ParseError
@@ -101,10 +112,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "ferry%s: %s\nTry 'ferry%s --help'.\n", verb, text, verb)
 		return statusUsage
 	}
-	err = ctx.Run(&env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, formats: formats, model: parser.Model})
+	return e.end("ferry "+ctx.Selected().Name, ctx.Run(e))
+}
+
+// end tells the error that a command ended with, if any, and returns the exit status.
+func (e *env) end(command string, err error) int {
 	var quiet quietError
 	if err != nil && !errors.As(err, &quiet) {
-		fmt.Fprintf(stderr, "ferry %s: %v\n", ctx.Selected().Name, err)
+		fmt.Fprintf(e.stderr, "%s: %v\n", command, err)
 	}
 	return statusOf(err)
 }

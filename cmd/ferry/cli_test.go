@@ -112,6 +112,7 @@ func TestUsageErrors(t *testing.T) {
 		{"unknown name in a predicate", []string{"sub", "--schema", "../../examples/messages/noise.json", "--where", "event.niose.level > 1", "#"}, `event has no field "niose": is it noise?`},
 		{"history that the engine has not", []string{"sub", "--from", "first", "#"}, "the node's engine is memory"},
 		{"no configuration", []string{"check"}, "missing flags: --config"},
+		{"no UTF-8", []string{"set", "id=\xff"}, `argument "id=\xff" is not UTF-8`},
 		{"too many words", []string{"get", "id", "a", "b"}, "unexpected argument b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -312,18 +312,20 @@ func TestOutputThatFails(t *testing.T) {
 		t.Skip("needs /dev/full: Linux has it")
 	}
 	defer full.Close()
-	var stderr strings.Builder
-	if status := run([]string{"get", "-q", "deviceName"}, strings.NewReader(event), full, &stderr); status != statusFailed || !strings.Contains(stderr.String(), "no space left") {
-		t.Errorf("full disk: status %d, %q", status, stderr.String())
-	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
 	r.Close()
-	stderr.Reset()
-	if status := run([]string{"get", "-q", "deviceName"}, strings.NewReader(event), w, &stderr); status != statusDone || stderr.String() != "" {
-		t.Errorf("closed pipe: status %d, %q", status, stderr.String())
+	for _, args := range [][]string{{"get", "-q", "deviceName"}, {"--help"}, {"get", "--help"}, {"--version"}} {
+		var stderr strings.Builder
+		if status := run(args, strings.NewReader(event), full, &stderr); status != statusFailed || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("%q to a full disk: status %d, %q", args, status, stderr.String())
+		}
+		stderr.Reset()
+		if status := run(args, strings.NewReader(event), w, &stderr); status != statusDone || stderr.String() != "" {
+			t.Errorf("%q into a closed pipe: status %d, %q", args, status, stderr.String())
+		}
 	}
 }
