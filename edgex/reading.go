@@ -1,10 +1,12 @@
 package edgex
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The value types of readings. Those up to String have an array type as well, named with Array behind.
@@ -61,6 +63,9 @@ var kinds = map[string]reflect.Kind{
 // FormatValue writes value as EdgeX does in a reading's Value: integers in decimal, floats like 1.5e+00, arrays like
 // [1, -2, 3]. Its Go type must be the one valueType names: an int32 or a named type of it for Int32, a slice of them for
 // Int32Array.
+//
+// A StringArray is written as EdgeX writes it from 4.1 on, as JSON: ["a", "b c"] as ["a","b c"]. Up to 4.0.3 EdgeX writes
+// [a, b, c] for it, of which nobody can tell whether it was two texts or three.
 func FormatValue(valueType string, value any) (string, error) {
 	element, array := strings.CutSuffix(valueType, "Array")
 	kind, simple := kinds[element]
@@ -80,6 +85,9 @@ func FormatValue(valueType string, value any) (string, error) {
 	if !array {
 		return string(appendSimple(nil, v)), nil
 	}
+	if kind == reflect.String {
+		return formatTexts(v)
+	}
 	text := []byte{'['}
 	for i := range v.Len() {
 		if i > 0 {
@@ -88,6 +96,18 @@ func FormatValue(valueType string, value any) (string, error) {
 		text = appendSimple(text, v.Index(i))
 	}
 	return string(append(text, ']')), nil
+}
+
+// formatTexts writes a slice of texts as JSON.
+func formatTexts(v reflect.Value) (string, error) {
+	texts := make([]string, v.Len())
+	for i := range texts {
+		if texts[i] = v.Index(i).String(); !utf8.ValidString(texts[i]) {
+			return "", fmt.Errorf("edgex: text %q at index %d of a StringArray is not UTF-8: send it as Binary", texts[i], i)
+		}
+	}
+	text, err := json.Marshal(texts)
+	return string(text), err
 }
 
 func appendSimple(dst []byte, v reflect.Value) []byte {

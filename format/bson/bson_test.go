@@ -270,3 +270,20 @@ func TestManyKeys(t *testing.T) {
 		t.Errorf("BoundsOnly: %v", err)
 	}
 }
+
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ levels, max int }{{32, 0}, {5, 5}, {256, 1000}} {
+		for _, typ := range []byte{typeDocument, typeArray} {
+			for extra, ok := range []bool{true, false} {
+				nested := []byte{5, 0, 0, 0, 0}
+				for range row.levels - 1 + extra {
+					nested = closed(append(append([]byte{0, 0, 0, 0, typ, '0', 0}, nested...)), 0)
+				}
+				if err := (Format{}).Validate(nested, format.Options{MaxDepth: row.max}); (err == nil) != ok {
+					t.Errorf("%d levels of type %d, MaxDepth %d: got %v, want ok %v", row.levels+extra, typ, row.max, err, ok)
+				}
+			}
+		}
+	}
+}
