@@ -74,8 +74,7 @@ func (g *generator) send(s *stream, due time.Duration) {
 func (g *generator) wait(until time.Duration) {
 	var events [256]unix.EpollEvent
 	timeout := unix.NsecToTimespec(max(0, until-g.now()).Nanoseconds())
-	// A raw call: the scheduler does not take the thread for idle, and nothing has to happen before it goes on.
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(g.poll), uintptr(unsafe.Pointer(&events)),
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(g.poll), uintptr(unsafe.Pointer(&events)),
 		uintptr(len(events)), uintptr(unsafe.Pointer(&timeout)), 0, 0)
 	if errno != 0 {
 		if errno != unix.EINTR {

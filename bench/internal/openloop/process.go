@@ -50,10 +50,9 @@ func Measure(s Spec) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openloop: %w", err)
 	}
-	// The runtime's signals to its own threads would end each wait of the generator after ten milliseconds.
 	var stderr bytes.Buffer
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), variable+"=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
+	cmd.Env = append(os.Environ(), variable+"=1", "GOGC=off")
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(text), &stderr
 	out, err := cmd.Output()
 	if err != nil {

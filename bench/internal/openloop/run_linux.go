@@ -238,9 +238,3 @@ func (g *generator) close() {
 	}
 	_ = unix.Close(g.poll)
 }
-
-// realtime puts this thread before all others; false if that is not permitted.
-func realtime() bool {
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 50}
-	return unix.SchedSetAttr(0, &attr, 0) == nil
-}

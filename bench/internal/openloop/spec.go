@@ -58,7 +58,7 @@ type Report struct {
 	Unanswered int      // open requests that counted with their age
 	Counts     []Answer // of Spec.Count: when the window began, and when it ended
 
-	FIFO    bool          // whether the generator's thread had SCHED_FIFO
+	FIFO    bool          // whether the generator had SCHED_FIFO
 	Own     time.Duration // CPU time in the window of Spec.PIDs and the generator
 	Foreign float64       // cores that others used in the window
 }
