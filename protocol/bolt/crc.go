@@ -15,13 +15,16 @@ const idEnd = 10
 // grow with the frame. The fixed header has to be there, nothing else. If the frame's end is not in the bytes Next was
 // given, pass what SetID returns on to PatchCRC for each piece that comes later; it is 0 for a frame without a CRC.
 func (f Frame) SetID(id uint32) (delta uint32) {
-	b := f.data[f.typeAt()+4:]
-	old := binary.BigEndian.Uint32(b)
-	binary.BigEndian.PutUint32(b, id)
-	if !f.HasCRC() {
-		return 0
+	if f.trailer != 0 {
+		delta = f.patch(id)
 	}
-	delta = CRCDelta(old, id, f.size)
+	binary.BigEndian.PutUint32(f.data[f.data[0]+4:], id)
+	return delta
+}
+
+// patch puts the CRC right, as far as it is there, for a frame that is about to get another id.
+func (f Frame) patch(id uint32) (delta uint32) {
+	delta = CRCDelta(f.ID(), id, f.size)
 	PatchCRC(f.data, f.size, delta)
 	return delta
 }
@@ -61,23 +64,24 @@ func (f Frame) CheckCRC() error {
 
 // advance returns the CRC register after n zero bytes: r times x to the power of 8n, which zeros holds for each digit.
 func advance(r uint32, n int) uint32 {
-	for i := 0; n > 0; i, n = i+1, n>>4 {
-		if digit := n & 15; digit != 0 {
+	for i := 0; n > 0; i, n = i+1, n>>8 {
+		if digit := n & 255; digit != 0 {
 			r = multiply(r, zeros[i][digit])
 		}
 	}
 	return r
 }
 
-// zeros holds the factors for each digit, to the base of 16, of a number of zero bytes below 2^32: 512 bytes.
-var zeros = func() (table [8][16]uint32) {
+// zeros holds the factors for each digit, to the base of 256, of a number of zero bytes below 2^32: 4 KiB, as with
+// smaller digits there would be more to multiply by.
+var zeros = func() (table [4][256]uint32) {
 	factor := uint32(1) << (31 - 8) // x to the power of 8
 	for i := range table {
 		table[i][0] = 1 << 31 // x to the power of 0
-		for digit := 1; digit < 16; digit++ {
+		for digit := 1; digit < 256; digit++ {
 			table[i][digit] = multiply(table[i][digit-1], factor)
 		}
-		factor = multiply(table[i][15], factor)
+		factor = multiply(table[i][255], factor)
 	}
 	return table
 }()

@@ -1,8 +1,8 @@
 package bolt
 
 import (
+	"cmp"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"time"
 )
@@ -13,13 +13,14 @@ const (
 	MaxLength       = math.MaxInt16 // class and header, each: Java reads a longer one as negative
 	DefaultMaxFrame = 64 << 20      // frames above this are refused unless Limits says otherwise
 	minFixed        = 20            // the shortest fixed header, a response's in V1; a request's and V2's are 2 longer each
+	switchAt        = 11            // where switch stands in V2
 	crcLen          = 4
 )
 
 // Limits bound what Next accepts. The zero value is what it says at each field.
 type Limits struct {
 	MaxFrame int     // bytes, the whole frame; 0 means DefaultMaxFrame
-	MaxHead  int     // bytes before the content; 0 means no more than the two lengths of at most MaxLength make
+	MaxHead  int     // bytes before the content; 0 means what MaxFixed and two times MaxLength make
 	Dialect  Dialect // the one a connection began with; 0 means any: this is its first frame
 }
 
@@ -30,11 +31,14 @@ type Limits struct {
 // [switch 1], then timeout 4 or, in a response, status 2, then class, header 2 and content length 4; class, header,
 // content, [CRC-32 4]. RpcCommandEncoder, RpcCommandEncoderV2.
 type Frame struct {
-	data   []byte // from the frame's first byte, and not beyond its last
-	fixed  int    // length of the fixed header
-	class  int
-	header int
-	size   int // of the whole frame
+	// data is the frame from its first byte on, and not beyond its last. That byte, the protocol, is also the offset of
+	// type: what follows type, up to codec, stands at the same distance from it in all dialects.
+	data    []byte
+	size    int // of the whole frame
+	class   uint16
+	header  uint16
+	fixed   uint8 // length of the fixed header
+	trailer uint8 // length of the CRC: crcLen or 0
 }
 
 // Next reads the fixed header of the frame that data begins with. As long as that is not all there, need is how many
@@ -52,19 +56,19 @@ func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 	switch data[0] {
 	case 1:
 	case 2:
-		if len(data) < 2 {
+		at = 2
+		if len(data) < at {
 			return f, minFixed + 2, nil
 		}
-		at = 2
 		dialect = Dialect(binary.BigEndian.Uint16(data))
 		if dialect != V2 && dialect != V2CRC {
-			return f, 0, &SyntaxError{1, "ver1", fmt.Sprintf("%d where 1 or 2 is known", data[1])}
+			return f, 0, unknown(data, 1, "ver1", "1 or 2")
 		}
 	default:
-		return f, 0, &SyntaxError{0, "protocol", fmt.Sprintf("%d where 1 or 2 is known: does the peer speak Bolt?", data[0])}
+		return f, 0, unknown(data, 0, "protocol", "1 or 2")
 	}
 	if limits.Dialect != 0 && dialect != limits.Dialect {
-		return f, 0, &SyntaxError{at - 1, "dialect", fmt.Sprintf("%v on a connection that began with %v: open another one for it", dialect, limits.Dialect)}
+		return f, 0, mixed(dialect, limits.Dialect)
 	}
 	fixed := minFixed + 2*(at-1)
 	if len(data) <= at {
@@ -75,51 +79,34 @@ func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 	case Request, Oneway:
 		fixed += 2
 	default:
-		return f, 0, &SyntaxError{at, "type", fmt.Sprintf("%d where 0 (response), 1 (request) or 2 (oneway) is known", data[at])}
+		return f, 0, unknown(data, at, "type", "0 (response), 1 (request) or 2 (oneway)")
 	}
 	if len(data) < fixed {
 		return f, fixed, nil
 	}
-	f = Frame{
-		data: data, fixed: fixed,
-		class:  int(binary.BigEndian.Uint16(data[fixed-8:])),
-		header: int(binary.BigEndian.Uint16(data[fixed-6:])),
+	f.data = data[:fixed:fixed]
+	f.fixed = uint8(fixed)
+	var toggles uint8
+	if dialect != V1 {
+		toggles = f.data[switchAt]
 	}
-	size := int64(f.HeadLen()+f.trailer()) + int64(binary.BigEndian.Uint32(data[fixed-4:]))
-	if err := f.check(size, limits); err != nil {
-		return Frame{data: data[:fixed:fixed], fixed: fixed, size: fixed + f.trailer()}, 0, err
+	if dialect == V2CRC && toggles&SwitchCRC != 0 {
+		f.trailer = crcLen
 	}
-	f.size = int(size)
+	lengths := binary.BigEndian.Uint64(data[fixed-8:])
+	class, header := int(lengths>>48), int(lengths>>32&math.MaxUint16)
+	head := fixed + class + header
+	size := int64(head) + int64(uint32(lengths)) + int64(f.trailer)
+	maxFrame, maxHead := cmp.Or(limits.MaxFrame, DefaultMaxFrame), cmp.Or(limits.MaxHead, math.MaxInt)
+	if toggles > math.MaxInt8 || class > MaxLength || header > MaxLength || head > maxHead || size > min(int64(maxFrame), math.MaxInt32) {
+		f.size = fixed + int(f.trailer)
+		return f, 0, refused{fixed, toggles, class, header, head, size, maxHead, maxFrame}.reason()
+	}
+	f.class, f.header, f.size = uint16(class), uint16(header), int(size)
 	n := min(len(data), f.size)
 	f.data = data[:n:n]
 	return f, 0, nil
 }
-
-// check bounds what the fixed header says, by the limits and by what all implementations read alike.
-func (f Frame) check(size int64, limits Limits) error {
-	maxFrame := limits.MaxFrame
-	if maxFrame == 0 {
-		maxFrame = DefaultMaxFrame
-	}
-	switch {
-	case f.Switch() > math.MaxInt8:
-		return &SyntaxError{11, "switch", fmt.Sprintf("%d: Java peers read at most 127", f.Switch())}
-	case f.class > MaxLength:
-		return &SyntaxError{f.fixed - 8, "class length", fmt.Sprintf("%d bytes: Java peers read at most %d", f.class, MaxLength)}
-	case f.header > MaxLength:
-		return &SyntaxError{f.fixed - 6, "header length", fmt.Sprintf("%d bytes: Java peers read at most %d", f.header, MaxLength)}
-	case size > math.MaxInt32:
-		return &SyntaxError{f.fixed - 4, "content length", fmt.Sprintf("a frame of %d bytes: Java peers read at most %d", size, math.MaxInt32)}
-	case limits.MaxHead != 0 && f.HeadLen() > limits.MaxHead:
-		return &SyntaxError{f.fixed - 8, "head", fmt.Sprintf("%d bytes before the content: at most %d are accepted here", f.HeadLen(), limits.MaxHead)}
-	case size > int64(maxFrame):
-		return &SyntaxError{f.fixed - 4, "frame", fmt.Sprintf("%d bytes: at most %d are accepted here", size, maxFrame)}
-	}
-	return nil
-}
-
-// typeAt is where type stands: what follows it stands at the same distance in all dialects, up to codec.
-func (f Frame) typeAt() int { return int(f.data[0]) }
 
 // Dialect returns the form the frame is written in.
 func (f Frame) Dialect() Dialect {
@@ -130,35 +117,27 @@ func (f Frame) Dialect() Dialect {
 }
 
 // Type says who waits for what.
-func (f Frame) Type() Type { return Type(f.data[f.typeAt()]) }
+func (f Frame) Type() Type { return Type(f.data[f.data[0]]) }
 
 // Command says what the frame is for.
-func (f Frame) Command() Command { return Command(binary.BigEndian.Uint16(f.data[f.typeAt()+1:])) }
+func (f Frame) Command() Command { return Command(binary.BigEndian.Uint16(f.data[f.data[0]+1:])) }
 
 // ID returns the request id: that of the request a response answers.
-func (f Frame) ID() uint32 { return binary.BigEndian.Uint32(f.data[f.typeAt()+4:]) }
+func (f Frame) ID() uint32 { return binary.BigEndian.Uint32(f.data[f.data[0]+4:]) }
 
 // Codec says how the content is serialised.
-func (f Frame) Codec() uint8 { return f.data[f.typeAt()+8] }
+func (f Frame) Codec() uint8 { return f.data[f.data[0]+8] }
 
 // Switch returns the switch byte: 0 in V1, which has none.
 func (f Frame) Switch() uint8 {
 	if f.data[0] == 1 {
 		return 0
 	}
-	return f.data[11]
+	return f.data[switchAt]
 }
 
 // HasCRC reports whether the frame ends with a CRC-32 of all bytes before it.
-func (f Frame) HasCRC() bool { return f.Switch()&SwitchCRC != 0 && f.data[1] == 2 }
-
-// trailer returns the length of what follows the content.
-func (f Frame) trailer() int {
-	if f.HasCRC() {
-		return crcLen
-	}
-	return 0
-}
+func (f Frame) HasCRC() bool { return f.trailer != 0 }
 
 // Timeout returns how long the sender of a request waits: not at all for an answer if negative, as for Java's heartbeats.
 // It is 0 for a response.
@@ -178,26 +157,26 @@ func (f Frame) Status() Status {
 }
 
 // FixedLen returns the length in bytes of the fixed header: the offset of the class.
-func (f Frame) FixedLen() int { return f.fixed }
+func (f Frame) FixedLen() int { return int(f.fixed) }
 
 // ClassLen returns the length in bytes of the class; the header begins behind it.
-func (f Frame) ClassLen() int { return f.class }
+func (f Frame) ClassLen() int { return int(f.class) }
 
 // HeadLen returns the length in bytes of all that stands before the content: what routing has to see.
-func (f Frame) HeadLen() int { return f.fixed + f.class + f.header }
+func (f Frame) HeadLen() int { return int(f.fixed) + int(f.class) + int(f.header) }
 
 // ContentLen returns the length in bytes of the content, which begins at HeadLen; a CRC is what may follow it.
-func (f Frame) ContentLen() int { return f.size - f.trailer() - f.HeadLen() }
+func (f Frame) ContentLen() int { return f.size - int(f.trailer) - f.HeadLen() }
 
 // FrameLen returns the length in bytes of the whole frame, CRC included: the next one begins there.
 func (f Frame) FrameLen() int { return f.size }
 
 // Class returns the name of the content's class: a view, nil until all of it has arrived.
-func (f Frame) Class() []byte { return f.part(f.fixed, f.class) }
+func (f Frame) Class() []byte { return f.part(f.FixedLen(), f.ClassLen()) }
 
 // Header returns the header, as it is encoded: a view, nil until HeadLen bytes have arrived. SOFARPC and MOSN write a
 // map; what others write is theirs to know.
-func (f Frame) Header() Header { return Header(f.part(f.fixed+f.class, f.header)) }
+func (f Frame) Header() Header { return Header(f.part(f.FixedLen()+f.ClassLen(), int(f.header))) }
 
 // Content returns as much of the content as has arrived: a view.
 func (f Frame) Content() []byte {

@@ -70,19 +70,25 @@ func (h Header) pair(at int) (key, value []byte, end int, err error) {
 }
 
 func (h Header) text(at int) (text []byte, end int, err error) {
-	rest := h[at:]
-	if len(rest) < 4 {
-		return nil, 0, &SyntaxError{at, "header map", fmt.Sprintf("%d bytes where a length of 4 is expected", len(rest))}
+	if start := at + 4; start <= len(h) {
+		n := int(int32(binary.BigEndian.Uint32(h[at:])))
+		if n >= 0 && n <= len(h)-start {
+			return h[start : start+n : start+n], start + n, nil
+		}
+		if n == -1 {
+			return nil, start, nil
+		}
 	}
-	n := binary.BigEndian.Uint32(rest)
-	switch {
-	case n == 1<<32-1:
-		return nil, at + 4, nil
-	case uint64(n) > uint64(len(rest)-4):
-		return nil, 0, &SyntaxError{at, "header map", fmt.Sprintf("length %d exceeds the %d bytes left", int32(n), len(rest)-4)}
+	return nil, 0, h.damaged(at)
+}
+
+// damaged says why there is no text at offset at.
+func (h Header) damaged(at int) error {
+	left := len(h) - at
+	if left < 4 {
+		return &SyntaxError{at, "header map", fmt.Sprintf("%d bytes where a length of 4 is expected", left)}
 	}
-	end = at + 4 + int(n)
-	return h[at+4 : end : end], end, nil
+	return &SyntaxError{at, "header map", fmt.Sprintf("length %d exceeds the %d bytes left", int32(binary.BigEndian.Uint32(h[at:])), left-4)}
 }
 
 // AppendPair appends a pair to an encoded header map. That no key stands twice is up to the caller.

@@ -131,7 +131,7 @@ func compare(t *testing.T, data []byte) {
 	if wantErr != nil {
 		t.Fatalf("%x: a frame of %d bytes, the reference %v", data, f.FrameLen(), wantErr)
 	}
-	got := reference{Message: message(f), ver2: f.data[f.typeAt()+3], hasCRC: f.HasCRC(), size: f.FrameLen()}
+	got := reference{Message: message(f), ver2: f.data[f.data[0]+3], hasCRC: f.HasCRC(), size: f.FrameLen()}
 	if got.hasCRC {
 		got.crc = binary.BigEndian.Uint32(f.data[f.size-4:])
 	}
