@@ -278,7 +278,7 @@ func TestDepth(t *testing.T) {
 			for extra, ok := range []bool{true, false} {
 				nested := []byte{5, 0, 0, 0, 0}
 				for range row.levels - 1 + extra {
-					nested = closed(append(append([]byte{0, 0, 0, 0, typ, '0', 0}, nested...)), 0)
+					nested = closed(append([]byte{0, 0, 0, 0, typ, '0', 0}, nested...), 0)
 				}
 				if err := (Format{}).Validate(nested, format.Options{MaxDepth: row.max}); (err == nil) != ok {
 					t.Errorf("%d levels of type %d, MaxDepth %d: got %v, want ok %v", row.levels+extra, typ, row.max, err, ok)

@@ -1,7 +1,6 @@
 package cbor
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -9,11 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
 
-	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/formattest"
 )
@@ -81,37 +78,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// FuzzPatch replaces a text wherever it stands, and changes it back.
-func FuzzPatch(f *testing.F) {
-	for _, s := range seeds(f) {
-		f.Add(s, "deviceName", []byte("pump-1"))
-		f.Add(s, "readings.0.value", []byte("30"))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, path string, text []byte) {
-		p, err := field.Parse(path)
-		if err != nil || (Format{}).Validate(data, format.Options{}) != nil {
-			return
-		}
-		got, err := Format{}.Patch(nil, data, p, field.Value{Kind: field.Text, Bytes: text})
-		if err != nil {
-			var mismatch *format.TypeError
-			if !errors.Is(err, field.ErrNotFound) && !errors.As(err, &mismatch) || got != nil {
-				t.Errorf("got % x, %v for path %q\n% x", got, err, path, data)
-			}
-			return
-		}
-		if err := (Format{}).Validate(got, format.Options{}); err != nil {
-			t.Errorf("Patch made % x of % x: %v", got, data, err)
-		}
-		s, err := Format{}.Lookup(got, p)
-		if err != nil || s.Kind == field.Text && !utf8.Valid(text) {
-			t.Fatalf("Lookup after Patch: %+v, %v\n% x", s, err, got)
-		}
-		if v, err := (Format{}).Value(got, s, field.ByteString); err != nil || !bytes.Equal(v.Bytes, text) {
-			t.Errorf("reads %q, %v, want %q", v.Bytes, err, text)
-		}
-	})
-}
+// FuzzPatch replaces a text wherever it stands.
+func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{}, seeds(f)) }
 
 func TestTruncated(t *testing.T) {
 	for name, event := range events(t) {

@@ -3,13 +3,11 @@ package msgpack
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/tinylib/msgp/msgp"
 
@@ -148,37 +146,7 @@ func same(v field.Value, want any) bool {
 }
 
 // FuzzPatch replaces a text wherever it stands.
-func FuzzPatch(f *testing.F) {
-	for _, s := range seeds(f) {
-		f.Add(s, "deviceName", []byte("pump-1"))
-		f.Add(s, "readings.0.value", []byte("30"))
-		f.Add(s, "", []byte("x"))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, path string, text []byte) {
-		p, err := field.Parse(path)
-		if err != nil || (Format{}).Validate(data, format.Options{}) != nil {
-			return
-		}
-		got, err := Format{}.Patch(nil, data, p, field.Value{Kind: field.Text, Bytes: text})
-		if err != nil {
-			var mismatch *format.TypeError
-			if !errors.Is(err, field.ErrNotFound) && !errors.As(err, &mismatch) || got != nil {
-				t.Errorf("got % x, %v for path %q\n% x", got, err, path, data)
-			}
-			return
-		}
-		if err := (Format{}).Validate(got, format.Options{}); err != nil {
-			t.Errorf("Patch made % x of % x: %v", got, data, err)
-		}
-		s, err := Format{}.Lookup(got, p)
-		if err != nil || s.Kind == field.Text && !utf8.Valid(text) {
-			t.Fatalf("Lookup after Patch: %+v, %v\n% x", s, err, got)
-		}
-		if v, err := (Format{}).Value(got, s, field.ByteString); err != nil || !bytes.Equal(v.Bytes, text) {
-			t.Errorf("reads %q, %v, want %q", v.Bytes, err, text)
-		}
-	})
-}
+func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{}, seeds(f)) }
 
 // FuzzEdit inserts, deletes and replaces anything anywhere.
 func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }

@@ -188,6 +188,9 @@ func hasGroup(data []byte) bool {
 	return slices.ContainsFunc(data, func(c byte) bool { return wireType(c&7) == wireStart })
 }
 
+// FuzzPatch replaces a text wherever a schema has one.
+func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{pump}, seeds(f)) }
+
 // FuzzEdit and FuzzEditSchema insert, delete and replace anything anywhere.
 func FuzzEdit(f *testing.F)       { formattest.FuzzEdits(f, Format{}, seeds(f)...) }
 func FuzzEditSchema(f *testing.F) { formattest.FuzzEdits(f, Format{pump}, seeds(f)...) }
