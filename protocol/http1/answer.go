@@ -1,0 +1,58 @@
+package http1
+
+import "fmt"
+
+// Continue is the answer that lets a client with Head.Expect send its body. RFC 9110, section 15.2.1.
+const Continue = "HTTP/1.1 100 Continue\r\n\r\n"
+
+// answer is one of the proxy's own responses, ready in both ways of treating the connection.
+type answer struct {
+	head [2]string // before the body: 0 keeps the connection, 1 closes it
+	body string
+}
+
+var answers = func() map[int]answer {
+	all := map[int]answer{}
+	for status, reason := range map[int]string{
+		400: "Bad Request",
+		404: "Not Found",
+		408: "Request Timeout",
+		413: "Content Too Large",
+		414: "URI Too Long",
+		417: "Expectation Failed",
+		431: "Request Header Fields Too Large",
+		500: "Internal Server Error",
+		501: "Not Implemented",
+		502: "Bad Gateway",
+		503: "Service Unavailable",
+		504: "Gateway Timeout",
+		505: "HTTP Version Not Supported",
+	} {
+		a := answer{body: fmt.Sprintf("%d %s\n", status, reason)}
+		for i, connection := range []string{"keep-alive", "close"} {
+			a.head[i] = fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: %s\r\n\r\n",
+				status, reason, len(a.body), connection)
+		}
+		all[status] = a
+	}
+	return all
+}()
+
+// AppendAnswer appends a small response of the proxy's own to a request of method asked: 400, 404, 408, 413, 414, 417, 431 or
+// 500 to 505; any other status is answered as 500. With closes it says that the connection ends behind it, as it must after
+// an *Error.
+func AppendAnswer(dst []byte, status int, asked Method, closes bool) []byte {
+	a, ok := answers[status]
+	if !ok {
+		a = answers[500]
+	}
+	head := a.head[0]
+	if closes {
+		head = a.head[1]
+	}
+	dst = append(dst, head...)
+	if asked == MethodHead {
+		return dst
+	}
+	return append(dst, a.body...)
+}

@@ -1,0 +1,131 @@
+package http1
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+)
+
+// chunkState is what comes next in a chunked body. RFC 9112, section 7.1.
+type chunkState uint8
+
+const (
+	atSize chunkState = iota
+	atContent
+	atContentEnd
+	atTrailer
+	atBodyEnd
+)
+
+const maxSizeDigits = 16
+
+// nextChunked is Next for a chunked body. Lines are taken whole or not at all.
+func (b *Body) nextChunked(data []byte) (int, Part, error) {
+	switch b.state {
+	case atContent:
+		n, p, err := b.take(data)
+		if b.left == 0 {
+			b.state = atContentEnd
+		}
+		return n, p, err
+	case atContentEnd:
+		if len(data) < 2 && data[0] == '\r' {
+			return 0, Part{}, nil
+		}
+		if data[0] != '\r' || data[1] != '\n' {
+			return 0, Part{}, b.refuse(400, 0, "no CRLF behind a chunk in "+quote(data[:1]))
+		}
+		b.state = atSize
+		return 2, Part{}, nil
+	case atSize:
+		n, err := b.sizeLine(data)
+		return n, Part{}, err
+	}
+	return b.trailerLine(data)
+}
+
+// line returns the length of the line data begins with, 0 if it has no end yet, or -1 if it has none in most bytes.
+func line(data []byte, most int) int {
+	n := bytes.IndexByte(data[:min(len(data), most)], '\n') + 1
+	if n == 0 && len(data) >= most {
+		return -1
+	}
+	return n
+}
+
+// sizeLine takes a chunk's size and its extensions.
+func (b *Body) sizeLine(data []byte) (int, error) {
+	room := b.limits.extensions() - b.extensions
+	tooLong := func(at int) (int, error) {
+		return 0, b.refuse(400, at, fmt.Sprintf("chunk extensions of more than %d bytes", b.limits.extensions()))
+	}
+	n := line(data, maxSizeDigits+room+2)
+	if n <= 0 {
+		if n < 0 {
+			return tooLong(0)
+		}
+		return 0, nil
+	}
+	line := data[:n]
+	digits := skip(line, 0, isHex)
+	end := skipText(line, digits)
+	extension := end - digits
+	bad := func(at int, reason string) (int, error) {
+		return 0, b.refuse(400, at, reason+" in "+quote(line))
+	}
+	switch {
+	case digits == 0:
+		return bad(0, "no hexadecimal chunk size")
+	case digits > maxSizeDigits:
+		return bad(maxSizeDigits, fmt.Sprintf("a chunk size of more than %d digits", maxSizeDigits))
+	case end+2 != n || line[end] != '\r':
+		return bad(end, badText(line[end]))
+	case extension > 0 && line[digits] != ';':
+		return bad(digits, "no semicolon or CRLF behind a chunk size")
+	case extension > room:
+		return tooLong(digits)
+	}
+	size := uint64(0)
+	for _, c := range line[:digits] {
+		size = size<<4 | uint64(c&0xf) + uint64(c>>6)*9
+	}
+	if size > math.MaxInt64 {
+		return bad(0, "a chunk size above 2^63-1")
+	}
+	b.extensions += extension
+	b.left = int64(size)
+	b.state = atContent
+	if size == 0 {
+		b.state = atTrailer
+	}
+	return n, nil
+}
+
+// trailerLine takes a trailer field, or the empty line that ends the body.
+func (b *Body) trailerLine(data []byte) (int, Part, error) {
+	n := line(data, min(b.limits.trailers()-b.trailers, b.limits.fieldLine()))
+	switch {
+	case n < 0:
+		return 0, Part{}, b.refuse(431, 0, fmt.Sprintf("trailers of more than %d bytes", b.limits.trailers()))
+	case n == 0:
+		return 0, Part{}, nil
+	}
+	line := data[:n]
+	if string(line) == "\r\n" {
+		b.state = atBodyEnd
+		return n, Part{}, nil
+	}
+	f, next, reason := fieldLine(line, 0)
+	if reason != "" || next != n {
+		return 0, Part{}, b.refuse(400, next, reason+" in "+quote(line))
+	}
+	f.ID = classify(f.Name.Of(line))
+	if headOnly.has(f.ID) {
+		return 0, Part{}, b.refuse(400, 0, "a field that is not allowed in a trailer in "+quote(line))
+	}
+	if b.fields++; b.fields > b.limits.fields() {
+		return 0, Part{}, b.refuse(431, 0, fmt.Sprintf("more than %d trailer fields", b.limits.fields()))
+	}
+	b.trailers += n
+	return n, Part{Trailer: f}, nil
+}

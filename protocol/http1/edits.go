@@ -1,0 +1,94 @@
+package http1
+
+import "fmt"
+
+// Pair is a field to write.
+type Pair struct {
+	Name  string `yaml:"name"`
+	Value string `yaml:"value"`
+}
+
+// Edits are changes to the fields of each message of a route, made ready once. They may be used from several goroutines at
+// once. Nil Edits change nothing.
+type Edits struct {
+	drop  [][]byte
+	sizes uint64 // bit n: drop has a name of n bytes; bit 63 stands for all longer ones
+	lines []byte
+}
+
+// NewEdits makes Edits that remove all fields of some names, put one field in place of those of its name, and add fields to
+// those there are. Names and values are checked; Host, and what belongs to one connection or frames the message, are none of
+// theirs: RequestEdit and ResponseEdit write those.
+func NewEdits(set, add []Pair, remove []string) (*Edits, error) {
+	e := &Edits{}
+	for _, name := range remove {
+		if err := e.remove(name); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range set {
+		if err := e.remove(p.Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, list := range [][]Pair{set, add} {
+		for _, p := range list {
+			if err := e.write(p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return e, nil
+}
+
+func (e *Edits) remove(name string) error {
+	if err := editable(name); err != nil {
+		return err
+	}
+	e.drop = append(e.drop, []byte(name))
+	e.sizes |= 1 << min(len(name), 63)
+	return nil
+}
+
+func (e *Edits) write(p Pair) error {
+	if err := editable(p.Name); err != nil {
+		return err
+	}
+	if skipText([]byte(p.Value), 0) != len(p.Value) {
+		return fmt.Errorf("http1: value %q of field %s has a control character: take it out", p.Value, p.Name)
+	}
+	e.lines = appendField(e.lines, p.Name, p.Value)
+	return nil
+}
+
+// editable says why a route may not name a field.
+func editable(name string) error {
+	b := []byte(name)
+	if len(b) == 0 || skip(b, 0, isToken) != len(b) {
+		return fmt.Errorf("http1: field name %q: use letters, digits and hyphens", name)
+	}
+	if (hopByHop | framing | set(Host, Expect, Trailer)).has(classify(b)) {
+		return fmt.Errorf("http1: field %s belongs to the proxy: it cannot be set, added or removed by a route", name)
+	}
+	return nil
+}
+
+// drops reports whether the fields of that name are removed.
+func (e *Edits) drops(name []byte) bool {
+	if e == nil || e.sizes>>min(len(name), 63)&1 == 0 {
+		return false
+	}
+	for _, d := range e.drop {
+		if equalFoldTokens(name, d) {
+			return true
+		}
+	}
+	return false
+}
+
+func appendField(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
+}

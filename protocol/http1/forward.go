@@ -1,0 +1,217 @@
+package http1
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RequestEdit says how a request's head changes on its way to a server. The zero value sends it as it came, less what was
+// meant for this connection only.
+type RequestEdit struct {
+	Host          string // in place of the host the client asked for; empty keeps that
+	Strip         int    // bytes of the path that Prefix replaces: as many as the route's prefix has
+	Prefix        string
+	ForwardedFor  string // the client's address, for X-Forwarded-For; empty leaves that field alone
+	Proto         string // http or https, for X-Forwarded-Proto; empty leaves that field alone
+	KeepForwarded bool   // the client is a proxy one trusts: add to its X-Forwarded fields, rather than replace them
+	Via           string // this proxy's name, for Via; empty for none
+	Fields        *Edits
+	Upgrade       bool // pass Upgrade on: the connection is to become a tunnel
+	NoExpect      bool // the proxy has answered 100 Continue itself
+}
+
+// Validate reports what of a configured edit could not be sent.
+func (e *RequestEdit) Validate() error {
+	switch {
+	case e.Host != "" && !validHost([]byte(e.Host), false):
+		return fmt.Errorf("http1: host %q: write a name or address, with or without :port", e.Host)
+	case e.Strip < 0:
+		return fmt.Errorf("http1: strip %d: write how many bytes of the path the prefix replaces", e.Strip)
+	case e.Prefix != "" && !validPath(e.Prefix):
+		return fmt.Errorf("http1: prefix %q: write a path that begins with a slash, without ? and with other characters than visible ones escaped", e.Prefix)
+	case e.Proto != "" && e.Proto != "http" && e.Proto != "https":
+		return fmt.Errorf("http1: forwarded protocol %q: write http or https", e.Proto)
+	case !textual(e.ForwardedFor):
+		return fmt.Errorf("http1: forwarded for %q: write an address", e.ForwardedFor)
+	}
+	return validVia(e.Via)
+}
+
+func validPath(s string) bool {
+	var h Head
+	b := []byte(s)
+	_, reason := h.pathAndQuery(b, 0, len(b))
+	return b[0] == '/' && reason == "" && skip(b, 0, isTarget) == len(b) && int(h.Path.End) == len(b)
+}
+
+func textual(s string) bool { return skipText([]byte(s), 0) == len(s) }
+
+func validVia(name string) error {
+	if skip([]byte(name), 0, isHost) != len(name) {
+		return fmt.Errorf("http1: via %q: write a name of letters, digits, dots and hyphens", name)
+	}
+	return nil
+}
+
+var nothing RequestEdit
+
+// AppendRequest appends the head of the request that h was parsed from data, as it is to go to a server: HTTP/1.1, target in
+// origin form (RFC 9112, section 3.2.2: a host within the target replaces the Host field), one framing, no field meant for
+// the client's connection. A nil edit is the zero value. What needs no change is copied in as few pieces as possible.
+func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
+	if e == nil {
+		e = &nothing
+	}
+	drop := hopByHop | h.odd
+	if e.Host != "" || h.Form == Absolute || h.Form == Authority {
+		drop |= set(Host)
+	}
+	if e.NoExpect || h.Minor == 0 {
+		drop |= set(Expect)
+	}
+	if e.ForwardedFor != "" {
+		drop |= set(XForwardedFor)
+	}
+	keepProto := e.KeepForwarded && h.seen.has(XForwardedProto)
+	if e.Proto != "" && !keepProto {
+		drop |= set(XForwardedProto)
+	}
+	upgrade := e.Upgrade && h.Upgrade
+
+	from := h.line.Start
+	if h.Minor == 0 || h.Form == Absolute || e.Strip != 0 || e.Prefix != "" {
+		dst = appendRequestLine(dst, data, h, e)
+		from = h.line.End
+	}
+	if drop.has(Host) || !h.seen.has(Host) {
+		dst = append(dst, data[from:h.line.End]...)
+		from = h.line.End
+		dst = append(dst, "Host: "...)
+		if e.Host != "" {
+			dst = append(dst, e.Host...)
+		} else {
+			dst = append(dst, h.Authority.Of(data)...)
+		}
+		dst = append(dst, "\r\n"...)
+	}
+	dst = h.appendFields(dst, data, int(from), drop, e.Fields)
+	dst = h.appendFraming(dst)
+	if e.ForwardedFor != "" {
+		dst = h.appendForwardedFor(dst, data, e)
+	}
+	if e.Proto != "" && !keepProto {
+		dst = appendField(dst, "X-Forwarded-Proto", e.Proto)
+	}
+	dst = h.appendVia(dst, e.Via)
+	switch {
+	case upgrade:
+		dst = h.appendUpgrade(dst, data)
+	case h.options.trailers:
+		dst = append(dst, "Connection: TE\r\nTE: trailers\r\n"...)
+	}
+	return append(dst, "\r\n"...)
+}
+
+// appendRequestLine writes the request line anew.
+func appendRequestLine(dst, data []byte, h *Head, e *RequestEdit) []byte {
+	dst = append(dst, h.MethodName.Of(data)...)
+	dst = append(dst, ' ')
+	path, hasQuery := h.Path.Of(data), h.Query.Start > h.Path.End
+	switch {
+	case h.Form == Asterisk || h.Form == Authority:
+		dst = append(dst, h.Target.Of(data)...)
+	case len(path) == 0 && h.Method == MethodOptions && !hasQuery && e.Prefix == "":
+		dst = append(dst, '*') // RFC 9112, section 3.2.4
+	default:
+		path = path[min(max(e.Strip, 0), len(path)):]
+		prefix := e.Prefix
+		if len(path) > 0 && path[0] == '/' {
+			prefix = strings.TrimSuffix(prefix, "/")
+		} else if !strings.HasSuffix(prefix, "/") && (prefix == "" || len(path) > 0) {
+			prefix += "/"
+		}
+		dst = append(dst, prefix...)
+		dst = append(dst, path...)
+		if hasQuery {
+			dst = append(dst, '?')
+			dst = append(dst, h.Query.Of(data)...)
+		}
+	}
+	return append(dst, " HTTP/1.1\r\n"...)
+}
+
+// appendForwardedFor writes one X-Forwarded-For with what earlier proxies wrote, if it is to be kept, and the client.
+func (h *Head) appendForwardedFor(dst, data []byte, e *RequestEdit) []byte {
+	dst = append(dst, "X-Forwarded-For: "...)
+	if e.KeepForwarded && h.seen.has(XForwardedFor) {
+		for i := range h.Fields {
+			f := &h.Fields[i]
+			if f.ID == XForwardedFor && !f.Value.Empty() && !h.namedByConnection(data, f) && !e.Fields.drops(f.Name.Of(data)) {
+				dst = append(dst, f.Value.Of(data)...)
+				dst = append(dst, ", "...)
+			}
+		}
+	}
+	dst = append(dst, e.ForwardedFor...)
+	return append(dst, "\r\n"...)
+}
+
+// appendFields copies data from an offset to the end of the fields, less the lines of those that are dropped, and writes what
+// the edits add.
+func (h *Head) appendFields(dst, data []byte, from int, drop idSet, e *Edits) []byte {
+	if h.seen&drop != 0 || h.nnamed > 0 || e != nil && e.sizes != 0 {
+		for i := range h.Fields {
+			f := &h.Fields[i]
+			if !drop.has(f.ID) && !h.namedByConnection(data, f) && !e.drops(f.Name.Of(data)) {
+				continue
+			}
+			dst = append(dst, data[from:f.Name.Start]...)
+			from = h.fieldsEnd
+			if i+1 < len(h.Fields) {
+				from = int(h.Fields[i+1].Name.Start)
+			}
+		}
+	}
+	dst = append(dst, data[from:h.fieldsEnd]...)
+	if e != nil {
+		dst = append(dst, e.lines...)
+	}
+	return dst
+}
+
+// namedByConnection reports whether the Connection field says that f goes no further than to this proxy.
+func (h *Head) namedByConnection(data []byte, f *Field) bool {
+	for _, s := range h.named[:h.nnamed] {
+		if equalFoldTokens(s.Of(data), f.Name.Of(data)) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendFraming writes anew what was dropped as odd.
+func (h *Head) appendFraming(dst []byte) []byte {
+	if h.odd == 0 {
+		return dst
+	}
+	if h.odd.has(TransferEncoding) {
+		return append(dst, "Transfer-Encoding: chunked\r\n"...)
+	}
+	return appendLength(dst, h.length)
+}
+
+func (h *Head) appendVia(dst []byte, name string) []byte {
+	if name == "" {
+		return dst
+	}
+	dst = append(dst, "Via: 1."...)
+	dst = append(dst, '0'+h.Minor, ' ')
+	dst = append(dst, name...)
+	return append(dst, "\r\n"...)
+}
+
+func (h *Head) appendUpgrade(dst, data []byte) []byte {
+	dst = append(dst, "Connection: upgrade\r\nUpgrade: "...)
+	dst = append(dst, h.upgradeTo.Of(data)...)
+	return append(dst, "\r\n"...)
+}

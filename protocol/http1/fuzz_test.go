@@ -1,0 +1,50 @@
+package http1
+
+import "testing"
+
+// seeds adds a file of the corpus.
+func seeds(f *testing.F, file string) {
+	_, samples := corpus(f, file)
+	for _, s := range samples {
+		f.Add(s.raw)
+	}
+}
+
+func fuzz(t *testing.T, raw []byte, response bool, asked Method) {
+	if len(raw) > 4<<10 {
+		return
+	}
+	if _, err := checkAgreement(raw, response, asked); err != nil {
+		t.Fatalf("%q: %v", raw, err)
+	}
+	if len(raw) < 256 {
+		checkSplits(t, raw, response, asked)
+	}
+}
+
+func FuzzRequest(f *testing.F) {
+	seeds(f, "requests.txt")
+	f.Fuzz(func(t *testing.T, raw []byte) { fuzz(t, raw, false, MethodOther) })
+}
+
+func FuzzResponse(f *testing.F) {
+	seeds(f, "responses.txt")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, asked := range []Method{MethodGet, MethodHead, MethodConnect} {
+			fuzz(t, raw, true, asked)
+		}
+	})
+}
+
+// FuzzChunked fuzzes the body alone: the head before it is always the same.
+func FuzzChunked(f *testing.F) {
+	const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+	_, samples := corpus(f, "chunked.txt")
+	for _, s := range samples {
+		o := forward(s.raw, false, MethodOther, nil, len(s.raw))
+		if n, _ := ParseRequest(s.raw, o.head, nil); n > 0 {
+			f.Add(s.raw[n:])
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { fuzz(t, append([]byte(head), body...), false, MethodOther) })
+}

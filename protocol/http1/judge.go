@@ -1,0 +1,179 @@
+package http1
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+)
+
+// judge takes in a field that has a meaning for the proxy. next is the offset behind its line.
+func (h *Head) judge(data []byte, f Field, next int) error {
+	value := f.Value.Of(data)
+	again := h.seen.has(f.ID)
+	h.seen |= set(f.ID)
+	bad := func(reason string) error {
+		return h.refuse(400, int(f.Value.Start), reason+" in "+quote(data[f.Name.Start:next]))
+	}
+	switch f.ID {
+	case Host:
+		if h.response {
+			return nil
+		}
+		if again {
+			return bad("a second Host field")
+		}
+		if !validHost(value, false) {
+			return bad("no host name, with or without a port,")
+		}
+		h.hostField = f.Value
+	case ContentLength:
+		if again {
+			return bad("a second Content-Length field")
+		}
+		n, ok := parseLength(value)
+		if !ok {
+			return bad("no number of bytes")
+		}
+		h.length = n
+		h.note(data, f, next, len(value) == 1 || value[0] != '0')
+	case TransferEncoding:
+		if again {
+			return bad("a second Transfer-Encoding field")
+		}
+		if !equalFold(value, "chunked") {
+			return bad("a transfer coding other than chunked")
+		}
+		h.note(data, f, next, string(value) == "chunked")
+	case Connection:
+		return h.judgeConnection(data, f, bad)
+	case Trailer:
+		for at := f.Value; ; {
+			name, rest, ok := token(data, at)
+			if !ok {
+				return bad("no list of field names")
+			}
+			if name.Empty() {
+				break
+			}
+			if headOnly.has(classify(name.Of(data))) {
+				return bad("a field that is not allowed in a trailer")
+			}
+			at = rest
+		}
+	case TE:
+		for item := range bytes.SplitSeq(value, []byte{','}) {
+			h.options.trailers = h.options.trailers || bytes.EqualFold(bytes.TrimSpace(item), []byte("trailers"))
+		}
+	case Expect:
+		if h.response || h.Minor == 0 {
+			return nil // RFC 9110, section 10.1.1: of no meaning there
+		}
+		if !bytes.EqualFold(value, []byte("100-continue")) {
+			return h.refuse(417, int(f.Value.Start), "an expectation other than 100-continue in "+quote(data[f.Name.Start:next]))
+		}
+		h.Expect = true
+	case Upgrade:
+		if again {
+			return bad("a second Upgrade field")
+		}
+		h.upgradeTo = f.Value
+	}
+	return nil
+}
+
+// note remembers of a framing field whether it must be written anew: because its value is not as this package writes it,
+// or its line is not name, colon, one space, value, CRLF.
+func (h *Head) note(data []byte, f Field, next int, usual bool) {
+	if !usual || data[f.Value.Start-1] != ' ' || f.Value.Start != f.Name.End+2 || int(f.Value.End)+2 != next {
+		h.odd |= set(f.ID)
+	}
+}
+
+// judgeConnection takes in the options of a Connection field. RFC 9110, section 7.6.1.
+func (h *Head) judgeConnection(data []byte, f Field, bad func(string) error) error {
+	for at := f.Value; ; {
+		option, rest, ok := token(data, at)
+		if !ok {
+			return bad("no list of connection options")
+		}
+		if option.Empty() {
+			return nil
+		}
+		at = rest
+		switch name := option.Of(data); {
+		case equalFold(name, "close"):
+			h.options.closes = true
+		case equalFold(name, "keep-alive"):
+			h.options.keepsAlive = true
+		case equalFold(name, "upgrade"):
+			h.options.upgrades = true
+		case equalFold(name, "te"):
+			// Dropped, or written anew, whether it is named or not.
+		case (framing | set(Host, Expect)).has(classify(name)):
+			return bad("a Connection option that would drop a field the message cannot do without")
+		case h.nnamed == maxNamed:
+			return bad(fmt.Sprintf("more than %d fields named", maxNamed))
+		default:
+			h.named[h.nnamed] = option
+			h.nnamed++
+		}
+	}
+}
+
+// token returns the first token of a comma-separated list and what is left of the list; an empty one at the list's end.
+func token(data []byte, list Span) (name, rest Span, ok bool) {
+	view := data[:list.End]
+	start := int(list.Start)
+	for start < len(view) && (view[start] == ',' || view[start] == ' ' || view[start] == '\t') {
+		start++
+	}
+	end := skip(view, start, isToken)
+	next := skipSpace(view, end)
+	if next < len(view) && view[next] != ',' {
+		return Span{}, Span{}, false
+	}
+	return span(start, end), span(next, len(view)), true
+}
+
+// parseLength parses a Content-Length: digits only (RFC 9110, section 8.6). A list of identical numbers, which that section
+// lets a recipient accept, is refused.
+func parseLength(value []byte) (int64, bool) {
+	if len(value) == 0 {
+		return 0, false
+	}
+	n := int64(0)
+	for _, c := range value {
+		d := int64(c) - '0'
+		if d < 0 || d > 9 || n > (math.MaxInt64-d)/10 {
+			return 0, false
+		}
+		n = n*10 + d
+	}
+	return n, true
+}
+
+// close decides what only the whole head can tell: host, framing, and whether the connection goes on.
+func (h *Head) close(l *Limits) error {
+	hasLength, chunked := h.seen.has(ContentLength), h.seen.has(TransferEncoding)
+	switch {
+	case hasLength && chunked:
+		return h.refuse(400, h.fieldsEnd, "both Content-Length and Transfer-Encoding")
+	case chunked && h.Minor == 0:
+		return h.refuse(400, h.fieldsEnd, "Transfer-Encoding in HTTP/1.0")
+	}
+	switch {
+	case h.response && h.bodyless():
+	case chunked:
+		h.Framing = Chunked
+	case hasLength && l.MaxBody > 0 && h.length > l.MaxBody:
+		return h.refuse(413, h.fieldsEnd, fmt.Sprintf("a body of %d bytes where %d are allowed", h.length, l.MaxBody))
+	case hasLength && h.length > 0:
+		h.Framing, h.Length = Length, h.length
+	case h.response && !hasLength:
+		h.Framing = UntilClose
+	}
+	h.KeepAlive = h.Framing != UntilClose && !h.options.closes && (h.Minor == 1 || h.options.keepsAlive)
+	h.Upgrade = h.Minor == 1 && h.options.upgrades && !h.upgradeTo.Empty()
+	h.phase = atEnd
+	return nil
+}

@@ -1,0 +1,144 @@
+package http1
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// begin readies h for data and reports whether there is a new line's end to look at.
+func (h *Head) begin(data []byte, response bool) bool {
+	if h.phase == atEnd || h.Fields == nil {
+		h.Reset()
+	}
+	h.response = response
+	if h.scanned == 0 {
+		return true
+	}
+	if h.scanned < len(data) && bytes.IndexByte(data[h.scanned:], '\n') >= 0 {
+		return true
+	}
+	return false
+}
+
+// wait notes that the line at pos has not come to its end yet, or refuses it if it is too long already.
+func (h *Head) wait(data []byte, pos int, l *Limits) (int, error) {
+	h.pos, h.scanned = pos, len(data)
+	return 0, h.bound(pos, len(data), l)
+}
+
+// bound refuses a line that begins at pos and reaches end or further, if that is beyond a limit. What is refused does not
+// depend on how much of the line is there.
+func (h *Head) bound(pos, end int, l *Limits) error {
+	line, status, name := l.fieldLine(), 431, "field line"
+	if h.phase == atStart {
+		line, status, name = l.requestLine(), 414, "first line"
+	}
+	if head := l.head(); head < pos+line {
+		if end > head {
+			return h.refuse(431, head, fmt.Sprintf("a head of more than %d bytes", head))
+		}
+	} else if end > pos+line {
+		return h.refuse(status, pos, fmt.Sprintf("a %s of more than %d bytes", name, line))
+	}
+	return nil
+}
+
+// malformed refuses the line at pos for what is at offset, once the line is there to its LF: so the verdict is the same
+// however the bytes arrive.
+func (h *Head) malformed(data []byte, pos int, l *Limits, status, offset int, reason string) (int, error) {
+	n := bytes.IndexByte(data[pos:], '\n')
+	if n < 0 {
+		return h.wait(data, pos, l)
+	}
+	if err := h.bound(pos, pos+n+1, l); err != nil {
+		return 0, err
+	}
+	return 0, h.refuse(status, offset, reason+" in "+quote(data[pos:pos+n+1]))
+}
+
+// parseFields parses from the line at h.pos to the empty line and returns the offset behind it; 0 if it is not there yet.
+func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
+	pos := h.pos
+	for {
+		if pos+1 < len(data) && data[pos] == '\r' && data[pos+1] == '\n' {
+			if err := h.bound(pos, pos+2, l); err != nil {
+				return 0, err
+			}
+			h.fieldsEnd = pos
+			return pos + 2, nil
+		}
+		f, next, reason := fieldLine(data, pos)
+		switch {
+		case reason != "":
+			return h.malformed(data, pos, l, 400, next, reason)
+		case next == 0:
+			return h.wait(data, pos, l)
+		}
+		if err := h.bound(pos, next, l); err != nil {
+			return 0, err
+		}
+		if len(h.Fields) == l.fields() {
+			return 0, h.refuse(431, pos, fmt.Sprintf("a head of more than %d fields", l.fields()))
+		}
+		f.ID = classify(f.Name.Of(data))
+		if f.ID != Other {
+			if err := h.judge(data, f, next); err != nil {
+				return 0, err
+			}
+		}
+		h.Fields = append(h.Fields, f)
+		pos = next
+		h.pos = pos
+	}
+}
+
+// fieldLine parses the field line at pos and returns the offset behind it, or 0 if the line has no end yet. What is not a
+// field line gives a reason and the offset of the byte it is about.
+func fieldLine(data []byte, pos int) (f Field, next int, reason string) {
+	colon := skip(data, pos, isToken)
+	if colon == len(data) {
+		return f, 0, ""
+	}
+	if data[colon] != ':' || colon == pos {
+		return f, colon, badName(data, pos, colon)
+	}
+	start := skipSpace(data, colon+1)
+	end := skipText(data, start)
+	if unended(data, end) {
+		return f, 0, ""
+	}
+	if data[end] != '\r' || data[end+1] != '\n' {
+		return f, end, badText(data[end])
+	}
+	return Field{Name: span(pos, colon), Value: span(start, trim(data, start, end))}, end + 2, ""
+}
+
+// unended reports whether data, from which text was skipped up to end, is too short to tell what ends the text.
+func unended(data []byte, end int) bool {
+	return end+1 >= len(data) && (end == len(data) || data[end] == '\r')
+}
+
+func badName(data []byte, pos, at int) string {
+	c := data[at]
+	switch {
+	case (c == ' ' || c == '\t') && at == pos:
+		return "white space before a field name, or a folded line"
+	case c == ' ' || c == '\t':
+		return "white space in or after a field name"
+	case c == ':':
+		return "an empty field name"
+	case c == '\n' || c == '\r':
+		return "a line without a colon, or not ended by CRLF"
+	}
+	return fmt.Sprintf("character %q in a field name", c)
+}
+
+func badText(c byte) string {
+	switch c {
+	case '\n':
+		return "LF without CR before it"
+	case '\r':
+		return "CR without LF behind it"
+	}
+	return fmt.Sprintf("control character %q", c)
+}
