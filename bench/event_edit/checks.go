@@ -194,7 +194,7 @@ func checkAbsent(rows []contender) error {
 		doc := s.clones(c.in)[0]
 		_, err = c.tools(len(doc)).edit(doc, c.ids[0])
 		if !errors.Is(err, field.ErrNotFound) {
-			return fmt.Errorf("%s, %s: %v, want %w", c.name, absent, err, field.ErrNotFound)
+			return fmt.Errorf("%s, %s: not refused as %w, but: %w", c.name, absent, field.ErrNotFound, err)
 		}
 		if !slices.Equal(doc, s.docs[c.in][0]) {
 			return fmt.Errorf("%s, %s: the event was changed", c.name, absent)

@@ -56,8 +56,12 @@ func checkFilters(rows []contender) error {
 		e.DeviceName = "camera-08"
 		doc := c.form.of(e, identities[1])
 		before := bytes.Clone(doc)
-		if _, ok, err := c.start(c.form)(doc, &identities[0]); ok || err != nil {
-			return fmt.Errorf("%s: another device: passes %v, error %v", c.name, ok, err)
+		_, ok, err := c.start(c.form)(doc, &identities[0])
+		if err != nil {
+			return fmt.Errorf("%s: another device: %w", c.name, err)
+		}
+		if ok {
+			return fmt.Errorf("%s: another device passes", c.name)
 		}
 		if !bytes.Equal(doc, before) {
 			return fmt.Errorf("%s: another device: the message was changed", c.name)

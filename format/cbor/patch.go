@@ -6,6 +6,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format/internal/convert"
+	"example.com/ferry/format/internal/utf8check"
 )
 
 // Patch writes data to dst with the value at p replaced by v, and returns the extended dst. CBOR's containers count
@@ -26,7 +27,15 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 // PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else
 // it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
-	at, end, err := f.patch(data, p, &v)
+	s, err := f.Lookup(data, p)
+	if err != nil {
+		return false, err
+	}
+	if v.Kind == field.Text && keepsHead(data, s, len(v.Bytes)) && utf8check.ASCII(v.Bytes) {
+		copy(data[s.Off:s.End], v.Bytes)
+		return true, nil
+	}
+	at, end, err := place(data, s, &v)
 	if err != nil || size(&v) != end-at {
 		return false, err
 	}
@@ -40,6 +49,11 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, e
 	if err != nil {
 		return 0, 0, err
 	}
+	return place(data, s, v)
+}
+
+// place is patch for the value at s.
+func place(data []byte, s field.Span, v *field.Value) (at, end int, err error) {
 	if err := convert.Replace("cbor", v, s.Kind); err != nil {
 		return 0, 0, err
 	}
@@ -47,6 +61,13 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, e
 		_, at, err = pastTags(data, at)
 	}
 	return at, s.End, err
+}
+
+// keepsHead reports whether a text of n bytes in place of the value at s has the head that stands there: by far the most
+// edits in place are of an ID.
+func keepsHead(data []byte, s field.Span, n int) bool {
+	b := data[s.Head]
+	return b>>5 == majorText && b&31 != indefinite && s.End-s.Off == n && s.Off-s.Head == headSize(uint64(n))
 }
 
 func appendValue(dst []byte, v *field.Value) []byte { return append(appendStart(dst, v), v.Bytes...) }

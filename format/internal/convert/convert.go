@@ -7,6 +7,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/format/internal/utf8check"
 )
 
 // Read returns v as type as. What as cannot hold whole is a *format.TypeError that names the format; only Float32 and
@@ -57,7 +58,7 @@ func Replace(name string, v *field.Value, have field.Kind) error {
 func replace(v *field.Value, have field.Kind) bool {
 	switch {
 	case v.Kind == field.Text && (have == field.Text || have == field.Null):
-		return utf8.Valid(v.Bytes)
+		return utf8check.Bad(v.Bytes) < 0
 	case v.Kind == have || have == field.Null:
 		return scalar(v.Kind)
 	case have == field.Int:
