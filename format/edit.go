@@ -28,8 +28,9 @@ type Editor interface {
 	Delete(e *Edit, data []byte, p field.Path) error
 }
 
-// Edit is a planned change of an encoded message: the parts that are replaced, and by what. The zero Edit is ready for
-// use; one that is used again allocates nothing once it has grown. It is not safe for use by several goroutines.
+// Edit is a planned change of an encoded message: the parts that are replaced, and by what. It is one change: planning
+// another forgets it, so several are carried out one after another. The zero Edit is ready for use; one that is used
+// again allocates nothing once it has grown. It is not safe for use by several goroutines.
 type Edit struct {
 	data    []byte
 	parts   []part // in order, none overlapping another

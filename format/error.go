@@ -18,7 +18,7 @@ var ErrWhole = errors.New("format: the whole message cannot be deleted: name a v
 
 // SyntaxError says where and why data is not a message of its format.
 type SyntaxError struct {
-	Format string // y3, cbor, json ...
+	Format string // the Name of the Format
 	Offset int    // in bytes from the start of data
 	Field  string // the path of the value it stands in, where known
 	Reason string

@@ -7,12 +7,13 @@ import "example.com/ferry/field"
 //
 // Extra powers, found by assertion: Viewer, Patcher, Editor, Caster, Incremental.
 type Format interface {
-	// Name is the type's name on the command line: y3, y3n, cbor, json.
+	// Name is the type's name on the command line: y3, y3n, cbor, json, bson, msgpack, protobuf.
 	Name() string
 
 	// Lookup returns where the value at p lies. It reads no further than the hit and validates nothing that it does not
 	// need: bytes from outside go through Validate first. A missing key gives field.ErrNotFound; data that ends early
-	// io.ErrUnexpectedEOF; anything else malformed *SyntaxError. Where a map holds a key twice the first one is found.
+	// io.ErrUnexpectedEOF, which may be wrapped; anything else malformed *SyntaxError. Where a map holds a key twice the
+	// first one is found.
 	Lookup(data []byte, p field.Path) (field.Span, error)
 
 	// Find is Lookup for all paths of s in one pass: spans[i] is where s.Paths()[i] lies, the zero Span if it is missing
@@ -66,10 +67,10 @@ type Caster interface {
 
 // Options bounds what Validate accepts. The zero value is strict.
 type Options struct {
-	MaxDepth      int  // containers within containers; 0 means 32
-	BoundsOnly    bool // structure and lengths only: not UTF-8, not duplicate keys
+	MaxDepth      int  // containers within containers; 0 means 32, and no format takes more than 256
+	BoundsOnly    bool // structure and lengths only: not UTF-8, not duplicate keys, nor what else consumers read differently
 	FoldKeys      bool // also refuse keys of one map that differ only in ASCII case, as EdgeX consumers do not agree on them
-	AllowTrailing bool // bytes after the message are no error
+	AllowTrailing bool // bytes after the message are no error; of no effect in Y3 and protobuf, whose messages end with data
 }
 
 // Depth returns MaxDepth or its default.
