@@ -34,10 +34,11 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// TestAppendResponse: an answer has the id, codec, dialect and CRC of what it answers, in all of them.
+// TestAppendResponse: an answer has the id, codec, dialect and CRC of what it answers, in all of them, and no switch that
+// it knows nothing of.
 func TestAppendResponse(t *testing.T) {
 	for _, d := range []Dialect{V1, V2, V2CRC} {
-		for _, toggles := range []uint8{0, SwitchCRC} {
+		for _, toggles := range []uint8{0, SwitchCRC, 2, 2 | SwitchCRC} {
 			if d == V1 && toggles != 0 {
 				continue
 			}
@@ -56,7 +57,7 @@ func TestAppendResponse(t *testing.T) {
 					if command == CommandRequest {
 						want = CommandResponse
 					}
-					if f.Dialect() != d || f.Type() != Response || f.Command() != want || f.ID() != 0xfffffffe || f.Codec() != 11 || f.Switch() != toggles || f.Status() != status {
+					if f.Dialect() != d || f.Type() != Response || f.Command() != want || f.ID() != 0xfffffffe || f.Codec() != 11 || f.Switch() != toggles&SwitchCRC || f.Status() != status {
 						t.Errorf("%v to %v: %s", status, command, describe(t, f))
 					}
 					if f.HeadLen() != f.FixedLen() || f.ContentLen() != 0 || f.CheckCRC() != nil {

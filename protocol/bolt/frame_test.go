@@ -23,8 +23,8 @@ func TestCut(t *testing.T) {
 				t.Fatalf("%s cut at %d: %v", v.name, n, err)
 			}
 			if n < full.FixedLen() {
-				if need <= n || need > full.FixedLen() {
-					t.Errorf("%s cut at %d: need %d, want more than is there and at most %d", v.name, n, need, full.FixedLen())
+				if need <= n || need > full.FixedLen() || need < minFixed || need%2 != 0 {
+					t.Errorf("%s cut at %d: need %d, want the length of a header that it may yet be: at most %d", v.name, n, need, full.FixedLen())
 				}
 				continue
 			}
