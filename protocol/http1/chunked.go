@@ -115,11 +115,11 @@ func (b *Body) trailerLine(data []byte) (int, Part, error) {
 		b.state = atBodyEnd
 		return n, Part{}, nil
 	}
-	f, next, reason := fieldLine(line, 0)
-	if reason != "" || next != n {
-		return 0, Part{}, b.refuse(400, next, reason+" in "+quote(line))
+	colon, start, end := fieldLine(line, 0)
+	if end < 0 {
+		return 0, Part{}, b.refuse(400, ^end, badField(line, 0, ^end)+" in "+quote(line))
 	}
-	f.ID = classify(f.Name.Of(line))
+	f := Field{Name: span(0, colon), Value: span(start, trim(line, start, end)), ID: classify(line[:colon])}
 	if headOnly.has(f.ID) {
 		return 0, Part{}, b.refuse(400, 0, "a field that is not allowed in a trailer in "+quote(line))
 	}

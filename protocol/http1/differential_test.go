@@ -121,7 +121,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 		case f.ID == ContentLength && bare:
 		case f.ID == ContentLength && h.odd != 0:
 			v.fields["Content-Length"] = []string{fmt.Sprint(h.length)}
-		case f.ID == Trailer && h.Framing == Chunked:
+		case f.ID == Trailer && h.seen.has(TransferEncoding) && !bare: // net/http moves it
 		default:
 			add("", raw, f)
 		}

@@ -58,6 +58,7 @@ func (h *Head) malformed(data []byte, pos int, l *Limits, status, offset int, re
 
 // parseFields parses from the line at h.pos to the empty line and returns the offset behind it; 0 if it is not there yet.
 func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
+	maxHead, maxLine, maxFields := l.head(), l.fieldLine(), l.fields()
 	pos := h.pos
 	for {
 		if pos+1 < len(data) && data[pos] == '\r' && data[pos+1] == '\n' {
@@ -67,50 +68,52 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 			h.fieldsEnd = pos
 			return pos + 2, nil
 		}
-		f, next, reason := fieldLine(data, pos)
+		colon, start, end := fieldLine(data, pos)
 		switch {
-		case reason != "":
-			return h.malformed(data, pos, l, 400, next, reason)
-		case next == 0:
+		case end < 0:
+			return h.malformed(data, pos, l, 400, ^end, badField(data, pos, ^end))
+		case end == 0:
 			return h.wait(data, pos, l)
 		}
-		if err := h.bound(pos, next, l); err != nil {
-			return 0, err
+		next := end + 2
+		if next-pos > maxLine || next > maxHead {
+			return 0, h.bound(pos, next, l)
 		}
-		if len(h.Fields) == l.fields() {
-			return 0, h.refuse(431, pos, fmt.Sprintf("a head of more than %d fields", l.fields()))
+		if len(h.Fields) == maxFields {
+			return 0, h.refuse(431, pos, fmt.Sprintf("a head of more than %d fields", maxFields))
 		}
-		f.ID = classify(f.Name.Of(data))
-		if f.ID != Other {
+		id := classify(data[pos:colon])
+		f := Field{Name: span(pos, colon), Value: span(start, trim(data, start, end)), ID: id}
+		h.Fields = append(h.Fields, f)
+		if id != Other {
 			if err := h.judge(data, f, next); err != nil {
 				return 0, err
 			}
 		}
-		h.Fields = append(h.Fields, f)
 		pos = next
 		h.pos = pos
 	}
 }
 
-// fieldLine parses the field line at pos and returns the offset behind it, or 0 if the line has no end yet. What is not a
-// field line gives a reason and the offset of the byte it is about.
-func fieldLine(data []byte, pos int) (f Field, next int, reason string) {
-	colon := skip(data, pos, isToken)
+// fieldLine finds in the field line at pos the colon, the value's first byte, and the CRLF at its end; that is 0 if the line
+// has no end yet. In what is no field line, end is the complement of the offset of the wrong byte.
+func fieldLine(data []byte, pos int) (colon, start, end int) {
+	colon = skip(data, pos, isToken)
 	if colon == len(data) {
-		return f, 0, ""
+		return 0, 0, 0
 	}
 	if data[colon] != ':' || colon == pos {
-		return f, colon, badName(data, pos, colon)
+		return 0, 0, ^colon
 	}
-	start := skipSpace(data, colon+1)
-	end := skipText(data, start)
+	start = skipSpace(data, colon+1)
+	end = skipText(data, start)
 	if unended(data, end) {
-		return f, 0, ""
+		return 0, 0, 0
 	}
 	if data[end] != '\r' || data[end+1] != '\n' {
-		return f, end, badText(data[end])
+		return 0, 0, ^end
 	}
-	return Field{Name: span(pos, colon), Value: span(start, trim(data, start, end))}, end + 2, ""
+	return colon, start, end
 }
 
 // unended reports whether data, from which text was skipped up to end, is too short to tell what ends the text.
@@ -118,7 +121,11 @@ func unended(data []byte, end int) bool {
 	return end+1 >= len(data) && (end == len(data) || data[end] == '\r')
 }
 
-func badName(data []byte, pos, at int) string {
+// badField says why the byte at an offset makes the line at pos no field line.
+func badField(data []byte, pos, at int) string {
+	if bytes.IndexByte(data[pos:at], ':') >= 0 {
+		return badText(data[at])
+	}
 	c := data[at]
 	switch {
 	case (c == ' ' || c == '\t') && at == pos:
