@@ -14,6 +14,7 @@ import (
 // Config says how thoroughly a question is asked. The zero value is what `make bench` uses.
 type Config struct {
 	Rounds int           // how many rounds count; 0 means 5
+	Most   int           // how many rounds are run, void ones included; 0 means three times Rounds
 	Budget time.Duration // for one measurement; 0 means 50 ms
 	Dir    string        // where the answer is written; empty means results
 	Log    io.Writer     // where progress goes; nil means nowhere
@@ -22,6 +23,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Rounds <= 0 {
 		c.Rounds = 5
+	}
+	if c.Most <= 0 {
+		c.Most = c.Rounds * (1 + extraRounds)
 	}
 	if c.Budget <= 0 {
 		c.Budget = 50 * time.Millisecond
@@ -94,7 +98,7 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	machine := thisMachine()
 	watch := new(calm)
 	var rounds []round
-	for good := 0; good < c.Rounds && len(rounds) < c.Rounds*(1+extraRounds); {
+	for good := 0; good < c.Rounds && len(rounds) < c.Most; {
 		r, err := oneRound(ctx, q, c.Budget, watch)
 		if err != nil {
 			return nil, err

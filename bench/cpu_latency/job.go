@@ -1,0 +1,99 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// job is a request that wants the CPU: a number of units, with a checkpoint after each.
+type job struct {
+	path  string
+	units func() int
+	unit  func(sum uint32) uint32
+	tight bool // it never checkpoints
+}
+
+// How long they take, on the machine whose figures are quoted: a unit 7 us, 1 ms, half a second.
+const (
+	shortUnits = 140
+	longUnits  = 70_000
+)
+
+var jobs = []job{
+	{path: "/job", units: between(10_000, 20_000), unit: checksum},
+	{path: "/short", units: between(shortUnits, shortUnits), unit: checksum},
+	{path: "/long", units: between(longUnits, longUnits), unit: checksum},
+	{path: "/tight", units: between(longUnits, longUnits), unit: checksum, tight: true},
+	{path: "/allocating", units: between(5000, 10_000), unit: allocate},
+}
+
+// run works to the end of the job, or to that of ctx, and returns how many units there were and their sum.
+func (j job) run(ctx context.Context, checkpoint func(context.Context) error) (n int, sum uint32, err error) {
+	n = j.units()
+	for range n {
+		sum = j.unit(sum)
+		done.Add(1)
+		if j.tight {
+			continue
+		}
+		if err := checkpoint(ctx); err != nil {
+			return n, sum, err
+		}
+	}
+	return n, sum, nil
+}
+
+// answer is what a job's request is answered with, for its number of units and their sum.
+const answer = "%d checksums, %08x\n"
+
+func between(least, most int) func() int {
+	return func() int { return least + rand.IntN(most-least+1) }
+}
+
+// block is what is summed: that of examples/cpuserver.
+var block = make([]byte, 256<<10)
+
+func checksum(sum uint32) uint32 { return crc32.Update(sum, crc32.IEEETable, block) }
+
+// cell is what allocating jobs allocate: 56 bytes, of which 8 are a pointer to look behind.
+type cell struct {
+	next *cell
+	_    [5]uint64
+	mark uint64
+}
+
+// kept are the lists of the last units.
+var kept [64]atomic.Pointer[cell]
+
+// allocate makes 600 cells, and keeps the last hundred of them for a while.
+func allocate(sum uint32) uint32 {
+	var list *cell
+	for i := range 600 {
+		if i%100 == 0 {
+			list = nil
+		}
+		list = &cell{next: list, mark: uint64(sum) + uint64(i)}
+	}
+	kept[rand.IntN(len(kept))].Store(list)
+	return crc32.Update(sum, crc32.IEEETable, block[:8])
+}
+
+// done counts the units, also of jobs that have not ended.
+var done = new(atomic.Uint64)
+
+// countIn has done be in a file's memory, which several processes share.
+func countIn(f *os.File) error {
+	memory, err := syscall.Mmap(int(f.Fd()), 0, 8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	done = (*atomic.Uint64)(unsafe.Pointer(&memory[0]))
+	return nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/harnesstest"
+	"example.com/ferry/bench/internal/openloop"
+)
+
+func TestMain(m *testing.M) {
+	openloop.Main()
+	play()
+	os.Exit(m.Run())
+}
+
+func TestQuestion(t *testing.T) {
+	q := newExperiment(100 * time.Millisecond).question()
+	q.Disturbed = nil // a test's machine is; see TestDisturbed
+	harnesstest.Run(t, q)
+}
+
+func TestDisturbed(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		f    harness.Figures
+		want bool
+	}{
+		{"calm", harness.Figures{late99: 0.5, foreign: 0.15, p99: 1000}, false},
+		{"a late generator", harness.Figures{late99: 0.51, foreign: 0}, true},
+		{"others", harness.Figures{late99: 0.1, foreign: 0.16}, true},
+	} {
+		if got := disturbed(row.f); got != row.want {
+			t.Errorf("%s: got %v, want %v", row.name, got, row.want)
+		}
+	}
+}
