@@ -19,11 +19,8 @@ const MaxEvent = 25_000 << 10
 // Unmarshal decodes data, an Event, AddEventRequest or MessageEnvelope in CBOR or JSON, into what v points to. More than
 // limit bytes are refused before anything is decoded; 0 means MaxEvent. All bytes must be consumed.
 func Unmarshal(c codec.Codec, data []byte, v any, limit int) error {
-	if limit <= 0 {
-		limit = MaxEvent
-	}
-	if len(data) > limit {
-		return fmt.Errorf("edgex: message of %d bytes exceeds the limit of %d: raise it, or send smaller readings", len(data), limit)
+	if err := checkSize(data, limit); err != nil {
+		return err
 	}
 	if err := c.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("edgex: %w", err)

@@ -1,8 +1,11 @@
 package edgex
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"example.com/ferry/field"
 )
@@ -98,6 +101,9 @@ func (v *View) setAll(k key, text string) error {
 
 // replace plans text in the place of the one at k.
 func (v *View) replace(p *plan, l *level, k key, text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("edgex: set %s: %q is not UTF-8: no consumer would take the event", keyNames[k], text)
+	}
 	pos, found, err := l.find(k)
 	if err == nil && !found {
 		err = field.ErrNotFound
@@ -131,15 +137,18 @@ func (v *View) plan() *plan {
 }
 
 // SetTags plans tags of the event: those that it has already get the new value, the others are added behind them. An
-// event without tags gets them.
+// event without tags gets them. One that differs only in case from another is refused, as Validate would the event.
 func (v *View) SetTags(tags ...Tag) error {
 	if err := v.ready(); err != nil || len(tags) == 0 {
 		return err
 	}
-	for i := range tags {
+	for i, t := range tags {
+		if !utf8.ValidString(t.Name) || !utf8.ValidString(t.Value) {
+			return fmt.Errorf("edgex: tag %q with the value %q is not UTF-8: no consumer would take the event", t.Name, t.Value)
+		}
 		for _, earlier := range tags[:i] {
-			if earlier.Name == tags[i].Name {
-				return fmt.Errorf("edgex: tag %q is given twice: leave one out", tags[i].Name)
+			if strings.EqualFold(earlier.Name, t.Name) {
+				return fmt.Errorf("edgex: tag %q is given twice, as %q before: leave one out", t.Name, earlier.Name)
 			}
 		}
 	}
@@ -197,6 +206,9 @@ func (v *View) mergeTags(p *plan, pos int, tags []Tag) error {
 		}
 		for i := range left {
 			if string(it.name) != left[i].Name {
+				if bytes.EqualFold(it.name, []byte(left[i].Name)) {
+					return fmt.Errorf("edgex: tag %q differs only in case from %q, which the event has: set that", left[i].Name, it.name)
+				}
 				continue
 			}
 			var end int

@@ -110,23 +110,32 @@ func checkSize(data []byte, limit int) error {
 // open finds what the message is by the first of its keys that only one kind of message has.
 func (v *View) open(doc document, form Form, pos int) error {
 	v.envelope = level{}
-	if err := v.event.open(doc, pos); err != nil {
+	switch k, err := v.telling(doc, pos, keyPayload); {
+	case err != nil:
 		return err
+	case k == noKey:
+		return errors.New("none of the keys payload, event, id, deviceName, sourceName and readings: it is no event, nor an envelope around one")
+	case k == keyPayload:
+		v.envelope = v.event
+		return v.openPayload(doc, form, v.event.at[keyPayload])
+	default:
+		v.form = form
+		return v.enterEvent(k)
+	}
+}
+
+// telling opens the map at pos and returns the first of its keys that an event or AddEventRequest has, or that is also;
+// noKey if there is none.
+func (v *View) telling(doc document, pos int, also key) (key, error) {
+	if err := v.event.open(doc, pos); err != nil {
+		return noKey, err
 	}
 	for {
-		k, more, err := v.event.step()
-		if err != nil {
-			return err
-		}
-		switch {
-		case !more:
-			return errors.New("none of the keys payload, event, id, deviceName, sourceName and readings: it is no event, nor an envelope around one")
-		case k == keyPayload:
-			v.envelope = v.event
-			return v.openPayload(doc, form, v.event.at[keyPayload])
-		case k == keyEvent || k == keyID || k == keyDeviceName || k == keySourceName || k == keyReadings:
-			v.form = form
-			return v.enterEvent(k)
+		switch k, more, err := v.event.step(); {
+		case err != nil || !more:
+			return noKey, err
+		case k == also || k == keyEvent || k == keyID || k == keyDeviceName || k == keySourceName || k == keyReadings:
+			return k, nil
 		}
 	}
 }
@@ -183,21 +192,14 @@ func (v *View) openBase64() error {
 // openEvent opens the Event or AddEventRequest at pos.
 func (v *View) openEvent(doc document, form Form, pos int) error {
 	v.form = form
-	if err := v.event.open(doc, pos); err != nil {
+	k, err := v.telling(doc, pos, keyEvent)
+	if err == nil && k == noKey {
+		err = errors.New("the payload has none of the keys event, id, deviceName, sourceName and readings: it is no event")
+	}
+	if err != nil {
 		return err
 	}
-	for {
-		k, more, err := v.event.step()
-		if err != nil {
-			return err
-		}
-		switch {
-		case !more:
-			return errors.New("the payload has none of the keys event, id, deviceName, sourceName and readings: it is no event")
-		case k == keyEvent || k == keyID || k == keyDeviceName || k == keySourceName || k == keyReadings:
-			return v.enterEvent(k)
-		}
-	}
+	return v.enterEvent(k)
 }
 
 // enterEvent goes into the event of an AddEventRequest, if k is its key.

@@ -548,3 +548,30 @@ func TestHopAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestSetStaysValid sets what would make an event that Validate refuses.
+func TestSetStaysValid(t *testing.T) {
+	for _, data := range []string{
+		`{"id":"a","sourceName":"all","tags":{"Site":"x"}}`,
+		"\xa3\x62id\x61a\x6asourceName\x63all\x64tags\xa1\x64Site\x61x",
+	} {
+		var v edgex.View
+		check(t, v.Open([]byte(data), 0))
+		check(t, v.Validate())
+		for want, err := range map[string]error{
+			`set id: "\xff" is not UTF-8`:                 v.SetID("\xff"),
+			`set sourceName: "\xff" is not UTF-8`:         v.SetSourceName("\xff"),
+			`tag "a" with the value "\xff" is not UTF-8`:  v.SetTags(edgex.Tag{Name: "a", Value: "\xff"}),
+			`tag "\xff" with the value "" is not UTF-8`:   v.SetTags(edgex.Tag{Name: "\xff"}),
+			`tag "DOCK" is given twice, as "dock" before`: v.SetTags(edgex.Tag{Name: "dock"}, edgex.Tag{Name: "DOCK"}),
+			`tag "site" differs only in case from "Site"`: v.SetTags(edgex.Tag{Name: "new"}, edgex.Tag{Name: "site"}),
+		} {
+			if err == nil || !strings.HasPrefix(err.Error(), "edgex: "+want) {
+				t.Errorf("%v form: got %v, want %s", v.Form(), err, want)
+			}
+		}
+		if got, err := v.AppendTo(nil); v.Changed() || err != nil || string(got) != data {
+			t.Errorf("%v form: %q, %v is left of refused changes, want %q", v.Form(), got, err, data)
+		}
+	}
+}
