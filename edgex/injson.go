@@ -1,8 +1,6 @@
 package edgex
 
 import (
-	"bytes"
-	stdjson "encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -38,32 +36,6 @@ func (d *jsonDocument) kind(pos int) (field.Kind, error) {
 		return field.Int, nil
 	}
 	return field.Extension, nil
-}
-
-// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether it may hold
-// escapes. A long string is passed at the speed of a search for one byte.
-func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
-	const short = 16 // bytes: most names
-	for end = pos; end < len(d.data) && end < pos+short && d.data[end] != '\\'; end++ {
-		if d.data[end] == '"' {
-			return end, false, nil
-		}
-	}
-	for start := pos; ; {
-		n := bytes.IndexByte(d.data[end:], '"')
-		if n < 0 {
-			return 0, false, io.ErrUnexpectedEOF
-		}
-		end += n
-		slashes := 0
-		for end-slashes > start && d.data[end-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return end, true, nil
-		}
-		end++
-	}
 }
 
 func (d *jsonDocument) skip(pos int) (int, error) {
@@ -182,19 +154,6 @@ func (d *jsonDocument) text(pos int) ([]byte, error) {
 	return d.unescaped(pos, end)
 }
 
-// unescaped returns the text between the quotes at open and end: a part of the message, or a copy if it has escapes.
-func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
-	raw := d.data[open+1 : end]
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw, nil
-	}
-	var text string
-	if err := stdjson.Unmarshal(d.data[open:end+1], &text); err != nil {
-		return nil, syntax("json", open, err.Error())
-	}
-	return []byte(text), nil
-}
-
 func (d *jsonDocument) integer(pos int) (int64, error) {
 	end, err := d.skip(pos)
 	if err != nil {
@@ -221,20 +180,3 @@ func (d *jsonDocument) appendName(dst []byte, name string, first bool) []byte {
 }
 
 func (d *jsonDocument) recount(*plan, *items, int) error { return nil }
-
-// appendQuoted writes text as a JSON string; only what must be escaped is. RFC 8259, section 7.
-func appendQuoted(dst []byte, text string) []byte {
-	const digits = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
-}

@@ -1,0 +1,91 @@
+package edgex
+
+import (
+	"bytes"
+	"encoding/binary"
+	stdjson "encoding/json"
+	"io"
+	"math/bits"
+)
+
+// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether it may hold
+// escapes. Names and UUIDs are passed by words; a long string at the speed of a search for one byte.
+func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
+	const short = 64 // bytes
+	for end = pos; end < pos+short && len(d.data)-end >= 8; end += 8 {
+		word := binary.LittleEndian.Uint64(d.data[end:])
+		if hits := zeros(word^quotes) | zeros(word^backslashes); hits != 0 {
+			end += bits.TrailingZeros64(hits) / 8
+			if d.data[end] == '"' {
+				return end, false, nil
+			}
+			break
+		}
+	}
+	for start := pos; end < len(d.data); {
+		n := bytes.IndexByte(d.data[end:], '"')
+		if n < 0 {
+			break
+		}
+		end += n
+		slashes := 0
+		for end-slashes > start && d.data[end-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return end, true, nil
+		}
+		end++
+	}
+	return 0, false, io.ErrUnexpectedEOF
+}
+
+// unescaped returns the text between the quotes at open and end: a part of the message, or a copy if it has escapes.
+func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
+	raw := d.data[open+1 : end]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw, nil
+	}
+	var text string
+	if err := stdjson.Unmarshal(d.data[open:end+1], &text); err != nil {
+		return nil, syntax("json", open, err.Error())
+	}
+	return []byte(text), nil
+}
+
+// appendQuoted writes text as a JSON string; only what must be escaped is. RFC 8259, section 7. Words without anything to
+// escape are taken as they are.
+func appendQuoted(dst []byte, text string) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(append(dst, '"'), text...)
+	plain := dst[len(dst)-len(text):]
+	for len(plain) >= 8 && !special(binary.LittleEndian.Uint64(plain)) {
+		plain = plain[8:]
+	}
+	dst = dst[:len(dst)-len(plain)]
+	for i := len(text) - len(plain); i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// The same byte eight times.
+const (
+	quotes      = '"' * ones
+	backslashes = '\\' * ones
+)
+
+// zeros has the high bit of each byte set that is zero in word. Above the lowest such byte others may have it set too.
+func zeros(word uint64) uint64 { return (word - ones) &^ word & highs }
+
+// special reports whether one of the bytes in word is, or may be, escaped in a JSON string.
+func special(word uint64) bool {
+	return (word-' '*ones)&^word&highs|zeros(word^quotes)|zeros(word^backslashes) != 0
+}
