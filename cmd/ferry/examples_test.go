@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"image"
+	"image/png"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,8 +67,8 @@ func interrupt(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// hears runs ferry sub with args for one message, and publishes until it came.
-func (c checkout) hears(t *testing.T, flags []string, filter, tag, payload string) string {
+// hears runs ferry sub with flags for one message, and publishes with flags and pubFlags until it came.
+func (c checkout) hears(t *testing.T, flags []string, filter, tag, payload string, pubFlags ...string) string {
 	t.Helper()
 	sub := c.command(t, "ferry", append(append([]string{"sub", "--count", "1"}, flags...), filter)...)
 	var stdout bytes.Buffer
@@ -74,7 +79,7 @@ func (c checkout) hears(t *testing.T, flags []string, filter, tag, payload strin
 	ended := make(chan error, 1)
 	go func() { ended <- sub.Wait() }()
 	for {
-		pub := c.command(t, "ferry", append(append([]string{"pub", "-q", "--ack"}, flags...), tag)...)
+		pub := c.command(t, "ferry", slices.Concat([]string{"pub", "-q", "--ack"}, flags, pubFlags, []string{tag})...)
 		pub.Stdin = strings.NewReader(payload)
 		if out, err := pub.CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v: %s", pub.Args, err, out)
@@ -117,6 +122,47 @@ func TestExampleFunction(t *testing.T) {
 		t.Errorf("got %q, want an alert with 31, and none with 30 before it", got)
 	}
 	interrupt(t, function)
+	interrupt(t, node)
+}
+
+func TestExampleNodeFunctions(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "ferry", "run", "-c", "examples/node/functions.yaml")
+	flags := []string{"-a", "tcp://127.0.0.1:4490", "--data-dir", "ferry-data/functions-node"}
+	for _, kind := range []string{"light", "heavy", "worker"} {
+		got := c.hears(t, flags, "checksums/"+kind, "checksum/"+kind, `{"bytes":1000000}`)
+		if !strings.HasSuffix(got, `"payload":{"bytes":1000000,"crc32":"1279cb9e"}}`+"\n") {
+			t.Errorf("%s: got %q", kind, got)
+		}
+	}
+	interrupt(t, node)
+}
+
+func TestExampleFunctions(t *testing.T) {
+	c := newCheckout(t)
+	build := exec.Command("go", "build", "-o", filepath.Join(c.dir, "bin", "thumbs"), "example.com/ferry/examples/functions")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	node := c.start(t, "ferry", "run", "-c", "examples/functions/node.yaml")
+	flags := []string{"-a", "tcp://127.0.0.1:4590", "--data-dir", "ferry-data/functions"}
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 640, 480))); err != nil {
+		t.Fatal(err)
+	}
+	got := c.hears(t, flags, "thumbs/#", "images/hall", picture.String(), "-t", "raw")
+	var message struct{ Tag, Payload string }
+	if err := json.Unmarshal([]byte(got), &message); err != nil {
+		t.Fatal(err)
+	}
+	payload, err := hex.DecodeString(message.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thumb, err := png.DecodeConfig(bytes.NewReader(payload))
+	if err != nil || message.Tag != "thumbs/hall" || thumb.Width != 64 || thumb.Height != 48 {
+		t.Errorf("got %+v, %v on %s, want 64 x 48 on thumbs/hall", thumb, err, message.Tag)
+	}
 	interrupt(t, node)
 }
 
