@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.com/ferry/internal/needs"
+	"example.com/ferry/node/config"
 )
 
 // browser is a headless Chromium with one page, and what that page complained of.
@@ -118,6 +119,7 @@ func TestDashboard(t *testing.T) {
 	b := open(t)
 	cfg := quiet(t)
 	cfg.Live.Sensors, cfg.Live.Functions, cfg.Live.Interval = true, true, 100*time.Millisecond
+	cfg.Functions = []config.Function{{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, CPU: config.Heavy}}
 	n := build(t, cfg)
 	cfg.Admin.Address = strings.TrimSuffix(strings.TrimPrefix(n.Admin(), "http://"), "/")
 	stop := run(t, n)
@@ -129,10 +131,12 @@ func TestDashboard(t *testing.T) {
 		b.moves(id)
 	}
 	b.do(chromedp.ScrollIntoView("#latency"))
-	for _, id := range []string{"messages", "bytes", "latency", "queues"} {
+	for _, id := range []string{"messages", "bytes", "latency", "queues", "tokens"} {
 		b.wait(id+" has a legend", `document.querySelector("#`+id+` .legend b")`)
 	}
 	b.wait("there are figures", `[...document.querySelectorAll(".tile output")].every((o) => /[0-9]/.test(o.textContent))`)
+
+	b.wait("a function shows where it runs", `[...document.querySelectorAll(".function .class")].some((e) => e.textContent === "heavy")`)
 
 	b.do(chromedp.Click(`button[aria-label="Stop averages"]`))
 	b.do(chromedp.ScrollIntoView("#cpu"))

@@ -177,7 +177,7 @@ func (n *Node) dial(ctx context.Context, name string) (*stream.Client, error) {
 }
 
 func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Client, error) {
-	log := slog.New(warnings{n.log.Handler()}).With("client", name)
+	log := slog.New(warnings{n.log.With("client", name).Handler()})
 	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(n.id.Token()), Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)

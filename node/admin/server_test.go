@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/stream/hop"
@@ -188,6 +189,35 @@ func TestFunctions(t *testing.T) {
 		t.Error("/metrics does not say that the function runs")
 	}
 }
+
+func TestFunctionMetrics(t *testing.T) {
+	worker := listed{{Name: "thumbs", CPU: "worker", Running: true, Handled: 9, Failed: 2, Processes: &Processes{Wanted: 3, Ready: 2, Restarts: 4, Died: 1}}}
+	_, url := start(t, Config{Functions: worker, CPU: func() cpu.Stats {
+		return cpu.Stats{
+			Tokens: 2, Running: 2, Queued: 5, Lent: 1, Jobs: 40, Busy: 3, WaitP50: time.Millisecond, WaitP99: 20 * time.Millisecond,
+			Unyielding: []cpu.Unyielding{{Name: "mule", Jobs: 7, Longest: 1500 * time.Millisecond}},
+		}
+	}})
+	_, body := do(t, "GET", url+"/metrics")
+	for _, line := range []string{
+		"ferry_cpu_tokens 2", "ferry_cpu_tokens_held 2", "ferry_cpu_tokens_lent 1", "ferry_cpu_queue 5", "ferry_cpu_jobs_total 40", "ferry_cpu_refused_total 3",
+		`ferry_cpu_wait_seconds{quantile="0.5"} 0.001`, `ferry_cpu_wait_seconds{quantile="0.99"} 0.02`,
+		`ferry_cpu_unyielding{job="mule"} 7`, `ferry_cpu_unyielding_longest_seconds{job="mule"} 1.5`,
+		`ferry_function_running{function="thumbs"} 1`, `ferry_function_handled_total{function="thumbs"} 9`, `ferry_function_failed_total{function="thumbs"} 2`,
+		`ferry_worker_processes{function="thumbs"} 2`, `ferry_worker_restarts_total{function="thumbs"} 4`, `ferry_worker_died_total{function="thumbs"} 1`,
+	} {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("/metrics has no line %q", line)
+		}
+	}
+}
+
+// listed are functions that nobody can start or stop.
+type listed []Function
+
+func (l listed) List() []Function   { return l }
+func (l listed) Start(string) error { return ErrNoFunction }
+func (l listed) Stop(string) error  { return ErrNoFunction }
 
 // readEvents reads count events with data from an open stream.
 func readEvents(t *testing.T, url string, count int) (names, data []string) {

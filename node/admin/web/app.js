@@ -5,6 +5,7 @@ import { Chart, setWindow } from './chart.js';
 import { listen } from './events.js';
 import { clock, parts, show } from './format.js';
 import { Functions } from './functions.js';
+import { Heavy } from './heavy.js';
 import { poll } from './metrics.js';
 
 const $ = (id) => document.getElementById(id);
@@ -126,6 +127,7 @@ function scraped(s) {
   started = birth;
   history.push(s);
   while (history[0].time < s.time - 6000) history.shift();
+  heavy.update(s);
   functions.update(s, history.findLast((h) => h.time < s.time - 1500));
   tiles.clients(s.time, s.sum('ferry_connections'));
   for (const client of new Set(s.samples('ferry_queue_bytes').map(({ labels }) => labels.client))) {
@@ -153,6 +155,7 @@ function scraped(s) {
 
 // --- whether the node is there
 
+const heavy = new Heavy($('heavy'));
 const functions = new Functions($('functions'), $('no-functions'));
 let lost = 0;
 

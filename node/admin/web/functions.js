@@ -29,9 +29,10 @@ export class Functions {
   card(name) {
     const root = document.createElement('article');
     root.className = 'card function';
-    root.innerHTML = `<header><h3></h3><span class="pill"></span><button type="button"></button></header>
+    root.innerHTML = `<header><h3></h3><span class="class"></span><span class="pill"></span><button type="button"></button></header>
       <dl><dt>Observes</dt><dd><code></code></dd><dt class="where">Where</dt><dd class="where"><code></code></dd>
-      <dt>Receives</dt><dd class="rate">–</dd><dt>Queue</dt><dd class="queue">–</dd></dl><p class="error" hidden></p>`;
+      <dt>Receives</dt><dd class="rate">–</dd><dt>Queue</dt><dd class="queue">–</dd><dt class="failed">Failed</dt><dd class="failed"></dd>
+      <dt class="processes">Processes</dt><dd class="processes"></dd></dl><p class="error" hidden></p>`;
     const find = (s) => root.querySelector(s), button = find('button');
     find('h3').textContent = name;
     button.addEventListener('click', async () => {
@@ -55,13 +56,27 @@ export class Functions {
       button.dataset.verb = button.className = verb;
       button.textContent = f.running ? 'Stop' : 'Start';
       button.setAttribute('aria-label', `${button.textContent} ${name}`);
-      find('dd code').textContent = f.observe;
+      find('.class').textContent = f.cpu;
+      find('dd code').textContent = f.observe.join(', ');
       find('dd.where code').textContent = f.where ?? '';
       for (const e of root.querySelectorAll('.where')) e.hidden = !f.where;
+      this.count(root, f);
       find('.error').textContent = f.error ?? '';
       find('.error').hidden = !f.error;
     };
     return { write, rate: find('.rate'), queue: find('.queue') };
+  }
+
+  // count writes what went wrong since the function was started, and how the processes of a worker are.
+  count(root, f) {
+    const write = (name, text) => {
+      for (const e of root.querySelectorAll(name)) e.hidden = !text;
+      root.querySelector(`dd${name}`).textContent = text;
+    };
+    write('.failed', f.failed ? `${show(f.failed, 'count')} of ${show(f.handled, 'count')}` : '');
+    const p = f.processes;
+    const ended = p?.restarts || p?.died ? `, ${show(p.restarts, 'count')} restarted, ${show(p.died, 'count')} messages lost` : '';
+    write('.processes', p && f.running ? `${p.ready} of ${p.wanted} running${ended}` : '');
   }
 
   // update writes what the metrics say: rate and queue of each function's subscription.
