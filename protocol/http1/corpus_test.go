@@ -21,8 +21,6 @@ type sample struct {
 	want    []byte // what is sent on
 }
 
-func (s sample) response() bool { return strings.HasPrefix(string(s.raw), "HTTP/1.") }
-
 func (s sample) asked() Method {
 	if strings.HasPrefix(s.name, "HEAD:") {
 		return MethodHead

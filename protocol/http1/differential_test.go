@@ -52,8 +52,15 @@ func checkAgreement(raw []byte, response bool, asked Method) (accepted bool, err
 	if !bytes.Equal(theirs.content, o.content) {
 		return true, fmt.Errorf("net/http finds content %q, want %q", theirs.content, o.content)
 	}
-	if rest, err := io.ReadAll(in); err != nil || string(rest) != behind {
-		return true, fmt.Errorf("behind the message net/http leaves %q, %v, want %q", rest, err, behind)
+	rest, err := io.ReadAll(in)
+	if err != nil {
+		return true, err
+	}
+	if string(rest) != behind {
+		return true, fmt.Errorf("behind the message net/http leaves %q, want %q", rest, behind)
+	}
+	if more := forward(append(raw[:o.used:o.used], behind...), response, asked, nil); more.used != o.used {
+		return true, fmt.Errorf("of the message and the next one %d bytes are taken, want %d", more.used, o.used)
 	}
 	return true, nil
 }

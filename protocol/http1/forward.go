@@ -55,7 +55,7 @@ func validVia(name string) error {
 
 var nothing RequestEdit
 
-// AppendRequest appends the head of the request that h was parsed from data, as it is to go to a server: HTTP/1.1, target in
+// AppendRequest appends the head of the request that h was parsed from data to its end, as it is to go to a server: HTTP/1.1, target in
 // origin form (RFC 9112, section 3.2.2: a host within the target replaces the Host field), one framing, no field meant for
 // the client's connection. A nil edit is the zero value. What needs no change is copied in as few pieces as possible.
 func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {

@@ -18,7 +18,7 @@ func (e *ResponseEdit) Validate() error { return validVia(e.Via) }
 
 var nothingBack ResponseEdit
 
-// AppendResponse appends the head of the response that h was parsed from data, as it is to go to a client: HTTP/1.1, one framing
+// AppendResponse appends the head of the response that h was parsed from data to its end, as it is to go to a client: HTTP/1.1, one framing
 // or none, no field meant for the server's connection. What ends with the server's connection is marked Connection: close. A
 // nil edit is the zero value.
 func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {

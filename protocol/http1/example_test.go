@@ -1,0 +1,126 @@
+package http1_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"example.com/ferry/protocol/http1"
+)
+
+// A request on its way through a proxy: its head is written anew in as few copies as possible, its body follows as it came.
+func Example() {
+	buf := []byte("POST /readings HTTP/1.1\r\nHost: edge\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n42")
+
+	var head http1.Head
+	n, err := http1.ParseRequest(buf, &head, nil)
+	if err != nil || n == 0 {
+		fmt.Println("malformed, or not all there yet:", err)
+		return
+	}
+	out := http1.AppendRequest(nil, buf, &head, &http1.RequestEdit{ForwardedFor: "192.0.2.7"})
+	body := head.Body(nil)
+	m, err := body.Take(buf[n:])
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out = append(out, buf[n:n+m]...)
+	fmt.Println(strings.ReplaceAll(string(out), "\r", ""))
+	fmt.Println("all sent:", body.Done(), "- another may follow:", head.KeepAlive)
+	// Output:
+	// POST /readings HTTP/1.1
+	// Host: edge
+	// Content-Length: 2
+	// X-Forwarded-For: 192.0.2.7
+	//
+	// 42
+	// all sent: true - another may follow: true
+}
+
+// What a request is about lies in the bytes it came in.
+func ExampleParseRequest() {
+	buf := []byte("GET /v1/devices?limit=5 HTTP/1.1\r\nHost: edge:8080\r\nX-Site: north\r\n\r\n")
+	var head http1.Head
+	if n, err := http1.ParseRequest(buf[:30], &head, nil); n == 0 && err == nil {
+		fmt.Println("30 bytes are not the whole head")
+	}
+	if _, err := http1.ParseRequest(buf, &head, nil); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s %s %s\n", head.Authority.Of(buf), head.Path.Of(buf), head.Query.Of(buf))
+	fmt.Printf("%s\n", head.Get(buf, "x-site"))
+	// Output:
+	// 30 bytes are not the whole head
+	// edge:8080 /v1/devices limit=5
+	// north
+}
+
+// A request that two servers could read differently is refused, with the status to answer.
+func ExampleError() {
+	buf := []byte("POST / HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n")
+	var head http1.Head
+	_, err := http1.ParseRequest(buf, &head, nil)
+	var refused *http1.Error
+	if errors.As(err, &refused) {
+		fmt.Println(refused)
+		answer := http1.AppendAnswer(nil, refused.Status, head.Method, true)
+		fmt.Println(strings.Split(string(answer), "\r\n")[0])
+	}
+	// Output:
+	// http1: both Content-Length and Transfer-Encoding at offset 76: answer 400 and close the connection
+	// HTTP/1.1 400 Bad Request
+}
+
+// A response in chunks, for a client of HTTP/1.0 that knows none: the content is taken out of them.
+func ExampleBody_Next() {
+	buf := []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+	var head http1.Head
+	at, err := http1.ParseResponse(buf, &head, http1.MethodGet, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out := http1.AppendResponse(nil, buf, &head, &http1.ResponseEdit{Decoded: true})
+	for body := head.Body(nil); !body.Done(); {
+		n, part, err := body.Next(buf[at:])
+		if err != nil || n == 0 {
+			fmt.Println("malformed, or not all there yet:", err)
+			return
+		}
+		out = append(out, part.Content.Of(buf[at:])...)
+		at += n
+	}
+	fmt.Println(strings.ReplaceAll(string(out), "\r", ""))
+	// Output:
+	// HTTP/1.1 200 OK
+	// Connection: close
+	//
+	// abcde
+}
+
+// A route of a gateway: another prefix, a field set and one removed.
+func ExampleAppendRequest() {
+	buf := []byte("GET /api/v1/devices HTTP/1.1\r\nHost: edge\r\nCookie: a=1\r\nX-Tenant: me\r\n\r\n")
+	fields, err := http1.NewEdits([]http1.Pair{{Name: "X-Tenant", Value: "north"}}, nil, []string{"Cookie"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	edit := http1.RequestEdit{Strip: len("/api/v1"), Prefix: "/v2", Fields: fields}
+	if err := edit.Validate(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var head http1.Head
+	if _, err := http1.ParseRequest(buf, &head, nil); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.ReplaceAll(string(http1.AppendRequest(nil, buf, &head, &edit)), "\r", ""))
+	// Output:
+	// GET /v2/devices HTTP/1.1
+	// Host: edge
+	// X-Tenant: north
+}
