@@ -1,5 +1,7 @@
 package field
 
+import "math/bits"
+
 // Sieve tells most keys that none of some steps asks for by a byte or two of them, so that a format passes over nearly all
 // of a message without a comparison. A bit that is not set says no; one that is set says perhaps.
 type Sieve struct {
@@ -25,4 +27,14 @@ func (s *Sieve) Add(st *Step) {
 // by a number at their end, of up to two digits, mostly differ in their bit.
 func NameBit(size int, middle, last byte) uint {
 	return (uint(last) + 11*uint(middle) + 5*uint(size)) & 63
+}
+
+// Met returns names, which are bits of the Sieve of n's children, without that of child's name: child was found, and is
+// not wanted again. Where children share a bit nothing is taken away.
+func (n *Node) Met(names uint64, child *Node) uint64 {
+	if bits.OnesCount64(n.Sieve.Names) != n.Count {
+		return names
+	}
+	name := child.Step.Name
+	return names &^ (1 << NameBit(len(name), name[len(name)/2], name[len(name)-1]))
 }

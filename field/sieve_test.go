@@ -1,6 +1,7 @@
 package field
 
 import (
+	"math/bits"
 	"strconv"
 	"testing"
 )
@@ -35,5 +36,27 @@ func TestNameBitTellsNumberedNamesApart(t *testing.T) {
 	}
 	if through > 4 {
 		t.Errorf("%d of 100 names get through with k32, want at most 4", through)
+	}
+}
+
+func TestMet(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name  string
+		paths []Path
+		left  int // bits once the first path is met
+	}{
+		{"each has its bit", []Path{MustParse("k1"), MustParse("k2"), MustParse("k3")}, 2},
+		{"two share a bit", []Path{MustParse("axb"), MustParse("cxb")}, 1},
+	} {
+		s, err := NewSet(row.paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &s.Nodes()[0]
+		got := n.Met(n.Sieve.Names, &s.Nodes()[1])
+		if bits.OnesCount64(got) != row.left {
+			t.Errorf("%s: got %d bits left of %d, want %d", row.name, bits.OnesCount64(got), bits.OnesCount64(n.Sieve.Names), row.left)
+		}
 	}
 }

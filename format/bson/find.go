@@ -14,8 +14,11 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("bson: room for %d spans where the set has %d paths", len(spans), s.Len())
 	}
-	clear(spans[:s.Len()])
-	f := finder{data, s.Nodes(), spans}
+	for i := range s.Len() {
+		spans[i] = field.Span{}
+	}
+	var f finder // set member by member: the compiler builds a composite literal elsewhere and copies it
+	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	return f.value(message, &f.nodes[0])
 }
 
@@ -52,32 +55,36 @@ func (f *finder) value(at place, n *field.Node) error {
 func (f *finder) inDocument(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
-	for pos := c.pos; want != 0; {
-		pos, _ = pass(f.data, pos, c, math.MaxInt, n.Sieve.Names)
-		more, err := c.more(f.data, pos)
-		if err != nil || !more {
-			return err
-		}
-		value, err := c.value(f.data, pos)
-		if err != nil {
-			return err
+	names := n.Sieve.Names
+	for next := c.pos; want != 0; {
+		pos, value, _ := pass(f.data, next, c, math.MaxInt, names)
+		if value == 0 {
+			more, err := c.more(f.data, pos)
+			if err != nil || !more {
+				return err
+			}
+			if value, err = c.value(f.data, pos); err != nil {
+				return err
+			}
 		}
 		if child := named(children, want, f.data[pos+1:value-1]); child >= 0 {
 			want &^= 1 << uint(child)
 			at, below := place{pos, value, c.end}, &children[child]
+			names = n.Met(names, below)
 			if below.Count == 0 {
 				s, err := at.span(f.data)
 				if err != nil {
 					return err
 				}
-				f.spans[below.Leaf], pos = s, behind(s)
+				f.spans[below.Leaf], next = s, behind(s)
 				continue
 			}
 			if err := f.value(at, below); err != nil || want == 0 {
 				return err
 			}
 		}
-		if pos, err = skip(f.data, f.data[pos], value, c.end); err != nil {
+		var err error
+		if next, err = skip(f.data, f.data[pos], value, c.end); err != nil {
 			return err
 		}
 	}

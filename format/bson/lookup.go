@@ -82,23 +82,25 @@ func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (place, 
 func (c container) member(data []byte, name string) (place, error) {
 	var w field.Sieve
 	w.Add(&field.Step{Name: name, Index: -1, Key: -1})
-	for pos := c.pos; ; {
-		pos, _ = pass(data, pos, c, math.MaxInt, w.Names)
-		more, err := c.more(data, pos)
-		if err != nil {
-			return place{}, err
-		}
-		if !more {
-			return place{}, field.ErrNotFound
-		}
-		value, err := c.value(data, pos)
-		if err != nil {
-			return place{}, err
+	for next := c.pos; ; {
+		pos, value, _ := pass(data, next, c, math.MaxInt, w.Names)
+		if value == 0 {
+			more, err := c.more(data, pos)
+			if err != nil {
+				return place{}, err
+			}
+			if !more {
+				return place{}, field.ErrNotFound
+			}
+			if value, err = c.value(data, pos); err != nil {
+				return place{}, err
+			}
 		}
 		if string(data[pos+1:value-1]) == name {
 			return place{pos, value, c.end}, nil
 		}
-		if pos, err = skip(data, data[pos], value, c.end); err != nil {
+		var err error
+		if next, err = skip(data, data[pos], value, c.end); err != nil {
 			return place{}, err
 		}
 	}
@@ -110,7 +112,7 @@ func (c container) item(data []byte, index int) (place, error) {
 		return place{}, field.ErrNotFound
 	}
 	for pos, left := c.pos, index; ; left-- {
-		pos, left = pass(data, pos, c, left, 0)
+		pos, _, left = pass(data, pos, c, left, 0)
 		more, err := c.more(data, pos)
 		if err != nil {
 			return place{}, err

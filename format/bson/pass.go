@@ -7,15 +7,16 @@ import (
 )
 
 // pass goes over elements of c from pos on as long as their key is not wanted, by its field.NameBit, and their type or a
-// text's length tells where they end. It returns where it stopped and how many elements are left of the given number. The
-// end of the container and of the data are left to its caller. Nearly all of a message is passed here, and without a call:
-// the position stays in a register. A key is looked at byte by byte, as branches that are predicted do not wait for it.
-func pass(data []byte, pos int, c container, left int, names uint64) (int, int) {
+// text's length tells where they end. It returns where it stopped, where the value of the element there starts if its key
+// is wanted, else 0, and how many elements are left of the given number. The end of the container and of the data are left
+// to its caller. Nearly all of a message is passed here, and without a call: the position stays in a register. A key is
+// looked at byte by byte, as branches that are predicted do not wait for it.
+func pass(data []byte, pos int, c container, left int, names uint64) (at, value, still int) {
 	data = data[:min(c.end, len(data))]
 	for ; left != 0; left-- {
 		at := pos
-		if uint(pos) >= uint(len(data)) {
-			return at, left
+		if uint(pos) >= uint(len(data)) || data[pos] == 0 {
+			return at, 0, left
 		}
 		n := int(widths[data[pos]])
 		pos++
@@ -23,24 +24,27 @@ func pass(data []byte, pos int, c container, left int, names uint64) (int, int) 
 		for uint(pos) < uint(len(data)) && data[pos] != 0 {
 			pos++
 		}
-		if size := pos - key; uint(pos) >= uint(len(data)) || names>>field.NameBit(size, data[key+size/2], data[pos-1])&1 != 0 {
-			return at, left
+		if uint(pos) >= uint(len(data)) {
+			return at, 0, left
+		}
+		if size := pos - key; names>>field.NameBit(size, data[key+size/2], data[pos-1])&1 != 0 {
+			return at, pos + 1, left
 		}
 		pos++
 		if n == unknown {
 			if data[at] != typeString || pos > len(data)-4 {
-				return at, left
+				return at, 0, left
 			}
 			n = int(int32(binary.LittleEndian.Uint32(data[pos:])))
 			if n < 1 {
-				return at, left
+				return at, 0, left
 			}
 			n += 4
 		}
 		if n > len(data)-pos {
-			return at, left
+			return at, 0, left
 		}
 		pos += n
 	}
-	return pos, left
+	return pos, 0, left
 }

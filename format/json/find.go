@@ -49,8 +49,7 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 	children := f.nodes[n.First : n.First+n.Count]
 	names := n.Sieve.Names
 	for start := pos; ; {
-		pos = pass(f.data, pos, pos == start, names)
-		m, err := memberAt(f.data, pos, pos == start)
+		m, err := seek(f.data, pos, pos == start, names)
 		if err != nil || m.value == 0 {
 			return m.next, err
 		}
@@ -62,6 +61,7 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 			continue
 		}
 		want &^= 1 << uint(child)
+		names = n.Met(names, &children[child])
 		if c := &children[child]; c.Count == 0 {
 			s, err := spanAt(f.data, m.value)
 			if err != nil {

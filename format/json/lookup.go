@@ -55,8 +55,7 @@ func enterObject(data []byte, pos int, st *field.Step) (int, error) {
 	var sieve field.Sieve
 	sieve.Add(st)
 	for start := pos; ; {
-		pos = pass(data, pos, pos == start, sieve.Names)
-		m, err := memberAt(data, pos, pos == start)
+		m, err := seek(data, pos, pos == start, sieve.Names)
 		if err != nil {
 			return 0, err
 		}
@@ -97,8 +96,11 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("json: room for %d spans where the set has %d paths", len(spans), s.Len())
 	}
-	clear(spans[:s.Len()])
-	f := finder{data: data, nodes: s.Nodes(), spans: spans}
+	for i := range s.Len() {
+		spans[i] = field.Span{}
+	}
+	var f finder // set member by member: the compiler builds a composite literal elsewhere and copies it
+	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	_, err := f.value(space(data, 0), 0, true)
 	return err
 }

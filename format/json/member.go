@@ -15,6 +15,19 @@ type member struct {
 	next        int // behind the closing brace, if it ends
 }
 
+// seek is memberAt for the next member that may be wanted, by the field.NameBit of its name, or that pass does not pass.
+func seek(data []byte, pos int, first bool, names uint64) (member, error) {
+	stop, key, end := pass(data, pos, first, names)
+	if end == 0 {
+		return memberAt(data, stop, first && stop == pos)
+	}
+	if end+2 < len(data) && data[end+1] == ':' && data[end+2] > ' ' {
+		return member{key: key, keyEnd: end, value: end + 2}, nil
+	}
+	value, err := pastColon(data, end+1)
+	return member{key: key, keyEnd: end, value: value}, err
+}
+
 // memberAt reads the name at pos, which is behind the opening brace or, if not first, behind a value.
 func memberAt(data []byte, pos int, first bool) (member, error) {
 	at := pos

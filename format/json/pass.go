@@ -7,14 +7,15 @@ import "example.com/ferry/field"
 const shortText = 32
 
 // pass goes over members from pos on, which is behind the opening brace or, if not first, behind a value, and returns
-// where it stopped: behind the last value passed. It stops at a member whose name may be wanted, by its field.NameBit, and leaves all that is not short and plain to its caller. Nearly all of a message is passed here,
-// without a call: the position stays in a register.
-func pass(data []byte, pos int, first bool, names uint64) int {
+// where it stopped: behind the last value passed. It stops at a member whose name may be wanted, by its field.NameBit, and
+// leaves all that is not short and plain to its caller; key and end are where the name lies there if it is read already and
+// has no escapes, else 0. Nearly all of a message is passed here, without a call: the position stays in a register.
+func pass(data []byte, pos int, first bool, names uint64) (stop, key, end int) {
 	for {
 		at := pos
 		if !first {
 			if uint(at) >= uint(len(data)) || data[at] != ',' {
-				return pos
+				return pos, 0, 0
 			}
 			at++
 		}
@@ -23,39 +24,43 @@ func pass(data []byte, pos int, first bool, names uint64) int {
 			at = space(data, at)
 		}
 		if uint(at) >= uint(len(data)) || data[at] != '"' {
-			return pos
+			return pos, 0, 0
 		}
 		at++
 		name := at
 		for uint(at) < uint(len(data)) && data[at] != '"' {
 			if data[at] == '\\' {
-				return pos
+				return pos, 0, 0
 			}
 			at++
 		}
-		if uint(at) >= uint(len(data)) || names>>field.NameBit(at-name, data[name+(at-name)/2], data[at-1])&1 != 0 {
-			return pos
+		if uint(at) >= uint(len(data)) {
+			return pos, 0, 0
+		}
+		quote := at
+		if names>>field.NameBit(at-name, data[name+(at-name)/2], data[at-1])&1 != 0 {
+			return pos, name, quote
 		}
 		at++
 		if uint(at) >= uint(len(data)) || data[at] != ':' {
-			return pos
+			return pos, name, quote
 		}
 		at++
 		if uint(at) < uint(len(data)) && data[at] <= ' ' {
 			at = space(data, at)
 		}
 		if uint(at) >= uint(len(data)) {
-			return pos
+			return pos, name, quote
 		}
 		if data[at] == '"' {
 			at++
-			for end := at + shortText; uint(at) < uint(len(data)) && data[at] != '"'; at++ {
-				if data[at] == '\\' || at == end {
-					return pos
+			for limit := at + shortText; uint(at) < uint(len(data)) && data[at] != '"'; at++ {
+				if data[at] == '\\' || at == limit {
+					return pos, name, quote
 				}
 			}
 			if at++; at > len(data) {
-				return pos
+				return pos, name, quote
 			}
 		} else {
 			value := at
@@ -66,7 +71,7 @@ func pass(data []byte, pos int, first bool, names uint64) int {
 				at++
 			}
 			if at == value {
-				return pos
+				return pos, name, quote
 			}
 		}
 		pos = at
