@@ -173,6 +173,7 @@ func (h *Head) close(l *Limits) error {
 		h.Framing = UntilClose
 	}
 	h.KeepAlive = h.Framing != UntilClose && !h.options.closes && (h.Minor == 1 || h.options.keepsAlive)
+	h.Expect = h.Expect && h.Framing != NoBody
 	h.Upgrade = h.Minor == 1 && h.options.upgrades && !h.upgradeTo.Empty()
 	h.phase = atEnd
 	return nil
