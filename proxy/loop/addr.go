@@ -1,0 +1,45 @@
+package loop
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Addr is where to listen or connect: a numeric TCP address, or the path of a Unix domain socket. Names are resolved by who
+// makes an Addr, as a loop never waits.
+type Addr struct {
+	TCP  netip.AddrPort
+	Unix string // a path; if set, TCP is not looked at
+}
+
+// ParseAddr reads "127.0.0.1:80", "[::1]:80", or "unix:" and a path.
+func ParseAddr(s string) (Addr, error) {
+	if path, ok := strings.CutPrefix(s, "unix:"); ok {
+		if path == "" {
+			return Addr{}, fmt.Errorf("loop: address %q has no path: write unix:/run/name.sock", s)
+		}
+		return Addr{Unix: path}, nil
+	}
+	tcp, err := netip.ParseAddrPort(s)
+	if err != nil {
+		return Addr{}, fmt.Errorf("loop: address %q is neither IP:PORT nor unix:PATH: %w", s, err)
+	}
+	return Addr{TCP: tcp}, nil
+}
+
+// String is what ParseAddr reads.
+func (a Addr) String() string {
+	if a.Unix != "" {
+		return "unix:" + a.Unix
+	}
+	return a.TCP.String()
+}
+
+// split is the network and address that package net wants.
+func (a Addr) split() (network, address string) {
+	if a.Unix != "" {
+		return "unix", a.Unix
+	}
+	return "tcp", a.TCP.String()
+}

@@ -1,0 +1,114 @@
+package loop
+
+import (
+	"io"
+	"net"
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// BenchmarkRelay passes a message of 1 KB through a relay and its echo back, over 64 connections, all in turn.
+func BenchmarkRelay(b *testing.B) {
+	for _, kind := range []struct {
+		name     string
+		portable bool
+	}{{"system", false}, {"goroutines", true}} {
+		b.Run(kind.name, func(b *testing.B) {
+			g, err := New(&Config{Loops: 1, Portable: kind.portable})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer g.Shutdown(b.Context())
+			up, err := g.Listen(loopback, accept(echo))
+			if err != nil {
+				b.Fatal(err)
+			}
+			to := Addr{TCP: up.Addr().(*net.TCPAddr).AddrPort()}
+			down, err := g.Listen(loopback, func(c *Conn) Handler {
+				return &relay{to: c.Loop().Dial(to, patience, &relay{to: c})}
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			conns := make([]net.Conn, 64)
+			for i := range conns {
+				if conns[i], err = net.Dial("tcp", down.Addr().String()); err != nil {
+					b.Fatal(err)
+				}
+				defer conns[i].Close()
+			}
+			p := make([]byte, 1024)
+			b.SetBytes(int64(len(p)))
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				conn := conns[i%len(conns)]
+				if _, err := conn.Write(p); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.ReadFull(conn, p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestIdleConnectionsAreSmall counts the heap of 4000 connections that have talked and are idle: what is above a Conn is
+// their place in the loop's table.
+func TestIdleConnectionsAreSmall(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("opens 8000 descriptors")
+	}
+	const conns = 4000
+	g := start(t, Config{Loops: 1})
+	shared := echo() // one handler for all, so that only what the package itself keeps is counted
+	to := listen(t, g, func(*Conn) Handler { return shared })
+	clients := make([]*net.TCPConn, 0, conns)
+	for range conns {
+		// As few of the client's allocations as can be: they are taken off below.
+		clients = append(clients, connectQuietly(t, to))
+	}
+	var p [100]byte
+	for _, conn := range clients {
+		if _, err := conn.Write(p[:]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(conn, p[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heap := func() int64 {
+		debug.FreeOSMemory()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	l := g.Loops()[0]
+	with := heap()
+	l.do(func() {
+		for _, c := range l.conns {
+			if c != nil {
+				c.Abort(nil)
+			}
+		}
+	})
+	eventually(t, "an end of all", func() bool { sum, _ := g.Stats(); return sum.Conns == 0 })
+	l.do(func() { l.conns, l.dying, l.buried = nil, nil, nil })
+	without := heap()
+	if each := (with - without) / conns; each > 200 || each < 100 {
+		t.Errorf("%d bytes of heap for each idle connection, want at most 200", each)
+	} else {
+		t.Logf("%d bytes of heap for each idle connection", each)
+	}
+	runtime.KeepAlive(clients)
+}
+
+func connectQuietly(t *testing.T, to Addr) *net.TCPConn {
+	conn, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(to.TCP))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}

@@ -1,0 +1,83 @@
+package loop
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// Config is what a Group can be told. The zero value works.
+type Config struct {
+	// Loops is how many loops run. Zero means one for each core Go may use.
+	Loops int `yaml:"loops,omitempty"`
+	// ReusePort lets other processes of the same user listen on the same TCP ports, if they ask for it too.
+	ReusePort bool `yaml:"reuse_port,omitempty"`
+	// Portable uses goroutines instead of epoll, on Linux too. Elsewhere it is always so.
+	Portable bool `yaml:"-"`
+	// MaxConns is how many connections one loop accepts at a time; more wait in the kernel. Zero means no limit but the
+	// process's own.
+	MaxConns int `yaml:"max_conns,omitempty"`
+	// ReadBuffer is the most one read takes, in bytes. A loop has one such buffer. Zero means 64 KiB.
+	ReadBuffer int `yaml:"read_buffer,omitempty"`
+	// TurnBytes is how much of one connection is read, and written, before the others have their turn. Zero means 256 KiB.
+	TurnBytes int `yaml:"turn_bytes,omitempty"`
+	// MaxUnread is how many bytes a handler may leave for later, as of a message that has not arrived whole. Zero means 1 MiB.
+	MaxUnread int `yaml:"max_unread,omitempty"`
+	// HighWater is the queue, in bytes, from which on Conn.Full asks the writer to pause. Zero means 256 KiB.
+	HighWater int `yaml:"high_water,omitempty"`
+	// LowWater is the queue at which Drained tells it to go on. Zero means a quarter of HighWater.
+	LowWater int `yaml:"low_water,omitempty"`
+	// Mailbox is how many posted functions may wait in one loop. Zero means 4096.
+	Mailbox int `yaml:"mailbox,omitempty"`
+	// CloseTimeout is how long a closed connection may take to write what is queued. Zero means 5 s.
+	CloseTimeout time.Duration `yaml:"close_timeout,omitempty"`
+	// KeepAlive is the pause between TCP's probes of a silent peer. Zero means 15 s; negative means none.
+	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
+}
+
+// withDefaults returns a copy with every zero replaced, or an error that names what makes no sense.
+func (c *Config) withDefaults() (Config, error) {
+	var out Config
+	if c != nil {
+		out = *c
+	}
+	fields := []struct {
+		name  string
+		value *int
+		zero  int
+		least int
+	}{
+		{"Loops", &out.Loops, runtime.GOMAXPROCS(0), 1},
+		{"MaxConns", &out.MaxConns, 1<<31 - 1, 1},
+		{"ReadBuffer", &out.ReadBuffer, 64 << 10, 512},
+		{"TurnBytes", &out.TurnBytes, 256 << 10, 512},
+		{"MaxUnread", &out.MaxUnread, 1 << 20, 512},
+		{"HighWater", &out.HighWater, 256 << 10, 1},
+		{"LowWater", &out.LowWater, max(out.HighWater, 0) / 4, 0},
+		{"Mailbox", &out.Mailbox, 4096, 1},
+	}
+	for _, f := range fields {
+		if *f.value == 0 {
+			*f.value = f.zero
+		}
+		if f.name == "LowWater" && out.LowWater == 0 {
+			out.LowWater = out.HighWater / 4
+		}
+		if *f.value < f.least {
+			return out, fmt.Errorf("loop: %s is %d: give at least %d, or 0 for the default", f.name, *f.value, f.least)
+		}
+	}
+	if out.LowWater >= out.HighWater && out.HighWater > 1 {
+		return out, fmt.Errorf("loop: LowWater %d is not below HighWater %d", out.LowWater, out.HighWater)
+	}
+	if out.CloseTimeout < 0 {
+		return out, fmt.Errorf("loop: CloseTimeout is %v: give a positive duration, or 0 for the default", out.CloseTimeout)
+	}
+	if out.CloseTimeout == 0 {
+		out.CloseTimeout = 5 * time.Second
+	}
+	if out.KeepAlive == 0 {
+		out.KeepAlive = 15 * time.Second
+	}
+	return out, nil
+}

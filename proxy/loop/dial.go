@@ -1,0 +1,38 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+)
+
+// Dial begins to connect to an address, and gives up after timeout; zero means 10 s. The connection belongs to this loop, so
+// no lock stands between it and the one it is dialled for. It can be written to at once. h hears of success by Opened; of
+// failure, whatever it is, by Closed alone, later than Dial returns.
+func (l *Loop) Dial(to Addr, timeout time.Duration, h Handler) *Conn {
+	if timeout <= 0 {
+		timeout = 10 * time.Second
+	}
+	id, err := l.sys.dial(to)
+	c := l.adopt(id, h, connecting|watched)
+	if err == nil {
+		err = l.sys.watch(id, c.gen, true)
+	}
+	if err != nil {
+		c.fail(fmt.Sprintf("connect to %s", to), err)
+		return c
+	}
+	c.setTimer(ownTimer, timeout)
+	return c
+}
+
+// connected is the end of an attempt to connect.
+func (l *Loop) connected(c *Conn) {
+	if err := l.sys.connected(c.id); err != nil {
+		c.fail("connect", err)
+		return
+	}
+	c.state &^= connecting
+	c.StopTimer(ownTimer)
+	l.flushLater(c) // also when nothing is queued: flushed then stops looking out for room to write
+	c.handler.Opened(c)
+}

@@ -1,0 +1,211 @@
+package loop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// epoll is sockets by Linux's epoll, edge-triggered: a socket is registered once and tells of each change, so that pausing
+// and going on cost no system call.
+type epoll struct {
+	fd     int
+	bell   int // an eventfd; its edges wake the loop, and nobody reads it
+	raw    [eventBatch]unix.EpollEvent
+	vec    [iovecs]unix.Iovec
+	config Config
+}
+
+var _ sockets = (*epoll)(nil)
+
+func newSockets(cfg Config) (sockets, error) {
+	if cfg.Portable {
+		return newGoroutines(cfg), nil
+	}
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("loop: epoll_create1: %w", err)
+	}
+	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("loop: eventfd: %w", err)
+	}
+	e := &epoll{fd: fd, bell: bell, config: cfg}
+	if err := e.control(unix.EPOLL_CTL_ADD, int32(bell), 0, unix.EPOLLIN); err != nil {
+		e.release()
+		return nil, fmt.Errorf("loop: epoll_ctl: %w", err)
+	}
+	return e, nil
+}
+
+func (e *epoll) control(op int, fd int32, gen uint32, events uint32) error {
+	return unix.EpollCtl(e.fd, op, int(fd), &unix.EpollEvent{Events: events | unix.EPOLLET, Fd: fd, Pad: int32(gen)})
+}
+
+func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
+	var n int
+	var err error
+	if timeout == 0 {
+		n, err = rawPoll(e.fd, e.raw[:])
+	} else {
+		ms := -1
+		if timeout > 0 {
+			ms = int(min((timeout+time.Millisecond-1)/time.Millisecond, 1<<30))
+		}
+		n, err = unix.EpollWait(e.fd, e.raw[:], ms)
+	}
+	if err != nil {
+		if errors.Is(err, unix.EINTR) {
+			return 0, nil
+		}
+		return 0, err
+	}
+	for i, ev := range e.raw[:n] {
+		var r ready
+		if ev.Events&unix.EPOLLIN != 0 {
+			r |= readyRead
+		}
+		if ev.Events&unix.EPOLLOUT != 0 {
+			r |= readyWrite
+		}
+		if ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+			r |= readyEnd
+		}
+		events[i] = event{ev.Fd, uint32(ev.Pad), r}
+	}
+	return n, nil
+}
+
+func (e *epoll) wake() {
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	_, _ = unix.Write(e.bell, one[:]) // the counter has room for 2^64 wakes
+}
+
+func (e *epoll) listen(l net.Listener, gen uint32) (int32, error) {
+	sc, ok := l.(syscall.Conn)
+	if !ok {
+		return -1, fmt.Errorf("a %T has no descriptor", l)
+	}
+	conn, err := sc.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd, dupErr := -1, error(nil)
+	if err := conn.Control(func(s uintptr) {
+		fd, dupErr = unix.FcntlInt(s, unix.F_DUPFD_CLOEXEC, 0)
+	}); err != nil {
+		return -1, err
+	}
+	if dupErr != nil {
+		return -1, os.NewSyscallError("dup", dupErr)
+	}
+	events := uint32(unix.EPOLLIN)
+	if _, tcp := l.(*net.TCPListener); tcp {
+		// What it accepts inherits these.
+		e.options(fd)
+	} else {
+		events |= unix.EPOLLEXCLUSIVE // all loops share the socket; one of them is enough
+	}
+	if err := e.control(unix.EPOLL_CTL_ADD, int32(fd), gen, events); err != nil {
+		_ = unix.Close(fd)
+		return -1, os.NewSyscallError("epoll_ctl", err)
+	}
+	return int32(fd), nil
+}
+
+// options sets what makes a TCP connection quick and its peer's death known. A socket that refuses works without.
+func (e *epoll) options(fd int) {
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	if e.config.KeepAlive < 0 {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 0)
+		return
+	}
+	seconds := int(max(e.config.KeepAlive/time.Second, 1))
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, seconds)
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, seconds)
+}
+
+func (e *epoll) accept(listener int32) (int32, error) { return rawAccept(listener) }
+
+func (e *epoll) dial(to Addr) (int32, error) {
+	family, sa := sockaddr(to)
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	if family != unix.AF_UNIX {
+		e.options(fd)
+	}
+	if err := unix.Connect(fd, sa); err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		_ = unix.Close(fd)
+		return -1, os.NewSyscallError("connect", err)
+	}
+	return int32(fd), nil
+}
+
+func (e *epoll) connected(fd int32) error {
+	errno, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && errno != 0 {
+		err = unix.Errno(errno)
+	}
+	return os.NewSyscallError("connect", err)
+}
+
+const interest = unix.EPOLLIN | unix.EPOLLRDHUP
+
+func (e *epoll) watch(fd int32, gen uint32, connecting bool) error {
+	events := uint32(interest)
+	if connecting {
+		events |= unix.EPOLLOUT
+	}
+	return os.NewSyscallError("epoll_ctl", e.control(unix.EPOLL_CTL_ADD, fd, gen, events))
+}
+
+func (e *epoll) wantWrite(fd int32, gen uint32, on bool) error {
+	events := uint32(interest)
+	if on {
+		events |= unix.EPOLLOUT
+	}
+	return os.NewSyscallError("epoll_ctl", e.control(unix.EPOLL_CTL_MOD, fd, gen, events))
+}
+
+func (e *epoll) read(fd int32, p []byte) (int, error) { return rawRead(fd, p) }
+
+func (e *epoll) write(fd int32, queue *chunk) (int, error) { return rawWrite(fd, queue, &e.vec) }
+
+func (e *epoll) closeWrite(fd int32) error {
+	return os.NewSyscallError("shutdown", unix.Shutdown(int(fd), unix.SHUT_WR))
+}
+
+func (e *epoll) close(fd int32, reset bool) {
+	if reset {
+		_ = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	}
+	// Closing does not unregister what a child process that is just being started holds too.
+	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_DEL, int(fd), nil)
+	_ = unix.Close(int(fd))
+}
+
+func (e *epoll) addrs(fd int32) (local, remote net.Addr) {
+	if sa, err := unix.Getsockname(int(fd)); err == nil {
+		local = netAddr(sa)
+	}
+	if sa, err := unix.Getpeername(int(fd)); err == nil {
+		remote = netAddr(sa)
+	}
+	return local, remote
+}
+
+func (e *epoll) release() {
+	_ = unix.Close(e.bell)
+	_ = unix.Close(e.fd)
+}

@@ -1,0 +1,220 @@
+package loop
+
+import (
+	"bytes"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// fullListener is a TCP address that answers to nobody: its queue of connections is full.
+func fullListener(t *testing.T) Addr {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := Addr{TCP: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(sa.(*unix.SockaddrInet4).Port))}
+	for range 4 {
+		c, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(c) })
+		_, addr := sockaddr(to)
+		if err := unix.Connect(c, addr); err != nil && err != unix.EINPROGRESS {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func descriptors(t *testing.T) int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+const childEnv = "LOOP_TEST_CHILD"
+
+// TestDescriptorsRunOut runs itself again with few descriptors to be had.
+func TestDescriptorsRunOut(t *testing.T) {
+	if os.Getenv(childEnv) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestDescriptorsRunOut$", "-test.v")
+		cmd.Env = append(os.Environ(), childEnv+"=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("PASS: TestDescriptorsRunOut/goroutines")) {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.Loops = 1
+		g := start(t, cfg)
+		to := listen(t, g, accept(echo))
+		var was unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+			t.Fatal(err)
+		}
+		// Room for the clients' ends, and for half of the loop's.
+		const clients = 40
+		few := unix.Rlimit{Cur: uint64(below(t, clients+clients/2)), Max: was.Max}
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
+		var fds []int
+		for range clients {
+			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fds = append(fds, fd)
+		}
+		for _, fd := range fds {
+			_, sa := sockaddr(to)
+			if err := unix.Connect(fd, sa); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "a pause in accepting", func() bool {
+			sum, _ := g.Stats()
+			return sum.AcceptPauses > 0 && sum.AcceptErrors > 0
+		})
+		before, _ := g.Stats()
+		if before.Conns >= len(fds) {
+			t.Fatalf("all of %d connections were accepted: the limit was not met", len(fds))
+		}
+		// The clients that were accepted go, and make room for those that wait, who lose nothing.
+		for _, fd := range fds[:before.Conns] {
+			unix.Close(fd)
+		}
+		for i, fd := range fds[before.Conns:] {
+			if _, err := unix.Write(fd, []byte{byte(i)}); err != nil {
+				t.Fatal(err)
+			}
+			var p [1]byte
+			if n, err := unix.Read(fd, p[:]); n != 1 || err != nil || p[0] != byte(i) {
+				t.Fatalf("connection %d that waited: %d, %v, %v", i, n, err, p)
+			}
+			unix.Close(fd)
+		}
+		after, _ := g.Stats()
+		// A loop that spins makes many thousands of attempts in this time; one that pauses a few for each that was closed.
+		if got := after.AcceptErrors; got > int64(4*clients+100) {
+			t.Errorf("%d attempts to accept failed: the loop spins", got)
+		}
+	})
+}
+
+// below is the number below which n descriptors are free.
+func below(t *testing.T, n int) int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := make(map[string]bool)
+	for _, e := range entries {
+		open[e.Name()] = true
+	}
+	fd := 0
+	for ; n > 0; fd++ {
+		if !open[strconv.Itoa(fd)] {
+			n--
+		}
+	}
+	return fd
+}
+
+func TestBusyPort(t *testing.T) {
+	a := start(t, Config{Loops: 2})
+	to := listen(t, a, accept(echo))
+	if _, err := start(t, Config{Loops: 2}).Listen(to, accept(echo)); err == nil || !strings.Contains(err.Error(), to.String()+" is in use") {
+		t.Errorf("a second group on the same port: %v", err)
+	}
+	if _, err := start(t, Config{Loops: 2, ReusePort: true}).Listen(to, accept(echo)); err != nil {
+		t.Errorf("a second group that shares its port: %v", err)
+	}
+}
+
+// TestAcceptedSocketsInherit looks at the options of accepted sockets, which cost no call for each.
+func TestAcceptedSocketsInherit(t *testing.T) {
+	g := start(t, Config{Loops: 1, KeepAlive: 7e9})
+	type options struct{ noDelay, keepAlive, idle int }
+	got := make(chan options, 1)
+	to := listen(t, g, accept(func() *script {
+		return &script{opened: func(c *Conn) {
+			option := func(level, name int) int {
+				v, err := unix.GetsockoptInt(int(c.id), level, name)
+				if err != nil {
+					t.Error(err)
+				}
+				return v
+			}
+			got <- options{
+				option(unix.IPPROTO_TCP, unix.TCP_NODELAY), option(unix.SOL_SOCKET, unix.SO_KEEPALIVE), option(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE),
+			}
+		}}
+	}))
+	connect(t, to)
+	if o := wait(t, "Opened", got); o != (options{1, 1, 7}) {
+		t.Errorf("no delay, keep alive, idle seconds = %v, want 1 1 7", o)
+	}
+}
+
+// TestStaleEvents gives a loop events of sockets whose number has another user by now.
+func TestStaleEvents(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.Loops = 1
+		g := start(t, cfg)
+		opened := make(chan *Conn, 1)
+		to := listen(t, g, accept(func() *script {
+			return &script{
+				opened:     func(c *Conn) { opened <- c },
+				halfClosed: func(*Conn) {},
+			}
+		}))
+		connect(t, to)
+		c := wait(t, "Opened", opened)
+		l := g.Loops()[0]
+		l.do(func() {
+			before := c.state
+			l.handle(event{c.id, c.gen - 1, readyRead | readyEnd | readyWrite})
+			if c.state != before {
+				t.Errorf("a stale event changed the connection's state from %b to %b", before, c.state)
+			}
+			l.handle(event{c.id, c.gen, readyEnd})
+			if c.state == before {
+				t.Error("the same event with the right generation changed nothing: the test tests nothing")
+			}
+			for id := range l.listeners {
+				l.handle(event{id, 0, readyRead})
+			}
+			l.handle(event{1 << 20, 1, readyRead})
+		})
+	})
+}
+
+func TestConnIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Conn{}); size > 144 {
+		t.Errorf("a Conn has %d bytes: more than 144, the allocator's next size is 160", size)
+	}
+}

@@ -1,0 +1,124 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+)
+
+// ErrShutdown is why connections were reset that were still open when the time to shut down was over.
+var ErrShutdown = errors.New("loop: shut down")
+
+// Group is loops that share their listeners. Its methods may be called by any goroutine, but by no loop: they wait for them.
+type Group struct {
+	cfg   Config
+	loops []*Loop
+
+	mu        sync.Mutex
+	listeners []*Listener
+	closed    bool
+}
+
+// New starts the loops. A nil c means defaults. Shutdown ends them.
+func New(c *Config) (*Group, error) {
+	cfg, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{cfg: cfg}
+	for i := range cfg.Loops {
+		l, err := newLoop(g, i)
+		if err != nil {
+			for _, l := range g.loops {
+				l.sys.release()
+			}
+			return nil, err
+		}
+		g.loops = append(g.loops, l)
+	}
+	for _, l := range g.loops {
+		go l.run()
+	}
+	return g, nil
+}
+
+// Loops returns all loops. The slice is not to be changed.
+func (g *Group) Loops() []*Loop { return g.loops }
+
+// Stats returns each loop's numbers, and their sum. A loop that has ended has the numbers it ended with.
+func (g *Group) Stats() (sum Stats, each []Stats) {
+	for _, l := range g.loops {
+		var s Stats
+		l.do(func() { s = l.Stats() })
+		sum.add(s)
+		each = append(each, s)
+	}
+	return sum, each
+}
+
+// do has the loop call f and waits for it. When the loop has ended, f is called here.
+func (l *Loop) do(f func()) {
+	ran := make(chan struct{})
+	if err := l.post(func() { f(); close(ran) }, math.MaxInt); err != nil {
+		<-l.done
+		f()
+		return
+	}
+	<-ran
+}
+
+// Shutdown closes the listeners, tells every connection's handler, and waits until all are closed. Those that are left when
+// ctx ends are reset; its error is returned then. All loops have ended when Shutdown returns.
+func (g *Group) Shutdown(ctx context.Context) error {
+	g.mu.Lock()
+	listeners := g.listeners
+	g.listeners, g.closed = nil, true
+	g.mu.Unlock()
+	for _, ln := range listeners {
+		ln.close()
+	}
+	for _, l := range g.loops {
+		l.do(l.shutdown)
+	}
+	var err error
+	for _, l := range g.loops {
+		select {
+		case <-l.done:
+			continue
+		case <-ctx.Done():
+		}
+		select {
+		case <-l.done:
+			continue
+		default:
+			err = ctx.Err()
+		}
+		l.do(l.abortAll)
+		<-l.done
+	}
+	return err
+}
+
+// shutdown tells all handlers, and has the loop end with its last connection.
+func (l *Loop) shutdown() {
+	l.leave = true
+	for _, c := range l.conns {
+		if c == nil || c.is(dead) {
+			continue
+		}
+		if h, ok := c.handler.(Shutdowner); ok {
+			h.Shutdown(c)
+		} else {
+			c.Close()
+		}
+	}
+}
+
+func (l *Loop) abortAll() {
+	for _, c := range l.conns {
+		if c != nil {
+			c.Abort(ErrShutdown)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// Listener accepts connections on all loops of a Group. Its methods are for any goroutine but no loop.
+type Listener struct {
+	group    *Group
+	accepted AcceptFunc
+	addr     net.Addr
+	path     string // of a Unix domain socket, which Close removes
+	once     sync.Once
+}
+
+// Listen has all loops accept connections at an address, and calls accepted for each, on the loop that is going to drive it.
+// A TCP listener has a socket for each loop where the system spreads connections over them, and else one for all. Port 0 is
+// any free port: see Listener.Addr. A Unix domain socket that nobody listens on any more is replaced; its permissions are
+// 0600.
+func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, fmt.Errorf("loop: listen on %s: %w", at, net.ErrClosed)
+	}
+	nls, err := g.sockets(at)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("loop: address %s is in use: stop what listens there, or listen elsewhere: %w", at, err)
+		}
+		return nil, fmt.Errorf("loop: listen on %s: %w", at, err)
+	}
+	ln := &Listener{group: g, accepted: accepted, addr: nls[0].Addr(), path: at.Unix}
+	for i, l := range g.loops {
+		err := net.ErrClosed
+		l.do(func() { err = l.open(ln, nls[i%len(nls)]) })
+		if err != nil {
+			closeAll(nls)
+			ln.close()
+			return nil, fmt.Errorf("loop: listen on %s: %w", at, err)
+		}
+	}
+	if !g.cfg.Portable && sharesPorts {
+		closeAll(nls) // the loops have descriptors of their own
+	}
+	g.listeners = append(g.listeners, ln)
+	return ln, nil
+}
+
+func closeAll(nls []net.Listener) {
+	for _, nl := range nls {
+		_ = nl.Close()
+	}
+}
+
+// sockets listens: once for all loops, or once for each.
+func (g *Group) sockets(at Addr) ([]net.Listener, error) {
+	if at.Unix != "" {
+		nl, err := listenUnix(at.Unix)
+		return []net.Listener{nl}, err
+	}
+	var lc net.ListenConfig
+	count := 1
+	share := sharesPorts && !g.cfg.Portable
+	if share {
+		count = len(g.loops)
+		if !g.cfg.ReusePort && at.TCP.Port() != 0 {
+			if err := probe(at); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if share || g.cfg.ReusePort {
+		lc.Control = func(_, _ string, raw syscall.RawConn) error {
+			var err error
+			if ctlErr := raw.Control(func(fd uintptr) { err = sharePort(fd) }); ctlErr != nil {
+				return ctlErr
+			}
+			return err
+		}
+	}
+	network, address := at.split()
+	var nls []net.Listener
+	for range count {
+		nl, err := lc.Listen(context.Background(), network, address)
+		if err != nil {
+			closeAll(nls)
+			return nil, err
+		}
+		nls = append(nls, nl)
+		address = nl.Addr().String() // the others take the port the first was given
+	}
+	return nls, nil
+}
+
+func listenUnix(path string) (net.Listener, error) {
+	nl, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if errors.Is(err, syscall.EADDRINUSE) && abandoned(path) {
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("remove the abandoned socket: %w", err)
+		}
+		nl, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	nl.SetUnlinkOnClose(false)
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = nl.Close()
+		return nil, err
+	}
+	return nl, nil
+}
+
+// abandoned reports whether path is a socket that nobody listens on any more.
+func abandoned(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Type() != fs.ModeSocket {
+		return false
+	}
+	conn, err := net.Dial("unix", path)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// Addr is where the listener listens.
+func (ln *Listener) Addr() net.Addr { return ln.addr }
+
+// Close stops accepting. Connections that wait to be accepted are; those that are open stay open.
+func (ln *Listener) Close() error {
+	g := ln.group
+	g.mu.Lock()
+	for i, other := range g.listeners {
+		if other == ln {
+			g.listeners = append(g.listeners[:i:i], g.listeners[i+1:]...)
+			break
+		}
+	}
+	g.mu.Unlock()
+	ln.close()
+	return nil
+}
+
+func (ln *Listener) close() {
+	ln.once.Do(func() {
+		if ln.path != "" {
+			_ = os.Remove(ln.path)
+		}
+		for _, l := range ln.group.loops {
+			l.do(func() {
+				for _, in := range l.listeners {
+					if in.listener == ln {
+						in.close()
+					}
+				}
+			})
+		}
+	})
+}

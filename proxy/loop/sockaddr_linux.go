@@ -1,0 +1,68 @@
+package loop
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// sockaddr is an address as the kernel wants it.
+func sockaddr(a Addr) (family int, sa unix.Sockaddr) {
+	if a.Unix != "" {
+		return unix.AF_UNIX, &unix.SockaddrUnix{Name: a.Unix}
+	}
+	ip, port := a.TCP.Addr().Unmap(), int(a.TCP.Port())
+	if ip.Is4() {
+		return unix.AF_INET, &unix.SockaddrInet4{Addr: ip.As4(), Port: port}
+	}
+	in6 := &unix.SockaddrInet6{Addr: ip.As16(), Port: port}
+	if zone := ip.Zone(); zone != "" {
+		if ifi, err := net.InterfaceByName(zone); err == nil {
+			in6.ZoneId = uint32(ifi.Index)
+		} else if n, err := strconv.ParseUint(zone, 10, 32); err == nil {
+			in6.ZoneId = uint32(n)
+		}
+	}
+	return unix.AF_INET6, in6
+}
+
+// netAddr is an address of the kernel as package net has it.
+func netAddr(sa unix.Sockaddr) net.Addr {
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)))
+	case *unix.SockaddrInet6:
+		ip := netip.AddrFrom16(sa.Addr).Unmap()
+		if sa.ZoneId != 0 {
+			ip = ip.WithZone(strconv.FormatUint(uint64(sa.ZoneId), 10))
+		}
+		return net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(sa.Port)))
+	case *unix.SockaddrUnix:
+		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
+	}
+	return nil
+}
+
+// probe reports whether something listens on a TCP address that several sockets are going to share, by binding it alone.
+func probe(a Addr) error {
+	family, sa := sockaddr(a)
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		return os.NewSyscallError("setsockopt", err)
+	}
+	return os.NewSyscallError("bind", unix.Bind(fd, sa))
+}
+
+const sharesPorts = true // one listening socket a loop
+
+// sharePort lets several sockets listen on one port; the kernel spreads connections over them.
+func sharePort(fd uintptr) error {
+	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package loop
+
+import "errors"
+
+func newSockets(cfg Config) (sockets, error) { return newGoroutines(cfg), nil }
+
+const sharesPorts = false // all loops share one listening socket
+
+func probe(Addr) error { return nil }
+
+func sharePort(uintptr) error {
+	return errors.New("loop: ReusePort is for Linux: leave it out, and give each process a port of its own")
+}

@@ -1,0 +1,45 @@
+package loop
+
+// Stats is what loops have done since they began, and what they hold now.
+type Stats struct {
+	Conns        int   // open now, and connecting
+	Accepted     int64 // connections
+	Dialed       int64
+	Closed       int64
+	BytesIn      int64
+	BytesOut     int64
+	Turns        int64
+	Polls        int64 // waits for events
+	Reads        int64 // system calls
+	Writes       int64
+	Posted       int64 // functions
+	AcceptErrors int64
+	AcceptPauses int64 // times accepting stopped for want of descriptors, or at MaxConns
+	Queues       int   // buffers now in use for bytes to write
+	Unread       int   // connections now with bytes their handler has left
+}
+
+// Stats returns the loop's own numbers.
+func (l *Loop) Stats() Stats {
+	s := l.stats
+	s.Conns, s.Queues = l.count, l.free.inUse
+	return s
+}
+
+func (s *Stats) add(o Stats) {
+	s.Conns += o.Conns
+	s.Accepted += o.Accepted
+	s.Dialed += o.Dialed
+	s.Closed += o.Closed
+	s.BytesIn += o.BytesIn
+	s.BytesOut += o.BytesOut
+	s.Turns += o.Turns
+	s.Polls += o.Polls
+	s.Reads += o.Reads
+	s.Writes += o.Writes
+	s.Posted += o.Posted
+	s.AcceptErrors += o.AcceptErrors
+	s.AcceptPauses += o.AcceptPauses
+	s.Queues += o.Queues
+	s.Unread += o.Unread
+}

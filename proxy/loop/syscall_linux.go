@@ -1,0 +1,91 @@
+package loop
+
+import (
+	"io"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calls below never wait, so the scheduler is not told about them: RawSyscall. Telling it costs a microsecond or more a
+// message. This is the one file with unsafe code.
+
+const iovecs = 64 // a writev's buffers; the kernel takes 1024
+
+// rawRead returns io.EOF at the end, and errAgain if nothing is there.
+func rawRead(fd int32, p []byte) (int, error) {
+	for {
+		n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		switch errno {
+		case 0:
+			if n == 0 {
+				return 0, io.EOF
+			}
+			return int(n), nil
+		case unix.EAGAIN:
+			return 0, errAgain
+		case unix.EINTR:
+		default:
+			return 0, errno
+		}
+	}
+}
+
+// rawWrite writes the first chunks of queue, which is not empty.
+func rawWrite(fd int32, queue *chunk, vec *[iovecs]unix.Iovec) (int, error) {
+	count := 0
+	for c := queue; c != nil && count < iovecs; c = c.next {
+		vec[count].Base = &c.b[c.off]
+		vec[count].SetLen(len(c.b) - c.off)
+		count++
+	}
+	for {
+		var n uintptr
+		var errno unix.Errno
+		if count == 1 {
+			n, _, errno = unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(vec[0].Base)), uintptr(vec[0].Len))
+		} else {
+			n, _, errno = unix.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(vec)), uintptr(count))
+		}
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EAGAIN:
+			return 0, errAgain
+		case unix.EINTR:
+		default:
+			return 0, errno
+		}
+	}
+}
+
+// rawAccept returns a descriptor that does not block and is not inherited.
+func rawAccept(listener int32) (int32, error) {
+	for {
+		fd, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+		switch errno {
+		case 0:
+			return int32(fd), nil
+		case unix.EAGAIN:
+			return 0, errAgain
+		case unix.EINTR, unix.ECONNABORTED, unix.EPROTO, unix.EPERM:
+			// That one has gone, or a firewall refused it: accept(2). The next may do.
+		default:
+			return 0, errno
+		}
+	}
+}
+
+// rawPoll returns the events that are there now.
+func rawPoll(epfd int, events []unix.EpollEvent) (int, error) {
+	for {
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epfd), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EINTR:
+		default:
+			return 0, errno
+		}
+	}
+}
