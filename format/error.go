@@ -35,10 +35,13 @@ func (e *SyntaxError) Error() string {
 type TypeError struct {
 	Format string
 	Have   field.Kind
-	Want   field.Type
+	Want   field.Type // AnyType: none would do
 	Reason string
 }
 
 func (e *TypeError) Error() string {
+	if e.Want == field.AnyType {
+		return fmt.Sprintf("%s: cannot use %v here: %s", e.Format, e.Have, e.Reason)
+	}
 	return fmt.Sprintf("%s: cannot use %v as %v: %s", e.Format, e.Have, e.Want, e.Reason)
 }

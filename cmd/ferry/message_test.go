@@ -248,6 +248,8 @@ func TestFailures(t *testing.T) {
 		{"number out of the range of an int32", eventBSON, []string{"set", "-t", "bson", "readings.0.value=2147483648"}, statusFailed, "an int32 stands there"},
 		{"text where an integer of MessagePack was", eventMsgPack, []string{"set", "-t", "msgpack", "readings.0.value=high"}, statusFailed, `"high" is not a number`},
 		{"protobuf without a schema", "\x08\x01", []string{"convert", "--from", "protobuf", "--to", "json"}, statusFailed, "it takes a schema to convert it"},
+		{"NaN in JSON", `{"a":0.5}`, []string{"set", "a=NaN"}, statusFailed, `a: "NaN" cannot replace the float there: json: cannot use float here: JSON has no form for NaN`},
+		{"a text as a number", event, []string{"get", "--as", "int32", "deviceName"}, statusFailed, "deviceName: cbor: cannot use text as int32: it is no number"},
 		{"a name in Y3 without a schema", noise, []string{"get", "event.noise"}, statusNotFound, "which has numbers for names: write one, such as 0x10, or give the names with --schema"},
 		{"a fraction where an integer of CBOR was", event, []string{"set", "origin=1.5"}, statusFailed, `origin: "1.5" cannot replace the integer there: cbor: `},
 		{"a descriptor set for a hint file", noise, []string{"get", "--schema", "../../examples/messages/noise.desc", "a"}, statusUsage, "say with --message which of its messages it is"},

@@ -29,15 +29,31 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	case field.Boolean:
 		ok = v.Kind == field.Bool
 	case field.ByteString:
-		ok = v.Kind == field.Text || v.Kind == field.Bytes
-		v = field.Value{Kind: field.Bytes, Bytes: v.Bytes}
+		if ok = v.Kind == field.Text || v.Kind == field.Bytes; ok {
+			v = field.Value{Kind: field.Bytes, Bytes: v.Bytes}
+		}
 	default:
 		ok = false
 	}
 	if !ok {
-		return field.Value{}, &format.TypeError{Format: name, Have: v.Kind, Want: as, Reason: "its value has no place there"}
+		return field.Value{}, &format.TypeError{Format: name, Have: v.Kind, Want: as, Reason: unfit(v, as)}
 	}
 	return v, nil
+}
+
+// unfit says why v cannot be read as a type.
+func unfit(v field.Value, as field.Type) string {
+	switch {
+	case v.Kind == field.Int && as <= field.Float64:
+		return "it is out of range"
+	case v.Kind == field.Float && as <= field.Float64:
+		return "it has a fraction, or is out of range"
+	case as <= field.Float64:
+		return "it is no number"
+	case as == field.String && v.Kind == field.Bytes:
+		return "it is not UTF-8"
+	}
+	return "it is of another kind"
 }
 
 // Replace turns v to the kind of the value it replaces. A null tells no kind: any scalar takes its place. What cannot is

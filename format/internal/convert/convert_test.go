@@ -69,6 +69,25 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestReadSaysWhyNot(t *testing.T) {
+	for _, row := range []struct {
+		v    field.Value
+		as   field.Type
+		want string
+	}{
+		{word, field.Int32, "demo: cannot use text as int32: it is no number"},
+		{half, field.Uint64, "demo: cannot use float as uint64: it has a fraction, or is out of range"},
+		{negative, field.Uint32, "demo: cannot use integer as uint32: it is out of range"},
+		{notUTF8, field.String, "demo: cannot use bytes as string: it is not UTF-8"},
+		{five, field.ByteString, "demo: cannot use integer as bytes: it is of another kind"},
+		{null, field.Boolean, "demo: cannot use null as bool: it is of another kind"},
+	} {
+		if _, err := Read("demo", row.v, row.as); err == nil || err.Error() != row.want {
+			t.Errorf("got %v, want %s", err, row.want)
+		}
+	}
+}
+
 func TestReplace(t *testing.T) {
 	refused := field.Value{}
 	for _, row := range []struct {
