@@ -52,6 +52,9 @@ func TestHead(t *testing.T) {
 			if got != row.want {
 				t.Errorf("got  %s\nwant %s", got, row.want)
 			}
+			if h.Upgrade && string(h.UpgradeTo(d)) != "websocket" {
+				t.Errorf("upgrade to %q, want websocket", h.UpgradeTo(d))
+			}
 			if name := string(h.MethodName.Of(d)); h.Method != methodOf([]byte(name)) || h.Method == MethodOther {
 				t.Errorf("method %d of %s", h.Method, name)
 			}

@@ -19,6 +19,7 @@ func TestLimits(t *testing.T) {
 		status int
 	}{
 		{"request line", Limits{}, "GET /" + long(8192-16) + " HTTP/1.1\r\nHost: a\r\n\r\n", "GET /" + long(8192-15) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414},
+		{"malformed request line", Limits{}, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET /\x00" + long(8192) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414},
 		{"field line", Limits{}, start + "X: " + long(16384-5) + "\r\n\r\n", start + "X: " + long(16384-4) + "\r\n\r\n", 431},
 		{"head", Limits{MaxHead: 100}, start + "X: " + long(100-len(start)-7) + "\r\n\r\n", start + "X: " + long(100-len(start)-6) + "\r\n\r\n", 431},
 		{"fields", Limits{}, start + strings.Repeat("X: 1\r\n", 127) + "\r\n", start + strings.Repeat("X: 1\r\n", 128) + "\r\n", 431},
