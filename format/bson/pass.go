@@ -15,7 +15,7 @@ func pass(data []byte, pos int, c container, left int, names uint64) (at, value,
 	data = data[:min(c.end, len(data))]
 	for ; left != 0; left-- {
 		at := pos
-		if uint(pos) >= uint(len(data)) || data[pos] == 0 {
+		if uint(pos) >= uint(len(data)) {
 			return at, 0, left
 		}
 		n := int(widths[data[pos]])
@@ -28,6 +28,9 @@ func pass(data []byte, pos int, c container, left int, names uint64) (at, value,
 			return at, 0, left
 		}
 		if size := pos - key; names>>field.NameBit(size, data[key+size/2], data[pos-1])&1 != 0 {
+			if data[at] == 0 { // no element
+				return at, 0, left
+			}
 			return at, pos + 1, left
 		}
 		pos++
