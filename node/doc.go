@@ -3,7 +3,10 @@
 //
 // build.go is the place to read: it names everything there is, in the order in which a message meets it.
 //
-//	n, err := node.Build(config.Default(), node.Sets{Formats: all.Formats()})
+//	n, err := node.Build(config.Default(), node.Sets{Formats: all.Formats(), Functions: []node.Function{
+//		{Name: "averages", New: func() ferry.Handler { return new(live.Averages) }},
+//		{Name: "alerts", New: func() ferry.Handler { return new(live.Alerts) }},
+//	}})
 //	if err != nil {
 //		return err
 //	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"regexp"
 	"strings"
@@ -351,6 +352,57 @@ func TestWorker(t *testing.T) {
 	answered("b", "after a restart of the function")
 	if err := stop(); err != nil {
 		t.Errorf("stop: %v", err)
+	}
+}
+
+// lines is a log that is read while it is written.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
+// TestFailuresAreLogged wants a failure to name its function, and what its processes print; and nothing of the comings and
+// goings of the node's own connections.
+func TestFailuresAreLogged(t *testing.T) {
+	cfg := quiet(t)
+	cfg.Functions = []config.Function{{Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker}}
+	log := make(lines, 1000)
+	with := sets()
+	with.Log = slog.New(slog.NewTextHandler(log, nil))
+	n, err := Build(cfg, with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, n)
+	c, err := client(t, n, "tcp", n.id.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, c, "do/a", "die")
+	metric(t, n, `ferry_function_failed_total{function="obedient"} 1`)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	all := ""
+	for len(log) > 0 {
+		all += <-log
+	}
+	for _, want := range []string{
+		`msg="stream: handler failed" client=obedient tag=do/a err="worker: obedient (process `,
+		` died while it handled a message: exit status 3; it printed last: \"last words\"" "failed so far"=1`,
+		`msg="function printed" function=obedient text="last words"`,
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the log does not say %s", want)
+		}
+	}
+	if strings.Contains(all, "connection lost") {
+		t.Error("the log tells that the node's own connections end with it")
+	}
+	if t.Failed() {
+		t.Log(all)
 	}
 }
 
