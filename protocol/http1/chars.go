@@ -68,22 +68,21 @@ func skipText(data []byte, i int) int {
 		ones  = 0x0101010101010101
 		highs = 0x80 * ones
 	)
-	for {
-		for i+8 <= len(data) {
-			w := binary.LittleEndian.Uint64(data[i:])
-			del := w ^ 0x7f*ones
-			hit := ((w-0x20*ones)&^w | (del-ones)&^del) & highs
-			if hit != 0 {
-				i += bits.TrailingZeros64(hit) >> 3
-				break
-			}
+	for i+8 <= len(data) {
+		w := binary.LittleEndian.Uint64(data[i:])
+		del := w ^ 0x7f*ones
+		hit := ((w-0x20*ones)&^w | (del-ones)&^del) & highs
+		if hit == 0 {
 			i += 8
+			continue
 		}
-		i = skip(data, i, isText)
-		if i+8 > len(data) || chars[data[i]]&isText == 0 {
+		i += bits.TrailingZeros64(hit) >> 3
+		if data[i] != '\t' {
 			return i
 		}
+		i++
 	}
+	return skip(data, i, isText)
 }
 
 // trim returns the end of data[start:end] without the SP and HTAB it ends with.
