@@ -127,36 +127,17 @@ func cstring(data []byte, pos, end int, what string) (int, error) {
 
 // skip returns the offset behind the value of type typ at pos, in a container that ends at end.
 func skip(data []byte, typ byte, pos, end int) (int, error) {
-	n := int(widths[typ])
-	if n != unknown && n <= min(end, len(data))-pos {
-		return pos + n, nil
+	if width := int(widths[typ]); width != unknown && width <= min(end, len(data))-pos {
+		return pos + width, nil
 	}
-	var err error
-	switch typ {
-	case typeString, typeCode, typeSymbol:
-		n, err = length(data, pos, end, 1, "string")
-		n += 4
-	case typeDocument, typeArray:
-		n, err = length(data, pos, end, minDocument, "document")
-	case typeBinary:
-		n, err = length(data, pos, end, 0, "binary")
-		n += 5
-	case typeDBPointer:
-		n, err = length(data, pos, end, 1, "string")
-		n += 4 + pointed
-	case typeCodeWithScope:
-		n, err = length(data, pos, end, minWithScope, "code with scope")
-	case typeRegex:
+	if typ == typeRegex { // only its two NULs tell where it ends
 		options, err := cstring(data, pos, end, "regular expression")
 		if err != nil {
 			return 0, err
 		}
 		return cstring(data, options, end, "regular expression")
-	default:
-		if n == unknown {
-			return 0, syntax(pos, fmt.Sprintf("value of type 0x%02x, which there is not", typ))
-		}
 	}
+	n, err := extent(data, typ, pos, end)
 	if err != nil {
 		return 0, err
 	}
@@ -164,6 +145,33 @@ func skip(data []byte, typ byte, pos, end int) (int, error) {
 		return 0, overrun(data, pos, end, fmt.Sprintf("value of %d bytes where %d are left in its document", n, end-pos))
 	}
 	return pos + n, nil
+}
+
+// extent returns how many bytes the value of type typ at pos takes, as its type or its length tells, in a container that
+// ends at end; they need not be there. Of a regular expression it returns 0.
+func extent(data []byte, typ byte, pos, end int) (int, error) {
+	least, more, what := 0, 0, ""
+	switch typ {
+	case typeString, typeCode, typeSymbol:
+		least, more, what = 1, 4, "string"
+	case typeDocument, typeArray:
+		least, what = minDocument, "document"
+	case typeBinary:
+		more, what = 5, "binary"
+	case typeDBPointer:
+		least, more, what = 1, 4+pointed, "string"
+	case typeCodeWithScope:
+		least, what = minWithScope, "code with scope"
+	case typeRegex:
+		return 0, nil
+	default:
+		if widths[typ] == unknown {
+			return 0, syntax(pos, fmt.Sprintf("value of type 0x%02x, which there is not", typ))
+		}
+		return int(widths[typ]), nil
+	}
+	n, err := length(data, pos, end, least, what)
+	return n + more, err
 }
 
 // length reads the int32 at pos, which must be least or more, in a container that ends at end.

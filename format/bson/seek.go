@@ -137,7 +137,7 @@ func (k *seeker) value(s *feed.Search, b []byte, left int) (int, error) {
 		s.Absent()
 		return 0, nil
 	}
-	n, err := extent(b, k.typ, left)
+	n, err := extent(b, k.typ, 0, left)
 	switch {
 	case err != nil:
 		return 0, err
@@ -187,31 +187,4 @@ func (k *seeker) value(s *feed.Search, b []byte, left int) (int, error) {
 	}
 	s.Scalar(span, span.Off, 0, k.typ)
 	return n, nil
-}
-
-// extent returns how many bytes the value of type typ that b starts with takes; none for a regular expression, as only its
-// two NULs tell. left bytes are left in its document.
-func extent(b []byte, typ byte, left int) (int, error) {
-	least, more, what := 0, 0, ""
-	switch typ {
-	case typeString, typeCode, typeSymbol:
-		least, more, what = 1, 4, "string"
-	case typeDocument, typeArray:
-		least, what = minDocument, "document"
-	case typeBinary:
-		more, what = 5, "binary"
-	case typeDBPointer:
-		least, more, what = 1, 4+pointed, "string"
-	case typeCodeWithScope:
-		least, what = minWithScope, "code with scope"
-	case typeRegex:
-		return 0, nil
-	default:
-		if widths[typ] == unknown {
-			return 0, syntax(0, fmt.Sprintf("value of type 0x%02x, which there is not", typ))
-		}
-		return int(widths[typ]), nil
-	}
-	n, err := length(b, 0, left, least, what)
-	return n + more, err
 }
