@@ -32,6 +32,20 @@ func (e *experiment) checkAnswers() error {
 	return nil
 }
 
+// checkNode has jobs run in a node's function, in each way: the prober compares their sums.
+func (e *experiment) checkNode() error {
+	l := loads[len(loads)-1]
+	for _, r := range rows {
+		if !r.in(l) {
+			continue
+		}
+		if _, err := e.measureNode(r, l, 200*time.Millisecond); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
 // checkServer asks for a job at path, and of servers that have them for a short and an allocating one.
 func checkServer(addr, path string, idle bool) error {
 	if text, err := get(addr, "/delay1ms"); err != nil || text != "done\n" {

@@ -57,10 +57,11 @@ func (e *experiment) question() harness.Question {
 			"Work is what all jobs did in the window, ended or not, by the server's own count of checksums of 256 KiB, or of 600 allocations of 56 bytes. p99 without it says nothing: a pool that lets jobs wait has the best. " +
 			"A measurement is void where the generator's p99 lateness exceeds 0.5 ms or others used more than 0.15 of a core: it is repeated, and never counts as passed.",
 		Figures: []string{p50, p999, inflation, work, short50, short99, units, cores, collector, foreign, late99, fifo, doNs, doAllocs, checkpointNs},
-		Plot:    []string{checkpointing, allocating, foreignLoops},
+		Plot:    []string{checkpointing, allocating, foreignLoops, throughNode},
 		Prepare: e.prepare,
 		Checks: []harness.Check{
 			{Name: "each row's server gives the right checksums, and counts what it did: no more, and no less", Run: e.checkAnswers},
+			{Name: "a node's function gives the right checksums, and no message comes back twice; again in each measurement", Run: e.checkNode},
 		},
 		Disturbed: disturbed,
 		Charts:    e.charts,
@@ -71,7 +72,8 @@ func (e *experiment) question() harness.Question {
 			"The foreign loops are processes of their own at the same priority; they are part of their case and not of what others used.",
 			"cpuworker was recorded on two quiet cores before this question existed, with the same method and I/O at 500 a second in the last two cases.",
 			"alone has no jobs. Semaphore runs as many jobs as there are cores, each to its end.",
-			"In the last case short jobs checkpoint and long ones do not.",
+			"Where jobs never checkpoint, the long ones do not and the short ones do.",
+			"In a node's function: `ferry run -c` with everything as it ships, and its function checksum declared light (plain, as many calls as jobs), heavy (ferry), or worker. Jobs are messages of 10 to 20 thousand checksums on ten tags. Latency is that of small messages published a thousand times a second, through the node and back to the publisher, without the millisecond of /delay1ms: alone is a fraction of a millisecond, so the same delay is many times as much. A node does not say what its jobs have done so far: work is that of the jobs that ended, over a window twice as long.",
 		},
 	}
 	for _, l := range loads {
@@ -104,6 +106,8 @@ func goals() []harness.Goal {
 		harness.AtLeast(0.97, neverYields+": work, times plain's", median(ferryPool, neverYields, work)),
 		harness.AtMost(1.3, "worker process with SCHED_IDLE: p99, times alone", median(idleWorker, checkpointing, inflation)),
 		harness.AtLeast(0.9, "worker process with SCHED_IDLE: work, times plain's", median(idleWorker, checkpointing, work)),
+		harness.AtMost(1.5, throughNode+": p99, times alone", median(ferryPool, throughNode, inflation)),
+		harness.AtLeast(0.97, throughNode+": work, times plain's", median(ferryPool, throughNode, work)),
 		harness.AtMost(400, "Do on an idle pool, ns", median(ferryPool, cost, doNs)),
 		harness.AtMost(1, "Do on an idle pool, allocations", median(ferryPool, cost, doAllocs)),
 		harness.AtMost(1, "Checkpoint, ns", median(ferryPool, cost, checkpointNs)),

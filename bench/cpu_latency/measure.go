@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/openloop"
 )
@@ -28,9 +29,12 @@ type experiment struct {
 	times    map[string]openloop.Times  // of I/O in the last undisturbed measurement, by row and case
 }
 
-// prepare builds the example.
+// prepare builds the example and the node.
 func (e *experiment) prepare(dir string) error {
 	e.dir = dir
+	if err := crossing.Build(dir); err != nil {
+		return err
+	}
 	return harness.Go("build", "-o", filepath.Join(dir, exampleBinary), "./examples/cpuserver")
 }
 
@@ -47,17 +51,40 @@ func (e *experiment) contender(r row) harness.Contender {
 	}}
 }
 
-// measure starts the row's server, lets it warm up, and measures for 70 budgets: 3.5 s.
+// measure lets what the row is about warm up, and measures for 70 budgets: 3.5 s.
 func (e *experiment) measure(r row, l load, budget time.Duration) (harness.Figures, error) {
+	window := max(70*budget, 100*time.Millisecond)
+	if l.twice {
+		window *= 2
+	}
+	ask := e.ask
+	if l.name == throughNode {
+		ask = e.measureNode
+	}
+	report, err := ask(r, l, window)
+	if err != nil {
+		return nil, err
+	}
+	f, err := figures(report, window)
+	if err != nil {
+		return nil, err
+	}
+	e.relate(r.name, l.name, f)
+	if !disturbed(f) || e.times[r.name+l.name] == nil {
+		e.times[r.name+l.name] = report.Open[0]
+	}
+	fmt.Fprintf(os.Stderr, "cpu_latency: %s, %s: p99 %.2f ms, %.2f times alone, work %.3f, short %.1f, %.2f cores, foreign %.2f, late %.3f ms\n",
+		l.name, r.name, f[p99], f[inflation], f[work], f[short99], f[cores], f[foreign], f[late99])
+	return f, nil
+}
+
+// ask has a generator measure the row's server, beside foreign loops if the case has any.
+func (e *experiment) ask(r row, l load, window time.Duration) (*openloop.Report, error) {
 	server, path, err := r.start(e.dir, l)
 	if err != nil {
 		return nil, err
 	}
 	defer server.end()
-	window := max(70*budget, 100*time.Millisecond)
-	if l.twice {
-		window *= 2
-	}
 	spec := openloop.Spec{
 		Addr: server.addr, Open: []openloop.Open{{Path: "/delay1ms", Rate: 1000}},
 		Warm: min(window/3, time.Second), Window: window, Count: "/stats", PIDs: server.family(),
@@ -76,21 +103,7 @@ func (e *experiment) measure(r row, l load, budget time.Duration) (harness.Figur
 			spec.Open = append(spec.Open, openloop.Open{Path: "/short", Rate: l.short})
 		}
 	}
-	report, err := openloop.Measure(spec)
-	if err != nil {
-		return nil, err
-	}
-	f, err := figures(report, window)
-	if err != nil {
-		return nil, err
-	}
-	e.relate(r.name, l.name, f)
-	if !disturbed(f) || e.times[r.name+l.name] == nil {
-		e.times[r.name+l.name] = report.Open[0]
-	}
-	fmt.Fprintf(os.Stderr, "cpu_latency: %s, %s: p99 %.2f ms, %.2f times alone, work %.3f, short %.1f, %.2f cores, foreign %.2f, late %.3f ms\n",
-		l.name, r.name, f[p99], f[inflation], f[work], f[short99], f[cores], f[foreign], f[late99])
-	return f, nil
+	return openloop.Measure(spec)
 }
 
 // figures are what a report says.

@@ -19,7 +19,8 @@ const roleVariable = "FERRY_BENCH_ROLE"
 const (
 	roleServer = "server"
 	roleWorker = "worker" // of a server
-	roleLoop   = "loop"   // somebody else's busy loop
+	roleProbe  = "probe"
+	roleLoop   = "loop" // somebody else's busy loop
 )
 
 // play does not return in a process that has a role.
@@ -32,6 +33,8 @@ func play() {
 		err = serve(os.Args[1:])
 	case roleWorker:
 		err = handleJobs()
+	case roleProbe:
+		err = runProbe()
 	case roleLoop:
 		go endWithStdin()
 		for { //nolint:staticcheck // it is there to use a core
@@ -50,7 +53,8 @@ func play() {
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	addr  string // of a server
+	addr  string // of a server, and of a node
+	data  string // a node's directory
 }
 
 // spawn starts a program; of a role, if there is one.

@@ -29,6 +29,7 @@ const (
 	foreignLoops  = "the same, two foreign loops"
 	shortAndLong  = "1 ms jobs beside six of 0.5 s"
 	neverYields   = "the same, never checkpointing"
+	throughNode   = "10 jobs in a node's function"
 	cost          = "cost"
 )
 
@@ -64,6 +65,9 @@ var loads = []load{
 	}},
 	{name: neverYields, jobs: openloop.Closed{Path: "/tight", InFlight: 6}, short: 50, twice: true, rows: []string{
 		plain, ferryPool, onePool,
+	}},
+	{name: throughNode, jobs: openloop.Closed{InFlight: 10}, twice: true, rows: []string{
+		alone, plain, ferryPool, onePool, niceWorker,
 	}},
 }
 

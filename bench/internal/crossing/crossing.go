@@ -74,7 +74,7 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 	s := c.setup
 	addr = s.Host + ":" + port
 	if s.Host == "" {
-		if addr, err = freeAddr(); err != nil {
+		if addr, err = FreeAddr(); err != nil {
 			return "", err
 		}
 	}
@@ -87,7 +87,7 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 		c.node, err = startFerry(s, addr, "off")
 		return addr, err
 	}
-	admin, err := freeAddr()
+	admin, err := FreeAddr()
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +95,7 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 	if c.node, err = startFerry(s, addr, admin); err != nil {
 		return "", err
 	}
-	return addr, await(admin)
+	return addr, Await(admin)
 }
 
 // explain ends the processes and adds to err what they said.

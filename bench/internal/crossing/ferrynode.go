@@ -90,8 +90,8 @@ func allocated(admin string) (uint64, error) {
 	return 0, fmt.Errorf("crossing: %s says nothing of go_memstats_alloc_bytes_total", resp.Request.URL)
 }
 
-// freeAddr returns an address on loopback where a moment ago nothing listened, neither by TCP nor by UDP.
-func freeAddr() (string, error) {
+// FreeAddr returns an address on loopback where a moment ago nothing listened, neither by TCP nor by UDP.
+func FreeAddr() (string, error) {
 	for range 100 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -108,8 +108,8 @@ func freeAddr() (string, error) {
 	return "", errors.New("crossing: no port is free for both TCP and UDP")
 }
 
-// await waits until a ferry node takes clients.
-func await(admin string) error {
+// Await waits until a ferry node takes clients.
+func Await(admin string) error {
 	client := http.Client{Timeout: time.Second}
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// realtime puts this process's threads before all others; false if that is not permitted. All of them, as the one that
+// Realtime puts this process's threads before all others; false if that is not permitted. All of them, as the one that
 // does the work may have to wait for one of the runtime's: their own work is next to nothing.
-func realtime() bool {
+func Realtime() bool {
 	set := make(map[int]bool)
 	for {
 		threads, err := os.ReadDir("/proc/self/task")

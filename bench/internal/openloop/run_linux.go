@@ -34,7 +34,7 @@ type generator struct {
 	counter *stream
 	conns   []*conn // by file descriptor
 	late    []time.Duration
-	marks   []usage // who had used how much CPU when the window began, and ended
+	marks   []Usage // who had used how much CPU when the window began, and ended
 	counts  []Answer
 	err     error
 }
@@ -52,7 +52,7 @@ func run(s Spec) (*Report, error) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	fifo := realtime()
+	fifo := Realtime()
 	g := &generator{Spec: s}
 	if err := g.prepare(); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (g *generator) mark() {
 	if len(g.marks) == len(due) || g.now() < due[len(g.marks)] || g.counter != nil && len(g.counter.free) == 0 {
 		return
 	}
-	u, err := used(g.PIDs)
+	u, err := Used(g.PIDs)
 	if err != nil {
 		g.err = err
 		return
@@ -212,7 +212,7 @@ func (g *generator) answered(c *conn, body string) {
 // report sums up. What was not answered counts with its age.
 func (g *generator) report(fifo bool) *Report {
 	now := g.now()
-	r := &Report{Late: sorted(g.late), Counts: g.counts, FIFO: fifo}
+	r := &Report{Late: Sorted(g.late), Counts: g.counts, FIFO: fifo}
 	for _, s := range g.streams {
 		if !s.open {
 			r.Closed = append(r.Closed, s.done)
@@ -224,9 +224,9 @@ func (g *generator) report(fifo bool) *Report {
 				r.Unanswered++
 			}
 		}
-		r.Open = append(r.Open, sorted(s.times))
+		r.Open = append(r.Open, Sorted(s.times))
 	}
-	r.Own, r.Foreign = between(g.marks[0], g.marks[1])
+	r.Own, r.Foreign = g.marks[0].Until(g.marks[1])
 	return r
 }
 

@@ -80,7 +80,8 @@ func (t Times) Quantile(q float64) time.Duration {
 	return t[min(len(t)-1, int(q*float64(len(t))))]
 }
 
-func sorted(t []time.Duration) Times {
+// Sorted sorts t.
+func Sorted(t []time.Duration) Times {
 	slices.Sort(t)
 	return t
 }

@@ -15,17 +15,17 @@ import (
 // ticks is how many of /proc's units of CPU time make a second: USER_HZ, on all of Linux's common architectures.
 const ticks = 100
 
-// usage is who had used how much CPU time at a moment.
-type usage struct {
+// Usage is who had used how much CPU time at a moment.
+type Usage struct {
 	at   time.Time
 	idle time.Duration // of all cores
 	own  time.Duration // of the experiment's processes
 }
 
-// used reads it.
-func used(pids []int) (u usage, err error) {
+// Used reads it: own are this process and those of pids.
+func Used(pids []int) (u Usage, err error) {
 	u.at = time.Now()
-	if u.idle, err = Idle(); err != nil {
+	if u.idle, err = idle(); err != nil {
 		return u, err
 	}
 	var self unix.Rusage
@@ -43,16 +43,16 @@ func used(pids []int) (u usage, err error) {
 	return u, nil
 }
 
-// between returns what the experiment used from a to b, and how many cores others did: what was neither idle nor ours.
-func between(a, b usage) (own time.Duration, foreign float64) {
+// Until returns what the experiment used from a to b, and how many cores others did: what was neither idle nor ours.
+func (a Usage) Until(b Usage) (own time.Duration, foreign float64) {
 	wall := b.at.Sub(a.at)
 	own = b.own - a.own
 	others := time.Duration(runtime.NumCPU())*wall - (b.idle - a.idle) - own
 	return own, max(0, others.Seconds()/wall.Seconds())
 }
 
-// Idle is how long the cores have been idle since the machine started, added up. proc_stat(5).
-func Idle() (time.Duration, error) {
+// idle is how long the cores have been idle since the machine started, added up. proc_stat(5).
+func idle() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, fmt.Errorf("openloop: %w", err)
