@@ -54,13 +54,13 @@ func BenchmarkRelay(b *testing.B) {
 	}
 }
 
-// TestIdleConnectionsAreSmall counts the heap of 4000 connections that have talked and are idle: what is above a Conn is
+// TestIdleConnectionsAreSmall counts the heap of 1500 connections that have talked and are idle: what is above a Conn is
 // their place in the loop's table.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
-		t.Skip("opens 8000 descriptors")
+		t.Skip("opens 3000 descriptors")
 	}
-	const conns = 4000
+	const conns = 1500
 	g := start(t, Config{Loops: 1})
 	shared := echo() // one handler for all, so that only what the package itself keeps is counted
 	to := listen(t, g, func(*Conn) Handler { return shared })

@@ -32,7 +32,7 @@ func (l *Loop) connected(c *Conn) {
 		return
 	}
 	c.state &^= connecting
-	c.StopTimer(ownTimer)
+	c.stopTimer(ownTimer)
 	l.flushLater(c) // also when nothing is queued: flushed then stops looking out for room to write
 	c.handler.Opened(c)
 }

@@ -152,12 +152,14 @@ func (e *epoll) dial(to Addr) (int32, error) {
 	return int32(fd), nil
 }
 
-func (e *epoll) connected(fd int32) error {
+func (e *epoll) connected(fd int32) error { return os.NewSyscallError("connect", e.failed(fd)) }
+
+func (e *epoll) failed(fd int32) error {
 	errno, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && errno != 0 {
 		err = unix.Errno(errno)
 	}
-	return os.NewSyscallError("connect", err)
+	return err
 }
 
 const interest = unix.EPOLLIN | unix.EPOLLRDHUP

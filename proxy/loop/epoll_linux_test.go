@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -217,4 +218,62 @@ func TestConnIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(Conn{}); size > 144 {
 		t.Errorf("a Conn has %d bytes: more than 144, the allocator's next size is 160", size)
 	}
+}
+
+// TestResetAfterTheEnd is a peer that ends its side, and resets the connection before it has its answer.
+func TestResetAfterTheEnd(t *testing.T) {
+	g := start(t, Config{Loops: 1})
+	half, closed := make(chan struct{}), make(chan error, 1)
+	to := listen(t, g, accept(func() *script {
+		return &script{
+			halfClosed: func(*Conn) { close(half) },
+			closed:     func(_ *Conn, err error) { closed <- err },
+		}
+	}))
+	conn := connect(t, to).(*net.TCPConn)
+	if err := conn.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "HalfClosed", half)
+	if err := conn.SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if err := wait(t, "Closed", closed); err == nil {
+		t.Error("Closed without an error")
+	}
+}
+
+// TestDataWithTheConnection is a peer that talks and ends at once, to one whose own first words it does not take.
+func TestDataWithTheConnection(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		nl, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nl.Close()
+		go func() {
+			conn, err := nl.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+			_, _ = conn.Write([]byte("hello"))
+			_ = conn.(*net.TCPConn).CloseWrite()
+		}()
+		g := start(t, cfg)
+		got, half := make(chan string, 1), make(chan struct{})
+		l := g.Loops()[0]
+		h := &script{
+			data:       func(_ *Conn, p []byte) int { got <- string(p); return len(p) },
+			halfClosed: func(*Conn) { close(half) },
+		}
+		l.do(func() {
+			l.Dial(Addr{TCP: nl.Addr().(*net.TCPAddr).AddrPort()}, patience, h).Write(make([]byte, 32<<20))
+		})
+		if s := wait(t, "Data", got); s != "hello" {
+			t.Errorf("got %q", s)
+		}
+		wait(t, "HalfClosed", half)
+	})
 }

@@ -157,10 +157,15 @@ func (l *Loop) handle(e event) {
 	}
 	if c.is(connecting) {
 		l.connected(c)
-		return
+		if c.is(dead) {
+			return
+		}
 	}
 	if e.ready&readyEnd != 0 {
 		c.state |= hungUp
+		if c.is(ended) {
+			l.afterEnd(c)
+		}
 	}
 	if e.ready&(readyRead|readyEnd) != 0 {
 		c.state |= readable

@@ -102,6 +102,13 @@ func (l *Loop) dropUnread(c *Conn) {
 	}
 }
 
+// afterEnd sees whether a connection that waits for this side's end has been reset meanwhile.
+func (l *Loop) afterEnd(c *Conn) {
+	if err := l.sys.failed(c.id); err != nil {
+		c.fail("read", err)
+	}
+}
+
 // end is the end of the peer's bytes.
 func (l *Loop) end(c *Conn) {
 	c.state = c.state&^readable | ended

@@ -23,6 +23,8 @@ type sockets interface {
 	// dial begins to connect. An event follows, and connected says how it went.
 	dial(to Addr) (id int32, err error)
 	connected(id int32) error
+	// failed is what has happened to a socket since its peer ended its side; nil if nothing has, or nobody can tell.
+	failed(id int32) error
 	// watch tells of events of a socket from then on; of one that is connecting, of the end of that too.
 	watch(id int32, gen uint32, connecting bool) error
 	// wantWrite switches whether an event comes when the socket can be written to.

@@ -78,7 +78,13 @@ func (c *Conn) setTimer(which int, d time.Duration) {
 }
 
 // StopTimer has Handler.Timer not called.
-func (c *Conn) StopTimer(which int) { c.timers.armed &^= 1 << which }
+func (c *Conn) StopTimer(which int) {
+	if uint(which) < Timers {
+		c.stopTimer(which)
+	}
+}
+
+func (c *Conn) stopTimer(which int) { c.timers.armed &^= 1 << which }
 
 func (c *Conn) due() (uint32, bool) { return c.timers.due() }
 
@@ -90,7 +96,7 @@ func (c *Conn) expire(now uint32) {
 		if c.timers.armed&(1<<i) == 0 || after(c.timers.at[i], now) {
 			continue
 		}
-		c.StopTimer(i)
+		c.stopTimer(i)
 		if i == ownTimer {
 			c.expired()
 		} else {
