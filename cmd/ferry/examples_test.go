@@ -39,9 +39,9 @@ func (c checkout) command(t *testing.T, name string, args ...string) *exec.Cmd {
 }
 
 // start runs a command until the test ends; until then it can be interrupted. It returns when the first line was printed.
-func (c checkout) start(t *testing.T, name string, args ...string) *exec.Cmd {
+func (c checkout) start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := c.command(t, name, args...)
+	cmd := c.command(t, "ferry", args...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func (c checkout) start(t *testing.T, name string, args ...string) *exec.Cmd {
 	}
 	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
 		_ = cmd.Wait()
-		t.Fatalf("%s %q printed nothing: %v: %s", name, args, err, stderr.String())
+		t.Fatalf("ferry %q printed nothing: %v: %s", args, err, stderr.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
 	return cmd
@@ -97,7 +97,7 @@ func (c checkout) hears(t *testing.T, flags []string, filter, tag, payload strin
 
 func TestExampleNode(t *testing.T) {
 	c := newCheckout(t)
-	node := c.start(t, "ferry", "run", "-c", "examples/node/node.yaml")
+	node := c.start(t, "run", "-c", "examples/node/node.yaml")
 	flags := []string{"-a", "quic://127.0.0.1:4290", "--data-dir", "ferry-data/node"}
 	if got := c.hears(t, flags, "#", "demo", `{"a":1}`); !strings.HasSuffix(got, `"type":"json","payload":{"a":1}}`+"\n") {
 		t.Errorf("got %q", got)
@@ -111,7 +111,7 @@ func TestExampleFunction(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}
-	node := c.start(t, "ferry", "run", "-c", "examples/function/node.yaml")
+	node := c.start(t, "run", "-c", "examples/function/node.yaml")
 	function := c.command(t, "function")
 	if err := function.Start(); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestExampleFunction(t *testing.T) {
 
 func TestExampleNodeFunctions(t *testing.T) {
 	c := newCheckout(t)
-	node := c.start(t, "ferry", "run", "-c", "examples/node/functions.yaml")
+	node := c.start(t, "run", "-c", "examples/node/functions.yaml")
 	flags := []string{"-a", "tcp://127.0.0.1:4490", "--data-dir", "ferry-data/functions-node"}
 	for _, kind := range []string{"light", "heavy", "worker"} {
 		got := c.hears(t, flags, "checksums/"+kind, "checksum/"+kind, `{"bytes":1000000}`)
@@ -144,7 +144,7 @@ func TestExampleFunctions(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}
-	node := c.start(t, "ferry", "run", "-c", "examples/functions/node.yaml")
+	node := c.start(t, "run", "-c", "examples/functions/node.yaml")
 	flags := []string{"-a", "tcp://127.0.0.1:4590", "--data-dir", "ferry-data/functions"}
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 640, 480))); err != nil {
