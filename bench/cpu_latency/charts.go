@@ -12,7 +12,7 @@ import (
 )
 
 // charts draws how latencies are distributed, and the CPU use of the seed's demonstration.
-func (e *experiment) charts() ([]harness.Chart, error) {
+func (e *experiment) charts(*harness.Result) ([]harness.Chart, error) {
 	all := []harness.Chart{e.distribution("latency", loads[0]), e.distribution("allocating", loads[1])}
 	steps, err := e.steps()
 	return append(all, steps), err

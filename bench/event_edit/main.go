@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"example.com/ferry/bench/internal/events"
 	"example.com/ferry/bench/internal/harness"
 )
 
@@ -42,12 +43,22 @@ func question() harness.Question {
 			"Sent to a unix socket means: edited, and written by one system call, with a goroutine at the other end that reads.",
 		Cases:   cases,
 		Figures: []string{harness.AllocsPerOp, harness.BytesPerOp, socketTime, decodeTime, encodeTime, decodeBytes, encodeBytes},
-		Plot:    slices.Concat(bySize, byReadings),
+		Plot:    bySize,
 		Checks: []harness.Check{
 			{Name: "each event holds its whole payload, read by libraries that are not ferry's", Run: checkPayloads},
 			{Name: "each row's output is the event with the other ID and its whole payload, byte for byte; whoever decodes sees all readings, and refuses a byte behind the event", Run: func() error { return checkEdits(rows) }},
 			{Name: "what arrives at the socket is the same", Run: func() error { return checkSent(rows) }},
 			{Name: "an event without an ID is an error, and left as it was", Run: func() error { return checkAbsent(rows) }},
+		},
+		Charts: func(r *harness.Result) ([]harness.Chart, error) {
+			return []harness.Chart{
+				r.Growth("sizes", "Another ID: growth with the payload", "bytes in the third of three readings", []harness.Tick{
+					{At: 100, Label: byte100}, {At: 1000, Label: kib1}, {At: 64 << 10, Label: kib64}, {At: events.Medium, Label: medium}, {At: events.Large, Label: large},
+				}),
+				r.Growth("readings", "Another ID: growth with the number of readings", "readings of a number", []harness.Tick{
+					{At: 1, Label: one}, {At: 10, Label: ten}, {At: 100, Label: hundred}, {At: 1000, Label: thousand},
+				}),
+			}, nil
 		},
 		Goals: goals(),
 		Notes: []string{

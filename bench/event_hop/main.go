@@ -23,11 +23,22 @@ func question() harness.Question {
 			"Ferry finds and overwrites the fields where they stand, base64 included; validated, it reads the whole message first, strictly, as must be done once with messages from outside. " +
 			"The peers decode envelope and request to structs, and encode them again.",
 		Cases:   cases,
+		Plot:    bySize,
 		Figures: []string{harness.AllocsPerOp, harness.BytesPerOp, throughput},
 		Checks: []harness.Check{
 			{Name: "each row gives the message with the other identity and its whole payload, byte for byte, as encoded from the start", Run: func() error { return checkHops(rows) }},
 			{Name: "each row that decides filters a message about another device out, and leaves it as it was", Run: func() error { return checkFilters(rows) }},
 			{Name: "each row that reads the whole message refuses one with a byte behind it, or cut within its payload", Run: func() error { return checkWhole(rows) }},
+		},
+		Charts: func(r *harness.Result) ([]harness.Chart, error) {
+			return []harness.Chart{
+				r.Growth("sizes", "A hop: growth with the payload", "bytes in the third of three readings", []harness.Tick{
+					{At: 100, Label: byte100}, {At: 1000, Label: kib1}, {At: 64 << 10, Label: kib64}, {At: 1 << 20, Label: mib1}, {At: 12 << 20, Label: mib12},
+				}),
+				r.Growth("readings", "A hop: growth with the number of readings", "readings of a number", []harness.Tick{
+					{At: 1, Label: one}, {At: 10, Label: ten}, {At: 100, Label: hundred}, {At: 1000, Label: thousand},
+				}),
+			}, nil
 		},
 		Goals: goals(),
 		Notes: []string{

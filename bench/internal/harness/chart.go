@@ -41,6 +41,27 @@ const (
 // shades tell lines apart, in light and in dark.
 var shades = [...]string{"#0b7a75", "#b5651d", "#4a6fa5", "#b23a2e", "#7a5ba8", "#5f8a1f", "#8a8f98", "#c2458b", "#2f8fc4", "#a08a1a", "#6b5b4b", "#3b4cc0"}
 
+// Growth draws the headline against what the cases grow by, both logarithmic: a line for each row that has two of them or
+// more. A tick is labelled with its case.
+func (r *Result) Growth(name, title, x string, cases []Tick) Chart {
+	c := Chart{Name: name, Title: title, X: x + ", logarithmic", Y: r.Unit, LogY: true}
+	for _, t := range cases {
+		c.XTicks = append(c.XTicks, Tick{math.Log10(t.At), t.Label})
+	}
+	for _, row := range r.Rows {
+		line := Line{Name: row.Name}
+		for _, t := range c.XTicks {
+			if s, ok := row.Cases[t.Label][r.Unit]; ok {
+				line.Points = append(line.Points, [2]float64{t.At, s.Median})
+			}
+		}
+		if len(line.Points) > 1 {
+			c.Lines = append(c.Lines, line)
+		}
+	}
+	return c
+}
+
 // SVG draws the chart.
 func (c *Chart) SVG() string {
 	x, y := c.axes()

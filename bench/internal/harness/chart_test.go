@@ -67,7 +67,7 @@ func TestScale(t *testing.T) {
 
 func TestChartsAreWritten(t *testing.T) {
 	q := example()
-	q.Charts = func() ([]Chart, error) { return []Chart{lines}, nil }
+	q.Charts = func(*Result) ([]Chart, error) { return []Chart{lines}, nil }
 	r, err := Run(t.Context(), q, Config{Rounds: 1, Budget: time.Microsecond})
 	if err != nil {
 		t.Fatal(err)
@@ -88,9 +88,24 @@ func TestChartsAreWritten(t *testing.T) {
 	if err != nil || len(again.Charts) != 1 || again.Charts[0].SVG() != lines.SVG() {
 		t.Errorf("read back: %v, %v", err, again.Charts)
 	}
-	q.Charts = func() ([]Chart, error) { return nil, io.ErrUnexpectedEOF }
+	q.Charts = func(*Result) ([]Chart, error) { return nil, io.ErrUnexpectedEOF }
 	if _, err := Run(t.Context(), q, Config{Rounds: 1, Budget: time.Microsecond}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v, want the charts' error", err)
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	at := func(ns float64) map[string]Stat { return map[string]Stat{NsPerOp: {Median: ns}} }
+	r := Result{Unit: NsPerOp, Rows: []Row{
+		{Name: "both", Cases: map[string]map[string]Stat{"one": at(5), "hundred": at(50)}},
+		{Name: "not both", Cases: map[string]map[string]Stat{"one": at(7)}},
+	}}
+	c := r.Growth("n", "Growth", "items", []Tick{{1, "one"}, {100, "hundred"}})
+	if want := []Tick{{0, "one"}, {2, "hundred"}}; !slices.Equal(c.XTicks, want) {
+		t.Errorf("ticks %v, want %v", c.XTicks, want)
+	}
+	if want := [][2]float64{{0, 5}, {2, 50}}; len(c.Lines) != 1 || c.Lines[0].Name != "both" || !slices.Equal(c.Lines[0].Points, want) {
+		t.Errorf("lines %v, want one of both with %v", c.Lines, want)
 	}
 }
 

@@ -30,7 +30,7 @@ type Question struct {
 	Disturbed func(Figures) bool
 
 	// Charts, if not nil, gives further plots, drawn after the rounds.
-	Charts func() ([]Chart, error)
+	Charts func(*Result) ([]Chart, error)
 
 	Goals []Goal
 	Notes []string // sentences below the tables

@@ -117,7 +117,7 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	}
 	r, err := newResult(q, machine, keep(rounds, c.Rounds), len(rounds))
 	if err == nil && q.Charts != nil {
-		if r.Charts, err = q.Charts(); err != nil {
+		if r.Charts, err = q.Charts(r); err != nil {
 			return nil, fmt.Errorf("%s: charts: %w", q.Name, err)
 		}
 	}
