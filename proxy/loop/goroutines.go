@@ -280,6 +280,8 @@ func (g *goroutines) write(id int32, queue *chunk) (int, error) {
 		n := s.written
 		s.written, s.outDone = 0, s.outErr != nil
 		return n, nil
+	case s.outErr != nil && s.inErr == nil && len(s.in) == 0:
+		return 0, errAgain // reading fails soon too, and brings what the peer said before
 	case s.outErr != nil:
 		return 0, s.outErr
 	case s.out != nil:

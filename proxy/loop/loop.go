@@ -15,7 +15,6 @@ const (
 // Loop drives its share of a Group's connections. Post, PostWait and Index may be called by any goroutine; everything else
 // is for what runs on the loop: handlers, timers and posted functions.
 type Loop struct {
-	group *Group
 	cfg   Config
 	index int
 	sys   sockets
@@ -50,7 +49,7 @@ func newLoop(g *Group, index int) (*Loop, error) {
 		return nil, err
 	}
 	return &Loop{
-		group: g, cfg: g.cfg, index: index, sys: sys,
+		cfg: g.cfg, index: index, sys: sys,
 		listeners: make(map[int32]*entrance),
 		events:    make([]event, eventBatch),
 		buf:       make([]byte, g.cfg.ReadBuffer),
