@@ -32,6 +32,7 @@ type discipline struct {
 	tokens int
 	slices bool
 	idle   bool
+	gogc   int
 }
 
 // start prepares the process, and returns what makes a handler of a job.
@@ -119,10 +120,8 @@ func (d discipline) workers() (func(job) http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := worker.Start(worker.Config{
-		Command: []string{self}, Env: append(os.Environ(), roleVariable+"="+roleWorker, counterVariable+"="+counter.Name()),
-		Workers: runtime.NumCPU(), Idle: d.idle,
-	})
+	env := append(os.Environ(), roleVariable+"="+roleWorker, counterVariable+"="+counter.Name(), fmt.Sprintf("GOGC=%d", d.gogc))
+	pool, err := worker.Start(worker.Config{Command: []string{self}, Env: env, Workers: runtime.NumCPU(), Idle: d.idle})
 	if err != nil {
 		return nil, err
 	}

@@ -68,8 +68,9 @@ func (e *experiment) question() harness.Question {
 		Goals:     goals(),
 		Notes: []string{
 			"Rows alone, plain, ferry, and cores+1 are examples/cpuserver in the first case; all others are a small server of this question's, with the same endpoints, that uses package cpu in the same way.",
-			"Ten jobs of 10 to 20 thousand checksums each take 70 to 140 ms alone. Allocating jobs run with GOGC=800, and beside foreign loops with the default.",
+			"Ten jobs of 10 to 20 thousand checksums each take 70 to 140 ms alone. Allocating jobs run with GOGC=800, and beside foreign loops with the default; worker processes with the same.",
 			"The foreign loops are processes of their own at the same priority; they are part of their case and not of what others used.",
+			"Cores used by the collector are the server's own: a worker process's are not among them.",
 			"cpuworker was recorded on two quiet cores before this question existed, with the same method and I/O at 500 a second in the last two cases.",
 			"alone has no jobs. Semaphore runs as many jobs as there are cores, each to its end.",
 			"Where jobs never checkpoint, the long ones do not and the short ones do.",

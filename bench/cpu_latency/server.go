@@ -24,11 +24,11 @@ func serve(args []string) error {
 	flags.IntVar(&d.tokens, "tokens", 0, "pool: jobs that run at once; 0 means the usable cores")
 	flags.BoolVar(&d.slices, "slices", true, "pool: kernel slices")
 	flags.BoolVar(&d.idle, "idle", false, "worker: SCHED_IDLE instead of nice 10")
-	gogc := flags.Int("gogc", 100, "the collector's target, as GOGC")
+	flags.IntVar(&d.gogc, "gogc", 100, "the collector's target, as GOGC")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	debug.SetGCPercent(*gogc)
+	debug.SetGCPercent(d.gogc)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
