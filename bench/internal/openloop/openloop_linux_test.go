@@ -55,7 +55,7 @@ func TestMeasure(t *testing.T) {
 	if n := int64(len(r.Open[0])); n == 0 || n > asked[0].Load() {
 		t.Errorf("%d answers in the window, the server was asked %d times", n, asked[0].Load())
 	}
-	if n := len(r.Open[1]); n == 0 || n != r.Unanswered {
+	if n := len(r.Open[1]); n == 0 || n > r.Unanswered { // those of the other stream may be on their way
 		t.Errorf("never answered: %d times with their age, of %d without an answer", n, r.Unanswered)
 	}
 	if n := int64(r.Closed[0]); n == 0 || n > asked[1].Load() {
