@@ -168,23 +168,48 @@ func TestRunSuggestions(t *testing.T) {
 }
 
 // The second Ctrl-C does not wait for a client that takes nothing.
+// A publisher that does not answer holds the node up: it may have more to send.
 func TestRunInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	n := runNode(t, nodeYAML)
 	address := regexp.MustCompile(`tcp://\S+`).FindString(n.welcome)
-	sub := ferryProcess(t.Context(), "sub", "-a", address, "#")
+	sub := ferryProcess(t.Context(), "sub", "-a", address, "test/#")
 	sub.Dir = n.dir
 	lines, err := sub.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sub.Start(); err != nil {
+	pub := ferryProcess(t.Context(), "pub", "-a", address, "-t", "json", "test/a")
+	pub.Dir = n.dir
+	input, err := pub.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bufio.NewReader(lines).ReadString('\n'); err != nil {
-		t.Fatal(err)
+	for _, cmd := range []*exec.Cmd{sub, pub} {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := sub.Process.Signal(syscall.SIGSTOP); err != nil {
+	// Nothing says that sub has subscribed: what is published before that is published again.
+	got := make(chan error, 1)
+	go func() {
+		_, err := bufio.NewReader(lines).ReadString('\n')
+		got <- err
+	}()
+	for waiting := true; waiting; {
+		if _, err := input.Write([]byte("{}\n")); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-got:
+			if err != nil {
+				t.Fatal(err)
+			}
+			waiting = false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := pub.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	_ = n.Process.Signal(os.Interrupt)
@@ -193,8 +218,10 @@ func TestRunInterruptedTwice(t *testing.T) {
 	if err := n.Wait(); exitStatus(err) != statusKilled {
 		t.Errorf("got %v, want status %d", err, statusKilled)
 	}
-	_ = sub.Process.Kill()
-	_ = sub.Wait()
+	for _, cmd := range []*exec.Cmd{sub, pub} {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
 }
 
 func TestRunFailures(t *testing.T) {
