@@ -222,6 +222,9 @@ func (s *Search) Value(as field.Type) (field.Value, error) {
 
 // moved returns err for what was found in bytes that start at offset off of the message.
 func moved(err error, off int) error {
+	if err == nil {
+		return nil // before syntax is allocated, which errors.As makes escape
+	}
 	var syntax *format.SyntaxError
 	if errors.As(err, &syntax) {
 		syntax.Offset += off

@@ -1,0 +1,49 @@
+package route
+
+// AppendLocation appends the Location of the route's Redirect for a request (RFC 9110, section 10.2.2). It is relative
+// where scheme or host stay as they are.
+func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
+	c := r.Redirect
+	if c.Scheme != "" {
+		dst = append(append(dst, c.Scheme...), ':')
+	}
+	absolute := true
+	switch {
+	case c.Host != "":
+		dst = append(append(dst, "//"...), c.Host...)
+	case c.Scheme != "":
+		dst = append(append(dst, "//"...), trimPort(req.Host)...)
+	default:
+		absolute = false
+	}
+	with, rest := c.Path, req.Path
+	switch {
+	case c.Path != "":
+		rest = nil
+	case c.Prefix != "":
+		with, rest = c.Prefix, req.Path[r.strip(req.Path, c.Prefix):]
+	}
+	if !absolute && looksLikeHost(with, rest) {
+		dst = append(dst, "/."...) // means the same path, and cannot be read as //host
+	}
+	dst = append(append(dst, with...), rest...)
+	if len(req.Query) > 0 && !c.StripQuery {
+		dst = append(append(dst, '?'), req.Query...)
+	}
+	return dst
+}
+
+// looksLikeHost reports whether with and rest together begin with two slashes: a reference to a host of the client's
+// choice. Browsers take a backslash for a slash.
+func looksLikeHost(with string, rest []byte) bool {
+	at := func(i int) byte {
+		switch {
+		case i < len(with):
+			return with[i]
+		case i-len(with) < len(rest):
+			return rest[i-len(with)]
+		}
+		return 0
+	}
+	return at(0) == '/' && (at(1) == '/' || at(1) == '\\')
+}
