@@ -501,7 +501,7 @@ func TestLastWords(t *testing.T) {
 func TestUnixSockets(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		if runtime.GOOS == "windows" {
-			t.Skip("sockets of files behave otherwise there")
+			t.Skip("needs Unix: sockets of files behave otherwise on Windows")
 		}
 		path := filepath.Join(t.TempDir(), "s")
 		dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})

@@ -5,7 +5,7 @@ package loop
 import "testing"
 
 func fullListener(t *testing.T) Addr {
-	t.Skip("filling a listener's queue is tried on Linux")
+	t.Skip("needs Linux: a listener's queue is filled as Linux counts it")
 	return Addr{}
 }
 
