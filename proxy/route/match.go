@@ -46,7 +46,8 @@ type Matcher struct {
 }
 
 // NewMatcher makes a Matcher. A request that waits for its payload needs one of its own until it has its route; whoever
-// reads many connections keeps those that are free.
+// reads many connections keeps those that are free. For each field that payload
+// conditions name it keeps at most MaxPayload bytes.
 func (t *Table) NewMatcher() *Matcher {
 	m := &Matcher{table: t, searches: make([]search, len(t.seeks)), reached: make([]bool, 2+t.tests)}
 	for i, s := range t.seeks {

@@ -15,8 +15,8 @@ type Table struct {
 	tests    int // of the longest predicate
 }
 
-// New compiles a table. formats are those that payloads may be named in. What is wrong in c gives Errors, all at once. c is
-// copied, but for the lists in it: they must not be changed afterwards.
+// New compiles a table. formats are those that payloads may be named in. What is wrong in c gives Errors, all at once. What
+// c points to is kept and must not be changed afterwards.
 func New(c *Config, formats []format.Format) (*Table, error) {
 	b := builder{
 		formats:  map[string]format.Format{},
