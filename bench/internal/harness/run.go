@@ -109,11 +109,11 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 			good++
 			verdict = "counts"
 		}
-		fmt.Fprintf(c.Log, "%s: round %d: %.0f %% of the spins were slow", q.Name, len(rounds), 100*r.slow)
-		if r.disturbed > 0 {
-			fmt.Fprintf(c.Log, ", %d measurements disturbed", r.disturbed)
+		if q.Disturbed == nil {
+			fmt.Fprintf(c.Log, "%s: round %d: %.0f %% of the spins were slow: %s\n", q.Name, len(rounds), 100*r.slow, verdict)
+		} else {
+			fmt.Fprintf(c.Log, "%s: round %d: %d measurements disturbed: %s\n", q.Name, len(rounds), r.disturbed, verdict)
 		}
-		fmt.Fprintf(c.Log, ": %s\n", verdict)
 	}
 	r, err := newResult(q, machine, keep(rounds, c.Rounds), len(rounds))
 	if err == nil && q.Charts != nil {
@@ -158,7 +158,9 @@ func oneRound(ctx context.Context, q Question, budget time.Duration, watch *calm
 // measure lets a contender measure a case, again if it was disturbed.
 func measure(ctx context.Context, q Question, c Contender, name string, budget time.Duration, watch *calm) (f Figures, disturbed bool, err error) {
 	for range tries {
-		watch.spin()
+		if q.Disturbed == nil {
+			watch.spin()
+		}
 		if f, err = c.Measure(name, budget); err != nil || f == nil {
 			return nil, false, err
 		}
