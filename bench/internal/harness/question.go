@@ -26,7 +26,6 @@ type Question struct {
 	Contenders []Contender
 
 	// Disturbed, if not nil, says that others were in the way of a measurement, in place of the harness's own spins. It is
-	// Disturbed, if not nil, says that others were in the way of a measurement, in place of the harness's own spins. It is
 	// taken again, up to twice; a round with one that still was is void, and where void rounds had to be counted no goal is met.
 	Disturbed func(Figures) bool
 
