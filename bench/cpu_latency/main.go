@@ -99,7 +99,7 @@ func goals() []harness.Goal {
 		harness.AtLeast(0.97, checkpointing+", cores+1 tokens: work, times plain's", median(onePool, checkpointing, work)),
 		harness.AtMost(2.5, allocating+": p99, times alone", median(ferryPool, allocating, inflation)),
 		harness.AtLeast(0.97, allocating+": work, times plain's", median(ferryPool, allocating, work)),
-		harness.AtMost(1./3, foreignLoops+": p99, times plain's", func(r *harness.Result) float64 { return r.Ratio(ferryPool, plain, foreignLoops, p99) }),
+		harness.AtMost(0.333, foreignLoops+": p99, times plain's", func(r *harness.Result) float64 { return r.Ratio(ferryPool, plain, foreignLoops, p99) }),
 		harness.AtLeast(1, foreignLoops+": work, times plain's", median(ferryPool, foreignLoops, work)),
 		harness.AtMost(5, shortAndLong+": p99 ms of the short ones", median(ferryPool, shortAndLong, short99)),
 		harness.AtMost(10, neverYields+": p99 ms of the short ones", median(ferryPool, neverYields, short99)),
