@@ -57,8 +57,8 @@ func BenchmarkRelay(b *testing.B) {
 // TestIdleConnectionsAreSmall counts the heap of 1500 connections that have talked and are idle: what is above a Conn is
 // their place in the loop's table.
 func TestIdleConnectionsAreSmall(t *testing.T) {
-	if testing.Short() || runtime.GOOS != "linux" {
-		t.Skip("needs Linux, and time: it opens 3000 descriptors")
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux: elsewhere a process may not open the 3000 descriptors it takes")
 	}
 	const conns = 1500
 	g := start(t, Config{Loops: 1})
