@@ -1,0 +1,108 @@
+package pinned
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is a program that was started. Its methods may overlap.
+type Process struct {
+	cmd   *exec.Cmd
+	out   tail
+	ended chan struct{} // closed when it has
+	err   error         // how it ended; to be read after ended
+}
+
+// patience is how long a process may take to end by itself.
+const patience = 5 * time.Second
+
+// Start starts argv in a directory, on the given cores and no others; on all if there are none. Empty dir is this process's
+// own. It ends with this process, if Stop does not end it earlier.
+func Start(cores []int, dir string, argv ...string) (*Process, error) {
+	if len(argv) == 0 {
+		return nil, errors.New("pinned: no program to start")
+	}
+	p := &Process{cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
+	p.cmd.Dir = dir
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	p.cmd.WaitDelay = patience // a child that keeps the output open does not hold us up
+	if err := spawn(p.cmd, cores); err != nil {
+		return nil, fmt.Errorf("pinned: start %s: %w", argv[0], err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// PID is the process's number.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Output is the last 64 KiB of what the process has written, to standard output and standard error.
+func (p *Process) Output() string { return p.out.String() }
+
+// Wait waits until the process has ended, and returns an error with its last words if it did so with another status than 0,
+// or not in time: then it is stopped.
+func (p *Process) Wait(timeout time.Duration) error {
+	select {
+	case <-p.ended:
+	case <-time.After(timeout):
+		p.Stop()
+		return fmt.Errorf("pinned: %s has not ended within %v: %s", p.name(), timeout, p.lastWords())
+	}
+	if p.err != nil {
+		return fmt.Errorf("pinned: %s: %w: %s", p.name(), p.err, p.lastWords())
+	}
+	return nil
+}
+
+// WaitListening waits until somebody accepts connections at a TCP address, and returns an error if that takes too long or
+// the process ends before. Free tells beforehand that it will not be somebody else.
+func (p *Process) WaitListening(addr string, timeout time.Duration) error {
+	for deadline := time.Now().Add(timeout); ; {
+		conn, err := net.DialTimeout("tcp", addr, time.Second)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("pinned: %s has ended (%w) before it listened on %s: %s", p.name(), p.err, addr, p.lastWords())
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("pinned: %s does not listen on %s after %v: %s", p.name(), addr, timeout, p.lastWords())
+		}
+	}
+}
+
+// Free returns an error if a TCP address cannot be listened on.
+func Free(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("pinned: %s is needed: stop what listens there: %w", addr, err)
+	}
+	return l.Close()
+}
+
+// Stop asks the process to end, by SIGTERM, and kills it and those it started if it has not after five seconds. It returns
+// when the process has ended, and does nothing for one that had.
+func (p *Process) Stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // its group: nobody else is in it
+		<-p.ended
+	}
+}
+
+func (p *Process) name() string { return p.cmd.Args[0] }
+
+func (p *Process) lastWords() string { return strings.TrimSpace(p.Output()) }
