@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"time"
 )
 
 // ErrShutdown is why connections were reset that were still open when the time to shut down was over.
@@ -14,6 +15,7 @@ var ErrShutdown = errors.New("loop: shut down")
 type Group struct {
 	cfg   Config
 	loops []*Loop
+	start time.Time
 
 	mu        sync.Mutex
 	listeners []*Listener
@@ -26,7 +28,7 @@ func New(c *Config) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Group{cfg: cfg}
+	g := &Group{cfg: cfg, start: time.Now()}
 	for i := range cfg.Loops {
 		l, err := newLoop(g, i)
 		if err != nil {
@@ -45,6 +47,9 @@ func New(c *Config) (*Group, error) {
 
 // Loops returns all loops. The slice is not to be changed.
 func (g *Group) Loops() []*Loop { return g.loops }
+
+// Now is the time since the group began: what Loop.Now was read from, which is at most a turn behind it.
+func (g *Group) Now() time.Duration { return time.Since(g.start) }
 
 // Stats returns each loop's numbers, and their sum. A loop that has ended has the numbers it ended with.
 func (g *Group) Stats() (sum Stats, each []Stats) {
@@ -103,11 +108,8 @@ func (g *Group) Shutdown(ctx context.Context) error {
 // shutdown tells all handlers, and has the loop end with its last connection.
 func (l *Loop) shutdown() {
 	l.leave = true
-	for _, c := range l.conns {
-		if c == nil || c.is(dead) {
-			continue
-		}
-		if h, ok := c.handler.(Shutdowner); ok {
+	for c, handler := range l.All() {
+		if h, ok := handler.(Shutdowner); ok {
 			h.Shutdown(c)
 		} else {
 			c.Close()

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"iter"
 	"runtime"
 	"slices"
 	"time"
@@ -37,7 +38,7 @@ type Loop struct {
 	events    []event
 	buf       []byte // lent to Data
 
-	start time.Time
+	start time.Time     // the group's
 	now   time.Duration // since start, read once a turn
 	leave bool          // stop when no connection is left
 	done  chan struct{}
@@ -53,7 +54,7 @@ func newLoop(g *Group, index int) (*Loop, error) {
 		listeners: make(map[int32]*entrance),
 		events:    make([]event, eventBatch),
 		buf:       make([]byte, g.cfg.ReadBuffer),
-		start:     time.Now(),
+		start:     g.start,
 		done:      make(chan struct{}),
 	}, nil
 }
@@ -61,7 +62,18 @@ func newLoop(g *Group, index int) (*Loop, error) {
 // Index is the loop's place in Group.Loops.
 func (l *Loop) Index() int { return l.index }
 
-// Now is the loop's clock: the time since the loop began, read once a turn.
+// All returns the connections that are open or connecting, with their handlers, in no order. None may be dialled while it runs.
+func (l *Loop) All() iter.Seq2[*Conn, Handler] {
+	return func(yield func(*Conn, Handler) bool) {
+		for _, c := range l.conns {
+			if c != nil && !c.is(dead) && !yield(c, c.handler) {
+				return
+			}
+		}
+	}
+}
+
+// Now is the loop's clock: the time since its Group began, read once a turn.
 func (l *Loop) Now() time.Duration { return l.now }
 
 // tickAfter is the first tick that lies d or more after now.

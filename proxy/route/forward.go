@@ -17,8 +17,8 @@ type Forward struct {
 	// Response changes the response's header fields.
 	Response Edits `yaml:"response,omitempty"`
 
-	// Timeout bounds the time from the request's first byte to the response's last, all attempts together. Zero means
-	// 15 s; negative means none.
+	// Timeout bounds the time from the request's last byte to the response's head, all attempts together; how long the bytes
+	// of either may take is the listener's business. Zero means 15 s; negative means none.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 
 	// Retry says which failed attempts are repeated. None means none.

@@ -13,7 +13,8 @@ const DefaultTimeout = 15 * time.Second
 
 // Route is a compiled Rule. It is what Match finds, safe for use by many goroutines.
 type Route struct {
-	Rule // as written, with Name, Forward.Timeout, Retry.Attempts and Redirect.Status filled in
+	Rule      // as written, with Name, Forward.Timeout, Retry.Attempts and Redirect.Status filled in
+	Index int // in Table.Routes
 
 	RequestEdits  *http1.Edits
 	ResponseEdits *http1.Edits

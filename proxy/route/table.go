@@ -69,6 +69,7 @@ func (b *builder) virtualHost(at place, c *VirtualHost) {
 	}
 	for i := range c.Routes {
 		r := b.route(at.dot("routes").index(i), &c.Routes[i])
+		r.Index = len(b.table.routes)
 		v.routes = append(v.routes, r)
 		b.table.routes = append(b.table.routes, r)
 	}

@@ -1,0 +1,28 @@
+package exchange
+
+import (
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// Plan is what becomes of a listener's requests. It is not changed once it is used.
+type Plan struct {
+	Table    *route.Table
+	Clusters []*upstream.Cluster // as Table.Clusters names them
+	Routes   []*traffic.Route    // of Table.Routes
+	Listener *traffic.Listener
+	Log      *traffic.Log // nil means none
+}
+
+// NewPlan makes a Plan for a listener. clusters has every cluster that table names.
+func NewPlan(listener string, table *route.Table, clusters map[string]*upstream.Cluster, book *traffic.Book, log *traffic.Log) *Plan {
+	p := &Plan{Table: table, Listener: book.Listener(listener), Log: log}
+	for _, name := range table.Clusters() {
+		p.Clusters = append(p.Clusters, clusters[name])
+	}
+	for _, r := range table.Routes() {
+		p.Routes = append(p.Routes, book.Route(listener, r.Name))
+	}
+	return p
+}

@@ -1,0 +1,20 @@
+package traffic
+
+// Refusal says why a request is not forwarded. The zero value is that it is.
+type Refusal uint8
+
+// The reasons.
+const (
+	Forwarded   Refusal = iota
+	BadRequest          // malformed, ambiguous or beyond a limit
+	NoRoute             // nothing matches
+	RateLimited         // the route's rate limit
+	NoEndpoint          // no endpoint of the cluster is up
+	Overload            // a limit of the cluster, or of the listener
+	refusals
+)
+
+// String is the reason as metrics name it.
+func (r Refusal) String() string {
+	return [refusals]string{"forwarded", "bad_request", "no_route", "rate_limited", "no_endpoint", "overload"}[r]
+}
