@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, and Debian packages.
+# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, Java libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,21 +13,14 @@ else
 	GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
 fi
 
+# Another JDK or Maven than Debian's does as well.
+{ command -v java && command -v javac; } >/dev/null || packages+=(default-jdk-headless)
+command -v mvn >/dev/null || packages+=(maven)
+
 missing=()
 for p in "${packages[@]}"; do
 	[[ "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null || true)" == "install ok installed" ]] || missing+=("$p")
 done
-if ((${#missing[@]} == 0)); then
-	echo "packages are there: ${packages[*]}"
-	exit 0
-fi
-if ! command -v apt-get >/dev/null; then
-	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux" >&2
-	exit 1
-fi
-
-as_root=()
-((EUID == 0)) || as_root=(sudo)
 
 # Package mirrors fail now and then.
 retry() {
@@ -38,6 +31,27 @@ retry() {
 	done
 	return 1
 }
-echo "installing ${missing[*]}"
-retry "${as_root[@]}" apt-get update -qq
-retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+
+if ((${#missing[@]} == 0)); then
+	echo "packages are there: ${packages[*]}"
+elif ! command -v apt-get >/dev/null; then
+	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn" >&2
+	exit 1
+else
+	as_root=()
+	((EUID == 0)) || as_root=(sudo)
+	echo "installing ${missing[*]}"
+	retry "${as_root[@]}" apt-get update -qq
+	retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+
+# The real SOFABolt, for the tests of proxy/interop; its version is in the pom.
+pom=proxy/interop/java/pom.xml
+if cmp -s "$pom" bin/java/pom.xml; then
+	echo "the jars of $pom are there"
+else
+	echo "fetching the jars of $pom into bin/java/"
+	rm -rf bin/java
+	retry mvn -q -B -f "$pom" dependency:copy-dependencies -DoutputDirectory="$PWD/bin/java"
+	cp "$pom" bin/java/
+fi

@@ -11,7 +11,7 @@ func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		missing(t, name, "make deps")
+		Missing(t, name, "make deps")
 	}
 	return path
 }
@@ -20,7 +20,7 @@ func Program(t testing.TB, name string) string {
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		missing(t, "root", "sudo make test")
+		Missing(t, "root", "sudo make test")
 	}
 }
 
@@ -28,14 +28,15 @@ func Root(t testing.TB) {
 func NetNS(t testing.TB) {
 	t.Helper()
 	if err := tryNetNS(); err != nil {
-		missing(t, "network namespaces ("+err.Error()+")", "sudo make test, on Linux")
+		Missing(t, "network namespaces ("+err.Error()+")", "sudo make test, on Linux")
 	}
 	Program(t, "ip")
 	Program(t, "nft")
 }
 
-// missing ends the test: failed on CI, else skipped. The text is what `make test` repeats at its end.
-func missing(t testing.TB, what, help string) {
+// Missing ends a test that lacks what help brings: failed on CI, else skipped. The text is what `make test` repeats at its
+// end. It is for needs that none of the functions above looks for.
+func Missing(t testing.TB, what, help string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("needs %s: %s (CI=true, so it may not be skipped)", what, help)

@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A SOFABolt client: java Client HOST:PORT v1|v2|crc. It calls a Server in every way a client of SOFABolt can, all on one
- * connection, and prints a line for each: what was tried, and how many calls went as they should. A line that says "failed"
- * says why instead, and the exit status is 1.
+ * connection, and prints a line for each: what was tried, and how many calls went as they should. Where one did not, the
+ * line says "failed" and why, and the exit status is 1.
  */
 final class Client {
     private static final int CALLS = 20;
@@ -38,7 +38,7 @@ final class Client {
     private final RpcClient client = new RpcClient();
     private final Url url;
     private final Connection connection;
-    private final Witness witness = new Witness();
+    private final Witness witness;
     private final String name = "client-" + ProcessHandle.current().pid();
     private boolean failed;
 
@@ -51,6 +51,7 @@ final class Client {
             default -> throw new IllegalArgumentException("mode " + mode + ": want v1, v2 or crc");
         });
         connection = client.getConnection(url, WAIT);
+        witness = new Witness(connection);
         connection.getChannel().pipeline().addBefore("handler", "witness", witness);
     }
 
@@ -83,21 +84,21 @@ final class Client {
     }
 
     private String sync() throws Exception {
-        witness.withCRC.set(0);
+        witness.switched.set(0);
         for (int i = 0; i < CALLS; i++) {
             check("text " + i, client.invokeSync(url, "echo text " + i, WAIT));
         }
-        return CALLS + ", answers with crc " + witness.withCRC;
+        return CALLS + ", answers with the crc switch " + witness.switched;
     }
 
     private String withoutCRC() throws Exception {
-        witness.withCRC.set(0);
+        witness.switched.set(0);
         for (int i = 0; i < CALLS; i++) {
             InvokeContext context = new InvokeContext();
             context.put(InvokeContext.BOLT_CRC_SWITCH, false);
             check("text " + i, client.invokeSync(url, "echo text " + i, context, WAIT));
         }
-        return CALLS + ", answers with crc " + witness.withCRC;
+        return CALLS + ", answers with the crc switch " + witness.switched;
     }
 
     private String future() throws Exception {
@@ -175,7 +176,6 @@ final class Client {
         return "3";
     }
 
-    // More of them than the client bears to be left without an answer.
     private String heartbeat() throws Exception {
         int n = 5;
         witness.heartbeats.drainPermits();
@@ -223,18 +223,24 @@ final class Client {
         }
     }
 
-    /** Sees each answer before the client does, and counts heartbeats answered and checksums received. */
+    /** Sees each answer before the client does. Counts heartbeats that were answered, and answers with the CRC switch on. */
     private static final class Witness extends ChannelInboundHandlerAdapter {
         final Semaphore heartbeats = new Semaphore(0);
-        final AtomicInteger withCRC = new AtomicInteger();
+        final AtomicInteger switched = new AtomicInteger();
+        private final Connection connection;
+
+        Witness(Connection connection) {
+            this.connection = connection;
+        }
 
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             for (Object m : message instanceof List<?> several ? several : List.of(message)) {
-                if (m instanceof HeartbeatAckCommand) {
+                ResponseCommand answer = (ResponseCommand) m;
+                if (answer instanceof HeartbeatAckCommand && connection.getInvokeFuture(answer.getId()) != null) {
                     heartbeats.release();
-                } else if (m instanceof ResponseCommand r && r.getProtocolSwitch().isOn(ProtocolSwitch.CRC_SWITCH_INDEX)) {
-                    withCRC.incrementAndGet();
+                } else if (answer.getProtocolSwitch().isOn(ProtocolSwitch.CRC_SWITCH_INDEX)) {
+                    switched.incrementAndGet();
                 }
             }
             context.fireChannelRead(message);
