@@ -1,0 +1,26 @@
+package invalid
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	var part, es Errors
+	if err := es.Err(); err != nil {
+		t.Fatalf("nothing is wrong, and yet: %v", err)
+	}
+	part.Add("route", "routes[1].match", "%d paths: write one", 2)
+	es.AddAt("proxy", "listeners[0]", nil)
+	es.AddAt("proxy", "listeners[0]", part.Err())
+	es.AddAt("proxy", "listeners[1].address", errors.New("no port"))
+	want := "proxy: listeners[0].routes[1].match: 2 paths: write one\nproxy: listeners[1].address: no port"
+	if got := es.Err().Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var one *Error
+	if !errors.As(es.Err(), &one) || one.Field != "listeners[0].routes[1].match" {
+		t.Errorf("errors.As found %+v", one)
+	}
+}
