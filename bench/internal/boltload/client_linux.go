@@ -1,0 +1,141 @@
+package boltload
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"example.com/ferry/bench/internal/openloop"
+	"example.com/ferry/bench/internal/pinned"
+	"example.com/ferry/proxy/loop"
+)
+
+// patience is how long connections may take to open, and answers to come at the end.
+const patience = 10 * time.Second
+
+// client keeps requests in flight on all connections, by one loop: everything below happens on it.
+type client struct {
+	spec    Spec
+	loop    *loop.Loop
+	conns   []*conn
+	content []byte // random: each request's is a prefix, with a stamp in front
+	random  *rand.Rand
+	start   time.Time
+	opened  int  // connections
+	flying  int  // requests without an answer
+	ending  bool // no more requests are sent
+	timer   *loop.Timer
+
+	counting bool // the window has begun, and not ended
+	begin    moment
+	times    []time.Duration
+	report   Report
+	done     chan error
+}
+
+// moment is what is read where the window begins and ends.
+type moment struct {
+	at    time.Time
+	cpu   time.Duration
+	usage openloop.Usage
+}
+
+// run is a whole measurement.
+func run(s Spec) (*Report, error) {
+	group, err := loop.New(&loop.Config{Loops: 1})
+	if err != nil {
+		return nil, err
+	}
+	at, err := loop.ParseAddr(s.Addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{
+		spec: s, loop: group.Loops()[0], start: time.Now(), random: rand.New(rand.NewPCG(1, 2)),
+		content: make([]byte, s.Most), times: make([]time.Duration, 0, 1<<20), done: make(chan error, 1),
+	}
+	for i := range c.content {
+		c.content[i] = byte(c.random.Uint32())
+	}
+	if err := c.loop.Post(func() { c.dial(at) }); err != nil {
+		return nil, err
+	}
+	if err := <-c.done; err != nil {
+		return nil, fmt.Errorf("boltload: %s: %w", s.Addr, err)
+	}
+	c.report.summarize(c.times)
+	return &c.report, nil
+}
+
+func (c *client) dial(to loop.Addr) {
+	c.after(patience, func() {
+		c.fail(fmt.Errorf("%d of %d connections opened within %v", c.opened, c.spec.Conns, patience))
+	})
+	for i := range c.spec.Conns {
+		h := &conn{client: c, number: uint32(i)}
+		for slot := range c.spec.InFlight {
+			h.flights = append(h.flights, flight{id: uint32(slot)})
+		}
+		c.conns = append(c.conns, h)
+		c.loop.Dial(to, patience, h)
+	}
+}
+
+// after has f called once, on the loop; what was to be called before is not.
+func (c *client) after(d time.Duration, f func()) {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.timer = c.loop.NewTimer(f)
+	c.timer.Set(d)
+}
+
+// allOpen sends the first requests.
+func (c *client) allOpen() {
+	for _, h := range c.conns {
+		for i := range h.flights {
+			h.send(&h.flights[i])
+		}
+	}
+	c.after(c.spec.Warm, c.beginWindow)
+}
+
+func (c *client) beginWindow() {
+	var err error
+	if c.begin, err = c.now(); err != nil {
+		c.fail(err)
+		return
+	}
+	c.counting = true
+	c.after(c.spec.Window, c.endWindow)
+}
+
+func (c *client) endWindow() {
+	end, err := c.now()
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.counting, c.ending = false, true
+	c.report.Window = end.at.Sub(c.begin.at)
+	c.report.CPU = end.cpu - c.begin.cpu
+	_, c.report.Foreign = c.begin.usage.Until(end.usage)
+	c.after(patience, func() { c.fail(fmt.Errorf("%d requests have no answer after %v", c.flying, patience)) })
+}
+
+func (c *client) now() (m moment, err error) {
+	var errs [2]error
+	m.usage, errs[0] = openloop.Used(append(c.spec.Backend, c.spec.Proxy...))
+	m.cpu, errs[1] = pinned.CPU(c.spec.Proxy)
+	m.at = time.Now()
+	return m, errors.Join(errs[:]...)
+}
+
+// fail ends the measurement; nil is its good end.
+func (c *client) fail(err error) {
+	select {
+	case c.done <- err:
+	default: // only the first reason counts
+	}
+}
