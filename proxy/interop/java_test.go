@@ -107,7 +107,7 @@ func (j java) client(t *testing.T, address, mode string) []string {
 }
 
 // printed is what Client prints where all went well.
-func printed(switched, connection string) []string {
+func printed(switched, noSuchService, connection string) []string {
 	return []string{
 		"sync: 20, answers with the crc switch " + switched,
 		"future: 20",
@@ -120,6 +120,7 @@ func printed(switched, connection string) []string {
 		"100 KB: 3",
 		"1 MB: 3",
 		"heartbeat: 5",
+		"no such service: 1, " + noSuchService,
 		"connection: 1, " + connection,
 	}
 }
@@ -129,10 +130,11 @@ func TestJava(t *testing.T) {
 	j := newJava(t)
 	server := j.server(t)
 	for _, topology := range []struct {
-		name    string
-		address func(t *testing.T) string
+		name          string
+		address       func(t *testing.T) string
+		noSuchService string
 	}{
-		{"direct", func(*testing.T) string { return server }},
+		{"direct", func(*testing.T) string { return server }, "Server deserialize request exception"},
 	} {
 		t.Run(topology.name, func(t *testing.T) {
 			address := topology.address(t)
@@ -140,9 +142,9 @@ func TestJava(t *testing.T) {
 				name string
 				want []string
 			}{
-				{"v1", printed("0", "protocol 1 version 1")},
-				{"v2", printed("20", "protocol 2 version 1")}, // with the switch, and without a CRC, as the library has it
-				{"crc", printed("20", "protocol 2 version 2")},
+				{"v1", printed("0", topology.noSuchService, "protocol 1 version 1")},
+				{"v2", printed("20", topology.noSuchService, "protocol 2 version 1")}, // with the switch, and without a CRC, as the library has it
+				{"crc", printed("20", topology.noSuchService, "protocol 2 version 2")},
 			} {
 				t.Run(mode.name, func(t *testing.T) {
 					t.Parallel()

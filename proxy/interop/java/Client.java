@@ -3,6 +3,7 @@ import com.alipay.remoting.InvokeCallback;
 import com.alipay.remoting.InvokeContext;
 import com.alipay.remoting.Url;
 import com.alipay.remoting.config.switches.ProtocolSwitch;
+import com.alipay.remoting.exception.RemotingException;
 import com.alipay.remoting.rpc.HeartbeatAckCommand;
 import com.alipay.remoting.rpc.ResponseCommand;
 import com.alipay.remoting.rpc.RpcAddressParser;
@@ -69,6 +70,7 @@ final class Client {
         c.report("100 KB", () -> c.large(100 << 10));
         c.report("1 MB", () -> c.large(1 << 20));
         c.report("heartbeat", c::heartbeat);
+        c.report("no such service", c::noSuchService);
         c.report("connection", c::sameConnection);
         System.exit(c.failed ? 1 : 0);
     }
@@ -179,9 +181,22 @@ final class Client {
     private String heartbeat() throws Exception {
         int n = 5;
         witness.heartbeats.drainPermits();
-        check(true, witness.heartbeats.tryAcquire(n, WAIT, TimeUnit.MILLISECONDS));
+        if (!witness.heartbeats.tryAcquire(n, WAIT, TimeUnit.MILLISECONDS)) {
+            throw new AssertionError(witness.heartbeats + " of " + n + " heartbeats answered");
+        }
         check("after them", client.invokeSync(url, "echo after them", WAIT));
         return "" + n;
+    }
+
+    // Whoever has to know the service, a proxy or the server, answers with an error of its own.
+    private String noSuchService() throws Exception {
+        InvokeContext context = new InvokeContext();
+        context.put(Server.Header.SERVICE, "com.example.Nobody:1.0");
+        try {
+            throw new AssertionError("answered: " + client.invokeSync(url, "echo text", context, WAIT));
+        } catch (RemotingException e) {
+            return "1, " + e.getMessage().split("[!,]")[0];
+        }
     }
 
     private String sameConnection() throws Exception {

@@ -77,7 +77,8 @@ final class Server extends AsyncUserProcessor<String> {
      * read, as only there SOFABolt asks when no header came at all; the content itself is left to Hessian.
      */
     static final class Header extends DefaultCustomSerializer {
-        static final String SERVICE = "com.example.Interop:1.0";
+        /** The key, in the header and in the context of a call to another service than this one. */
+        static final String SERVICE = "service";
 
         static void register() {
             CustomSerializerManager.registerCustomSerializer(String.class.getName(), new Header());
@@ -93,7 +94,11 @@ final class Server extends AsyncUserProcessor<String> {
             return Arrays.copyOf(b.array(), b.position());
         }
 
-        private static final byte[] REQUEST = encode("service", SERVICE, "empty", "", "größe", "ß");
+        private static byte[] request(String service) {
+            return encode(SERVICE, service, "empty", "", "größe", "ß");
+        }
+
+        private static final byte[] REQUEST = request("com.example.Interop:1.0");
         private static final byte[] RESPONSE = encode("answered by", "Java");
 
         private static void check(byte[] got, byte[] want) throws DeserializationException {
@@ -105,7 +110,8 @@ final class Server extends AsyncUserProcessor<String> {
         @Override
         public <T extends RequestCommand> boolean serializeHeader(T request, InvokeContext context)
                 throws SerializationException {
-            request.setHeader(REQUEST);
+            String other = context == null ? null : context.get(SERVICE);
+            request.setHeader(other == null ? REQUEST : request(other));
             return true;
         }
 
