@@ -1,0 +1,44 @@
+package keepalive
+
+import (
+	"bytes"
+	"fmt"
+)
+
+const markLen = 16 // bytes at the start of a body that tell whose it is, in hex
+
+// newBody returns a body with room for its mark.
+func newBody(size int) []byte {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = 'a' + byte(i%23)
+	}
+	return b
+}
+
+// mark writes id to the start of a body.
+func mark(body []byte, id uint64) {
+	const digits = "0123456789abcdef"
+	for i := markLen - 1; i >= 0; i-- {
+		body[i] = digits[id&15]
+		id >>= 4
+	}
+}
+
+// checkBody compares all of a body, mark included if there is one to compare with.
+func checkBody(got, want []byte) error {
+	if bytes.Equal(got, want) {
+		return nil
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("a body of %d bytes: want %d", len(got), len(want))
+	}
+	at := 0
+	for got[at] == want[at] {
+		at++
+	}
+	return fmt.Errorf("a body that is another from byte %d on: %q, want %q", at, clip(got[at:]), clip(want[at:]))
+}
+
+// clip keeps a message readable.
+func clip(b []byte) []byte { return b[:min(len(b), 40)] }

@@ -1,0 +1,149 @@
+package keepalive
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/bench/internal/crossing"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	os.Exit(m.Run())
+}
+
+// start starts a client and the backend it asks.
+func start(t *testing.T, w Wire, conns int) (c *Client, backend int) {
+	t.Helper()
+	addr, err := crossing.FreeAddr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := StartBackend([]int{0}, w, 1024, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Stop)
+	if c, err = StartClient(Spec{Wire: w, Addr: addr, From: "127.0.0.7", Conns: conns, Size: 1024, Cores: []int{0}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.End)
+	return c, b.PID()
+}
+
+func TestClosedLoop(t *testing.T) {
+	for _, w := range []Wire{HTTP1, Bolt} {
+		t.Run(string(w), func(t *testing.T) {
+			c, backend := start(t, w, 20)
+			for range 2 {
+				r, err := c.Run(Load{Warm: 20 * time.Millisecond, Window: 100 * time.Millisecond, PIDs: []int{backend}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Failures != 0 || r.Requests < 20 || r.Times.N < 20 || r.Late.N != 0 {
+					t.Errorf("%d requests, %d times, %d late, %d failures: %s", r.Requests, r.Times.N, r.Late.N, r.Failures, r.Failure)
+				}
+				if r.CPU <= 0 || r.Window < 50*time.Millisecond || r.Times.Quantile(0.5) <= 0 {
+					t.Errorf("CPU %v in %v, median %v", r.CPU, r.Window, r.Times.Quantile(0.5))
+				}
+			}
+		})
+	}
+}
+
+func TestOpenLoop(t *testing.T) {
+	for _, w := range []Wire{HTTP1, Bolt} {
+		t.Run(string(w), func(t *testing.T) {
+			c, _ := start(t, w, 70)
+			r, err := c.Run(Load{Rate: 500, Warm: 100 * time.Millisecond, Window: 200 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Failures != 0 || r.Times.N != 100 || r.Late.N != 100 {
+				t.Errorf("%d times, %d late, want 100; %d failures: %s", r.Times.N, r.Late.N, r.Failures, r.Failure)
+			}
+		})
+	}
+}
+
+// A connection that is closed, and an answer that is wrong or missing, is a failure, and the rest goes on.
+func TestFailures(t *testing.T) {
+	answered := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch answered++; answered {
+		case 3:
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		case 5:
+			panic(http.ErrAbortHandler)
+		case 7:
+			body[1000] = '!'
+		case 9:
+			w.Header().Set("Connection", "close")
+		}
+		_, _ = w.Write(body)
+	}))
+	defer server.Close()
+	c, err := StartClient(Spec{Wire: HTTP1, Addr: server.Listener.Addr().String(), Conns: 1, Size: 1024})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.End()
+	r, err := c.Run(Load{Rate: 100, Window: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Failures != 4 || r.Times.N != 17 || !strings.Contains(r.Failure, "request 3") || !strings.Contains(r.Failure, "502") {
+		t.Errorf("%d answers and %d failures, the first %q; want 17 and 4, and the 502", r.Times.N, r.Failures, r.Failure)
+	}
+}
+
+func TestNoAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := StartClient(Spec{Wire: HTTP1, Addr: l.Addr().String(), Conns: 2, Size: 1024})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.End()
+	r, err := c.Run(Load{Rate: 30, Window: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Failures != 3 || r.Times.N != 0 || !strings.Contains(r.Failure, "no answer within") {
+		t.Errorf("%d answers and %d failures, the first %q; want 3 failures", r.Times.N, r.Failures, r.Failure)
+	}
+}
+
+func TestSpecsThatMakeNoSense(t *testing.T) {
+	for _, row := range []struct {
+		s    Spec
+		want string
+	}{
+		{Spec{Wire: "gopher", Addr: "127.0.0.1:80", Size: 1024}, `wire "gopher"`},
+		{Spec{Wire: HTTP1, Addr: "localhost", Size: 1024}, `"localhost": want an IPv4 address and a port`},
+		{Spec{Wire: HTTP1, Addr: "127.0.0.1:80", From: "here", Size: 1024}, "here"},
+		{Spec{Wire: HTTP1, Addr: "127.0.0.1:80", Size: 1024, Cores: []int{1000}}, "cores [1000]"},
+	} {
+		if _, err := StartClient(row.s); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%+v: got %v, want %s", row.s, err, row.want)
+		}
+	}
+	c, _ := start(t, HTTP1, 1)
+	if _, err := c.Run(Load{}); err == nil || !strings.Contains(err.Error(), "want a window") {
+		t.Errorf("got %v, want that there is no window", err)
+	}
+	if _, err := StartBackend(nil, HTTP1, 1024, "nowhere"); err == nil {
+		t.Error("a backend listens nowhere")
+	}
+}

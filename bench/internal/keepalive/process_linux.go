@@ -1,0 +1,203 @@
+package keepalive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/ferry/bench/internal/openloop"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+// A process of this program that finds this variable in its environment is a client or a backend.
+const variable = "FERRY_BENCH_KEEPALIVE"
+
+// Main does not return in a process that was started as one of the ends. It is among the first things a question's main, and
+// TestMain of its tests, calls.
+func Main() {
+	var err error
+	switch os.Getenv(variable) {
+	case "":
+		return
+	case "client":
+		err = ask()
+	case "backend":
+		err = answer(os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// ask connects as the first line of standard input says, and does what each following one says.
+func ask() error {
+	runtime.LockOSThread()
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	var s Spec
+	if err := in.Decode(&s); err != nil {
+		return fmt.Errorf("keepalive: %w", err)
+	}
+	if err := pin(s.Cores); err != nil {
+		return err
+	}
+	c, err := connect(s)
+	if err != nil {
+		return err
+	}
+	if err := out.Encode(len(c.conns)); err != nil {
+		return err
+	}
+	for {
+		var l Load
+		if err := in.Decode(&l); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("keepalive: %w", err)
+		}
+		if l.Rate > 0 {
+			openloop.Realtime() // Report.Late says whether it was needed
+		}
+		r, err := c.run(l)
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+}
+
+// pin keeps this thread, which does everything, on some cores.
+func pin(cores []int) error {
+	if len(cores) == 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	for _, core := range cores {
+		set.Set(core)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("keepalive: cores %v: %w", cores, err)
+	}
+	return nil
+}
+
+// answer is the backend: wire, size of the bodies, address.
+func answer(args []string) error {
+	runtime.LockOSThread()
+	size, err := strconv.Atoi(args[1])
+	if err != nil {
+		return fmt.Errorf("keepalive: %w", err)
+	}
+	w, err := newWire(Wire(args[0]), size)
+	if err != nil {
+		return err
+	}
+	return serve(w, args[2])
+}
+
+// StartBackend answers requests with bodies of a size at an IPv4 address. The caller stops it.
+func StartBackend(cores []int, w Wire, size int, addr string) (*pinned.Process, error) {
+	if err := pinned.Free(addr); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("keepalive: %w", err)
+	}
+	p, err := pinned.Start(cores, "", "env", variable+"=backend", "GOGC=off", self, string(w), strconv.Itoa(size), addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.WaitListening(addr, startTime); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// startTime is how long a process may take to start, and a client to connect.
+const startTime = time.Minute
+
+// Client is a client's process. Its methods are for one goroutine.
+type Client struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	in     *json.Encoder
+	out    *json.Decoder
+	stderr bytes.Buffer
+}
+
+// StartClient connects as s says. The caller ends it.
+func StartClient(s Spec) (*Client, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("keepalive: %w", err)
+	}
+	c := &Client{cmd: exec.Command(self)}
+	c.cmd.Env = append(os.Environ(), variable+"=client", "GOGC=400")
+	c.cmd.Stderr = &c.stderr
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("keepalive: %w", err)
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("keepalive: %w", err)
+	}
+	c.stdin, c.in, c.out = stdin, json.NewEncoder(stdin), json.NewDecoder(stdout)
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("keepalive: client: %w", err)
+	}
+	var conns int
+	if err := c.exchange(s, &conns, startTime); err != nil {
+		c.End()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Run sends what l says and returns what came of it.
+func (c *Client) Run(l Load) (*Report, error) {
+	r := new(Report)
+	return r, c.exchange(l, r, l.Warm+l.Window+startTime)
+}
+
+// PID is the process's number.
+func (c *Client) PID() int { return c.cmd.Process.Pid }
+
+// End closes all connections.
+func (c *Client) End() {
+	_ = c.stdin.Close()
+	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
+	_ = c.cmd.Wait() // how it ended does not matter any more
+	late.Stop()
+}
+
+// exchange says something to the client and waits for its answer.
+func (c *Client) exchange(say, hear any, timeout time.Duration) error {
+	if err := c.in.Encode(say); err != nil {
+		return fmt.Errorf("keepalive: client: %w", err)
+	}
+	late := time.AfterFunc(timeout, func() { _ = c.cmd.Process.Kill() })
+	err := c.out.Decode(hear)
+	if !late.Stop() {
+		return fmt.Errorf("keepalive: client: no answer within %v", timeout)
+	}
+	if err != nil {
+		_ = c.cmd.Wait() // it has ended, and its last words are complete then
+		return fmt.Errorf("keepalive: client: %w: %s", err, bytes.TrimSpace(c.stderr.Bytes()))
+	}
+	return nil
+}
