@@ -3,6 +3,7 @@ package boltload
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -31,9 +32,13 @@ func TestMeasure(t *testing.T) {
 	}
 	s := small
 	s.Addr, s.Proxy = addr, backend.Family()
-	r, err := Measure(nil, s)
+	open := 0
+	r, err := Measure(nil, s, func() (err error) { open, err = descriptors(backend.PID()); return err })
 	if err != nil {
 		t.Fatal(err)
+	}
+	if open < s.Conns {
+		t.Errorf("the backend has %d files open at the end, want the %d connections", open, s.Conns)
 	}
 	if r.Requests == 0 || r.Window < s.Window || r.CPU <= 0 || r.Mean <= 0 || r.P99 < r.P50 {
 		t.Errorf("%+v", r)
@@ -42,9 +47,17 @@ func TestMeasure(t *testing.T) {
 
 func TestMeasureRefuses(t *testing.T) {
 	for _, s := range []Spec{{}, {Conns: 1, InFlight: 1, Least: 2, Most: 1, Window: 1}, {Conns: 1, InFlight: 1}} {
-		if _, err := Measure(nil, s); err == nil {
+		if _, err := Measure(nil, s, nil); err == nil {
 			t.Errorf("%+v makes a load", s)
 		}
+	}
+}
+
+func TestMeasureTellsWhatFailed(t *testing.T) {
+	s := small
+	s.Addr = freeAddr(t)
+	if _, err := Measure(nil, s, nil); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("got %v, want that nobody listens", err)
 	}
 }
 
@@ -169,6 +182,11 @@ func TestBackendAnswersHeartbeats(t *testing.T) {
 	if got, want := hex.EncodeToString(answer), "01000000010000004d0100000000000000000000"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+}
+
+func descriptors(pid int) (int, error) {
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	return len(all), err
 }
 
 func freeAddr(t *testing.T) string {

@@ -14,7 +14,7 @@
 //		defer backend.Stop()
 //		r, err := boltload.Measure([]int{1}, boltload.Spec{
 //			Addr: "127.0.0.1:12300", Conns: 100, InFlight: 4, Least: 1024, Most: 1024, Warm: time.Second, Window: time.Second,
-//		})
+//		}, nil)
 //		fmt.Println(r.Requests, r.P99, err)
 //	}
 package boltload

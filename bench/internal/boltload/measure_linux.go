@@ -64,6 +64,7 @@ func Main() {
 	os.Exit(0)
 }
 
+// report makes a load, says what came of it, and holds the connections open.
 func report(text string) error {
 	var s Spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -73,7 +74,10 @@ func report(text string) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(r)
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		return err
+	}
+	select {} // the connections stay open until Measure ends this process
 }
 
 // StartBackend starts the backend on some cores, and returns when it listens.
@@ -92,8 +96,9 @@ func StartBackend(cores []int, addr string) (*pinned.Process, error) {
 	return p, nil
 }
 
-// Measure has a client on some cores make the load. A wrong or missing answer is an error.
-func Measure(cores []int, s Spec) (*Report, error) {
+// Measure has a client on some cores make the load, and calls then, if not nil, when it is over and the connections are still
+// open. A wrong or missing answer is an error.
+func Measure(cores []int, s Spec, then func() error) (*Report, error) {
 	if s.Conns < 1 || s.InFlight < 1 || s.Least < 0 || s.Most < s.Least || s.Window <= 0 || s.Warm < 0 {
 		return nil, errors.New("boltload: a Spec needs connections, requests in flight, a range of sizes, and a window")
 	}
@@ -105,14 +110,19 @@ func Measure(cores []int, s Spec) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Wait(s.Warm + s.Window + 3*patience); err != nil {
+	defer p.Stop()
+	line, err := p.WaitLine(s.Warm + s.Window + 3*patience)
+	if err != nil {
 		return nil, err
 	}
 	r := new(Report)
-	if err := json.Unmarshal([]byte(p.Output()), r); err != nil {
-		return nil, fmt.Errorf("boltload: the client says %q: %w", p.Output(), err)
+	if err := json.Unmarshal([]byte(line), r); err != nil {
+		return nil, fmt.Errorf("boltload: the client says %q: %w", line, err)
 	}
-	return r, nil
+	if then != nil {
+		err = then()
+	}
+	return r, err
 }
 
 // start starts this program again. It does not collect garbage: it hardly makes any.

@@ -72,14 +72,11 @@ func start(t *testing.T, cores []int, as string) (p *Process, line string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Stop)
-	for range 2000 {
-		if line, _, ok := strings.Cut(p.Output(), "\n"); ok {
-			return p, line
-		}
-		time.Sleep(5 * time.Millisecond)
+	line, err = p.WaitLine(time.Minute)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("%s says %q after 10 s", as, p.Output())
-	return nil, ""
+	return p, line
 }
 
 func TestCores(t *testing.T) {
@@ -144,10 +141,13 @@ func TestFamily(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Stop()
-	var child int
-	for child == 0 {
-		child, _ = strconv.Atoi(strings.TrimSpace(p.Output()))
-		time.Sleep(time.Millisecond)
+	line, err := p.WaitLine(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer syscall.Kill(child, syscall.SIGKILL)
 	if got := p.Family(); !slices.Contains(got, child) || got[0] != p.PID() {
@@ -188,6 +188,29 @@ func TestWaitListening(t *testing.T) {
 	}
 }
 
+func TestWaitLineFails(t *testing.T) {
+	for _, row := range []struct {
+		name, script string
+		timeout      time.Duration
+		want         string
+	}{
+		{"ended", "printf half; exit 4", time.Minute, `has ended (exit status 4) with no line but "half"`},
+		{"late", "printf half; sleep 600", 50 * time.Millisecond, "has written no line after 50ms"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := Start(nil, "", "sh", "-c", row.script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Stop()
+			if line, err := p.WaitLine(row.timeout); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %q, %v; want %q", line, err, row.want)
+			}
+		})
+	}
+}
+
 func TestWait(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -219,8 +242,8 @@ func TestStopsWhatDoesNotListen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !strings.Contains(p.Output(), "deaf") {
-		time.Sleep(time.Millisecond)
+	if _, err := p.WaitLine(time.Minute); err != nil {
+		t.Fatal(err)
 	}
 	p.Stop()
 	if err := syscall.Kill(p.PID(), 0); err == nil {

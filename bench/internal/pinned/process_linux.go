@@ -18,8 +18,10 @@ type Process struct {
 	err   error         // how it ended; to be read after ended
 }
 
-// patience is how long a process may take to end by itself.
-const patience = 5 * time.Second
+const (
+	patience = 5 * time.Second      // for a process to end by itself
+	pause    = 5 * time.Millisecond // between two looks at one
+)
 
 // Start starts argv in a directory, on the given cores and no others; on all if there are none. Empty dir is this process's
 // own. It ends with this process, if Stop does not end it earlier.
@@ -63,6 +65,23 @@ func (p *Process) Wait(timeout time.Duration) error {
 	return nil
 }
 
+// WaitLine waits for the first line of output, and returns an error if that takes too long or the process ends before.
+func (p *Process) WaitLine(timeout time.Duration) (string, error) {
+	for deadline := time.Now().Add(timeout); ; {
+		ended := p.hasEnded()
+		if line, _, ok := strings.Cut(p.Output(), "\n"); ok {
+			return line, nil
+		}
+		if ended {
+			return "", fmt.Errorf("pinned: %s has ended (%w) with no line but %q", p.name(), p.err, p.Output())
+		}
+		if time.Now().After(deadline) {
+			return "", fmt.Errorf("pinned: %s has written no line after %v but %q", p.name(), timeout, p.Output())
+		}
+		time.Sleep(pause)
+	}
+}
+
 // WaitListening waits until somebody accepts connections at a TCP address, and returns an error if that takes too long or
 // the process ends before. Free tells beforehand that it will not be somebody else.
 func (p *Process) WaitListening(addr string, timeout time.Duration) error {
@@ -71,14 +90,22 @@ func (p *Process) WaitListening(addr string, timeout time.Duration) error {
 		if err == nil {
 			return conn.Close()
 		}
-		select {
-		case <-p.ended:
+		if p.hasEnded() {
 			return fmt.Errorf("pinned: %s has ended (%w) before it listened on %s: %s", p.name(), p.err, addr, p.lastWords())
-		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("pinned: %s does not listen on %s after %v: %s", p.name(), addr, timeout, p.lastWords())
 		}
+		time.Sleep(pause)
+	}
+}
+
+func (p *Process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -91,17 +118,23 @@ func Free(addr string) error {
 	return l.Close()
 }
 
-// Stop asks the process to end, by SIGTERM, and kills it and those it started if it has not after five seconds. It returns
-// when the process has ended, and does nothing for one that had.
+// Stop asks the process and those it started to end, by SIGTERM, and kills them after five seconds. It returns when the
+// process has ended, and does nothing for one that had.
 func (p *Process) Stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
+	if p.hasEnded() {
+		return
+	}
+	_ = p.signal(syscall.SIGTERM) // fails if it has ended meanwhile
 	select {
 	case <-p.ended:
 	case <-time.After(patience):
-		_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // its group: nobody else is in it
+		_ = p.signal(syscall.SIGKILL)
 		<-p.ended
 	}
 }
+
+// signal is for the process's group, in which nobody else is.
+func (p *Process) signal(s syscall.Signal) error { return syscall.Kill(-p.PID(), s) }
 
 func (p *Process) name() string { return p.cmd.Args[0] }
 
