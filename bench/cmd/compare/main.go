@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path"
@@ -53,6 +54,9 @@ func run(w io.Writer, tag string) error {
 			return fmt.Errorf("%s at %s: %w", r.Question, tag, err)
 		}
 		fmt.Fprintln(w, table(r, base, tag))
+		if t := versions(r, base, tag); t != "" {
+			fmt.Fprintln(w, t)
+		}
 	}
 	return nil
 }
@@ -85,6 +89,44 @@ func table(now, base *harness.Result, tag string) string {
 			if inNow && inBase {
 				line(name, old, is)
 			}
+		}
+	}
+	return b.String()
+}
+
+// versions lists every figure of ferry's rows at both versions, a table for each row: empty if there are headlines only.
+func versions(now, base *harness.Result, tag string) string {
+	if len(now.Figures) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	columns := append([]string{now.Unit}, now.Figures...)
+	for _, row := range now.Rows {
+		if row.Kind != harness.Ferry {
+			continue
+		}
+		var lines strings.Builder
+		for _, name := range now.Cases {
+			if _, ok := row.Cases[name]; !ok || math.IsNaN(base.Stat(row.Name, name, now.Unit).Median) {
+				continue
+			}
+			for _, v := range []struct {
+				name   string
+				result *harness.Result
+			}{{tag, base}, {"now", now}} {
+				fmt.Fprintf(&lines, "| %s | %s |", name, v.name)
+				for _, figure := range columns {
+					cell := "-"
+					if x := v.result.Stat(row.Name, name, figure).Median; !math.IsNaN(x) {
+						cell = harness.Number(x)
+					}
+					fmt.Fprintf(&lines, " %s |", cell)
+				}
+				lines.WriteString("\n")
+			}
+		}
+		if lines.Len() > 0 {
+			fmt.Fprintf(&b, "%s by version:\n\n| | version | %s |\n|---|---|%s\n%s", row.Name, strings.Join(columns, " | "), strings.Repeat("--:|", len(columns)), lines.String())
 		}
 	}
 	return b.String()

@@ -34,6 +34,32 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestVersions(t *testing.T) {
+	result := func(us, qps float64) *harness.Result {
+		at := func(v float64) harness.Stat { return harness.Stat{Median: v, Min: v, Max: v} }
+		return &harness.Result{
+			Unit: "us", Cases: []string{"1 KB", "10 KB"}, Figures: []string{"QPS", "Memory"},
+			Rows: []harness.Row{
+				{Name: "ferry", Kind: harness.Ferry, Cases: map[string]map[string]harness.Stat{"1 KB": {"us": at(us), "QPS": at(qps)}}},
+				{Name: "peer", Kind: harness.Peer, Cases: map[string]map[string]harness.Stat{"1 KB": {"us": at(1)}}},
+			},
+		}
+	}
+	want := `ferry by version:
+
+| | version | us | QPS | Memory |
+|---|---|--:|--:|--:|
+| 1 KB | v1 | 20.0 | 50.0 | - |
+| 1 KB | now | 10.0 | 100 | - |
+`
+	if got := versions(result(10, 100), result(20, 50), "v1"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := versions(&harness.Result{}, &harness.Result{}, "v1"); got != "" {
+		t.Errorf("without figures: got %q", got)
+	}
+}
+
 // TestRun compares with a tag of a repository that has one of two results.
 func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
