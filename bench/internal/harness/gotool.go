@@ -6,14 +6,23 @@ import (
 	"strings"
 )
 
+// Root is the directory of ferry's own module, with what this commit ships.
+func Root() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "example.com/ferry").Output()
+	if err != nil {
+		return "", fmt.Errorf("harness: where is example.com/ferry: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
 // Go runs the go command in ferry's own module: what a question builds there is what this commit ships.
 func Go(args ...string) error {
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "example.com/ferry").Output()
+	root, err := Root()
 	if err != nil {
-		return fmt.Errorf("harness: where is example.com/ferry: %w", err)
+		return err
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Dir = strings.TrimSpace(string(root))
+	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("harness: %s: %w\n%s", cmd, err, out)
 	}
