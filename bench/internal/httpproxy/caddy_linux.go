@@ -1,0 +1,35 @@
+package httpproxy
+
+// caddyConfig keeps as many idle connections as there can be; its address for administration tells the goroutines.
+const caddyConfig = `{
+	admin {{.Admin}}
+	auto_https off
+	grace_period 100ms
+	log {
+		level ERROR
+	}
+}
+{{range .Hops -}}
+http://:{{.Port}} {
+	bind 127.0.0.1
+	reverse_proxy {{.Upstream}} {
+		transport http {
+			keepalive 1h
+			keepalive_idle_conns 2000
+			keepalive_idle_conns_per_host 2000
+		}
+	}
+}
+{{end}}`
+
+func caddy() (Program, error) {
+	path, version, err := installed("caddy", `v?[0-9]+\.[0-9.]+`, "version")
+	if err != nil {
+		return Program{Name: "Caddy"}, err
+	}
+	p := configured("Caddy", version, "Caddyfile", caddyConfig, func(s Setup, file string) []string {
+		return []string{"env", "HOME=" + s.Dir, "XDG_DATA_HOME=" + s.Dir, "XDG_CONFIG_HOME=" + s.Dir, path, "run", "--adapter", "caddyfile", "--config", file}
+	})
+	p.Goroutines = true
+	return p, nil
+}

@@ -1,0 +1,19 @@
+// Package httpproxy is the programs that people put in front of HTTP services, with configurations tuned for that.
+//
+// Each forwards requests from where it listens to one upstream, over connections that stay on both sides: no access log, no
+// limit to the requests of a connection, idle connections of the upstream kept, as many workers, threads or loops as asked
+// for. nginx, HAProxy and Caddy are those that are installed, Envoy is package envoy's; fasthttp's and the standard library's
+// are proxies of a few lines, and processes of the question's own program. Programs that are not there are no rows: Peers says
+// why. Linux only.
+//
+//	func main() {
+//		httpproxy.Main()
+//		harness.Main(question())
+//	}
+//
+//	peers, notes := httpproxy.Peers()
+//	p, err := peers[0].Start(httpproxy.Setup{
+//		Dir: dir, Cores: []int{0}, Workers: 1,
+//		Hops: []httpproxy.Hop{{Listen: "127.0.0.1:18080", Upstream: "127.0.0.1:18090"}},
+//	})
+package httpproxy

@@ -1,0 +1,61 @@
+package httpproxy
+
+import (
+	"strconv"
+
+	"example.com/ferry/bench/internal/envoy"
+)
+
+// envoyConfig leaves out what the others do not do either: request identifiers, headers about the upstream, statistics of each
+// response's code.
+const envoyConfig = `static_resources:
+  listeners:
+{{- range $i, $hop := .Hops}}
+  - name: listener{{$i}}
+    address: {socket_address: {address: 127.0.0.1, port_value: {{.Port}}}}
+    tcp_backlog_size: 4096
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: front{{$i}}
+          generate_request_id: false
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config:
+              "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router
+              suppress_envoy_headers: true
+              dynamic_stats: false
+          route_config:
+            virtual_hosts:
+            - name: all
+              domains: ["*"]
+              routes:
+              - match: {prefix: /}
+                route: {cluster: up{{$i}}, timeout: 0s}
+{{- end}}
+  clusters:
+{{- range $i, $hop := .Hops}}
+  - name: up{{$i}}
+    type: STATIC
+    circuit_breakers:
+      thresholds:
+      - {max_connections: 100000, max_pending_requests: 100000, max_requests: 100000}
+    load_assignment:
+      cluster_name: up{{$i}}
+      endpoints:
+      - lb_endpoints:
+        - endpoint:
+            address: {socket_address: {address: {{.UpstreamHost}}, port_value: {{.UpstreamPort}}}}
+{{- end}}
+`
+
+func envoyProxy() (Program, error) {
+	if err := envoy.Install(); err != nil {
+		return Program{Name: "Envoy"}, err
+	}
+	return configured("Envoy", "v"+envoy.Version, "envoy.yaml", envoyConfig, func(s Setup, file string) []string {
+		return []string{envoy.Path(), "-c", file, "--concurrency", strconv.Itoa(s.Workers), "--disable-hot-restart", "-l", "error"}
+	}), nil
+}

@@ -1,0 +1,106 @@
+package httpproxy
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"example.com/ferry/bench/internal/harness"
+)
+
+// A process of this program that finds this variable in its environment is one of the proxies below.
+const variable = "FERRY_BENCH_HTTPPROXY"
+
+// most is how many connections to the upstream are kept.
+const most = 20_000
+
+// Main does not return in a process that was started as a proxy. It is among the first things a question's main, and TestMain
+// of its tests, calls.
+func Main() {
+	forward := map[string]func(l net.Listener, upstream string) error{"fasthttp": serveFastHTTP, "reverseproxy": serveReverseProxy}[os.Getenv(variable)]
+	if forward == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, serve(forward, os.Args[1], os.Args[2:]))
+	os.Exit(1)
+}
+
+// serve forwards until one of the listeners fails: addresses to listen at and to forward to take turns.
+func serve(forward func(net.Listener, string) error, admin string, hops []string) error {
+	failed := make(chan error)
+	for hop := range slices.Chunk(hops, 2) {
+		l, err := net.Listen("tcp", hop[0])
+		if err != nil {
+			return err
+		}
+		go func() { failed <- forward(l, hop[1]) }()
+	}
+	go func() { failed <- tellGoroutines(admin) }()
+	return <-failed
+}
+
+// tellGoroutines tells how many there are, as Prometheus's client for Go does.
+func tellGoroutines(addr string) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "go_goroutines %d\n", runtime.NumGoroutine())
+	})
+	server := http.Server{Addr: addr, Handler: mux, ReadHeaderTimeout: time.Minute}
+	return server.ListenAndServe()
+}
+
+// ourselves is a proxy that is this program.
+func ourselves(name, version, role string) (Program, error) {
+	self, err := os.Executable()
+	return Program{Name: name, Version: version, Goroutines: true, argv: func(s Setup, _ string) []string {
+		argv := []string{"env", variable + "=" + role, self, s.Admin}
+		for _, h := range s.Hops {
+			argv = append(argv, h.Listen, h.Upstream)
+		}
+		return argv
+	}}, err
+}
+
+func fastHTTP() (Program, error) {
+	return ourselves("fasthttp", harness.Version("github.com/valyala/fasthttp"), "fasthttp")
+}
+
+func serveFastHTTP(l net.Listener, upstream string) error {
+	client := fasthttp.HostClient{
+		Addr: upstream, MaxConns: most, MaxIdleConnDuration: time.Hour,
+		NoDefaultUserAgentHeader: true, DisableHeaderNamesNormalizing: true, DisablePathNormalizing: true,
+	}
+	server := fasthttp.Server{
+		NoDefaultServerHeader: true, NoDefaultDate: true, NoDefaultContentType: true, DisableHeaderNamesNormalizing: true,
+		Handler: func(c *fasthttp.RequestCtx) {
+			c.Request.Header.Del("Connection")
+			if err := client.Do(&c.Request, &c.Response); err != nil {
+				c.Error(err.Error(), fasthttp.StatusBadGateway)
+				return
+			}
+			c.Response.Header.Del("Connection")
+		},
+	}
+	return server.Serve(l)
+}
+
+func reverseProxy() (Program, error) {
+	return ourselves("httputil.ReverseProxy", runtime.Version(), "reverseproxy")
+}
+
+func serveReverseProxy(l net.Listener, upstream string) error {
+	target := &url.URL{Scheme: "http", Host: upstream}
+	server := http.Server{ReadHeaderTimeout: time.Minute, Handler: &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: &http.Transport{MaxIdleConns: most, MaxIdleConnsPerHost: most, IdleConnTimeout: time.Hour, DisableCompression: true},
+	}}
+	return server.Serve(l)
+}

@@ -1,0 +1,34 @@
+package httpproxy
+
+// haproxyConfig lets any request use any connection to the server that waits. Strict limits would have it refuse to start
+// where the process may not open two descriptors for each connection it allows.
+const haproxyConfig = `global
+	nbthread {{.Workers}}
+	maxconn 20000
+	no strict-limits
+defaults
+	mode http
+	timeout connect 5s
+	timeout client 1h
+	timeout server 1h
+	timeout http-keep-alive 1h
+	http-reuse always
+{{- range $i, $hop := .Hops}}
+frontend front{{$i}}
+	bind {{.Listen}} backlog 4096
+	maxconn 20000
+	default_backend back{{$i}}
+backend back{{$i}}
+	server up {{.Upstream}}
+{{- end}}
+`
+
+func haproxy() (Program, error) {
+	path, version, err := installed("haproxy", `version [0-9.]+`, "-v")
+	if err != nil {
+		return Program{Name: "HAProxy"}, err
+	}
+	return configured("HAProxy", version, "haproxy.cfg", haproxyConfig, func(_ Setup, file string) []string {
+		return []string{path, "-db", "-q", "-f", file}
+	}), nil
+}

@@ -1,0 +1,78 @@
+package httpproxy
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/keepalive"
+)
+
+func TestMain(m *testing.M) {
+	keepalive.Main()
+	Main()
+	os.Exit(m.Run())
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	addr, err := crossing.FreeAddr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr
+}
+
+// Each program forwards, through one hop and through two of its own, over connections that stay.
+func TestPeers(t *testing.T) {
+	upstream := freeAddr(t)
+	backend, err := keepalive.StartBackend(nil, keepalive.HTTP1, 1024, upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(backend.Stop)
+	peers, notes := Peers()
+	t.Log(notes)
+	if len(peers) < 2 {
+		t.Errorf("only %d programs: fasthttp and ReverseProxy are always there", len(peers))
+	}
+	for _, p := range peers {
+		t.Run(p.Name, func(t *testing.T) {
+			first, second := freeAddr(t), freeAddr(t)
+			s := Setup{Dir: t.TempDir(), Workers: 2, Admin: freeAddr(t), Hops: []Hop{{first, second}, {second, upstream}}}
+			process, err := p.Start(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer process.Stop()
+			client, err := keepalive.StartClient(keepalive.Spec{Wire: keepalive.HTTP1, Addr: first, Conns: 40, Size: 1024})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.End()
+			r, err := client.Run(keepalive.Load{Window: 200 * time.Millisecond, PIDs: process.Family()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Failures != 0 || r.Times.N < 40 || r.CPU <= 0 {
+				t.Errorf("%d answers, %v of CPU, %d failures: %s; it says %s", r.Times.N, r.CPU, r.Failures, r.Failure, process.Output())
+			}
+			if p.Goroutines {
+				if n, err := Goroutines(s.Admin); err != nil || n < 40 {
+					t.Errorf("%v goroutines, %v; want one for each of 40 connections", n, err)
+				}
+			}
+		})
+	}
+}
+
+func TestInstalled(t *testing.T) {
+	if _, _, err := installed("no-such-proxy", "."); err == nil || !strings.Contains(err.Error(), "not installed") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := installed("true", "[0-9]+"); err == nil || !strings.Contains(err.Error(), "not which version") {
+		t.Errorf("got %v", err)
+	}
+}

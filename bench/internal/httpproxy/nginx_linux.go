@@ -1,0 +1,47 @@
+package httpproxy
+
+// nginxConfig follows nginx's own advice for upstreams that are kept: HTTP/1.1, no Connection field, as many idle connections
+// as there can be. Its listeners share their port where there are several workers, so the kernel spreads the connections.
+const nginxConfig = `daemon off;
+user root;
+pid {{.Dir}}/nginx.pid;
+error_log stderr error;
+worker_processes {{.Workers}};
+events { worker_connections 20000; }
+http {
+	access_log off;
+	client_body_temp_path {{.Dir}}/nginx-body;
+	proxy_temp_path {{.Dir}}/nginx-proxy;
+	fastcgi_temp_path {{.Dir}}/nginx-fastcgi;
+	uwsgi_temp_path {{.Dir}}/nginx-uwsgi;
+	scgi_temp_path {{.Dir}}/nginx-scgi;
+	keepalive_timeout 1h;
+	keepalive_requests 1000000000;
+{{- range $i, $hop := .Hops}}
+	upstream up{{$i}} {
+		server {{.Upstream}};
+		keepalive 1024;
+		keepalive_requests 1000000000;
+		keepalive_timeout 1h;
+	}
+	server {
+		listen {{.Listen}} backlog=4096{{if gt $.Workers 1}} reuseport{{end}};
+		location / {
+			proxy_pass http://up{{$i}};
+			proxy_http_version 1.1;
+			proxy_set_header Connection "";
+		}
+	}
+{{- end}}
+}
+`
+
+func nginx() (Program, error) {
+	path, version, err := installed("nginx", `nginx/[0-9.]+`, "-v")
+	if err != nil {
+		return Program{Name: "nginx"}, err
+	}
+	return configured("nginx", version, "nginx.conf", nginxConfig, func(s Setup, file string) []string {
+		return []string{path, "-p", s.Dir, "-e", "stderr", "-c", file}
+	}), nil
+}
