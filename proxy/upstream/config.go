@@ -48,7 +48,7 @@ type Server struct {
 	// Address is HOST:PORT, or unix: and a path. A name stands for all its addresses.
 	Address string `yaml:"address" schema:"required"`
 
-	// Weight is its share of the requests beside the others': 1 to 1000. Zero means 1.
+	// Weight is its share of the requests beside the others': 1 to 1000. Each address of a name has it. Zero means 1.
 	Weight int `yaml:"weight,omitempty" schema:"min=0"`
 }
 

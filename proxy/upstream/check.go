@@ -1,0 +1,132 @@
+package upstream
+
+import (
+	"fmt"
+	"time"
+
+	"example.com/ferry/internal/invalid"
+)
+
+// Error is one thing wrong in a Config. Its Field is such as endpoints[0].address.
+type Error = invalid.Error
+
+// Errors is everything wrong in a Config. It is never empty.
+type Errors = invalid.Errors
+
+const (
+	maxWeight   = 1000
+	minDuration = time.Millisecond // whoever writes less has left out the unit
+)
+
+// Check reports what is wrong in c: nil or Errors. It asks neither a name server nor an endpoint.
+func (c *Config) Check() error {
+	k := checker{}
+	if c.Name == "" {
+		k.add("name", "empty: give the cluster the name that routes call it by")
+	}
+	if balances[c.Balance] == nil && c.Balance != "" {
+		k.add("balance", "%q: write %s, %s or %s", c.Balance, LeastRequest, RoundRobin, EWMA)
+	}
+	k.endpoints(c.Endpoints)
+	k.duration("connect_timeout", c.ConnectTimeout)
+	k.duration("resolve_interval", c.ResolveInterval)
+	k.duration("idle_timeout", max(c.IdleTimeout, 0)) // below zero is never
+	k.duration("heartbeat", max(c.Heartbeat, 0))
+	k.count("connections", c.Connections)
+	k.count("streams", c.Streams)
+	k.count("limits.connections", c.Limits.Connections)
+	k.count("limits.requests", c.Limits.Requests)
+	if c.Limits.Requests > maxRequests {
+		k.add("limits.requests", "%d: %d is the most", c.Limits.Requests, maxRequests)
+	}
+	k.count("limits.waiting", c.Limits.Waiting)
+	if c.Health != nil {
+		k.health(c.Health)
+	}
+	if o := c.Outlier; o != nil {
+		k.count("outlier.failures", o.Failures)
+		k.duration("outlier.ejection_time", o.EjectionTime)
+		if o.MaxEjected < 0 || o.MaxEjected > 100 {
+			k.add("outlier.max_ejected", "%d: give a percentage, 1 to 100, or 0 for 50", o.MaxEjected)
+		}
+	}
+	return k.errs.Err()
+}
+
+type checker struct{ errs Errors }
+
+func (k *checker) add(field, reason string, args ...any) {
+	k.errs.Add("upstream", field, reason, args...)
+}
+
+func (k *checker) duration(field string, d time.Duration) {
+	if d != 0 && d < minDuration {
+		k.add(field, "%v: give at least %v, or 0 for the default", d, minDuration)
+	}
+}
+
+func (k *checker) count(field string, n int) {
+	if n < 0 {
+		k.add(field, "%d: give at least 1, or 0 for the default", n)
+	}
+}
+
+func (k *checker) endpoints(list []Server) {
+	if len(list) == 0 {
+		k.add("endpoints", "none: a cluster needs a server")
+	}
+	first := map[string]int{}
+	for i, s := range list {
+		at := fmt.Sprintf("endpoints[%d]", i)
+		if _, err := parseAddress(s.Address); err != nil {
+			k.add(at+".address", "%v", err)
+		} else if j, ok := first[s.Address]; ok {
+			k.add(at+".address", "%q stands in endpoints[%d] already: give that one a weight", s.Address, j)
+		} else {
+			first[s.Address] = i
+		}
+		if s.Weight < 0 || s.Weight > maxWeight {
+			k.add(at+".weight", "%d: give 1 to %d, or 0 for 1", s.Weight, maxWeight)
+		}
+	}
+}
+
+func (k *checker) health(h *Health) {
+	switch h.Kind {
+	case CheckTCP, CheckBolt:
+		for _, f := range []struct {
+			name  string
+			given bool
+		}{
+			{"path", h.Path != ""},
+			{"host", h.Host != ""},
+			{"statuses", len(h.Statuses) > 0},
+		} {
+			if f.given {
+				k.add("health."+f.name, "only kind %s has one: leave it out, or change the kind %s", CheckHTTP, h.Kind)
+			}
+		}
+	case CheckHTTP:
+		k.http(h)
+	default:
+		k.add("health.kind", "%q: write %s, %s or %s", h.Kind, CheckTCP, CheckHTTP, CheckBolt)
+	}
+	k.duration("health.interval", h.Interval)
+	k.duration("health.timeout", h.Timeout)
+	k.count("health.unhealthy", h.Unhealthy)
+	k.count("health.healthy", h.Healthy)
+}
+
+func (k *checker) http(h *Health) {
+	if h.Path != "" && !validGet(h.Path, "localhost") {
+		k.add("health.path", "%q: write a path that begins with a slash, with other characters than visible ones escaped", h.Path)
+	}
+	if h.Host != "" && !validGet("/", h.Host) {
+		k.add("health.host", "%q: write a name or address, with or without :port", h.Host)
+	}
+	for i, status := range h.Statuses {
+		if status < 200 || status > 599 {
+			k.add(fmt.Sprintf("health.statuses[%d]", i), "%d: write one of 200 to 599", status)
+		}
+	}
+}

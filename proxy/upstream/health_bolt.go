@@ -1,0 +1,34 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/loop"
+)
+
+// heartbeatID is the id of the one heartbeat of a connection.
+const heartbeatID = 1
+
+// probeBolt finds an endpoint well that answers a heartbeat. Servers take the first version whatever else they speak.
+func probeBolt(ctx context.Context, at loop.Addr) error {
+	heartbeat, err := bolt.AppendHeartbeat(nil, bolt.V1, heartbeatID)
+	if err != nil {
+		return err
+	}
+	return converse(ctx, at, heartbeat, func(data []byte) (bool, error) {
+		f, need, err := bolt.Next(data, bolt.Limits{MaxFrame: 64 << 10})
+		switch {
+		case err != nil:
+			return false, err
+		case need > 0 || len(data) < f.FrameLen():
+			return false, nil
+		case f.Type() != bolt.Response || f.Command() != bolt.CommandHeartbeat || f.ID() != heartbeatID:
+			return false, fmt.Errorf("a %v, %v, with id %d instead of the answer to heartbeat %d", f.Command(), f.Type(), f.ID(), heartbeatID)
+		case f.Status() != bolt.StatusSuccess:
+			return false, fmt.Errorf("status %v", f.Status())
+		}
+		return true, nil
+	})
+}

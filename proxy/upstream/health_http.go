@@ -1,0 +1,66 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"example.com/ferry/protocol/http1"
+	"example.com/ferry/proxy/loop"
+)
+
+// probeHTTP finds an endpoint well that answers a GET with one of h's statuses. The answer's body is not read.
+func probeHTTP(h *Health) probe {
+	return func(ctx context.Context, at loop.Addr) error {
+		host := h.Host
+		if host == "" {
+			host = authority(at)
+		}
+		var head http1.Head
+		begin := 0 // of the answer, behind interim ones
+		err := converse(ctx, at, get(h.Path, host), func(data []byte) (bool, error) {
+			for {
+				n, err := http1.ParseResponse(data[begin:], &head, http1.MethodGet, nil)
+				if n == 0 || err != nil {
+					return false, err
+				}
+				if begin += n; head.Status >= 200 {
+					return true, nil
+				}
+			}
+		})
+		if err == nil && !h.accepts(head.Status) {
+			err = fmt.Errorf("status %d", head.Status)
+		}
+		return err
+	}
+}
+
+// accepts reports whether an endpoint that answers so is well.
+func (h *Health) accepts(status int) bool {
+	if len(h.Statuses) == 0 {
+		return status/100 == 2
+	}
+	return slices.Contains(h.Statuses, status)
+}
+
+// authority is what stands in the Host field for an address. RFC 9110, section 7.2.
+func authority(at loop.Addr) string {
+	if at.Unix != "" {
+		return "localhost"
+	}
+	return at.TCP.String()
+}
+
+// get is a request for path.
+func get(path, host string) []byte {
+	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: ferry\r\nConnection: close\r\n\r\n", path, host)
+}
+
+// validGet reports whether get can ask for path at host: whether it reads as what was meant.
+func validGet(path, host string) bool {
+	var h http1.Head
+	data := get(path, host)
+	n, err := http1.ParseRequest(data, &h, nil)
+	return err == nil && n == len(data) && h.Form == http1.Origin && string(h.Target.Of(data)) == path && string(h.Authority.Of(data)) == host
+}

@@ -1,0 +1,16 @@
+package upstream
+
+import (
+	"context"
+
+	"example.com/ferry/proxy/loop"
+)
+
+// probeTCP finds an endpoint well that takes a connection.
+func probeTCP(ctx context.Context, at loop.Addr) error {
+	conn, err := connect(ctx, at)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

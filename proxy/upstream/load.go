@@ -1,0 +1,19 @@
+package upstream
+
+import "sync/atomic"
+
+// load counts an endpoint's requests in flight, in the low bits of a word, and those that succeeded, in the others: a
+// request that ends well is one atomic addition, not two.
+type load struct{ word atomic.Uint64 }
+
+const (
+	loadBits    = 24
+	maxRequests = 1<<loadBits - 1 // in flight
+)
+
+func (l *load) begin()   { l.word.Add(1) }
+func (l *load) succeed() { l.word.Add(1<<loadBits - 1) }
+func (l *load) fail()    { l.word.Add(^uint64(0)) }
+
+func (l *load) active() int64    { return int64(l.word.Load() & maxRequests) }
+func (l *load) succeeded() int64 { return int64(l.word.Load() >> loadBits) }

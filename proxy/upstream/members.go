@@ -1,0 +1,113 @@
+package upstream
+
+import (
+	"math"
+	"time"
+)
+
+// members is the endpoints of a cluster at one moment. It never changes: whoever changes something makes another one, with
+// Cluster.mu held, and so Pick reads one without a lock.
+type members struct {
+	all   []*Endpoint
+	up    []*Endpoint   // those that get requests
+	until time.Duration // when the first ejection ends
+
+	// A position is a number below total. Each of up owns as many as its weight, one behind the other.
+	ends   []uint64 // of the positions of each; nil if each owns one
+	total  uint64
+	stride uint64 // shares no factor with total: total strides visit each position once
+}
+
+// newMembers decides who is up: whoever is healthy and not ejected. If that is nobody, those that are ejected get
+// requests as if they were not: too many failing answers are better than none. Whoever the active health check has found
+// to be down gets none in any case.
+func newMembers(all []*Endpoint) *members {
+	m := &members{all: all, until: math.MaxInt64}
+	var healthy []*Endpoint
+	for _, e := range all {
+		out := time.Duration(e.out.Load())
+		if out != 0 {
+			m.until = min(m.until, out)
+		}
+		if e.down.Load() {
+			continue
+		}
+		healthy = append(healthy, e)
+		if out == 0 {
+			m.up = append(m.up, e)
+		}
+	}
+	if m.up == nil {
+		m.up = healthy
+	}
+	m.share()
+	return m
+}
+
+// share gives each of up its positions.
+func (m *members) share() {
+	unit := uint64(0)
+	for _, e := range m.up {
+		unit = gcd(unit, e.weight)
+	}
+	ends := make([]uint64, len(m.up))
+	for i, e := range m.up {
+		m.total += e.weight / unit
+		ends[i] = m.total
+	}
+	m.stride = 1
+	if m.total == uint64(len(m.up)) {
+		return
+	}
+	m.ends = ends
+	// Strides of the golden ratio spread what one endpoint owns as evenly over a round as strides can.
+	m.stride = uint64(math.Round(float64(m.total) * (math.Phi - 1)))
+	for gcd(m.stride, m.total) != 1 {
+		m.stride++
+	}
+}
+
+// at returns whose position p is, as an index of up.
+func (m *members) at(p uint64) int {
+	if m.ends == nil {
+		return int(p)
+	}
+	low, high := 0, len(m.ends)-1
+	for low < high {
+		if middle := (low + high) / 2; m.ends[middle] <= p {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// one draws one of up by weight, as an index.
+func (m *members) one(random uint32) int { return m.at(scale(random, m.total)) }
+
+// other draws one of up that is not i, by weight. There must be one.
+func (m *members) other(i int, random uint32) int {
+	start, end := uint64(i), uint64(i+1)
+	if m.ends != nil {
+		start, end = 0, m.ends[i]
+		if i > 0 {
+			start = m.ends[i-1]
+		}
+	}
+	p := scale(random, m.total-(end-start))
+	if p >= start {
+		p += end - start
+	}
+	return m.at(p)
+}
+
+// scale maps random evenly to the numbers below n.
+func scale(random uint32, n uint64) uint64 { return uint64(random) * n >> 32 }
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

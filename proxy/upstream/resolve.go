@@ -1,0 +1,171 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/ferry/proxy/loop"
+)
+
+const (
+	lookupTimeout = 2 * time.Second // of one lookup, and so the most that New takes
+	lookupRetry   = time.Second     // after a failed one
+)
+
+// lookup finds the addresses of a host.
+type lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+// systemLookup asks as the machine is set up to.
+func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// server is one Server of the Config.
+type server struct {
+	host   string // empty if the address is no name
+	port   uint16
+	weight uint64
+
+	// Changed with Cluster.mu held.
+	addrs   []loop.Addr
+	failing bool // the last lookup failed
+}
+
+// parseAddress reads the address of a Server: a name is not looked up.
+func parseAddress(s string) (*server, error) {
+	if strings.HasPrefix(s, "unix:") {
+		at, err := loop.ParseAddr(s)
+		return &server{addrs: []loop.Addr{at}}, err
+	}
+	host, digits, err := net.SplitHostPort(s)
+	if err != nil {
+		return nil, fmt.Errorf("%q: write HOST:PORT, or unix: and a path", s)
+	}
+	port, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || port == 0 {
+		return nil, fmt.Errorf("%q: port %q is not a number from 1 to 65535", s, digits)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return &server{addrs: []loop.Addr{{TCP: netip.AddrPortFrom(ip, uint16(port))}}}, nil
+	}
+	if !validName(host) {
+		return nil, fmt.Errorf("%q: %q is neither an IP address nor a name", s, host)
+	}
+	return &server{host: host, port: uint16(port)}, nil
+}
+
+// validName reports whether a name server can be asked for s. A last label of digits is that of a mistyped IP address.
+// RFC 1123, section 2.1; names with an underscore are in use too.
+func validName(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+				return false
+			}
+		}
+	}
+	return len(s) <= 253 && strings.Trim(labels[len(labels)-1], "0123456789") != ""
+}
+
+// follow looks a name up again and again until ctx ends.
+func (c *Cluster) follow(ctx context.Context, s *server) {
+	for {
+		pause := c.cfg.ResolveInterval
+		if s.failing {
+			pause = min(pause, lookupRetry)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		c.resolve(ctx, s)
+		c.retire(c.update())
+	}
+}
+
+// resolve looks a name up once. If that fails, its addresses stay what they were.
+func (c *Cluster) resolve(ctx context.Context, s *server) {
+	within, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	found, err := c.lookup(within, s.host)
+	if err == nil && len(found) == 0 {
+		err = errors.New("no addresses")
+	}
+	if ctx.Err() != nil {
+		return // not the name server's fault
+	}
+	if err != nil {
+		c.failed.lookups.Add(1)
+		if !s.failing {
+			c.log.Warn("upstream: a name is not found: its addresses stay what they were", "cluster", c.cfg.Name, "host", s.host, "error", err)
+		}
+		s.failing = true
+		return
+	}
+	if s.failing {
+		c.log.Info("upstream: a name is found again", "cluster", c.cfg.Name, "host", s.host)
+	}
+	s.failing = false
+	addrs := make([]loop.Addr, len(found))
+	for i, ip := range found {
+		addrs[i].TCP = netip.AddrPortFrom(ip.Unmap(), s.port)
+	}
+	slices.SortFunc(addrs, func(a, b loop.Addr) int { return a.TCP.Compare(b.TCP) }) // name servers shuffle them
+	c.mu.Lock()
+	s.addrs = slices.Compact(addrs)
+	c.mu.Unlock()
+}
+
+// update makes the cluster's endpoints those that its servers have addresses for, and returns the ones that are gone. What was
+// there already stays the Endpoint it is.
+func (c *Cluster) update() (gone []*Endpoint) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	before := map[loop.Addr]*Endpoint{}
+	for _, e := range c.members.Load().all {
+		before[e.addr] = e
+	}
+	var all []*Endpoint
+	listed := map[loop.Addr]bool{}
+	for _, s := range c.servers {
+		for _, at := range s.addrs {
+			if listed[at] {
+				continue // two names of one address
+			}
+			listed[at] = true
+			e := before[at]
+			if e == nil || e.weight != s.weight {
+				e = &Endpoint{cluster: c, addr: at, weight: s.weight, pools: make([]Pool, len(c.group.Loops()))}
+				if c.watch != nil {
+					c.watch(e)
+				}
+			} else {
+				delete(before, at)
+			}
+			all = append(all, e)
+		}
+	}
+	for _, e := range c.members.Load().all {
+		if before[e.addr] == e {
+			gone = append(gone, e)
+		}
+	}
+	c.rebuild(all)
+	return gone
+}
