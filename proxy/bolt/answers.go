@@ -1,0 +1,106 @@
+package bolt
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// answers is what a client gets. A large answer passes in pieces; whatever else comes meanwhile is parked, as it must not
+// stand between two of them.
+type answers struct {
+	from   *upstreamConn // whose answer is being written in pieces
+	parked []*parked
+	size   int // bytes that are parked
+}
+
+// parked is bytes to be written later: of an answer that comes in pieces, or of one or more that are whole.
+type parked struct {
+	bytes []byte
+	from  *upstreamConn // if the answer is not all here yet
+}
+
+// write sends a whole frame to the client.
+func (s *session) write(p []byte) {
+	a := &s.answers
+	if a.from == nil {
+		s.client.Write(p)
+	} else if last := len(a.parked) - 1; last >= 0 && a.parked[last].from == nil {
+		a.park(a.parked[last], p)
+	} else {
+		a.parked = append(a.parked, &parked{})
+		a.park(a.parked[last+1], p)
+	}
+	s.bound()
+}
+
+func (a *answers) park(k *parked, p []byte) {
+	k.bytes = append(k.bytes, p...)
+	a.size += len(p)
+}
+
+// bound gives up a client that does not take its answers.
+func (s *session) bound() {
+	limit := s.worker.service.setup.Load().cfg.MaxQueued
+	if n := s.client.Queued() + s.answers.size; n > limit {
+		s.client.Abort(fmt.Errorf("bolt: the client leaves %d bytes of answers untaken: max_queued is %d", n, limit))
+	}
+}
+
+// begin is before the first piece of an answer that u gets.
+func (a *answers) begin(u *upstreamConn) {
+	if a.from == nil {
+		a.from = u
+		return
+	}
+	u.answer.parked = &parked{from: u}
+	a.parked = append(a.parked, u.answer.parked)
+}
+
+// more writes a piece of the answer that u gets.
+func (s *session) more(u *upstreamConn, p []byte) {
+	if s.answers.from == u {
+		s.client.Write(p)
+	} else {
+		s.answers.park(u.answer.parked, p)
+	}
+	s.bound()
+}
+
+// done is after the last piece. What was parked follows, up to the next answer that is not all here.
+func (s *session) done(u *upstreamConn) {
+	a := &s.answers
+	if a.from != u {
+		u.answer.parked.from = nil
+		return
+	}
+	a.from = nil
+	for len(a.parked) > 0 && a.from == nil {
+		k := a.parked[0]
+		a.parked = slices.Delete(a.parked, 0, 1)
+		s.client.Write(k.bytes)
+		a.size -= len(k.bytes)
+		a.from = k.from
+	}
+}
+
+// lost is the end of an answer in its middle. It reports whether the client can be told: it cannot if it has seen some of it.
+func (s *session) lost(u *upstreamConn, cause error) bool {
+	a := &s.answers
+	if a.from == u {
+		s.client.Abort(fmt.Errorf("bolt: an answer ended in its middle: %w", cause))
+		return false
+	}
+	k := u.answer.parked
+	a.size -= len(k.bytes)
+	a.parked = slices.DeleteFunc(a.parked, func(other *parked) bool { return other == k })
+	return true
+}
+
+// goOn has a server that waited for the client send on.
+func (a *answers) goOn(timeout time.Duration) {
+	if u := a.from; u != nil && u.paused {
+		u.resume()
+		u.socket.SetTimer(answerTimer, timeout)
+	}
+}

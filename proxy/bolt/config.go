@@ -1,0 +1,64 @@
+package bolt
+
+import (
+	"cmp"
+	"time"
+
+	"example.com/ferry/internal/invalid"
+	wire "example.com/ferry/protocol/bolt"
+)
+
+// Config is how a listener treats its clients.
+type Config struct {
+	// IdleTimeout closes a client's connection that has had no request in flight for this long. Zero means 90 s; negative means
+	// never.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
+
+	// MaxFrame bounds a request's frame, in bytes. Zero means 64 MiB.
+	MaxFrame int `yaml:"max_frame,omitempty" schema:"min=0"`
+
+	// Requests bounds the requests a connection has in flight; more are not read until one is answered. Zero means 1024.
+	Requests int `yaml:"requests,omitempty" schema:"min=0"`
+
+	// FrameTimeout bounds the time from a frame's first byte to its last. Zero means 30 s.
+	FrameTimeout time.Duration `yaml:"frame_timeout,omitempty"`
+
+	// MaxQueued bounds the bytes of answers that a client does not take; its connection is aborted beyond. Zero means 64 MiB
+	// and a byte.
+	MaxQueued int `yaml:"max_queued,omitempty" schema:"min=0"`
+
+	// CheckCRC has the CRC-32 of requests and answers up to 64 KiB verified here, not only at the two ends.
+	CheckCRC bool `yaml:"check_crc,omitempty"`
+}
+
+// Check reports what is wrong in c: nil or invalid.Errors.
+func (c *Config) Check() error {
+	var errs invalid.Errors
+	for _, f := range []struct {
+		name  string
+		value int
+		least int
+	}{{"max_frame", c.MaxFrame, wire.MaxFixed}, {"requests", c.Requests, 1}, {"max_queued", c.MaxQueued, wire.MaxFixed}} {
+		if f.value != 0 && f.value < f.least {
+			errs.Add("bolt", f.name, "%d: write at least %d, or 0 for the default", f.value, f.least)
+		}
+	}
+	if c.FrameTimeout < 0 {
+		errs.Add("bolt", "frame_timeout", "%v: write a time, or 0 for the default", c.FrameTimeout)
+	}
+	return errs.Err()
+}
+
+// withDefaults returns a copy with every zero replaced.
+func (c *Config) withDefaults() Config {
+	var out Config
+	if c != nil {
+		out = *c
+	}
+	out.IdleTimeout = cmp.Or(out.IdleTimeout, 90*time.Second)
+	out.MaxFrame = cmp.Or(out.MaxFrame, wire.DefaultMaxFrame)
+	out.Requests = cmp.Or(out.Requests, 1024)
+	out.FrameTimeout = cmp.Or(out.FrameTimeout, 30*time.Second)
+	out.MaxQueued = cmp.Or(out.MaxQueued, 64<<20+1)
+	return out
+}

@@ -1,0 +1,277 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// The timers of a connection to a server.
+const (
+	deadlineTimer = iota
+	beatTimer
+	answerTimer
+)
+
+const mayMiss = 3 // heartbeats without an answer
+
+// upstreamConn is one connection to a server, shared by requests of many clients.
+type upstreamConn struct {
+	pool     *pool
+	socket   *loop.Conn
+	dialect  wire.Dialect
+	waiting  []*request // until it is open
+	sent     pending
+	uploader *session // whose large frame is on its way, or about to be
+	answer   answer
+
+	earliest time.Duration // when deadlineTimer is due; 0 if it is not set
+	used     time.Duration // when something was last sent for a client
+	heard    time.Duration // when something last came
+	missed   int           // heartbeats
+
+	open     bool
+	paused   bool // nothing is read until a client takes more
+	brief    bool // to be closed when it is not used
+	retiring bool // and not to be used any more
+}
+
+var _ loop.Shutdowner = (*upstreamConn)(nil)
+
+// load is the requests it has.
+func (u *upstreamConn) load() int { return len(u.waiting) + u.sent.count }
+
+func (u *upstreamConn) empty() bool {
+	return u.load() == 0 && u.uploader == nil && u.answer.left == 0
+}
+
+// take sends a request's frame f, whose bytes are frame and lent, or keeps it until there is a connection.
+func (u *upstreamConn) take(r *request, f wire.Frame, frame []byte) {
+	r.conn = u
+	if !u.open {
+		if !r.x.Cluster.Wait() {
+			r.conn = nil
+			r.x.Answered(upstream.Canceled)
+			r.refuse(traffic.Overload)
+			return
+		}
+		r.keep(frame)
+		u.waiting = append(u.waiting, r)
+		r.attempt(u.pool.loop.Now())
+		u.due(r.deadline)
+		return
+	}
+	u.write(r, f, frame)
+}
+
+func (u *upstreamConn) write(r *request, f wire.Frame, frame []byte) {
+	now := u.pool.loop.Now()
+	u.used = now
+	if r.oneway {
+		f.SetID(u.sent.id())
+		u.socket.Write(frame)
+		r.conn = nil
+		r.session.end(r, traffic.Bolt(wire.StatusSuccess), 0)
+		return
+	}
+	if r.repeats {
+		r.keep(frame)
+	}
+	f.SetID(u.sent.add(r))
+	u.socket.Write(frame)
+	if r.copy != nil && !r.repeats {
+		r.copy.Release()
+		r.copy = nil
+	}
+	r.attempt(now)
+	u.due(r.deadline)
+}
+
+// due sees that what is in flight is looked at by then.
+func (u *upstreamConn) due(deadline time.Duration) {
+	if deadline != 0 && (u.earliest == 0 || deadline < u.earliest) {
+		u.earliest = deadline
+		u.socket.SetTimer(deadlineTimer, deadline-u.pool.loop.Now())
+	}
+}
+
+func (u *upstreamConn) Opened(*loop.Conn) {
+	now := u.pool.loop.Now()
+	u.open, u.used, u.heard = true, now, now
+	waiting := u.waiting
+	u.waiting = nil
+	for _, r := range waiting {
+		r.x.Cluster.Unwait()
+		f, _, _ := wire.Next(r.copy.B, anySize)
+		u.write(r, f, r.copy.B)
+	}
+	if u.uploader != nil {
+		u.uploader.settle()
+	}
+	u.beat()
+	u.settle()
+}
+
+// drop forgets a request whose client is gone. Its answer will find nobody.
+func (u *upstreamConn) drop(r *request) {
+	r.conn = nil
+	switch {
+	case u.answer.r == r:
+		u.answer.r, u.answer.parked = nil, nil
+		u.resume()
+	case u.sent.find(r.sentAs) == r:
+		u.sent.remove(r)
+	default:
+		r.x.Cluster.Unwait()
+		u.waiting = slices.DeleteFunc(u.waiting, func(other *request) bool { return other == r })
+	}
+	u.settle()
+}
+
+// settle closes a connection that is not needed any more.
+func (u *upstreamConn) settle() {
+	if (u.brief || u.retiring || u.pool.retired) && u.empty() {
+		u.retire()
+	}
+}
+
+func (u *upstreamConn) retire() {
+	u.retiring = true
+	if u.empty() {
+		u.socket.Close()
+	}
+}
+
+// pause and resume have the server wait for the client that its answer goes to.
+func (u *upstreamConn) pause() {
+	u.paused = true
+	u.socket.PauseReading()
+}
+
+func (u *upstreamConn) resume() {
+	if u.paused {
+		u.paused = false
+		u.socket.ResumeReading()
+	}
+}
+
+func (u *upstreamConn) Drained(*loop.Conn) {
+	if u.uploader != nil {
+		u.uploader.settle()
+	}
+}
+
+func (u *upstreamConn) HalfClosed(c *loop.Conn) { c.Abort(errServerClosed) }
+
+var errServerClosed = errors.New("bolt: the server closed the connection")
+
+func (u *upstreamConn) Shutdown(*loop.Conn) {
+	u.brief = true
+	u.settle()
+}
+
+func (u *upstreamConn) Timer(c *loop.Conn, which int) {
+	switch {
+	case which == deadlineTimer:
+		u.expire()
+	case which == beatTimer:
+		u.beat()
+	case u.answer.left > 0:
+		c.Abort(fmt.Errorf("bolt: an answer of %v has not ended in time: frame_timeout", u.pool.endpoint.Addr()))
+	}
+}
+
+// expire ends what has taken too long, and looks when the next one will have.
+func (u *upstreamConn) expire() {
+	now := u.pool.loop.Now()
+	var expired []*request
+	next := time.Duration(0)
+	for _, list := range [...][]*request{u.waiting, u.sent.slots} {
+		for _, r := range list {
+			switch {
+			case r == nil || r.deadline == 0:
+			case r.deadline <= now:
+				expired = append(expired, r)
+			case next == 0 || r.deadline < next:
+				next = r.deadline
+			}
+		}
+	}
+	u.earliest = 0
+	u.due(next)
+	for _, r := range expired {
+		u.drop(r)
+		r.fail(route.OnTimeout, u.open)
+	}
+}
+
+// beat asks a server that has been silent for a sign of life, and closes a connection that was not used.
+func (u *upstreamConn) beat() {
+	cfg, now := u.pool.endpoint.Cluster().Config(), u.pool.loop.Now()
+	next := time.Duration(-1)
+	if cfg.IdleTimeout > 0 {
+		next = u.used + cfg.IdleTimeout - now
+		if next <= 0 && u.empty() {
+			u.retire()
+			return
+		}
+		if next <= 0 {
+			next = cfg.IdleTimeout
+		}
+	}
+	if cfg.Heartbeat > 0 {
+		silent := now - u.heard
+		asked := time.Duration(u.missed) * cfg.Heartbeat
+		if silent >= asked+cfg.Heartbeat {
+			if u.missed == mayMiss {
+				u.socket.Abort(fmt.Errorf("bolt: %v has answered none of %d heartbeats", u.pool.endpoint.Addr(), mayMiss))
+				return
+			}
+			w := u.pool.worker
+			w.scratch, _ = wire.AppendHeartbeat(w.scratch[:0], u.dialect, u.sent.id())
+			u.socket.Write(w.scratch)
+			u.missed++
+			asked += cfg.Heartbeat
+		}
+		if wait := asked + cfg.Heartbeat - silent; next < 0 || wait < next {
+			next = wait
+		}
+	}
+	if next >= 0 {
+		u.socket.SetTimer(beatTimer, next)
+	}
+}
+
+func (u *upstreamConn) Closed(_ *loop.Conn, err error) {
+	u.retiring = true
+	u.pool.endpoint.Disconnect()
+	u.pool.remove(u)
+	why := route.OnConnectFailure
+	if u.open {
+		why = route.OnReset
+	}
+	if s := u.uploader; s != nil {
+		u.uploader, s.upload.conn = nil, nil
+		if r := s.upload.waits; r != nil {
+			r.fail(why, false)
+		}
+		s.settle()
+	}
+	u.lose(err)
+	for _, r := range u.waiting {
+		r.x.Cluster.Unwait()
+		r.fail(why, false)
+	}
+	for _, r := range u.sent.slots {
+		if r != nil {
+			r.fail(why, true)
+		}
+	}
+}

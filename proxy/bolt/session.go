@@ -1,0 +1,338 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+)
+
+// largeFrame is the length in bytes above which a frame passes in pieces.
+const largeFrame = 64 << 10
+
+// session handles a client's connection while it has something in flight.
+type session struct {
+	worker   *worker
+	client   *loop.Conn
+	dialect  wire.Dialect // 0 before the first frame
+	first    *request     // in flight
+	inFlight int
+	upload   upload
+	answers  answers
+
+	partial bool // a frame has begun and not ended
+	reading bool // Data is at work
+	paused  bool // reading is
+	ended   bool // the client's side is
+	leaving leaving
+}
+
+// leaving is how far a session is that was told to end.
+type leaving uint8
+
+const (
+	staying   leaving = iota
+	lastCalls         // as long as there is something in flight, more may come
+	deaf              // nothing is taken any more
+	silent            // and nothing is written
+)
+
+// lastCall is how long a client may go on with requests, and later how long it may take to end its side.
+const lastCall = time.Second
+
+var _ loop.Shutdowner = (*session)(nil)
+
+func (s *session) Opened(*loop.Conn) {}
+
+// Data takes whole frames, and large ones in pieces.
+func (s *session) Data(c *loop.Conn, p []byte) int {
+	st := s.worker.now()
+	s.reading = true
+	at, frames := 0, 0
+	for at < len(p) && !s.blocked(st) {
+		if s.deaf() {
+			at = len(p)
+			break
+		}
+		n, err := s.take(st, p[at:])
+		if err != nil {
+			c.Close()
+			s.leaving = deaf
+			at = len(p)
+			break
+		}
+		if n == 0 {
+			break
+		}
+		at += n
+		frames++
+	}
+	s.reading = false
+	s.clock(st, at < len(p) && !s.blocked(st) || s.upload.left > 0, frames > 0)
+	s.settle()
+	return at
+}
+
+// clock bounds the time a frame takes that is not all here yet.
+func (s *session) clock(st *setup, partial, progress bool) {
+	switch {
+	case !partial:
+		s.client.StopTimer(frameTimer)
+	case !s.partial || progress && s.upload.left == 0:
+		s.client.SetTimer(frameTimer, st.cfg.FrameTimeout)
+	}
+	s.partial = partial
+}
+
+// take takes the frame, or the piece of one, that p begins with, and returns its length: 0 if more has to be there. After an
+// error nobody knows where the next frame begins.
+func (s *session) take(st *setup, p []byte) (int, error) {
+	if s.upload.left > 0 {
+		return s.piece(p), nil
+	}
+	limits := wire.Limits{MaxFrame: st.cfg.MaxFrame, Dialect: s.dialect}
+	f, need, err := wire.Next(p, limits)
+	if err != nil {
+		s.malformed(st, f)
+		return 0, err
+	}
+	size := f.FrameLen()
+	if need > 0 || size <= largeFrame && len(p) < size {
+		return 0, nil
+	}
+	s.dialect = f.Dialect()
+	if f.Type() == wire.Response || f.Command() == wire.CommandHeartbeat || f.Command() == wire.CommandGoaway {
+		s.own(f)
+		s.upload.left = size // nothing of it goes anywhere
+		return s.piece(p), nil
+	}
+	if size > largeFrame {
+		return s.large(st, f, p)
+	}
+	return size, s.small(st, f, p[:size])
+}
+
+// own handles what is not forwarded: heartbeats are answered, a client that goes away needs nothing, and answers to what
+// nobody asked are counted.
+func (s *session) own(f wire.Frame) {
+	switch {
+	case f.Type() == wire.Response:
+		s.worker.late.Add(1)
+	case f.Command() == wire.CommandHeartbeat:
+		w := s.worker
+		w.scratch = wire.AppendHeartbeatAck(w.scratch[:0], f)
+		s.write(w.scratch)
+	}
+}
+
+// malformed answers what cannot be a frame. If not even its fixed header is there, f is empty.
+func (s *session) malformed(st *setup, f wire.Frame) {
+	w := s.worker
+	st.plan.Listener.Refused(w.loop.Index(), traffic.BadRequest)
+	if f.FrameLen() > 0 {
+		w.scratch = wire.AppendResponse(w.scratch[:0], f, wire.StatusCodec)
+		s.write(w.scratch)
+	}
+}
+
+// small forwards a frame that is all there.
+func (s *session) small(st *setup, f wire.Frame, frame []byte) error {
+	if st.cfg.CheckCRC {
+		if err := f.CheckCRC(); err != nil {
+			s.malformed(st, f)
+			return err
+		}
+	}
+	r := s.begin(st, f, frame)
+	found, err := s.worker.route(st, f, f.Content(), true)
+	if s.admit(st, r, f, found, err) {
+		r.began = s.worker.loop.Now()
+		r.send(f, frame)
+	}
+	return nil
+}
+
+// begin begins a request: the frame f, which p begins with.
+func (s *session) begin(st *setup, f wire.Frame, p []byte) *request {
+	r := s.worker.newRequest()
+	r.x.Begin(st.plan, s.worker.loop)
+	r.x.In = int64(f.FrameLen())
+	r.session, r.oneway = s, f.Type() == wire.Oneway
+	r.id = f.ID()
+	copy(r.fixed[:f.FixedLen()], p)
+	if r.next = s.first; r.next != nil {
+		r.next.prev = r
+	}
+	s.first = r
+	s.inFlight++
+	return r
+}
+
+// admit has the request take its route, and reports whether it is to be forwarded; if not it is answered. err is what was
+// wrong in the request.
+func (s *session) admit(st *setup, r *request, f wire.Frame, found *route.Route, err error) bool {
+	if st.plan.Log != nil {
+		r.called = append(r.called, s.worker.asked.Bolt.Service...)
+		r.method = append(r.method, s.worker.asked.Bolt.Method...)
+	}
+	if err != nil {
+		r.refuse(traffic.BadRequest)
+		return false
+	}
+	if why := r.x.Admit(found); why != traffic.Forwarded {
+		s.finish(r, status(why))
+		return false
+	}
+	r.bound(f)
+	r.repeats = st.ask.repeat[found.Index]
+	return true
+}
+
+// finish ends a request that no connection holds any more. status is what the client is told, unless it has had its answer.
+func (s *session) finish(r *request, status wire.Status) {
+	w := s.worker
+	w.scratch = wire.AppendResponse(w.scratch[:0], r.frame(), status)
+	r.x.Out = int64(len(w.scratch))
+	s.write(w.scratch)
+	s.end(r, traffic.Bolt(status), int(status))
+}
+
+// end is the end of a request, answered or not.
+func (s *session) end(r *request, code traffic.Code, status int) {
+	if r.x.Logs(code) {
+		s.log(r, code, status)
+	}
+	r.x.End(code)
+	if r.next != nil {
+		r.next.prev = r.prev
+	}
+	if r.prev != nil {
+		r.prev.next = r.next
+	} else {
+		s.first = r.next
+	}
+	s.inFlight--
+	s.upload.forget(r)
+	s.worker.freeRequest(r)
+	s.settle()
+}
+
+func (s *session) log(r *request, code traffic.Code, status int) {
+	e := &s.worker.entry
+	*e = traffic.Entry{Host: r.called, Method: r.method, Status: status}
+	if addr := s.client.RemoteAddr(); addr != nil {
+		e.Client = addr.String()
+	}
+	r.x.Log(e, code)
+}
+
+// deaf reports whether what comes is not looked at any more: all but the rest of a frame that is passing.
+func (s *session) deaf() bool {
+	return s.leaving >= deaf && s.upload.left == 0 && s.upload.waits == nil
+}
+
+// blocked reports whether nothing more is to be taken of the client for now.
+func (s *session) blocked(st *setup) bool {
+	return s.inFlight >= st.cfg.Requests || s.client.Full() || s.upload.blocked()
+}
+
+// settle does what follows from a change: pauses or resumes reading, and gives way to the shared handler when nothing is in
+// flight.
+func (s *session) settle() {
+	if s.reading {
+		return
+	}
+	st, c := s.worker.service.setup.Load(), s.client
+	if blocked := !s.deaf() && s.blocked(st); blocked != s.paused {
+		s.paused = blocked
+		if blocked {
+			c.PauseReading()
+			return
+		}
+		c.ResumeReading()
+		if len(c.Unread()) > 0 {
+			return // it comes again
+		}
+	}
+	if s.inFlight > 0 || s.paused || s.answers.from != nil || s.upload.left > 0 {
+		return
+	}
+	switch {
+	case s.ended:
+		c.Close()
+	case s.leaving == silent || s.partial && s.leaving < deaf:
+	case s.leaving != staying:
+		s.leaving = silent
+		c.CloseWrite()
+		c.SetTimer(leaveTimer, lastCall)
+	default:
+		s.rest(st)
+	}
+}
+
+// rest gives the connection back to the handler all idle ones share.
+func (s *session) rest(st *setup) {
+	w, c := s.worker, s.client
+	h := &w.idle[place(s.dialect)]
+	c.SetHandler(h)
+	h.rest(c, st)
+	w.freeSession(s)
+}
+
+func (s *session) Drained(*loop.Conn) {
+	s.answers.goOn(s.worker.service.setup.Load().cfg.FrameTimeout)
+	s.settle()
+}
+
+// HalfClosed is the client's end: what it has asked is still answered. A frame that has not arrived whole never will.
+func (s *session) HalfClosed(c *loop.Conn) {
+	if s.upload.left > 0 {
+		s.upload.abort(errHalfFrame)
+		s.upload.left = 0
+	}
+	s.ended, s.partial = true, false
+	s.settle()
+}
+
+var errHalfFrame = errors.New("bolt: the client left in the middle of a frame that was being forwarded")
+
+func (s *session) Timer(c *loop.Conn, which int) {
+	switch {
+	case which == frameTimer && s.partial:
+		st := s.worker.service.setup.Load()
+		st.plan.Listener.Refused(s.worker.loop.Index(), traffic.BadRequest)
+		c.Abort(fmt.Errorf("bolt: a frame has not ended after %v: frame_timeout", st.cfg.FrameTimeout))
+	case which != leaveTimer:
+	case s.leaving == lastCalls:
+		s.leaving = deaf
+		s.settle()
+	default:
+		c.Close()
+	}
+}
+
+// Shutdown has the connection end with its last answer. Requests that come before that are served, for a while.
+func (s *session) Shutdown(c *loop.Conn) {
+	s.leaving = max(s.leaving, lastCalls)
+	c.SetTimer(leaveTimer, lastCall)
+	s.settle()
+}
+
+// Closed ends what nobody waits for any more.
+func (s *session) Closed(*loop.Conn, error) {
+	s.reading = true // nothing is settled any more
+	s.upload.abort(errHalfFrame)
+	for s.first != nil {
+		r := s.first
+		if r.conn != nil {
+			r.conn.drop(r)
+		}
+		s.end(r, 0, 0)
+	}
+	s.worker.gone()
+	s.worker.freeSession(s)
+}
