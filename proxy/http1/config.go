@@ -1,0 +1,95 @@
+package http1
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/ferry/internal/invalid"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+// Config is what a listener that speaks HTTP/1.1 can be told. The zero value works.
+type Config struct {
+	// Limits bound what clients and servers may send; max_body is for clients only.
+	Limits wire.Limits `yaml:"limits,omitempty"`
+
+	// HeaderTimeout bounds the time from the first byte of a request's head to its end, however slowly bytes come. Zero means
+	// 10 s; negative means never.
+	HeaderTimeout time.Duration `yaml:"header_timeout,omitempty"`
+
+	// IdleTimeout closes a client's connection that is unused for this long. Zero means 75 s; negative means never.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
+
+	// BodyTimeout bounds the time in which no byte of a request's body, an answer or a tunnel moves. Zero means 60 s;
+	// negative means never.
+	BodyTimeout time.Duration `yaml:"body_timeout,omitempty"`
+
+	// Upgrades are the protocols a connection may change to; others are not asked for. Empty means websocket. Behind h2c,
+	// requests would pass that no route has seen.
+	Upgrades []string `yaml:"upgrades,omitempty"`
+
+	// ForwardedFor tells servers the client's address and scheme, by X-Forwarded-For and X-Forwarded-Proto, in place of what
+	// the client says there itself. Without it these fields pass as they came.
+	ForwardedFor bool `yaml:"forwarded_for,omitempty"`
+
+	// TrustForwarded is for clients that are proxies of one's own: their X-Forwarded fields are added to rather than
+	// replaced. It needs ForwardedFor.
+	TrustForwarded bool `yaml:"trust_forwarded,omitempty"`
+
+	// Via is this proxy's name in the Via fields of requests and answers. Empty writes none.
+	Via string `yaml:"via,omitempty"`
+
+	// MaxRequests is how many requests a client's connection is used for. Zero means no bound.
+	MaxRequests int `yaml:"max_requests,omitempty" schema:"min=0"`
+}
+
+// Check reports everything that is wrong in c, by field.
+func (c *Config) Check() error {
+	var es invalid.Errors
+	if err := c.Limits.Validate(); err != nil {
+		es.Add("http1", "limits", "%s", reason(err))
+	}
+	for i, name := range c.Upgrades {
+		if name == "" || strings.ContainsAny(name, " \t\r\n,") {
+			es.Add("http1", fmt.Sprintf("upgrades[%d]", i), "%q is no protocol: write websocket or another name", name)
+		}
+	}
+	if c.TrustForwarded && !c.ForwardedFor {
+		es.Add("http1", "trust_forwarded", "needs forwarded_for: set both, or none to have the fields pass as they came")
+	}
+	edit := wire.RequestEdit{Via: c.Via}
+	if err := edit.Validate(); err != nil {
+		es.Add("http1", "via", "%s", reason(err))
+	}
+	if c.MaxRequests < 0 {
+		es.Add("http1", "max_requests", "%d: write a number, or 0 for no bound", c.MaxRequests)
+	}
+	return es.Err()
+}
+
+// reason is what err says without the name of its package.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "http1: ") }
+
+func (c *Config) withDefaults() Config {
+	out := *c
+	out.HeaderTimeout = cmp.Or(out.HeaderTimeout, 10*time.Second)
+	out.IdleTimeout = cmp.Or(out.IdleTimeout, 75*time.Second)
+	out.BodyTimeout = cmp.Or(out.BodyTimeout, time.Minute)
+	if len(out.Upgrades) == 0 {
+		out.Upgrades = []string{"websocket"}
+	}
+	return out
+}
+
+// upgrades reports whether a connection may change to a protocol.
+func (c *Config) upgrades(protocol []byte) bool {
+	for _, name := range c.Upgrades {
+		if strings.EqualFold(name, string(protocol)) {
+			return true
+		}
+	}
+	return false
+}

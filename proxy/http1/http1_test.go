@@ -1,0 +1,69 @@
+package http1
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"example.com/ferry/proxy/loop"
+)
+
+// echo answers with what it was sent.
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("X-Seen", fmt.Sprintf("%s %s %s", r.Method, r.Host, r.URL))
+	for name, values := range r.Trailer {
+		w.Header().Set("X-Trailer-"+name, strings.Join(values, ","))
+	}
+	w.Write(body)
+}
+
+func TestNetHTTP(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{serve(t, echo)}})
+		for _, size := range []int{0, 1, 1000, 70_000, 1 << 20} {
+			for _, chunked := range []bool{false, true} {
+				body := bytes.Repeat([]byte{'x'}, size)
+				var reader io.Reader = bytes.NewReader(body)
+				if chunked {
+					reader = io.MultiReader(reader)
+				}
+				resp, err := http.Post("http://"+r.addr+"/a?b=c", "text/plain", reader)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(resp.Body)
+				if err != nil || resp.StatusCode != 200 || !bytes.Equal(got, body) {
+					t.Fatalf("%d bytes, chunked %v: got status %d, %d bytes, %v", size, chunked, resp.StatusCode, len(got), err)
+				}
+				if want := "POST " + r.addr + " /a?b=c"; resp.Header.Get("X-Seen") != want {
+					t.Errorf("server saw %q, want %q", resp.Header.Get("X-Seen"), want)
+				}
+			}
+		}
+	})
+}
+
+func TestPipelining(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{serve(t, echo)}})
+		conn := r.dial()
+		text := ""
+		for i := range 10 {
+			text += fmt.Sprintf("POST /%d HTTP/1.1\nHost: a\nContent-Length: 2\n\n%02d", i, i)
+		}
+		conn.send(text)
+		for i := range 10 {
+			resp, body := conn.read("POST")
+			if want := fmt.Sprintf("POST a /%d", i); resp.Header.Get("X-Seen") != want || body != fmt.Sprintf("%02d", i) {
+				t.Fatalf("answer %d: server saw %q, body %q", i, resp.Header.Get("X-Seen"), body)
+			}
+		}
+	})
+}

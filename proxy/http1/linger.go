@@ -1,0 +1,46 @@
+package http1
+
+import (
+	"time"
+
+	"example.com/ferry/proxy/loop"
+)
+
+// lingerTime is how long a client may go on sending after its last answer has left. RFC 9112, section 9.6: closed earlier, the
+// connection would be reset, and the client might lose the answer.
+const lingerTime = 2 * time.Second
+
+// linger is the handler of all connections of a share whose last answer is written.
+type linger struct {
+	loop.Base
+	share *share
+}
+
+var _ loop.Shutdowner = (*linger)(nil)
+
+// begin ends the connection's output and waits for the client to end its own.
+func (h *linger) begin(c *loop.Conn) {
+	c.SetHandler(h)
+	c.ResumeReading()
+	c.CloseWrite()
+	c.SetTimer(idleTimer, lingerTime)
+	setTimer(c, moveTimer, h.share.service.current.Load().BodyTimeout)
+}
+
+// HalfClosed does nothing: when all is written, the connection ends by itself.
+func (h *linger) HalfClosed(*loop.Conn) {}
+
+// Timer closes the connection. A client that is still reading has until moveTimer.
+func (h *linger) Timer(c *loop.Conn, which int) {
+	if which == idleTimer && c.Queued() > 0 {
+		c.SetTimer(idleTimer, lingerTime)
+		return
+	}
+	c.Close()
+}
+
+// Closed forgets it.
+func (h *linger) Closed(c *loop.Conn, _ error) { h.share.gone(c) }
+
+// Shutdown does nothing: the connection is about to end.
+func (h *linger) Shutdown(*loop.Conn) {}

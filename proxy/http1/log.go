@@ -1,0 +1,21 @@
+package http1
+
+import (
+	"example.com/ferry/proxy/traffic"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+// log writes the request to the access log.
+func (s *session) log(status int, code traffic.Code) {
+	e := &s.share.entry
+	*e = traffic.Entry{Client: s.address(), Status: status}
+	if s.headSize > 0 {
+		head := s.logged
+		e.Method, e.Host, e.Path = s.head.MethodName.Of(head), s.head.Authority.Of(head), s.head.Path.Of(head)
+		if f, ok := s.head.Find(wire.Traceparent); ok {
+			e.Trace = f.Value.Of(head)
+		}
+	}
+	s.x.Log(e, code)
+}
