@@ -57,16 +57,17 @@ func leastRequest(_ *Cluster, m *members, random uint64, _ time.Duration, avoid 
 	return a
 }
 
-// leastCost draws two as leastRequest does.
+// leastCost draws two as leastRequest does. Between idle ones latency alone decides; weights are for what is in flight.
 func leastCost(_ *Cluster, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint {
 	a, b := two(m, random, avoid)
-	if a != b && b.cost(now)*float64(a.weight) < a.cost(now)*float64(b.weight) {
+	if a != b && b.cost(m.mean, now) < a.cost(m.mean, now) {
 		return b
 	}
 	return a
 }
 
-// roundRobin gives each endpoint as many requests of a round as its weight is, spread over the round.
+// roundRobin strides over the positions: endpoints of one weight come one after the other, those of several weights each as
+// evenly spread as can be. D. Knuth, The Art of Computer Programming, volume 3, section 6.4, theorem S.
 func roundRobin(c *Cluster, m *members, _ uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
 	i := m.at((c.turn.Add(1) - 1) % m.total * m.stride % m.total)
 	if m.up[i] == avoid {

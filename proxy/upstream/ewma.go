@@ -68,14 +68,15 @@ func remains(age int32) float64 {
 
 func millis(d time.Duration) uint32 { return uint32(d / time.Millisecond) }
 
-// cost is how long a request would wait at e, at a guess, in ns. An endpoint nothing is known of costs nothing, but for one
-// request only: that one is to find out.
-func (e *Endpoint) cost(now time.Duration) float64 {
+// cost is how long a request would wait at e, at a guess, in ns, where an endpoint of weight mean does one request after the
+// other and those of other weights do as many more at once. An endpoint nothing is known of costs nothing, but for one request
+// only: that one is to find out.
+func (e *Endpoint) cost(mean float64, now time.Duration) float64 {
 	average, active := e.latency.at(now), float64(e.load.active())
 	if average == 0 && active > 0 {
 		average = float64(unmeasured)
 	}
-	return average * (active + 1)
+	return average * (active*mean/float64(e.weight) + 1)
 }
 
 // learn has a request tell about e's latency. An error may come quickly, and must not make e look quick: a failed request

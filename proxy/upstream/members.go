@@ -10,13 +10,17 @@ import (
 type members struct {
 	all   []*Endpoint
 	up    []*Endpoint   // those that get requests
+	mean  float64       // weight of up
 	until time.Duration // when the first ejection ends
 
-	// A position is a number below total. Each of up owns as many as its weight, one behind the other.
+	// A position is a number below total. Each of up owns positions in proportion to its weight, one behind the other.
 	ends   []uint64 // of the positions of each; nil if each owns one
 	total  uint64
-	stride uint64 // shares no factor with total: total strides visit each position once
+	stride uint64 // shares no factor with total: total strides, a round, visit each position once
 }
+
+// manyPositions is so many that the stride closest to the golden ratio that shares no factor is as good as the ratio itself.
+const manyPositions = 1 << 30
 
 // newMembers decides who is up: whoever is healthy and not ejected. If that is nobody, those that are ejected get
 // requests as if they were not: too many failing answers are better than none. Whoever the active health check has found
@@ -46,22 +50,26 @@ func newMembers(all []*Endpoint) *members {
 
 // share gives each of up its positions.
 func (m *members) share() {
-	unit := uint64(0)
+	even := true
 	for _, e := range m.up {
-		unit = gcd(unit, e.weight)
+		m.total += e.weight
+		even = even && e.weight == m.up[0].weight
 	}
-	ends := make([]uint64, len(m.up))
-	for i, e := range m.up {
-		m.total += e.weight / unit
-		ends[i] = m.total
-	}
-	m.stride = 1
-	if m.total == uint64(len(m.up)) {
+	n := uint64(len(m.up))
+	m.mean = float64(m.total) / float64(n)
+	if even {
+		m.total, m.stride = n, 1
 		return
 	}
-	m.ends = ends
-	// Strides of the golden ratio spread what one endpoint owns as evenly over a round as strides can.
-	m.stride = uint64(math.Round(float64(m.total) * (math.Phi - 1)))
+	each := manyPositions/m.total + 1 // for a unit of weight
+	m.total *= each
+	end := uint64(0)
+	for _, e := range m.up {
+		end += e.weight * each
+		m.ends = append(m.ends, end)
+	}
+	// Strides of the golden ratio leave no stretch of positions unvisited for long, and visit none too often.
+	m.stride = uint64(float64(m.total) * (math.Phi - 1))
 	for gcd(m.stride, m.total) != 1 {
 		m.stride++
 	}

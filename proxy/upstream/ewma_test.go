@@ -1,0 +1,142 @@
+package upstream_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"example.com/ferry/proxy/upstream"
+)
+
+// TestLatency has a request every millisecond that takes as long as the row says, for as long as it says.
+func TestLatency(t *testing.T) {
+	t.Parallel()
+	const fast, slow = time.Millisecond, 100 * time.Millisecond
+	for _, row := range []struct {
+		name  string
+		slow  int // requests that take 100 ms; then 1 ms
+		fast  int
+		every time.Duration
+		want  time.Duration
+	}{
+		{"the first one", 0, 1, time.Millisecond, fast},
+		{"a peak", 1, 0, time.Millisecond, slow},
+		{"half is forgotten after 10 s", 1, 1000, 10 * time.Millisecond, (slow + fast) / 2},
+		{"however few requests came", 1, 1, 10 * time.Second, (slow + fast) / 2},
+		{"or how many", 1, 100_000, 100 * time.Microsecond, (slow + fast) / 2},
+		{"all is forgotten in the end", 1, 2000, 100 * time.Millisecond, fast},
+	} {
+		c := cluster(t, at("192.0.2.1:80"))
+		now := time.Hour
+		one := func(took time.Duration) { pick(t, c, 0, now, nil).Done(upstream.Success, took, now) }
+		for range row.slow {
+			one(slow)
+		}
+		for range row.fast {
+			now += row.every
+			one(fast)
+		}
+		got := c.Snapshot().Endpoints[0].Latency
+		if math.Abs(float64(got-row.want)) > float64(row.want)/50 {
+			t.Errorf("%s: got %v, want about %v", row.name, got, row.want)
+		}
+	}
+}
+
+// TestLatencyOutcomes: an error that comes quickly does not make an endpoint look quick.
+func TestLatencyOutcomes(t *testing.T) {
+	t.Parallel()
+	for o, want := range map[upstream.Outcome]time.Duration{
+		upstream.Success:        10 * time.Millisecond,
+		upstream.Failure:        10 * time.Millisecond,
+		upstream.ConnectFailure: time.Second,
+		upstream.Reset:          time.Second,
+		upstream.Timeout:        time.Second,
+		upstream.Canceled:       10 * time.Millisecond,
+	} {
+		c := cluster(t, at("192.0.2.1:80"))
+		pick(t, c, 0, 0, nil).Done(upstream.Success, 10*time.Millisecond, 0)
+		pick(t, c, 0, 0, nil).Done(o, time.Microsecond, 0)
+		if got := c.Snapshot().Endpoints[0].Latency.Round(time.Millisecond); got != want {
+			t.Errorf("%v: got %v, want %v", o, got, want)
+		}
+	}
+	c := cluster(t, at("192.0.2.1:80"))
+	pick(t, c, 0, 0, nil).Done(upstream.Failure, 3*time.Second, 0)
+	if got := c.Snapshot().Endpoints[0].Latency.Round(time.Millisecond); got != 3*time.Second {
+		t.Errorf("a slow failure: got %v, want 3s", got)
+	}
+}
+
+// TestLatencyClocks: loops read their clocks once a turn, so one of them may be a little behind another.
+func TestLatencyClocks(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, at("192.0.2.1:80"))
+	for _, now := range []time.Duration{time.Second, 990 * time.Millisecond, 0, time.Second} {
+		pick(t, c, 0, now, nil).Done(upstream.Success, 50*time.Millisecond, now)
+		pick(t, c, 0, now, nil).Done(upstream.Success, time.Millisecond, now)
+		if got := c.Snapshot().Endpoints[0].Latency.Round(time.Millisecond); got != 50*time.Millisecond {
+			t.Errorf("at %v: got %v, want 50ms", now, got)
+		}
+	}
+}
+
+// TestEWMA simulates servers of different speed, each of which does one request after the other: requests come at a rate that
+// the slow one could never take its share of.
+func TestEWMA(t *testing.T) {
+	t.Parallel()
+	service := []time.Duration{time.Millisecond, time.Millisecond, 20 * time.Millisecond}
+	waits := map[upstream.Balance]time.Duration{}
+	for _, b := range []upstream.Balance{upstream.EWMA, upstream.RoundRobin} {
+		c := cluster(t, weighted(b, 1, 1, 1))
+		type request struct {
+			e           *upstream.Endpoint
+			began, ends time.Duration
+		}
+		var flying []request
+		free := make([]time.Duration, len(service))
+		r := rand.New(rand.NewPCG(7, 8))
+		const n = 20_000
+		for i := range n {
+			now := time.Duration(i) * time.Millisecond
+			var left []request
+			for _, f := range flying {
+				if f.ends <= now {
+					f.e.Done(upstream.Success, f.ends-f.began, f.ends)
+				} else {
+					left = append(left, f)
+				}
+			}
+			e := pick(t, c, r.Uint64(), now, nil)
+			k := e.Addr().TCP.Addr().As4()[3] - 1
+			free[k] = max(free[k], now) + service[k]
+			flying = append(left, request{e, now, free[k]})
+			waits[b] += (free[k] - now) / n
+		}
+	}
+	if ewma, rr := waits[upstream.EWMA], waits[upstream.RoundRobin]; ewma > 5*time.Millisecond || ewma > rr/100 {
+		t.Errorf("mean time of a request: %v, by round-robin %v; want at most 5 ms and a hundredth of that", ewma, rr)
+	}
+}
+
+// TestNewcomer: an endpoint nothing is known of gets one request, and no more until that is answered.
+func TestNewcomer(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, weighted(upstream.EWMA, 1, 1))
+	known := pick(t, c, 0, 0, nil)
+	known.Done(upstream.Success, 10*time.Millisecond, 0)
+	fresh := pick(t, c, 0, 0, nil)
+	if fresh == known {
+		t.Fatal("the newcomer was not tried")
+	}
+	for range 20 {
+		if e := pick(t, c, rand.Uint64(), 0, nil); e == fresh {
+			t.Fatal("the newcomer got a second request before the first was answered")
+		}
+	}
+	fresh.Done(upstream.Success, 10*time.Millisecond, 0)
+	if e := pick(t, c, rand.Uint64(), 0, nil); e != fresh {
+		t.Error("the newcomer, which is idle, got nothing beside a busy one")
+	}
+}
