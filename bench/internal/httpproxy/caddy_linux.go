@@ -9,7 +9,6 @@ const caddyConfig = `{
 		level ERROR
 	}
 }
-{{range .Hops -}}
 http://:{{.Port}} {
 	bind 127.0.0.1
 	reverse_proxy {{.Upstream}} {
@@ -20,7 +19,7 @@ http://:{{.Port}} {
 		}
 	}
 }
-{{end}}`
+`
 
 func caddy() (Program, error) {
 	path, version, err := installed("caddy", `v?[0-9]+\.[0-9.]+`, "version")

@@ -13,7 +13,6 @@
 //
 //	peers, notes := httpproxy.Peers()
 //	p, err := peers[0].Start(httpproxy.Setup{
-//		Dir: dir, Cores: []int{0}, Workers: 1,
-//		Hops: []httpproxy.Hop{{Listen: "127.0.0.1:18080", Upstream: "127.0.0.1:18090"}},
+//		Dir: dir, Cores: []int{0}, Workers: 1, Listen: "127.0.0.1:18080", Upstream: "127.0.0.1:18090",
 //	})
 package httpproxy

@@ -10,8 +10,7 @@ import (
 // response's code.
 const envoyConfig = `static_resources:
   listeners:
-{{- range $i, $hop := .Hops}}
-  - name: listener{{$i}}
+  - name: front
     address: {socket_address: {address: 127.0.0.1, port_value: {{.Port}}}}
     tcp_backlog_size: 4096
     filter_chains:
@@ -19,7 +18,7 @@ const envoyConfig = `static_resources:
       - name: envoy.filters.network.http_connection_manager
         typed_config:
           "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: front{{$i}}
+          stat_prefix: front
           generate_request_id: false
           http_filters:
           - name: envoy.filters.http.router
@@ -33,22 +32,19 @@ const envoyConfig = `static_resources:
               domains: ["*"]
               routes:
               - match: {prefix: /}
-                route: {cluster: up{{$i}}, timeout: 0s}
-{{- end}}
+                route: {cluster: up, timeout: 0s}
   clusters:
-{{- range $i, $hop := .Hops}}
-  - name: up{{$i}}
+  - name: up
     type: STATIC
     circuit_breakers:
       thresholds:
       - {max_connections: 100000, max_pending_requests: 100000, max_requests: 100000}
     load_assignment:
-      cluster_name: up{{$i}}
+      cluster_name: up
       endpoints:
       - lb_endpoints:
         - endpoint:
-            address: {socket_address: {address: {{.UpstreamHost}}, port_value: {{.UpstreamPort}}}}
-{{- end}}
+            address: {socket_address: {address: 127.0.0.1, port_value: {{.UpstreamPort}}}}
 `
 
 func envoyProxy() (Program, error) {

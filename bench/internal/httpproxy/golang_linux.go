@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -29,20 +28,18 @@ func Main() {
 	if forward == nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, serve(forward, os.Args[1], os.Args[2:]))
+	fmt.Fprintln(os.Stderr, serve(forward, os.Args[1], os.Args[2], os.Args[3]))
 	os.Exit(1)
 }
 
-// serve forwards until one of the listeners fails: addresses to listen at and to forward to take turns.
-func serve(forward func(net.Listener, string) error, admin string, hops []string) error {
-	failed := make(chan error)
-	for hop := range slices.Chunk(hops, 2) {
-		l, err := net.Listen("tcp", hop[0])
-		if err != nil {
-			return err
-		}
-		go func() { failed <- forward(l, hop[1]) }()
+// serve forwards until it fails.
+func serve(forward func(net.Listener, string) error, listen, upstream, admin string) error {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
 	}
+	failed := make(chan error)
+	go func() { failed <- forward(l, upstream) }()
 	go func() { failed <- tellGoroutines(admin) }()
 	return <-failed
 }
@@ -61,11 +58,7 @@ func tellGoroutines(addr string) error {
 func ourselves(name, version, role string) (Program, error) {
 	self, err := os.Executable()
 	return Program{Name: name, Version: version, Goroutines: true, argv: func(s Setup, _ string) []string {
-		argv := []string{"env", variable + "=" + role, self, s.Admin}
-		for _, h := range s.Hops {
-			argv = append(argv, h.Listen, h.Upstream)
-		}
-		return argv
+		return []string{"env", variable + "=" + role, self, s.Listen, s.Upstream, s.Admin}
 	}}, err
 }
 

@@ -13,14 +13,12 @@ defaults
 	timeout server 1h
 	timeout http-keep-alive 1h
 	http-reuse always
-{{- range $i, $hop := .Hops}}
-frontend front{{$i}}
+frontend front
 	bind {{.Listen}} backlog 4096
 	maxconn 20000
-	default_backend back{{$i}}
-backend back{{$i}}
+	default_backend back
+backend back
 	server up {{.Upstream}}
-{{- end}}
 `
 
 func haproxy() (Program, error) {
@@ -29,6 +27,6 @@ func haproxy() (Program, error) {
 		return Program{Name: "HAProxy"}, err
 	}
 	return configured("HAProxy", version, "haproxy.cfg", haproxyConfig, func(_ Setup, file string) []string {
-		return []string{path, "-db", "-q", "-f", file}
+		return []string{path, "-db", "-f", file}
 	}), nil
 }

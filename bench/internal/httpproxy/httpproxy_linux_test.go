@@ -25,7 +25,7 @@ func freeAddr(t *testing.T) string {
 	return addr
 }
 
-// Each program forwards, through one hop and through two of its own, over connections that stay.
+// Each program forwards over connections that stay.
 func TestPeers(t *testing.T) {
 	upstream := freeAddr(t)
 	backend, err := keepalive.StartBackend(nil, keepalive.HTTP1, 1024, upstream)
@@ -40,14 +40,13 @@ func TestPeers(t *testing.T) {
 	}
 	for _, p := range peers {
 		t.Run(p.Name, func(t *testing.T) {
-			first, second := freeAddr(t), freeAddr(t)
-			s := Setup{Dir: t.TempDir(), Workers: 2, Admin: freeAddr(t), Hops: []Hop{{first, second}, {second, upstream}}}
+			s := Setup{Dir: t.TempDir(), Workers: 2, Listen: freeAddr(t), Upstream: upstream, Admin: freeAddr(t)}
 			process, err := p.Start(s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer process.Stop()
-			client, err := keepalive.StartClient(keepalive.Spec{Wire: keepalive.HTTP1, Addr: first, Conns: 40, Size: 1024})
+			client, err := keepalive.StartClient(keepalive.Spec{Wire: keepalive.HTTP1, Addr: s.Listen, Conns: 40, Size: 1024})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,5 +73,48 @@ func TestInstalled(t *testing.T) {
 	}
 	if _, _, err := installed("true", "[0-9]+"); err == nil || !strings.Contains(err.Error(), "not which version") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Several processes share a port.
+func TestJoin(t *testing.T) {
+	p, err := haproxy()
+	if err != nil {
+		t.Skipf("needs HAProxy: %v", err)
+	}
+	s := Setup{Dir: t.TempDir(), Workers: 1, Listen: freeAddr(t), Upstream: "127.0.0.1:1"}
+	for i := range 3 {
+		run := p.Join
+		if i == 0 {
+			run = p.Start
+		}
+		s.Dir = t.TempDir()
+		process, err := run(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer process.Stop()
+		if n, err := listeners(s.Port()); err != nil || n != i+1 {
+			t.Errorf("%d listeners, %v; want %d", n, err, i+1)
+		}
+	}
+	if _, err := p.Start(s); err == nil || !strings.Contains(err.Error(), s.Listen) {
+		t.Errorf("got %v, want that %s is not free", err, s.Listen)
+	}
+}
+
+// The examples that the questions start name the addresses that are replaced, and take further lines.
+func TestExamples(t *testing.T) {
+	for w := range examples {
+		config, err := Example(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config = With(config, "reuse_port: true", "goroutines: true")
+		for _, want := range []string{"\nproxy:\n  reuse_port: true\n  goroutines: true\n  listeners:\n", "address: {{.Listen}}\n", "address: {{.Upstream}}\n", "address: {{.Admin}}\n"} {
+			if !strings.Contains(config, want) {
+				t.Errorf("%s: %q is not in\n%s", w, want, config)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ user root;
 pid {{.Dir}}/nginx.pid;
 error_log stderr error;
 worker_processes {{.Workers}};
+worker_rlimit_nofile 20000;
 events { worker_connections 20000; }
 http {
 	access_log off;
@@ -17,22 +18,20 @@ http {
 	scgi_temp_path {{.Dir}}/nginx-scgi;
 	keepalive_timeout 1h;
 	keepalive_requests 1000000000;
-{{- range $i, $hop := .Hops}}
-	upstream up{{$i}} {
+	upstream up {
 		server {{.Upstream}};
 		keepalive 1024;
 		keepalive_requests 1000000000;
 		keepalive_timeout 1h;
 	}
 	server {
-		listen {{.Listen}} backlog=4096{{if gt $.Workers 1}} reuseport{{end}};
+		listen {{.Listen}} backlog=4096{{if gt .Workers 1}} reuseport{{end}};
 		location / {
-			proxy_pass http://up{{$i}};
+			proxy_pass http://up;
 			proxy_http_version 1.1;
 			proxy_set_header Connection "";
 		}
 	}
-{{- end}}
 }
 `
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -29,70 +30,115 @@ type Program struct {
 
 // Setup says what a program is to do.
 type Setup struct {
-	Dir     string // for its files
-	Cores   []int  // where it may run
-	Workers int    // how many threads, processes or loops do the work
-	Hops    []Hop  // one program forwards all of them
-	Admin   string // where it tells how many goroutines it has, if it is written in Go
+	Dir      string // for its files
+	Cores    []int  // where it may run
+	Workers  int    // how many threads, processes or loops do the work
+	Listen   string // where it listens
+	Upstream string // where it forwards requests to; these are ports of 127.0.0.1
+	Admin    string // where it tells how many goroutines it has, if it is written in Go
 }
 
-// Hop is an address to listen at, and the one that its requests are forwarded to.
-type Hop struct{ Listen, Upstream string }
-
 // Port is that of the address to listen at.
-func (h Hop) Port() string { return after(h.Listen) }
+func (s Setup) Port() string { return port(s.Listen) }
 
-// UpstreamHost is the host of the address to forward to.
-func (h Hop) UpstreamHost() string { return strings.TrimSuffix(h.Upstream, ":"+after(h.Upstream)) }
+// UpstreamPort is that of the address to forward to.
+func (s Setup) UpstreamPort() string { return port(s.Upstream) }
 
-// UpstreamPort is its port.
-func (h Hop) UpstreamPort() string { return after(h.Upstream) }
-
-func after(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
+func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
 
 const startTime = 30 * time.Second
 
 // Start starts the program and waits until it listens. The caller stops it.
 func (p *Program) Start(s Setup) (*pinned.Process, error) {
-	file := ""
-	if p.file != "" {
-		var text strings.Builder
-		if err := p.text.Execute(&text, s); err != nil {
-			return nil, fmt.Errorf("httpproxy: %s: %w", p.Name, err)
-		}
-		file = filepath.Join(s.Dir, p.file)
-		if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-			return nil, fmt.Errorf("httpproxy: %s: %w", p.Name, err)
-		}
-	}
-	return Launch(s, p.argv(s, file)...)
-}
-
-// Launch starts any program, and waits until all its hops listen.
-func Launch(s Setup, argv ...string) (*pinned.Process, error) {
-	for _, h := range s.Hops {
-		if err := pinned.Free(h.Listen); err != nil {
-			return nil, err
-		}
-	}
-	return launch(s, argv)
-}
-
-// LaunchMore is Launch for another process that shares the addresses of one that runs.
-func LaunchMore(s Setup, argv ...string) (*pinned.Process, error) { return launch(s, argv) }
-
-func launch(s Setup, argv []string) (*pinned.Process, error) {
-	process, err := pinned.Start(s.Cores, s.Dir, argv...)
+	argv, err := p.command(s)
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range s.Hops {
-		if err := process.WaitListening(h.Listen, startTime); err != nil {
+	return Launch(s, argv...)
+}
+
+// command writes the configuration, and returns what starts the program with it.
+func (p *Program) command(s Setup) ([]string, error) {
+	if p.file == "" {
+		return p.argv(s, ""), nil
+	}
+	var text strings.Builder
+	if err := p.text.Execute(&text, s); err != nil {
+		return nil, fmt.Errorf("httpproxy: %s: %w", p.Name, err)
+	}
+	file := filepath.Join(s.Dir, p.file)
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		return nil, fmt.Errorf("httpproxy: %s: %w", p.Name, err)
+	}
+	return p.argv(s, file), nil
+}
+
+// Join starts one more process of the program, which shares the address with one that listens there.
+func (p *Program) Join(s Setup) (*pinned.Process, error) {
+	before, err := listeners(s.Port())
+	if err != nil {
+		return nil, err
+	}
+	argv, err := p.command(s)
+	if err != nil {
+		return nil, err
+	}
+	process, err := start(s, argv)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(startTime); ; time.Sleep(5 * time.Millisecond) {
+		now, err := listeners(s.Port())
+		if err == nil && now > before {
+			return process, nil
+		}
+		if err == nil && time.Now().After(deadline) {
+			err = fmt.Errorf("httpproxy: %s does not share %s after %v: %s", p.Name, s.Listen, startTime, process.Output())
+		}
+		if err != nil {
 			process.Stop()
 			return nil, err
 		}
 	}
-	return process, nil
+}
+
+// Launch starts any program, and waits until it listens.
+func Launch(s Setup, argv ...string) (*pinned.Process, error) {
+	if err := pinned.Free(s.Listen); err != nil {
+		return nil, err
+	}
+	return start(s, argv)
+}
+
+func start(s Setup, argv []string) (*pinned.Process, error) {
+	p, err := pinned.Start(s.Cores, s.Dir, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.WaitListening(s.Listen, startTime); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// listeners is how many sockets listen on a port. proc_net(5).
+func listeners(port string) (int, error) {
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return 0, fmt.Errorf("httpproxy: port %q: %w", port, err)
+	}
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return 0, fmt.Errorf("httpproxy: %w", err)
+	}
+	count := 0
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) > 3 && f[3] == "0A" && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", n)) {
+			count++
+		}
+	}
+	return count, nil
 }
 
 // Peers returns the programs that are there, and a sentence about each that is not.

@@ -1,0 +1,55 @@
+package httpproxy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/keepalive"
+)
+
+// Ferry is the shipped binary, which crossing.Build has put into dir, with a configuration: a template of a Setup.
+func Ferry(dir, config string) Program {
+	p := configured("ferry", "this commit", "node.yaml", config, func(_ Setup, file string) []string {
+		return []string{filepath.Join(dir, crossing.Binary), "run", "-c", file}
+	})
+	p.Goroutines = true
+	return p
+}
+
+// example is one of examples/proxy, and the addresses it names.
+type example struct{ file, listen, upstream, admin string }
+
+var examples = map[keepalive.Wire]example{
+	keepalive.HTTP1: {"http1.yaml", "127.0.0.1:18080", "127.0.0.1:18090", "127.0.0.1:18095"},
+	keepalive.Bolt:  {"bolt.yaml", "127.0.0.1:12200", "127.0.0.1:12300", "127.0.0.1:12295"},
+}
+
+// Example is the configuration of examples/proxy for a protocol as it ships; only its addresses become those of a Setup.
+func Example(w keepalive.Wire) (string, error) {
+	root, err := harness.Root()
+	if err != nil {
+		return "", err
+	}
+	x := examples[w]
+	text, err := os.ReadFile(filepath.Join(root, "examples", "proxy", x.file))
+	if err != nil {
+		return "", fmt.Errorf("httpproxy: %w", err)
+	}
+	config := string(text)
+	for _, r := range [][2]string{{x.listen, "{{.Listen}}"}, {x.upstream, "{{.Upstream}}"}, {x.admin, "{{.Admin}}"}} {
+		if !strings.Contains(config, r[0]) {
+			return "", fmt.Errorf("httpproxy: examples/proxy/%s does not name %s", x.file, r[0])
+		}
+		config = strings.ReplaceAll(config, r[0], r[1])
+	}
+	return config, nil
+}
+
+// With adds lines to the section of the proxy in an example, such as "reuse_port: true".
+func With(config string, lines ...string) string {
+	return strings.Replace(config, "\nproxy:\n", "\nproxy:\n  "+strings.Join(lines, "\n  ")+"\n", 1)
+}
