@@ -19,13 +19,13 @@ type answer struct {
 }
 
 // Data takes whole answers, and large ones in pieces.
-func (u *upstreamConn) Data(c *loop.Conn, p []byte) int {
+func (u *upstreamConn) Data(_ *loop.Conn, p []byte) int {
 	u.heard, u.missed = u.pool.loop.Now(), 0
 	at := 0
 	for at < len(p) && !u.paused {
 		n, err := u.read(p[at:])
 		if err != nil {
-			c.Abort(err)
+			u.abort(err)
 			return len(p)
 		}
 		if n == 0 {
@@ -78,7 +78,12 @@ func (u *upstreamConn) asked(f wire.Frame) {
 	}
 	w := u.pool.worker
 	w.scratch = wire.AppendResponse(w.scratch[:0], f, status)
-	u.socket.Write(w.scratch)
+	switch {
+	case !u.uploading():
+		u.socket.Write(w.scratch)
+	case len(u.owed) < largeFrame: // who asks more in that time gets fewer answers
+		u.owed = append(u.owed, w.scratch...)
+	}
 }
 
 // answered passes on an answer that is all there.

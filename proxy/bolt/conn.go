@@ -30,6 +30,7 @@ type upstreamConn struct {
 	waiting  []*request // until it is open
 	sent     pending
 	uploader *session // whose large frame is on its way, or about to be
+	owed     []byte   // answers to the server's own questions, to be written when that frame has ended
 	answer   answer
 
 	earliest time.Duration // when deadlineTimer is due; 0 if it is not set
@@ -51,6 +52,9 @@ func (u *upstreamConn) load() int { return len(u.waiting) + u.sent.count }
 func (u *upstreamConn) empty() bool {
 	return u.load() == 0 && u.uploader == nil && u.answer.left == 0
 }
+
+// uploading reports whether a large frame has begun and not ended: anything else that is written would end up in its middle.
+func (u *upstreamConn) uploading() bool { return u.uploader != nil && u.uploader.upload.waits == nil }
 
 // take sends a request's frame f, whose bytes are frame and lent, or keeps it until there is a connection.
 func (u *upstreamConn) take(r *request, f wire.Frame, frame []byte) {
@@ -149,6 +153,22 @@ func (u *upstreamConn) retire() {
 	}
 }
 
+// abort ends the connection at once; nothing is sent over it any more.
+func (u *upstreamConn) abort(cause error) {
+	u.retiring = true
+	u.socket.Abort(cause)
+}
+
+// uploaded is the end of a large frame, or of the wish to send one.
+func (u *upstreamConn) uploaded() {
+	u.uploader = nil
+	if len(u.owed) > 0 {
+		u.socket.Write(u.owed)
+		u.owed = nil
+	}
+	u.settle()
+}
+
 // pause and resume have the server wait for the client that its answer goes to.
 func (u *upstreamConn) pause() {
 	u.paused = true
@@ -168,7 +188,7 @@ func (u *upstreamConn) Drained(*loop.Conn) {
 	}
 }
 
-func (u *upstreamConn) HalfClosed(c *loop.Conn) { c.Abort(errServerClosed) }
+func (u *upstreamConn) HalfClosed(*loop.Conn) { u.abort(errServerClosed) }
 
 var errServerClosed = errors.New("bolt: the server closed the connection")
 
@@ -177,14 +197,14 @@ func (u *upstreamConn) Shutdown(*loop.Conn) {
 	u.settle()
 }
 
-func (u *upstreamConn) Timer(c *loop.Conn, which int) {
+func (u *upstreamConn) Timer(_ *loop.Conn, which int) {
 	switch {
 	case which == deadlineTimer:
 		u.expire()
 	case which == beatTimer:
 		u.beat()
 	case u.answer.left > 0:
-		c.Abort(fmt.Errorf("bolt: an answer of %v has not ended in time: frame_timeout", u.pool.endpoint.Addr()))
+		u.abort(fmt.Errorf("bolt: an answer of %v has not ended in time: frame_timeout", u.pool.endpoint.Addr()))
 	}
 }
 
@@ -226,12 +246,15 @@ func (u *upstreamConn) beat() {
 			next = cfg.IdleTimeout
 		}
 	}
+	if u.uploading() {
+		u.heard, u.missed = now, 0 // nothing can be asked now
+	}
 	if cfg.Heartbeat > 0 {
 		silent := now - u.heard
 		asked := time.Duration(u.missed) * cfg.Heartbeat
 		if silent >= asked+cfg.Heartbeat {
 			if u.missed == mayMiss {
-				u.socket.Abort(fmt.Errorf("bolt: %v has answered none of %d heartbeats", u.pool.endpoint.Addr(), mayMiss))
+				u.abort(fmt.Errorf("bolt: %v has answered none of %d heartbeats", u.pool.endpoint.Addr(), mayMiss))
 				return
 			}
 			w := u.pool.worker

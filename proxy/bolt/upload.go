@@ -33,15 +33,15 @@ func (up *upload) forget(r *request) {
 // leave lets go of the connection.
 func (up *upload) leave() {
 	if u := up.conn; u != nil {
-		up.conn, u.uploader = nil, nil
-		u.settle()
+		up.conn = nil
+		u.uploaded()
 	}
 }
 
 // abort ends the upload in its middle. The server cannot tell where another frame would begin, so its connection ends too.
 func (up *upload) abort(cause error) {
 	if up.conn != nil && up.waits == nil {
-		up.conn.socket.Abort(cause)
+		up.conn.abort(cause)
 	}
 	up.leave()
 }

@@ -1,0 +1,159 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+)
+
+// Another Plan is put in place under load again and again, and no request fails.
+func TestUseUnderLoad(t *testing.T) {
+	t.Parallel()
+	routes := []route.Rule{{Name: "all", Cluster: "c"}}
+	servers := []*server{newServer(t, nil), newServer(t, nil)}
+	p := start(t, &loop.Config{Loops: 2}, nil, routes, cluster("c", servers[0]))
+	var stop atomic.Bool
+	var clients sync.WaitGroup
+	for range 4 {
+		c := p.dial()
+		clients.Go(func() {
+			for i := uint32(0); !stop.Load(); i += 8 {
+				for k := range uint32(8) {
+					c.send(call(wire.V2CRC, i+k, "a", numbered(int(k))))
+				}
+				for range 8 {
+					if f := c.read(); f.Status() != wire.StatusSuccess || f.ID()/8 != i/8 {
+						t.Errorf("%v for request %d", f.Status(), f.ID())
+						return
+					}
+				}
+			}
+		})
+	}
+	for i := range 30 {
+		p.use(nil, nil, routes, cluster("c", servers[i%2]))
+		before := servers[i%2].served.Load()
+		eventually(t, "the new plan's server is used", func() bool { return servers[i%2].served.Load() > before+20 })
+	}
+	stop.Store(true)
+	clients.Wait()
+}
+
+// Whatever a server has answered before the end of a shutdown, its client gets. Both sides count.
+func TestShutdownUnderLoad(t *testing.T) {
+	t.Parallel()
+	for _, portable := range []bool{false, true} {
+		s := newServer(t, nil)
+		p := start(t, &loop.Config{Loops: 2, Portable: portable}, nil, []route.Rule{{Name: "all", Cluster: "c"}}, cluster("c", s))
+		var answered atomic.Int64
+		var clients sync.WaitGroup
+		for range 8 {
+			c := p.dial()
+			clients.Go(func() {
+				for i := uint32(0); ; i++ {
+					frame, _ := wire.Append(nil, call(wire.V1, i, "a", nil))
+					if c.write(frame) != nil {
+						return
+					}
+					_ = c.SetReadDeadline(time.Now().Add(patience))
+					f, err := readFrame(c)
+					if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+						return
+					}
+					if err != nil || f.Status() != wire.StatusSuccess {
+						t.Errorf("%v, %v", f, err)
+						return
+					}
+					answered.Add(1)
+				}
+			})
+		}
+		eventually(t, "there is load", func() bool { return answered.Load() > 200 })
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		if err := p.group.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		cancel()
+		clients.Wait()
+		if a, b := answered.Load(), s.served.Load(); a != b {
+			t.Errorf("the server has served %d requests, clients have %d answers", b, a)
+		}
+	}
+}
+
+// A client that goes on and on is not waited for.
+func TestShutdownOfBusyClient(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	s.handle = func(p *peer, f wire.Frame) {
+		time.Sleep(time.Millisecond)
+		echo(p, f)
+	}
+	p := simple(t, nil, s)
+	c := p.dial()
+	go func() {
+		for i := uint32(0); ; i++ {
+			frame, _ := wire.Append(nil, call(wire.V1, i, "a", nil))
+			if c.write(frame) != nil {
+				return
+			}
+		}
+	}()
+	c.read()
+	done := make(chan error)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		done <- p.group.Shutdown(ctx)
+	}()
+	for {
+		if _, err := readFrame(c); err != nil {
+			break
+		}
+	}
+	if err := <-done; err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+}
+
+func TestOwns(t *testing.T) {
+	t.Parallel()
+	p := simple(t, nil, newServer(t, nil))
+	other := New(nil, 1)
+	c := p.dial()
+	if err := c.write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	p.dial()
+	eventually(t, "two clients are there", func() bool {
+		sum, _ := p.group.Stats()
+		return sum.Conns == 2 && p.active() == 1
+	})
+	got := make(chan [2]int)
+	if err := p.group.Loops()[0].Post(func() {
+		var n [2]int
+		for _, h := range p.group.Loops()[0].All() {
+			if p.service.Owns(h) {
+				n[0]++
+			}
+			if other.Owns(h) {
+				n[1]++
+			}
+		}
+		got <- n
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-got; n != [2]int{2, 0} {
+		t.Errorf("the service owns %d of its 2 clients, another one %d", n[0], n[1])
+	}
+}
