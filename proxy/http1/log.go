@@ -14,7 +14,7 @@ func (s *session) log(status int, code traffic.Code) {
 		head := s.logged
 		e.Method, e.Host, e.Path = s.head.MethodName.Of(head), s.head.Authority.Of(head), s.head.Path.Of(head)
 		if f, ok := s.head.Find(wire.Traceparent); ok {
-			e.Trace = f.Value.Of(head)
+			e.Trace = traffic.TraceID(f.Value.Of(head))
 		}
 	}
 	s.x.Log(e, code)

@@ -42,6 +42,7 @@ func (s *session) readHead(p []byte) int {
 	}
 	if s.head.Method == wire.MethodConnect {
 		s.x.Refuse(traffic.BadRequest)
+		s.parting = true // it may take its own bytes for those of a tunnel
 		s.fail(501)
 		return n + s.rest(p[n:])
 	}
@@ -89,7 +90,10 @@ func (s *session) ask(p []byte) {
 	}
 }
 
-var root = []byte("/")
+var (
+	root = []byte("/")
+	goOn = []byte(wire.Continue)
+)
 
 // await waits for more of the payload.
 func (s *session) await() {
@@ -97,7 +101,7 @@ func (s *session) await() {
 	setTimer(s.client, moveTimer, s.rules.BodyTimeout)
 	if s.head.Expect && !s.answered {
 		s.answered = true
-		s.client.Write([]byte(wire.Continue))
+		s.client.Write(goOn)
 	}
 }
 

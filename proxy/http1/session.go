@@ -118,21 +118,21 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 
 // Drained has the server go on that was held back as the client read too slowly.
 func (s *session) Drained(*loop.Conn) {
-	if s.up != nil {
+	if s.up != nil && s.begun {
 		s.up.ResumeReading()
 		s.move()
 	}
 }
 
 // HalfClosed is the end of what the client sends. It may still wait for its answer.
-func (s *session) HalfClosed(c *loop.Conn) {
+func (s *session) HalfClosed(*loop.Conn) {
 	s.ended = true
 	switch s.phase {
 	case atHead, atPayload, atBody:
+		// The request will not come to its end. Answers to others may still wait to be written.
 		s.abandon()
-		c.SetHandler(s.share.idle)
-		c.Abort(nil)
-		s.release()
+		s.lasts = false
+		s.finish()
 	case atRest:
 		s.finish()
 	}

@@ -68,8 +68,10 @@ func (b *back) Data(c *loop.Conn, p []byte) int {
 
 // Drained has the client go on that was held back as the server read too slowly.
 func (b *back) Drained(*loop.Conn) {
-	b.s.client.ResumeReading()
-	b.s.move()
+	if b.s.phase == atBody {
+		b.s.client.ResumeReading()
+		b.s.move()
+	}
 }
 
 // HalfClosed is the end of what the server sends.
@@ -122,7 +124,6 @@ func (s *session) granted(c *loop.Conn, reused bool) {
 		s.kept.reset()
 	}
 	if s.phase == atBody {
-		s.client.StopTimer(answerTimer)
 		s.client.ResumeReading()
 		s.move()
 	}

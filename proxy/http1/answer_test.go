@@ -1,0 +1,157 @@
+package http1
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/proxy/loop"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+// answers is a server that reads one request after another and writes answer, as it stands, to each; then it closes the
+// connection if it is to.
+func answers(tb testing.TB, answer string, closes bool) string {
+	return script(tb, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, req.Body); err != nil {
+				return
+			}
+			if _, err := io.WriteString(conn, crlf(answer)); err != nil || closes {
+				return
+			}
+		}
+	})
+}
+
+var badGateway = string(wire.AppendAnswer(nil, 502, wire.MethodGet, false))
+
+func TestAnswers(t *testing.T) {
+	const get = "GET / HTTP/1.1\nHost: a\n\n"
+	for _, row := range []struct {
+		name    string
+		request string
+		answer  string
+		closes  bool   // the server, behind its answer
+		want    string // all the client gets
+		lasts   bool   // the client's connection
+	}{
+		{"length", get, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true},
+		{"no reason", get, "HTTP/1.1 200 \nContent-Length: 0\n\n", false, "HTTP/1.1 200 \nContent-Length: 0\n\n", true},
+		{"server closes", get, "HTTP/1.1 200 OK\nConnection: close\nContent-Length: 2\n\nhi", true, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true},
+		{"server of HTTP/1.0", get, "HTTP/1.0 200 OK\nContent-Length: 2\n\nhi", true, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true},
+		{"head", "HEAD / HTTP/1.1\nHost: a\n\n", "HTTP/1.1 200 OK\nContent-Length: 9\n\n", false, "HTTP/1.1 200 OK\nContent-Length: 9\n\n", true},
+		{"no content", get, "HTTP/1.1 204 No Content\n\n", false, "HTTP/1.1 204 No Content\n\n", true},
+		{"not modified", get, "HTTP/1.1 304 Not Modified\nContent-Length: 9\n\n", false, "HTTP/1.1 304 Not Modified\nContent-Length: 9\n\n", true},
+		{"chunked", get, "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-Sum: 1\n\n", false,
+			"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-Sum: 1\n\n", true},
+		{"until close", get, "HTTP/1.1 200 OK\n\nhi", true, "HTTP/1.1 200 OK\nConnection: close\n\nhi", false},
+		{"early hints", get, "HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true},
+		{"early hints to 1.0", "GET / HTTP/1.0\n\n", "HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false},
+		{"asked to close", "GET / HTTP/1.1\nHost: a\nConnection: close\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false},
+		{"1.0", "GET / HTTP/1.0\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false},
+		{"1.0 that keeps alive", "GET / HTTP/1.0\nConnection: Keep-Alive\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: keep-alive\n\nhi", true},
+		{"chunked to 1.0", "GET / HTTP/1.0\nConnection: Keep-Alive\n\n", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n1\n!\n0\n\n", false,
+			"HTTP/1.1 200 OK\nConnection: close\n\nhi!", false},
+		{"unreadable", get, "HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3\n\nhi", true,
+			badGateway, true},
+		{"upgrade nobody asked for", get, "HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n", true,
+			badGateway, true},
+		{"server closes without an answer", get, "", true,
+			badGateway, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			both(t, func(t *testing.T, c loop.Config) {
+				r := start(t, setup{loop: c, servers: []string{answers(t, row.answer, row.closes)}})
+				conn := r.dial()
+				want := row.want
+				if want != badGateway {
+					want = crlf(want)
+				}
+				rounds := 1
+				if row.lasts {
+					rounds = 3
+				}
+				for i := range rounds {
+					conn.send(row.request)
+					got := make([]byte, len(want))
+					if n, err := io.ReadFull(conn.r, got); err != nil || string(got) != want {
+						t.Fatalf("answer %d: got %q, %v\nwant %q", i+1, got[:n], err, want)
+					}
+				}
+				if row.lasts {
+					if err := conn.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				conn.ends()
+			})
+		})
+	}
+}
+
+// TestCuts sends a request and an answer in two pieces each, cut at every byte, and byte by byte.
+func TestCuts(t *testing.T) {
+	request := crlf("POST /a HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\n0\nX-T: 1\n\n")
+	answer := crlf("HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-S: 2\n\n")
+	pieces := func(text string, cut int) []string {
+		if cut < len(text) {
+			return []string{text[:cut], text[cut:]}
+		}
+		return strings.Split(text, "")
+	}
+	write := func(w io.Writer, text string, cut int) error {
+		for _, piece := range pieces(text, cut) {
+			if _, err := io.WriteString(w, piece); err != nil {
+				return err
+			}
+			time.Sleep(100 * time.Microsecond) // so that pieces arrive one by one; passing does not depend on it
+		}
+		return nil
+	}
+	cuts := make(chan int, 1)
+	server := script(t, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			body, err := io.ReadAll(req.Body)
+			if err != nil || string(body) != "abc" || req.Trailer.Get("X-T") != "1" {
+				t.Errorf("server got body %q, trailer %v, error %v", body, req.Trailer, err)
+				return
+			}
+			if err := write(conn, answer, <-cuts); err != nil {
+				return
+			}
+		}
+	})
+	both(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{server}})
+		conn := r.dial()
+		for cut := range max(len(request), len(answer)) + 1 {
+			cuts <- cut
+			if err := write(conn, request, cut); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, len(answer))
+			if n, err := io.ReadFull(conn.r, got); err != nil || string(got) != answer {
+				t.Fatalf("cut at %d: got %q, %v\nwant %q", cut, got[:n], err, answer)
+			}
+		}
+	})
+}

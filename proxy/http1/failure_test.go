@@ -1,0 +1,322 @@
+package http1
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
+)
+
+// dead is an address that nobody listens on.
+func dead(tb testing.TB) string {
+	ln := listen(tb)
+	ln.Close()
+	return ln.Addr().String()
+}
+
+// silent reads and says nothing.
+func silent(tb testing.TB) string {
+	return script(tb, func(_ net.Conn, r *bufio.Reader) { io.Copy(io.Discard, r) })
+}
+
+const brief = 50 * time.Millisecond // for timeouts that are to happen
+
+func TestFailures(t *testing.T) {
+	const get = "GET / HTTP/1.1\nHost: a\n\n"
+	const put = "PUT / HTTP/1.1\nHost: a\nContent-Length: 10\n\nabc"
+	mute := func(t *testing.T) string { return silent(t) }
+	slow := []route.Rule{{Cluster: "web", Forward: route.Forward{Timeout: brief}}}
+	for _, row := range []struct {
+		name    string
+		server  func(t *testing.T) string
+		c       setup
+		request string
+		status  int
+		lasts   bool
+	}{
+		{"nobody listens", func(t *testing.T) string { return dead(t) }, setup{}, get, 502, true},
+		{"no route", mute, setup{rules: []route.Rule{{Match: route.Match{Path: "/x"}, Cluster: "web"}}}, get, 404, true},
+		{"malformed", mute, setup{}, "GET / HTTP/1.1\nHost: a\nContent-Length: x\n\n", 400, false},
+		{"two framings", mute, setup{}, "POST / HTTP/1.1\nHost: a\nContent-Length: 3\nTransfer-Encoding: chunked\n\n0\n\n", 400, false},
+		{"malformed chunk", mute, setup{}, "POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\nx\n", 400, false},
+		{"connect", mute, setup{}, "CONNECT a:80 HTTP/1.1\nHost: a:80\n\n", 501, false},
+		{"unknown version", mute, setup{}, "GET / HTTP/2.0\nHost: a\n\n", 505, false},
+		{"half a head", mute, setup{config: Config{HeaderTimeout: brief}}, "GET / HTTP/1.1\nHo", 408, false},
+		{"half a body", mute, setup{config: Config{BodyTimeout: brief}}, put, 408, false},
+		{"no answer", mute, setup{rules: slow}, get, 504, true},
+		{"no free connection", mute, setup{rules: slow, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}},
+			get + get, 504, true},
+		{"half a head of an answer", func(t *testing.T) string {
+			return script(t, func(conn net.Conn, r *bufio.Reader) {
+				if _, err := http.ReadRequest(r); err == nil {
+					io.WriteString(conn, "HTTP/1.1 200 OK\r\nConte")
+				}
+			})
+		}, setup{}, get, 502, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			both(t, func(t *testing.T, c loop.Config) {
+				row.c.loop = c
+				row.c.servers = []string{row.server(t)}
+				conn := start(t, row.c).dial()
+				conn.send(row.request)
+				resp, body := conn.read("GET")
+				if resp.StatusCode != row.status || !strings.Contains(body, http.StatusText(row.status)) {
+					t.Errorf("got %d %q, want %d", resp.StatusCode, body, row.status)
+				}
+				if resp.Close == row.lasts {
+					t.Errorf("connection closes: %v, want %v", resp.Close, !row.lasts)
+				}
+				if !row.lasts {
+					conn.ends()
+				}
+			})
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for name, limits := range map[string]upstream.Limits{"requests": {Requests: 1}, "waiting": {Connections: 1, Waiting: 1}} {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			var served atomic.Int64
+			r := start(t, setup{loop: loop.Config{Loops: 1}, cluster: upstream.Config{Limits: limits}, servers: []string{serve(t,
+				func(http.ResponseWriter, *http.Request) {
+					served.Add(1)
+					<-release
+				})}})
+			clients := []*client{r.dial(), r.dial(), r.dial()}
+			for _, c := range clients {
+				c.send("GET / HTTP/1.1\nHost: a\n\n")
+			}
+			// Of three, one is with the server and one may wait; some are refused at once, whichever they are.
+			statuses := make(chan int, len(clients))
+			for _, c := range clients {
+				go func() {
+					resp, err := http.ReadResponse(c.r, nil)
+					if err != nil {
+						statuses <- -1
+						return
+					}
+					statuses <- resp.StatusCode
+				}()
+			}
+			if got := <-statuses; got != 503 {
+				t.Errorf("first answer is %d, want 503", got)
+			}
+			close(release)
+			counts := map[int]int{503: 1}
+			for range len(clients) - 1 {
+				counts[<-statuses]++
+			}
+			want := 1
+			if name == "waiting" {
+				want = 2
+			}
+			if counts[200] != want || counts[503] != len(clients)-want || served.Load() != int64(want) {
+				t.Errorf("got answers %v, %d served; want %d of 200 and the rest 503", counts, served.Load(), want)
+			}
+		})
+	}
+}
+
+// aborted reads an answer that does not come to its end, and has to show that.
+func (c *client) aborted() {
+	c.tb.Helper()
+	resp, err := http.ReadResponse(c.r, nil)
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+	}
+	if err == nil {
+		c.tb.Fatal("half an answer passes for a whole one")
+	}
+	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		c.tb.Fatalf("half an answer ended with %v", err)
+	}
+}
+
+func TestServerDiesWithinAnAnswer(t *testing.T) {
+	for name, head := range map[string]string{
+		"length":      "Content-Length: 1000\n",
+		"chunked":     "Transfer-Encoding: chunked\n",
+		"until close": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, c loop.Config) {
+				r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+					if _, err := http.ReadRequest(r); err != nil {
+						return
+					}
+					io.WriteString(conn, crlf("HTTP/1.1 200 OK\n"+head+"\n64\nabc"))
+					if head == "" {
+						time.Sleep(brief) // a reset overtakes what was not read
+						conn.(*net.TCPConn).SetLinger(0)
+					}
+				})}})
+				conn := r.dial()
+				conn.send("GET / HTTP/1.1\nHost: a\n\n")
+				if head == "" {
+					// Of a body that ends with the connection, only a reset tells that it is not whole.
+					_, err := io.ReadAll(conn)
+					if !errors.Is(err, syscall.ECONNRESET) {
+						t.Fatalf("got %v, want a reset", err)
+					}
+					return
+				}
+				conn.aborted()
+			})
+		})
+	}
+}
+
+func TestAnswerStops(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+			io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 1000\n\nabc"))
+			io.Copy(io.Discard, r)
+		})}})
+		conn := r.dial()
+		conn.send("GET / HTTP/1.1\nHost: a\n\n")
+		conn.aborted()
+	})
+}
+
+func TestIdleTimeout(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, config: Config{IdleTimeout: brief}, servers: []string{serve(t, echo)}})
+		fresh, used := r.dial(), r.dial()
+		used.send("GET / HTTP/1.1\nHost: a\n\n")
+		if resp, _ := used.read("GET"); resp.StatusCode != 200 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		fresh.ends()
+		used.ends()
+	})
+}
+
+// TestServerClosesIdle has a server close each connection behind its second request, without a word: the client must not see
+// that.
+func TestServerClosesIdle(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		var served atomic.Int64
+		r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+			for i := range 2 {
+				if _, err := http.ReadRequest(r); err != nil || i == 1 {
+					return
+				}
+				served.Add(1)
+				io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 2\n\nhi"))
+			}
+		})}})
+		conn := r.dial()
+		for range 20 {
+			conn.send("GET / HTTP/1.1\nHost: a\n\n")
+			if resp, body := conn.read("GET"); resp.StatusCode != 200 || body != "hi" {
+				t.Fatalf("got %d %q", resp.StatusCode, body)
+			}
+		}
+		if n := served.Load(); n != 20 {
+			t.Errorf("server answered %d requests, want 20", n)
+		}
+		// What is not idempotent is not sent twice.
+		conn.send("POST / HTTP/1.1\nHost: a\nContent-Length: 1\n\nx")
+		if resp, _ := conn.read("POST"); resp.StatusCode != 502 {
+			t.Errorf("status %d, want 502", resp.StatusCode)
+		}
+	})
+}
+
+func TestClientLeaves(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		left := make(chan error, 1)
+		r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+			if _, err := http.ReadRequest(r); err == nil {
+				left <- nil
+				_, err := r.ReadByte()
+				left <- err
+			}
+		})}})
+		conn := r.dial()
+		conn.send("GET / HTTP/1.1\nHost: a\n\n")
+		<-left
+		conn.Conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+		if err := <-left; err == nil {
+			t.Error("server got a byte, want the end of the connection")
+		}
+	})
+}
+
+func TestClientEndsItsSide(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{serve(t, echo)}})
+		conn := r.dial()
+		conn.send("GET /1 HTTP/1.1\nHost: a\n\nGET /2 HTTP/1.1\nHost: a\n\nGET /3 HT")
+		if err := conn.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"GET a /1", "GET a /2"} {
+			if resp, _ := conn.read("GET"); resp.Header.Get("X-Seen") != want {
+				t.Errorf("server saw %q, want %q", resp.Header.Get("X-Seen"), want)
+			}
+		}
+		if n, err := conn.r.Read(make([]byte, 1)); n > 0 || err == nil {
+			t.Errorf("got %d bytes and error %v, want the end", n, err)
+		}
+	})
+}
+
+func TestEarlyAnswer(t *testing.T) {
+	refuses := func(t *testing.T) string {
+		return script(t, func(conn net.Conn, r *bufio.Reader) {
+			for {
+				req, err := http.ReadRequest(r)
+				if err != nil {
+					return
+				}
+				if req.URL.Path == "/late" {
+					io.Copy(io.Discard, req.Body)
+				}
+				io.WriteString(conn, crlf("HTTP/1.1 403 Forbidden\nContent-Length: 2\n\nno"))
+				if req.URL.Path != "/late" {
+					io.Copy(io.Discard, r)
+				}
+			}
+		})
+	}
+	for _, row := range []struct {
+		name  string
+		size  int
+		lasts bool
+	}{{"small", 1000, true}, {"large", 10 << 20, false}} {
+		t.Run(row.name, func(t *testing.T) {
+			both(t, func(t *testing.T, c loop.Config) {
+				conn := start(t, setup{loop: c, servers: []string{refuses(t)}}).dial()
+				conn.send("POST /early HTTP/1.1\nHost: a\nContent-Length: " + strconv.Itoa(row.size) + "\n\nabc")
+				resp, body := conn.read("POST")
+				if resp.StatusCode != 403 || body != "no" || resp.Close == row.lasts {
+					t.Fatalf("got %d %q, closes %v", resp.StatusCode, body, resp.Close)
+				}
+				if !row.lasts {
+					conn.ends()
+					return
+				}
+				conn.send(strings.Repeat("x", row.size-3) + "GET /late HTTP/1.1\nHost: a\n\n")
+				if resp, _ := conn.read("GET"); resp.StatusCode != 403 {
+					t.Errorf("second answer: %d", resp.StatusCode)
+				}
+			})
+		})
+	}
+}

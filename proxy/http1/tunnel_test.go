@@ -1,0 +1,98 @@
+package http1
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"example.com/ferry/proxy/loop"
+)
+
+const upgrade = "GET /chat HTTP/1.1\nHost: a\nConnection: Upgrade\nUpgrade: websocket\n\n"
+
+// switches is a server that changes to another protocol, in which it echoes, and says "bye" behind the client's end.
+func switches(tb testing.TB) string {
+	return script(tb, func(conn net.Conn, r *bufio.Reader) {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		if req.Header.Get("Upgrade") == "" {
+			io.WriteString(conn, crlf("HTTP/1.1 400 Bad Request\nContent-Length: 0\n\n"))
+			return
+		}
+		io.WriteString(conn, crlf("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n")+"hello,")
+		io.Copy(conn, r)
+		io.WriteString(conn, "bye")
+	})
+}
+
+func TestTunnel(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		conn := start(t, setup{loop: c, servers: []string{switches(t)}}).dial()
+		conn.send(upgrade + "early,") // the client need not wait
+		resp, err := http.ReadResponse(conn.r, nil)
+		if err != nil || resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		const size = 4 << 20
+		go func() {
+			conn.Write(make([]byte, size))
+			conn.Conn.(*net.TCPConn).CloseWrite()
+		}()
+		got, err := io.ReadAll(conn.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const before, behind = "hello,early,", "bye"
+		if len(got) != len(before)+size+len(behind) {
+			t.Fatalf("got %d bytes, want %d", len(got), len(before)+size+len(behind))
+		}
+		if string(got[:len(before)]) != before || string(got[len(got)-len(behind):]) != behind {
+			t.Errorf("got %q ... %q", got[:len(before)], got[len(got)-len(behind):])
+		}
+	})
+}
+
+func TestTunnelIdle(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		conn := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{switches(t)}}).dial()
+		conn.send(upgrade)
+		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		if got, err := io.ReadAll(conn.r); err != nil || string(got) != "hello," {
+			t.Errorf("got %q, %v; want the end behind what the server said", got, err)
+		}
+	})
+}
+
+func TestTunnelBreaks(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		conn := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+			http.ReadRequest(r)
+			io.WriteString(conn, crlf("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n"))
+			r.ReadByte()
+			conn.(*net.TCPConn).SetLinger(0)
+		})}}).dial()
+		conn.send(upgrade)
+		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		conn.send("x")
+		if got, err := io.ReadAll(conn.r); err == nil || len(got) > 0 {
+			t.Errorf("got %q, %v; want a reset", got, err)
+		}
+	})
+}
+
+// TestUpgradeNotAllowed asks for a protocol that is not to be asked for: the server sees a plain request.
+func TestUpgradeNotAllowed(t *testing.T) {
+	conn := start(t, setup{config: Config{Upgrades: []string{"foo"}}, servers: []string{switches(t)}}).dial()
+	conn.send(upgrade)
+	if resp, _ := conn.read("GET"); resp.StatusCode != 400 {
+		t.Errorf("status %d, want 400", resp.StatusCode)
+	}
+}
