@@ -1,10 +1,6 @@
 package traffic
 
-import (
-	"sync"
-	"sync/atomic"
-	"time"
-)
+import "sync"
 
 // Book is the counters of a proxy. Its methods may be called by any goroutine.
 type Book struct {
@@ -12,12 +8,14 @@ type Book struct {
 
 	mu        sync.Mutex
 	listeners map[string]*Listener
-	routes    map[[2]string]*Route
+	routes    map[routeKey]*Route
 }
+
+type routeKey struct{ listener, name string }
 
 // NewBook makes a Book for so many loops.
 func NewBook(loops int) *Book {
-	return &Book{loops: loops, listeners: map[string]*Listener{}, routes: map[[2]string]*Route{}}
+	return &Book{loops: loops, listeners: map[string]*Listener{}, routes: map[routeKey]*Route{}}
 }
 
 // Listener returns the counters of the listener of that name.
@@ -36,7 +34,7 @@ func (b *Book) Listener(name string) *Listener {
 func (b *Book) Route(listener, name string) *Route {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := [2]string{listener, name}
+	at := routeKey{listener, name}
 	r := b.routes[at]
 	if r == nil {
 		r = &Route{Listener: listener, Name: name, shares: make([]routeShare, b.loops)}
@@ -45,48 +43,18 @@ func (b *Book) Route(listener, name string) *Route {
 	return r
 }
 
-// Listener is the counters of one listener. Each loop calls with its own index.
-type Listener struct {
-	Name   string
-	shares []listenerShare
+// Keep forgets all counters but those of the given listeners and routes, as after a reload that removed the others. Whoever
+// still holds one that is forgotten can go on counting with it: nobody sees that any more. If its name comes back, it begins
+// at zero.
+func (b *Book) Keep(listeners []*Listener, routes []*Route) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.listeners)
+	for _, l := range listeners {
+		b.listeners[l.Name] = l
+	}
+	clear(b.routes)
+	for _, r := range routes {
+		b.routes[routeKey{r.Listener, r.Name}] = r
+	}
 }
-
-type listenerShare struct {
-	conns   atomic.Int64
-	refused [refusals]atomic.Int64
-	_       [64]byte
-}
-
-// Opened counts a connection that was accepted, Closed one that ended.
-func (l *Listener) Opened(loop int) { l.shares[loop].conns.Add(1) }
-
-// Closed counts a connection that ended.
-func (l *Listener) Closed(loop int) { l.shares[loop].conns.Add(-1) }
-
-// Refused counts a request that was not forwarded, and why.
-func (l *Listener) Refused(loop int, why Refusal) { l.shares[loop].refused[why].Add(1) }
-
-// Route is the counters of one route. Each loop calls with its own index.
-type Route struct {
-	Listener, Name string
-	shares         []routeShare
-}
-
-type routeShare struct {
-	codes   [codes]atomic.Int64
-	in, out atomic.Int64
-	retries atomic.Int64
-	_       [64]byte
-}
-
-// Done counts a request that was answered: with what, how long after its first byte the answer's last one was queued, and the
-// bytes of both with their heads.
-func (r *Route) Done(loop int, c Code, took time.Duration, in, out int64) {
-	s := &r.shares[loop]
-	s.codes[c].Add(1)
-	s.in.Add(in)
-	s.out.Add(out)
-}
-
-// Retried counts an attempt that follows a failed one.
-func (r *Route) Retried(loop int) { r.shares[loop].retries.Add(1) }

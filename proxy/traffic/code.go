@@ -33,15 +33,20 @@ func Bolt(s bolt.Status) Code {
 	return boltCode + Code(s)
 }
 
+// failed reports whether the server, or the proxy in its stead, did not do what was asked.
+func (c Code) failed() bool { return c == HTTP(500) || c > boltCode }
+
 // String is 2xx and so on, or the status of Bolt; canceled for no answer.
-func (c Code) String() string {
-	switch {
-	case c == 0:
-		return "canceled"
-	case c < boltCode:
-		return strconv.Itoa(int(c)) + "xx"
-	case c < otherCode:
-		return strings.ReplaceAll(bolt.Status(c-boltCode).String(), " ", "_")
+func (c Code) String() string { return codeNames[min(c, otherCode)] }
+
+var codeNames = func() (names [codes]string) {
+	names[0] = "canceled"
+	for c := 1; c < boltCode; c++ {
+		names[c] = strconv.Itoa(c) + "xx"
 	}
-	return "other"
-}
+	for c := boltCode; c < otherCode; c++ {
+		names[c] = strings.ReplaceAll(bolt.Status(c-boltCode).String(), " ", "_")
+	}
+	names[otherCode] = "other"
+	return names
+}()

@@ -1,0 +1,170 @@
+package traffic_test
+
+import (
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/traffic"
+)
+
+func TestSnapshotAddsUpTheLoops(t *testing.T) {
+	t.Parallel()
+	book := traffic.NewBook(3)
+	b, a := book.Listener("b"), book.Listener("a")
+	a.Opened(0)
+	a.Opened(2)
+	a.Closed(0)
+	a.Refused(1, traffic.NoRoute)
+	a.Refused(2, traffic.NoRoute)
+	a.Refused(0, traffic.Overload)
+	b.Opened(1)
+	users := book.Route("b", "users")
+	users.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
+	users.Done(2, traffic.HTTP(204), 7*time.Millisecond, 10, 20)
+	users.Done(1, traffic.Bolt(bolt.StatusTimeout), 2*time.Minute, 1, 0)
+	users.Retried(1)
+	users.Retried(2)
+	book.Route("a", "users")
+	book.Route("b", "items")
+
+	got := book.Snapshot()
+	none := map[traffic.Refusal]uint64{traffic.BadRequest: 0, traffic.NoRoute: 0, traffic.RateLimited: 0, traffic.NoEndpoint: 0, traffic.Overload: 0}
+	some := maps.Clone(none)
+	some[traffic.NoRoute], some[traffic.Overload] = 2, 1
+	want := []traffic.ListenerStats{
+		{Name: "a", Connections: 1, Accepted: 2, Refused: some},
+		{Name: "b", Connections: 1, Accepted: 1, Refused: none},
+	}
+	if !reflect.DeepEqual(got.Listeners, want) {
+		t.Errorf("listeners: got\n%+v, want\n%+v", got.Listeners, want)
+	}
+	var names []string
+	for _, r := range got.Routes {
+		names = append(names, r.Listener+"/"+r.Name)
+	}
+	if want := []string{"a/users", "b/items", "b/users"}; !slices.Equal(names, want) {
+		t.Fatalf("routes %q, want %q", names, want)
+	}
+	r := got.Routes[2]
+	if want := map[traffic.Code]uint64{traffic.HTTP(200): 2, traffic.Bolt(bolt.StatusTimeout): 1}; !maps.Equal(r.Requests, want) {
+		t.Errorf("requests %v, want %v", r.Requests, want)
+	}
+	if r.In != 111 || r.Out != 1020 || r.Retries != 2 {
+		t.Errorf("%d bytes in, %d out, %d retries; want 111, 1020, 2", r.In, r.Out, r.Retries)
+	}
+	if r.Took.Count != 3 || math.Abs(r.Took.Seconds-120.01) > 1e-9 {
+		t.Errorf("%d requests took %v s, want 3, 120.01 s", r.Took.Count, r.Took.Seconds)
+	}
+	for _, bucket := range r.Took.Buckets {
+		want := uint64(0)
+		switch {
+		case bucket.UpTo >= 7*time.Millisecond:
+			want = 2
+		case bucket.UpTo >= 3*time.Millisecond:
+			want = 1
+		}
+		if bucket.Count != want {
+			t.Errorf("%d requests took up to %v, want %d", bucket.Count, bucket.UpTo, want)
+		}
+	}
+}
+
+func TestNamesOutlastAReload(t *testing.T) {
+	t.Parallel()
+	book := traffic.NewBook(1)
+	l, r := book.Listener("a"), book.Route("a", "b")
+	if book.Listener("a") != l || book.Route("a", "b") != r {
+		t.Error("a name has got other counters the second time")
+	}
+	if book.Route("a", "c") == r || book.Route("c", "b") == r {
+		t.Error("two names share their counters")
+	}
+}
+
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	book := traffic.NewBook(1)
+	for _, name := range []string{"kept", "gone"} {
+		book.Listener(name).Opened(0)
+		book.Route("kept", name).Done(0, traffic.HTTP(200), 0, 1, 1)
+	}
+	gone := book.Route("kept", "gone")
+	book.Keep([]*traffic.Listener{book.Listener("kept")}, []*traffic.Route{book.Route("kept", "kept")})
+	gone.Done(0, traffic.HTTP(200), 0, 1, 1) // of a request that began before
+
+	s := book.Snapshot()
+	if len(s.Listeners) != 1 || s.Listeners[0].Name != "kept" || s.Listeners[0].Accepted != 1 {
+		t.Errorf("listeners %+v, want kept as it was", s.Listeners)
+	}
+	if len(s.Routes) != 1 || s.Routes[0].Name != "kept" || s.Routes[0].In != 1 {
+		t.Errorf("routes %+v, want kept as it was", s.Routes)
+	}
+	book.Route("kept", "gone")
+	if s := book.Snapshot(); len(s.Routes) != 2 || len(s.Routes[0].Requests) != 0 {
+		t.Errorf("routes %+v, want gone back, at zero", s.Routes)
+	}
+}
+
+// TestTotalsNeverGoDown takes snapshots while loops count.
+func TestTotalsNeverGoDown(t *testing.T) {
+	t.Parallel()
+	const loops, each = 4, 5000
+	book := traffic.NewBook(loops)
+	l, r := book.Listener("a"), book.Route("a", "b")
+	var counting sync.WaitGroup
+	for i := range loops {
+		counting.Go(func() {
+			for n := range each {
+				l.Opened(i)
+				r.Done(i, traffic.HTTP(200+n%2*300), time.Millisecond, 2, 3)
+				l.Closed(i)
+			}
+		})
+	}
+	var before traffic.Snapshot
+	check := func() {
+		now := book.Snapshot()
+		if open := now.Listeners[0].Connections; open < 0 || open > loops {
+			t.Errorf("%d connections open, and never more than %d were", open, loops)
+		}
+		route := now.Routes[0]
+		if sum := route.Requests[traffic.HTTP(200)] + route.Requests[traffic.HTTP(500)]; sum != route.Took.Count || route.In != 2*sum || route.Out != 3*sum {
+			t.Errorf("a request was seen half counted: %d answered, %d timed, %d bytes in, %d out", sum, route.Took.Count, route.In, route.Out)
+		}
+		if before.Routes != nil && (route.Took.Count < before.Routes[0].Took.Count || now.Listeners[0].Accepted < before.Listeners[0].Accepted) {
+			t.Errorf("totals went down: from %+v to %+v", before, now)
+		}
+		before = now
+	}
+	for range 200 {
+		check()
+	}
+	counting.Wait()
+	check()
+	if n := before.Routes[0].Took.Count; n != loops*each {
+		t.Errorf("%d requests, want %d", n, loops*each)
+	}
+	if n := before.Listeners[0]; n.Accepted != loops*each || n.Connections != 0 {
+		t.Errorf("%+v, want %d accepted, none open", n, loops*each)
+	}
+}
+
+func TestCounting(t *testing.T) {
+	book := traffic.NewBook(1)
+	l, r := book.Listener("a"), book.Route("a", "b")
+	if n := testing.AllocsPerRun(1000, func() {
+		l.Opened(0)
+		l.Refused(0, traffic.NoRoute)
+		r.Done(0, traffic.HTTP(200), time.Millisecond, 1, 1)
+		r.Retried(0)
+		l.Closed(0)
+	}); n != 0 {
+		t.Errorf("%v allocations a request, want 0", n)
+	}
+}

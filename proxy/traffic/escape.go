@@ -1,0 +1,38 @@
+package traffic
+
+import "unicode/utf8"
+
+// appendEscaped appends text as it stands between the quotes of a JSON string. Clients wrote most of what is logged, so
+// whatever is no UTF-8 becomes \ufffd, and every control character is escaped, also those that JSON would let pass and a
+// terminal obey.
+func appendEscaped[T string | []byte](b []byte, text T) []byte {
+	const digits = "0123456789abcdef"
+	done := 0 // text up to here is in b
+	for i := 0; i < len(text); {
+		c, size := text[i], 1
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r := rune(c)
+		if c >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(string(text[i:min(i+utf8.UTFMax, len(text))]))
+			if r >= 0xa0 && (r != utf8.RuneError || size > 1) {
+				i += size
+				continue
+			}
+		}
+		b = append(b, text[done:i]...)
+		switch r {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case utf8.RuneError:
+			b = append(b, `\ufffd`...)
+		default:
+			b = append(b, '\\', 'u', '0', '0', digits[r>>4], digits[r&15])
+		}
+		i += size
+		done = i
+	}
+	return append(b, text[done:]...)
+}
