@@ -37,8 +37,8 @@ func TestLargeInBoundedMemory(t *testing.T) {
 		}
 		return nil
 	}
-	got := make([]byte, 1<<16)
 	take := func(c net.Conn, n int) error {
+		got := make([]byte, 1<<16)
 		_ = c.SetReadDeadline(time.Now().Add(patience))
 		for n > 0 {
 			k, err := c.Read(got[:min(n, len(got))])
@@ -50,6 +50,8 @@ func TestLargeInBoundedMemory(t *testing.T) {
 		return nil
 	}
 	served := make(chan error, 1)
+	closed := make(chan bool)
+	defer close(closed)
 	go func() {
 		c, err := ln.Accept()
 		if err != nil {
@@ -57,14 +59,13 @@ func TestLargeInBoundedMemory(t *testing.T) {
 			return
 		}
 		defer c.Close()
+		defer func() { <-closed }()
 		if err = take(c, len(head)+size); err == nil {
 			answer := wire.AppendResponse(nil, (&request{fixed: [wire.MaxFixed]byte(head)}).frame(), 0)
 			copy(answer[5:], []byte{0, 0, 0, 1})
 			err = put(c, answer, 16)
 		}
 		served <- err
-		_, _ = c.Read(got[:0])
-		time.Sleep(time.Millisecond)
 	}()
 	c := p.dial()
 	var before, after runtime.MemStats
