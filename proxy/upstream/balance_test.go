@@ -169,8 +169,13 @@ func TestConnectionsLimit(t *testing.T) {
 	c := cluster(t, cfg)
 	e := pick(t, c, 0, 0, nil)
 	other := pick(t, c, 0, 0, e)
-	if !e.Connect() || !e.Connect() || e.Connect() || !other.Connect() {
-		t.Error("two connections to each endpoint are allowed, and no more")
+	for i, want := range []bool{true, true, false} {
+		if got := e.Connect(); got != want {
+			t.Errorf("connection %d: got %v, want %v", i+1, got, want)
+		}
+	}
+	if !other.Connect() {
+		t.Error("the limit is that of each endpoint")
 	}
 	e.Disconnect()
 	if !e.Connect() {
@@ -186,8 +191,10 @@ func TestWaitingLimit(t *testing.T) {
 	cfg := several(2, upstream.LeastRequest, false)
 	cfg.Limits.Waiting = 2
 	c := cluster(t, cfg)
-	if !c.Wait() || !c.Wait() || c.Wait() {
-		t.Error("two requests may wait, and no more")
+	for i, want := range []bool{true, true, false} {
+		if got := c.Wait(); got != want {
+			t.Errorf("request %d: got %v, want %v", i+1, got, want)
+		}
 	}
 	c.Unwait()
 	if !c.Wait() {

@@ -1,0 +1,23 @@
+package upstream
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"example.com/ferry/proxy/loop"
+)
+
+// NewAsking is New with a name server of the test's own.
+func NewAsking(c *Config, group *loop.Group, log *slog.Logger, ask func(ctx context.Context, host string) ([]netip.Addr, error)) (*Cluster, error) {
+	return newCluster(c, group, log, ask)
+}
+
+// ProbeWith has Run check health so.
+func (c *Cluster) ProbeWith(p func(ctx context.Context, at loop.Addr) error) { c.probe = p }
+
+// Probe checks the health of an address once.
+func Probe(ctx context.Context, h *Health, at loop.Addr) error {
+	c := Config{Health: h}
+	return newProbe(c.withDefaults().Health)(ctx, at)
+}

@@ -1,0 +1,236 @@
+package upstream_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/upstream"
+)
+
+// ward is endpoints whose health the test decides about.
+type ward struct {
+	mu   sync.Mutex
+	ill  map[string]bool
+	hang bool
+	seen map[string][]time.Time
+}
+
+func (w *ward) probe(ctx context.Context, at loop.Addr) error {
+	w.mu.Lock()
+	ill, hang := w.ill[at.String()], w.hang
+	w.seen[at.String()] = append(w.seen[at.String()], time.Now())
+	w.mu.Unlock()
+	switch {
+	case hang:
+		<-ctx.Done()
+		return ctx.Err()
+	case ill:
+		return errors.New("fever")
+	}
+	return nil
+}
+
+func (w *ward) set(ill bool, addresses ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range addresses {
+		w.ill[a] = ill
+	}
+}
+
+func (w *ward) last(address string) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[address][len(w.seen[address])-1]
+}
+
+func (w *ward) probes(address string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.seen[address])
+}
+
+// run runs c until the function it returns is called.
+func run(c *upstream.Cluster) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		c.Run(ctx)
+		close(ended)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+func addresses(c *upstream.Cluster) (up, down []string) {
+	for _, e := range c.Snapshot().Endpoints {
+		if e.Healthy {
+			up = append(up, e.Address)
+		} else {
+			down = append(down, e.Address)
+		}
+	}
+	return up, down
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	const a, b = "192.0.2.1:80", "192.0.2.2:80"
+	g := loops(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		cfg := at(a, b)
+		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Interval: 10 * time.Second}
+		c, err := upstream.New(cfg, g, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &ward{ill: map[string]bool{}, seen: map[string][]time.Time{}}
+		c.ProbeWith(w.probe)
+		w.set(true, a)
+		began := time.Now()
+		defer run(c)()
+
+		// after waits until an address was probed so many times more.
+		after := func(n int, address string) {
+			t.Helper()
+			for want := w.probes(address) + n; w.probes(address) < want; {
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+		}
+		down := func(want ...string) {
+			t.Helper()
+			if _, got := addresses(c); strings.Join(got, " ") != strings.Join(want, " ") {
+				t.Fatalf("down: %q, want %q", got, want)
+			}
+		}
+
+		synctest.Wait()
+		if !w.last(a).Equal(began) || !w.last(b).Equal(began) {
+			t.Error("the first check does not come at once")
+		}
+		down()
+		after(1, a)
+		if pause := w.last(a).Sub(began); pause > 10*time.Second {
+			t.Errorf("the second check came after %v, want at most the interval", pause)
+		}
+		second := w.last(a)
+		down()
+		after(1, a)
+		if pause := w.last(a).Sub(second); pause != 10*time.Second {
+			t.Errorf("the third check came %v after the second, want the interval", pause)
+		}
+		down(a)
+		for e := range asked(t, c, 0) {
+			if e.Addr().String() == a {
+				t.Error("an endpoint that is down gets requests")
+			}
+		}
+
+		w.set(false, a)
+		after(1, a)
+		w.set(true, a)
+		after(1, a) // what was won is lost
+		w.set(false, a)
+		after(1, a)
+		down(a)
+		after(1, a)
+		down()
+
+		w.set(true, a, b)
+		after(3, a)
+		after(3, b)
+		down(a, b)
+		if _, err := c.Pick(1, 0, nil); !errors.Is(err, upstream.ErrNoEndpoint) {
+			t.Errorf("with all endpoints down: got %v, want %v", err, upstream.ErrNoEndpoint)
+		}
+		w.set(false, b)
+		after(2, b)
+		down(a)
+
+		s := c.Snapshot()
+		if s.ChecksFailed < 10 || s.Endpoints[0].Downs != 2 || s.Endpoints[1].Downs != 1 || s.Active != 0 {
+			t.Errorf("got %+v", s)
+		}
+		for line, n := range map[string]int{
+			`msg="upstream: an endpoint is down" cluster=it endpoint=` + a + ` error=fever`: 2,
+			`msg="upstream: an endpoint is up again" cluster=it endpoint=` + b:              1,
+		} {
+			if got := strings.Count(log.String(), line); got != n {
+				t.Errorf("%d lines with %s, want %d, in\n%s", got, line, n, log.String())
+			}
+		}
+	})
+}
+
+// TestHealthTimeout: a probe that hangs is a failed one, and Run ends it.
+func TestHealthTimeout(t *testing.T) {
+	t.Parallel()
+	g := loops(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		cfg := at("192.0.2.1:80")
+		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Timeout: 2 * time.Second, Unhealthy: 1}
+		c, err := upstream.New(cfg, g, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.ProbeWith((&ward{hang: true, seen: map[string][]time.Time{}}).probe)
+		stop := run(c)
+		time.Sleep(2*time.Second - time.Nanosecond)
+		synctest.Wait()
+		if up, _ := addresses(c); len(up) != 1 {
+			t.Error("down before the check's time was over")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if up, _ := addresses(c); len(up) != 0 {
+			t.Error("a check that gets no answer does not fail")
+		}
+		time.Sleep(6 * time.Second) // within the second check or behind it
+		failed := c.Snapshot().ChecksFailed
+		stop()
+		if got := c.Snapshot().ChecksFailed; got != failed {
+			t.Error("a check that was given up counts as failed")
+		}
+	})
+}
+
+// TestHealthOverEjection: active checks are heeded even if all others are ejected.
+func TestHealthOverEjection(t *testing.T) {
+	t.Parallel()
+	const a = "192.0.2.1:80"
+	g := loops(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		cfg := ejecting(3, upstream.Outlier{Failures: 1, EjectionTime: time.Minute, MaxEjected: 100})
+		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Unhealthy: 1}
+		c, err := upstream.New(cfg, g, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &ward{ill: map[string]bool{a: true}, seen: map[string][]time.Time{}}
+		c.ProbeWith(w.probe)
+		defer run(c)()
+		synctest.Wait()
+		for e := range asked(t, c, 0) {
+			only(t, c, e, 1, upstream.Failure, 0)
+		}
+		for e := range asked(t, c, 0) {
+			if e.Addr().String() == a {
+				t.Error("an endpoint that is down gets requests as the others are ejected")
+			}
+		}
+		if got := len(asked(t, c, 0)); got != 2 {
+			t.Errorf("%d endpoints are asked while all that are not down are ejected, want 2", got)
+		}
+	})
+}
