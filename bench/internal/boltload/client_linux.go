@@ -111,7 +111,12 @@ func (c *client) beginWindow() {
 	c.after(c.spec.Window, c.endWindow)
 }
 
+// endWindow ends the window, unless the machine is so busy that fewer requests were answered than are in flight.
 func (c *client) endWindow() {
+	if len(c.times) < c.spec.Conns*c.spec.InFlight && time.Since(c.begin.at) < c.spec.Window+patience {
+		c.after(10*time.Millisecond, c.endWindow)
+		return
+	}
 	end, err := c.now()
 	if err != nil {
 		c.fail(err)
@@ -120,7 +125,8 @@ func (c *client) endWindow() {
 	c.counting, c.ending = false, true
 	c.report.Window = end.at.Sub(c.begin.at)
 	c.report.CPU = end.cpu - c.begin.cpu
-	_, c.report.Foreign = c.begin.usage.Until(end.usage)
+	own, foreign := c.begin.usage.Until(end.usage)
+	c.report.Load, c.report.Foreign = own-c.report.CPU, foreign
 	c.after(patience, func() { c.fail(fmt.Errorf("%d requests have no answer after %v", c.flying, patience)) })
 }
 

@@ -7,14 +7,17 @@
 //
 //	func main() {
 //		boltload.Main()
-//		backend, err := boltload.StartBackend([]int{1}, "127.0.0.1:12300")
+//		ferry, err := boltload.Build(dir, "ferry")
 //		if err != nil {
 //			log.Fatal(err)
 //		}
-//		defer backend.Stop()
-//		r, err := boltload.Measure([]int{1}, boltload.Spec{
-//			Addr: "127.0.0.1:12300", Conns: 100, InFlight: 4, Least: 1024, Most: 1024, Warm: time.Second, Window: time.Second,
-//		}, nil)
-//		fmt.Println(r.Requests, r.P99, err)
+//		argv, err := ferry.Command(dir, boltload.Shipped)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		r, err := boltload.Trial{
+//			Load: boltload.FourEach, At: boltload.Shipped, Dir: dir, Argv: argv, Warm: time.Second, Window: time.Second,
+//		}.Run()
+//		fmt.Println(r.Figures()[boltload.PerRequest], err)
 //	}
 package boltload

@@ -20,7 +20,7 @@ type Spec struct {
 	Most     int
 
 	Warm   time.Duration // from the first request to the window
-	Window time.Duration
+	Window time.Duration // longer if not every request in flight was answered in it
 
 	Proxy   []int // the processes whose CPU time is reported; none where there is no proxy
 	Backend []int // processes that belong to the experiment too: their CPU time is not foreign
@@ -31,6 +31,7 @@ type Report struct {
 	Requests       int // answered, each with its own content
 	Window         time.Duration
 	CPU            time.Duration // of Spec.Proxy
+	Load           time.Duration // CPU time of the client and of Spec.Backend
 	Foreign        float64       // cores that others used
 	Mean, P50, P99 time.Duration // from when a request was handed to its connection until its answer was read
 }
@@ -111,7 +112,7 @@ func Measure(cores []int, s Spec, then func() error) (*Report, error) {
 		return nil, err
 	}
 	defer p.Stop()
-	line, err := p.WaitLine(s.Warm + s.Window + 3*patience)
+	line, err := p.WaitLine(s.Warm + s.Window + 4*patience)
 	if err != nil {
 		return nil, err
 	}

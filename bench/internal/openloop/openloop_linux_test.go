@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -143,5 +144,23 @@ func TestQuantile(t *testing.T) {
 	}
 	if got := (Times{}).Quantile(0.5); got != 0 {
 		t.Errorf("of nothing: got %v", got)
+	}
+}
+
+// A process that is pinned to one core still sees what others use of all of them.
+func TestUsedKnowsAllCores(t *testing.T) {
+	u, err := Used(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cores, err := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*")
+	if err != nil || u.cores < 1 || u.cores > len(cores) {
+		t.Errorf("%d cores (%v), and /sys has %d", u.cores, err, len(cores))
+	}
+	later := u
+	later.at = u.at.Add(time.Second)
+	later.own += time.Second / 4
+	if own, foreign := u.Until(later); own != time.Second/4 || foreign != float64(u.cores)-0.25 {
+		t.Errorf("nobody idle, a quarter of a second ours: own %v, foreign %v of %d cores", own, foreign, u.cores)
 	}
 }

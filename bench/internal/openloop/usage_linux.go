@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -17,15 +16,16 @@ const ticks = 100
 
 // Usage is who had used how much CPU time at a moment.
 type Usage struct {
-	at   time.Time
-	idle time.Duration // of all cores
-	own  time.Duration // of the experiment's processes
+	at    time.Time
+	cores int           // of the machine: a process that is pinned may use fewer
+	idle  time.Duration // of all cores
+	own   time.Duration // of the experiment's processes
 }
 
 // Used reads it: own are this process and those of pids.
 func Used(pids []int) (u Usage, err error) {
 	u.at = time.Now()
-	if u.idle, err = idle(); err != nil {
+	if u.cores, u.idle, err = idle(); err != nil {
 		return u, err
 	}
 	var self unix.Rusage
@@ -47,22 +47,30 @@ func Used(pids []int) (u Usage, err error) {
 func (a Usage) Until(b Usage) (own time.Duration, foreign float64) {
 	wall := b.at.Sub(a.at)
 	own = b.own - a.own
-	others := time.Duration(runtime.NumCPU())*wall - (b.idle - a.idle) - own
+	others := time.Duration(a.cores)*wall - (b.idle - a.idle) - own
 	return own, max(0, others.Seconds()/wall.Seconds())
 }
 
-// idle is how long the cores have been idle since the machine started, added up. proc_stat(5).
-func idle() (time.Duration, error) {
+// idle is how many cores there are, and how long they have been idle since the machine started, added up. proc_stat(5).
+func idle() (cores int, sum time.Duration, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, fmt.Errorf("openloop: %w", err)
+		return 0, 0, fmt.Errorf("openloop: %w", err)
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	fields := strings.Fields(line)
-	if len(fields) < 6 {
-		return 0, fmt.Errorf("openloop: /proc/stat begins with %q", line)
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) < 6 || !strings.HasPrefix(fields[0], "cpu"):
+		case fields[0] == "cpu":
+			sum, err = addTicks(fields[4:6]) // idle and iowait
+		default:
+			cores++
+		}
 	}
-	return sum(fields[4:6]) // idle and iowait
+	if cores == 0 {
+		return 0, 0, fmt.Errorf("openloop: /proc/stat says nothing of cores: %q", text)
+	}
+	return cores, sum, err
 }
 
 // ProcessCPU is how long a process has been on a core, all its threads and those that have ended. proc_pid_stat(5).
@@ -76,10 +84,10 @@ func ProcessCPU(pid int) (time.Duration, error) {
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("openloop: %s: %d fields", name, len(fields))
 	}
-	return sum(fields[11:13]) // utime and stime
+	return addTicks(fields[11:13]) // utime and stime
 }
 
-func sum(fields []string) (time.Duration, error) {
+func addTicks(fields []string) (time.Duration, error) {
 	var all time.Duration
 	var errs error
 	for _, f := range fields {

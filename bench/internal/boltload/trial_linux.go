@@ -1,0 +1,148 @@
+package boltload
+
+import (
+	"fmt"
+	"time"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+// Trial is one proxy under one load. Client and backend share the second core.
+type Trial struct {
+	Load Workload
+	At   Addresses
+	Dir  string   // where the proxy runs
+	Argv []string // its command line; nil: there is no proxy, and the client is at the backend
+	Asks bool     // it is ferry, and is asked for its metrics
+
+	Warm   time.Duration // before the window
+	Window time.Duration
+}
+
+// Result is what came of a Trial.
+type Result struct {
+	Report
+	Memory        pinned.Memory      // of the proxy, after the load, with all connections open
+	Before, After map[string]float64 // ferry's metrics: before the load, and when Memory was read
+}
+
+var loadCores = []int{1}
+
+// Run starts the backend and the proxy, makes the load, and ends both.
+func (t Trial) Run() (*Result, error) {
+	backend, err := StartBackend(loadCores, t.At.Backend)
+	if err != nil {
+		return nil, err
+	}
+	defer backend.Stop()
+	spec := Spec{
+		Addr: t.At.Backend, Conns: t.Load.Conns, InFlight: t.Load.InFlight, Least: t.Load.Least, Most: t.Load.Most,
+		Warm: t.Warm, Window: t.Window, Backend: backend.Family(),
+	}
+	if t.Argv == nil {
+		r, err := Measure(loadCores, spec, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &Result{Report: *r}, nil
+	}
+	proxy, err := startProxy(t.Load.Cores, t.Dir, t.At.Proxy, t.Argv)
+	if err != nil {
+		return nil, err
+	}
+	defer proxy.Stop()
+	spec.Addr, spec.Proxy = t.At.Proxy, proxy.Family()
+	r, err := t.measure(spec, proxy)
+	if err != nil {
+		return nil, fmt.Errorf("%w\nthe proxy says: %s", err, proxy.Output())
+	}
+	return r, nil
+}
+
+func (t Trial) measure(s Spec, proxy *pinned.Process) (*Result, error) {
+	result := new(Result)
+	var err error
+	if t.Asks {
+		if err := proxy.WaitListening(t.At.Admin, patience); err != nil {
+			return nil, err
+		}
+		if result.Before, err = metrics(t.At.Admin); err != nil {
+			return nil, err
+		}
+	}
+	report, err := Measure(loadCores, s, func() (err error) {
+		if result.Memory, err = proxy.Memory(); err == nil && t.Asks {
+			result.After, err = metrics(t.At.Admin)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	result.Report = *report
+	return result, nil
+}
+
+// startProxy starts a program and returns when it listens.
+func startProxy(cores []int, dir, addr string, argv []string) (*pinned.Process, error) {
+	if err := pinned.Free(addr); err != nil {
+		return nil, err
+	}
+	p, err := pinned.Start(cores, dir, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.WaitListening(addr, patience); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// The figures of a Result. The last three are ferry's.
+const (
+	PerRequest = "CPU µs/request"
+	PerSecond  = "requests/s"
+	Mean       = "mean ms"
+	P50        = "p50 ms"
+	P99        = "p99 ms"
+	Anonymous  = "memory of its own, MiB"
+	Busy       = "CPU %"
+	LoadBusy   = "CPU % of client and backend"
+	Foreign    = "cores used by others"
+	HeapGrowth = "heap growth, MiB"
+	Goroutines = "goroutines"
+)
+
+// Figures are the result by name. Without a proxy its CPU time is 0, and nothing is said of its memory.
+func (r *Result) Figures() harness.Figures {
+	window := r.Window.Seconds()
+	f := harness.Figures{
+		PerSecond: float64(r.Requests) / window,
+		Mean:      ms(r.Mean), P50: ms(r.P50), P99: ms(r.P99),
+		Busy: 100 * r.CPU.Seconds() / window, LoadBusy: 100 * r.Load.Seconds() / window, Foreign: r.Foreign,
+	}
+	if r.Requests > 0 {
+		f[PerRequest] = float64(r.CPU) / float64(time.Microsecond) / float64(r.Requests)
+	}
+	if r.Memory.Anon > 0 {
+		f[Anonymous] = MiB(float64(r.Memory.Anon))
+	}
+	if r.After != nil {
+		f[HeapGrowth] = MiB(r.Grown("go_memstats_heap_inuse_bytes"))
+		f[Goroutines] = r.After["go_goroutines"]
+	}
+	return f
+}
+
+// Grown is by how much one of ferry's metrics is larger after the load than before.
+func (r *Result) Grown(metric string) float64 { return r.After[metric] - r.Before[metric] }
+
+// Disturbed is the rule by which a measurement does not count: others used more than 0.15 of a core.
+func Disturbed(f harness.Figures) bool { return f[Foreign] > 0.15 }
+
+// MiB is a number of bytes in that unit.
+func MiB(bytes float64) float64 { return bytes / (1 << 20) }
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
