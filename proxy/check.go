@@ -1,0 +1,119 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"example.com/ferry/format"
+	"example.com/ferry/proxy/bolt"
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+)
+
+// Check reports what is wrong in c: nil or Errors. formats are those that payloads may be named in.
+func (c *Config) Check(formats []format.Format) error {
+	_, err := c.compile(formats)
+	return err
+}
+
+// compile checks c and returns the routing table of each listener.
+func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
+	k := checker{cfg: c, clusters: map[string]bool{}, spoken: map[string]Protocol{}}
+	for i := range c.Clusters {
+		k.cluster(fmt.Sprintf("clusters[%d]", i), i)
+	}
+	if len(c.Listeners) == 0 {
+		k.add("listeners", "none: a proxy needs an address clients can connect to")
+	}
+	names, addresses := map[string]int{}, map[string]int{}
+	tables := make([]*route.Table, len(c.Listeners))
+	for i := range c.Listeners {
+		l, at := &c.Listeners[i], fmt.Sprintf("listeners[%d]", i)
+		if first, ok := names[l.name()]; ok {
+			k.add(at+".name", "%q is the name of listeners[%d] already", l.name(), first)
+		} else if first, ok := addresses[l.Address]; ok && !strings.HasSuffix(l.Address, ":0") {
+			k.add(at+".address", "%q stands in listeners[%d] already", l.Address, first)
+		}
+		names[l.name()], addresses[l.Address] = i, i
+		tables[i] = k.listener(at, l, formats)
+	}
+	if err := c.AccessLog.Check(); err != nil {
+		k.errs.AddAt("proxy", "access_log", err)
+	}
+	return tables, k.errs.Err()
+}
+
+type checker struct {
+	cfg      *Config
+	clusters map[string]bool
+	spoken   map[string]Protocol // by clusters
+	errs     Errors
+}
+
+func (k *checker) add(at, reason string, args ...any) { k.errs.Add("proxy", at, reason, args...) }
+
+func (k *checker) cluster(at string, i int) {
+	c := &k.cfg.Clusters[i]
+	if k.clusters[c.Name] {
+		k.add(at+".name", "%q is taken by a cluster above", c.Name)
+	}
+	k.clusters[c.Name] = true
+	k.errs.AddAt("proxy", at, c.Check())
+}
+
+func (k *checker) listener(at string, l *Listener, formats []format.Format) *route.Table {
+	if _, err := loop.ParseAddr(l.Address); err != nil {
+		k.add(at+".address", "%v", err)
+	}
+	given := 0
+	for _, is := range []bool{l.Cluster != "", len(l.Routes) > 0, len(l.VirtualHosts) > 0} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		k.add(at, "%d of cluster, routes and virtual_hosts: a listener has one of them", given)
+		return nil
+	}
+	table, err := route.New(l.table(), formats)
+	var errs Errors
+	if errors.As(err, &errs) {
+		for _, e := range errs {
+			k.add(at+"."+l.field(e.Field), "%s", e.Reason)
+		}
+		return nil
+	}
+	for _, name := range table.Clusters() {
+		switch spoken := k.spoken[name]; {
+		case !k.clusters[name]:
+			k.add(at, "routes to cluster %q, which there is not: add it to clusters", name)
+		case spoken != "" && spoken != l.Protocol:
+			k.add(at, "routes %s to cluster %q, which another listener speaks %s to: make it two clusters", l.Protocol, name, spoken)
+		}
+		k.spoken[name] = l.Protocol
+	}
+	switch l.Protocol {
+	case HTTP1:
+		k.errs.AddAt("proxy", at+".http1", l.HTTP1.Check())
+	case Bolt:
+		k.errs.AddAt("proxy", at+".bolt", l.Bolt.Check())
+		if err := bolt.CheckRoutes(table); err != nil {
+			k.add(at, "%v", err)
+		}
+	default:
+		k.add(at+".protocol", "%q: write %s or %s", l.Protocol, HTTP1, Bolt)
+	}
+	return table
+}
+
+// field is where in l stands what package route calls field.
+func (l *Listener) field(field string) string {
+	switch {
+	case l.Cluster != "":
+		return "cluster"
+	case len(l.Routes) > 0:
+		return strings.TrimPrefix(field, "virtual_hosts[0].")
+	}
+	return field
+}

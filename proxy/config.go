@@ -1,0 +1,112 @@
+package proxy
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"example.com/ferry/proxy/bolt"
+	"example.com/ferry/proxy/http1"
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// Config is a proxy as it is written.
+type Config struct {
+	// Loops is how many event loops run, each on a thread of its own. Zero means one for each core Go may use.
+	Loops int `yaml:"loops,omitempty" schema:"min=0"`
+
+	// ReusePort lets other processes of the same user listen on the same ports, if they ask for it too.
+	ReusePort bool `yaml:"reuse_port,omitempty"`
+
+	// Goroutines drives connections by goroutines instead of epoll, as is done in any case where there is no epoll. It takes
+	// more memory.
+	Goroutines bool `yaml:"goroutines,omitempty"`
+
+	// MaxConnections bounds the clients connected at once; more wait in the kernel. Zero means no limit but the process's own.
+	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=0"`
+
+	// Listeners are the addresses clients connect to.
+	Listeners []Listener `yaml:"listeners" schema:"required"`
+
+	// Clusters are the servers behind.
+	Clusters []upstream.Config `yaml:"clusters,omitempty"`
+
+	// AccessLog has a line for each request, or for some. None is written unless it names a file.
+	AccessLog traffic.LogConfig `yaml:"access_log,omitempty"`
+}
+
+// Listener is one address and what becomes of the requests that come there. It has one of Cluster, Routes and VirtualHosts.
+type Listener struct {
+	// Name stands in logs and metrics. Empty means the address.
+	Name string `yaml:"name,omitempty"`
+
+	// Address is HOST:PORT with a numeric host, or unix: and a path.
+	Address string `yaml:"address" schema:"required"`
+
+	// Protocol is what clients and servers speak.
+	Protocol Protocol `yaml:"protocol" schema:"required"`
+
+	// Cluster gets all requests.
+	Cluster string `yaml:"cluster,omitempty"`
+
+	// Routes are tried in this order, whatever the host; the first that matches is taken.
+	Routes []route.Rule `yaml:"routes,omitempty"`
+
+	// VirtualHosts have routes for some hosts each.
+	VirtualHosts []route.VirtualHost `yaml:"virtual_hosts,omitempty"`
+
+	// HTTP1 is for listeners that speak it.
+	HTTP1 http1.Config `yaml:"http1,omitempty"`
+
+	// Bolt is for listeners that speak it.
+	Bolt bolt.Config `yaml:"bolt,omitempty"`
+}
+
+// Protocol is what a listener speaks.
+type Protocol string
+
+// The values of Protocol.
+const (
+	HTTP1 Protocol = "http1"
+	Bolt  Protocol = "bolt"
+)
+
+// name is what the listener is called.
+func (l *Listener) name() string {
+	if l.Name != "" {
+		return l.Name
+	}
+	return l.Address
+}
+
+// table is the routing table as package route writes it.
+func (l *Listener) table() *route.Config {
+	switch {
+	case l.Cluster != "":
+		return &route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: []route.Rule{{Name: l.Cluster, Cluster: l.Cluster}}}}}
+	case len(l.Routes) > 0:
+		rules := slices.Clone(l.Routes)
+		for i := range rules {
+			if rules[i].Name == "" {
+				rules[i].Name = fmt.Sprintf("routes[%d]", i)
+			}
+		}
+		return &route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: rules}}}
+	}
+	return &route.Config{VirtualHosts: l.VirtualHosts}
+}
+
+// loops is the part of c that the event loops are made of.
+func (c *Config) loops() *loop.Config {
+	out := &loop.Config{Loops: c.Loops, ReusePort: c.ReusePort, Portable: c.Goroutines}
+	if c.MaxConnections > 0 {
+		if out.Loops == 0 {
+			out.Loops = runtime.GOMAXPROCS(0)
+		}
+		out.MaxConns = (c.MaxConnections + out.Loops - 1) / out.Loops
+	}
+	return out
+}

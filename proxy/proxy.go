@@ -1,0 +1,87 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"example.com/ferry/format"
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/traffic"
+)
+
+// Proxy is a proxy at work, made by New. Its methods may be called by any goroutine.
+type Proxy struct {
+	formats []format.Format
+	log     *slog.Logger
+	group   *loop.Group
+	book    *traffic.Book
+
+	mu     sync.Mutex // of what follows
+	parts  parts
+	closed bool
+}
+
+// New binds the listeners of cfg and serves them from then on; Shutdown, or the end of Run, ends that. formats are those that
+// payloads may be named in. A nil log means slog.Default. What is wrong in cfg gives Errors, all at once; what the machine
+// refuses, as a busy port, gives another error. cfg is kept and must not be changed.
+func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error) {
+	tables, err := cfg.compile(formats)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.Default()
+	}
+	group, err := loop.New(cfg.loops())
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	p := &Proxy{
+		formats: formats, log: log, group: group, book: traffic.NewBook(len(group.Loops())),
+		parts: parts{cfg: &Config{}},
+	}
+	if err := p.change(cfg, tables); err != nil {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		return nil, errors.Join(err, p.Shutdown(ended))
+	}
+	return p, nil
+}
+
+// Addresses returns what clients connect to, as protocol://address in the order of the configuration, with the ports that were
+// bound.
+func (p *Proxy) Addresses() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for i := range p.parts.cfg.Listeners {
+		l := p.parts.listeners[p.parts.cfg.Listeners[i].name()]
+		all = append(all, string(l.cfg.Protocol)+"://"+l.socket.Addr().String())
+	}
+	return all
+}
+
+// Shutdown ends the proxy: listeners close, clients that wait for an answer get it, all others are closed. Connections that are
+// left when ctx ends are reset; its error is returned then.
+func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	p.mu.Unlock()
+	err := p.group.Shutdown(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.parts.clusters {
+		c.stop()
+	}
+	if p.parts.access != nil {
+		err = errors.Join(err, p.parts.access.Close())
+	}
+	return err
+}

@@ -1,0 +1,218 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"reflect"
+	"time"
+
+	"example.com/ferry/proxy/bolt"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/http1"
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// logGrace is how long the access log of a configuration that was replaced stays open, for requests that began under it.
+const logGrace = time.Minute
+
+// service is a protocol's driver for one listener: proxy/bolt, proxy/http1.
+type service interface {
+	Accept(*loop.Conn) loop.Handler
+	Owns(loop.Handler) bool
+	use(*Listener, *exchange.Plan)
+}
+
+type boltService struct{ *bolt.Service }
+
+func (s boltService) use(l *Listener, p *exchange.Plan) { s.Use(&l.Bolt, p) }
+
+type http1Service struct{ *http1.Service }
+
+func (s http1Service) use(l *Listener, p *exchange.Plan) { s.Use(&l.HTTP1, p) }
+
+// parts are what a reload changes.
+type parts struct {
+	cfg       *Config
+	access    *traffic.Log
+	listeners map[string]*listener // by name
+	clusters  map[string]*cluster
+}
+
+// listener is a bound address.
+type listener struct {
+	cfg     *Listener
+	service service
+	socket  *loop.Listener
+}
+
+// cluster is a cluster at work.
+type cluster struct {
+	*upstream.Cluster
+	cfg  *upstream.Config
+	stop context.CancelFunc // ends Run
+}
+
+// Reload puts cfg in place of the configuration there is. Listeners and clusters that did not change keep their connections;
+// requests under way end as they began, and no client is told anything. What is wrong in cfg gives Errors; after any error all
+// is as it was. The loops themselves cannot change.
+func (p *Proxy) Reload(cfg *Config) error {
+	tables, err := cfg.compile(p.formats)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return fmt.Errorf("proxy: reload: %w", net.ErrClosed)
+	}
+	var errs Errors
+	for _, f := range []struct {
+		name     string
+		old, now any
+	}{
+		{"loops", p.parts.cfg.Loops, cfg.Loops},
+		{"reuse_port", p.parts.cfg.ReusePort, cfg.ReusePort},
+		{"goroutines", p.parts.cfg.Goroutines, cfg.Goroutines},
+		{"max_connections", p.parts.cfg.MaxConnections, cfg.MaxConnections},
+	} {
+		if f.old != f.now {
+			errs.Add("proxy", f.name, "changed from %v to %v: that needs a restart", f.old, f.now)
+		}
+	}
+	if err := errs.Err(); err != nil {
+		return err
+	}
+	return p.change(cfg, tables)
+}
+
+// Reopen closes the access log's file and opens it again by its name, as after the file was moved away.
+func (p *Proxy) Reopen() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.parts.access == nil {
+		return nil
+	}
+	return p.parts.access.Reopen()
+}
+
+// change makes what cfg has and p lacks, and if all of that can be had, puts it in place and gives up what cfg lacks.
+func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
+	old := p.parts
+	next := parts{cfg: cfg, access: old.access, listeners: map[string]*listener{}, clusters: map[string]*cluster{}}
+	defer func() {
+		if err != nil {
+			p.giveUp(next, old)
+		}
+	}()
+	if cfg.AccessLog != old.cfg.AccessLog {
+		if next.access, err = traffic.OpenLog(&cfg.AccessLog, p.log); err != nil {
+			return fmt.Errorf("proxy: access_log: %w", err)
+		}
+	}
+	known := map[string]*upstream.Cluster{}
+	for i := range cfg.Clusters {
+		c := &cfg.Clusters[i]
+		made := old.clusters[c.Name]
+		if made == nil || !reflect.DeepEqual(made.cfg, c) {
+			if made, err = p.newCluster(c); err != nil {
+				return err
+			}
+		}
+		next.clusters[c.Name], known[c.Name] = made, made.Cluster
+	}
+	plans := make([]*exchange.Plan, len(cfg.Listeners))
+	for i := range cfg.Listeners {
+		l := &cfg.Listeners[i]
+		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.book, next.access)
+		made := old.listeners[l.name()]
+		if made != nil && made.cfg.Address == l.Address && made.cfg.Protocol == l.Protocol {
+			made = &listener{l, made.service, made.socket}
+		} else if made, err = p.listen(l, plans[i]); err != nil {
+			return err
+		}
+		next.listeners[l.name()] = made
+	}
+
+	for i := range cfg.Listeners { // from here on nothing can fail
+		l := &cfg.Listeners[i]
+		next.listeners[l.name()].service.use(l, plans[i])
+	}
+	p.parts = next
+	p.giveUp(old, next)
+	return nil
+}
+
+// newCluster makes a cluster and has it look after its endpoints.
+func (p *Proxy) newCluster(c *upstream.Config) (*cluster, error) {
+	made, err := upstream.New(c, p.group, p.log)
+	if err != nil {
+		return nil, fmt.Errorf("proxy: cluster %s: %w", c.Name, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go made.Run(ctx)
+	return &cluster{made, c, stop}, nil
+}
+
+// listen binds the address of a listener.
+func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
+	var s service
+	loops := len(p.group.Loops())
+	switch l.Protocol {
+	case Bolt:
+		s = boltService{bolt.New(&l.Bolt, loops)}
+	default:
+		s = http1Service{http1.New(&l.HTTP1, loops)}
+	}
+	s.use(l, plan)
+	at, err := loop.ParseAddr(l.Address)
+	if err != nil {
+		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
+	}
+	socket, err := p.group.Listen(at, s.Accept)
+	if err != nil {
+		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
+	}
+	return &listener{l, s, socket}, nil
+}
+
+// giveUp closes what is of past and not of kept: listeners first, whose clients get the answers they wait for, then clusters,
+// whose connections close when they are idle.
+func (p *Proxy) giveUp(past, kept parts) {
+	for name, l := range past.listeners {
+		if k := kept.listeners[name]; k != nil && k.socket == l.socket {
+			continue
+		}
+		if err := l.socket.Close(); err != nil {
+			p.log.Warn("closing a listener", "listener", name, "error", err)
+		}
+		for _, each := range p.group.Loops() {
+			_ = each.PostWait(context.Background(), func() { drain(each, l.service) }) // a loop that has ended has no connections
+		}
+	}
+	for name, c := range past.clusters {
+		if k := kept.clusters[name]; k == nil || k.Cluster != c.Cluster {
+			c.stop()
+			c.Close()
+		}
+	}
+	if access := past.access; access != nil && access != kept.access {
+		time.AfterFunc(logGrace, func() {
+			if err := access.Close(); err != nil {
+				p.log.Warn("closing the access log of the configuration before", "error", err)
+			}
+		})
+	}
+}
+
+// drain has the connections of a listener end as they do at shutdown.
+func drain(l *loop.Loop, s service) {
+	for c, h := range l.All() {
+		if d, ok := h.(loop.Shutdowner); ok && s.Owns(h) {
+			d.Shutdown(c)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package proxy
+
+import (
+	"cmp"
+	"slices"
+
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// Snapshot is what a proxy has done since it began, and what it holds now.
+type Snapshot struct {
+	Traffic  traffic.Snapshot // listeners and routes
+	Access   traffic.LogStats // of the access log there is now
+	Clusters []upstream.Stats // by name
+	Loops    []loop.Stats
+}
+
+// Snapshot collects the numbers of all parts. It waits for each loop's turn to end.
+func (p *Proxy) Snapshot() Snapshot {
+	p.mu.Lock()
+	var s Snapshot
+	for _, c := range p.parts.clusters {
+		s.Clusters = append(s.Clusters, c.Snapshot())
+	}
+	if p.parts.access != nil {
+		s.Access = p.parts.access.Stats()
+	}
+	p.mu.Unlock()
+	slices.SortFunc(s.Clusters, func(a, b upstream.Stats) int { return cmp.Compare(a.Name, b.Name) })
+	s.Traffic = p.book.Snapshot()
+	_, s.Loops = p.group.Stats()
+	return s
+}
