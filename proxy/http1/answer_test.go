@@ -52,27 +52,47 @@ func TestAnswers(t *testing.T) {
 		{"head", "HEAD / HTTP/1.1\nHost: a\n\n", "HTTP/1.1 200 OK\nContent-Length: 9\n\n", false, "HTTP/1.1 200 OK\nContent-Length: 9\n\n", true},
 		{"no content", get, "HTTP/1.1 204 No Content\n\n", false, "HTTP/1.1 204 No Content\n\n", true},
 		{"not modified", get, "HTTP/1.1 304 Not Modified\nContent-Length: 9\n\n", false, "HTTP/1.1 304 Not Modified\nContent-Length: 9\n\n", true},
-		{"chunked", get, "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-Sum: 1\n\n", false,
-			"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-Sum: 1\n\n", true},
+		{
+			"chunked", get, "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-Sum: 1\n\n", false,
+			"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-Sum: 1\n\n", true,
+		},
 		{"until close", get, "HTTP/1.1 200 OK\n\nhi", true, "HTTP/1.1 200 OK\nConnection: close\n\nhi", false},
-		{"early hints", get, "HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
-			"HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true},
-		{"early hints to 1.0", "GET / HTTP/1.0\n\n", "HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
-			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false},
-		{"asked to close", "GET / HTTP/1.1\nHost: a\nConnection: close\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
-			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false},
-		{"1.0", "GET / HTTP/1.0\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
-			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false},
-		{"1.0 that keeps alive", "GET / HTTP/1.0\nConnection: Keep-Alive\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
-			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: keep-alive\n\nhi", true},
-		{"chunked to 1.0", "GET / HTTP/1.0\nConnection: Keep-Alive\n\n", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n1\n!\n0\n\n", false,
-			"HTTP/1.1 200 OK\nConnection: close\n\nhi!", false},
-		{"unreadable", get, "HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3\n\nhi", true,
-			badGateway, true},
-		{"upgrade nobody asked for", get, "HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n", true,
-			badGateway, true},
-		{"server closes without an answer", get, "", true,
-			badGateway, true},
+		{
+			"early hints", get, "HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true,
+		},
+		{
+			"early hints to 1.0", "GET / HTTP/1.0\n\n", "HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false,
+		},
+		{
+			"asked to close", "GET / HTTP/1.1\nHost: a\nConnection: close\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false,
+		},
+		{
+			"1.0", "GET / HTTP/1.0\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: close\n\nhi", false,
+		},
+		{
+			"1.0 that keeps alive", "GET / HTTP/1.0\nConnection: Keep-Alive\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\nConnection: keep-alive\n\nhi", true,
+		},
+		{
+			"chunked to 1.0", "GET / HTTP/1.0\nConnection: Keep-Alive\n\n", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n1\n!\n0\n\n", false,
+			"HTTP/1.1 200 OK\nConnection: close\n\nhi!", false,
+		},
+		{
+			"unreadable", get, "HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3\n\nhi", true,
+			badGateway, true,
+		},
+		{
+			"upgrade nobody asked for", get, "HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n", true,
+			badGateway, true,
+		},
+		{
+			"server closes without an answer", get, "", true,
+			badGateway, true,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			both(t, func(t *testing.T, c loop.Config) {

@@ -55,8 +55,11 @@ func TestFailures(t *testing.T) {
 		{"half a head", mute, setup{config: Config{HeaderTimeout: brief}}, "GET / HTTP/1.1\nHo", 408, false},
 		{"half a body", mute, setup{config: Config{BodyTimeout: brief}}, put, 408, false},
 		{"no answer", mute, setup{rules: slow}, get, 504, true},
-		{"no free connection", mute, setup{rules: slow, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}},
-			get + get, 504, true},
+		{
+			"no free connection", mute,
+			setup{rules: slow, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}},
+			get + get, 504, true,
+		},
 		{"half a head of an answer", func(t *testing.T) string {
 			return script(t, func(conn net.Conn, r *bufio.Reader) {
 				if _, err := http.ReadRequest(r); err == nil {

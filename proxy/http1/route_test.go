@@ -50,24 +50,38 @@ func TestRoutes(t *testing.T) {
 	const plain = "HTTP/1.1 200 OK\nServer: x\nContent-Length: 0\n\n"
 	for _, row := range []struct{ name, request, server, answer string }{
 		{"prefix and host", "GET /v1/a?b HTTP/1.1\nHost: a\n\n", "GET /v2/a?b HTTP/1.1\nHost: b\n\n", plain},
-		{"edits", "GET /edit HTTP/1.1\nHost: a\nX-A: 1\nX-B: 1\n\n", "GET /edit HTTP/1.1\nHost: a\nX-A: 2\n\n",
-			"HTTP/1.1 200 OK\nContent-Length: 0\nX-C: 3\n\n"},
+		{
+			"edits", "GET /edit HTTP/1.1\nHost: a\nX-A: 1\nX-B: 1\n\n", "GET /edit HTTP/1.1\nHost: a\nX-A: 2\n\n",
+			"HTTP/1.1 200 OK\nContent-Length: 0\nX-C: 3\n\n",
+		},
 		{"absolute form", "GET http://c?q HTTP/1.1\nHost: a\n\n", "GET /?q HTTP/1.1\nHost: c\n\n", plain},
 		{"hop by hop", "GET / HTTP/1.1\nHost: a\nConnection: x-e\nX-E: 1\nKeep-Alive: 1\n\n", "GET / HTTP/1.1\nHost: a\n\n", plain},
-		{"trace context", "GET / HTTP/1.1\nHost: a\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\ntracestate: k=v\n\n",
-			"GET / HTTP/1.1\nHost: a\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\ntracestate: k=v\n\n", plain},
-		{"respond", "POST / HTTP/1.1\nHost: a\nX-Pick: me\nContent-Length: 2\n\nhi", "",
-			"HTTP/1.1 418 I'm a teapot\nX-D: 4\nContent-Length: 3\nConnection: keep-alive\n\ntea"},
-		{"respond to chunked", "POST / HTTP/1.1\nHost: a\nX-Pick: me\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n", "",
-			"HTTP/1.1 418 I'm a teapot\nX-D: 4\nContent-Length: 3\nConnection: keep-alive\n\ntea"},
-		{"respond to HEAD", "HEAD / HTTP/1.1\nHost: a\nX-Pick: me\n\n", "",
-			"HTTP/1.1 418 I'm a teapot\nX-D: 4\nContent-Length: 3\nConnection: keep-alive\n\n"},
+		{
+			"trace context", "GET / HTTP/1.1\nHost: a\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\ntracestate: k=v\n\n",
+			"GET / HTTP/1.1\nHost: a\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\ntracestate: k=v\n\n", plain,
+		},
+		{
+			"respond", "POST / HTTP/1.1\nHost: a\nX-Pick: me\nContent-Length: 2\n\nhi", "",
+			"HTTP/1.1 418 I'm a teapot\nX-D: 4\nContent-Length: 3\nConnection: keep-alive\n\ntea",
+		},
+		{
+			"respond to chunked", "POST / HTTP/1.1\nHost: a\nX-Pick: me\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n", "",
+			"HTTP/1.1 418 I'm a teapot\nX-D: 4\nContent-Length: 3\nConnection: keep-alive\n\ntea",
+		},
+		{
+			"respond to HEAD", "HEAD / HTTP/1.1\nHost: a\nX-Pick: me\n\n", "",
+			"HTTP/1.1 418 I'm a teapot\nX-D: 4\nContent-Length: 3\nConnection: keep-alive\n\n",
+		},
 		{"respond without content", "GET /empty HTTP/1.1\nHost: a\n\n", "", "HTTP/1.1 204 No Content\nConnection: keep-alive\n\n"},
-		{"redirect", "GET /moved?x HTTP/1.1\nHost: a\n\n", "",
-			"HTTP/1.1 301 Moved Permanently\nLocation: /there?x\nContent-Length: 0\nConnection: keep-alive\n\n"},
+		{
+			"redirect", "GET /moved?x HTTP/1.1\nHost: a\n\n", "",
+			"HTTP/1.1 301 Moved Permanently\nLocation: /there?x\nContent-Length: 0\nConnection: keep-alive\n\n",
+		},
 		{"within the rate", "GET /scarce HTTP/1.1\nHost: a\n\n", "", "HTTP/1.1 200 OK\nContent-Length: 0\nConnection: keep-alive\n\n"},
-		{"beyond the rate", "GET /scarce HTTP/1.1\nHost: a\n\n", "",
-			"HTTP/1.1 429 Too Many Requests\nRetry-After: 100\nContent-Length: 22\nConnection: keep-alive\n\n429 Too Many Requests" + "\x00"},
+		{
+			"beyond the rate", "GET /scarce HTTP/1.1\nHost: a\n\n", "",
+			"HTTP/1.1 429 Too Many Requests\nRetry-After: 100\nContent-Length: 22\nConnection: keep-alive\n\n429 Too Many Requests" + "\x00",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			conn.send(row.request)

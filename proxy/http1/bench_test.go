@@ -1,0 +1,91 @@
+package http1
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/ferry/proxy/loop"
+)
+
+// asker sends the same request again and again, as long as there are requests to be made.
+type asker struct {
+	loop.Base
+	request []byte
+	answer  int // bytes
+	got     int
+	left    *atomic.Int64
+	done    chan<- struct{}
+}
+
+func (a *asker) Opened(c *loop.Conn) { c.Write(a.request) }
+
+func (a *asker) Data(c *loop.Conn, p []byte) int {
+	if a.got += len(p); a.got < a.answer {
+		return len(p)
+	}
+	a.got = 0
+	if a.left.Add(-1) < 0 {
+		c.Close()
+		a.done <- struct{}{}
+		return len(p)
+	}
+	c.Write(a.request)
+	return len(p)
+}
+
+// answerer answers each request, whose size it knows.
+type answerer struct {
+	loop.Base
+	request int // bytes
+	got     int
+	answer  []byte
+}
+
+func (a *answerer) Data(c *loop.Conn, p []byte) int {
+	a.got += len(p)
+	for ; a.got >= a.request; a.got -= a.request {
+		c.Write(a.answer)
+	}
+	return len(p)
+}
+
+// BenchmarkRequests is 1 KB there and 1 KB back by 100 connections, client and server on a loop of their own. It has the
+// process's time for all three, so it is good for a profile and for comparing two builds, not for a figure.
+func BenchmarkRequests(b *testing.B) {
+	body := strings.Repeat("b", 1000)
+	request := fmt.Sprintf("POST /path?query HTTP/1.1\r\nHost: a.example\r\nUser-Agent: bench\r\nAccept: */*\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	const conns = 100
+	g, err := loop.New(&loop.Config{Loops: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ln, err := g.Listen(anyPort, func(*loop.Conn) loop.Handler { return &answerer{request: len(request), answer: []byte(answer)} })
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := start(b, setup{loop: loop.Config{Loops: 1}, servers: []string{ln.Addr().String()}})
+	at, err := loop.ParseAddr(r.addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	done := make(chan struct{}, conns)
+	b.ReportAllocs()
+	b.ResetTimer()
+	l := g.Loops()[0]
+	if err := l.Post(func() {
+		for range conns {
+			l.Dial(at, time.Second, &asker{request: []byte(request), answer: len(answer), left: &left, done: done})
+		}
+	}); err != nil {
+		b.Fatal(err)
+	}
+	for range conns {
+		<-done
+	}
+}

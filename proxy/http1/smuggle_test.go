@@ -1,0 +1,138 @@
+package http1
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/ferry/proxy/loop"
+)
+
+// recorder is a server that keeps all bytes of each connection and answers each time they make a whole request more, as
+// package net/http reads them.
+type recorder struct {
+	mu    sync.Mutex
+	conns []*bytes.Buffer
+}
+
+func (rec *recorder) run(tb testing.TB) string {
+	return script(tb, func(conn net.Conn, _ *bufio.Reader) {
+		seen := &bytes.Buffer{}
+		rec.mu.Lock()
+		rec.conns = append(rec.conns, seen)
+		rec.mu.Unlock()
+		r := bufio.NewReader(io.TeeReader(conn, writer(func(p []byte) {
+			rec.mu.Lock()
+			seen.Write(p)
+			rec.mu.Unlock()
+		})))
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, req.Body); err != nil {
+				return
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+}
+
+type writer func(p []byte)
+
+func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
+
+// requests reads again what the server has got since the last call: all of it has to be whole requests, and in each framing and host are said once.
+func (rec *recorder) requests(t *testing.T) (paths []string) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	for _, seen := range rec.conns {
+		r := bufio.NewReader(bytes.NewReader(seen.Bytes()))
+		for {
+			if _, err := r.Peek(1); err != nil {
+				break
+			}
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				t.Fatalf("server got what is no request: %v in %q", err, seen)
+			}
+			if _, err := io.Copy(io.Discard, req.Body); err != nil {
+				t.Fatalf("server got what is no body: %v in %q", err, seen)
+			}
+			lengths := len(req.Header["Content-Length"])
+			if len(req.TransferEncoding) > 0 && lengths > 0 || lengths > 1 || req.ContentLength < -1 {
+				t.Fatalf("server got two framings: %q", seen)
+			}
+			paths = append(paths, req.URL.RequestURI())
+		}
+		seen.Reset()
+	}
+	return paths
+}
+
+// TestSmuggling sends every case of the wire's corpus through the proxy, with a marked request behind it: the server must see
+// the case once or not at all, the mark once if the connection lived on, and nothing else.
+func TestSmuggling(t *testing.T) {
+	const mark = "GET /mark HTTP/1.1\r\nHost: mark\r\n\r\n"
+	cases := 0
+	for _, file := range []string{"requests.txt", "chunked.txt"} {
+		text, err := os.ReadFile("../../protocol/http1/testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := &recorder{}
+		r := start(t, setup{loop: loop.Config{Loops: 1}, config: Config{HeaderTimeout: brief}, servers: []string{rec.run(t)}})
+		for block := range strings.SplitSeq(string(text), "\n== ") {
+			name, block, _ := strings.Cut(block, "\n")
+			raw, verdict, ok := strings.Cut(block, "\n-- ")
+			if !ok {
+				continue // the comment
+			}
+			cases++
+			verdict, _, _ = strings.Cut(verdict, "\n")
+			data, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.ReplaceAll(raw, "\n", ""), `"`, `\"`) + `"`)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			t.Run(file+"/"+name, func(t *testing.T) {
+				conn := r.dial()
+				if _, err := io.WriteString(conn, data+mark); err != nil {
+					t.Fatal(err)
+				}
+				conn.Conn.(*net.TCPConn).CloseWrite()
+				got, err := io.ReadAll(conn.r)
+				if err != nil {
+					t.Fatalf("got %q, %v", got, err)
+				}
+				paths := rec.requests(t)
+				marks := 0
+				for _, path := range paths {
+					if path == "/mark" {
+						marks++
+					}
+				}
+				switch {
+				case verdict == "forward" && (len(paths)-marks != 1 || marks > 1) && !strings.HasPrefix(data, "CONNECT"):
+					t.Errorf("server got %q, want the case once and the mark at most once", paths)
+				case verdict != "forward" && len(paths) > 0:
+					t.Errorf("server got %q of what is refused", paths)
+				case verdict != "forward" && !strings.HasPrefix(string(got), "HTTP/1.1 "+verdict):
+					t.Errorf("client got %q, want status %s", got, verdict)
+				case verdict != "forward" && strings.Count(string(got), "HTTP/1.1 ") != 1:
+					t.Errorf("client got %q, want one answer and the end", got)
+				}
+			})
+		}
+	}
+	if cases < 100 {
+		t.Errorf("%d cases: the corpus was not read", cases)
+	}
+}
