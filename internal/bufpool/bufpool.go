@@ -99,7 +99,7 @@ func (b *Buf) Release() {
 			full[i] = 0xdb
 		}
 	}
-	if b.class >= 0 {
+	if Reuse && b.class >= 0 {
 		b.B = b.B[:0]
 		classes[b.class].put(b)
 	}

@@ -3,6 +3,7 @@ package bolt
 import (
 	"sync/atomic"
 
+	"example.com/ferry/internal/bufpool"
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
@@ -82,7 +83,7 @@ func (w *worker) newSession(c *loop.Conn, d wire.Dialect) *session {
 func (w *worker) freeSession(s *session) {
 	*s = session{worker: w}
 	w.active--
-	if len(w.sessions) < keepSessions {
+	if bufpool.Reuse && len(w.sessions) < keepSessions {
 		w.sessions = append(w.sessions, s)
 	}
 }
@@ -101,7 +102,7 @@ func (w *worker) freeRequest(r *request) {
 		r.copy.Release()
 	}
 	*r = request{called: r.called[:0], method: r.method[:0]}
-	if len(w.requests) < keepRequests {
+	if bufpool.Reuse && len(w.requests) < keepRequests {
 		w.requests = append(w.requests, r)
 	}
 }

@@ -222,7 +222,7 @@ func (s *session) release() {
 	s.headSize, s.taken, s.answered, s.upgrade = 0, 0, false, false
 	s.open, s.reused, s.waiting, s.replayed, s.moved = false, false, false, false, 0
 	s.heard, s.begun, s.decoded, s.status = false, false, false, 0
-	if len(s.share.sessions) < keepSessions {
+	if bufpool.Reuse && len(s.share.sessions) < keepSessions {
 		s.share.sessions = append(s.share.sessions, s)
 	}
 }

@@ -1,5 +1,7 @@
 package loop
 
+import "example.com/ferry/internal/bufpool"
+
 const (
 	smallChunk = 4 << 10  // bytes: the first of a queue, as most messages are small
 	largeChunk = 32 << 10 // bytes: those that follow
@@ -43,7 +45,7 @@ func (f *chunks) put(c *chunk) {
 		list, free, keep = &f.large, &f.freeLarge, keepLarge
 	}
 	poison(c.b)
-	if *free == keep {
+	if !bufpool.Reuse || *free == keep {
 		return
 	}
 	c.b, c.off, c.next = c.b[:0], 0, *list
