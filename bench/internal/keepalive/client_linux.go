@@ -84,7 +84,7 @@ type run struct {
 	Load
 	start  time.Time
 	report Report
-	next   int             // open loop: the request that is to be sent next
+	next   int             // the request that is to be sent next, unless an answer decides it
 	marks  []time.Duration // when the window began, and ended
 	cpu    time.Duration   // of PIDs when it began
 	free   int             // connections that carry no request
@@ -92,12 +92,12 @@ type run struct {
 
 // run sends what l says, and waits until all is answered.
 func (c *client) run(l Load) (*Report, error) {
-	if l.Window <= 0 || l.Warm < 0 || l.Rate < 0 {
-		return nil, fmt.Errorf("keepalive: window %v after %v at %v a second: want a window, and nothing below 0", l.Window, l.Warm, l.Rate)
+	if l.Window <= 0 || l.Warm < 0 || l.Rate < 0 || l.Once < 0 || l.Once > 0 && l.Rate > 0 {
+		return nil, fmt.Errorf("keepalive: %+v: want a window, nothing below 0, and a rate or in flight", l)
 	}
 	r := &run{client: c, Load: l, start: time.Now(), free: len(c.conns)}
 	c.failures, c.failure = 0, nil
-	if l.Rate == 0 {
+	if l.Rate == 0 && l.Once == 0 {
 		for _, n := range c.conns {
 			if err := r.send(n, r.now()); err != nil {
 				return nil, err
@@ -124,6 +124,9 @@ func (c *client) run(l Load) (*Report, error) {
 			}
 		}
 	}
+	if l.Once > 0 {
+		c.failures += len(c.conns) - r.next
+	}
 	r.report.Failures = c.failures
 	if c.failure != nil {
 		r.report.Failure = c.failure.Error()
@@ -139,6 +142,9 @@ func (r *run) inWindow(t time.Duration) bool { return t >= r.Warm && t < r.end()
 
 // over says whether all that was sent is answered, or has had its time.
 func (r *run) over() bool {
+	if r.Once > 0 && r.next == len(r.conns) && r.free == len(r.conns) {
+		return true
+	}
 	return len(r.marks) == 2 && (r.free == len(r.conns) || r.now() > r.end()+patience)
 }
 
@@ -166,10 +172,12 @@ func (r *run) dueAt(i int) time.Duration {
 
 // sendDue sends what is due by now, in turn over all connections.
 func (r *run) sendDue() error {
-	if r.Rate == 0 {
-		return nil
+	for ; r.Once > 0 && r.next < len(r.conns) && len(r.conns)-r.free < r.Once && r.now() < r.end(); r.next++ {
+		if err := r.send(r.conns[r.next], r.now()); err != nil {
+			return err
+		}
 	}
-	for ; ; r.next++ {
+	for ; r.Rate > 0; r.next++ {
 		due := r.dueAt(r.next)
 		if due > r.now() || due >= r.end() {
 			return nil
@@ -183,6 +191,7 @@ func (r *run) sendDue() error {
 			return err
 		}
 	}
+	return nil
 }
 
 // send sends a request that is due at a time.
@@ -284,7 +293,7 @@ func (r *run) carryOn(n *conn, now time.Duration) error {
 		due := n.waiting[0]
 		n.waiting = n.waiting[1:]
 		return r.send(n, due)
-	case r.Rate == 0 && now < r.end():
+	case r.Rate == 0 && r.Once == 0 && now < r.end():
 		return r.send(n, now)
 	}
 	return nil

@@ -3,7 +3,7 @@
 // Both ends are processes of their own: the question's own program started again, so its main begins with Main. The client is
 // one thread with raw sockets and epoll. It connects when it is started, and holds its connections while the question looks at
 // what they cost; each Run then has all of them busy (closed loop), or asks at a fixed rate, in turn over all connections and
-// measured from when each request was due (open loop). The backend answers each request with a body of the same size that
+// measured from when each request was due (open loop), or once on each. The backend answers each request with a body of the same size that
 // begins with the same mark; the client verifies status, length and every byte. What a connection does that it should not,
 // closing included, is a failure: it is counted, and made again. Linux only.
 //

@@ -72,6 +72,20 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
+// Each connection carries one request, and that is all.
+func TestOnce(t *testing.T) {
+	for _, inFlight := range []int{1, 7, 1000} {
+		c, _ := start(t, HTTP1, 100)
+		r, err := c.Run(Load{Once: inFlight, Window: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Failures != 0 || r.Times.N != 100 || r.Requests != 100 {
+			t.Errorf("%d in flight: %d times of %d requests, want 100; %d failures: %s", inFlight, r.Times.N, r.Requests, r.Failures, r.Failure)
+		}
+	}
+}
+
 // A connection that is closed, and an answer that is wrong or missing, is a failure, and the rest goes on.
 func TestFailures(t *testing.T) {
 	answered := 0
@@ -122,6 +136,9 @@ func TestNoAnswer(t *testing.T) {
 	}
 	if r.Failures != 3 || r.Times.N != 0 || !strings.Contains(r.Failure, "no answer within") {
 		t.Errorf("%d answers and %d failures, the first %q; want 3 failures", r.Times.N, r.Failures, r.Failure)
+	}
+	if r, err = c.Run(Load{Once: 1, Window: time.Millisecond}); err != nil || r.Failures != 2 {
+		t.Errorf("%d failures, %v; want one of a request and one of a connection that carried none", r.Failures, err)
 	}
 }
 

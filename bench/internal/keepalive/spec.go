@@ -16,9 +16,11 @@ type Spec struct {
 	Cores []int // where the client may run; none: on all
 }
 
-// Load says what a client sends.
+// Load says what a client sends: requests at a rate, one on each connection in turn, or else whatever the connections take,
+// where each answer is followed by the next request.
 type Load struct {
-	Rate   float64       // requests a second; 0: each answer is followed by the next request, on all connections
+	Rate   float64       // requests a second, in turn over all connections
+	Once   int           // requests in flight: each connection carries one, and with the last answer the window ends
 	Warm   time.Duration // from the first request to the window
 	Window time.Duration // what is answered in it, and at a rate what is due in it, is measured
 	PIDs   []int         // processes whose CPU time in the window is asked for
