@@ -160,6 +160,9 @@ func TestReloadDrops(t *testing.T) {
 	if got, err := get(http.DefaultClient, "http://"+stays); err != nil || got != "slow / hi" {
 		t.Errorf("the listener that stays: %q, %v", got, err)
 	}
+	if s := p.Snapshot().Traffic; len(s.Listeners) != 1 || len(s.Routes) != 1 {
+		t.Errorf("the dropped listener is still counted: %+v", s)
+	}
 }
 
 func TestShutdownUnderLoad(t *testing.T) {

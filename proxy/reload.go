@@ -143,7 +143,19 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	}
 	p.parts = next
 	p.giveUp(old, next)
+	p.keep(plans)
 	return nil
+}
+
+// keep has the book forget the listeners and routes that are in no plan any more.
+func (p *Proxy) keep(plans []*exchange.Plan) {
+	var listeners []*traffic.Listener
+	var routes []*traffic.Route
+	for _, plan := range plans {
+		listeners = append(listeners, plan.Listener)
+		routes = append(routes, plan.Routes...)
+	}
+	p.book.Keep(listeners, routes)
 }
 
 // newCluster makes a cluster and has it look after its endpoints.

@@ -61,8 +61,9 @@ func answer(c net.Conn) {
 			_, err = c.Write(wire.AppendHeartbeatAck(nil, f))
 		} else {
 			var out []byte
-			out, err = wire.Append(nil, wire.Message{Dialect: f.Dialect(), Type: wire.Response, Command: wire.CommandResponse, ID: f.ID(), Content: f.Content()})
-			_, err = c.Write(out)
+			if out, err = wire.Append(nil, wire.Message{Dialect: f.Dialect(), Type: wire.Response, Command: wire.CommandResponse, ID: f.ID(), Content: f.Content()}); err == nil {
+				_, err = c.Write(out)
+			}
 		}
 		if err != nil {
 			return
