@@ -52,6 +52,23 @@ func TestPickAllocates(t *testing.T) {
 	}
 }
 
+// BenchmarkFloor is what BenchmarkPick can't be without: a random number, and the cluster's and the endpoint's counters, up and
+// down again.
+func BenchmarkFloor(b *testing.B) {
+	var cluster, endpoint atomic.Int64
+	random, sum := rand.New(rand.NewPCG(1, 2)), uint64(0)
+	for b.Loop() {
+		sum += random.Uint64()
+		cluster.Add(1)
+		endpoint.Add(1)
+		cluster.Add(-1)
+		endpoint.Add(-1)
+	}
+	if sum == 0 {
+		b.Fatal("no random numbers")
+	}
+}
+
 // BenchmarkPick is a request's whole cost: Pick and Done, at 100,000 requests per second.
 func BenchmarkPick(b *testing.B) {
 	for _, balance := range []upstream.Balance{upstream.LeastRequest, upstream.RoundRobin, upstream.EWMA} {

@@ -104,8 +104,12 @@ func (c *Cluster) Run(ctx context.Context) {
 // closed behind them. No loop may call it, as it waits for them.
 func (c *Cluster) Close() {
 	c.mu.Lock()
+	again := c.closed
 	c.closed = true
 	c.mu.Unlock()
+	if again {
+		return
+	}
 	c.retire(c.members.Load().all)
 }
 

@@ -267,6 +267,7 @@ func TestClose(t *testing.T) {
 	e := pick(t, c, 0, 0, nil)
 	made := pools(t, g, e)
 	c.Close()
+	c.Close()
 	if got := retired(t, g)(made); !slices.Equal(got, []int64{1, 1}) || !e.Retired() {
 		t.Errorf("pools were retired %v times, want once each; endpoint retired: %v", got, e.Retired())
 	}
