@@ -34,11 +34,7 @@ func (c functionCollector) Describe(chan<- *prometheus.Desc) {}
 // Collect sends the metrics of each function.
 func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, f := range c.functions.List() {
-		running := 0
-		if f.Running {
-			running = 1
-		}
-		ch <- gauge(runningDesc, running, f.Name)
+		ch <- gauge(runningDesc, one(f.Running), f.Name)
 		ch <- counter(handledDesc, f.Handled, f.Name)
 		ch <- counter(failedDesc, f.Failed, f.Name)
 		if p := f.Processes; p != nil {

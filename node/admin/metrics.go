@@ -30,6 +30,9 @@ func metricsHandler(cfg Config) http.Handler {
 	if cfg.CPU != nil {
 		r.MustRegister(cpuCollector{cfg.CPU})
 	}
+	if cfg.Proxy != nil {
+		r.MustRegister(proxyCollector{cfg.Proxy})
+	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 8, Timeout: 10 * time.Second})
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
+	"example.com/ferry/proxy"
 	"example.com/ferry/stream/hop"
 )
 
@@ -25,14 +26,15 @@ const maxConnections = 256
 
 // Config says what a Server shows. Nil members leave out what they would show.
 type Config struct {
-	Address   string              // HOST:PORT; port 0 takes any
-	Hosts     []string            // names, beside loopback ones, the server may be called by
-	Snapshot  func() hop.Snapshot // read for each scrape of /metrics
-	Tap       Tap                 // gives /api/stream its messages
-	Functions Functions           // what /api/functions lists, starts and stops
-	CPU       func() cpu.Stats    // the pool of heavy functions; nil if there is none
-	Formats   []format.Format     // payloads /api/stream can show as JSON; others are shown as hex
-	Log       *slog.Logger        // nil means slog.Default
+	Address   string                // HOST:PORT; port 0 takes any
+	Hosts     []string              // names, beside loopback ones, the server may be called by
+	Snapshot  func() hop.Snapshot   // read for each scrape of /metrics
+	Tap       Tap                   // gives /api/stream its messages
+	Functions Functions             // what /api/functions lists, starts and stops
+	CPU       func() cpu.Stats      // the pool of heavy functions; nil if there is none
+	Proxy     func() proxy.Snapshot // read for each scrape of /metrics
+	Formats   []format.Format       // payloads /api/stream can show as JSON; others are shown as hex
+	Log       *slog.Logger          // nil means slog.Default
 }
 
 // Server is one admin server. Its methods may be called from several goroutines.

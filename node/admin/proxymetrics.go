@@ -1,0 +1,110 @@
+package admin
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+var (
+	proxyConnectionsDesc = desc("ferry_proxy_connections", "Clients connected to a listener of the proxy.", "listener")
+	proxyAcceptedDesc    = desc("ferry_proxy_accepted_total", "Connections a listener took.", "listener")
+	proxyRefusedDesc     = desc("ferry_proxy_refused_total", "Requests that were not forwarded.", "listener", "reason")
+	proxyRequestsDesc    = desc("ferry_proxy_requests_total", "Requests by how they were answered.", "listener", "route", "code")
+	proxySecondsDesc     = desc("ferry_proxy_request_seconds", "Time from a request's first byte to its answer's last.", "listener", "route")
+	proxyBytesDesc       = desc("ferry_proxy_bytes_total", "Bytes of requests (in) and answers (out), heads included.", "listener", "route", "dir")
+	proxyRetriesDesc     = desc("ferry_proxy_retries_total", "Attempts that followed a failed one.", "listener", "route")
+	proxyPausesDesc      = desc("ferry_proxy_accept_pauses_total", "Times no connection was taken for a while: out of descriptors, or at max_connections.")
+
+	logWrittenDesc = desc("ferry_proxy_log_lines_total", "Lines of the access log that were written.")
+	logDroppedDesc = desc("ferry_proxy_log_dropped_total", "Lines of the access log that were lost.")
+	logErrorsDesc  = desc("ferry_proxy_log_errors_total", "Failed writes of the access log, which are tried again.")
+
+	upstreamRequestsDesc    = desc("ferry_upstream_requests_total", "Attempts by what became of them.", "cluster", "endpoint", "outcome")
+	upstreamActiveDesc      = desc("ferry_upstream_active", "Requests in flight.", "cluster", "endpoint")
+	upstreamConnectionsDesc = desc("ferry_upstream_connections", "Connections to an endpoint, those being opened included.", "cluster", "endpoint")
+	upstreamHealthyDesc     = desc("ferry_upstream_healthy", "1 unless health checks have found an endpoint to be down.", "cluster", "endpoint")
+	upstreamEjectedDesc     = desc("ferry_upstream_ejected", "1 while an endpoint is out of use, as its requests failed.", "cluster", "endpoint")
+	upstreamEjectionsDesc   = desc("ferry_upstream_ejections_total", "Times an endpoint was taken out of use, as its requests failed.", "cluster", "endpoint")
+	upstreamDownsDesc       = desc("ferry_upstream_downs_total", "Times health checks found an endpoint to be down that was not.", "cluster", "endpoint")
+	upstreamWaitingDesc     = desc("ferry_upstream_waiting", "Requests that wait for a connection.", "cluster")
+	upstreamRefusedDesc     = desc("ferry_upstream_refused_total", "Requests and connections refused by a limit of their cluster.", "cluster", "limit")
+	upstreamLookupsDesc     = desc("ferry_upstream_lookups_failed_total", "Names that were not found.", "cluster")
+	upstreamChecksDesc      = desc("ferry_upstream_checks_failed_total", "Health checks that failed.", "cluster")
+)
+
+// proxyCollector says what the proxy does.
+type proxyCollector struct{ snapshot func() proxy.Snapshot }
+
+// Describe sends no descriptions: which metrics there are depends on the configuration, which can change.
+func (c proxyCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends one snapshot's metrics.
+func (c proxyCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.snapshot()
+	for _, l := range s.Traffic.Listeners {
+		ch <- gauge(proxyConnectionsDesc, l.Connections, l.Name)
+		ch <- counter(proxyAcceptedDesc, l.Accepted, l.Name)
+		for why, n := range l.Refused {
+			ch <- counter(proxyRefusedDesc, n, l.Name, why.String())
+		}
+	}
+	for _, r := range s.Traffic.Routes {
+		collectRoute(ch, r)
+	}
+	for _, c := range s.Clusters {
+		collectCluster(ch, c)
+	}
+	var pauses int64
+	for _, l := range s.Loops {
+		pauses += l.AcceptPauses
+	}
+	ch <- counter(proxyPausesDesc, uint64(pauses))
+	ch <- counter(logWrittenDesc, s.Access.Written)
+	ch <- counter(logDroppedDesc, s.Access.Dropped)
+	ch <- counter(logErrorsDesc, s.Access.Errors)
+}
+
+func collectRoute(ch chan<- prometheus.Metric, r traffic.RouteStats) {
+	for code, n := range r.Requests {
+		ch <- counter(proxyRequestsDesc, n, r.Listener, r.Name, code.String())
+	}
+	buckets := make(map[float64]uint64, len(r.Took.Buckets))
+	for _, b := range r.Took.Buckets {
+		buckets[b.UpTo.Seconds()] = b.Count
+	}
+	ch <- prometheus.MustNewConstHistogram(proxySecondsDesc, r.Took.Count, r.Took.Seconds, buckets, r.Listener, r.Name)
+	ch <- counter(proxyBytesDesc, r.In, r.Listener, r.Name, "in")
+	ch <- counter(proxyBytesDesc, r.Out, r.Listener, r.Name, "out")
+	ch <- counter(proxyRetriesDesc, r.Retries, r.Listener, r.Name)
+}
+
+func collectCluster(ch chan<- prometheus.Metric, c upstream.Stats) {
+	for _, e := range c.Endpoints {
+		for o, n := range e.Outcomes {
+			ch <- counter(upstreamRequestsDesc, uint64(n), c.Name, e.Address, upstream.Outcome(o).String())
+		}
+		ch <- gauge(upstreamActiveDesc, int(e.Active), c.Name, e.Address)
+		ch <- gauge(upstreamConnectionsDesc, int(e.Conns), c.Name, e.Address)
+		ch <- gauge(upstreamHealthyDesc, one(e.Healthy), c.Name, e.Address)
+		ch <- gauge(upstreamEjectedDesc, one(e.Ejected > 0), c.Name, e.Address)
+		ch <- counter(upstreamEjectionsDesc, uint64(e.Ejections), c.Name, e.Address)
+		ch <- counter(upstreamDownsDesc, uint64(e.Downs), c.Name, e.Address)
+	}
+	ch <- gauge(upstreamWaitingDesc, int(c.Waiting), c.Name)
+	ch <- counter(upstreamRefusedDesc, uint64(c.RefusedRequests), c.Name, "requests")
+	ch <- counter(upstreamRefusedDesc, uint64(c.RefusedConnections), c.Name, "connections")
+	ch <- counter(upstreamRefusedDesc, uint64(c.RefusedWaiting), c.Name, "waiting")
+	ch <- counter(upstreamLookupsDesc, uint64(c.LookupsFailed), c.Name)
+	ch <- counter(upstreamChecksDesc, uint64(c.ChecksFailed), c.Name)
+}
+
+// one is 1 for true.
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
