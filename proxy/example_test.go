@@ -1,0 +1,135 @@
+package proxy_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"example.com/ferry/format"
+	"example.com/ferry/format/json"
+	"example.com/ferry/protocol/http1"
+	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
+)
+
+// server starts a server that answers with its name and the path it was asked for.
+func server(name string) (cluster upstream.Config, stop func()) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, name, "is asked for", r.URL.Path)
+	}))
+	return upstream.Config{Name: name, Endpoints: []upstream.Server{{Address: strings.TrimPrefix(s.URL, "http://")}}}, s.Close
+}
+
+// run starts a proxy and returns the URL of its first listener.
+func run(cfg *proxy.Config, formats ...format.Format) (p *proxy.Proxy, url string) {
+	p, err := proxy.New(cfg, formats, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return p, strings.Replace(p.Addresses()[0], "http1://", "http://", 1)
+}
+
+func post(url, body string) {
+	r, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Body.Close()
+	answer, err := io.ReadAll(r.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(r.StatusCode, " ", string(answer))
+}
+
+func stop(p *proxy.Proxy) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// The least there is to say: one listener, one cluster.
+func Example() {
+	web, end := server("web")
+	defer end()
+	p, url := run(&proxy.Config{
+		Listeners: []proxy.Listener{{Address: "127.0.0.1:0", Protocol: proxy.HTTP1, Cluster: "web"}},
+		Clusters:  []upstream.Config{web},
+	})
+	defer stop(p)
+	post(url+"/index.html", "")
+	// Output: 200 web is asked for /index.html
+}
+
+// A field of the payload decides where a request goes. The proxy does not decode the payload, and reads no more of it than it
+// needs.
+func Example_payload() {
+	hot, end := server("hot")
+	defer end()
+	rest, end := server("rest")
+	defer end()
+	p, url := run(&proxy.Config{
+		Listeners: []proxy.Listener{{Address: "127.0.0.1:0", Protocol: proxy.HTTP1, Routes: []route.Rule{
+			{Cluster: "hot", Match: route.Match{Payload: &route.Payload{Format: "json", Where: "reading.value > 30"}}},
+			{Cluster: "rest"},
+		}}},
+		Clusters: []upstream.Config{hot, rest},
+	}, json.Format{})
+	defer stop(p)
+	post(url, `{"reading":{"value":31}}`)
+	post(url, `{"reading":{"value":29}}`)
+	// Output:
+	// 200 hot is asked for /
+	// 200 rest is asked for /
+}
+
+// A listener that answers itself, and one prefix that another server gets without it.
+func Example_gateway() {
+	api, end := server("api")
+	defer end()
+	p, url := run(&proxy.Config{
+		Listeners: []proxy.Listener{{Address: "127.0.0.1:0", Protocol: proxy.HTTP1, Routes: []route.Rule{
+			{Cluster: "api", Match: route.Match{SegmentPrefix: "/api"}, Forward: route.Forward{Rewrite: route.Rewrite{Prefix: "/"}, Timeout: time.Second}},
+			{Respond: &route.Response{Status: 404, Body: "try /api\n", Headers: []http1.Pair{{Name: "Content-Type", Value: "text/plain"}}}},
+		}}},
+		Clusters: []upstream.Config{api},
+	})
+	defer stop(p)
+	post(url+"/api/users", "")
+	post(url+"/else", "")
+	// Output:
+	// 200 api is asked for /users
+	// 404 try /api
+}
+
+// A server moves: the proxy goes on with the same listener, and no request is lost.
+func ExampleProxy_Reload() {
+	blue, end := server("blue")
+	defer end()
+	green, end := server("green")
+	defer end()
+	config := func(to upstream.Config) *proxy.Config {
+		return &proxy.Config{
+			Listeners: []proxy.Listener{{Address: "127.0.0.1:0", Protocol: proxy.HTTP1, Cluster: to.Name}},
+			Clusters:  []upstream.Config{to},
+		}
+	}
+	p, url := run(config(blue))
+	defer stop(p)
+	post(url, "")
+	if err := p.Reload(config(green)); err != nil {
+		log.Fatal(err)
+	}
+	post(url, "")
+	// Output:
+	// 200 blue is asked for /
+	// 200 green is asked for /
+}
