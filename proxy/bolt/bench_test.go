@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"encoding/binary"
 	"io"
 	"net"
 	"runtime"
@@ -12,7 +13,7 @@ import (
 )
 
 // reflector is a server that allocates nothing for a request: it turns requests of one size around where they lie.
-func reflector(t testing.TB, content int) *server {
+func reflector(t testing.TB) *server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,8 +41,7 @@ func reflector(t testing.TB, content int) *server {
 					for ; have-at >= len(request); at += len(request) {
 						f, _, _ := wire.Next(in[at:have], wire.Limits{})
 						out = wire.AppendResponse(out, f, wire.StatusSuccess)
-						fixed := len(out) - 4
-						out[fixed+2], out[fixed+3] = byte(content>>8), byte(content)
+						binary.BigEndian.PutUint32(out[len(out)-4:], content)
 						out = append(out, f.Content()...)
 					}
 					have = copy(in, in[at:have])
@@ -56,8 +56,13 @@ func reflector(t testing.TB, content int) *server {
 	return &server{addr: ln.Addr().String()}
 }
 
+const (
+	burst   = 4    // requests in flight on a connection
+	content = 1024 // bytes of each, and of its answer
+)
+
 // rounds sends n rounds of burst requests over a connection and reads their answers, without an allocation.
-func rounds(t testing.TB, c net.Conn, n, burst, content int) {
+func rounds(t testing.TB, c net.Conn, n int) {
 	var all []byte
 	for i := range burst {
 		all, _ = wire.Append(all, call(wire.V1, uint32(i), "com.example.Echo:1.0", make([]byte, content)))
@@ -77,12 +82,12 @@ func rounds(t testing.TB, c net.Conn, n, burst, content int) {
 
 // A request allocates nothing once what it takes has been there before.
 func TestRequestAllocatesNothing(t *testing.T) {
-	const n, burst = 2500, 4
-	c := simple(t, nil, reflector(t, 1024)).dial()
-	rounds(t, c, 100, burst, 1024)
+	const n = 2500
+	c := simple(t, nil, reflector(t)).dial()
+	rounds(t, c, 100)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	rounds(t, c, n, burst, 1024)
+	rounds(t, c, n)
 	runtime.ReadMemStats(&after)
 	if got := after.Mallocs - before.Mallocs; got > n*burst/100 { // the runtime's own, and those of rounds
 		t.Errorf("%d allocations for %d requests", got, n*burst)
@@ -91,19 +96,19 @@ func TestRequestAllocatesNothing(t *testing.T) {
 
 // 100 connections with 4 requests of 1 KB each in flight; peers are on the same cores.
 func BenchmarkForward(b *testing.B) {
-	p := simple(b, nil, reflector(b, 1024))
-	const conns, burst = 100, 4
+	p := simple(b, nil, reflector(b))
+	const conns = 100
 	var clients [conns]*peer
 	for i := range clients {
 		clients[i] = p.dial()
-		rounds(b, clients[i], 1, burst, 1024)
+		rounds(b, clients[i], 1)
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	began := time.Now()
 	var done sync.WaitGroup
 	for _, c := range clients {
-		done.Go(func() { rounds(b, c, max(1, b.N/conns/burst), burst, 1024) })
+		done.Go(func() { rounds(b, c, max(1, b.N/conns/burst)) })
 	}
 	done.Wait()
 	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "req/s")

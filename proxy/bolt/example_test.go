@@ -57,7 +57,7 @@ func Example() {
 		Header: wire.AppendPair(nil, wire.Service, "com.example.Other:1.0"),
 	})
 	answer := make([]byte, 20)
-	if _, err := client.Write(request); err == nil {
+	if _, err = client.Write(request); err == nil {
 		_, err = io.ReadFull(client, answer)
 	}
 	f, _, _ := wire.Next(answer, wire.Limits{})

@@ -3,10 +3,12 @@ package bolt
 import (
 	"io"
 	"net"
+	"path/filepath"
 	"testing"
 	"time"
 
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/loop"
 )
 
 // Whatever a client and a server write, in whatever pieces, the proxy lives, and serves another client.
@@ -47,12 +49,16 @@ func FuzzPeers(f *testing.F) {
 		}
 	}()
 	p := simple(f, &Config{FrameTimeout: 20 * time.Millisecond, CheckCRC: true}, &server{addr: ln.Addr().String()})
+	path := filepath.Join(f.TempDir(), "s") // as ports of TCP are soon used up
+	if _, err := p.group.Listen(loop.Addr{Unix: path}, p.service.Accept); err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, client, server []byte, cut uint16) {
 		select {
 		case says <- server:
 		default:
 		}
-		c, err := net.Dial("tcp", p.addr)
+		c, err := net.Dial("unix", path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +69,7 @@ func FuzzPeers(f *testing.F) {
 			}
 		}
 		beat, _ := wire.AppendHeartbeat(nil, wire.V1, 99)
-		other, err := net.Dial("tcp", p.addr)
+		other, err := net.Dial("unix", path)
 		if err != nil {
 			t.Fatal(err)
 		}
