@@ -82,6 +82,10 @@ func TestAnswers(t *testing.T) {
 			"HTTP/1.1 200 OK\nConnection: close\n\nhi!", false,
 		},
 		{
+			"more than was asked for", get, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhiHTTP/1.1 200 OK\nContent-Length: 3\n\nbad", false,
+			"HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true,
+		},
+		{
 			"unreadable", get, "HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3\n\nhi", true,
 			badGateway, true,
 		},

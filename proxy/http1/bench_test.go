@@ -88,4 +88,8 @@ func BenchmarkRequests(b *testing.B) {
 	for range conns {
 		<-done
 	}
+	sum, _ := r.group.Stats()
+	b.ReportMetric(float64(sum.Reads)/float64(b.N), "reads/op")
+	b.ReportMetric(float64(sum.Writes)/float64(b.N), "writes/op")
+	b.ReportMetric(float64(sum.Polls)/float64(b.N), "polls/op")
 }

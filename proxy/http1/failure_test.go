@@ -55,11 +55,6 @@ func TestFailures(t *testing.T) {
 		{"half a head", mute, setup{config: Config{HeaderTimeout: brief}}, "GET / HTTP/1.1\nHo", 408, false},
 		{"half a body", mute, setup{config: Config{BodyTimeout: brief}}, put, 408, false},
 		{"no answer", mute, setup{rules: slow}, get, 504, true},
-		{
-			"no free connection", mute,
-			setup{rules: slow, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}},
-			get + get, 504, true,
-		},
 		{"half a head of an answer", func(t *testing.T) string {
 			return script(t, func(conn net.Conn, r *bufio.Reader) {
 				if _, err := http.ReadRequest(r); err == nil {
@@ -197,15 +192,121 @@ func TestAnswerStops(t *testing.T) {
 
 func TestIdleTimeout(t *testing.T) {
 	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, config: Config{IdleTimeout: brief}, servers: []string{serve(t, echo)}})
-		fresh, used := r.dial(), r.dial()
+		slow := setup{loop: c, servers: []string{serve(t, echo)}}
+		r := start(t, slow)
+		used := r.dial()
+		used.send("GET / HTTP/1.1\nHost: a\n\n")
+		used.read("GET")
+		quick := slow
+		quick.config.IdleTimeout = brief
+		r.use(quick) // only now, so that used is not closed before it asks
 		used.send("GET / HTTP/1.1\nHost: a\n\n")
 		if resp, _ := used.read("GET"); resp.StatusCode != 200 {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		fresh.ends()
 		used.ends()
+		r.dial().ends()
 	})
+}
+
+// TestWaiting has requests share one connection to the server: they wait for it, one after the other, but not for ever.
+func TestWaiting(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		c.Loops = 1
+		one := upstream.Config{Limits: upstream.Limits{Connections: 1}}
+		hold := make(chan struct{})
+		asked := make(chan string, 10)
+		rules := []route.Rule{
+			{Match: route.Match{Path: "/brief"}, Cluster: "web", Forward: route.Forward{Timeout: brief}},
+			{Cluster: "web"},
+		}
+		r := start(t, setup{loop: c, cluster: one, rules: rules, servers: []string{serve(t, func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.URL.Path
+			if r.URL.Path == "/hold" {
+				<-hold
+			}
+			echo(w, r)
+		})}})
+		first, second, third := r.dial(), r.dial(), r.dial()
+		first.send("GET /hold HTTP/1.1\nHost: a\n\n")
+		<-asked
+		second.send("POST /patient HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi")
+		third.send("GET /brief HTTP/1.1\nHost: a\n\n")
+		if resp, _ := third.read("GET"); resp.StatusCode != 503 {
+			t.Errorf("status %d, want 503", resp.StatusCode)
+		}
+		close(hold)
+		first.read("GET")
+		if resp, body := second.read("POST"); resp.StatusCode != 200 || body != "hi" {
+			t.Errorf("got %d %q", resp.StatusCode, body)
+		}
+		if got := <-asked; got != "/patient" {
+			t.Errorf("server was asked for %s, want /patient", got)
+		}
+		if sum, _ := r.group.Stats(); sum.Dialed != 1 {
+			t.Errorf("%d connections were dialled, want 1", sum.Dialed)
+		}
+	})
+}
+
+// TestWaiterLeaves has a client go away that waits for a connection.
+func TestWaiterLeaves(t *testing.T) {
+	hold := make(chan struct{})
+	asked := make(chan struct{}, 10)
+	r := start(t, setup{loop: loop.Config{Loops: 1}, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}, servers: []string{
+		serve(t, func(http.ResponseWriter, *http.Request) {
+			asked <- struct{}{}
+			<-hold
+		}),
+	}})
+	first, second := r.dial(), r.dial()
+	first.send("GET / HTTP/1.1\nHost: a\n\n")
+	<-asked
+	second.send("GET / HTTP/1.1\nHost: a\n\n")
+	second.Conn.(*net.TCPConn).SetLinger(0)
+	second.Close()
+	for { // until the proxy knows
+		if sum, _ := r.group.Stats(); sum.Accepted == 2 && sum.Closed == 1 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(hold)
+	first.read("GET")
+	first.send("GET / HTTP/1.1\nHost: a\n\n")
+	first.read("GET")
+	if n := len(asked); n != 1 {
+		t.Errorf("server was asked %d more times, want 1", n)
+	}
+}
+
+// TestPools looks at connections to a server that nobody needs any more.
+func TestPools(t *testing.T) {
+	for name, end := range map[string]func(r *rig, web *upstream.Cluster){
+		"unused":         func(*rig, *upstream.Cluster) {},
+		"cluster closed": func(_ *rig, web *upstream.Cluster) { web.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := setup{servers: []string{serve(t, echo)}}
+			if name == "unused" {
+				c.cluster.IdleTimeout = brief
+			}
+			r := start(t, c)
+			conn := r.dial()
+			conn.send("GET / HTTP/1.1\nHost: a\n\n")
+			conn.read("GET")
+			end(r, r.service.current.Load().plan.Clusters[0])
+			for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+				sum, _ := r.group.Stats()
+				if sum.Closed == sum.Dialed {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("%d connections were dialled and %d closed", sum.Dialed, sum.Closed)
+				}
+			}
+		})
+	}
 }
 
 // TestServerClosesIdle has a server close each connection behind its second request, without a word: the client must not see

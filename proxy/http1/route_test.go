@@ -276,23 +276,30 @@ func TestRetries(t *testing.T) {
 }
 
 func TestRetryElsewhere(t *testing.T) {
+	patient := []route.Cause{route.OnConnectFailure}
 	both(t, func(t *testing.T, c loop.Config) {
-		retry := &route.Retry{On: []route.Cause{route.OnConnectFailure, route.OnTimeout}, PerTryTimeout: brief}
-		r := start(t, setup{loop: c, rules: []route.Rule{{Cluster: "web", Forward: route.Forward{Retry: retry}}}, servers: []string{serve(t, echo), dead(t)}})
-		conn := r.dial()
-		for range 20 {
-			conn.send("POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi")
-			if resp, body := conn.read("POST"); resp.StatusCode != 200 || body != "hi" {
-				t.Fatalf("got %d %q", resp.StatusCode, body)
-			}
-		}
-		slow := start(t, setup{loop: c, rules: []route.Rule{{Cluster: "web", Forward: route.Forward{Retry: retry}}}, servers: []string{silent(t), serve(t, echo)}})
-		conn = slow.dial()
-		for range 4 {
-			conn.send("GET / HTTP/1.1\nHost: a\n\n")
-			if resp, _ := conn.read("GET"); resp.StatusCode != 200 {
-				t.Fatalf("status %d", resp.StatusCode)
-			}
+		for _, row := range []struct {
+			name  string
+			retry route.Retry
+			bad   string
+			ask   string
+		}{
+			{"nobody listens", route.Retry{On: patient}, dead(t), "POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi"},
+			{
+				"no answer", route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: 4 * brief, Attempts: 100}, silent(t),
+				"PUT / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi",
+			},
+		} {
+			t.Run(row.name, func(t *testing.T) {
+				rules := []route.Rule{{Cluster: "web", Forward: route.Forward{Retry: &row.retry, Timeout: patience}}}
+				conn := start(t, setup{loop: c, rules: rules, servers: []string{row.bad, serve(t, echo)}}).dial()
+				for range 4 {
+					conn.send(row.ask)
+					if resp, body := conn.read("PUT"); resp.StatusCode != 200 || body != "hi" {
+						t.Fatalf("got %d %q", resp.StatusCode, body)
+					}
+				}
+			})
 		}
 	})
 }

@@ -118,8 +118,11 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 
 // Drained has the server go on that was held back as the client read too slowly.
 func (s *session) Drained(*loop.Conn) {
-	if s.up != nil && s.begun {
-		s.up.ResumeReading()
+	if s.up == nil {
+		return
+	}
+	s.up.ResumeReading()
+	if s.begun {
 		s.move()
 	}
 }

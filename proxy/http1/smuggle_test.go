@@ -89,7 +89,7 @@ func TestSmuggling(t *testing.T) {
 			t.Fatal(err)
 		}
 		rec := &recorder{}
-		r := start(t, setup{loop: loop.Config{Loops: 1}, config: Config{HeaderTimeout: brief}, servers: []string{rec.run(t)}})
+		r := start(t, setup{loop: loop.Config{Loops: 1}, servers: []string{rec.run(t)}})
 		for block := range strings.SplitSeq(string(text), "\n== ") {
 			name, block, _ := strings.Cut(block, "\n")
 			raw, verdict, ok := strings.Cut(block, "\n-- ")

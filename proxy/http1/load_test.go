@@ -1,0 +1,290 @@
+package http1
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+)
+
+// TestLargeBodies has a slow server read and a slow client be answered, both with more than the proxy may hold.
+func TestLargeBodies(t *testing.T) {
+	const size = 64 << 20
+	both(t, func(t *testing.T, c loop.Config) {
+		c.Loops, c.HighWater = 1, 128<<10
+		begin := make(chan struct{}, 1)
+		r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			<-begin
+			sum := sha256.New()
+			if n, err := io.Copy(sum, req.Body); err != nil || n != size {
+				t.Errorf("server got %d bytes, %v", n, err)
+			}
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nX-Sum: %x\r\nContent-Length: %d\r\n\r\n", sum.Sum(nil), size)
+			io.CopyN(conn, rand.NewChaCha8([32]byte{2}), size)
+		})}})
+		// held waits until nothing moves any more, and looks at what the proxy holds then: at most two queues as long as they
+		// may be, and one read beyond.
+		held := func(when string, least, most int64) {
+			t.Helper()
+			for last := int64(-1); ; {
+				sum, _ := r.group.Stats()
+				if moved := sum.BytesIn + sum.BytesOut; moved != last {
+					last = moved
+					time.Sleep(brief) // for the kernel to fill; what is asserted holds at any time
+					continue
+				}
+				if sum.Queues == 0 || sum.Queues*(32<<10) > 2*(c.HighWater+256<<10) {
+					t.Errorf("%s: %d buffers of 32 KiB are in use", when, sum.Queues)
+				}
+				if sum.BytesIn <= least || sum.BytesIn >= most {
+					t.Errorf("%s: the proxy has read %d bytes, want more than %d and less than %d", when, sum.BytesIn, least, most)
+				}
+				return
+			}
+		}
+		conn := r.dial()
+		sent := make(chan [32]byte, 1)
+		go func() {
+			sum := sha256.New()
+			fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size)
+			io.CopyN(io.MultiWriter(conn, sum), rand.NewChaCha8([32]byte{1}), size)
+			sent <- [32]byte(sum.Sum(nil))
+		}()
+		held("server does not read", 0, size)
+		begin <- struct{}{}
+		resp, err := http.ReadResponse(conn.r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := resp.Header.Get("X-Sum"), fmt.Sprintf("%x", <-sent); got != want {
+			t.Errorf("server got other bytes than were sent")
+		}
+		held("client does not read", size, 2*size)
+		got, want := sha256.New(), sha256.New()
+		if n, err := io.Copy(got, resp.Body); err != nil || n != size {
+			t.Fatalf("got %d bytes, %v", n, err)
+		}
+		io.CopyN(want, rand.NewChaCha8([32]byte{2}), size)
+		if string(got.Sum(nil)) != string(want.Sum(nil)) {
+			t.Error("client got other bytes than were sent")
+		}
+	})
+}
+
+// ask makes requests over several connections until stop is closed, and returns how many. Each must be answered by one of
+// the servers; a connection may end in order behind an answer that says so.
+func ask(t *testing.T, addr string, stop <-chan struct{}) *sync.WaitGroup {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			tr := &http.Transport{DisableCompression: true}
+			defer tr.CloseIdleConnections()
+			client := &http.Client{Transport: tr, Timeout: patience}
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				body := fmt.Sprintf("%d-%d", i, n)
+				resp, err := client.Post("http://"+addr+"/", "text/plain", strings.NewReader(body))
+				if err != nil {
+					t.Errorf("request %s: %v", body, err)
+					return
+				}
+				got, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || resp.StatusCode != 200 || string(got) != body {
+					t.Errorf("request %s: got %d %q, %v", body, resp.StatusCode, got, err)
+					return
+				}
+			}
+		})
+	}
+	return &wg
+}
+
+func TestUseUnderLoad(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		servers := []string{serve(t, echo), serve(t, echo)}
+		first := setup{loop: c, servers: servers[:1]}
+		r := start(t, first)
+		stop := make(chan struct{})
+		wg := ask(t, r.addr, stop)
+		for i := range 50 {
+			time.Sleep(time.Millisecond)
+			r.use(setup{
+				servers: servers[i%2 : i%2+1], config: Config{Via: fmt.Sprintf("v%d", i)},
+				rules: []route.Rule{{Name: fmt.Sprint(i), Cluster: "web"}},
+			})
+		}
+		close(stop)
+		wg.Wait()
+	})
+}
+
+// TestShutdownUnderLoad shuts down while every connection always has a request on its way: each that the proxy has read is
+// answered, and none of its answers is cut off.
+func TestShutdownUnderLoad(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		slow := make(chan struct{})
+		r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, r *http.Request) {
+			<-slow
+			echo(w, r)
+		})}})
+		var clients []*client
+		for i := range 20 {
+			conn := r.dial()
+			conn.send(fmt.Sprintf("POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\n%02d", i))
+			clients = append(clients, conn)
+		}
+		idle := r.dial()
+		for { // until the proxy has all requests
+			sum, _ := r.group.Stats()
+			if sum.Dialed >= int64(len(clients)) {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		done := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			done <- r.group.Shutdown(ctx)
+		}()
+		idle.ends()
+		close(slow)
+		for i, conn := range clients {
+			resp, body := conn.read("POST")
+			if resp.StatusCode != 200 || body != fmt.Sprintf("%02d", i) || !resp.Close {
+				t.Errorf("client %d got %d %q, closes %v", i, resp.StatusCode, body, resp.Close)
+			}
+			conn.ends()
+			conn.Close()
+		}
+		idle.Close()
+		if err := <-done; err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+}
+
+// TestDrain has the clients of one service leave, as when its listener is taken away, and not those of another on the same
+// loops.
+func TestDrain(t *testing.T) {
+	r := start(t, setup{servers: []string{serve(t, echo)}})
+	other := New(nil, 2)
+	other.Use(nil, r.plan(setup{servers: []string{serve(t, echo)}}))
+	ln, err := r.group.Listen(anyPort, other.Accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaves, stays := r.dial(), (&rig{tb: t, addr: ln.Addr().String()}).dial()
+	for _, c := range []*client{leaves, stays} {
+		c.send("GET / HTTP/1.1\nHost: a\n\n")
+		c.read("GET")
+	}
+	for _, l := range r.group.Loops() {
+		if err := l.Post(func() {
+			for c, h := range l.All() {
+				if r.service.Owns(h) {
+					h.(loop.Shutdowner).Shutdown(c)
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leaves.ends()
+	stays.send("GET / HTTP/1.1\nHost: a\n\n")
+	if resp, _ := stays.read("GET"); resp.StatusCode != 200 {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
+// TestSlowloris has many clients send heads that never end, while one asks in earnest.
+func TestSlowloris(t *testing.T) {
+	n := 1000
+	if testing.Short() {
+		n = 100
+	}
+	r := start(t, setup{config: Config{HeaderTimeout: time.Second}, servers: []string{serve(t, echo)}})
+	slow := make([]*client, n)
+	for i := range slow {
+		slow[i] = r.dial()
+		slow[i].send("GET / HTTP/1.1\nHost: a\nX-")
+	}
+	honest := r.dial()
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // another byte now and then does not help them
+		for {
+			for _, c := range slow {
+				select {
+				case <-stop:
+					return
+				default:
+					c.Write([]byte("a"))
+				}
+			}
+		}
+	})
+	for range 100 {
+		honest.send("GET / HTTP/1.1\nHost: a\n\n")
+		if resp, _ := honest.read("GET"); resp.StatusCode != 200 {
+			t.Fatalf("status %d", resp.StatusCode)
+		}
+	}
+	for i, c := range slow {
+		resp, err := http.ReadResponse(c.r, nil)
+		if err != nil || resp.StatusCode != http.StatusRequestTimeout {
+			t.Fatalf("client %d: got %v, %v; want 408", i, resp, err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
+// TestIdleCost looks at what connections leave behind that have been used and wait for another request: no session, and
+// nothing remembered.
+func TestIdleCost(t *testing.T) {
+	r := start(t, setup{loop: loop.Config{Loops: 1}, servers: []string{serve(t, echo)}})
+	const n = 200
+	for range n {
+		c := r.dial()
+		c.send("GET / HTTP/1.1\nHost: a\n\n")
+		c.read("GET")
+	}
+	seen := make(chan string, 1)
+	if err := r.group.Loops()[0].Post(func() {
+		sh := r.service.loops[0]
+		idle := 0
+		for _, h := range r.group.Loops()[0].All() {
+			if h == loop.Handler(sh.idle) {
+				idle++
+			}
+		}
+		seen <- fmt.Sprintf("%d idle, %d sessions, %d visits", idle, len(sh.sessions), len(sh.visits))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-seen, fmt.Sprintf("%d idle, 1 sessions, 0 visits", n); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,73 @@
+package http1
+
+import (
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// Timer is something that did not happen in time.
+func (s *session) Timer(_ *loop.Conn, which int) {
+	switch which {
+	case idleTimer:
+		s.parting = true
+		s.x.Refuse(traffic.BadRequest)
+		s.fail(408)
+	case answerTimer:
+		s.late()
+	case tryTimer:
+		s.lost(route.OnTimeout, 504)
+	case moveTimer:
+		if s.queued() != s.moved {
+			s.move()
+			return
+		}
+		s.stalled()
+	}
+}
+
+// late is the end of the time for the answer.
+func (s *session) late() {
+	if s.waiting {
+		s.drop()
+		s.refused(s.x.Refuse(traffic.Overload))
+		return
+	}
+	s.drop()
+	s.x.Answered(upstream.Timeout)
+	s.fail(504)
+}
+
+// move begins the time in which bytes have to move.
+func (s *session) move() {
+	s.moved = s.queued()
+	setTimer(s.client, moveTimer, s.rules.BodyTimeout)
+}
+
+// queued is how many bytes wait for client and server to take them.
+func (s *session) queued() int {
+	n := s.client.Queued()
+	if s.up != nil {
+		n += s.up.Queued()
+	}
+	return n
+}
+
+// stalled is the end of the time in which bytes have to move.
+func (s *session) stalled() {
+	switch {
+	case s.phase == atRest:
+		s.lasts = false
+		s.finish()
+	case s.begun:
+		s.truncate()
+	case s.waiting || s.up != nil && s.up.Queued() > 0:
+		s.parting = true
+		s.late()
+	default:
+		s.drop()
+		s.parting = true
+		s.fail(408)
+	}
+}
