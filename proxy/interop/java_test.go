@@ -44,7 +44,7 @@ func newJava(t *testing.T) java {
 	return java{program: program, classpath: classes + string(filepath.ListSeparator) + jars}
 }
 
-// command is a class's main program with that much to say about itself: what it says beside its output goes to stderr.
+// command is a class's main program. What it says beside its output goes to stderr.
 func (j java) command(ctx context.Context, stderr *bytes.Buffer, class string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, j.program, append([]string{
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", // starts fast
