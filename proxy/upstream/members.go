@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -15,6 +16,8 @@ type members struct {
 
 	// A position is a number below total. Each of up owns positions in proportion to its weight, one behind the other.
 	ends   []uint64 // of the positions of each; nil if each owns one
+	guide  []int32  // whose the first position is of each 1<<shift
+	shift  int
 	total  uint64
 	stride uint64 // shares no factor with total: total strides, a round, visit each position once
 }
@@ -68,6 +71,13 @@ func (m *members) share() {
 		end += e.weight * each
 		m.ends = append(m.ends, end)
 	}
+	m.shift = bits.Len64(m.total) - bits.Len64(n) - 2 // a few parts for each of up
+	for i, p := 0, uint64(0); p < m.total; p += 1 << m.shift {
+		for m.ends[i] <= p {
+			i++
+		}
+		m.guide = append(m.guide, int32(i))
+	}
 	// Strides of the golden ratio leave no stretch of positions unvisited for long, and visit none too often.
 	m.stride = uint64(float64(m.total) * (math.Phi - 1))
 	for gcd(m.stride, m.total) != 1 {
@@ -80,15 +90,11 @@ func (m *members) at(p uint64) int {
 	if m.ends == nil {
 		return int(p)
 	}
-	low, high := 0, len(m.ends)-1
-	for low < high {
-		if middle := (low + high) / 2; m.ends[middle] <= p {
-			low = middle + 1
-		} else {
-			high = middle
-		}
+	i := m.guide[p>>m.shift]
+	for m.ends[i] <= p {
+		i++
 	}
-	return low
+	return int(i)
 }
 
 // one draws one of up by weight, as an index.

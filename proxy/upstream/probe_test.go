@@ -79,7 +79,7 @@ func TestProbeTCP(t *testing.T) {
 	probe(t, h, serve(t, "tcp", "127.0.0.1:0", nothing), "")
 	probe(t, h, serve(t, "unix", filepath.Join(t.TempDir(), "s"), nothing), "")
 	probe(t, h, refusing(t), "refused")
-	probe(t, h, loop.Addr{Unix: filepath.Join(t.TempDir(), "none")}, "no such file")
+	probe(t, h, loop.Addr{Unix: filepath.Join(t.TempDir(), "none")}, "dial unix")
 }
 
 func TestProbeHTTP(t *testing.T) {
