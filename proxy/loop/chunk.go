@@ -6,7 +6,7 @@ const (
 	smallChunk = 4 << 10  // bytes: the first of a queue, as most messages are small
 	largeChunk = 32 << 10 // bytes: those that follow
 	keepSmall  = 256      // as many as connections are written to in one turn
-	keepLarge  = 32
+	keepLarge  = 128      // 4 MiB: as many as are written more than smallChunk in one turn
 )
 
 // chunk is a piece of a connection's queue of bytes to write. Queues are lists of chunks.
