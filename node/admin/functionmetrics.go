@@ -69,5 +69,5 @@ func (c cpuCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 func seconds(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, valid(labels)...)
 }

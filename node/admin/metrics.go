@@ -162,9 +162,17 @@ func latency(l hop.Latency) prometheus.Metric {
 }
 
 func counter(d *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), valid(labels)...)
 }
 
 func gauge(d *prometheus.Desc, n int, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), valid(labels)...)
+}
+
+// valid makes values of labels, names in a configuration among them, what Prometheus takes.
+func valid(labels []string) []string {
+	for i, l := range labels {
+		labels[i] = strings.ToValidUTF8(l, "?")
+	}
+	return labels
 }

@@ -26,6 +26,8 @@ func TestProxyMetrics(t *testing.T) {
 	r.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
 	r.Retried(1)
+	book.Listener("bad\xff")
+	book.Route("bad\xff", "\xff")
 	down := upstream.EndpointStats{Address: "127.0.0.1:2", Ejected: time.Second, Ejections: 4, Downs: 5}
 	up := upstream.EndpointStats{Address: "127.0.0.1:1", Healthy: true, Active: 2, Conns: 3}
 	up.Outcomes[upstream.Success], up.Outcomes[upstream.Timeout] = 6, 7
@@ -48,6 +50,8 @@ func TestProxyMetrics(t *testing.T) {
 		`ferry_proxy_accepted_total{listener="public"} 2`,
 		`ferry_proxy_refused_total{listener="public",reason="no_route"} 1`,
 		`ferry_proxy_refused_total{listener="public",reason="overload"} 0`,
+		`ferry_proxy_connections{listener="bad?"} 0`,
+		`ferry_proxy_request_seconds_count{listener="bad?",route="?"} 0`,
 		`ferry_proxy_requests_total{code="2xx",listener="public",route="users \"1\""} 1`,
 		`ferry_proxy_requests_total{code="5xx",listener="public",route="users \"1\""} 1`,
 		`ferry_proxy_request_seconds_bucket{listener="public",route="users \"1\"",le="0.0025"} 0`,

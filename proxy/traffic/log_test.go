@@ -158,8 +158,12 @@ func TestFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // which has no such modes
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&^0o640 != 0 {
-		t.Errorf("%v, %v; want mode 0640 at most", info.Mode(), err)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode&^0o640 != 0 {
+		t.Errorf("mode %v, want 0640 at most", mode)
 	}
 }
 
