@@ -21,6 +21,9 @@ const (
 // Check reports what is wrong in c: nil or Errors. It asks neither a name server nor an endpoint.
 func (c *Config) Check() error {
 	k := checker{}
+	if c == nil {
+		c = &Config{}
+	}
 	if c.Name == "" {
 		k.add("name", "empty: give the cluster the name that routes call it by")
 	}

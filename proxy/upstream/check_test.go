@@ -36,6 +36,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"least", at(one), nil},
 		{"all kinds of address", at(one, "[2001:db8::1]:80", "unix:/run/it.sock", "localhost:80", "a-b.example.com.:65535", "_x.y1:1"), nil},
+		{"none", nil, []string{"name", "endpoints"}},
 		{"nothing at all", &upstream.Config{}, []string{"name", "endpoints"}},
 		{
 			"addresses",
