@@ -1,5 +1,6 @@
 // Package node is the daemon that `ferry run` starts: listeners, the hop between them, the machine's sensors, functions
-// on goroutines, on a pool or in processes of their own, and the admin server, put together from one configuration.
+// on goroutines, on a pool or in processes of their own, the proxy, and the admin server, put together from one
+// configuration. What that does not name is not there: a node with a proxy and no listeners has no streams at all.
 //
 // build.go is the place to read: it names everything there is, in the order in which a message meets it.
 //

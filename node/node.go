@@ -13,6 +13,7 @@ import (
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
+	"example.com/ferry/proxy"
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
@@ -24,12 +25,13 @@ type Node struct {
 	sets      Sets
 	log       *slog.Logger
 	id        *pki.Identity
-	hop       *hop.Hop
+	hop       *hop.Hop // nil, as id and inside, if there are no streams
 	listeners []listener
 	inside    endpoint // reaches the hop within this process
 	near      endpoint // a listener the node's own clients may use; else inside
 	functions functions
-	pool      *cpu.Pool // nil if no function is heavy
+	pool      *cpu.Pool    // nil if no function is heavy
+	proxy     *proxy.Proxy // nil if there is none
 	admin     *admin.Server
 	ready     chan struct{}
 }
@@ -47,13 +49,17 @@ type endpoint struct {
 	addr      string
 }
 
-// Addresses returns what clients connect to, as scheme://address, with the ports that were bound.
+// Addresses returns what clients connect to, as scheme://address, with the ports that were bound: those of streams, then those
+// of the proxy, whose schemes are http1 and bolt.
 func (n *Node) Addresses() []string {
 	var all []string
 	for _, l := range n.listeners {
 		if l.scheme != "memory" {
 			all = append(all, l.scheme+"://"+l.Addr().String())
 		}
+	}
+	if n.proxy != nil {
+		all = append(all, n.proxy.Addresses()...)
 	}
 	return all
 }
@@ -69,8 +75,8 @@ func (n *Node) Admin() string {
 // Ready is closed when the node takes traffic and its own functions run.
 func (n *Node) Ready() <-chan struct{} { return n.ready }
 
-// Run serves until ctx ends, then drains: no new connections, sources finish, queues empty, connections close. It
-// returns nil if everything was delivered within the drain timeout, and the error of whatever failed otherwise. It may
+// Run serves until ctx ends, then drains: no new connections, sources finish, queues empty, requests are answered, connections
+// close. It returns nil if everything was delivered within the drain timeout, and the error of whatever failed otherwise. It may
 // be called once.
 func (n *Node) Run(ctx context.Context) error {
 	serving, stop := context.WithCancelCause(ctx)
@@ -131,11 +137,21 @@ func (n *Node) drain() error {
 	for _, l := range n.listeners {
 		closing(l)
 	}
-	err := n.hop.Shutdown(ctx)
+	var proxied error
+	var wg sync.WaitGroup
+	if n.proxy != nil {
+		wg.Go(func() { proxied = n.proxy.Shutdown(ctx) })
+	}
+	var err error
+	if n.hop != nil {
+		err = n.hop.Shutdown(ctx)
+	}
 	n.functions.stopAll()
 	if n.pool != nil {
 		n.pool.Close()
 	}
+	wg.Wait()
+	err = errors.Join(err, proxied)
 	if n.admin != nil {
 		grace, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -161,6 +177,9 @@ func (n *Node) Close() {
 	cancel() // there is nothing to wait for
 	if n.hop != nil {
 		_ = n.hop.Shutdown(ctx)
+	}
+	if n.proxy != nil {
+		_ = n.proxy.Shutdown(ctx)
 	}
 	if n.admin != nil {
 		_ = n.admin.Shutdown(ctx)

@@ -23,7 +23,7 @@ Example:
 
 // Run reports whether a node would start from the file.
 func (c *checkCmd) Run(e *env) error {
-	_, err := config.Load(c.Config, functionNames(e.formats)...)
+	_, err := config.Load(c.Config, program(e.formats))
 	if c.Output == "json" {
 		return c.report(e, err)
 	}

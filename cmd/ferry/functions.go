@@ -9,6 +9,7 @@ import (
 	"example.com/ferry/cpu/worker"
 	"example.com/ferry/format"
 	"example.com/ferry/node"
+	"example.com/ferry/node/config"
 	"example.com/ferry/node/live"
 )
 
@@ -28,6 +29,11 @@ func functionNames(formats []format.Format) []string {
 		all = append(all, f.Name)
 	}
 	return all
+}
+
+// program is what a configuration can name.
+func program(formats []format.Format) config.Program {
+	return config.Program{Functions: functionNames(formats), Formats: formats}
 }
 
 // workerCmd is what a node runs this program as, to have one of the functions in a process of its own.

@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
-	"text/template"
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/node"
@@ -25,20 +21,22 @@ type runCmd struct {
 func (*runCmd) Help() string {
 	return `Ctrl-C, or SIGTERM, lets the node finish what is on its way; a second one ends it at once.
 
+A configuration with a proxy is read again when the file has changed and then stayed as it is for a
+second, and on SIGHUP, which also opens the access log again. What is wrong in it is logged, and
+changes nothing; so is what needs a restart.
+
 Examples:
 
     ferry run
-    ferry run -c node.yaml`
+    ferry run -c node.yaml
+    ferry run -c examples/proxy/http1.yaml`
 }
 
 // Run runs a node until a signal comes.
 func (c *runCmd) Run(e *env) error {
-	cfg := config.Default()
-	if c.Config != "" {
-		var err error
-		if cfg, err = config.Load(c.Config, functionNames(e.formats)...); err != nil {
-			return configError(e, err)
-		}
+	cfg, data, err := c.load(e)
+	if err != nil {
+		return configError(e, err)
 	}
 	if cfg.Heavy() {
 		tuned := cpu.TuneProcess(cpu.Tuning{Tokens: cfg.CPU.Tokens, KeepKernelSlices: !cfg.CPU.KernelSlices})
@@ -49,6 +47,11 @@ func (c *runCmd) Run(e *env) error {
 	command, err := workerCommand()
 	if err != nil {
 		return err
+	}
+	hangups := make(chan os.Signal, 1)
+	if cfg.Proxy != nil {
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
 	}
 	n, err := node.Build(cfg, node.Sets{Formats: e.formats, Functions: functions(e.formats), Worker: command})
 	if err != nil {
@@ -66,6 +69,9 @@ func (c *runCmd) Run(e *env) error {
 		<-signals
 		os.Exit(statusKilled)
 	}()
+	if cfg.Proxy != nil {
+		go n.Watch(ctx, c.Config, data, hangups)
+	}
 	ran := make(chan error, 1)
 	go func() { ran <- n.Run(ctx) }()
 	select {
@@ -80,6 +86,19 @@ func (c *runCmd) Run(e *env) error {
 	return <-ran
 }
 
+// load returns the configuration, and what is in its file.
+func (c *runCmd) load(e *env) (*config.Config, []byte, error) {
+	if c.Config == "" {
+		return config.Default(), nil, nil
+	}
+	data, err := config.Read(c.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := config.Parse(c.Config, data, program(e.formats))
+	return cfg, data, err
+}
+
 // configError reports a configuration that cannot be used: each error on a line of its own, as editors read them.
 func configError(e *env, err error) error {
 	var errs config.Errors
@@ -88,74 +107,4 @@ func configError(e *env, err error) error {
 		return quietError(statusUsage)
 	}
 	return usageError{err}
-}
-
-var welcomeText = template.Must(template.New("").Parse(`ferry is running at {{.Addresses}}
-{{- with .Admin}}
-dashboard: {{.}}{{end}}
-
-Three things to try, in another terminal and this directory:
-{{if .Live}}
-what this machine's sensors say:
-  {{.Ferry}} sub{{.Flags}} 'sensors/#'
-one field of one message, found without decoding it:
-  {{.Ferry}} sub{{.Flags}} --count 1 -o raw 'sensors/+/cpu' | {{.Ferry}} get -q readings.0.value
-an alert, which the dashboard shows:
-  echo '{"deviceName":"demo","sourceName":"cpu","readings":[{"resourceName":"cpu","value":"97"}]}' | {{.Ferry}} pub{{.Flags}} averages/demo/cpu
-{{else}}
-what clients publish:
-  {{.Ferry}} sub{{.Flags}} '#'
-only what is worth a look, chosen at the node:
-  {{.Ferry}} sub{{.Flags}} --where 'readings.0.value > 30' 'sensors/#'
-something for both of them:
-  echo '{"deviceName":"demo","readings":[{"value":"31"}]}' | {{.Ferry}} pub{{.Flags}} sensors/demo
-{{end}}
-`))
-
-// welcome says where the node is, and what to do with it: each line works when pasted.
-func welcome(e *env, cfg *config.Config, n *node.Node) error {
-	var text strings.Builder
-	addresses := n.Addresses()
-	err := welcomeText.Execute(&text, struct {
-		Addresses, Admin, Ferry, Flags string
-		Live                           bool
-	}{
-		strings.Join(addresses, " and "), n.Admin(), invocation(os.Args[0]), clientFlags(addresses, cfg.DataDir),
-		cfg.Live.Sensors && cfg.Live.Functions,
-	})
-	if err != nil {
-		return err
-	}
-	return e.print([]byte(text.String()))
-}
-
-// invocation is how the user called this program. The binary that go run makes goes with it.
-func invocation(arg0 string) string {
-	switch {
-	case strings.Contains(arg0, "go-build"):
-		return "go run ./cmd/ferry"
-	case strings.Contains(arg0, string(filepath.Separator)):
-		return shellWord(arg0)
-	}
-	return "ferry"
-}
-
-// clientFlags are the flags, if any, that a client in this directory needs to find the node.
-func clientFlags(addresses []string, dataDir string) string {
-	var flags string
-	if !slices.Contains(addresses, "quic://127.0.0.1:4190") {
-		flags += " -a " + strings.NewReplacer("0.0.0.0", "127.0.0.1", "[::]", "127.0.0.1").Replace(addresses[0])
-	}
-	if filepath.Clean(dataDir) != "ferry-data" {
-		flags += " --data-dir " + shellWord(dataDir)
-	}
-	return flags
-}
-
-// shellWord quotes s if a shell would take it apart.
-func shellWord(s string) string {
-	if !strings.ContainsAny(s, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -25,9 +25,11 @@ func (ps *problems) add(path, format string, args ...any) {
 	*ps = append(*ps, problem{strings.Split(path, "."), fmt.Sprintf(format, args...)})
 }
 
-func (c *Config) problems(functions []string) problems {
+func (c *Config) problems(with Program) problems {
 	var ps problems
-	if len(c.Listeners) == 0 {
+	if c.Proxy != nil {
+		c.proxyProblems(with.Formats, &ps)
+	} else if len(c.Listeners) == 0 {
 		ps.add("listeners", "none: a node needs an address clients can connect to")
 	}
 	seen := map[string]int{}
@@ -69,7 +71,7 @@ func (c *Config) problems(functions []string) problems {
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
 		ps.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}
-	c.functionProblems(functions, &ps)
+	c.functionProblems(with.Functions, &ps)
 	return ps
 }
 

@@ -1,11 +1,19 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"example.com/ferry/proxy"
+)
 
 // Config is everything a node can be told. Relative paths resolve against the working directory.
 type Config struct {
-	// Listeners are the addresses clients connect to. Naming any replaces the default ones.
+	// Listeners are the addresses clients of streams connect to. Naming any replaces the default ones; a file with a proxy has
+	// none but those it names, and without any the node is a proxy and nothing else.
 	Listeners []Listener `yaml:"listeners,omitempty"`
+
+	// Proxy forwards requests of other protocols. It has listeners of its own, and can be changed while the node runs.
+	Proxy *proxy.Config `yaml:"proxy,omitempty"`
 
 	// Admin is the HTTP server for dashboard, metrics and probes.
 	Admin Admin `yaml:"admin,omitempty"`
@@ -67,8 +75,6 @@ const (
 	ValidateOff    Validation = "off"
 )
 
-func (Validation) enum() []string { return []string{"full", "bounds", "off"} }
-
 // Admin is the HTTP server for dashboard, metrics and probes.
 type Admin struct {
 	// Address is HOST:PORT; "off" or "" starts no server. It has no TLS and no password: keep it on this machine.
@@ -110,8 +116,6 @@ const (
 	VerbPublish   Verb = "publish"
 	VerbSubscribe Verb = "subscribe"
 )
-
-func (Verb) enum() []string { return []string{"publish", "subscribe"} }
 
 // Limits bound what clients can make the node hold.
 type Limits struct {
@@ -164,8 +168,6 @@ type Engine string
 // Memory is the engine that keeps messages in memory, for subscribers that are connected.
 const Memory Engine = "memory"
 
-func (Engine) enum() []string { return []string{"memory"} }
-
 // Delivery is the promise made to subscribers.
 type Delivery string
 
@@ -174,8 +176,6 @@ const (
 	AtMostOnce  Delivery = "at-most-once"
 	AtLeastOnce Delivery = "at-least-once"
 )
-
-func (Delivery) enum() []string { return []string{"at-most-once", "at-least-once"} }
 
 // Live is the input and the functions that the node brings itself.
 type Live struct {
@@ -201,9 +201,19 @@ type Log struct {
 // Level is a log level.
 type Level string
 
-func (Level) enum() []string { return []string{"debug", "info", "warn", "error"} }
+// The values of Level.
+const (
+	LevelDebug Level = "debug"
+	LevelInfo  Level = "info"
+	LevelWarn  Level = "warn"
+	LevelError Level = "error"
+)
 
 // LogFormat is how a log line is written.
 type LogFormat string
 
-func (LogFormat) enum() []string { return []string{"text", "json"} }
+// The values of LogFormat.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)

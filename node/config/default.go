@@ -32,7 +32,7 @@ func base() *Config {
 		},
 		Live: Live{Interval: 100 * time.Millisecond},
 		CPU:  CPU{KernelSlices: true, Queue: 1024},
-		Log:  Log{Level: "info", Format: "text"},
+		Log:  Log{Level: LevelInfo, Format: LogText},
 	}
 }
 

@@ -4,7 +4,7 @@
 // file:line:column, the field, the offending line and what to write instead; unknown fields are refused too. Default is
 // the node that `ferry run` starts without a file.
 //
-//	cfg, err := config.Load("node.yaml")
+//	cfg, err := config.Load("node.yaml", config.Program{Formats: all.Formats()})
 //	if err != nil {
 //		fmt.Fprintln(os.Stderr, err)
 //		os.Exit(2)

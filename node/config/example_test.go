@@ -10,7 +10,7 @@ func Example() {
 	_, err := config.Parse("node.yaml", []byte(`listeners:
   - address: quic://127.0.0.1:4190
     validat: off
-`))
+`), config.Program{})
 	fmt.Println(err)
 	// Output:
 	// node.yaml:3:5: listeners[0].validat: unknown field: did you mean "validate"?

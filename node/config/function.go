@@ -51,8 +51,6 @@ const (
 	Worker Class = "worker"
 )
 
-func (Class) enum() []string { return []string{"light", "heavy", "worker"} }
-
 // Policy says what becomes of messages that a function has no room for.
 type Policy string
 
@@ -62,8 +60,6 @@ const (
 	DropOldest Policy = "drop-oldest"
 	DropNewest Policy = "drop-newest"
 )
-
-func (Policy) enum() []string { return []string{"block", "drop-oldest", "drop-newest"} }
 
 // CPU is the pool that heavy functions share.
 type CPU struct {

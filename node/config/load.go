@@ -10,14 +10,30 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"example.com/ferry/format"
 )
 
 // MaxFile bounds a configuration file, in bytes.
 const MaxFile = 1 << 20
 
-// Load reads the file at path on top of the defaults. functions are the names that the program has a function for. A file
-// that cannot be used gives Errors, or the error of reading it.
-func Load(path string, functions ...string) (*Config, error) {
+// Program is what the program that reads a configuration brings: what a file may name.
+type Program struct {
+	Functions []string        // that functions may run
+	Formats   []format.Format // that routes may look into payloads in
+}
+
+// Load reads the file at path on top of the defaults. A file that cannot be used gives Errors, or the error of reading it.
+func Load(path string, with Program) (*Config, error) {
+	data, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, with)
+}
+
+// Read returns what is in the file at path, which Parse understands.
+func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -32,11 +48,11 @@ func Load(path string, functions ...string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return Parse(path, data, functions...)
+	return data, nil
 }
 
 // Parse is Load for bytes; file is the name errors use.
-func Parse(file string, data []byte, functions ...string) (*Config, error) {
+func Parse(file string, data []byte, with Program) (*Config, error) {
 	doc := newDocument(file, data)
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -55,15 +71,17 @@ func Parse(file string, data []byte, functions ...string) (*Config, error) {
 		if errs := doc.checkSchema(raw); errs != nil {
 			return nil, sorted(errs)
 		}
-		if _, ok := lookup(doc.root, []string{"listeners"}); ok {
-			cfg.Listeners = nil
+		for _, section := range []string{"listeners", "proxy"} {
+			if _, ok := lookup(doc.root, []string{section}); ok {
+				cfg.Listeners = nil
+			}
 		}
 		if err := yaml.NodeToValue(doc.root, cfg, yaml.Strict()); err != nil {
 			return nil, doc.yamlError(err)
 		}
 	}
 	cfg.complete()
-	if found := cfg.problems(functions); found != nil {
+	if found := cfg.problems(with); found != nil {
 		var errs Errors
 		for _, p := range found {
 			errs = append(errs, doc.value(p.path, p.reason))
@@ -87,10 +105,10 @@ func body(tree *ast.File) ast.Node {
 }
 
 // Check reports what is wrong with c, for configurations that did not come from Load. The errors name fields only.
-func (c *Config) Check(functions ...string) error {
+func (c *Config) Check(with Program) error {
 	c.complete()
 	var errs []error
-	for _, p := range c.problems(functions) {
+	for _, p := range c.problems(with) {
 		errs = append(errs, fmt.Errorf("config: %s: %s", dotted(p.path), p.reason))
 	}
 	return errors.Join(errs...)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/ferry/format/all"
 )
 
 func TestParse(t *testing.T) {
@@ -31,7 +33,7 @@ limits: {max_frame: 64KiB, max_connections: 20, heartbeat: 1m30s}
 streams:
   - tags: plant/#
 log: {level: debug, format: json}
-`))
+`), Program{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ log: {level: debug, format: json}
 
 func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}"} {
-		got, err := Parse("node.yaml", []byte(text))
+		got, err := Parse("node.yaml", []byte(text), Program{})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -58,8 +60,8 @@ func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
 	}
-	if d := Default(); !d.Live.Sensors || !d.Live.Functions || d.Check() != nil {
-		t.Errorf("default: %+v: %v", d.Live, d.Check())
+	if d := Default(); !d.Live.Sensors || !d.Live.Functions || d.Check(Program{}) != nil {
+		t.Errorf("default: %+v: %v", d.Live, d.Check(Program{}))
 	}
 }
 
@@ -129,7 +131,7 @@ func TestRefused(t *testing.T) {
 		{"negative tokens", "cpu: {tokens: -1}\n", "cpu.tokens: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cfg, err := Parse("node.yaml", []byte(tc.text), "averages", "checksum")
+			cfg, err := Parse("node.yaml", []byte(tc.text), Program{Functions: []string{"averages", "checksum"}, Formats: all.Formats()})
 			if err == nil {
 				t.Fatalf("accepted as %+v", cfg)
 			}
@@ -152,7 +154,7 @@ functions:
   - {name: d, command: [sh, -c, x], observe: [a]}
   - {name: e, run: checksum, observe: [a], cpu: heavy, concurrency: 7}
 cpu: {tokens: 3, kernel_slices: false, queue: 71}
-`), "checksum")
+`), Program{Functions: []string{"checksum"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,13 +171,13 @@ cpu: {tokens: 3, kernel_slices: false, queue: 71}
 	if want := (CPU{Tokens: 3, Queue: 71}); got.CPU != want || !got.Heavy() || base().Heavy() || !base().CPU.KernelSlices {
 		t.Errorf("got %+v, want %+v", got.CPU, want)
 	}
-	if _, err := Parse("node.yaml", []byte("functions: [{name: a, run: b, observe: [a]}]\n")); err == nil || !strings.Contains(err.Error(), "this program brings none") {
+	if _, err := Parse("node.yaml", []byte("functions: [{name: a, run: b, observe: [a]}]\n"), Program{}); err == nil || !strings.Contains(err.Error(), "this program brings none") {
 		t.Errorf("a function where there are none: got %v", err)
 	}
 }
 
 func TestSecretsAreNotQuoted(t *testing.T) {
-	_, err := Parse("node.yaml", []byte("identities:\n- name: a\n  token: hunter2\n"))
+	_, err := Parse("node.yaml", []byte("identities:\n- name: a\n  token: hunter2\n"), Program{})
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the error shows the token: %v", err)
 	}
@@ -184,7 +186,7 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 func TestLoadFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]string{dir: "is a directory", filepath.Join(dir, "none.yaml"): "no such file"} {
-		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Load(name, Program{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
 	}
@@ -192,7 +194,7 @@ func TestLoadFile(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, MaxFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(big); err == nil || !strings.Contains(err.Error(), "at most") {
+	if _, err := Load(big, Program{}); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("a file above MaxFile: %v", err)
 	}
 }
@@ -223,9 +225,9 @@ func FuzzParse(f *testing.F) {
 		if len(data) > 4096 {
 			return
 		}
-		cfg, err := Parse("node.yaml", data)
-		if err == nil && cfg.Check() != nil {
-			t.Errorf("accepted, then refused: %v", cfg.Check())
+		cfg, err := Parse("node.yaml", data, Program{Formats: all.Formats()})
+		if err == nil && cfg.Check(Program{Formats: all.Formats()}) != nil {
+			t.Errorf("accepted, then refused: %v", cfg.Check(Program{Formats: all.Formats()}))
 		}
 	})
 }

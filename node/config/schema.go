@@ -23,7 +23,7 @@ var Schema []byte
 
 // The patterns of text values, and what to say about text that does not match.
 const (
-	durationPattern = `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	durationPattern = `^-?([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	sizePattern     = `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)?$`
 )
 

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"reflect"
 	"strconv"
@@ -51,13 +48,13 @@ func (o *object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// TestSchema holds ferry.schema.json to the struct: names, types, and the comments as descriptions.
+// TestSchema holds ferry.schema.json to the structs, of this package and those it names: names, types, the constants of a
+// type of text, and the comments as descriptions.
 func TestSchema(t *testing.T) {
-	comments := fieldComments(t)
 	root := &object{}
 	root.set("$schema", "https://json-schema.org/draft/2020-12/schema")
 	root.set("title", "ferry node")
-	describe(root, reflect.TypeFor[Config](), reflect.ValueOf(*base()), comments)
+	describe(root, reflect.TypeFor[Config](), reflect.ValueOf(*base()), &sources{t: t})
 	want, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -74,38 +71,43 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-func describe(o *object, t reflect.Type, def reflect.Value, comments map[string]string) {
-	if e, ok := reflect.Zero(t).Interface().(interface{ enum() []string }); ok {
+// describe says in o what a value of type t is; def is the default.
+func describe(o *object, t reflect.Type, def reflect.Value, from *sources) {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
 		o.set("type", "string")
-		o.set("enum", e.enum())
-	} else {
-		switch {
-		case t == reflect.TypeFor[time.Duration]():
-			o.set("type", "string")
-			o.set("pattern", durationPattern)
-		case t == reflect.TypeFor[Size]():
-			o.set("type", []string{"string", "integer"})
-			o.set("pattern", sizePattern)
-			o.set("minimum", 0)
-		case t.Kind() == reflect.String:
-			o.set("type", "string")
-		case t.Kind() == reflect.Bool:
-			o.set("type", "boolean")
-		case t.Kind() == reflect.Int:
-			o.set("type", "integer")
-		case t.Kind() == reflect.Slice:
-			o.set("type", "array")
-			items := &object{}
-			describe(items, t.Elem(), reflect.Zero(t.Elem()), comments)
-			o.set("items", items)
-		case t.Kind() == reflect.Struct:
-			describeStruct(o, t, def, comments)
-			return
-		default:
-			panic("a field of type " + t.String() + " has no schema yet")
+		o.set("pattern", durationPattern)
+	case t == reflect.TypeFor[Size]():
+		o.set("type", []string{"string", "integer"})
+		o.set("pattern", sizePattern)
+		o.set("minimum", 0)
+	case t.Kind() == reflect.String:
+		o.set("type", "string")
+		if values := from.constants(t); len(values) > 0 {
+			o.set("enum", values)
 		}
+	case t.Kind() == reflect.Bool:
+		o.set("type", "boolean")
+	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
+		o.set("type", "integer")
+	case t.Kind() == reflect.Float64:
+		o.set("type", "number")
+	case t.Kind() == reflect.Slice:
+		o.set("type", "array")
+		items := &object{}
+		describe(items, t.Elem(), reflect.Zero(t.Elem()), from)
+		o.set("items", items)
+		return
+	case t.Kind() == reflect.Pointer: // what is not there unless it is named, and so has no defaults
+		describe(o, t.Elem(), reflect.Zero(t.Elem()), from)
+		return
+	case t.Kind() == reflect.Struct:
+		describeStruct(o, t, def, from)
+		return
+	default:
+		panic("a field of type " + t.String() + " has no schema yet")
 	}
-	if def.IsValid() && !def.IsZero() && t.Kind() != reflect.Slice {
+	if !def.IsZero() {
 		switch v := def.Interface().(type) {
 		case time.Duration:
 			o.set("default", v.String())
@@ -117,63 +119,45 @@ func describe(o *object, t reflect.Type, def reflect.Value, comments map[string]
 	}
 }
 
-func describeStruct(o *object, t reflect.Type, def reflect.Value, comments map[string]string) {
+func describeStruct(o *object, t reflect.Type, def reflect.Value, from *sources) {
 	o.set("type", "object")
 	o.set("additionalProperties", false)
 	properties, required := &object{}, []string{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		p := &object{}
-		p.set("description", comments[t.Name()+"."+f.Name])
-		describe(p, f.Type, def.Field(i), comments)
-		switch rule := f.Tag.Get("schema"); {
-		case rule == "required":
-			required = append(required, name)
-		case strings.HasPrefix(rule, "min="):
-			n, _ := strconv.Atoi(rule[4:])
-			p.set("minimum", n)
-		}
-		properties.set(name, p)
-	}
+	addFields(properties, &required, t, def, from)
 	o.set("properties", properties)
 	if len(required) > 0 {
 		o.set("required", required)
 	}
 }
 
-// fieldComments returns the comment of each struct field in config.go and function.go, as one line.
-func fieldComments(t *testing.T) map[string]string {
-	t.Helper()
-	comments := map[string]string{}
-	for _, name := range []string{"config.go", "function.go"} {
-		addComments(t, name, comments)
-	}
-	return comments
-}
-
-func addComments(t *testing.T, name string, comments map[string]string) {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok {
-			return true
+// addFields adds the fields of t to properties, those of inlined structs among them.
+func addFields(properties *object, required *[]string, t reflect.Type, def reflect.Value, from *sources) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if options == "inline" {
+			addFields(properties, required, f.Type, def.Field(i), from)
+			continue
 		}
-		if s, ok := spec.Type.(*ast.StructType); ok {
-			for _, f := range s.Fields.List {
-				text := strings.Join(strings.Fields(f.Doc.Text()), " ")
-				if text == "" {
-					t.Errorf("%s.%s has no comment", spec.Name, f.Names[0])
-				}
-				_, text, _ = strings.Cut(text, " ")
-				text = strings.TrimPrefix(strings.TrimPrefix(text, "is "), "are ")
-				comments[spec.Name.Name+"."+f.Names[0].Name] = strings.ToUpper(text[:1]) + text[1:]
+		if name == "" {
+			from.t.Errorf("%v.%s has no name in YAML", t, f.Name)
+		}
+		p := &object{}
+		p.set("description", from.comment(t, f.Name))
+		describe(p, f.Type, def.Field(i), from)
+		switch rule := f.Tag.Get("schema"); {
+		case rule == "":
+		case rule == "required":
+			*required = append(*required, name)
+		case strings.HasPrefix(rule, "min="):
+			n, err := strconv.Atoi(rule[4:])
+			if err != nil {
+				from.t.Errorf("%v.%s: %v", t, f.Name, err)
 			}
+			p.set("minimum", n)
+		default:
+			from.t.Errorf("%v.%s: unknown rule %q", t, f.Name, rule)
 		}
-		return false
-	})
+		properties.set(name, p)
+	}
 }

@@ -4,7 +4,10 @@ import "fmt"
 
 // Pair is a field to write.
 type Pair struct {
-	Name  string `yaml:"name"`
+	// Name is the field's name.
+	Name string `yaml:"name" schema:"required"`
+
+	// Value is the field's value.
 	Value string `yaml:"value"`
 }
 

@@ -1,0 +1,156 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ferry/format/all"
+	"example.com/ferry/node/config"
+)
+
+// watchedYAML is a proxy in front of one server.
+const watchedYAML = `proxy:
+  loops: 1
+  access_log: {file: %s}
+  listeners: [{address: '127.0.0.1:0', protocol: http1, cluster: web}]
+  clusters: [{name: web, endpoints: [{address: '%s'}]}]
+admin: {address: '127.0.0.1:0'}
+`
+
+// watched is a node whose configuration is watched.
+type watched struct {
+	t     *testing.T
+	node  *Node
+	file  string
+	log   lines
+	again chan os.Signal
+}
+
+func watch(t *testing.T, text string) *watched {
+	t.Helper()
+	w := &watched{t: t, file: filepath.Join(t.TempDir(), "node.yaml"), log: make(lines, 1000), again: make(chan os.Signal, 1)}
+	w.write(text)
+	cfg, err := config.Parse(w.file, []byte(text), config.Program{Formats: all.Formats()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.node, err = Build(cfg, Sets{Formats: all.Formats(), Log: slog.New(slog.NewTextHandler(w.log, nil))}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, w.node)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		w.node.Watch(ctx, w.file, []byte(text), w.again)
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return w
+}
+
+func (w *watched) write(text string) {
+	w.t.Helper()
+	if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// says waits until the log has a line with all of parts.
+func (w *watched) says(parts ...string) {
+	w.t.Helper()
+	var heard []string
+	for {
+		select {
+		case line := <-w.log:
+			heard = append(heard, line)
+			missing := 0
+			for _, p := range parts {
+				if !strings.Contains(line, p) {
+					missing++
+				}
+			}
+			if missing == 0 {
+				return
+			}
+		case <-time.After(30 * time.Second):
+			w.t.Fatalf("the log does not say %q, but\n%s", parts, strings.Join(heard, ""))
+		}
+	}
+}
+
+func (w *watched) answers(want string) {
+	w.t.Helper()
+	if _, body := get(w.t, through(w.t, w.node)); body != want {
+		w.t.Errorf("got %q, want %q", body, want)
+	}
+}
+
+// TestWatchChanges changes the file, and waits until it is noticed.
+func TestWatchChanges(t *testing.T) {
+	t.Parallel()
+	a, b := web(t, "a"), web(t, "b")
+	w := watch(t, fmt.Sprintf(watchedYAML, "''", a))
+	w.answers("a")
+	w.write(fmt.Sprintf(watchedYAML, "''", b))
+	w.says("configuration read again: the proxy does as it says")
+	w.answers("b")
+	w.write("proxy: {}\n")
+	w.says("level=ERROR", "configuration refused: the one before stays", "node.yaml:1:8: proxy: missing field listeners")
+	w.answers("b")
+	if err := os.Remove(w.file); err != nil {
+		t.Fatal(err)
+	}
+	w.says("configuration refused: the one before stays", "no such file")
+	w.write(fmt.Sprintf(watchedYAML, "''", a))
+	w.says("configuration read again: the proxy does as it says")
+	w.answers("a")
+}
+
+// TestWatchSignals has the file read by a signal.
+func TestWatchSignals(t *testing.T) {
+	t.Parallel()
+	a, b := web(t, "a"), web(t, "b")
+	accessLog := filepath.Join(t.TempDir(), "access.log")
+	good := fmt.Sprintf(watchedYAML, accessLog, a)
+	w := watch(t, good)
+	hang := func(text string) {
+		t.Helper()
+		w.write(text)
+		w.again <- syscall.SIGHUP
+	}
+
+	if err := os.Rename(accessLog, accessLog+".1"); err != nil {
+		t.Fatal(err)
+	}
+	hang(good)
+	w.says("configuration read again")
+	if _, err := os.Stat(accessLog); err != nil {
+		t.Errorf("the access log is not opened again: %v", err)
+	}
+
+	hang("limits: {queue: 2MiB}\n" + strings.Replace(good, a, b, 1) + "log: {level: debug}\n")
+	w.says("configuration read again")
+	w.says("level=WARN", "need a restart", `fields="limits.queue, log.level"`)
+	w.answers("b")
+
+	hang("data_dir: elsewhere\n")
+	w.says("need a restart", `fields="listeners, admin.address, data_dir, proxy"`)
+	hang(strings.Replace(good, "loops: 1", "loops: 2", 1))
+	w.says("refused", "loops: changed from 1 to 2: that needs a restart")
+	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), "loops: 1", "lops: 1", 1))
+	w.says("refused", `node.yaml:2:3: proxy.lops: unknown field: did you mean \"loops\"?`)
+	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), a, "nowhere", 1))
+	w.says("refused", `proxy.listeners[0]`)
+	w.says("refused", `proxy.clusters[0].endpoints[0].address`)
+	w.answers("b")
+}
