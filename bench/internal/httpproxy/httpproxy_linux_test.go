@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/keepalive"
 )
 
@@ -16,18 +15,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func freeAddr(t *testing.T) string {
+// freeAddrs is a listener's address, an upstream's and one to administrate.
+func freeAddrs(t *testing.T) (listen, upstream, admin string) {
 	t.Helper()
-	addr, err := crossing.FreeAddr()
+	free, err := keepalive.FreeAddrs(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return addr
+	return free[0], free[1], free[2]
 }
 
 // Each program forwards over connections that stay.
 func TestPeers(t *testing.T) {
-	upstream := freeAddr(t)
+	listen, upstream, admin := freeAddrs(t)
 	backend, err := keepalive.StartBackend(nil, keepalive.HTTP1, 1024, upstream)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestPeers(t *testing.T) {
 	}
 	for _, p := range peers {
 		t.Run(p.Name, func(t *testing.T) {
-			s := Setup{Dir: t.TempDir(), Workers: 2, Listen: freeAddr(t), Upstream: upstream, Admin: freeAddr(t)}
+			s := Setup{Dir: t.TempDir(), Workers: 2, Listen: listen, Upstream: upstream, Admin: admin}
 			process, err := p.Start(s)
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +82,8 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Skipf("needs HAProxy: %v", err)
 	}
-	s := Setup{Dir: t.TempDir(), Workers: 1, Listen: freeAddr(t), Upstream: "127.0.0.1:1"}
+	listen, upstream, _ := freeAddrs(t)
+	s := Setup{Workers: 1, Listen: listen, Upstream: upstream}
 	for i := range 3 {
 		run := p.Join
 		if i == 0 {

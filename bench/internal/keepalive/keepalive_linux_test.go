@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"example.com/ferry/bench/internal/crossing"
 )
 
 func TestMain(m *testing.M) {
@@ -21,10 +19,11 @@ func TestMain(m *testing.M) {
 // start starts a client and the backend it asks.
 func start(t *testing.T, w Wire, conns int) (c *Client, backend int) {
 	t.Helper()
-	addr, err := crossing.FreeAddr()
+	free, err := FreeAddrs(1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	addr := free[0]
 	b, err := StartBackend([]int{0}, w, 1024, addr)
 	if err != nil {
 		t.Fatal(err)

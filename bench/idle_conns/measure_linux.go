@@ -1,0 +1,304 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/httpproxy"
+	"example.com/ferry/bench/internal/keepalive"
+	"example.com/ferry/bench/internal/openloop"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+const (
+	bodySize = 1024                   // bytes
+	rate     = 1000                   // requests a second
+	flights  = 20                     // requests in flight, when each connection has its turn
+	patience = time.Minute            // for these
+	settle   = 300 * time.Millisecond // until memory is looked at
+	proxies  = 0                      // the proxies' core
+	ends     = 1                      // that of clients and backend
+)
+
+// addresses are where everybody listens.
+type addresses struct {
+	proxy, backend string
+	admins         []string // where processes tell about themselves
+}
+
+// shipped are none of the examples', so that a node of theirs may run beside.
+var shipped = addresses{"127.0.0.1:19080", "127.0.0.1:19090", []string{
+	"127.0.0.1:19101", "127.0.0.1:19102", "127.0.0.1:19103", "127.0.0.1:19104", "127.0.0.1:19105", "127.0.0.1:19106", "127.0.0.1:19107",
+}}
+
+// experiment is what the measurements of a run share.
+type experiment struct {
+	at       addresses
+	loads    []load
+	rows     []row
+	notes    []string
+	dir      string
+	examples map[keepalive.Wire]string // ferry's configurations
+}
+
+func newExperiment(at addresses, loads []load) *experiment {
+	e := &experiment{at: at, loads: loads, examples: map[keepalive.Wire]string{}}
+	e.rows, e.notes = rows()
+	return e
+}
+
+// prepare builds ferry, and sees whether there are descriptors enough.
+func (e *experiment) prepare(dir string) error {
+	e.dir = dir
+	if runtime.NumCPU() < 2 {
+		return fmt.Errorf("needs two cores: here is %d", runtime.NumCPU())
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	for _, l := range e.loads {
+		if need := uint64(l.conns/l.processes + l.conns/l.processes/10 + 100); limit.Max < need { // the kernel does not spread them evenly
+			return fmt.Errorf("needs %d descriptors a process for %s: the limit is %d, see ulimit -Hn", need, l.name, limit.Max)
+		}
+	}
+	for _, w := range []keepalive.Wire{keepalive.HTTP1, keepalive.Bolt} {
+		var err error
+		if e.examples[w], err = httpproxy.Example(w); err != nil {
+			return err
+		}
+	}
+	return crossing.Build(dir)
+}
+
+// setup is what process i is to do.
+func (e *experiment) setup(workers, i int) (httpproxy.Setup, error) {
+	dir, err := os.MkdirTemp(e.dir, "proxy-")
+	return httpproxy.Setup{
+		Dir: dir, Cores: []int{proxies}, Workers: workers, Listen: e.at.proxy, Upstream: e.at.backend, Admin: e.at.admins[i],
+	}, err
+}
+
+// measure measures for 40 budgets: 2 s.
+func (e *experiment) measure(r row) func(string, time.Duration) (harness.Figures, error) {
+	return func(name string, budget time.Duration) (harness.Figures, error) {
+		l := e.loads[slices.IndexFunc(e.loads, func(l load) bool { return l.name == name })]
+		if !r.in(l) {
+			return nil, nil
+		}
+		f, why, err := e.run(r, l, max(40*budget, 100*time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(os.Stderr, "idle_conns: %s, %s: %.0f bytes, used %.0f, CPU %.1f %%, p50 %.3f ms, p99 %.3f ms, foreign %.2f, %.0f failures %s\n",
+			l.name, r.name, f[idle], f[used], f[cpu], f[p50], f[p99], f[foreign], f[failures], why)
+		return f, nil
+	}
+}
+
+// run measures one row in one case; why is the first failure.
+func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures, why string, err error) {
+	backend, err := keepalive.StartBackend([]int{ends}, r.wire, bodySize, e.at.backend)
+	if err != nil {
+		return nil, "", err
+	}
+	defer backend.Stop()
+	processes, admins, err := e.start(r, l)
+	defer func() { stop(processes) }()
+	if err != nil {
+		return nil, "", err
+	}
+	if err := e.greet(r, l); err != nil {
+		return nil, "", err
+	}
+	time.Sleep(settle)
+	before, pids, err := memory(processes)
+	if err != nil {
+		return nil, "", err
+	}
+	c, err := e.connect(r, l)
+	defer c.end()
+	if err != nil {
+		return nil, "", err
+	}
+	time.Sleep(settle)
+	connected, _, err := memory(processes)
+	if err != nil {
+		return nil, "", err
+	}
+	f = harness.Figures{idle: (connected - before) / float64(l.conns)}
+	usage, err := openloop.Used(slices.Concat(pids, backend.Family(), c.pids()))
+	if err != nil {
+		return nil, "", err
+	}
+	report, err := c.run(keepalive.Load{Rate: rate, Warm: window / 4, Window: window, PIDs: pids})
+	if err != nil {
+		return nil, "", err
+	}
+	usageAfter, err := openloop.Used(slices.Concat(pids, backend.Family(), c.pids()))
+	if err != nil {
+		return nil, "", err
+	}
+	_, f[foreign] = usage.Until(usageAfter)
+	all, err := c.run(keepalive.Load{Once: flights, Window: patience})
+	if err != nil {
+		return nil, "", err
+	}
+	after, _, err := memory(processes)
+	if err != nil {
+		return nil, "", err
+	}
+	f[used] = (after - before) / float64(l.conns)
+	f[cpu] = 100 * report.CPU.Seconds() / report.Window.Seconds()
+	f[p50], f[p99] = ms(report.Times.Quantile(0.5)), ms(report.Times.Quantile(0.99))
+	f[late99] = ms(report.Late.Quantile(0.99))
+	f[failures] = float64(report.Failures + all.Failures)
+	for _, admin := range admins {
+		n, err := httpproxy.Goroutines(admin)
+		if err != nil {
+			return nil, "", err
+		}
+		f[goroutines] += n
+	}
+	return f, cmp.Or(report.Failure, all.Failure), nil
+}
+
+// stop stops processes, which may take their time.
+func stop(processes []*pinned.Process) {
+	var all sync.WaitGroup
+	for _, p := range processes {
+		all.Go(p.Stop)
+	}
+	all.Wait()
+}
+
+// greet sends the first requests, a few to each process.
+func (e *experiment) greet(r row, l load) error {
+	few := l
+	if few.conns = 1; l.processes > 1 {
+		few.conns = 6 * l.processes
+	}
+	c, err := e.connect(r, few)
+	defer c.end()
+	if err != nil {
+		return err
+	}
+	report, err := c.run(keepalive.Load{Window: 100 * time.Millisecond})
+	if err == nil && report.Failures > 0 {
+		err = errors.New(report.Failure)
+	}
+	return err
+}
+
+// memory is how many anonymous bytes processes and their children hold, and who these are.
+func memory(processes []*pinned.Process) (anonymous float64, pids []int, err error) {
+	for _, p := range processes {
+		m, err := p.Memory()
+		if err != nil {
+			return 0, nil, err
+		}
+		anonymous += float64(m.Anon)
+		pids = append(pids, p.Family()...)
+	}
+	return anonymous, pids, nil
+}
+
+// clients share the connections of a case.
+type clients []*keepalive.Client
+
+// connect starts as many clients as the case has processes. What has been started is returned with an error too.
+func (e *experiment) connect(r row, l load) (clients, error) {
+	c := make(clients, l.processes)
+	errs := make([]error, l.processes)
+	var all sync.WaitGroup
+	for i := range c {
+		all.Go(func() {
+			c[i], errs[i] = keepalive.StartClient(keepalive.Spec{
+				Wire: r.wire, Addr: e.at.proxy, From: fmt.Sprintf("127.0.0.%d", i+2), Size: bodySize, Cores: []int{ends},
+				Conns: l.conns*(i+1)/l.processes - l.conns*i/l.processes,
+			})
+		})
+	}
+	all.Wait()
+	c = slices.DeleteFunc(c, func(c *keepalive.Client) bool { return c == nil })
+	return c, errors.Join(errs...)
+}
+
+// run has the clients share a load, and adds up what they saw. The first one reads the CPU time.
+func (c clients) run(l keepalive.Load) (*keepalive.Report, error) {
+	l.Rate /= float64(len(c))
+	reports := make([]*keepalive.Report, len(c))
+	errs := make([]error, len(c))
+	var all sync.WaitGroup
+	for i := range c {
+		share := l
+		if i > 0 {
+			share.PIDs = nil
+		}
+		all.Go(func() { reports[i], errs[i] = c[i].Run(share) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	sum := reports[0]
+	for _, r := range reports[1:] {
+		sum.Requests += r.Requests
+		sum.Times.Merge(r.Times)
+		sum.Late.Merge(r.Late)
+		sum.Failures += r.Failures
+		sum.Failure = cmp.Or(sum.Failure, r.Failure)
+	}
+	return sum, nil
+}
+
+func (c clients) pids() (pids []int) {
+	for _, client := range c {
+		pids = append(pids, client.PID())
+	}
+	return pids
+}
+
+func (c clients) end() {
+	var all sync.WaitGroup
+	for _, client := range c {
+		all.Go(client.End)
+	}
+	all.Wait()
+}
+
+// checkAnswers has every row serve a few connections in each case.
+func (e *experiment) checkAnswers() error {
+	for _, l := range e.loads {
+		for _, r := range e.rows {
+			if !r.in(l) {
+				continue
+			}
+			few := l
+			few.conns = 200
+			f, why, err := e.run(r, few, 100*time.Millisecond)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", r.name, l.name, err)
+			}
+			if f[failures] > 0 {
+				return fmt.Errorf("%s, %s: %v failures: %s", r.name, l.name, f[failures], why)
+			}
+		}
+	}
+	return nil
+}
+
+// disturbed is the rule by which a measurement does not count.
+func disturbed(f harness.Figures) bool { return f[foreign] > 0.15 || f[late99] > 0.5 }
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os/exec"
+	"runtime"
+	"slices"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/httpproxy"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+// load is a case.
+type load struct {
+	name  string
+	conns int
+	rate  float64 // requests a second; 0: all connections are busy
+	hops  int
+	proxy []int // cores
+	ends  []int // of client and backend
+	all   bool  // all rows have a part in it, and not only those that goals and limits are about
+}
+
+const (
+	oneCore   = "one core"
+	twoCores  = "two cores"
+	fixedRate = "2000/s"
+	twoHops   = "two hops"
+)
+
+var loads = []load{
+	{name: oneCore, conns: 500, hops: 1, proxy: []int{0}, ends: []int{1}, all: true},
+	{name: twoCores, conns: 500, hops: 1, proxy: []int{0, 1}, ends: []int{0, 1}},
+	{name: fixedRate, conns: 50, rate: 2000, hops: 1, proxy: []int{0}, ends: []int{1}, all: true},
+	{name: twoHops, conns: 500, hops: 2, proxy: []int{0}, ends: []int{1}},
+}
+
+// The names of rows that something else is said of.
+const (
+	ferryRow  = "ferry"
+	directRow = "direct"
+)
+
+// contender is a row that is measured.
+type contender struct {
+	name, version string
+	kind          harness.Kind
+	goroutines    bool                                                            // it tells how many it has
+	start         func(e *experiment, s httpproxy.Setup) (*pinned.Process, error) // nil: nothing is between client and backend
+}
+
+// in says whether the row has a part in a case.
+func (c contender) in(l load) bool {
+	switch {
+	case c.start == nil:
+		return l.all
+	case c.kind == harness.Peer:
+		return l.all || slices.Contains([]string{"nginx", "HAProxy", "Envoy"}, c.name)
+	}
+	return true
+}
+
+// contenders are the rows that can be had here, and a sentence about each that cannot.
+func contenders() (all []contender, notes []string) {
+	all = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, goroutines: true, start: startFerry}}
+	peers, notes := httpproxy.Peers()
+	for _, p := range peers {
+		all = append(all, contender{p.Name, p.Version, harness.Peer, p.Goroutines, func(_ *experiment, s httpproxy.Setup) (*pinned.Process, error) {
+			return p.Start(s)
+		}})
+	}
+	all = append(all, contender{name: "relay in Go", version: runtime.Version(), kind: harness.Limit, start: startGoRelay})
+	if path, err := exec.LookPath("gcc"); err == nil {
+		all = append(all, contender{name: "relay in C", version: path, kind: harness.Limit, start: startCRelay})
+	} else {
+		notes = append(notes, "The relay in C has no row: gcc is not installed.")
+	}
+	return append(all, contender{name: directRow, version: "no proxy", kind: harness.Limit}), notes
+}
+
+// startFerry starts the shipped binary with its example.
+func startFerry(e *experiment, s httpproxy.Setup) (*pinned.Process, error) {
+	ferry := httpproxy.Ferry(e.dir, e.example)
+	return ferry.Start(s)
+}

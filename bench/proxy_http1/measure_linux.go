@@ -1,0 +1,215 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/httpproxy"
+	"example.com/ferry/bench/internal/keepalive"
+	"example.com/ferry/bench/internal/openloop"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+const bodySize = 1024 // bytes
+
+// addresses are where everybody listens.
+type addresses struct {
+	backend string
+	proxies [2]string // the one the client connects to, and the second of two
+	admins  [2]string // where these tell about themselves
+}
+
+// shipped are those of ferry's example, and two more.
+var shipped = addresses{"127.0.0.1:18090", [2]string{"127.0.0.1:18080", "127.0.0.1:18081"}, [2]string{"127.0.0.1:18095", "127.0.0.1:18096"}}
+
+// experiment is what the measurements of a run share.
+type experiment struct {
+	at         addresses
+	contenders []contender
+	notes      []string
+	dir        string
+	example    string // ferry's configuration
+}
+
+func newExperiment(at addresses) *experiment {
+	e := &experiment{at: at}
+	e.contenders, e.notes = contenders()
+	return e
+}
+
+// prepare builds ferry and the limit in C.
+func (e *experiment) prepare(dir string) error {
+	if runtime.NumCPU() < 2 {
+		return fmt.Errorf("needs two cores: here is %d", runtime.NumCPU())
+	}
+	e.dir = dir
+	if err := crossing.Build(dir); err != nil {
+		return err
+	}
+	var err error
+	if e.example, err = httpproxy.Example(keepalive.HTTP1); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(e.contenders, func(c contender) bool { return c.name == "relay in C" }) {
+		return buildCRelay(dir)
+	}
+	return nil
+}
+
+// measure lets everybody warm up for a while, and measures for 40 budgets: 2 s.
+func (e *experiment) measure(c contender) func(string, time.Duration) (harness.Figures, error) {
+	return func(name string, budget time.Duration) (harness.Figures, error) {
+		l := loads[slices.IndexFunc(loads, func(l load) bool { return l.name == name })]
+		if !c.in(l) {
+			return nil, nil
+		}
+		window := max(40*budget, 100*time.Millisecond)
+		f, why, err := e.run(c, l, window)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(os.Stderr, "proxy_http1: %s, %s: %.1f us, %.0f/s, p50 %.3f ms, p99 %.3f ms, %.1f MiB, foreign %.2f, %.0f failures %s\n",
+			l.name, c.name, f[perRequest], f[qps], f[p50], f[p99], f[anonymous], f[foreign], f[failures], why)
+		return f, nil
+	}
+}
+
+// run measures one row in one case; why is the first failure.
+func (e *experiment) run(c contender, l load, window time.Duration) (f harness.Figures, why string, err error) {
+	backend, err := keepalive.StartBackend(l.ends, keepalive.HTTP1, bodySize, e.at.backend)
+	if err != nil {
+		return nil, "", err
+	}
+	defer backend.Stop()
+	proxies, front, err := e.startProxies(c, l)
+	defer func() {
+		for _, p := range proxies {
+			p.Stop()
+		}
+	}()
+	if err != nil {
+		return nil, "", err
+	}
+	client, err := keepalive.StartClient(keepalive.Spec{Wire: keepalive.HTTP1, Addr: front, Conns: l.conns, Size: bodySize, Cores: l.ends})
+	if err != nil {
+		return nil, "", err
+	}
+	defer client.End()
+	warm, err := client.Run(keepalive.Load{Rate: l.rate, Window: window / 4})
+	if err != nil {
+		return nil, "", err
+	}
+	var pids []int // now: a program may listen before it has all its processes
+	for _, p := range proxies {
+		pids = append(pids, p.Family()...)
+	}
+	everybody := slices.Concat(pids, backend.Family(), []int{client.PID()})
+	before, err := openloop.Used(everybody)
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := client.Run(keepalive.Load{Rate: l.rate, Warm: window / 10, Window: window, PIDs: pids})
+	if err != nil {
+		return nil, "", err
+	}
+	after, err := openloop.Used(everybody)
+	if err != nil {
+		return nil, "", err
+	}
+	f = figures(r)
+	_, f[foreign] = before.Until(after)
+	for i, p := range proxies {
+		if err := e.look(c, p, e.at.admins[i], f); err != nil {
+			return nil, "", err
+		}
+	}
+	f[failures] += float64(warm.Failures)
+	return f, cmp.Or(warm.Failure, r.Failure), nil
+}
+
+// startProxies starts the row's proxies, the last hop first, and says where the client is to connect to.
+func (e *experiment) startProxies(c contender, l load) (started []*pinned.Process, front string, err error) {
+	front = e.at.backend
+	if c.start == nil {
+		return nil, front, nil
+	}
+	for i := l.hops - 1; i >= 0; i-- {
+		dir, err := os.MkdirTemp(e.dir, "proxy-")
+		if err != nil {
+			return started, "", err
+		}
+		s := httpproxy.Setup{Dir: dir, Cores: l.proxy, Workers: len(l.proxy), Listen: e.at.proxies[i], Upstream: front, Admin: e.at.admins[i]}
+		p, err := c.start(e, s)
+		if err != nil {
+			return started, "", err
+		}
+		started, front = append([]*pinned.Process{p}, started...), s.Listen
+	}
+	return started, front, nil
+}
+
+// figures are what the client saw.
+func figures(r *keepalive.Report) harness.Figures {
+	f := harness.Figures{
+		perRequest: 0, cpu: 100 * r.CPU.Seconds() / r.Window.Seconds(),
+		qps:  float64(r.Requests) / r.Window.Seconds(),
+		mean: ms(r.Times.Mean()), p50: ms(r.Times.Quantile(0.5)), p99: ms(r.Times.Quantile(0.99)),
+		failures: float64(r.Failures),
+	}
+	if r.Requests > 0 {
+		f[perRequest] = float64(r.CPU.Microseconds()) / float64(r.Requests)
+	}
+	if r.Late.N > 0 {
+		f[late99] = ms(r.Late.Quantile(0.99))
+	}
+	return f
+}
+
+// look adds what a proxy holds while all connections are open.
+func (e *experiment) look(c contender, p *pinned.Process, admin string, f harness.Figures) error {
+	m, err := p.Memory()
+	if err != nil {
+		return err
+	}
+	f[anonymous] += float64(m.Anon) / (1 << 20)
+	if c.goroutines {
+		n, err := httpproxy.Goroutines(admin)
+		if err != nil {
+			return err
+		}
+		f[goroutines] += n
+	}
+	return nil
+}
+
+// checkAnswers runs every row briefly in every case: no failure, and an answer on each connection.
+func (e *experiment) checkAnswers() error {
+	for _, l := range loads {
+		for _, c := range e.contenders {
+			if !c.in(l) {
+				continue
+			}
+			l := l
+			l.conns, l.rate = 40, 0
+			f, why, err := e.run(c, l, 100*time.Millisecond)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", c.name, l.name, err)
+			}
+			if f[failures] > 0 || f[qps] == 0 {
+				return fmt.Errorf("%s, %s: %v requests a second, %v failures: %s", c.name, l.name, f[qps], f[failures], why)
+			}
+		}
+	}
+	return nil
+}
+
+// disturbed is the rule by which a measurement does not count.
+func disturbed(f harness.Figures) bool { return f[foreign] > 0.15 || f[late99] > 0.5 }
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
