@@ -78,6 +78,7 @@ func (u *upstreamConn) take(r *request, f wire.Frame, frame []byte) {
 func (u *upstreamConn) write(r *request, f wire.Frame, frame []byte) {
 	now := u.pool.loop.Now()
 	u.used = now
+	u.resume() // now somebody else waits for this server too
 	if r.oneway {
 		f.SetID(u.sent.id())
 		u.socket.Write(frame)

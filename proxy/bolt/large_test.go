@@ -231,3 +231,36 @@ func TestServerDiesDuringUpload(t *testing.T) {
 		c.echoed(c.status(2*i+1, wire.StatusSuccess), []byte("alive"))
 	}
 }
+
+// A client that takes nothing of its large answer has the server wait, until somebody else waits for that too.
+func TestSlowClientOfLargeAnswer(t *testing.T) {
+	t.Parallel()
+	const size = 20 << 20
+	s := newServer(t, func(p *peer, f wire.Frame) {
+		n := 10
+		if string(f.Content()) == "large" {
+			n = size
+		}
+		p.send(reply(f, filled(n)))
+	})
+	one := cluster("c", s)
+	one.Connections = 1
+	p := start(t, nil, nil, []route.Rule{{Name: "all", Cluster: "c"}}, one)
+	slow, other := p.dial(), p.dial()
+	slow.send(call(wire.V1, 1, "a", []byte("large")))
+	moved := func() int64 {
+		sum, _ := p.group.Stats()
+		return sum.BytesIn
+	}
+	eventually(t, "the server waits", func() bool {
+		before := moved()
+		time.Sleep(20 * time.Millisecond)
+		return before > 1<<20 && moved() == before
+	})
+	if n := moved(); n > size-(4<<20) {
+		t.Errorf("%d bytes of %d were read from the server for a client that takes none", n, size)
+	}
+	other.send(call(wire.V1, 2, "a", nil))
+	other.echoed(other.status(2, wire.StatusSuccess), filled(10))
+	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
+}

@@ -290,10 +290,11 @@ func (s *session) Drained(*loop.Conn) {
 
 // HalfClosed is the client's end: what it has asked is still answered. A frame that has not arrived whole never will.
 func (s *session) HalfClosed(c *loop.Conn) {
-	if s.upload.left > 0 {
-		s.upload.abort(errHalfFrame)
-		s.upload.left = 0
+	if s.partial {
+		s.worker.service.setup.Load().plan.Listener.Refused(s.worker.loop.Index(), traffic.BadRequest)
 	}
+	s.upload.abort(errHalfFrame)
+	s.upload.left = 0
 	s.ended, s.partial = true, false
 	s.settle()
 }
