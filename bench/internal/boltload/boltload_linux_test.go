@@ -40,7 +40,7 @@ func TestMeasure(t *testing.T) {
 	if open < s.Conns {
 		t.Errorf("the backend has %d files open at the end, want the %d connections", open, s.Conns)
 	}
-	if r.Requests == 0 || r.Window < s.Window || r.CPU <= 0 || r.Mean <= 0 || r.P99 < r.P50 {
+	if r.Requests == 0 || r.All <= r.Requests || r.Window < s.Window || r.CPU <= 0 || r.Mean <= 0 || r.P99 < r.P50 {
 		t.Errorf("%+v", r)
 	}
 }

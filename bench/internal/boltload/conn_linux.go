@@ -92,6 +92,7 @@ func (h *conn) take(r *received, now time.Duration) error {
 	if len(r.content) != f.size || !bytes.Equal(r.content[:stamped], stamp[:stamped]) || !bytes.Equal(r.content[stamped:], c.content[stamped:f.size]) {
 		return fmt.Errorf("request %d with %d bytes of content was answered with %d others: % x", f.id, f.size, len(r.content), r.content[:min(16, len(r.content))])
 	}
+	c.report.All++
 	if c.counting {
 		c.times = append(c.times, now-f.sent)
 	}

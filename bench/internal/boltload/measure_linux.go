@@ -29,6 +29,7 @@ type Spec struct {
 // Report is what the client saw in the window.
 type Report struct {
 	Requests       int // answered, each with its own content
+	All            int // those before and after the window too
 	Window         time.Duration
 	CPU            time.Duration // of Spec.Proxy
 	Load           time.Duration // CPU time of the client and of Spec.Backend
