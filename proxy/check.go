@@ -64,7 +64,7 @@ func (k *checker) cluster(at string, i int) {
 
 func (k *checker) listener(at string, l *Listener, formats []format.Format) *route.Table {
 	if _, err := loop.ParseAddr(l.Address); err != nil {
-		k.add(at+".address", "%v", err)
+		k.add(at+".address", "%q: write a number and a port, as 127.0.0.1:8080, or 0.0.0.0:8080 for all of the machine's addresses, or unix: and a path", l.Address)
 	}
 	given := 0
 	for _, is := range []bool{l.Cluster != "", len(l.Routes) > 0, len(l.VirtualHosts) > 0} {

@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"right", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web}}, ""},
 		{"nothing", Config{}, "proxy: listeners: none: a proxy needs an address clients can connect to"},
-		{"address", Config{Listeners: with(func(l *Listener) { l.Address = "localhost:80" }), Clusters: []upstream.Config{web}}, `proxy: listeners[0].address: loop: address "localhost:80" is neither IP:PORT nor unix:PATH: ParseAddr("localhost"): unable to parse IP`},
+		{"address", Config{Listeners: with(func(l *Listener) { l.Address = "localhost:80" }), Clusters: []upstream.Config{web}}, `proxy: listeners[0].address: "localhost:80": write a number and a port, as 127.0.0.1:8080, or 0.0.0.0:8080 for all of the machine's addresses, or unix: and a path`},
 		{"protocol", Config{Listeners: with(func(l *Listener) { l.Protocol = "http3" }), Clusters: []upstream.Config{web}}, `proxy: listeners[0].protocol: "http3": write http1 or bolt`},
 		{"no target", Config{Listeners: with(func(l *Listener) { l.Cluster = "" })}, "proxy: listeners[0]: 0 of cluster, routes and virtual_hosts: a listener has one of them"},
 		{"two targets", Config{Listeners: with(func(l *Listener) { l.Routes = []route.Rule{{Cluster: "web"}} }), Clusters: []upstream.Config{web}}, "proxy: listeners[0]: 2 of cluster, routes and virtual_hosts: a listener has one of them"},
