@@ -14,6 +14,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/ferry/format/all"
+	"example.com/ferry/node/config"
 )
 
 const proxyYAML = `proxy:
@@ -189,5 +192,25 @@ func TestRunReloads(t *testing.T) {
 	}
 	if asked := l.asked.Load(); lines != asked {
 		t.Errorf("%d lines in the access logs, want one for each of %d requests", lines, asked)
+	}
+}
+
+// The proxies that the documents show are configurations.
+func TestDocumentedProxies(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"README.md", "docs/proxy.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := regexp.MustCompile("(?s)```yaml\n(proxy:.*?)```").FindAllSubmatch(text, -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s shows no proxy", name)
+		}
+		for _, b := range blocks {
+			if _, err := config.Parse(name, b[1], program(all.Formats())); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
