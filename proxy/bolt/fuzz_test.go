@@ -9,6 +9,7 @@ import (
 
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
 )
 
 // Whatever a client and a server write, in whatever pieces, the proxy lives, and serves another client.
@@ -48,7 +49,9 @@ func FuzzPeers(f *testing.F) {
 			}()
 		}
 	}()
-	p := simple(f, &Config{FrameTimeout: 20 * time.Millisecond, CheckCRC: true}, &server{addr: ln.Addr().String()})
+	brief := route.Rule{Name: "brief", Cluster: "c", Forward: route.Forward{Timeout: 20 * time.Millisecond}}
+	p := start(f, nil, &Config{FrameTimeout: 20 * time.Millisecond, CheckCRC: true}, []route.Rule{brief},
+		cluster("c", &server{addr: ln.Addr().String()}))
 	path := filepath.Join(f.TempDir(), "s") // as ports of TCP are soon used up
 	if _, err := p.group.Listen(loop.Addr{Unix: path}, p.service.Accept); err != nil {
 		f.Fatal(err)
