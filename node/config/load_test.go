@@ -221,6 +221,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("listeners:\n  - address: quic://127.0.0.1:4190\n    validate: off\n"))
 	f.Add([]byte("limits: {max_frame: 64KiB, heartbeat: 1m30s}\nx: &a [*a]\n"))
 	f.Add([]byte("functions: [{name: a, command: [sh], observe: [a/#], where: b > 1, cpu: worker, processes: 2}]\ncpu: {queue: 7}\n"))
+	f.Add([]byte(proxyYAML))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4096 {
 			return

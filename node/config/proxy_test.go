@@ -101,7 +101,7 @@ func TestProxyBesideStreams(t *testing.T) {
 func TestProxyRefused(t *testing.T) {
 	for _, tc := range []struct{ name, old, text, want string }{
 		{"misspelt field", "loops:", "lops:", `node.yaml:2:3: proxy.lops: unknown field: did you mean "loops"?`},
-		{"misspelt field of an entry", "address: 127.0.0.1:8080", "adres: 127.0.0.1:8080", `node.yaml:4:7: proxy.listeners[0].adres: unknown field: did you mean "address"?`},
+		{"misspelt field of an entry", "address: 127.0.0.1:8080", "addresz: 127.0.0.1:8080", `node.yaml:4:7: proxy.listeners[0].addresz: unknown field: did you mean "address"?`},
 		{"misspelt field of a pointer", "health: {kind: tcp}", "health: {kind: tcp, intervall: 1s}", `node.yaml:24:27: proxy.clusters[0].health.intervall: unknown field: did you mean "interval"?`},
 		{"misspelt field far down", "budget: {ratio", "budget: {ration", `proxy.listeners[0].routes[0].forward.retry.budget.ration: unknown field: did you mean "ratio"?`},
 		{"misspelt protocol", "protocol: bolt", "protocol: blot", `node.yaml:18:17: proxy.listeners[1].protocol: "blot" is not one of http1, bolt: did you mean "bolt"?`},
