@@ -21,9 +21,6 @@ func (s *session) readHead(p []byte) int {
 	case err != nil:
 		s.malformed(err)
 		return len(p)
-	case n == 0 && s.ended:
-		s.HalfClosed(s.client)
-		return 0
 	case n == 0:
 		if !s.timed {
 			s.timed = true

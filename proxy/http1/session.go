@@ -104,6 +104,10 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 		c.PauseReading()
 		return 0
 	}
+	if s.ended && s.short(n < len(p)) {
+		s.HalfClosed(c)
+		return n
+	}
 	if s.phase == unused {
 		// The session is over. It is not another request's yet, as those begin in Data too.
 		switch {
@@ -114,6 +118,18 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 		}
 	}
 	return n
+}
+
+// short reports whether the request lacks bytes that will not come, as the client has ended its side. left says that some were
+// not taken.
+func (s *session) short(left bool) bool {
+	switch s.phase {
+	case atHead, atPayload, atRest:
+		return true
+	case atBody:
+		return s.up != nil || !left // else they wait for a connection
+	}
+	return false
 }
 
 // Drained has the server go on that was held back as the client read too slowly.

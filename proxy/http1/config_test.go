@@ -1,0 +1,56 @@
+package http1
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ferry/internal/invalid"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		field string
+		c     Config
+	}{
+		{"limits", Config{Limits: wire.Limits{MaxHead: -1}}},
+		{"upgrades[1]", Config{Upgrades: []string{"websocket", ""}}},
+		{"trust_forwarded", Config{TrustForwarded: true}},
+		{"via", Config{Via: "a b"}},
+		{"max_requests", Config{MaxRequests: -1}},
+	} {
+		var es invalid.Errors
+		if err := row.c.Check(); !errors.As(err, &es) || len(es) != 1 || es[0].Field != row.field {
+			t.Errorf("%s: got %v", row.field, err)
+		}
+	}
+	good := Config{HeaderTimeout: -1, IdleTimeout: time.Second, ForwardedFor: true, TrustForwarded: true, Via: "ferry.example", MaxRequests: 1}
+	for _, c := range []Config{{}, good} {
+		if err := c.Check(); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestNoPlan connects before there is anything to be served.
+func TestNoPlan(t *testing.T) {
+	r := start(t, setup{servers: []string{"127.0.0.1:1"}})
+	ln, err := r.group.Listen(anyPort, New(nil, 2).Accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err == nil {
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(patience))
+		_, err = conn.Read(make([]byte, 1))
+	}
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("got %v, want a reset", err)
+	}
+}
