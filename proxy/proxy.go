@@ -57,9 +57,8 @@ func (p *Proxy) Addresses() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []string
-	for i := range p.parts.cfg.Listeners {
-		l := p.parts.listeners[p.parts.cfg.Listeners[i].name()]
-		all = append(all, string(l.cfg.Protocol)+"://"+l.socket.Addr().String())
+	for _, b := range p.parts.bound() {
+		all = append(all, string(b.Protocol)+"://"+b.Address)
 	}
 	return all
 }

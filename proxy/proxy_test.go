@@ -36,6 +36,9 @@ func TestTwoProtocols(t *testing.T) {
 	if len(s.Traffic.Routes) != 2 || len(s.Clusters) != 2 || s.Clusters[0].Name != "echo" || len(s.Loops) != 2 {
 		t.Errorf("snapshot: %+v", s)
 	}
+	if b := s.Bound; s.Now <= 0 || len(b) != 2 || b[1] != (Bound{"rpc", Bolt, at(p, 1)}) {
+		t.Errorf("snapshot: after %v at %+v", s.Now, b)
+	}
 }
 
 func TestReload(t *testing.T) {

@@ -49,6 +49,17 @@ type listener struct {
 	socket  *loop.Listener
 }
 
+// bound is where the listeners take connections, in the order of the configuration.
+func (p *parts) bound() []Bound {
+	var all []Bound
+	for i := range p.cfg.Listeners {
+		name := p.cfg.Listeners[i].name()
+		l := p.listeners[name]
+		all = append(all, Bound{name, l.cfg.Protocol, l.socket.Addr().String()})
+	}
+	return all
+}
+
 // cluster is a cluster at work.
 type cluster struct {
 	*upstream.Cluster

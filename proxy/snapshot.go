@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/traffic"
@@ -11,16 +12,25 @@ import (
 
 // Snapshot is what a proxy has done since it began, and what it holds now.
 type Snapshot struct {
+	Now      time.Duration    // since the proxy began; an endpoint's Ejected is on this clock
+	Bound    []Bound          // in the order of the configuration
 	Traffic  traffic.Snapshot // listeners and routes
 	Access   traffic.LogStats // of the access log there is now
 	Clusters []upstream.Stats // by name
 	Loops    []loop.Stats
 }
 
+// Bound is where a listener takes connections.
+type Bound struct {
+	Listener string // its name
+	Protocol Protocol
+	Address  string // with the port that was bound
+}
+
 // Snapshot collects the numbers of all parts. It waits for each loop's turn to end.
 func (p *Proxy) Snapshot() Snapshot {
 	p.mu.Lock()
-	var s Snapshot
+	s := Snapshot{Now: p.group.Now(), Bound: p.parts.bound()}
 	for _, c := range p.parts.clusters {
 		s.Clusters = append(s.Clusters, c.Snapshot())
 	}

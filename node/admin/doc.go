@@ -5,7 +5,8 @@
 //	/debug/pprof/     Go profiles
 //	/api/stream       messages of a tag filter as server-sent events
 //	/api/functions    the node's own functions; POST to NAME/start or NAME/stop
-//	/                 the dashboard, which draws what /metrics and /api/stream say
+//	/api/proxy        the proxy's listeners, routes and clusters, as JSON
+//	/                 the dashboard, which draws what all of these say
 //
 // It is meant for this machine and has no password, so it answers only to names that cannot be another site's: IP
 // addresses, localhost and Config.Hosts. What changes anything takes same-origin requests only.

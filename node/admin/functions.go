@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 )
@@ -57,12 +56,5 @@ func functionRoutes(mux *http.ServeMux, fs Functions) {
 }
 
 func listFunctions(w http.ResponseWriter, fs Functions) {
-	body, err := json.Marshal(append([]Function{}, fs.List()...))
-	if err != nil {
-		text(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(append(body, '\n')) // a client that went away is no error of ours
+	answerJSON(w, append([]Function{}, fs.List()...))
 }

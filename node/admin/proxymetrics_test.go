@@ -91,7 +91,7 @@ func TestProxyMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfAProxyAtWork has a proxy forward a request and scrapes what it says of that.
+// TestMetricsOfAProxyAtWork has a proxy forward a request and reads what it says of that.
 func TestMetricsOfAProxyAtWork(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,6 +123,11 @@ func TestMetricsOfAProxyAtWork(t *testing.T) {
 	}
 	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "hello" {
 		t.Fatalf("got %q, %v", text, err)
+	}
+	_, state := do(t, "GET", url+"/api/proxy")
+	want := `"listeners":[{"name":"public","protocol":"http1","address":"` + conn.RemoteAddr().String() + `","connections":1,`
+	if !strings.Contains(state, want) {
+		t.Errorf("/api/proxy: got %s, want %s", state, want)
 	}
 	_, body := do(t, "GET", url+"/metrics")
 	for _, want := range []string{

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ type Config struct {
 	Tap       Tap                   // gives /api/stream its messages
 	Functions Functions             // what /api/functions lists, starts and stops
 	CPU       func() cpu.Stats      // the pool of heavy functions; nil if there is none
-	Proxy     func() proxy.Snapshot // read for each scrape of /metrics
+	Proxy     func() proxy.Snapshot // read for each scrape of /metrics and for /api/proxy
 	Formats   []format.Format       // payloads /api/stream can show as JSON; others are shown as hex
 	Log       *slog.Logger          // nil means slog.Default
 }
@@ -92,6 +93,9 @@ func (s *Server) routes(cfg Config) http.Handler {
 	if cfg.Functions != nil {
 		functionRoutes(mux, cfg.Functions)
 	}
+	if cfg.Proxy != nil {
+		mux.HandleFunc("GET /api/proxy", proxyHandler(cfg.Proxy))
+	}
 	mux.Handle("GET /", dashboard())
 	return mux
 }
@@ -127,4 +131,16 @@ func text(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body+"\n") // a client that went away is no error of ours
+}
+
+// answerJSON answers with v, which json can write.
+func answerJSON(w http.ResponseWriter, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		text(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(append(body, '\n')) // a client that went away is no error of ours
 }

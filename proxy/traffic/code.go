@@ -33,8 +33,8 @@ func Bolt(s bolt.Status) Code {
 	return boltCode + Code(s)
 }
 
-// failed reports whether the server, or the proxy in its stead, did not do what was asked.
-func (c Code) failed() bool { return c == HTTP(500) || c > boltCode }
+// Failed reports whether the server, or the proxy in its stead, did not do what was asked.
+func (c Code) Failed() bool { return c == HTTP(500) || c > boltCode }
 
 // String is 2xx and so on, or the status of Bolt; canceled for no answer.
 func (c Code) String() string { return codeNames[min(c, otherCode)] }

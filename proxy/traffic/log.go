@@ -93,7 +93,7 @@ func (standardOutput) Close() error                { return nil }
 
 // Takes reports whether a request that was answered c is among those to be logged. random is 64 random bits.
 func (l *Log) Takes(random uint64, c Code) bool {
-	return l != nil && (random>>11 < l.take || c.failed())
+	return l != nil && (random>>11 < l.take || c.Failed())
 }
 
 // Write logs an entry. It copies what it needs of e.

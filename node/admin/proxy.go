@@ -1,0 +1,167 @@
+package admin
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// The answer to GET /api/proxy. Counters count from the start of the proxy; what a reload puts in place of something else starts
+// anew. Times are seconds. Names of fields stay as they are; there may be more one day.
+type proxyState struct {
+	Now       float64         `json:"now"` // since the proxy began
+	Listeners []proxyListener `json:"listeners"`
+	Routes    []proxyRoute    `json:"routes"`
+	Clusters  []proxyCluster  `json:"clusters"`
+}
+
+type proxyListener struct {
+	Name        string            `json:"name"`
+	Protocol    string            `json:"protocol"` // http1 or bolt
+	Address     string            `json:"address"`
+	Connections int               `json:"connections"` // open now
+	Accepted    uint64            `json:"accepted"`
+	Refused     map[string]uint64 `json:"refused"` // requests that were not forwarded, by every reason there is
+}
+
+type proxyRoute struct {
+	Listener string            `json:"listener"`
+	Name     string            `json:"name"`
+	Requests map[string]uint64 `json:"requests"` // by how they were answered, as 2xx
+	Failed   uint64            `json:"failed"`   // of those: what was asked was not done, by the server or by the proxy
+	In       uint64            `json:"in"`       // bytes of requests
+	Out      uint64            `json:"out"`      // bytes of answers
+	Retries  uint64            `json:"retries"`
+	Took     proxyHistogram    `json:"took"`
+}
+
+type proxyHistogram struct {
+	Count   uint64        `json:"count"`
+	Sum     float64       `json:"sum"`
+	Buckets []proxyBucket `json:"buckets"` // each has the requests of the one before as well
+}
+
+type proxyBucket struct {
+	UpTo  float64 `json:"up_to"`
+	Count uint64  `json:"count"`
+}
+
+type proxyCluster struct {
+	Name          string           `json:"name"`
+	Active        int64            `json:"active"`  // requests in flight
+	Waiting       int64            `json:"waiting"` // requests that wait for a connection
+	Refused       map[string]int64 `json:"refused"` // by limit
+	LookupsFailed int64            `json:"lookups_failed"`
+	ChecksFailed  int64            `json:"checks_failed"`
+	Endpoints     []proxyEndpoint  `json:"endpoints"`
+}
+
+type proxyEndpoint struct {
+	Address     string           `json:"address"`
+	Weight      int              `json:"weight"`
+	Healthy     bool             `json:"healthy"`               // as health checks say; true if there are none
+	EjectedFor  float64          `json:"ejected_for,omitempty"` // how much longer; left out if it is in use
+	Active      int64            `json:"active"`
+	Connections int64            `json:"connections"`
+	Requests    map[string]int64 `json:"requests"` // attempts, by what became of them
+	Failed      int64            `json:"failed"`   // of those, by what the endpoint or the way to it did
+	Ejections   int64            `json:"ejections"`
+	Downs       int64            `json:"downs"` // times health checks found it down that was not
+}
+
+// proxyHandler answers with what the proxy does, as JSON.
+func proxyHandler(snapshot func() proxy.Snapshot) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		s := snapshot()
+		state := proxyState{
+			Now:       millis(s.Now),
+			Listeners: listenersOf(s),
+			Routes:    []proxyRoute{},
+			Clusters:  []proxyCluster{},
+		}
+		for _, l := range s.Bound {
+			for _, r := range s.Traffic.Routes {
+				if r.Listener == l.Listener {
+					state.Routes = append(state.Routes, routeOf(r))
+				}
+			}
+		}
+		for _, c := range s.Clusters {
+			state.Clusters = append(state.Clusters, clusterOf(c, s.Now))
+		}
+		answerJSON(w, state)
+	}
+}
+
+// listenersOf returns the listeners in the order of the configuration.
+func listenersOf(s proxy.Snapshot) []proxyListener {
+	counted := map[string]traffic.ListenerStats{}
+	for _, l := range s.Traffic.Listeners {
+		counted[l.Name] = l
+	}
+	all := []proxyListener{}
+	for _, b := range s.Bound {
+		l := counted[b.Listener]
+		one := proxyListener{
+			Name: b.Listener, Protocol: string(b.Protocol), Address: b.Address,
+			Connections: l.Connections, Accepted: l.Accepted, Refused: map[string]uint64{},
+		}
+		for why, n := range l.Refused {
+			one.Refused[why.String()] = n
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func routeOf(r traffic.RouteStats) proxyRoute {
+	one := proxyRoute{
+		Listener: r.Listener, Name: r.Name, Requests: map[string]uint64{}, In: r.In, Out: r.Out, Retries: r.Retries,
+		Took: proxyHistogram{Count: r.Took.Count, Sum: r.Took.Seconds, Buckets: []proxyBucket{}},
+	}
+	for code, n := range r.Requests {
+		one.Requests[code.String()] = n
+		if code.Failed() {
+			one.Failed += n
+		}
+	}
+	for _, b := range r.Took.Buckets {
+		one.Took.Buckets = append(one.Took.Buckets, proxyBucket{b.UpTo.Seconds(), b.Count})
+	}
+	return one
+}
+
+func clusterOf(c upstream.Stats, now time.Duration) proxyCluster {
+	all := proxyCluster{
+		Name: c.Name, Active: c.Active, Waiting: c.Waiting, LookupsFailed: c.LookupsFailed, ChecksFailed: c.ChecksFailed,
+		Refused: map[string]int64{
+			"requests": c.RefusedRequests, "connections": c.RefusedConnections, "waiting": c.RefusedWaiting,
+		},
+		Endpoints: []proxyEndpoint{},
+	}
+	for _, e := range c.Endpoints {
+		one := proxyEndpoint{
+			Address: e.Address, Weight: e.Weight, Healthy: e.Healthy, Active: e.Active, Connections: e.Conns,
+			Requests: map[string]int64{}, Ejections: e.Ejections, Downs: e.Downs,
+		}
+		if e.Ejected > now {
+			one.EjectedFor = millis(e.Ejected - now)
+		}
+		for i, n := range e.Outcomes {
+			o := upstream.Outcome(i)
+			one.Requests[o.String()] = n
+			if o != upstream.Success && o != upstream.Canceled {
+				one.Failed += n
+			}
+		}
+		all.Endpoints = append(all.Endpoints, one)
+	}
+	return all
+}
+
+// millis is d in seconds, to the next millisecond.
+func millis(d time.Duration) float64 { return math.Ceil(d.Seconds()*1000) / 1000 }
