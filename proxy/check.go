@@ -84,15 +84,15 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		}
 		return nil
 	}
-	for _, name := range table.Clusters() {
+	l.eachCluster(func(field, name string) {
 		switch spoken := k.spoken[name]; {
 		case !k.clusters[name]:
-			k.add(at, "routes to cluster %q, which there is not: add it to clusters", name)
+			k.add(at+"."+field, "there is no cluster %q: add it to clusters", name)
 		case spoken != "" && spoken != l.Protocol:
-			k.add(at, "routes %s to cluster %q, which another listener speaks %s to: make it two clusters", l.Protocol, name, spoken)
+			k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, l.Protocol)
 		}
 		k.spoken[name] = l.Protocol
-	}
+	})
 	switch l.Protocol {
 	case HTTP1:
 		k.errs.AddAt("proxy", at+".http1", l.HTTP1.Check())
@@ -105,6 +105,24 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		k.add(at+".protocol", "%q: write %s or %s", l.Protocol, HTTP1, Bolt)
 	}
 	return table
+}
+
+// eachCluster tells of each cluster that l names, and where.
+func (l *Listener) eachCluster(tell func(field, name string)) {
+	for h, host := range l.table().VirtualHosts {
+		for r, rule := range host.Routes {
+			at := l.field(fmt.Sprintf("virtual_hosts[%d].routes[%d]", h, r))
+			if l.Cluster == "" {
+				at += ".cluster"
+			}
+			if rule.Cluster != "" {
+				tell(at, rule.Cluster)
+			}
+			for c, weighted := range rule.Clusters {
+				tell(fmt.Sprintf("%ss[%d].cluster", at, c), weighted.Cluster)
+			}
+		}
+	}
 }
 
 // field is where in l stands what package route calls field.

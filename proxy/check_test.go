@@ -30,11 +30,17 @@ func TestCheck(t *testing.T) {
 		{"protocol", Config{Listeners: with(func(l *Listener) { l.Protocol = "http3" }), Clusters: []upstream.Config{web}}, `proxy: listeners[0].protocol: "http3": write http1 or bolt`},
 		{"no target", Config{Listeners: with(func(l *Listener) { l.Cluster = "" })}, "proxy: listeners[0]: 0 of cluster, routes and virtual_hosts: a listener has one of them"},
 		{"two targets", Config{Listeners: with(func(l *Listener) { l.Routes = []route.Rule{{Cluster: "web"}} }), Clusters: []upstream.Config{web}}, "proxy: listeners[0]: 2 of cluster, routes and virtual_hosts: a listener has one of them"},
-		{"unknown cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web2}}, `proxy: listeners[0]: routes to cluster "web", which there is not: add it to clusters`},
+		{"unknown cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web2}}, `proxy: listeners[0].cluster: there is no cluster "web": add it to clusters`},
+		{"unknown cluster of a route", Config{Listeners: with(func(l *Listener) {
+			l.Cluster, l.Routes = "", []route.Rule{{Cluster: "web"}, {Clusters: []route.Weighted{{Cluster: "web", Weight: 1}, {Cluster: "wep", Weight: 1}}}}
+		}), Clusters: []upstream.Config{web}}, `proxy: listeners[0].routes[1].clusters[1].cluster: there is no cluster "wep": add it to clusters`},
+		{"unknown cluster of a host", Config{Listeners: with(func(l *Listener) {
+			l.Cluster, l.VirtualHosts = "", []route.VirtualHost{{Hosts: []string{"*"}, Routes: []route.Rule{{Cluster: "wep"}}}}
+		}), Clusters: []upstream.Config{web}}, `proxy: listeners[0].virtual_hosts[0].routes[0].cluster: there is no cluster "wep": add it to clusters`},
 		{"same cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web, web}}, `proxy: clusters[1].name: "web" is taken by a cluster above`},
 		{"same name", Config{Listeners: []Listener{public, public}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].name: "public" is the name of listeners[0] already`},
 		{"same address", Config{Listeners: []Listener{{Name: "a", Address: "127.0.0.1:81", Protocol: HTTP1, Cluster: "web"}, {Name: "b", Address: "127.0.0.1:81", Protocol: HTTP1, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].address: "127.0.0.1:81" stands in listeners[0] already`},
-		{"two protocols", Config{Listeners: []Listener{public, {Address: "127.0.0.1:0", Protocol: Bolt, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1]: routes bolt to cluster "web", which another listener speaks http1 to: make it two clusters`},
+		{"two protocols", Config{Listeners: []Listener{public, {Address: "127.0.0.1:0", Protocol: Bolt, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].cluster: another listener speaks http1 to cluster "web", this one bolt: make it two clusters`},
 		{"rule of routes", Config{Listeners: with(func(l *Listener) {
 			l.Cluster, l.Routes = "", []route.Rule{{Cluster: "web"}, {Match: route.Match{Path: "a"}, Cluster: "web"}}
 		}), Clusters: []upstream.Config{web}}, `proxy: listeners[0].routes[1].match.path: "a" does not begin with a slash: no path does without`},

@@ -99,7 +99,7 @@ func TestReloadRefused(t *testing.T) {
 		config bool // what is wrong is in the configuration
 		want   string
 	}{
-		{"invalid", func(c *Config) { c.Clusters = nil }, true, "which there is not"},
+		{"invalid", func(c *Config) { c.Clusters = nil }, true, "there is no cluster"},
 		{"loops", func(c *Config) { c.Loops = 1 }, true, "loops: changed from 2 to 1: that needs a restart"},
 		{"busy", func(c *Config) {
 			c.Listeners = append(c.Listeners, Listener{Name: "more", Address: busy.Addr().String(), Protocol: HTTP1, Cluster: "web"})
