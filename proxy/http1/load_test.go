@@ -86,6 +86,28 @@ func TestLargeBodies(t *testing.T) {
 	})
 }
 
+// TestLastAnswerIsRead has a client read its last answer long after the proxy has written it.
+func TestLastAnswerIsRead(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		c.Loops, c.CloseTimeout = 1, brief
+		body := make([]byte, 8<<20)
+		r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
+		conn := r.dial()
+		conn.send("GET / HTTP/1.0\n\n")
+		for last := int64(-1); ; {
+			sum, _ := r.group.Stats()
+			if sum.BytesOut == last && last > 0 {
+				break
+			}
+			last = sum.BytesOut
+			time.Sleep(4 * brief)
+		}
+		if _, got := conn.read("GET"); len(got) != len(body) {
+			t.Errorf("got %d bytes, want %d", len(got), len(body))
+		}
+	})
+}
+
 // ask makes requests over several connections until stop is closed, and returns how many. Each must be answered by one of
 // the servers; a connection may end in order behind an answer that says so.
 func ask(t *testing.T, addr string, stop <-chan struct{}) *sync.WaitGroup {

@@ -20,7 +20,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-const patience = 30 * time.Second // for what must happen; no test passes or fails by how long it took
+const patience = 20 * time.Second // for what must happen; no test passes or fails by how long it took
 
 // rig is a proxy under test.
 type rig struct {

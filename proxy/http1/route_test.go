@@ -286,7 +286,9 @@ func TestRetryElsewhere(t *testing.T) {
 		}{
 			{"nobody listens", route.Retry{On: patient}, dead(t), "POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi"},
 			{
-				"no answer", route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: 4 * brief, Attempts: 100}, silent(t),
+				"no answer",
+				route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: 4 * brief, Attempts: 100},
+				silent(t),
 				"PUT / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi",
 			},
 		} {

@@ -153,6 +153,7 @@ func (s *session) HalfClosed(*loop.Conn) {
 		s.lasts = false
 		s.finish()
 	case atRest:
+		s.lasts = false
 		s.finish()
 	}
 }

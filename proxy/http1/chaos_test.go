@@ -1,0 +1,175 @@
+package http1
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/ferry/proxy/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
+)
+
+// moody is a server that answers as chance has it: properly, in chunks, before it has read all, twice as 1xx, with an end or a
+// reset before, within or behind the answer.
+func moody(tb testing.TB) string {
+	return script(tb, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			early := rand.IntN(10) == 0
+			if !early {
+				if _, err := io.Copy(io.Discard, req.Body); err != nil {
+					return
+				}
+			}
+			id := req.URL.Path
+			switch rand.IntN(10) {
+			case 0:
+				return
+			case 1:
+				conn.(*net.TCPConn).SetLinger(0)
+				return
+			case 2:
+				io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 1000\n\n"+id))
+				return
+			case 3:
+				io.WriteString(conn, crlf("HTTP/1.1 102 Processing\n\nHTTP/1.1 503 Service Unavailable\nContent-Length: 0\n\n"))
+			case 4:
+				io.WriteString(conn, crlf("HTTP/1.1 200 OK\n\n"+id)) // until the connection ends
+				return
+			case 5, 6:
+				io.WriteString(conn, crlf(fmt.Sprintf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n%x\n%s\n0\n\n", len(id), id)))
+			default:
+				io.WriteString(conn, crlf(fmt.Sprintf("HTTP/1.1 200 OK\nContent-Length: %d\n\n%s", len(id), id)))
+			}
+			if early || rand.IntN(10) == 0 {
+				return
+			}
+		}
+	})
+}
+
+// TestChaos has clients of all kinds meet such servers. Whatever is answered must be the answer to its own request, and when
+// all is over nothing may be left behind.
+func TestChaos(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{
+			loop: c, config: Config{MaxRequests: 20, ForwardedFor: true},
+			cluster: upstream.Config{IdleTimeout: brief, Limits: upstream.Limits{Connections: 8}},
+			servers: []string{moody(t), moody(t)},
+			rules: []route.Rule{{
+				Match:   route.Match{Headers: []route.Header{{Name: "X-Retry"}}},
+				Cluster: "web", Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnReset, route.On5xx}, Idempotent: true}},
+			}, {
+				Match:   route.Match{Payload: &route.Payload{Format: "json", Where: "a > 1"}},
+				Respond: &route.Response{Status: 200, Body: "local"},
+			}, {Cluster: "web"}},
+		})
+		var answered atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				for j := range 20 {
+					conn, err := net.Dial("tcp", r.addr)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					conn.SetDeadline(time.Now().Add(patience))
+					ids := pester(conn, fmt.Sprintf("%d-%d", i, j))
+					br := bufio.NewReader(conn)
+					for _, id := range ids {
+						resp, err := http.ReadResponse(br, nil)
+						for err == nil && resp.StatusCode < 200 {
+							resp, err = http.ReadResponse(br, nil)
+						}
+						if err != nil {
+							break
+						}
+						body, err := io.ReadAll(resp.Body)
+						if err != nil {
+							break
+						}
+						answered.Add(1)
+						if resp.StatusCode == 200 && string(body) != id && string(body) != "local" {
+							t.Errorf("request %s got the answer %q", id, body)
+						}
+					}
+					conn.Close()
+				}
+			})
+		}
+		wg.Wait()
+		if answered.Load() == 0 {
+			t.Error("nothing was answered")
+		}
+		web := r.service.current.Load().plan.Clusters[0]
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			sum, _ := r.group.Stats()
+			up := web.Snapshot()
+			left := int64(sum.Conns+sum.Queues+sum.Unread) + up.Active + up.Waiting
+			for _, e := range up.Endpoints {
+				left += e.Active + e.Conns
+			}
+			if left == 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("left behind: %+v, %+v", sum, up)
+			}
+		}
+	})
+}
+
+// pester sends some requests at once, of which the last may not be whole, and returns what each asks for.
+func pester(conn net.Conn, name string) (ids []string) {
+	var text strings.Builder
+	for k := range 1 + rand.IntN(5) {
+		id := fmt.Sprintf("/%s-%d", name, k)
+		ids = append(ids, id)
+		method := []string{"GET", "POST", "PUT"}[rand.IntN(3)]
+		fmt.Fprintf(&text, "%s %s HTTP/1.1\nHost: a\n", method, id)
+		if rand.IntN(2) == 0 {
+			text.WriteString("X-Retry: 1\n")
+		}
+		body := `{"a":` + fmt.Sprint(rand.IntN(3)) + "}" + strings.Repeat(" ", rand.IntN(3000))
+		switch {
+		case method == "GET":
+			text.WriteString("\n")
+		case rand.IntN(2) == 0:
+			fmt.Fprintf(&text, "Content-Length: %d\n\n%s", len(body), body)
+		default:
+			fmt.Fprintf(&text, "Transfer-Encoding: chunked\n\n%x\n%s\n0\n\n", len(body), body)
+		}
+	}
+	raw := crlf(text.String())
+	switch rand.IntN(8) {
+	case 0: // leaves in the middle, politely
+		raw = raw[:rand.IntN(len(raw))]
+		io.WriteString(conn, raw)
+		conn.(*net.TCPConn).CloseWrite()
+	case 1: // and not
+		io.WriteString(conn, raw[:rand.IntN(len(raw))])
+		conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+	case 2:
+		cut := rand.IntN(len(raw))
+		io.WriteString(conn, raw[:cut])
+		time.Sleep(time.Millisecond)
+		io.WriteString(conn, raw[cut:])
+	default:
+		io.WriteString(conn, raw)
+	}
+	return ids
+}
