@@ -1,0 +1,217 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// build makes the program ferry, once.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "interop")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "ferry")
+	out, err := exec.Command("go", "build", "-o", path, "../../cmd/ferry").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := build(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// ferry is ferry as users run it: a process of its own, with a file of examples/proxy.
+type ferry struct {
+	t     *testing.T
+	ports map[string]string // addresses in use, by the port in the file
+	pid   int
+}
+
+var loopback = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
+
+// run starts ferry with an example in which the addresses of servers, by their ports, are replaced by those given, and its own
+// by free ones. edit is pairs of what else is replaced by what. It ends with the test, and has to end well.
+func run(t *testing.T, example string, servers map[string]string, edit ...string) *ferry {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../examples/proxy/" + example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(edit); i += 2 {
+		if !bytes.Contains(text, []byte(edit[i])) {
+			t.Fatalf("%s has no %q", example, edit[i])
+		}
+	}
+	file := filepath.Join(t.TempDir(), example)
+	f := &ferry{t: t}
+	onFreePort(t, func() (*exec.Cmd, string) {
+		f.ports = map[string]string{}
+		changed := strings.NewReplacer(edit...).Replace(loopback.ReplaceAllStringFunc(string(text), func(s string) string {
+			port := strings.TrimPrefix(s, "127.0.0.1:")
+			switch {
+			case servers[port] != "":
+				f.ports[port] = servers[port]
+			case f.ports[port] == "":
+				f.ports[port] = freePort(t)
+			}
+			return f.ports[port]
+		}))
+		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(program, "run", "-c", file)
+		c.Dir = filepath.Dir(file)
+		return c, "ferry forwards"
+	}, func(c *exec.Cmd) { f.pid = c.Process.Pid })
+	return f
+}
+
+// at is the address in place of a port in the file.
+func (f *ferry) at(port string) string {
+	f.t.Helper()
+	if f.ports[port] == "" {
+		f.t.Fatalf("no port %s in the example", port)
+	}
+	return f.ports[port]
+}
+
+// url is that of a port in the file.
+func (f *ferry) url(port string) string { return "http://" + f.at(port) }
+
+var anonymous = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`)
+
+// memory is what the process has of its own now, in MiB, without the pages of its program. It is 0 where there is no /proc.
+func (f *ferry) memory() int {
+	f.t.Helper()
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.pid))
+	if err != nil {
+		f.t.Error(err)
+		return 0
+	}
+	m := anonymous.FindSubmatch(text)
+	if m == nil {
+		f.t.Errorf("no RssAnon in %s", text)
+		return 0
+	}
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		f.t.Error(err)
+	}
+	return n >> 10
+}
+
+// watch looks at the memory all the time until stop is called, which returns the most there was, and fails the test if that
+// is more than the budget, in MiB.
+func (f *ferry) watch(budget int) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	most := make(chan int)
+	go func() {
+		n := 0
+		for ctx.Err() == nil {
+			n = max(n, f.memory())
+			time.Sleep(10 * time.Millisecond)
+		}
+		most <- n
+	}()
+	return func() {
+		f.t.Helper()
+		cancel()
+		n := <-most
+		f.t.Logf("ferry had %d MiB of memory at most", n)
+		if n > budget {
+			f.t.Errorf("ferry had %d MiB of memory, want %d at most", n, budget)
+		}
+	}
+}
+
+// freePort is an address nobody listens on. Somebody may by the time it is used.
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// onFreePort starts a program that prints a line with some text when it is ready. One that ends before that is made and
+// started again, as its port may have been taken. It is told to end with the test, and has to with status 0.
+func onFreePort(t *testing.T, command func() (c *exec.Cmd, ready string), started func(*exec.Cmd)) {
+	t.Helper()
+	var said string
+	for range 3 {
+		c, ready := command()
+		stderr := new(bytes.Buffer)
+		c.Stderr = stderr
+		c.WaitDelay = patience
+		stdout, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(patience, func() { c.Process.Kill() })
+		lines, found := bufio.NewScanner(stdout), false
+		for !found && lines.Scan() {
+			found = strings.Contains(lines.Text(), ready)
+		}
+		kill.Stop()
+		if !found {
+			c.Wait()
+			said = stderr.String()
+			continue
+		}
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			for lines.Scan() {
+			}
+		}()
+		t.Cleanup(func() {
+			c.Process.Signal(syscall.SIGTERM)
+			kill := time.AfterFunc(patience, func() { c.Process.Kill() })
+			defer kill.Stop()
+			<-read
+			err := c.Wait()
+			if err != nil {
+				t.Errorf("%s: %v", c.Path, err)
+			}
+			if t.Failed() {
+				t.Logf("%s: %s", c.Path, stderr)
+			}
+		})
+		started(c)
+		return
+	}
+	t.Fatalf("a program does not start: %s", said)
+}

@@ -1,0 +1,194 @@
+package interop
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/internal/needs"
+)
+
+// The servers have these paths in common:
+//
+//	/text       what text is, in one piece; Go and nginx have ranges, validators and gzip
+//	/echo...    the method and the path
+//	/hash       the method, the length and the SHA-256 of the request's body
+//	/bytes?n=   so many bytes of pattern, chunked where the server can
+var (
+	text     = bytes.Repeat([]byte("All that is gold does not glitter, not all those who wander are lost.\n"), 1500)
+	modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+)
+
+// serveGo runs a server of package net/http.
+func serveGo(t *testing.T, h http.Handler) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: h}
+	go s.Serve(ln)
+	t.Cleanup(func() { s.Close() })
+	return ln.Addr().String()
+}
+
+// paths is the server in Go.
+func paths() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %s\n", r.Method, r.RequestURI)
+	})
+	mux.HandleFunc("/text", func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			z.Write(text)
+			z.Close()
+			return
+		}
+		http.ServeContent(w, r, "text.txt", modified, bytes.NewReader(text))
+	})
+	mux.HandleFunc("/hash", func(w http.ResponseWriter, r *http.Request) {
+		h := sha256.New()
+		n, err := io.Copy(h, r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		fmt.Fprintf(w, "%s %d %x\n", r.Method, n, h.Sum(nil))
+	})
+	mux.HandleFunc("/bytes", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.ParseInt(r.FormValue("n"), 10, 64)
+		if r.FormValue("sized") != "" {
+			w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+		}
+		io.Copy(w, pattern(n))
+	})
+	return mux
+}
+
+// nginx runs nginx, which has /text and /echo itself and asks the server in Go for the rest. It writes a line for each request
+// it has got to the file log.
+func nginx(t *testing.T) (address, log string) {
+	t.Helper()
+	program := needs.Program(t, "nginx")
+	origin := serveGo(t, paths())
+	dir := t.TempDir()
+	log = filepath.Join(dir, "access.log")
+	file := filepath.Join(dir, "text")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, modified, modified); err != nil {
+		t.Fatal(err)
+	}
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "user root;" // else it would not read its own directory
+	}
+	onFreePort(t, func() (*exec.Cmd, string) {
+		address = freePort(t)
+		conf := strings.NewReplacer("DIR", dir, "ADDRESS", address, "ORIGIN", origin, "USER", user).Replace(`
+USER
+daemon off;
+worker_processes 1;
+pid DIR/pid;
+error_log stderr;
+events { worker_connections 4096; }
+http {
+	log_format seen '$request_method $request_uri $status';
+	access_log DIR/access.log seen;
+	client_body_temp_path DIR/body; proxy_temp_path DIR/proxy; fastcgi_temp_path DIR/f; uwsgi_temp_path DIR/u; scgi_temp_path DIR/s;
+	client_max_body_size 0;
+	keepalive_requests 1000000;
+	default_type text/plain;
+	gzip on;
+	gzip_types text/plain;
+	server {
+		listen ADDRESS backlog=4096;
+		location = /text { root DIR; }
+		location = /hash { proxy_pass http://ORIGIN; }
+		location = /bytes { proxy_pass http://ORIGIN; proxy_http_version 1.1; proxy_buffering off; }
+		location / { return 200 "$request_method $request_uri\n"; }
+	}
+}
+`)
+		if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// It says nothing when it is ready: the shell waits for its pid, which is there once it listens.
+		c := exec.Command("sh", "-c", `"$1" -p "$2" -c "$2/conf" & n=$!; trap 'kill -QUIT $n' TERM
+			while kill -0 $n 2>/dev/null && ! [ -s "$2/pid" ]; do sleep 0.02; done; kill -0 $n && echo ready; wait $n; wait $n`, "sh", program, dir)
+		return c, "ready"
+	}, func(*exec.Cmd) {})
+	return address, log
+}
+
+// script runs a server of testdata, which prints its port when it is ready.
+func script(t *testing.T, interpreter, file string, args ...string) string {
+	t.Helper()
+	program := needs.Program(t, interpreter)
+	var address string
+	onFreePort(t, func() (*exec.Cmd, string) {
+		address = freePort(t)
+		_, port, _ := net.SplitHostPort(address)
+		return exec.Command(program, append([]string{filepath.Join("testdata", file), port}, args...)...), "ready"
+	}, func(*exec.Cmd) {})
+	return address
+}
+
+// servers are all there are, by name. Node's ends connections that are unused for so long, as its default of 5 s is long for a
+// test.
+func servers(t *testing.T) map[string]string {
+	t.Helper()
+	address, _ := nginx(t)
+	return map[string]string{
+		"go":     serveGo(t, paths()),
+		"nginx":  address,
+		"node":   script(t, "node", "server.mjs", "200"),
+		"python": script(t, "python3", "server.py"),
+	}
+}
+
+// pattern has n bytes, none of which stand where they would if one was lost.
+func pattern(n int64) io.Reader { return &patternReader{left: n} }
+
+type patternReader struct{ at, left int64 }
+
+// block is one period of the pattern, which has a number in each of its lines.
+var block = func() []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < 1<<20; i++ {
+		fmt.Fprintf(&b, "%015d\n", i)
+	}
+	return b.Bytes()
+}()
+
+func (p *patternReader) Read(b []byte) (int, error) {
+	if p.left == 0 {
+		return 0, io.EOF
+	}
+	off := p.at % int64(len(block))
+	n := copy(b[:min(int64(len(b)), p.left)], block[off:])
+	p.at += int64(n)
+	p.left -= int64(n)
+	return n, nil
+}
+
+// sum is the SHA-256 of n bytes of pattern.
+func sum(n int64) string {
+	h := sha256.New()
+	io.Copy(h, pattern(n))
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
