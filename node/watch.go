@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ferry/node/config"
+	"example.com/ferry/proxy"
 )
 
 // watchInterval is how often the configuration is looked at, and how long it has to stay as it is before it is read: whoever
@@ -115,14 +116,17 @@ func (w *watcher) use(data []byte) {
 
 // refused says why the file cannot be used, an error a line.
 func (w *watcher) refused(err error) {
-	const what = "configuration refused: the one before stays"
-	var several interface{ Unwrap() []error }
-	if !errors.As(err, &several) {
-		w.node.log.Error(what, "file", w.file, "error", err)
-		return
+	list := []error{err}
+	var ofFile config.Errors
+	var ofProxy proxy.Errors
+	switch {
+	case errors.As(err, &ofFile):
+		list = ofFile.Unwrap()
+	case errors.As(err, &ofProxy):
+		list = ofProxy.Unwrap()
 	}
-	for _, each := range several.Unwrap() {
-		where, _, _ := strings.Cut(each.Error(), "\n") // the line it is about is in the file
-		w.node.log.Error(what, "error", where)
+	for _, each := range list {
+		where, _, _ := strings.Cut(each.Error(), "\n") // what follows is the line of the file
+		w.node.log.Error("configuration refused: the one before stays", "file", w.file, "error", where)
 	}
 }

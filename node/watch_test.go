@@ -152,5 +152,7 @@ func TestWatchSignals(t *testing.T) {
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), a, "nowhere", 1))
 	w.says("refused", `proxy.listeners[0]`)
 	w.says("refused", `proxy.clusters[0].endpoints[0].address`)
+	hang(strings.Replace(good, "127.0.0.1:0", b, 1))
+	w.says("refused", "proxy: listener "+b, "in use")
 	w.answers("b")
 }

@@ -143,7 +143,7 @@ func TestRunReloads(t *testing.T) {
 
 	write(strings.Replace(fmt.Sprintf(proxyYAML, a), "cluster: web", "cluster: wep", 1))
 	hangup()
-	n.await(t, `configuration refused: the one before stays" error="node.yaml:6:16: proxy.listeners[0].cluster: `)
+	n.await(t, `configuration refused: the one before stays" file=node.yaml error="node.yaml:6:16: proxy.listeners[0].cluster: `)
 	l.answered(t, "b")
 
 	text := fmt.Sprintf(proxyYAML, b)
