@@ -2,6 +2,7 @@ package http1
 
 import (
 	"net"
+	"net/netip"
 
 	"example.com/ferry/proxy/loop"
 )
@@ -21,6 +22,15 @@ func address(c *loop.Conn) string {
 		return a.AddrPort().Addr().Unmap().String()
 	}
 	return ""
+}
+
+// host is a server's own name, for requests of HTTP/1.0 that do not say whom they are for: many servers refuse those of
+// HTTP/1.1 in which that is empty.
+func host(a loop.Addr) string {
+	if a.Unix != "" {
+		return "localhost"
+	}
+	return netip.AddrPortFrom(a.TCP.Addr().WithZone(""), a.TCP.Port()).String()
 }
 
 // last counts a request of the connection, and reports whether it is the last one it is used for.

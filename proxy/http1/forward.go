@@ -54,6 +54,9 @@ func (s *session) setEdit(p []byte) {
 	if h.Upgrade && h.Framing == wire.NoBody && s.rules.upgrades(h.UpgradeTo(p)) {
 		e.Upgrade, s.upgrade = true, true
 	}
+	if h.Minor == 0 && h.Authority.Empty() && e.Host == "" {
+		e.Host = host(s.x.Endpoint.Addr())
+	}
 	if s.rules.ForwardedFor {
 		e.ForwardedFor, e.Proto, e.KeepForwarded = s.address(), "http", s.rules.TrustForwarded
 	}
