@@ -48,7 +48,7 @@ func (e *experiment) question() harness.Question {
 			"Where CPU % is far below 100, the client and the backend were what limited requests/s: their core was full.",
 			"Two cores: the proxy may use both, and has two loops, workers or threads; client and backend stay on the second one and so compete for it with half of the proxy. The limits have one thread and no part.",
 			"Loops of ferry: one for each core it may use, as it does by itself.",
-			"Limits do no more than forward: no timeouts, checks, counters or bounds. Direct is the client at the backend, without a proxy. It may have fewer requests/s than a proxy with shared connections: the backend then serves all of the client's connections itself, and on the same core.",
+			"Limits do no more than forward: no timeouts, checks, counters or bounds. What they read in one round they send by one connection, the next round's by the next. Direct is the client at the backend, without a proxy. It may have fewer requests/s than a proxy with shared connections: the backend then serves all of the client's connections itself, and on the same core.",
 			"Memory is anonymous pages after the load, with all connections still open. Heap growth is what ferry's Go heap in use has then more than before the load. Both and the goroutines are read when the window is over.",
 			"MOSN was recorded before this question existed, on a quiet machine with other load makers: goroutine mode, 4 connections to the backend.",
 		}, e.absent...),

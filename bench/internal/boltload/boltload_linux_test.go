@@ -31,7 +31,7 @@ func TestMeasure(t *testing.T) {
 		t.Error("two backends listen at one address")
 	}
 	s := small
-	s.Addr, s.Proxy = addr, backend.Family()
+	s.Addr, s.Proxy = addr, []int{backend.PID()}
 	open := 0
 	r, err := Measure(nil, s, func() (err error) { open, err = descriptors(backend.PID()); return err })
 	if err != nil {

@@ -27,7 +27,8 @@ type client struct {
 	ending  bool // no more requests are sent
 	timer   *loop.Timer
 
-	counting bool // the window has begun, and not ended
+	counting bool  // the window has begun, and not ended
+	proxy    []int // the processes that are the proxy, from then on
 	begin    moment
 	times    []time.Duration
 	report   Report
@@ -102,6 +103,9 @@ func (c *client) allOpen() {
 }
 
 func (c *client) beginWindow() {
+	for _, pid := range c.spec.Proxy {
+		c.proxy = append(c.proxy, pinned.Family(pid)...)
+	}
 	var err error
 	if c.begin, err = c.now(); err != nil {
 		c.fail(err)
@@ -132,8 +136,8 @@ func (c *client) endWindow() {
 
 func (c *client) now() (m moment, err error) {
 	var errs [2]error
-	m.usage, errs[0] = openloop.Used(append(c.spec.Backend, c.spec.Proxy...))
-	m.cpu, errs[1] = pinned.CPU(c.spec.Proxy)
+	m.usage, errs[0] = openloop.Used(append(c.proxy, c.spec.Backend...))
+	m.cpu, errs[1] = pinned.CPU(c.proxy)
 	m.at = time.Now()
 	return m, errors.Join(errs[:]...)
 }

@@ -22,7 +22,7 @@ type Spec struct {
 	Warm   time.Duration // from the first request to the window
 	Window time.Duration // longer if not every request in flight was answered in it
 
-	Proxy   []int // the processes whose CPU time is reported; none where there is no proxy
+	Proxy   []int // the processes whose CPU time is reported, with that of those they started; none where there is no proxy
 	Backend []int // processes that belong to the experiment too: their CPU time is not foreign
 }
 

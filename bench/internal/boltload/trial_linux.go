@@ -38,7 +38,7 @@ func (t Trial) Run() (*Result, error) {
 	defer backend.Stop()
 	spec := Spec{
 		Addr: t.At.Backend, Conns: t.Load.Conns, InFlight: t.Load.InFlight, Least: t.Load.Least, Most: t.Load.Most,
-		Warm: t.Warm, Window: t.Window, Backend: backend.Family(),
+		Warm: t.Warm, Window: t.Window, Backend: []int{backend.PID()},
 	}
 	if t.Argv == nil {
 		r, err := Measure(loadCores, spec, nil)
@@ -52,7 +52,7 @@ func (t Trial) Run() (*Result, error) {
 		return nil, err
 	}
 	defer proxy.Stop()
-	spec.Addr, spec.Proxy = t.At.Proxy, proxy.Family()
+	spec.Addr, spec.Proxy = t.At.Proxy, []int{proxy.PID()}
 	r, err := t.measure(spec, proxy)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nthe proxy says: %s", err, proxy.Output())

@@ -51,8 +51,12 @@ func (p *Process) Threads() (int, error) {
 }
 
 // Family is the process's number and those of the ones it has started that have not ended.
-func (p *Process) Family() []int {
-	family := []int{p.PID()}
+func (p *Process) Family() []int { return Family(p.PID()) }
+
+// Family is pid and the processes that it has started and that have not ended, and so on. One that listens may be about to start
+// those that do the work: ask when it is at work.
+func Family(pid int) []int {
+	family := []int{pid}
 	for i := 0; i < len(family); i++ {
 		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", family[i]))
 		for _, name := range lists {

@@ -100,7 +100,6 @@ static void request(struct conn *c, uint8_t *frame, size_t size) {
 	memcpy(flights[place].id, frame + ID_AT, 4);
 	uint32_t id = htonl(place);
 	memcpy(frame + ID_AT, &id, 4);
-	turn = (turn + 1) % upstream_count;
 	queue(upstreams[turn], frame, size);
 }
 
@@ -178,6 +177,7 @@ int main(int argc, char **argv) {
 			}
 			while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) add(fd, 0);
 		}
+		turn = (turn + 1) % upstream_count; // all requests of a round go to one, so that they leave and arrive together
 		int full = 0;
 		for (int i = 0; i < dirty_count; i++) {
 			if ((dirty[i]->dirty = flush(dirty[i]))) dirty[full++] = dirty[i];

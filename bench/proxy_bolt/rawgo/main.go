@@ -79,7 +79,7 @@ type relay struct {
 	listener int
 	conns    []*conn // by descriptor
 	upstream []*conn
-	turn     int // of upstream
+	turn     int // of upstream: all requests of a round go to one, so that they leave and arrive together
 	dirty    []*conn
 	flights  []flight
 	free     []uint32 // places in flights
@@ -121,6 +121,7 @@ func (r *relay) round() error {
 			return err
 		}
 	}
+	r.turn = (r.turn + 1) % len(r.upstream)
 	full := r.dirty[:0]
 	for _, c := range r.dirty {
 		if c.dirty = r.flush(c); c.dirty {
@@ -206,7 +207,7 @@ func frameSize(p []byte) int {
 
 const idAt = 5 // in a frame
 
-// request sends one on by the next connection.
+// request sends one on by the round's connection.
 func (r *relay) request(c *conn, frame []byte) {
 	if len(r.free) == 0 {
 		r.free = append(r.free, uint32(len(r.flights)))
@@ -216,7 +217,6 @@ func (r *relay) request(c *conn, frame []byte) {
 	r.free = r.free[:len(r.free)-1]
 	r.flights[place] = flight{c, [4]byte(frame[idAt:])}
 	frame[idAt], frame[idAt+1], frame[idAt+2], frame[idAt+3] = byte(place>>24), byte(place>>16), byte(place>>8), byte(place)
-	r.turn = (r.turn + 1) % len(r.upstream)
 	r.write(r.upstream[r.turn], frame)
 }
 
