@@ -98,8 +98,10 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		k.errs.AddAt("proxy", at+".http1", l.HTTP1.Check())
 	case Bolt:
 		k.errs.AddAt("proxy", at+".bolt", l.Bolt.Check())
-		if err := bolt.CheckRoutes(table); err != nil {
-			k.add(at, "%v", err)
+		if errors.As(bolt.CheckRoutes(table), &errs) {
+			for _, e := range errs {
+				k.add(at+"."+l.field(e.Field), "%s", e.Reason)
+			}
 		}
 	default:
 		k.add(at+".protocol", "%q: write %s or %s", l.Protocol, HTTP1, Bolt)

@@ -76,6 +76,24 @@ func TestReload(t *testing.T) {
 	}
 }
 
+func TestReloadRenamed(t *testing.T) {
+	t.Parallel()
+	cfg := func(name string) *Config {
+		return &Config{
+			Loops:     2,
+			Listeners: []Listener{{Name: name, Address: "unix:" + filepath.Join(t.TempDir(), "s"), Protocol: HTTP1, Cluster: "web"}},
+			Clusters:  []upstream.Config{cluster1("web", "127.0.0.1:1")},
+		}
+	}
+	first, second := cfg("a"), cfg("b")
+	second.Listeners[0].Address = first.Listeners[0].Address
+	p := start(t, first)
+	want := `proxy: listeners[0].name: changed from "a" to "b" at the same address: that needs a restart`
+	if err := p.Reload(second); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestReloadRefused(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -101,6 +119,7 @@ func TestReloadRefused(t *testing.T) {
 	}{
 		{"invalid", func(c *Config) { c.Clusters = nil }, true, "there is no cluster"},
 		{"loops", func(c *Config) { c.Loops = 1 }, true, "loops: changed from 2 to 1: that needs a restart"},
+		{"protocol", func(c *Config) { c.Listeners[0].Protocol = Bolt }, true, "listeners[0].protocol: changed from http1 to bolt at the same address"},
 		{"busy", func(c *Config) {
 			c.Listeners = append(c.Listeners, Listener{Name: "more", Address: busy.Addr().String(), Protocol: HTTP1, Cluster: "web"})
 		}, false, "in use"},

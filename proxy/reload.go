@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"strings"
 	"time"
 
 	"example.com/ferry/proxy/bolt"
@@ -92,6 +93,18 @@ func (p *Proxy) Reload(cfg *Config) error {
 	} {
 		if f.old != f.now {
 			errs.Add("proxy", f.name, "changed from %v to %v: that needs a restart", f.old, f.now)
+		}
+	}
+	for i := range cfg.Listeners {
+		l, field := &cfg.Listeners[i], fmt.Sprintf("listeners[%d].", i)
+		for name, old := range p.parts.listeners {
+			switch {
+			case old.cfg.Address != l.Address:
+			case name == l.name() && old.cfg.Protocol != l.Protocol:
+				errs.Add("proxy", field+"protocol", "changed from %s to %s at the same address: that needs a restart", old.cfg.Protocol, l.Protocol)
+			case name != l.name() && !strings.HasSuffix(l.Address, ":0"):
+				errs.Add("proxy", field+"name", "changed from %q to %q at the same address: that needs a restart", name, l.name())
+			}
 		}
 	}
 	if err := errs.Err(); err != nil {

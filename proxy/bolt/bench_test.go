@@ -84,7 +84,7 @@ func rounds(t testing.TB, c net.Conn, n int) {
 // A request allocates nothing once what it takes has been there before.
 func TestRequestAllocatesNothing(t *testing.T) {
 	if !bufpool.Reuse {
-		t.Skip("this build reuses nothing")
+		t.Skip("needs buffers that are used again: a build without -tags nopool")
 	}
 	const n = 2500
 	c := simple(t, nil, reflector(t)).dial()

@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// CheckRoutes reports what of a table is of HTTP only and cannot be done for Bolt: nil or invalid.Errors, whose fields begin with
-// the route's name.
+// CheckRoutes reports what of a table is of HTTP only and cannot be done for Bolt: nil or invalid.Errors, with fields as
+// package route has them.
 func CheckRoutes(t *route.Table) error {
 	var errs invalid.Errors
 	for _, r := range t.Routes() {
@@ -26,7 +26,7 @@ func CheckRoutes(t *route.Table) error {
 			{f.Retry != nil && slices.ContainsFunc(f.Retry.On, ofHTTP), "forward.retry.on", "5xx and gateway-error are of HTTP: write connect-failure, reset or timeout"},
 		} {
 			if o.is {
-				errs.Add("bolt", r.Name+": "+o.field, "%s", o.reason)
+				errs.Add("bolt", r.At+"."+o.field, "%s", o.reason)
 			}
 		}
 	}

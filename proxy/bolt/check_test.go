@@ -39,13 +39,13 @@ func TestCheckRoutes(t *testing.T) {
 		want string
 	}{
 		{"fine", route.Rule{Cluster: "c", Forward: route.Forward{Retry: retry(route.Retry{On: []route.Cause{route.OnReset}})}}, ""},
-		{"redirect", route.Rule{Redirect: &route.Redirect{Host: "h"}}, "r: redirect"},
-		{"respond", route.Rule{Respond: &route.Response{Status: 200}}, "r: respond"},
-		{"rewrite", route.Rule{Cluster: "c", Forward: route.Forward{Rewrite: route.Rewrite{Host: "h"}}}, "r: forward.rewrite"},
-		{"request", route.Rule{Cluster: "c", Forward: route.Forward{Request: route.Edits{Set: pairs}}}, "r: forward.request"},
-		{"response", route.Rule{Cluster: "c", Forward: route.Forward{Response: route.Edits{Remove: []string{"a"}}}}, "r: forward.response"},
-		{"statuses", route.Rule{Cluster: "c", Forward: route.Forward{Retry: retry(route.Retry{Statuses: []int{503}})}}, "r: forward.retry.statuses"},
-		{"causes", route.Rule{Cluster: "c", Forward: route.Forward{Retry: retry(route.Retry{On: []route.Cause{route.On5xx}})}}, "r: forward.retry.on"},
+		{"redirect", route.Rule{Redirect: &route.Redirect{Host: "h"}}, "virtual_hosts[0].routes[0].redirect"},
+		{"respond", route.Rule{Respond: &route.Response{Status: 200}}, "virtual_hosts[0].routes[0].respond"},
+		{"rewrite", route.Rule{Cluster: "c", Forward: route.Forward{Rewrite: route.Rewrite{Host: "h"}}}, "virtual_hosts[0].routes[0].forward.rewrite"},
+		{"request", route.Rule{Cluster: "c", Forward: route.Forward{Request: route.Edits{Set: pairs}}}, "virtual_hosts[0].routes[0].forward.request"},
+		{"response", route.Rule{Cluster: "c", Forward: route.Forward{Response: route.Edits{Remove: []string{"a"}}}}, "virtual_hosts[0].routes[0].forward.response"},
+		{"statuses", route.Rule{Cluster: "c", Forward: route.Forward{Retry: retry(route.Retry{Statuses: []int{503}})}}, "virtual_hosts[0].routes[0].forward.retry.statuses"},
+		{"causes", route.Rule{Cluster: "c", Forward: route.Forward{Retry: retry(route.Retry{On: []route.Cause{route.On5xx}})}}, "virtual_hosts[0].routes[0].forward.retry.on"},
 	} {
 		tt.rule.Name = "r"
 		table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: []route.Rule{tt.rule}}}}, nil)

@@ -76,5 +76,5 @@ func ExampleCheckRoutes() {
 		return
 	}
 	fmt.Println(bolt.CheckRoutes(table))
-	// Output: bolt: moved: redirect: Bolt has no redirects: forward to a cluster
+	// Output: bolt: virtual_hosts[0].routes[0].redirect: Bolt has no redirects: forward to a cluster
 }

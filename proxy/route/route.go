@@ -13,8 +13,9 @@ const DefaultTimeout = 15 * time.Second
 
 // Route is a compiled Rule. It is what Match finds, safe for use by many goroutines.
 type Route struct {
-	Rule      // as written, with Name, Forward.Timeout, Retry.Attempts and Redirect.Status filled in
-	Index int // in Table.Routes
+	Rule         // as written, with Name, Forward.Timeout, Retry.Attempts and Redirect.Status filled in
+	At    string // where it is written: virtual_hosts[0].routes[2]
+	Index int    // in Table.Routes
 
 	RequestEdits  *http1.Edits
 	ResponseEdits *http1.Edits

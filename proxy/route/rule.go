@@ -13,7 +13,7 @@ const maxWeight = 1_000_000
 
 // route compiles a Rule.
 func (b *builder) route(at place, c *Rule) *Route {
-	r := &Route{Rule: *c}
+	r := &Route{Rule: *c, At: string(at)}
 	if r.Name == "" {
 		r.Name = string(at)
 	}
