@@ -108,14 +108,15 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 		s.HalfClosed(c)
 		return n
 	}
-	if s.phase == unused {
-		// The session is over. It is not another request's yet, as those begin in Data too.
-		switch {
-		case n < len(p):
-			again(c)
-		case s.ended:
-			c.CloseWrite()
-		}
+	switch {
+	case s.phase == atAnswer && n < len(p):
+		c.PauseReading() // it sends one request behind the other: one read is enough to hold of them
+	case s.phase != unused:
+	// The session is over. It is not another request's yet, as those begin in Data too.
+	case n < len(p):
+		again(c)
+	case s.ended:
+		c.CloseWrite()
 	}
 	return n
 }
