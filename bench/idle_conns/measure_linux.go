@@ -100,8 +100,8 @@ func (e *experiment) measure(r row) func(string, time.Duration) (harness.Figures
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(os.Stderr, "idle_conns: %s, %s: %.0f bytes, used %.0f, CPU %.1f %%, p50 %.3f ms, p99 %.3f ms, foreign %.2f, %.0f failures %s\n",
-			l.name, r.name, f[idle], f[used], f[cpu], f[p50], f[p99], f[foreign], f[failures], why)
+		fmt.Fprintf(os.Stderr, "idle_conns: %s, %s: %.0f bytes, %.1f MiB, used %.1f, CPU %.1f %%, p50 %.3f ms, p99 %.3f ms, foreign %.2f, %.0f failures %s\n",
+			l.name, r.name, f[idle], f[total], f[usedTotal], f[cpu], f[p50], f[p99], f[foreign], f[failures], why)
 		return f, nil
 	}
 }
@@ -121,22 +121,25 @@ func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures
 	if err := e.greet(r, l); err != nil {
 		return nil, "", err
 	}
-	time.Sleep(settle)
-	before, pids, err := memory(processes)
-	if err != nil {
-		return nil, "", err
-	}
-	c, err := e.connect(r, l)
+	first := l
+	first.conns /= 2
+	c, err := e.connect(r, first)
 	defer c.end()
 	if err != nil {
 		return nil, "", err
 	}
-	time.Sleep(settle)
-	connected, _, err := memory(processes)
+	half, pids, err := memory(processes)
 	if err != nil {
 		return nil, "", err
 	}
-	f = harness.Figures{idle: (connected - before) / float64(l.conns)}
+	if err := c.more(l.conns - first.conns); err != nil {
+		return nil, "", err
+	}
+	whole, _, err := memory(processes)
+	if err != nil {
+		return nil, "", err
+	}
+	f = harness.Figures{idle: (whole - half) / float64(l.conns-first.conns), total: whole / (1 << 20)}
 	usage, err := openloop.Used(slices.Concat(pids, backend.Family(), c.pids()))
 	if err != nil {
 		return nil, "", err
@@ -158,7 +161,7 @@ func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures
 	if err != nil {
 		return nil, "", err
 	}
-	f[used] = (after - before) / float64(l.conns)
+	f[usedTotal] = after / (1 << 20)
 	f[cpu] = 100 * report.CPU.Seconds() / report.Window.Seconds()
 	f[p50], f[p99] = ms(report.Times.Quantile(0.5)), ms(report.Times.Quantile(0.99))
 	f[late99] = ms(report.Late.Quantile(0.99))
@@ -185,9 +188,7 @@ func stop(processes []*pinned.Process) {
 // greet sends the first requests, a few to each process.
 func (e *experiment) greet(r row, l load) error {
 	few := l
-	if few.conns = 1; l.processes > 1 {
-		few.conns = 6 * l.processes
-	}
+	few.conns = min(l.conns, 6*l.processes)
 	c, err := e.connect(r, few)
 	defer c.end()
 	if err != nil {
@@ -200,8 +201,9 @@ func (e *experiment) greet(r row, l load) error {
 	return err
 }
 
-// memory is how many anonymous bytes processes and their children hold, and who these are.
+// memory is how many anonymous bytes processes and their children hold after a moment of rest, and who these are.
 func memory(processes []*pinned.Process) (anonymous float64, pids []int, err error) {
+	time.Sleep(settle)
 	for _, p := range processes {
 		m, err := p.Memory()
 		if err != nil {
@@ -211,70 +213,6 @@ func memory(processes []*pinned.Process) (anonymous float64, pids []int, err err
 		pids = append(pids, p.Family()...)
 	}
 	return anonymous, pids, nil
-}
-
-// clients share the connections of a case.
-type clients []*keepalive.Client
-
-// connect starts as many clients as the case has processes. What has been started is returned with an error too.
-func (e *experiment) connect(r row, l load) (clients, error) {
-	c := make(clients, l.processes)
-	errs := make([]error, l.processes)
-	var all sync.WaitGroup
-	for i := range c {
-		all.Go(func() {
-			c[i], errs[i] = keepalive.StartClient(keepalive.Spec{
-				Wire: r.wire, Addr: e.at.proxy, From: fmt.Sprintf("127.0.0.%d", i+2), Size: bodySize, Cores: []int{ends},
-				Conns: l.conns*(i+1)/l.processes - l.conns*i/l.processes,
-			})
-		})
-	}
-	all.Wait()
-	c = slices.DeleteFunc(c, func(c *keepalive.Client) bool { return c == nil })
-	return c, errors.Join(errs...)
-}
-
-// run has the clients share a load, and adds up what they saw. The first one reads the CPU time.
-func (c clients) run(l keepalive.Load) (*keepalive.Report, error) {
-	l.Rate /= float64(len(c))
-	reports := make([]*keepalive.Report, len(c))
-	errs := make([]error, len(c))
-	var all sync.WaitGroup
-	for i := range c {
-		share := l
-		if i > 0 {
-			share.PIDs = nil
-		}
-		all.Go(func() { reports[i], errs[i] = c[i].Run(share) })
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	sum := reports[0]
-	for _, r := range reports[1:] {
-		sum.Requests += r.Requests
-		sum.Times.Merge(r.Times)
-		sum.Late.Merge(r.Late)
-		sum.Failures += r.Failures
-		sum.Failure = cmp.Or(sum.Failure, r.Failure)
-	}
-	return sum, nil
-}
-
-func (c clients) pids() (pids []int) {
-	for _, client := range c {
-		pids = append(pids, client.PID())
-	}
-	return pids
-}
-
-func (c clients) end() {
-	var all sync.WaitGroup
-	for _, client := range c {
-		all.Go(client.End)
-	}
-	all.Wait()
 }
 
 // checkAnswers has every row serve a few connections in each case.

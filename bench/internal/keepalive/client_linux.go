@@ -1,18 +1,12 @@
 package keepalive
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"time"
 
-	"example.com/ferry/bench/internal/pinned"
 	"example.com/ferry/bench/internal/rawpoll"
 )
-
-// patience is how long after the window an answer may come, and how long without progress connecting may take.
-const patience = 2 * time.Second
 
 // client is one that has connected.
 type client struct {
@@ -56,14 +50,19 @@ func connect(s Spec) (*client, error) {
 	if c.poll, err = rawpoll.New(); err != nil {
 		return nil, err
 	}
-	for range s.Conns {
+	return c, c.add(s.Conns)
+}
+
+// add makes more connections.
+func (c *client) add(conns int) error {
+	for range conns {
 		n := new(conn)
 		if err := c.dial(n); err != nil {
-			return nil, err
+			return err
 		}
 		c.conns = append(c.conns, n)
 	}
-	return c, nil
+	return nil
 }
 
 // dial gives n a socket.
@@ -76,244 +75,4 @@ func (c *client) dial(n *conn) (err error) {
 	}
 	c.byFD[n.fd] = n
 	return c.poll.Add(n.fd)
-}
-
-// run is one Load on its way. Times are since it began.
-type run struct {
-	*client
-	Load
-	start  time.Time
-	report Report
-	next   int             // the request that is to be sent next, unless an answer decides it
-	marks  []time.Duration // when the window began, and ended
-	cpu    time.Duration   // of PIDs when it began
-	free   int             // connections that carry no request
-}
-
-// run sends what l says, and waits until all is answered.
-func (c *client) run(l Load) (*Report, error) {
-	if l.Window <= 0 || l.Warm < 0 || l.Rate < 0 || l.Once < 0 || l.Once > 0 && l.Rate > 0 {
-		return nil, fmt.Errorf("keepalive: %+v: want a window, nothing below 0, and a rate or in flight", l)
-	}
-	r := &run{client: c, Load: l, start: time.Now(), free: len(c.conns)}
-	c.failures, c.failure = 0, nil
-	if l.Rate == 0 && l.Once == 0 {
-		for _, n := range c.conns {
-			if err := r.send(n, r.now()); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for {
-		if err := errors.Join(r.mark(), r.sendDue()); err != nil {
-			return nil, err
-		}
-		if r.over() {
-			break
-		}
-		if err := r.receive(); err != nil {
-			return nil, err
-		}
-	}
-	for _, n := range c.conns {
-		c.failures += len(n.waiting)
-		n.waiting = nil
-		if n.busy {
-			if err := r.fail(n, fmt.Errorf("no answer within %v", r.now()-n.due)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if l.Once > 0 {
-		c.failures += len(c.conns) - r.next
-	}
-	r.report.Failures = c.failures
-	if c.failure != nil {
-		r.report.Failure = c.failure.Error()
-	}
-	return &r.report, nil
-}
-
-func (r *run) now() time.Duration { return time.Since(r.start) }
-
-func (r *run) end() time.Duration { return r.Warm + r.Window }
-
-func (r *run) inWindow(t time.Duration) bool { return t >= r.Warm && t < r.end() }
-
-// over says whether all that was sent is answered, or has had its time.
-func (r *run) over() bool {
-	if r.Once > 0 && r.next == len(r.conns) && r.free == len(r.conns) {
-		return true
-	}
-	return len(r.marks) == 2 && (r.free == len(r.conns) || r.now() > r.end()+patience)
-}
-
-// mark notes who had used how much CPU when the window began, and when it ends.
-func (r *run) mark() error {
-	due := [...]time.Duration{r.Warm, r.end()}
-	if len(r.marks) == len(due) || r.now() < due[len(r.marks)] {
-		return nil
-	}
-	cpu, err := pinned.CPU(r.PIDs)
-	r.marks = append(r.marks, r.now())
-	if len(r.marks) == 1 {
-		r.cpu = cpu
-		return err
-	}
-	r.report.CPU = cpu - r.cpu
-	r.report.Window = r.marks[1] - r.marks[0]
-	return err
-}
-
-// dueAt is when request i of an open loop is due.
-func (r *run) dueAt(i int) time.Duration {
-	return time.Duration(float64(i) / r.Rate * float64(time.Second))
-}
-
-// sendDue sends what is due by now, in turn over all connections.
-func (r *run) sendDue() error {
-	for ; r.Once > 0 && r.next < len(r.conns) && len(r.conns)-r.free < r.Once && r.now() < r.end(); r.next++ {
-		if err := r.send(r.conns[r.next], r.now()); err != nil {
-			return err
-		}
-	}
-	for ; r.Rate > 0; r.next++ {
-		due := r.dueAt(r.next)
-		if due > r.now() || due >= r.end() {
-			return nil
-		}
-		n := r.conns[r.next%len(r.conns)]
-		if n.busy {
-			n.waiting = append(n.waiting, due)
-			continue
-		}
-		if err := r.send(n, due); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// send sends a request that is due at a time.
-func (r *run) send(n *conn, due time.Duration) error {
-	if r.Rate > 0 && r.inWindow(due) {
-		r.report.Late.Add(r.now() - due)
-	}
-	r.requests++
-	n.id, n.due, n.busy = r.requests, due, true
-	r.free--
-	if err := rawpoll.Write(n.fd, r.wire.request(n.id)); err != nil {
-		return r.fail(n, err)
-	}
-	return nil
-}
-
-// receive takes what comes until something else is due.
-func (r *run) receive() error {
-	until := r.end()
-	switch {
-	case len(r.marks) == 0:
-		until = r.Warm
-	case len(r.marks) == 2:
-		until = r.end() + patience
-	}
-	if r.Rate > 0 && r.dueAt(r.next) < r.end() {
-		until = min(until, r.dueAt(r.next))
-	}
-	ready, err := r.poll.Wait(max(0, until-r.now()))
-	if err != nil {
-		return err
-	}
-	for _, fd := range ready {
-		n := r.byFD[fd]
-		if err := r.read(n); err != nil {
-			if err := r.fail(n, err); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// read takes what has come on a connection.
-func (r *run) read(n *conn) error {
-	k, err := rawpoll.Read(n.fd, r.buf)
-	switch {
-	case errors.Is(err, rawpoll.ErrAgain):
-		return nil
-	case errors.Is(err, io.EOF):
-		return errClosed
-	case err != nil:
-		return err
-	case !n.busy:
-		return fmt.Errorf("%d bytes that nobody asked for: %q", k, clip(r.buf[:k]))
-	}
-	in := r.buf[:k]
-	if len(n.in) > 0 {
-		n.in = append(n.in, in...)
-		in = n.in
-	}
-	length, err := r.wire.answered(in, n.id)
-	if err != nil {
-		return err
-	}
-	if length == 0 {
-		if len(n.in) == 0 {
-			n.in = append(n.in, in...)
-		}
-		return nil
-	}
-	if length < len(in) {
-		return fmt.Errorf("%d bytes behind an answer: %q", len(in)-length, clip(in[length:]))
-	}
-	n.in = n.in[:0]
-	return r.verified(n)
-}
-
-var errClosed = errors.New("the server closed the connection")
-
-// verified counts an answer, and sends what is next on its connection.
-func (r *run) verified(n *conn) error {
-	now := r.now()
-	if len(r.marks) == 1 {
-		r.report.Requests++
-	}
-	if r.Rate == 0 && r.inWindow(now) || r.Rate > 0 && r.inWindow(n.due) {
-		r.report.Times.Add(now - n.due)
-	}
-	return r.carryOn(n, now)
-}
-
-// carryOn has a connection carry its next request.
-func (r *run) carryOn(n *conn, now time.Duration) error {
-	n.busy = false
-	r.free++
-	switch {
-	case len(n.waiting) > 0:
-		due := n.waiting[0]
-		n.waiting = n.waiting[1:]
-		return r.send(n, due)
-	case r.Rate == 0 && r.Once == 0 && now < r.end():
-		return r.send(n, now)
-	}
-	return nil
-}
-
-// fail counts what should not have been, and makes the connection again.
-func (r *run) fail(n *conn, why error) error {
-	if r.failures++; r.failure == nil {
-		r.failure = fmt.Errorf("request %d: %w", n.id, why)
-	}
-	if r.failures > 100+len(r.conns) {
-		return fmt.Errorf("keepalive: %d failures: %w", r.failures, r.failure)
-	}
-	rawpoll.Close(n.fd)
-	n.in = n.in[:0]
-	if err := r.dial(n); err != nil {
-		return fmt.Errorf("%w; before that: %w", err, r.failure)
-	}
-	if n.busy {
-		return r.carryOn(n, r.now())
-	}
-	return nil
 }

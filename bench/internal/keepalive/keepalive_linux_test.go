@@ -74,7 +74,10 @@ func TestOpenLoop(t *testing.T) {
 // Each connection carries one request, and that is all.
 func TestOnce(t *testing.T) {
 	for _, inFlight := range []int{1, 7, 1000} {
-		c, _ := start(t, HTTP1, 100)
+		c, _ := start(t, HTTP1, 60)
+		if err := c.More(40); err != nil {
+			t.Fatal(err)
+		}
 		r, err := c.Run(Load{Once: inFlight, Window: time.Minute})
 		if err != nil {
 			t.Fatal(err)

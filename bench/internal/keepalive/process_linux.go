@@ -40,6 +40,12 @@ func Main() {
 	os.Exit(0)
 }
 
+// order is what a client is told: to make more connections, or else to send.
+type order struct {
+	More int
+	Load Load
+}
+
 // ask connects as the first line of standard input says, and does what each following one says.
 func ask() error {
 	runtime.LockOSThread()
@@ -59,16 +65,22 @@ func ask() error {
 		return err
 	}
 	for {
-		var l Load
-		if err := in.Decode(&l); errors.Is(err, io.EOF) {
+		var o order
+		if err := in.Decode(&o); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("keepalive: %w", err)
 		}
-		if l.Rate > 0 {
+		if o.More > 0 {
+			if err := errors.Join(c.add(o.More), out.Encode(len(c.conns))); err != nil {
+				return err
+			}
+			continue
+		}
+		if o.Load.Rate > 0 {
 			openloop.Realtime() // Report.Late says whether it was needed
 		}
-		r, err := c.run(l)
+		r, err := c.run(o.Load)
 		if err != nil {
 			return err
 		}
@@ -171,7 +183,13 @@ func StartClient(s Spec) (*Client, error) {
 // Run sends what l says and returns what came of it.
 func (c *Client) Run(l Load) (*Report, error) {
 	r := new(Report)
-	return r, c.exchange(l, r, l.Warm+l.Window+startTime)
+	return r, c.exchange(order{Load: l}, r, l.Warm+l.Window+startTime)
+}
+
+// More makes more connections.
+func (c *Client) More(conns int) error {
+	var all int
+	return c.exchange(order{More: conns}, &all, startTime)
 }
 
 // PID is the process's number.
