@@ -79,6 +79,7 @@ func (u *upstreamConn) asked(f wire.Frame) {
 	w := u.pool.worker
 	w.scratch = wire.AppendResponse(w.scratch[:0], f, status)
 	switch {
+	case u.socket.Full(): // who does not read answers gets none
 	case !u.uploading():
 		u.socket.Write(w.scratch)
 	case len(u.owed) < largeFrame: // who asks more in that time gets fewer answers
@@ -130,10 +131,15 @@ func (u *upstreamConn) piece(p []byte) int {
 	}
 	if a.left -= n; a.left == 0 {
 		u.pieced(r)
-	} else if r != nil && r.session.answers.from == u && r.session.client.Full() && u.load() == 0 && u.uploader == nil {
-		u.pause() // nobody else waits for this server
+	} else if r != nil && r.session.answers.from == u && r.session.client.Full() && u.unwanted() {
+		u.pause()
 	}
 	return n
+}
+
+// unwanted reports whether nobody waits for this server but those it answers.
+func (u *upstreamConn) unwanted() bool {
+	return u.load() == 0 && u.uploader == nil && len(u.holds) == 0
 }
 
 // pieced is the end of a large answer.

@@ -24,7 +24,7 @@ type parked struct {
 func (s *session) write(p []byte) {
 	a := &s.answers
 	if a.from == nil {
-		s.client.Write(p)
+		s.give(p)
 	} else if last := len(a.parked) - 1; last >= 0 && a.parked[last].from == nil {
 		a.park(a.parked[last], p)
 	} else {
@@ -39,11 +39,39 @@ func (a *answers) park(k *parked, p []byte) {
 	a.size += len(p)
 }
 
-// bound gives up a client that does not take its answers.
+// give writes to the client.
+func (s *session) give(p []byte) {
+	s.client.Write(p)
+	s.given += int64(len(p))
+}
+
+// bound gives up a client that does not take its answers: at once if they are too many, and otherwise if it takes nothing for
+// frame_timeout.
 func (s *session) bound() {
 	limit := s.worker.service.setup.Load().cfg.MaxQueued
 	if n := s.client.Queued() + s.answers.size; n > limit {
 		s.client.Abort(fmt.Errorf("bolt: the client leaves %d bytes of answers untaken: max_queued is %d", n, limit))
+	}
+	if s.client.Full() && !s.slow {
+		s.slow = true
+		s.wait()
+	}
+}
+
+// wait gives the client time to take some of its answers.
+func (s *session) wait() {
+	s.taken = s.given - int64(s.client.Queued())
+	s.client.SetTimer(takeTimer, s.worker.service.setup.Load().cfg.FrameTimeout)
+}
+
+// look is the end of that time.
+func (s *session) look() {
+	switch {
+	case !s.slow:
+	case s.given-int64(s.client.Queued()) > s.taken:
+		s.wait()
+	default:
+		s.client.Abort(fmt.Errorf("bolt: the client takes none of %d bytes of answers: frame_timeout", s.client.Queued()))
 	}
 }
 
@@ -60,7 +88,7 @@ func (a *answers) begin(u *upstreamConn) {
 // more writes a piece of the answer that u gets.
 func (s *session) more(u *upstreamConn, p []byte) {
 	if s.answers.from == u {
-		s.client.Write(p)
+		s.give(p)
 	} else {
 		s.answers.park(u.answer.parked, p)
 	}
@@ -78,7 +106,7 @@ func (s *session) done(u *upstreamConn) {
 	for len(a.parked) > 0 && a.from == nil {
 		k := a.parked[0]
 		a.parked = slices.Delete(a.parked, 0, 1)
-		s.client.Write(k.bytes)
+		s.give(k.bytes)
 		a.size -= len(k.bytes)
 		a.from = k.from
 	}

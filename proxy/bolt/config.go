@@ -20,7 +20,8 @@ type Config struct {
 	// Requests bounds the requests a connection has in flight; more are not read until one is answered. Zero means 1024.
 	Requests int `yaml:"requests,omitempty" schema:"min=0"`
 
-	// FrameTimeout bounds the time from a frame's first byte to its last. Zero means 30 s.
+	// FrameTimeout bounds the time from a frame's first byte to its last, and the time in which a client, or a server, takes
+	// nothing of what waits for it. Zero means 30 s.
 	FrameTimeout time.Duration `yaml:"frame_timeout,omitempty"`
 
 	// MaxQueued bounds the bytes of answers that a client does not take; its connection is aborted beyond. Zero means 64 MiB

@@ -18,6 +18,7 @@ const (
 	deadlineTimer = iota
 	beatTimer
 	answerTimer
+	queueTimer // until the server takes some of what is queued
 )
 
 // upstreamConn is one connection to a server, shared by requests of many clients.
@@ -27,8 +28,10 @@ type upstreamConn struct {
 	dialect  wire.Dialect
 	waiting  []*request // until it is open
 	sent     pending
-	uploader *session // whose large frame is on its way, or about to be
-	owed     []byte   // answers to the server's own questions, to be written when that frame has ended
+	uploader *session   // whose large frame is on its way, or about to be
+	holds    []*session // that wait for the server to take more
+	queued   int        // when queueTimer was set
+	owed     []byte     // answers to the server's own questions, to be written when that frame has ended
 	answer   answer
 
 	earliest time.Duration // when deadlineTimer is due; 0 if it is not set
@@ -80,6 +83,7 @@ func (u *upstreamConn) write(r *request, f wire.Frame, frame []byte) {
 	if r.oneway {
 		f.SetID(u.sent.id())
 		u.socket.Write(frame)
+		u.hold(r.session)
 		r.conn = nil
 		r.session.end(r, traffic.Bolt(wire.StatusSuccess), 0)
 		return
@@ -89,6 +93,7 @@ func (u *upstreamConn) write(r *request, f wire.Frame, frame []byte) {
 	}
 	f.SetID(u.sent.add(r))
 	u.socket.Write(frame)
+	u.hold(r.session)
 	if r.copy != nil && !r.repeats {
 		r.copy.Release()
 		r.copy = nil
@@ -174,6 +179,7 @@ func (u *upstreamConn) resume() {
 }
 
 func (u *upstreamConn) Drained(*loop.Conn) {
+	u.letGo()
 	if u.uploader != nil {
 		u.uploader.settle()
 	}
@@ -194,6 +200,8 @@ func (u *upstreamConn) Timer(_ *loop.Conn, which int) {
 		u.expire()
 	case which == beatTimer:
 		u.beat()
+	case which == queueTimer:
+		u.stuck()
 	case u.answer.left > 0:
 		u.abort(fmt.Errorf("bolt: an answer of %v has not ended in time: frame_timeout", u.pool.endpoint.Addr()))
 	}
@@ -203,6 +211,7 @@ func (u *upstreamConn) Closed(_ *loop.Conn, err error) {
 	u.retiring = true
 	u.pool.endpoint.Disconnect()
 	u.pool.remove(u)
+	u.letGo()
 	why := route.OnConnectFailure
 	if u.open {
 		why = route.OnReset

@@ -10,6 +10,7 @@ const (
 	idleTimer = iota
 	frameTimer
 	leaveTimer
+	takeTimer // until the client takes some of its answers
 )
 
 // idle handles all connections of one loop and dialect that have nothing in flight: there is no object for each.

@@ -112,14 +112,11 @@ func status(why traffic.Refusal) wire.Status {
 	return wire.StatusNoProcessor
 }
 
-// failures are what becomes of a request whose attempt failed, and of the endpoint's reputation.
-var failures = map[route.Cause]struct {
-	outcome upstream.Outcome
-	status  wire.Status
-}{
-	route.OnConnectFailure: {upstream.ConnectFailure, wire.StatusClientSend},
-	route.OnReset:          {upstream.Reset, wire.StatusClosed},
-	route.OnTimeout:        {upstream.Timeout, wire.StatusTimeout},
+// failures are what a client is told whose request's last attempt failed.
+var failures = map[route.Cause]wire.Status{
+	route.OnConnectFailure: wire.StatusClientSend,
+	route.OnReset:          wire.StatusClosed,
+	route.OnTimeout:        wire.StatusTimeout,
 }
 
 // fail ends an attempt that no connection holds any more: it is repeated, or the client told. sent says that the server may
@@ -129,7 +126,7 @@ func (r *request) fail(why route.Cause, sent bool) {
 	s, now := r.session, r.session.worker.loop.Now()
 	whole := r.copy != nil || r.streams && s.upload.waits == r
 	if !whole || r.late(now) {
-		r.x.Answered(failures[why].outcome)
+		r.x.Lost(why)
 	} else if r.x.Failed(nil, why, sent) {
 		if r.streams {
 			s.place(r)
@@ -142,7 +139,7 @@ func (r *request) fail(why route.Cause, sent bool) {
 	if r.late(now) {
 		why = route.OnTimeout
 	}
-	s.finish(r, failures[why].status)
+	s.finish(r, failures[why])
 }
 
 // outcome is what an answer's status says of the server: it failed if it says so of itself. What the application threw, and

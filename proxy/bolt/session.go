@@ -22,10 +22,15 @@ type session struct {
 	inFlight int
 	upload   upload
 	answers  answers
+	held     *upstreamConn // whose server takes no more: no further frame is looked at
+	given    int64         // bytes of answers
+	taken    int64         // bytes of them the client had taken when takeTimer was set
 
 	partial bool // a frame has begun and not ended
 	reading bool // Data is at work
 	paused  bool // reading is
+	unread  bool // Data is called once more, with what it has left
+	slow    bool // takeTimer is set
 	ended   bool // the client's side is
 	leaving leaving
 }
@@ -50,7 +55,7 @@ func (s *session) Opened(*loop.Conn) {}
 // Data takes whole frames, and large ones in pieces.
 func (s *session) Data(c *loop.Conn, p []byte) int {
 	st := s.worker.now()
-	s.reading = true
+	s.reading, s.unread = true, false
 	at, frames := 0, 0
 	for at < len(p) && !s.blocked(st) {
 		if s.deaf() {
@@ -145,7 +150,10 @@ func (s *session) deaf() bool {
 
 // blocked reports whether nothing more is to be taken of the client for now.
 func (s *session) blocked(st *setup) bool {
-	return s.inFlight >= st.cfg.Requests || s.client.Full() || s.upload.blocked()
+	if up := &s.upload; up.waits != nil || up.left > 0 {
+		return s.client.Full() || up.blocked() // what has begun may end
+	}
+	return s.inFlight >= st.cfg.Requests || s.client.Full() || s.held != nil
 }
 
 // settle does what follows from a change: pauses or resumes reading, and gives way to the shared handler when nothing is in
@@ -162,11 +170,9 @@ func (s *session) settle() {
 			return
 		}
 		c.ResumeReading()
-		if len(c.Unread()) > 0 {
-			return // it comes again
-		}
+		s.unread = len(c.Unread()) > 0
 	}
-	if s.inFlight > 0 || s.paused || s.answers.from != nil || s.upload.left > 0 {
+	if s.inFlight > 0 || s.paused || s.unread || s.answers.from != nil || s.upload.left > 0 {
 		return
 	}
 	switch {
@@ -191,7 +197,9 @@ func (s *session) rest(st *setup) {
 	w.freeSession(s)
 }
 
-func (s *session) Drained(*loop.Conn) {
+func (s *session) Drained(c *loop.Conn) {
+	s.slow = false
+	c.StopTimer(takeTimer)
 	s.answers.goOn(s.worker.service.setup.Load().cfg.FrameTimeout)
 	s.settle()
 }
@@ -215,6 +223,8 @@ func (s *session) Timer(c *loop.Conn, which int) {
 		st := s.worker.service.setup.Load()
 		st.plan.Listener.Refused(s.worker.loop.Index(), traffic.BadRequest)
 		c.Abort(fmt.Errorf("bolt: a frame has not ended after %v: frame_timeout", st.cfg.FrameTimeout))
+	case which == takeTimer:
+		s.look()
 	case which != leaveTimer:
 	case s.leaving == lastCalls:
 		s.leaving = deaf
@@ -235,6 +245,9 @@ func (s *session) Shutdown(c *loop.Conn) {
 func (s *session) Closed(*loop.Conn, error) {
 	s.reading = true // nothing is settled any more
 	s.upload.abort(errHalfFrame)
+	if s.held != nil {
+		s.held.forget(s)
+	}
 	for s.first != nil {
 		r := s.first
 		if r.conn != nil {

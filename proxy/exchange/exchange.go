@@ -83,11 +83,14 @@ func (x *Exchange) Answered(o upstream.Outcome) {
 
 // Failed ends the attempt under way without an answer, and reports whether Choose is to follow for another one. method is the
 // request's, nil in Bolt; sent says that the server may have seen some of it. Ask only if the request can be sent again as a
-// whole, else call Answered with the outcome.
+// whole, else call Lost.
 func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
-	x.Answered(outcomes[why])
+	x.Lost(why)
 	return x.again(method, route.Attempt{Number: x.Attempt, Cause: why, Sent: sent})
 }
+
+// Lost ends the attempt under way without an answer, as Failed does, when there is not to be another one.
+func (x *Exchange) Lost(why route.Cause) { x.Answered(outcomes[why]) }
 
 // Repeat reports whether an answer with that status is to be thrown away, and Choose to follow for another attempt. The attempt
 // is ended in any case, as by Answered. It is for HTTP only.
