@@ -254,7 +254,8 @@ func start(t testing.TB, lc *loop.Config, c *Config, routes []route.Rule, cluste
 	return p
 }
 
-func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters ...upstream.Config) {
+// use puts another plan in place, and returns its clusters.
+func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters ...upstream.Config) map[string]*upstream.Cluster {
 	p.t.Helper()
 	table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: routes}}}, all.Formats())
 	if err == nil {
@@ -270,6 +271,7 @@ func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters .
 		}
 	}
 	p.service.Use(c, exchange.NewPlan("test", table, made, p.book, log))
+	return made
 }
 
 // simple starts a proxy that forwards everything to the servers.
