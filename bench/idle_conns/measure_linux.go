@@ -25,7 +25,7 @@ const (
 	rate     = 1000                   // requests a second
 	flights  = 20                     // requests in flight, when each connection has its turn
 	patience = time.Minute            // for these
-	settle   = 300 * time.Millisecond // until memory is looked at
+	settle   = 300 * time.Millisecond // until memory is looked at; less where the window is short
 	proxies  = 0                      // the proxies' core
 	ends     = 1                      // that of clients and backend
 )
@@ -128,14 +128,15 @@ func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures
 	if err != nil {
 		return nil, "", err
 	}
-	half, pids, err := memory(processes)
+	rest := min(settle, window/4)
+	half, pids, err := memory(processes, rest)
 	if err != nil {
 		return nil, "", err
 	}
 	if err := c.more(l.conns - first.conns); err != nil {
 		return nil, "", err
 	}
-	whole, _, err := memory(processes)
+	whole, _, err := memory(processes, rest)
 	if err != nil {
 		return nil, "", err
 	}
@@ -157,7 +158,7 @@ func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures
 	if err != nil {
 		return nil, "", err
 	}
-	after, _, err := memory(processes)
+	after, _, err := memory(processes, rest)
 	if err != nil {
 		return nil, "", err
 	}
@@ -201,9 +202,9 @@ func (e *experiment) greet(r row, l load) error {
 	return err
 }
 
-// memory is how many anonymous bytes processes and their children hold after a moment of rest, and who these are.
-func memory(processes []*pinned.Process) (anonymous float64, pids []int, err error) {
-	time.Sleep(settle)
+// memory is how many anonymous bytes processes and their children hold after some rest, and who these are.
+func memory(processes []*pinned.Process, rest time.Duration) (anonymous float64, pids []int, err error) {
+	time.Sleep(rest)
 	for _, p := range processes {
 		m, err := p.Memory()
 		if err != nil {
