@@ -59,20 +59,21 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// wait waits until a JavaScript expression is true.
+// wait waits until a JavaScript expression is true. It may fail before, as it does while the page loads.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
+	var last error
 	for b.ctx.Err() == nil {
 		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
-		if err != nil {
-			b.t.Fatalf("%s: %v", what, err)
-		}
 		if ok {
 			return
 		}
+		if b.ctx.Err() == nil {
+			last = err
+		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	b.t.Fatalf("waited in vain until %s", what)
+	b.t.Fatalf("waited in vain until %s: %v", what, last)
 }
 
 func (b *browser) text(expression string) string {
@@ -127,6 +128,7 @@ func TestDashboard(t *testing.T) {
 	b.do(chromedp.Navigate(n.Admin()))
 	b.wait("the page is connected", isLive)
 	b.wait("the average is drawn", isDrawn)
+	b.wait("nothing is shown of a proxy", `document.getElementById("proxy").hidden`)
 	for _, id := range []string{"cpu", "memory"} {
 		b.moves(id)
 	}
@@ -134,7 +136,7 @@ func TestDashboard(t *testing.T) {
 	for _, id := range []string{"messages", "bytes", "latency", "queues", "tokens"} {
 		b.wait(id+" has a legend", `document.querySelector("#`+id+` .legend b")`)
 	}
-	b.wait("there are figures", `[...document.querySelectorAll(".tile output")].every((o) => /[0-9]/.test(o.textContent))`)
+	b.wait("there are figures", `[...document.querySelectorAll("#tiles output")].every((o) => /[0-9]/.test(o.textContent))`)
 
 	b.wait("a function shows where it runs", `[...document.querySelectorAll(".function .class")].some((e) => e.textContent === "heavy")`)
 
@@ -146,7 +148,7 @@ func TestDashboard(t *testing.T) {
 	b.do(chromedp.ScrollIntoView("#cpu"))
 	b.wait("the average goes on", isDrawn)
 
-	themes(b)
+	themes(b, "cpu")
 	b.do(chromedp.EmulateViewport(375, 812))
 	if wide := b.text(`String(document.documentElement.scrollWidth)`); wide != "375" {
 		t.Errorf("on a phone the page is %s wide, want 375", wide)
@@ -171,8 +173,8 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// themes checks that the page follows the system's theme, and that the button overrides it.
-func themes(b *browser) {
+// themes checks that the page and a plot of it follow the system's theme, and that the button overrides it.
+func themes(b *browser, plot string) {
 	b.t.Helper()
 	const theme = `document.documentElement.dataset.theme`
 	const ground = `getComputedStyle(document.body).backgroundColor`
@@ -186,7 +188,7 @@ func themes(b *browser) {
 		}
 		b.wait("the theme is "+want, theme+` === "`+want+`"`)
 		grounds[want] = b.text(ground)
-		b.moves("cpu")
+		b.moves(plot)
 	}
 	if grounds["dark"] == grounds["light"] {
 		b.t.Errorf("both themes have the ground %s", grounds["dark"])

@@ -1,162 +1,43 @@
-// The dashboard: which plots there are, and which numbers go where. What arrives over /api/stream is EdgeX events, as
-// sensors, averages and alerts publish them; everything about the node itself comes from /metrics.
+// The dashboard: which parts the node has, and whether it is there. A part that it has not is neither shown nor asked about.
 
-import { Chart, setWindow } from './chart.js';
-import { listen } from './events.js';
-import { clock, parts, show } from './format.js';
-import { Functions } from './functions.js';
-import { Heavy } from './heavy.js';
-import { poll } from './metrics.js';
+import { setWindow } from './chart.js';
+import { clock } from './format.js';
+import { poll, Scrape } from './metrics.js';
+import * as proxy from './proxy.js';
+import * as streams from './streams.js';
 
 const $ = (id) => document.getElementById(id);
 
-const charts = {
-  cpu: new Chart($('cpu'), { title: 'CPU', unit: 'percent', max: 100, many: 'cores' }),
-  memory: new Chart($('memory'), { title: 'Memory in use', unit: 'percent', max: 100 }),
-  network: new Chart($('network'), { title: 'Network', unit: 'byterate', floor: 1024 }),
-  disk: new Chart($('disk'), { title: 'Disk', unit: 'byterate', floor: 1024 }),
-  temperature: new Chart($('temperature'), { title: 'Temperature', unit: 'celsius', floor: 60, many: 'sensors', gap: 3000, empty: 'No temperature sensor found on this machine' }),
-  messages: new Chart($('messages'), { title: 'Messages', unit: 'rate', floor: 10, gap: 3500 }),
-  bytes: new Chart($('bytes'), { title: 'Bytes', unit: 'byterate', floor: 1024, gap: 3500 }),
-  latency: new Chart($('latency'), { title: 'Latency, source to node', unit: 'seconds', log: 1e-5, floor: 1e-3, gap: 3500, empty: 'No messages yet' }),
-  queues: new Chart($('queues'), { title: 'Queues', unit: 'bytes', floor: 1024, gap: 3500, empty: 'Nobody has subscribed' }),
-};
+// --- what the node has
 
-// The lines of the sensors' charts: [resource, name, color]. Its moving average is drawn over each.
-const lines = {
-  cpu: [['cpu', 'all cores', '--c1']],
-  memory: [['used_percent', 'used', '--c2']],
-  network: [['received', 'received', '--c1'], ['sent', 'sent', '--c2']],
-  disk: [['read', 'read', '--c1'], ['written', 'written', '--c3']],
-};
+const told = { streams: 'ferry_connections', proxy: 'ferry_proxy_accept_pauses_total' }; // by a metric of each part
+let parts = null;
 
-const tiles = Object.fromEntries([
-  ['in', 'Messages in', 'rate', '--c1'], ['out', 'Messages out', 'rate', '--c2'], ['bytes', 'Bytes in', 'byterate', '--c5'],
-  ['p50', 'Latency p50', 'seconds', '--c3'], ['p99', 'Latency p99', 'seconds', '--c6'], ['clients', 'Clients', 'count', '--c4'],
-].map(([id, title, unit, color]) => {
-  const tile = document.createElement('div');
-  tile.className = 'tile';
-  tile.innerHTML = '<h3></h3><output></output><div class="spark"></div>';
-  tile.firstChild.textContent = title;
-  $('tiles').append(tile);
-  const spark = new Chart(tile.lastChild, { spark: true, unit, gap: 3500, floor: unit === 'seconds' ? 1e-5 : 1 }).line(id, { color, width: 1.5, fill: 0.12 });
-  const set = (t, v) => {
-    const [number, name] = parts(v, unit), out = tile.children[1], small = document.createElement('small');
-    small.textContent = name;
-    out.replaceChildren(number, small);
-    if (v != null) spark.push(t, v);
-  };
-  set(0, null);
-  return [id, set];
-}));
-
-// --- what the stream says
-
-let host = null, skew = Infinity; // skew: how far the node's clock is behind this one, with the way between them
-const hosts = new Set();
-
-function message(m) {
-  const [kind, machine, topic] = m.tag.split('/');
-  if (!m.payload || !Array.isArray(m.payload.readings)) return;
-  if (kind === 'sensors') {
-    skew = Math.min(skew, Date.now() - m.time);
-    if (!hosts.has(machine)) addHost(machine);
+function scraped(text) {
+  const s = new Scrape(text, Date.now());
+  const found = Object.keys(told).filter((part) => s.samples(told[part]).length);
+  if (!parts) begin(found);
+  if (String(found) !== String(parts)) { // another node came in its place
+    location.reload();
+    return;
   }
-  const t = m.time + (Number.isFinite(skew) ? skew : 0);
-  if (kind === 'alerts') {
-    alert(machine, topic, m.payload, t);
-  } else if (machine === host && charts[topic]) {
-    for (const r of m.payload.readings) reading(kind === 'averages', topic, r.resourceName, t, Number(r.value));
-  }
+  if (parts.includes('streams')) streams.scraped(s); else up();
+  if (parts.includes('proxy')) proxy.refresh();
 }
 
-function reading(average, topic, resource, t, value) {
-  const known = lines[topic]?.find(([name]) => name === resource);
-  if (known) {
-    const [, name, color] = known;
-    const order = lines[topic].indexOf(known);
-    const style = average ? { color, width: 2.4, fill: 0.08, label: 'avg', order: order + 0.5 } : { color, width: 1, alpha: 0.55, order };
-    charts[topic].line(average ? `average ${name}` : name, style).push(t, value);
-  } else if (topic === 'cpu' && !average) {
-    charts.cpu.line(resource, { color: '--c2', width: 1, alpha: 0.4, quiet: true }).push(t, value);
-  } else if (topic === 'temperature' && !average) {
-    charts.temperature.line(resource, { width: 1.5 }).push(t, value);
-  }
+function begin(found) {
+  parts = found;
+  for (const e of document.querySelectorAll('[data-part]')) e.hidden = !parts.includes(e.dataset.part);
+  if (parts.includes('streams')) streams.start(up, down);
 }
 
-function addHost(name) {
-  hosts.add(name);
-  host ??= name;
-  $('host').textContent = host;
-  const select = $('hosts').firstElementChild;
-  select.add(new Option(name));
-  $('hosts').hidden = hosts.size < 2;
-  $('host').hidden = hosts.size > 1;
-  select.onchange = () => {
-    host = select.value;
-    for (const topic of Object.keys(lines).concat('temperature')) charts[topic].clear();
-  };
-}
-
-let alerts = 0;
-function alert(machine, topic, event, t) {
-  const r = event.readings[0] ?? {}, item = document.createElement('li');
-  const unit = r.units === '%' ? 'percent' : 'count';
-  item.className = 'new';
-  item.innerHTML = '<time></time><span class="what"></span><span class="value"></span>';
-  item.children[0].textContent = clock(t);
-  item.children[0].dateTime = new Date(t).toISOString();
-  item.children[1].textContent = `${topic} on ${machine}`;
-  item.children[1].title = `${event.sourceName} of ${event.deviceName}`;
-  item.children[2].textContent = show(Number(r.value), unit);
-  const list = $('alert-list');
-  list.prepend(item);
-  while (list.children.length > 50) list.lastChild.remove();
-  $('alert-count').textContent = ++alerts;
-  $('alert-empty').hidden = true;
-}
-
-// --- what the metrics say
-
-const history = []; // of scrapes: rates over 2 s, latency over 5 s
-let started = null;
-
-function scraped(s) {
-  const birth = s.sum('process_start_time_seconds');
-  if (started && birth !== started) history.length = 0;
-  started = birth;
-  history.push(s);
-  while (history[0].time < s.time - 6000) history.shift();
-  heavy.update(s);
-  functions.update(s, history.findLast((h) => h.time < s.time - 1500));
-  tiles.clients(s.time, s.sum('ferry_connections'));
-  for (const client of new Set(s.samples('ferry_queue_bytes').map(({ labels }) => labels.client))) {
-    charts.queues.line(client, {}).push(s.time, s.sum('ferry_queue_bytes', { client }));
-  }
-  const before = history.findLast((h) => h.time < s.time - 1500);
-  if (!before) return;
-  const rate = (name, want) => s.rate(before, name, want);
-  const put = (chart, name, v) => v != null && charts[chart].line(name, { fill: 0.1 }).push(s.time, v);
-  for (const dir of ['in', 'out']) {
-    tiles[dir](s.time, rate('ferry_messages_total', { dir }));
-    put('messages', dir, rate('ferry_messages_total', { dir }));
-    put('bytes', dir, rate('ferry_bytes_total', { dir }));
-  }
-  put('messages', 'dropped', rate('ferry_dropped_total'));
-  tiles.bytes(s.time, rate('ferry_bytes_total', { dir: 'in' }));
-  const [p50, p99] = s.quantiles(history[0], 'ferry_latency_seconds', [0.5, 0.99]);
-  tiles.p50(s.time, p50);
-  tiles.p99(s.time, p99);
-  if (p50 != null) {
-    charts.latency.line('p50', { color: '--c3' }).push(s.time, p50);
-    charts.latency.line('p99', { color: '--c6' }).push(s.time, p99);
-  }
+// silent is called when /metrics does not answer. Where there are streams, these tell sooner.
+function silent() {
+  if (!parts?.includes('streams')) down();
 }
 
 // --- whether the node is there
 
-const heavy = new Heavy($('heavy'));
-const functions = new Functions($('functions'), $('no-functions'));
 let lost = 0;
 
 function down() {
@@ -166,9 +47,7 @@ function down() {
 }
 
 function up() {
-  skew = Infinity;
   state('live', 'live');
-  functions.load();
   if (!lost) return;
   banner(`Connected again after ${Math.max(1, Math.round((Date.now() - lost) / 1000))} s.`, true);
   lost = 0;
@@ -194,5 +73,4 @@ $('window').addEventListener('click', (e) => {
   for (const b of $('window').children) b.setAttribute('aria-pressed', b === e.target);
 });
 
-listen(['sensors/#', 'averages/#', 'alerts/#'], { message, up, down, dropped: (n) => console.info(`${n} messages skipped: this page is slower than the stream`) });
-poll(scraped, () => {});
+poll('/metrics', scraped, silent);

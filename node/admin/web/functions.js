@@ -7,7 +7,6 @@ export class Functions {
     this.root = root;
     this.none = none;
     this.cards = new Map();
-    setInterval(() => this.load(), 3000);
   }
 
   async load() {

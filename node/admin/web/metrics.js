@@ -1,5 +1,7 @@
 // Metrics reads /metrics, the text Prometheus reads too, once a second.
 
+import { quantiles } from './quantiles.js';
+
 const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
 const label = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 const escapes = { n: '\n', '"': '"', '\\': '\\' };
@@ -50,28 +52,26 @@ export class Scrape {
     const buckets = this.samples(`${name}_bucket`)
       .map((s) => ({ le: Number(s.labels.le.replace('Inf', 'Infinity')), n: s.value - (old.get(s.labels.le) ?? 0) }))
       .sort((a, b) => a.le - b.le);
-    const total = buckets.length ? buckets[buckets.length - 1].n : 0;
-    if (total <= 0) return qs.map(() => null);
-    return qs.map((q) => {
-      const rank = q * total, i = buckets.findIndex((b) => b.n >= rank);
-      const low = i > 0 ? buckets[i - 1] : { le: 0, n: 0 };
-      if (buckets[i].le === Infinity) return low.le;
-      return low.le + (buckets[i].le - low.le) * (rank - low.n) / (buckets[i].n - low.n);
-    });
+    return quantiles(buckets, qs);
   }
 }
 
-// poll calls seen with each scrape, and failed when there was no answer.
-export function poll(seen, failed) {
+// poll calls seen with the text at path, once a second, and failed when there was no answer.
+export function poll(path, seen, failed) {
   const once = async () => {
-    try {
-      const answer = await fetch('/metrics', { signal: AbortSignal.timeout(3000), cache: 'no-store' });
-      if (!answer.ok) throw new Error(answer.statusText);
-      seen(new Scrape(await answer.text(), Date.now()));
-    } catch {
-      failed();
-    }
+    const text = await read(path);
     setTimeout(once, document.hidden ? 3000 : 1000);
+    if (text == null) failed(); else seen(text);
   };
   once();
+}
+
+// read returns the text at path; null if there was no answer.
+export async function read(path) {
+  try {
+    const answer = await fetch(path, { signal: AbortSignal.timeout(3000), cache: 'no-store' });
+    return answer.ok ? await answer.text() : null;
+  } catch {
+    return null;
+  }
 }

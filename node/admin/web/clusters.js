@@ -1,0 +1,71 @@
+// Clusters shows the servers behind the proxy, a card a cluster. What is down or ejected is seen from afar.
+
+import { show } from './format.js';
+import { Table } from './table.js';
+
+// state is how an endpoint does: [text, class].
+function state(e) {
+  if (!e.healthy) return ['down', 'pill failed'];
+  if (e.ejected_for) return [`ejected, ${show(Math.ceil(e.ejected_for), 'count')} s left`, 'pill waiting'];
+  return ['up', 'pill running'];
+}
+
+// up reports whether an endpoint is in use.
+export function up(e) { return e.healthy && !e.ejected_for; }
+
+export class Clusters {
+  constructor(root, none) {
+    this.root = root;
+    this.none = none;
+    this.cards = new Map();
+  }
+
+  // update shows the clusters of between.
+  update(list) {
+    this.none.hidden = list.length > 0;
+    for (const [name, card] of this.cards) {
+      if (list.some((c) => c.name === name)) continue;
+      card.root.remove();
+      this.cards.delete(name);
+    }
+    for (const c of list) {
+      let card = this.cards.get(c.name);
+      if (!card) this.cards.set(c.name, card = this.card(c.name));
+      this.write(card, c);
+    }
+  }
+
+  card(name) {
+    const root = document.createElement('article');
+    root.className = 'card cluster';
+    root.innerHTML = '<header><h4></h4><span class="pill"></span></header><p class="notes"></p>';
+    root.querySelector('h4').textContent = name;
+    this.root.append(root);
+    const table = new Table(root, `Endpoints of ${name}`, ['Endpoint', ['State', 'text state'], 'Active', 'Requests', 'Failures']);
+    return { root, table, pill: root.querySelector('.pill'), notes: root.querySelector('.notes') };
+  }
+
+  write({ root, table, pill, notes }, c) {
+    const all = c.endpoints.length, used = c.endpoints.filter(up).length;
+    const down = c.endpoints.some((e) => !e.healthy) || !all;
+    root.classList.toggle('down', down);
+    root.classList.toggle('ejected', !down && used < all);
+    pill.className = `pill ${down ? 'failed' : used < all ? 'waiting' : 'running'}`;
+    pill.textContent = all ? `${used} of ${all} up` : 'no endpoints';
+    notes.textContent = this.notes(c).join(', ');
+    table.body.parentNode.hidden = !all;
+    table.write(c.endpoints.map((e) => [
+      e.address, state(e), show(e.active, 'count'), show(e.rate, 'rate'), [show(e.failures, 'rate'), e.failures ? 'bad' : ''],
+    ]));
+  }
+
+  // notes says what is worth knowing of the cluster as a whole.
+  notes(c) {
+    const list = [];
+    if (!c.endpoints.length) list.push('its names were not found');
+    if (c.waiting) list.push(`${show(c.waiting, 'count')} requests wait for a connection`);
+    for (const [limit, n] of Object.entries(c.refused)) if (n) list.push(`${show(n, 'count')} refused by limits.${limit} so far`);
+    if (c.lookups_failed) list.push(`${show(c.lookups_failed, 'count')} lookups of names failed so far`);
+    return list;
+  }
+}

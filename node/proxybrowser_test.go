@@ -1,0 +1,150 @@
+package node
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"example.com/ferry/proxy/upstream"
+)
+
+// moody is a server that can be told to fail.
+type moody struct {
+	address string
+	sick    atomic.Bool // its health checks fail
+	bad     atomic.Bool // so do requests
+}
+
+func newMoody(t *testing.T) *moody {
+	t.Helper()
+	m := &moody{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/health" && m.sick.Load() || r.URL.Path != "/health" && m.bad.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	t.Cleanup(s.Close)
+	m.address = s.Listener.Addr().String()
+	return m
+}
+
+// ask sends requests to url until stop is called.
+func ask(t *testing.T, url string) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if answer, err := http.DefaultClient.Do(r); err == nil {
+				answer.Body.Close()
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	stop = func() {
+		cancel()
+		wg.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// figure is the text of one of the proxy's tiles.
+func figure(tile string) string {
+	return `document.querySelector('[data-tile="` + tile + `"] output').textContent`
+}
+
+// row is the text of a column in the first row of a table.
+func row(table, column string) string {
+	return `document.querySelector('#` + table + ` td[data-title="` + column + `"]')?.textContent`
+}
+
+// TestProxyDashboard looks at the dashboard of a node that is a proxy and nothing else, with a real browser.
+func TestProxyDashboard(t *testing.T) {
+	b := open(t)
+	steady, server := newMoody(t), newMoody(t)
+	cfg := quiet(t)
+	cfg.Listeners, cfg.Proxy = nil, inFrontOf(steady.address)
+	cfg.Proxy.Listeners[0].Name = "public"
+	cfg.Proxy.Clusters[0] = upstream.Config{
+		Name: "web", Endpoints: []upstream.Server{{Address: steady.address}, {Address: server.address}},
+		Health:  &upstream.Health{Kind: upstream.CheckHTTP, Path: "/health", Interval: 50 * time.Millisecond, Timeout: 10 * time.Second},
+		Outlier: &upstream.Outlier{Failures: 1, EjectionTime: time.Hour},
+	}
+	n := build(t, cfg)
+	cfg.Admin.Address = strings.TrimSuffix(strings.TrimPrefix(n.Admin(), "http://"), "/")
+	stop := run(t, n)
+
+	b.do(chromedp.Navigate(n.Admin()))
+	b.wait("the page is connected", isLive)
+	const hint = `document.getElementById("no-requests")`
+	b.wait("the page says how to send a request", `!`+hint+`.hidden && `+hint+`.textContent.includes("curl `+through(t, n)+`")`)
+	b.wait("nothing is shown of streams", `[...document.querySelectorAll('[data-part="streams"]'), document.getElementById("heavy")].every((e) => e.hidden)`)
+
+	rest := ask(t, through(t, n))
+	b.wait("the hint goes", hint+`.hidden`)
+	for _, tile := range []string{"requests", "took50", "took99", "connections", "endpoints"} {
+		b.wait("there is a figure of "+tile, `/[1-9]/.test(`+figure(tile)+`)`)
+	}
+	b.wait("nothing fails", figure("failing")+` === "0.0%"`)
+	b.wait("the listener has requests", row("listeners", "Listener")+` === "public" && /^[1-9]/.test(`+row("listeners", "Requests")+`)`)
+	b.wait("the route has times", `/[1-9].*s$/.test(`+row("routes", "p50")+`) && /[1-9].*s$/.test(`+row("routes", "p99")+`)`)
+	b.wait("the endpoints have requests", `[...document.querySelectorAll('.cluster td[data-title="Requests"]')].filter((e) => /^[1-9]/.test(e.textContent)).length === 2`)
+	for _, id := range []string{"proxy-answers", "proxy-took", "proxy-failures", "proxy-connections"} {
+		b.do(chromedp.ScrollIntoView("#" + id))
+		b.wait(id+" has a legend", `document.querySelector("#`+id+` .legend b")`)
+	}
+	themes(b, "proxy-answers")
+
+	const trouble = `document.getElementById("trouble")`
+	server.sick.Store(true)
+	b.wait("an endpoint that is down is seen", `document.querySelector(".cluster.down .pill.failed")`)
+	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is down: its health checks fail" && !`+trouble+`.hidden`)
+	b.wait("and not counted", figure("endpoints")+` === "1of 2"`)
+	server.sick.Store(false)
+	b.wait("an endpoint is back", `!document.querySelector(".cluster.down") && `+trouble+`.hidden`)
+
+	server.bad.Store(true)
+	b.wait("an ejected endpoint is seen", `document.querySelector(".cluster.ejected") && /^ejected, [0-9,]+ s left$/.test(document.querySelector("td .pill.waiting")?.textContent)`)
+	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is ejected: its requests failed"`)
+
+	b.do(chromedp.EmulateViewport(375, 812))
+	if wide := b.text(`String(document.documentElement.scrollWidth)`); wide != "375" {
+		t.Errorf("on a phone the page is %s wide, want 375", wide)
+	}
+	b.do(chromedp.EmulateViewport(1280, 900))
+	if c := b.complained(false); len(c) > 0 {
+		t.Errorf("the console says %q", c)
+	}
+
+	rest()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.wait("the page says that the node is gone", `document.getElementById("state").textContent === "reconnecting" && !document.getElementById("banner").hidden`)
+	stop = run(t, build(t, cfg))
+	b.wait("the page is back by itself", isLive)
+	b.wait("and counts anew", `!`+hint+`.hidden`)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	streams := quiet(t)
+	streams.Admin.Address = cfg.Admin.Address
+	run(t, build(t, streams))
+	b.wait("the page shows another node that came in its place", `document.getElementById("proxy").hidden && !document.getElementById("tiles").parentElement.hidden && `+isLive)
+	if c := b.complained(true); len(c) > 0 {
+		t.Errorf("the console says %q", c)
+	}
+}
