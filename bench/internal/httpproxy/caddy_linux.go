@@ -22,7 +22,7 @@ http://:{{.Port}} {
 `
 
 func caddy() (Program, error) {
-	path, version, err := installed("caddy", `v?[0-9]+\.[0-9.]+`, "version")
+	path, version, err := installed("caddy", "version")
 	if err != nil {
 		return Program{Name: "Caddy"}, err
 	}

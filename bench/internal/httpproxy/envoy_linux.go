@@ -51,7 +51,7 @@ func envoyProxy() (Program, error) {
 	if err := envoy.Install(); err != nil {
 		return Program{Name: "Envoy"}, err
 	}
-	return configured("Envoy", "v"+envoy.Version, "envoy.yaml", envoyConfig, func(s Setup, file string) []string {
+	return configured("Envoy", envoy.Version, "envoy.yaml", envoyConfig, func(s Setup, file string) []string {
 		return []string{envoy.Path(), "-c", file, "--concurrency", strconv.Itoa(s.Workers), "--disable-hot-restart", "-l", "error"}
 	}), nil
 }

@@ -22,7 +22,7 @@ backend back
 `
 
 func haproxy() (Program, error) {
-	path, version, err := installed("haproxy", `version [0-9.]+`, "-v")
+	path, version, err := installed("haproxy", "-v")
 	if err != nil {
 		return Program{Name: "HAProxy"}, err
 	}

@@ -36,7 +36,7 @@ http {
 `
 
 func nginx() (Program, error) {
-	path, version, err := installed("nginx", `nginx/[0-9.]+`, "-v")
+	path, version, err := installed("nginx", "-v")
 	if err != nil {
 		return Program{Name: "nginx"}, err
 	}

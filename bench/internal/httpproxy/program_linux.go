@@ -154,8 +154,11 @@ func Peers() (found []Program, notes []string) {
 	return found, notes
 }
 
+// numbers are a version.
+var numbers = regexp.MustCompile(`[0-9]+\.[0-9.]*[0-9]`)
+
 // installed finds a program, and what it says of its version.
-func installed(name string, pattern string, args ...string) (path, version string, err error) {
+func installed(name string, args ...string) (path, version string, err error) {
 	for _, candidate := range []string{name, "/usr/sbin/" + name} { // users do not have sbin in their PATH
 		if path, err = exec.LookPath(candidate); err == nil {
 			break
@@ -168,7 +171,7 @@ func installed(name string, pattern string, args ...string) (path, version strin
 	if err != nil {
 		return "", "", fmt.Errorf("%s %v: %w", path, args, err)
 	}
-	version = string(regexp.MustCompile(pattern).Find(said))
+	version = string(numbers.Find(said))
 	if version == "" {
 		return "", "", fmt.Errorf("%s says %q and not which version it is", path, said)
 	}
