@@ -23,7 +23,7 @@ const figures = tiles($('proxy-tiles'), [
   ['took99', 'Time p99', 'seconds', '--c8'], ['connections', 'Connections', 'count', '--c4'], ['endpoints', 'Endpoints up', 'count', '--c5'],
 ]);
 
-const listeners = new Table($('listeners'), 'Listeners', ['Listener', ['Address', 'text address'], ['Protocol', 'text'], 'Connections', 'Requests', 'Refused']);
+const listeners = new Table($('listeners'), 'Listeners', ['Listener', ['Address', 'text address'], ['Protocol', 'text'], 'Connections', 'Requests', ['Refused', 'wrap']]);
 const routes = new Table($('routes'), 'Routes', ['Route', ['Listener', 'text'], 'Requests', 'Failing', 'p50', 'p99', 'Retries']);
 const clusters = new Clusters($('clusters'), $('no-clusters'));
 const history = []; // of answers: rates and times are those of the last 5 s
