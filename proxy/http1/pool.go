@@ -103,6 +103,7 @@ func (p *pool) put(c *loop.Conn) {
 		return
 	}
 	c.SetHandler(p)
+	c.ResumeReading() // it may have been held back for its last client
 	setTimer(c, idleTimer, p.endpoint.Cluster().Config().IdleTimeout)
 	p.free = append(p.free, c)
 	p.serve()

@@ -20,13 +20,6 @@ func (s *session) repeatable() bool {
 	return s.x.Route.Forward.Retry != nil || (s.reused || s.waiting) && s.method() != nil
 }
 
-// outcomes are what failures are for the server's health.
-var outcomes = map[route.Cause]upstream.Outcome{
-	route.OnConnectFailure: upstream.ConnectFailure,
-	route.OnReset:          upstream.Reset,
-	route.OnTimeout:        upstream.Timeout,
-}
-
 // lost is an attempt that ended without an answer. The client gets status if there is not to be another attempt.
 func (s *session) lost(why route.Cause, status int) {
 	stale := why == route.OnReset && s.reused && !s.heard && !s.replayed && s.method() != nil && s.kept.whole
@@ -41,7 +34,7 @@ func (s *session) lost(why route.Cause, status int) {
 	case s.kept.whole && s.x.Failed(s.method(), why, why != route.OnConnectFailure):
 		s.attempt()
 	default:
-		s.x.Answered(outcomes[why])
+		s.x.Lost(why)
 		s.fail(status)
 	}
 }

@@ -193,3 +193,13 @@ func both(t *testing.T, f func(t *testing.T, c loop.Config)) {
 		t.Run(name, func(t *testing.T) { f(t, loop.Config{Loops: 2, Portable: portable}) })
 	}
 }
+
+// eventually waits for what is bound to happen.
+func (r *rig) eventually(what string, is func() bool) {
+	r.tb.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.tb.Fatalf("not in time: %s", what)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
-	"example.com/ferry/proxy/upstream"
 )
 
 // Timer is something that did not happen in time.
@@ -35,7 +34,7 @@ func (s *session) late() {
 		return
 	}
 	s.drop()
-	s.x.Answered(upstream.Timeout)
+	s.x.Lost(route.OnTimeout)
 	s.fail(504)
 }
 

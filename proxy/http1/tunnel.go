@@ -81,9 +81,8 @@ func (d *side) HalfClosed(*loop.Conn) { d.other.conn.CloseWrite() }
 
 // Timer closes a tunnel in which nothing moves.
 func (d *side) Timer(*loop.Conn, int) {
-	t := d.tunnel
-	if t.queued() != d.queued {
-		t.move()
+	if d.tunnel.queued() != d.queued {
+		d.wait()
 		return
 	}
 	d.Shutdown(nil)
@@ -102,6 +101,7 @@ func (d *side) Closed(c *loop.Conn, err error) {
 		d.other.conn.Abort(err)
 	} else {
 		d.other.conn.CloseWrite()
+		d.other.wait()
 	}
 	if t.open--; t.open == 0 {
 		t.x.End(traffic.HTTP(101))
@@ -113,11 +113,14 @@ func (d *side) Closed(c *loop.Conn, err error) {
 	}
 }
 
-// move begins the time in which bytes have to move.
-func (t *tunnel) move() {
-	t.down.queued = t.queued()
-	setTimer(t.down.conn, moveTimer, t.rules.BodyTimeout)
+// wait begins the time in which bytes have to move.
+func (d *side) wait() {
+	d.queued = d.tunnel.queued()
+	setTimer(d.conn, moveTimer, d.tunnel.rules.BodyTimeout)
 }
+
+// move is wait for both: the client's connection has the timer until it is closed.
+func (t *tunnel) move() { t.down.wait() }
 
 // queued is how many bytes wait for either side to take them.
 func (t *tunnel) queued() int { return t.down.conn.Queued() + t.up.conn.Queued() }

@@ -96,3 +96,33 @@ func TestUpgradeNotAllowed(t *testing.T) {
 		t.Errorf("status %d, want 400", resp.StatusCode)
 	}
 }
+
+// A tunnel whose client is gone waits for the server to take what the client has sent, but not for ever.
+func TestTunnelToServerThatDoesNotRead(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		c.HighWater, c.CloseTimeout = 64<<20, brief // so that the client's end is seen
+		over := make(chan bool)
+		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+			conn.(*net.TCPConn).SetReadBuffer(4096)
+			if _, err := http.ReadRequest(r); err != nil {
+				return
+			}
+			io.WriteString(conn, crlf("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n"))
+			conn.(*net.TCPConn).CloseWrite()
+			<-over
+		})}})
+		defer close(over)
+		conn := r.dial()
+		conn.send(upgrade)
+		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		conn.ends()
+		conn.Write(make([]byte, 16<<20))
+		conn.Conn.(*net.TCPConn).CloseWrite()
+		r.eventually("both connections are closed", func() bool {
+			sum, _ := r.group.Stats()
+			return sum.Conns == 0
+		})
+	})
+}
