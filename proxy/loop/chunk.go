@@ -4,9 +4,9 @@ import "example.com/ferry/internal/bufpool"
 
 const (
 	smallChunk = 4 << 10  // bytes: the first of a queue, as most messages are small
-	largeChunk = 32 << 10 // bytes: those that follow
-	keepSmall  = 256      // as many as connections are written to in one turn
-	keepLarge  = 128      // 4 MiB: as many as are written more than smallChunk in one turn
+	largeChunk = 16 << 10 // bytes: those that follow
+	keepSmall  = 512      // as many as connections are written to in one turn
+	keepLarge  = 256      // as many as are written more than smallChunk: 4 MiB
 )
 
 // chunk is a piece of a connection's queue of bytes to write. Queues are lists of chunks.
