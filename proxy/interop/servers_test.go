@@ -37,7 +37,7 @@ func serveGo(t *testing.T, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: h}
+	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true}
 	go s.Serve(ln)
 	t.Cleanup(func() { s.Close() })
 	return ln.Addr().String()

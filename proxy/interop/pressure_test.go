@@ -1,0 +1,167 @@
+package interop
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// counted counts what is read of it.
+type counted struct {
+	io.Reader
+	n atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// settles returns the count when it has not moved for a while.
+func (c *counted) settles() int64 {
+	last := int64(0)
+	for begun, since := time.Now(), time.Now(); time.Since(since) < 500*time.Millisecond && time.Since(begun) < patience; {
+		if n := c.n.Load(); n != last || n == 0 {
+			last, since = n, time.Now()
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return last
+}
+
+// TestPressure has clients that do not read for a while, and servers that do not. The other side has to wait for them, and
+// nobody else.
+func TestPressure(t *testing.T) {
+	const (
+		size   = 64 << 20
+		most   = size / 2 // what the sockets' buffers may take of it
+		number = 4        // of each kind
+	)
+	want := sum(size)
+	release := make(chan struct{})
+	var downs, ups [number]counted
+	mux := paths()
+	mux.HandleFunc("/down/", func(w http.ResponseWriter, r *http.Request) {
+		c := &downs[r.URL.Path[len("/down/")]-'0']
+		c.Reader = pattern(size)
+		io.Copy(w, c)
+	})
+	mux.HandleFunc("/up", func(w http.ResponseWriter, r *http.Request) {
+		<-release
+		h := sha256.New()
+		if _, err := io.Copy(h, r.Body); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(w, "%x", h.Sum(nil))
+	})
+	f := run(t, "http1.yaml", map[string]string{"18090": serveGo(t, mux)})
+	stop := f.watch(48)
+
+	var all sync.WaitGroup
+	for i := range number {
+		all.Go(func() {
+			ups[i].Reader = pattern(size)
+			r, err := http.NewRequestWithContext(t.Context(), "PUT", f.url("18080")+"/up", &ups[i])
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			got, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer got.Body.Close()
+			if hash, err := io.ReadAll(got.Body); err != nil || string(hash) != want {
+				t.Errorf("the server that did not read got %s, %v, want %s", hash, err, want)
+			}
+		})
+		all.Go(func() {
+			conn, err := net.Dial("tcp", f.at("18080"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprintf(conn, "GET /down/%d HTTP/1.0\r\nHost: slow\r\n\r\n", i)
+			<-release
+			h := sha256.New()
+			got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err == nil {
+				_, err = io.Copy(h, got.Body)
+			}
+			if hash := fmt.Sprintf("%x", h.Sum(nil)); err != nil || hash != want {
+				t.Errorf("the client that did not read got %s, %v, want %s", hash, err, want)
+			}
+		})
+	}
+	honest := newHonest(t, f.url("18080"))
+	honest.ask(200)
+	for i := range number {
+		if n := downs[i].settles(); n > most {
+			t.Errorf("a server has sent %d bytes to a client that does not read, want at most %d", n, most)
+		}
+		if n := ups[i].settles(); n > most {
+			t.Errorf("a client has sent %d bytes to a server that does not read, want at most %d", n, most)
+		}
+	}
+	honest.ask(200)
+	close(release)
+	honest.ask(200)
+	all.Wait()
+	stop()
+}
+
+// honest is clients that do nothing wrong, over connections that are kept and over new ones.
+type honest struct {
+	t    *testing.T
+	url  string
+	kept *http.Client
+	once *http.Client
+}
+
+func newHonest(t *testing.T, url string) *honest {
+	kept, once := client(t), client(t)
+	once.Transport.(*http.Transport).DisableKeepAlives = true
+	kept.Timeout, once.Timeout = patience, patience
+	return &honest{t, url, kept, once}
+}
+
+// ask asks n times, one of ten over a new connection. Every answer has to be right.
+func (h *honest) ask(n int) {
+	h.t.Helper()
+	const together = 4
+	var all sync.WaitGroup
+	for g := range together {
+		all.Go(func() {
+			for i := g; i < n; i += together {
+				c := h.kept
+				if i%10 == 0 {
+					c = h.once
+				}
+				body := strings.Repeat("x", i)
+				a, err := c.Post(h.url+"/hash", "text/plain", strings.NewReader(body))
+				if err != nil {
+					h.t.Errorf("an honest client: %v", err)
+					return
+				}
+				got, err := io.ReadAll(a.Body)
+				a.Body.Close()
+				if want := fmt.Sprintf("POST %d %x\n", i, sha256.Sum256([]byte(body))); err != nil || a.StatusCode != 200 || string(got) != want {
+					h.t.Errorf("an honest client: got status %d, %q, %v, want 200, %q", a.StatusCode, got, err, want)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,198 @@
+package interop
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sample is a case of the corpus of protocol/http1: bytes that may be a request, and whether they are to be forwarded.
+type sample struct {
+	name     string
+	raw      string
+	forwards bool
+}
+
+func corpus(t *testing.T) []sample {
+	t.Helper()
+	text, err := os.ReadFile("../../protocol/http1/testdata/requests.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []sample
+	for block := range strings.SplitSeq(string(text), "\n== ") {
+		name, block, _ := strings.Cut(block, "\n")
+		raw, verdict, ok := strings.Cut(block, "\n-- ")
+		if !ok {
+			continue // the comment
+		}
+		data, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.ReplaceAll(raw, "\n", ""), `"`, `\"`) + `"`)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all = append(all, sample{name, data, strings.HasPrefix(verdict, "forward")})
+	}
+	if len(all) < 100 {
+		t.Fatalf("%d cases: the corpus was not read", len(all))
+	}
+	return all
+}
+
+// TestSmuggling sends each case to a server through ferry, with a marked request behind it on the same connection. What ferry
+// refuses, the server must not see; of what ferry forwards it must see one request, and answer the mark as the mark.
+func TestSmuggling(t *testing.T) {
+	samples := corpus(t)
+	t.Run("go", func(t *testing.T) {
+		var mu sync.Mutex
+		var seen []string
+		server := serveGo(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			mu.Lock()
+			seen = append(seen, r.Method+" "+r.RequestURI)
+			mu.Unlock()
+			fmt.Fprintf(w, "%s %s\n", r.Method, r.RequestURI)
+		}))
+		smuggle(t, samples, server, func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return append([]string(nil), seen...)
+		})
+	})
+	t.Run("nginx", func(t *testing.T) {
+		server, log := nginx(t)
+		smuggle(t, samples, server, func() []string {
+			text, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		})
+	})
+}
+
+// smuggle sends the cases. log is what the server has seen, the last one last: method, target and maybe more of each request.
+func smuggle(t *testing.T, samples []sample, server string, log func() []string) {
+	f := run(t, "http1.yaml", map[string]string{"18090": server})
+	before := 0
+	for i, s := range samples {
+		mark := fmt.Sprintf("/mark-%d", i)
+		c := talk(t, f.at("18080"), s.raw, "GET "+mark+" HTTP/1.1\r\nHost: mark\r\n\r\n")
+
+		// Once the server has seen this one, over a connection of its own, it has seen what came before.
+		barrier := fmt.Sprintf("/barrier-%d", i)
+		if a, err := http.Get("http://" + server + barrier); err != nil {
+			t.Fatal(err)
+		} else {
+			a.Body.Close()
+		}
+		var seen []string
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			seen = log()
+			if strings.HasPrefix(seen[len(seen)-1], "GET "+barrier) || time.Now().After(deadline) {
+				break
+			}
+		}
+		cases, marks := 0, 0
+		for _, line := range seen[before : len(seen)-1] {
+			if strings.HasPrefix(line, "GET "+mark) {
+				marks++
+			} else {
+				cases++
+			}
+		}
+		before = len(seen)
+
+		answered := 0
+		if c.marked {
+			answered = 1
+		}
+		switch connects := strings.HasPrefix(s.raw, "CONNECT"); {
+		case !s.forwards && (cases > 0 || marks > 0):
+			t.Errorf("%s: the server saw %q of what is refused", s.name, seen)
+		case (!s.forwards || connects) && (c.status < 400 || !c.closed || c.marked):
+			t.Errorf("%s: got status %d, closed %v, the mark answered %v; want 4xx or 5xx and the end", s.name, c.status, c.closed, c.marked)
+		case s.forwards && !connects && cases != 1:
+			t.Errorf("%s: the server saw %d requests, want 1", s.name, cases)
+		case marks != answered || s.forwards && !connects && !c.marked && !c.last:
+			t.Errorf("%s: the server saw %d marks, answered %v on a connection that was to end: %v", s.name, marks, c.marked, c.last)
+		case c.wrong != "":
+			t.Errorf("%s: the mark was answered with %q", s.name, c.wrong)
+		}
+	}
+}
+
+// talked is what came back of a case and the mark behind it.
+type talked struct {
+	status int  // of the case
+	last   bool // the case's answer said that it was the last one
+	marked bool // the mark was answered as such
+	wrong  string
+	closed bool // by ferry, of its own
+}
+
+// talk sends a case and the mark behind it, and reads the answers.
+func talk(t *testing.T, address, raw, mark string) (got talked) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(patience))
+	if _, err := io.WriteString(conn, raw+mark); err != nil {
+		t.Fatal(err)
+	}
+	method, _, _ := strings.Cut(raw, " ")
+	want, _, _ := strings.Cut(mark, " HTTP")
+	r := bufio.NewReader(conn)
+	for _, method := range []string{method, "GET"} {
+		status, body, last, err := readAnswer(r, method)
+		if err != nil {
+			got.closed = true
+			return got
+		}
+		switch {
+		case got.status == 0:
+			got.status, got.last = status, last
+		case status == 200 && body == want+"\n":
+			got.marked = true
+		default:
+			got.wrong = fmt.Sprintf("%d %s", status, body)
+		}
+		if last {
+			break
+		}
+	}
+	// Nothing may follow.
+	if !got.last {
+		conn.(*net.TCPConn).CloseWrite()
+	}
+	rest, err := io.ReadAll(r)
+	got.closed = got.last && err == nil
+	if len(rest) > 0 || err != nil {
+		got.wrong = fmt.Sprintf("%s, and then %q, %v", got.wrong, rest, err)
+	}
+	return got
+}
+
+// readAnswer reads the next answer that is final.
+func readAnswer(r *bufio.Reader, method string) (status int, body string, last bool, err error) {
+	for {
+		a, err := http.ReadResponse(r, &http.Request{Method: method})
+		if err != nil {
+			return 0, "", true, err
+		}
+		b, err := io.ReadAll(a.Body)
+		if err != nil || a.StatusCode >= 200 {
+			return a.StatusCode, string(b), a.Close, err
+		}
+	}
+}
