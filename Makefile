@@ -47,7 +47,7 @@ build: ## build bin/ferry and compile everything else
 	go build ./...
 	cd bench && go build ./...
 
-deps: ## install what lint and the larger test suites need: golangci-lint, SOFABolt's jars and, on Debian, chromium nftables iproute2 tmux, a JDK and Maven
+deps: ## install what lint and the larger test suites need: golangci-lint, SOFABolt's jars and, on Debian, chromium nftables iproute2 tmux, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
 	@scripts/deps.sh
 
 gen: ## rewrite the generated files: deps.txt, configuration schema

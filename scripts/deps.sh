@@ -17,6 +17,19 @@ fi
 { command -v java && command -v javac; } >/dev/null || packages+=(default-jdk-headless)
 command -v mvn >/dev/null || packages+=(maven)
 
+# Clients, servers and load makers that proxy/interop has talk through ferry, wherever they come from.
+while read -r program package; do
+	command -v "$program" >/dev/null || packages+=("$package")
+done <<-END
+	nginx nginx-light
+	wrk wrk
+	ab apache2-utils
+	h2load nghttp2-client
+	curl curl
+	python3 python3
+	node nodejs
+END
+
 missing=()
 for p in "${packages[@]}"; do
 	[[ "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null || true)" == "install ok installed" ]] || missing+=("$p")
@@ -35,7 +48,7 @@ retry() {
 if ((${#missing[@]} == 0)); then
 	echo "packages are there: ${packages[*]}"
 elif ! command -v apt-get >/dev/null; then
-	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn" >&2
+	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn nginx wrk ab h2load curl python3 node" >&2
 	exit 1
 else
 	as_root=()

@@ -155,6 +155,7 @@ func crowd(start, more string) attack {
 					if more == "" {
 						<-ctx.Done()
 					}
+					time.Sleep(50 * beat)
 				}
 				for _, c := range conns {
 					if c != nil {

@@ -24,27 +24,33 @@ func TestLoad(t *testing.T) {
 		}{
 			{
 				"ab with kept connections", "ab -q -k -c 500 -n 20000 URL/echo",
-				[]string{`Complete requests: +20000\n`, `Failed requests: +0\n`, `Keep-Alive requests: +20000\n`}, "Non-2xx",
+				[]string{`Complete requests: +20000\n`, `Failed requests: +0\n`, `Keep-Alive requests: +20000\n`},
+				"Non-2xx",
 			},
 			{
 				"ab", "ab -q -c 50 -n 2000 URL/echo",
-				[]string{`Complete requests: +2000\n`, `Failed requests: +0\n`}, "Non-2xx|Keep-Alive requests",
+				[]string{`Complete requests: +2000\n`, `Failed requests: +0\n`},
+				"Non-2xx|Keep-Alive requests",
 			},
 			{
 				"ab, chunked behind", "ab -q -k -c 20 -n 2000 URL/bytes?n=5000",
-				[]string{`Complete requests: +2000\n`, `Failed requests: +0\n`, `HTML transferred: +10000000 bytes`}, "Non-2xx",
+				[]string{`Complete requests: +2000\n`, `Failed requests: +0\n`, `HTML transferred: +10000000 bytes`},
+				"Non-2xx",
 			},
 			{
 				"wrk", "wrk -t1 -c500 -d2s --timeout 30s URL/echo",
-				[]string{`[1-9]\d* requests in `}, "Socket errors|Non-2xx",
+				[]string{`[1-9]\d* requests in `},
+				"Socket errors|Non-2xx",
 			},
 			{
 				"h2load", "h2load --h1 -n 20000 -c 500 -m 1 URL/echo",
-				[]string{`requests: 20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored, 0 timeout`}, `[1-9]\d* [345]xx`,
+				[]string{`requests: 20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored, 0 timeout`},
+				`[1-9]\d* [345]xx`,
 			},
 			{
 				"h2load, pipelined", "h2load --h1 -n 20000 -c 100 -m 10 URL/echo",
-				[]string{`requests: 20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored, 0 timeout`}, `[1-9]\d* [345]xx`,
+				[]string{`requests: 20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored, 0 timeout`},
+				`[1-9]\d* [345]xx`,
 			},
 		} {
 			t.Run(server+"/"+row.name, func(t *testing.T) {

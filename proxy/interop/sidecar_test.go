@@ -26,8 +26,11 @@ func TestSidecar(t *testing.T) {
 	}{
 		{"get", []string{url + "/text"}, string(text)},
 		{"put", []string{"-T", upload, url + "/hash"}, fmt.Sprintf("PUT %d %s\n", len(block), sum(int64(len(block))))},
-		{"chunks there and back", []string{"-T", upload, "-H", "Transfer-Encoding: chunked", url + "/hash", "--next", "-sS", url + "/bytes?n=1048576"},
-			fmt.Sprintf("PUT %d %s\n%s", len(block), sum(int64(len(block))), block)},
+		{
+			"chunks there and back",
+			[]string{"-T", upload, "-H", "Transfer-Encoding: chunked", url + "/hash", "--next", "-sS", url + "/bytes?n=1048576"},
+			fmt.Sprintf("PUT %d %s\n%s", len(block), sum(int64(len(block))), block),
+		},
 		{"http 1.0", []string{"--http1.0", url + "/bytes?n=1048576"}, string(block)},
 		{"head", []string{"-I", "-o", "/dev/null", "-w", "%{http_code} %header{content-length}", url + "/text"}, fmt.Sprintf("200 %d", len(text))},
 		{"not modified", []string{"-z", "Fri, 02 Jan 2026 03:04:05 GMT", "-w", "%{http_code}", url + "/text"}, "304"},
