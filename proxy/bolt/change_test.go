@@ -157,3 +157,60 @@ func TestOwns(t *testing.T) {
 		t.Errorf("the service owns %d of its 2 clients, another one %d", n[0], n[1])
 	}
 }
+
+// A client that has more to ask than it may have in flight gets all its answers, also when it is told to go.
+func TestShutdownAnswersWhatWasRead(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var answers []byte
+	held := make(chan *peer, 6)
+	s := newServer(t, func(p *peer, f wire.Frame) {
+		mu.Lock()
+		defer mu.Unlock()
+		answers, _ = wire.Append(answers, reply(f, f.Content()))
+		held <- p
+	})
+	p := simple(t, &Config{Requests: 3}, s)
+	c := p.dial()
+	var frames []byte
+	for i := range uint32(6) {
+		frames, _ = wire.Append(frames, call(wire.V1, i, "a", numbered(int(i))))
+	}
+	if err := c.write(frames); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var server *peer
+		for range 3 {
+			server = <-held
+		}
+		for _, l := range p.group.Loops() {
+			p.on(l, func() {
+				for conn, h := range l.All() {
+					if p.service.Owns(h) {
+						h.(loop.Shutdowner).Shutdown(conn)
+						conn.SetTimer(leaveTimer, patience)
+					}
+				}
+			})
+		}
+		mu.Lock()
+		all := answers
+		answers = nil
+		mu.Unlock()
+		if err := server.write(all); err != nil { // all at once
+			t.Fatal(err)
+		}
+	}
+	got := map[uint32]string{}
+	for range 6 {
+		f := c.read()
+		got[f.ID()] = string(f.Content())
+	}
+	for i := range uint32(6) {
+		if want := string(numbered(int(i))); got[i] != want {
+			t.Errorf("answer %d is %q, want %q", i, got[i], want)
+		}
+	}
+	c.ends()
+}
