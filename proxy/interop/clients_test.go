@@ -41,8 +41,7 @@ func TestNode(t *testing.T) {
 
 func nodeClient(t *testing.T, base string, parts ...string) string {
 	t.Helper()
-	args := append([]string{"--experimental-websocket", "--no-warnings", filepath.Join("testdata", "client.mjs"), base}, parts...)
-	return output(t, "", "node", args...)
+	return output(t, "", "node", append([]string{filepath.Join("testdata", "client.mjs"), base}, parts...)...)
 }
 
 // TestNodePause leaves a server of Node alone for longer than it keeps connections by default, and asks again.
@@ -50,17 +49,16 @@ func TestNodePause(t *testing.T) {
 	t.Parallel()
 	const nodesDefault = 5 * time.Second
 	f := run(t, "http1.yaml", map[string]string{"18090": script(t, "node", "server.mjs", fmt.Sprint(nodesDefault.Milliseconds()))})
-	url := f.url("18080") + "/hash"
-	for range 2 {
-		answer, err := http.Post(url, "", nil)
+	for _, pause := range []time.Duration{0, nodesDefault + 500*time.Millisecond} {
+		time.Sleep(pause)
+		a, err := http.Post(f.url("18080")+"/hash", "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			t.Errorf("got status %d, want 200", answer.StatusCode)
+		a.Body.Close()
+		if a.StatusCode != http.StatusOK {
+			t.Errorf("after %v: got status %d, want 200", pause, a.StatusCode)
 		}
-		time.Sleep(nodesDefault + 500*time.Millisecond)
 	}
 }
 

@@ -23,22 +23,24 @@ type sample struct {
 
 func corpus(t *testing.T) []sample {
 	t.Helper()
-	text, err := os.ReadFile("../../protocol/http1/testdata/requests.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []sample
-	for block := range strings.SplitSeq(string(text), "\n== ") {
-		name, block, _ := strings.Cut(block, "\n")
-		raw, verdict, ok := strings.Cut(block, "\n-- ")
-		if !ok {
-			continue // the comment
-		}
-		data, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.ReplaceAll(raw, "\n", ""), `"`, `\"`) + `"`)
+	for _, file := range []string{"requests.txt", "chunked.txt"} {
+		text, err := os.ReadFile("../../protocol/http1/testdata/" + file)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatal(err)
 		}
-		all = append(all, sample{name, data, strings.HasPrefix(verdict, "forward")})
+		for block := range strings.SplitSeq(string(text), "\n== ") {
+			name, block, _ := strings.Cut(block, "\n")
+			raw, verdict, ok := strings.Cut(block, "\n-- ")
+			if !ok {
+				continue // the comment
+			}
+			data, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.ReplaceAll(raw, "\n", ""), `"`, `\"`) + `"`)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			all = append(all, sample{name, data, strings.HasPrefix(verdict, "forward")})
+		}
 	}
 	if len(all) < 100 {
 		t.Fatalf("%d cases: the corpus was not read", len(all))
@@ -81,7 +83,7 @@ func TestSmuggling(t *testing.T) {
 // smuggle sends the cases. log is what the server has seen, the last one last: method, target and maybe more of each request.
 func smuggle(t *testing.T, samples []sample, server string, log func() []string) {
 	f := run(t, "http1.yaml", map[string]string{"18090": server})
-	before := 0
+	before, kept, refused := 0, 0, 0
 	for i, s := range samples {
 		mark := fmt.Sprintf("/mark-%d", i)
 		c := talk(t, f.at("18080"), s.raw, "GET "+mark+" HTTP/1.1\r\nHost: mark\r\n\r\n")
@@ -113,6 +115,10 @@ func smuggle(t *testing.T, samples []sample, server string, log func() []string)
 		answered := 0
 		if c.marked {
 			answered = 1
+			kept++
+		}
+		if !s.forwards && c.closed {
+			refused++
 		}
 		switch connects := strings.HasPrefix(s.raw, "CONNECT"); {
 		case !s.forwards && (cases > 0 || marks > 0):
@@ -126,6 +132,10 @@ func smuggle(t *testing.T, samples []sample, server string, log func() []string)
 		case c.wrong != "":
 			t.Errorf("%s: the mark was answered with %q", s.name, c.wrong)
 		}
+	}
+	t.Logf("%d cases: %d refused, %d with an answered mark behind them", len(samples), refused, kept)
+	if kept < 40 || refused < 40 {
+		t.Error("want at least 40 of both")
 	}
 }
 

@@ -9,13 +9,21 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os/exec"
 	"testing"
 	"time"
+
+	"example.com/ferry/internal/needs"
 )
 
 // TestWebSocket has Node's WebSocket talk to a server that echoes frames, through one ferry and through two.
 func TestWebSocket(t *testing.T) {
-	t.Parallel()
+	needs.Program(t, "node")
+	const option = "--experimental-websocket" // which says nothing new to Node 22
+	if exec.Command("node", option, "-e", "0").Run() != nil {
+		needs.Missing(t, "Node 20.10 or later", "install it as nodejs.org says")
+	}
+	t.Setenv("NODE_OPTIONS", option)
 	server := serveGo(t, http.HandlerFunc(echoFrames))
 	want := "websocket: 7 messages, closed with 1000\n"
 	t.Run("gateway", func(t *testing.T) {
