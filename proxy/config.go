@@ -15,7 +15,7 @@ import (
 
 // Config is a proxy as it is written.
 type Config struct {
-	// Loops is how many event loops run, each on a thread of its own. Zero means one for each core Go may use.
+	// Loops is how many event loops run. Zero means one for each core Go may use.
 	Loops int `yaml:"loops,omitempty" schema:"min=0"`
 
 	// ReusePort lets other processes of the same user listen on the same ports, if they ask for it too.

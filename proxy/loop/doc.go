@@ -1,7 +1,7 @@
 // Package loop drives many connections from one goroutine per core.
 //
-// A Group runs one Loop per core; on Linux a loop is an epoll instance on a thread of its own, elsewhere goroutines stand in
-// for it. A connection is a Conn, and everything that happens to it is a call of its Handler, made by its loop and nowhere
+// A Group runs one Loop per core; on Linux a loop is a goroutine with an epoll instance, elsewhere more goroutines stand in for
+// that. A connection is a Conn, and everything that happens to it is a call of its Handler, made by its loop and nowhere
 // else: no locks, no goroutine a connection, and no buffer for one that is idle. Received bytes are lent to Data, written
 // ones are gathered and leave with one system call at the end of the loop's turn. A handler never waits and never computes
 // for long: such work belongs on a goroutine, which comes back with Loop.Post.

@@ -84,17 +84,17 @@ func (in *entrance) one() (again bool, err error) {
 		return false, err
 	}
 	c := l.adopt(id, Base{}, accepted)
-	if h := in.listener.accepted(c); h != nil {
-		c.handler = h
-	} else {
+	h := in.listener.accepted(c)
+	if h == nil {
 		c.Abort(nil)
 		return true, nil
 	}
 	if err := l.sys.watch(id, c.gen, false); err != nil {
-		c.fail("watch", err)
+		c.fail("watch", err) // and h hears of it neither here nor at its end
 		return true, nil
 	}
-	c.handler.Opened(c)
+	c.handler = h
+	h.Opened(c)
 	return true, nil
 }
 

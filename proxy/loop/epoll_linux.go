@@ -16,7 +16,10 @@ import (
 // and going on cost no system call.
 type epoll struct {
 	fd     int
-	bell   int // an eventfd; its edges wake the loop, and nobody reads it
+	bell   int             // an eventfd; its edges wake the loop, and nobody reads it
+	file   *os.File        // fd, as Go's own poller knows it
+	park   syscall.RawConn // of file
+	until  time.Time       // file's deadline; zero if it has none
 	raw    [eventBatch]unix.EpollEvent
 	vec    [iovecs]unix.Iovec
 	config Config
@@ -38,6 +41,10 @@ func newSockets(cfg Config) (sockets, error) {
 		return nil, fmt.Errorf("loop: eventfd: %w", err)
 	}
 	e := &epoll{fd: fd, bell: bell, config: cfg}
+	if err := e.parks(); err != nil {
+		e.release()
+		return nil, fmt.Errorf("loop: %w", err)
+	}
 	if err := e.control(unix.EPOLL_CTL_ADD, int32(bell), 0, unix.EPOLLIN); err != nil {
 		e.release()
 		return nil, fmt.Errorf("loop: epoll_ctl: %w", err)
@@ -55,16 +62,9 @@ func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
 	if timeout == 0 {
 		n, err = rawPoll(e.fd, e.raw[:])
 	} else {
-		ms := -1
-		if timeout > 0 {
-			ms = int(min((timeout+time.Millisecond-1)/time.Millisecond, 1<<30))
-		}
-		n, err = unix.EpollWait(e.fd, e.raw[:], ms)
+		n, err = e.sleep(timeout)
 	}
 	if err != nil {
-		if errors.Is(err, unix.EINTR) {
-			return 0, nil
-		}
 		return 0, err
 	}
 	for i, ev := range e.raw[:n] {
@@ -81,6 +81,41 @@ func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
 		events[i] = event{ev.Fd, uint32(ev.Pad), r}
 	}
 	return n, nil
+}
+
+// parks has Go's poller watch the descriptor, which is ready when one of its sockets is.
+func (e *epoll) parks() error {
+	if err := unix.SetNonblock(e.fd, true); err != nil {
+		return os.NewSyscallError("fcntl", err)
+	}
+	e.file = os.NewFile(uintptr(e.fd), "epoll")
+	var err error
+	e.park, err = e.file.SyscallConn()
+	return err
+}
+
+// sleep waits for events. The goroutine parks in Go's poller rather than in a system call of its own: the scheduler waits there
+// itself when it has nothing else to do, so that a wake-up costs it no change of threads.
+func (e *epoll) sleep(timeout time.Duration) (n int, err error) {
+	if timeout > 0 {
+		// A deadline that is there and comes earlier does no harm: the loop looks at its timers and comes back.
+		if until := time.Now().Add(timeout); e.until.IsZero() || until.Before(e.until) {
+			if err := e.file.SetReadDeadline(until); err != nil {
+				return 0, err
+			}
+			e.until = until
+		}
+	}
+	var failed error
+	err = e.park.Read(func(uintptr) bool {
+		n, failed = rawPoll(e.fd, e.raw[:])
+		return n > 0 || failed != nil
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		e.until = time.Time{}
+		return 0, e.file.SetReadDeadline(e.until)
+	}
+	return n, errors.Join(err, failed)
 }
 
 func (e *epoll) wake() {
@@ -209,5 +244,9 @@ func (e *epoll) addrs(fd int32) (local, remote net.Addr) {
 
 func (e *epoll) release() {
 	_ = unix.Close(e.bell)
-	_ = unix.Close(e.fd)
+	if e.file == nil {
+		_ = unix.Close(e.fd)
+		return
+	}
+	_ = e.file.Close()
 }

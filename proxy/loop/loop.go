@@ -2,7 +2,6 @@ package loop
 
 import (
 	"iter"
-	"runtime"
 	"slices"
 	"time"
 )
@@ -83,8 +82,6 @@ func (l *Loop) tickAfter(d time.Duration) uint32 {
 
 // run is the loop. It returns when it was told to leave and its last connection is closed.
 func (l *Loop) run() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	defer close(l.done)
 	for !l.leave || l.count > 0 {
 		l.turn()

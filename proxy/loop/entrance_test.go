@@ -1,0 +1,53 @@
+package loop
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+)
+
+// unwatched is sockets that cannot watch what they accept.
+type unwatched struct{ sockets }
+
+func (unwatched) watch(int32, uint32, bool) error { return errors.New("no memory") }
+
+// told counts what a handler hears.
+type told struct {
+	Base
+	opened, closed atomic.Int64
+}
+
+func (h *told) Opened(*Conn)        { h.opened.Add(1) }
+func (h *told) Closed(*Conn, error) { h.closed.Add(1) }
+
+// Who counts connections by Opened and Closed counts right also when one cannot be served.
+func TestAcceptedButNotWatched(t *testing.T) {
+	for _, portable := range []bool{false, true} {
+		g, err := New(&Config{Loops: 1, Portable: portable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &told{}
+		l := g.Loops()[0]
+		l.do(func() { l.sys = unwatched{l.sys} })
+		ln, err := g.Listen(Addr{TCP: netip.MustParseAddrPort("127.0.0.1:0")}, func(*Conn) Handler { return h })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := net.Dial("tcp", ln.Addr().String()); err == nil { // else it was reset at once
+			_, _ = c.Read(make([]byte, 1))
+			_ = c.Close()
+		}
+		if sum, _ := g.Stats(); sum.Accepted != 1 {
+			t.Errorf("portable %v: %d connections were accepted, want 1", portable, sum.Accepted)
+		}
+		if err := g.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if o, c := h.opened.Load(), h.closed.Load(); o != c {
+			t.Errorf("portable %v: opened %d times and closed %d times", portable, o, c)
+		}
+	}
+}
