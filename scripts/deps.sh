@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lint_version=2.15.0
-packages=(chromium nftables iproute2 tmux gcc libc6-dev)
+packages=(chromium nftables iproute2 tmux gcc libc6-dev libnginx-mod-stream python3-venv)
 
 if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
 	echo "golangci-lint $lint_version is there"
@@ -17,11 +17,14 @@ fi
 { command -v java && command -v javac; } >/dev/null || packages+=(default-jdk-headless)
 command -v mvn >/dev/null || packages+=(maven)
 
-# Clients, servers and load makers that proxy/interop has talk through ferry, wherever they come from.
+# Clients, servers and load makers that proxy/interop has talk through ferry, and the proxies that bench/ measures beside it,
+# wherever they come from.
 while read -r program package; do
 	command -v "$program" >/dev/null || packages+=("$package")
 done <<-END
 	nginx nginx-light
+	haproxy haproxy
+	caddy caddy
 	wrk wrk
 	ab apache2-utils
 	h2load nghttp2-client
@@ -48,14 +51,15 @@ retry() {
 if ((${#missing[@]} == 0)); then
 	echo "packages are there: ${packages[*]}"
 elif ! command -v apt-get >/dev/null; then
-	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn nginx wrk ab h2load curl python3 node" >&2
+	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn nginx wrk ab h2load curl python3 node haproxy caddy" >&2
 	exit 1
 else
 	as_root=()
 	((EUID == 0)) || as_root=(sudo)
 	echo "installing ${missing[*]}"
 	retry "${as_root[@]}" apt-get update -qq
-	retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+	# RUNLEVEL=1: nginx, haproxy and caddy are to be there, not to run.
+	retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
 # The real SOFABolt, for the tests of proxy/interop; its version is in the pom.
