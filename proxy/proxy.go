@@ -46,7 +46,8 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if err := p.change(cfg, tables); err != nil {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		return nil, errors.Join(err, p.Shutdown(ended))
+		_ = p.Shutdown(ended) // all it can say is that ended has ended
+		return nil, err
 	}
 	return p, nil
 }
