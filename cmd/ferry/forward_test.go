@@ -83,7 +83,7 @@ func TestRunProxySuggestions(t *testing.T) {
 	}
 	server := webServer(t, "a server")
 	n := runNode(t, fmt.Sprintf(proxyYAML, server))
-	if want := regexp.MustCompile(`^ferry forwards http1://127\.0\.0\.1:\d+ to ` + regexp.QuoteMeta(server) + "\nmetrics: http://"); !want.MatchString(n.welcome) {
+	if want := regexp.MustCompile(`^ferry forwards http1://127\.0\.0\.1:\d+ to ` + regexp.QuoteMeta(server) + "\ndashboard: http://"); !want.MatchString(n.welcome) {
 		t.Errorf("got\n%s", n.welcome)
 	}
 	commands := regexp.MustCompile(`(?m)^  (.*)$`).FindAllStringSubmatch(n.welcome, -1)
@@ -97,8 +97,8 @@ func TestRunProxySuggestions(t *testing.T) {
 			t.Errorf("%s: %v, got %q, want %q", commands[i][1], err, out, want)
 		}
 	}
-	if answer, err := http.Get(regexp.MustCompile(`metrics: (\S+)`).FindStringSubmatch(n.welcome)[1]); err != nil || answer.StatusCode != http.StatusOK { //nolint:noctx // a test's request to its own process
-		t.Errorf("metrics: %v, %v", answer, err)
+	if answer, err := http.Get(regexp.MustCompile(`dashboard: (\S+)`).FindStringSubmatch(n.welcome)[1]); err != nil || answer.StatusCode != http.StatusOK { //nolint:noctx // a test's request to its own process
+		t.Errorf("dashboard: %v, %v", answer, err)
 	} else {
 		answer.Body.Close()
 	}

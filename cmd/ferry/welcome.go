@@ -17,7 +17,7 @@ var welcomeText = template.Must(template.New("").Parse(`
 {{end}}{{end -}}
 
 {{if not .Streams}}{{template "proxy" .}}
-{{- with .Admin}}metrics: {{.}}metrics
+{{- with .Admin}}dashboard: {{.}}
 {{end}}
 {{- with .Request}}
 a request, from another terminal:
