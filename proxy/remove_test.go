@@ -1,0 +1,147 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/bolt"
+	"example.com/ferry/proxy/http1"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
+)
+
+// mute is a server that answers nothing but a wish to change the protocol.
+func mute(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				buf := make([]byte, 64<<10)
+				for {
+					n, err := c.Read(buf)
+					if err != nil {
+						return
+					}
+					if bytes.Contains(buf[:n], []byte("Upgrade:")) {
+						io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+					}
+				}
+			}()
+		}
+	}()
+	return ln.Addr().String()
+}
+
+// A listener and its clusters are removed while its clients are at all kinds of things: each of them comes to its end, and
+// nothing is left.
+func TestListenerRemovedWhateverItsClientsDo(t *testing.T) {
+	t.Parallel()
+	const brief = 200 * time.Millisecond
+	one := wire.Message{Dialect: wire.V1, Type: wire.Request, Command: wire.CommandRequest, ID: 7, Class: "a.B"}
+	frame, _ := wire.Append(nil, one)
+	one.Content = make([]byte, 200<<10)
+	large, _ := wire.Append(nil, one)
+	http := func(text string) []byte { return []byte(strings.ReplaceAll(text, "\n", "\r\n")) }
+	post := http("POST / HTTP/1.1\nHost: a\nContent-Length: 100000\n\nbegun")
+	phases := map[Protocol][][]byte{
+		HTTP1: {
+			nil, http("GET"), post, append(post, make([]byte, 100000)...), http("GET / HTTP/1.1\nHost: a\n\n"),
+			http(strings.Repeat("GET / HTTP/1.1\nHost: a\n\n", 5)),
+			http("GET / HTTP/1.1\nHost: a\nConnection: upgrade\nUpgrade: websocket\n\n"),
+		},
+		Bolt: {nil, frame[:5], frame, bytes.Repeat(frame, 10), large[:100], large[:100<<10], large},
+	}
+	for _, goroutines := range []bool{false, true} {
+		t.Run(fmt.Sprintf("goroutines=%v", goroutines), func(t *testing.T) {
+			t.Parallel()
+			forward := route.Forward{Timeout: brief, Retry: &route.Retry{On: []route.Cause{route.OnTimeout, route.OnReset}, Idempotent: true, Attempts: 3}}
+			limited := func(name string) upstream.Config {
+				c := cluster1(name, mute(t), mute(t))
+				c.Limits.Connections = 2 // so that some have to wait
+				return c
+			}
+			cfg := &Config{
+				Goroutines: goroutines,
+				Listeners: []Listener{
+					{Name: "http", Address: "127.0.0.1:0", Protocol: HTTP1, Routes: []route.Rule{{Cluster: "c", Forward: forward}}, HTTP1: http1.Config{HeaderTimeout: brief, BodyTimeout: brief}},
+					{Name: "rpc", Address: "127.0.0.1:0", Protocol: Bolt, Routes: []route.Rule{{Cluster: "d", Forward: forward}}, Bolt: bolt.Config{FrameTimeout: brief, Requests: 4}},
+				},
+				Clusters: []upstream.Config{limited("c"), limited("d")},
+			}
+			p := start(t, cfg)
+			clusters := []*upstream.Cluster{p.parts.clusters["c"].Cluster, p.parts.clusters["d"].Cluster}
+			var clients []net.Conn
+			for range 5 {
+				for i, l := range cfg.Listeners {
+					for _, said := range phases[l.Protocol] {
+						c, err := net.Dial("tcp", at(p, i))
+						if err != nil {
+							t.Fatal(err)
+						}
+						defer c.Close()
+						clients = append(clients, c)
+						if _, err := c.Write(said); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			time.Sleep(brief / 4) // so that most of it is under way; nothing depends on it
+			err := p.Reload(&Config{
+				Loops: 2, Goroutines: goroutines,
+				Listeners: []Listener{{Name: "other", Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "other"}},
+				Clusters:  []upstream.Config{cluster1("other", "127.0.0.1:1")},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range clients {
+				_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+				if _, err := io.Copy(io.Discard, c); err != nil && strings.Contains(err.Error(), "timeout") {
+					t.Error("a connection stays open")
+				}
+			}
+			var left string
+			for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+				left = ""
+				for _, l := range p.Snapshot().Loops {
+					if l.Conns+l.Queues+l.Unread > 0 {
+						left += fmt.Sprintf("\n%+v", l)
+					}
+				}
+				for _, c := range clusters {
+					s := c.Snapshot()
+					n := s.Active + s.Waiting
+					for _, e := range s.Endpoints {
+						n += e.Conns + e.Active
+					}
+					if n != 0 {
+						left += fmt.Sprintf("\n%+v", s)
+					}
+				}
+				if left == "" {
+					return
+				}
+				if time.Since(began) > 20*time.Second {
+					t.Fatal("left behind:" + left)
+				}
+			}
+		})
+	}
+}
