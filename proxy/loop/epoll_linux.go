@@ -15,14 +15,17 @@ import (
 // epoll is sockets by Linux's epoll, edge-triggered: a socket is registered once and tells of each change, so that pausing
 // and going on cost no system call.
 type epoll struct {
-	fd     int
-	bell   int             // an eventfd; its edges wake the loop, and nobody reads it
-	file   *os.File        // fd, as Go's own poller knows it
-	park   syscall.RawConn // of file
-	until  time.Time       // file's deadline; zero if it has none
-	raw    [eventBatch]unix.EpollEvent
-	vec    [iovecs]unix.Iovec
-	config Config
+	fd      int
+	bell    int                // an eventfd; its edges wake the loop, and nobody reads it
+	file    *os.File           // fd, as Go's own poller knows it
+	park    syscall.RawConn    // of file
+	until   time.Time          // file's deadline; zero if it has none
+	look    func(uintptr) bool // is what park calls: made once, as each would be an allocation a sleep
+	found   int                // events, by look
+	refused error              // the same
+	raw     [eventBatch]unix.EpollEvent
+	vec     [iovecs]unix.Iovec
+	config  Config
 }
 
 var _ sockets = (*epoll)(nil)
@@ -89,6 +92,10 @@ func (e *epoll) parks() error {
 		return os.NewSyscallError("fcntl", err)
 	}
 	e.file = os.NewFile(uintptr(e.fd), "epoll")
+	e.look = func(uintptr) bool {
+		e.found, e.refused = rawPoll(e.fd, e.raw[:])
+		return e.found > 0 || e.refused != nil
+	}
 	var err error
 	e.park, err = e.file.SyscallConn()
 	return err
@@ -106,16 +113,13 @@ func (e *epoll) sleep(timeout time.Duration) (n int, err error) {
 			e.until = until
 		}
 	}
-	var failed error
-	err = e.park.Read(func(uintptr) bool {
-		n, failed = rawPoll(e.fd, e.raw[:])
-		return n > 0 || failed != nil
-	})
+	e.found, e.refused = 0, nil
+	err = e.park.Read(e.look)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		e.until = time.Time{}
 		return 0, e.file.SetReadDeadline(e.until)
 	}
-	return n, errors.Join(err, failed)
+	return e.found, errors.Join(err, e.refused)
 }
 
 func (e *epoll) wake() {
