@@ -155,7 +155,7 @@ func (l *Loop) wait(timeout time.Duration) int {
 func (l *Loop) handle(e event) {
 	c := l.conn(e.id)
 	if c == nil {
-		if in := l.listeners[e.id]; in != nil && in.gen == e.gen {
+		if in := l.listeners[e.id]; in != nil && in.gen == e.gen && !in.waiting { // its retry comes in time
 			in.accept()
 		}
 		return
