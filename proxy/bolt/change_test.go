@@ -182,7 +182,11 @@ func TestShutdownAnswersWhatWasRead(t *testing.T) {
 	for range 2 {
 		var server *peer
 		for range 3 {
-			server = <-held
+			select {
+			case server = <-held:
+			case <-time.After(patience):
+				t.Fatal("a request does not arrive")
+			}
 		}
 		for _, l := range p.group.Loops() {
 			p.on(l, func() {

@@ -122,6 +122,9 @@ func TestChaos(t *testing.T) {
 			for _, e := range up.Endpoints {
 				left += e.Active + e.Conns
 			}
+			for _, l := range r.book.Snapshot().Listeners {
+				left += int64(l.Connections)
+			}
 			if left == 0 {
 				break
 			}
