@@ -43,7 +43,7 @@ func (p *pool) shared(d wire.Dialect, brief bool) *upstreamConn {
 	for _, u := range lane.shared {
 		switch {
 		case u.retiring:
-		case u.open && !u.paused && u.load() < cfg.Streams:
+		case u.open && !u.paused && !u.socket.Full() && u.load() < cfg.Streams:
 			return u
 		case best == nil || u.better(best):
 			best = u
@@ -71,7 +71,7 @@ func (u *upstreamConn) better(other *upstreamConn) bool {
 func (p *pool) exclusive(d wire.Dialect, brief bool) *upstreamConn {
 	lane := &p.lanes[place(d)]
 	for _, u := range lane.exclusive {
-		if u.uploader == nil && !u.retiring && !u.paused {
+		if u.uploader == nil && !u.retiring && !u.paused && !u.socket.Full() {
 			return u
 		}
 	}
