@@ -19,13 +19,15 @@ import (
 	"time"
 )
 
+// built is the directory of the program ferry; empty until a test needs it.
+var built string
+
 // build makes the program ferry, once.
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "interop")
-	if err != nil {
+var build = sync.OnceValues(func() (path string, err error) {
+	if built, err = os.MkdirTemp("", "interop"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "ferry")
+	path = filepath.Join(built, "ferry")
 	out, err := exec.Command("go", "build", "-o", path, "../../cmd/ferry").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go build: %w\n%s", err, out)
@@ -35,8 +37,8 @@ var build = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := build(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
