@@ -60,11 +60,11 @@ func moody(tb testing.TB) string {
 	})
 }
 
-// TestChaos has clients of all kinds meet such servers. Whatever is answered must be the answer to its own request, and when
+// TestChaos has clients of all kinds meet such servers, while plans come and go. Whatever is answered must be the answer to its own request, and when
 // all is over nothing may be left behind.
 func TestChaos(t *testing.T) {
 	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{
+		cfg := setup{
 			loop: c, config: Config{MaxRequests: 20, ForwardedFor: true},
 			cluster: upstream.Config{IdleTimeout: brief, Limits: upstream.Limits{Connections: 8}},
 			servers: []string{moody(t), moody(t)},
@@ -75,7 +75,8 @@ func TestChaos(t *testing.T) {
 				Match:   route.Match{Payload: &route.Payload{Format: "json", Where: "a > 1"}},
 				Respond: &route.Response{Status: 200, Body: "local"},
 			}, {Cluster: "web"}},
-		})
+		}
+		r := start(t, cfg)
 		var answered atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 16 {
@@ -110,17 +111,35 @@ func TestChaos(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		over := make(chan bool)
+		go func() {
+			wg.Wait()
+			close(over)
+		}()
+		current := func() *upstream.Cluster { return r.service.current.Load().plan.Clusters[0] }
+		all := []*upstream.Cluster{current()}
+		for swapping := true; swapping; {
+			select {
+			case <-over:
+				swapping = false
+			case <-time.After(20 * time.Millisecond):
+				r.use(cfg)
+				all[len(all)-1].Close()
+				all = append(all, current())
+			}
+		}
 		if answered.Load() == 0 {
 			t.Error("nothing was answered")
 		}
-		web := r.service.current.Load().plan.Clusters[0]
 		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 			sum, _ := r.group.Stats()
-			up := web.Snapshot()
-			left := int64(sum.Conns+sum.Queues+sum.Unread) + up.Active + up.Waiting
-			for _, e := range up.Endpoints {
-				left += e.Active + e.Conns
+			left := int64(sum.Conns + sum.Queues + sum.Unread)
+			for _, web := range all {
+				up := web.Snapshot()
+				left += up.Active + up.Waiting
+				for _, e := range up.Endpoints {
+					left += e.Active + e.Conns
+				}
 			}
 			for _, l := range r.book.Snapshot().Listeners {
 				left += int64(l.Connections)
@@ -129,7 +148,7 @@ func TestChaos(t *testing.T) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("left behind: %+v, %+v", sum, up)
+				t.Fatalf("left behind: %+v, %+v", sum, all[len(all)-1].Snapshot())
 			}
 		}
 	})
