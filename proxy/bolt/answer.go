@@ -93,6 +93,7 @@ func (u *upstreamConn) answered(r *request, f wire.Frame, frame []byte) error {
 	r.conn = nil
 	if s.worker.service.setup.Load().cfg.CheckCRC {
 		if err := f.CheckCRC(); err != nil {
+			u.retiring = true // another attempt takes another connection
 			r.fail(route.OnReset, true)
 			return err
 		}

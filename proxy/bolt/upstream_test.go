@@ -3,6 +3,7 @@ package bolt
 import (
 	"fmt"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -331,4 +332,22 @@ func TestIdleServerConnection(t *testing.T) {
 	})
 	c.send(call(wire.V1, 2, "a", nil))
 	c.status(2, wire.StatusSuccess)
+}
+
+// An answer that was damaged on its way ends the connection it came by. The request goes again over another one.
+func TestDamagedAnswerIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	var times atomic.Int64
+	s := newServer(t, func(p *peer, f wire.Frame) {
+		frame, _ := wire.Append(nil, reply(f, f.Content()))
+		if times.Add(1) == 1 {
+			frame[len(frame)-1] ^= 1
+		}
+		_ = p.write(frame)
+	})
+	retry := &route.Retry{On: []route.Cause{route.OnReset}, Idempotent: true}
+	p := start(t, nil, &Config{CheckCRC: true}, []route.Rule{{Name: "all", Cluster: "c", Forward: route.Forward{Retry: retry}}}, cluster("c", s))
+	c := p.dial()
+	c.send(call(wire.V2CRC, 1, "a", numbered(1)))
+	c.echoed(c.status(1, wire.StatusSuccess), numbered(1))
 }
