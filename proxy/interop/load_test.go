@@ -38,7 +38,7 @@ func TestLoad(t *testing.T) {
 				"Non-2xx",
 			},
 			{
-				"wrk", "wrk -t1 -c500 -d2s --timeout 30s URL/echo",
+				"wrk", "wrk -t1 -c500 -d1s --timeout 30s URL/echo",
 				[]string{`[1-9]\d* requests in `},
 				"Socket errors|Non-2xx",
 			},
