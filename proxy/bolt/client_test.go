@@ -253,3 +253,22 @@ func TestSlowClient(t *testing.T) {
 	}
 	<-sent
 }
+
+// What a client has asked before it sends what is no frame is still answered, however much more it sends.
+func TestAnswersBeforeMalformed(t *testing.T) {
+	t.Parallel()
+	release := make(chan bool)
+	s := newServer(t, func(p *peer, f wire.Frame) {
+		<-release
+		echo(p, f)
+	})
+	c := simple(t, nil, s).dial()
+	c.send(call(wire.V1, 1, "a", numbered(1)))
+	eventually(t, "the request is there", func() bool { return s.served.Load() == 1 })
+	if err := c.write(append([]byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1<<20)...)); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	c.echoed(c.status(1, wire.StatusSuccess), numbered(1))
+	c.ends()
+}

@@ -64,8 +64,7 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 		}
 		n, err := s.take(st, p[at:])
 		if err != nil {
-			c.Close()
-			s.leaving = deaf
+			s.leaving = deaf // what was asked before is answered
 			at = len(p)
 			break
 		}
