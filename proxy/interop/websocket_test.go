@@ -10,34 +10,42 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"example.com/ferry/internal/needs"
 )
 
-// TestWebSocket has Node's WebSocket talk to a server that echoes frames, through one ferry and through two.
+// TestWebSocket has a WebSocket of Python, made by hand, and Node's own, where it has one, talk to a server that echoes frames,
+// through one ferry and through two.
 func TestWebSocket(t *testing.T) {
+	needs.Program(t, "python3")
 	needs.Program(t, "node")
-	const option = "--experimental-websocket" // which says nothing new to Node 22
-	if exec.Command("node", option, "-e", "0").Run() != nil {
-		needs.Missing(t, "Node 20.10 or later", "install it as nodejs.org says")
-	}
-	t.Setenv("NODE_OPTIONS", option)
+	const option = "--experimental-websocket" // Node 20.10 needs it, and to 22 it says nothing new
+	hasOwn := exec.Command("node", option, "-e", "0").Run() == nil
 	server := serveGo(t, http.HandlerFunc(echoFrames))
-	want := "websocket: 7 messages, closed with 1000\n"
-	t.Run("gateway", func(t *testing.T) {
-		f := run(t, "http1.yaml", map[string]string{"18090": server})
-		if got := nodeClient(t, f.url("18080"), "websocket"); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
-	t.Run("sidecar", func(t *testing.T) {
-		f := run(t, "sidecar.yaml", map[string]string{"18190": server})
-		if got := nodeClient(t, f.url("18180"), "websocket"); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
+	for _, tt := range []struct{ name, file, port, server string }{
+		{"gateway", "http1.yaml", "18080", "18090"},
+		{"sidecar", "sidecar.yaml", "18180", "18190"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const want = "websocket: 7 messages, closed with 1000\n"
+			f := run(t, tt.file, map[string]string{tt.server: server})
+			url := f.url(tt.port)
+			if got := output(t, "", "python3", filepath.Join("testdata", "websocket.py"), strings.TrimPrefix(url, "http://")); got != want {
+				t.Errorf("Python: got %q, want %q", got, want)
+			}
+			if !hasOwn {
+				return
+			}
+			t.Setenv("NODE_OPTIONS", option)
+			if got := nodeClient(t, url, "websocket"); got != want {
+				t.Errorf("Node: got %q, want %q", got, want)
+			}
+		})
+	}
 }
 
 // echoFrames is a WebSocket that sends back each frame of data, and of the end. RFC 6455.
