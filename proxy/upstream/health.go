@@ -2,10 +2,12 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"example.com/ferry/proxy/loop"
@@ -64,11 +66,16 @@ func (c *Cluster) check(ctx context.Context, e *Endpoint) {
 		if down {
 			needed = h.Healthy
 		}
-		if (err != nil) == down {
+		switch {
+		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+			// It was not asked: this process has no descriptor left.
+		case (err != nil) == down:
 			contrary = 0
-		} else if contrary++; contrary == needed {
-			contrary = 0
-			c.turnTo(e, err)
+		default:
+			if contrary++; contrary == needed {
+				contrary = 0
+				c.turnTo(e, err)
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,6 +177,34 @@ func TestHealth(t *testing.T) {
 }
 
 // TestHealthTimeout: a probe that hangs is a failed one, and Run ends it.
+// A check that this process had no descriptor for says nothing about the endpoint.
+func TestHealthWithoutDescriptors(t *testing.T) {
+	t.Parallel()
+	g := loops(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		cfg := at("192.0.2.1:80")
+		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Interval: time.Second, Unhealthy: 1}
+		c, err := upstream.New(cfg, g, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		c.ProbeWith(func(context.Context, loop.Addr) error {
+			asked++
+			return &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		})
+		stop := run(c)
+		time.Sleep(10 * time.Second)
+		stop()
+		if _, down := addresses(c); len(down) > 0 || asked < 5 {
+			t.Errorf("down after %d checks: %q", asked, down)
+		}
+		if got := c.Snapshot().ChecksFailed; got != int64(asked) {
+			t.Errorf("%d of %d failed checks are counted", got, asked)
+		}
+	})
+}
+
 func TestHealthTimeout(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
