@@ -232,7 +232,8 @@ func TestRequestsInFlight(t *testing.T) {
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(p *peer, f wire.Frame) {
-		p.send(reply(f, filled(60_000)))
+		frame, _ := wire.Append(nil, reply(f, filled(60_000)))
+		_ = p.write(frame) // the test may be over
 	})
 	p := simple(t, &Config{MaxQueued: 1 << 20}, s)
 	slow, other := p.dial(), p.dial()
