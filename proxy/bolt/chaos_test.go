@@ -50,8 +50,10 @@ func moody(t *testing.T, seed uint64) *server {
 			_ = p.write(frame)
 			_ = p.Conn.(*net.TCPConn).CloseWrite()
 		case 3, 4:
-			_ = p.write(frame[:draw(len(frame))])
+			p.mu.Lock() // so that no other answer comes behind it
+			_, _ = p.Write(frame[:draw(len(frame))])
 			_ = p.Close()
+			p.mu.Unlock()
 		case 5:
 			away, _ := wire.Append(nil, wire.Message{Dialect: f.Dialect(), Type: wire.Request, Command: wire.CommandGoaway})
 			_ = p.write(append(away, frame...))
