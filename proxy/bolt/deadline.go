@@ -73,7 +73,8 @@ func (u *upstreamConn) beat() {
 			u.missed++
 			asked += cfg.Heartbeat
 		}
-		if wait := asked + cfg.Heartbeat - silent; next < 0 || wait < next {
+		// A loop that was held up for long may be late for the next one too.
+		if wait := max(asked+cfg.Heartbeat-silent, 0); next < 0 || wait < next {
 			next = wait
 		}
 	}

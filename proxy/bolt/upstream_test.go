@@ -1,7 +1,9 @@
 package bolt
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -315,6 +317,38 @@ func TestHeartbeatsToServers(t *testing.T) {
 		}
 	}
 	s.ends()
+}
+
+// A loop that was held up for more than two pauses, as on a machine that slept, still gives up a server that answers nothing.
+func TestHeartbeatsAfterSleep(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	mute := upstream.Config{Name: "c", Endpoints: []upstream.Server{{Address: ln.Addr().String()}}, Heartbeat: 50 * time.Millisecond}
+	p := start(t, nil, nil, []route.Rule{{Name: "all", Cluster: "c"}}, mute)
+	c := p.dial()
+	c.send(call(wire.V1, 1, "a", nil))
+	conn, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s := &peer{Conn: conn, t: t}
+	s.send(reply(s.read(), nil))
+	c.status(1, wire.StatusSuccess)
+	for _, l := range p.group.Loops() {
+		if err := l.Post(func() { time.Sleep(200 * time.Millisecond) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = s.SetReadDeadline(time.Now().Add(patience))
+	_, err = io.Copy(io.Discard, s)
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		t.Error("the connection stays open")
+	}
 }
 
 func TestIdleServerConnection(t *testing.T) {
