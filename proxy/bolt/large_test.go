@@ -8,6 +8,7 @@ import (
 	"time"
 
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 )
 
@@ -263,4 +264,30 @@ func TestSlowClientOfLargeAnswer(t *testing.T) {
 	other.send(call(wire.V1, 2, "a", nil))
 	other.echoed(other.status(2, wire.StatusSuccess), filled(10))
 	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
+}
+
+// Large frames that stop in their middle take all connections there may be to a server, but one.
+func TestLargeLeaveOneConnection(t *testing.T) {
+	t.Parallel()
+	narrow := cluster("c", newServer(t, nil))
+	narrow.Limits.Connections = 3
+	p := start(t, &loop.Config{Loops: 1}, nil, []route.Rule{{Name: "all", Cluster: "c"}}, narrow)
+	large, err := wire.Append(nil, call(wire.V1, 1, "a", filled(200<<10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := p.dial().write(large[:100<<10]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "two frames are on their way", func() bool {
+		sum, _ := p.group.Stats()
+		return sum.Conns == 2+3
+	})
+	third := p.dial()
+	third.send(call(wire.V1, 1, "a", filled(100<<10)))
+	third.status(1, wire.StatusThreadpoolBusy)
+	third.send(call(wire.V1, 2, "a", []byte("small")))
+	third.status(2, wire.StatusSuccess)
 }

@@ -75,6 +75,9 @@ func (p *pool) exclusive(d wire.Dialect, brief bool) *upstreamConn {
 			return u
 		}
 	}
+	if len(lane.shared) == 0 {
+		p.shared(d, brief) // or large frames might take all there may be, and small ones have none
+	}
 	u := p.dial(d, brief)
 	if u != nil {
 		lane.exclusive = append(lane.exclusive, u)
