@@ -381,7 +381,11 @@ func TestShutdownUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		eventually(t, "some traffic", func() bool { sum, _ := g.Stats(); return sum.BytesIn > 1000 })
+		eventually(t, "some traffic", func() bool {
+			sum, _ := g.Stats()
+			// Goroutines may hold a connection that no loop has seen, and that is closed without a word.
+			return sum.BytesIn > 1000 && (!cfg.Portable || sum.Accepted == clients)
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		if err := g.Shutdown(ctx); err != nil {
