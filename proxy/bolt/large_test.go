@@ -283,7 +283,7 @@ func TestLargeLeaveOneConnection(t *testing.T) {
 	}
 	eventually(t, "two frames are on their way", func() bool {
 		sum, _ := p.group.Stats()
-		return sum.Conns == 2+3
+		return sum.Conns == 2+2
 	})
 	third := p.dial()
 	third.send(call(wire.V1, 1, "a", filled(100<<10)))

@@ -178,6 +178,9 @@ func TestConnectionsLimit(t *testing.T) {
 		t.Error("the limit is that of each endpoint")
 	}
 	e.Disconnect()
+	if a, b := e.Room(), other.Room(); a != 1 || b != 1 {
+		t.Errorf("room for %d and %d connections, want 1 and 1", a, b)
+	}
 	if !e.Connect() {
 		t.Error("a connection that was closed still counts")
 	}

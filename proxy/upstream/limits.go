@@ -35,5 +35,8 @@ func (e *Endpoint) Connect() bool {
 	return true
 }
 
+// Room is how many connections more there may be at the moment.
+func (e *Endpoint) Room() int { return e.cluster.cfg.Limits.Connections - int(e.conns.Load()) }
+
 // Disconnect undoes Connect.
 func (e *Endpoint) Disconnect() { e.conns.Add(-1) }
