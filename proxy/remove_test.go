@@ -19,33 +19,18 @@ import (
 // mute is a server that answers nothing but a wish to change the protocol.
 func mute(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
-	go func() {
+	return serve(t, func(c net.Conn) {
+		buf := make([]byte, 64<<10)
 		for {
-			c, err := ln.Accept()
+			n, err := c.Read(buf)
 			if err != nil {
 				return
 			}
-			go func() {
-				defer c.Close()
-				buf := make([]byte, 64<<10)
-				for {
-					n, err := c.Read(buf)
-					if err != nil {
-						return
-					}
-					if bytes.Contains(buf[:n], []byte("Upgrade:")) {
-						io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
-					}
-				}
-			}()
+			if bytes.Contains(buf[:n], []byte("Upgrade:")) {
+				io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+			}
 		}
-	}()
-	return ln.Addr().String()
+	})
 }
 
 // A listener and its clusters are removed while its clients are at all kinds of things: each of them comes to its end, and

@@ -33,6 +33,12 @@ func web(t *testing.T, name string, pause time.Duration) string {
 // echo starts a Bolt server that answers with the content of the request.
 func echo(t *testing.T) string {
 	t.Helper()
+	return serve(t, answer)
+}
+
+// serve starts a server that gives each connection to handle, and closes it behind that.
+func serve(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -44,14 +50,16 @@ func echo(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			go answer(c)
+			go func() {
+				defer c.Close()
+				handle(c)
+			}()
 		}
 	}()
 	return ln.Addr().String()
 }
 
 func answer(c net.Conn) {
-	defer c.Close()
 	for r := bufio.NewReader(c); ; {
 		f, err := readFrame(r)
 		if err != nil {

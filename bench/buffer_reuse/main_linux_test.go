@@ -2,11 +2,11 @@ package main
 
 import (
 	"os"
-	"runtime"
 	"testing"
 
 	"example.com/ferry/bench/internal/boltload"
 	"example.com/ferry/bench/internal/harnesstest"
+	"example.com/ferry/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -15,9 +15,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestQuestion(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("needs two cores: one for the proxy and one for the load")
-	}
+	needs.Cores(t, 2) // one for the proxy and one for the load
 	at, err := boltload.Unused()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"example.com/ferry/bench/internal/harnesstest"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
+	"example.com/ferry/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +55,7 @@ func TestCheckSeesFaults(t *testing.T) {
 		}
 		return
 	}
-	t.Skip("needs nginx, HAProxy or Envoy")
+	needs.Missing(t, "nginx, HAProxy or Envoy", "make deps")
 }
 
 func TestDescriptorsAreCounted(t *testing.T) {

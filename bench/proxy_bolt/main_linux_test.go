@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestQuestion(t *testing.T) {
-	twoCores(t)
+	needs.Cores(t, 2) // one for the proxy and one for the load
 	q := newExperiment(unused(t)).question()
 	q.Disturbed = nil // a test's machine is
 	harnesstest.Run(t, q)
@@ -50,7 +49,7 @@ func TestAbsent(t *testing.T) {
 
 // A proxy that does not work ends the question with its own words.
 func TestCheckNamesTheRow(t *testing.T) {
-	twoCores(t)
+	needs.Cores(t, 2) // one for the proxy and one for the load
 	e := newExperiment(unused(t))
 	e.dir = t.TempDir()
 	e.rows = []row{{name: "broken", kind: harness.Peer, argv: func(boltload.Workload) ([]string, error) {
@@ -61,13 +60,6 @@ func TestCheckNamesTheRow(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
-	}
-}
-
-func twoCores(t *testing.T) {
-	t.Helper()
-	if runtime.NumCPU() < 2 {
-		t.Skip("needs two cores: one for the proxy and one for the load")
 	}
 }
 

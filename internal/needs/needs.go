@@ -1,8 +1,10 @@
 package needs
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"testing"
 )
 
@@ -32,6 +34,14 @@ func NetNS(t testing.TB) {
 	}
 	Program(t, "ip")
 	Program(t, "nft")
+}
+
+// Cores wants so many: a test that gives programs cores of their own has no sense on fewer.
+func Cores(t testing.TB, n int) {
+	t.Helper()
+	if runtime.NumCPU() < n {
+		Missing(t, fmt.Sprintf("%d cores", n), "run it on a larger machine")
+	}
 }
 
 // Missing ends a test that lacks what help brings: failed on CI, else skipped. The text is what `make test` repeats at its

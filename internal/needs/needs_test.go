@@ -62,3 +62,13 @@ func TestRoot(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestCores(t *testing.T) {
+	t.Setenv("CI", "")
+	if got := ended(func(t testing.TB) { Cores(t, 1) }); got != "" {
+		t.Errorf("one core is missed: %q", got)
+	}
+	if got, want := ended(func(t testing.TB) { Cores(t, 1<<20) }), "skipped: needs 1048576 cores: run it on a larger machine"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -4,11 +4,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/ferry/internal/needs"
 )
 
 const example = `proxy:
@@ -45,9 +46,7 @@ func TestCommand(t *testing.T) {
 }
 
 func TestTrial(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("needs two cores: one for the proxy and one for the load")
-	}
+	needs.Cores(t, 2) // one for the proxy and one for the load
 	at, err := Unused()
 	if err != nil {
 		t.Fatal(err)

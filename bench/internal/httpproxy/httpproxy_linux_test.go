@@ -1,12 +1,14 @@
 package httpproxy
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/ferry/bench/internal/keepalive"
+	"example.com/ferry/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -80,7 +82,7 @@ func TestInstalled(t *testing.T) {
 func TestJoin(t *testing.T) {
 	p, err := haproxy()
 	if err != nil {
-		t.Skipf("needs HAProxy: %v", err)
+		needs.Missing(t, fmt.Sprintf("HAProxy: %v", err), "make deps")
 	}
 	listen, upstream, _ := freeAddrs(t)
 	s := Setup{Workers: 1, Listen: listen, Upstream: upstream}
