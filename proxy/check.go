@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"example.com/ferry/format"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 )
 

@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"slices"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/http1"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"example.com/ferry/format"
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/traffic"
 )
 

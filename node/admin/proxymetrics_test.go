@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"

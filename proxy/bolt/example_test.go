@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net"
 
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"

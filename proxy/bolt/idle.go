@@ -1,8 +1,8 @@
 package bolt
 
 import (
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
-	"example.com/ferry/proxy/loop"
 )
 
 // The timers of a client's connection.

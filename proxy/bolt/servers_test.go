@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"example.com/ferry/format/all"
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"

@@ -3,8 +3,8 @@ package bolt
 import (
 	"sync/atomic"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/loop"
 )
 
 // Service is one listener. Accept and Owns are for the loops, the other methods for any goroutine.

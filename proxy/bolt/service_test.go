@@ -3,8 +3,8 @@ package bolt
 import (
 	"testing"
 
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/traffic"
 )
 

@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 )

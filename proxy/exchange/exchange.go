@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"

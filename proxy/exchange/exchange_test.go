@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"

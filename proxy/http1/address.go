@@ -4,7 +4,7 @@ import (
 	"net"
 	"net/netip"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // address is the client's, without a port; empty if it has none. The system is asked once a connection.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // fixed is a server that answers every request, whose head and body take size bytes, in the same way, and allocates nothing.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 
 	wire "example.com/ferry/protocol/http1"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // asker sends the same request again and again, as long as there are requests to be made.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // TestServersThatSayTooMuch has servers answer with more than they were asked for, in one piece and in two. No byte of that

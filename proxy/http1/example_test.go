@@ -9,9 +9,9 @@ import (
 	"net/http/httptest"
 
 	"example.com/ferry/format/all"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"

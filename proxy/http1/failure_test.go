@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )

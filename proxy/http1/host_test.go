@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
 )
 

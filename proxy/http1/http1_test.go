@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // echo answers with what it was sent.

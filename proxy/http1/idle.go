@@ -3,7 +3,7 @@ package http1
 import (
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // What the timers of a client's connection are for.

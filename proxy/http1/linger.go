@@ -3,7 +3,7 @@ package http1
 import (
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // lingerTime is how long a client may go on sending after its last answer has left. RFC 9112, section 9.6: closed earlier, the

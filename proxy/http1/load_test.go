@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
 )
 

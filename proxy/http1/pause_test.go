@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // A connection to a server that was held back within an answer is read again when it serves the next request.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // TestLongPipeline has a client send far more requests than a connection may have unread, whatever it gets in between.

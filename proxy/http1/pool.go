@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/upstream"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http1"

@@ -3,8 +3,8 @@ package http1
 import (
 	"sync/atomic"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/loop"
 
 	wire "example.com/ferry/protocol/http1"
 )

@@ -2,8 +2,8 @@ package http1
 
 import (
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // recorder is a server that keeps all bytes of each connection and answers each time they make a whole request more, as

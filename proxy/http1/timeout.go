@@ -1,7 +1,7 @@
 package http1
 
 import (
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 )

@@ -1,8 +1,8 @@
 package http1
 
 import (
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/loop"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 const upgrade = "GET /chat HTTP/1.1\nHost: a\nConnection: Upgrade\nUpgrade: websocket\n\n"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http1"

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // Errors of Pick.

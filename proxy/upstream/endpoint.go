@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // Endpoint is one server of a Cluster. All its methods may be called by any loop, but for Pool and SetPool as they say.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/upstream"
 )
 

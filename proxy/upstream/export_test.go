@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // NewAsking is New with a name server of the test's own.

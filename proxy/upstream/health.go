@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // probe asks an endpoint whether it is well: nil if it is, else what is wrong. It ends with ctx.

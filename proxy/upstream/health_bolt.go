@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/protocol/bolt"
-	"example.com/ferry/proxy/loop"
 )
 
 // heartbeatID is the id of the one heartbeat of a connection.

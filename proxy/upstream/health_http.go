@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/protocol/http1"
-	"example.com/ferry/proxy/loop"
 )
 
 // probeHTTP finds an endpoint well that answers a GET with one of h's statuses. The answer's body is not read.

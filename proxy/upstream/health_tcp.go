@@ -3,7 +3,7 @@ package upstream
 import (
 	"context"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // probeTCP finds an endpoint well that takes a connection.

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/upstream"
 )
 

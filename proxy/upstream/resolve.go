@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 const (

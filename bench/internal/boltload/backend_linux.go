@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // backend answers each request with its own content, and heartbeats as Bolt does.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 func TestMain(m *testing.M) {

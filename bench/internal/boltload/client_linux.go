@@ -8,7 +8,7 @@ import (
 
 	"example.com/ferry/bench/internal/openloop"
 	"example.com/ferry/bench/internal/pinned"
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // patience is how long connections may take to open, and answers to come at the end.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // conn is one of a client's connections.

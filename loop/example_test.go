@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"example.com/ferry/proxy/loop"
+	"example.com/ferry/loop"
 )
 
 // shout answers in upper case.
