@@ -78,19 +78,52 @@ func TestReload(t *testing.T) {
 
 func TestReloadRenamed(t *testing.T) {
 	t.Parallel()
-	cfg := func(name string) *Config {
-		return &Config{
-			Loops:     2,
-			Listeners: []Listener{{Name: name, Address: "unix:" + filepath.Join(t.TempDir(), "s"), Protocol: HTTP1, Cluster: "web"}},
-			Clusters:  []upstream.Config{cluster1("web", "127.0.0.1:1")},
+	dir := t.TempDir()
+	cfg := func(names ...string) *Config {
+		c := &Config{Loops: 2, Clusters: []upstream.Config{cluster1("web", web(t, "a", 0))}}
+		for i, name := range names {
+			address := "unix:" + filepath.Join(dir, string(rune('0'+i)))
+			c.Listeners = append(c.Listeners, Listener{Name: name, Address: address, Protocol: HTTP1, Cluster: "web"})
+		}
+		return c
+	}
+	p := start(t, cfg("", "b"))
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "0"))
+	}}}
+	request := func() {
+		t.Helper()
+		if got, err := get(client, "http://localhost/"); err != nil || got != "a / hi" {
+			t.Fatalf("got %q, %v", got, err)
 		}
 	}
-	first, second := cfg("a"), cfg("b")
-	second.Listeners[0].Address = first.Listeners[0].Address
-	p := start(t, first)
-	want := `proxy: listeners[0].name: changed from "a" to "b" at the same address: that needs a restart`
-	if err := p.Reload(second); err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
+	request()
+	for _, tt := range []struct {
+		name  string
+		names []string // of the listeners, in the order of the configuration
+	}{
+		{"named", []string{"a", "b"}},
+		{"exchanged", []string{"b", "a"}},
+		{"both changed", []string{"c", "d"}},
+		{"a new listener has a name that was changed", []string{"e", "d", "c"}},
+	} {
+		if err := p.Reload(cfg(tt.names...)); err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		request()
+		s := p.Snapshot()
+		if s.Bound[0].Listener != tt.names[0] || s.Bound[1].Listener != tt.names[1] || len(s.Traffic.Listeners) != len(tt.names) {
+			t.Errorf("%s: bound %+v, counted %+v", tt.name, s.Bound, s.Traffic.Listeners)
+		}
+		for _, l := range s.Traffic.Listeners {
+			want := 0
+			if l.Name == tt.names[0] {
+				want = 1 // the connection that was opened before the first reload
+			}
+			if l.Connections != want || l.Accepted != uint64(want) {
+				t.Errorf("%s: listener %s has %d connections of %d, want %d", tt.name, l.Name, l.Connections, l.Accepted, want)
+			}
+		}
 	}
 }
 

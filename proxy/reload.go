@@ -48,6 +48,7 @@ type listener struct {
 	cfg     *Listener
 	service service
 	socket  *loop.Listener
+	counts  *traffic.Listener
 }
 
 // bound is where the listeners take connections, in the order of the configuration.
@@ -59,6 +60,23 @@ func (p *parts) bound() []Bound {
 		all = append(all, Bound{name, l.cfg.Protocol, l.socket.Addr().String()})
 	}
 	return all
+}
+
+// listenerAt returns the listener that is bound to l's address, whatever its name is; nil if there is none. Only the name tells
+// listeners on port 0 apart.
+func (p *parts) listenerAt(l *Listener) *listener {
+	if strings.HasSuffix(l.Address, ":0") {
+		if bound := p.listeners[l.name()]; bound != nil && bound.cfg.Address == l.Address {
+			return bound
+		}
+		return nil
+	}
+	for _, bound := range p.listeners {
+		if bound.cfg.Address == l.Address {
+			return bound
+		}
+	}
+	return nil
 }
 
 // cluster is a cluster at work.
@@ -97,14 +115,8 @@ func (p *Proxy) Reload(cfg *Config) error {
 	}
 	for i := range cfg.Listeners {
 		l, field := &cfg.Listeners[i], fmt.Sprintf("listeners[%d].", i)
-		for name, old := range p.parts.listeners {
-			switch {
-			case old.cfg.Address != l.Address:
-			case name == l.name() && old.cfg.Protocol != l.Protocol:
-				errs.Add("proxy", field+"protocol", "changed from %s to %s at the same address: that needs a restart", old.cfg.Protocol, l.Protocol)
-			case name != l.name() && !strings.HasSuffix(l.Address, ":0"):
-				errs.Add("proxy", field+"name", "changed from %q to %q at the same address: that needs a restart", name, l.name())
-			}
+		if old := p.parts.listenerAt(l); old != nil && old.cfg.Protocol != l.Protocol {
+			errs.Add("proxy", field+"protocol", "changed from %s to %s at the same address: that needs a restart", old.cfg.Protocol, l.Protocol)
 		}
 	}
 	if err := errs.Err(); err != nil {
@@ -149,16 +161,25 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 		next.clusters[c.Name], known[c.Name] = made, made.Cluster
 	}
 	plans := make([]*exchange.Plan, len(cfg.Listeners))
+	staying := map[*listener]bool{}
+	for i := range cfg.Listeners {
+		staying[old.listenerAt(&cfg.Listeners[i])] = true
+	}
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
 		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.book, next.access)
-		made := old.listeners[l.name()]
-		if made != nil && made.cfg.Address == l.Address && made.cfg.Protocol == l.Protocol {
-			made = &listener{l, made.service, made.socket}
-		} else if made, err = p.listen(l, plans[i]); err != nil {
+		if bound := old.listenerAt(l); bound != nil {
+			plans[i].Listener = bound.counts.Renamed(l.name())
+			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener}
+			continue
+		}
+		if namesake := old.listeners[l.name()]; namesake != nil && staying[namesake] { // whose counters go on under another name
+			plans[i].Listener = p.book.NewListener(l.name())
+		}
+		if next.listeners[l.name()], err = p.listen(l, plans[i]); err != nil {
+			delete(next.listeners, l.name())
 			return err
 		}
-		next.listeners[l.name()] = made
 	}
 
 	for i := range cfg.Listeners { // from here on nothing can fail
@@ -212,14 +233,18 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
 	}
-	return &listener{l, s, socket}, nil
+	return &listener{l, s, socket, plan.Listener}, nil
 }
 
 // giveUp closes what is of past and not of kept: listeners first, whose clients get the answers they wait for, then clusters,
 // whose connections close when they are idle.
 func (p *Proxy) giveUp(past, kept parts) {
+	sockets := map[*loop.Listener]bool{}
+	for _, l := range kept.listeners {
+		sockets[l.socket] = true
+	}
 	for name, l := range past.listeners {
-		if k := kept.listeners[name]; k != nil && k.socket == l.socket {
+		if sockets[l.socket] {
 			continue
 		}
 		if err := l.socket.Close(); err != nil {

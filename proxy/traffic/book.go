@@ -24,10 +24,15 @@ func (b *Book) Listener(name string) *Listener {
 	defer b.mu.Unlock()
 	l := b.listeners[name]
 	if l == nil {
-		l = &Listener{Name: name, shares: make([]listenerShare, b.loops)}
+		l = b.NewListener(name)
 		b.listeners[name] = l
 	}
 	return l
+}
+
+// NewListener returns counters at zero that the book does not show before Keep is given them.
+func (b *Book) NewListener(name string) *Listener {
+	return &Listener{Name: name, shares: make([]listenerShare, b.loops)}
 }
 
 // Route returns the counters of the route of that name of a listener.

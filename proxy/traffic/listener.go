@@ -8,6 +8,14 @@ type Listener struct {
 	shares []listenerShare
 }
 
+// Renamed returns l under another name: both count into the same counters. A Book shows whichever of them Keep was given.
+func (l *Listener) Renamed(name string) *Listener {
+	if l.Name == name {
+		return l
+	}
+	return &Listener{Name: name, shares: l.shares}
+}
+
 // listenerShare is what one loop has counted.
 type listenerShare struct {
 	opened, closed atomic.Uint64
