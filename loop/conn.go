@@ -23,6 +23,7 @@ type Conn struct {
 	id      int32
 	gen     uint32
 	state   state
+	unsent  uint32 // Unsent when the time to close was last begun; 0 before the first time is over
 }
 
 // failure is why a connection ends, if not in order.
@@ -108,7 +109,11 @@ func (c *Conn) CloseWrite() {
 	}
 }
 
-// Close ends the connection when all that is queued is written, within Config.CloseTimeout. Data is not called any more; a
+// Readable reports whether the socket may hold more than was read: bytes, or the peer's end. It is exact within Data.
+func (c *Conn) Readable() bool { return c.is(readable | hungUp) }
+
+// Close ends the connection when all that is queued is written. A peer that takes no byte within Config.CloseTimeout is reset.
+// Data is not called any more; a
 // peer that goes on sending may be reset before it has read all, so who expects that calls CloseWrite and waits for
 // HalfClosed instead.
 func (c *Conn) Close() {
@@ -149,6 +154,12 @@ func (c *Conn) expired() {
 	case c.is(connecting):
 		c.fail("connect", fmt.Errorf("no answer in time: %w", os.ErrDeadlineExceeded))
 	case c.is(closing):
+		left := uint32(c.Unsent())
+		if c.unsent == 0 || left < c.unsent {
+			c.unsent = left
+			c.setTimer(ownTimer, c.loop.cfg.CloseTimeout)
+			return
+		}
 		c.fail("close", fmt.Errorf("%d bytes are left that the peer did not take in time: %w", c.queued, os.ErrDeadlineExceeded))
 	}
 }

@@ -223,6 +223,8 @@ func (e *epoll) read(fd int32, p []byte) (int, error) { return rawRead(fd, p) }
 
 func (e *epoll) write(fd int32, queue *chunk) (int, error) { return rawWrite(fd, queue, &e.vec) }
 
+func (e *epoll) unsent(fd int32) int { return rawUnsent(int(fd)) }
+
 func (e *epoll) closeWrite(fd int32) error {
 	return os.NewSyscallError("shutdown", unix.Shutdown(int(fd), unix.SHUT_WR))
 }

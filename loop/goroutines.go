@@ -304,6 +304,8 @@ func (s *twinSocket) writeOut(p []byte) {
 
 func (*goroutines) wantWrite(int32, uint32, bool) error { return nil } // it always tells
 
+func (g *goroutines) unsent(id int32) int { return unsent(g.table[id].conn) }
+
 func (g *goroutines) closeWrite(id int32) error {
 	if half, ok := g.table[id].conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -266,7 +266,6 @@ func (l *Loop) bury() {
 			cause = *c.cause
 		}
 		l.wheel.remove(&c.timers.entry)
-		l.dropQueue(c)
 		if c.id >= 0 {
 			l.sys.close(c.id, cause.reset)
 			l.conns[c.id] = nil
@@ -277,6 +276,7 @@ func (l *Loop) bury() {
 		}
 		l.stats.Closed++
 		c.handler.Closed(c, cause.err)
+		l.dropQueue(c)
 		l.dropUnread(c)
 	}
 	clear(turn)

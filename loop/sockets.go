@@ -34,6 +34,8 @@ type sockets interface {
 	// write returns how many bytes of the queue have been written since the last call that returned errAgain, or now: what
 	// is queued may only be appended to in between.
 	write(id int32, queue *chunk) (int, error)
+	// unsent is how many written bytes the peer has not acknowledged; 0 if the system does not say.
+	unsent(id int32) int
 	closeWrite(id int32) error
 	// close gives the number back; reset makes the peer see a reset instead of an end.
 	close(id int32, reset bool)

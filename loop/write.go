@@ -30,6 +30,28 @@ func (c *Conn) Write(p []byte) {
 // Queued is how many bytes wait to be written.
 func (c *Conn) Queued() int { return c.queued }
 
+// Unsent is how many bytes the peer has not acknowledged: those that are queued, and those that the system holds, where it
+// says how many. It asks the system, so it is for timers: a peer that reads slowly lowers Unsent long before Queued.
+func (c *Conn) Unsent() int {
+	if c.is(connecting) || c.loop.conn(c.id) != c {
+		return c.queued
+	}
+	return c.queued + c.loop.sys.unsent(c.id)
+}
+
+// MoveQueue moves what is queued to another connection of the same loop and reports true, if that is n bytes and the system
+// has been given none of them: then the peer cannot have read them. Otherwise it moves nothing. It works within Closed too.
+func (c *Conn) MoveQueue(to *Conn, n int) bool {
+	if c.queued != n || c.is(blocked) || to.is(dead|closing|shutting) {
+		return false
+	}
+	for ch := c.head; ch != nil; ch = ch.next {
+		to.Write(ch.b[ch.off:])
+	}
+	c.loop.dropQueue(c)
+	return true
+}
+
 // Full reports whether the queue has reached Config.HighWater and not yet shrunk to LowWater. Who passes on bytes pauses
 // reading where they come from, until Drained.
 func (c *Conn) Full() bool { return c.is(full) }
@@ -118,7 +140,6 @@ func (l *Loop) watchWrite(c *Conn, on bool) {
 
 // broken is a write that failed. The peer may have answered before it went away: its last words are still delivered.
 func (l *Loop) broken(c *Conn, err error) {
-	l.dropQueue(c)
 	c.state |= readable | hungUp
 	l.serve(c)
 	c.fail("write", err)

@@ -1,0 +1,116 @@
+package loop
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// stalled returns a connection with a queue, which its peer does not read, once the system takes no more of it.
+func stalled(t *testing.T, g *Group, h *script, want []byte) (*Conn, net.Conn) {
+	t.Helper()
+	opened := make(chan *Conn, 1)
+	h.opened = func(c *Conn) { c.Write(want); opened <- c }
+	peer := connect(t, listen(t, g, accept(func() *script { return h })))
+	c := wait(t, "the connection", opened)
+	last := -1
+	eventually(t, "a standstill", func() bool {
+		n := on(t, c, c.Queued)
+		still := n == last && n < len(want)
+		last = n
+		time.Sleep(20 * time.Millisecond)
+		return still
+	})
+	return c, peer
+}
+
+// on returns what f returns on c's loop.
+func on[T any](t *testing.T, c *Conn, f func() T) T {
+	t.Helper()
+	got := make(chan T, 1)
+	if err := c.Loop().Post(func() { got <- f() }); err != nil {
+		t.Fatal(err)
+	}
+	return wait(t, "a posted function", got)
+}
+
+// A peer that reads slowly is not reset when the time to close is over: each byte that it takes begins that time again.
+func TestCloseWaitsForAPeerThatReads(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.CloseTimeout = time.Hour // the test says when it is over
+		g := start(t, cfg)
+		want := noise(3, 16<<20)
+		closed := make(chan error, 1)
+		c, peer := stalled(t, g, &script{closed: func(_ *Conn, err error) { closed <- err }}, want)
+		expire := func() bool { c.expired(); return c.is(dead) }
+		on(t, c, func() bool { c.Close(); return true })
+		var got []byte
+		for range 3 {
+			before := on(t, c, c.Unsent)
+			piece := make([]byte, 1<<20)
+			if _, err := io.ReadFull(peer, piece); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, piece...)
+			eventually(t, "progress", func() bool { return on(t, c, c.Unsent) < before })
+			if on(t, c, expire) {
+				t.Fatal("the connection was reset though its peer reads")
+			}
+		}
+		rest, err := io.ReadAll(peer)
+		if err != nil || !bytes.Equal(append(got, rest...), want) {
+			t.Fatalf("read %d bytes of %d, or others: %v", len(got)+len(rest), len(want), err)
+		}
+		if err := wait(t, "Closed", closed); err != nil {
+			t.Errorf("Closed with %v", err)
+		}
+	})
+}
+
+func TestCloseGivesUpOnAPeerThatDoesNotRead(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.CloseTimeout = 10 * time.Millisecond
+		g := start(t, cfg)
+		closed := make(chan error, 1)
+		c, _ := stalled(t, g, &script{closed: func(_ *Conn, err error) { closed <- err }}, make([]byte, 16<<20))
+		on(t, c, func() bool { c.Close(); return true })
+		if err := wait(t, "Closed", closed); err == nil {
+			t.Error("Closed without an error")
+		}
+	})
+}
+
+// A queue of which nothing has left goes to another connection; one of which something may have left does not.
+func TestMoveQueue(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.Loops = 1
+		g := start(t, cfg)
+		opened := make(chan *Conn, 2)
+		to := listen(t, g, accept(func() *script { return &script{opened: func(c *Conn) { opened <- c }} }))
+		connect(t, to)
+		first := wait(t, "a connection", opened)
+		peer := connect(t, to)
+		second := wait(t, "a connection", opened)
+		want := noise(4, 100_000)
+		moved := on(t, first, func() [3]bool {
+			first.Write(want)
+			wrong := first.MoveQueue(second, len(want)-1)
+			right := first.MoveQueue(second, len(want))
+			first.Abort(nil)
+			return [3]bool{wrong, right, first.Queued() == 0}
+		})
+		if moved != [3]bool{false, true, true} {
+			t.Fatalf("another length, this length, nothing is left: %v", moved)
+		}
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(peer, got); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("other bytes arrive, or none: %v", err)
+		}
+		stuck, _ := stalled(t, g, &script{}, make([]byte, 16<<20))
+		if on(t, stuck, func() bool { return stuck.MoveQueue(second, stuck.Queued()) }) {
+			t.Error("a queue was moved though the system has some of it")
+		}
+	})
+}
