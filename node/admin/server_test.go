@@ -350,6 +350,35 @@ func TestStreamTellsWhatItDropped(t *testing.T) {
 	}
 }
 
+// A reader that takes nothing makes the node hold the bytes of maxWaitingBytes, whatever the size of the messages.
+func TestStreamsHoldFewBytes(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		size int // of the payload
+	}{
+		{"shown", maxShown},
+		{"too large to show", 1 << 20},
+	} {
+		var q eventQueue
+		s := newStreams(nil, nil)
+		m := ferry.Message{Tag: "a", Payload: make([]byte, tt.size)}
+		for range 10 * maxWaiting {
+			q.push(s.event(&m))
+		}
+		held, events := 0, 0
+		for event := q.pop(); event != nil; event = q.pop() {
+			held += cap(event)
+			events++
+		}
+		if held > maxWaitingBytes || events == 0 || events+int(q.takeDropped()) != 10*maxWaiting {
+			t.Errorf("%s: %d events hold %d bytes, want at most %d", tt.name, events, held, maxWaitingBytes)
+		}
+		if tt.size > maxShown && events != maxWaiting {
+			t.Errorf("%s: %d events wait, want %d", tt.name, events, maxWaiting)
+		}
+	}
+}
+
 func TestStreamSaysWhyItFailed(t *testing.T) {
 	_, url := start(t, Config{Tap: func(context.Context, []string, func(*ferry.Message)) error { return fmt.Errorf("no node") }})
 	names, data := readEvents(t, url+"/api/stream?tag=a", 2)

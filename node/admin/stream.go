@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -16,13 +17,14 @@ import (
 	"example.com/ferry/internal/transcode"
 )
 
-// The bounds of /api/stream: what all browsers together can make the node hold is their product.
+// The bounds of /api/stream. All readers together make the node hold at most maxStreams * maxWaitingBytes.
 const (
-	maxStreams = 32       // at once
-	maxFilters = 16       // of one stream
-	maxWaiting = 256      // messages for one slow reader; then the oldest is dropped, and the reader told
-	maxBatch   = 64       // messages between two flushes
-	maxShown   = 64 << 10 // bytes; of a larger payload only the size is shown
+	maxStreams      = 32       // readers at once
+	maxFilters      = 16       // of one reader
+	maxWaiting      = 256      // events in one reader's queue; beyond it the oldest are dropped, and the reader gets their count
+	maxWaitingBytes = 1 << 20  // bytes in one reader's queue; as above
+	maxBatch        = 64       // events between two flushes
+	maxShown        = 64 << 10 // bytes; of a larger payload only the size is shown
 )
 
 // Tap calls deliver with each message whose tag matches one of filters, until ctx ends. The message is borrowed until
@@ -68,64 +70,51 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	var dropped atomic.Uint64
-	waiting := make(chan []byte, maxWaiting)
+	queue := &eventQueue{ready: make(chan struct{}, 1)}
 	ended := make(chan error, 1)
-	go func() {
-		ended <- s.tap(ctx, filters, func(m *ferry.Message) {
-			line := s.event(m)
-			for {
-				select {
-				case waiting <- line:
-					return
-				default:
-				}
-				select {
-				case <-waiting:
-					dropped.Add(1)
-				default:
-				}
-			}
-		})
-	}()
-	s.write(ctx, w, waiting, ended, &dropped)
+	go func() { ended <- s.tap(ctx, filters, func(m *ferry.Message) { queue.push(s.event(m)) }) }()
+	writeEvents(ctx, w, queue, ended)
 	cancel()
 }
 
-// write sends what waits, and the event "idle" every 5 s so that both ends notice when the other is gone.
-func (s *streams) write(ctx context.Context, w http.ResponseWriter, waiting <-chan []byte, ended <-chan error, dropped *atomic.Uint64) {
+// idleEvent is sent every idleInterval, so that both ends notice when the other is gone.
+const (
+	idleEvent    = "event: idle\ndata: 0\n\n"
+	idleInterval = 5 * time.Second
+)
+
+// writeEvents sends the events of queue until ctx ends, the tap has ended, or the reader is gone.
+func writeEvents(ctx context.Context, w http.ResponseWriter, queue *eventQueue, ended <-chan error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	out := http.NewResponseController(w)
-	idle := time.NewTicker(5 * time.Second)
+	idle := time.NewTicker(idleInterval)
 	defer idle.Stop()
-	line := []byte("event: idle\ndata: 0\n\n")
+	event := []byte(idleEvent)
 	for {
 		if out.SetWriteDeadline(time.Now().Add(10*time.Second)) != nil {
 			return
 		}
-		for n := 1; line != nil; n++ {
-			if _, err := w.Write(line); err != nil {
+		for n := 0; event != nil && n < maxBatch; n++ {
+			if _, err := w.Write(event); err != nil {
 				return
 			}
-			line = nil
-			if n < maxBatch {
-				select {
-				case line = <-waiting:
-				default:
-				}
-			}
+			event = queue.pop()
 		}
-		if n := dropped.Swap(0); n > 0 {
+		if n := queue.takeDropped(); n > 0 {
 			fmt.Fprintf(w, "event: dropped\ndata: %d\n\n", n)
 		}
 		if out.Flush() != nil {
 			return
 		}
+		if event != nil {
+			continue
+		}
 		select {
-		case line = <-waiting:
+		case <-queue.ready:
+			event = queue.pop()
 		case <-idle.C:
-			line = []byte("event: idle\ndata: 0\n\n")
+			event = []byte(idleEvent)
 		case <-ctx.Done():
 			return
 		case err := <-ended:
@@ -139,16 +128,21 @@ func (s *streams) write(ctx context.Context, w http.ResponseWriter, waiting <-ch
 	}
 }
 
-// event writes m as one event: {"tag","time","source","type","size","payload"}; time is Unix milliseconds.
+// event returns m as one event: {"tag","time","source","type","size","payload"}; time is Unix milliseconds. Its
+// capacity is close to its length.
 func (s *streams) event(m *ferry.Message) []byte {
 	tag, _ := json.Marshal(m.Tag)
-	b := make([]byte, 0, 128+2*len(m.Payload))
+	var b []byte
 	b = fmt.Appendf(b, `data: {"tag":%s,"time":%.3f,"source":%d,"type":%q,"size":%d`, tag, float64(m.Time)/1e6, m.Source, m.Type, len(m.Payload))
 	if len(m.Payload) <= maxShown {
 		b = append(b, `,"payload":`...)
 		b = s.payload(b, m)
 	}
-	return append(b, "}\n\n"...)
+	b = append(b, "}\n\n"...)
+	if cap(b) > len(b)+len(b)/8 {
+		return bytes.Clone(b)
+	}
+	return b
 }
 
 // payload appends m's payload as JSON if its format is known and it is valid, else as hex text.
