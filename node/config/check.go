@@ -72,6 +72,7 @@ func (c *Config) problems(with Program) problems {
 		ps.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}
 	c.functionProblems(with.Functions, &ps)
+	c.durationProblems(&ps)
 	return ps
 }
 

@@ -67,6 +67,7 @@ func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	const f = "functions:\n  - name: a\n"
+	const proxied = "proxy:\n  clusters: [{name: c, endpoints: [{address: '127.0.0.1:1'}]}]\n  listeners:\n  - address: 127.0.0.1:0\n    protocol: http1\n    cluster: c\n"
 	const l = "listeners: [{address: quic://127.0.0.1:1}]\n"
 	for _, tc := range []struct{ name, text, want string }{
 		{"bad YAML", "listeners: [\n", "node.yaml:1:12: "},
@@ -110,6 +111,11 @@ func TestRefused(t *testing.T) {
 		{"unknown engine", "streams: [{tags: a, engine: memori}]\n", `did you mean "memory"?`},
 		{"no room", "limits: {queue: 12}\n", "limits.queue: 12 is out of range: 1KiB to 1GiB"},
 		{"no time", "limits: {heartbeat: 1ms}\n", "limits.heartbeat: 1ms is too short"},
+		{"a year", "limits: {heartbeat: 8760h}\n", "node.yaml:1:21: limits.heartbeat: 8760h0m0s is too long: at most 2160h, which is 90 days"},
+		{"a function's year", f + "    run: checksum\n    observe: [a]\n    timeout: 8760h\n", "node.yaml:5:14: functions[0].timeout: 8760h0m0s is too long"},
+		{"a listener's year", proxied + "    http1: {idle_timeout: 8760h}\n", "node.yaml:7:27: proxy.listeners[0].http1.idle_timeout: 8760h0m0s is too long"},
+		{"less than the shortest time", proxied + "    http1: {idle_timeout: 0.01ms}\n", "proxy.listeners[0].http1.idle_timeout: 10µs is too short: at least 1ms"},
+		{"a year below zero", proxied + "    http1: {idle_timeout: -8760h}\n", "proxy.listeners[0].http1.idle_timeout: -8760h0m0s is too long"},
 		{"alias", "x: &a 1\n", "x: unknown field"},
 		{"unknown function", f + "    run: checksun\n    observe: [a]\n", `node.yaml:3:10: functions[0].run: unknown function "checksun": want one of averages, checksum`},
 		{"nothing to run", f + "    observe: [a]\n", `node.yaml:2:11: functions[0].name: "a" has nothing to run: give it a run or a command`},
