@@ -14,6 +14,9 @@ const (
 	Protobuf Type = 5
 	BSON     Type = 6
 	MsgPack  Type = 7
+
+	LastType         Type = MsgPack // the last type that ferry defines
+	FirstPrivateType Type = 128     // 128 to 255 belong to formats from outside this module
 )
 
 var typeNames = [...]string{"raw", "y3", "y3n", "cbor", "json", "protobuf", "bson", "msgpack"}

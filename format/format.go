@@ -5,10 +5,13 @@ import "example.com/ferry/field"
 // Format reads one wire format. Implementations are stateless values, safe for use by many goroutines; none of their
 // methods panics, reads outside data, or allocates more than len(data) bytes, whatever data holds.
 //
-// Extra powers, found by assertion: Viewer, Patcher, Editor, Caster, Incremental.
+// Optional interfaces, found by type assertion: Viewer, Patcher, Editor, Caster, Incremental, Encoder, schema.Reader.
 type Format interface {
-	// Name is the type's name on the command line: y3, y3n, cbor, json, bson, msgpack, protobuf.
+	// Name is the format's name on the command line: y3, y3n, cbor, json, bson, msgpack, protobuf.
 	Name() string
+
+	// Descriptor returns the format's constant properties: its number on the wire and how its messages may be read.
+	Descriptor() Descriptor
 
 	// Lookup returns where the value at p lies. It reads no further than the hit and validates nothing that it does not
 	// need: bytes from outside go through Validate first. A missing key gives field.ErrNotFound; data that ends early

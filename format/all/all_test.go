@@ -14,8 +14,8 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, f := range all.Formats() {
-		if typ, err := ferry.ParseType(f.Name()); err != nil || typ.String() != f.Name() {
-			t.Errorf("%q is no message type: %v", f.Name(), err)
+		if typ, err := ferry.ParseType(f.Name()); err != nil || typ.String() != f.Name() || typ != f.Descriptor().Type {
+			t.Errorf("%q has type %v, but its descriptor %v: %v", f.Name(), typ, f.Descriptor().Type, err)
 		}
 		if seen[f.Name()] {
 			t.Errorf("%q is listed twice", f.Name())

@@ -3,6 +3,7 @@ package bson
 import (
 	"math"
 
+	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 )
@@ -18,6 +19,11 @@ var (
 
 // Name returns "bson".
 func (Format) Name() string { return "bson" }
+
+// Descriptor returns the properties of BSON.
+func (Format) Descriptor() format.Descriptor {
+	return format.Descriptor{Type: ferry.BSON, Detection: format.DetectSecond}
+}
 
 // Lookup returns where the value at p lies in data, as byte offsets. Head is that of the element's type, so that
 // data[Head:Off] is its type, key and length; the NUL behind a text is not part of the span. A step names a key of a

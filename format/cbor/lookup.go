@@ -3,6 +3,7 @@ package cbor
 import (
 	"io"
 
+	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 )
@@ -18,6 +19,11 @@ var (
 
 // Name returns "cbor".
 func (Format) Name() string { return "cbor" }
+
+// Descriptor returns the properties of CBOR.
+func (Format) Descriptor() format.Descriptor {
+	return format.Descriptor{Type: ferry.CBOR, Detection: format.DetectFirst}
+}
 
 // Lookup returns where the value at p lies in data: byte offsets, its tags and head included in Head, excluded from Off.
 // A step names a text key, an integer key or an index. It reads no further than the hit, and trusts what it passes: it

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 )
@@ -19,6 +20,11 @@ var (
 
 // Name returns "json".
 func (Format) Name() string { return "json" }
+
+// Descriptor returns the properties of JSON.
+func (Format) Descriptor() format.Descriptor {
+	return format.Descriptor{Type: ferry.JSON, Detection: format.DetectFirst}
+}
 
 // Lookup returns where the value at p lies in data, in byte offsets; quotes are not part of a text's content, and its
 // span ends before the closing one. A step is the name of a member, with its escapes undone, or the index of an item. It

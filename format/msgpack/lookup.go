@@ -3,6 +3,7 @@ package msgpack
 import (
 	"io"
 
+	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 )
@@ -18,6 +19,11 @@ var (
 
 // Name returns "msgpack".
 func (Format) Name() string { return "msgpack" }
+
+// Descriptor returns the properties of MessagePack.
+func (Format) Descriptor() format.Descriptor {
+	return format.Descriptor{Type: ferry.MsgPack, Detection: format.DetectSecond}
+}
 
 // Lookup returns where the value at p lies in data: byte offsets, its length, and an extension's type, included in Head,
 // excluded from Off. A step names a text key, an integer key or an index. It reads no further than the hit, and trusts

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/schema"
@@ -16,10 +17,19 @@ type Format struct{ Message *schema.Message }
 var (
 	_ format.Format = Format{}
 	_ format.Viewer = Format{}
+	_ schema.Reader = Format{}
 )
 
-// Name returns protobuf.
+// Name returns "protobuf".
 func (Format) Name() string { return "protobuf" }
+
+// Descriptor returns the properties of Protocol Buffers, which are the same with and without a schema.
+func (Format) Descriptor() format.Descriptor {
+	return format.Descriptor{Type: ferry.Protobuf, Numbered: true, SampleKey: "1", Detection: format.DetectNever}
+}
+
+// WithSchema returns the format for messages of the shape m; for any message if m is nil.
+func (Format) WithSchema(m *schema.Message) format.Format { return Format{Message: m} }
 
 // Lookup returns where the value at p lies. A step is a field number, or with a schema a name or a number, or an index
 // in a repeated field; the empty path is the whole message. Without a schema a step leads into any bytes with a length,

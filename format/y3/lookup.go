@@ -1,6 +1,7 @@
 package y3
 
 import (
+	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 )
@@ -20,6 +21,16 @@ func (f Format) Name() string {
 		return "y3n"
 	}
 	return "y3"
+}
+
+// Descriptor returns the properties of the dialect. The bytes of N are those of P except for integers, which nothing
+// marks, so N is never detected.
+func (f Format) Descriptor() format.Descriptor {
+	d := format.Descriptor{Type: ferry.Y3, Numbered: true, SampleKey: "0x10", Detection: format.DetectFirst}
+	if f.Dialect == N {
+		d.Type, d.Detection = ferry.Y3N, format.DetectNever
+	}
+	return d
 }
 
 // Lookup returns where the value at p lies: the key of each step is the low six bits of a tag in hex, 0x10; a decimal

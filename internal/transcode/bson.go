@@ -38,7 +38,7 @@ type bsonContainer struct {
 	items int
 }
 
-func (w *bsonWriter) bytes() []byte { return w.dst }
+func (w *bsonWriter) message() ([]byte, error) { return w.dst, nil }
 
 func (w *bsonWriter) open(at place, kind field.Kind) error {
 	list := kind == field.List

@@ -41,7 +41,7 @@ type cborContainer struct {
 	items int
 }
 
-func (w *cborWriter) bytes() []byte { return w.dst }
+func (w *cborWriter) message() ([]byte, error) { return w.dst, nil }
 
 func (w *cborWriter) open(at place, kind field.Kind) error {
 	w.lead(at)

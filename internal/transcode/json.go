@@ -25,7 +25,7 @@ type jsonContainer struct {
 	items int
 }
 
-func (w *jsonWriter) bytes() []byte { return w.dst }
+func (w *jsonWriter) message() ([]byte, error) { return w.dst, nil }
 
 func (w *jsonWriter) open(at place, kind field.Kind) error {
 	w.lead(at)

@@ -26,7 +26,7 @@ type msgpackContainer struct {
 	items int
 }
 
-func (w *msgpackWriter) bytes() []byte { return w.dst }
+func (w *msgpackWriter) message() ([]byte, error) { return w.dst, nil }
 
 func (w *msgpackWriter) open(at place, kind field.Kind) error {
 	err := w.lead(at)

@@ -39,7 +39,7 @@ type protobufContainer struct {
 // packed reports whether the items of a list stand in one record.
 func (c *protobufContainer) packed() bool { return c.list && wireOf(c.field.Type) != wireLength }
 
-func (w *protobufWriter) bytes() []byte { return w.dst }
+func (w *protobufWriter) message() ([]byte, error) { return w.dst, nil }
 
 func (w *protobufWriter) open(at place, kind field.Kind) error {
 	c := protobufContainer{list: kind == field.List, field: at.is, head: len(w.dst)}

@@ -39,11 +39,8 @@ type shaper struct {
 }
 
 func newShaper(to writer, root *schema.Field, from format.Format, notes *Notes) *shaper {
-	return &shaper{to: to, root: root, from: from, numbered: !describesItself(from.Name()), notes: notes}
+	return &shaper{to: to, root: root, from: from, numbered: from.Descriptor().Numbered, notes: notes}
 }
-
-// describesItself reports whether the bytes of a format have names and kinds.
-func describesItself(name string) bool { return name != "y3" && name != "y3n" && name != "protobuf" }
 
 func (s *shaper) place(step field.Step) place {
 	at := place{Step: step}

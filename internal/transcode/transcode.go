@@ -31,7 +31,7 @@ func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]b
 		root = &whole
 	}
 	var notes Notes
-	w, err := newWriter(from.Name(), to.Name(), m != nil, &notes)
+	w, err := newWriter(from.Name(), to, m != nil, &notes)
 	if err != nil {
 		return dst, nil, err
 	}
@@ -42,15 +42,19 @@ func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]b
 	if err := copyValue(newShaper(w, root, from, &notes), data, from, whole, &notes); err != nil {
 		return dst, nil, err
 	}
+	message, err := w.message()
+	if err != nil {
+		return dst, nil, err
+	}
 	// Keys that differ in one format may be the same in the other: 1 and "1" of CBOR.
-	if err := to.Validate(w.bytes(), format.Options{}); err != nil {
+	if err := to.Validate(message, format.Options{}); err != nil {
 		return dst, nil, fmt.Errorf("transcode: the %s message has no form in %s: %w", from.Name(), to.Name(), err)
 	}
-	return append(dst, w.bytes()...), notes, nil
+	return append(dst, message...), notes, nil
 }
 
-func newWriter(from, to string, typed bool, notes *Notes) (writer, error) {
-	switch to {
+func newWriter(from string, target format.Format, typed bool, notes *Notes) (writer, error) {
+	switch to := target.Name(); to {
 	case "json":
 		return &jsonWriter{notes: notes}, nil
 	case "cbor":
@@ -68,7 +72,10 @@ func newWriter(from, to string, typed bool, notes *Notes) (writer, error) {
 		}
 		return newY3Writer(to, other), nil
 	}
-	return nil, fmt.Errorf("transcode: cannot write %s", to)
+	if e, ok := target.(format.Encoder); ok {
+		return &builderWriter{builder: e.NewBuilder(), notes: notes}, nil
+	}
+	return nil, fmt.Errorf("transcode: cannot write %s", target.Name())
 }
 
 // JSON appends the value at s, which a Lookup or Walk of data returned, to dst as JSON, with bytes as hex text. It does

@@ -13,7 +13,7 @@ type writer interface {
 	open(at place, kind field.Kind) error // a Map or List, until the close that belongs to it
 	close() error
 	scalar(at place, v value) error
-	bytes() []byte
+	message() ([]byte, error)
 }
 
 // Notes says what was written in another way than the source had it, each kind of change once.

@@ -41,7 +41,7 @@ type y3Container struct {
 	start int // in dst, of the content
 }
 
-func (w *y3Writer) bytes() []byte { return w.dst }
+func (w *y3Writer) message() ([]byte, error) { return w.dst, nil }
 
 func (w *y3Writer) open(at place, kind field.Kind) error {
 	list := kind == field.List

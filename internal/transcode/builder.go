@@ -1,0 +1,44 @@
+package transcode
+
+import (
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// builderWriter writes through the Builder of a format from outside this module.
+type builderWriter struct {
+	builder format.Builder
+	lists   []bool // of each open container: whether it is a List
+	notes   *Notes
+}
+
+func (w *builderWriter) open(at place, kind field.Kind) error {
+	step := w.step(at)
+	w.lists = append(w.lists, kind == field.List)
+	return w.builder.Begin(step, kind)
+}
+
+func (w *builderWriter) close() error {
+	w.lists = w.lists[:len(w.lists)-1]
+	return w.builder.End()
+}
+
+func (w *builderWriter) scalar(at place, v value) error {
+	if v.number != "" {
+		var err error
+		if v, err = v.fixed(w.notes); err != nil {
+			return err
+		}
+	}
+	return w.builder.Scalar(w.step(at), v.Value)
+}
+
+// step is the step of a value with its name as text, as the schema or the source has it.
+func (w *builderWriter) step(at place) field.Step {
+	if len(w.lists) == 0 || w.lists[len(w.lists)-1] {
+		return at.Step
+	}
+	return field.Step{Name: at.name(w.notes), Index: -1, Key: -1}
+}
+
+func (w *builderWriter) message() ([]byte, error) { return w.builder.Message() }
