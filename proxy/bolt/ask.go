@@ -42,9 +42,9 @@ func (v *values) Get(name string) []byte {
 	return value
 }
 
-// route finds the route of a request, nil if there is none. content is its beginning, route.MaxPayload bytes of it unless
-// whole says that it is all there. A header that is damaged where it had to be read gives an error.
-func (w *worker) route(st *setup, f wire.Frame, content []byte, whole bool) (*route.Route, error) {
+// route returns the route of a request, nil if none matches. At least route.MaxPayload bytes of the content have arrived, or
+// all of it, so the search always ends here. A header that is malformed where a condition reads it gives an error.
+func (w *worker) route(st *setup, f wire.Frame) (*route.Route, error) {
 	w.header = values{Header: f.Header()}
 	q := &w.asked
 	q.Bolt.Service, q.Bolt.Method, q.Bolt.Class, q.Header = nil, nil, f.Class(), nil
@@ -57,6 +57,7 @@ func (w *worker) route(st *setup, f wire.Frame, content []byte, whole bool) (*ro
 	if st.ask.header {
 		q.Header = &w.header
 	}
-	r, _ := w.matcher.Match(q, content, whole)
+	content := f.Content()
+	r, _ := w.matcher.Match(q, content, len(content) == f.ContentLen())
 	return r, w.header.err
 }

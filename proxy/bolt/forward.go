@@ -15,7 +15,7 @@ func (s *session) small(st *setup, f wire.Frame, frame []byte) error {
 		}
 	}
 	r := s.begin(st, f, frame)
-	found, err := s.worker.route(st, f, f.Content(), true)
+	found, err := s.worker.route(st, f)
 	if s.admit(st, r, f, found, err) {
 		r.began = s.worker.loop.Now()
 		r.send(f, frame)

@@ -51,14 +51,14 @@ func (s *session) large(st *setup, f wire.Frame, p []byte) (int, error) {
 	if s.upload.waits == nil {
 		look := f.HeadLen()
 		if st.ask.payload {
-			look = min(look+route.MaxPayload, f.FrameLen())
+			look += min(route.MaxPayload, f.ContentLen())
 		}
 		if len(p) < look {
 			return 0, nil
 		}
 		r := s.begin(st, f, p)
 		r.streams, s.upload.waits = true, r
-		found, err := s.worker.route(st, f, f.Content(), len(p) >= f.FrameLen())
+		found, err := s.worker.route(st, f)
 		if s.admit(st, r, f, found, err) {
 			s.place(r)
 		}

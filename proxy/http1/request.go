@@ -65,7 +65,7 @@ func (s *session) match(p []byte) int {
 			s.malformed(err)
 			return len(p)
 		}
-		if r, answer = m.Match(&s.request, content, whole); answer == route.NeedPayload {
+		if r, answer = m.Continue(&s.request, content, whole); answer == route.NeedPayload {
 			s.await()
 			return 0
 		}

@@ -64,7 +64,7 @@ func TestMatchAllocates(t *testing.T) {
 		r.Header = view{}
 		if n := testing.AllocsPerRun(100, func() {
 			if _, answer := m.Match(&r, payload[:len(payload)/3], len(payload) == 0); answer == route.NeedPayload {
-				_, answer = m.Match(&r, payload, true)
+				_, answer = m.Continue(&r, payload, true)
 				if answer != route.Found {
 					t.Fatalf("%s: no route", c.name)
 				}

@@ -51,8 +51,10 @@ func ExampleMatcher_Match() {
 		return
 	}
 	m, request := table.NewMatcher(), &route.Request{Path: []byte("/events")}
+	match := m.Match
 	for _, arrived := range []string{`{"ki`, `{"kind":"alarm",`} {
-		r, answer := m.Match(request, []byte(arrived), false)
+		r, answer := match(request, []byte(arrived), false)
+		match = m.Continue
 		if answer == route.NeedPayload {
 			fmt.Println(arrived, "is not enough")
 			continue

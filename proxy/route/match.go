@@ -37,7 +37,7 @@ const (
 // It must not be used by two goroutines at once.
 type Matcher struct {
 	table       *Table
-	host        *virtualHost // of the request at hand; nil between requests
+	host        *virtualHost // of the search under way; nil if there is none
 	first, rest []uint32     // candidates not tried yet
 	searches    []search     // as Table.seeks
 	searching   bool
@@ -56,15 +56,23 @@ func (t *Table) NewMatcher() *Matcher {
 	return m
 }
 
-// Match returns the route of a request. payload is what has arrived of its payload, from the first byte on; whole says
-// that no more will. After NeedPayload, call again with the same request when there is more, at the latest with MaxPayload
-// bytes: then there is an answer. Routes that were passed over are not asked again.
+// Match starts a search for the route of r and forgets the search before it, whether that one ended or not. payload is what
+// has arrived of the payload of r, from the first byte on; whole says that no more follows. NeedPayload means that Continue
+// decides when more has arrived. With whole set, or with MaxPayload bytes, the result is never NeedPayload.
 func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Answer) {
+	m.Reset()
+	if m.host = m.table.hosts.find(r.Host, m.key[:]); m.host == nil {
+		return nil, None
+	}
+	m.first, m.rest = m.host.index.candidates(r), m.host.index.rest
+	return m.Continue(r, payload, whole)
+}
+
+// Continue continues the search that Match started, after NeedPayload, for the same request with more of its payload. Routes
+// that were ruled out are not tried again. Without a search to continue it returns None.
+func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Answer) {
 	if m.host == nil {
-		if m.host = m.table.hosts.find(r.Host, m.key[:]); m.host == nil {
-			return nil, None
-		}
-		m.first, m.rest = m.host.index.candidates(r), m.host.index.rest
+		return nil, None
 	}
 	for {
 		list := &m.first
@@ -87,7 +95,7 @@ func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Answer)
 	}
 }
 
-// Reset forgets a request that waits for its payload. After any other answer a Matcher is ready for the next request.
+// Reset forgets the search that Match started. The Matcher no longer refers to the table's routes or the request.
 func (m *Matcher) Reset() {
 	m.host = nil
 	if !m.searching {

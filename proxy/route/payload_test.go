@@ -56,10 +56,10 @@ func TestPayload(t *testing.T) {
 			step := 1 + len(c.payload)/100
 			got := answer(m.Match(get("POST a/"), nil, false))
 			for n := 0; n < len(c.payload) && got == "need payload"; n += step {
-				got = answer(m.Match(get("POST a/"), []byte(c.payload[:n]), false))
+				got = answer(m.Continue(get("POST a/"), []byte(c.payload[:n]), false))
 			}
 			if got == "need payload" {
-				got = answer(m.Match(get("POST a/"), []byte(c.payload), true))
+				got = answer(m.Continue(get("POST a/"), []byte(c.payload), true))
 			}
 			if got != want {
 				t.Errorf("in pieces: got %s, want %s", got, want)
@@ -79,14 +79,17 @@ func TestPayloadAsSoonAsPossible(t *testing.T) {
 		to("rest", route.Match{}),
 	)).NewMatcher()
 	decides := bytes.IndexByte(body, '3') + 2 // with the comma: the number could have gone on
+	next := m.Match
 	for n := range decides + 1 {
 		want := "need payload"
 		if n == decides {
 			want = "alarm"
 		}
-		if got := answer(m.Match(get("POST a/"), body[:n], false)); got != want {
+		got := answer(next(get("POST a/"), body[:n], false))
+		if got != want {
 			t.Fatalf("after %d bytes: got %s, want %s", n, got, want)
 		}
+		next = m.Continue
 	}
 	if got := answer(m.Match(get("POST a/"), []byte(`{"kind":"note",`), false)); got != "need payload" {
 		t.Errorf("another request: got %s, want need payload", got)
@@ -109,7 +112,22 @@ func TestPayloadLimit(t *testing.T) {
 	if got := answer(m.Match(get("POST a/"), body[:route.MaxPayload-1], false)); got != "need payload" {
 		t.Errorf("before the limit: got %s, want need payload", got)
 	}
-	if got := answer(m.Match(get("POST a/"), body[:route.MaxPayload], false)); got != "none" {
+	if got := answer(m.Continue(get("POST a/"), body[:route.MaxPayload], false)); got != "none" {
 		t.Errorf("at the limit: got %s, want none", got)
+	}
+}
+
+// TestMatchForgetsTheSearchBefore: a search that was left undecided does not decide about the next request.
+func TestMatchForgetsTheSearchBefore(t *testing.T) {
+	t.Parallel()
+	m := table(t, host(to("alarm", where("json", `kind == "alarm"`)), to("rest", route.Match{}))).NewMatcher()
+	if got := answer(m.Match(get("POST a/"), []byte(`{"kind":"no`), false)); got != "need payload" {
+		t.Fatalf("got %s, want need payload", got)
+	}
+	if got := answer(m.Match(get("POST a/"), []byte(`{"kind":"alarm"}`), true)); got != "alarm" {
+		t.Errorf("the next request: got %s, want alarm", got)
+	}
+	if got := answer(m.Continue(get("POST a/"), []byte(`{"kind":"alarm"}`), true)); got != "none" {
+		t.Errorf("Continue without a search: got %s, want none", got)
 	}
 }
