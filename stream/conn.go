@@ -66,6 +66,7 @@ func greet(c *Client, raw transport.Conn) (*conn, error) {
 		inlet.Close()
 		return nil, err
 	}
+	w.MaxFrame, w.Window = min(w.MaxFrame, 1<<30), min(w.Window, maxCredit)
 	inlet.SetMaxFrame(int(w.MaxFrame))
 	cn := &conn{
 		client: c, raw: raw, inlet: inlet, id: ferry.SourceID(w.Source), maxFrame: int(w.MaxFrame), window: int(w.Window),
@@ -245,7 +246,7 @@ func (cn *conn) handle(f native.Frame) error {
 		s := cn.tags[v.Tag]
 		cn.mu.Unlock()
 		if s != nil {
-			s.credit(cn, int(v.Bytes))
+			s.credit(cn, int(min(v.Bytes, maxCredit)))
 		}
 	case native.Result:
 		v, err := native.ParseResult(f)

@@ -34,6 +34,9 @@ type lane struct {
 	more   chan struct{} // closed when credit arrives; guarded by out's lock
 }
 
+// maxCredit bounds a tag's credit in bytes, whatever the node grants: an int may have 32 bits.
+const maxCredit = 1 << 30
+
 // quiet is how long the last write must have ended ago for Send to write by itself: less than that means a source that
 // sends so fast that gathering pays.
 const quiet = 3 * time.Microsecond
@@ -225,7 +228,7 @@ func (s *Source) credit(cn *conn, n int) {
 		return
 	}
 	l.out.Lock()
-	l.credit += n
+	l.credit = min(l.credit+n, maxCredit)
 	if l.more != nil && l.credit > 0 {
 		close(l.more)
 		l.more = nil

@@ -96,10 +96,10 @@ func Split(buf []byte, maxFrame int) (Frame, error) {
 func Size(buf []byte) int { return 4 + int(binary.BigEndian.Uint32(buf)) }
 
 func frameSize(buf []byte, maxFrame int) (int, error) {
-	size := Size(buf)
-	if size > maxFrame {
+	if size := 4 + uint64(binary.BigEndian.Uint32(buf)); size > uint64(maxFrame) { // an int of 32 bits does not hold it
 		return 0, &Error{Code: CodeTooLarge, Reason: fmt.Sprintf("frame of %d bytes: at most %d are accepted here", size, maxFrame)}
 	}
+	size := Size(buf)
 	if size < HeaderSize {
 		return 0, &Error{Code: CodeProtocol, Reason: fmt.Sprintf("frame of %d bytes is shorter than its header", size)}
 	}

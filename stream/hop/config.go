@@ -107,8 +107,8 @@ func (c *Config) fill() error {
 		c.Log = slog.Default()
 	}
 	for _, b := range [...]struct {
-		name    string
-		v, a, z int
+		name             string
+		value, low, high int
 	}{
 		{"MaxFrame", c.MaxFrame, native.PubHeaderSize, 1 << 30},
 		{"MaxConnections", c.MaxConnections, 1, 1 << 24},
@@ -117,12 +117,21 @@ func (c *Config) fill() error {
 		{"Window", c.Window, 1, 1 << 30},
 		{"Queue", c.Queue, 1, 1 << 30},
 		{"Streams", c.Streams, 1, 64},
-		{"HandshakeTimeout", int(c.HandshakeTimeout), 1, 1 << 62},
-		{"Heartbeat", int(c.Heartbeat), int(time.Millisecond), 1 << 40},
-		{"WriteTimeout", int(c.WriteTimeout), 1, 1 << 62},
 	} {
-		if b.v < b.a || b.v > b.z {
-			return fmt.Errorf("hop: Config.%s is %d: want %d to %d", b.name, b.v, b.a, b.z)
+		if b.value < b.low || b.value > b.high {
+			return fmt.Errorf("hop: Config.%s is %d: want %d to %d", b.name, b.value, b.low, b.high)
+		}
+	}
+	for _, b := range [...]struct {
+		name             string
+		value, low, high time.Duration
+	}{
+		{"HandshakeTimeout", c.HandshakeTimeout, 1, 1 << 62},
+		{"Heartbeat", c.Heartbeat, time.Millisecond, 1 << 40},
+		{"WriteTimeout", c.WriteTimeout, 1, 1 << 62},
+	} {
+		if b.value < b.low || b.value > b.high {
+			return fmt.Errorf("hop: Config.%s is %v: want %v to %v", b.name, b.value, b.low, b.high)
 		}
 	}
 	return nil

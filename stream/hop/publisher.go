@@ -8,6 +8,9 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
+// maxCredit bounds the credit of a subscription and tag, in bytes, whatever the client grants.
+const maxCredit = 1 << 30
+
 // publisher is one session's right to publish on one tag, and its credit there. A message is owed back to its publisher
 // once it is routed; while a lane that must not drop is full, what is owed is withheld.
 type publisher = *publishing

@@ -201,10 +201,10 @@ func (s *session) subscribe(v native.SubFrame) error {
 	}
 	sub := &subscription{
 		session: s, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, back: v.Back,
-		window: min(int(v.Window), 1<<30), queue: s.hop.cfg.Queue, lanes: map[uint32]*lane{},
+		window: int(min(v.Window, maxCredit)), queue: s.hop.cfg.Queue, lanes: map[uint32]*lane{},
 	}
 	if v.Queue > 0 {
-		sub.queue = min(sub.queue, int(v.Queue))
+		sub.queue = int(min(uint32(sub.queue), v.Queue))
 	}
 	s.mu.Lock()
 	n, taken := len(s.subs), s.subs[v.ID] != nil
@@ -249,7 +249,7 @@ func (s *session) credit(v native.CreditFrame) {
 		return // for a subscription that was just given up
 	}
 	l.out.Lock()
-	l.credit = min(l.credit+int(v.Bytes), 1<<30)
+	l.credit = min(l.credit+int(min(v.Bytes, maxCredit)), maxCredit)
 	l.schedule()
 	l.out.unlock()
 }
