@@ -246,13 +246,17 @@ func (h *Hop) tag(name string) (*tag, error) {
 	return t, nil
 }
 
-// add makes a subscription part of the routes.
+// add makes a subscription part of the routes. It refuses one of a session that forget has taken out: its reader goes on
+// until the socket is closed, but nothing would remove the subscription again.
 func (h *Hop) add(sub *subscription, where string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.sessions[sub.session.id] != sub.session {
+		return &native.Error{Code: native.CodeDraining, Reason: "the connection is being closed"}
+	}
 	p, err := h.preds.get(where)
 	if err != nil {
-		return err
+		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
 	sub.pred = p
 	h.subs = append(h.subs, sub)
@@ -340,7 +344,7 @@ func (h *Hop) forget(s *session) {
 	for _, sub := range s.subs {
 		subs = append(subs, sub)
 	}
-	s.subs = map[uint32]*subscription{}
+	clear(s.subs)
 	s.mu.Unlock()
 	h.remove(subs)
 }

@@ -222,7 +222,7 @@ func (s *session) subscribe(v native.SubFrame) error {
 		s.mu.Lock()
 		delete(s.subs, v.ID)
 		s.mu.Unlock()
-		return refuse(native.CodeBadRequest, "%v", err)
+		return err
 	}
 	return nil
 }
