@@ -273,67 +273,6 @@ func (h *Hop) reroute(sub *subscription) {
 	}
 }
 
-// remove takes subscriptions out of the routes. What they had queued goes to other members of their group, if any, and
-// is else counted as dropped.
-func (h *Hop) remove(subs []*subscription) {
-	h.mu.Lock()
-	for _, sub := range subs {
-		for i, s := range h.subs {
-			if s == sub {
-				h.subs = append(h.subs[:i], h.subs[i+1:]...)
-				break
-			}
-		}
-		h.preds.put(sub.pred)
-		h.reroute(sub)
-	}
-	h.mu.Unlock()
-	for _, sub := range subs {
-		sub.session.mu.Lock()
-		lanes := make([]*lane, 0, len(sub.lanes))
-		for _, l := range sub.lanes {
-			lanes = append(lanes, l)
-		}
-		sub.session.mu.Unlock()
-		for _, l := range lanes {
-			h.retire(l)
-		}
-	}
-}
-
-// retire closes a lane and finds another place for its queue.
-func (h *Hop) retire(l *lane) {
-	var left [][]byte
-	l.out.Lock()
-	l.close(func(frames []byte) { left = append(left, append([]byte(nil), frames...)) })
-	sent := l.sent
-	l.out.unlock()
-	h.mu.Lock()
-	h.past[l.tag.id].Messages += sent.Messages
-	h.past[l.tag.id].Bytes += sent.Bytes
-	h.mu.Unlock()
-	if len(left) == 0 {
-		return
-	}
-	var heirs *group
-	for _, g := range h.routeOf(l.tag).groups {
-		if g.members[0].lane.sub.group == l.sub.group && l.sub.group != "" {
-			heirs = g
-		}
-	}
-	for _, frames := range left {
-		for len(frames) > 0 {
-			n := native.Size(frames)
-			if heirs == nil {
-				h.gone(1)
-			} else {
-				h.deliverOne(heirs, frames[:n], nil, nil, nil, func(int) bool { return true })
-			}
-			frames = frames[n:]
-		}
-	}
-}
-
 // forget takes a session that ends out of everything.
 func (h *Hop) forget(s *session) {
 	h.mu.Lock()

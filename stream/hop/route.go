@@ -141,15 +141,16 @@ func (h *Hop) deliver(l *lane, frames []byte, n int, own *bufpool.Buf, p publish
 }
 
 // pick returns the member of g whose turn it is: the next with credit and an empty queue, else the one with the least
-// queued, of those that mask admits (bit i stands for preds[i]).
-func (g *group) pick(mask func(pred int) bool) *lane {
+// queued. Members whose predicate does not admit the message are left out; admits gets the predicate's index in the
+// route's preds.
+func (g *group) pick(admits func(pred int) bool) *lane {
 	n := len(g.members)
 	start := int(g.turn.Add(1) % uint32(n))
 	var least *lane
 	leastQueued := 0
 	for i := range n {
 		m := g.members[(start+i)%n]
-		if m.pred >= 0 && !mask(m.pred) {
+		if m.pred >= 0 && !admits(m.pred) {
 			continue
 		}
 		l := m.lane
@@ -169,10 +170,11 @@ func (g *group) pick(mask func(pred int) bool) *lane {
 	return least
 }
 
-// deliverOne pushes one frame to the member of g whose turn it is, to the next one if that has just left.
-func (h *Hop) deliverOne(g *group, frame []byte, own *bufpool.Buf, p publisher, touched *touched, mask func(pred int) bool) {
+// deliverOne pushes one frame to the member that pick chooses, and to another one if that has just left. admits reports
+// whether the predicate with an index in the route's preds holds for the frame.
+func (h *Hop) deliverOne(g *group, frame []byte, own *bufpool.Buf, p publisher, touched *touched, admits func(pred int) bool) {
 	for range g.members {
-		l := g.pick(mask)
+		l := g.pick(admits)
 		if l == nil {
 			break
 		}
@@ -181,7 +183,7 @@ func (h *Hop) deliverOne(g *group, frame []byte, own *bufpool.Buf, p publisher, 
 		}
 	}
 	for _, m := range g.members {
-		if m.pred < 0 || mask(m.pred) {
+		if m.pred < 0 || admits(m.pred) {
 			h.gone(1) // all that wanted it have left
 			return
 		}
