@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// MaxKeepAlive is the longest Config.KeepAlive: the kernel refuses more (Linux, MAX_TCP_KEEPIDLE).
+const MaxKeepAlive = 32767 * time.Second
+
 // Config is what a Group can be told. The zero value works.
 type Config struct {
 	// Loops is how many loops run. Zero means one for each core Go may use.
@@ -31,7 +34,7 @@ type Config struct {
 	Mailbox int `yaml:"mailbox,omitempty"`
 	// CloseTimeout is how long a closed connection may take to write what is queued. Zero means 5 s.
 	CloseTimeout time.Duration `yaml:"close_timeout,omitempty"`
-	// KeepAlive is the pause between TCP's probes of a silent peer. Zero means 15 s; negative means none.
+	// KeepAlive is the interval of TCP's probes of a silent peer, at most MaxKeepAlive. Zero means 15 s; negative means none.
 	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
 }
 
@@ -75,6 +78,9 @@ func (c *Config) withDefaults() (Config, error) {
 	}
 	if out.CloseTimeout == 0 {
 		out.CloseTimeout = 5 * time.Second
+	}
+	if out.KeepAlive > MaxKeepAlive {
+		return out, fmt.Errorf("loop: KeepAlive is %v: give at most %v, or a negative duration for no probes", out.KeepAlive, MaxKeepAlive)
 	}
 	if out.KeepAlive == 0 {
 		out.KeepAlive = 15 * time.Second

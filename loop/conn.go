@@ -18,7 +18,7 @@ type Conn struct {
 	head    *chunk       // the queue of what is to be written; nil while there is none
 	tail    *chunk
 	cause   *failure
-	timers  timers
+	timers  connTimers
 	queued  int // bytes
 	id      int32
 	gen     uint32
@@ -125,7 +125,7 @@ func (c *Conn) Close() {
 		c.kill(nil)
 		return
 	}
-	c.setTimer(ownTimer, c.loop.cfg.CloseTimeout)
+	c.setTimer(internalTimer, c.loop.cfg.CloseTimeout)
 	c.loop.flushLater(c)
 }
 
@@ -157,7 +157,7 @@ func (c *Conn) expired() {
 		left := uint32(c.Unsent())
 		if c.unsent == 0 || left < c.unsent {
 			c.unsent = left
-			c.setTimer(ownTimer, c.loop.cfg.CloseTimeout)
+			c.setTimer(internalTimer, c.loop.cfg.CloseTimeout)
 			return
 		}
 		c.fail("close", fmt.Errorf("%d bytes are left that the peer did not take in time: %w", c.queued, os.ErrDeadlineExceeded))

@@ -21,7 +21,7 @@ func (l *Loop) Dial(to Addr, timeout time.Duration, h Handler) *Conn {
 		c.fail(fmt.Sprintf("connect to %s", to), err)
 		return c
 	}
-	c.setTimer(ownTimer, timeout)
+	c.setTimer(internalTimer, timeout)
 	return c
 }
 
@@ -32,7 +32,7 @@ func (l *Loop) connected(c *Conn) {
 		return
 	}
 	c.state &^= connecting
-	c.stopTimer(ownTimer)
+	c.stopTimer(internalTimer)
 	l.flushLater(c) // also when nothing is queued: flushed then stops looking out for room to write
 	c.handler.Opened(c)
 }

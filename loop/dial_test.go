@@ -189,6 +189,7 @@ func TestConfigIsChecked(t *testing.T) {
 		{Config{ReadBuffer: 100}, "ReadBuffer is 100: give at least 512"},
 		{Config{HighWater: 1000, LowWater: 2000}, "LowWater 2000 is not below HighWater 1000"},
 		{Config{CloseTimeout: -1}, "CloseTimeout"},
+		{Config{KeepAlive: 10 * time.Hour}, "KeepAlive is 10h0m0s"},
 	}
 	for _, row := range rows {
 		if _, err := New(&row.cfg); err == nil || !strings.Contains(err.Error(), row.want) {

@@ -75,9 +75,9 @@ func (l *Loop) All() iter.Seq2[*Conn, Handler] {
 // Now is the loop's clock: the time since its Group began, read once a turn.
 func (l *Loop) Now() time.Duration { return l.now }
 
-// tickAfter is the first tick that lies d or more after now.
-func (l *Loop) tickAfter(d time.Duration) uint32 {
-	return uint32((l.now + max(d, 0) + tick - 1) / tick)
+// tickAfter returns the first tick that lies d or more after now. The sum does not overflow, whatever d is.
+func (l *Loop) tickAfter(d time.Duration) uint64 {
+	return (uint64(l.now) + uint64(max(d, 0)) + uint64(tick-1)) / uint64(tick)
 }
 
 // run is the loop. It returns when it was told to leave and its last connection is closed.
@@ -120,7 +120,7 @@ func (l *Loop) turn() {
 	}
 	l.stats.Posted += int64(len(posted))
 	clear(posted)
-	l.wheel.advance(uint32(l.now / tick))
+	l.wheel.advance(uint64(l.now / tick))
 	l.each(&l.dirty, inDirty, l.flush)
 	l.bury()
 }
@@ -132,7 +132,7 @@ func (l *Loop) poll() int {
 		return n
 	}
 	timeout := time.Duration(-1)
-	if ticks, ok := l.wheel.next(); ok {
+	if ticks, ok := l.wheel.nextSlot(); ok {
 		at := l.now.Truncate(tick) + time.Duration(ticks)*tick
 		timeout = max(at-time.Since(l.start), 0)
 	}
@@ -198,7 +198,7 @@ func (l *Loop) conn(id int32) *Conn {
 // adopt makes a Conn of a socket.
 func (l *Loop) adopt(id int32, h Handler, s state) *Conn {
 	c := &Conn{loop: l, handler: h, id: id, gen: l.nextGen(), state: s}
-	c.timers.entry = entry{owner: c, level: notInWheel}
+	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
 	l.count++
 	if c.is(accepted) {
 		l.accepted++

@@ -2,34 +2,36 @@ package loop
 
 import "time"
 
-// Timer calls a function on its loop after a while, for what belongs to no connection. Its methods are for its loop only.
+// Timer calls a function on its loop after a time. It is for timeouts that belong to no connection. Its methods are for its
+// loop only.
 type Timer struct {
-	loop  *Loop
-	f     func()
-	entry entry
-	at    uint32
-	armed bool
+	loop     *Loop
+	f        func()
+	entry    wheelEntry
+	deadline uint64 // tick
+	armed    bool
 }
 
 // NewTimer returns a timer that is not set.
 func (l *Loop) NewTimer(f func()) *Timer {
 	t := &Timer{loop: l, f: f}
-	t.entry = entry{owner: t, level: notInWheel}
+	t.entry = wheelEntry{owner: t, level: notInWheel}
 	return t
 }
 
-// Set has the timer go off once, d from the loop's clock on, rounded up to 10 ms, whether it was set before or not.
+// Set makes the timer call its function once, d after the loop's clock, rounded up to 10 ms. It replaces an earlier Set. Every
+// d is allowed: a negative one counts as 0.
 func (t *Timer) Set(d time.Duration) {
-	t.at, t.armed = t.loop.tickAfter(d), true
-	t.loop.wheel.schedule(&t.entry, t.at)
+	t.deadline, t.armed = t.loop.tickAfter(d), true
+	t.loop.wheel.schedule(&t.entry, t.deadline)
 }
 
-// Stop has it not go off.
+// Stop cancels the timer.
 func (t *Timer) Stop() { t.armed = false }
 
-func (t *Timer) due() (uint32, bool) { return t.at, t.armed }
+func (t *Timer) nextDeadline() (uint64, bool) { return t.deadline, t.armed }
 
-func (t *Timer) expire(uint32) {
+func (t *Timer) expire(uint64) {
 	t.armed = false
 	t.f()
 }
@@ -38,28 +40,49 @@ func (t *Timer) expire(uint32) {
 const Timers = 4
 
 const (
-	ownTimer  = Timers // of the loop itself: connecting, and writing what is left after Close
-	allTimers = Timers + 1
+	internalTimer = Timers // bounds connecting, the handshake of a layer, and flushing after Close
+	allTimers     = Timers + 1
 )
 
-// timers are those of one connection: they share one entry in the wheel, which lies at or before the earliest.
-type timers struct {
-	entry entry
-	at    [allTimers]uint32
-	armed uint8 // a bit each
+// A deadline of a connection's timer has 32 bits, to keep a Conn small. One within nearTicks (248 days) is a tick, modulo
+// 2^32. A later one counts units of 2^farBits ticks, 11 minutes, rounded up; it reaches further than a time.Duration.
+const (
+	nearTicks = 1<<31 - 1
+	farBits   = 16
+)
+
+// connTimers are the timers of one connection. They share one entry in the wheel, which is never later than the earliest.
+type connTimers struct {
+	entry    wheelEntry
+	deadline [allTimers]uint32
+	armed    uint8 // bit i: timer i is set
+	far      uint8 // bit i: deadline i counts units of 2^farBits ticks
 }
 
-func (t *timers) due() (at uint32, ok bool) {
-	for i := range t.at {
-		if t.armed&(1<<i) != 0 && (!ok || after(at, t.at[i])) {
-			at, ok = t.at[i], true
-		}
+func (t *connTimers) set(i int, at uint64, w *wheel) {
+	t.armed |= 1 << i
+	if at-w.now <= nearTicks {
+		t.far &^= 1 << i
+		t.deadline[i] = uint32(at)
+		return
 	}
-	return at, ok
+	t.far |= 1 << i
+	t.deadline[i] = uint32((at + 1<<farBits - 1) >> farBits)
 }
 
-// SetTimer has Handler.Timer called once with which, 0 to Timers-1, d from the loop's clock on, rounded up to 10 ms. A timer
-// that is set again is moved; to move it to later costs a store.
+func (t *connTimers) get(i int, w *wheel) (at uint64, ok bool) {
+	switch {
+	case t.armed&(1<<i) == 0:
+		return 0, false
+	case t.far&(1<<i) != 0:
+		return uint64(t.deadline[i]) << farBits, true
+	}
+	return w.full(t.deadline[i]), true
+}
+
+// SetTimer makes the loop call Handler.Timer once with which, 0 to Timers-1, d after the loop's clock. d is rounded up to
+// 10 ms, and above 248 days to 11 minutes; every d is allowed, and a negative one counts as 0. Setting a timer again moves
+// it; moving it to later costs a store.
 func (c *Conn) SetTimer(which int, d time.Duration) {
 	if uint(which) >= Timers {
 		panic("loop: no such timer: a connection has timers 0 to 3")
@@ -71,13 +94,13 @@ func (c *Conn) setTimer(which int, d time.Duration) {
 	if c.is(dead) {
 		return
 	}
+	w := &c.loop.wheel
 	at := c.loop.tickAfter(d)
-	c.timers.at[which] = at
-	c.timers.armed |= 1 << which
-	c.loop.wheel.schedule(&c.timers.entry, at)
+	c.timers.set(which, at, w)
+	w.schedule(&c.timers.entry, at)
 }
 
-// StopTimer has Handler.Timer not called.
+// StopTimer cancels a timer.
 func (c *Conn) StopTimer(which int) {
 	if uint(which) < Timers {
 		c.stopTimer(which)
@@ -86,18 +109,25 @@ func (c *Conn) StopTimer(which int) {
 
 func (c *Conn) stopTimer(which int) { c.timers.armed &^= 1 << which }
 
-func (c *Conn) due() (uint32, bool) { return c.timers.due() }
+func (c *Conn) nextDeadline() (at uint64, ok bool) {
+	for i := range allTimers {
+		if d, set := c.timers.get(i, &c.loop.wheel); set && (!ok || d < at) {
+			at, ok = d, true
+		}
+	}
+	return at, ok
+}
 
-func (c *Conn) expire(now uint32) {
+func (c *Conn) expire(now uint64) {
 	for i := range allTimers {
 		if c.is(dead) {
 			c.timers.armed = 0
 		}
-		if c.timers.armed&(1<<i) == 0 || after(c.timers.at[i], now) {
+		if at, ok := c.timers.get(i, &c.loop.wheel); !ok || at > now {
 			continue
 		}
 		c.stopTimer(i)
-		if i == ownTimer {
+		if i == internalTimer {
 			c.expired()
 		} else {
 			c.handler.Timer(c, i)

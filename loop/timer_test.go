@@ -8,28 +8,28 @@ import (
 
 // clockTimer is a timer under test: it says when it was called.
 type clockTimer struct {
-	entry entry
-	at    uint32
+	entry wheelEntry
+	at    uint64
 	armed bool
-	fired []uint32
+	fired []uint64
 }
 
-func (t *clockTimer) due() (uint32, bool) { return t.at, t.armed }
-func (t *clockTimer) expire(now uint32) {
+func (t *clockTimer) nextDeadline() (uint64, bool) { return t.at, t.armed }
+func (t *clockTimer) expire(now uint64) {
 	t.armed = false
 	t.fired = append(t.fired, now)
 }
 
 // TestWheel sets, moves and stops timers at random, and advances by steps of all sizes: each goes off once, at its tick.
 func TestWheel(t *testing.T) {
-	for _, begin := range []uint32{0, 1<<32 - 5000} { // ticks are counted modulo 2^32
+	for _, begin := range []uint64{0, 1<<32 - 5000} { // an entry keeps 32 bits of its tick
 		w := &wheel{now: begin}
 		rng := rand.New(rand.NewPCG(1, uint64(begin)))
 		timers := make([]*clockTimer, 200)
-		want := make([]uint32, len(timers))
+		want := make([]uint64, len(timers))
 		for i := range timers {
 			timers[i] = &clockTimer{}
-			timers[i].entry = entry{owner: timers[i], level: notInWheel}
+			timers[i].entry = wheelEntry{owner: timers[i], level: notInWheel}
 		}
 		reach := []int{3, 64, 70, 4096, 5000, 300_000}
 		for round := range 3000 {
@@ -40,7 +40,7 @@ func TestWheel(t *testing.T) {
 					x.armed = false
 					continue
 				}
-				x.at, x.armed = w.now+1+uint32(rng.IntN(reach[rng.IntN(len(reach))])), true
+				x.at, x.armed = w.now+1+uint64(rng.IntN(reach[rng.IntN(len(reach))])), true
 				want[i] = x.at
 				w.schedule(&x.entry, x.at)
 			}
@@ -48,10 +48,10 @@ func TestWheel(t *testing.T) {
 			for i, x := range timers {
 				armed[i], x.fired = x.armed, nil
 			}
-			to := w.now + uint32(rng.IntN(reach[rng.IntN(len(reach))]))
+			to := w.now + uint64(rng.IntN(reach[rng.IntN(len(reach))]))
 			w.advance(to)
 			for i, x := range timers {
-				is := armed[i] && !after(want[i], to)
+				is := armed[i] && want[i] <= to
 				if is && (len(x.fired) != 1 || x.fired[0] != want[i]) || !is && len(x.fired) > 0 {
 					t.Fatalf("round %d: timer %d, armed %v, due at %d, went off at %v, now %d", round, i, armed[i], want[i], x.fired, to)
 				}
@@ -64,11 +64,11 @@ func TestWheel(t *testing.T) {
 func TestWheelSleepsLong(t *testing.T) {
 	w := &wheel{}
 	x := &clockTimer{at: 1<<31 - 1, armed: true}
-	x.entry = entry{owner: x, level: notInWheel}
+	x.entry = wheelEntry{owner: x, level: notInWheel}
 	w.schedule(&x.entry, x.at)
 	steps := 0
 	for len(x.fired) == 0 {
-		ticks, ok := w.next()
+		ticks, ok := w.nextSlot()
 		if !ok {
 			t.Fatal("the timer was lost")
 		}
@@ -80,7 +80,7 @@ func TestWheelSleepsLong(t *testing.T) {
 	if x.fired[0] != x.at {
 		t.Errorf("went off at %d, want %d", x.fired[0], x.at)
 	}
-	if _, ok := w.next(); ok {
+	if _, ok := w.nextSlot(); ok {
 		t.Error("something is left in the wheel")
 	}
 }
@@ -160,11 +160,11 @@ func TestTimersOfALoop(t *testing.T) {
 func TestMovingATimerAllocatesNothing(t *testing.T) {
 	l := &Loop{}
 	c := &Conn{loop: l}
-	c.timers.entry = entry{owner: c, level: notInWheel}
+	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
 	if n := testing.AllocsPerRun(100, func() {
 		l.now += time.Millisecond
 		c.SetTimer(1, time.Minute)
-		l.wheel.advance(uint32(l.now / tick))
+		l.wheel.advance(uint64(l.now / tick))
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -173,7 +173,7 @@ func TestMovingATimerAllocatesNothing(t *testing.T) {
 func BenchmarkMoveTimer(b *testing.B) {
 	l := &Loop{}
 	c := &Conn{loop: l}
-	c.timers.entry = entry{owner: c, level: notInWheel}
+	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
 	for b.Loop() {
 		c.SetTimer(1, time.Minute)
 	}

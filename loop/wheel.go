@@ -6,84 +6,78 @@ import (
 )
 
 const (
-	tick       = 10 * time.Millisecond // what timers are rounded up to
-	slotBits   = 6
-	slots      = 1 << slotBits
-	levels     = 5
-	maxTicks   = 1<<(slotBits*levels) - 1 // 124 days; what is due later is looked at again then
-	notInWheel = -1
+	tick          = 10 * time.Millisecond // timers are rounded up to a multiple of it
+	slotBits      = 6
+	slotsPerLevel = 1 << slotBits
+	wheelLevels   = 5
+	wheelReach    = 1<<(slotBits*wheelLevels) - 1 // ticks, 124 days: an entry that is due later is looked at again then
+	notInWheel    = -1
 )
 
-// wheel keeps the timers of one loop: a hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7). A slot of level k
-// spans 64^k ticks; when its time comes its timers move down a level, and those of level 0 are due. Ticks are counted
-// modulo 2^32, so only differences mean something.
+// wheel holds the timers of one loop. It is a hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): a slot of
+// level k spans 64^k ticks. When the clock reaches a slot, its entries move down a level; those of level 0 are due.
 //
-// Most timeouts are moved again and again and never come. So a timer that is moved to later, or stopped, stays in its slot;
-// when that comes up it is asked when it is really due.
+// Most timeouts are moved to later again and again and never expire. So a timer that is moved to later, or stopped, keeps
+// its slot. When the clock reaches that slot, the wheel asks the owner for the deadline and inserts the entry again.
 type wheel struct {
-	now    uint32
-	used   [levels]uint64 // a bit for each slot that holds something
-	levels [levels][slots]*entry
+	now      uint64              // ticks since the group began
+	occupied [wheelLevels]uint64 // bit i: slot i of the level holds an entry
+	slots    [wheelLevels][slotsPerLevel]*wheelEntry
 }
 
-// entry is a timer's place in the wheel.
-type entry struct {
-	next, prev *entry
-	owner      expirer
-	at         uint32 // the tick at which the wheel looks at it
+// wheelEntry is the place of one timerOwner in the wheel.
+type wheelEntry struct {
+	next, prev *wheelEntry
+	owner      timerOwner
+	at         uint32 // the low 32 bits of the tick at which the wheel looks at the entry
 	level      int8   // notInWheel if it is in no slot
 	slot       uint8
 }
 
-// expirer is what a timer belongs to.
-type expirer interface {
-	// due is the earliest tick at which something is to be done; ok is false if there is nothing.
-	due() (at uint32, ok bool)
-	// expire does what is due.
-	expire(now uint32)
+// timerOwner owns one wheelEntry and any number of timers.
+type timerOwner interface {
+	// nextDeadline returns the tick of the earliest timer that is set; ok is false if none is.
+	nextDeadline() (at uint64, ok bool)
+	// expire runs the timers that are due at tick now.
+	expire(now uint64)
 }
 
-// after reports whether tick a lies after b.
-func after(a, b uint32) bool { return int32(a-b) > 0 }
+// full returns the tick whose low 32 bits are at and that is nearest to now.
+func (w *wheel) full(at uint32) uint64 { return w.now + uint64(int64(int32(at-uint32(w.now)))) }
 
-// schedule sees that e is looked at no later than at tick at.
-func (w *wheel) schedule(e *entry, at uint32) {
-	if e.level != notInWheel && !after(e.at, at) {
+// schedule makes the wheel look at e at tick at or earlier.
+func (w *wheel) schedule(e *wheelEntry, at uint64) {
+	if e.level != notInWheel && w.full(e.at) <= at {
 		return
 	}
 	w.remove(e)
 	w.insert(e, at)
 }
 
-func (w *wheel) insert(e *entry, at uint32) {
-	if !after(at, w.now) {
-		at = w.now + 1
-	}
-	if at-w.now > maxTicks {
-		at = w.now + maxTicks
-	}
-	level := (bits.Len32(at-w.now) - 1) / slotBits
-	slot := uint8(at >> (level * slotBits) % slots)
-	e.at, e.level, e.slot = at, int8(level), slot
-	head := &w.levels[level][slot]
+func (w *wheel) insert(e *wheelEntry, at uint64) {
+	at = min(max(at, w.now+1), w.now+wheelReach)
+	level := (bits.Len64(at-w.now) - 1) / slotBits
+	slot := uint8(at >> (level * slotBits) % slotsPerLevel)
+	e.at, e.level, e.slot = uint32(at), int8(level), slot
+	head := &w.slots[level][slot]
 	e.prev, e.next = nil, *head
 	if *head != nil {
 		(*head).prev = e
 	}
 	*head = e
-	w.used[level] |= 1 << slot
+	w.occupied[level] |= 1 << slot
 }
 
-func (w *wheel) remove(e *entry) {
+func (w *wheel) remove(e *wheelEntry) {
 	if e.level == notInWheel {
 		return
 	}
 	if e.prev != nil {
 		e.prev.next = e.next
 	} else {
-		w.levels[e.level][e.slot] = e.next
+		w.slots[e.level][e.slot] = e.next
 		if e.next == nil {
-			w.used[e.level] &^= 1 << e.slot
+			w.occupied[e.level] &^= 1 << e.slot
 		}
 	}
 	if e.next != nil {
@@ -92,54 +86,54 @@ func (w *wheel) remove(e *entry) {
 	e.next, e.prev, e.level = nil, nil, notInWheel
 }
 
-// next is how many ticks from now the first slot that holds something comes up; ok is false for an empty wheel.
-func (w *wheel) next() (ticks uint32, ok bool) {
-	for level, used := range w.used {
-		if used == 0 {
+// nextSlot returns the number of ticks until the clock reaches a slot that holds an entry; ok is false for an empty wheel.
+func (w *wheel) nextSlot() (ticks uint64, ok bool) {
+	for level, occupied := range w.occupied {
+		if occupied == 0 {
 			continue
 		}
 		shift := level * slotBits
-		// The current slot has come up already: if it holds something, that is a whole turn ahead.
-		ahead := bits.TrailingZeros64(bits.RotateLeft64(used, -int(w.now>>shift%slots)-1)) + 1
-		start := (w.now>>shift + uint32(ahead)) << shift
-		if d := start - w.now; !ok || d < ticks {
+		// The clock has already reached the current slot: an entry in it is due one turn of the level later.
+		ahead := bits.TrailingZeros64(bits.RotateLeft64(occupied, -int(w.now>>shift%slotsPerLevel)-1)) + 1
+		begin := (w.now>>shift + uint64(ahead)) << shift
+		if d := begin - w.now; !ok || d < ticks {
 			ticks, ok = d, true
 		}
 	}
 	return ticks, ok
 }
 
-// advance moves the wheel to tick to, and has everything expire that is due on the way.
-func (w *wheel) advance(to uint32) {
+// advance moves the clock to tick to and expires all timers that are due by then.
+func (w *wheel) advance(to uint64) {
 	for {
-		ticks, ok := w.next()
-		if !ok || after(w.now+ticks, to) {
+		ticks, ok := w.nextSlot()
+		if !ok || w.now+ticks > to {
 			w.now = to
 			return
 		}
 		w.now += ticks
-		for level := levels - 1; level > 0; level-- {
+		for level := wheelLevels - 1; level > 0; level-- {
 			shift := level * slotBits
 			if w.now&(1<<shift-1) == 0 {
-				w.empty(level, w.now>>shift%slots)
+				w.visit(level, w.now>>shift%slotsPerLevel)
 			}
 		}
-		w.empty(0, w.now%slots)
+		w.visit(0, w.now%slotsPerLevel)
 	}
 }
 
-// empty asks every timer of a slot when it is due.
-func (w *wheel) empty(level int, slot uint32) {
+// visit empties a slot: it expires the timers that are due and inserts the others again.
+func (w *wheel) visit(level int, slot uint64) {
 	for {
-		e := w.levels[level][slot]
+		e := w.slots[level][slot]
 		if e == nil {
 			return
 		}
 		w.remove(e)
-		at, ok := e.owner.due()
-		if ok && !after(at, w.now) {
+		at, ok := e.owner.nextDeadline()
+		if ok && at <= w.now {
 			e.owner.expire(w.now)
-			at, ok = e.owner.due()
+			at, ok = e.owner.nextDeadline()
 		}
 		if ok {
 			w.schedule(e, at)
