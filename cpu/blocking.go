@@ -3,7 +3,7 @@ package cpu
 import "context"
 
 // Blocking hands the job's token back while f waits for something else than the CPU, and returns f's error when the job has
-// one again. If ctx ends while it waits for that, Blocking returns f's error or else that of ctx, and the function should
+// one again, or the job's function has returned. If ctx ends while it waits for that, Blocking returns f's error or else that of ctx, and the function should
 // return. Outside a pool it just calls f.
 func Blocking(ctx context.Context, f func() error) (err error) {
 	j := jobOf(ctx)
@@ -32,6 +32,10 @@ func (p *Pool) stepOut(j *Job) bool {
 // stepIn gets j a token again.
 func (p *Pool) stepIn(j *Job) error {
 	p.mu.Lock()
+	if j.state == over { // the function returned while f ran: a token would never be given back
+		p.mu.Unlock()
+		return nil
+	}
 	now := p.now()
 	if p.free > 0 {
 		p.free--

@@ -25,6 +25,9 @@ type Config struct {
 	LongestSlice time.Duration `yaml:"longest_slice,omitempty"`
 }
 
+// longest is 73 years: the age of a pool plus any duration of its configuration does not overflow.
+const longest = time.Duration(1 << 61)
+
 // withDefaults checks c and puts the defaults in.
 func (c Config) withDefaults() (Config, error) {
 	for _, n := range []struct {
@@ -37,11 +40,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for _, d := range []struct {
 		name  string
-		value time.Duration
-	}{{"Lend", c.Lend}, {"FirstSlice", c.FirstSlice}, {"LongestSlice", c.LongestSlice}} {
-		if d.value < 0 {
-			return c, fmt.Errorf("cpu: Config.%s is %v: want 0 for the default, or more", d.name, d.value)
+		value *time.Duration
+	}{{"Lend", &c.Lend}, {"FirstSlice", &c.FirstSlice}, {"LongestSlice", &c.LongestSlice}} {
+		if *d.value < 0 {
+			return c, fmt.Errorf("cpu: Config.%s is %v: want 0 for the default, or more", d.name, *d.value)
 		}
+		*d.value = min(*d.value, longest)
 	}
 	if c.Tokens == 0 {
 		c.Tokens = Cores()

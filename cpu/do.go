@@ -28,14 +28,14 @@ func (e *PanicError) Unwrap() error {
 // where f did not run, the error of ctx if that ended first, or an error with ErrBusy or ErrClosed inside if p takes no more.
 //
 // f's context is ctx, with the job in it: f passes it to Checkpoint, Blocking and For. When ctx belongs to a job of p
-// already, f runs at once as a part of that job, on its token. So pass the context on: a job that calls Do with another one
+// whose function has not returned, f runs at once as a part of that job, on its token. So pass the context on: a job that calls Do with another one
 // waits for a second token while it holds the first.
 func Do[T any](ctx context.Context, p *Pool, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if p == nil || f == nil {
 		return none, errors.New("cpu: Do needs a pool and a function: one of them is nil")
 	}
-	if p.inside(ctx) != nil {
+	if p.inside(ctx) {
 		return call(ctx, p, f)
 	}
 	if err := ctx.Err(); err != nil {

@@ -12,9 +12,9 @@
 //			log.Fatal(err)
 //		}
 //		defer pool.Close()
-//		sum, err := cpu.Do(context.Background(), pool, func(ctx context.Context) (int, error) {
-//			sum := 0
-//			for i := range 100_000_000 {
+//		sum, err := cpu.Do(context.Background(), pool, func(ctx context.Context) (int64, error) {
+//			sum := int64(0)
+//			for i := range int64(100_000_000) {
 //				if err := cpu.Checkpoint(ctx); err != nil {
 //					return 0, err
 //				}

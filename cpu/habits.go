@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -160,10 +161,7 @@ func (p *Pool) unyielding() []Unyielding {
 		}
 	}
 	slices.SortFunc(all, func(a, b Unyielding) int {
-		if a.Longest != b.Longest {
-			return int(b.Longest - a.Longest)
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(b.Longest, a.Longest), strings.Compare(a.Name, b.Name))
 	})
 	return all
 }

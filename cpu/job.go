@@ -62,13 +62,18 @@ func jobOf(ctx context.Context) *Job {
 	return j
 }
 
-// inside returns the job of p that ctx belongs to, or nil.
-func (p *Pool) inside(ctx context.Context) *Job {
+// inside reports whether ctx belongs to a job of p whose function has not returned.
+func (p *Pool) inside(ctx context.Context) bool {
 	j := jobOf(ctx)
 	for j != nil && j.pool != p {
 		j = jobOf(j.Context)
 	}
-	return j
+	if j == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return j.state != over
 }
 
 // From returns the handle of the job that ctx belongs to, for a loop in which each nanosecond counts. It watches the context

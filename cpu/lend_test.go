@@ -248,3 +248,21 @@ func TestCancelledWhileYielding(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// TestLendNever: durations near the longest time.Duration neither overflow nor lend at once.
+func TestLendNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Config{Tokens: 1, Lend: 1<<63 - 1, LongestSlice: 1<<63 - 1})
+		var all sync.WaitGroup
+		all.Go(func() { run(t.Context(), p, tight(time.Minute)) })
+		synctest.Wait()
+		for range 2 {
+			all.Go(func() { run(t.Context(), p, nothing) })
+			time.Sleep(time.Second)
+		}
+		if s := p.Stats(); s.Lent != 0 || s.Queued != 2 {
+			t.Errorf("lent %d, queued %d: want 0 and 2", s.Lent, s.Queued)
+		}
+		all.Wait()
+	})
+}

@@ -124,7 +124,13 @@ func (p *Pool) leave(j *Job) {
 	p.mu.Unlock()
 }
 
+// end is the end of a job's function. A goroutine of the job may still wait in Blocking or Checkpoint: it goes on without a
+// token.
 func (p *Pool) end(j *Job) {
+	if j.state == waiting {
+		p.queue.remove(j)
+		j.turn <- nil
+	}
 	p.letGo(j, p.now())
 	p.remember(j)
 	j.state = over
@@ -168,12 +174,13 @@ func (p *Pool) lender(j *Job, now time.Duration) {
 
 // letGo takes j from those that run, and passes its token on if it has one.
 func (p *Pool) letGo(j *Job, now time.Duration) {
-	j.attained += now - j.began
 	switch j.state {
 	case holding:
+		j.attained += now - j.began
 		p.holders = drop(p.holders, j)
 		p.pass(now)
 	case lent:
+		j.attained += now - j.began
 		p.lenders = drop(p.lenders, j)
 	}
 	j.state = away
