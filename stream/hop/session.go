@@ -72,17 +72,20 @@ func (s *session) outletFor(tag uint32) *outlet {
 	return s.data[i]
 }
 
-// tell appends a control frame. A client that sends requests and does not read the answers is cut off.
+// maxControl is how many bytes of control frames may wait for one write: as many as the requests that one read brings
+// ask for.
+const maxControl = 256 << 10
+
+// tell appends a control frame. It ends the session of a client that sends requests and does not read the results.
 func (s *session) tell(appendTo func([]byte) []byte) {
 	s.control.Lock()
 	if s.control.Closed() {
 		s.control.unlock()
 		return
 	}
-	s.control.SetTail(appendTo(s.control.Tail(1 << 10)))
-	behind := s.control.Room() < -3*outLimit
+	waiting := s.control.AppendControl(1<<10, appendTo)
 	s.control.unlock()
-	if behind {
+	if waiting > maxControl {
 		s.end(&native.Error{Code: native.CodeLimit, Reason: "the client asks and does not read the answers"})
 	}
 }

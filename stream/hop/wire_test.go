@@ -328,6 +328,34 @@ func TestAsksAndNeverReads(t *testing.T) {
 	}
 }
 
+// TestSlowReaderOfLargeFramesAsks: large frames that wait to be written do not count as responses that are not read.
+func TestSlowReaderOfLargeFramesAsks(t *testing.T) {
+	h, addr := serve(t, hop.Config{WriteTimeout: time.Minute, Window: 64 << 20, Queue: 16 << 20})
+	slow, src := greet(t, addr), greet(t, addr)
+	slow.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Filter: "large"})
+	tag := src.tag("large")
+	frame := src.pub(tag, make([]byte, native.DefaultMaxFrame-native.PubHeaderSize))
+	for h.Snapshot().Subscriptions[0].QueuedBytes == 0 { // until the socket and the next write are full
+		src.write(frame)
+		src.settled()
+	}
+	for range 10 {
+		slow.write(native.AppendPing(nil, false, 5))
+	}
+	src.settled()
+	answered := 0
+	for answered < 10 {
+		f := slow.read()
+		if f == nil || f.Kind() == native.Goaway {
+			t.Fatal("the connection was ended")
+		}
+		if f.Kind() == native.Ping {
+			answered++
+		}
+	}
+	slow.settled() // it is still served
+}
+
 // TestForwardsVerbatim: what a subscriber gets is what was published, bit by bit, but for the flag of validation.
 func TestForwardsVerbatim(t *testing.T) {
 	_, addr := serve(t, hop.Config{})

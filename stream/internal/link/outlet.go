@@ -23,8 +23,10 @@ type Outlet struct {
 	mu      sync.Mutex
 	wake    sync.Cond
 	segs    []segment
-	tail    *bufpool.Buf  // open end, not yet in segs
-	queued  int           // bytes in segs and tail
+	tail    *bufpool.Buf  // takes the next copied frames
+	sealed  int           // bytes of tail that segs refer to
+	queued  int           // bytes in segs, and in tail behind sealed
+	control int           // of those, bytes of AppendControl
 	limit   int           // bytes above which Room is not positive
 	waiting bool          // the writer sleeps
 	nudged  bool          // the writer is to call Refill, though it may find nothing to write
@@ -98,14 +100,14 @@ func (o *Outlet) UnlockFlush(quiet time.Duration) {
 	}
 	// The writer sleeps, and as long as waiting is false nobody wakes it: the stream is the caller's.
 	buf := o.tail
-	o.tail, o.queued, o.waiting = nil, 0, false
+	o.tail, o.queued, o.control, o.waiting = nil, 0, 0, false
 	o.wakeProducers()
 	o.mu.Unlock()
 	n := o.try.write(buf.B)
 	o.mu.Lock()
 	o.wrote = time.Now().UnixNano()
 	if n < len(buf.B) {
-		o.seal()
+		o.closeTail()
 		o.segs = append([]segment{{buf.B[n:], buf}}, o.segs...)
 		o.queued += len(buf.B) - n
 	} else {
@@ -142,7 +144,7 @@ func (o *Outlet) Closed() bool { return o.closed }
 // Tail returns, under the lock, the open end to append at most n bytes to; the caller hands the result to SetTail.
 func (o *Outlet) Tail(n int) []byte {
 	if o.tail != nil && len(o.tail.B)+n > cap(o.tail.B) {
-		o.seal()
+		o.closeTail()
 	}
 	if o.tail == nil {
 		o.tail = bufpool.Get(max(n, block))
@@ -169,20 +171,43 @@ func (o *Outlet) Now() int64 {
 	return o.now
 }
 
-// Share puts, under the lock, b, whole frames that lie in buf, at the end without copying, and retains buf until they
-// are written.
+// AppendControl appends, under the lock, a frame of at most n bytes that appendTo makes, and returns how many bytes of
+// such frames wait for the next write.
+func (o *Outlet) AppendControl(n int, appendTo func([]byte) []byte) int {
+	before := o.queued
+	o.SetTail(appendTo(o.Tail(n)))
+	o.control += o.queued - before
+	return o.control
+}
+
+// Share puts, under the lock, b, whole frames that lie in buf, at the end, and retains buf until they are written. It
+// copies nothing if b fills most of buf; else it copies b, so that what waits for a write keeps at most twice its bytes.
 func (o *Outlet) Share(buf *bufpool.Buf, b []byte) {
-	o.seal()
+	if !fills(buf, b) {
+		o.Append(b)
+		return
+	}
+	if o.tail != nil && len(o.tail.B) > o.sealed {
+		o.tail.Retain()
+		o.segs = append(o.segs, segment{o.tail.B[o.sealed:], o.tail})
+		o.sealed = len(o.tail.B)
+	}
 	buf.Retain()
 	o.segs = append(o.segs, segment{b, buf})
 	o.queued += len(b)
 }
 
-func (o *Outlet) seal() {
-	if o.tail != nil && len(o.tail.B) > 0 {
-		o.segs = append(o.segs, segment{o.tail.B, o.tail})
-		o.tail = nil
+// closeTail moves the rest of tail into segs: what is appended next needs another buffer.
+func (o *Outlet) closeTail() {
+	switch {
+	case o.tail == nil:
+		return
+	case len(o.tail.B) > o.sealed:
+		o.segs = append(o.segs, segment{o.tail.B[o.sealed:], o.tail})
+	default:
+		o.tail.Release()
 	}
+	o.tail, o.sealed = nil, 0
 }
 
 // Close lets Run end once everything appended before is written.
@@ -220,10 +245,10 @@ func (o *Outlet) Run(w io.Writer) error {
 	for err == nil {
 		o.mu.Lock()
 		o.await()
-		o.seal()
+		o.closeTail()
 		batch, o.segs = o.segs, batch[:0]
 		n := o.queued
-		o.queued = 0
+		o.queued, o.control = 0, 0
 		o.wakeProducers()
 		if n > 0 {
 			o.writing.Store(time.Now().UnixNano())
@@ -242,7 +267,7 @@ func (o *Outlet) Run(w io.Writer) error {
 	o.mu.Lock()
 	o.closed = true
 	o.wakeProducers()
-	o.seal()
+	o.closeTail()
 	o.mu.Unlock()
 	close(o.done)
 	return err
@@ -277,7 +302,7 @@ func (o *Outlet) await() {
 func (o *Outlet) Unsent(take func(frames []byte)) {
 	o.mu.Lock()
 	segs := o.segs
-	o.segs, o.queued = nil, 0
+	o.segs, o.queued, o.control = nil, 0, 0
 	o.mu.Unlock()
 	for i := range segs {
 		take(segs[i].b)
@@ -287,9 +312,9 @@ func (o *Outlet) Unsent(take func(frames []byte)) {
 
 // Discard lets, under the lock, go of everything that was appended and not yet given to the stream.
 func (o *Outlet) Discard() {
-	o.seal()
+	o.closeTail()
 	release(o.segs)
-	o.segs, o.queued = o.segs[:0], 0
+	o.segs, o.queued, o.control = o.segs[:0], 0, 0
 }
 
 func release(batch []segment) {
