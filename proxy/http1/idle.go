@@ -52,13 +52,16 @@ func (h *idle) Drained(c *loop.Conn) { c.ResumeReading() }
 // HalfClosed closes the connection. Its timer still runs, for a client that does not read.
 func (h *idle) HalfClosed(c *loop.Conn) { c.CloseWrite() }
 
-// Timer closes a connection that is not used.
+// Timer closes a connection that is not used. One whose client still reads its last response is in use.
 func (h *idle) Timer(c *loop.Conn, _ int) {
-	if h.parting {
+	switch {
+	case h.parting:
 		h.share.linger.begin(c)
-		return
+	case h.share.stillReads(c):
+		setTimer(c, idleTimer, h.share.service.current.Load().BodyTimeout)
+	default:
+		c.Close()
 	}
-	c.Close()
 }
 
 // Closed forgets it.

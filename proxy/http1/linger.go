@@ -23,6 +23,7 @@ func (h *linger) begin(c *loop.Conn) {
 	c.SetHandler(h)
 	c.ResumeReading()
 	c.CloseWrite()
+	h.share.forgetUnsent(c)
 	c.SetTimer(idleTimer, lingerTime)
 	setTimer(c, moveTimer, h.share.service.current.Load().BodyTimeout)
 }
@@ -30,13 +31,16 @@ func (h *linger) begin(c *loop.Conn) {
 // HalfClosed does nothing: when all is written, the connection ends by itself.
 func (h *linger) HalfClosed(*loop.Conn) {}
 
-// Timer closes the connection. A client that is still reading has until moveTimer.
+// Timer closes the connection. A client that still reads has lingerTime behind its last byte, and BodyTimeout for each.
 func (h *linger) Timer(c *loop.Conn, which int) {
-	if which == idleTimer && c.Queued() > 0 {
+	switch {
+	case which == idleTimer && c.Unsent() > 0:
 		c.SetTimer(idleTimer, lingerTime)
-		return
+	case which == moveTimer && h.share.stillReads(c):
+		setTimer(c, moveTimer, h.share.service.current.Load().BodyTimeout)
+	default:
+		c.Close()
 	}
-	c.Close()
 }
 
 // Closed forgets it.

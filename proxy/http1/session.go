@@ -58,6 +58,7 @@ type session struct {
 	replayed bool       // the request was sent again as a kept connection had been closed
 	kept     kept
 	moved    int // what was queued when moveTimer was set
+	unacked  int // what was unsent when moveTimer last went off; 0 if it has not since bytes moved
 
 	// The answer.
 	answer     wire.Head
@@ -241,7 +242,7 @@ func (s *session) release() {
 	s.request, s.values = route.Request{}, values{}
 	s.phase, s.timed, s.parting, s.lasts = unused, false, false, false
 	s.headSize, s.taken, s.answered, s.upgrade = 0, 0, false, false
-	s.open, s.reused, s.waiting, s.replayed, s.moved = false, false, false, false, 0
+	s.open, s.reused, s.waiting, s.replayed, s.moved, s.unacked = false, false, false, false, 0, 0
 	s.heard, s.begun, s.decoded, s.status = false, false, false, 0
 	if bufpool.Reuse && len(s.share.sessions) < keepSessions {
 		s.share.sessions = append(s.share.sessions, s)

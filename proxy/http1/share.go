@@ -37,6 +37,7 @@ type share struct {
 type visit struct {
 	addr     string // the client's, without a port
 	requests int
+	unsent   int // bytes of responses that the client had not acknowledged when stillReads was last called
 }
 
 func newShare(s *Service, index int) *share {
@@ -58,6 +59,9 @@ func (sh *share) session(c *loop.Conn) *session {
 		s = &session{share: sh}
 		s.back.s = s
 		s.kept.b = s.kept.small[:0]
+	}
+	if len(sh.visits) > 0 {
+		sh.forgetUnsent(c)
 	}
 	s.rules = sh.service.current.Load()
 	s.client, s.phase = c, atHead
@@ -83,6 +87,28 @@ func (sh *share) matcher(t *route.Table) *route.Matcher {
 func (sh *share) free(m *route.Matcher, t *route.Table) {
 	if t == sh.table && len(sh.matchers) < keepMatchers {
 		sh.matchers = append(sh.matchers, m)
+	}
+}
+
+// stillReads reports whether the client still takes the response that the connection holds: whether it has acknowledged bytes
+// since the last call, or there was none.
+func (sh *share) stillReads(c *loop.Conn) bool {
+	unsent := c.Unsent()
+	if unsent == 0 {
+		return false
+	}
+	v := sh.visits[c]
+	progress := v.unsent == 0 || unsent < v.unsent
+	v.unsent = unsent
+	sh.visits[c] = v
+	return progress
+}
+
+// forgetUnsent has stillReads begin anew, for another response.
+func (sh *share) forgetUnsent(c *loop.Conn) {
+	if v, ok := sh.visits[c]; ok && v.unsent != 0 {
+		v.unsent = 0
+		sh.visits[c] = v
 	}
 }
 

@@ -18,11 +18,15 @@ func (s *session) Timer(_ *loop.Conn, which int) {
 	case tryTimer:
 		s.lost(route.OnTimeout, 504)
 	case moveTimer:
-		if s.queued() != s.moved {
+		switch unsent := s.unsent(); {
+		case s.queued() != s.moved:
 			s.move()
-			return
+		case unsent > 0 && (s.unacked == 0 || unsent < s.unacked):
+			s.unacked = unsent
+			setTimer(s.client, moveTimer, s.rules.BodyTimeout)
+		default:
+			s.stalled()
 		}
-		s.stalled()
 	}
 }
 
@@ -40,7 +44,7 @@ func (s *session) late() {
 
 // move begins the time in which bytes have to move.
 func (s *session) move() {
-	s.moved = s.queued()
+	s.moved, s.unacked = s.queued(), 0
 	setTimer(s.client, moveTimer, s.rules.BodyTimeout)
 }
 
@@ -49,6 +53,15 @@ func (s *session) queued() int {
 	n := s.client.Queued()
 	if s.up != nil {
 		n += s.up.Queued()
+	}
+	return n
+}
+
+// unsent is how many bytes client and server have not acknowledged. A peer that reads slowly lowers it long before queued.
+func (s *session) unsent() int {
+	n := s.client.Unsent()
+	if s.up != nil {
+		n += s.up.Unsent()
 	}
 	return n
 }

@@ -27,6 +27,7 @@ type side struct {
 	other  *side
 	client bool
 	queued int // when the timer was set
+	unsent int // when the timer last went off; 0 if it has not since bytes moved
 }
 
 var _ loop.Shutdowner = (*side)(nil)
@@ -81,11 +82,15 @@ func (d *side) HalfClosed(*loop.Conn) { d.other.conn.CloseWrite() }
 
 // Timer closes a tunnel in which nothing moves.
 func (d *side) Timer(*loop.Conn, int) {
-	if d.tunnel.queued() != d.queued {
+	switch unsent := d.tunnel.unsent(); {
+	case d.tunnel.queued() != d.queued:
 		d.wait()
-		return
+	case unsent > 0 && (d.unsent == 0 || unsent < d.unsent):
+		d.unsent = unsent
+		setTimer(d.conn, moveTimer, d.tunnel.rules.BodyTimeout)
+	default:
+		d.Shutdown(nil)
 	}
-	d.Shutdown(nil)
 }
 
 // Shutdown closes both sides behind what is queued: nobody can tell where a message of theirs ends.
@@ -115,7 +120,7 @@ func (d *side) Closed(c *loop.Conn, err error) {
 
 // wait begins the time in which bytes have to move.
 func (d *side) wait() {
-	d.queued = d.tunnel.queued()
+	d.queued, d.unsent = d.tunnel.queued(), 0
 	setTimer(d.conn, moveTimer, d.tunnel.rules.BodyTimeout)
 }
 
@@ -124,3 +129,6 @@ func (t *tunnel) move() { t.down.wait() }
 
 // queued is how many bytes wait for either side to take them.
 func (t *tunnel) queued() int { return t.down.conn.Queued() + t.up.conn.Queued() }
+
+// unsent is how many bytes the two sides have not acknowledged.
+func (t *tunnel) unsent() int { return t.down.conn.Unsent() + t.up.conn.Unsent() }

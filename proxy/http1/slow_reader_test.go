@@ -1,0 +1,106 @@
+package http1
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"example.com/ferry/loop"
+)
+
+// onLoop returns what f returns on the loop, of the one connection that a client has made.
+func onLoop[T any](r *rig, f func(c *loop.Conn, h loop.Handler) T) T {
+	r.tb.Helper()
+	got := make(chan T, 1)
+	l := r.group.Loops()[0]
+	if err := l.Post(func() {
+		for c, h := range l.All() {
+			if r.service.Owns(h) {
+				got <- f(c, h)
+				return
+			}
+		}
+		close(got)
+	}); err != nil {
+		r.tb.Fatal(err)
+	}
+	v, ok := <-got
+	if !ok {
+		r.tb.Fatal("the client's connection is closed")
+	}
+	return v
+}
+
+// TestSlowReader has a client read its response piece by piece, while all timers of its connection go off between two pieces.
+// It must get every byte, on a connection that is kept and on one that is closed behind the response.
+func TestSlowReader(t *testing.T) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	for _, row := range []struct {
+		name, request string
+		timers        []int // that are set behind a response
+	}{
+		{"kept", "GET / HTTP/1.1\nHost: a\n\n", []int{idleTimer}},
+		{"closing", "GET / HTTP/1.1\nHost: a\nConnection: close\n\n", []int{idleTimer, moveTimer}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			both(t, func(t *testing.T, c loop.Config) {
+				c.Loops, c.HighWater = 1, 64<<20 // so that the proxy queues the whole response
+				c.CloseTimeout = brief
+				r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
+				conn := r.dial()
+				conn.send(row.request)
+				r.eventually("the response is queued and its request over", func() bool {
+					return onLoop(r, func(c *loop.Conn, h loop.Handler) bool {
+						_, busy := h.(*session)
+						return !busy && c.Queued() > 0
+					})
+				})
+				resp, err := http.ReadResponse(conn.r, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []byte
+				for range 3 {
+					before := onLoop(r, func(c *loop.Conn, _ loop.Handler) int { return c.Unsent() })
+					piece := make([]byte, 1<<20)
+					if _, err := io.ReadFull(resp.Body, piece); err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, piece...)
+					r.eventually("the client's bytes are acknowledged", func() bool {
+						return onLoop(r, func(c *loop.Conn, _ loop.Handler) bool { return c.Unsent() < before })
+					})
+					onLoop(r, func(c *loop.Conn, h loop.Handler) bool {
+						for _, which := range row.timers {
+							h.Timer(c, which)
+						}
+						return true
+					})
+					time.Sleep(4 * brief) // longer than a closed connection may take
+				}
+				rest, err := io.ReadAll(resp.Body)
+				if err != nil || !bytes.Equal(append(got, rest...), body) {
+					t.Fatalf("got %d bytes of %d, %v", len(got)+len(rest), len(body), err)
+				}
+			})
+		})
+	}
+}
+
+// A client that stops reading its response is given up.
+func TestReaderThatStops(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		c.Loops, c.HighWater, c.CloseTimeout = 1, 64<<20, brief
+		r := start(t, setup{
+			loop: c, config: Config{IdleTimeout: brief, BodyTimeout: brief},
+			servers: []string{serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 16<<20)) })},
+		})
+		r.dial().send("GET / HTTP/1.1\nHost: a\n\n")
+		r.eventually("the connection is closed", func() bool {
+			sum, _ := r.group.Stats()
+			return sum.Accepted == 1 && sum.Conns <= 1 // the server's may be kept
+		})
+	})
+}
