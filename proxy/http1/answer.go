@@ -70,7 +70,7 @@ func (s *session) pass(p []byte) (n int, err error) {
 	}
 }
 
-// complete is the end of the answer. clean says that the server has sent nothing behind it, and not ended its side.
+// complete is the end of the answer. clean says that nothing is behind it, read or in the kernel, and that the server has not ended its side.
 func (s *session) complete(clean bool) {
 	switch up := s.up; {
 	case !s.body.Done():

@@ -16,7 +16,7 @@ func (s *session) forward(p []byte) {
 	scratch := wire.AppendRequest(s.share.scratch[:0], p[:s.headSize], &s.head, &s.share.request)
 	s.share.scratch = scratch
 	if s.up != nil {
-		s.up.Write(scratch)
+		s.send(scratch)
 	}
 	if again := s.repeatable(); again || s.up == nil {
 		s.kept.begin(scratch, again)

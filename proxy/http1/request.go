@@ -190,7 +190,7 @@ func (s *session) readBody(p []byte) int {
 	}
 	s.count(n)
 	if n > 0 {
-		s.up.Write(p[:n])
+		s.send(p[:n])
 		s.kept.add(p[:n])
 	}
 	switch {

@@ -63,7 +63,7 @@ func (s *session) attempt() {
 		return
 	}
 	if s.up != nil {
-		s.up.Write(s.kept.b)
+		s.send(s.kept.b)
 		s.client.ResumeReading()
 	}
 	s.try()

@@ -54,6 +54,7 @@ type session struct {
 	up       *loop.Conn // nil while there is none
 	open     bool       // up is connected
 	reused   bool       // it has served other requests before
+	sentUp   int        // bytes written to it for this attempt
 	waiting  bool       // for a connection, in pool
 	replayed bool       // the request was sent again as a kept connection had been closed
 	kept     kept
@@ -242,6 +243,7 @@ func (s *session) release() {
 	s.request, s.values = route.Request{}, values{}
 	s.phase, s.timed, s.parting, s.lasts = unused, false, false, false
 	s.headSize, s.taken, s.answered, s.upgrade = 0, 0, false, false
+	s.sentUp = 0
 	s.open, s.reused, s.waiting, s.replayed, s.moved, s.unacked = false, false, false, false, 0, 0
 	s.heard, s.begun, s.decoded, s.status = false, false, false, 0
 	if bufpool.Reuse && len(s.share.sessions) < keepSessions {

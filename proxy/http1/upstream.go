@@ -21,6 +21,9 @@ func (b *back) Opened(*loop.Conn) { b.s.open = true }
 // Data takes what belongs to the answer.
 func (b *back) Data(c *loop.Conn, p []byte) int {
 	s := b.s
+	if s.unsentOnKept() && s.reconnect() {
+		return len(p)
+	}
 	s.heard = true
 	n := 0
 	for !s.begun {
@@ -56,7 +59,7 @@ func (b *back) Data(c *loop.Conn, p []byte) int {
 		s.truncate()
 		return len(p)
 	case s.answerBody.Done():
-		s.complete(n == len(p))
+		s.complete(n == len(p) && !c.Readable())
 		return len(p)
 	}
 	if s.client.Full() {
@@ -78,6 +81,7 @@ func (b *back) Drained(*loop.Conn) {
 func (b *back) HalfClosed(*loop.Conn) {
 	s := b.s
 	switch {
+	case s.reconnect():
 	case !s.begun:
 		s.lost(route.OnReset, 502)
 	case s.answerBody.End() != nil:
@@ -93,6 +97,9 @@ func (b *back) Timer(*loop.Conn, int) {}
 // Closed is a connection that was not made, or that broke.
 func (b *back) Closed(_ *loop.Conn, err error) {
 	s := b.s
+	if s.reconnect() {
+		return
+	}
 	s.up = nil
 	s.pool.gone()
 	switch {
@@ -112,14 +119,42 @@ func (b *back) Shutdown(*loop.Conn) {}
 
 // take has s use a connection.
 func (s *session) take(c *loop.Conn, reused bool) {
-	s.up, s.reused, s.open = c, reused, reused
+	s.up, s.reused, s.open, s.sentUp = c, reused, reused, 0
 	c.SetHandler(&s.back)
+}
+
+// send writes a part of the request to the server.
+func (s *session) send(p []byte) {
+	s.up.Write(p)
+	s.sentUp += len(p)
+}
+
+// unsentOnKept reports whether the server's connection was kept from another request and none of this one's bytes have left.
+// What comes from the server then, bytes or an end, has nothing to do with this request.
+func (s *session) unsentOnKept() bool { return s.reused && !s.heard && s.up.Queued() == s.sentUp }
+
+// reconnect moves a request of which nothing has left from a kept connection to a new one. That is safe for every method: the
+// server cannot have read it. The new connection takes the old one's place in the endpoint's count.
+func (s *session) reconnect() bool {
+	if !s.unsentOnKept() {
+		return false
+	}
+	old, c := s.up, s.pool.dial(s)
+	if !old.MoveQueue(c, s.sentUp) {
+		c.SetHandler(loop.Base{})
+		c.Abort(nil)
+		return false
+	}
+	old.SetHandler(loop.Base{})
+	old.Abort(nil)
+	s.up, s.reused, s.open = c, false, false
+	return true
 }
 
 // granted is the end of waiting for a connection.
 func (s *session) granted(c *loop.Conn, reused bool) {
 	s.take(c, reused)
-	c.Write(s.kept.b)
+	s.send(s.kept.b)
 	if !s.kept.whole {
 		s.kept.reset()
 	}
