@@ -5,7 +5,9 @@ import wire "example.com/ferry/protocol/http1"
 // begin writes the answer's head.
 func (s *session) begin(head []byte) {
 	s.status = s.answer.Status
-	s.client.StopTimer(answerTimer)
+	if s.phase != atBody {
+		s.client.StopTimer(answerTimer)
+	}
 	s.client.StopTimer(tryTimer)
 	s.decoded = s.head.Minor == 0 && s.answer.Framing == wire.Chunked
 	s.lasts = s.keeps() && !s.decoded && s.answer.Framing != wire.UntilClose
@@ -93,8 +95,8 @@ func (s *session) over() {
 	}
 	s.phase = atRest
 	s.taken = 0
-	s.client.StopTimer(answerTimer)
 	s.client.StopTimer(tryTimer)
+	s.watchRate()
 	s.move()
 	resume(s.client)
 }

@@ -27,6 +27,11 @@ type Config struct {
 	// negative means never.
 	BodyTimeout time.Duration `yaml:"body_timeout,omitempty"`
 
+	// BodyRate is the lowest rate at which a client may send a request's body, in bytes a second, averaged over each 10 s in which
+	// the proxy reads it; time in which the server does not take it does not count. A slower request is answered 408 and its
+	// connection closed. Zero means 100; negative means no floor, as for bodies that are streams of rare events.
+	BodyRate int `yaml:"body_rate,omitempty"`
+
 	// Upgrades are the protocols a connection may change to; others are not asked for. Empty means websocket. Behind h2c,
 	// requests would pass that no route has seen.
 	Upgrades []string `yaml:"upgrades,omitempty"`
@@ -78,6 +83,7 @@ func (c *Config) withDefaults() Config {
 	out.HeaderTimeout = cmp.Or(out.HeaderTimeout, 10*time.Second)
 	out.IdleTimeout = cmp.Or(out.IdleTimeout, 75*time.Second)
 	out.BodyTimeout = cmp.Or(out.BodyTimeout, time.Minute)
+	out.BodyRate = cmp.Or(out.BodyRate, 100)
 	if len(out.Upgrades) == 0 {
 		out.Upgrades = []string{"websocket"}
 	}

@@ -25,6 +25,7 @@ func (s *session) forward(p []byte) {
 		s.sent()
 	} else {
 		s.move()
+		s.watchRate()
 	}
 }
 

@@ -8,8 +8,13 @@ import (
 
 // log writes the request to the access log.
 func (s *session) log(status int, code traffic.Code) {
-	e := &s.share.entry
-	*e = traffic.Entry{Client: s.address(), Status: status}
+	s.share.entry = s.logEntry(status)
+	s.x.Log(&s.share.entry, code)
+}
+
+// logEntry is the request as it is logged, with views of its head.
+func (s *session) logEntry(status int) traffic.Entry {
+	e := traffic.Entry{Client: s.address(), Status: status}
 	if s.headSize > 0 {
 		head := s.logged
 		e.Method, e.Host, e.Path = s.head.MethodName.Of(head), s.head.Authority.Of(head), s.head.Path.Of(head)
@@ -17,5 +22,5 @@ func (s *session) log(status int, code traffic.Code) {
 			e.Trace = traffic.TraceID(f.Value.Of(head))
 		}
 	}
-	s.x.Log(e, code)
+	return e
 }

@@ -1,12 +1,17 @@
 package http1
 
 import (
+	"encoding/json"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/traffic"
 )
 
@@ -49,4 +54,55 @@ func TestLog(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLogOfTunnel looks at what the access log says of a connection that became a tunnel, once that has ended.
+func TestLogOfTunnel(t *testing.T) {
+	both(t, func(t *testing.T, c loop.Config) {
+		cfg := setup{loop: c, servers: []string{switches(t)}}
+		r := start(t, cfg)
+		file := filepath.Join(t.TempDir(), "access.log")
+		log, err := traffic.OpenLog(&traffic.LogConfig{File: file}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := r.plan(cfg)
+		p.Log = log
+		r.service.Use(nil, p)
+		conn := r.dial()
+		conn.send(upgrade)
+		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		io.WriteString(conn, strings.Repeat("x", 1000))
+		conn.Conn.(*net.TCPConn).CloseWrite()
+		if _, err := io.ReadAll(conn.r); err != nil {
+			t.Fatal(err)
+		}
+		r.eventually("the tunnel is over", func() bool {
+			sum, _ := r.group.Stats()
+			return sum.Conns == 0
+		})
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var line struct {
+			Method, Host, Path, Client, Cluster string
+			Status, Attempts                    int
+			In                                  int     `json:"bytes_in"`
+			Out                                 int     `json:"bytes_out"`
+			Took                                float64 `json:"duration_ms"`
+		}
+		if err := json.Unmarshal(text, &line); err != nil {
+			t.Fatalf("log is %q, want one line: %v", text, err)
+		}
+		if line.Method != "GET" || line.Host != "a" || line.Path != "/chat" || line.Client != "127.0.0.1" || line.Cluster != "web" ||
+			line.Status != 101 || line.Attempts != 1 || line.In < len(upgrade)+1000 || line.Out < 1000 || line.Took <= 0 {
+			t.Errorf("log says %s", text)
+		}
+	})
 }

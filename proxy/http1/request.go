@@ -94,6 +94,9 @@ var (
 
 // await waits for more of the payload.
 func (s *session) await() {
+	if s.phase == atHead {
+		s.watchRate()
+	}
 	s.phase = atPayload
 	setTimer(s.client, moveTimer, s.rules.BodyTimeout)
 	if s.head.Expect && !s.answered {
@@ -173,6 +176,7 @@ func (s *session) count(n int) {
 // readBody takes what p has of the body, and passes it on.
 func (s *session) readBody(p []byte) int {
 	if s.phase == atBody && s.up == nil {
+		s.periodPaused = true
 		s.client.PauseReading() // there is nowhere to put it
 		return 0
 	}
@@ -201,6 +205,7 @@ func (s *session) readBody(p []byte) int {
 		s.sent()
 	default:
 		if s.up.Full() {
+			s.periodPaused = true
 			s.client.PauseReading()
 		}
 		s.move()
@@ -211,6 +216,7 @@ func (s *session) readBody(p []byte) int {
 // sent is the end of the request: the answer's time begins.
 func (s *session) sent() {
 	s.phase = atAnswer
+	s.client.StopTimer(rateTimer)
 	if s.begun {
 		return
 	}

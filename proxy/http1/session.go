@@ -42,11 +42,15 @@ type session struct {
 	body     wire.Body
 	taken    int64 // bytes of the body
 	answered bool  // with 100 Continue, by the proxy
-	upgrade  bool  // the server is asked for another protocol
-	request  route.Request
-	values   values
-	payload  payload
-	logged   []byte // the head as it came, for the log
+
+	periodFrom   int64 // bodySeen when the period of rateTimer began
+	periodPaused bool  // the proxy has paused reading in the period
+
+	upgrade bool // the server is asked for another protocol
+	request route.Request
+	values  values
+	payload payload
+	logged  []byte // the head as it came, for the log
 
 	// The way to the server.
 	back     back
@@ -243,7 +247,7 @@ func (s *session) release() {
 	s.request, s.values = route.Request{}, values{}
 	s.phase, s.timed, s.parting, s.lasts = unused, false, false, false
 	s.headSize, s.taken, s.answered, s.upgrade = 0, 0, false, false
-	s.sentUp = 0
+	s.sentUp, s.periodFrom, s.periodPaused = 0, 0, false
 	s.open, s.reused, s.waiting, s.replayed, s.moved, s.unacked = false, false, false, false, 0, 0
 	s.heard, s.begun, s.decoded, s.status = false, false, false, 0
 	if bufpool.Reuse && len(s.share.sessions) < keepSessions {

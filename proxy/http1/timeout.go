@@ -14,7 +14,11 @@ func (s *session) Timer(_ *loop.Conn, which int) {
 		s.x.Refuse(traffic.BadRequest)
 		s.fail(408)
 	case answerTimer:
-		s.late()
+		if s.phase == atAnswer {
+			s.late()
+		} else {
+			s.checkRate()
+		}
 	case tryTimer:
 		s.lost(route.OnTimeout, 504)
 	case moveTimer:
@@ -69,14 +73,24 @@ func (s *session) unsent() int {
 // stalled is the end of the time in which bytes have to move.
 func (s *session) stalled() {
 	switch {
+	case s.phase == atRest || s.begun:
+		s.tooSlow()
+	case s.waiting || s.up != nil && s.up.Queued() > 0:
+		s.parting = true
+		s.late()
+	default:
+		s.tooSlow()
+	}
+}
+
+// tooSlow ends a request whose body does not come as fast as it has to.
+func (s *session) tooSlow() {
+	switch {
 	case s.phase == atRest:
 		s.lasts = false
 		s.finish()
 	case s.begun:
 		s.truncate()
-	case s.waiting || s.up != nil && s.up.Queued() > 0:
-		s.parting = true
-		s.late()
 	default:
 		s.drop()
 		s.parting = true

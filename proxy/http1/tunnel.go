@@ -1,6 +1,8 @@
 package http1
 
 import (
+	"bytes"
+
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/traffic"
@@ -15,9 +17,10 @@ type tunnel struct {
 	rules *rules
 	pool  *pool
 	x     exchange.Exchange
-	down  side // the client's connection
-	up    side // the server's
-	open  int  // sides
+	down  side           // the client's connection
+	up    side           // the server's
+	open  int            // sides
+	entry *traffic.Entry // for the access log; nil if there is none
 }
 
 // side is a tunnel as the handler of one of its connections.
@@ -41,6 +44,13 @@ func (s *session) change(head, rest []byte) {
 		s.client.StopTimer(which)
 	}
 	t := &tunnel{share: s.share, rules: s.rules, pool: s.pool, x: s.x, open: 2}
+	if t.rules.plan.Log != nil {
+		t.entry = &traffic.Entry{}
+		*t.entry = s.logEntry(101)
+		for _, view := range []*[]byte{&t.entry.Method, &t.entry.Host, &t.entry.Path, &t.entry.Trace} {
+			*view = bytes.Clone(*view)
+		}
+	}
 	t.down = side{tunnel: t, conn: s.client, other: &t.up, client: true}
 	t.up = side{tunnel: t, conn: s.up, other: &t.down}
 	t.down.conn.SetHandler(&t.down)
@@ -109,6 +119,9 @@ func (d *side) Closed(c *loop.Conn, err error) {
 		d.other.wait()
 	}
 	if t.open--; t.open == 0 {
+		if code := traffic.HTTP(101); t.entry != nil && t.x.Logs(code) {
+			t.x.Log(t.entry, code)
+		}
 		t.x.End(traffic.HTTP(101))
 	}
 	if d.client {
