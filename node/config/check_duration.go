@@ -11,7 +11,7 @@ import (
 // package checks them.
 const (
 	shortestDuration = time.Millisecond
-	longestDuration  = 90 * 24 * time.Hour // event loops keep timers for 124 days
+	longestDuration  = 365 * 24 * time.Hour
 )
 
 // durationProblems refuses durations out of bounds, wherever they are in c. It adds nothing to a field that has a problem already.
@@ -26,7 +26,7 @@ func (c *Config) durationProblems(ps *problems) {
 		case d > 0 && d < shortestDuration:
 			ps.add(path, "%v is too short: at least %v", d, shortestDuration)
 		case d > longestDuration || d < -longestDuration:
-			ps.add(path, "%v is too long: at most %.0fh, which is 90 days", d, longestDuration.Hours())
+			ps.add(path, "%v is too long: at most %.0fh, which is a year", d, longestDuration.Hours())
 		}
 	})
 }
