@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/format"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/internal/link"
@@ -21,7 +22,7 @@ import (
 // Hop routes between the connections it serves. All its methods may overlap.
 type Hop struct {
 	cfg     Config
-	formats formats
+	formats *format.ByType
 	linger  time.Duration // how long a connection that ends may take to write what is left
 
 	open       atomic.Int32 // connections, those in handshake included
@@ -50,12 +51,12 @@ func New(cfg Config) (*Hop, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	fs, err := newFormats(cfg.Formats)
+	formats, err := format.NewByType(cfg.Formats)
 	if err != nil {
 		return nil, fmt.Errorf("hop: Config.Formats: %w", err)
 	}
 	h := &Hop{
-		cfg: cfg, formats: fs, linger: 2 * time.Second,
+		cfg: cfg, formats: formats, linger: 2 * time.Second,
 		sessions: map[ferry.SourceID]*session{}, tags: map[string]*tag{}, preds: predicates{},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}

@@ -35,7 +35,7 @@ type reader struct {
 }
 
 func newReader(s *session, inlet *link.Inlet) *reader {
-	return &reader{s: s, inlet: inlet, matchers: matchers{formats: &s.hop.formats, byPred: map[*predicate]*[8]*format.Matcher{}}}
+	return &reader{s: s, inlet: inlet, matchers: newMatchers(s.hop.formats)}
 }
 
 // loop reads until the stream ends; control, nil on data streams, takes the frames that are not PUB or PING.

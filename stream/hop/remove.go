@@ -1,7 +1,6 @@
 package hop
 
 import (
-	"example.com/ferry/format"
 	"example.com/ferry/protocol/native"
 )
 
@@ -61,7 +60,7 @@ func (h *Hop) redistribute(l *lane, queued [][]byte) (left int) {
 			}
 		}
 	}
-	m := matchers{formats: &h.formats, byPred: map[*predicate]*[8]*format.Matcher{}}
+	m := newMatchers(h.formats)
 	for _, frames := range queued {
 		for len(frames) > 0 {
 			f := native.Frame(frames[:native.Size(frames)])

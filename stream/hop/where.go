@@ -7,20 +7,6 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// formats is the formats a hop knows, by payload type.
-type formats [256]format.Format
-
-func newFormats(list []format.Format) (fs formats, err error) {
-	for _, f := range list {
-		t, err := ferry.ParseType(f.Name())
-		if err != nil {
-			return fs, err
-		}
-		fs[t] = f
-	}
-	return fs, nil
-}
-
 // predicates shares one compiled predicate among all subscriptions that mean the same, so that it is evaluated once a
 // message however many they are. It is guarded by the hop's lock.
 type predicates map[string]*predicate
@@ -55,37 +41,49 @@ func (ps predicates) put(p *predicate) {
 	}
 }
 
-// matchers is what one goroutine evaluates predicates with.
+// matchers holds the compiled predicates of one goroutine, one for each payload type that it met.
 type matchers struct {
-	formats *formats
-	byPred  map[*predicate]*[8]*format.Matcher
-	last    *predicate
-	lastM   *[8]*format.Matcher
+	formats *format.ByType
+	all     map[matcherKey]*format.Matcher
+	last    matcherKey
+	matcher *format.Matcher // all[last]
 }
 
-// match reports whether p holds for a frame's payload. odd says why it does not, where that may be a mistake: a field
-// of another kind, a payload no predicate can be asked of.
+func newMatchers(formats *format.ByType) matchers {
+	return matchers{formats: formats, all: map[matcherKey]*format.Matcher{}}
+}
+
+type matcherKey struct {
+	predicate *predicate
+	payload   ferry.Type
+}
+
+// maxMatchers bounds matchers.all, as predicates come and go with their subscriptions.
+const maxMatchers = 1024
+
+// match reports whether p holds for a frame's payload. odd is set where a false result may be a mistake: a field of another
+// kind, or a payload that no predicate can read.
 func (m *matchers) match(p *predicate, f native.Frame) (ok, odd bool) {
-	if p != m.last {
-		ms := m.byPred[p]
-		if ms == nil {
-			if len(m.byPred) >= 1024 { // predicates come and go with their subscriptions: start anew now and then
-				clear(m.byPred)
-			}
-			ms = new([8]*format.Matcher)
-			m.byPred[p] = ms
+	key := matcherKey{p, f.Type()}
+	if key != m.last {
+		if m.formats[key.payload] == nil {
+			return false, true
 		}
-		m.last, m.lastM = p, ms
+		m.last, m.matcher = key, m.find(key)
 	}
-	t := f.Type()
-	if int(t) >= len(m.lastM) || m.formats[t] == nil {
-		return false, true
-	}
-	matcher := m.lastM[t]
-	if matcher == nil {
-		matcher = format.NewMatcher(m.formats[t], p.Predicate)
-		m.lastM[t] = matcher
-	}
-	ok, mismatch, err := matcher.Match(f.Payload())
+	ok, mismatch, err := m.matcher.Match(f.Payload())
 	return ok && err == nil, mismatch || err != nil
+}
+
+// find returns the matcher of key, compiled on first use.
+func (m *matchers) find(key matcherKey) *format.Matcher {
+	matcher := m.all[key]
+	if matcher == nil {
+		if len(m.all) >= maxMatchers {
+			clear(m.all)
+		}
+		matcher = format.NewMatcher(m.formats[key.payload], key.predicate.Predicate)
+		m.all[key] = matcher
+	}
+	return matcher
 }
