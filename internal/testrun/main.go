@@ -1,15 +1,17 @@
-// Testrun runs `go test -race -shuffle=on ./...` in each module named and sums up: what failed, what was skipped and how
-// to bring it, and on the last line the counts.
+// Testrun runs the tests of each module named, with -shuffle=on, and sums up: what failed, what was skipped and how to
+// bring what it needs, and on the last line the counts.
 //
-// Exit status 0 means that nothing failed. With CI=true in the environment a skipped test is a failure too. Where there is
-// no C compiler the race detector is left out, and the first line says so.
+// The race detector is on in the packages that start goroutines or share memory (see needsRace), where there is a C
+// compiler. With -cross the packages that read and write bytes are also tested as programs of other processors, under
+// qemu-user (see foreign). Batches of packages run two at a time, as many tests wait more than they compute.
 //
-//	go run ./internal/testrun . bench
+// Exit status 0 means that nothing failed. With CI=true in the environment a skipped test is a failure too.
+//
+//	go run ./internal/testrun -cross . bench
 package main
 
 import (
-	"encoding/json"
-	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,11 +20,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: testrun MODULE-DIRECTORY...")
+	cross := flag.Bool("cross", false, "also test the packages that read and write bytes under qemu-user; the working directory is the root")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: testrun [-cross] MODULE-DIRECTORY...")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 && !*cross {
+		flag.Usage()
 		os.Exit(2)
 	}
-	ok, err := run(os.Stdout, os.Args[1:], os.Getenv("CI") == "true")
+	ok, err := run(os.Stdout, flag.Args(), *cross, os.Getenv("CI") == "true")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 	}
@@ -31,56 +39,36 @@ func main() {
 	}
 }
 
-// run tests the modules, writes the report to w and tells whether all is well: nothing failed and, if strict, nothing was
-// skipped. An error means that the tests could not be run.
-func run(w io.Writer, modules []string, strict bool) (bool, error) {
-	args := []string{"test", "-json", "-shuffle=on"}
-	if hasCompiler() {
-		args = append(args, "-race")
-	} else {
+// run tests the modules, writes the report to w and reports whether nothing failed and, if strict, nothing was skipped.
+// An error means that the tests could not be run.
+func run(w io.Writer, modules []string, cross, strict bool) (bool, error) {
+	t := newTally(w)
+	race := hasCompiler()
+	if !race {
 		fmt.Fprintln(w, "no C compiler: testing without -race")
 	}
-	t := newTally(w)
+	var batches []batch
 	for _, dir := range modules {
-		if err := testModule(t, dir, append(args, "./...")); err != nil {
+		these, err := moduleBatches(dir, race)
+		if err != nil {
 			return false, fmt.Errorf("module %s: %w", dir, err)
 		}
+		batches = append(batches, these...)
+	}
+	if cross {
+		for _, f := range foreign {
+			if _, err := exec.LookPath(f.emulator); err != nil {
+				t.skip(f.platform(), "the tests of "+strings.Join(crossPackages, " "), "needs "+f.emulator+": make deps")
+				continue
+			}
+			batches = append(batches, f.batch())
+		}
+	}
+	if err := runBatches(t, batches); err != nil {
+		return false, err
 	}
 	t.summary(strict)
 	return t.failed == 0 && (!strict || len(t.skipped) == 0), nil
-}
-
-// testModule feeds the events of one `go test` to t. That the command fails is news only if no event told of it.
-func testModule(t *tally, dir string, args []string) error {
-	cmd := exec.Command("go", args...)
-	cmd.Dir = dir
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	before := t.failed
-	decodeErr := decode(out, t)
-	if err := cmd.Wait(); err != nil && t.failed == before {
-		return err
-	}
-	return decodeErr
-}
-
-func decode(r io.Reader, t *tally) error {
-	for dec := json.NewDecoder(r); ; {
-		var e event
-		switch err := dec.Decode(&e); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("the output of go test -json: %w", err)
-		}
-		t.add(e)
-	}
 }
 
 // hasCompiler reports whether the race detector can be linked, which takes cgo.

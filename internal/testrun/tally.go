@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // event is one line of `go test -json`, as `go doc test2json` describes it.
@@ -20,26 +21,29 @@ type event struct {
 // test names one test or subtest; its empty name is the package itself.
 type test struct{ pkg, name string }
 
-// skip is one skipped test and the text it was skipped with.
-type skip struct {
+// skippedTest is one test that was skipped and the text it was skipped with.
+type skippedTest struct {
 	test
 	reason string
 }
 
-// tally counts tests and subtests, and shows the output of those that failed.
+// tally counts tests and subtests, and shows the output of those that failed. Its add and skip may overlap.
 type tally struct {
+	mu             sync.Mutex
 	w              io.Writer
 	passed, failed int
-	skipped        []skip
-	output         map[test][]string // of the tests under way
-	broken         map[string]bool   // packages in which a test failed
+	skipped        []skippedTest
+	output         map[test][]string // of the tests that have not ended
+	failedIn       map[string]bool   // packages in which a test failed
 }
 
 func newTally(w io.Writer) *tally {
-	return &tally{w: w, output: make(map[test][]string), broken: make(map[string]bool)}
+	return &tally{w: w, output: make(map[test][]string), failedIn: make(map[string]bool)}
 }
 
 func (t *tally) add(e event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	k := test{e.Package, e.Test}
 	switch e.Action {
 	case "build-output":
@@ -61,15 +65,15 @@ func (t *tally) endTest(k test, action string) {
 		t.passed++
 	case "fail":
 		t.failed++
-		t.broken[k.pkg] = true
+		t.failedIn[k.pkg] = true
 		t.print(k)
 	case "skip":
-		t.skipped = append(t.skipped, skip{k, reason(t.output[k])})
+		t.skipped = append(t.skipped, skippedTest{k, reason(t.output[k])})
 	}
 	delete(t.output, k)
 }
 
-// endPackage counts one failure for a package that failed without a failing test: it did not build, or it died.
+// endPackage counts one failure for a package that failed without a failing test: it did not build, or its process died.
 func (t *tally) endPackage(e event) {
 	switch e.Action {
 	case "pass":
@@ -81,7 +85,7 @@ func (t *tally) endPackage(e event) {
 			}
 		}
 		fmt.Fprintf(t.w, "FAIL  %s  %.1fs\n", e.Package, e.Elapsed)
-		if !t.broken[e.Package] {
+		if !t.failedIn[e.Package] {
 			t.failed++
 		}
 	}
@@ -92,7 +96,14 @@ func (t *tally) endPackage(e event) {
 	}
 }
 
-// print shows what a test wrote, without the lines that only say when it began, paused and went on.
+// skip counts tests that were not started.
+func (t *tally) skip(pkg, name, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.skipped = append(t.skipped, skippedTest{test{pkg, name}, reason})
+}
+
+// print writes the output of a test, without the lines that say when it started, paused and continued.
 func (t *tally) print(k test) {
 	for _, line := range t.output[k] {
 		if !strings.HasPrefix(line, "=== ") {
@@ -103,7 +114,7 @@ func (t *tally) print(k test) {
 
 // summary ends the report. The counts stand alone on its last line.
 func (t *tally) summary(strict bool) {
-	slices.SortFunc(t.skipped, func(a, b skip) int {
+	slices.SortFunc(t.skipped, func(a, b skippedTest) int {
 		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.name, b.name))
 	})
 	for _, s := range t.skipped {

@@ -32,8 +32,8 @@ const recording = `
 func TestTally(t *testing.T) {
 	var out bytes.Buffer
 	sum := newTally(&out)
-	if err := decode(strings.NewReader(recording), sum); err != nil {
-		t.Fatal(err)
+	if failed, err := decode(strings.NewReader(recording), "", sum); !failed || err != nil {
+		t.Fatalf("got %v, %v, want a failure that events report", failed, err)
 	}
 	sum.summary(true)
 	want := `ok    x/a  0.5s
@@ -55,7 +55,7 @@ CI=true: a skipped test is a failure
 }
 
 func TestDecodeGarbage(t *testing.T) {
-	err := decode(strings.NewReader(`{"Action":"pass"} go: no such module`), newTally(new(bytes.Buffer)))
+	_, err := decode(strings.NewReader(`{"Action":"pass"} go: no such module`), "", newTally(new(bytes.Buffer)))
 	if err == nil || !strings.Contains(err.Error(), "go test -json") {
 		t.Errorf("got error %v, want one that names go test -json", err)
 	}
@@ -63,13 +63,13 @@ func TestDecodeGarbage(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	if ok, err := run(&out, []string{t.TempDir()}, false); ok || err != nil {
+	if ok, err := run(&out, []string{t.TempDir()}, false, false); ok || err != nil {
 		t.Errorf("a directory without a module: got %v, %v, want false and no error", ok, err)
 	}
 	if want := "\n0 passed, 1 failed, 0 skipped\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got %q, want it to end with %q", out.String(), want)
 	}
-	if ok, err := run(&out, []string{"no-such-directory"}, false); ok || err == nil {
+	if ok, err := run(&out, []string{"no-such-directory"}, false, false); ok || err == nil {
 		t.Errorf("no directory: got %v, %v, want false and an error", ok, err)
 	}
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+// parallelBatches is how many batches run at a time; each runs as many packages at a time as there are cores.
+const parallelBatches = 2
+
+// batch is one `go test`.
+type batch struct {
+	dir   string   // of a module
+	label string   // stands before the names of packages in the report; empty for none
+	args  []string // flags, then packages
+	env   []string // in addition to that of this process
+}
+
+// moduleBatches splits the packages of a module into those tested with the race detector, if it can be had, and the rest.
+func moduleBatches(dir string, race bool) ([]batch, error) {
+	s, err := selectPackages(dir, "./...")
+	if err != nil {
+		return nil, err
+	}
+	var all []batch
+	if race && len(s.race) > 0 {
+		all = append(all, batch{dir: dir, args: append([]string{"-race"}, s.race...)})
+	} else {
+		s.plain = append(s.plain, s.race...)
+	}
+	if len(s.plain) > 0 || len(all) == 0 { // go test without packages reports what is wrong with dir
+		all = append(all, batch{dir: dir, args: s.plain})
+	}
+	return all, nil
+}
+
+// runBatches runs the batches in order, parallelBatches at a time, and adds their events to t. It returns why batches
+// could not be run.
+func runBatches(t *tally, batches []batch) error {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallelBatches)
+	errs := make([]error, len(batches))
+	for i, b := range batches {
+		slots <- struct{}{}
+		wg.Go(func() {
+			errs[i] = b.run(t)
+			<-slots
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// run adds the events of one `go test` to t. The command's own failure is an error only if no event reports one.
+func (b batch) run(t *tally) error {
+	cmd := exec.Command("go", append([]string{"test", "-json", "-shuffle=on"}, b.args...)...)
+	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(), b.env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	failed, decodeErr := decode(out, b.label, t)
+	if err := cmd.Wait(); err != nil && !failed {
+		return fmt.Errorf("%s in %s: %w", cmd, b.dir, err)
+	}
+	return decodeErr
+}
+
+// decode adds the events in r to t, and reports whether one of them is a failure.
+func decode(r io.Reader, label string, t *tally) (failed bool, err error) {
+	for dec := json.NewDecoder(r); ; {
+		var e event
+		switch err := dec.Decode(&e); {
+		case errors.Is(err, io.EOF):
+			return failed, nil
+		case err != nil:
+			return failed, fmt.Errorf("the output of go test -json: %w", err)
+		}
+		if label != "" {
+			e.Package = label + " " + e.Package
+		}
+		failed = failed || e.Action == "fail"
+		t.add(e)
+	}
+}
