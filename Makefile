@@ -1,16 +1,23 @@
 # The verbs of ferry. CI calls the same ones.
+#
+# T=30s         how long each fuzz target runs
+# Q=NAME...     questions of bench/; all if empty
+# BASE=TAG      what bench-history compares with
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := check
 
-T    ?= 1m
-Q    ?=
-BASE ?=
+T      ?= 1m
+Q      ?=
+BASE   ?=
+
+# The platforms ferry is built for, beside the one that builds it.
+PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/amd64 freebsd/amd64
 
 # Questions are the folders of bench/ that hold a program; helpers live in bench/internal and bench/cmd.
 QUESTIONS = $(if $(Q),$(Q),$(patsubst bench/%/main.go,%,$(wildcard bench/*/main.go)))
 
-.PHONY: check run test lint fuzz bench bench-compare build deps gen help
+.PHONY: check run test test-cross proof lint fuzz bench bench-history build build-cross deps gen help
 
 check: build lint test ## build, lint and test: what a change has to pass (default)
 
@@ -18,36 +25,46 @@ run: ## run a node with everything embedded and this machine's sensors as live i
 	@go build -o bin/ferry ./cmd/ferry
 	@exec bin/ferry run
 
-test: ## all tests of both modules, with the race detector where there is a C compiler; needs Go and git only
+test: ## all tests of both modules, with -race where goroutines start or memory is shared; test-cross where qemu-user is installed
 	@go build -o bin/testrun ./internal/testrun
-	@bin/testrun . bench
+	@bin/testrun -cross . bench
+
+test-cross: ## test field, format, protocol, edgex and codec as linux/arm and as big-endian linux/s390x, under qemu-user
+	@go build -o bin/testrun ./internal/testrun
+	@bin/testrun -cross
+
+proof: ## the long proofs: all tests with -race in every package, then fuzz
+	@go build -o bin/testrun ./internal/testrun
+	@bin/testrun -race . bench
+	@$(MAKE) fuzz
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }
 	bin/golangci-lint run ./...
 	cd bench && ../bin/golangci-lint run --config ../.golangci.yml ./...
 
-fuzz: ## run every fuzz target for T each: make fuzz T=1m
-	@grep -rHo --include='*_test.go' --exclude-dir=bench '^func Fuzz[A-Za-z0-9_]*' . | sort -u | \
-	while IFS=: read -r file func; do \
-		target="$${func#func }"; \
-		echo "== $$(dirname "$$file") $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(T) -fuzzminimizetime 1x "$$(dirname "$$file")"; \
-	done
+fuzz: ## run every fuzz target for T each, and list those that failed: make fuzz T=1m
+	@scripts/fuzz.sh $(T)
 
 bench: ## measure ferry beside its peers and write bench/results/report.html; one question: make bench Q=field_lookup
 	@cd bench && for q in $(QUESTIONS); do echo "== $$q"; go run "./$$q"; done && go run ./cmd/report
 
-bench-compare: ## compare bench/results with those at a git tag: make bench-compare BASE=v0.1.0
-	@test -n "$(BASE)" || { echo "which tag to compare with? make bench-compare BASE=v0.1.0" >&2; exit 2; }
-	@cd bench && go run ./cmd/compare "$(BASE)"
+bench-history: ## print bench/results beside those checked in at a git tag: make bench-history BASE=v0.1.0
+	@test -n "$(BASE)" || { echo "which tag to compare with? make bench-history BASE=v0.1.0" >&2; exit 2; }
+	@cd bench && go run ./cmd/history "$(BASE)"
 
 build: ## build bin/ferry and compile everything else
 	go build -trimpath -o bin/ferry ./cmd/ferry
 	go build ./...
 	cd bench && go build ./...
 
-deps: ## install what lint and the larger test suites need: golangci-lint, SOFABolt's jars and, on Debian, chromium nftables iproute2 tmux, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
+build-cross: ## build ferry for each of PLATFORMS
+	@for platform in $(PLATFORMS); do \
+		echo "== $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -o /dev/null ./cmd/ferry; \
+	done
+
+deps: ## install what lint and the larger test suites need: golangci-lint, SOFABolt's jars and, on Debian, chromium nftables iproute2 tmux qemu-user, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
 	@scripts/deps.sh
 
 gen: ## rewrite the generated files: deps.txt, configuration schema

@@ -4,21 +4,21 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lint_version=2.15.0
-packages=(chromium nftables iproute2 tmux gcc libc6-dev libnginx-mod-stream python3-venv)
+packages=(chromium nftables iproute2 tmux gcc libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
 if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
-	echo "golangci-lint $lint_version is there"
+	echo "golangci-lint $lint_version is installed"
 else
 	echo "building golangci-lint $lint_version into bin/ (some minutes)"
 	GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
 fi
 
-# Another JDK or Maven than Debian's does as well.
+# A JDK or Maven from another source than Debian is used as it is.
 { command -v java && command -v javac; } >/dev/null || packages+=(default-jdk-headless)
 command -v mvn >/dev/null || packages+=(maven)
 
-# Clients, servers and load makers that proxy/interop has talk through ferry, and the proxies that bench/ measures beside it,
-# wherever they come from.
+# Clients, servers and load generators that proxy/interop runs against ferry, and the proxies that bench/ measures beside
+# it. A program that is installed in another way than by apt is used as it is.
 while read -r program package; do
 	command -v "$program" >/dev/null || packages+=("$package")
 done <<-END
@@ -49,23 +49,23 @@ retry() {
 }
 
 if ((${#missing[@]} == 0)); then
-	echo "packages are there: ${packages[*]}"
+	echo "packages are installed: ${packages[*]}"
 elif ! command -v apt-get >/dev/null; then
-	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn nginx wrk ab h2load curl python3 node haproxy caddy" >&2
+	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn nginx wrk ab h2load curl python3 node haproxy caddy qemu-arm qemu-s390x" >&2
 	exit 1
 else
 	as_root=()
 	((EUID == 0)) || as_root=(sudo)
 	echo "installing ${missing[*]}"
 	retry "${as_root[@]}" apt-get update -qq
-	# RUNLEVEL=1: nginx, haproxy and caddy are to be there, not to run.
+	# RUNLEVEL=1: nginx, haproxy and caddy are installed and not started.
 	retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
 # The real SOFABolt, for the tests of proxy/interop; its version is in the pom.
 pom=proxy/interop/java/pom.xml
 if cmp -s "$pom" bin/java/pom.xml; then
-	echo "the jars of $pom are there"
+	echo "the jars of $pom are installed"
 else
 	echo "fetching the jars of $pom into bin/java/"
 	rm -rf bin/java

@@ -21,8 +21,12 @@ type batch struct {
 	env   []string // in addition to that of this process
 }
 
-// moduleBatches splits the packages of a module into those tested with the race detector, if it can be had, and the rest.
-func moduleBatches(dir string, race bool) ([]batch, error) {
+// moduleBatches splits the packages of a module into those tested with the race detector and the rest. race says that the
+// detector can be had, raceAll that it is used in every package then.
+func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
+	if race && raceAll {
+		return []batch{{dir: dir, args: []string{"-race", "./..."}}}, nil
+	}
 	s, err := selectPackages(dir, "./...")
 	if err != nil {
 		return nil, err

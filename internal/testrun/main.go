@@ -20,17 +20,20 @@ import (
 )
 
 func main() {
-	cross := flag.Bool("cross", false, "also test the packages that read and write bytes under qemu-user; the working directory is the root")
+	var o options
+	flag.BoolVar(&o.cross, "cross", false, "also test the packages that read and write bytes under qemu-user; the working directory is the root")
+	flag.BoolVar(&o.raceAll, "race", false, "use the race detector in every package")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: testrun [-cross] MODULE-DIRECTORY...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: testrun [-cross] [-race] MODULE-DIRECTORY...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() == 0 && !*cross {
+	if flag.NArg() == 0 && !o.cross {
 		flag.Usage()
 		os.Exit(2)
 	}
-	ok, err := run(os.Stdout, flag.Args(), *cross, os.Getenv("CI") == "true")
+	o.strict = os.Getenv("CI") == "true"
+	ok, err := run(os.Stdout, flag.Args(), o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 	}
@@ -39,9 +42,16 @@ func main() {
 	}
 }
 
+// options is how the tests are run.
+type options struct {
+	cross   bool // test crossPackages under emulators too
+	raceAll bool // use the race detector in every package
+	strict  bool // a skipped test is a failure
+}
+
 // run tests the modules, writes the report to w and reports whether nothing failed and, if strict, nothing was skipped.
 // An error means that the tests could not be run.
-func run(w io.Writer, modules []string, cross, strict bool) (bool, error) {
+func run(w io.Writer, modules []string, o options) (bool, error) {
 	t := newTally(w)
 	race := hasCompiler()
 	if !race {
@@ -49,13 +59,13 @@ func run(w io.Writer, modules []string, cross, strict bool) (bool, error) {
 	}
 	var batches []batch
 	for _, dir := range modules {
-		these, err := moduleBatches(dir, race)
+		these, err := moduleBatches(dir, race, o.raceAll)
 		if err != nil {
 			return false, fmt.Errorf("module %s: %w", dir, err)
 		}
 		batches = append(batches, these...)
 	}
-	if cross {
+	if o.cross {
 		for _, f := range foreign {
 			if _, err := exec.LookPath(f.emulator); err != nil {
 				t.skip(f.platform(), "the tests of "+strings.Join(crossPackages, " "), "needs "+f.emulator+": make deps")
@@ -67,8 +77,8 @@ func run(w io.Writer, modules []string, cross, strict bool) (bool, error) {
 	if err := runBatches(t, batches); err != nil {
 		return false, err
 	}
-	t.summary(strict)
-	return t.failed == 0 && (!strict || len(t.skipped) == 0), nil
+	t.summary(o.strict)
+	return t.failed == 0 && (!o.strict || len(t.skipped) == 0), nil
 }
 
 // hasCompiler reports whether the race detector can be linked, which takes cgo.

@@ -63,13 +63,13 @@ func TestDecodeGarbage(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	if ok, err := run(&out, []string{t.TempDir()}, false, false); ok || err != nil {
+	if ok, err := run(&out, []string{t.TempDir()}, options{}); ok || err != nil {
 		t.Errorf("a directory without a module: got %v, %v, want false and no error", ok, err)
 	}
 	if want := "\n0 passed, 1 failed, 0 skipped\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got %q, want it to end with %q", out.String(), want)
 	}
-	if ok, err := run(&out, []string{"no-such-directory"}, false, false); ok || err == nil {
+	if ok, err := run(&out, []string{"no-such-directory"}, options{}); ok || err == nil {
 		t.Errorf("no directory: got %v, %v, want false and an error", ok, err)
 	}
 }

@@ -1,9 +1,9 @@
-// Compare prints the results of this tree beside those that were checked in at a git tag.
+// History prints the results of this tree beside those that were checked in at a git tag.
 //
 // The two were measured on different days: what counts is how far each row's ratio to the limit or the peers moved, so rows
 // that are not ferry's are shown too, as the measure of how different the days were.
 //
-//	go run ./cmd/compare v0.1.0
+//	go run ./cmd/history v0.1.0
 package main
 
 import (
@@ -23,11 +23,11 @@ const results = "results"
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: compare TAG")
+		fmt.Fprintln(os.Stderr, "usage: history TAG")
 		os.Exit(2)
 	}
 	if err := run(os.Stdout, os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "compare:", err)
+		fmt.Fprintln(os.Stderr, "history:", err)
 		os.Exit(1)
 	}
 }
