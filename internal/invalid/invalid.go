@@ -9,6 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+)
+
+// The bounds of a time in a configuration. One outside of them most likely has a wrong unit, or none.
+const (
+	MinDuration = time.Millisecond
+	MaxDuration = 8760 * time.Hour // a year
 )
 
 // Error is one thing wrong in a configuration.
@@ -53,6 +60,17 @@ func (es Errors) Err() error {
 // Add notes that something is wrong at a field.
 func (es *Errors) Add(pkg, field, reason string, args ...any) {
 	*es = append(*es, &Error{pkg, field, fmt.Sprintf(reason, args...)})
+}
+
+// AddDuration notes a positive time that is not within MinDuration and MaxDuration. What zero and negative times mean is for the
+// caller.
+func (es *Errors) AddDuration(pkg, field string, d time.Duration) {
+	switch {
+	case d > MaxDuration:
+		es.Add(pkg, field, "%v: give at most %v", d, MaxDuration)
+	case d > 0 && d < MinDuration:
+		es.Add(pkg, field, "%v: give at least %v", d, MinDuration)
+	}
 }
 
 // AddAt notes what another package found in the part of the configuration that at names. Fields are joined by a dot; an error

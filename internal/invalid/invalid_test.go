@@ -3,6 +3,7 @@ package invalid
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 func TestErrors(t *testing.T) {
@@ -22,5 +23,24 @@ func TestErrors(t *testing.T) {
 	var one *Error
 	if !errors.As(es.Err(), &one) || one.Field != "listeners[0].routes[1].match" {
 		t.Errorf("errors.As found %+v", one)
+	}
+}
+
+func TestAddDuration(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-1:                           "",
+		0:                            "",
+		time.Nanosecond:              "p: f: 1ns: give at least 1ms",
+		time.Millisecond:             "",
+		8760 * time.Hour:             "",
+		8760*time.Hour + time.Second: "p: f: 8760h0m1s: give at most 8760h0m0s",
+		1<<63 - 1:                    "p: f: 2562047h47m16.854775807s: give at most 8760h0m0s",
+	} {
+		var es Errors
+		es.AddDuration("p", "f", d)
+		if got := es.Error(); got != want {
+			t.Errorf("%d: got %q, want %q", d, got, want)
+		}
 	}
 }

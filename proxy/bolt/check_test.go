@@ -24,6 +24,8 @@ func TestCheck(t *testing.T) {
 		{"requests", Config{Requests: -1}, "requests"},
 		{"queued", Config{MaxQueued: -1}, "max_queued"},
 		{"frame timeout", Config{FrameTimeout: -time.Second}, "frame_timeout"},
+		{"long frame timeout", Config{FrameTimeout: 8761 * time.Hour}, "frame_timeout"},
+		{"long idle timeout", Config{IdleTimeout: 1<<63 - 1}, "idle_timeout"},
 	} {
 		checkField(t, tt.name, tt.cfg.Check(), tt.want)
 	}

@@ -47,6 +47,8 @@ func (c *Config) Check() error {
 	if c.FrameTimeout < 0 {
 		errs.Add("bolt", "frame_timeout", "%v: write a time, or 0 for the default", c.FrameTimeout)
 	}
+	errs.AddDuration("bolt", "frame_timeout", c.FrameTimeout)
+	errs.AddDuration("bolt", "idle_timeout", c.IdleTimeout)
 	return errs.Err()
 }
 

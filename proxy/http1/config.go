@@ -72,6 +72,9 @@ func (c *Config) Check() error {
 	if c.MaxRequests < 0 {
 		es.Add("http1", "max_requests", "%d: write a number, or 0 for no bound", c.MaxRequests)
 	}
+	es.AddDuration("http1", "header_timeout", c.HeaderTimeout)
+	es.AddDuration("http1", "idle_timeout", c.IdleTimeout)
+	es.AddDuration("http1", "body_timeout", c.BodyTimeout)
 	return es.Err()
 }
 

@@ -23,6 +23,9 @@ func TestCheck(t *testing.T) {
 		{"trust_forwarded", Config{TrustForwarded: true}},
 		{"via", Config{Via: "a b"}},
 		{"max_requests", Config{MaxRequests: -1}},
+		{"header_timeout", Config{HeaderTimeout: 8761 * time.Hour}},
+		{"idle_timeout", Config{IdleTimeout: 8761 * time.Hour}},
+		{"body_timeout", Config{BodyTimeout: 1<<63 - 1}},
 	} {
 		var es invalid.Errors
 		if err := row.c.Check(); !errors.As(err, &es) || len(es) != 1 || es[0].Field != row.field {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ferry/format/all"
 	"example.com/ferry/protocol/http1"
@@ -80,6 +81,8 @@ func TestCheck(t *testing.T) {
 		{"retry on", retry(route.Retry{On: []route.Cause{"fire"}}), first + ".forward.retry.on[0]", "fire"},
 		{"retry status", retry(route.Retry{Statuses: []int{500, 600}}), first + ".forward.retry.statuses[1]", "600"},
 		{"retry attempts", retry(route.Retry{On: on, Attempts: -1}), first + ".forward.retry.attempts", "-1"},
+		{"long timeout", forward(route.Forward{Timeout: 8761 * time.Hour}), first + ".forward.timeout", "at most 8760h"},
+		{"long retry timeout", retry(route.Retry{On: on, PerTryTimeout: 1<<63 - 1}), first + ".forward.retry.per_try_timeout", "at most 8760h"},
 		{"retry timeout", retry(route.Retry{On: on, PerTryTimeout: -1}), first + ".forward.retry.per_try_timeout", "-1ns"},
 		{"retry ratio", retry(route.Retry{On: on, Budget: route.RetryBudget{Ratio: 11}}), first + ".forward.retry.budget.ratio", "11"},
 		{"retry minimum", retry(route.Retry{On: on, Budget: route.RetryBudget{MinPerSecond: math.NaN()}}), first + ".forward.retry.budget.min_per_second", "NaN"},

@@ -107,6 +107,7 @@ func (b *builder) forward(at place, r *Route) {
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}
+	b.errs.AddDuration("route", string(at.dot("timeout")), c.Timeout)
 	rewrite, w := at.dot("rewrite"), &c.Rewrite
 	b.host(rewrite.dot("host"), w.Host)
 	b.prefix(rewrite.dot("prefix"), w.Prefix)
@@ -166,6 +167,7 @@ func (b *builder) retry(at place, r *Route) {
 	if c.PerTryTimeout < 0 {
 		b.add(at.dot("per_try_timeout"), "%v: write a time, or 0 for none", c.PerTryTimeout)
 	}
+	b.errs.AddDuration("route", string(at.dot("per_try_timeout")), c.PerTryTimeout)
 	if g := c.Budget.Ratio; math.IsNaN(g) || g > 10 {
 		b.add(at.dot("budget.ratio"), "%v: write up to 10", g)
 	}

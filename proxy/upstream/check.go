@@ -13,10 +13,7 @@ type Error = invalid.Error
 // Errors is everything wrong in a Config. It is never empty.
 type Errors = invalid.Errors
 
-const (
-	maxWeight   = 1000
-	minDuration = time.Millisecond // whoever writes less has left out the unit
-)
+const maxWeight = 1000
 
 // Check reports what is wrong in c: nil or Errors. It asks neither a name server nor an endpoint.
 func (c *Config) Check() error {
@@ -63,9 +60,10 @@ func (k *checker) add(field, reason string, args ...any) {
 }
 
 func (k *checker) duration(field string, d time.Duration) {
-	if d != 0 && d < minDuration {
-		k.add(field, "%v: give at least %v, or 0 for the default", d, minDuration)
+	if d < 0 {
+		k.add(field, "%v: give at least %v, or 0 for the default", d, invalid.MinDuration)
 	}
+	k.errs.AddDuration("upstream", field, d)
 }
 
 func (k *checker) count(field string, n int) {

@@ -61,6 +61,14 @@ func TestCheck(t *testing.T) {
 			"balance", "connect_timeout", "resolve_interval", "idle_timeout", "heartbeat", "connections", "streams",
 			"limits.connections", "limits.requests", "limits.waiting", "outlier.failures", "outlier.ejection_time", "outlier.max_ejected",
 		}},
+		{"times too long", with(func(c *upstream.Config) {
+			const long = 8761 * time.Hour
+			c.ConnectTimeout, c.IdleTimeout, c.Heartbeat, c.ResolveInterval = long, long, long, long
+			c.Outlier = &upstream.Outlier{EjectionTime: long}
+			c.Health = &upstream.Health{Kind: upstream.CheckTCP, Interval: long, Timeout: 1<<63 - 1}
+		}), []string{
+			"connect_timeout", "resolve_interval", "idle_timeout", "heartbeat", "outlier.ejection_time", "health.interval", "health.timeout",
+		}},
 		{"more requests than can be counted", with(func(c *upstream.Config) { c.Limits.Requests = 1 << 24 }), []string{"limits.requests"}},
 		{"http", health(upstream.Health{Kind: "http", Path: "/health?full=1", Host: "api.example.com:80", Statuses: []int{204, 599}}), nil},
 		{"http, all wrong", health(upstream.Health{
