@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"math"
+	"time"
 
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
@@ -11,11 +12,12 @@ import (
 
 // answer is a large answer on its way from a server to a client.
 type answer struct {
-	r      *request // nil if nobody waits for it any more
-	status wire.Status
-	left   int     // bytes not taken yet
-	delta  uint32  // by which the CRC changes
-	parked *parked // where it goes as long as the client gets another one
+	r       *request // nil if nobody waits for it any more
+	status  wire.Status
+	left    int           // bytes not taken yet
+	timeout time.Duration // frame_timeout
+	delta   uint32        // by which the CRC changes
+	parked  *parked       // where it goes as long as the client gets another one
 }
 
 // Data takes whole answers, and large ones in pieces.
@@ -78,12 +80,14 @@ func (u *upstreamConn) asked(f wire.Frame) {
 	}
 	w := u.pool.worker
 	w.scratch = wire.AppendResponse(w.scratch[:0], f, status)
-	switch {
-	case u.socket.Full(): // who does not read answers gets none
-	case !u.uploading():
-		u.socket.Write(w.scratch)
-	case len(u.owed) < largeFrame: // who asks more in that time gets fewer answers
+	if u.own = min(u.own, u.socket.Queued()+len(u.owed)); u.own+len(w.scratch) > maxOwn {
+		return // the server does not read the responses it has asked for
+	}
+	u.own += len(w.scratch)
+	if u.uploading() {
 		u.owed = append(u.owed, w.scratch...)
+	} else {
+		u.socket.Write(w.scratch)
 	}
 }
 
@@ -112,9 +116,10 @@ func (u *upstreamConn) startAnswer(r *request, f wire.Frame, p []byte) int {
 	status := f.Status()
 	r.x.Answered(outcome(status))
 	r.x.Out = int64(f.FrameLen())
-	u.answer = answer{r: r, status: status, left: f.FrameLen()}
+	timeout := r.session.worker.service.setup.Load().cfg.FrameTimeout
+	u.answer = answer{r: r, status: status, left: f.FrameLen(), timeout: timeout}
 	r.session.answers.begin(u)
-	u.socket.SetTimer(answerTimer, r.session.worker.service.setup.Load().cfg.FrameTimeout)
+	u.socket.SetTimer(answerTimer, timeout)
 	delta := f.SetID(r.id) // which puts right what is there of the CRC
 	n := u.piece(p)
 	u.answer.delta = delta

@@ -3,7 +3,6 @@ package bolt
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 // answers is what a client gets. A large answer passes in pieces; whatever else comes meanwhile is parked, as it must not
@@ -12,7 +11,12 @@ type answers struct {
 	from   *upstreamConn // whose answer is being written in pieces
 	parked []*parked
 	size   int // bytes that are parked
+	own    int // bytes of them that the proxy made itself
 }
+
+// maxOwn bounds, in bytes, the responses made by the proxy itself that wait on one connection: to heartbeats and to requests that
+// are not forwarded.
+const maxOwn = 64 << 10
 
 // parked is bytes to be written later: of an answer that comes in pieces, or of one or more that are whole.
 type parked struct {
@@ -32,6 +36,14 @@ func (s *session) write(p []byte) {
 		a.park(a.parked[last+1], p)
 	}
 	s.bound()
+}
+
+// writeOwn sends a whole frame that the proxy made itself.
+func (s *session) writeOwn(p []byte) {
+	if s.answers.from != nil {
+		s.answers.own += len(p)
+	}
+	s.write(p)
 }
 
 func (a *answers) park(k *parked, p []byte) {
@@ -110,6 +122,7 @@ func (s *session) done(u *upstreamConn) {
 		a.size -= len(k.bytes)
 		a.from = k.from
 	}
+	a.own = min(a.own, a.size)
 }
 
 // lost is the end of an answer in its middle. It reports whether the client can be told: it cannot if it has seen some of it.
@@ -121,14 +134,14 @@ func (s *session) lost(u *upstreamConn, cause error) bool {
 	}
 	k := u.answer.parked
 	a.size -= len(k.bytes)
+	a.own = min(a.own, a.size)
 	a.parked = slices.DeleteFunc(a.parked, func(other *parked) bool { return other == k })
 	return true
 }
 
 // goOn has a server that waited for the client send on.
-func (a *answers) goOn(timeout time.Duration) {
-	if u := a.from; u != nil && u.paused {
-		u.resume()
-		u.socket.SetTimer(answerTimer, timeout)
+func (a *answers) goOn() {
+	if a.from != nil {
+		a.from.resume()
 	}
 }

@@ -32,6 +32,7 @@ type upstreamConn struct {
 	holds    []*session // that wait for the server to take more
 	queued   int        // when queueTimer was set
 	owed     []byte     // answers to the server's own questions, to be written when that frame has ended
+	own      int        // bytes of such answers that are queued or owed, at most
 	answer   answer
 
 	earliest time.Duration // when deadlineTimer is due; 0 if it is not set
@@ -165,17 +166,22 @@ func (u *upstreamConn) uploaded() {
 	u.settle()
 }
 
-// pause and resume have the server wait for the client that its answer goes to.
+// pause stops reading while the client takes no more of a large response. That time does not count against the server.
 func (u *upstreamConn) pause() {
 	u.paused = true
 	u.socket.PauseReading()
+	u.socket.StopTimer(answerTimer)
 }
 
+// resume reads on after pause. From now on the server has frame_timeout for the rest.
 func (u *upstreamConn) resume() {
-	if u.paused {
-		u.paused = false
-		u.socket.ResumeReading()
+	if !u.paused {
+		return
 	}
+	u.paused = false
+	u.heard, u.missed = u.pool.loop.Now(), 0
+	u.socket.ResumeReading()
+	u.socket.SetTimer(answerTimer, u.answer.timeout)
 }
 
 func (u *upstreamConn) Drained(*loop.Conn) {
@@ -219,6 +225,9 @@ func (u *upstreamConn) Closed(_ *loop.Conn, err error) {
 	if s := u.uploader; s != nil {
 		u.uploader, s.upload.conn = nil, nil
 		if r := s.upload.waits; r != nil {
+			if !u.open {
+				r.x.NotConnected(err)
+			}
 			r.fail(why, false)
 		}
 		s.settle()
@@ -226,6 +235,7 @@ func (u *upstreamConn) Closed(_ *loop.Conn, err error) {
 	u.lose(err)
 	for _, r := range u.waiting {
 		r.x.Cluster.Unwait()
+		r.x.NotConnected(err)
 		r.fail(why, false)
 	}
 	for _, r := range u.sent.slots {

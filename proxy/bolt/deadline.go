@@ -56,8 +56,8 @@ func (u *upstreamConn) beat() {
 			next = cfg.IdleTimeout
 		}
 	}
-	if u.uploading() {
-		u.heard, u.missed = now, 0 // nothing can be asked now
+	if u.uploading() || u.paused {
+		u.heard, u.missed = now, 0 // no heartbeat can be sent now, or its response read
 	}
 	if cfg.Heartbeat > 0 {
 		silent := now - u.heard

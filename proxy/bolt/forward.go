@@ -64,7 +64,7 @@ func (s *session) finish(r *request, status wire.Status) {
 	w := s.worker
 	w.scratch = wire.AppendResponse(w.scratch[:0], r.frame(), status)
 	r.x.Out = int64(len(w.scratch))
-	s.write(w.scratch)
+	s.writeOwn(w.scratch)
 	s.end(r, traffic.Bolt(status), int(status))
 }
 

@@ -20,7 +20,7 @@ type pool struct {
 // lane is the connections of one dialect, which each keeps from its first frame to its last.
 type lane struct {
 	shared    []*upstreamConn // by whole frames
-	exclusive []*upstreamConn // used by one upload at a time, but with answers to others
+	exclusive []*upstreamConn // each by one large request at a time, until its response
 }
 
 var _ upstream.Pool = (*pool)(nil)
@@ -67,11 +67,12 @@ func (u *upstreamConn) better(other *upstreamConn) bool {
 	return u.load() < other.load()
 }
 
-// exclusive returns a connection for a large frame, or nil if there can be none.
+// exclusive returns a connection with nothing in flight for a large frame, or nil if there can be none. A client that dies within
+// its frame ends the connection, so no other request may wait for a response on it.
 func (p *pool) exclusive(d wire.Dialect, brief bool) *upstreamConn {
 	lane := &p.lanes[place(d)]
 	for _, u := range lane.exclusive {
-		if u.uploader == nil && !u.retiring && !u.paused && !u.socket.Full() {
+		if u.empty() && !u.retiring && !u.socket.Full() {
 			return u
 		}
 	}

@@ -171,7 +171,52 @@ func TestServerAsksTooMuch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := p.queued(); n > 1<<20 {
+	if n := p.queued(); n > 64<<10 {
 		t.Errorf("the proxy holds %d bytes of answers", n)
+	}
+}
+
+// While a large response is on its way to a client, the responses that the proxy makes itself wait behind it. They have a bound:
+// beyond it the client's frames are not read, and all are answered in the end.
+func TestOwnResponsesBehindLargeOne(t *testing.T) {
+	t.Parallel()
+	const size, beats = 4 * largeFrame, 200_000
+	begun, rest := make(chan bool), make(chan bool)
+	s := newServer(t, func(p *peer, f wire.Frame) {
+		frame, _ := wire.Append(nil, reply(f, filled(size)))
+		_ = p.write(frame[:size/2])
+		begun <- true
+		<-rest
+		_ = p.write(frame[size/2:])
+	})
+	p := simple(t, nil, s)
+	c := p.dial()
+	c.send(call(wire.V1, 1, "a", nil))
+	<-begun
+	var all []byte
+	for range beats {
+		all, _ = wire.AppendHeartbeat(all, wire.V1, 7)
+	}
+	before := p.bytesIn()
+	written := make(chan error, 1)
+	go func() { written <- c.write(all) }()
+	last, stands := int64(0), 0
+	eventually(t, "the client has to wait", func() bool {
+		if now := p.bytesIn() - before; now == 0 || now != last {
+			last, stands = now, 0
+		}
+		stands++
+		return stands == 20
+	})
+	if last > 1<<20 {
+		t.Errorf("%d bytes of heartbeats are read behind a response that does not end", last)
+	}
+	close(rest)
+	c.echoed(c.status(1, wire.StatusSuccess), filled(size))
+	for range beats {
+		c.status(7, wire.StatusSuccess)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
 	}
 }

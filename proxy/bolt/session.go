@@ -128,7 +128,7 @@ func (s *session) own(f wire.Frame) {
 	case f.Command() == wire.CommandHeartbeat:
 		w := s.worker
 		w.scratch = wire.AppendHeartbeatAck(w.scratch[:0], f)
-		s.write(w.scratch)
+		s.writeOwn(w.scratch)
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *session) malformed(st *setup, f wire.Frame) {
 	st.plan.Listener.Refused(w.loop.Index(), traffic.BadRequest)
 	if f.FrameLen() > 0 {
 		w.scratch = wire.AppendResponse(w.scratch[:0], f, wire.StatusCodec)
-		s.write(w.scratch)
+		s.writeOwn(w.scratch)
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *session) blocked(st *setup) bool {
 	if up := &s.upload; up.waits != nil || up.left > 0 {
 		return s.client.Full() || up.blocked() // what has begun may end
 	}
-	return s.inFlight >= st.cfg.Requests || s.client.Full() || s.held != nil
+	return s.inFlight >= st.cfg.Requests || s.client.Full() || s.answers.own >= maxOwn || s.held != nil
 }
 
 // settle does what follows from a change: pauses or resumes reading, and gives way to the shared handler when nothing is in
@@ -199,7 +199,7 @@ func (s *session) rest(st *setup) {
 func (s *session) Drained(c *loop.Conn) {
 	s.slow = false
 	c.StopTimer(takeTimer)
-	s.answers.goOn(s.worker.service.setup.Load().cfg.FrameTimeout)
+	s.answers.goOn()
 	s.settle()
 }
 
@@ -208,9 +208,12 @@ func (s *session) HalfClosed(c *loop.Conn) {
 	if s.partial {
 		s.worker.service.setup.Load().plan.Listener.Refused(s.worker.loop.Index(), traffic.BadRequest)
 	}
-	s.upload.abort(errHalfFrame)
+	r := s.upload.abort(errHalfFrame)
 	s.upload.left = 0
 	s.ended, s.partial = true, false
+	if r != nil {
+		s.finish(r, wire.StatusClosed)
+	}
 	s.settle()
 }
 
@@ -242,8 +245,8 @@ func (s *session) Shutdown(c *loop.Conn) {
 
 // Closed ends what nobody waits for any more.
 func (s *session) Closed(*loop.Conn, error) {
-	s.reading = true // nothing is settled any more
-	s.upload.abort(errHalfFrame)
+	s.reading = true                 // nothing is settled any more
+	_ = s.upload.abort(errHalfFrame) // it is among those in flight, which end below
 	if s.held != nil {
 		s.held.forget(s)
 	}

@@ -38,12 +38,23 @@ func (up *upload) leave() {
 	}
 }
 
-// abort ends the upload in its middle. The server cannot tell where another frame would begin, so its connection ends too.
-func (up *upload) abort(cause error) {
-	if up.conn != nil && up.waits == nil {
-		up.conn.abort(cause)
+// abort ends the upload in its middle. The server cannot tell where another frame would begin, so its connection ends too. The
+// attempt counts as canceled, not as the server's failure. It returns the request, nil if there is none to be answered.
+func (up *upload) abort(cause error) *request {
+	u := up.conn
+	if u == nil {
+		return nil
+	}
+	var r *request
+	if up.waits == nil {
+		if r = u.sent.find(up.id); r != nil {
+			u.drop(r)
+			r.x.Answered(upstream.Canceled)
+		}
+		u.abort(cause)
 	}
 	up.leave()
+	return r
 }
 
 // large forwards a frame that passes in pieces. p begins with it.

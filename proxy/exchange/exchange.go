@@ -92,6 +92,10 @@ func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
 // Lost ends the attempt under way without an answer, as Failed does, when there is not to be another one.
 func (x *Exchange) Lost(why route.Cause) { x.Answered(outcomes[why]) }
 
+// NotConnected ends the attempt under way, whose connection was not made because of err. A cause on this machine does not count
+// against the endpoint. Failed or Lost follows, to decide about another attempt.
+func (x *Exchange) NotConnected(err error) { x.Answered(upstream.ConnectOutcome(err)) }
+
 // Repeat reports whether an answer with that status is to be thrown away, and Choose to follow for another attempt. The attempt
 // is ended in any case, as by Answered. It is for HTTP only.
 func (x *Exchange) Repeat(method []byte, status int) bool {

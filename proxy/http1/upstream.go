@@ -102,6 +102,9 @@ func (b *back) Closed(_ *loop.Conn, err error) {
 	}
 	s.up = nil
 	s.pool.gone()
+	if !s.open {
+		s.x.NotConnected(err)
+	}
 	switch {
 	case s.begun:
 		s.truncate()

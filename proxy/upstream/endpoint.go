@@ -57,13 +57,14 @@ const (
 	Reset                  // the connection ended before the answer
 	Timeout                // no answer in time
 	Canceled               // the client did not wait for it: says nothing about the server
+	LocalFailure           // no connection, for want of something on this machine: says nothing about the server
 
 	Outcomes = iota // how many there are
 )
 
 // String is the outcome as metrics name it.
 func (o Outcome) String() string {
-	return [Outcomes]string{"success", "failure", "connect_failure", "reset", "timeout", "canceled"}[o]
+	return [Outcomes]string{"success", "failure", "connect_failure", "reset", "timeout", "canceled", "local_failure"}[o]
 }
 
 // Addr is where the endpoint listens.

@@ -2,12 +2,10 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"example.com/ferry/loop"
@@ -67,8 +65,8 @@ func (c *Cluster) check(ctx context.Context, e *Endpoint) {
 			needed = h.Healthy
 		}
 		switch {
-		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
-			// It was not asked: this process has no descriptor left.
+		case err != nil && ConnectOutcome(err) == LocalFailure:
+			// The endpoint was not probed.
 		case (err != nil) == down:
 			contrary = 0
 		default:

@@ -6,7 +6,7 @@ import "time"
 func (e *Endpoint) judge(o Outcome, now time.Duration) {
 	limits := e.cluster.cfg.Outlier
 	switch {
-	case limits == nil || o == Canceled:
+	case limits == nil || o == Canceled || o == LocalFailure:
 	case o == Success:
 		if e.failures.Load() != 0 {
 			e.failures.Store(0)

@@ -1,0 +1,133 @@
+package bolt
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
+)
+
+// forwardAll is a table of one route, for everything.
+var forwardAll = []route.Rule{{Name: "all", Cluster: "c"}}
+
+// outcomes adds up what became of the attempts at a cluster's endpoints.
+func outcomes(c *upstream.Cluster) (sum [upstream.Outcomes]int64) {
+	for _, e := range c.Snapshot().Endpoints {
+		for o, n := range e.Outcomes {
+			sum[o] += n
+		}
+	}
+	return sum
+}
+
+// A client that dies within its upload takes no request of another client with it, and the server is not blamed.
+func TestUploadFailsAlone(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*net.TCPConn) error{
+		"half close": (*net.TCPConn).CloseWrite,
+		"reset": func(c *net.TCPConn) error {
+			_ = c.SetLinger(0)
+			return c.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			release := make(chan bool)
+			s := newServer(t, nil)
+			s.handle = func(p *peer, f wire.Frame) {
+				go func() {
+					<-release
+					echo(p, f)
+				}()
+			}
+			p := start(t, nil, nil, forwardAll, cluster("c", s))
+			c := p.use(nil, nil, forwardAll, cluster("c", s))["c"]
+			const large = 2 * largeFrame
+			waits, dies := p.dial(), p.dial()
+			waits.send(call(wire.V2CRC, 1, "a", filled(large)))
+			eventually(t, "the first upload is served", func() bool { return s.served.Load() == 1 })
+			frame, err := wire.Append(nil, call(wire.V2CRC, 2, "a", filled(large)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := p.bytesIn()
+			if err := dies.write(frame[:large/2]); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "half of the second upload is read", func() bool { return p.bytesIn()-before == large/2 })
+			if err := leave(dies.Conn.(*net.TCPConn)); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the second upload has ended", func() bool { return c.Snapshot().Active == 1 })
+			close(release)
+			waits.echoed(waits.status(1, wire.StatusSuccess), filled(large))
+			want := [upstream.Outcomes]int64{upstream.Success: 1, upstream.Canceled: 1}
+			if got := outcomes(c); got != want {
+				t.Errorf("outcomes %v, want one success and one canceled", got)
+			}
+		})
+	}
+}
+
+// A server whose connection is paused for a slow client is not given up for the heartbeats that it cannot be seen to answer.
+func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
+	t.Parallel()
+	const size, beat = 20 << 20, 20 * time.Millisecond
+	s := newServer(t, func(p *peer, f wire.Frame) {
+		frame, _ := wire.Append(nil, reply(f, filled(size)))
+		_ = p.write(frame)
+	})
+	one := cluster("c", s)
+	one.Heartbeat = beat
+	p := start(t, nil, nil, forwardAll, one)
+	slow := p.dial()
+	slow.send(call(wire.V1, 1, "a", nil))
+	p.paused()
+	time.Sleep(10 * mayMiss * beat) // for the heartbeats that would be missed
+	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
+}
+
+// While a connection is paused for a slow client, the time for the server's response does not run: a request that joins shortly
+// before frame_timeout is served when the server goes on.
+func TestPausedTimeIsNotTheServers(t *testing.T) {
+	t.Parallel()
+	const frameTimeout, size, tail = 2 * time.Second, 20 << 20, 1 << 20
+	s := newServer(t, func(p *peer, f wire.Frame) {
+		if string(f.Content()) != "large" {
+			echo(p, f)
+			return
+		}
+		frame, _ := wire.Append(nil, reply(f, filled(size)))
+		_ = p.write(frame[:size-tail])
+		time.Sleep(frameTimeout * 6 / 10)
+		_ = p.write(frame[size-tail:])
+	})
+	one := cluster("c", s)
+	one.Connections = 1
+	p := start(t, nil, &Config{FrameTimeout: frameTimeout}, forwardAll, one)
+	slow, joins := p.dial(), p.dial()
+	slow.send(call(wire.V1, 1, "a", []byte("large")))
+	began := time.Now()
+	p.paused()
+	time.Sleep(time.Until(began.Add(frameTimeout * 7 / 10)))
+	joins.send(call(wire.V1, 2, "a", []byte("small")))
+	joins.echoed(joins.status(2, wire.StatusSuccess), []byte("small"))
+	if n := s.conns.Load(); n != 1 {
+		t.Errorf("%d connections to the server, want 1", n)
+	}
+}
+
+// paused waits until nothing more is read from the server for a client that takes nothing.
+func (p *proxy) paused() {
+	p.t.Helper()
+	last := int64(-1)
+	eventually(p.t, "reading from the server is paused", func() bool {
+		before := last
+		last = p.bytesIn()
+		time.Sleep(20 * time.Millisecond)
+		return last > 1<<20 && last == before
+	})
+}

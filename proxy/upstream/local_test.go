@@ -1,0 +1,56 @@
+package upstream_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ferry/proxy/upstream"
+)
+
+func TestConnectOutcome(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		want upstream.Outcome
+	}{
+		{syscall.EMFILE, upstream.LocalFailure},
+		{fmt.Errorf("loop: connect: %w", os.NewSyscallError("socket", syscall.ENFILE)), upstream.LocalFailure},
+		{syscall.EADDRNOTAVAIL, upstream.LocalFailure},
+		{syscall.ENOBUFS, upstream.LocalFailure},
+		{syscall.ECONNREFUSED, upstream.ConnectFailure},
+		{syscall.EHOSTUNREACH, upstream.ConnectFailure},
+		{os.ErrDeadlineExceeded, upstream.ConnectFailure},
+		{errors.New("another"), upstream.ConnectFailure},
+	} {
+		if got := upstream.ConnectOutcome(tt.err); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
+
+// What says nothing about an endpoint neither ejects it nor ends its run of failures.
+func TestNotTheEndpointsFault(t *testing.T) {
+	t.Parallel()
+	for _, o := range []upstream.Outcome{upstream.Canceled, upstream.LocalFailure} {
+		c := cluster(t, ejecting(2, upstream.Outlier{Failures: 2}))
+		e := pick(t, c, 0, 0, nil)
+		e.Done(o, time.Second, 0)
+		only(t, c, e, 5, o, 0)
+		if !asked(t, c, 0)[e] {
+			t.Fatalf("%v: ejected", o)
+		}
+		if got := c.Snapshot().Endpoints[0].Latency + c.Snapshot().Endpoints[1].Latency; got != 0 {
+			t.Errorf("%v: the latency is %v, want none", o, got)
+		}
+		only(t, c, e, 1, upstream.Reset, 0)
+		only(t, c, e, 1, o, 0)
+		only(t, c, e, 1, upstream.Reset, 0)
+		if asked(t, c, 0)[e] {
+			t.Errorf("%v: two failures in a row, but for it, do not eject", o)
+		}
+	}
+}
