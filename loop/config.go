@@ -2,12 +2,25 @@ package loop
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 )
 
 // MaxKeepAlive is the longest Config.KeepAlive: the kernel refuses more (Linux, MAX_TCP_KEEPIDLE).
 const MaxKeepAlive = 32767 * time.Second
+
+// DefaultMaxConns returns how many connections the loops of a Group accept where Config.MaxConns is zero: the process's limit
+// of descriptors (RLIMIT_NOFILE) less an eighth, and less at least 64, which are left to dialled connections, listeners and
+// files. Where the system has no such limit it is the largest int32.
+func DefaultMaxConns() int { return acceptLimit(descriptorLimit()) }
+
+func acceptLimit(descriptors int) int {
+	if descriptors <= 0 {
+		return math.MaxInt32
+	}
+	return max(descriptors-max(descriptors/8, 64), 1)
+}
 
 // Config is what a Group can be told. The zero value works.
 type Config struct {
@@ -17,8 +30,8 @@ type Config struct {
 	ReusePort bool `yaml:"reuse_port,omitempty"`
 	// Portable uses goroutines instead of epoll, on Linux too. Elsewhere it is always so.
 	Portable bool `yaml:"-"`
-	// MaxConns is how many connections one loop accepts at a time; more wait in the kernel. Zero means no limit but the
-	// process's own.
+	// MaxConns is how many accepted connections one loop holds at a time; more wait in the kernel. Zero means the loop's share
+	// of DefaultMaxConns.
 	MaxConns int `yaml:"max_conns,omitempty"`
 	// ReadBuffer is the most one read takes, in bytes. A loop has one such buffer. Zero means 64 KiB.
 	ReadBuffer int `yaml:"read_buffer,omitempty"`
@@ -51,7 +64,7 @@ func (c *Config) withDefaults() (Config, error) {
 		least int
 	}{
 		{"Loops", &out.Loops, runtime.GOMAXPROCS(0), 1},
-		{"MaxConns", &out.MaxConns, 1<<31 - 1, 1},
+		{"MaxConns", &out.MaxConns, 0, 1}, // zero: see below
 		{"ReadBuffer", &out.ReadBuffer, 64 << 10, 512},
 		{"TurnBytes", &out.TurnBytes, 256 << 10, 512},
 		{"MaxUnread", &out.MaxUnread, 1 << 20, 512},
@@ -63,7 +76,10 @@ func (c *Config) withDefaults() (Config, error) {
 		if *f.value == 0 {
 			*f.value = f.zero
 		}
-		if f.name == "LowWater" && out.LowWater == 0 {
+		switch {
+		case f.name == "MaxConns" && out.MaxConns == 0:
+			out.MaxConns = max(DefaultMaxConns()/out.Loops, 1) // Loops comes first in the list
+		case f.name == "LowWater" && out.LowWater == 0:
 			out.LowWater = out.HighWater / 4
 		}
 		if *f.value < f.least {

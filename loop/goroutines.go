@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -33,25 +34,24 @@ func newGoroutines(cfg Config) *goroutines {
 
 // twinSocket is one connection, or one listener.
 type twinSocket struct {
-	owner *goroutines
-	id    int32
-	gen   uint32
-	to    Addr
-	conn  net.Conn
-	nl    net.Listener
+	owner     *goroutines
+	id        int32
+	gen       uint32
+	to        Addr
+	conn      net.Conn
+	accepting *acceptQueue // of a listener
 
-	mu       sync.Mutex
-	cond     *sync.Cond
-	in       []byte     // was read and not yet taken by the loop
-	incoming []net.Conn // was accepted and not yet taken
-	inErr    error      // what follows in
-	out      []byte     // is being written
-	outDone  bool       // and has been, outWritten bytes of it
-	written  int
-	outErr   error
-	stop     context.Context
-	cancel   context.CancelFunc
-	closed   bool
+	mu      sync.Mutex
+	cond    *sync.Cond
+	in      []byte // was read and not yet taken by the loop
+	inErr   error  // what follows in
+	out     []byte // is being written
+	outDone bool   // and has been, outWritten bytes of it
+	written int
+	outErr  error
+	stop    context.Context
+	cancel  context.CancelFunc
+	closed  bool
 }
 
 func (g *goroutines) wait(events []event, timeout time.Duration) (int, error) {
@@ -113,57 +113,21 @@ func (g *goroutines) add(s *twinSocket) int32 {
 }
 
 func (g *goroutines) listen(l net.Listener, gen uint32) (int32, error) {
-	s := &twinSocket{nl: l, gen: gen}
+	q, ok := l.(*acceptQueue)
+	if !ok {
+		return -1, fmt.Errorf("a %T is not an acceptQueue", l)
+	}
+	s := &twinSocket{accepting: q, gen: gen}
 	id := g.add(s)
-	go s.acceptAll()
+	q.join(s)
 	return id, nil
 }
 
-// acceptAll hands over one connection at a time: what waits, waits in the kernel.
-func (s *twinSocket) acceptAll() {
-	for {
-		conn, err := s.nl.Accept()
-		s.mu.Lock()
-		if s.closed {
-			s.mu.Unlock()
-			if err == nil {
-				_ = conn.Close()
-			}
-			return
-		}
-		if err != nil {
-			s.inErr = err
-		} else {
-			s.incoming = append(s.incoming, conn)
-		}
-		s.tell(readyRead)
-		for (len(s.incoming) > 0 || s.inErr != nil) && !s.closed {
-			s.cond.Wait()
-		}
-		s.mu.Unlock()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-	}
-}
-
 func (g *goroutines) accept(listener int32) (int32, error) {
-	s := g.table[listener]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.cond.Broadcast()
-	if err := s.inErr; err != nil {
-		s.inErr = nil
-		if errors.Is(err, net.ErrClosed) {
-			return -1, errAgain
-		}
+	conn, err := g.table[listener].accepting.take()
+	if err != nil {
 		return -1, err
 	}
-	if len(s.incoming) == 0 {
-		return -1, errAgain
-	}
-	conn := s.incoming[0]
-	s.incoming = nil
 	g.options(conn)
 	return g.add(&twinSocket{conn: conn}), nil
 }
@@ -321,14 +285,11 @@ func (g *goroutines) close(id int32, reset bool) {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.cond.Broadcast()
-	for _, conn := range s.incoming {
-		_ = conn.Close()
-	}
 	if s.cancel != nil {
 		s.cancel()
 	}
-	if s.nl != nil {
-		_ = s.nl.Close()
+	if s.accepting != nil {
+		s.accepting.leave(s)
 	}
 	if s.conn != nil {
 		if tcp, ok := s.conn.(*net.TCPConn); ok && reset {

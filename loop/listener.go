@@ -37,6 +37,9 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 		}
 		return nil, fmt.Errorf("loop: listen on %s: %w", at, err)
 	}
+	if g.usesGoroutines() {
+		nls[0] = newAcceptQueue(nls[0]) // the only one
+	}
 	ln := &Listener{group: g, accepted: accepted, addr: nls[0].Addr(), path: at.Unix}
 	for i, l := range g.loops {
 		err := net.ErrClosed
@@ -47,12 +50,15 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 			return nil, fmt.Errorf("loop: listen on %s: %w", at, err)
 		}
 	}
-	if !g.cfg.Portable && sharesPorts {
+	if !g.usesGoroutines() {
 		closeAll(nls) // the loops have descriptors of their own
 	}
 	g.listeners = append(g.listeners, ln)
 	return ln, nil
 }
+
+// usesGoroutines reports whether the loops stand on goroutines and one listening socket, rather than on epoll.
+func (g *Group) usesGoroutines() bool { return g.cfg.Portable || !sharesPorts }
 
 func closeAll(nls []net.Listener) {
 	for _, nl := range nls {
@@ -68,7 +74,7 @@ func (g *Group) sockets(at Addr) ([]net.Listener, error) {
 	}
 	var lc net.ListenConfig
 	count := 1
-	share := sharesPorts && !g.cfg.Portable
+	share := !g.usesGoroutines()
 	if share {
 		count = len(g.loops)
 		if !g.cfg.ReusePort && at.TCP.Port() != 0 {
