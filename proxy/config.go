@@ -25,7 +25,8 @@ type Config struct {
 	// more memory.
 	Goroutines bool `yaml:"goroutines,omitempty"`
 
-	// MaxConnections bounds the clients connected at once; more wait in the kernel. Zero means no limit but the process's own.
+	// MaxConnections bounds the clients connected at once; more wait in the kernel. Zero means seven eighths of the
+	// process's limit of descriptors (RLIMIT_NOFILE); the rest is for connections to servers, listeners and files.
 	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=0"`
 
 	// Listeners are the addresses clients connect to.
@@ -102,7 +103,7 @@ func (l *Listener) table() *route.Config {
 // loops is the part of c that the event loops are made of.
 func (c *Config) loops() *loop.Config {
 	out := &loop.Config{Loops: c.Loops, ReusePort: c.ReusePort, Portable: c.Goroutines}
-	if c.MaxConnections > 0 {
+	if c.MaxConnections > 0 { // else loop.Config has the default
 		if out.Loops == 0 {
 			out.Loops = runtime.GOMAXPROCS(0)
 		}

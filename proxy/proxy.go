@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
+	log.Info("connections that are accepted", "max_connections", cmp.Or(cfg.MaxConnections, loop.DefaultMaxConns()))
 	p := &Proxy{
 		formats: formats, log: log, group: group, book: traffic.NewBook(len(group.Loops())),
 		parts: parts{cfg: &Config{}},
