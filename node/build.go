@@ -46,7 +46,10 @@ type Transport func(security Security) transport.Transport
 func Transports() []Transport {
 	return []Transport{
 		func(s Security) transport.Transport {
-			return quic.New(&quic.Config{ServerTLS: s.Server, ClientTLS: s.Client, ResetKey: s.ResetKey, HandshakeTimeout: s.HandshakeTimeout})
+			return quic.New(&quic.Config{
+				ServerTLS: s.Server, ClientTLS: s.Client, ResetKey: s.ResetKey,
+				HandshakeTimeout: s.HandshakeTimeout, ConnWindow: s.ReceiveWindow,
+			})
 		},
 		func(s Security) transport.Transport {
 			return tcp.NewTLS(&tcp.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})

@@ -24,6 +24,7 @@ type Security struct {
 	Client           *tls.Config // for dialing: trusts the local CA only
 	ResetKey         *[32]byte   // for QUIC's stateless reset
 	HandshakeTimeout time.Duration
+	ReceiveWindow    int // bytes a client may send ahead of what is read; 0 means the transport's default
 }
 
 // listen binds one listener of the configuration.
@@ -63,7 +64,10 @@ func (n *Node) bind(t transport.Transport, addr string, v hop.Validation) error 
 }
 
 func (n *Node) security(c config.Listener) (Security, error) {
-	s := Security{Server: n.id.ServerTLS().Clone(), ResetKey: n.id.ResetKey(), HandshakeTimeout: n.cfg.Limits.HandshakeTimeout}
+	s := Security{
+		Server: n.id.ServerTLS().Clone(), ResetKey: n.id.ResetKey(),
+		HandshakeTimeout: n.cfg.Limits.HandshakeTimeout, ReceiveWindow: int(c.ReceiveWindow),
+	}
 	var err error
 	if s.Client, err = pki.ClientTLS(filepath.Join(n.cfg.DataDir, pki.CAFile)); err != nil {
 		return s, err

@@ -22,7 +22,8 @@ type Transport interface {
 // Deadlines work as net.Conn's do. Close closes the whole connection, unblocking Read and Write; what was written before
 // still arrives at a peer that reads. The end that dialed speaks first: over QUIC, Accept returns what something arrived on.
 //
-// Extra powers, found by assertion: Multi (several streams), Secured (TLS), and CloseWrite() error, which all have.
+// Extra powers, found by assertion: Multi (several streams), Secured (TLS), Restricted (receive windows that start small),
+// and CloseWrite() error, which all have.
 type Conn = net.Conn
 
 // Listener accepts connections until it is closed; then Accept gives net.ErrClosed.
@@ -42,4 +43,10 @@ type Multi interface {
 // Secured is a Conn that knows who its peer is.
 type Secured interface {
 	ConnectionState() tls.ConnectionState
+}
+
+// Restricted is an accepted Conn that buffers little for its peer until PeerIdentified is called. A server calls it once it
+// has checked the peer's credentials.
+type Restricted interface {
+	PeerIdentified()
 }

@@ -109,6 +109,13 @@ func (l Listener) problems(at string, ps *problems) {
 	if secure && (l.CertFile == "") != (l.KeyFile == "") {
 		ps.add(at+"address", "cert_file and key_file go together: one of them is missing")
 	}
+	switch {
+	case l.ReceiveWindow == 0:
+	case scheme != "quic":
+		ps.add(at+"receive_window", "a %s listener has none: the kernel bounds what it buffers; leave it out", scheme)
+	case l.ReceiveWindow < 64<<10 || l.ReceiveWindow > 1<<30:
+		ps.add(at+"receive_window", "%v is out of range: at least 64KiB, at most 1GiB", l.ReceiveWindow)
+	}
 	if l.Insecure && scheme != "tcp" {
 		ps.add(at+"insecure", "means nothing for %s: only a tcp listener can be insecure", scheme)
 	}

@@ -61,6 +61,10 @@ type Listener struct {
 	// ClientCAFile is the PEM file of CAs whose client certificates are accepted. Empty means the local CA of data_dir.
 	ClientCAFile string `yaml:"client_ca_file,omitempty"`
 
+	// ReceiveWindow bounds what one client of a quic listener may send ahead of the node's reading, on all its streams
+	// together. A client has 64KiB until it is identified. Zero means 8MiB.
+	ReceiveWindow Size `yaml:"receive_window,omitempty"`
+
 	// Insecure permits a tcp listener beyond this machine, where tokens and messages cross the network in the clear.
 	Insecure bool `yaml:"insecure,omitempty"`
 }

@@ -116,6 +116,8 @@ func TestRefused(t *testing.T) {
 		{"a listener's two years", proxied + "    http1: {idle_timeout: 17520h}\n", "node.yaml:7:27: proxy.listeners[0].http1.idle_timeout: 17520h0m0s is too long"},
 		{"less than the shortest time", proxied + "    http1: {idle_timeout: 0.01ms}\n", "proxy.listeners[0].http1.idle_timeout: 10µs is too short: at least 1ms"},
 		{"two years below zero", proxied + "    http1: {idle_timeout: -17520h}\n", "proxy.listeners[0].http1.idle_timeout: -17520h0m0s is too long"},
+		{"window of tcp", "listeners: [{address: tcp://127.0.0.1:4, receive_window: 1MiB}]\n", "node.yaml:1:58: listeners[0].receive_window: a tcp listener has none"},
+		{"window too small", "listeners: [{address: quic://127.0.0.1:4, receive_window: 1KiB}]\n", "listeners[0].receive_window: 1KiB is out of range: at least 64KiB"},
 		{"alias", "x: &a 1\n", "x: unknown field"},
 		{"unknown function", f + "    run: checksun\n    observe: [a]\n", `node.yaml:3:10: functions[0].run: unknown function "checksun": want one of averages, checksum`},
 		{"nothing to run", f + "    observe: [a]\n", `node.yaml:2:11: functions[0].name: "a" has nothing to run: give it a run or a command`},

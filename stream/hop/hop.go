@@ -140,6 +140,9 @@ func (h *Hop) welcome(conn transport.Conn, v Validation) {
 		h.open.Add(-1)
 		return
 	}
+	if r, ok := conn.(transport.Restricted); ok {
+		r.PeerIdentified()
+	}
 	_ = conn.SetDeadline(time.Time{})
 	inlet.SetMaxFrame(h.cfg.MaxFrame)
 	s := &session{

@@ -26,9 +26,10 @@ const (
 // goroutine each at a time.
 type Conn struct {
 	*stream
-	qc     *quic.Conn
-	linger time.Duration
-	once   sync.Once
+	qc         *quic.Conn
+	linger     time.Duration
+	identified *identifiedSet // the listener's; nil if this end dialed
+	once       sync.Once
 
 	mu       sync.Mutex
 	sockets  []*socket // a dialer's own; the last one is in use
@@ -38,9 +39,10 @@ type Conn struct {
 }
 
 var (
-	_ transport.Conn    = (*Conn)(nil)
-	_ transport.Multi   = (*Conn)(nil)
-	_ transport.Secured = (*Conn)(nil)
+	_ transport.Conn       = (*Conn)(nil)
+	_ transport.Multi      = (*Conn)(nil)
+	_ transport.Secured    = (*Conn)(nil)
+	_ transport.Restricted = (*Conn)(nil)
 )
 
 func newConn(qc *quic.Conn, first *quic.Stream, linger time.Duration, own *socket) *Conn {
@@ -81,6 +83,14 @@ func (c *Conn) AcceptStream(ctx context.Context) (net.Conn, error) {
 
 // ConnectionState says who the peer is.
 func (c *Conn) ConnectionState() tls.ConnectionState { return c.qc.ConnectionState().TLS }
+
+// PeerIdentified lets the receive window of an accepted connection grow beyond Config.InitialWindow. It may be called at
+// any time, and does nothing on a connection that this end dialed.
+func (c *Conn) PeerIdentified() {
+	if c.identified != nil {
+		c.identified.add(c.qc)
+	}
+}
 
 // Migrate moves a dialed connection to a UDP socket of its own choosing anew, say because a better network has come up. A
 // change of address that happens to the connection needs no call: the peer follows by itself.

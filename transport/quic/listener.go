@@ -14,23 +14,23 @@ import (
 const maxSilent = 256
 
 type listener struct {
-	inner   *quic.Listener
-	socket  *socket
-	cfg     *Config
-	ready   chan *Conn
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	inner      *quic.Listener
+	socket     *socket
+	cfg        *Config
+	ready      chan *Conn
+	identified identifiedSet
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
 
 	mu     sync.Mutex
 	live   int // connections, which need the socket longer than the listener does
 	closed bool
 }
 
-func newListener(ql *quic.Listener, s *socket, cfg *Config) *listener {
-	l := &listener{inner: ql, socket: s, cfg: cfg, ready: make(chan *Conn)}
+func newListener(s *socket, cfg *Config) *listener {
+	l := &listener{socket: s, cfg: cfg, ready: make(chan *Conn)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.running.Go(l.acceptAll)
 	return l
 }
 
@@ -66,8 +66,9 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// release takes note that a connection has ended.
-func (l *listener) release() {
+// release forgets a connection that has ended, and closes the socket after the last one of a closed listener.
+func (l *listener) release(qc *quic.Conn) {
+	l.identified.remove(qc)
 	l.mu.Lock()
 	l.live--
 	unused := l.closed && l.live == 0
@@ -88,7 +89,7 @@ func (l *listener) acceptAll() {
 		l.mu.Lock()
 		l.live++
 		l.mu.Unlock()
-		context.AfterFunc(qc.Context(), l.release)
+		context.AfterFunc(qc.Context(), func() { l.release(qc) })
 		select {
 		case silent <- struct{}{}:
 			l.running.Go(func() {
@@ -111,6 +112,7 @@ func (l *listener) admit(qc *quic.Conn) {
 		return
 	}
 	c := newConn(qc, first, l.cfg.Linger, nil)
+	c.identified = &l.identified
 	select {
 	case l.ready <- c:
 	case <-l.ctx.Done():

@@ -33,12 +33,17 @@ type Config struct {
 	// Linger bounds how long Close waits for the peer to read what was written. Zero means 5 s; negative means not at all.
 	Linger time.Duration `yaml:"linger,omitempty"`
 
-	// StreamWindow is how many bytes of one stream the peer may send ahead of Read. 0 means 8 MiB.
+	// StreamWindow bounds the bytes of one stream that the peer may send ahead of Read. 0 means 2 MiB.
 	StreamWindow int `yaml:"stream_window,omitempty"`
 
-	// ConnWindow is how many bytes of all streams of a connection the peer may send ahead of Read: what one connection can
-	// make this end hold. 0 means 32 MiB.
+	// ConnWindow bounds the bytes of all streams of one connection that the peer may send ahead of Read. It is the most
+	// content that a connection buffers; quic-go adds about 100 bytes for each STREAM frame, and stores a frame of 128 bytes
+	// or more in 1452. 0 means 8 MiB.
 	ConnWindow int `yaml:"conn_window,omitempty"`
+
+	// InitialWindow replaces ConnWindow on an accepted connection until Conn.PeerIdentified is called; then the window grows
+	// whenever it slows the peer down. One stream starts with a quarter of it. 0 means 64 KiB, or ConnWindow if that is less.
+	InitialWindow int `yaml:"initial_window,omitempty"`
 
 	// MaxStreams is how many streams the peer may have open in one connection. 0 means 256.
 	MaxStreams int `yaml:"max_streams,omitempty"`
@@ -69,8 +74,10 @@ func New(c *Config) *Transport {
 	setDuration(&t.cfg.KeepAlive, 10*time.Second)
 	setDuration(&t.cfg.HandshakeTimeout, 10*time.Second)
 	setDuration(&t.cfg.Linger, 5*time.Second)
-	setSize(&t.cfg.StreamWindow, 8<<20)
-	setSize(&t.cfg.ConnWindow, 32<<20)
+	setSize(&t.cfg.StreamWindow, 2<<20)
+	setSize(&t.cfg.ConnWindow, 8<<20)
+	setSize(&t.cfg.InitialWindow, 64<<10)
+	t.cfg.InitialWindow = min(t.cfg.InitialWindow, t.cfg.ConnWindow)
 	setSize(&t.cfg.MaxStreams, 256)
 	return t
 }
@@ -154,12 +161,13 @@ func (t *Transport) listen(addr string) (*listener, error) {
 	}
 	socket.StatelessResetKey = (*quic.StatelessResetKey)(t.cfg.ResetKey)
 	socket.tolerant()
-	ql, err := socket.Listen(t.tls(t.cfg.ServerTLS), t.quic())
-	if err != nil {
+	l := newListener(socket, &t.cfg)
+	if l.inner, err = socket.Listen(t.tls(t.cfg.ServerTLS), t.acceptedQUIC(&l.identified)); err != nil {
 		socket.close()
 		return nil, err
 	}
-	return newListener(ql, socket, &t.cfg), nil
+	l.running.Go(l.acceptAll)
+	return l, nil
 }
 
 func (t *Transport) tls(c *tls.Config) *tls.Config {
@@ -172,6 +180,7 @@ func (t *Transport) tls(c *tls.Config) *tls.Config {
 	return c
 }
 
+// quic returns quic-go's configuration of dialed connections, whose peer proved its identity in the handshake.
 func (t *Transport) quic() *quic.Config {
 	return &quic.Config{
 		HandshakeIdleTimeout:           t.cfg.HandshakeTimeout / 2, // quic-go allows the whole handshake twice this
@@ -184,6 +193,15 @@ func (t *Transport) quic() *quic.Config {
 		MaxIncomingStreams:             int64(t.cfg.MaxStreams),
 		MaxIncomingUniStreams:          1, // the peer's receipts
 	}
+}
+
+// acceptedQUIC returns quic-go's configuration of accepted connections.
+func (t *Transport) acceptedQUIC(identified *identifiedSet) *quic.Config {
+	c := t.quic()
+	c.InitialConnectionReceiveWindow = uint64(t.cfg.InitialWindow)
+	c.InitialStreamReceiveWindow = min(uint64(t.cfg.InitialWindow), uint64(t.cfg.StreamWindow)) / 4
+	c.AllowConnectionWindowIncrease = identified.allow
+	return c
 }
 
 // resolve finds the address to dial, IPv4 first as servers on localhost do, and the name its certificate must carry.

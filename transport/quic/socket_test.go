@@ -57,13 +57,14 @@ func BenchmarkWrite(b *testing.B) {
 	}
 	b.Logf("segmentation offload: %v", conn.(*Conn).qc.ConnectionState().GSO)
 	p := make([]byte, 64<<10)
-	if _, err := conn.Write(p); err != nil {
+	if _, err := conn.Write(p[:1]); err != nil {
 		b.Fatal(err)
 	}
 	server, err := l.Accept(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
+	server.(*Conn).PeerIdentified()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -68,10 +68,12 @@ func (s *stream) RemoteAddr() net.Addr { return s.conn.qc.RemoteAddr() }
 // failed gives err the shape that users of a net.Conn test for. io.EOF stays bare.
 func (s *stream) failed(op string, err error) error {
 	switch {
-	case err == nil || errors.Is(err, io.EOF):
-		return err
-	case s.closed.Load():
+	case err == nil:
+		return nil
+	case s.closed.Load(): // even if the peer ended the stream at the same time
 		err = net.ErrClosed
+	case errors.Is(err, io.EOF):
+		return err
 	default:
 		err = plain(err)
 	}

@@ -21,13 +21,13 @@ const (
 // alpn is the protocol both ends name in the TLS handshake.
 const alpn = "relay"
 
-// windows are those of ferry's transport/quic.
+// windows are those of a connection that ferry's transport/quic dials.
 func windows() *quic.Config {
 	return &quic.Config{
-		InitialStreamReceiveWindow:     4 << 20,
-		MaxStreamReceiveWindow:         8 << 20,
-		InitialConnectionReceiveWindow: 16 << 20,
-		MaxConnectionReceiveWindow:     32 << 20,
+		InitialStreamReceiveWindow:     1 << 20,
+		MaxStreamReceiveWindow:         2 << 20,
+		InitialConnectionReceiveWindow: 4 << 20,
+		MaxConnectionReceiveWindow:     8 << 20,
 	}
 }
 
