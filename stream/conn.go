@@ -205,7 +205,7 @@ func (cn *conn) read(inlet *link.Inlet, control bool) {
 	cn.mu.Lock()
 	cn.inlets[inlet] = true
 	cn.mu.Unlock()
-	r := &reader{conn: cn, inlet: inlet, tags: map[uint32]string{}}
+	r := &reader{conn: cn, inlet: inlet, tags: map[uint32]*observedTag{}}
 	err := r.loop()
 	cn.mu.Lock()
 	delete(cn.inlets, inlet)

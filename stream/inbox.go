@@ -16,23 +16,26 @@ import (
 type reader struct {
 	conn     *conn
 	inlet    *link.Inlet
-	tags     map[uint32]string
-	selected *subscription // whom PUBs belong to; nil for one that was given up
-	last     *inbox        // of the last run
+	tags     map[uint32]*observedTag // by number
+	selected *subscription           // of the PUBs that follow; nil for one that was given up
+	last     *inbox                  // of the last run
 	lastTag  uint32
-	inboxes  map[inboxKey]*inbox
-	accounts map[inboxKey]*account // shard is 0
 }
 
-// inboxKey tells apart what may be handled at once.
+// observedTag is a tag that the node has announced on the stream. A later announcement of its number replaces it.
+type observedTag struct {
+	name     string
+	inboxes  map[inboxKey]*inbox
+	accounts map[uint32]*account // by subscription
+}
+
+// inboxKey tells apart the messages of one tag that may be handled at once.
 type inboxKey struct {
 	sub   uint32
-	tag   uint32
 	shard uint32 // of the source
 }
 
 func (r *reader) loop() error {
-	r.inboxes, r.accounts = map[inboxKey]*inbox{}, map[inboxKey]*account{}
 	for {
 		batch, own, err := r.inlet.Next()
 		if err != nil {
@@ -55,7 +58,7 @@ func (r *reader) loop() error {
 			case native.Tag:
 				var t native.TagFrame
 				if t, err = native.ParseTag(f); err == nil {
-					r.tags[t.Ref] = t.Name
+					r.announced(t)
 				}
 			default:
 				err = r.conn.handle(f)
@@ -65,6 +68,13 @@ func (r *reader) loop() error {
 			}
 			batch = batch[n:]
 		}
+	}
+}
+
+func (r *reader) announced(t native.TagFrame) {
+	if known := r.tags[t.Ref]; known == nil || known.name != t.Name {
+		r.tags[t.Ref] = &observedTag{name: t.Name, inboxes: map[inboxKey]*inbox{}, accounts: map[uint32]*account{}}
+		r.last = nil
 	}
 }
 
@@ -78,14 +88,14 @@ func (r *reader) run(batch []byte, own *bufpool.Buf) (int, error) {
 	shard := uint32(first.Source()) % shards
 	in := r.last
 	if in == nil || r.lastTag != first.Tag() || in.shard != shard {
-		key := inboxKey{r.selected.id, first.Tag(), shard}
-		if in = r.inboxes[key]; in == nil {
-			name, known := r.tags[first.Tag()]
-			if !known {
-				return 0, &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("PUB on tag number %d, which was not announced", first.Tag())}
-			}
-			in = &inbox{sub: r.selected, conn: r.conn, tag: name, id: first.Tag(), shard: shard, account: r.account(key)}
-			r.inboxes[key] = in
+		t := r.tags[first.Tag()]
+		if t == nil {
+			return 0, &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("PUB on tag number %d, which was not announced", first.Tag())}
+		}
+		key := inboxKey{r.selected.id, shard}
+		if in = t.inboxes[key]; in == nil {
+			in = &inbox{sub: r.selected, tag: t.name, shard: shard, account: r.account(t, first.Tag())}
+			t.inboxes[key] = in
 		}
 		r.last, r.lastTag = in, first.Tag()
 	}
@@ -101,13 +111,12 @@ func (r *reader) run(batch []byte, own *bufpool.Buf) (int, error) {
 	return end, nil
 }
 
-// account returns where the consumption of a subscription's tag is summed up, whatever the shard.
-func (r *reader) account(key inboxKey) *account {
-	key.shard = 0
-	a := r.accounts[key]
+// account returns where the consumption of the selected subscription's messages on a tag is summed up, whatever the shard.
+func (r *reader) account(t *observedTag, number uint32) *account {
+	a := t.accounts[r.selected.id]
 	if a == nil {
-		a = &account{conn: r.conn, sub: key.sub, tag: key.tag, window: r.selected.pool.window}
-		r.accounts[key] = a
+		a = &account{conn: r.conn, sub: r.selected.id, tag: number, window: r.selected.pool.window}
+		t.accounts[r.selected.id] = a
 	}
 	return a
 }
@@ -142,9 +151,7 @@ func (a *account) add(n int) {
 // has given bounds it.
 type inbox struct {
 	sub     *subscription
-	conn    *conn
 	tag     string
-	id      uint32
 	shard   uint32
 	account *account
 

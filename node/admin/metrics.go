@@ -91,7 +91,7 @@ func (c *hopCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.snapshot()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.collectTags(ch, s.Tags)
+	c.collectTags(ch, s.Tags, s.Freed)
 	c.collectSubscriptions(ch, s.Subscriptions)
 	for reason, n := range s.Dropped {
 		ch <- counter(droppedDesc, n, reason)
@@ -104,8 +104,11 @@ func (c *hopCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- latency(s.Latency)
 }
 
-func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []hop.TagStats) {
+func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []hop.TagStats, freed hop.TagStats) {
 	sums := map[string]hop.TagStats{}
+	if freed != (hop.TagStats{}) {
+		sums["other"] = freed
+	}
 	for _, t := range tags {
 		label := c.tags.label(t.Name, "other")
 		sum := sums[label]

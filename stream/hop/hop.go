@@ -34,9 +34,7 @@ type Hop struct {
 	mu       sync.Mutex
 	sessions map[ferry.SourceID]*session
 	lastID   ferry.SourceID
-	tags     map[string]*tag
-	byID     []*tag
-	past     []Traffic // by tag: out to subscriptions that are gone
+	tags     tagTable
 	subs     []*subscription
 	preds    predicates
 	refused  map[native.Code]uint64
@@ -57,7 +55,7 @@ func New(cfg Config) (*Hop, error) {
 	}
 	h := &Hop{
 		cfg: cfg, formats: formats, linger: 2 * time.Second,
-		sessions: map[ferry.SourceID]*session{}, tags: map[string]*tag{}, preds: predicates{},
+		sessions: map[ferry.SourceID]*session{}, tags: newTagTable(cfg.MaxTags), preds: predicates{},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
 	go h.clock()
@@ -77,6 +75,9 @@ func (h *Hop) clock() {
 			for _, s := range h.all() {
 				s.check(now)
 			}
+			h.mu.Lock()
+			h.tags.sweep(16 * sweepStep)
+			h.mu.Unlock()
 		}
 	}
 }
@@ -152,6 +153,7 @@ func (h *Hop) welcome(conn transport.Conn, v Validation) {
 	if s.name == "" {
 		s.name = identity.Name
 	}
+	s.readers.Add(1)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	w := native.WelcomeFrame{
 		Version: native.Version, MaxFrame: uint32(h.cfg.MaxFrame), Window: uint32(h.cfg.Window), Heartbeat: uint32(h.cfg.Heartbeat / time.Millisecond),
@@ -176,6 +178,7 @@ func (h *Hop) welcome(conn transport.Conn, v Validation) {
 		}
 	}()
 	if s.multi != nil {
+		s.readers.Add(1)
 		go s.acceptStreams()
 	}
 	s.read(inlet, s.handle)
@@ -233,23 +236,6 @@ func (h *Hop) join(s *session) bool {
 	return true
 }
 
-// tag returns the tag of that name, and makes it known if it is new.
-func (h *Hop) tag(name string) (*tag, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t := h.tags[name]; t != nil {
-		return t, nil
-	}
-	if len(h.byID) >= h.cfg.MaxTags {
-		return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the node knows %d tags already, its limit", h.cfg.MaxTags)}
-	}
-	t := &tag{id: uint32(len(h.byID)), name: name}
-	h.tags[name] = t
-	h.byID = append(h.byID, t)
-	h.past = append(h.past, Traffic{})
-	return t, nil
-}
-
 // add makes a subscription part of the routes. It refuses one of a session that forget has taken out: its reader goes on
 // until the socket is closed, but nothing would remove the subscription again.
 func (h *Hop) add(sub *subscription, where string) error {
@@ -262,7 +248,7 @@ func (h *Hop) add(sub *subscription, where string) error {
 	if err != nil {
 		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
-	sub.pred = p
+	sub.pred, sub.routed = p, true
 	h.subs = append(h.subs, sub)
 	h.reroute(sub)
 	return nil
@@ -270,7 +256,7 @@ func (h *Hop) add(sub *subscription, where string) error {
 
 // reroute has the routes that sub is part of built anew; the lock is held.
 func (h *Hop) reroute(sub *subscription) {
-	for _, t := range h.byID {
+	for _, t := range h.tags.all {
 		if topic.Match(sub.filter, t.name) {
 			t.route.Store(nil)
 		}
@@ -292,8 +278,13 @@ func (h *Hop) forget(s *session) {
 	h.remove(subs)
 }
 
-// done says that nothing of a session is left.
-func (h *Hop) done(*session) {
+// done gives back what a session holds after its readers have ended.
+func (h *Hop) done(s *session) {
+	h.mu.Lock()
+	for _, p := range s.published {
+		h.tags.release(p.tag)
+	}
+	h.mu.Unlock()
 	h.open.Add(-1)
 	h.ending.Done()
 }

@@ -26,6 +26,7 @@ type reader struct {
 	touched  touched   // outlets that the batch has left something in
 	ends     [maxRun]int
 	masks    []uint64
+	lanes    []*lane // scratch of back
 	latency  [LatencyBuckets]uint32
 	sum      int64
 	observed int   // messages in latency
@@ -243,13 +244,23 @@ func (r *reader) back(p publisher, f native.Frame, own *bufpool.Buf) (int, error
 	}
 	p.tag.in.add(1, len(f))
 	r.observe(r.now - f.Time())
-	lanes := h.backLanes(f.Source(), p.tag)
-	if len(lanes) == 0 {
+	r.lanes = h.backLanes(r.lanes[:0], f.Source(), p.tag)
+	if len(r.lanes) == 0 {
 		h.dropped[dropNoAddress].Add(1)
 	}
-	for _, l := range lanes {
+	for _, l := range r.lanes {
+		if l.sub.pred != nil {
+			ok, odd := r.matchers.match(l.sub.pred, f)
+			if odd {
+				h.mismatched.Add(1)
+			}
+			if !ok {
+				continue
+			}
+		}
 		h.gone(h.deliver(l, f, 1, own, p, &r.touched))
 	}
+	clear(r.lanes)
 	p.settle()
 	return len(f), nil
 }

@@ -199,6 +199,7 @@ func (l *lane) send(frames []byte, n int, own *bufpool.Buf) {
 	l.credit -= len(frames)
 	l.sent.Bytes += uint64(len(frames))
 	l.sent.Messages += uint64(n)
+	l.tag.out.add(n, len(frames))
 }
 
 // flush moves at most limit bytes of the queue into the next write, as credit allows.
@@ -236,9 +237,10 @@ func (l *lane) unpark() {
 	l.parked = nil
 }
 
-// close gives up the lane, and hands its queue to take, frames that lie together at a time.
-func (l *lane) close(take func(frames []byte)) {
-	l.closed = true
-	l.queue.Clear(take)
+// close gives up the lane and returns its queue, which is the caller's then. The lock is held.
+func (l *lane) close() link.Queue {
+	queue := l.queue
+	l.closed, l.queue = true, link.Queue{}
 	l.unpark()
+	return queue
 }

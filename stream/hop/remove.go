@@ -2,11 +2,13 @@ package hop
 
 import (
 	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/internal/link"
 )
 
 // remove takes subscriptions out of the routes. Other members of their group get what they had queued, as far as their
 // predicates and bounds allow; the rest is counted as dropped.
 func (h *Hop) remove(subs []*subscription) {
+	var closing []*lane
 	h.mu.Lock()
 	for _, sub := range subs {
 		for i, s := range h.subs {
@@ -15,42 +17,36 @@ func (h *Hop) remove(subs []*subscription) {
 				break
 			}
 		}
+		sub.routed = false
 		h.preds.put(sub.pred)
 		h.reroute(sub)
-	}
-	h.mu.Unlock()
-	for _, sub := range subs {
 		sub.session.mu.Lock()
-		lanes := make([]*lane, 0, len(sub.lanes))
 		for _, l := range sub.lanes {
-			lanes = append(lanes, l)
+			l.tag.users++ // until its queue is passed on
+			delete(l.tag.lanes, l)
+			closing = append(closing, l)
 		}
 		sub.session.mu.Unlock()
-		for _, l := range lanes {
-			h.retire(l)
+	}
+	h.mu.Unlock()
+	for _, l := range closing {
+		l.out.Lock()
+		queue := l.close()
+		l.out.unlock()
+		if queue.Bytes() > 0 {
+			h.gone(h.redistribute(l, &queue))
 		}
 	}
-}
-
-// retire closes a lane of a subscription that was removed, and passes its queue on.
-func (h *Hop) retire(l *lane) {
-	var queued [][]byte
-	l.out.Lock()
-	l.close(func(frames []byte) { queued = append(queued, append([]byte(nil), frames...)) })
-	sent := l.sent
-	l.out.unlock()
 	h.mu.Lock()
-	h.past[l.tag.id].Messages += sent.Messages
-	h.past[l.tag.id].Bytes += sent.Bytes
-	h.mu.Unlock()
-	if len(queued) > 0 {
-		h.gone(h.redistribute(l, queued))
+	for _, l := range closing {
+		h.tags.release(l.tag)
 	}
+	h.mu.Unlock()
 }
 
-// redistribute offers what l had queued to the other members of its group, in turn, and returns how many messages none of
-// them took. A subscription without a group has no other members, nor has one for addressed messages.
-func (h *Hop) redistribute(l *lane, queued [][]byte) (left int) {
+// redistribute empties the queue of l, which is closed: it offers the messages to the other members of l's group, in turn,
+// and returns how many of them none took. Without a group there are no other members, nor for addressed messages.
+func (h *Hop) redistribute(l *lane, queue *link.Queue) (left int) {
 	rt := h.routeOf(l.tag)
 	members := &group{}
 	if !l.sub.back && l.sub.group != "" {
@@ -61,7 +57,7 @@ func (h *Hop) redistribute(l *lane, queued [][]byte) (left int) {
 		}
 	}
 	m := newMatchers(h.formats)
-	for _, frames := range queued {
+	queue.Clear(func(frames []byte) {
 		for len(frames) > 0 {
 			f := native.Frame(frames[:native.Size(frames)])
 			if !members.takeOver(f, func(pred int) bool {
@@ -72,7 +68,7 @@ func (h *Hop) redistribute(l *lane, queued [][]byte) (left int) {
 			}
 			frames = frames[len(f):]
 		}
-	}
+	})
 	return left
 }
 

@@ -9,14 +9,6 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// tag is one topic that was published on. Tags get their numbers in the order of their first TAG and keep them.
-type tag struct {
-	id    uint32
-	name  string
-	route atomic.Pointer[route] // nil: to be built by the next publisher
-	in    counters
-}
-
 // route is where the messages of one tag go. It is immutable but for the groups' turns.
 type route struct {
 	preds  []*predicate // the distinct ones
@@ -47,7 +39,12 @@ type subscription struct {
 	window  int
 	queue   int // bytes
 	back    bool
-	lanes   map[uint32]*lane // by tag; guarded by the session's lock
+	routed  bool // part of the routes; guarded by the hop's lock
+
+	// Guarded by the session's lock.
+	lanes       map[uint32]*lane // by tag
+	past        Traffic          // of the lanes of tags that were freed
+	pastDropped uint64
 }
 
 // routeOf returns t's route, and builds it if subscriptions have changed.
@@ -66,7 +63,9 @@ func (h *Hop) routeOf(t *tag) *route {
 		if s.back || !topic.Match(s.filter, t.name) {
 			continue
 		}
+		s.session.mu.Lock()
 		to := target{s.lane(t), r.predIndex(s.pred)}
+		s.session.mu.Unlock()
 		if s.group == "" {
 			r.solo = append(r.solo, to)
 			continue
@@ -96,26 +95,30 @@ func (r *route) predIndex(p *predicate) int {
 	return len(r.preds) - 1
 }
 
-// lane returns s's lane for t.
+// lane returns s's lane for t; the locks of the hop and of the session are held.
 func (s *subscription) lane(t *tag) *lane {
-	s.session.mu.Lock()
-	defer s.session.mu.Unlock()
 	l := s.lanes[t.id]
 	if l == nil {
 		l = &lane{sub: s, tag: t, out: s.session.outletFor(t.id), credit: s.window}
 		s.lanes[t.id] = l
+		t.lanes[l] = struct{}{}
 	}
 	return l
 }
 
-// backLanes returns the lanes of what source to subscribed to as addressed to it, none if it is not there.
-func (h *Hop) backLanes(to ferry.SourceID, t *tag) []*lane {
+// backLanes appends to lanes those of what source to subscribed to as addressed to it.
+func (h *Hop) backLanes(lanes []*lane, to ferry.SourceID, t *tag) []*lane {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var lanes []*lane
-	for _, s := range h.subs {
-		if s.back && s.session.id == to && topic.Match(s.filter, t.name) {
-			lanes = append(lanes, s.lane(t))
+	s := h.sessions[to]
+	if s == nil {
+		return lanes
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sub := range s.subs {
+		if sub.back && sub.routed && topic.Match(sub.filter, t.name) {
+			lanes = append(lanes, sub.lane(t))
 		}
 	}
 	return lanes

@@ -30,7 +30,8 @@ type session struct {
 	ctx      context.Context // ends with the session
 	cancel   context.CancelFunc
 	once     sync.Once
-	left     atomic.Bool // the client said GOAWAY: what fails after it is no loss
+	readers  sync.WaitGroup // of the streams, and acceptStreams
+	left     atomic.Bool    // the client said GOAWAY: what fails after it is no loss
 	log      *slog.Logger
 
 	mu        sync.Mutex
@@ -92,6 +93,7 @@ func (s *session) tell(appendTo func([]byte) []byte) {
 
 // read reads one stream until it ends, and the session with it.
 func (s *session) read(inlet *link.Inlet, control func(native.Frame) error) {
+	defer s.readers.Done()
 	s.mu.Lock()
 	s.inlets[inlet] = &watch{since: time.Now()}
 	s.mu.Unlock()
@@ -107,6 +109,7 @@ func (s *session) read(inlet *link.Inlet, control func(native.Frame) error) {
 
 // acceptStreams reads the data streams that the client opens.
 func (s *session) acceptStreams() {
+	defer s.readers.Done()
 	for open := 0; ; open++ {
 		stream, err := s.multi.AcceptStream(s.ctx)
 		if err != nil {
@@ -116,6 +119,7 @@ func (s *session) acceptStreams() {
 			s.end(&native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("more than %d data streams", len(s.data))})
 			return
 		}
+		s.readers.Add(1)
 		go s.read(link.NewInlet(link.Joined(stream), s.hop.cfg.MaxFrame), nil)
 	}
 }
@@ -176,14 +180,19 @@ func (s *session) publishOn(name string) (uint32, error) {
 	if !covered(s.identity.Publish, name) {
 		return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q may not publish on %q", s.identity.Name, name)}
 	}
-	t, err := s.hop.tag(name)
+	h := s.hop
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, err := h.tags.acquire(name, s.identity.Name)
 	if err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.published[t.id] == nil {
-		s.published[t.id] = &publishing{session: s, tag: t, balance: s.hop.cfg.Window}
+		s.published[t.id] = &publishing{session: s, tag: t, balance: h.cfg.Window}
+	} else {
+		t.users-- // the session is one user, however often it asks
 	}
 	return t.id, nil
 }
@@ -369,5 +378,6 @@ func (s *session) finish(why error) {
 			o.Unlock()
 		}
 	}
+	s.readers.Wait()
 	s.hop.done(s)
 }

@@ -12,6 +12,11 @@ import (
 // Traffic counts messages and the bytes of their frames.
 type Traffic struct{ Messages, Bytes uint64 }
 
+func (t *Traffic) add(more Traffic) {
+	t.Messages += more.Messages
+	t.Bytes += more.Bytes
+}
+
 type counters struct{ messages, bytes atomic.Uint64 }
 
 func (c *counters) add(messages, bytes int) {
@@ -60,7 +65,8 @@ func latencyBucket(ns int64) int {
 // Snapshot is what a Hop is doing.
 type Snapshot struct {
 	Connections   int
-	Tags          []TagStats          // by name
+	Tags          []TagStats          // in use, by name
+	Freed         TagStats            // sum of the tags that were freed; without a name
 	Subscriptions []SubscriptionStats // by client, then id
 	Dropped       map[string]uint64   // messages by reason
 	Mismatched    uint64              // evaluations that were false because a field was of another kind or a payload of no known type
@@ -91,50 +97,30 @@ type SubscriptionStats struct {
 	Dropped        uint64
 }
 
-// Snapshot returns the current figures. It takes each lane's lock for a moment.
+// Snapshot returns the current figures. It holds the lock that all connections share only while it copies lists, and
+// takes each lane's lock for a moment.
 func (h *Hop) Snapshot() Snapshot {
+	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: h.mismatched.Load()}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := Snapshot{Connections: len(h.sessions), Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: h.mismatched.Load()}
-	for i, name := range dropNames {
-		s.Dropped[name] = h.dropped[i].Load()
-	}
+	s.Connections, s.Freed = len(h.sessions), h.tags.freed
 	for code, n := range h.refused {
 		s.Refused[code.String()] = n
+	}
+	subs := append([]*subscription(nil), h.subs...)
+	tags := append([]*tag(nil), h.tags.all...)
+	h.mu.Unlock()
+	for i, name := range dropNames {
+		s.Dropped[name] = h.dropped[i].Load()
 	}
 	for i := range h.latency {
 		s.Latency.Counts[i] = h.latency[i].Load()
 	}
 	s.Latency.Sum = time.Duration(h.latencySum.Load())
-	out := make([]Traffic, len(h.byID))
-	copy(out, h.past)
-	for _, sub := range h.subs {
-		v := SubscriptionStats{
-			Client: sub.session.name, Identity: sub.session.identity.Name, ID: sub.id, Filter: sub.filter, Group: sub.group,
-			Policy: sub.policy, Credit: sub.window,
-		}
-		if sub.pred != nil {
-			v.Where = sub.pred.String()
-		}
-		sub.session.mu.Lock()
-		for id, l := range sub.lanes {
-			l.out.Lock()
-			v.Out.Messages += l.sent.Messages
-			v.Out.Bytes += l.sent.Bytes
-			v.QueuedBytes += l.queue.Bytes()
-			v.QueuedMessages += l.queue.Count()
-			v.Credit = min(v.Credit, l.credit)
-			v.Withheld += len(l.parked)
-			v.Dropped += l.dropped
-			out[id].Messages += l.sent.Messages
-			out[id].Bytes += l.sent.Bytes
-			l.out.Unlock()
-		}
-		sub.session.mu.Unlock()
-		s.Subscriptions = append(s.Subscriptions, v)
+	for _, sub := range subs {
+		s.Subscriptions = append(s.Subscriptions, sub.stats())
 	}
-	for i, t := range h.byID {
-		s.Tags = append(s.Tags, TagStats{Name: t.name, In: t.in.load(), Out: out[i]})
+	for _, t := range tags {
+		s.Tags = append(s.Tags, TagStats{Name: t.name, In: t.in.load(), Out: t.out.load()})
 	}
 	sort.Slice(s.Tags, func(i, j int) bool { return s.Tags[i].Name < s.Tags[j].Name })
 	sort.Slice(s.Subscriptions, func(i, j int) bool {
@@ -142,4 +128,28 @@ func (h *Hop) Snapshot() Snapshot {
 		return a.Client < b.Client || (a.Client == b.Client && a.ID < b.ID)
 	})
 	return s
+}
+
+func (s *subscription) stats() SubscriptionStats {
+	v := SubscriptionStats{
+		Client: s.session.name, Identity: s.session.identity.Name, ID: s.id, Filter: s.filter, Group: s.group,
+		Policy: s.policy, Credit: s.window,
+	}
+	if s.pred != nil {
+		v.Where = s.pred.String()
+	}
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	v.Out, v.Dropped = s.past, s.pastDropped
+	for _, l := range s.lanes {
+		l.out.Lock()
+		v.Out.add(l.sent)
+		v.QueuedBytes += l.queue.Bytes()
+		v.QueuedMessages += l.queue.Count()
+		v.Credit = min(v.Credit, l.credit)
+		v.Withheld += len(l.parked)
+		v.Dropped += l.dropped
+		l.out.Unlock()
+	}
+	return v
 }

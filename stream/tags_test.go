@@ -1,0 +1,36 @@
+package stream_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/stream"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/transport/memory"
+)
+
+// TestTagNumberIsReused: a tag's number stands for another tag once its publishers have left; a function sees the right
+// name with each message.
+func TestTagNumberIsReused(t *testing.T) {
+	s := newSite(t, memory.New(nil), "node", hop.Config{MaxTags: 1})
+	names := make(chan string, 1)
+	start(t, s.dial(nil), stream.Function{Observe: []string{"#"}, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
+		names <- fmt.Sprintf("%s %s", in.Tag, in.Payload)
+		return nil
+	})})
+	for i := range 6 {
+		c := s.dial(nil)
+		tag := fmt.Sprint("tag/", i)
+		send(t, c, ferry.Message{Tag: tag, Payload: []byte("of " + tag)})
+		if got, want := <-names, tag+" of "+tag; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		_ = c.Close()
+		for len(s.hop.Snapshot().Tags) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
