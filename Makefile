@@ -2,7 +2,8 @@
 #
 # T=30s         how long each fuzz target runs
 # Q=NAME...     questions of bench/; all if empty
-# BASE=TAG      what bench-history compares with
+# BASE=COMMIT   what bench-compare and bench-history compare with
+# ROUNDS=N      how often bench-compare measures each row and case
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := check
@@ -10,6 +11,10 @@ SHELL := bash
 T      ?= 1m
 Q      ?=
 BASE   ?=
+ROUNDS ?= 7
+
+# What bench-compare measures if Q is empty: what each message and request passes.
+COMPARED = proxy_http1 proxy_bolt idle_conns stream_hop event_edit field_lookup
 
 # The platforms ferry is built for, beside the one that builds it.
 PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/amd64 freebsd/amd64
@@ -17,7 +22,7 @@ PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/a
 # Questions are the folders of bench/ that hold a program; helpers live in bench/internal and bench/cmd.
 QUESTIONS = $(if $(Q),$(Q),$(patsubst bench/%/main.go,%,$(wildcard bench/*/main.go)))
 
-.PHONY: check run test test-cross proof lint fuzz bench bench-history build build-cross deps gen help
+.PHONY: check run test test-cross proof lint fuzz bench bench-compare bench-history build build-cross deps gen help
 
 check: build lint test ## build, lint and test: what a change has to pass (default)
 
@@ -48,6 +53,10 @@ fuzz: ## run every fuzz target for T each, and list those that failed: make fuzz
 
 bench: ## measure ferry beside its peers and write bench/results/report.html; one question: make bench Q=field_lookup
 	@cd bench && for q in $(QUESTIONS); do echo "== $$q"; go run "./$$q"; done && go run ./cmd/report
+
+bench-compare: ## measure this tree against a commit, in turns in one run: make bench-compare BASE=v0.1.0 Q=proxy_http1
+	@test -n "$(BASE)" || { echo "which commit to compare with? make bench-compare BASE=v0.1.0" >&2; exit 2; }
+	@cd bench && go run ./cmd/compare -rounds $(ROUNDS) "$(BASE)" $(or $(Q),$(COMPARED))
 
 bench-history: ## print bench/results beside those checked in at a git tag: make bench-history BASE=v0.1.0
 	@test -n "$(BASE)" || { echo "which tag to compare with? make bench-history BASE=v0.1.0" >&2; exit 2; }

@@ -18,6 +18,7 @@ type Config struct {
 	Budget time.Duration // for one measurement; 0 means 50 ms
 	Dir    string        // where the answer is written; empty means results
 	Log    io.Writer     // where progress goes; nil means nowhere
+	Serve  bool          // measure what standard input asks for, as Serve does, and write no answer
 }
 
 func (c Config) withDefaults() Config {
@@ -52,6 +53,7 @@ func Flags() *Config {
 	flag.IntVar(&c.Rounds, "rounds", 5, "rounds that count; fewer than 3 are not an answer")
 	flag.DurationVar(&c.Budget, "budget", 50*time.Millisecond, "time for one measurement")
 	flag.StringVar(&c.Dir, "out", "results", "directory for the answer")
+	flag.BoolVar(&c.Serve, "serve", false, "measure what JSON lines on standard input ask for: see bench/cmd/compare")
 	return c
 }
 
@@ -66,6 +68,9 @@ func Ask(q Question, c *Config) {
 func answer(q Question, c Config) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if c.Serve {
+		return Serve(q, c.withDefaults().Budget, os.Stdin, os.Stdout)
+	}
 	r, err := Run(ctx, q, c)
 	if err != nil {
 		return err
@@ -80,16 +85,11 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	if err := q.validate(); err != nil {
 		return nil, err
 	}
-	if q.Prepare != nil {
-		dir, err := os.MkdirTemp("", "ferry-bench-")
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", q.Name, err)
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		if err := q.Prepare(dir); err != nil {
-			return nil, fmt.Errorf("%s: %w", q.Name, err)
-		}
+	remove, err := q.prepare()
+	if err != nil {
+		return nil, err
 	}
+	defer remove()
 	for _, check := range q.Checks {
 		if err := check.Run(); err != nil {
 			return nil, fmt.Errorf("%s: check %q: %w", q.Name, check.Name, err)
