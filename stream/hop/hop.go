@@ -1,12 +1,9 @@
 package hop
 
 import (
+	"container/list"
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,8 +12,6 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
-	"example.com/ferry/transport"
 )
 
 // Hop routes between the connections it serves. All its methods may overlap.
@@ -25,7 +20,7 @@ type Hop struct {
 	formats *format.ByType
 	linger  time.Duration // how long a connection that ends may take to write what is left
 
-	open       atomic.Int32 // connections, those in handshake included
+	accepted   chan struct{} // has an element for each connection accepted and not yet served or turned away
 	dropped    [dropKinds]atomic.Uint64
 	mismatched atomic.Uint64
 	latency    [LatencyBuckets]atomic.Uint64
@@ -38,6 +33,8 @@ type Hop struct {
 	subs     []*subscription
 	preds    predicates
 	refused  map[native.Code]uint64
+	served   int       // sessions, to the end of their goroutines
+	greeting list.List // connections in handshake, oldest first: transport.Conn
 	draining bool
 	ending   sync.WaitGroup // sessions, to the end of their goroutines
 	stop     chan struct{}  // closed by Shutdown: ends the clock
@@ -54,7 +51,7 @@ func New(cfg Config) (*Hop, error) {
 		return nil, fmt.Errorf("hop: Config.Formats: %w", err)
 	}
 	h := &Hop{
-		cfg: cfg, formats: formats, linger: 2 * time.Second,
+		cfg: cfg, accepted: make(chan struct{}, 2*cfg.MaxConnections), formats: formats, linger: 2 * time.Second,
 		sessions: map[ferry.SourceID]*session{}, tags: newTagTable(cfg.MaxTags), preds: predicates{},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
@@ -90,150 +87,6 @@ func (h *Hop) all() []*session {
 		all = append(all, s)
 	}
 	return all
-}
-
-// Serve accepts connections from l until ctx ends or l is closed, which is no error. What clients publish is checked as v
-// says.
-func (h *Hop) Serve(ctx context.Context, l transport.Listener, v Validation) error {
-	for {
-		conn, err := l.Accept(ctx)
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			return fmt.Errorf("hop: accept on %v: %w", l.Addr(), err)
-		}
-		if int(h.open.Add(1)) > h.cfg.MaxConnections {
-			h.turnAway(conn, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the node serves %d connections already", h.cfg.MaxConnections)})
-			h.open.Add(-1)
-			continue
-		}
-		go h.welcome(conn, v)
-	}
-}
-
-// turnAway tells a client why it is not served.
-func (h *Hop) turnAway(conn transport.Conn, why error) {
-	var e *native.Error
-	if errors.As(why, &e) {
-		h.refuse(e.Code)
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = conn.Write(native.AppendGoaway(nil, native.GoawayFrame{Code: e.Code, Reason: e.Reason}))
-	}
-	_ = conn.Close()
-}
-
-func (h *Hop) refuse(c native.Code) {
-	h.mu.Lock()
-	h.refused[c]++
-	h.mu.Unlock()
-}
-
-// welcome does the handshake and then serves conn.
-func (h *Hop) welcome(conn transport.Conn, v Validation) {
-	_ = conn.SetDeadline(time.Now().Add(h.cfg.HandshakeTimeout))
-	inlet := link.NewInlet(conn, native.MaxHandshake)
-	hello, identity, err := h.greet(conn, inlet)
-	if err != nil {
-		h.cfg.Log.Warn("connection refused", "remote", conn.RemoteAddr(), "err", err)
-		inlet.Close()
-		h.turnAway(conn, err)
-		h.open.Add(-1)
-		return
-	}
-	if r, ok := conn.(transport.Restricted); ok {
-		r.PeerIdentified()
-	}
-	_ = conn.SetDeadline(time.Time{})
-	inlet.SetMaxFrame(h.cfg.MaxFrame)
-	s := &session{
-		hop: h, name: hello.Name, identity: identity, conn: conn, validate: v, control: newOutlet(),
-		published: map[uint32]publisher{}, subs: map[uint32]*subscription{}, inlets: map[*link.Inlet]*watch{},
-	}
-	if s.name == "" {
-		s.name = identity.Name
-	}
-	s.readers.Add(1)
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	w := native.WelcomeFrame{
-		Version: native.Version, MaxFrame: uint32(h.cfg.MaxFrame), Window: uint32(h.cfg.Window), Heartbeat: uint32(h.cfg.Heartbeat / time.Millisecond),
-	}
-	if m, ok := conn.(transport.Multi); ok {
-		s.multi, s.data = m, make([]*outlet, h.cfg.Streams)
-		w.Streams = uint8(h.cfg.Streams)
-	}
-	if !h.join(s) {
-		inlet.Close()
-		h.turnAway(conn, &native.Error{Code: native.CodeDraining, Reason: "the node is stopping"})
-		h.open.Add(-1)
-		return
-	}
-	s.log = h.cfg.Log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", identity.Name, "remote", conn.RemoteAddr().String()))
-	s.log.Debug("connection opened")
-	w.Source = uint32(s.id)
-	s.tell(func(b []byte) []byte { return native.AppendWelcome(b, w) })
-	go func() {
-		if err := s.control.Run(conn); err != nil {
-			s.end(err)
-		}
-	}()
-	if s.multi != nil {
-		s.readers.Add(1)
-		go s.acceptStreams()
-	}
-	s.read(inlet, s.handle)
-}
-
-// greet reads HELLO and finds out who the client is.
-func (h *Hop) greet(conn transport.Conn, inlet *link.Inlet) (native.HelloFrame, *Identity, error) {
-	f, err := inlet.First()
-	if err != nil {
-		var e *native.Error
-		var t net.Error
-		switch {
-		case errors.As(err, &e):
-			return native.HelloFrame{}, nil, &native.Error{Code: native.CodeProtocol, Reason: "this is not a ferry client: " + e.Reason}
-		case errors.As(err, &t) && t.Timeout():
-			err = &native.Error{Code: native.CodeTimeout, Reason: fmt.Sprintf("no HELLO within %v", h.cfg.HandshakeTimeout)}
-		}
-		return native.HelloFrame{}, nil, err
-	}
-	if f.Kind() != native.Hello {
-		return native.HelloFrame{}, nil, unexpected(f, "before HELLO")
-	}
-	hello, err := native.ParseHello(f)
-	if err != nil {
-		return hello, nil, err
-	}
-	if _, err := native.Negotiate(hello); err != nil {
-		return hello, nil, err
-	}
-	var state *tls.ConnectionState
-	if sec, ok := conn.(transport.Secured); ok {
-		cs := sec.ConnectionState()
-		state = &cs
-	}
-	identity, err := h.cfg.Identify(hello.Token, state)
-	if err != nil {
-		h.cfg.Log.Warn("identity refused", "remote", conn.RemoteAddr(), "name", hello.Name, "err", err)
-		return hello, nil, &native.Error{Code: native.CodeUnauthenticated, Reason: "no identity here has this token or certificate"}
-	}
-	return hello, identity, nil
-}
-
-// join makes s known; false means the hop is stopping.
-func (h *Hop) join(s *session) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.draining {
-		return false
-	}
-	for h.lastID++; h.lastID == 0 || h.sessions[h.lastID] != nil; h.lastID++ {
-	}
-	s.id = h.lastID
-	h.sessions[s.id] = s
-	h.ending.Add(1)
-	return true
 }
 
 // add makes a subscription part of the routes. It refuses one of a session that forget has taken out: its reader goes on
@@ -284,8 +137,8 @@ func (h *Hop) done(s *session) {
 	for _, p := range s.published {
 		h.tags.release(p.tag)
 	}
+	h.served--
 	h.mu.Unlock()
-	h.open.Add(-1)
 	h.ending.Done()
 }
 
@@ -295,6 +148,9 @@ func (h *Hop) done(s *session) {
 func (h *Hop) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	h.draining = true
+	for h.greeting.Len() > 0 {
+		h.expireOldest()
+	}
 	h.mu.Unlock()
 	told := map[*session]bool{}
 	err := h.drain(ctx, told, func(s *session) bool { return !s.subscribes() })

@@ -41,6 +41,45 @@ type session struct {
 	inlets    map[*link.Inlet]*watch
 }
 
+// newSession returns the session of a client whose HELLO was accepted.
+func newSession(h *Hop, conn transport.Conn, hello native.HelloFrame, identity *Identity, v Validation) *session {
+	s := &session{
+		hop: h, name: hello.Name, identity: identity, conn: conn, validate: v, control: newOutlet(),
+		published: map[uint32]publisher{}, subs: map[uint32]*subscription{}, inlets: map[*link.Inlet]*watch{},
+	}
+	if s.name == "" {
+		s.name = identity.Name
+	}
+	if m, ok := conn.(transport.Multi); ok {
+		s.multi, s.data = m, make([]*outlet, h.cfg.Streams)
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.log = h.cfg.Log
+	s.readers.Add(1) // of the control stream
+	return s
+}
+
+// start welcomes the client and starts the goroutines of the connection, but for the one that reads the control stream.
+func (s *session) start() {
+	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Name, "remote", s.conn.RemoteAddr().String()))
+	s.log.Debug("connection opened")
+	cfg := &s.hop.cfg
+	w := native.WelcomeFrame{
+		Version: native.Version, Streams: uint8(len(s.data)), Source: uint32(s.id), MaxFrame: uint32(cfg.MaxFrame),
+		Window: uint32(cfg.Window), Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
+	}
+	s.tell(func(b []byte) []byte { return native.AppendWelcome(b, w) })
+	go func() {
+		if err := s.control.Run(s.conn); err != nil {
+			s.end(err)
+		}
+	}()
+	if s.multi != nil {
+		s.readers.Add(1)
+		go s.acceptStreams()
+	}
+}
+
 // watch is what the hop's clock last saw of an inlet.
 type watch struct {
 	reads uint64

@@ -64,7 +64,8 @@ func latencyBucket(ns int64) int {
 
 // Snapshot is what a Hop is doing.
 type Snapshot struct {
-	Connections   int
+	Connections   int                 // of clients that have said who they are
+	Handshakes    int                 // connections that have not
 	Tags          []TagStats          // in use, by name
 	Freed         TagStats            // sum of the tags that were freed; without a name
 	Subscriptions []SubscriptionStats // by client, then id
@@ -102,7 +103,7 @@ type SubscriptionStats struct {
 func (h *Hop) Snapshot() Snapshot {
 	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: h.mismatched.Load()}
 	h.mu.Lock()
-	s.Connections, s.Freed = len(h.sessions), h.tags.freed
+	s.Connections, s.Handshakes, s.Freed = len(h.sessions), h.greeting.Len(), h.tags.freed
 	for code, n := range h.refused {
 		s.Refused[code.String()] = n
 	}
