@@ -39,7 +39,7 @@ func pass(data []byte, pos int, c container, left int, names uint64) (at, value,
 				return at, 0, left
 			}
 			n = int(int32(binary.LittleEndian.Uint32(data[pos:])))
-			if n < 1 {
+			if uint(n-1) >= uint(len(data)) { // before n+4, which must fit in an int of 32 bits
 				return at, 0, left
 			}
 			n += 4

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,6 +61,9 @@ func FuzzValidate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		want := mode.Wellformed(data)
 		bounds := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting, BoundsOnly: true})
+		if strconv.IntSize == 32 && want == nil && errors.Is(bounds, io.ErrUnexpectedEOF) {
+			return // fxamacker takes a count of 2^31 or more for a negative int
+		}
 		if deep := bounds != nil && strings.Contains(bounds.Error(), "nested deeper"); (bounds == nil) != (want == nil) && !deep {
 			t.Errorf("BoundsOnly: got %v, fxamacker %v\n% x", bounds, want, data)
 		}

@@ -21,10 +21,10 @@ func skip(data []byte, pos, n, depth int) (int, error) {
 			return 0, err
 		}
 		// Each item takes a byte at least: a count that the rest of data cannot hold ends here, not by counting.
-		if n += more; n-1 > len(data)-next {
+		if n-1 > len(data)-next-more {
 			return 0, io.ErrUnexpectedEOF
 		}
-		pos = next
+		pos, n = next, n+more
 	}
 	if pos > len(data) {
 		return 0, io.ErrUnexpectedEOF
@@ -55,13 +55,15 @@ func skipHead(data []byte, pos, depth int) (next, more int, err error) {
 			next, err = skipToBreak(data, h, depth+1)
 			return next, 0, err
 		}
+		items := h.arg
+		if h.major == majorMap {
+			left /= 2
+			items *= 2
+		}
 		if h.arg > left {
 			return 0, 0, io.ErrUnexpectedEOF
 		}
-		if h.major == majorMap {
-			return h.next, 2 * int(h.arg), nil
-		}
-		return h.next, int(h.arg), nil
+		return h.next, int(items), nil
 	case majorTag:
 		return h.next, 1, nil
 	}

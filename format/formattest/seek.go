@@ -150,8 +150,8 @@ func soon(t testing.TB, data []byte, p field.Path, got sought) {
 	if got.span.Kind == field.List || got.span.Kind == field.Map {
 		need = got.span.Off + headBytes
 	}
-	if got.answer == format.Found && got.fed > min(need+1, len(data)) {
-		t.Errorf("Seek(%q): found %+v after %d bytes only, of which %d do\n% x", p, got.span, got.fed, need+1, data)
+	if got.answer == format.Found && got.fed-1 > need {
+		t.Errorf("Seek(%q): found %+v after %d bytes, want at most %d and one more\n% x", p, got.span, got.fed, need, data)
 	}
 }
 

@@ -3,9 +3,12 @@ package msgpack
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,6 +76,9 @@ func compareStructure(t *testing.T, data []byte) {
 		rest = data
 	}
 	s, err := Format{}.Lookup(data, field.Path{})
+	if strconv.IntSize == 32 && want == nil && errors.Is(err, io.ErrUnexpectedEOF) {
+		return // msgp takes a length of 2^31 or more for a negative int
+	}
 	if (err == nil) != (want == nil) || err == nil && s.End != len(data)-len(rest) {
 		t.Errorf("Lookup of the whole: got %+v, %v, msgp leaves %d of %d bytes, %v\n% x", s, err, len(rest), len(data), want, data)
 	}

@@ -137,7 +137,7 @@ func scan(data []byte, pos, end int, want uint64, odd bool) (record, error) {
 			continue
 		}
 		if want>>(tag>>3&63)&1 != 0 && stop <= len(b) {
-			return record{int(tag), head, off, stop}, nil
+			return record{tag, head, off, stop}, nil
 		}
 		pos = stop
 	}

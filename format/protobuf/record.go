@@ -28,9 +28,12 @@ const MaxDepth = 256
 
 // record is one tag and value, as offsets from the start of the message. It has four members, as the compiler keeps
 // structs of up to four in registers. The content of a group has the tag that ends it.
-type record struct{ tag, head, off, end int }
+type record struct {
+	tag            uint // a field number of 29 bits and a wire type: more than an int of 32 bits holds
+	head, off, end int
+}
 
-func (r record) number() int    { return r.tag >> 3 }
+func (r record) number() int    { return int(r.tag >> 3) }
 func (r record) wire() wireType { return wireType(r.tag & 7) }
 
 // next returns the record at pos of data[:end], which is where the records of a message end; pos must be less. Tags and
@@ -52,7 +55,7 @@ func nextWithin(data []byte, pos, end, depth int) (record, error) {
 	if tag>>3-1 >= MaxNumber {
 		return record{}, syntax(head, fmt.Sprintf("field number %d is not 1 to %d", tag>>3, MaxNumber))
 	}
-	r := record{tag: int(tag), head: head, off: pos}
+	r := record{tag: uint(tag), head: head, off: pos}
 	size := uint64(0)
 	switch r.wire() {
 	case wireVarint:

@@ -90,7 +90,7 @@ func (k *seeker) Next(s *feed.Search, b []byte) (int, error) {
 	if k.packed > 0 {
 		return k.element(s, b)
 	}
-	left := k.end - s.Off()
+	left := k.left(s)
 	if left == 0 {
 		if len(k.groups) > 0 {
 			return 0, s.Syntax(0, "a group has no end in its message")
@@ -112,6 +112,14 @@ func (k *seeker) Next(s *feed.Search, b []byte) (int, error) {
 		return end, k.over(s, number, wire)
 	}
 	return k.record(s, wire, off, end, number)
+}
+
+// left returns how many bytes are left in the message at hand; math.MaxInt in the outermost one, whose end is not known.
+func (k *seeker) left(s *feed.Search) int {
+	if k.end == math.MaxInt {
+		return math.MaxInt
+	}
+	return k.end - s.Off()
 }
 
 // over passes a record, which is entered if it is a group.
@@ -156,7 +164,7 @@ func (k *seeker) record(s *feed.Search, wire wireType, off, end, number int) (in
 		k.enterList(s, d)
 		return 0, nil
 	case inPacked:
-		k.packed = s.Off() + end
+		k.packed = feed.Add(s.Off(), uint64(end))
 		return off, nil
 	case k.list != nil && k.index > 0:
 		k.index--
@@ -181,7 +189,7 @@ func (k *seeker) enterList(s *feed.Search, d *schema.Field) {
 // value takes the record on the path; d is nil if its shape is not known.
 func (k *seeker) value(s *feed.Search, d *schema.Field, wire wireType, off, end int) (int, error) {
 	at := s.Off()
-	span := field.Span{Head: at, Off: at + off, End: at + end, Kind: field.Untyped}
+	span := field.Span{Head: at, Off: at + off, End: feed.Add(at, uint64(end)), Kind: field.Untyped}
 	var m *schema.Message
 	switch {
 	case d != nil:
@@ -191,7 +199,7 @@ func (k *seeker) value(s *feed.Search, d *schema.Field, wire wireType, off, end 
 	}
 	switch {
 	case k.step < len(k.path) && (span.Kind == field.Map || d == nil && wire == wireLength):
-		k.enter(s, m, span.End)
+		k.enter(s, m, min(span.End, math.MaxInt-1))
 		return off, nil
 	case k.step < len(k.path):
 		s.Absent()
@@ -266,10 +274,10 @@ func contentIn(b []byte, wire wireType, pos, left int) (off, end int, err error)
 			return 0, 0, err
 		}
 	}
-	if size > uint64(left-off) {
+	if left < math.MaxInt && size > uint64(left-off) {
 		return 0, 0, syntax(off, fmt.Sprintf("a value of %d bytes exceeds the %d left in its message", size, left-off))
 	}
-	return off, off + int(size), nil
+	return off, feed.Add(off, size), nil
 }
 
 // varintIn is varint for bytes of which more may come, up to left.

@@ -72,13 +72,14 @@ func length(data []byte, pos, end int) (n, off int, err error) {
 	if len(b) > 0 && b[0]&0x40 != 0 {
 		return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "negative length"}
 	}
+	sum := uint64(0) // five bytes hold 35 bits
 	for i, c := range b {
-		n = n<<7 | int(c&0x7f)
+		sum = sum<<7 | uint64(c&0x7f)
 		switch {
-		case n > MaxLength:
+		case sum > MaxLength:
 			return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "length exceeds 2147483647"}
 		case c < 0x80:
-			return n, pos + i + 1, nil
+			return int(sum), pos + i + 1, nil
 		case i+1 == maxLengthBytes:
 			return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "length of more than 5 bytes"}
 		}

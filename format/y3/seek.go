@@ -70,30 +70,31 @@ func (k *seeker) Next(s *feed.Search, b []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n > left-off {
+	if k.end < math.MaxInt && n > left-off {
 		return 0, s.Syntax(off, fmt.Sprintf("length %d exceeds the %d bytes left in its node", n, left-off))
 	}
+	behind := feed.Add(off, uint64(n))
 	key := int(b[0] & keyMask)
 	switch {
 	case k.list && key == Item && k.index > 0:
 		k.index--
-		return off + n, nil
+		return behind, nil
 	case k.list && key != Item, !k.list && key != k.path[k.step].Key:
-		return off + n, nil
+		return behind, nil
 	case b[0]&nodeFlag != 0 && n > 0 && off == len(b): // the first packet tells a slice from a map
 		return 0, io.ErrUnexpectedEOF
 	}
 	head := s.Off()
-	span := field.Span{Head: head, Off: head + off, End: feed.Add(head, uint64(off+n)), Kind: k.dialect.kind(b, b[0], off, off+n)}
+	span := field.Span{Head: head, Off: head + off, End: feed.Add(head, uint64(behind)), Kind: k.dialect.kind(b, b[0], off, behind)}
 	k.step++
 	switch {
 	case k.step < len(k.path):
-		k.end = span.End
+		k.end = min(span.End, math.MaxInt-1)
 		k.enter(s, span.Kind)
 		return off, nil
 	case span.Kind == field.Untyped:
 		s.Scalar(span, span.Off)
-		return off + n, nil
+		return behind, nil
 	}
 	s.Container(span)
 	return off, nil

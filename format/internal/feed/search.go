@@ -93,8 +93,14 @@ func (s *Search) Ends(end int, kind field.Kind) { s.end, s.kind = end, kind }
 // Kept returns the bytes of the scalar up to Off.
 func (s *Search) Kept() []byte { return s.kept[s.lead:] }
 
+// errOffset ends a search where int has 32 bits and the message more than 2 GiB.
+var errOffset = errors.New("format: the message is longer than an int counts")
+
 // Feed implements format.Search.
 func (s *Search) Feed(piece []byte) (format.Answer, error) {
+	if len(piece) > math.MaxInt-s.off-len(s.carry) && !s.done() {
+		s.err = errOffset
+	}
 	for !s.done() {
 		switch {
 		case s.pass > 0 && len(piece) > 0:
