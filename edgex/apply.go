@@ -1,5 +1,7 @@
 package edgex
 
+import "example.com/ferry/internal/cborhead"
+
 // seal puts the planned changes together.
 func (v *View) seal() error {
 	if v.data == nil {
@@ -34,7 +36,7 @@ func (v *View) lengthen() error {
 		return err
 	}
 	if n := v.outer.grown(v.start, end); n != 0 {
-		v.edit.PutCopy(pos, v.start, appendCBORHead(nil, cborBytes, end-v.start+n))
+		v.edit.PutCopy(pos, v.start, cborhead.Append(nil, cborhead.Bytes, uint64(end-v.start+n)))
 	}
 	return nil
 }

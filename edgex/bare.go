@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"example.com/ferry/format"
+	"example.com/ferry/internal/cborhead"
 )
 
 // cut is bytes that were left out of a copy of a message.
@@ -27,34 +28,34 @@ func (v *View) strip(text []byte) error {
 		if err != nil {
 			return err
 		}
-		if b[0] == cborBreak {
-			v.bare = append(v.bare, cborBreak)
+		if b[0] == cborhead.Break {
+			v.bare = append(v.bare, cborhead.Break)
 			pos++
 			continue
 		}
 		h, err := d.head(pos)
 		if err == nil {
-			b, err = d.at(pos, h.next-pos)
+			b, err = d.at(pos, h.Next-pos)
 		}
 		if err != nil {
 			return err
 		}
-		isString := !h.open && (h.major == cborBytes || h.major == cborText)
-		if isString && h.arg > uint64(size-h.next) {
+		isString := h.Info != cborhead.Indefinite && (h.Major == cborhead.Bytes || h.Major == cborhead.Text)
+		if isString && h.Arg > uint64(size-h.Next) {
 			return io.ErrUnexpectedEOF
 		}
-		if h.major == cborBytes && isString && h.arg > longBytes {
-			v.bare = appendCBORHead(v.bare, cborBytes, 0)
-			v.cuts = append(v.cuts, cut{len(v.bare), int(h.arg) + len(b) - 1})
-			pos = h.next + int(h.arg)
+		if h.Major == cborhead.Bytes && isString && h.Arg > longBytes {
+			v.bare = cborhead.Append(v.bare, cborhead.Bytes, 0)
+			v.cuts = append(v.cuts, cut{len(v.bare), int(h.Arg) + len(b) - 1})
+			pos = h.Next + int(h.Arg)
 			continue
 		}
 		v.bare = append(v.bare, b...)
-		if pos = h.next; isString {
-			if err := v.keep(pos, int(h.arg)); err != nil {
+		if pos = h.Next; isString {
+			if err := v.keep(pos, int(h.Arg)); err != nil {
 				return err
 			}
-			pos += int(h.arg)
+			pos += int(h.Arg)
 		}
 	}
 	return nil

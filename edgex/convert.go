@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
+	"example.com/ferry/internal/cborhead"
 	"example.com/ferry/internal/transcode"
 )
 
@@ -123,7 +124,7 @@ func bytesValues(event []byte) ([]byte, error) {
 		if value, err = base64.StdEncoding.AppendDecode(value, text); err != nil {
 			return fmt.Errorf("binaryValue: %w", err)
 		}
-		head := appendCBORHead(nil, cborBytes, len(value)-9)
+		head := cborhead.Append(nil, cborhead.Bytes, uint64(len(value)-9))
 		copy(value[9-len(head):], head)
 		end, err := v.inCBOR.skip(pos)
 		if err != nil {
@@ -142,7 +143,7 @@ func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
 	// The envelope is rewritten with nothing in it.
 	nothing := []byte("null")
 	if !v.form.envelopeInJSON() {
-		nothing = []byte{cborNull}
+		nothing = []byte{cborhead.Null}
 	}
 	empty, err := v.envelope.exchange(v.data, keyPayload, nothing)
 	if err == nil {
@@ -163,7 +164,7 @@ func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
 	case Base64CBOR, Base64JSON:
 		event = append(base64.StdEncoding.AppendEncode([]byte{'"'}, event), '"')
 	case CBORBytes:
-		event = append(appendCBORHead(nil, cborBytes, len(event)), event...)
+		event = append(cborhead.Append(nil, cborhead.Bytes, uint64(len(event))), event...)
 	}
 	var around level
 	if err := around.open(doc, 0); err != nil {

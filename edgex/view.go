@@ -6,6 +6,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/cborhead"
 )
 
 // Form is a way in which EdgeX puts an event on the wire.
@@ -80,7 +81,7 @@ func (v *View) Open(data []byte, limit int) error {
 	switch at := v.inJSON.space(0); {
 	case at < len(data) && data[at] == '{':
 		doc, form, start = &v.inJSON, JSON, at
-	case len(data) > 0 && data[0]>>5 == cborMap:
+	case len(data) > 0 && data[0]>>5 == cborhead.Map:
 		v.inCBOR.plain(data)
 		doc = &v.inCBOR
 	case len(data) == 0:
@@ -152,13 +153,13 @@ func (v *View) openPayload(doc document, form Form, pos int) error {
 		return v.openEvent(doc, JSONEnvelope, pos)
 	case kind == field.Bytes:
 		h, err := v.inCBOR.head(pos)
-		if err == nil && h.open {
+		if err == nil && h.Info == cborhead.Indefinite {
 			err = errors.New("the payload comes in chunks: want bytes of definite length")
 		}
-		if v.start = h.next; err != nil {
+		if v.start = h.Next; err != nil {
 			return err
 		}
-		return v.openEvent(doc, CBORBytes, h.next)
+		return v.openEvent(doc, CBORBytes, h.Next)
 	case kind == field.Text && form == JSON:
 		v.start = pos + 1
 		return v.openBase64()
@@ -172,7 +173,7 @@ func (v *View) openBase64() error {
 	if err != nil {
 		return fmt.Errorf("the payload: %w", err)
 	}
-	if first[0]>>5 == cborMap {
+	if first[0]>>5 == cborhead.Map {
 		return v.openEvent(&v.payload, Base64CBOR, 0)
 	}
 	if first[0] != '{' {

@@ -9,13 +9,14 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/cborhead"
 )
 
 // sevenKinds is a map of n pairs whose values are of seven kinds in turn, keys in order from 1.
 func sevenKinds(t testing.TB, n int, textKeys bool) []byte {
 	t.Helper()
 	values := []any{"a", -65, 128, -1, uint64(math.MaxUint64), 0.25, 23}
-	doc := appendHead(nil, majorMap, uint64(n))
+	doc := cborhead.Append(nil, cborhead.Map, uint64(n))
 	for i := range n {
 		var key any = i + 1
 		if textKeys {
@@ -134,7 +135,7 @@ func limitScan(data []byte, want int) (start, end int) {
 		}
 		size := 0
 		switch b := data[pos]; {
-		case b>>5 == majorText:
+		case b>>5 == cborhead.Text:
 			size = 1 + int(b&31)
 		case b&31 < 24:
 			size = 1

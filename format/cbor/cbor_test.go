@@ -14,6 +14,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/cborhead"
 )
 
 func encode(t testing.TB, v any) []byte {
@@ -134,9 +135,9 @@ func TestFoldKeys(t *testing.T) {
 		a, b   string
 		folded bool
 	}{{"id", "ID", true}, {"deviceName", "devicename", true}, {"a[", "a{", false}, {"k0", "k\x10", false}, {"é", "É", false}, {"a_long_name_of_many_words", "A_LONG_NAME_OF_MANY_WORDS", true}} {
-		data := appendHead(nil, majorMap, 2)
+		data := cborhead.Append(nil, cborhead.Map, 2)
 		for _, k := range []string{row.a, row.b} {
-			data = append(append(appendHead(data, majorText, uint64(len(k))), k...), 0)
+			data = append(append(cborhead.Append(data, cborhead.Text, uint64(len(k))), k...), 0)
 		}
 		if err := (Format{}).Validate(data, format.Options{}); err != nil {
 			t.Errorf("%q and %q: %v", row.a, row.b, err)
@@ -150,11 +151,11 @@ func TestFoldKeys(t *testing.T) {
 // TestManyKeys puts the second one of a key at several places of maps of several sizes.
 func TestManyKeys(t *testing.T) {
 	for _, n := range []int{2, 63, 64, 65, 66, 300, 3000, 200000} {
-		data := appendHead(nil, majorMap, uint64(n))
+		data := cborhead.Append(nil, cborhead.Map, uint64(n))
 		var at []int
 		for i := range n {
 			at = append(at, len(data))
-			data = append(appendHead(data, majorUint, uint64(1000000+i)), 0)
+			data = append(cborhead.Append(data, cborhead.Uint, uint64(1000000+i)), 0)
 		}
 		if err := (Format{}).Validate(data, format.Options{}); err != nil {
 			t.Fatalf("%d keys: %v", n, err)

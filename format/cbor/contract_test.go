@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ferry/format/formattest"
+	"example.com/ferry/internal/cborhead"
 )
 
 func TestContract(t *testing.T) {
@@ -24,27 +25,27 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 	}
 	switch k := r.IntN(kinds); k {
 	case 0, 1:
-		return appendHead(dst, byte(k), r.Uint64()>>r.IntN(64))
+		return cborhead.Append(dst, byte(k), r.Uint64()>>r.IntN(64))
 	case 2:
-		return append(appendHead(dst, majorBytes, 24), make([]byte, 24)...)
+		return append(cborhead.Append(dst, cborhead.Bytes, 24), make([]byte, 24)...)
 	case 3, 4:
 		s := strings.Repeat("é", r.IntN(3)) + strings.Repeat("x", lengths[r.IntN(len(lengths))])
-		return append(appendHead(dst, majorText, uint64(len(s))), s...)
+		return append(cborhead.Append(dst, cborhead.Text, uint64(len(s))), s...)
 	case 5:
 		return append(dst, 0xf4+byte(r.IntN(4)))
 	case 6:
-		return binary.BigEndian.AppendUint16(append(dst, byteFloat16), 0x3c00|uint16(r.IntN(1024)))
+		return binary.BigEndian.AppendUint16(append(dst, cborhead.Float16), 0x3c00|uint16(r.IntN(1024)))
 	case 7:
-		return binary.BigEndian.AppendUint32(append(dst, byteFloat32), math.Float32bits(r.Float32()))
+		return binary.BigEndian.AppendUint32(append(dst, cborhead.Float32), math.Float32bits(r.Float32()))
 	case 8:
-		return binary.BigEndian.AppendUint64(append(dst, byteFloat64), math.Float64bits(r.NormFloat64()))
+		return binary.BigEndian.AppendUint64(append(dst, cborhead.Float64), math.Float64bits(r.NormFloat64()))
 	case 9:
-		return append(dst, 0x7f, 0x61, 'a', 0x60, 0x62, 'b', 'c', byteBreak)
+		return append(dst, 0x7f, 0x61, 'a', 0x60, 0x62, 'b', 'c', cborhead.Break)
 	case 10:
-		return random(r, appendHead(dst, majorTag, r.Uint64()>>r.IntN(64)), depth+1)
+		return random(r, cborhead.Append(dst, cborhead.Tag, r.Uint64()>>r.IntN(64)), depth+1)
 	case 11, 12:
 		n := r.IntN(8)
-		dst = appendHead(dst, majorArray, uint64(n))
+		dst = cborhead.Append(dst, cborhead.Array, uint64(n))
 		for range n {
 			dst = random(r, dst, depth+3)
 		}
@@ -56,21 +57,21 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 		}
 		open := r.IntN(4) == 0
 		if open {
-			dst = append(dst, majorMap<<5|indefinite)
+			dst = append(dst, cborhead.Map<<5|cborhead.Indefinite)
 		} else {
-			dst = appendHead(dst, majorMap, uint64(n))
+			dst = cborhead.Append(dst, cborhead.Map, uint64(n))
 		}
 		for i := range n {
 			if r.IntN(3) == 0 {
-				dst = appendHead(dst, byte(i&1), uint64(i*i*i*3))
+				dst = cborhead.Append(dst, byte(i&1), uint64(i*i*i*3))
 			} else {
 				name := fmt.Sprintf("%.*s%d", 1+r.IntN(26), ".key.abcdefghijklmnopqrstuvwxyz", -1-i)
-				dst = append(appendHead(dst, majorText, uint64(len(name))), name...)
+				dst = append(cborhead.Append(dst, cborhead.Text, uint64(len(name))), name...)
 			}
 			dst = random(r, dst, depth+2)
 		}
 		if open {
-			dst = append(dst, byteBreak)
+			dst = append(dst, cborhead.Break)
 		}
 		return dst
 	}

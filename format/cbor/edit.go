@@ -7,6 +7,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/convert"
+	"example.com/ferry/internal/cborhead"
 )
 
 var _ format.Editor = Format{}
@@ -47,7 +48,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	}
 	c.recount(e, 1)
 	b := e.Room()
-	if c.major == majorMap {
+	if c.Major == cborhead.Map {
 		b = c.appendKey(b, data, last.Name)
 	}
 	if v.Kind != field.List && v.Kind != field.Map {
@@ -71,7 +72,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 		return err
 	}
 	at, value := 0, 0
-	if c.major == majorArray {
+	if c.Major == cborhead.Array {
 		value, err = enterArray(data, c.head, last.Index)
 		at = value
 	} else {
@@ -102,14 +103,14 @@ func holderAt(data []byte, p field.Path) (holder, error) {
 	for i := 0; ; i++ {
 		var err error
 		for {
-			if c.head, err = readHead(data, c.at); err != nil {
+			if c.head, err = cborhead.Read(data, c.at); err != nil {
 				return c, err
 			}
 			c.depth++
-			if c.major != majorTag {
+			if c.Major != cborhead.Tag {
 				break
 			}
-			c.at = c.next
+			c.at = c.Next
 		}
 		if i == len(steps) {
 			break
@@ -119,9 +120,9 @@ func holderAt(data []byte, p field.Path) (holder, error) {
 		}
 	}
 	switch {
-	case c.major != majorArray && c.major != majorMap:
+	case c.Major != cborhead.Array && c.Major != cborhead.Map:
 		return c, field.ErrNotFound
-	case c.info != indefinite && c.arg > uint64(len(data)-c.next): // each item takes a byte at least
+	case c.Info != cborhead.Indefinite && c.Arg > uint64(len(data)-c.Next): // each item takes a byte at least
 		return c, io.ErrUnexpectedEOF
 	}
 	return c, nil
@@ -129,8 +130,8 @@ func holderAt(data []byte, p field.Path) (holder, error) {
 
 // more reports whether item or pair n stands at pos, and not the end.
 func (c holder) more(data []byte, pos, n int) (bool, error) {
-	if c.info != indefinite {
-		return uint64(n) < c.arg, nil
+	if c.Info != cborhead.Indefinite {
+		return uint64(n) < c.Arg, nil
 	}
 	end, err := atBreak(data, pos, c.head, 0)
 	return !end, err
@@ -138,7 +139,7 @@ func (c holder) more(data []byte, pos, n int) (bool, error) {
 
 // room returns the offset where what st asks for is inserted.
 func (c holder) room(data []byte, st *field.Step) (int, error) {
-	if c.major == majorArray {
+	if c.Major == cborhead.Array {
 		return c.item(data, st.Index)
 	}
 	if err := convert.Name("cbor", st.Name); err != nil {
@@ -152,7 +153,7 @@ func (c holder) item(data []byte, index int) (int, error) {
 	if index < 0 {
 		return 0, field.ErrNotFound
 	}
-	pos := c.next
+	pos := c.Next
 	for n := 0; ; n++ {
 		more, err := c.more(data, pos, n)
 		switch {
@@ -172,7 +173,7 @@ func (c holder) item(data []byte, index int) (int, error) {
 // pair returns the offsets of the map's first key that st asks for, and of its value. If there is none it returns the
 // offset of the map's end and field.ErrNotFound.
 func (c holder) pair(data []byte, st *field.Step) (at, value int, err error) {
-	at = c.next
+	at = c.Next
 	for n := 0; ; n++ {
 		more, err := c.more(data, at, n)
 		if err != nil {
@@ -207,12 +208,12 @@ func (c holder) free(data []byte, st *field.Step) (int, error) {
 	if !ok {
 		return end, nil
 	}
-	for at := c.next; at < end; { // a float may be the same number
+	for at := c.Next; at < end; { // a float may be the same number
 		k, err := readKey(data, at)
 		if err != nil {
 			return 0, err
 		}
-		if want := number(n, minus); k.major == majorSimple && k.identity(data).equal(want, false) {
+		if want := number(n, minus); k.Major == cborhead.Simple && k.identity(data).equal(want, false) {
 			return 0, format.ErrExists
 		}
 		if at, err = skip(data, k.end, 1, 0); err != nil {
@@ -224,17 +225,17 @@ func (c holder) free(data []byte, st *field.Step) (int, error) {
 
 // appendKey writes a key in the way of the map's first one.
 func (c holder) appendKey(dst, data []byte, name string) []byte {
-	numeric := (c.info == indefinite || c.arg > 0) && data[c.next]>>5 <= majorNint
+	numeric := (c.Info == cborhead.Indefinite || c.Arg > 0) && data[c.Next]>>5 <= cborhead.Nint
 	if n, minus, ok := integer(name); ok && numeric {
-		return appendHead(dst, number(n, minus).major, n)
+		return cborhead.Append(dst, number(n, minus).major, n)
 	}
-	return append(appendHead(dst, majorText, uint64(len(name))), name...)
+	return append(cborhead.Append(dst, cborhead.Text, uint64(len(name))), name...)
 }
 
 // recount plans the head of as many more items or pairs. One of indefinite length has no count.
 func (c holder) recount(e *format.Edit, more int) {
-	if c.info != indefinite {
+	if c.Info != cborhead.Indefinite {
 		var room [9]byte
-		e.PutCopy(c.at, c.next, appendHead(room[:0], c.major, c.arg+uint64(more)))
+		e.PutCopy(c.at, c.Next, cborhead.Append(room[:0], c.Major, c.Arg+uint64(more)))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"example.com/ferry/field"
+	"example.com/ferry/internal/cborhead"
 )
 
 // Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
@@ -63,9 +64,9 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 			}
 		}
 		switch {
-		case h.major == majorMap:
+		case h.Major == cborhead.Map:
 			pos, node, err = f.inMap(h, n, last)
-		case h.major == majorArray:
+		case h.Major == cborhead.Array:
 			pos, node, err = f.inArray(h, n, last)
 		case last:
 			return 0, nil
@@ -80,11 +81,11 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 
 // inMap is item for a map. If the last thing wanted lies below one of its children, it returns where, and which node.
 func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err error) {
-	data, pos := f.data, h.next
+	data, pos := f.data, h.Next
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
 	w := n.Sieve
-	for left := h.pairs(); left != 0; left-- {
+	for left := pairsOf(h); left != 0; left-- {
 		if pos, left = pass(data, pos, left, w.Names, w.Indices); left == 0 {
 			break
 		}
@@ -92,11 +93,11 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 			return 0, 0, io.ErrUnexpectedEOF
 		}
 		b := data[pos]
-		if b == byteBreak && h.info == indefinite {
+		if b == cborhead.Break && h.Info == cborhead.Indefinite {
 			return pos + 1, 0, nil
 		}
 		var child int
-		if size := b - majorText<<5; size < 24 {
+		if size := b - cborhead.Text<<5; size < 24 {
 			key := pos + 1
 			if pos = key + int(size); pos > len(data) {
 				return 0, 0, io.ErrUnexpectedEOF
@@ -190,16 +191,16 @@ func lowest(children []field.Node, want uint64) (child, index int) {
 
 // inArray is inMap for an array.
 func (f *finder) inArray(h head, n *field.Node, last bool) (pos, node int, err error) {
-	data, pos := f.data, h.next
+	data, pos := f.data, h.Next
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
 	at := 0 // the index of the item at pos
 	for ; want != 0; at++ {
 		child, index := lowest(children, want)
-		if child < 0 || h.info != indefinite && uint64(index) >= h.arg {
+		if child < 0 || h.Info != cborhead.Indefinite && uint64(index) >= h.Arg {
 			break
 		}
-		if h.info != indefinite && index > at {
+		if h.Info != cborhead.Indefinite && index > at {
 			if pos, err = skip(data, pos, index-at, 0); err != nil {
 				return 0, 0, err
 			}
@@ -214,7 +215,7 @@ func (f *finder) inArray(h head, n *field.Node, last bool) (pos, node int, err e
 				return 0, 0, err
 			}
 		}
-		if h.info == indefinite {
+		if h.Info == cborhead.Indefinite {
 			if end, err := atBreak(data, pos, h, at); err != nil || end {
 				return pos + 1, 0, err
 			}
@@ -229,12 +230,12 @@ func (f *finder) inArray(h head, n *field.Node, last bool) (pos, node int, err e
 	if last {
 		return 0, 0, nil
 	}
-	if h.info == indefinite {
-		h.next = pos
+	if h.Info == cborhead.Indefinite {
+		h.Next = pos
 		pos, err = skipToBreak(data, h, 0)
 		return pos, 0, err
 	}
-	left := h.arg - uint64(at)
+	left := h.Arg - uint64(at)
 	if left > uint64(len(data)-pos) {
 		return 0, 0, io.ErrUnexpectedEOF
 	}

@@ -7,6 +7,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format/internal/keyset"
+	"example.com/ferry/internal/cborhead"
 )
 
 // key is a map key of any form.
@@ -27,10 +28,10 @@ func readKey(data []byte, pos int) (key, error) {
 // is reports whether st asks for k.
 func (k key) is(data []byte, st *field.Step) bool {
 	switch {
-	case k.major == majorText && k.info == indefinite:
+	case k.Major == cborhead.Text && k.Info == cborhead.Indefinite:
 		name := st.Name
-		for pos := k.next; ; {
-			chunk, next, err := readChunk(data, pos, majorText)
+		for pos := k.Next; ; {
+			chunk, next, err := readChunk(data, pos, cborhead.Text)
 			if err != nil || chunk == nil {
 				return err == nil && name == ""
 			}
@@ -39,31 +40,31 @@ func (k key) is(data []byte, st *field.Step) bool {
 			}
 			name, pos = name[len(chunk):], next
 		}
-	case k.major == majorText:
-		return string(data[k.next:k.end]) == st.Name
-	case k.major > majorNint:
+	case k.Major == cborhead.Text:
+		return string(data[k.Next:k.end]) == st.Name
+	case k.Major > cborhead.Nint:
 		return false
 	case st.Index >= 0:
-		return k.major == majorUint && k.arg == uint64(st.Index)
+		return k.Major == cborhead.Uint && k.Arg == uint64(st.Index)
 	}
 	n, minus, ok := integer(st.Name)
-	return ok && n == k.arg && minus == (k.major == majorNint)
+	return ok && n == k.Arg && minus == (k.Major == cborhead.Nint)
 }
 
 // step is how Walk names k.
 func (k key) step(data []byte) field.Step {
 	st := field.Step{Index: -1, Key: -1}
 	switch {
-	case k.major == majorText:
+	case k.Major == cborhead.Text:
 		st.Name = string(stringAt(data, k.head, k.end))
-	case k.major == majorUint && k.arg <= math.MaxInt32:
-		st.Index = int(k.arg)
-	case k.major == majorUint:
-		st.Name = strconv.FormatUint(k.arg, 10)
-	case k.major == majorNint && k.arg == math.MaxUint64:
+	case k.Major == cborhead.Uint && k.Arg <= math.MaxInt32:
+		st.Index = int(k.Arg)
+	case k.Major == cborhead.Uint:
+		st.Name = strconv.FormatUint(k.Arg, 10)
+	case k.Major == cborhead.Nint && k.Arg == math.MaxUint64:
 		st.Name = leastInteger
-	case k.major == majorNint:
-		st.Name = "-" + strconv.FormatUint(k.arg+1, 10)
+	case k.Major == cborhead.Nint:
+		st.Name = "-" + strconv.FormatUint(k.Arg+1, 10)
 	}
 	return st
 }
@@ -77,29 +78,29 @@ type identity struct {
 }
 
 func (k key) identity(data []byte) identity {
-	switch k.major {
-	case majorText:
+	switch k.Major {
+	case cborhead.Text:
 		text := stringAt(data, k.head, k.end)
 		if n, minus, ok := integer(text); ok {
 			return number(n, minus)
 		}
-		return identity{major: majorText, content: text}
-	case majorBytes:
-		return identity{major: majorBytes, content: stringAt(data, k.head, k.end)}
-	case majorSimple:
-		if k.info < byteFloat16&31 {
-			return identity{major: majorSimple, n: k.arg}
+		return identity{major: cborhead.Text, content: text}
+	case cborhead.Bytes:
+		return identity{major: cborhead.Bytes, content: stringAt(data, k.head, k.end)}
+	case cborhead.Simple:
+		if k.Info < cborhead.Float16&31 {
+			return identity{major: cborhead.Simple, n: k.Arg}
 		}
 		f := floatOf(k.head)
 		if f != math.Trunc(f) || f < -1<<64 || f >= 1<<64 { // also for NaN
-			return identity{major: majorSimple, n: math.Float64bits(f)}
+			return identity{major: cborhead.Simple, n: math.Float64bits(f)}
 		}
 		if f < 0 {
 			return number(magnitude(-f)-1, true)
 		}
 		return number(magnitude(f), false)
 	}
-	return number(k.arg, k.major == majorNint)
+	return number(k.Arg, k.Major == cborhead.Nint)
 }
 
 // magnitude is f in 0..2^64 as an integer; 2^64 becomes 0, one more than the largest -1-n.
@@ -112,16 +113,16 @@ func magnitude(f float64) uint64 {
 
 func number(n uint64, minus bool) identity {
 	if minus {
-		return identity{major: majorNint, n: n}
+		return identity{major: cborhead.Nint, n: n}
 	}
-	return identity{major: majorUint, n: n}
+	return identity{major: cborhead.Uint, n: n}
 }
 
 func (id identity) equal(o identity, fold bool) bool {
 	if id.major != o.major || id.n != o.n {
 		return false
 	}
-	if fold && id.major == majorText {
+	if fold && id.major == cborhead.Text {
 		return keyset.EqualFold(id.content, o.content)
 	}
 	return bytes.Equal(id.content, o.content)

@@ -6,6 +6,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/cborhead"
 )
 
 // Format is CBOR. RFC 8949.
@@ -53,23 +54,23 @@ func enter(data []byte, pos int, st *field.Step) (int, error) {
 			return 0, err
 		}
 	}
-	switch h.major {
-	case majorMap:
+	switch h.Major {
+	case cborhead.Map:
 		return enterMap(data, h, st)
-	case majorArray:
+	case cborhead.Array:
 		return enterArray(data, h, st.Index)
 	}
 	return 0, field.ErrNotFound
 }
 
 func enterArray(data []byte, h head, index int) (int, error) {
-	if index < 0 || h.info != indefinite && uint64(index) >= h.arg {
+	if index < 0 || h.Info != cborhead.Indefinite && uint64(index) >= h.Arg {
 		return 0, field.ErrNotFound
 	}
-	if h.info != indefinite {
-		return skip(data, h.next, index, 0)
+	if h.Info != cborhead.Indefinite {
+		return skip(data, h.Next, index, 0)
 	}
-	for pos, n := h.next, 0; ; n++ {
+	for pos, n := h.Next, 0; ; n++ {
 		end, err := atBreak(data, pos, h, n)
 		switch {
 		case err != nil:
@@ -88,8 +89,8 @@ func enterArray(data []byte, h head, index int) (int, error) {
 func enterMap(data []byte, h head, st *field.Step) (int, error) {
 	var w field.Sieve
 	w.Add(st)
-	pos := h.next
-	for left := h.pairs(); left != 0; left-- {
+	pos := h.Next
+	for left := pairsOf(h); left != 0; left-- {
 		if pos, left = pass(data, pos, left, w.Names, w.Indices); left == 0 {
 			break
 		}
@@ -97,11 +98,11 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		b := data[pos]
-		if b == byteBreak && h.info == indefinite {
+		if b == cborhead.Break && h.Info == cborhead.Indefinite {
 			return 0, field.ErrNotFound
 		}
 		hit := false
-		if size := b - majorText<<5; size < 24 {
+		if size := b - cborhead.Text<<5; size < 24 {
 			key := pos + 1
 			if pos = key + int(size); pos > len(data) {
 				return 0, io.ErrUnexpectedEOF
@@ -130,10 +131,10 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 	return 0, field.ErrNotFound
 }
 
-// pairs is the number of pairs a map claims; one that never counts down to 0 if it claims none.
-func (h head) pairs() uint64 {
-	if h.info == indefinite {
+// pairsOf returns the number of pairs a map claims. For one of indefinite length it is a number that never counts down to 0.
+func pairsOf(h head) uint64 {
+	if h.Info == cborhead.Indefinite {
 		return 1<<64 - 1
 	}
-	return h.arg
+	return h.Arg
 }

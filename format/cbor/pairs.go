@@ -7,19 +7,20 @@ import (
 
 	"example.com/ferry/format/internal/keyset"
 	"example.com/ferry/format/internal/utf8check"
+	"example.com/ferry/internal/cborhead"
 )
 
 // pairs validates the pairs of the map h.
 func (v *validator) pairs(h head, depth int) (int, error) {
 	seen := v.seen.Open()
-	pos, n := h.next, uint64(0)
-	for ; h.info == indefinite || n < h.arg; n++ {
-		if v.strict && h.info != indefinite {
-			if pos, n = v.pass(&seen, pos, n, h.arg); n == h.arg {
+	pos, n := h.Next, uint64(0)
+	for ; h.Info == cborhead.Indefinite || n < h.Arg; n++ {
+		if v.strict && h.Info != cborhead.Indefinite {
+			if pos, n = v.pass(&seen, pos, n, h.Arg); n == h.Arg {
 				break
 			}
 		}
-		if h.info == indefinite {
+		if h.Info == cborhead.Indefinite {
 			end, err := atBreak(v.data, pos, h, 0)
 			if err != nil {
 				return 0, err
@@ -37,7 +38,7 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 		if v.strict {
 			seen.Add(&v.seen, hash)
 		}
-		if h.info == indefinite && pos < len(v.data) && v.data[pos] == byteBreak {
+		if h.Info == cborhead.Indefinite && pos < len(v.data) && v.data[pos] == cborhead.Break {
 			return 0, syntax(pos, "a break (0xff) between a map's key and its value")
 		}
 		if pos, err = v.item(pos, depth); err != nil {
@@ -45,7 +46,7 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 		}
 	}
 	if !v.seen.Close(&seen) {
-		if off := keyset.Duplicate(int(n), pos-h.next, v.keys.each(h.next, int(n)), v.keys.same); off >= 0 {
+		if off := keyset.Duplicate(int(n), pos-h.Next, v.keys.each(h.Next, int(n)), v.keys.same); off >= 0 {
 			return 0, v.twice(off)
 		}
 	}
@@ -61,7 +62,7 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 		if uint(pos) >= uint(len(data)) {
 			break
 		}
-		size := data[pos] - majorText<<5
+		size := data[pos] - cborhead.Text<<5
 		end := pos + 1 + int(size)
 		if size == 0 || size >= 24 || end+1 >= len(data) || data[pos+1] <= '9' {
 			break
@@ -69,15 +70,15 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 		b := data[end]
 		next := end + int(whole[b])
 		switch {
-		case b-majorText<<5 < 24:
+		case b-cborhead.Text<<5 < 24:
 			if next > len(data) || !utf8check.ASCII(data[end+1:next]) {
 				return pos, n
 			}
-		case b == majorText<<5|24:
+		case b == cborhead.Text<<5|24:
 			if next = end + 2 + int(data[end+1]); next > len(data) || !utf8check.ASCII(data[end+2:next]) {
 				return pos, n
 			}
-		case next == end || next > len(data) || b == byteSimple || b&^0x20 == majorArray<<5:
+		case next == end || next > len(data) || b == cborhead.SimpleArg || b&^0x20 == cborhead.Array<<5:
 			return pos, n
 		}
 		hash, ascii := keyset.Hash(data[pos+1:end], v.keys.fold)
@@ -108,7 +109,7 @@ func (v *validator) key(pos, depth int) (int, uint64, error) {
 		return 0, 0, io.ErrUnexpectedEOF
 	}
 	b := v.data[pos]
-	if size := b - majorText<<5; size < 24 && v.strict {
+	if size := b - cborhead.Text<<5; size < 24 && v.strict {
 		end := pos + 1 + int(size)
 		if end > len(v.data) {
 			return 0, 0, io.ErrUnexpectedEOF
@@ -130,7 +131,7 @@ func (v *validator) key(pos, depth int) (int, uint64, error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if k.major == majorArray || k.major == majorMap {
+	if k.Major == cborhead.Array || k.Major == cborhead.Map {
 		return 0, 0, syntax(pos, "a map's key is a container: many consumers cannot hold it")
 	}
 	return end, v.keys.hash(k), nil
@@ -146,7 +147,7 @@ type keys struct {
 func (ks keys) hash(k key) uint64 {
 	id := k.identity(ks.data)
 	if id.content == nil {
-		return keyset.Int(id.n, id.major == majorNint)
+		return keyset.Int(id.n, id.major == cborhead.Nint)
 	}
 	h, _ := keyset.Hash(id.content, ks.fold)
 	return h

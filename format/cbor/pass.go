@@ -1,6 +1,9 @@
 package cbor
 
-import "example.com/ferry/field"
+import (
+	"example.com/ferry/field"
+	"example.com/ferry/internal/cborhead"
+)
 
 // pass goes over pairs from pos on as long as their key is short and not wanted, by the names and indices of a
 // field.Sieve, and their value is short. It returns where it stopped and how many pairs are left. Nearly all of a message
@@ -14,8 +17,8 @@ func pass(data []byte, pos int, left, names, indices uint64) (int, uint64) {
 			return at, left
 		}
 		switch b := data[pos]; {
-		case b-majorText<<5 < 24:
-			size := int(b - majorText<<5)
+		case b-cborhead.Text<<5 < 24:
+			size := int(b - cborhead.Text<<5)
 			key := pos + 1
 			if pos = key + size; uint(pos) >= uint(len(data)) || names>>field.NameBit(size, data[key+size/2], data[pos-1])&1 != 0 {
 				return at, left
@@ -38,7 +41,7 @@ func pass(data []byte, pos int, left, names, indices uint64) (int, uint64) {
 		}
 		size := int(whole[data[pos]])
 		if size == 0 {
-			if data[pos]|0x20 != majorText<<5|24 || pos+1 >= len(data) {
+			if data[pos]|0x20 != cborhead.Text<<5|24 || pos+1 >= len(data) {
 				return at, left
 			}
 			size = 2 + int(data[pos+1])

@@ -7,6 +7,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format/internal/convert"
 	"example.com/ferry/format/internal/utf8check"
+	"example.com/ferry/internal/cborhead"
 )
 
 // Patch writes data to dst with the value at p replaced by v, and returns the extended dst. CBOR's containers count
@@ -57,7 +58,7 @@ func place(data []byte, s field.Span, v *field.Value) (at, end int, err error) {
 	if err := convert.Replace("cbor", v, s.Kind); err != nil {
 		return 0, 0, err
 	}
-	if at = s.Head; data[at]>>5 == majorTag {
+	if at = s.Head; data[at]>>5 == cborhead.Tag {
 		_, at, err = pastTags(data, at)
 	}
 	return at, s.End, err
@@ -67,7 +68,7 @@ func place(data []byte, s field.Span, v *field.Value) (at, end int, err error) {
 // edits in place are of an ID.
 func keepsHead(data []byte, s field.Span, n int) bool {
 	b := data[s.Head]
-	return b>>5 == majorText && b&31 != indefinite && s.End-s.Off == n && s.Off-s.Head == headSize(uint64(n))
+	return b>>5 == cborhead.Text && b&31 != cborhead.Indefinite && s.End-s.Off == n && s.Off-s.Head == cborhead.Size(uint64(n))
 }
 
 func appendValue(dst []byte, v *field.Value) []byte { return append(appendStart(dst, v), v.Bytes...) }
@@ -77,16 +78,16 @@ func appendStart(dst []byte, v *field.Value) []byte {
 	switch v.Kind {
 	case field.Bool:
 		if v.Bool {
-			return append(dst, byteTrue)
+			return append(dst, cborhead.True)
 		}
-		return append(dst, byteFalse)
+		return append(dst, cborhead.False)
 	case field.Int, field.Text, field.Bytes:
 		major, arg := headOf(v)
-		return appendHead(dst, major, arg)
+		return cborhead.Append(dst, major, arg)
 	case field.Float:
-		return binary.BigEndian.AppendUint64(append(dst, byteFloat64), math.Float64bits(v.Float))
+		return binary.BigEndian.AppendUint64(append(dst, cborhead.Float64), math.Float64bits(v.Float))
 	}
-	return append(dst, byteNull)
+	return append(dst, cborhead.Null)
 }
 
 // size is how many bytes appendValue writes.
@@ -94,7 +95,7 @@ func size(v *field.Value) int {
 	switch v.Kind {
 	case field.Int, field.Text, field.Bytes:
 		_, arg := headOf(v)
-		return headSize(arg) + len(v.Bytes)
+		return cborhead.Size(arg) + len(v.Bytes)
 	case field.Float:
 		return 9
 	}
@@ -105,11 +106,11 @@ func size(v *field.Value) int {
 func headOf(v *field.Value) (major byte, arg uint64) {
 	switch {
 	case v.Kind == field.Text:
-		return majorText, uint64(len(v.Bytes))
+		return cborhead.Text, uint64(len(v.Bytes))
 	case v.Kind == field.Bytes:
-		return majorBytes, uint64(len(v.Bytes))
+		return cborhead.Bytes, uint64(len(v.Bytes))
 	case v.Int < 0 && !v.Unsigned:
-		return majorNint, ^uint64(v.Int) // -1-n
+		return cborhead.Nint, ^uint64(v.Int) // -1-n
 	}
-	return majorUint, uint64(v.Int)
+	return cborhead.Uint, uint64(v.Int)
 }

@@ -4,6 +4,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/feed"
+	"example.com/ferry/internal/cborhead"
 )
 
 var _ format.Incremental = Format{}
@@ -19,24 +20,24 @@ type heads struct{}
 
 // Head reads the head that b starts with.
 func (heads) Head(b []byte, mayBreak bool) (feed.Item, error) {
-	if mayBreak && len(b) > 0 && b[0] == byteBreak {
+	if mayBreak && len(b) > 0 && b[0] == cborhead.Break {
 		return feed.Item{Break: true, Off: 1, End: 1}, nil
 	}
-	h, err := readHead(b, 0)
+	h, err := cborhead.Read(b, 0)
 	if err != nil {
 		return feed.Item{}, err
 	}
-	it := feed.Item{Kind: kinds[b[0]], Off: h.next, End: h.next, Open: h.info == indefinite}
-	switch h.major {
-	case majorBytes, majorText:
+	it := feed.Item{Kind: kinds[b[0]], Off: h.Next, End: h.Next, Open: h.Info == cborhead.Indefinite}
+	switch h.Major {
+	case cborhead.Bytes, cborhead.Text:
 		if !it.Open {
-			it.End += feed.Size(h.arg)
+			it.End += feed.Size(h.Arg)
 		}
-	case majorArray:
-		it.Items = h.arg
-	case majorMap:
-		it.Items = 2 * min(h.arg, 1<<62)
-	case majorTag:
+	case cborhead.Array:
+		it.Items = h.Arg
+	case cborhead.Map:
+		it.Items = 2 * min(h.Arg, 1<<62)
+	case cborhead.Tag:
 		it.Tag = true
 	default:
 		it.Off = 0

@@ -9,6 +9,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/formattest"
+	"example.com/ferry/internal/cborhead"
 )
 
 func TestSeek(t *testing.T) {
@@ -71,8 +72,8 @@ func TestSeekTooLong(t *testing.T) {
 
 func TestSeekLarge(t *testing.T) {
 	const size = 12 << 20
-	data := append(appendHead([]byte("\xa4\x62id\x64e-42\x64blob"), majorBytes, size), make([]byte, size)...)
-	data = append(appendHead(append(data, "\x65items"...), majorArray, 1<<16), bytes.Repeat([]byte("\x19\x12\x34"), 1<<16)...)
+	data := append(cborhead.Append([]byte("\xa4\x62id\x64e-42\x64blob"), cborhead.Bytes, size), make([]byte, size)...)
+	data = append(cborhead.Append(append(data, "\x65items"...), cborhead.Array, 1<<16), bytes.Repeat([]byte("\x19\x12\x34"), 1<<16)...)
 	data = append(data, "\x64last\x18\x2a"...)
 	formattest.SeekLarge(t, Format{}, data, "id", "last")
 }

@@ -3,6 +3,8 @@ package cbor
 import (
 	"fmt"
 	"io"
+
+	"example.com/ferry/internal/cborhead"
 )
 
 // skip returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Definite
@@ -35,47 +37,47 @@ func skip(data []byte, pos, n, depth int) (int, error) {
 // skipHead passes an item that is not told by its initial byte, and returns how many items it holds that are still to
 // be passed.
 func skipHead(data []byte, pos, depth int) (next, more int, err error) {
-	h, err := readHead(data, pos)
+	h, err := cborhead.Read(data, pos)
 	if err != nil {
 		return 0, 0, err
 	}
-	left := uint64(len(data) - h.next)
-	switch h.major {
-	case majorBytes, majorText:
-		if h.info == indefinite {
+	left := uint64(len(data) - h.Next)
+	switch h.Major {
+	case cborhead.Bytes, cborhead.Text:
+		if h.Info == cborhead.Indefinite {
 			next, err = skipChunks(data, h)
 			return next, 0, err
 		}
-		if h.arg > left {
+		if h.Arg > left {
 			return 0, 0, io.ErrUnexpectedEOF
 		}
-		return h.next + int(h.arg), 0, nil
-	case majorArray, majorMap:
-		if h.info == indefinite {
+		return h.Next + int(h.Arg), 0, nil
+	case cborhead.Array, cborhead.Map:
+		if h.Info == cborhead.Indefinite {
 			next, err = skipToBreak(data, h, depth+1)
 			return next, 0, err
 		}
-		items := h.arg
-		if h.major == majorMap {
+		items := h.Arg
+		if h.Major == cborhead.Map {
 			left /= 2
 			items *= 2
 		}
-		if h.arg > left {
+		if h.Arg > left {
 			return 0, 0, io.ErrUnexpectedEOF
 		}
-		return h.next, int(items), nil
-	case majorTag:
-		return h.next, 1, nil
+		return h.Next, int(items), nil
+	case cborhead.Tag:
+		return h.Next, 1, nil
 	}
-	return h.next, 0, nil
+	return h.Next, 0, nil
 }
 
 // skipChunks returns the offset behind an indefinite-length string: definite ones of its own type up to a break.
 // RFC 8949, section 3.2.3.
 func skipChunks(data []byte, open head) (int, error) {
-	pos := open.next
+	pos := open.Next
 	for {
-		chunk, next, err := readChunk(data, pos, open.major)
+		chunk, next, err := readChunk(data, pos, open.Major)
 		if err != nil || chunk == nil {
 			return next, err
 		}
@@ -88,29 +90,29 @@ func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err er
 	if uint(pos) >= uint(len(data)) {
 		return nil, 0, io.ErrUnexpectedEOF
 	}
-	if data[pos] == byteBreak {
+	if data[pos] == cborhead.Break {
 		return nil, pos + 1, nil
 	}
-	h, err := readHead(data, pos)
+	h, err := cborhead.Read(data, pos)
 	if err != nil {
 		return nil, 0, err
 	}
-	if h.major != major || h.info == indefinite {
+	if h.Major != major || h.Info == cborhead.Indefinite {
 		return nil, 0, syntax(pos, fmt.Sprintf("initial byte 0x%02x where a chunk of an indefinite-length string should start", data[pos]))
 	}
-	if h.arg > uint64(len(data)-h.next) {
+	if h.Arg > uint64(len(data)-h.Next) {
 		return nil, 0, io.ErrUnexpectedEOF
 	}
-	next = h.next + int(h.arg)
-	return data[h.next:next:next], next, nil
+	next = h.Next + int(h.Arg)
+	return data[h.Next:next:next], next, nil
 }
 
 // skipToBreak returns the offset behind the container that open is the indefinite head of.
 func skipToBreak(data []byte, open head, depth int) (int, error) {
 	if depth > maxNesting {
-		return 0, tooDeep(open.next-1, maxNesting)
+		return 0, tooDeep(open.Next-1, maxNesting)
 	}
-	for pos, n := open.next, 0; ; n++ {
+	for pos, n := open.Next, 0; ; n++ {
 		end, err := atBreak(data, pos, open, n)
 		if err != nil || end {
 			return pos + 1, err
@@ -126,10 +128,10 @@ func atBreak(data []byte, pos int, open head, n int) (bool, error) {
 	if uint(pos) >= uint(len(data)) {
 		return false, io.ErrUnexpectedEOF
 	}
-	if data[pos] != byteBreak {
+	if data[pos] != cborhead.Break {
 		return false, nil
 	}
-	if open.major == majorMap && n%2 != 0 {
+	if open.Major == cborhead.Map && n%2 != 0 {
 		return false, syntax(pos, "a break (0xff) between a map's key and its value")
 	}
 	return true, nil

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"example.com/ferry/field"
+	"example.com/ferry/internal/cborhead"
 )
 
 // spanAt returns the span of the item at pos. Tags belong to it and are looked through.
@@ -17,7 +18,7 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 			return field.Span{}, io.ErrUnexpectedEOF
 		}
 		s := field.Span{Head: pos, Off: pos, End: pos + size, Kind: kinds[b]}
-		if b >= majorBytes<<5 && b < majorTag<<5 {
+		if b >= cborhead.Bytes<<5 && b < cborhead.Tag<<5 {
 			s.Off++
 			if b&31 == 24 {
 				s.Off++
@@ -34,8 +35,8 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 		return field.Span{}, err
 	}
 	s := field.Span{Head: pos, Off: at, End: end, Kind: kinds[data[at]]}
-	if h.major >= majorBytes && h.major <= majorMap {
-		s.Off = h.next
+	if h.Major >= cborhead.Bytes && h.Major <= cborhead.Map {
+		s.Off = h.Next
 	}
 	return s, nil
 }
@@ -46,8 +47,8 @@ var kinds = func() (t [256]field.Kind) {
 	for b := range t {
 		t[b] = majors[b>>5]
 	}
-	t[byteFalse], t[byteTrue] = field.Bool, field.Bool
-	t[byteNull], t[byteUndefined] = field.Null, field.Null
-	t[byteFloat16], t[byteFloat32], t[byteFloat64] = field.Float, field.Float, field.Float
+	t[cborhead.False], t[cborhead.True] = field.Bool, field.Bool
+	t[cborhead.Null], t[cborhead.Undefined] = field.Null, field.Null
+	t[cborhead.Float16], t[cborhead.Float32], t[cborhead.Float64] = field.Float, field.Float, field.Float
 	return t
 }()

@@ -7,6 +7,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/keyset"
 	"example.com/ferry/format/internal/utf8check"
+	"example.com/ferry/internal/cborhead"
 )
 
 // Validate reads data once and gives nil only for one well-formed item (RFC 8949, section 5.3.1) and nothing behind it,
@@ -38,17 +39,17 @@ func (v *validator) item(pos, depth int) (int, error) {
 	}
 	b := v.data[pos]
 	size := int(whole[b])
-	if size == 0 || b == byteSimple {
+	if size == 0 || b == cborhead.SimpleArg {
 		return v.long(pos, depth)
 	}
 	end := pos + size
 	if end > len(v.data) {
 		return 0, io.ErrUnexpectedEOF
 	}
-	if b>>5 == majorText && v.strict {
+	if b>>5 == cborhead.Text && v.strict {
 		return end, v.text(pos+1, end)
 	}
-	if b&^0x20 == majorArray<<5 && depth >= v.max { // an empty one
+	if b&^0x20 == cborhead.Array<<5 && depth >= v.max { // an empty one
 		return 0, tooDeep(pos, v.max)
 	}
 	return end, nil
@@ -56,39 +57,39 @@ func (v *validator) item(pos, depth int) (int, error) {
 
 // long validates an item that is not told by its initial byte.
 func (v *validator) long(pos, depth int) (int, error) {
-	h, err := readHead(v.data, pos)
+	h, err := cborhead.Read(v.data, pos)
 	if err != nil {
 		return 0, err
 	}
-	switch h.major {
-	case majorBytes, majorText:
+	switch h.Major {
+	case cborhead.Bytes, cborhead.Text:
 		return v.str(h)
-	case majorArray, majorMap, majorTag:
+	case cborhead.Array, cborhead.Map, cborhead.Tag:
 		if depth >= v.max {
 			return 0, tooDeep(pos, v.max)
 		}
-		if h.info != indefinite && h.arg > uint64(len(v.data)-h.next) && h.major != majorTag {
+		if h.Info != cborhead.Indefinite && h.Arg > uint64(len(v.data)-h.Next) && h.Major != cborhead.Tag {
 			return 0, io.ErrUnexpectedEOF
 		}
-		switch h.major {
-		case majorArray:
+		switch h.Major {
+		case cborhead.Array:
 			return v.array(h, depth+1)
-		case majorMap:
+		case cborhead.Map:
 			return v.pairs(h, depth+1)
 		}
-		return v.item(h.next, depth+1)
-	case majorSimple:
-		if v.data[pos] == byteSimple && h.arg < 32 {
-			return 0, syntax(pos, fmt.Sprintf("simple value %d in two bytes", h.arg)) // RFC 8949, section 3.3
+		return v.item(h.Next, depth+1)
+	case cborhead.Simple:
+		if v.data[pos] == cborhead.SimpleArg && h.Arg < 32 {
+			return 0, syntax(pos, fmt.Sprintf("simple value %d in two bytes", h.Arg)) // RFC 8949, section 3.3
 		}
 	}
-	return h.next, nil
+	return h.Next, nil
 }
 
 func (v *validator) array(h head, depth int) (int, error) {
-	pos := h.next
-	for n := uint64(0); h.info == indefinite || n < h.arg; n++ {
-		if h.info == indefinite {
+	pos := h.Next
+	for n := uint64(0); h.Info == cborhead.Indefinite || n < h.Arg; n++ {
+		if h.Info == cborhead.Indefinite {
 			if end, err := atBreak(v.data, pos, h, 0); err != nil || end {
 				return pos + 1, err
 			}
@@ -102,22 +103,22 @@ func (v *validator) array(h head, depth int) (int, error) {
 }
 
 func (v *validator) str(h head) (int, error) {
-	if h.info != indefinite {
-		if h.arg > uint64(len(v.data)-h.next) {
+	if h.Info != cborhead.Indefinite {
+		if h.Arg > uint64(len(v.data)-h.Next) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		end := h.next + int(h.arg)
-		if h.major == majorText && v.strict {
-			return end, v.text(h.next, end)
+		end := h.Next + int(h.Arg)
+		if h.Major == cborhead.Text && v.strict {
+			return end, v.text(h.Next, end)
 		}
 		return end, nil
 	}
-	for pos := h.next; ; {
-		chunk, next, err := readChunk(v.data, pos, h.major)
+	for pos := h.Next; ; {
+		chunk, next, err := readChunk(v.data, pos, h.Major)
 		if err != nil || chunk == nil {
 			return next, err
 		}
-		if h.major == majorText && v.strict {
+		if h.Major == cborhead.Text && v.strict {
 			if err := v.text(next-len(chunk), next); err != nil {
 				return 0, err
 			}

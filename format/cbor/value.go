@@ -7,6 +7,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/convert"
+	"example.com/ferry/internal/cborhead"
 )
 
 var errSpan = errors.New("cbor: the span does not lie in the data: it comes from another message")
@@ -30,19 +31,19 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	switch v.Kind {
 	case field.Int:
 		switch {
-		case h.major == majorUint:
-			v.Int, v.Unsigned = int64(h.arg), h.arg > math.MaxInt64
-		case h.arg <= math.MaxInt64:
-			v.Int = -1 - int64(h.arg)
+		case h.Major == cborhead.Uint:
+			v.Int, v.Unsigned = int64(h.Arg), h.Arg > math.MaxInt64
+		case h.Arg <= math.MaxInt64:
+			v.Int = -1 - int64(h.Arg)
 		case as == field.Float32 || as == field.Float64:
-			v.Kind, v.Float = field.Float, -1-float64(h.arg)
+			v.Kind, v.Float = field.Float, -1-float64(h.Arg)
 		default:
 			return field.Value{}, &format.TypeError{Format: "cbor", Have: v.Kind, Want: as, Reason: "it is below the least int64: read it as a float64"}
 		}
 	case field.Float:
 		v.Float = floatOf(h)
 	case field.Bool:
-		v.Bool = data[at] == byteTrue
+		v.Bool = data[at] == cborhead.True
 	case field.Text, field.Bytes:
 		v.Bytes = stringAt(data, h, end)
 	case field.Null:
@@ -57,7 +58,7 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	if uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) || uint(s.Head) >= uint(s.Off) {
 		return nil, false
 	}
-	if b := data[s.Head]; b>>5 != majorText || b&31 >= 28 {
+	if b := data[s.Head]; b>>5 != cborhead.Text || b&31 >= 28 {
 		return nil, false
 	}
 	return data[s.Off:s.End:s.End], true
@@ -65,12 +66,12 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 
 // stringAt returns the content of the string h that ends at end: a part of data, or a copy if it comes in chunks.
 func stringAt(data []byte, h head, end int) []byte {
-	if h.info != indefinite {
-		return data[h.next:end:end]
+	if h.Info != cborhead.Indefinite {
+		return data[h.Next:end:end]
 	}
-	joined := make([]byte, 0, end-h.next-1)
-	for pos := h.next; ; {
-		chunk, next, err := readChunk(data, pos, h.major)
+	joined := make([]byte, 0, end-h.Next-1)
+	for pos := h.Next; ; {
+		chunk, next, err := readChunk(data, pos, h.Major)
 		if err != nil || chunk == nil {
 			return joined
 		}
@@ -80,31 +81,11 @@ func stringAt(data []byte, h head, end int) []byte {
 
 // floatOf returns the float whose head h is. IEEE 754 binary16, 32 or 64. RFC 8949, section 3.3.
 func floatOf(h head) float64 {
-	switch h.info {
-	case byteFloat16 & 31:
-		return float16(uint16(h.arg))
-	case byteFloat32 & 31:
-		return float64(math.Float32frombits(uint32(h.arg)))
+	switch h.Info {
+	case cborhead.Float16 & 31:
+		return cborhead.Half(uint16(h.Arg))
+	case cborhead.Float32 & 31:
+		return float64(math.Float32frombits(uint32(h.Arg)))
 	}
-	return math.Float64frombits(h.arg)
-}
-
-// float16 decodes a half. RFC 8949, appendix D.
-func float16(half uint16) float64 {
-	exponent, mantissa := int(half>>10&31), float64(half&0x3ff)
-	var f float64
-	switch exponent {
-	case 0:
-		f = math.Ldexp(mantissa, -24)
-	case 31:
-		if f = math.Inf(1); mantissa != 0 {
-			f = math.NaN()
-		}
-	default:
-		f = math.Ldexp(mantissa+1024, exponent-25)
-	}
-	if half&0x8000 != 0 {
-		f = -f
-	}
-	return f
+	return math.Float64frombits(h.Arg)
 }

@@ -5,6 +5,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/cborhead"
 )
 
 // Walk calls visit for each value in order. Values under keys that no path reaches (byte strings, floats, containers)
@@ -39,16 +40,16 @@ func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 		return 0, err
 	}
 	for pos, n := s.Off, 0; ; n++ {
-		if h.info != indefinite && uint64(n) == h.arg {
+		if h.Info != cborhead.Indefinite && uint64(n) == h.Arg {
 			return pos, nil
 		}
-		if h.info == indefinite {
+		if h.Info == cborhead.Indefinite {
 			if end, err := atBreak(w.data, pos, h, 0); err != nil || end {
 				return pos + 1, err
 			}
 		}
 		st := field.Step{Index: n, Key: -1}
-		if h.major == majorMap {
+		if h.Major == cborhead.Map {
 			k, err := readKey(w.data, pos)
 			if err != nil {
 				return 0, err

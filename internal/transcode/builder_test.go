@@ -9,6 +9,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/format/json"
+	"example.com/ferry/internal/cborhead"
 )
 
 // outside is CBOR under a name that this package has no writer for. Its Builder writes CBOR of one-byte heads.
@@ -24,20 +25,20 @@ type outsideBuilder struct {
 
 func (b *outsideBuilder) key(step field.Step) {
 	if len(b.maps) > 0 && b.maps[len(b.maps)-1] {
-		b.out = append(append(b.out, cborText|byte(len(step.Name))), step.Name...)
+		b.out = append(append(b.out, cborhead.Text<<5|byte(len(step.Name))), step.Name...)
 	}
 }
 
 func (b *outsideBuilder) Begin(step field.Step, kind field.Kind) error {
 	b.key(step)
 	b.maps = append(b.maps, kind == field.Map)
-	b.out = append(b.out, map[field.Kind]byte{field.Map: cborMap | 31, field.List: cborList | 31}[kind])
+	b.out = append(b.out, map[field.Kind]byte{field.Map: cborhead.Map<<5 | cborhead.Indefinite, field.List: cborhead.Array<<5 | cborhead.Indefinite}[kind])
 	return nil
 }
 
 func (b *outsideBuilder) End() error {
 	b.maps = b.maps[:len(b.maps)-1]
-	b.out = append(b.out, cborBreak)
+	b.out = append(b.out, cborhead.Break)
 	return nil
 }
 

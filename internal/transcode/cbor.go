@@ -10,20 +10,11 @@ import (
 	"strings"
 
 	"example.com/ferry/field"
+	"example.com/ferry/internal/cborhead"
 )
 
-// Major types and tags of RFC 8949, sections 3.1 and 3.4.3.
+// Tags of integers of any size. RFC 8949, section 3.4.3.
 const (
-	cborUint  = 0 << 5
-	cborNint  = 1 << 5
-	cborBytes = 2 << 5
-	cborText  = 3 << 5
-	cborList  = 4 << 5
-	cborMap   = 5 << 5
-	cborTag   = 6 << 5
-
-	cborBreak = 0xff
-
 	tagBignum         = 2
 	tagNegativeBignum = 3
 )
@@ -45,9 +36,9 @@ func (w *cborWriter) message() ([]byte, error) { return w.dst, nil }
 
 func (w *cborWriter) open(at place, kind field.Kind) error {
 	w.lead(at)
-	major := byte(cborMap)
+	major := byte(cborhead.Map)
 	if kind == field.List {
-		major = cborList
+		major = cborhead.Array
 	}
 	w.stack = append(w.stack, cborContainer{major: major, start: len(w.dst)})
 	return nil
@@ -57,7 +48,7 @@ func (w *cborWriter) close() error {
 	top := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
 	var head [9]byte
-	w.dst = slices.Insert(w.dst, top.start, appendHead(head[:0], top.major, uint64(top.items))...)
+	w.dst = slices.Insert(w.dst, top.start, cborhead.Append(head[:0], top.major, uint64(top.items))...)
 	return nil
 }
 
@@ -68,11 +59,11 @@ func (w *cborWriter) lead(at place) {
 	}
 	in := &w.stack[len(w.stack)-1]
 	in.items++
-	if in.major == cborList {
+	if in.major == cborhead.Array {
 		return
 	}
 	name := at.name(w.notes)
-	w.dst = append(appendHead(w.dst, cborText, uint64(len(name))), name...)
+	w.dst = append(cborhead.Append(w.dst, cborhead.Text, uint64(len(name))), name...)
 }
 
 func (w *cborWriter) scalar(at place, v value) error {
@@ -81,23 +72,23 @@ func (w *cborWriter) scalar(at place, v value) error {
 	case v.number != "":
 		return w.digits(v.number)
 	case v.Kind == field.Null:
-		w.dst = append(w.dst, 0xf6)
+		w.dst = append(w.dst, cborhead.Null)
 	case v.Kind == field.Bool && v.Bool:
-		w.dst = append(w.dst, 0xf5)
+		w.dst = append(w.dst, cborhead.True)
 	case v.Kind == field.Bool:
-		w.dst = append(w.dst, 0xf4)
+		w.dst = append(w.dst, cborhead.False)
 	case v.Kind == field.Int && v.Int < 0 && !v.Unsigned:
-		w.dst = appendHead(w.dst, cborNint, uint64(-1-v.Int))
+		w.dst = cborhead.Append(w.dst, cborhead.Nint, uint64(-1-v.Int))
 	case v.Kind == field.Int:
-		w.dst = appendHead(w.dst, cborUint, uint64(v.Int))
+		w.dst = cborhead.Append(w.dst, cborhead.Uint, uint64(v.Int))
 	case v.Kind == field.Float && v.single:
-		w.dst = binary.BigEndian.AppendUint32(append(w.dst, 0xfa), math.Float32bits(float32(v.Float)))
+		w.dst = binary.BigEndian.AppendUint32(append(w.dst, cborhead.Float32), math.Float32bits(float32(v.Float)))
 	case v.Kind == field.Float:
-		w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xfb), math.Float64bits(v.Float))
+		w.dst = binary.BigEndian.AppendUint64(append(w.dst, cborhead.Float64), math.Float64bits(v.Float))
 	case v.Kind == field.Text:
-		w.dst = append(appendHead(w.dst, cborText, uint64(len(v.Bytes))), v.Bytes...)
+		w.dst = append(cborhead.Append(w.dst, cborhead.Text, uint64(len(v.Bytes))), v.Bytes...)
 	default:
-		w.dst = append(appendHead(w.dst, cborBytes, uint64(len(v.Bytes))), v.Bytes...)
+		w.dst = append(cborhead.Append(w.dst, cborhead.Bytes, uint64(len(v.Bytes))), v.Bytes...)
 	}
 	return nil
 }
@@ -112,9 +103,9 @@ func (w *cborWriter) digits(text string) error {
 	}
 	if n, err := strconv.ParseUint(strings.TrimPrefix(text, "-"), 10, 64); err == nil {
 		if text[0] == '-' {
-			w.dst = appendHead(w.dst, cborNint, n-1)
+			w.dst = cborhead.Append(w.dst, cborhead.Nint, n-1)
 		} else {
-			w.dst = appendHead(w.dst, cborUint, n)
+			w.dst = cborhead.Append(w.dst, cborhead.Uint, n)
 		}
 		return nil
 	}
@@ -129,11 +120,11 @@ func (w *cborWriter) digits(text string) error {
 	if n.Sign() < 0 {
 		tag = tagNegativeBignum
 		if n.Not(n).IsUint64() { // -1-n
-			w.dst = appendHead(w.dst, cborNint, n.Uint64())
+			w.dst = cborhead.Append(w.dst, cborhead.Nint, n.Uint64())
 			return nil
 		}
 	}
-	w.dst = appendHead(appendHead(w.dst, cborTag, tag), cborBytes, uint64(len(n.Bytes())))
+	w.dst = cborhead.Append(cborhead.Append(w.dst, cborhead.Tag, tag), cborhead.Bytes, uint64(len(n.Bytes())))
 	w.dst = append(w.dst, n.Bytes()...)
 	return nil
 }
@@ -143,21 +134,6 @@ func (w *cborWriter) float(text string) error {
 	if err != nil {
 		return err
 	}
-	w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xfb), math.Float64bits(f))
+	w.dst = binary.BigEndian.AppendUint64(append(w.dst, cborhead.Float64), math.Float64bits(f))
 	return nil
-}
-
-// appendHead writes a head in its shortest form. RFC 8949, section 3.
-func appendHead(dst []byte, major byte, n uint64) []byte {
-	switch {
-	case n < 24:
-		return append(dst, major|byte(n))
-	case n <= math.MaxUint8:
-		return append(dst, major|24, byte(n))
-	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(dst, major|25), uint16(n))
-	case n <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(dst, major|26), uint32(n))
-	}
-	return binary.BigEndian.AppendUint64(append(dst, major|27), n)
 }

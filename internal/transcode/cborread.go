@@ -1,8 +1,6 @@
 package transcode
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +8,7 @@ import (
 	"strconv"
 
 	"example.com/ferry/field"
+	"example.com/ferry/internal/cborhead"
 )
 
 // maxNesting bounds the recursion for data that nobody validated.
@@ -31,25 +30,25 @@ func (r *cborReader) item(key field.Step, depth int) error {
 	}
 	h, err := r.head()
 	tag := uint64(0)
-	for ; err == nil && h.major == cborTag; h, err = r.head() {
+	for ; err == nil && h.Major == cborhead.Tag; h, err = r.head() {
 		if tag > tagNegativeBignum {
 			r.dropped(tag)
 		}
-		tag = h.arg
+		tag = h.Arg
 	}
 	if err != nil {
 		return err
 	}
-	isBignum := (tag == tagBignum || tag == tagNegativeBignum) && h.major == cborBytes
+	isBignum := (tag == tagBignum || tag == tagNegativeBignum) && h.Major == cborhead.Bytes
 	if tag > 0 && !isBignum {
 		r.dropped(tag)
 	}
-	switch h.major {
-	case cborUint:
-		return r.w.scalar(key, value{Value: field.Value{Kind: field.Int, Int: int64(h.arg), Unsigned: h.arg > math.MaxInt64}})
-	case cborNint:
-		return r.w.scalar(key, value{Value: field.Value{Kind: field.Int}, number: negative(new(big.Int).SetUint64(h.arg)).String()})
-	case cborText, cborBytes:
+	switch h.Major {
+	case cborhead.Uint:
+		return r.w.scalar(key, value{Value: field.Value{Kind: field.Int, Int: int64(h.Arg), Unsigned: h.Arg > math.MaxInt64}})
+	case cborhead.Nint:
+		return r.w.scalar(key, value{Value: field.Value{Kind: field.Int}, number: negative(new(big.Int).SetUint64(h.Arg)).String()})
+	case cborhead.Text, cborhead.Bytes:
 		v, err := r.text(h)
 		if err != nil {
 			return err
@@ -58,34 +57,34 @@ func (r *cborReader) item(key field.Step, depth int) error {
 			return r.bignum(key, v.Bytes, tag)
 		}
 		return r.w.scalar(key, value{Value: v})
-	case cborList, cborMap:
+	case cborhead.Array, cborhead.Map:
 		return r.container(key, h, depth)
 	}
 	v, err := r.simple(h)
 	if err != nil {
 		return err
 	}
-	return r.w.scalar(key, value{Value: v, single: v.Kind == field.Float && h.size < 8})
+	return r.w.scalar(key, value{Value: v, single: v.Kind == field.Float && h.Info != cborhead.Float64&31})
 }
 
 func (r *cborReader) dropped(tag uint64) {
 	r.notes.add("tag " + strconv.FormatUint(tag, 10) + " was dropped")
 }
 
-func (r *cborReader) container(key field.Step, h cborHead, depth int) error {
+func (r *cborReader) container(key field.Step, h cborhead.Head, depth int) error {
 	kind := field.List
-	if h.major == cborMap {
+	if h.Major == cborhead.Map {
 		kind = field.Map
 	}
 	if err := r.w.begin(key, kind); err != nil {
 		return err
 	}
 	for i := 0; ; i++ {
-		if h.indefinite && r.pos < len(r.data) && r.data[r.pos] == cborBreak {
+		if h.Info == cborhead.Indefinite && r.pos < len(r.data) && r.data[r.pos] == cborhead.Break {
 			r.pos++
 			break
 		}
-		if !h.indefinite && uint64(i) == h.arg {
+		if h.Info != cborhead.Indefinite && uint64(i) == h.Arg {
 			break
 		}
 		step := field.Step{Index: i, Key: -1}
@@ -109,14 +108,14 @@ func (r *cborReader) key() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch h.major {
-	case cborText:
+	switch h.Major {
+	case cborhead.Text:
 		v, err := r.text(h)
 		return string(v.Bytes), err
-	case cborUint, cborNint:
+	case cborhead.Uint, cborhead.Nint:
 		r.notes.add("integer keys became text")
-		n := new(big.Int).SetUint64(h.arg)
-		if h.major == cborNint {
+		n := new(big.Int).SetUint64(h.Arg)
+		if h.Major == cborhead.Nint {
 			negative(n)
 		}
 		return n.String(), nil
@@ -125,25 +124,25 @@ func (r *cborReader) key() (string, error) {
 }
 
 // text reads the content of a text or byte string, and puts its chunks together. RFC 8949, section 3.2.3.
-func (r *cborReader) text(h cborHead) (field.Value, error) {
+func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
 	v := field.Value{Kind: field.Text}
-	if h.major == cborBytes {
+	if h.Major == cborhead.Bytes {
 		v.Kind = field.Bytes
 	}
-	if !h.indefinite {
-		if h.arg > uint64(len(r.data)-r.pos) {
+	if h.Info != cborhead.Indefinite {
+		if h.Arg > uint64(len(r.data)-r.pos) {
 			return v, io.ErrUnexpectedEOF
 		}
-		v.Bytes = r.data[r.pos : r.pos+int(h.arg)]
-		r.pos += int(h.arg)
+		v.Bytes = r.data[r.pos : r.pos+int(h.Arg)]
+		r.pos += int(h.Arg)
 		return v, nil
 	}
-	for r.pos < len(r.data) && r.data[r.pos] != cborBreak {
+	for r.pos < len(r.data) && r.data[r.pos] != cborhead.Break {
 		chunk, err := r.head()
 		if err != nil {
 			return v, err
 		}
-		if chunk.major != h.major || chunk.indefinite {
+		if chunk.Major != h.Major || chunk.Info == cborhead.Indefinite {
 			return v, fmt.Errorf("transcode: a chunk of another type at offset %d", r.pos)
 		}
 		part, err := r.text(chunk)
@@ -170,74 +169,28 @@ func (r *cborReader) bignum(key field.Step, magnitude []byte, tag uint64) error 
 // negative makes n -1-n. RFC 8949, section 3.1.
 func negative(n *big.Int) *big.Int { return n.Not(n) }
 
-func (r *cborReader) simple(h cborHead) (field.Value, error) {
+func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
 	switch {
-	case h.size == 0 && (h.arg == 20 || h.arg == 21):
-		return field.Value{Kind: field.Bool, Bool: h.arg == 21}, nil
-	case h.size == 0 && h.arg == 22:
+	case h.Info == cborhead.False&31 || h.Info == cborhead.True&31:
+		return field.Value{Kind: field.Bool, Bool: h.Info == cborhead.True&31}, nil
+	case h.Info == cborhead.Null&31:
 		return field.Value{Kind: field.Null}, nil
-	case h.size == 0 && h.arg == 23:
+	case h.Info == cborhead.Undefined&31:
 		r.notes.add("undefined became null")
 		return field.Value{Kind: field.Null}, nil
-	case h.size == 2:
-		return field.Value{Kind: field.Float, Float: float16(uint16(h.arg))}, nil
-	case h.size == 4:
-		return field.Value{Kind: field.Float, Float: float64(math.Float32frombits(uint32(h.arg)))}, nil
-	case h.size == 8:
-		return field.Value{Kind: field.Float, Float: math.Float64frombits(h.arg)}, nil
+	case h.Info == cborhead.Float16&31:
+		return field.Value{Kind: field.Float, Float: cborhead.Half(uint16(h.Arg))}, nil
+	case h.Info == cborhead.Float32&31:
+		return field.Value{Kind: field.Float, Float: float64(math.Float32frombits(uint32(h.Arg)))}, nil
+	case h.Info == cborhead.Float64&31:
+		return field.Value{Kind: field.Float, Float: math.Float64frombits(h.Arg)}, nil
 	}
-	return field.Value{}, fmt.Errorf("transcode: simple value %d has no form in another format", h.arg)
+	return field.Value{}, fmt.Errorf("transcode: simple value %d has no form in another format", h.Arg)
 }
 
-// float16 widens a half-precision number. RFC 8949, appendix D.
-func float16(bits uint16) float64 {
-	exponent, fraction := int(bits>>10&31), float64(bits&1023)
-	f := math.Ldexp(fraction+1024, exponent-25)
-	switch {
-	case exponent == 0:
-		f = math.Ldexp(fraction, -24)
-	case exponent == 31 && fraction == 0:
-		f = math.Inf(1)
-	case exponent == 31:
-		f = math.NaN()
-	}
-	if bits>>15 == 1 {
-		return -f
-	}
-	return f
-}
-
-// cborHead is the start of one item.
-type cborHead struct {
-	major      byte
-	indefinite bool
-	size       int // bytes behind the initial one
-	arg        uint64
-}
-
-func (r *cborReader) head() (cborHead, error) {
-	if r.pos >= len(r.data) {
-		return cborHead{}, io.ErrUnexpectedEOF
-	}
-	b := r.data[r.pos]
-	r.pos++
-	h := cborHead{major: b &^ 31, arg: uint64(b & 31)}
-	switch info := b & 31; {
-	case info < 24:
-		return h, nil
-	case info <= 27:
-		h.size = 1 << (info - 24)
-		if len(r.data)-r.pos < h.size {
-			return h, io.ErrUnexpectedEOF
-		}
-		var wide [8]byte
-		copy(wide[8-h.size:], r.data[r.pos:r.pos+h.size])
-		h.arg = binary.BigEndian.Uint64(wide[:])
-		r.pos += h.size
-		return h, nil
-	case info == 31 && h.major >= cborBytes && h.major <= cborMap:
-		h.indefinite = true
-		return h, nil
-	}
-	return h, errors.New("transcode: initial byte 0x" + strconv.FormatUint(uint64(b), 16) + " at offset " + strconv.Itoa(r.pos-1) + " starts no item")
+// head reads the head at pos, and moves pos behind it.
+func (r *cborReader) head() (cborhead.Head, error) {
+	h, err := cborhead.Read(r.data, r.pos)
+	r.pos = h.Next
+	return h, err
 }
