@@ -21,10 +21,11 @@ type Exchange struct {
 	Attempt  int                // 1 for the first
 	In, Out  int64              // bytes of request and answer, heads included: the driver counts them
 
-	loop   *loop.Loop
-	failed *upstream.Endpoint // of the last attempt
-	chosen time.Duration      // loop.Now at Choose
-	why    traffic.Refusal
+	loop    *loop.Loop
+	cluster int                // which of Plan.Clusters
+	failed  *upstream.Endpoint // of the last attempt
+	chosen  time.Duration      // loop.Now at Choose
+	why     traffic.Refusal
 }
 
 // Begin begins a request under p.
@@ -42,7 +43,8 @@ func (x *Exchange) Admit(r *route.Route) traffic.Refusal {
 	case !r.Bucket.Allow(x.loop.Now()):
 		return x.Refuse(traffic.RateLimited)
 	case r.Forwards():
-		x.Cluster = x.Plan.Clusters[r.Pick(rand.Uint64())]
+		x.cluster = r.Pick(rand.Uint64())
+		x.Cluster = x.Plan.Clusters[x.cluster]
 		if r.Budget != nil {
 			r.Budget.Request(x.loop.Now())
 		}

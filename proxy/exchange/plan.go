@@ -10,9 +10,11 @@ import (
 type Plan struct {
 	Table    *route.Table
 	Clusters []*upstream.Cluster // as Table.Clusters names them
-	Routes   []*traffic.Route    // of Table.Routes
-	Listener *traffic.Listener
-	Log      *traffic.Log // nil means none
+	// Connectors open the Upstreams of each of Clusters. A Relay needs them.
+	Connectors []Connector
+	Routes     []*traffic.Route // of Table.Routes
+	Listener   *traffic.Listener
+	Log        *traffic.Log // nil means none
 }
 
 // NewPlan makes a Plan for a listener. clusters has every cluster that table names.

@@ -12,7 +12,7 @@ func (s *session) begin(head []byte) {
 	s.decoded = s.head.Minor == 0 && s.answer.Framing == wire.Chunked
 	s.lasts = s.keeps() && !s.decoded && s.answer.Framing != wire.UntilClose
 	s.share.response = wire.ResponseEdit{
-		Close: !s.lasts, KeepAlive: s.head.Minor == 0, Decoded: s.decoded, Via: s.rules.Via, Fields: s.x.Route.ResponseEdits,
+		Close: !s.lasts, KeepAlive: s.head.Minor == 0, Decoded: s.decoded, Via: s.rules.Via, Fields: s.x.Route.ResponseEdits.HTTP1(),
 	}
 	s.write(wire.AppendResponse(s.share.scratch[:0], head, &s.answer, &s.share.response))
 	s.begun = true

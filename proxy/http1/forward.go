@@ -47,7 +47,7 @@ func (s *session) choose() bool {
 // setEdit says how the head changes on its way.
 func (s *session) setEdit(p []byte) {
 	r, h, e := s.x.Route, &s.head, &s.share.request
-	*e = wire.RequestEdit{Host: r.Forward.Rewrite.Host, Via: s.rules.Via, Fields: r.RequestEdits, NoExpect: s.answered}
+	*e = wire.RequestEdit{Host: r.Forward.Rewrite.Host, Via: s.rules.Via, Fields: r.RequestEdits.HTTP1(), NoExpect: s.answered}
 	e.Strip, e.Prefix = r.Rewrite(s.request.Path)
 	if len(s.request.Path) > int(h.Path.End-h.Path.Start) {
 		e.Strip = 0 // the slash is not there

@@ -38,7 +38,7 @@ var _ loop.Shutdowner = (*side)(nil)
 // change makes a tunnel of the session's connections: head is the answer that says so, rest what has come behind it.
 func (s *session) change(head, rest []byte) {
 	s.x.Answered(upstream.Success)
-	s.share.response = wire.ResponseEdit{Via: s.rules.Via, Fields: s.x.Route.ResponseEdits, Upgrade: true}
+	s.share.response = wire.ResponseEdit{Via: s.rules.Via, Fields: s.x.Route.ResponseEdits.HTTP1(), Upgrade: true}
 	s.write(wire.AppendResponse(s.share.scratch[:0], head, &s.answer, &s.share.response))
 	for which := range loop.Timers {
 		s.client.StopTimer(which)

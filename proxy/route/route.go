@@ -4,8 +4,6 @@ import (
 	"math/bits"
 	"regexp"
 	"time"
-
-	"example.com/ferry/protocol/http1"
 )
 
 // DefaultTimeout is Forward.Timeout where that is zero.
@@ -17,8 +15,8 @@ type Route struct {
 	At    string // where it is written: virtual_hosts[0].routes[2]
 	Index int    // in Table.Routes
 
-	RequestEdits  *http1.Edits
-	ResponseEdits *http1.Edits
+	RequestEdits  *FieldEdits
+	ResponseEdits *FieldEdits
 	Bucket        *Bucket // of RateLimit; nil if that is
 	Budget        *Budget // of Forward.Retry; nil if that is
 

@@ -177,11 +177,11 @@ func (b *builder) retry(at place, r *Route) {
 	r.Budget = newBudget(c.Budget)
 }
 
-func (b *builder) edits(at place, e Edits) *http1.Edits {
+func (b *builder) edits(at place, e Edits) *FieldEdits {
 	if len(e.Set)+len(e.Add)+len(e.Remove) == 0 {
 		return nil
 	}
-	edits, err := http1.NewEdits(e.Set, e.Add, e.Remove)
+	edits, err := newFieldEdits(e)
 	if err != nil {
 		b.add(at, "%s", reason(err))
 	}

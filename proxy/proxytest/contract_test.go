@@ -1,0 +1,446 @@
+package proxytest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/route"
+)
+
+// world is a plan with an in-memory connector, on one loop.
+type world struct {
+	*Rig
+	plan      *exchange.Plan
+	connector *Connector
+	loop      *loop.Loop
+}
+
+func newWorld(t *testing.T, rule route.Rule) *world {
+	t.Helper()
+	r := NewRig(t, loop.Config{Loops: 1})
+	rule.Name, rule.Cluster = "r", "c"
+	w := &world{Rig: r, plan: r.Plan(nil, []route.Rule{rule}, Cluster("c", "127.0.0.1:1", "127.0.0.1:2")), connector: &Connector{TB: t}, loop: r.Group.Loops()[0]}
+	w.plan.Connectors = []exchange.Connector{w.connector}
+	return w
+}
+
+// do runs f on the loop and checks that it left no attempt.
+func (w *world) do(f func()) {
+	w.TB.Helper()
+	OnLoop(w.TB, w.loop, func() bool { f(); return true })
+	for _, e := range w.plan.Clusters[0].Snapshot().Endpoints {
+		if e.Active != 0 {
+			w.TB.Errorf("endpoint %s has %d requests in flight, want none", e.Address, e.Active)
+		}
+	}
+}
+
+var (
+	get  = &RequestHead{MethodName: "GET", Host: "a", Target: "/x?y", Length: 0}
+	post = &RequestHead{MethodName: "POST", Host: "a", Target: "/x", Length: -1, Fields: Fields{{"X-A", "1"}}}
+	none exchange.Timeouts
+)
+
+func TestExchangeOfBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{})
+	w.do(func() {
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, post, false)
+		u := w.connector.Opened[0]
+		d.Send([]byte("one"))
+		u.Interim(103)
+		d.Send([]byte("two"))
+		d.End(Fields{{"X-T", "t"}})
+		u.Respond(&ResponseHead{Code: 201, Length: -1, Fields: Fields{{"X-B", "2"}}})
+		u.Data([]byte("three"))
+		u.End(Fields{{"X-S", "s"}})
+		if u.Body.String() != "onetwo" || u.Trailers.Get("X-T") == nil || u.Fields.Get("x-a") == nil || u.Path != "/x" {
+			t.Errorf("the server got %+v", u)
+		}
+		if d.Status != 201 || d.Body.String() != "three" || d.Trailers.Get("X-S") == nil || len(d.Interims) != 1 || !d.Ended {
+			t.Errorf("the client got %d %q %v", d.Status, d.Body.String(), d.Trailers)
+		}
+	})
+}
+
+func TestResponseBeforeTheRequestIsWhole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{})
+	w.do(func() {
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, post, false)
+		u := w.connector.Opened[0]
+		u.Respond(&ResponseHead{Code: 200, Length: -1})
+		d.Send([]byte("more"))
+		u.Data([]byte("echo"))
+		d.End(nil)
+		u.End(nil)
+		if u.Body.String() != "more" || d.Body.String() != "echo" || !d.Ended {
+			t.Errorf("the server got %q, the client %q", u.Body.String(), d.Body.String())
+		}
+	})
+}
+
+// A side that is full pauses the other, and goes on when it has drained.
+func TestBackpressure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{})
+	w.do(func() {
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, post, false)
+		u := w.connector.Opened[0]
+		u.Full = true
+		d.Send([]byte("x"))
+		if d.CanSend() {
+			t.Error("the client is not paused by a server that does not read")
+		}
+		u.Drain()
+		if !d.CanSend() {
+			t.Error("the client stays paused")
+		}
+		d.End(nil)
+		d.Full = true
+		u.Respond(&ResponseHead{Code: 200, Length: -1})
+		u.Data([]byte("x"))
+		if u.CanRespond() {
+			t.Error("the server is not paused by a client that does not read")
+		}
+		d.Drain()
+		if !u.CanRespond() {
+			t.Error("the server stays paused")
+		}
+		u.End(nil)
+	})
+}
+
+func TestWaitForAConnection(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{})
+	w.do(func() {
+		w.connector.Wait = true
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, post, false)
+		u := w.connector.Opened[0]
+		if d.CanSend() || u.Begun {
+			t.Error("the request goes on without a connection")
+		}
+		u.Connect()
+		d.Send([]byte("x"))
+		d.End(nil)
+		u.Respond(&ResponseHead{Code: 204})
+		u.End(nil)
+		if d.Status != 204 || u.Body.String() != "x" {
+			t.Errorf("status %d, the server got %q", d.Status, u.Body.String())
+		}
+		d.Begin(w.plan, none, get, true)
+		d.Leave()
+		if !w.connector.Opened[1].Canceled {
+			t.Error("a client that left still waits")
+		}
+		w.connector.Refuse = true
+		d.Begin(w.plan, none, get, true)
+		if d.Rejected == nil || *d.Rejected != exchange.Unavailable {
+			t.Errorf("no room to wait: rejected %v, want %v", d.Rejected, exchange.Unavailable)
+		}
+	})
+}
+
+// What a failure leads to depends on what was sent, on the method, on the route and on the connection.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	retry := &route.Retry{On: []route.Cause{route.OnReset, route.OnConnectFailure, route.On5xx}, Attempts: 2}
+	for _, row := range []struct {
+		name     string
+		retry    *route.Retry
+		reused   bool
+		head     *RequestHead
+		failure  exchange.Failure
+		attempts int
+		want     exchange.Rejection // of the last attempt, that fails in the same way
+	}{
+		{"refused", nil, false, get, exchange.Failure{Cause: route.OnConnectFailure}, 1, exchange.BadGateway},
+		{"connect timeout", nil, false, get, exchange.Failure{Cause: route.OnConnectFailure, TimedOut: true}, 1, exchange.GatewayTimeout},
+		{"retried", retry, false, get, exchange.Failure{Cause: route.OnReset, Sent: true}, 2, exchange.BadGateway},
+		{"not idempotent", retry, false, post, exchange.Failure{Cause: route.OnReset, Sent: true}, 1, exchange.BadGateway},
+		{"not idempotent, nothing sent", retry, false, post, exchange.Failure{Cause: route.OnConnectFailure}, 2, exchange.BadGateway},
+		{"stale", nil, true, get, exchange.Failure{Cause: route.OnReset, Sent: true, Stale: true}, 2, exchange.BadGateway},
+		{"stale, not idempotent", nil, true, post, exchange.Failure{Cause: route.OnReset, Sent: true, Stale: true}, 1, exchange.BadGateway},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, route.Rule{Forward: route.Forward{Retry: row.retry}})
+			w.do(func() {
+				w.connector.ReusedNext = row.reused
+				d := NewDownstream(t, w.loop)
+				d.Begin(w.plan, none, row.head, row.head == get)
+				if row.head == post {
+					d.Send([]byte("body"))
+					d.End(nil)
+				}
+				for n := 0; !d.Ended; n++ {
+					u := w.connector.Opened[n]
+					if row.head == post && u.Body.String() != "body" {
+						t.Errorf("attempt %d: the server got %q", n+1, u.Body.String())
+					}
+					f := row.failure
+					f.Stale = f.Stale && u.Reused()
+					u.Fail(f)
+				}
+				if got := len(w.connector.Opened); got != row.attempts || d.Rejected == nil || *d.Rejected != row.want {
+					t.Errorf("%d attempts, rejected %v; want %d and %v", got, d.Rejected, row.attempts, row.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryOfAStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.On5xx}}}})
+	w.do(func() {
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, get, true)
+		if w.connector.Opened[0].Respond(&ResponseHead{Code: 503}) {
+			t.Error("503 goes to the client")
+		}
+		u := w.connector.Opened[1]
+		u.Respond(&ResponseHead{Code: 200})
+		u.End(nil)
+		if d.Status != 200 || !w.connector.Opened[0].Canceled {
+			t.Errorf("status %d", d.Status)
+		}
+	})
+}
+
+// A failure within a response resets the client: it must not take what it has for the whole.
+func TestFailureWithinAResponse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnReset}}}})
+	w.do(func() {
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, get, true)
+		u := w.connector.Opened[0]
+		u.Respond(&ResponseHead{Code: 200, Length: 10})
+		u.Data([]byte("half"))
+		u.Fail(exchange.Failure{Cause: route.OnReset, Sent: true})
+		if !d.WasReset || len(w.connector.Opened) != 1 {
+			t.Errorf("reset %v after %d attempts", d.WasReset, len(w.connector.Opened))
+		}
+	})
+}
+
+// TestTimeouts lets the loop's clock pass the bounds of a request.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name  string
+		rule  route.Rule
+		times exchange.Timeouts
+		wait  bool
+		whole bool
+		want  exchange.Rejection
+	}{
+		{"no response", route.Rule{Forward: route.Forward{Timeout: Brief}}, none, false, true, exchange.GatewayTimeout},
+		{"no connection", route.Rule{Forward: route.Forward{Timeout: Brief}}, none, true, true, exchange.Unavailable},
+		{"no body", route.Rule{}, exchange.Timeouts{Body: Brief}, false, false, exchange.RequestTimeout},
+		{
+			"each try",
+			route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: Brief}}},
+			none, false, true, exchange.GatewayTimeout,
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, row.rule)
+			over := make(chan *Downstream, 1)
+			w.connector.Wait = row.wait
+			OnLoop(t, w.loop, func() bool {
+				d := NewDownstream(t, w.loop)
+				d.Responded = func() { over <- d }
+				d.Begin(w.plan, row.times, get, row.whole)
+				return true
+			})
+			select {
+			case d := <-over:
+				if d.Rejected == nil || *d.Rejected != row.want {
+					t.Errorf("rejected %v, want %v", d.Rejected, row.want)
+				}
+			case <-time.After(Patience):
+				t.Fatal("no deadline passes")
+			}
+			if got := len(w.connector.Opened); row.rule.Forward.Retry != nil && got != 2 {
+				t.Errorf("%d attempts, want 2", got)
+			}
+		})
+	}
+}
+
+// TestEveryOrder has both sides do whatever the contract lets them do next, at random: nothing may break the contract, and a
+// response that came to its end must be whole.
+func TestEveryOrder(t *testing.T) {
+	t.Parallel()
+	chance := Rand(t)
+	w := newWorld(t, route.Rule{Forward: route.Forward{
+		Retry: &route.Retry{On: []route.Cause{route.OnReset, route.OnConnectFailure, route.On5xx}, Attempts: 3, Budget: route.RetryBudget{Ratio: 10}},
+	}})
+	ends := map[string]int{}
+	for range 5000 {
+		w.do(func() {
+			w.connector.Opened = nil
+			w.connector.ReusedNext, w.connector.Wait, w.connector.Refuse = chance.IntN(2) == 0, chance.IntN(4) == 0, chance.IntN(20) == 0
+			d := NewDownstream(t, w.loop)
+			var sent, said bytes.Buffer
+			d.Begin(w.plan, none, []*RequestHead{get, post}[chance.IntN(2)], false)
+			ended, responding := false, false
+			for steps := 0; !d.Ended && steps < 200; steps++ {
+				u := w.connector.Opened[len(w.connector.Opened)-1]
+				piece := fmt.Appendf(nil, "%d,", steps)
+				switch action := chance.IntN(14); {
+				case action < 3 && d.CanSend() && !ended:
+					sent.Write(piece)
+					d.Send(piece)
+				case action == 3 && !ended && !d.Ended && (d.CanSend() || !d.Relay.Ready()):
+					ended = true
+					d.End(nil)
+				case action == 4 && u.Waiting && !u.Over:
+					u.Connect()
+				case action == 5 && u.CanRespond() && !responding:
+					u.Interim(103)
+				case action == 6 && u.CanRespond() && !responding:
+					said.Reset()
+					responding = u.Respond(&ResponseHead{Code: []int{200, 503}[chance.IntN(2)], Length: -1})
+				case action < 9 && responding && u.CanRespond():
+					said.Write(piece)
+					u.Data(piece)
+				case action == 9 && responding && u.CanRespond():
+					u.End(nil)
+				case action == 10 && !u.Over && !u.Waiting && chance.IntN(4) == 0:
+					u.Fail(exchange.Failure{Cause: []route.Cause{route.OnReset, route.OnConnectFailure}[chance.IntN(2)], Sent: chance.IntN(2) == 0, Stale: u.Reused() && !responding})
+				case action == 11 && !u.Over && !u.Waiting:
+					if u.Full = !u.Full; !u.Full {
+						u.Drain()
+					}
+				case action == 12:
+					if d.Full = !d.Full; !d.Full {
+						d.Drain()
+					}
+				case action == 13 && chance.IntN(20) == 0:
+					d.Leave()
+				}
+			}
+			if !d.Ended {
+				d.Leave()
+			}
+			u := (*Upstream)(nil)
+			if n := len(w.connector.Opened); n > 0 {
+				u = w.connector.Opened[n-1]
+			}
+			switch {
+			case u == nil:
+				ends["refused"]++
+			case d.Rejected != nil:
+				ends["rejected"]++
+			case d.WasReset:
+				ends["reset"]++
+			case d.Status != 0 && !u.Canceled:
+				ends["whole"]++
+				if d.Body.String() != said.String() {
+					t.Errorf("the client got %q, the server said %q", d.Body.String(), said.String())
+				}
+				if u.Whole && u.Body.String() != sent.String() {
+					t.Errorf("the server got %q, the client sent %q", u.Body.String(), sent.String())
+				}
+			default:
+				ends["left"]++
+			}
+			for _, u := range w.connector.Opened {
+				if !u.Over {
+					t.Error("an upstream is left")
+				}
+			}
+			d.Relay.Release()
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	for _, end := range []string{"refused", "rejected", "reset", "whole", "left"} {
+		if ends[end] == 0 {
+			t.Errorf("no request ended so: %s; of %v", end, ends)
+		}
+	}
+}
+
+// The contract costs no allocation: a request and its response pass a Relay without one.
+func TestAllocations(t *testing.T) {
+	w := newWorld(t, route.Rule{})
+	w.do(func() {
+		d := &countingDownstream{}
+		d.relay.Init(d, w.loop)
+		u := &countingUpstream{relay: &d.relay}
+		w.plan.Connectors[0] = u
+		piece := make([]byte, 1000)
+		request := func() {
+			d.relay.Begin(w.plan, exchange.Timeouts{Body: time.Minute, BodyRate: 100})
+			d.relay.Admit(w.plan.Table.Routes()[0])
+			d.relay.Forward()
+			d.relay.WatchBody()
+			d.relay.RequestData(piece)
+			d.relay.RequestEnd(nil)
+			d.relay.Response(response, false)
+			d.relay.ResponseData(piece)
+			d.relay.ResponseEnd(nil)
+		}
+		request()
+		if n := testing.AllocsPerRun(1000, request); n > 0 {
+			t.Errorf("a request allocates %v times, want never", n)
+		}
+		if d.ended == 0 || u.bytes == 0 {
+			t.Errorf("nothing has passed: %d responses ended, %d bytes", d.ended, u.bytes)
+		}
+	})
+}
+
+var response = &ResponseHead{Code: 200}
+
+type countingDownstream struct {
+	relay exchange.Relay
+	ended int
+}
+
+func (d *countingDownstream) SendRequest(up exchange.Upstream)          { up.Request(post, false) }
+func (d *countingDownstream) ResumeRequest()                            {}
+func (d *countingDownstream) Interim(exchange.ResponseHead)             {}
+func (d *countingDownstream) Response(exchange.ResponseHead, bool) bool { return true }
+func (d *countingDownstream) ResponseData([]byte)                       {}
+func (d *countingDownstream) Reject(exchange.Rejection)                 {}
+func (d *countingDownstream) Reset()                                    {}
+func (d *countingDownstream) ResponseFull() bool                        { return false }
+func (d *countingDownstream) Unsent() int                               { return 0 }
+func (d *countingDownstream) BodyRead() int64                           { return 0 }
+func (d *countingDownstream) client() string                            { return "" }
+func (d *countingDownstream) ResponseEnd(exchange.Fields) {
+	d.ended++
+	d.relay.Finish(post, d.client, 200)
+	d.relay.Release()
+}
+
+type countingUpstream struct {
+	relay *exchange.Relay
+	bytes int
+}
+
+func (u *countingUpstream) Open(*exchange.Relay, bool) (exchange.Upstream, bool) { return u, true }
+func (u *countingUpstream) Request(exchange.RequestHead, bool) bool              { return true }
+func (u *countingUpstream) RequestData(p []byte)                                 { u.bytes += len(p) }
+func (u *countingUpstream) RequestEnd(exchange.Fields)                           {}
+func (u *countingUpstream) ResumeResponse()                                      {}
+func (u *countingUpstream) Cancel()                                              {}
+func (u *countingUpstream) RequestFull() bool                                    { return false }
+func (u *countingUpstream) Unsent() int                                          { return 0 }
+func (u *countingUpstream) Reused() bool                                         { return false }

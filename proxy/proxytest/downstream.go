@@ -1,0 +1,191 @@
+package proxytest
+
+import (
+	"bytes"
+	"testing"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/traffic"
+)
+
+// Downstream is a client's side in memory: the test is the client. It is used on one loop, for one request after another.
+type Downstream struct {
+	Relay exchange.Relay
+
+	// What the test says of the client.
+	Head *RequestHead
+	Full bool // the client has not read what it should have
+	// Responded is called when the response, or Reject or Reset, has ended the request. It may be nil.
+	Responded func()
+
+	// What came of the request.
+	Interims []int
+	Status   int    // 0 if the response did not begin
+	Fields   Fields // of the response
+	Body     bytes.Buffer
+	Trailers Fields
+	Rejected *exchange.Rejection // nil if the proxy did not answer itself
+	WasReset bool
+	Ended    bool // no more calls may come but Reset of what is left of the request
+
+	tb       testing.TB
+	sent     int64 // bytes of the body
+	whole    bool
+	paused   bool // the request is
+	trailers Fields
+}
+
+var _ exchange.Downstream = (*Downstream)(nil)
+
+// NewDownstream makes a Downstream for requests on l. It is called on l.
+func NewDownstream(tb testing.TB, l *loop.Loop) *Downstream {
+	d := &Downstream{tb: tb}
+	d.Relay.Init(d, l)
+	return d
+}
+
+// Begin admits a request by the first route of plan, and forwards it. end says that it has no body.
+func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *RequestHead, end bool) {
+	*d = Downstream{tb: d.tb, Relay: d.Relay, Head: head, Full: d.Full, Responded: d.Responded}
+	d.Relay.Begin(plan, t)
+	switch head.MethodName {
+	case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE":
+		d.Relay.Method = []byte(head.MethodName)
+	}
+	if why := d.Relay.Admit(plan.Table.Routes()[0]); why != traffic.Forwarded {
+		d.Relay.RejectRequest(why)
+		return
+	}
+	d.Relay.Forward()
+	if d.Ended {
+		return
+	}
+	if d.Relay.KeepsRequest() {
+		d.Relay.Replay.KeepHead([]byte(head.MethodName))
+		d.Relay.Replay.Whole = true
+	}
+	if end {
+		d.End(nil)
+	} else {
+		d.Relay.WatchBody()
+	}
+}
+
+// CanSend reports whether Send may be called.
+func (d *Downstream) CanSend() bool { return !d.Ended && !d.whole && !d.paused && d.Relay.Ready() }
+
+// Send sends a piece of the request's body.
+func (d *Downstream) Send(p []byte) {
+	d.sent += int64(len(p))
+	d.Relay.Replay.KeepBody(p)
+	d.paused = d.Relay.RequestData(p)
+}
+
+// End ends the request.
+func (d *Downstream) End(trailers Fields) {
+	d.whole, d.trailers = true, trailers
+	d.Relay.RequestEnd(fieldsOrNil(trailers))
+}
+
+// Leave is a client that goes away.
+func (d *Downstream) Leave() {
+	d.Relay.Abandon()
+	d.finish(0)
+}
+
+// Drain is a client that has read what it should.
+func (d *Downstream) Drain() {
+	d.Full = false
+	d.Relay.DownstreamDrained()
+}
+
+func (d *Downstream) finish(status int) {
+	if !d.Ended {
+		d.Ended = true
+		d.Relay.Finish(d.Head, func() string { return "memory" }, status)
+		if d.Responded != nil {
+			d.Responded()
+		}
+	}
+}
+
+func (d *Downstream) check(call string, ok bool) {
+	if !ok || d.Ended {
+		d.tb.Errorf("%s comes at the wrong time: status %d, ended %v", call, d.Status, d.Ended)
+	}
+}
+
+// SendRequest gives up the request from its first byte on.
+func (d *Downstream) SendRequest(up exchange.Upstream) {
+	d.check("SendRequest", d.Status == 0)
+	up.Request(d.Head, d.whole && d.sent == 0 && d.trailers == nil)
+	if kept := d.Relay.Replay.Body(); len(kept) > 0 {
+		up.RequestData(kept)
+	}
+	if d.whole {
+		up.RequestEnd(fieldsOrNil(d.trailers))
+	}
+}
+
+// ResumeRequest lets the test send.
+func (d *Downstream) ResumeRequest() { d.paused = false }
+
+// Interim notes a status.
+func (d *Downstream) Interim(h exchange.ResponseHead) {
+	d.check("Interim", d.Status == 0)
+	d.Interims = append(d.Interims, h.Status())
+}
+
+// Response notes the head.
+func (d *Downstream) Response(h exchange.ResponseHead, _ bool) (framed bool) {
+	d.check("Response", d.Status == 0)
+	d.Status, d.Fields = h.Status(), Collect(h)
+	return false
+}
+
+// ResponseData notes a piece of the body.
+func (d *Downstream) ResponseData(p []byte) {
+	d.check("ResponseData", d.Status != 0)
+	d.Body.Write(p)
+}
+
+// ResponseEnd ends the request.
+func (d *Downstream) ResponseEnd(trailers exchange.Fields) {
+	d.check("ResponseEnd", d.Status != 0)
+	d.Trailers = Collect(trailers)
+	d.finish(d.Status)
+}
+
+// Reject ends the request.
+func (d *Downstream) Reject(why exchange.Rejection) {
+	d.check("Reject", d.Status == 0)
+	d.Rejected = &why
+	d.finish(why.HTTPStatus())
+}
+
+// Reset ends the request.
+func (d *Downstream) Reset() {
+	if !d.Ended {
+		d.check("Reset", d.Status != 0)
+	}
+	d.WasReset = true
+	d.finish(d.Status)
+}
+
+// ResponseFull returns Full.
+func (d *Downstream) ResponseFull() bool { return d.Full }
+
+// Unsent returns 0: memory takes all.
+func (d *Downstream) Unsent() int { return 0 }
+
+// BodyRead returns how many bytes were sent.
+func (d *Downstream) BodyRead() int64 { return d.sent }
+
+// fieldsOrNil makes no fields a nil interface.
+func fieldsOrNil(f Fields) exchange.Fields {
+	if f == nil {
+		return nil
+	}
+	return f
+}

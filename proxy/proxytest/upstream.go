@@ -1,0 +1,150 @@
+package proxytest
+
+import (
+	"bytes"
+	"testing"
+
+	"example.com/ferry/proxy/exchange"
+)
+
+// Connector opens Upstreams in memory. It is for one loop.
+type Connector struct {
+	// Wait has the Upstreams that are opened wait for a connection, until the test calls Connect; Refuse has Open return nil.
+	Wait, Refuse bool
+	// ReusedNext is what Reused says of the Upstreams that are opened and need not be fresh.
+	ReusedNext bool
+	// OnOpen and OnEnd are called for each Upstream: when it is opened, and when its request is whole. They may be nil.
+	OnOpen, OnEnd func(*Upstream)
+
+	TB     testing.TB
+	Opened []*Upstream
+}
+
+var _ exchange.Connector = (*Connector)(nil)
+
+// Open returns an Upstream.
+func (c *Connector) Open(r *exchange.Relay, fresh bool) (exchange.Upstream, bool) {
+	if c.Refuse {
+		return nil, false
+	}
+	u := &Upstream{Relay: r, Waiting: c.Wait, reused: c.ReusedNext && !fresh, connector: c}
+	c.Opened = append(c.Opened, u)
+	if c.OnOpen != nil {
+		c.OnOpen(u)
+	}
+	return u, !c.Wait
+}
+
+// Upstream is a server's side in memory: the test is the server.
+type Upstream struct {
+	Relay *exchange.Relay
+	Full  bool // the server has not read what it should have
+
+	// What came of the request.
+	Method, Path string
+	Fields       Fields
+	Body         bytes.Buffer
+	Trailers     Fields
+	Begun, Whole bool
+	Canceled     bool
+	Waiting      bool // for a connection
+	Over         bool // its part is
+
+	connector *Connector
+	responded bool
+	paused    bool // the response is
+	reused    bool
+}
+
+var _ exchange.Upstream = (*Upstream)(nil)
+
+func (u *Upstream) check(call string, ok bool) {
+	if !ok || u.Over {
+		u.connector.TB.Errorf("%s comes at the wrong time: begun %v, whole %v, waiting %v, over %v", call, u.Begun, u.Whole, u.Waiting, u.Over)
+	}
+}
+
+// Connect ends the wait for a connection.
+func (u *Upstream) Connect() {
+	u.Waiting = false
+	u.Relay.Connected()
+}
+
+// Request notes the head.
+func (u *Upstream) Request(h exchange.RequestHead, _ bool) (framed bool) {
+	u.check("Request", !u.Begun && !u.Waiting)
+	u.Begun, u.Method, u.Path, u.Fields = true, string(h.Method()), string(h.Path()), Collect(h)
+	return false
+}
+
+// RequestData notes a piece of the body.
+func (u *Upstream) RequestData(p []byte) {
+	u.check("RequestData", u.Begun && !u.Whole)
+	u.Body.Write(p)
+}
+
+// RequestEnd notes the end.
+func (u *Upstream) RequestEnd(trailers exchange.Fields) {
+	u.check("RequestEnd", u.Begun && !u.Whole)
+	u.Whole, u.Trailers = true, Collect(trailers)
+	if u.connector.OnEnd != nil {
+		u.connector.OnEnd(u)
+	}
+}
+
+// ResumeResponse lets the test respond.
+func (u *Upstream) ResumeResponse() {
+	u.check("ResumeResponse", true)
+	u.paused = false
+}
+
+// Cancel ends the Upstream's part.
+func (u *Upstream) Cancel() {
+	u.check("Cancel", true)
+	u.Canceled, u.Over = true, true
+}
+
+// RequestFull returns Full.
+func (u *Upstream) RequestFull() bool { return u.Full }
+
+// Unsent returns 0: memory takes all.
+func (u *Upstream) Unsent() int { return 0 }
+
+// Reused returns what the Connector said.
+func (u *Upstream) Reused() bool { return u.reused }
+
+// CanRespond reports whether Respond, Data and End may be called.
+func (u *Upstream) CanRespond() bool { return !u.Over && !u.Waiting && u.Begun && !u.paused }
+
+// Interim sends a response of 1xx.
+func (u *Upstream) Interim(status int) {
+	u.paused = u.Relay.Interim(&ResponseHead{Code: status, Length: -1})
+}
+
+// Respond sends the head of the response. It returns false if the request is repeated instead.
+func (u *Upstream) Respond(h *ResponseHead) bool {
+	_, ok := u.Relay.Response(h, false)
+	u.responded = ok
+	return ok
+}
+
+// Data sends a piece of the response's body.
+func (u *Upstream) Data(p []byte) { u.paused = u.Relay.ResponseData(p) }
+
+// End ends the response.
+func (u *Upstream) End(trailers Fields) {
+	u.Over = true
+	u.Relay.ResponseEnd(fieldsOrNil(trailers))
+}
+
+// Fail ends the Upstream's part without a response, or within it.
+func (u *Upstream) Fail(f exchange.Failure) {
+	u.Over = true
+	u.Relay.UpstreamFailed(f)
+}
+
+// Drain is a server that has read what it should.
+func (u *Upstream) Drain() {
+	u.Full = false
+	u.Relay.UpstreamDrained()
+}
