@@ -18,7 +18,7 @@ type Proxy struct {
 	formats []format.Format
 	log     *slog.Logger
 	group   *loop.Group
-	book    *traffic.Book
+	metrics *traffic.Metrics
 
 	mu     sync.Mutex // of what follows
 	parts  parts
@@ -42,7 +42,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	}
 	log.Info("connections that are accepted", "max_connections", cmp.Or(cfg.MaxConnections, loop.DefaultMaxConns()))
 	p := &Proxy{
-		formats: formats, log: log, group: group, book: traffic.NewBook(len(group.Loops())),
+		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())),
 		parts: parts{cfg: &Config{}},
 	}
 	if err := p.change(cfg, tables); err != nil {

@@ -167,14 +167,14 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	}
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
-		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.book, next.access)
+		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.metrics, next.access)
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())
 			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener}
 			continue
 		}
 		if namesake := old.listeners[l.name()]; namesake != nil && staying[namesake] { // whose counters go on under another name
-			plans[i].Listener = p.book.NewListener(l.name())
+			plans[i].Listener = p.metrics.NewListener(l.name())
 		}
 		if next.listeners[l.name()], err = p.listen(l, plans[i]); err != nil {
 			delete(next.listeners, l.name())
@@ -192,7 +192,7 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	return nil
 }
 
-// keep has the book forget the listeners and routes that are in no plan any more.
+// keep has the metrics forget the listeners and routes that are in no plan any more.
 func (p *Proxy) keep(plans []*exchange.Plan) {
 	var listeners []*traffic.Listener
 	var routes []*traffic.Route
@@ -200,7 +200,7 @@ func (p *Proxy) keep(plans []*exchange.Plan) {
 		listeners = append(listeners, plan.Listener)
 		routes = append(routes, plan.Routes...)
 	}
-	p.book.Keep(listeners, routes)
+	p.metrics.Keep(listeners, routes)
 }
 
 // newCluster makes a cluster and has it look after its endpoints.

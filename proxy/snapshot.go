@@ -39,7 +39,7 @@ func (p *Proxy) Snapshot() Snapshot {
 	}
 	p.mu.Unlock()
 	slices.SortFunc(s.Clusters, func(a, b upstream.Stats) int { return cmp.Compare(a.Name, b.Name) })
-	s.Traffic = p.book.Snapshot()
+	s.Traffic = p.metrics.Snapshot()
 	_, s.Loops = p.group.Stats()
 	return s
 }

@@ -14,8 +14,8 @@ import (
 
 // TestProxyState holds the names that scripts rely on.
 func TestProxyState(t *testing.T) {
-	book := traffic.NewBook(2)
-	l, r := book.Listener("public"), book.Route("public", "users")
+	metrics := traffic.NewMetrics(2)
+	l, r := metrics.Listener("public"), metrics.Route("public", "users")
 	l.Opened(0)
 	l.Opened(1)
 	l.Closed(1)
@@ -24,7 +24,7 @@ func TestProxyState(t *testing.T) {
 	r.Done(0, traffic.HTTP(404), 3*time.Millisecond, 0, 0)
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
 	r.Retried(1)
-	book.Route("admin", "all")
+	metrics.Route("admin", "all")
 	up := upstream.EndpointStats{Address: "127.0.0.1:1", Weight: 2, Healthy: true, Active: 2, Conns: 3, Ejected: time.Minute}
 	up.Outcomes = [upstream.Outcomes]int64{1000, 1, 20, 300, 4000, 50000}
 	down := upstream.EndpointStats{Address: "127.0.0.1:2", Weight: 1, Ejected: time.Minute + 1500*time.Microsecond, Ejections: 4, Downs: 5}
@@ -34,7 +34,7 @@ func TestProxyState(t *testing.T) {
 			{Listener: "public", Protocol: proxy.HTTP1, Address: "127.0.0.1:80"},
 			{Listener: "admin", Protocol: proxy.Bolt, Address: "127.0.0.1:81"},
 		},
-		Traffic: book.Snapshot(),
+		Traffic: metrics.Snapshot(),
 		Clusters: []upstream.Stats{{
 			Name: "web", Endpoints: []upstream.EndpointStats{up, down}, Active: 7, Waiting: 8,
 			RefusedRequests: 9, RefusedConnections: 10, RefusedWaiting: 11, LookupsFailed: 12, ChecksFailed: 13,

@@ -17,8 +17,8 @@ import (
 )
 
 func TestProxyMetrics(t *testing.T) {
-	book := traffic.NewBook(2)
-	l, r := book.Listener("public"), book.Route("public", `users "1"`)
+	metrics := traffic.NewMetrics(2)
+	l, r := metrics.Listener("public"), metrics.Route("public", `users "1"`)
 	l.Opened(0)
 	l.Opened(1)
 	l.Closed(1)
@@ -26,8 +26,8 @@ func TestProxyMetrics(t *testing.T) {
 	r.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
 	r.Retried(1)
-	book.Listener("bad\xff")
-	book.Route("bad\xff", "\xff")
+	metrics.Listener("bad\xff")
+	metrics.Route("bad\xff", "\xff")
 	down := upstream.EndpointStats{Address: "127.0.0.1:2", Ejected: time.Second, Ejections: 4, Downs: 5}
 	up := upstream.EndpointStats{Address: "127.0.0.1:1", Healthy: true, Active: 2, Conns: 3}
 	up.Outcomes[upstream.Success], up.Outcomes[upstream.Timeout] = 6, 7
@@ -37,7 +37,7 @@ func TestProxyMetrics(t *testing.T) {
 	}}
 	_, url := start(t, Config{Proxy: func() proxy.Snapshot {
 		return proxy.Snapshot{
-			Traffic: book.Snapshot(), Clusters: clusters, Access: traffic.LogStats{Written: 14, Dropped: 15, Errors: 16},
+			Traffic: metrics.Snapshot(), Clusters: clusters, Access: traffic.LogStats{Written: 14, Dropped: 15, Errors: 16},
 			Loops: []loop.Stats{{AcceptPauses: 17}, {AcceptPauses: 1}},
 		}
 	}})

@@ -233,7 +233,7 @@ func (p *proxy) empty(clusters ...*upstream.Cluster) {
 				left += fmt.Sprintf("\n%+v", s)
 			}
 		}
-		for _, l := range p.book.Snapshot().Listeners {
+		for _, l := range p.metrics.Snapshot().Listeners {
 			if l.Connections != 0 {
 				left += fmt.Sprintf("\n%d connections of listener %s", l.Connections, l.Name)
 			}

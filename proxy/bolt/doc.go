@@ -6,6 +6,6 @@
 // over a connection of their own. A connection that has nothing in flight has no object here, however many there are.
 //
 //	s := bolt.New(nil, len(group.Loops()))
-//	s.Use(nil, exchange.NewPlan("rpc", table, clusters, book, nil))
+//	s.Use(nil, exchange.NewPlan("rpc", table, clusters, metrics, nil))
 //	listener, err := group.Listen(addr, s.Accept)
 package bolt

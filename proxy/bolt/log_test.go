@@ -55,7 +55,7 @@ func TestLogAndCounts(t *testing.T) {
 			}
 		}
 	}
-	counted := p.book.Snapshot()
+	counted := p.metrics.Snapshot()
 	if r := counted.Routes[0]; r.Requests[traffic.Bolt(wire.StatusSuccess)] != 2 || r.In < 2*largeFrame || r.Out < 2*largeFrame {
 		t.Errorf("counted for the route: %+v", r)
 	}

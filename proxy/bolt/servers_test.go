@@ -217,7 +217,7 @@ type proxy struct {
 	t       testing.TB
 	group   *loop.Group
 	service *Service
-	book    *traffic.Book
+	metrics *traffic.Metrics
 	addr    string
 }
 
@@ -231,7 +231,7 @@ func start(t testing.TB, lc *loop.Config, c *Config, routes []route.Rule, cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, group: group, service: New(c, len(group.Loops())), book: traffic.NewBook(len(group.Loops()))}
+	p := &proxy{t: t, group: group, service: New(c, len(group.Loops())), metrics: traffic.NewMetrics(len(group.Loops()))}
 	p.use(c, nil, routes, clusters...)
 	at, _ := loop.ParseAddr("127.0.0.1:0")
 	ln, err := group.Listen(at, p.service.Accept)
@@ -270,7 +270,7 @@ func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters .
 			p.t.Fatal(err)
 		}
 	}
-	p.service.Use(c, exchange.NewPlan("test", table, made, p.book, log))
+	p.service.Use(c, exchange.NewPlan("test", table, made, p.metrics, log))
 	return made
 }
 

@@ -134,7 +134,7 @@ func (x *Exchange) End(c traffic.Code) {
 
 // Logs reports whether the request is to be logged, as Log then does, before End.
 func (x *Exchange) Logs(c traffic.Code) bool {
-	return x.Plan.Log != nil && x.Plan.Log.Takes(rand.Uint64(), c)
+	return x.Plan.Log != nil && x.Plan.Log.Sampled(rand.Uint64(), c)
 }
 
 // Log writes e to the access log, with all that x knows filled in.

@@ -15,7 +15,7 @@ import (
 // world is a plan and what stands around it.
 type world struct {
 	loop    *loop.Loop
-	book    *traffic.Book
+	metrics *traffic.Metrics
 	cluster *upstream.Cluster
 	plan    *exchange.Plan
 }
@@ -38,8 +38,8 @@ func do(t *testing.T, rule route.Rule, f func(*world)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{loop: group.Loops()[0], book: traffic.NewBook(1), cluster: cluster}
-	w.plan = exchange.NewPlan("l", table, map[string]*upstream.Cluster{"c": cluster}, w.book, nil)
+	w := &world{loop: group.Loops()[0], metrics: traffic.NewMetrics(1), cluster: cluster}
+	w.plan = exchange.NewPlan("l", table, map[string]*upstream.Cluster{"c": cluster}, w.metrics, nil)
 	done := make(chan struct{})
 	if err := w.loop.Post(func() { defer close(done); f(w) }); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func (w *world) begin(t *testing.T) *exchange.Exchange {
 }
 
 func (w *world) refused(why traffic.Refusal) uint64 {
-	return w.book.Snapshot().Listeners[0].Refused[why]
+	return w.metrics.Snapshot().Listeners[0].Refused[why]
 }
 
 func TestAnswered(t *testing.T) {
@@ -82,7 +82,7 @@ func TestAnswered(t *testing.T) {
 		x.In, x.Out = 10, 20
 		x.Answered(upstream.Success)
 		x.End(traffic.HTTP(200))
-		r := w.book.Snapshot().Routes[0]
+		r := w.metrics.Snapshot().Routes[0]
 		if r.Requests[traffic.HTTP(200)] != 1 || r.In != 10 || r.Out != 20 || r.Retries != 0 {
 			t.Errorf("counted %+v", r)
 		}
@@ -165,7 +165,7 @@ func TestRepeated(t *testing.T) {
 			t.Error("there is a fourth attempt of three")
 		}
 		x.End(traffic.HTTP(503))
-		if got := w.book.Snapshot().Routes[0].Retries; got != 2 {
+		if got := w.metrics.Snapshot().Routes[0].Retries; got != 2 {
 			t.Errorf("%d retries counted, want 2", got)
 		}
 		x = w.begin(t)

@@ -18,13 +18,13 @@ type Plan struct {
 }
 
 // NewPlan makes a Plan for a listener. clusters has every cluster that table names.
-func NewPlan(listener string, table *route.Table, clusters map[string]*upstream.Cluster, book *traffic.Book, log *traffic.Log) *Plan {
-	p := &Plan{Table: table, Listener: book.Listener(listener), Log: log}
+func NewPlan(listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
+	p := &Plan{Table: table, Listener: metrics.Listener(listener), Log: log}
 	for _, name := range table.Clusters() {
 		p.Clusters = append(p.Clusters, clusters[name])
 	}
 	for _, r := range table.Routes() {
-		p.Routes = append(p.Routes, book.Route(listener, r.Name))
+		p.Routes = append(p.Routes, metrics.Route(listener, r.Name))
 	}
 	return p
 }

@@ -141,7 +141,7 @@ func TestChaos(t *testing.T) {
 					left += e.Active + e.Conns
 				}
 			}
-			for _, l := range r.book.Snapshot().Listeners {
+			for _, l := range r.metrics.Snapshot().Listeners {
 				left += int64(l.Connections)
 			}
 			if left == 0 {

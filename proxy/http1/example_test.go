@@ -45,8 +45,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	book := traffic.NewBook(len(group.Loops()))
-	plan := exchange.NewPlan("public", table, map[string]*upstream.Cluster{"web": web}, book, nil)
+	metrics := traffic.NewMetrics(len(group.Loops()))
+	plan := exchange.NewPlan("public", table, map[string]*upstream.Cluster{"web": web}, metrics, nil)
 
 	service := http1.New(nil, len(group.Loops()))
 	service.Use(&http1.Config{Via: "ferry"}, plan)

@@ -27,7 +27,7 @@ type rig struct {
 	tb      testing.TB
 	group   *loop.Group
 	service *Service
-	book    *traffic.Book
+	metrics *traffic.Metrics
 	addr    string
 }
 
@@ -51,7 +51,7 @@ func start(tb testing.TB, c setup) *rig {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r := &rig{tb: tb, group: g, service: New(&c.config, c.loop.Loops), book: traffic.NewBook(c.loop.Loops)}
+	r := &rig{tb: tb, group: g, service: New(&c.config, c.loop.Loops), metrics: traffic.NewMetrics(c.loop.Loops)}
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -89,7 +89,7 @@ func (r *rig) plan(c setup) *exchange.Plan {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	return exchange.NewPlan("test", table, map[string]*upstream.Cluster{"web": web}, r.book, nil)
+	return exchange.NewPlan("test", table, map[string]*upstream.Cluster{"web": web}, r.metrics, nil)
 }
 
 // serve runs a server of package net/http.

@@ -9,16 +9,16 @@ import (
 )
 
 func BenchmarkDone(b *testing.B) {
-	r := traffic.NewBook(1).Route("a", "b")
+	r := traffic.NewMetrics(1).Route("a", "b")
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		r.Done(0, traffic.HTTP(200), time.Duration(i&1023)*time.Microsecond, 120, 1100)
 	}
 }
 
-// BenchmarkDoneByLoops has every loop count in its own share of one route.
+// BenchmarkDoneByLoops has every loop count with its own counters of one route.
 func BenchmarkDoneByLoops(b *testing.B) {
-	r := traffic.NewBook(64).Route("a", "b")
+	r := traffic.NewMetrics(64).Route("a", "b")
 	loops := make(chan int, 64)
 	for i := range cap(loops) {
 		loops <- i
@@ -32,19 +32,19 @@ func BenchmarkDoneByLoops(b *testing.B) {
 }
 
 func BenchmarkOpened(b *testing.B) {
-	l := traffic.NewBook(1).Listener("a")
+	l := traffic.NewMetrics(1).Listener("a")
 	for b.Loop() {
 		l.Opened(0)
 	}
 }
 
 func BenchmarkSnapshot(b *testing.B) {
-	book := traffic.NewBook(2)
+	metrics := traffic.NewMetrics(2)
 	for i := range 100 {
-		book.Route("a", string(rune('a'+i))).Done(0, traffic.HTTP(200), time.Millisecond, 1, 1)
+		metrics.Route("a", string(rune('a'+i))).Done(0, traffic.HTTP(200), time.Millisecond, 1, 1)
 	}
 	for b.Loop() {
-		book.Snapshot()
+		metrics.Snapshot()
 	}
 }
 

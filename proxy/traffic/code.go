@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/protocol/bolt"
 )
 
-// Code is how a request was answered: the class of an HTTP status, or a Bolt status. The zero value is no answer: the client
-// did not wait for it.
+// Code classifies a response: the class of an HTTP status, or a Bolt status. The zero value means that there was no response
+// because the client left.
 type Code uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	otherCode = codes - 1
 )
 
-// HTTP is the Code of an HTTP status.
+// HTTP returns the Code of an HTTP status.
 func HTTP(status int) Code {
 	if status < 100 || status > 599 {
 		return otherCode
@@ -25,7 +25,7 @@ func HTTP(status int) Code {
 	return Code(status / 100)
 }
 
-// Bolt is the Code of a Bolt status.
+// Bolt returns the Code of a Bolt status.
 func Bolt(s bolt.Status) Code {
 	if boltCode+int(s) >= otherCode {
 		return otherCode
@@ -33,10 +33,10 @@ func Bolt(s bolt.Status) Code {
 	return boltCode + Code(s)
 }
 
-// Failed reports whether the server, or the proxy in its stead, did not do what was asked.
+// Failed reports whether the endpoint, or the proxy in its place, failed to serve the request.
 func (c Code) Failed() bool { return c == HTTP(500) || c > boltCode }
 
-// String is 2xx and so on, or the status of Bolt; canceled for no answer.
+// String returns 2xx and so on, or the name of the Bolt status; canceled for the zero Code.
 func (c Code) String() string { return codeNames[min(c, otherCode)] }
 
 var codeNames = func() (names [codes]string) {

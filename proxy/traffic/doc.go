@@ -1,11 +1,11 @@
-// Package traffic counts what passes a proxy, and writes the access log.
+// Package traffic counts a proxy's requests and connections, and writes the access log.
 //
-// A Book has the counters of listeners and routes by name, so that they outlast a change of the configuration. Each loop
-// counts in a share of its own; Snapshot adds the shares up. A Log takes entries from loops and never makes them wait for a
-// disk: what a slow one cannot take is dropped and counted. TraceID reads what a request says of the trace it belongs to.
+// Metrics has the counters of listeners and routes by name, so that they outlast a reload. Each loop has counters of its own;
+// Snapshot adds them up. Log.Write queues an entry and never waits for the disk: an entry that does not fit in the queue is
+// dropped and counted. TraceID reads the trace id of a traceparent field.
 //
-//	book := traffic.NewBook(len(group.Loops()))
-//	r := book.Route("public", "users")
+//	metrics := traffic.NewMetrics(len(group.Loops()))
+//	r := metrics.Route("public", "users")
 //	r.Done(loop.Index(), traffic.HTTP(200), took, 120, 4711)
-//	snapshot := book.Snapshot()
+//	snapshot := metrics.Snapshot()
 package traffic

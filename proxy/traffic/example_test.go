@@ -12,12 +12,12 @@ import (
 
 // Two loops count requests of one route.
 func Example() {
-	book := traffic.NewBook(2)
-	users := book.Route("public", "users")
+	metrics := traffic.NewMetrics(2)
+	users := metrics.Route("public", "users")
 	users.Done(0, traffic.HTTP(200), 3*time.Millisecond, 120, 4711)
 	users.Done(1, traffic.HTTP(503), 40*time.Millisecond, 120, 90)
 
-	for _, r := range book.Snapshot().Routes {
+	for _, r := range metrics.Snapshot().Routes {
 		fmt.Println(r.Listener, r.Name, r.Requests[traffic.HTTP(200)], "of", r.Took.Count, "went well")
 	}
 	// Output:

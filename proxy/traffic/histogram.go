@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Histogram is how long requests took.
+// Histogram is the distribution of request durations.
 type Histogram struct {
 	Buckets []Bucket // by UpTo
-	Count   uint64   // of all requests, those beyond the last bucket included
-	Seconds float64  // what they took together
+	Count   uint64   // all requests, also those longer than the last bucket's UpTo
+	Seconds float64  // the sum of the durations
 }
 
-// Bucket counts the requests that took at most UpTo: each bucket has those of the one before as well.
+// Bucket counts the requests that took at most UpTo. It includes the counts of the buckets before it.
 type Bucket struct {
 	UpTo  time.Duration
 	Count uint64
 }
 
-// bounds are the buckets' limits. Each is at least twice the one before: nearest counts on that.
+// bounds are the upper bounds of the buckets. Each is at least twice the one before; firstBound depends on that.
 var bounds = [...]time.Duration{
 	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
@@ -28,16 +28,16 @@ var bounds = [...]time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute,
 }
 
-// spread counts durations.
-type spread struct {
-	counts [len(bounds) + 1]uint64 // by the first bound that is not below; the last is beyond all
-	hours  uint64
-	rest   time.Duration // of the sum: an int64 of nanoseconds would overflow after a day of 100,000 requests in flight
+// durationCounts is a histogram under construction.
+type durationCounts struct {
+	counts    [len(bounds) + 1]uint64 // by bucket; the last one counts durations above all bounds
+	hours     uint64
+	remainder time.Duration // of the sum, below an hour: one int64 of nanoseconds overflows after a day of 100,000 requests in flight
 }
 
-// nearest is, for durations of so many bits, the first bound that is not below the shortest of them. Of bounds that double at
-// least, one lies among durations of the same length at most: what took longer than that belongs to the next bucket.
-var nearest = func() (first [65]uint8) {
+// firstBound maps the bit length of a duration to the first bound that is not below the shortest duration of that length. As
+// bounds at least double, at most one bound lies among the durations of one bit length: a longer one belongs to the next bucket.
+var firstBound = func() (first [65]uint8) {
 	for length := 1; length < len(first); length++ {
 		shortest := uint64(1) << (length - 1)
 		i := 0
@@ -51,41 +51,41 @@ var nearest = func() (first [65]uint8) {
 
 // bucket returns the index of the first bound that is not below took, or len(bounds).
 func bucket(took time.Duration) int {
-	i := int(nearest[bits.Len64(uint64(took))])
+	i := int(firstBound[bits.Len64(uint64(took))])
 	if i < len(bounds) && took > bounds[i] {
 		i++
 	}
 	return i
 }
 
-// add counts one duration. A negative one counts as none at all.
-func (s *spread) add(took time.Duration) {
+// add counts one duration. A negative one counts as zero.
+func (s *durationCounts) add(took time.Duration) {
 	took = max(took, 0)
 	s.counts[bucket(took)]++
-	s.extend(took)
+	s.addToSum(took)
 }
 
-// extend adds to the sum.
-func (s *spread) extend(took time.Duration) {
-	if s.rest += took; uint64(s.rest) >= uint64(time.Hour) {
-		s.hours += uint64(s.rest) / uint64(time.Hour)
-		s.rest = time.Duration(uint64(s.rest) % uint64(time.Hour))
+// addToSum adds d to the sum and carries full hours.
+func (s *durationCounts) addToSum(took time.Duration) {
+	if s.remainder += took; uint64(s.remainder) >= uint64(time.Hour) {
+		s.hours += uint64(s.remainder) / uint64(time.Hour)
+		s.remainder = time.Duration(uint64(s.remainder) % uint64(time.Hour))
 	}
 }
 
-// join adds what o has counted.
-func (s *spread) join(o *spread) {
+// merge adds the counts of o.
+func (s *durationCounts) merge(o *durationCounts) {
 	for i, n := range o.counts {
 		s.counts[i] += n
 	}
 	s.hours += o.hours
-	s.extend(o.rest)
+	s.addToSum(o.remainder)
 }
 
-func (s *spread) histogram() Histogram {
+func (s *durationCounts) histogram() Histogram {
 	h := Histogram{
 		Buckets: make([]Bucket, len(bounds)),
-		Seconds: float64(s.hours)*time.Hour.Seconds() + s.rest.Seconds(),
+		Seconds: float64(s.hours)*time.Hour.Seconds() + s.remainder.Seconds(),
 	}
 	for i, upTo := range bounds {
 		h.Count += s.counts[i]

@@ -64,12 +64,12 @@ func TestSum(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var shares [2]spread
+			var perLoop [2]durationCounts
 			for i := range c.times {
-				shares[i%2].add(c.took)
+				perLoop[i%2].add(c.took)
 			}
-			shares[0].join(&shares[1])
-			h := shares[0].histogram()
+			perLoop[0].merge(&perLoop[1])
+			h := perLoop[0].histogram()
 			if h.Count != uint64(c.times) || math.Abs(h.Seconds-c.want) > 1e-9*max(1, c.want*1e-3) {
 				t.Errorf("%d took %v s, want %d, %v s", h.Count, h.Seconds, c.times, c.want)
 			}

@@ -2,54 +2,54 @@ package traffic
 
 import "sync/atomic"
 
-// Listener is the counters of one listener. Each loop calls with its own index.
+// Listener has the counters of one listener. Each loop passes its own index.
 type Listener struct {
-	Name   string
-	shares []listenerShare
+	Name    string
+	perLoop []listenerCounters
 }
 
-// Renamed returns l under another name: both count into the same counters. A Book shows whichever of them Keep was given.
+// Renamed returns a Listener with another name and the counters of l. Snapshot shows the one that was passed to Keep.
 func (l *Listener) Renamed(name string) *Listener {
 	if l.Name == name {
 		return l
 	}
-	return &Listener{Name: name, shares: l.shares}
+	return &Listener{Name: name, perLoop: l.perLoop}
 }
 
-// listenerShare is what one loop has counted.
-type listenerShare struct {
+// listenerCounters are the counters of one loop.
+type listenerCounters struct {
 	opened, closed atomic.Uint64
 	refused        [refusals]atomic.Uint64
-	_              [64]byte // so that the next loop's share is on another cache line
+	_              [64]byte // keeps the counters of two loops on different cache lines
 }
 
 // Opened counts a connection that was accepted.
-func (l *Listener) Opened(loop int) { l.shares[loop].opened.Add(1) }
+func (l *Listener) Opened(loop int) { l.perLoop[loop].opened.Add(1) }
 
 // Closed counts a connection that ended.
-func (l *Listener) Closed(loop int) { l.shares[loop].closed.Add(1) }
+func (l *Listener) Closed(loop int) { l.perLoop[loop].closed.Add(1) }
 
-// Refused counts a request that was not forwarded, and why.
-func (l *Listener) Refused(loop int, why Refusal) { l.shares[loop].refused[why].Add(1) }
+// Refused counts a request that was not forwarded, by reason.
+func (l *Listener) Refused(loop int, why Refusal) { l.perLoop[loop].refused[why].Add(1) }
 
-// ListenerStats is what a Listener has counted.
+// ListenerStats is a snapshot of a Listener.
 type ListenerStats struct {
 	Name        string
 	Connections int                // open now
 	Accepted    uint64             // connections
-	Refused     map[Refusal]uint64 // requests, by every reason there is
+	Refused     map[Refusal]uint64 // requests; has all reasons
 }
 
 func (l *Listener) stats() ListenerStats {
 	s := ListenerStats{Name: l.Name, Refused: make(map[Refusal]uint64, refusals)}
-	for i := range l.shares {
-		share := &l.shares[i]
-		closed := share.closed.Load() // before opened, which is never less
-		opened := share.opened.Load()
+	for i := range l.perLoop {
+		c := &l.perLoop[i]
+		closed := c.closed.Load() // loaded before opened, so the difference is never negative
+		opened := c.opened.Load()
 		s.Accepted += opened
 		s.Connections += int(opened - closed)
 		for why := Forwarded + 1; why < refusals; why++ {
-			s.Refused[why] += share.refused[why].Load()
+			s.Refused[why] += c.refused[why].Load()
 		}
 	}
 	return s

@@ -1,12 +1,12 @@
 package traffic
 
-// Refusal says why a request is not forwarded. The zero value is that it is.
+// Refusal is the reason why a request is not forwarded. The zero value means that it is forwarded.
 type Refusal uint8
 
 // The reasons.
 const (
 	Forwarded   Refusal = iota
-	BadRequest          // malformed, ambiguous or beyond a limit
+	BadRequest          // malformed, ambiguous or above a limit
 	NoRoute             // nothing matches
 	RateLimited         // the route's rate limit
 	NoEndpoint          // no endpoint of the cluster is up
@@ -14,7 +14,7 @@ const (
 	refusals
 )
 
-// String is the reason as metrics name it.
+// String returns the value of the metrics label reason.
 func (r Refusal) String() string {
 	return [refusals]string{"forwarded", "bad_request", "no_route", "rate_limited", "no_endpoint", "overload"}[r]
 }

@@ -5,64 +5,64 @@ import (
 	"time"
 )
 
-// Route is the counters of one route. Each loop calls with its own index.
+// Route has the counters of one route. Each loop passes its own index.
 type Route struct {
 	Listener, Name string
-	shares         []routeShare
+	perLoop        []lockedTally
 }
 
-// routeShare is what one loop has counted. Its lock is that loop's, but for the moment that it takes to copy a share: one lock
-// costs half of what five atomic additions do, and nothing is seen half counted.
-type routeShare struct {
+// lockedTally has the counters of one loop. Only Snapshot contends for the lock, while it copies the tally. One uncontended lock
+// costs half as much as five atomic additions, and a snapshot never sees a request half counted.
+type lockedTally struct {
 	mu sync.Mutex
 	tally
-	_ [64]byte // so that the next loop's share is on another cache line
+	_ [64]byte // keeps the counters of two loops on different cache lines
 }
 
 type tally struct {
-	codes   [codes]uint64
-	in, out uint64
-	retries uint64
-	took    spread
+	codes     [codes]uint64
+	in, out   uint64
+	retries   uint64
+	durations durationCounts
 }
 
-// Done counts a request that was answered: with what, how long after its first byte the answer's last one was queued, and the
-// bytes of both with their heads.
+// Done counts a finished request. took is the time from its first byte to the moment the last byte of the response was queued. in
+// and out are the bytes of request and response, heads included.
 func (r *Route) Done(loop int, c Code, took time.Duration, in, out int64) {
-	s := &r.shares[loop]
+	s := &r.perLoop[loop]
 	s.mu.Lock()
 	s.codes[c]++
 	s.in += uint64(in)
 	s.out += uint64(out)
-	s.took.add(took)
+	s.durations.add(took)
 	s.mu.Unlock()
 }
 
 // Retried counts an attempt that follows a failed one.
 func (r *Route) Retried(loop int) {
-	s := &r.shares[loop]
+	s := &r.perLoop[loop]
 	s.mu.Lock()
 	s.retries++
 	s.mu.Unlock()
 }
 
-// RouteStats is what a Route has counted.
+// RouteStats is a snapshot of a Route.
 type RouteStats struct {
 	Listener, Name string
-	Requests       map[Code]uint64 // by how they were answered; codes that did not occur are left out
-	In, Out        uint64          // bytes of requests and answers, heads included
+	Requests       map[Code]uint64 // by Code; without those that are zero
+	In, Out        uint64          // bytes of requests and responses, heads included
 	Retries        uint64
 	Took           Histogram // of all requests
 }
 
 func (r *Route) stats() RouteStats {
 	var sum tally
-	for i := range r.shares {
-		sum.add(r.shares[i].copy())
+	for i := range r.perLoop {
+		sum.add(r.perLoop[i].copy())
 	}
 	s := RouteStats{
 		Listener: r.Listener, Name: r.Name, Requests: map[Code]uint64{},
-		In: sum.in, Out: sum.out, Retries: sum.retries, Took: sum.took.histogram(),
+		In: sum.in, Out: sum.out, Retries: sum.retries, Took: sum.durations.histogram(),
 	}
 	for c, n := range sum.codes {
 		if n > 0 {
@@ -72,7 +72,7 @@ func (r *Route) stats() RouteStats {
 	return s
 }
 
-func (s *routeShare) copy() tally {
+func (s *lockedTally) copy() tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tally
@@ -85,5 +85,5 @@ func (t *tally) add(o tally) {
 	t.in += o.in
 	t.out += o.out
 	t.retries += o.retries
-	t.took.join(&o.took)
+	t.durations.merge(&o.durations)
 }

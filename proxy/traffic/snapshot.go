@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Snapshot is what a Book has counted since it was made.
+// Snapshot is a copy of all counters at one moment.
 type Snapshot struct {
 	Listeners []ListenerStats // by name
 	Routes    []RouteStats    // by listener and name
 }
 
-// Snapshot adds up what the loops have counted. Totals never go down from one to the next, as long as Keep keeps them.
-func (b *Book) Snapshot() Snapshot {
+// Snapshot adds up the counters of all loops. The totals of a name never decrease until Keep forgets it.
+func (b *Metrics) Snapshot() Snapshot {
 	b.mu.Lock()
 	listeners, routes := slices.Collect(maps.Values(b.listeners)), slices.Collect(maps.Values(b.routes))
 	b.mu.Unlock()

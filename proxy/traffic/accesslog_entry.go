@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Entry is a request as it is logged.
+// Entry is an access log entry: one request.
 type Entry struct {
 	Listener, Route, Cluster, Endpoint string
 	Client                             string
-	Method, Host, Path, Trace          []byte // Bolt: service and method are Host and Method; Trace is what TraceID found
+	Method, Host, Path, Trace          []byte // of Bolt, the service is Host; Trace is the result of TraceID
 	Status                             int    // 0 if the client left
 	Code                               Code
 	Refusal                            Refusal
@@ -18,7 +18,7 @@ type Entry struct {
 	Took                               time.Duration
 }
 
-// append appends e as a line: a JSON object without the members that have nothing to say.
+// append appends e as a line: a JSON object without the members that are empty or zero.
 func (e *Entry) append(b []byte, now time.Time) []byte {
 	b = append(b, `{"time":"`...)
 	b = now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")

@@ -2,12 +2,11 @@ package traffic
 
 import "unicode/utf8"
 
-// appendEscaped appends text as it stands between the quotes of a JSON string. Clients wrote most of what is logged, so
-// whatever is no UTF-8 becomes \ufffd, and every control character is escaped, also those that JSON would let pass and a
-// terminal obey.
+// appendEscaped appends text as the content of a JSON string. Most of the text comes from clients: invalid UTF-8 becomes
+// \ufffd, and all control characters are escaped, also those that JSON allows but a terminal interprets.
 func appendEscaped[T string | []byte](b []byte, text T) []byte {
 	const digits = "0123456789abcdef"
-	done := 0 // text up to here is in b
+	done := 0 // text[:done] is in b
 	for i := 0; i < len(text); {
 		c, size := text[i], 1
 		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {

@@ -48,20 +48,20 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestTakes(t *testing.T) {
+func TestSampled(t *testing.T) {
 	t.Parallel()
 	const all = 100_000
 	random := rand.New(rand.NewPCG(3, 4))
 	count := func(l *Log, c Code) (n int) {
 		for range all {
-			if l.Takes(random.Uint64(), c) {
+			if l.Sampled(random.Uint64(), c) {
 				n++
 			}
 		}
 		return n
 	}
 	var none *Log
-	tenth, every := &Log{take: (&LogConfig{Sample: 0.1}).threshold()}, &Log{take: (&LogConfig{}).threshold()}
+	tenth, every := &Log{threshold: (&LogConfig{Sample: 0.1}).threshold()}, &Log{threshold: (&LogConfig{}).threshold()}
 	for _, c := range []struct {
 		name     string
 		log      *Log
@@ -82,7 +82,7 @@ func TestTakes(t *testing.T) {
 			t.Errorf("%s: %d of %d, want %d to %d", c.name, n, all, c.from, c.to)
 		}
 	}
-	if !every.Takes(math.MaxUint64, HTTP(200)) {
+	if !every.Sampled(math.MaxUint64, HTTP(200)) {
 		t.Error("the largest random number is not taken, and all should be")
 	}
 }
@@ -102,7 +102,7 @@ func TestNoLog(t *testing.T) {
 	}
 }
 
-// open opens a log at path, and closes it when the test ends.
+// open opens a log at path and closes it when the test ends.
 func open(t *testing.T, path string) *Log {
 	t.Helper()
 	l, err := OpenLog(&LogConfig{File: path}, slog.New(slog.DiscardHandler))
@@ -122,7 +122,7 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestFile has many goroutines log, over two runs, and reads every line.
+// TestFile: many goroutines log, in two runs, and every line is in the file.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	const loops, each = 4, 500
@@ -156,7 +156,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 	if runtime.GOOS == "windows" {
-		return // which has no such modes
+		return // Windows has no such modes
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -212,7 +212,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestReopenFails moves the folder away: lines go where they went before.
+// TestReopenFails: the folder is gone, and lines go to the old file.
 func TestReopenFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "logs")
@@ -235,9 +235,9 @@ func TestReopenFails(t *testing.T) {
 	}
 }
 
-// disk is a file that takes some bytes a write at most; what is more fails, as on a full disk.
+// disk is a file that accepts a limited number of bytes per write, as a full disk does.
 type disk struct {
-	wait chan struct{} // Write waits for its end, if it is not nil
+	wait chan struct{} // if not nil, Write waits until it is closed
 
 	mu     sync.Mutex
 	takes  int
@@ -270,7 +270,7 @@ func (d *disk) Close() error {
 	return nil
 }
 
-// has returns what d has got, in how many writes.
+// has returns the bytes that d received, and the number of writes.
 func (d *disk) has() (text string, writes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,14 +283,14 @@ func (d *disk) isClosed() bool {
 	return d.closed
 }
 
-// take has d take so many bytes a write from now on.
+// take sets how many bytes d accepts per write from now on.
 func (d *disk) take(bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.takes = bytes
 }
 
-// inBubble runs f with a log on disks: the first, and then those that Reopen opens, one by one.
+// inBubble runs f with a log on the first disk; each Reopen opens the next one.
 func inBubble(t *testing.T, disks []*disk, f func(t *testing.T, l *Log, told *disk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -313,20 +313,20 @@ func inBubble(t *testing.T, disks []*disk, f func(t *testing.T, l *Log, told *di
 	})
 }
 
-// after waits until d has passed and all is done that was due by then.
+// after waits until d has passed and everything due by then is done.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// room returns how many bytes l has that are not written yet, and for how many of them it keeps room.
+// room returns how many bytes l has not written yet, and the capacity of its buffers.
 func room(l *Log) (unwritten, kept int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.waiting) + l.inHand, cap(l.waiting)
+	return len(l.queue) + l.writing, cap(l.queue)
 }
 
-func TestLinesAreGathered(t *testing.T) {
+func TestLinesAreBatched(t *testing.T) {
 	t.Parallel()
 	d := &disk{takes: math.MaxInt}
 	inBubble(t, []*disk{d}, func(t *testing.T, l *Log, _ *disk) {
@@ -353,7 +353,7 @@ func TestLinesAreGathered(t *testing.T) {
 	})
 }
 
-func TestDiskIsFullForAWhile(t *testing.T) {
+func TestLinesAreDroppedWhileDiskIsFull(t *testing.T) {
 	t.Parallel()
 	d := &disk{takes: 100}
 	inBubble(t, []*disk{d}, func(t *testing.T, l *Log, told *disk) {
@@ -373,19 +373,19 @@ func TestDiskIsFullForAWhile(t *testing.T) {
 		if text, n := told.has(); n != 2 {
 			t.Errorf("told %d times within two minutes, want twice:\n%s", n, text)
 		}
-		for range 2 * maxWaiting / 1000 {
+		for range 2 * maxQueued / 1000 {
 			l.Write(&Entry{Path: bytes.Repeat([]byte("y"), 1000)})
 		}
 		s := l.Stats()
-		if bytes, _ := room(l); s.Dropped == 0 || bytes > maxWaiting {
-			t.Errorf("%+v with %d bytes waiting; want some lines dropped, and at most %d bytes", s, bytes, maxWaiting)
+		if bytes, _ := room(l); s.Dropped == 0 || bytes > maxQueued {
+			t.Errorf("%+v with %d bytes waiting; want some lines dropped, and at most %d bytes", s, bytes, maxQueued)
 		}
 		d.take(math.MaxInt)
 		after(flushAfter)
 		l.Write(&Entry{Path: []byte("z")})
 		after(flushAfter)
 		now := l.Stats()
-		if want := uint64(3+2*(maxWaiting/1000)) + 1; now.Written+now.Dropped < want || now.Dropped != s.Dropped {
+		if want := uint64(3+2*(maxQueued/1000)) + 1; now.Written+now.Dropped < want || now.Dropped != s.Dropped {
 			t.Errorf("%+v, want all of %d but %d written", now, want, s.Dropped)
 		}
 		got, _ := d.has()
@@ -403,8 +403,8 @@ func TestDiskIsFullForAWhile(t *testing.T) {
 	})
 }
 
-// TestReopenOfAFullDisk has a line torn when the file changes: the new one begins with a whole line.
-func TestReopenOfAFullDisk(t *testing.T) {
+// TestReopenAfterPartOfALine: the new file begins with a whole line.
+func TestReopenAfterPartOfALine(t *testing.T) {
 	t.Parallel()
 	full, next, last := &disk{takes: 10}, &disk{takes: math.MaxInt}, &disk{takes: math.MaxInt}
 	inBubble(t, []*disk{full, next, last}, func(t *testing.T, l *Log, _ *disk) {
@@ -449,7 +449,7 @@ func TestCloseWithoutRoom(t *testing.T) {
 	})
 }
 
-func TestCloseDoesNotWaitForEver(t *testing.T) {
+func TestCloseGivesUpAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	stuck := &disk{takes: math.MaxInt}
 	inBubble(t, []*disk{stuck}, func(t *testing.T, l *Log, _ *disk) {
@@ -457,8 +457,8 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 		l.Write(&Entry{})
 		before := time.Now()
 		err := l.Close()
-		if err == nil || time.Since(before) != closePatience {
-			t.Errorf("got %v after %v, want an error after %v", err, time.Since(before), closePatience)
+		if err == nil || time.Since(before) != closeTimeout {
+			t.Errorf("got %v after %v, want an error after %v", err, time.Since(before), closeTimeout)
 		}
 		close(stuck.wait)
 		synctest.Wait()

@@ -2,7 +2,7 @@ package traffic
 
 import "bytes"
 
-// Where a traceparent's parts lie, in bytes. W3C Trace Context, section 3.2.2.
+// Offsets of the parts of a traceparent, in bytes. W3C Trace Context, section 3.2.2.
 const (
 	traceStart  = 3 // behind the version, 2 hex digits, and a dash
 	traceEnd    = traceStart + 32
@@ -12,8 +12,8 @@ const (
 	traceparent = flagsStart + 2 // its length in version 00
 )
 
-// TraceID returns the trace id in a traceparent field's value: 32 hex digits, a view. It is nil if value is malformed. Of a
-// version that came after 00, the parts that version 00 knows are read, as section 3.2.4 of W3C Trace Context has it.
+// TraceID returns the trace id in the value of a traceparent field: 32 hex digits, a view. It is nil if value is malformed. Of a
+// later version than 00, only the parts that version 00 defines are read. W3C Trace Context, section 3.2.4.
 func TraceID(value []byte) []byte {
 	if len(value) < traceparent || value[traceStart-1] != '-' || value[traceEnd] != '-' || value[parentEnd] != '-' {
 		return nil

@@ -15,8 +15,8 @@ import (
 
 func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	t.Parallel()
-	book := traffic.NewBook(3)
-	b, a := book.Listener("b"), book.Listener("a")
+	metrics := traffic.NewMetrics(3)
+	b, a := metrics.Listener("b"), metrics.Listener("a")
 	a.Opened(0)
 	a.Opened(2)
 	a.Closed(0)
@@ -24,16 +24,16 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	a.Refused(2, traffic.NoRoute)
 	a.Refused(0, traffic.Overload)
 	b.Opened(1)
-	users := book.Route("b", "users")
+	users := metrics.Route("b", "users")
 	users.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
 	users.Done(2, traffic.HTTP(204), 7*time.Millisecond, 10, 20)
 	users.Done(1, traffic.Bolt(bolt.StatusTimeout), 2*time.Minute, 1, 0)
 	users.Retried(1)
 	users.Retried(2)
-	book.Route("a", "users")
-	book.Route("b", "items")
+	metrics.Route("a", "users")
+	metrics.Route("b", "items")
 
-	got := book.Snapshot()
+	got := metrics.Snapshot()
 	none := map[traffic.Refusal]uint64{traffic.BadRequest: 0, traffic.NoRoute: 0, traffic.RateLimited: 0, traffic.NoEndpoint: 0, traffic.Overload: 0}
 	some := maps.Clone(none)
 	some[traffic.NoRoute], some[traffic.Overload] = 2, 1
@@ -77,36 +77,36 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 
 func TestNamesOutlastAReload(t *testing.T) {
 	t.Parallel()
-	book := traffic.NewBook(1)
-	l, r := book.Listener("a"), book.Route("a", "b")
-	if book.Listener("a") != l || book.Route("a", "b") != r {
+	metrics := traffic.NewMetrics(1)
+	l, r := metrics.Listener("a"), metrics.Route("a", "b")
+	if metrics.Listener("a") != l || metrics.Route("a", "b") != r {
 		t.Error("a name has got other counters the second time")
 	}
-	if book.Route("a", "c") == r || book.Route("c", "b") == r {
+	if metrics.Route("a", "c") == r || metrics.Route("c", "b") == r {
 		t.Error("two names share their counters")
 	}
 }
 
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	book := traffic.NewBook(1)
+	metrics := traffic.NewMetrics(1)
 	for _, name := range []string{"kept", "gone"} {
-		book.Listener(name).Opened(0)
-		book.Route("kept", name).Done(0, traffic.HTTP(200), 0, 1, 1)
+		metrics.Listener(name).Opened(0)
+		metrics.Route("kept", name).Done(0, traffic.HTTP(200), 0, 1, 1)
 	}
-	gone := book.Route("kept", "gone")
-	book.Keep([]*traffic.Listener{book.Listener("kept")}, []*traffic.Route{book.Route("kept", "kept")})
+	gone := metrics.Route("kept", "gone")
+	metrics.Keep([]*traffic.Listener{metrics.Listener("kept")}, []*traffic.Route{metrics.Route("kept", "kept")})
 	gone.Done(0, traffic.HTTP(200), 0, 1, 1) // of a request that began before
 
-	s := book.Snapshot()
+	s := metrics.Snapshot()
 	if len(s.Listeners) != 1 || s.Listeners[0].Name != "kept" || s.Listeners[0].Accepted != 1 {
 		t.Errorf("listeners %+v, want kept as it was", s.Listeners)
 	}
 	if len(s.Routes) != 1 || s.Routes[0].Name != "kept" || s.Routes[0].In != 1 {
 		t.Errorf("routes %+v, want kept as it was", s.Routes)
 	}
-	book.Route("kept", "gone")
-	if s := book.Snapshot(); len(s.Routes) != 2 || len(s.Routes[0].Requests) != 0 {
+	metrics.Route("kept", "gone")
+	if s := metrics.Snapshot(); len(s.Routes) != 2 || len(s.Routes[0].Requests) != 0 {
 		t.Errorf("routes %+v, want gone back, at zero", s.Routes)
 	}
 }
@@ -115,8 +115,8 @@ func TestKeep(t *testing.T) {
 func TestTotalsNeverGoDown(t *testing.T) {
 	t.Parallel()
 	const loops, each = 4, 5000
-	book := traffic.NewBook(loops)
-	l, r := book.Listener("a"), book.Route("a", "b")
+	metrics := traffic.NewMetrics(loops)
+	l, r := metrics.Listener("a"), metrics.Route("a", "b")
 	var counting sync.WaitGroup
 	for i := range loops {
 		counting.Go(func() {
@@ -129,7 +129,7 @@ func TestTotalsNeverGoDown(t *testing.T) {
 	}
 	var before traffic.Snapshot
 	check := func() {
-		now := book.Snapshot()
+		now := metrics.Snapshot()
 		if open := now.Listeners[0].Connections; open < 0 || open > loops {
 			t.Errorf("%d connections open, and never more than %d were", open, loops)
 		}
@@ -155,9 +155,9 @@ func TestTotalsNeverGoDown(t *testing.T) {
 	}
 }
 
-func TestCounting(t *testing.T) {
-	book := traffic.NewBook(1)
-	l, r := book.Listener("a"), book.Route("a", "b")
+func TestCountingDoesNotAllocate(t *testing.T) {
+	metrics := traffic.NewMetrics(1)
+	l, r := metrics.Listener("a"), metrics.Route("a", "b")
 	if n := testing.AllocsPerRun(1000, func() {
 		l.Opened(0)
 		l.Refused(0, traffic.NoRoute)
