@@ -8,7 +8,8 @@ type Codec interface {
 	// Name is the type's name on the command line: json, cbor, y3, raw.
 	Name() string
 
-	// Marshal returns the encoding of v. A value the codec cannot write is an error that names its Go type.
+	// Marshal returns the encoding of v. A value the codec cannot write is an error that names its Go type. So is a
+	// time.Time whose year is before 0 or after 9999, in its zone or in UTC: RFC 3339 cannot write it.
 	Marshal(v any) ([]byte, error)
 
 	// Unmarshal decodes data into what v, a non-nil pointer, points to. Nothing of data is kept: it may be reused as

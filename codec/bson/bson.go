@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/years"
 	"example.com/ferry/format"
 	formatbson "example.com/ferry/format/bson"
 )
@@ -30,7 +31,11 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(dst)
 	enc := bson.NewEncoder(bson.NewDocumentWriter(buf))
 	enc.UseJSONStructTags()
-	if err := enc.Encode(v); err != nil {
+	err := years.Check(v)
+	if err == nil {
+		err = enc.Encode(v)
+	}
+	if err != nil {
 		return dst, fmt.Errorf("bson: marshal %T: %w", v, err)
 	}
 	return buf.Bytes(), nil
@@ -44,7 +49,9 @@ func (Codec) Unmarshal(data []byte, v any) error {
 		dec.UseJSONStructTags()
 		dec.DefaultDocumentMap()
 		dec.BinaryAsSlice()
-		err = dec.Decode(v)
+		if err = dec.Decode(v); err == nil {
+			err = years.Check(v)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("bson: unmarshal %d bytes into %T: %w", len(data), v, err)

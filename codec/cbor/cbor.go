@@ -9,6 +9,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/years"
 )
 
 // Codec is CBOR, RFC 8949. Its zero value is ready.
@@ -54,7 +55,11 @@ func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 // Append writes v behind dst.
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(dst)
-	if err := enc.MarshalToBuffer(v, buf); err != nil {
+	err := years.Check(v)
+	if err == nil {
+		err = enc.MarshalToBuffer(v, buf)
+	}
+	if err != nil {
 		return dst, fmt.Errorf("cbor: marshal %T: %w", v, err)
 	}
 	return buf.Bytes(), nil
@@ -62,7 +67,11 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 
 // Unmarshal reads one CBOR item into the variable v points to.
 func (Codec) Unmarshal(data []byte, v any) error {
-	if err := dec.Unmarshal(data, v); err != nil {
+	err := dec.Unmarshal(data, v)
+	if err == nil {
+		err = years.Check(v)
+	}
+	if err != nil {
 		return fmt.Errorf("cbor: unmarshal %d bytes into %T: %w", len(data), v, err)
 	}
 	return nil

@@ -52,6 +52,21 @@ func TestUnmarshalErrors(t *testing.T) {
 	}
 }
 
+// TestYearsOutsideRFC3339 reads seconds since 1970, which CBOR can write for any year.
+func TestYearsOutsideRFC3339(t *testing.T) {
+	for _, text := range []string{"c11b0003800000000000", "c13b0003800000000000"} {
+		data, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range []any{new(any), new(time.Time)} {
+			if err := (cbor.Codec{}).Unmarshal(data, v); err == nil {
+				t.Errorf("%s was read into %T, and could not be written again", text, v)
+			}
+		}
+	}
+}
+
 func TestLongArray(t *testing.T) {
 	data, err := cbor.Codec{}.Marshal(make([]bool, 200_000))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/ferry/codec"
 )
@@ -21,6 +22,7 @@ func Run(t *testing.T, c codec.Codec, values ...any) {
 	if c.Name() == "" {
 		t.Error("Name is empty")
 	}
+	refusesYears(t, c)
 	for i, v := range values {
 		t.Run(fmt.Sprintf("%d_%T", i, v), func(t *testing.T) {
 			data, err := c.Marshal(v)
@@ -116,6 +118,19 @@ func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
 			broken[r.IntN(len(broken))] = byte(r.Uint32())
 		}
 		try(broken)
+	}
+}
+
+// refusesYears writes times whose year RFC 3339 cannot write.
+func refusesYears(t *testing.T, c codec.Codec) {
+	t.Helper()
+	for _, year := range []int{-1, 10_000} {
+		v := struct {
+			At any `json:"at" y3:"0x10"`
+		}{time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)}
+		if data, err := c.Marshal(v); err == nil {
+			t.Errorf("Marshal of a time in the year %d was accepted: % x", year, data)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/years"
 )
 
 // Codec is JSON, RFC 8259. Its zero value is ready.
@@ -17,7 +18,11 @@ func (Codec) Name() string { return "json" }
 
 // Marshal writes v as encoding/json does: struct tags, Marshalers, <, > and & as escapes.
 func (Codec) Marshal(v any) ([]byte, error) {
-	data, err := json.Marshal(v)
+	var data []byte
+	err := years.Check(v)
+	if err == nil {
+		data, err = json.Marshal(v)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("json: marshal %T: %w", v, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/years"
 	"example.com/ferry/format"
 	wire "example.com/ferry/format/msgpack"
 )
@@ -42,7 +43,11 @@ func (Codec) Append(dst []byte, v any) (out []byte, err error) {
 	enc.UseCompactInts(true)
 	enc.SetSortMapKeys(true)
 	enc.SetCustomStructTag(tag)
-	if err := enc.Encode(v); err != nil {
+	err = years.Check(v)
+	if err == nil {
+		err = enc.Encode(v)
+	}
+	if err != nil {
 		return dst, fmt.Errorf("msgpack: marshal %T: %w", v, err)
 	}
 	return buf.Bytes(), nil
@@ -82,5 +87,8 @@ func unmarshal(data []byte, v any) error {
 	}
 	dec := msgpack.NewDecoder(bytes.NewReader(data))
 	dec.SetCustomStructTag(tag)
-	return dec.Decode(v)
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	return years.Check(v)
 }

@@ -1,0 +1,148 @@
+// Package years is the rule of all codecs for a time.Time: its year is from 0 to 9999, in its own zone and in UTC.
+//
+// RFC 3339, which JSON and CBOR write a time in, has no other years. A time that one codec can write can be written by each.
+//
+//	if err := years.Check(v); err != nil {
+//		return err
+//	}
+package years
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// maxDepth bounds how deep values nest, so that a ring of pointers is an error.
+const maxDepth = 10_000
+
+var errDepth = errors.New("the value nests deeper than 10000 levels: is it a ring of pointers?")
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// Check returns an error if v is or holds a time.Time outside the years 0 to 9999. It looks into pointers, interfaces,
+// lists, maps and exported fields, but not into types that encode themselves. A type that cannot hold a time costs one map
+// access.
+func Check(v any) error {
+	if v == nil {
+		return nil
+	}
+	return check(reflect.ValueOf(v), 0)
+}
+
+func check(v reflect.Value, depth int) error {
+	if !v.IsValid() || !mayHoldTime(v.Type()) {
+		return nil
+	}
+	if depth > maxDepth {
+		return errDepth
+	}
+	if v.Type() == timeType {
+		return checkTime(v.Interface().(time.Time))
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return check(v.Elem(), depth+1)
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if err := check(v.Index(i), depth+1); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for each := v.MapRange(); each.Next(); {
+			if err := errors.Join(check(each.Key(), depth+1), check(each.Value(), depth+1)); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !encoded(v.Type().Field(i)) {
+				continue
+			}
+			if err := check(v.Field(i), depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkTime(t time.Time) error {
+	for _, year := range []int{t.Year(), t.UTC().Year()} {
+		if year < 0 || year > 9999 {
+			return fmt.Errorf("the year %d is outside 0 to 9999, which is what RFC 3339 can write", year)
+		}
+	}
+	return nil
+}
+
+var known sync.Map // reflect.Type -> bool
+
+// mayHoldTime reports whether a value of type t is, leads to, or may be an interface that holds, a time.Time.
+func mayHoldTime(t reflect.Type) bool {
+	if may, ok := known.Load(t); ok {
+		return may.(bool)
+	}
+	may := search(t, map[reflect.Type]bool{})
+	known.Store(t, may)
+	return may
+}
+
+func search(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if t == timeType || t.Kind() == reflect.Interface {
+		return true
+	}
+	if seen[t] || encodesItself(t) {
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return search(t.Elem(), seen)
+	case reflect.Map:
+		return search(t.Key(), seen) || search(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); encoded(f) && search(f.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// encoded reports whether codecs write the field f, or the fields of the struct that it embeds.
+func encoded(f reflect.StructField) bool { return f.IsExported() || f.Anonymous && f.Type != timeType }
+
+var encoders = []reflect.Type{
+	reflect.TypeFor[encoding.TextMarshaler](),
+	reflect.TypeFor[encoding.BinaryMarshaler](),
+	reflect.TypeFor[json.Marshaler](),
+	reflect.TypeFor[interface{ MarshalCBOR() ([]byte, error) }](),
+	reflect.TypeFor[interface{ MarshalBSON() ([]byte, error) }](),
+	reflect.TypeFor[interface{ MarshalBSONValue() (byte, []byte, error) }](),
+	reflect.TypeFor[interface{ MarshalMsg([]byte) ([]byte, error) }](),
+	reflect.TypeFor[interface{ MarshalMsgpack() ([]byte, error) }](),
+}
+
+// encodesItself reports whether t brings its own encoding, as *time.Time does not: it has that of time.Time.
+func encodesItself(t reflect.Type) bool {
+	base := t
+	for base.Kind() == reflect.Pointer {
+		base = base.Elem()
+	}
+	if base == timeType {
+		return false
+	}
+	for _, e := range encoders {
+		if t.Implements(e) {
+			return true
+		}
+	}
+	return false
+}
