@@ -53,7 +53,7 @@ func BothLoops(t *testing.T, f func(t *testing.T, c loop.Config)) {
 type Rig struct {
 	TB    testing.TB
 	Group *loop.Group
-	Book  *traffic.Book
+	Book  *traffic.Metrics
 }
 
 // NewRig starts a Rig. Connections that are left when the test ends are reset.
@@ -68,7 +68,7 @@ func NewRig(tb testing.TB, c loop.Config) *Rig {
 		cancel()
 		_ = g.Shutdown(ctx)
 	})
-	return &Rig{TB: tb, Group: g, Book: traffic.NewBook(len(g.Loops()))}
+	return &Rig{TB: tb, Group: g, Book: traffic.NewMetrics(len(g.Loops()))}
 }
 
 // Table compiles the routes of one virtual host that takes every host.
