@@ -84,13 +84,13 @@ func (q *acceptQueue) acceptAll() {
 	}
 }
 
-// take returns the accepted connection, why accepting failed, or errAgain if there is neither.
+// take returns the accepted connection, why accepting failed, or ErrAgain if there is neither.
 func (q *acceptQueue) take() (net.Conn, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	conn, err := q.conn, q.err
 	if conn == nil && err == nil {
-		return nil, errAgain
+		return nil, ErrAgain
 	}
 	q.conn, q.err = nil, nil
 	q.taken.Broadcast()

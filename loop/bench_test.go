@@ -94,7 +94,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 		}
 	})
 	eventually(t, "an end of all", func() bool { sum, _ := g.Stats(); return sum.Conns == 0 })
-	l.do(func() { l.conns, l.dying, l.buried = nil, nil, nil })
+	l.do(func() { l.conns, l.ended, l.spareEnded = nil, nil, nil })
 	without := heap()
 	if each := (with - without) / conns; each > 200 || each < 100 {
 		t.Errorf("%d bytes of heap for each idle connection, want at most 200", each)

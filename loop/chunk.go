@@ -3,52 +3,103 @@ package loop
 import "example.com/ferry/internal/bufpool"
 
 const (
-	smallChunk = 4 << 10  // bytes: the first of a queue, as most messages are small
-	largeChunk = 16 << 10 // bytes: those that follow
-	keepSmall  = 512      // as many as connections are written to in one turn
-	keepLarge  = 256      // as many as are written more than smallChunk: 4 MiB
+	smallChunk = 4 << 10  // bytes of the first chunk of a queue, as most messages are small
+	largeChunk = 16 << 10 // bytes of those that follow
+	keepSmall  = 512      // free small chunks that a loop keeps: one for each connection that a turn writes to
+	keepLarge  = 256      // free large chunks that a loop keeps: 4 MiB
 )
 
-// chunk is a piece of a connection's queue of bytes to write. Queues are lists of chunks.
+// chunk is a piece of a chunkQueue.
 type chunk struct {
 	b    []byte // b[off:] is to be written; cap(b)-len(b) bytes have room
 	off  int
 	next *chunk
 }
 
-// chunks are the free chunks of one loop; those beyond what is worth keeping are left to the garbage collector.
-type chunks struct {
-	small, large         *chunk
-	freeSmall, freeLarge int
-	inUse                int
+// chunkQueue holds bytes to write, as a list of chunks. An empty one has no chunk.
+type chunkQueue struct {
+	head, tail *chunk
+	size       int // bytes
 }
 
-func (f *chunks) get(large bool) *chunk {
+// append copies p to the end of the queue.
+func (q *chunkQueue) append(free *freeChunks, p []byte) {
+	q.size += len(p)
+	for len(p) > 0 {
+		if q.tail == nil {
+			q.tail = free.get(len(p) > smallChunk)
+			q.head = q.tail
+		} else if len(q.tail.b) == cap(q.tail.b) {
+			q.tail.next = free.get(true)
+			q.tail = q.tail.next
+		}
+		n := min(len(p), cap(q.tail.b)-len(q.tail.b))
+		q.tail.b = append(q.tail.b, p[:n]...)
+		p = p[n:]
+	}
+}
+
+// consume removes n bytes from the front of the queue.
+func (q *chunkQueue) consume(free *freeChunks, n int) {
+	q.size -= n
+	for n > 0 {
+		first := q.head
+		k := min(n, len(first.b)-first.off)
+		first.off += k
+		n -= k
+		if first.off == len(first.b) {
+			q.head = first.next
+			free.put(first)
+		}
+	}
+	if q.head == nil {
+		q.tail = nil
+	}
+}
+
+// drop empties the queue.
+func (q *chunkQueue) drop(free *freeChunks) {
+	for q.head != nil {
+		next := q.head.next
+		free.put(q.head)
+		q.head = next
+	}
+	q.tail, q.size = nil, 0
+}
+
+// freeChunks are the free chunks of one loop. Chunks above the limits are left to the garbage collector.
+type freeChunks struct {
+	small, large           *chunk
+	smallCount, largeCount int
+	inUse                  int
+}
+
+func (f *freeChunks) get(large bool) *chunk {
 	f.inUse++
-	list, free, size := &f.small, &f.freeSmall, smallChunk
+	list, count, size := &f.small, &f.smallCount, smallChunk
 	if large {
-		list, free, size = &f.large, &f.freeLarge, largeChunk
+		list, count, size = &f.large, &f.largeCount, largeChunk
 	}
 	c := *list
 	if c == nil {
 		return &chunk{b: make([]byte, 0, size)}
 	}
 	*list, c.next = c.next, nil
-	*free--
+	*count--
 	return c
 }
 
-func (f *chunks) put(c *chunk) {
+func (f *freeChunks) put(c *chunk) {
 	f.inUse--
-	list, free, keep := &f.small, &f.freeSmall, keepSmall
+	list, count, keep := &f.small, &f.smallCount, keepSmall
 	if cap(c.b) == largeChunk {
-		list, free, keep = &f.large, &f.freeLarge, keepLarge
+		list, count, keep = &f.large, &f.largeCount, keepLarge
 	}
 	poison(c.b)
-	if !bufpool.Reuse || *free == keep {
+	if !bufpool.Reuse || *count == keep {
 		return
 	}
 	c.b, c.off, c.next = c.b[:0], 0, *list
 	*list = c
-	*free++
+	*count++
 }

@@ -47,6 +47,8 @@ type Config struct {
 	Mailbox int `yaml:"mailbox,omitempty"`
 	// CloseTimeout is how long a closed connection may take to write what is queued. Zero means 5 s.
 	CloseTimeout time.Duration `yaml:"close_timeout,omitempty"`
+	// HandshakeTimeout bounds the handshake of an accepted connection's layer: see Conn.SetLayer. Zero means 10 s.
+	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 	// KeepAlive is the interval of TCP's probes of a silent peer, at most MaxKeepAlive. Zero means 15 s; negative means none.
 	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
 }
@@ -89,11 +91,17 @@ func (c *Config) withDefaults() (Config, error) {
 	if out.LowWater >= out.HighWater && out.HighWater > 1 {
 		return out, fmt.Errorf("loop: LowWater %d is not below HighWater %d", out.LowWater, out.HighWater)
 	}
-	if out.CloseTimeout < 0 {
-		return out, fmt.Errorf("loop: CloseTimeout is %v: give a positive duration, or 0 for the default", out.CloseTimeout)
-	}
-	if out.CloseTimeout == 0 {
-		out.CloseTimeout = 5 * time.Second
+	for _, d := range []struct {
+		name  string
+		value *time.Duration
+		zero  time.Duration
+	}{{"CloseTimeout", &out.CloseTimeout, 5 * time.Second}, {"HandshakeTimeout", &out.HandshakeTimeout, 10 * time.Second}} {
+		if *d.value < 0 {
+			return out, fmt.Errorf("loop: %s is %v: give a positive duration, or 0 for the default", d.name, *d.value)
+		}
+		if *d.value == 0 {
+			*d.value = d.zero
+		}
 	}
 	if out.KeepAlive > MaxKeepAlive {
 		return out, fmt.Errorf("loop: KeepAlive is %v: give at most %v, or a negative duration for no probes", out.KeepAlive, MaxKeepAlive)

@@ -8,60 +8,63 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-// Conn is one connection, and belongs to one loop: its methods are for that loop's handlers and posted functions only. None
-// of them waits, and none calls a handler: what follows from a call happens later in the turn, or in the next. On a
-// connection that is closed they do nothing, so it does no harm to keep a Conn for too long.
+// Conn is one connection. It belongs to one loop, and only handlers and posted functions of that loop may call its methods.
+// No method waits, and no method calls a handler: the handler is called later in the turn, or in the next turn. On a closed
+// connection the methods do nothing, so keeping a Conn too long is harmless.
 type Conn struct {
 	loop    *Loop
 	handler Handler
-	unread  *bufpool.Buf // what Data has not taken; nil while there is none
-	head    *chunk       // the queue of what is to be written; nil while there is none
-	tail    *chunk
-	cause   *failure
+	layered *Socket      // the socket's side of a layer; nil without a layer
+	unread  *bufpool.Buf // bytes that Data has not taken; nil if there are none
+	queue   chunkQueue   // bytes to write, in front of the layer if there is one
 	timers  connTimers
-	queued  int // bytes
 	id      int32
 	gen     uint32
 	state   state
-	unsent  uint32 // Unsent when the time to close was last begun; 0 before the first time is over
+	unsent  uint32 // Unsent when the time to close last began; 0 before it was over once
 }
 
-// failure is why a connection ends, if not in order.
-type failure struct {
-	err   error
-	reset bool
-}
-
-type state uint16
+// state holds the phase of a connection, and what limits reading and writing in it.
+//
+//	                 layer                Close
+//	connecting ──► handshaking ──► open ─────────► closing ──► dead ──► Closed
+//	     │              │            │   flushed, or timeout    ▲
+//	     └──────────────┴────────────┴──────────────────────────┘
+//	                  an error, or Abort
+//
+// In the open phase the two directions end on their own: reading with peerEnded, writing with writeClosing and then
+// writeClosed. A connection with both ends is dead.
+type state uint32
 
 const (
-	connecting state = 1 << iota // dialled, and not yet connected
-	readable                     // the socket may hold bytes: it tells only once
-	hungUp                       // the peer has ended its side: read until that shows
-	paused                       // by PauseReading
-	resumed                      // by ResumeReading: unread bytes come again
-	ended                        // HalfClosed was called
-	shutting                     // CloseWrite was called
-	shut                         // and done
-	closing                      // Close was called
-	dead                         // waits for its Closed, or has had it
-	full                         // the queue has reached HighWater, and not LowWater since
-	blocked                      // the socket takes no more; an event will follow
-	watched                      // such an event was asked for
-	accepted                     // not dialled
-	inReady                      // waits to be read
-	inDirty                      // waits to be flushed
+	connecting   state = 1 << iota // dialled and not yet connected
+	handshaking                    // connected, and its layer is not ready
+	closing                        // Close was called: only the queue is still written
+	dead                           // in Loop.ended, or Closed was called
+	peerEnded                      // HalfClosed was called
+	writeClosing                   // CloseWrite was called
+	writeClosed                    // and the system was told
+	readable                       // the socket or the layer may hold bytes; an event says so only once
+	hungUp                         // the peer has ended its side: read until that shows
+	paused                         // by PauseReading
+	resumed                        // by ResumeReading: the unread bytes are delivered again
+	full                           // the queue reached HighWater and has not shrunk to LowWater since
+	blocked                        // the socket takes no more bytes; an event follows
+	writeWatched                   // that event was asked for
+	accepted                       // not dialled
+	readQueued                     // is in Loop.toRead
+	flushQueued                    // is in Loop.toFlush
 )
 
 func (c *Conn) is(s state) bool { return c.state&s != 0 }
 
-// Loop returns the loop that drives c. Connections that work together belong on one.
+// Loop returns the loop that drives c. Connections that work together belong on one loop.
 func (c *Conn) Loop() *Loop { return c.loop }
 
-// SetHandler has another handler called from now on, as after an upgrade. Bytes that are unread go to it.
+// SetHandler replaces the handler, for example after an upgrade. The unread bytes go to the new one.
 func (c *Conn) SetHandler(h Handler) { c.handler = h }
 
-// LocalAddr asks the system for the address at this end. It is nil if that is not known, as after Closed.
+// LocalAddr asks the system for the local address. It is nil if that is not known, as after Closed.
 func (c *Conn) LocalAddr() net.Addr {
 	if c.loop.conn(c.id) != c {
 		return nil
@@ -79,20 +82,20 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return remote
 }
 
-// PauseReading has Data and HalfClosed not called until ResumeReading: the peer's bytes wait in the kernel, and when that
-// is full the peer waits too.
+// PauseReading stops the calls of Data and HalfClosed until ResumeReading. The peer's bytes stay in the kernel; when its
+// buffer is full, the peer has to wait.
 func (c *Conn) PauseReading() { c.state |= paused }
 
-// ResumeReading ends a pause. Bytes that Data left come again.
+// ResumeReading ends a pause. The bytes that Data left are delivered again.
 func (c *Conn) ResumeReading() {
 	if !c.is(paused) || c.is(dead) {
 		return
 	}
 	c.state = c.state&^paused | resumed
-	c.loop.again(c)
+	c.loop.readLater(c)
 }
 
-// Unread returns the bytes Data has left. They are valid until it is called again, or Closed returns.
+// Unread returns the bytes that Data has left. They are valid until Data is called again or Closed returns.
 func (c *Conn) Unread() []byte {
 	if c.unread == nil {
 		return nil
@@ -100,59 +103,65 @@ func (c *Conn) Unread() []byte {
 	return c.unread.B
 }
 
-// CloseWrite ends this side when all that is queued is written; the peer's bytes still come. What is written afterwards is
-// dropped.
+// CloseWrite ends this side once the queue is written; the peer's bytes still arrive. Bytes written afterwards are dropped.
 func (c *Conn) CloseWrite() {
-	if !c.is(dead | closing | shutting) {
-		c.state |= shutting
+	if !c.is(dead | closing | writeClosing) {
+		c.state |= writeClosing
 		c.loop.flushLater(c)
 	}
 }
 
-// Readable reports whether the socket may hold more than was read: bytes, or the peer's end. It is exact within Data.
-func (c *Conn) Readable() bool { return c.is(readable | hungUp) }
+// Readable reports whether the socket or the layer may hold more than was read: bytes, or the peer's end. It is exact within
+// Data.
+func (c *Conn) Readable() bool {
+	return c.is(readable|hungUp) || c.layered != nil && c.layered.readable
+}
 
-// Close ends the connection when all that is queued is written. A peer that takes no byte within Config.CloseTimeout is reset.
-// Data is not called any more; a
-// peer that goes on sending may be reset before it has read all, so who expects that calls CloseWrite and waits for
-// HalfClosed instead.
+// Close ends the connection once the queue is written. A peer that takes no byte within Config.CloseTimeout is reset. Data is
+// not called any more. A peer that goes on sending may be reset before it has read everything: where that matters, call
+// CloseWrite and wait for HalfClosed instead.
 func (c *Conn) Close() {
 	if c.is(dead | closing) {
 		return
 	}
-	c.state |= closing
-	if c.is(connecting) {
-		c.kill(nil)
+	if c.is(connecting | handshaking) {
+		c.state |= closing
+		c.end(nil, false)
 		return
 	}
+	c.closeAfterFlush()
+}
+
+// closeAfterFlush begins the closing phase.
+func (c *Conn) closeAfterFlush() {
+	c.state |= closing
 	c.setTimer(internalTimer, c.loop.cfg.CloseTimeout)
 	c.loop.flushLater(c)
 }
 
-// Abort drops what is queued and resets the connection: the peer sees an error. Closed gets cause.
-func (c *Conn) Abort(cause error) { c.kill(&failure{cause, true}) }
+// Abort drops the queue and resets the connection: the peer sees an error. Closed gets cause.
+func (c *Conn) Abort(cause error) { c.end(cause, true) }
 
-// fail ends the connection because of what the system said of doing what op names.
-func (c *Conn) fail(op string, err error) {
-	c.kill(&failure{fmt.Errorf("loop: %s: %w", op, err), true})
-}
+// fail resets the connection because an operation failed.
+func (c *Conn) fail(op string, err error) { c.end(fmt.Errorf("loop: %s: %w", op, err), true) }
 
-// kill has the connection closed at the end of the turn. The descriptor stays open until then, so no event of this turn can
-// meet its next user.
-func (c *Conn) kill(why *failure) {
+// end makes the connection dead. Its socket is closed at the end of the turn and not before, so that no event of this turn
+// reaches the next user of its number.
+func (c *Conn) end(cause error, reset bool) {
 	if c.is(dead) {
 		return
 	}
 	c.state |= dead
-	c.cause = why
-	c.loop.dying = append(c.loop.dying, c)
+	c.loop.ended = append(c.loop.ended, endedConn{c, cause, reset})
 }
 
-// expired is the end of the time to connect, or to write what is left.
+// expired is called when the time to connect, for the layer's handshake, or to write the queue after Close is over.
 func (c *Conn) expired() {
 	switch {
 	case c.is(connecting):
 		c.fail("connect", fmt.Errorf("no answer in time: %w", os.ErrDeadlineExceeded))
+	case c.is(handshaking):
+		c.fail("handshake", fmt.Errorf("the layer was not ready in time: %w", os.ErrDeadlineExceeded))
 	case c.is(closing):
 		left := uint32(c.Unsent())
 		if c.unsent == 0 || left < c.unsent {
@@ -160,6 +169,6 @@ func (c *Conn) expired() {
 			c.setTimer(internalTimer, c.loop.cfg.CloseTimeout)
 			return
 		}
-		c.fail("close", fmt.Errorf("%d bytes are left that the peer did not take in time: %w", c.queued, os.ErrDeadlineExceeded))
+		c.fail("close", fmt.Errorf("%d bytes are left that the peer did not take in time: %w", c.Queued(), os.ErrDeadlineExceeded))
 	}
 }

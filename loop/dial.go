@@ -13,7 +13,7 @@ func (l *Loop) Dial(to Addr, timeout time.Duration, h Handler) *Conn {
 		timeout = 10 * time.Second
 	}
 	id, err := l.sys.dial(to)
-	c := l.adopt(id, h, connecting|watched)
+	c := l.adopt(id, h, connecting|writeWatched)
 	if err == nil {
 		err = l.sys.watch(id, c.gen, true)
 	}
@@ -32,7 +32,11 @@ func (l *Loop) connected(c *Conn) {
 		return
 	}
 	c.state &^= connecting
+	l.flushLater(c) // also with an empty queue: flushed then stops watching for room to write
+	if c.layered != nil {
+		c.layered.start(0)
+		return
+	}
 	c.stopTimer(internalTimer)
-	l.flushLater(c) // also when nothing is queued: flushed then stops looking out for room to write
 	c.handler.Opened(c)
 }

@@ -206,7 +206,7 @@ func TestStaleEvents(t *testing.T) {
 			if c.state == before {
 				t.Error("the same event with the right generation changed nothing: the test tests nothing")
 			}
-			for id := range l.listeners {
+			for id := range l.acceptors {
 				l.handle(event{id, 0, readyRead})
 			}
 			l.handle(event{1 << 20, 1, readyRead})

@@ -224,7 +224,7 @@ func (g *goroutines) read(id int32, p []byte) (int, error) {
 		if s.inErr != nil {
 			return 0, s.inErr
 		}
-		return 0, errAgain
+		return 0, ErrAgain
 	}
 	n := copy(p, s.in)
 	s.in = s.in[n:]
@@ -245,17 +245,17 @@ func (g *goroutines) write(id int32, queue *chunk) (int, error) {
 		s.written, s.outDone = 0, s.outErr != nil
 		return n, nil
 	case s.outErr != nil && s.inErr == nil && len(s.in) == 0:
-		return 0, errAgain // reading fails soon too, and brings what the peer said before
+		return 0, ErrAgain // reading fails soon too, and brings what the peer said before
 	case s.outErr != nil:
 		return 0, s.outErr
 	case s.out != nil:
-		return 0, errAgain
+		return 0, ErrAgain
 	}
 	for c := queue; c != nil && len(s.out) < twinBuffer; c = c.next {
 		s.out = append(s.out, c.b[c.off:]...)
 	}
 	go s.writeOut(s.out)
-	return 0, errAgain
+	return 0, ErrAgain
 }
 
 func (s *twinSocket) writeOut(p []byte) {

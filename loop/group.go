@@ -107,7 +107,7 @@ func (g *Group) Shutdown(ctx context.Context) error {
 
 // shutdown tells all handlers, and has the loop end with its last connection.
 func (l *Loop) shutdown() {
-	l.leave = true
+	l.stopping = true
 	for c, handler := range l.All() {
 		if h, ok := handler.(Shutdowner); ok {
 			h.Shutdown(c)

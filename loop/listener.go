@@ -163,9 +163,9 @@ func (ln *Listener) close() {
 		}
 		for _, l := range ln.group.loops {
 			l.do(func() {
-				for _, in := range l.listeners {
-					if in.listener == ln {
-						in.close()
+				for _, a := range l.acceptors {
+					if a.listener == ln {
+						a.close()
 					}
 				}
 			})

@@ -7,40 +7,49 @@ import (
 )
 
 const (
-	eventBatch  = 256 // events a turn
-	acceptBatch = 64  // connections a listener gives a turn
-	acceptPause = 100 * time.Millisecond
+	eventBatch  = 256                    // events in a turn
+	acceptShare = 64                     // connections that a listener accepts in a turn
+	acceptPause = 100 * time.Millisecond // before accepting is tried again
 )
 
-// Loop drives its share of a Group's connections. Post, PostWait and Index may be called by any goroutine; everything else
-// is for what runs on the loop: handlers, timers and posted functions.
+// Loop drives some of a Group's connections. Post, PostWait and Index may be called by any goroutine; everything else is for
+// code that runs on the loop: handlers, timers and posted functions.
 type Loop struct {
 	cfg   Config
 	index int
 	sys   sockets
 	mail  mailbox
 	wheel wheel
-	free  chunks
+	free  freeChunks
 	stats Stats
 
-	conns     []*Conn // by the socket's number
-	count     int
-	accepted  int // of count
-	gen       uint32
-	listeners map[int32]*entrance
-	ready     []*Conn // have more to be read than their share of the turn was, or were resumed
-	dirty     []*Conn // have something to be written
-	dying     []*Conn
-	buried    []*Conn // the last turn's, emptied
-	entering  bool    // a listener has more to accept
-	spare     []*Conn // the turn's list, while the next one is filled
-	events    []event
-	buf       []byte // lent to Data
+	conns         []*Conn // by the socket's number
+	count         int     // connections in conns, and failed dials in ended
+	accepted      int     // of count
+	gen           uint32
+	acceptors     map[int32]*acceptor
+	acceptPending bool        // an acceptor has more to accept
+	toRead        []*Conn     // had more to read than their share of the last turn, or were resumed
+	toFlush       []*Conn     // have something to write
+	ended         []endedConn // are closed at the end of the turn
+	events        []event
+	buf           []byte // lent to Data
 
-	start time.Time     // the group's
-	now   time.Duration // since start, read once a turn
-	leave bool          // stop when no connection is left
-	done  chan struct{}
+	// The lists of the last turn, emptied: they are filled again in the next turn.
+	spareConns []*Conn
+	spareEnded []endedConn
+
+	start    time.Time     // of the group
+	now      time.Duration // since start, read once a turn
+	stopping bool          // stop when no connection is left
+	done     chan struct{}
+}
+
+// endedConn is a dead connection whose socket is still open.
+type endedConn struct {
+	conn  *Conn
+	cause error
+	reset bool // the peer is to see a reset
 }
 
 func newLoop(g *Group, index int) (*Loop, error) {
@@ -50,7 +59,7 @@ func newLoop(g *Group, index int) (*Loop, error) {
 	}
 	return &Loop{
 		cfg: g.cfg, index: index, sys: sys,
-		listeners: make(map[int32]*entrance),
+		acceptors: make(map[int32]*acceptor),
 		events:    make([]event, eventBatch),
 		buf:       make([]byte, g.cfg.ReadBuffer),
 		start:     g.start,
@@ -58,10 +67,10 @@ func newLoop(g *Group, index int) (*Loop, error) {
 	}, nil
 }
 
-// Index is the loop's place in Group.Loops.
+// Index returns the loop's place in Group.Loops.
 func (l *Loop) Index() int { return l.index }
 
-// All returns the connections that are open or connecting, with their handlers, in no order. None may be dialled while it runs.
+// All returns the connections that are not dead, with their handlers, in no order. The caller must not dial meanwhile.
 func (l *Loop) All() iter.Seq2[*Conn, Handler] {
 	return func(yield func(*Conn, Handler) bool) {
 		for _, c := range l.conns {
@@ -72,7 +81,7 @@ func (l *Loop) All() iter.Seq2[*Conn, Handler] {
 	}
 }
 
-// Now is the loop's clock: the time since its Group began, read once a turn.
+// Now returns the loop's clock: the time since its Group began, read once a turn.
 func (l *Loop) Now() time.Duration { return l.now }
 
 // tickAfter returns the first tick that lies d or more after now. The sum does not overflow, whatever d is.
@@ -80,39 +89,39 @@ func (l *Loop) tickAfter(d time.Duration) uint64 {
 	return (uint64(l.now) + uint64(max(d, 0)) + uint64(tick-1)) / uint64(tick)
 }
 
-// run is the loop. It returns when it was told to leave and its last connection is closed.
+// run runs the loop until it is stopping and its last connection is closed.
 func (l *Loop) run() {
 	defer close(l.done)
-	for !l.leave || l.count > 0 {
+	for !l.stopping || l.count > 0 {
 		l.turn()
 	}
 	for _, f := range l.mail.close() {
 		f()
 	}
-	// What those have dialled or written to has no loop any more.
+	// These functions may have dialled, or written to a connection: no turn follows.
 	for _, c := range l.conns {
 		if c != nil {
 			c.Abort(ErrShutdown)
 		}
 	}
-	for len(l.dying) > 0 {
-		l.bury()
+	for len(l.ended) > 0 {
+		l.closeEnded()
 	}
 	l.sys.release()
 }
 
-// turn handles what has happened, then writes what came of it, then closes what has ended: in that order, so that what many
-// events write to one connection leaves at once, and no number is used again while an event of its last user waits.
+// turn handles events, then writes the queues, then closes the connections that have ended. In this order all that many
+// events write to one connection leaves at once, and no socket's number is used again while an event of its last user waits.
 func (l *Loop) turn() {
 	n := l.poll()
 	l.now = time.Since(l.start)
 	l.stats.Turns++
-	l.each(&l.ready, inReady, l.serve)
+	l.drain(&l.toRead, readQueued, l.serve)
 	for _, e := range l.events[:n] {
 		l.handle(e)
 	}
-	if l.entering {
-		l.enter()
+	if l.acceptPending {
+		l.acceptMore()
 	}
 	posted := l.mail.take()
 	for _, f := range posted {
@@ -121,14 +130,14 @@ func (l *Loop) turn() {
 	l.stats.Posted += int64(len(posted))
 	clear(posted)
 	l.wheel.advance(uint64(l.now / tick))
-	l.each(&l.dirty, inDirty, l.flush)
-	l.bury()
+	l.drain(&l.toFlush, flushQueued, l.flush)
+	l.closeEnded()
 }
 
-// poll returns how many events there are. It waits for the first only if nothing else is to be done.
+// poll returns the number of events. It waits for the first one only if nothing else is to be done.
 func (l *Loop) poll() int {
 	n := l.wait(0)
-	if n > 0 || len(l.ready) > 0 || len(l.dirty) > 0 || len(l.dying) > 0 || l.entering || !l.mail.sleep() {
+	if n > 0 || len(l.toRead) > 0 || len(l.toFlush) > 0 || len(l.ended) > 0 || l.acceptPending || !l.mail.sleep() {
 		return n
 	}
 	timeout := time.Duration(-1)
@@ -145,18 +154,18 @@ func (l *Loop) wait(timeout time.Duration) int {
 	l.stats.Polls++
 	n, err := l.sys.wait(l.events, timeout)
 	if err != nil {
-		// It fails only for a descriptor or memory that is not valid: nothing a loop could go on with.
+		// It fails only for an invalid descriptor or address, after which no loop can go on.
 		panic("loop: wait for events: " + err.Error())
 	}
 	return n
 }
 
-// handle is one event.
+// handle handles one event.
 func (l *Loop) handle(e event) {
 	c := l.conn(e.id)
 	if c == nil {
-		if in := l.listeners[e.id]; in != nil && in.gen == e.gen && !in.waiting { // its retry comes in time
-			in.accept()
+		if a := l.acceptors[e.id]; a != nil && a.gen == e.gen && !a.paused { // a paused one tries again in time
+			a.acceptBatch()
 		}
 		return
 	}
@@ -171,13 +180,13 @@ func (l *Loop) handle(e event) {
 	}
 	if e.ready&readyEnd != 0 {
 		c.state |= hungUp
-		if c.is(ended) {
-			l.afterEnd(c)
+		if c.is(peerEnded) {
+			l.checkReset(c)
 		}
 	}
 	if e.ready&(readyRead|readyEnd) != 0 {
-		c.state |= readable
-		if !c.is(inReady) { // else it has had its share of this turn
+		c.markReadable()
+		if !c.is(readQueued) { // else it has had its share of this turn
 			l.serve(c)
 		}
 	}
@@ -220,54 +229,51 @@ func (l *Loop) nextGen() uint32 {
 	return l.gen
 }
 
-// again has c served in the next turn.
-func (l *Loop) again(c *Conn) {
-	if !c.is(inReady) {
-		c.state |= inReady
-		l.ready = append(l.ready, c)
+// readLater makes the next turn serve c.
+func (l *Loop) readLater(c *Conn) {
+	if !c.is(readQueued) {
+		c.state |= readQueued
+		l.toRead = append(l.toRead, c)
 	}
 }
 
-// flushLater has c flushed at the end of the turn, unless it is known that its socket takes nothing.
+// flushLater makes the end of this turn flush c.
 func (l *Loop) flushLater(c *Conn) {
-	if !c.is(inDirty) {
-		c.state |= inDirty
-		l.dirty = append(l.dirty, c)
+	if !c.is(flushQueued) {
+		c.state |= flushQueued
+		l.toFlush = append(l.toFlush, c)
 	}
 }
 
-// each empties a list and does f for all that were in it. What f puts there has its turn in the next one.
-func (l *Loop) each(list *[]*Conn, in state, f func(*Conn)) {
+// drain empties a list and calls f for each connection of it. What f appends to the list stays for the next turn.
+func (l *Loop) drain(list *[]*Conn, queued state, f func(*Conn)) {
 	if len(*list) == 0 {
 		return
 	}
 	turn := *list
-	*list, l.spare = l.spare[:0], nil
+	*list, l.spareConns = l.spareConns[:0], nil
 	for i, c := range turn {
 		turn[i] = nil
-		c.state &^= in
+		c.state &^= queued
 		if !c.is(dead) {
 			f(c)
 		}
 	}
-	l.spare = turn[:0]
+	l.spareConns = turn[:0]
 }
 
-// bury closes the sockets of what has ended, and tells the handlers.
-func (l *Loop) bury() {
-	turn := l.dying
+// closeEnded closes the sockets of dead connections and calls Closed.
+func (l *Loop) closeEnded() {
+	turn := l.ended
 	if len(turn) == 0 {
 		return
 	}
-	l.dying, l.buried = l.buried[:0], nil
-	for _, c := range turn {
-		var cause failure
-		if c.cause != nil {
-			cause = *c.cause
-		}
+	l.ended, l.spareEnded = l.spareEnded[:0], nil
+	for _, e := range turn {
+		c := e.conn
 		l.wheel.remove(&c.timers.entry)
 		if c.id >= 0 {
-			l.sys.close(c.id, cause.reset)
+			l.sys.close(c.id, e.reset)
 			l.conns[c.id] = nil
 		}
 		l.count--
@@ -275,15 +281,18 @@ func (l *Loop) bury() {
 			l.accepted--
 		}
 		l.stats.Closed++
-		c.handler.Closed(c, cause.err)
-		l.dropQueue(c)
+		if c.layered != nil {
+			c.layered.layer.Close()
+		}
+		c.handler.Closed(c, e.cause)
+		l.dropQueues(c)
 		l.dropUnread(c)
 	}
 	clear(turn)
-	l.buried = turn
-	for _, in := range l.listeners {
-		if in.waiting {
-			in.later()
+	l.spareEnded = turn
+	for _, a := range l.acceptors {
+		if a.paused {
+			a.acceptLater()
 		}
 	}
 }

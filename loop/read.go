@@ -8,10 +8,13 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-const leastRead = 4 << 10 // bytes of room behind what is unread
+const leastRead = 4 << 10 // bytes of room for a read behind the unread bytes
 
-// serve hands what c has received to its handler, until the socket is empty or c has had its share of the turn.
+// serve delivers what c has received to its handler, until there is no more or c has had its share of the turn.
 func (l *Loop) serve(c *Conn) {
+	if c.layered != nil && !c.layered.prepare() {
+		return
+	}
 	if c.is(resumed) && !c.is(connecting|paused|closing|dead) {
 		c.state &^= resumed
 		if c.unread != nil {
@@ -20,34 +23,42 @@ func (l *Loop) serve(c *Conn) {
 	}
 	for left := l.cfg.TurnBytes; c.is(readable) && c.wantsData(); {
 		if c.is(resumed) {
-			return // what was left comes before what follows it, and that in the next turn
+			return // the next turn delivers the unread bytes before those that follow them
 		}
 		if left <= 0 {
-			l.again(c)
+			l.readLater(c)
 			return
 		}
 		room := l.buf
 		if c.unread != nil {
 			room = l.extend(c)
 		}
-		n, err := l.sys.read(c.id, room)
-		l.stats.Reads++
+		var n int
+		var err error
+		if c.layered != nil {
+			n, err = c.layered.read(room)
+		} else {
+			n, err = l.sys.read(c.id, room)
+			l.stats.Reads++
+			l.stats.BytesIn += int64(n)
+			if n < len(room) && !c.is(hungUp) || err != nil {
+				c.state &^= readable
+			}
+		}
 		switch {
-		case errors.Is(err, errAgain):
-			c.state &^= readable
+		case errors.Is(err, ErrAgain):
 			return
 		case errors.Is(err, io.EOF):
-			l.end(c)
+			l.peerEnded(c)
+			return
+		case err != nil && c.layered != nil:
+			c.layered.fail("read", err)
 			return
 		case err != nil:
 			c.fail("read", err)
 			return
 		}
-		l.stats.BytesIn += int64(n)
 		left -= n
-		if n < len(room) && !c.is(hungUp) {
-			c.state &^= readable
-		}
 		if c.unread == nil {
 			l.deliver(c, room[:n])
 			poison(room[:n])
@@ -59,9 +70,17 @@ func (l *Loop) serve(c *Conn) {
 }
 
 // wantsData reports whether c is to be read.
-func (c *Conn) wantsData() bool { return !c.is(connecting | paused | ended | closing | dead) }
+func (c *Conn) wantsData() bool { return !c.is(connecting | paused | peerEnded | closing | dead) }
 
-// extend returns the room behind what is unread, moved to a larger buffer if there is little.
+// markReadable notes that a read may find bytes or the end.
+func (c *Conn) markReadable() {
+	c.state |= readable
+	if c.layered != nil {
+		c.layered.readable = true
+	}
+}
+
+// extend returns the room behind the unread bytes. It moves them to a larger buffer if there is little.
 func (l *Loop) extend(c *Conn) []byte {
 	b := c.unread.B
 	if cap(b)-len(b) < leastRead {
@@ -73,7 +92,7 @@ func (l *Loop) extend(c *Conn) []byte {
 	return b[len(b):min(cap(b), len(b)+l.cfg.ReadBuffer)]
 }
 
-// deliver lends p to the handler and keeps what it leaves. p is the loop's own buffer, or all that is unread.
+// deliver lends p to the handler and keeps what the handler leaves. p is part of the loop's own buffer, or all unread bytes.
 func (l *Loop) deliver(c *Conn, p []byte) {
 	n := c.handler.Data(c, p)
 	if n < 0 || n > len(p) {
@@ -102,18 +121,18 @@ func (l *Loop) dropUnread(c *Conn) {
 	}
 }
 
-// afterEnd sees whether a connection that waits for this side's end has been reset meanwhile.
-func (l *Loop) afterEnd(c *Conn) {
+// checkReset ends a connection whose peer has ended its side and reset the connection since.
+func (l *Loop) checkReset(c *Conn) {
 	if err := l.sys.failed(c.id); err != nil {
 		c.fail("read", err)
 	}
 }
 
-// end is the end of the peer's bytes.
-func (l *Loop) end(c *Conn) {
-	c.state = c.state&^readable | ended
+// peerEnded is called at the end of the peer's bytes.
+func (l *Loop) peerEnded(c *Conn) {
+	c.state = c.state&^readable | peerEnded
 	c.handler.HalfClosed(c)
-	if c.is(shut) {
-		c.kill(nil)
+	if c.is(writeClosed) {
+		c.end(nil, false)
 	}
 }

@@ -10,8 +10,7 @@ import (
 // the two that do it, and all else is the same code for both. A socket has a number, which is used again when it is
 // closed, and a generation, which is not: together they tell an event that comes late from one of the number's next user.
 //
-// All methods but wake are called by the loop only. errAgain says that nothing can be done now and an event will follow.
-// Both sides of TLS would fit between a Conn and this interface: bytes come in by read alone and go out by write alone.
+// All methods but wake are called by the loop only. ErrAgain says that nothing can be done now and an event will follow.
 type sockets interface {
 	// wait fills events. It returns at once if some are there, and else after timeout; negative means no limit.
 	wait(events []event, timeout time.Duration) (int, error)
@@ -31,7 +30,7 @@ type sockets interface {
 	wantWrite(id int32, gen uint32, on bool) error
 	// read returns io.EOF at the end. Fewer bytes than p has room for mean that there are no more now.
 	read(id int32, p []byte) (int, error)
-	// write returns how many bytes of the queue have been written since the last call that returned errAgain, or now: what
+	// write returns how many bytes of the queue have been written since the last call that returned ErrAgain, or now: what
 	// is queued may only be appended to in between.
 	write(id int32, queue *chunk) (int, error)
 	// unsent is how many written bytes the peer has not acknowledged; 0 if the system does not say.
@@ -60,4 +59,5 @@ const (
 	readyEnd         // the peer has ended its side, or the connection failed
 )
 
-var errAgain = errors.New("loop: not ready")
+// ErrAgain says that nothing can be done now, and that the loop calls again when that may have changed.
+var ErrAgain = errors.New("loop: not ready")

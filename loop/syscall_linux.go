@@ -12,7 +12,7 @@ import (
 
 const iovecs = 64 // a writev's buffers; the kernel takes 1024
 
-// rawRead returns io.EOF at the end, and errAgain if nothing is there.
+// rawRead returns io.EOF at the end, and ErrAgain if nothing is there.
 func rawRead(fd int32, p []byte) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
@@ -23,7 +23,7 @@ func rawRead(fd int32, p []byte) (int, error) {
 			}
 			return int(n), nil
 		case unix.EAGAIN:
-			return 0, errAgain
+			return 0, ErrAgain
 		case unix.EINTR:
 		default:
 			return 0, errno
@@ -51,7 +51,7 @@ func rawWrite(fd int32, queue *chunk, vec *[iovecs]unix.Iovec) (int, error) {
 		case 0:
 			return int(n), nil
 		case unix.EAGAIN:
-			return 0, errAgain
+			return 0, ErrAgain
 		case unix.EINTR:
 		default:
 			return 0, errno
@@ -67,7 +67,7 @@ func rawAccept(listener int32) (int32, error) {
 		case 0:
 			return int32(fd), nil
 		case unix.EAGAIN:
-			return 0, errAgain
+			return 0, ErrAgain
 		case unix.EINTR, unix.ECONNABORTED, unix.EPROTO, unix.EPERM:
 			// That one has gone, or a firewall refused it: accept(2). The next may do.
 		default:

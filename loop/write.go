@@ -2,89 +2,88 @@ package loop
 
 import "errors"
 
-// Write queues a copy of p, which leaves at the end of the turn together with all else that is written to c until then. The
-// queue has no bound of its own: who passes on bytes looks at Full.
+// Write queues a copy of p. All that is written to c in a turn leaves with one system call at its end. The queue has no bound
+// of its own: code that forwards bytes looks at Full.
 func (c *Conn) Write(p []byte) {
-	if c.is(dead | closing | shutting) {
+	if c.is(dead | closing | writeClosing) {
 		return
 	}
-	c.queued += len(p)
-	for len(p) > 0 {
-		if c.tail == nil {
-			c.tail = c.loop.free.get(len(p) > smallChunk)
-			c.head = c.tail
-		} else if len(c.tail.b) == cap(c.tail.b) {
-			c.tail.next = c.loop.free.get(true)
-			c.tail = c.tail.next
-		}
-		n := min(len(p), cap(c.tail.b)-len(c.tail.b))
-		c.tail.b = append(c.tail.b, p[:n]...)
-		p = p[n:]
-	}
-	if c.queued >= c.loop.cfg.HighWater {
+	c.queue.append(&c.loop.free, p)
+	if c.Queued() >= c.loop.cfg.HighWater {
 		c.state |= full
 	}
 	c.loop.flushLater(c)
 }
 
-// Queued is how many bytes wait to be written.
-func (c *Conn) Queued() int { return c.queued }
-
-// Unsent is how many bytes the peer has not acknowledged: those that are queued, and those that the system holds, where it
-// says how many. It asks the system, so it is for timers: a peer that reads slowly lowers Unsent long before Queued.
-func (c *Conn) Unsent() int {
-	if c.is(connecting) || c.loop.conn(c.id) != c {
-		return c.queued
+// Queued returns how many bytes wait to be written, in front of the layer and behind it.
+func (c *Conn) Queued() int {
+	if c.layered != nil {
+		return c.queue.size + c.layered.out.size
 	}
-	return c.queued + c.loop.sys.unsent(c.id)
+	return c.queue.size
 }
 
-// MoveQueue moves what is queued to another connection of the same loop and reports true, if that is n bytes and the system
-// has been given none of them: then the peer cannot have read them. Otherwise it moves nothing. It works within Closed too.
+// Unsent returns how many bytes the peer has not acknowledged: the queued ones, and those that the system holds, where it says
+// how many. It asks the system, so it is for timers: a peer that reads slowly lowers Unsent long before Queued.
+func (c *Conn) Unsent() int {
+	if c.is(connecting) || c.loop.conn(c.id) != c {
+		return c.Queued()
+	}
+	return c.Queued() + c.loop.sys.unsent(c.id)
+}
+
+// MoveQueue moves the queue to another connection of the same loop and returns true, if the queue is n bytes and neither the
+// layer nor the system was given any of them: then the peer cannot have read them. Otherwise it moves nothing and returns
+// false. It works within Closed too.
 func (c *Conn) MoveQueue(to *Conn, n int) bool {
-	if c.queued != n || c.is(blocked) || to.is(dead|closing|shutting) {
+	if c.queue.size != n || c.is(blocked) || to.is(dead|closing|writeClosing) {
 		return false
 	}
-	for ch := c.head; ch != nil; ch = ch.next {
-		to.Write(ch.b[ch.off:])
+	for first := c.queue.head; first != nil; first = first.next {
+		to.Write(first.b[first.off:])
 	}
-	c.loop.dropQueue(c)
+	c.queue.drop(&c.loop.free)
 	return true
 }
 
-// Full reports whether the queue has reached Config.HighWater and not yet shrunk to LowWater. Who passes on bytes pauses
-// reading where they come from, until Drained.
+// Full reports whether the queue has reached Config.HighWater and not shrunk to LowWater since. Code that forwards bytes to c
+// pauses reading from their source until Drained.
 func (c *Conn) Full() bool { return c.is(full) }
 
-// flush writes what is queued, as far as the socket takes it and c has its share of the turn.
+// flush writes the queue until the socket takes no more, or c has had its share of the turn.
 func (l *Loop) flush(c *Conn) {
 	if c.is(connecting | dead | blocked) {
 		return
 	}
-	for left := l.cfg.TurnBytes; c.head != nil; {
+	queue := &c.queue
+	if c.layered != nil {
+		c.layered.seal()
+		queue = &c.layered.out
+	}
+	for left := l.cfg.TurnBytes; queue.head != nil; {
 		if left <= 0 {
 			l.flushLater(c)
 			break
 		}
-		n, err := l.sys.write(c.id, c.head)
+		n, err := l.sys.write(c.id, queue.head)
 		l.stats.Writes++
-		if errors.Is(err, errAgain) {
+		if errors.Is(err, ErrAgain) {
 			c.state |= blocked
 			l.watchWrite(c, true)
 			break
 		}
 		if err != nil {
-			l.broken(c, err)
+			l.writeFailed(c, err)
 			return
 		}
 		l.stats.BytesOut += int64(n)
 		left -= n
-		l.written(c, n)
+		queue.consume(&l.free, n)
 	}
-	if c.head == nil {
+	if queue.head == nil {
 		l.flushed(c)
 	}
-	if c.is(full) && c.queued <= l.cfg.LowWater && !c.is(dead) {
+	if c.is(full) && c.Queued() <= l.cfg.LowWater && !c.is(dead) {
 		c.state &^= full
 		if !c.is(closing) {
 			c.handler.Drained(c)
@@ -92,64 +91,47 @@ func (l *Loop) flush(c *Conn) {
 	}
 }
 
-// written takes n bytes from the front of the queue.
-func (l *Loop) written(c *Conn, n int) {
-	c.queued -= n
-	for n > 0 {
-		ch := c.head
-		k := min(n, len(ch.b)-ch.off)
-		ch.off += k
-		n -= k
-		if ch.off == len(ch.b) {
-			c.head = ch.next
-			l.free.put(ch)
-		}
-	}
-	if c.head == nil {
-		c.tail = nil
-	}
-}
-
-// flushed is when the queue is empty.
+// flushed is called when the socket has taken everything: it ends the connection, or its sending side, if that was asked for.
 func (l *Loop) flushed(c *Conn) {
 	l.watchWrite(c, false)
 	switch {
 	case c.is(dead):
+	case c.layered != nil && !c.layered.sealed():
+		c.layered.sealLater()
 	case c.is(closing):
-		c.kill(nil)
-	case c.is(shutting) && !c.is(shut):
-		c.state |= shut
+		c.end(c.layerError(), false)
+	case c.is(writeClosing) && !c.is(writeClosed):
+		c.state |= writeClosed
 		if err := l.sys.closeWrite(c.id); err != nil {
 			c.fail("shutdown", err)
-		} else if c.is(ended) {
-			c.kill(nil)
+		} else if c.is(peerEnded) {
+			c.end(nil, false)
 		}
 	}
 }
 
 // watchWrite sets whether an event is to tell that c can be written to.
 func (l *Loop) watchWrite(c *Conn, on bool) {
-	if c.is(watched) == on || c.is(dead) {
+	if c.is(writeWatched) == on || c.is(dead) {
 		return
 	}
-	c.state ^= watched
+	c.state ^= writeWatched
 	if err := l.sys.wantWrite(c.id, c.gen, on); err != nil {
 		c.fail("watch", err)
 	}
 }
 
-// broken is a write that failed. The peer may have answered before it went away: its last words are still delivered.
-func (l *Loop) broken(c *Conn, err error) {
-	c.state |= readable | hungUp
+// writeFailed resets the connection. What the peer sent before it went away is delivered first.
+func (l *Loop) writeFailed(c *Conn, err error) {
+	c.state |= hungUp
+	c.markReadable()
 	l.serve(c)
 	c.fail("write", err)
 }
 
-func (l *Loop) dropQueue(c *Conn) {
-	for c.head != nil {
-		next := c.head.next
-		l.free.put(c.head)
-		c.head = next
+func (l *Loop) dropQueues(c *Conn) {
+	c.queue.drop(&l.free)
+	if c.layered != nil {
+		c.layered.out.drop(&l.free)
 	}
-	c.tail, c.queued = nil, 0
 }

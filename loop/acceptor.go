@@ -1,0 +1,127 @@
+package loop
+
+import (
+	"errors"
+	"net"
+)
+
+// AcceptFunc returns the handler of an accepted connection. The connection is open already: Opened follows, after the
+// handshake if the function calls Conn.SetLayer. A nil handler resets the connection.
+type AcceptFunc func(c *Conn) Handler
+
+// acceptor accepts the connections of a Listener for one loop.
+type acceptor struct {
+	loop     *Loop
+	listener *Listener
+	id       int32
+	gen      uint32
+	closed   bool
+	pending  bool   // there may be more to accept
+	paused   bool   // no descriptors are left, or MaxConns is reached
+	retry    *Timer // ends a pause
+}
+
+// open makes the loop accept connections of nl.
+func (l *Loop) open(ln *Listener, nl net.Listener) error {
+	a := &acceptor{loop: l, listener: ln, gen: l.nextGen()}
+	a.retry = l.NewTimer(a.acceptBatch)
+	id, err := l.sys.listen(nl, a.gen)
+	if err != nil {
+		return err
+	}
+	a.id = id
+	l.acceptors[id] = a
+	return nil
+}
+
+// acceptBatch accepts waiting connections, up to the share of a turn.
+func (a *acceptor) acceptBatch() {
+	l := a.loop
+	if a.closed {
+		return
+	}
+	a.paused = false
+	for range acceptShare {
+		if l.accepted >= l.cfg.MaxConns {
+			a.pause()
+			return
+		}
+		found, err := a.acceptOne()
+		if err != nil {
+			a.pause()
+			return
+		}
+		if !found {
+			return
+		}
+	}
+	a.acceptLater()
+}
+
+// acceptLater makes the loop accept more in its next turn.
+func (a *acceptor) acceptLater() { a.pending, a.loop.acceptPending = true, true }
+
+// acceptMore runs the acceptors that did not finish in the last turn.
+func (l *Loop) acceptMore() {
+	l.acceptPending = false
+	for _, a := range l.acceptors {
+		if a.pending {
+			a.pending = false
+			a.acceptBatch()
+		}
+	}
+}
+
+// acceptOne accepts one connection. It returns false if none is waiting, and an error if none can be accepted now.
+func (a *acceptor) acceptOne() (found bool, err error) {
+	l := a.loop
+	id, err := l.sys.accept(a.id)
+	if errors.Is(err, ErrAgain) {
+		return false, nil
+	}
+	if err != nil {
+		l.stats.AcceptErrors++
+		return false, err
+	}
+	c := l.adopt(id, Base{}, accepted)
+	h := a.listener.accepted(c)
+	if h == nil {
+		c.Abort(nil)
+		return true, nil
+	}
+	if err := l.sys.watch(id, c.gen, false); err != nil {
+		c.fail("watch", err) // h gets neither Opened nor Closed
+		return true, nil
+	}
+	c.handler = h
+	if c.layered != nil {
+		c.layered.start(l.cfg.HandshakeTimeout)
+		return true, nil
+	}
+	h.Opened(c)
+	return true, nil
+}
+
+// pause stops accepting until a connection of this loop is closed, or for acceptPause: another part of the process may free
+// descriptors.
+func (a *acceptor) pause() {
+	a.paused = true
+	a.loop.stats.AcceptPauses++
+	a.retry.Set(acceptPause)
+}
+
+// close accepts the connections that are waiting already, which would be reset otherwise, and closes the socket.
+func (a *acceptor) close() {
+	if a.closed {
+		return
+	}
+	for range acceptShare {
+		if found, err := a.acceptOne(); err != nil || !found {
+			break
+		}
+	}
+	a.closed = true
+	a.retry.Stop()
+	delete(a.loop.acceptors, a.id)
+	a.loop.sys.close(a.id, false)
+}
