@@ -24,13 +24,14 @@ import (
 	"example.com/ferry/transport/unix"
 )
 
-// Sets are what a node is made of and a program can choose. There are no registries: what is not in a set is not there.
-type Sets struct {
-	Formats    []format.Format // what payloads can be validated, filtered, routed by and shown as
+// Extensions are the parts of a node that a program chooses. There is no registry: a node has the formats, transports and
+// functions that are listed here.
+type Extensions struct {
+	Formats    []format.Format // read payloads: to validate, filter, route and show them
 	Transports []Transport     // nil means Transports()
-	Functions  []Function      // what configurations can name by run
-	Worker     []string        // runs the Function whose name follows in a process of its own: a program that calls worker.Serve
-	Log        *slog.Logger    // nil means standard error, as the configuration says
+	Functions  []Function      // what a configuration may name in functions[].run
+	Worker     []string        // command line of a program that calls worker.Serve with the Function whose name is appended
+	Log        *slog.Logger    // nil means standard error, with the level and format of the configuration
 }
 
 // Function is a function that the program brings.
@@ -39,33 +40,57 @@ type Function struct {
 	New  func() ferry.Handler // called each time the function is started
 }
 
-// Transport makes the transport of one scheme from what the node trusts and is trusted by.
-type Transport func(security Security) transport.Transport
+// Functions returns the functions of this module. formats are those that checksum reads.
+func Functions(formats []format.Format) []Function {
+	return []Function{
+		{Name: "averages", New: func() ferry.Handler { return new(live.Averages) }},
+		{Name: "alerts", New: func() ferry.Handler { return new(live.Alerts) }},
+		{Name: "checksum", New: func() ferry.Handler { return live.Checksum{Formats: formats} }},
+	}
+}
 
-// Transports returns all that configurations can name.
+// Transport is a transport and how it is made for one listener or client.
+type Transport struct {
+	transport.Descriptor
+	New func(Security) transport.Transport
+}
+
+// Transports returns the transports of this module that connect processes.
 func Transports() []Transport {
 	return []Transport{
-		func(s Security) transport.Transport {
+		{transport.QUIC, func(s Security) transport.Transport {
 			return quic.New(&quic.Config{
 				ServerTLS: s.Server, ClientTLS: s.Client, ResetKey: s.ResetKey,
 				HandshakeTimeout: s.HandshakeTimeout, ConnWindow: s.ReceiveWindow,
 			})
-		},
-		func(s Security) transport.Transport {
+		}},
+		{transport.TLS, func(s Security) transport.Transport {
 			return tcp.NewTLS(&tcp.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})
-		},
-		func(Security) transport.Transport { return tcp.New(nil) },
-		func(Security) transport.Transport { return unix.New(nil) },
+		}},
+		{transport.TCP, func(Security) transport.Transport { return tcp.New(nil) }},
+		{transport.Unix, func(Security) transport.Transport { return unix.New(nil) }},
 	}
 }
 
-// Build puts a node together and binds its addresses, so that what cannot work fails here. Run must follow, or Close.
-func Build(cfg *config.Config, sets Sets) (_ *Node, err error) {
-	if sets.Transports == nil {
-		sets.Transports = Transports()
+// Program returns what a configuration may name.
+func (x *Extensions) Program() config.Program {
+	p := config.Program{Functions: names(x.Functions), Formats: x.Formats}
+	if x.Transports != nil {
+		p.Transports = make([]transport.Descriptor, len(x.Transports))
+		for i, t := range x.Transports {
+			p.Transports[i] = t.Descriptor
+		}
 	}
-	n := &Node{cfg: cfg, sets: sets, log: sets.Log, ready: make(chan struct{})}
-	if err := cfg.Check(n.program()); err != nil {
+	return p
+}
+
+// Build puts a node together and binds its addresses, so that what cannot work fails here. Run must follow, or Close.
+func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
+	if extensions.Transports == nil {
+		extensions.Transports = Transports()
+	}
+	n := &Node{cfg: cfg, extensions: extensions, log: extensions.Log, ready: make(chan struct{})}
+	if err := cfg.Check(extensions.Program()); err != nil {
 		return nil, err
 	}
 	if n.log == nil {
@@ -86,7 +111,7 @@ func Build(cfg *config.Config, sets Sets) (_ *Node, err error) {
 
 	// 6. The proxy, which has listeners, loops and connections of its own, and takes requests from here on.
 	if cfg.Proxy != nil {
-		if n.proxy, err = proxy.New(cfg.Proxy, sets.Formats, n.log); err != nil {
+		if n.proxy, err = proxy.New(cfg.Proxy, extensions.Formats, n.log); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +148,7 @@ func (n *Node) buildStreams() error {
 	// 3. The hop: every message passes through it, from the connection it arrives on to those that observe its tag.
 	l := cfg.Limits
 	n.hop, err = hop.New(hop.Config{
-		Identify: identify, Formats: n.sets.Formats, Log: n.log,
+		Identify: identify, Formats: n.extensions.Formats, Log: n.log,
 		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
 		Window: int(l.Window), Queue: int(l.Queue),
 		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,
@@ -134,7 +159,7 @@ func (n *Node) buildStreams() error {
 
 	// 4. The addresses clients connect to, and one within this process for what has no better way.
 	for _, each := range cfg.Listeners {
-		if err := n.listen(each, n.sets.Transports); err != nil {
+		if err := n.listen(each, n.extensions.Transports); err != nil {
 			return err
 		}
 	}
@@ -160,7 +185,7 @@ func (n *Node) buildStreams() error {
 
 // shown is what the admin server shows: of what the node has not, nothing.
 func (n *Node) shown() admin.Config {
-	c := admin.Config{Address: n.cfg.Admin.Address, Hosts: n.cfg.Admin.Hosts, Formats: n.sets.Formats, Log: n.log, CPU: n.cpuStats()}
+	c := admin.Config{Address: n.cfg.Admin.Address, Hosts: n.cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats()}
 	if n.hop != nil {
 		c.Snapshot, c.Tap, c.Functions = n.hop.Snapshot, n.tap, n.functions
 	}
@@ -168,11 +193,6 @@ func (n *Node) shown() admin.Config {
 		c.Proxy = n.proxy.Snapshot
 	}
 	return c
-}
-
-// program is what a configuration of the node may name.
-func (n *Node) program() config.Program {
-	return config.Program{Functions: names(n.sets.Functions), Formats: n.sets.Formats}
 }
 
 // liveFunctions are what live.functions turns on. One that falls behind loses the oldest readings instead of holding up the

@@ -4,10 +4,8 @@
 //
 // build.go is the place to read: it names everything there is, in the order in which a message meets it.
 //
-//	n, err := node.Build(config.Default(), node.Sets{Formats: all.Formats(), Functions: []node.Function{
-//		{Name: "averages", New: func() ferry.Handler { return new(live.Averages) }},
-//		{Name: "alerts", New: func() ferry.Handler { return new(live.Alerts) }},
-//	}})
+//	formats := all.Formats()
+//	n, err := node.Build(config.Default(), node.Extensions{Formats: formats, Functions: node.Functions(formats)})
 //	if err != nil {
 //		return err
 //	}

@@ -45,10 +45,10 @@ type running struct {
 // add takes functions that are to run with the node.
 func (n *Node) add(list ...config.Function) error {
 	for _, c := range list {
-		if c.Run != "" && !slices.Contains(names(n.sets.Functions), c.Run) {
+		if c.Run != "" && !slices.Contains(names(n.extensions.Functions), c.Run) {
 			return fmt.Errorf("node: function %s: this program brings no function %s", c.Name, c.Run)
 		}
-		if c.Run != "" && c.CPU == config.Worker && n.sets.Worker == nil {
+		if c.Run != "" && c.CPU == config.Worker && n.extensions.Worker == nil {
 			return fmt.Errorf("node: function %s: this program does not run its functions in processes of their own: want cpu: light or heavy", c.Name)
 		}
 		n.functions = append(n.functions, &function{Function: c, node: n})

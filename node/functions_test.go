@@ -369,7 +369,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	cfg := quiet(t)
 	cfg.Functions = []config.Function{{Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker}}
 	log := make(lines, 1000)
-	with := sets()
+	with := extensions()
 	with.Log = slog.New(slog.NewTextHandler(log, nil))
 	n, err := Build(cfg, with)
 	if err != nil {
@@ -457,19 +457,19 @@ func TestDrain(t *testing.T) {
 func TestFunctionsTheProgramHasNot(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*config.Config, *Sets)
+		change func(*config.Config, *Extensions)
 		want   string
 	}{
-		{"unknown", func(c *config.Config, _ *Sets) {
+		{"unknown", func(c *config.Config, _ *Extensions) {
 			c.Functions = []config.Function{{Name: "a", Run: "checksums", Observe: []string{"#"}}}
 		}, `functions[0].run: unknown function "checksums": want one of averages, alerts, checksum, obey`},
-		{"live without averages", func(c *config.Config, s *Sets) { c.Live.Functions, s.Functions = true, nil }, "function averages: this program brings no function averages"},
-		{"no worker", func(c *config.Config, s *Sets) {
+		{"live without averages", func(c *config.Config, s *Extensions) { c.Live.Functions, s.Functions = true, nil }, "function averages: this program brings no function averages"},
+		{"no worker", func(c *config.Config, s *Extensions) {
 			c.Functions = []config.Function{{Name: "a", Run: "obey", Observe: []string{"#"}, CPU: config.Worker}}
 			s.Worker = nil
 		}, "function a: this program does not run its functions in processes of their own"},
 	} {
-		cfg, with := quiet(t), sets()
+		cfg, with := quiet(t), extensions()
 		c.change(cfg, &with)
 		if _, err := Build(cfg, with); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)

@@ -24,7 +24,7 @@ func (f *function) handler() (ferry.Handler, error) {
 		return f.processes, err
 	}
 	var h ferry.Handler
-	for _, each := range f.node.sets.Functions {
+	for _, each := range f.node.extensions.Functions {
 		if each.Name == f.Run {
 			h = each.New()
 		}
@@ -43,7 +43,7 @@ func (f *function) handler() (ferry.Handler, error) {
 func (f *function) command() worker.Config {
 	command := f.Command
 	if f.Run != "" {
-		command = slices.Concat(f.node.sets.Worker, []string{f.Run})
+		command = slices.Concat(f.node.extensions.Worker, []string{f.Run})
 	}
 	return worker.Config{
 		Name: f.Name, Command: command, Workers: f.Processes, Queue: f.Processes, Deadline: f.Timeout,

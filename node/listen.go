@@ -39,10 +39,10 @@ func (n *Node) listen(c config.Listener, transports []Transport) error {
 		return fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
 	for _, each := range transports {
-		t := each(s)
-		if t.Scheme() != scheme {
+		if each.Scheme != scheme {
 			continue
 		}
+		t := each.New(s)
 		if err := n.bind(t, addr, validate); err != nil {
 			return err
 		}

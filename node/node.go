@@ -21,19 +21,19 @@ import (
 
 // Node is one node, made by Build.
 type Node struct {
-	cfg       *config.Config
-	sets      Sets
-	log       *slog.Logger
-	id        *pki.Identity
-	hop       *hop.Hop // nil, as id and inside, if there are no streams
-	listeners []listener
-	inside    endpoint // reaches the hop within this process
-	near      endpoint // a listener the node's own clients may use; else inside
-	functions functions
-	pool      *cpu.Pool    // nil if no function is heavy
-	proxy     *proxy.Proxy // nil if there is none
-	admin     *admin.Server
-	ready     chan struct{}
+	cfg        *config.Config
+	extensions Extensions
+	log        *slog.Logger
+	id         *pki.Identity
+	hop        *hop.Hop // nil, as id and inside, if there are no streams
+	listeners  []listener
+	inside     endpoint // reaches the hop within this process
+	near       endpoint // a listener the node's own clients may use; else inside
+	functions  functions
+	pool       *cpu.Pool    // nil if no function is heavy
+	proxy      *proxy.Proxy // nil if there is none
+	admin      *admin.Server
+	ready      chan struct{}
 }
 
 // listener is a bound address.

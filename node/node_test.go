@@ -34,9 +34,9 @@ func quiet(t *testing.T) *config.Config {
 	return cfg
 }
 
-// sets returns what the tests' nodes are made of, with further functions.
-func sets(more ...Function) Sets {
-	return Sets{
+// extensions returns what the tests' nodes are made of, with further functions.
+func extensions(more ...Function) Extensions {
+	return Extensions{
 		Formats: all.Formats(), Log: slog.New(slog.DiscardHandler),
 		Functions: append(testFunctions(), more...), Worker: []string{os.Args[0], asWorker},
 	}
@@ -44,7 +44,7 @@ func sets(more ...Function) Sets {
 
 func build(t *testing.T, cfg *config.Config, more ...Function) *Node {
 	t.Helper()
-	n, err := Build(cfg, sets(more...))
+	n, err := Build(cfg, extensions(more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestIdentitiesThatClash(t *testing.T) {
 	} {
 		cfg := quiet(t)
 		cfg.Identities = ids
-		if _, err := Build(cfg, Sets{}); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := Build(cfg, Extensions{}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want %q", err, name)
 		}
 	}
@@ -291,7 +291,7 @@ func TestBuildRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := quiet(t)
 			c.change(cfg)
-			if _, err := Build(cfg, Sets{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Build(cfg, Extensions{}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -310,7 +310,7 @@ func TestRefusedBuildLetsGo(t *testing.T) {
 
 func TestUnknownTransport(t *testing.T) {
 	cfg := quiet(t)
-	_, err := Build(cfg, Sets{Transports: []Transport{}})
+	_, err := Build(cfg, Extensions{Transports: []Transport{}})
 	if want := "this program has no transport quic"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}

@@ -160,7 +160,7 @@ func TestProxyThatCannotBe(t *testing.T) {
 		cfg := quiet(t)
 		cfg.Listeners, cfg.Proxy = nil, inFrontOf("127.0.0.1:9")
 		c.change(cfg)
-		if _, err := Build(cfg, sets()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Build(cfg, extensions()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}

@@ -93,7 +93,7 @@ func (w *watcher) told() {
 func (w *watcher) use(data []byte) {
 	w.loaded = data
 	n := w.node
-	next, err := config.Parse(w.file, data, n.program())
+	next, err := config.Parse(w.file, data, n.extensions.Program())
 	if err != nil {
 		w.refused(err)
 		return

@@ -41,7 +41,7 @@ func watch(t *testing.T, text string) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.node, err = Build(cfg, Sets{Formats: all.Formats(), Log: slog.New(slog.NewTextHandler(w.log, nil))}); err != nil {
+	if w.node, err = Build(cfg, Extensions{Formats: all.Formats(), Log: slog.New(slog.NewTextHandler(w.log, nil))}); err != nil {
 		t.Fatal(err)
 	}
 	run(t, w.node)

@@ -2,12 +2,13 @@ package main
 
 import (
 	"os"
-	"os/signal"
-	"syscall"
+
+	"example.com/ferry/cmd/ferry/cli"
+	"example.com/ferry/format/all"
+	"example.com/ferry/node"
 )
 
 func main() {
-	// A reader that has seen enough closes the pipe: the next write says so, and the verb ends as it should.
-	signal.Ignore(syscall.SIGPIPE)
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	formats := all.Formats()
+	os.Exit(cli.Main(node.Extensions{Formats: formats, Transports: node.Transports(), Functions: node.Functions(formats)}))
 }

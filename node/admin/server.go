@@ -51,6 +51,10 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	formats, err := format.NewByType(cfg.Formats)
+	if err != nil {
+		return nil, fmt.Errorf("admin: Config.Formats: %w", err)
+	}
 	ln, err := net.Listen("tcp", cfg.Address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("admin: %s is in use: stop what listens there, or set admin.address: %w", cfg.Address, err)
@@ -61,7 +65,7 @@ func New(cfg Config) (*Server, error) {
 	ctx, end := context.WithCancel(context.Background())
 	s := &Server{ln: netutil.LimitListener(ln, maxConnections), end: end}
 	s.http = &http.Server{
-		Handler:           guard(cfg.Hosts, s.routes(cfg)),
+		Handler:           guard(cfg.Hosts, s.routes(cfg, formats)),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -71,7 +75,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) routes(cfg Config) http.Handler {
+func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong") })
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
@@ -88,7 +92,7 @@ func (s *Server) routes(cfg Config) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	if cfg.Tap != nil {
-		mux.Handle("GET /api/stream", newStreams(cfg.Tap, cfg.Formats))
+		mux.Handle("GET /api/stream", &streams{tap: cfg.Tap, formats: formats})
 	}
 	if cfg.Functions != nil {
 		functionRoutes(mux, cfg.Functions)

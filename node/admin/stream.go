@@ -33,18 +33,16 @@ type Tap func(ctx context.Context, filters []string, deliver func(*ferry.Message
 
 type streams struct {
 	tap     Tap
-	formats [8]format.Format // by ferry.Type; nil where unknown
+	formats *format.ByType
 	open    atomic.Int32
 }
 
-func newStreams(tap Tap, formats []format.Format) *streams {
-	s := &streams{tap: tap}
-	for _, f := range formats {
-		if t, err := ferry.ParseType(f.Name()); err == nil {
-			s.formats[t] = f
-		}
+// typeName returns the name of m's format, or type(200) where the node has no format of that number.
+func (s *streams) typeName(m *ferry.Message) string {
+	if f := s.formats[m.Type]; f != nil {
+		return f.Name()
 	}
-	return s
+	return m.Type.String()
 }
 
 // ServeHTTP answers GET /api/stream?tag=FILTER&tag=FILTER with one event a message, and the event "dropped" with a count
@@ -133,7 +131,7 @@ func writeEvents(ctx context.Context, w http.ResponseWriter, queue *eventQueue, 
 func (s *streams) event(m *ferry.Message) []byte {
 	tag, _ := json.Marshal(m.Tag)
 	var b []byte
-	b = fmt.Appendf(b, `data: {"tag":%s,"time":%.3f,"source":%d,"type":%q,"size":%d`, tag, float64(m.Time)/1e6, m.Source, m.Type, len(m.Payload))
+	b = fmt.Appendf(b, `data: {"tag":%s,"time":%.3f,"source":%d,"type":%q,"size":%d`, tag, float64(m.Time)/1e6, m.Source, s.typeName(m), len(m.Payload))
 	if len(m.Payload) <= maxShown {
 		b = append(b, `,"payload":`...)
 		b = s.payload(b, m)
@@ -147,8 +145,7 @@ func (s *streams) event(m *ferry.Message) []byte {
 
 // payload appends m's payload as JSON if its format is known and it is valid, else as hex text.
 func (s *streams) payload(b []byte, m *ferry.Message) []byte {
-	if int(m.Type) < len(s.formats) && s.formats[m.Type] != nil {
-		f := s.formats[m.Type]
+	if f := s.formats[m.Type]; f != nil {
 		if f.Validate(m.Payload, format.Options{}) == nil {
 			if span, err := f.Lookup(m.Payload, field.Path{}); err == nil {
 				if out, err := transcode.JSON(b, m.Payload, f, span); err == nil {

@@ -6,11 +6,14 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/phrase"
 	"example.com/ferry/internal/topic"
+	"example.com/ferry/transport"
 )
 
 // problem is something the schema cannot say.
@@ -35,15 +38,15 @@ func (c *Config) problems(with Program) problems {
 	seen := map[string]int{}
 	for i, l := range c.Listeners {
 		at := fmt.Sprintf("listeners.%d.", i)
-		l.problems(at, &ps)
+		l.problems(at, with.transports(), &ps)
 		if first, ok := seen[l.Address]; ok {
 			ps.add(at+"address", "%q stands in listeners[%d] already", l.Address, first)
 		}
 		seen[l.Address] = i
 	}
 	if a := c.Admin.Address; a != "" && a != "off" {
-		if reason := badHostPort(a); reason != "" {
-			ps.add("admin.address", "%q %s", a, reason)
+		if err := transport.CheckHostPort(a); err != nil {
+			ps.add("admin.address", "%q %v", a, err)
 		}
 	}
 	if c.DataDir == "" {
@@ -76,49 +79,60 @@ func (c *Config) problems(with Program) problems {
 	return ps
 }
 
-func (l Listener) problems(at string, ps *problems) {
-	scheme, rest, ok := strings.Cut(l.Address, "://")
-	switch {
-	case !ok:
-		ps.add(at+"address", "%q has no scheme: write quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT or unix://PATH", l.Address)
-		return
-	case scheme == "unix":
-		if rest == "" {
-			ps.add(at+"address", "%q has no path: write unix://ferry.sock", l.Address)
-		}
-	case scheme == "quic" || scheme == "tls" || scheme == "tcp":
-		if reason := badHostPort(rest); reason != "" {
-			ps.add(at+"address", "%q %s", l.Address, reason)
-		} else if scheme == "tcp" && !l.Insecure && !isLoopback(rest) {
-			ps.add(at+"address", "%q is plain TCP beyond this machine: tokens would cross the network in the clear; use tls:// or quic://, or say insecure: true", l.Address)
-		}
-	default:
-		ps.add(at+"address", "unknown scheme %q: want quic, tls, tcp or unix", scheme)
+func (l Listener) problems(at string, transports []transport.Descriptor, ps *problems) {
+	scheme, addr, ok := strings.Cut(l.Address, "://")
+	if !ok {
+		ps.add(at+"address", "%q has no scheme: write %s", l.Address, phrase.Or(each(transports, transport.Descriptor.Syntax)))
 		return
 	}
-	secure := scheme == "quic" || scheme == "tls"
+	i := slices.IndexFunc(transports, func(d transport.Descriptor) bool { return d.Scheme == scheme })
+	switch {
+	case len(transports) == 0:
+		ps.add(at+"address", "this program has no transport %s", scheme)
+		return
+	case i < 0:
+		ps.add(at+"address", "unknown scheme %q: want %s", scheme, phrase.Or(each(transports, func(d transport.Descriptor) string { return d.Scheme })))
+		return
+	}
+	d := transports[i]
+	open := !d.Encrypted && !d.Local
+	if err := d.CheckAddress(addr); err != nil {
+		ps.add(at+"address", "%q %v", l.Address, err)
+	} else if open && !l.Insecure && !isLoopback(addr) {
+		ps.add(at+"address", "%q is plain %s beyond this machine: tokens would cross the network in the clear; use tls:// or quic://, or say insecure: true",
+			l.Address, strings.ToUpper(scheme))
+	}
 	for _, f := range []struct{ field, value string }{{"cert_file", l.CertFile}, {"key_file", l.KeyFile}, {"client_ca_file", l.ClientCAFile}} {
 		switch {
 		case f.value == "":
-		case !secure:
+		case !d.Encrypted:
 			ps.add(at+f.field, "a %s listener has no TLS: use tls:// or quic://, or leave it out", scheme)
 		default:
 			checkFile(at+f.field, f.value, ps)
 		}
 	}
-	if secure && (l.CertFile == "") != (l.KeyFile == "") {
+	if d.Encrypted && (l.CertFile == "") != (l.KeyFile == "") {
 		ps.add(at+"address", "cert_file and key_file go together: one of them is missing")
 	}
 	switch {
 	case l.ReceiveWindow == 0:
-	case scheme != "quic":
+	case !d.ReceiveWindow:
 		ps.add(at+"receive_window", "a %s listener has none: the kernel bounds what it buffers; leave it out", scheme)
 	case l.ReceiveWindow < 64<<10 || l.ReceiveWindow > 1<<30:
 		ps.add(at+"receive_window", "%v is out of range: at least 64KiB, at most 1GiB", l.ReceiveWindow)
 	}
-	if l.Insecure && scheme != "tcp" {
-		ps.add(at+"insecure", "means nothing for %s: only a tcp listener can be insecure", scheme)
+	if l.Insecure && !open {
+		ps.add(at+"insecure", "has no effect on a %s listener: only an unencrypted one, such as tcp, can be insecure", scheme)
 	}
+}
+
+// each returns what text says of each transport.
+func each(list []transport.Descriptor, text func(transport.Descriptor) string) []string {
+	all := make([]string, len(list))
+	for i, d := range list {
+		all[i] = text(d)
+	}
+	return all
 }
 
 func (id Identity) problems(at string, ps *problems) {
@@ -167,17 +181,6 @@ func (l Limits) problems(ps *problems) {
 			ps.add("limits."+d.field, "%v is too short: at least 10ms", d.value)
 		}
 	}
-}
-
-func badHostPort(s string) string {
-	_, port, err := net.SplitHostPort(s)
-	if err != nil {
-		return "has no port: write HOST:PORT"
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return "has a port that is not 0 to 65535"
-	}
-	return ""
 }
 
 func isLoopback(hostport string) bool {

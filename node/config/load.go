@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"example.com/ferry/format"
+	"example.com/ferry/transport"
 )
 
 // MaxFile bounds a configuration file, in bytes.
@@ -19,8 +20,16 @@ const MaxFile = 1 << 20
 
 // Program is what the program that reads a configuration brings: what a file may name.
 type Program struct {
-	Functions []string        // that functions may run
-	Formats   []format.Format // that routes may look into payloads in
+	Functions  []string               // names for functions[].run
+	Formats    []format.Format        // formats that routes may read payloads as
+	Transports []transport.Descriptor // for listeners; nil means QUIC, TLS, TCP and Unix of package transport
+}
+
+func (p Program) transports() []transport.Descriptor {
+	if p.Transports == nil {
+		return []transport.Descriptor{transport.QUIC, transport.TLS, transport.TCP, transport.Unix}
+	}
+	return p.Transports
 }
 
 // Load reads the file at path on top of the defaults. A file that cannot be used gives Errors, or the error of reading it.

@@ -95,7 +95,7 @@ func (c Checksum) request(in *ferry.Message) (bytes int64, checkpoint bool, err 
 
 func (c Checksum) format(t ferry.Type) (format.Format, error) {
 	for _, f := range c.Formats {
-		if f.Name() == t.String() {
+		if f.Descriptor().Type == t {
 			return f, nil
 		}
 	}

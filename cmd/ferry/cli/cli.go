@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"example.com/ferry/format"
+	"example.com/ferry/internal/phrase"
+	"example.com/ferry/node"
+)
+
+// grammar is the command line: one member a verb.
+type grammar struct {
+	Run        runCmd        `cmd:"" group:"node" help:"Run a node."`
+	Check      checkCmd      `cmd:"" group:"node" help:"Validate a configuration."`
+	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish what comes in on standard input."`
+	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they come."`
+	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
+	Set        setCmd        `cmd:"" group:"message" help:"Change one field of a message."`
+	Convert    convertCmd    `cmd:"" group:"message" help:"Rewrite a message in another format."`
+	Completion completionCmd `cmd:"" group:"self" help:"Print a completion script for your shell."`
+	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
+	Worker     workerCmd     `cmd:"" hidden:""`
+
+	Quiet       bool             `short:"q" help:"No remarks on standard error, only errors."`
+	VersionFlag kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`
+}
+
+const description = "Forwards, filters and streams messages between devices, edge nodes and services, and touches only the bytes it must."
+
+// detail is the part of the overview that kong's model has no place for.
+const detail = `
+Try it:
+  ferry run                                     a node with this machine's own sensors as live input
+  ferry sub 'sensors/#'                         what they say, one line of JSON a message
+  ferry get readings.0.value event.cbor         one field, found without decoding the message
+  ferry set readings.0.value=31 <old >new       the same message with another value
+
+Exit status: 0 done, 1 the work failed, 2 command line or configuration wrong, 3 field not found.
+`
+
+// casts are the types that --as takes.
+var casts = []string{"int32", "uint32", "int64", "uint64", "float32", "float64", "string", "bool", "bytes"}
+
+// env is what a verb may use of the world.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	quiet          bool
+	extensions     node.Extensions
+	formats        []format.Format // of extensions
+	model          *kong.Application
+}
+
+// Main carries out the command line of this process and returns the exit status.
+func Main(extensions node.Extensions) int {
+	// A reader that has seen enough closes the pipe. The next write returns EPIPE instead of ending the process.
+	signal.Ignore(syscall.SIGPIPE)
+	return Run(extensions, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}
+
+// Run carries out one command line and returns the exit status. A nil extensions.Transports means node.Transports().
+func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if extensions.Transports == nil {
+		extensions.Transports = node.Transports()
+	}
+	bare := len(args) == 0 // wrong, and answered with the overview
+	if bare {
+		args = []string{"--help"}
+	}
+	for _, arg := range args {
+		if !utf8.ValidString(arg) { // kong would replace such bytes without a word
+			fmt.Fprintf(stderr, "ferry: argument %q is not UTF-8: give a file of that name on standard input, and bytes as hex\n", arg)
+			return statusUsage
+		}
+	}
+	formats := extensions.Formats
+	var cli grammar
+	var said bytes.Buffer // by --help or --version
+	done := false         // --help or --version said it all
+	parser := kong.Must(&cli,
+		kong.Name("ferry"),
+		kong.TypeMapper(reflect.TypeFor[address](), addressMapper(extensions.Transports)),
+		kong.Description(description),
+		kong.Writers(&said, stderr),
+		kong.Exit(func(int) { done = true }),
+		kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "node", Title: "A node:"},
+			{Key: "stream", Title: "Its messages:"},
+			{Key: "message", Title: "A message in a file or on standard input:"},
+			{Key: "self", Title: "This program:"},
+		}),
+		kong.Vars{
+			"version": version(),
+			"types":   strings.Join(names(formats), ","), "typeList": strings.Join(names(formats), ", "),
+			"addresses": phrase.Or(syntaxes(extensions.Transports)),
+			"casts":     strings.Join(casts, ","), "castList": strings.Join(casts, ", "),
+		},
+	)
+	parser.Model.HelpFlag.Help = "Show this."
+	ctx, err := parser.Parse(verbFirst(parser.Model, args))
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: formats, model: parser.Model}
+	switch {
+	case bare:
+		_, _ = stderr.Write(said.Bytes())
+		return statusUsage
+	case done:
+		return e.end("ferry", e.print(said.Bytes()))
+	}
+	if err != nil {
+		var parse *kong.ParseError
+		verb := ""
+		if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+			verb = " " + parse.Context.Selected().Name
+		}
+		text := strings.Replace(err.Error(), `"",`, "", 1) // how kong's enum says that nothing is allowed too
+		fmt.Fprintf(stderr, "ferry%s: %s\nTry 'ferry%s --help'.\n", verb, text, verb)
+		return statusUsage
+	}
+	return e.end("ferry "+ctx.Selected().Name, ctx.Run(e))
+}
+
+// end tells the error that a command ended with, if any, and returns the exit status.
+func (e *env) end(command string, err error) int {
+	var quiet quietError
+	if err != nil && !errors.As(err, &quiet) {
+		fmt.Fprintf(e.stderr, "%s: %v\n", command, err)
+	}
+	return statusOf(err)
+}
+
+// help is kong's printer, with detail below the overview.
+func help(o kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil {
+		return err
+	}
+	_, err := io.WriteString(ctx.Stdout, detail)
+	return err
+}
+
+// verbFirst moves the verb to the front, so that its flags may also stand before it.
+func verbFirst(app *kong.Application, args []string) []string {
+	if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if slices.ContainsFunc(app.Children, func(n *kong.Node) bool { return n.Name == arg }) {
+			return slices.Concat(args[i:i+1], args[:i], args[i+1:])
+		}
+	}
+	return args
+}
+
+func names(formats []format.Format) []string {
+	out := make([]string, len(formats))
+	for i, f := range formats {
+		out[i] = f.Name()
+	}
+	return out
+}
+
+// note says on standard error what the user may want to know and a script may ignore.
+func (e *env) note(text string, args ...any) {
+	if !e.quiet {
+		fmt.Fprintf(e.stderr, "ferry: "+text+"\n", args...)
+	}
+}
+
+// print writes to standard output.
+func (e *env) print(b []byte) error {
+	if _, err := e.stdout.Write(b); err != nil {
+		return outputError(err)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write testdata anew with what the program says now")
+
+// outcome is what one command line did.
+type outcome struct {
+	status         int
+	stdout, stderr string
+}
+
+func ferryWith(stdin string, args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	status := Run(builtin(), args, strings.NewReader(stdin), &stdout, &stderr)
+	return outcome{status, stdout.String(), stderr.String()}
+}
+
+// golden compares got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+// What docs/cli.md shows is what the program prints: behind each line "$ ferry ..." of it stands the output.
+func TestDocs(t *testing.T) {
+	t.Setenv("COLUMNS", "90")
+	t.Chdir("../../..")
+	const path = "docs/cli.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```\n\\$ ferry ([^\n]*)\n(.*?)```\n")
+	seen := map[string]bool{}
+	text = block.ReplaceAllFunc(text, func(b []byte) []byte {
+		m := block.FindSubmatch(b)
+		args := strings.Fields(string(m[1]))
+		seen[args[0]] = true
+		got := ferryWith("", args...)
+		if got.status != 0 || got.stderr != "" {
+			t.Errorf("ferry %s: status %d, %q", m[1], got.status, got.stderr)
+		}
+		if got.stdout != string(m[2]) && !*update {
+			t.Errorf("ferry %s: got\n%s\nbut %s has\n%s", m[1], got.stdout, path, m[2])
+		}
+		return fmt.Appendf(nil, "```\n$ ferry %s\n%s```\n", m[1], got.stdout)
+	})
+	if *update {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	typ := reflect.TypeFor[grammar]()
+	for i := range typ.NumField() {
+		if f := typ.Field(i); f.Tag.Get("group") != "" && !seen[strings.ToLower(f.Name)] {
+			t.Errorf("%s does not show ferry %s --help", path, strings.ToLower(f.Name))
+		}
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		args []string
+		want string // part of what standard error says
+	}{
+		{"nothing", nil, "Usage: ferry <command>"},
+		{"unknown verb", []string{"fly"}, "unexpected argument fly"},
+		{"unknown flag", []string{"get", "--fast", "id"}, "unknown flag --fast"},
+		{"no path", []string{"get"}, "expected \"<path>"},
+		{"bad path", []string{"get", "a..b"}, `path "a..b" has an empty step at offset 2`},
+		{"bad type", []string{"get", "-t", "xml", "id"}, "--type must be one of"},
+		{"bad cast", []string{"get", "--as", "int7", "id"}, "--as must be one of"},
+		{"bad output", []string{"get", "-o", "yaml", "id"}, "--output must be one of"},
+		{"bad size", []string{"get", "--max", "64miles", "id"}, `"64miles" is not a size`},
+		{"no value", []string{"set", "id"}, `"id" has no =: want PATH=VALUE`},
+		{"bad path in set", []string{"set", `a\b=1`}, "lone backslash at offset 1"},
+		{"no target", []string{"convert", "--from", "json"}, "missing flags: --to"},
+		{"bad shell", []string{"completion", "tcsh"}, "must be one of"},
+		{"bad address", []string{"sub", "-a", "127.0.0.1:4190", "#"}, `"127.0.0.1:4190" is no address: want quic://HOST:PORT`},
+		{"address of nothing", []string{"pub", "-a", "tcp://", "a"}, `"tcp://" is no address`},
+		{"bad filter", []string{"sub", "a/#/b"}, `filter "a/#/b" goes on behind #`},
+		{"wildcard to publish on", []string{"pub", "a/+"}, `tag "a/+" holds the wildcard`},
+		{"bad predicate", []string{"sub", "--where", "a >", "#"}, "ferry sub: field: predicate"},
+		{"unknown name in a predicate", []string{"sub", "--schema", "../../../examples/messages/noise.json", "--where", "event.niose.level > 1", "#"}, `event has no field "niose": is it noise?`},
+		{"history that the engine has not", []string{"sub", "--from", "first", "#"}, "the node's engine is memory"},
+		{"no configuration", []string{"check"}, "missing flags: --config"},
+		{"no UTF-8", []string{"set", "id=\xff"}, `argument "id=\xff" is not UTF-8`},
+		{"too many words", []string{"get", "id", "a", "b"}, "unexpected argument b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := ferryWith("{}", c.args...)
+			if got.status != statusUsage || !strings.Contains(got.stderr, c.want) || got.stdout != "" {
+				t.Errorf("got %+v, want status 2 and %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	verb, flag := ferryWith("", "version"), ferryWith("", "--version")
+	if verb.status != 0 || !strings.HasPrefix(verb.stdout, "ferry ") {
+		t.Errorf("ferry version: got %+v", verb)
+	}
+	if verb != flag {
+		t.Errorf("ferry --version: got %+v, want %+v", flag, verb)
+	}
+	if got := ferryWith("", "version", "-o", "json"); got.status != 0 || !strings.HasPrefix(got.stdout, `{"version":`) {
+		t.Errorf("ferry version -o json: got %+v", got)
+	}
+}

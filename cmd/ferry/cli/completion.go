@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"bytes"
+	_ "embed"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/alecthomas/kong"
+)
+
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Help is what ferry completion --help says on top of the model.
+func (*completionCmd) Help() string {
+	return `Put it where your shell looks:
+
+    ferry completion bash >~/.local/share/bash-completion/completions/ferry
+    ferry completion zsh >"${fpath[1]}/_ferry"
+    ferry completion fish >~/.config/fish/completions/ferry.fish`
+}
+
+//go:embed completion.tmpl
+var completionText string
+
+var completionScripts = template.Must(template.New("").Funcs(template.FuncMap{
+	"verbs":   completionVerbs,
+	"flags":   completionFlags,
+	"choices": choices,
+	"quote":   shellWord,
+	"brief":   func(s string) string { return strings.NewReplacer("[", "(", "]", ")", ":", ",", "'", "’").Replace(s) },
+}).Parse(completionText))
+
+// Run prints the script, made from the grammar that parses the command line.
+func (c *completionCmd) Run(e *env) error {
+	var script bytes.Buffer
+	if err := completionScripts.ExecuteTemplate(&script, c.Shell, e.model); err != nil {
+		return err
+	}
+	return e.print(script.Bytes())
+}
+
+// completionVerbs returns the verbs that are there for people.
+func completionVerbs(app *kong.Application) []*kong.Node {
+	return slices.DeleteFunc(slices.Clone(app.Children), func(verb *kong.Node) bool { return verb.Hidden })
+}
+
+// completionFlags returns the visible flags of a verb, those of the whole program included.
+func completionFlags(verb *kong.Node) []*kong.Flag {
+	var out []*kong.Flag
+	for _, group := range verb.AllFlags(true) {
+		out = append(out, group...)
+	}
+	return out
+}
+
+// choices returns the words that a flag or argument takes, separated by spaces; empty if it takes any.
+func choices(v *kong.Value) string {
+	return strings.TrimSpace(strings.ReplaceAll(v.Enum, ",", " "))
+}

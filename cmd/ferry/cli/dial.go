@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"example.com/ferry/internal/phrase"
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/node"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream"
+)
+
+// dialTimeout is how long a node may take to answer.
+const dialTimeout = 5 * time.Second
+
+// nodeFlags say which node a verb talks to, and as whom.
+type nodeFlags struct {
+	Addr      address `short:"a" default:"quic://127.0.0.1:4190" placeholder:"ADDR" help:"The node: ${addresses}; quic://127.0.0.1:4190 if left out."`
+	CA        string  `name:"ca" placeholder:"FILE" help:"The certificate to trust; ca.pem of the data directory if left out."`
+	TokenFile string  `placeholder:"FILE" help:"Where the token is; token of the data directory if left out."`
+	DataDir   string  `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine, ./ferry-data if left out."`
+}
+
+// dial connects to the node.
+func (n *nodeFlags) dial(ctx context.Context, e *env, name string) (*stream.Client, error) {
+	token, err := n.token()
+	if err != nil {
+		return nil, err
+	}
+	trust, err := n.trust()
+	if err != nil {
+		return nil, err
+	}
+	level := slog.LevelInfo
+	if e.quiet {
+		level = slog.LevelError
+	}
+	client, err := stream.Dial(ctx, n.Addr.transport.New(node.Security{Client: trust}), n.Addr.rest, &stream.Config{
+		Token: []byte(token), Name: name, DialTimeout: dialTimeout,
+		Log: slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level})),
+	})
+	if err != nil {
+		return nil, n.explain(err)
+	}
+	return client, nil
+}
+
+func (n *nodeFlags) token() (string, error) {
+	path := n.TokenFile
+	if path == "" {
+		path = filepath.Join(n.DataDir, pki.TokenFile)
+	}
+	token, err := pki.ReadToken(path)
+	if n.TokenFile == "" && errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("no token in %s: is a node running? start one with: ferry run\nor name the directory it runs in with --data-dir, or give --token-file and --ca for a node elsewhere", n.DataDir)
+	}
+	return token, err
+}
+
+// trust returns the certificates that the node's must come from; nil, the system's, where there is no file to say so.
+func (n *nodeFlags) trust() (*tls.Config, error) {
+	path := n.CA
+	if path == "" {
+		path = filepath.Join(n.DataDir, pki.CAFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return pki.ClientTLS(path)
+}
+
+// explain says what to do about a node that could not be reached.
+func (n *nodeFlags) explain(err error) error {
+	var refused *native.Error
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &refused) && refused.Code == native.CodeUnauthenticated:
+		return fmt.Errorf("%w\nthe node does not know this token: name the one it has with --token-file or --data-dir", err)
+	case errors.As(err, &refused), errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("%w\nthe certificate is not from the authority trusted here: name the node's ca.pem with --ca or --data-dir", err)
+	}
+	return fmt.Errorf("%w\nis a node running? start one with: ferry run", err)
+}
+
+// address is where a node listens.
+type address struct {
+	transport node.Transport
+	rest      string // without the scheme
+}
+
+// addressMapper parses an address on the command line.
+func addressMapper(transports []node.Transport) kong.MapperFunc {
+	return func(ctx *kong.DecodeContext, target reflect.Value) error {
+		var text string
+		if err := ctx.Scan.PopValueInto("address", &text); err != nil {
+			return err
+		}
+		scheme, rest, ok := strings.Cut(text, "://")
+		for _, t := range transports {
+			if ok && rest != "" && t.Scheme == scheme {
+				target.Set(reflect.ValueOf(address{t, rest}))
+				return nil
+			}
+		}
+		return fmt.Errorf("%q is no address: want %s", text, phrase.Or(syntaxes(transports)))
+	}
+}
+
+// syntaxes returns how the addresses of each transport are written.
+func syntaxes(transports []node.Transport) []string {
+	all := make([]string, len(transports))
+	for i, t := range transports {
+		all[i] = t.Syntax()
+	}
+	return all
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// checkout is a directory with the examples where they are in the repository, so that they run as they stand.
+type checkout struct{ dir string }
+
+func newCheckout(t *testing.T) checkout {
+	t.Helper()
+	c := checkout{t.TempDir()}
+	if err := os.CopyFS(filepath.Join(c.dir, "examples"), os.DirFS("../../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(os.Args[0], filepath.Join(c.dir, "ferry")); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c checkout) command(t *testing.T, name string, args ...string) *exec.Cmd {
+	cmd := process(t.Context(), filepath.Join(c.dir, name), args...)
+	cmd.Dir = c.dir
+	return cmd
+}
+
+// start runs a command until the test ends; until then it can be interrupted. It returns when the first line was printed.
+func (c checkout) start(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := c.command(t, "ferry", args...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
+		_ = cmd.Wait()
+		t.Fatalf("ferry %q printed nothing: %v: %s", args, err, stderr.String())
+	}
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	return cmd
+}
+
+func interrupt(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%q after an interrupt: %v", cmd.Args, err)
+	}
+}
+
+// hears runs ferry sub with flags for one message, and publishes with flags and pubFlags until it came.
+func (c checkout) hears(t *testing.T, flags []string, filter, tag, payload string, pubFlags ...string) string {
+	t.Helper()
+	sub := c.command(t, "ferry", append(append([]string{"sub", "--count", "1"}, flags...), filter)...)
+	var stdout bytes.Buffer
+	sub.Stdout = &stdout
+	if err := sub.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- sub.Wait() }()
+	for {
+		pub := c.command(t, "ferry", slices.Concat([]string{"pub", "-q", "--ack"}, flags, pubFlags, []string{tag})...)
+		pub.Stdin = strings.NewReader(payload)
+		if out, err := pub.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", pub.Args, err, out)
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("%q: %v", sub.Args, err)
+			}
+			return stdout.String()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func TestExampleNode(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "run", "-c", "examples/node/node.yaml")
+	flags := []string{"-a", "quic://127.0.0.1:4290", "--data-dir", "ferry-data/node"}
+	if got := c.hears(t, flags, "#", "demo", `{"a":1}`); !strings.HasSuffix(got, `"type":"json","payload":{"a":1}}`+"\n") {
+		t.Errorf("got %q", got)
+	}
+	interrupt(t, node)
+}
+
+func TestExampleFunction(t *testing.T) {
+	c := newCheckout(t)
+	build := exec.Command("go", "build", "-o", c.dir, "example.com/ferry/examples/function")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	node := c.start(t, "run", "-c", "examples/function/node.yaml")
+	function := c.command(t, "function")
+	if err := function.Start(); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"-a", "tcp://127.0.0.1:4390", "--data-dir", "ferry-data/function"}
+	got := c.hears(t, flags, "alerts/#", "sensors/pump-1", `{"readings":[{"value":"30"}]}`+"\n"+`{"readings":[{"value":"31"}]}`)
+	if !strings.HasPrefix(got, `{"tag":"alerts/pump-1",`) || !strings.HasSuffix(got, `"payload":{"readings":[{"value":"31"}]}}`+"\n") {
+		t.Errorf("got %q, want an alert with 31, and none with 30 before it", got)
+	}
+	interrupt(t, function)
+	interrupt(t, node)
+}
+
+func TestExampleNodeFunctions(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "run", "-c", "examples/node/functions.yaml")
+	flags := []string{"-a", "tcp://127.0.0.1:4490", "--data-dir", "ferry-data/functions-node"}
+	for _, kind := range []string{"light", "heavy", "worker"} {
+		got := c.hears(t, flags, "checksums/"+kind, "checksum/"+kind, `{"bytes":1000000}`)
+		if !strings.HasSuffix(got, `"payload":{"bytes":1000000,"crc32":"1279cb9e"}}`+"\n") {
+			t.Errorf("%s: got %q", kind, got)
+		}
+	}
+	interrupt(t, node)
+}
+
+func TestExampleFunctions(t *testing.T) {
+	c := newCheckout(t)
+	build := exec.Command("go", "build", "-o", filepath.Join(c.dir, "bin", "thumbs"), "example.com/ferry/examples/functions")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	node := c.start(t, "run", "-c", "examples/functions/node.yaml")
+	flags := []string{"-a", "tcp://127.0.0.1:4590", "--data-dir", "ferry-data/functions"}
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 640, 480))); err != nil {
+		t.Fatal(err)
+	}
+	got := c.hears(t, flags, "thumbs/#", "images/hall", picture.String(), "-t", "raw")
+	var message struct{ Tag, Payload string }
+	if err := json.Unmarshal([]byte(got), &message); err != nil {
+		t.Fatal(err)
+	}
+	payload, err := hex.DecodeString(message.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thumb, err := png.DecodeConfig(bytes.NewReader(payload))
+	if err != nil || message.Tag != "thumbs/hall" || thumb.Width != 64 || thumb.Height != 48 {
+		t.Errorf("got %+v, %v on %s, want 64 x 48 on thumbs/hall", thumb, err, message.Tag)
+	}
+	interrupt(t, node)
+}
+
+// What examples/messages/README.md shows is what its commands print: behind each line "$ ..." stands the output.
+func TestExampleMessages(t *testing.T) {
+	c := newCheckout(t)
+	text, err := os.ReadFile("../../../examples/messages/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```\n\\$ ([^\n]*)\n(.*?)```\n").FindAllSubmatch(text, -1)
+	if len(blocks) == 0 {
+		t.Error("the README shows no command")
+	}
+	for _, block := range blocks {
+		cmd := process(t.Context(), "sh", "-c", string(block[1]))
+		cmd.Dir = "../../.."
+		cmd.Env = append(cmd.Env, "PATH="+c.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != string(block[2]) {
+			t.Errorf("%s: got %q, %v, want %q", block[1], out, err, block[2])
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"syscall"
+
+	"example.com/ferry/format"
+	"example.com/ferry/node/config"
+)
+
+// input is a message in a file or on standard input: the part that get, set and convert share.
+type input struct {
+	schemaFlags
+	File string      `arg:"" optional:"" help:"The message; - or nothing is standard input."`
+	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse a larger message, 64MiB if not said otherwise."`
+}
+
+// read returns the whole message, which is never empty.
+func (in *input) read(e *env) ([]byte, error) {
+	r := e.stdin
+	var data bytes.Buffer
+	if in.File != "" && in.File != "-" {
+		f, err := os.Open(in.File)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Size() <= int64(in.Max) { // a large file is read into the room it takes
+			data.Grow(int(info.Size()) + bytes.MinRead)
+		}
+	}
+	_, err := data.ReadFrom(io.LimitReader(r, int64(min(in.Max, math.MaxInt64-1))+1))
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		return nil, fmt.Errorf("%s is a directory: name a file with one message in it", in.name())
+	case err != nil:
+		return nil, fmt.Errorf("cannot read %s: %w", in.name(), err)
+	case data.Len() == 0:
+		return nil, fmt.Errorf("%s is empty: a message has at least one byte", in.name())
+	case int64(data.Len()) > int64(in.Max):
+		return nil, fmt.Errorf("%s holds more than %d bytes, the limit: raise it with --max", in.name(), int64(in.Max))
+	}
+	return data.Bytes(), nil
+}
+
+// message reads and validates one message of the type named, or guessed if none is.
+func (in *input) message(e *env, name string) (*message, error) {
+	shape, err := in.load()
+	if err != nil {
+		return nil, err
+	}
+	data, err := in.read(e)
+	if err != nil {
+		return nil, err
+	}
+	m := &message{data: data, shape: shape}
+	if name != "" {
+		m.format = byName(withSchema(e.formats, shape), name)
+		if err := m.format.Validate(data, format.Options{}); err != nil {
+			return nil, fmt.Errorf("%s is no valid %s message: %w", in.name(), name, invalid(err, data))
+		}
+		return m, nil
+	}
+	if m.format, err = guess(e.formats, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.name(), err)
+	}
+	e.note("guessed that %s is %s", in.name(), m.format.Name())
+	return m, nil
+}
+
+// invalid is why data is no message of a type. That it ends too early is told with the place where it does.
+func invalid(err error, data []byte) error {
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // one that is wrapped has said more
+		return fmt.Errorf("%w: the message goes on behind the %d bytes there are", err, len(data))
+	}
+	return err
+}
+
+func (in *input) name() string {
+	if in.File == "" || in.File == "-" {
+		return "standard input"
+	}
+	return in.File
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+
+	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/format/json"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/node/config"
+)
+
+type pubCmd struct {
+	nodeFlags
+	Type string      `short:"t" placeholder:"TYPE" enum:",raw,${types}" default:"" help:"What the messages are: ${typeList}, or raw for any bytes; guessed if left out."`
+	Ack  bool        `help:"Wait until the node has taken all messages, and fail if it dropped one."`
+	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse a larger message, 64MiB if not said otherwise; the node has a limit of its own."`
+	Tag  string      `arg:"" help:"Where to publish: levels parted by slashes, as in sensors/pump-1."`
+}
+
+// Help is what ferry pub --help says on top of the model.
+func (*pubCmd) Help() string {
+	return `JSON is published as one message a line, as the lines come. Input of another type is one message. Each is validated first.
+
+Examples:
+
+    echo '{"deviceName":"pump-1","readings":[{"value":"31"}]}' | ferry pub sensors/pump-1
+    ferry pub -t cbor --ack sensors/pump-1 <event.cbor`
+}
+
+// Run publishes standard input.
+func (c *pubCmd) Run(e *env) error {
+	if err := topic.CheckTag(c.Tag); err != nil {
+		return usageError{err}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	client, err := c.dial(ctx, e, "ferry pub")
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	source, err := client.Source(ctx, c.Tag)
+	if err != nil {
+		return err
+	}
+	var published atomic.Int64
+	finished := make(chan error, 1)
+	go func() { // a read of standard input ends when it will
+		finished <- c.read(e, func(t ferry.Type, payload []byte) error {
+			published.Add(1)
+			err := source.Send(ctx, ferry.Message{Type: t, Payload: payload})
+			if err != nil {
+				published.Add(-1)
+			}
+			return err
+		})
+	}()
+	select {
+	case err = <-finished:
+	case <-ctx.Done():
+		err = errors.New("interrupted")
+	}
+	if err == nil && c.Ack {
+		err = client.Flush(ctx)
+	}
+	if n := published.Load(); err != nil && n > 0 {
+		return fmt.Errorf("%w\nmessages published before: %d", err, n)
+	}
+	return err
+}
+
+// read cuts standard input into messages. Without a type, a first line that is JSON means that all are.
+func (c *pubCmd) read(e *env, send func(ferry.Type, []byte) error) error {
+	r := bufio.NewReaderSize(e.stdin, 64<<10)
+	if c.Type != "" && c.Type != "json" {
+		return c.whole(e, r, send)
+	}
+	for number, found := 1, false; ; number++ {
+		line, err := readLine(r, int64(c.Max))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("line %d of standard input: %w", number, err)
+		}
+		if message := bytes.TrimSpace(line); len(message) > 0 {
+			if bad := (json.Format{}).Validate(message, format.Options{}); bad != nil {
+				if c.Type == "" && !found {
+					return c.whole(e, io.MultiReader(bytes.NewReader(line), r), send)
+				}
+				return fmt.Errorf("line %d of standard input, which has one message a line: %w", number, invalid(bad, message))
+			}
+			found = true
+			if err := send(ferry.JSON, message); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			if !found {
+				return errors.New("standard input is empty: nothing to publish")
+			}
+			return nil
+		}
+	}
+}
+
+// whole sends all of r as one message.
+func (c *pubCmd) whole(e *env, r io.Reader, send func(ferry.Type, []byte) error) error {
+	rest := *e
+	rest.stdin = r
+	in := input{Max: c.Max}
+	if c.Type == "raw" {
+		data, err := in.read(&rest)
+		if err != nil {
+			return err
+		}
+		return send(ferry.Raw, data)
+	}
+	m, err := in.message(&rest, c.Type)
+	if err != nil {
+		return err
+	}
+	return send(m.format.Descriptor().Type, m.data)
+}
+
+// readLine returns the next line with its newline; io.EOF comes with the last.
+func readLine(r *bufio.Reader, limit int64) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if int64(len(line)) > limit {
+			return nil, fmt.Errorf("more than %d bytes: allow more with --max", limit)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ferry/node/config"
+)
+
+const proxyYAML = `proxy:
+  access_log: {file: access.log}
+  listeners:
+    - address: 127.0.0.1:0
+      protocol: http1
+      cluster: web
+  clusters:
+    - name: web
+      endpoints: [{address: '%s'}]
+admin: {address: '127.0.0.1:0'}
+`
+
+// webServer starts a server that answers with its name and has stayed busy for a moment.
+func webServer(t *testing.T, name string) (address string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Millisecond)
+		_, _ = io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, name)
+	}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// load is clients that ask without a pause, over connections that stay.
+type load struct {
+	stop  chan struct{}
+	done  sync.WaitGroup
+	asked atomic.Int64
+	last  atomic.Value // the last answer's body
+	fails chan string
+}
+
+func startLoad(url string, clients int) *load {
+	l := &load{stop: make(chan struct{}), fails: make(chan string, clients)}
+	for range clients {
+		client := &http.Client{Transport: &http.Transport{}}
+		l.done.Go(func() {
+			defer client.CloseIdleConnections()
+			for {
+				select {
+				case <-l.stop:
+					return
+				default:
+				}
+				answer, err := client.Post(url, "text/plain", strings.NewReader("a request that is not repeated"))
+				if err != nil {
+					l.fails <- err.Error()
+					return
+				}
+				body, err := io.ReadAll(answer.Body)
+				answer.Body.Close()
+				if err != nil || answer.StatusCode != http.StatusOK {
+					l.fails <- fmt.Sprintf("%s %q, %v", answer.Status, body, err)
+					return
+				}
+				l.last.Store(string(body))
+				l.asked.Add(1)
+			}
+		})
+	}
+	return l
+}
+
+// answered waits until the load's answers are want.
+func (l *load) answered(t *testing.T, want string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); l.last.Load() != want; {
+		if time.Now().After(end) {
+			t.Fatalf("%v answers, not %s", l.last.Load(), want)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// end stops the load, which had no failure.
+func (l *load) end(t *testing.T) {
+	t.Helper()
+	close(l.stop)
+	l.done.Wait()
+	close(l.fails)
+	for f := range l.fails {
+		t.Errorf("a request failed: %s", f)
+	}
+	if l.asked.Load() == 0 {
+		t.Error("nothing was asked")
+	}
+}
+
+// A proxy takes another configuration under load, by a signal and by a change of the file, and no request fails. What is wrong
+// changes nothing.
+func TestRunReloads(t *testing.T) {
+	t.Parallel()
+	a, b := webServer(t, "a"), webServer(t, "b")
+	n := runNode(t, fmt.Sprintf(proxyYAML, a))
+	write := func(text string) { // as a whole, as careful editors do
+		t.Helper()
+		next := filepath.Join(n.dir, "next.yaml")
+		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, filepath.Join(n.dir, "node.yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hangup := func() {
+		t.Helper()
+		if err := n.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address := regexp.MustCompile(`http1://(\S+)`).FindStringSubmatch(n.welcome)
+	if address == nil {
+		t.Fatalf("no address in %s", n.welcome)
+	}
+	l := startLoad("http://"+address[1]+"/", 8)
+	l.answered(t, "a")
+
+	write(fmt.Sprintf(proxyYAML, b))
+	n.await(t, "configuration read again: the proxy does as it says")
+	l.answered(t, "b")
+
+	write(strings.Replace(fmt.Sprintf(proxyYAML, a), "cluster: web", "cluster: wep", 1))
+	hangup()
+	n.await(t, `configuration refused: the one before stays" file=node.yaml error="node.yaml:6:16: proxy.listeners[0].cluster: `)
+	l.answered(t, "b")
+
+	text := fmt.Sprintf(proxyYAML, b)
+	for range 10 {
+		text = strings.NewReplacer(a, b, b, a).Replace(text)
+		write(text)
+		hangup()
+		n.await(t, "configuration read again: the proxy does as it says")
+	}
+	l.answered(t, "b")
+
+	write(text + "cpu: {queue: 2000}\n")
+	hangup()
+	n.await(t, "need a restart")
+
+	moved := filepath.Join(n.dir, "access.log.1")
+	if err := os.Rename(filepath.Join(n.dir, "access.log"), moved); err != nil {
+		t.Fatal(err)
+	}
+	hangup()
+	n.await(t, "configuration read again: the proxy does as it says")
+	fresh := filepath.Join(n.dir, "access.log")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if info, err := os.Stat(fresh); err == nil && info.Size() > 0 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the access log was not begun again: %v", err)
+		}
+	}
+	l.end(t)
+
+	if err := n.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, "node stopped")
+	if err := n.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+	lines := int64(0)
+	for _, name := range []string{moved, fresh} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += int64(strings.Count(string(data), "\n"))
+	}
+	if asked := l.asked.Load(); lines != asked {
+		t.Errorf("%d lines in the access logs, want one for each of %d requests", lines, asked)
+	}
+}
+
+// The proxies that the documents show are configurations.
+func TestDocumentedProxies(t *testing.T) {
+	t.Parallel()
+	extensions := builtin()
+	for _, name := range []string{"README.md", "docs/proxy.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := regexp.MustCompile("(?s)```yaml\n(proxy:.*?)```").FindAllSubmatch(text, -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s shows no proxy", name)
+		}
+		for _, b := range blocks {
+			if _, err := config.Parse(name, b[1], extensions.Program()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

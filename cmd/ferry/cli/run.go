@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"example.com/ferry/cpu"
+	"example.com/ferry/node"
+	"example.com/ferry/node/config"
+)
+
+type runCmd struct {
+	Config string `short:"c" placeholder:"FILE" help:"The configuration, YAML. Without it everything is embedded, and this machine's sensors are live input."`
+}
+
+// Help is what ferry run --help says on top of the model.
+func (*runCmd) Help() string {
+	return `Ctrl-C, or SIGTERM, lets the node finish what is on its way; a second one ends it at once.
+
+A configuration with a proxy is read again when the file has changed and then stayed as it is for a
+second, and on SIGHUP, which also opens the access log again. What is wrong in it is logged, and
+changes nothing; so is what needs a restart.
+
+Examples:
+
+    ferry run
+    ferry run -c node.yaml
+    ferry run -c examples/proxy/http1.yaml`
+}
+
+// Run runs a node until a signal comes.
+func (c *runCmd) Run(e *env) error {
+	cfg, data, err := c.load(e)
+	if err != nil {
+		return configError(e, err)
+	}
+	if cfg.Heavy() {
+		tuned := cpu.TuneProcess(cpu.Tuning{Tokens: cfg.CPU.Tokens, KeepKernelSlices: !cfg.CPU.KernelSlices})
+		if tuned.Err != nil {
+			e.note("heavy functions run without short time slices: %v", tuned.Err)
+		}
+	}
+	command, err := workerCommand()
+	if err != nil {
+		return err
+	}
+	hangups := make(chan os.Signal, 1)
+	if cfg.Proxy != nil {
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+	}
+	extensions := e.extensions
+	extensions.Worker = command
+	n, err := node.Build(cfg, extensions)
+	if err != nil {
+		return err
+	}
+	ctx, drain := context.WithCancel(context.Background())
+	defer drain()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		<-signals
+		e.note("finishing what is on its way; Ctrl-C again ends at once")
+		drain()
+		<-signals
+		os.Exit(statusKilled)
+	}()
+	if cfg.Proxy != nil {
+		go n.Watch(ctx, c.Config, data, hangups)
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- n.Run(ctx) }()
+	select {
+	case err := <-ran:
+		return err
+	case <-n.Ready():
+	}
+	if err := welcome(e, cfg, n); err != nil && !errors.As(err, new(quietError)) {
+		drain()
+		return errors.Join(err, <-ran)
+	}
+	return <-ran
+}
+
+// load returns the configuration, and what is in its file.
+func (c *runCmd) load(e *env) (*config.Config, []byte, error) {
+	if c.Config == "" {
+		return config.Default(), nil, nil
+	}
+	data, err := config.Read(c.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := config.Parse(c.Config, data, e.extensions.Program())
+	return cfg, data, err
+}
+
+// configError reports a configuration that cannot be used: each error on a line of its own, as editors read them.
+func configError(e *env, err error) error {
+	var errs config.Errors
+	if errors.As(err, &errs) {
+		fmt.Fprintln(e.stderr, errs)
+		return quietError(statusUsage)
+	}
+	return usageError{err}
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	jsonformat "example.com/ferry/format/json"
+	"example.com/ferry/format/schema"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/internal/transcode"
+	"example.com/ferry/stream"
+)
+
+type subCmd struct {
+	nodeFlags
+	Where  string `placeholder:"PRED" help:"Only messages for which this holds, tested at the node: 'readings.0.value > 30'."`
+	From   string `placeholder:"START" help:"first, a sequence number or a time: where to start in a durable stream."`
+	Policy string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"When this end is slower than the sources: block (they wait), drop-oldest or drop-newest."`
+	schemaFlags
+	Count  uint64 `short:"n" placeholder:"N" help:"End after so many messages."`
+	Output string `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (a line of JSON a message) or raw (the bytes of the payload, and a newline behind one that is JSON)."`
+	Tag    string `arg:"" help:"Which messages: + stands for one level, # for all the rest, as in sensors/+/cpu or sensors/#."`
+}
+
+// Help is what ferry sub --help says on top of the model.
+func (*subCmd) Help() string {
+	return `A line of JSON has the tag, the time of the source, the source, the type and the payload: as JSON where the type can be read as JSON, else as hex, which "encoding" then says. With a schema, names stand in --where and in the JSON of y3 and protobuf; the node gets them as the numbers that are in the messages. Ctrl-C ends it.
+
+Examples:
+
+    ferry sub 'sensors/#'
+    ferry sub --where 'readings.0.value > 30' sensors/+/cpu
+    ferry sub --schema noise.json --where 'noise.level > 30' noise
+    ferry sub --count 1 -o raw 'sensors/#' | ferry get readings.0.value`
+}
+
+// Run prints messages until there are enough, or Ctrl-C.
+func (c *subCmd) Run(e *env) error {
+	if err := c.check(); err != nil {
+		return usageError{err}
+	}
+	shape, err := c.load()
+	if err != nil {
+		return err
+	}
+	where, err := c.predicate(shape)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	client, err := c.dial(ctx, e, "ferry sub")
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	defer client.Close()
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	p := &printer{env: e, formats: withSchema(e.formats, shape), shape: shape, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, done: done}
+	policy, err := stream.ParsePolicy(c.Policy)
+	if err != nil {
+		return usageError{err}
+	}
+	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: where, Policy: policy, Concurrency: 1, Handler: p})
+	if ctx.Err() != nil {
+		return p.err
+	}
+	return errors.Join(err, p.err)
+}
+
+func (c *subCmd) check() error {
+	if c.From != "" {
+		return errors.New("--from: the node's engine is memory, which keeps no messages to start from: leave it out to get what comes from now on")
+	}
+	if err := topic.CheckFilter(c.Tag); err != nil {
+		return err
+	}
+	return nil
+}
+
+// predicate returns --where as the node is to have it: with numbers for the names that the schema has.
+func (c *subCmd) predicate(shape *schema.Message) (string, error) {
+	if c.Where == "" {
+		return "", nil
+	}
+	p, err := field.ParsePredicate(c.Where)
+	if err == nil && shape != nil {
+		p, err = shape.Predicate(p, c.spelling())
+	}
+	if err != nil {
+		return "", err
+	}
+	return p.String(), nil
+}
+
+// printer writes messages; those that wait together, in one go.
+type printer struct {
+	env     *env
+	formats []format.Format // with the schema, if there is one
+	shape   *schema.Message // nil if there is none
+	raw     bool
+	left    uint64 // messages to print, unless endless
+	endless bool
+	done    context.CancelFunc // ends the subscription
+	err     error
+	text    bytes.Buffer
+}
+
+var _ ferry.BatchHandler = (*printer)(nil)
+
+// Handle prints one message.
+func (p *printer) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+	return p.HandleBatch(ctx, []ferry.Message{*in}, out)
+}
+
+// HandleBatch prints what it is given, as far as the count goes.
+func (p *printer) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sender) error {
+	if p.err != nil || !p.endless && p.left == 0 {
+		return nil
+	}
+	p.text.Reset()
+	for i := range in {
+		if p.raw {
+			p.text.Write(in[i].Payload)
+			if in[i].Type == ferry.JSON {
+				p.text.WriteByte('\n')
+			}
+		} else if p.err = p.writeLine(&p.text, &in[i]); p.err != nil {
+			p.done()
+			return p.err
+		}
+		if p.left--; p.left == 0 && !p.endless {
+			break
+		}
+	}
+	p.err = p.env.print(p.text.Bytes())
+	if p.err != nil || p.left == 0 && !p.endless {
+		p.done()
+	}
+	return nil
+}
+
+// writeLine writes m as one line of JSON.
+func (p *printer) writeLine(w io.Writer, m *ferry.Message) error {
+	line := struct {
+		Tag      string          `json:"tag"`
+		Time     string          `json:"time"`
+		Source   ferry.SourceID  `json:"source"`
+		Type     string          `json:"type"`
+		Payload  json.RawMessage `json:"payload"`
+		Encoding string          `json:"encoding,omitempty"`
+	}{
+		Tag: m.Tag, Time: time.Unix(0, m.Time).UTC().Format(time.RFC3339Nano), Source: m.Source, Type: p.typeName(m.Type),
+	}
+	var ok bool
+	if line.Payload, ok = p.payload(m); !ok {
+		line.Payload = append(hex.AppendEncode([]byte{'"'}, m.Payload), '"')
+		line.Encoding = "hex"
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(line)
+}
+
+// typeName returns the name of the format with that number, or type(200) if this program has none.
+func (p *printer) typeName(t ferry.Type) string {
+	if f := byType(p.formats, t); f != nil {
+		return f.Name()
+	}
+	return t.String()
+}
+
+// payload returns the payload as JSON without white space, if it is a valid message that has such a form.
+func (p *printer) payload(m *ferry.Message) ([]byte, bool) {
+	f := byType(p.formats, m.Type)
+	if f == nil || f.Validate(m.Payload, format.Options{}) != nil {
+		return nil, false
+	}
+	if m.Type == ferry.JSON {
+		whole, err := f.Lookup(m.Payload, field.Path{})
+		if err != nil {
+			return nil, false
+		}
+		text, err := transcode.JSON(nil, m.Payload, f, whole)
+		return text, err == nil
+	}
+	if text, _, err := transcode.MessageAs(nil, m.Payload, f, jsonformat.Format{}, p.shape); err == nil {
+		return text, true
+	}
+	text, _, err := transcode.Message(nil, m.Payload, f, jsonformat.Format{}) // of another shape than the schema's
+	return text, err == nil
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"example.com/ferry/node"
+	"example.com/ferry/node/config"
+)
+
+var welcomeText = template.Must(template.New("").Parse(`
+{{- define "proxy"}}{{range .Forwards}}ferry forwards {{.From}}
+{{- with .To}} to {{.}}{{else}} to no server, and answers itself{{end}}
+{{end}}{{end -}}
+
+{{if not .Streams}}{{template "proxy" .}}
+{{- with .Admin}}dashboard: {{.}}
+{{end}}
+{{- with .Request}}
+a request, from another terminal:
+  {{.}}
+{{end}}
+{{- with .Admin}}
+what was asked for, and how long that took:
+  curl -s {{.}}metrics | grep -E '^ferry_(proxy|upstream)'
+{{end}}
+{{else -}}
+ferry is running at {{.Addresses}}
+{{template "proxy" .}}
+{{- with .Admin}}dashboard: {{.}}
+{{end}}
+Three things to try, in another terminal and this directory:
+{{if .Live}}
+what this machine's sensors say:
+  {{.Ferry}} sub{{.Flags}} 'sensors/#'
+one field of one message, found without decoding it:
+  {{.Ferry}} sub{{.Flags}} --count 1 -o raw 'sensors/+/cpu' | {{.Ferry}} get -q readings.0.value
+an alert, which the dashboard shows:
+  echo '{"deviceName":"demo","sourceName":"cpu","readings":[{"resourceName":"cpu","value":"97"}]}' | {{.Ferry}} pub{{.Flags}} averages/demo/cpu
+{{else}}
+what clients publish:
+  {{.Ferry}} sub{{.Flags}} '#'
+only what is worth a look, chosen at the node:
+  {{.Ferry}} sub{{.Flags}} --where 'readings.0.value > 30' 'sensors/#'
+something for both of them:
+  echo '{"deviceName":"demo","readings":[{"value":"31"}]}' | {{.Ferry}} pub{{.Flags}} sensors/demo
+{{end}}
+{{end}}`))
+
+// welcome says where the node is, and what to do with it: each line works when pasted.
+func welcome(e *env, cfg *config.Config, n *node.Node) error {
+	var text strings.Builder
+	streams, forwards := n.Addresses(), []forward(nil)
+	if cfg.Proxy != nil {
+		at := len(streams) - len(cfg.Proxy.Listeners)
+		forwards = forwarding(cfg.Proxy, streams[at:])
+		streams = streams[:at]
+	}
+	err := welcomeText.Execute(&text, struct {
+		Streams                                 []string
+		Forwards                                []forward
+		Addresses, Admin, Request, Ferry, Flags string
+		Live                                    bool
+	}{
+		streams, forwards,
+		strings.Join(streams, " and "), n.Admin(), request(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(streams, cfg.DataDir),
+		cfg.Live.Sensors && cfg.Live.Functions,
+	})
+	if err != nil {
+		return err
+	}
+	return e.print([]byte(text.String()))
+}
+
+// invocation is how the user called this program. The binary that go run makes goes with it.
+func invocation(arg0 string) string {
+	switch {
+	case strings.Contains(arg0, "go-build"):
+		return "go run ./cmd/ferry"
+	case strings.Contains(arg0, string(filepath.Separator)):
+		return shellWord(arg0)
+	}
+	return "ferry"
+}
+
+// nearby makes an address that was bound one to connect to on this machine.
+var nearby = strings.NewReplacer("0.0.0.0", "127.0.0.1", "[::]", "127.0.0.1")
+
+// clientFlags are the flags, if any, that a client in this directory needs to find the node.
+func clientFlags(addresses []string, dataDir string) string {
+	var flags string
+	if len(addresses) > 0 && !slices.Contains(addresses, "quic://127.0.0.1:4190") {
+		flags += " -a " + nearby.Replace(addresses[0])
+	}
+	if filepath.Clean(dataDir) != "ferry-data" {
+		flags += " --data-dir " + shellWord(dataDir)
+	}
+	return flags
+}
+
+// shellWord quotes s if a shell would take it apart.
+func shellWord(s string) string {
+	if !strings.ContainsAny(s, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"example.com/ferry/cpu/worker"
+)
+
+// workerCmd runs one function in this process. A node starts it to have a function in a process of its own.
+type workerCmd struct {
+	Name string `arg:"" help:"The function."`
+}
+
+// workerCommand returns the command line of workerCmd, without the function's name.
+func workerCommand() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return []string{self, "worker"}, nil
+}
+
+// Run handles what the node sends.
+func (c *workerCmd) Run(e *env) error {
+	for _, f := range e.extensions.Functions {
+		if f.Name == c.Name {
+			return worker.Serve(context.Background(), f.New())
+		}
+	}
+	return usageError{fmt.Errorf("no function %q: want one of %v", c.Name, e.extensions.Program().Functions)}
+}
