@@ -15,65 +15,65 @@ import (
 // functionName is what a name may be, as it stands in addresses of the admin server.
 var functionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// functionProblems checks what the node is to run. known are the names that run may have.
-func (c *Config) functionProblems(known []string, ps *problems) {
+// checkFunctions checks what the node is to run. known are the names that run may have.
+func (c *Config) checkFunctions(known []string, errs *configErrors) {
 	names := map[string]string{}
 	if c.Live.Functions {
 		names["averages"], names["alerts"] = "live.functions", "live.functions"
 	}
 	for i, f := range c.Functions {
-		at := fmt.Sprintf("functions.%d.", i)
+		at := fmt.Sprintf("functions[%d].", i)
 		if other, taken := names[f.Name]; taken {
-			ps.add(at+"name", "%q is taken by %s: names are unique", f.Name, other)
+			errs.add(at+"name", "%q is taken by %s: names are unique", f.Name, other)
 		} else if !functionName.MatchString(f.Name) {
-			ps.add(at+"name", "%q is no name: want 1 to 64 letters, digits, dots, hyphens and underscores", f.Name)
+			errs.add(at+"name", "%q is no name: want 1 to 64 letters, digits, dots, hyphens and underscores", f.Name)
 		}
 		names[f.Name] = fmt.Sprintf("functions[%d]", i)
-		f.problems(at, known, ps)
+		f.check(at, known, errs)
 	}
 	if calls := c.heavyCalls(); calls > c.CPU.Queue {
-		ps.add("cpu.queue", "%d calls may wait, but the heavy functions have %d at once: write %d or more, or lower their concurrency",
+		errs.add("cpu.queue", "%d calls may wait, but the heavy functions have %d at once: write %d or more, or lower their concurrency",
 			c.CPU.Queue, calls, calls)
 	}
 }
 
-func (f Function) problems(at string, known []string, ps *problems) {
+func (f Function) check(at string, known []string, errs *configErrors) {
 	switch {
 	case f.Run == "" && len(f.Command) == 0:
-		ps.add(at+"name", "%q has nothing to run: give it a run or a command", f.Name)
+		errs.add(at+"name", "%q has nothing to run: give it a run or a command", f.Name)
 	case f.Run != "" && len(f.Command) > 0:
-		ps.add(at+"command", "beside run: give one of them")
+		errs.add(at+"command", "beside run: give one of them")
 	case f.Run != "" && !slices.Contains(known, f.Run):
-		ps.add(at+"run", "%s", unknown(f.Run, known))
+		errs.add(at+"run", "%s", unknown(f.Run, known))
 	case len(f.Command) > 0:
 		if _, err := exec.LookPath(f.Command[0]); err != nil {
-			ps.add(at+"command.0", "%v", err)
+			errs.add(at+"command[0]", "%v", err)
 		}
 		if f.CPU != Worker {
-			ps.add(at+"cpu", "%q is for functions that ferry brings: a command runs in processes of its own, write worker or leave it out", f.CPU)
+			errs.add(at+"cpu", "%q is for functions that ferry brings: a command runs in processes of its own, write worker or leave it out", f.CPU)
 		}
 	}
 	if len(f.Observe) == 0 {
-		ps.add(at+"observe", "none: name the tags whose messages it gets, or # for all")
+		errs.add(at+"observe", "none: name the tags whose messages it gets, or # for all")
 	}
 	for i, filter := range f.Observe {
 		if err := topic.CheckFilter(filter); err != nil {
-			ps.add(fmt.Sprintf("%sobserve.%d", at, i), "%v", err)
+			errs.add(fmt.Sprintf("%sobserve[%d]", at, i), "%v", err)
 		}
 	}
 	if f.Where != "" {
 		if _, err := field.ParsePredicate(f.Where); err != nil {
-			ps.add(at+"where", "%v", err)
+			errs.add(at+"where", "%v", err)
 		}
 	}
 	if f.Timeout != 0 && f.Timeout < time.Millisecond {
-		ps.add(at+"timeout", "%v is too short: at least 1ms, or leave it out", f.Timeout)
+		errs.add(at+"timeout", "%v is too short: at least 1ms, or leave it out", f.Timeout)
 	}
 	switch {
 	case f.CPU != Worker && f.Processes > 0:
-		ps.add(at+"processes", "means nothing for a %s function: write cpu: worker, or leave it out", f.CPU)
+		errs.add(at+"processes", "means nothing for a %s function: write cpu: worker, or leave it out", f.CPU)
 	case f.CPU == Worker && f.Concurrency > 0:
-		ps.add(at+"concurrency", "means nothing for a worker, which handles a message in each of its processes: set processes")
+		errs.add(at+"concurrency", "means nothing for a worker, which handles a message in each of its processes: set processes")
 	}
 }
 

@@ -1,22 +1,13 @@
 package config
 
 import (
-	"strings"
-
 	"example.com/ferry/format"
-	"example.com/ferry/proxy"
+	"example.com/ferry/internal/invalid"
 )
 
-// stepOf writes the fields of proxy.Errors as paths here: listeners[0].address is listeners.0.address.
-var stepOf = strings.NewReplacer("[", ".", "]", "")
-
-// proxyProblems checks the proxy, and without listeners that nothing is asked for that only streams have.
-func (c *Config) proxyProblems(formats []format.Format, ps *problems) {
-	var found proxy.Errors
-	found.AddAt("config", "proxy", c.Proxy.Check(formats))
-	for _, e := range found {
-		ps.add(stepOf.Replace(e.Field), "%s", e.Reason)
-	}
+// checkProxy checks the proxy, and without listeners that nothing is asked for that only streams have.
+func (c *Config) checkProxy(formats []format.Format, errs *configErrors) {
+	(*invalid.Errors)(errs).AddAt("config", "proxy", c.Proxy.Check(formats))
 	if len(c.Listeners) > 0 {
 		return
 	}
@@ -30,7 +21,7 @@ func (c *Config) proxyProblems(formats []format.Format, ps *problems) {
 		{"identities", len(c.Identities) > 0},
 	} {
 		if part.asked {
-			ps.add(part.field, "for streams, of which this node has none: a file with a proxy has only the listeners that it names; "+
+			errs.add(part.field, "for streams, of which this node has none: a file with a proxy has only the listeners that it names; "+
 				"add listeners, such as quic://127.0.0.1:4190, or leave %s out", part.field)
 		}
 	}

@@ -120,7 +120,12 @@ func pairs(n ast.Node) []*ast.MappingValueNode {
 	return nil
 }
 
-// dotted writes a path the way people do: listeners[0].address.
+// steps is the inverse of dotted.
+func steps(field string) []string {
+	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
+}
+
+// dotted returns a path as a field is written in errors: listeners[0].address.
 func dotted(path []string) string {
 	var b strings.Builder
 	for _, step := range path {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -90,10 +89,10 @@ func Parse(file string, data []byte, with Program) (*Config, error) {
 		}
 	}
 	cfg.complete()
-	if found := cfg.problems(with); found != nil {
+	if found := cfg.check(with); found != nil {
 		var errs Errors
-		for _, p := range found {
-			errs = append(errs, doc.value(p.path, p.reason))
+		for _, e := range found {
+			errs = append(errs, doc.value(steps(e.Field), e.Reason))
 		}
 		return nil, sorted(errs)
 	}
@@ -116,11 +115,7 @@ func body(tree *ast.File) ast.Node {
 // Check reports what is wrong with c, for configurations that did not come from Load. The errors name fields only.
 func (c *Config) Check(with Program) error {
 	c.complete()
-	var errs []error
-	for _, p := range c.problems(with) {
-		errs = append(errs, fmt.Errorf("config: %s: %s", dotted(p.path), p.reason))
-	}
-	return errors.Join(errs...)
+	return c.check(with).Err()
 }
 
 func sorted(errs Errors) Errors {
