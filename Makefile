@@ -38,9 +38,10 @@ test-cross: ## test field, format, protocol, edgex and codec as linux/arm and as
 	@go build -o bin/testrun ./internal/testrun
 	@bin/testrun -cross
 
-proof: ## the long proofs: all tests with -race in every package, then fuzz
+proof: ## the long proofs: all tests with -race in every package, the formats on more random documents, then fuzz
 	@go build -o bin/testrun ./internal/testrun
 	@bin/testrun -race . bench
+	go test -tags proof ./format/...
 	@$(MAKE) fuzz
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
