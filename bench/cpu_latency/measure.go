@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/openloop"
 )
@@ -32,7 +32,7 @@ type experiment struct {
 // prepare builds the example and the node.
 func (e *experiment) prepare(dir string) error {
 	e.dir = dir
-	if err := crossing.Build(dir); err != nil {
+	if err := ferrynode.Build(dir); err != nil {
 		return err
 	}
 	return harness.Go("build", "-o", filepath.Join(dir, exampleBinary), "./examples/cpuserver")

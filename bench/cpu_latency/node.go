@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/openloop"
 )
 
@@ -42,7 +42,7 @@ func (e *experiment) startNode(r row) (*process, error) {
 	var addrs [2]string
 	for i := range addrs {
 		var err error
-		if addrs[i], err = crossing.FreeAddr(); err != nil {
+		if addrs[i], err = ferrynode.FreeAddr(); err != nil {
 			return nil, err
 		}
 	}
@@ -54,7 +54,7 @@ func (e *experiment) startNode(r row) (*process, error) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, nodeConfig, addrs[0], addrs[1], data, inNode[r.name]), 0o600); err != nil {
 		return nil, err
 	}
-	p, err := spawn("", filepath.Join(e.dir, crossing.Binary), "run", "-c", file)
+	p, err := spawn("", filepath.Join(e.dir, ferrynode.Binary), "run", "-c", file)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (e *experiment) startNode(r row) (*process, error) {
 		return nil, fmt.Errorf("cpu_latency: %w", err)
 	}
 	p.addr, p.data = addrs[0], data
-	if err := crossing.Await(addrs[1]); err != nil {
+	if err := ferrynode.WaitReady(addrs[1]); err != nil {
 		p.end()
 		return nil, fmt.Errorf("%w\n%s", err, said.Bytes())
 	}

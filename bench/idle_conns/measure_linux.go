@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
@@ -78,7 +78,7 @@ func (e *experiment) prepare(dir string) error {
 			return err
 		}
 	}
-	return crossing.Build(dir)
+	return ferrynode.Build(dir)
 }
 
 // setup is what process i is to do.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
@@ -49,7 +49,7 @@ func (e *experiment) prepare(dir string) error {
 		return fmt.Errorf("needs two cores: here is %d", runtime.NumCPU())
 	}
 	e.dir = dir
-	if err := crossing.Build(dir); err != nil {
+	if err := ferrynode.Build(dir); err != nil {
 		return err
 	}
 	var err error

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 )
 
@@ -61,7 +62,7 @@ type experiment struct {
 
 func (e *experiment) prepare(dir string) error {
 	e.dir = dir
-	return crossing.Build(dir)
+	return ferrynode.Build(dir)
 }
 
 // check lets a few messages cross in each row and case.

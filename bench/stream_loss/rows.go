@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 )
 
@@ -35,7 +36,7 @@ type experiment struct {
 
 func (e *experiment) prepare(dir string) error {
 	e.dir = dir
-	return crossing.Build(dir)
+	return ferrynode.Build(dir)
 }
 
 func (e *experiment) checkMove() error {

@@ -64,8 +64,8 @@ func selectPackages(dir string, patterns ...string) (selection, error) {
 }
 
 // needsRace reports whether the files of p, tests included, start goroutines or share memory: they have a go statement,
-// or import sync, sync/atomic or another package of sharing. A package without either runs on the goroutine that calls
-// it; when a caller is concurrent, the caller's own tests have the race detector, which sees the code of both.
+// import sync/atomic, or use a type of sync that several goroutines meet at. A package without either runs on the goroutine
+// that calls it; when a caller is concurrent, the caller's own tests have the race detector, which sees the code of both.
 func needsRace(p listed) bool {
 	return slices.ContainsFunc(p.allFiles(), func(name string) bool {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -73,8 +73,11 @@ func needsRace(p listed) bool {
 	})
 }
 
-// sharing is the packages whose import says that a file starts goroutines or shares memory.
-var sharing = []string{"sync", "sync/atomic", "golang.org/x/sync/errgroup"}
+// sharing is the packages whose import says that a file shares memory.
+var sharing = []string{"sync/atomic", "golang.org/x/sync/errgroup"}
+
+// solitary is what files use of sync without a second goroutine: values that are computed once, and memory that is reused.
+var solitary = []string{"Once", "OnceFunc", "OnceValue", "OnceValues", "Pool"}
 
 func concurrent(file *ast.File) bool {
 	for _, imported := range file.Imports {
@@ -84,8 +87,13 @@ func concurrent(file *ast.File) bool {
 	}
 	found := false
 	ast.Inspect(file, func(n ast.Node) bool {
-		if _, ok := n.(*ast.GoStmt); ok {
+		switch n := n.(type) {
+		case *ast.GoStmt:
 			found = true
+		case *ast.SelectorExpr:
+			if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "sync" && !slices.Contains(solitary, n.Sel.Name) {
+				found = true
+			}
 		}
 		return !found
 	})

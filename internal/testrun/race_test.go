@@ -20,6 +20,8 @@ func TestSelectPackages(t *testing.T) {
 		"tests/tests.go":       "package tests\n",
 		"tests/x_test.go":      "package tests_test\n\nimport \"sync\"\n\nvar mu sync.Mutex\n",
 		"untested/untested.go": "package untested\n\nfunc Start(f func()) { go f() }\n",
+		"caches/caches.go":     "package caches\n\nimport \"sync\"\n\nvar one = sync.OnceValue(func() int { return 1 })\n",
+		"caches/x_test.go":     "package caches\n",
 		"broken/x_test.go":     "package broken\n\nfunc {\n",
 	} {
 		file := filepath.Join(dir, name)
@@ -37,7 +39,7 @@ func TestSelectPackages(t *testing.T) {
 	if want := []string{"x/shares", "x/starts", "x/tests"}; !slices.Equal(got.race, want) {
 		t.Errorf("with the race detector: got %v, want %v", got.race, want)
 	}
-	if want := []string{"x/broken", "x/calls", "x/none", "x/untested"}; !slices.Equal(got.plain, want) {
+	if want := []string{"x/broken", "x/caches", "x/calls", "x/none", "x/untested"}; !slices.Equal(got.plain, want) {
 		t.Errorf("without the race detector: got %v, want %v", got.plain, want)
 	}
 }

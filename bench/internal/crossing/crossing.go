@@ -7,16 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/ferrynode"
 )
-
-// Binary is the name of ferry's binary in Setup.Dir.
-const Binary = "ferry"
-
-// Build puts ferry's binary into dir, as make build does.
-func Build(dir string) error {
-	return harness.Go("build", "-trimpath", "-o", filepath.Join(dir, Binary), "./cmd/ferry")
-}
 
 // Setup says what crosses, and by what.
 type Setup struct {
@@ -74,7 +66,7 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 	s := c.setup
 	addr = s.Host + ":" + port
 	if s.Host == "" {
-		if addr, err = FreeAddr(); err != nil {
+		if addr, err = ferrynode.FreeAddr(); err != nil {
 			return "", err
 		}
 	}
@@ -87,7 +79,7 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 		c.node, err = startFerry(s, addr, "off")
 		return addr, err
 	}
-	admin, err := FreeAddr()
+	admin, err := ferrynode.FreeAddr()
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +87,7 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 	if c.node, err = startFerry(s, addr, admin); err != nil {
 		return "", err
 	}
-	return addr, Await(admin)
+	return addr, ferrynode.WaitReady(admin)
 }
 
 // explain ends the processes and adds to err what they said.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 )
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 
 func TestSystems(t *testing.T) {
 	dir := t.TempDir()
-	if err := Build(dir); err != nil {
+	if err := ferrynode.Build(dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []System{FerryQUIC, FerryTCP, RelayQUIC, RelayTCP, NATS} {

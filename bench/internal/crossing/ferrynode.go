@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
+
+	"example.com/ferry/bench/internal/ferrynode"
 )
 
 // config is the node's file: everything that is not named has the value it ships with.
@@ -39,7 +39,7 @@ func startFerry(s Setup, addr, admin string) (*process, error) {
 		return nil, err
 	}
 	p := &process{name: "ferry run", foreign: true}
-	return p, p.spawn(s.NodeNS, []string{filepath.Join(s.Dir, Binary), "run", "-c", file.Name()}, nil)
+	return p, p.spawn(s.NodeNS, []string{filepath.Join(s.Dir, ferrynode.Binary), "run", "-c", file.Name()}, nil)
 }
 
 // meter reads how many bytes a ferry node has allocated, less what the reading itself makes it allocate.
@@ -88,41 +88,4 @@ func allocated(admin string) (uint64, error) {
 		}
 	}
 	return 0, fmt.Errorf("crossing: %s says nothing of go_memstats_alloc_bytes_total", resp.Request.URL)
-}
-
-// FreeAddr returns an address on loopback where a moment ago nothing listened, neither by TCP nor by UDP.
-func FreeAddr() (string, error) {
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", err
-		}
-		addr := l.Addr().String()
-		u, err := net.ListenPacket("udp", addr)
-		_ = l.Close()
-		if err == nil {
-			_ = u.Close()
-			return addr, nil
-		}
-	}
-	return "", errors.New("crossing: no port is free for both TCP and UDP")
-}
-
-// Await waits until a ferry node takes clients.
-func Await(admin string) error {
-	client := http.Client{Timeout: time.Second}
-	var last error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		resp, err := client.Get("http://" + admin + "/ready")
-		if err != nil {
-			last = err
-			continue
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode == http.StatusOK {
-			return nil
-		}
-		last = fmt.Errorf("%s says %s", resp.Request.URL, resp.Status)
-	}
-	return fmt.Errorf("crossing: the node is not ready: %w", last)
 }

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"example.com/ferry/bench/internal/crossing"
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/keepalive"
 )
 
-// Ferry is the shipped binary, which crossing.Build has put into dir, with a configuration: a template of a Setup.
+// Ferry is the shipped binary, which ferrynode.Build has put into dir, with a configuration: a template of a Setup.
 func Ferry(dir, config string) Program {
 	p := configured("ferry", "this commit", "node.yaml", config, func(_ Setup, file string) []string {
-		return []string{filepath.Join(dir, crossing.Binary), "run", "-c", file}
+		return []string{filepath.Join(dir, ferrynode.Binary), "run", "-c", file}
 	})
 	p.Goroutines = true
 	return p
