@@ -1,12 +1,11 @@
 package msgpack
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 
-	"github.com/vmihailenco/msgpack/v5"
+	"github.com/tinylib/msgp/msgp"
 
 	"example.com/ferry/codec"
 	"example.com/ferry/codec/internal/years"
@@ -22,9 +21,6 @@ var (
 	_ codec.Appender = Codec{}
 )
 
-// tag is the struct tag that counts where there is no msgpack tag.
-const tag = "json"
-
 // Name returns msgpack.
 func (Codec) Name() string { return "msgpack" }
 
@@ -34,41 +30,38 @@ func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 // Append writes v behind dst.
 func (Codec) Append(dst []byte, v any) (out []byte, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			out, err = dst, panicked("marshal", v, r)
+		if r := recover(); r != nil { // a method of v panicked
+			out, err = dst, fmt.Errorf("msgpack: marshal %T: panic: %v", v, r)
 		}
 	}()
-	buf := bytes.NewBuffer(dst)
-	enc := msgpack.NewEncoder(buf)
-	enc.UseCompactInts(true)
-	enc.SetSortMapKeys(true)
-	enc.SetCustomStructTag(tag)
-	err = years.Check(v)
-	if err == nil {
-		err = enc.Encode(v)
-	}
+	out, err = appendAny(dst, v)
 	if err != nil {
 		return dst, fmt.Errorf("msgpack: marshal %T: %w", v, err)
 	}
-	return buf.Bytes(), nil
+	return out, nil
+}
+
+func appendAny(dst []byte, v any) ([]byte, error) {
+	if m, ok := v.(msgp.Marshaler); ok && !isNil(v) {
+		return m.MarshalMsg(dst)
+	}
+	if err := years.Check(v); err != nil {
+		return dst, err
+	}
+	return appendValue(dst, reflect.ValueOf(v), 0)
 }
 
 // Unmarshal reads one MessagePack item into the variable v points to.
 func (Codec) Unmarshal(data []byte, v any) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			err = panicked("unmarshal into", v, r)
+		if r := recover(); r != nil { // a method of v panicked
+			err = fmt.Errorf("msgpack: unmarshal into %T: panic: %v", v, r)
 		}
 	}()
 	if err := unmarshal(data, v); err != nil {
 		return fmt.Errorf("msgpack: unmarshal %d bytes into %T: %w", len(data), v, err)
 	}
 	return nil
-}
-
-// panicked is the error for a type that the library panics about: a field it cannot set, an interface with methods.
-func panicked(what string, v, reason any) error {
-	return fmt.Errorf("msgpack: %s %T: the library cannot handle this type: %v", what, v, reason)
 }
 
 func unmarshal(data []byte, v any) error {
@@ -79,16 +72,20 @@ func unmarshal(data []byte, v any) error {
 	if err := (wire.Format{}).Validate(data, format.Options{}); err != nil {
 		return err
 	}
-	if err := fits(data, target.Type().Elem()); err != nil {
+	if m, ok := v.(msgp.Unmarshaler); ok {
+		rest, err := m.UnmarshalMsg(data)
+		if err == nil && len(rest) > 0 {
+			err = fmt.Errorf("UnmarshalMsg left %d bytes unread", len(rest))
+		}
 		return err
 	}
-	if target.Elem().Kind() == reflect.Interface {
-		target.Elem().SetZero() // the library would decode into what it holds
-	}
-	dec := msgpack.NewDecoder(bytes.NewReader(data))
-	dec.SetCustomStructTag(tag)
-	if err := dec.Decode(v); err != nil {
+	if _, err := readValue(data, target.Elem()); err != nil {
 		return err
 	}
 	return years.Check(v)
+}
+
+func isNil(v any) bool {
+	p := reflect.ValueOf(v)
+	return p.Kind() == reflect.Pointer && p.IsNil()
 }

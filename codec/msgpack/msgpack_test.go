@@ -35,7 +35,7 @@ type nested struct {
 func TestContract(t *testing.T) {
 	codectest.Run(t, msgpack.Codec{},
 		reading{Name: "noise", Value: 31.5, Raw: []byte{0, 255}, Labels: map[string]int{"hall": 4}, Level: -128},
-		[]int{1, -2, 1 << 40}, "ä", true, 1e300, uint64(1<<64-1), int64(-1<<63), [2]uint8{1, 255},
+		[]int64{1, -2, 1 << 40}, "ä", true, 1e300, uint64(1<<64-1), int64(-1<<63), [2]uint8{1, 255},
 		map[string]any{"b": []byte{1}, "in": map[string]any{"t": "x", "n": nil}},
 		nested{base: base{Small: 255}, In: &reading{Name: "x"}, Each: []uint16{65535}, Keyed: map[int8]string{-128: "least"}})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"math/bits"
 	"reflect"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ type wide struct {
 func newWide() wide {
 	return wide{
 		I8: math.MinInt8, I16: math.MaxInt16, I32: math.MinInt32, I64: math.MaxInt64, I: -65, U8: 255, U16: 65535,
-		U32: math.MaxUint32, U64: math.MaxUint64, U: 1 << 63, F32: 0.1, F64: math.Pi, S: "é", B: []byte{0, 255}, On: true,
+		U32: math.MaxUint32, U64: math.MaxUint64, U: 1 << (bits.UintSize - 1), F32: 0.1, F64: math.Pi, S: "é", B: []byte{0, 255}, On: true,
 		P: &sample{Noise: 1.5, From: strings.Repeat("x", 9000)}, Deep: [][]string{{"a", ""}, {}}, Empty: []int64{},
 		Many: []*sample{{Time: 1}, {Time: 2}},
 	}

@@ -132,7 +132,7 @@ func (w *msgpackWriter) text(s string) error {
 
 // sized writes b behind its length; first is the first byte where the length takes one byte.
 func (w *msgpackWriter) sized(first byte, b []byte) error {
-	switch n := len(b); {
+	switch n := uint64(len(b)); {
 	case n <= math.MaxUint8:
 		w.dst = append(w.dst, first, byte(n))
 	case n <= math.MaxUint16:
