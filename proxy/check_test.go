@@ -43,11 +43,11 @@ func TestCheck(t *testing.T) {
 		{"two protocols", Config{Listeners: []Listener{public, {Address: "127.0.0.1:0", Protocol: Bolt, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].cluster: another listener speaks http1 to cluster "web", this one bolt: make it two clusters`},
 		{"rule of routes", Config{Listeners: with(func(l *Listener) {
 			l.Cluster, l.Routes = "", []route.Rule{{Cluster: "web"}, {Match: route.Match{Path: "a"}, Cluster: "web"}}
-		}), Clusters: []upstream.Config{web}}, `proxy: listeners[0].routes[1].match.path: "a" does not begin with a slash: no path does without`},
+		}), Clusters: []upstream.Config{web}}, `proxy: listeners[0].routes[1].match.path: "a" does not begin with a slash: every path does`},
 		{"redirect of Bolt", Config{Listeners: []Listener{{Name: "rpc", Address: "127.0.0.1:0", Protocol: Bolt, Routes: []route.Rule{{Name: "a", Redirect: &route.Redirect{Host: "b"}}}}}}, `proxy: listeners[0].routes[0].redirect: Bolt has no redirects: forward to a cluster`},
 		{"rule of a host", Config{Listeners: with(func(l *Listener) {
 			l.Cluster, l.VirtualHosts = "", []route.VirtualHost{{Hosts: []string{"*"}, Routes: []route.Rule{{}}}}
-		})}, `proxy: listeners[0].virtual_hosts[0].routes[0]: 0 of cluster, clusters, redirect and respond: a route has one of them`},
+		})}, `proxy: listeners[0].virtual_hosts[0].routes[0]: 0 of cluster, clusters, redirect and respond are given: give one`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

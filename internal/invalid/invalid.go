@@ -67,9 +67,9 @@ func (es *Errors) Add(pkg, field, reason string, args ...any) {
 func (es *Errors) AddDuration(pkg, field string, d time.Duration) {
 	switch {
 	case d > MaxDuration:
-		es.Add(pkg, field, "%v: give at most %v", d, MaxDuration)
+		es.Add(pkg, field, "%v is too long: at most %v", d, MaxDuration)
 	case d > 0 && d < MinDuration:
-		es.Add(pkg, field, "%v: give at least %v", d, MinDuration)
+		es.Add(pkg, field, "%v is too short: at least %v", d, MinDuration)
 	}
 }
 

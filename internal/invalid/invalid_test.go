@@ -31,11 +31,11 @@ func TestAddDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-1:                           "",
 		0:                            "",
-		time.Nanosecond:              "p: f: 1ns: give at least 1ms",
+		time.Nanosecond:              "p: f: 1ns is too short: at least 1ms",
 		time.Millisecond:             "",
 		8760 * time.Hour:             "",
-		8760*time.Hour + time.Second: "p: f: 8760h0m1s: give at most 8760h0m0s",
-		1<<63 - 1:                    "p: f: 2562047h47m16.854775807s: give at most 8760h0m0s",
+		8760*time.Hour + time.Second: "p: f: 8760h0m1s is too long: at most 8760h0m0s",
+		1<<63 - 1:                    "p: f: 2562047h47m16.854775807s is too long: at most 8760h0m0s",
 	} {
 		var es Errors
 		es.AddDuration("p", "f", d)

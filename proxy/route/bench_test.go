@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// hundred is 100 routes as a gateway has them.
+// hundred returns a table of 100 routes, as a gateway has.
 func hundred() *route.Config {
 	var rules []route.Rule
 	for i := range 30 {
@@ -52,7 +52,7 @@ func withHost(r *route.Request) *route.Request {
 	return r
 }
 
-// view is a header whose Get costs nothing, so that what is measured is the table's.
+// view is a header whose Get costs nothing, so that only the table is measured.
 type view struct{}
 
 func (view) Get(string) []byte { return nil }
@@ -63,9 +63,9 @@ func TestMatchAllocates(t *testing.T) {
 		r, payload := *c.request, []byte(c.payload)
 		r.Header = view{}
 		if n := testing.AllocsPerRun(100, func() {
-			if _, answer := m.Match(&r, payload[:len(payload)/3], len(payload) == 0); answer == route.NeedPayload {
-				_, answer = m.Continue(&r, payload, true)
-				if answer != route.Found {
+			if _, result := m.Match(&r, payload[:len(payload)/3], len(payload) == 0); result == route.NeedPayload {
+				_, result = m.Continue(&r, payload, true)
+				if result != route.Found {
 					t.Fatalf("%s: no route", c.name)
 				}
 			}
@@ -83,7 +83,7 @@ func BenchmarkMatch(b *testing.B) {
 			r.Header = view{}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, answer := m.Match(&r, payload, true); answer != route.Found {
+				if _, result := m.Match(&r, payload, true); result != route.Found {
 					b.Fatal("no route")
 				}
 			}

@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Bucket is a token bucket in one word: the time at which it will be full again. Its method may be called by any number of
-// goroutines at once, and none of them ever waits. A nil Bucket takes everything.
+// Bucket is a token bucket whose state is one word: the time at which it will be full again. Allow may be called by any number of
+// goroutines at once and never waits. A nil Bucket allows every request.
 type Bucket struct {
-	full     atomic.Int64 // ns on the caller's clock
-	interval int64        // ns a token takes to come back
-	slack    int64        // ns: how far beyond now full may lie for a token to be left
+	fullAt   atomic.Int64 // ns on the caller's clock
+	interval int64        // ns until one token is refilled
+	slack    int64        // ns: a token is left while fullAt is at most this far in the future
 }
 
-// newBucket makes a full bucket. rate is tokens in a second.
+// newBucket makes a full bucket. rate is in tokens per second.
 func newBucket(rate float64, burst int) *Bucket {
 	b := &Bucket{interval: int64(math.Round(float64(time.Second) / rate))}
 	b.slack = b.interval * int64(burst-1)
-	b.full.Store(math.MinInt64)
+	b.fullAt.Store(math.MinInt64)
 	return b
 }
 
-// Allow takes a token, if there is one. now is the time since a moment that is always the same one; on a clock that goes
-// back no tokens come back until it has caught up.
+// Allow takes a token and reports whether there was one. now is a monotonic time. If now goes back, no token is refilled until it
+// has caught up.
 func (b *Bucket) Allow(now time.Duration) bool {
 	if b == nil {
 		return true
 	}
 	for {
-		seen := b.full.Load()
+		seen := b.fullAt.Load()
 		full := max(seen, int64(now))
 		if full-int64(now) > b.slack {
 			return false
 		}
-		if b.full.CompareAndSwap(seen, full+b.interval) {
+		if b.fullAt.CompareAndSwap(seen, full+b.interval) {
 			return true
 		}
 	}

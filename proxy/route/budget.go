@@ -5,42 +5,42 @@ import (
 	"time"
 )
 
-const budgetSlots = 10 // one for each second that counts
+const budgetSlots = 10 // seconds in the window, a slot for each
 
-// Budget keeps retries in proportion to requests, so that a cluster which fails is not asked many times over. Its methods
-// may be called by any number of goroutines at once, and none of them ever waits. A nil Budget allows no retry.
+// Budget limits retries to a fraction of the requests, so that retries do not overload a failing cluster. Its methods may be
+// called by any number of goroutines at once and never wait. A nil Budget allows no retry.
 type Budget struct {
-	ratio, least      float64 // retries for each request; retries in the whole window in any case
-	requests, retries window
+	ratio, minimum    float64 // retries per request; retries in a window that are always allowed
+	requests, retries secondsWindow
 }
 
 func newBudget(c RetryBudget) *Budget {
-	b := &Budget{ratio: 0.2, least: 3 * budgetSlots}
+	b := &Budget{ratio: 0.2, minimum: 3 * budgetSlots}
 	if c.Ratio != 0 {
 		b.ratio = max(c.Ratio, 0)
 	}
 	if c.MinPerSecond != 0 {
-		b.least = max(c.MinPerSecond, 0) * budgetSlots
+		b.minimum = max(c.MinPerSecond, 0) * budgetSlots
 	}
 	return b
 }
 
-// Request counts a request, not its retries. now is the time since a moment that is always the same one, not negative.
+// Request counts a request, not its retries. now is a monotonic time, not negative.
 func (b *Budget) Request(now time.Duration) {
 	if b != nil {
 		b.requests.add(second(now), 1)
 	}
 }
 
-// Retry takes a retry out of the budget, if there is one left. It never allows more than there are; goroutines that ask at
-// the same moment for the last one may all be refused.
+// Retry takes one retry from the budget and reports whether there was one left. When several goroutines take the last one at the
+// same moment, all of them may be refused.
 func (b *Budget) Retry(now time.Duration) bool {
 	if b == nil {
 		return false
 	}
 	at := second(now)
-	b.retries.add(at, 1) // first, so that nobody else takes the same one
-	if float64(b.retries.sum(at)) <= b.least+b.ratio*float64(b.requests.sum(at)) {
+	b.retries.add(at, 1) // count first, so that two goroutines cannot both take the last one
+	if float64(b.retries.sum(at)) <= b.minimum+b.ratio*float64(b.requests.sum(at)) {
 		return true
 	}
 	b.retries.add(at, -1)
@@ -49,10 +49,10 @@ func (b *Budget) Retry(now time.Duration) bool {
 
 func second(now time.Duration) uint32 { return uint32(now / time.Second) }
 
-// window counts what happened in each of the last seconds. A slot is a second in its high half and the count in the low one.
-type window [budgetSlots]atomic.Uint64
+// secondsWindow counts events in each of the last seconds. The high half of a slot is the second, the low half the count.
+type secondsWindow [budgetSlots]atomic.Uint64
 
-func (w *window) add(at uint32, n int32) {
+func (w *secondsWindow) add(at uint32, n int32) {
 	slot := &w[at%budgetSlots]
 	for {
 		old := slot.Load()
@@ -67,7 +67,7 @@ func (w *window) add(at uint32, n int32) {
 	}
 }
 
-func (w *window) sum(at uint32) (n int64) {
+func (w *secondsWindow) sum(at uint32) (n int64) {
 	for i := range w {
 		slot := w[i].Load()
 		if age := at - uint32(slot>>32); age < budgetSlots {

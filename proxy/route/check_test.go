@@ -33,20 +33,20 @@ func TestCheck(t *testing.T) {
 		reason string // a part of it
 	}{
 		{"no host", hosts(), "virtual_hosts[0].hosts", "name a host"},
-		{"no name", hosts("a", ""), "virtual_hosts[0].hosts[1]", "is no host"},
-		{"star inside", hosts("a.*.b"), "virtual_hosts[0].hosts[0]", "is no host"},
-		{"star alone", hosts("*."), "virtual_hosts[0].hosts[0]", "is no host"},
-		{"long", hosts(strings.Repeat("a", 256)), "virtual_hosts[0].hosts[0]", "is no host"},
+		{"no name", hosts("a", ""), "virtual_hosts[0].hosts[1]", "is not a host"},
+		{"star inside", hosts("a.*.b"), "virtual_hosts[0].hosts[0]", "is not a host"},
+		{"star alone", hosts("*."), "virtual_hosts[0].hosts[0]", "is not a host"},
+		{"long", hosts(strings.Repeat("a", 256)), "virtual_hosts[0].hosts[0]", "is not a host"},
 		{"port", hosts("a:80"), "virtual_hosts[0].hosts[0]", "port"},
 		{"port of an address", hosts("[::1]:80"), "virtual_hosts[0].hosts[0]", "port"},
-		{"twice", hosts("a", "A"), "virtual_hosts[0].hosts[1]", "second time"},
-		{"below twice", hosts("*.a", "*.A."), "virtual_hosts[0].hosts[1]", "second time"},
-		{"others twice", hosts("*", "*"), "virtual_hosts[0].hosts[1]", "second time"},
-		{"two paths", match(route.Match{Path: "/a", Prefix: "/b"}), first + ".match.prefix", "stands beside"},
+		{"twice", hosts("a", "A"), "virtual_hosts[0].hosts[1]", "listed twice"},
+		{"below twice", hosts("*.a", "*.A."), "virtual_hosts[0].hosts[1]", "listed twice"},
+		{"others twice", hosts("*", "*"), "virtual_hosts[0].hosts[1]", "listed twice"},
+		{"two paths", match(route.Match{Path: "/a", Prefix: "/b"}), first + ".match.prefix", ""},
 		{"no slash", match(route.Match{SegmentPrefix: "a"}), first + ".match.segment_prefix", "slash"},
 		{"query in a path", match(route.Match{Path: "/a?b"}), first + ".match.path", "query"},
 		{"bad regex", match(route.Match{Regex: "a)(b"}), first + ".match.regex", "unexpected )"},
-		{"bad method", match(route.Match{Methods: []string{"GET", "PO ST"}}), first + ".match.methods[1]", "no method"},
+		{"bad method", match(route.Match{Methods: []string{"GET", "PO ST"}}), first + ".match.methods[1]", "not a method"},
 		{"no header name", match(route.Match{Headers: []route.Header{{}}}), first + ".match.headers[0].name", "name a field"},
 		{"two header conditions", match(route.Match{Headers: []route.Header{{Name: "x", Value: "a", Absent: true}}}), first + ".match.headers[0]", "give one"},
 		{"bad header regex", match(route.Match{Headers: []route.Header{{Name: "x", Regex: "("}}}), first + ".match.headers[0].regex", "missing"},
@@ -63,9 +63,9 @@ func TestCheck(t *testing.T) {
 		{"redirect scheme", rule(route.Rule{Redirect: &route.Redirect{Scheme: "ftp"}}), first + ".redirect.scheme", "https"},
 		{"redirect host", rule(route.Rule{Redirect: &route.Redirect{Host: "h/a"}}), first + ".redirect.host", "h/a"},
 		{"redirect path", rule(route.Rule{Redirect: &route.Redirect{Path: "/a b"}}), first + ".redirect.path", "/a b"},
-		{"redirect in circles", rule(route.Rule{Redirect: &route.Redirect{Status: 307}}), first + ".redirect", "own place"},
+		{"redirect in circles", rule(route.Rule{Redirect: &route.Redirect{Status: 307}}), first + ".redirect", "the request itself"},
 		{"redirect path and prefix", rule(route.Rule{Redirect: &route.Redirect{Path: "/a", Prefix: "/b"}, Match: route.Match{Prefix: "/"}}), first + ".redirect.prefix", "give one"},
-		{"redirect prefix of nothing", rule(route.Rule{Redirect: &route.Redirect{Prefix: "/b"}}), first + ".redirect.prefix", "replaces nothing"},
+		{"redirect prefix of nothing", rule(route.Rule{Redirect: &route.Redirect{Prefix: "/b"}}), first + ".redirect.prefix", "to replace"},
 		{"response status", rule(route.Rule{Respond: &route.Response{Status: 100}}), first + ".respond.status", "100"},
 		{"response header", rule(route.Rule{Respond: &route.Response{Status: 200, Headers: []http1.Pair{{Name: "Content-Length", Value: "1"}}}}), first + ".respond.headers", "Content-Length"},
 		{"request header", forward(route.Forward{Request: route.Edits{Set: []http1.Pair{{Name: "a", Value: "\n"}}}}), first + ".forward.request", "control"},
@@ -76,8 +76,8 @@ func TestCheck(t *testing.T) {
 		{"rewrite regex", forward(route.Forward{Rewrite: route.Rewrite{Regex: "("}}), first + ".forward.rewrite.regex", "missing"},
 		{"replacement alone", forward(route.Forward{Rewrite: route.Rewrite{Replacement: "/b"}}), first + ".forward.rewrite.replacement", "give regex"},
 		{"replacement with a line break", forward(route.Forward{Rewrite: route.Rewrite{Regex: "c", Replacement: "\n"}}), first + ".forward.rewrite.replacement", `\n`},
-		{"rewrite of nothing", rule(route.Rule{Cluster: "c", Forward: route.Forward{Rewrite: route.Rewrite{Prefix: "/b"}}}), first + ".forward.rewrite.prefix", "replaces nothing"},
-		{"retry of nothing", retry(route.Retry{}), first + ".forward.retry", "say what"},
+		{"rewrite of nothing", rule(route.Rule{Cluster: "c", Forward: route.Forward{Rewrite: route.Rewrite{Prefix: "/b"}}}), first + ".forward.rewrite.prefix", "to replace"},
+		{"retry of nothing", retry(route.Retry{}), first + ".forward.retry", "name the failures"},
 		{"retry on", retry(route.Retry{On: []route.Cause{"fire"}}), first + ".forward.retry.on[0]", "fire"},
 		{"retry status", retry(route.Retry{Statuses: []int{500, 600}}), first + ".forward.retry.statuses[1]", "600"},
 		{"retry attempts", retry(route.Retry{On: on, Attempts: -1}), first + ".forward.retry.attempts", "-1"},
@@ -105,12 +105,12 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckAll: everything wrong is told at once, a line each, and what is right is taken.
+// TestCheckAll: all errors are returned at once, one per line, and a correct configuration is accepted.
 func TestCheckAll(t *testing.T) {
 	t.Parallel()
 	c := host(to("a", route.Match{Path: "b"}), route.Rule{})
-	want := `route: virtual_hosts[0].routes[0].match.path: "b" does not begin with a slash: no path does without
-route: virtual_hosts[0].routes[1]: 0 of cluster, clusters, redirect and respond: a route has one of them`
+	want := `route: virtual_hosts[0].routes[0].match.path: "b" does not begin with a slash: every path does
+route: virtual_hosts[0].routes[1]: 0 of cluster, clusters, redirect and respond are given: give one`
 	if got := c.Check(nil).Error(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -13,11 +13,11 @@ type conditions struct {
 	bolt    Bolt
 	headers []headerCondition
 	query   []Parameter
-	payload *payload // nil if it asks for nothing
+	payload *payloadCondition // nil if there is none
 }
 
-// hold reports whether all conditions but that on the payload hold.
-func (c *conditions) hold(r *Request) bool {
+// allButPayloadHold reports whether all conditions other than the one on the payload hold.
+func (c *conditions) allButPayloadHold(r *Request) bool {
 	if !c.path.holds(r.Path) || !oneOf(c.methods, r.Method) || !c.bolt.holds(r) {
 		return false
 	}
@@ -34,28 +34,28 @@ func (c *conditions) hold(r *Request) bool {
 	return true
 }
 
-// pathCondition takes the paths that regex matches, or, where that is nil, that text and how say.
+// pathCondition matches paths against text or, for regexPath, against regex.
 type pathCondition struct {
-	how   how
+	match pathMatch
 	text  string
 	regex *regexp.Regexp
 }
 
-type how uint8
+type pathMatch uint8
 
 const (
-	anyPath how = iota
+	anyPath pathMatch = iota
 	exactPath
 	prefixPath
 	segmentPath
 	regexPath
 )
 
-// literal reports whether a path that holds begins with p.text, always.
-func (p *pathCondition) literal() bool { return p.how != anyPath && p.how != regexPath }
+// hasLiteralPrefix reports whether each path that matches begins with p.text.
+func (p *pathCondition) hasLiteralPrefix() bool { return p.match != anyPath && p.match != regexPath }
 
 func (p *pathCondition) holds(path []byte) bool {
-	switch p.how {
+	switch p.match {
 	case exactPath:
 		return string(path) == p.text
 	case prefixPath:
@@ -109,65 +109,65 @@ func (h *headerCondition) holds(header Values) bool {
 	return hasPrefix(value, h.Prefix)
 }
 
-func (b *builder) conditions(at place, m *Match) conditions {
+func (b *builder) compileConditions(at fieldPath, m *Match) conditions {
 	c := conditions{methods: m.Methods, bolt: m.Bolt, query: m.Query}
-	c.path = b.path(at, m)
-	ofHTTP := c.path.how != anyPath || len(m.Methods)+len(m.Query) > 0
+	c.path = b.compilePath(at, m)
+	ofHTTP := c.path.match != anyPath || len(m.Methods)+len(m.Query) > 0
 	if ofHTTP && m.Bolt != (Bolt{}) {
-		b.add(at.dot("bolt"), "stands beside path, methods or query: no request is of Bolt and of HTTP; make it two routes")
+		b.addError(at.dot("bolt"), "cannot be combined with path, methods or query: no request is both Bolt and HTTP; write two routes")
 	}
 	for i, name := range m.Methods {
 		if name == "" || strings.ContainsAny(name, " \t\r\n") {
-			b.add(at.dot("methods").index(i), "%q is no method: write one such as GET", name)
+			b.addError(at.dot("methods").index(i), "%q is not a method: write one such as GET", name)
 		}
 	}
 	for i, h := range m.Headers {
-		c.headers = append(c.headers, b.header(at.dot("headers").index(i), h))
+		c.headers = append(c.headers, b.compileHeader(at.dot("headers").index(i), h))
 	}
 	for i, p := range m.Query {
 		if p.Name == "" {
-			b.add(at.dot("query").index(i).dot("name"), "empty: name a parameter")
+			b.addError(at.dot("query").index(i).dot("name"), "empty: name a parameter")
 		}
 	}
 	if m.Payload != nil {
-		c.payload = b.payload(at.dot("payload"), m.Payload)
+		c.payload = b.compilePayload(at.dot("payload"), m.Payload)
 	}
 	return c
 }
 
-func (b *builder) path(at place, m *Match) pathCondition {
+func (b *builder) compilePath(at fieldPath, m *Match) pathCondition {
 	c := pathCondition{}
 	if m.Regex != "" {
-		c = pathCondition{how: regexPath, regex: b.whole(at.dot("regex"), m.Regex)}
+		c = pathCondition{match: regexPath, regex: b.anchoredRegexp(at.dot("regex"), m.Regex)}
 	}
 	for _, o := range []struct {
 		name, text string
-		how        how
+		how        pathMatch
 	}{{"path", m.Path, exactPath}, {"prefix", m.Prefix, prefixPath}, {"segment_prefix", m.SegmentPrefix, segmentPath}} {
 		switch {
 		case o.text == "":
-		case c.how != anyPath:
-			b.add(at.dot(o.name), "%q stands beside another condition on the path: give one of path, prefix, segment_prefix and regex", o.text)
+		case c.match != anyPath:
+			b.addError(at.dot(o.name), "%q is a second condition on the path: give one of path, prefix, segment_prefix and regex", o.text)
 		case o.text[0] != '/' && o.text != "*":
-			b.add(at.dot(o.name), "%q does not begin with a slash: no path does without", o.text)
+			b.addError(at.dot(o.name), "%q does not begin with a slash: every path does", o.text)
 		case strings.ContainsAny(o.text, "?#"):
-			b.add(at.dot(o.name), "%q has a query or fragment, which is no part of a path: use query", o.text)
+			b.addError(at.dot(o.name), "%q has a query or fragment, which is not part of a path: use query", o.text)
 		default:
-			c = pathCondition{how: o.how, text: o.text}
+			c = pathCondition{match: o.how, text: o.text}
 		}
 	}
-	if c.how == segmentPath {
+	if c.match == segmentPath {
 		c.text = strings.TrimSuffix(c.text, "/")
 	}
-	if c.text == "" && c.how == segmentPath { // of / all paths are segments
-		c = pathCondition{how: prefixPath, text: "/"}
+	if c.text == "" && c.match == segmentPath { // segment_prefix: / matches every path
+		c = pathCondition{match: prefixPath, text: "/"}
 	}
 	return c
 }
 
-func (b *builder) header(at place, h Header) headerCondition {
+func (b *builder) compileHeader(at fieldPath, h Header) headerCondition {
 	if h.Name == "" {
-		b.add(at.dot("name"), "empty: name a field")
+		b.addError(at.dot("name"), "empty: name a field")
 	}
 	given := 0
 	for _, is := range []bool{h.Value != "", h.Prefix != "", h.Regex != "", h.Absent} {
@@ -176,19 +176,19 @@ func (b *builder) header(at place, h Header) headerCondition {
 		}
 	}
 	if given > 1 {
-		b.add(at, "more than one of value, prefix, regex and absent: give one, or a condition for each")
+		b.addError(at, "more than one of value, prefix, regex and absent: give one, or a condition for each")
 	}
 	c := headerCondition{Header: h}
 	if h.Regex != "" {
-		c.regex = b.whole(at.dot("regex"), h.Regex)
+		c.regex = b.anchoredRegexp(at.dot("regex"), h.Regex)
 	}
 	return c
 }
 
-// whole compiles a regular expression that matches whole texts only.
-func (b *builder) whole(at place, text string) *regexp.Regexp {
-	if _, err := regexp.Compile(text); err != nil { // by itself: a) and (b make no pair
-		b.add(at, "%v", err)
+// anchoredRegexp compiles a regular expression that matches the whole text.
+func (b *builder) anchoredRegexp(at fieldPath, text string) *regexp.Regexp {
+	if _, err := regexp.Compile(text); err != nil { // alone first: a)|(b is an error that the group below would hide
+		b.addError(at, "%v", err)
 		return nil
 	}
 	return regexp.MustCompile(fmt.Sprintf(`\A(?:%s)\z`, text))

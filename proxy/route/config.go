@@ -2,122 +2,123 @@ package route
 
 import "example.com/ferry/protocol/http1"
 
-// Config is a routing table as it is written.
+// Config is the configuration of a routing table.
 type Config struct {
-	// VirtualHosts are the hosts requests may be for. Their order does not matter: a host stands in one of them only.
+	// VirtualHosts are the hosts that requests may name. Their order does not matter: each host is listed once.
 	VirtualHosts []VirtualHost `yaml:"virtual_hosts,omitempty"`
 }
 
-// VirtualHost is the routes of some hosts. A request whose host it has finds its route here or nowhere.
+// VirtualHost has the routes of some hosts. A request for one of these hosts is matched against these routes only.
 type VirtualHost struct {
-	// Hosts are names such as api.example.com, *.example.com for all names below example.com (not for that itself; the
-	// longest one that fits counts), and * for requests that nothing else fits, also those without a host. Letters match
-	// in either case; ports are ignored.
+	// Hosts are names such as api.example.com, wildcards such as *.example.com, and *. A wildcard matches all names below
+	// example.com, not example.com; the longest one that matches is used. * matches requests that no other host matches, also
+	// those without a host. Case and ports are ignored.
 	Hosts []string `yaml:"hosts" schema:"required"`
 
-	// Routes are tried in this order; the first that matches is taken.
+	// Routes are tried in this order; the first that matches is used.
 	Routes []Rule `yaml:"routes,omitempty"`
 }
 
-// Rule is one route as it is written: which requests it takes, and what becomes of them. It has one of Cluster, Clusters,
-// Redirect and Respond.
+// Rule is the configuration of one route: which requests it matches, and what is done with them. It has exactly one of Cluster,
+// Clusters, Redirect and Respond.
 type Rule struct {
-	// Name stands in logs and metrics. Empty means its place: virtual_hosts[0].routes[2].
+	// Name is used in logs and metrics. Empty means its path in the configuration: virtual_hosts[0].routes[2].
 	Name string `yaml:"name,omitempty"`
 
-	// Match says which requests it takes. Empty means all.
+	// Match selects the requests. Empty matches all.
 	Match Match `yaml:"match,omitempty"`
 
-	// Cluster forwards to the cluster of that name.
+	// Cluster is the name of the cluster that requests are forwarded to.
 	Cluster string `yaml:"cluster,omitempty"`
 
-	// Clusters share the requests by weight.
+	// Clusters receive the requests in proportion to their weights.
 	Clusters []Weighted `yaml:"clusters,omitempty"`
 
-	// Redirect answers with another place to ask.
+	// Redirect responds with another location.
 	Redirect *Redirect `yaml:"redirect,omitempty"`
 
-	// Respond answers at once.
+	// Respond responds without an upstream.
 	Respond *Response `yaml:"respond,omitempty"`
 
-	// Forward says how requests change on their way to a cluster, and how long they may take.
+	// Forward configures edits, timeouts and retries of forwarded requests.
 	Forward Forward `yaml:"forward,omitempty"`
 
-	// RateLimit bounds the requests the route takes in a second.
+	// RateLimit bounds the requests per second.
 	RateLimit *RateLimit `yaml:"rate_limit,omitempty"`
 }
 
-// Weighted is a cluster's share.
+// Weighted is a cluster with a weight.
 type Weighted struct {
 	// Cluster is its name.
 	Cluster string `yaml:"cluster" schema:"required"`
 
-	// Weight is its share of the sum of all weights of the route: 0 to 1000000. That sum is not 0.
+	// Weight is 0 to 1000000. A cluster receives Weight out of the sum of all weights of the route, which must be above 0.
 	Weight int `yaml:"weight"`
 }
 
-// Match is conditions that must all hold; of Path, Prefix, SegmentPrefix and Regex there is at most one. Paths are compared
-// as they were sent, without their query: nothing is decoded, and dots are not resolved. A request of Bolt has no path,
-// query or method, one of HTTP nothing that Bolt asks for; what is asked of a thing that a request lacks does not hold.
+// Match is a set of conditions that must all hold. At most one of Path, Prefix, SegmentPrefix and Regex is given. Paths are
+// compared as they were sent, without their query: nothing is decoded, and dots are not resolved. A Bolt request has no path, query
+// or method, and an HTTP request has nothing that Bolt conditions match. A condition on something that a request lacks does not
+// hold.
 type Match struct {
 	// Path is the whole path.
 	Path string `yaml:"path,omitempty"`
 
-	// Prefix is what the path begins with, byte by byte, as in nginx and Envoy: /api also takes /apis.
+	// Prefix is compared with the beginning of the path, byte by byte, as in nginx and Envoy: /api also matches /apis.
 	Prefix string `yaml:"prefix,omitempty"`
 
-	// SegmentPrefix is what the path begins with in whole segments: /api takes /api, /api/ and /api/v1, not /apis.
+	// SegmentPrefix is compared in whole segments: /api matches /api, /api/ and /api/v1, not /apis.
 	SegmentPrefix string `yaml:"segment_prefix,omitempty"`
 
 	// Regex matches the whole path, in RE2's syntax.
 	Regex string `yaml:"regex,omitempty"`
 
-	// Methods are those of HTTP it takes, in their exact spelling. Empty means all.
+	// Methods are HTTP methods in their exact spelling. Empty matches all.
 	Methods []string `yaml:"methods,omitempty"`
 
-	// Headers are conditions on header fields, or on the pairs of a Bolt header.
+	// Headers are conditions on HTTP header fields, or on the pairs of a Bolt header.
 	Headers []Header `yaml:"headers,omitempty"`
 
 	// Query are conditions on query parameters.
 	Query []Parameter `yaml:"query,omitempty"`
 
-	// Bolt is conditions on what a Bolt request calls.
+	// Bolt has conditions on the service, method and class of a Bolt request.
 	Bolt Bolt `yaml:"bolt,omitempty"`
 
 	// Payload is a condition on a field of the payload.
 	Payload *Payload `yaml:"payload,omitempty"`
 }
 
-// Header is a condition on the first header field of a name. Without Value, Prefix, Regex and Absent the field has to be
-// there; at most one of them is given.
+// Header is a condition on the first header field with a name. At most one of Value, Prefix, Regex and Absent is given; without
+// them the field must be present.
 type Header struct {
-	// Name is the field's name; letters match in either case, in Bolt in their own.
+	// Name is the name of the field. Case is ignored in HTTP and significant in Bolt.
 	Name string `yaml:"name" schema:"required"`
 
 	// Value is the whole value.
 	Value string `yaml:"value,omitempty"`
 
-	// Prefix is what the value begins with.
+	// Prefix is compared with the beginning of the value.
 	Prefix string `yaml:"prefix,omitempty"`
 
 	// Regex matches the whole value, in RE2's syntax.
 	Regex string `yaml:"regex,omitempty"`
 
-	// Absent means that there is no such field.
+	// Absent requires that there is no such field.
 	Absent bool `yaml:"absent,omitempty"`
 }
 
-// Parameter is a condition on the first query parameter of a name. Names and values are compared decoded: + is a space,
-// and %41 is A; a percent sign that nothing to decode follows stands for itself.
+// Parameter is a condition on the first query parameter with a name. Names and values are decoded before they are compared: + is a
+// space, and %41 is A. A percent sign without two hexadecimal digits stands for itself.
 type Parameter struct {
 	// Name is the parameter's name.
 	Name string `yaml:"name" schema:"required"`
 
-	// Value is its value. Empty means that the parameter is there, whatever its value.
+	// Value is its value. Empty matches every value.
 	Value string `yaml:"value,omitempty"`
 }
 
-// Bolt is conditions on what a Bolt request calls. Empty ones take anything.
+// Bolt has conditions on the service, method and class of a Bolt request. Empty ones match all.
 type Bolt struct {
 	// Service is the interface with its version: com.example.Echo:1.0.
 	Service string `yaml:"service,omitempty"`
@@ -125,26 +126,26 @@ type Bolt struct {
 	// Method is the method of the service.
 	Method string `yaml:"method,omitempty"`
 
-	// Class is the class of the request, by which plain SOFABolt names what it calls.
+	// Class is the class of the request. Plain SOFABolt requests have no service or method, only a class.
 	Class string `yaml:"class,omitempty"`
 }
 
-// Payload is a condition on the payload's first 64 KiB. It is decided as soon as they tell; what they do not decide, and
-// what is not of the format (compressed payloads are of none), does not match.
+// Payload is a condition on the first 64 KiB of the payload. It is decided as soon as the bytes it depends on have arrived. It does
+// not hold if 64 KiB do not decide it, or if the payload is not in the format; a compressed payload never is.
 type Payload struct {
-	// Format is how to read the payload: json, cbor, y3, y3n, bson, msgpack or protobuf.
+	// Format is the format of the payload: json, cbor, y3, y3n, bson, msgpack or protobuf.
 	Format string `yaml:"format" schema:"required"`
 
 	// Where is the predicate: deviceName == "pump-1" && readings.0.value > 30.
 	Where string `yaml:"where" schema:"required"`
 }
 
-// Redirect answers with a Location: the request's own but for what is given here.
+// Redirect responds with a Location, which is the location of the request with the parts replaced that are given here.
 type Redirect struct {
 	// Status is 301, 302, 303, 307 or 308. Zero means 301.
 	Status int `yaml:"status,omitempty"`
 
-	// Scheme is http or https. The request's port, which is of another scheme, is dropped.
+	// Scheme is http or https. The port of the request belongs to the other scheme and is dropped.
 	Scheme string `yaml:"scheme,omitempty"`
 
 	// Host is host or host:port.
@@ -153,19 +154,19 @@ type Redirect struct {
 	// Path replaces the whole path.
 	Path string `yaml:"path,omitempty"`
 
-	// Prefix replaces what the route's Path, Prefix or SegmentPrefix has matched.
+	// Prefix replaces the part of the path that the route's Path, Prefix or SegmentPrefix matches.
 	Prefix string `yaml:"prefix,omitempty"`
 
 	// StripQuery drops the query.
 	StripQuery bool `yaml:"strip_query,omitempty"`
 }
 
-// Response is an answer of the proxy's own.
+// Response is a response that the proxy makes itself.
 type Response struct {
 	// Status is 200 to 599.
 	Status int `yaml:"status" schema:"required"`
 
-	// Headers are its fields, beside those that frame it.
+	// Headers are its header fields, without those that frame the body.
 	Headers []http1.Pair `yaml:"headers,omitempty"`
 
 	// Body is its content.

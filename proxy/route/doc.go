@@ -1,16 +1,15 @@
-// Package route decides where a request goes: a table of virtual hosts and routes, compiled once, asked for each request.
+// Package route finds the route of a request in a table of virtual hosts and routes that is compiled once.
 //
-// A Table holds no socket, no goroutine and no clock: a Request is a view of bytes that somebody else has read, times are
-// parameters. Routes are tried in the order they are written in, and the first whose conditions all hold is taken; an index
-// over hosts, paths and Bolt services passes over those that cannot match and never changes which one is found. A condition
-// on the payload is decided as soon as the bytes it needs have arrived, without decoding the message. What a route says
-// beside its clusters (rewrites, edits, redirects, retries and their Budget, a rate limit's Bucket) is made ready at the
-// same time.
+// A Table holds no socket, no goroutine and no clock: a Request is a view of bytes that the caller has read, and times are
+// parameters. Routes are tried in the order of the configuration; the first whose conditions all hold is taken. An index over
+// hosts, paths and Bolt services skips routes that cannot match and never changes the result. A condition on the payload is
+// decided as soon as the bytes it needs have arrived, without decoding the message. Rewrites, edits, redirects, retry budgets and
+// rate limits are compiled together with the routes.
 //
 //	table, err := route.New(&config, all.Formats())
 //	m := table.NewMatcher()                       // one for each request that waits for its payload, used again and again
-//	r, answer := m.Match(&request, body, whole)   // NeedPayload: call again with more of the body
-//	if answer == route.Found && r.Forwards() {
+//	r, result := m.Match(&request, body, whole)   // after NeedPayload: m.Continue with more of the body
+//	if result == route.Found && r.Forwards() {
 //		name := table.Clusters()[r.Pick(rand.Uint64())]
 //	}
 package route

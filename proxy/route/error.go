@@ -6,18 +6,18 @@ import (
 	"example.com/ferry/internal/invalid"
 )
 
-// Error is one thing wrong in a Config.
+// Error is one error in a Config.
 type Error = invalid.Error
 
-// Errors is everything wrong in a Config. It is never empty.
+// Errors are all errors in a Config. It is never empty.
 type Errors = invalid.Errors
 
-// place is where in a Config something stands.
-type place string
+// place is the path of a field in a Config.
+type fieldPath string
 
-func (p place) dot(name string) place { return p + "." + place(name) }
-func (p place) index(i int) place     { return p + place(fmt.Sprintf("[%d]", i)) }
+func (p fieldPath) dot(name string) fieldPath { return p + "." + fieldPath(name) }
+func (p fieldPath) index(i int) fieldPath     { return p + fieldPath(fmt.Sprintf("[%d]", i)) }
 
-func (b *builder) add(at place, reason string, args ...any) {
+func (b *builder) addError(at fieldPath, reason string, args ...any) {
 	b.errs.Add("route", string(at), reason, args...)
 }

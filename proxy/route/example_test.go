@@ -22,9 +22,9 @@ func Example() {
 	}
 	m := table.NewMatcher()
 	for _, path := range []string{"/health", "/api/items", "/apis"} {
-		r, answer := m.Match(&route.Request{Path: []byte(path)}, nil, true)
+		r, result := m.Match(&route.Request{Path: []byte(path)}, nil, true)
 		switch {
-		case answer != route.Found:
+		case result != route.Found:
 			fmt.Println(path, "has no route")
 		case r.Forwards():
 			fmt.Println(path, "->", table.Clusters()[r.Pick(0)])
@@ -38,7 +38,7 @@ func Example() {
 	// /apis has no route
 }
 
-// A route may depend on a field of the payload. It is known as soon as that field has arrived.
+// A route may depend on a field of the payload. The route is found as soon as that field has arrived.
 func ExampleMatcher_Match() {
 	alarms := route.Rule{Cluster: "alarms"}
 	alarms.Match.Payload = &route.Payload{Format: "json", Where: `kind == "alarm"`}
@@ -53,9 +53,9 @@ func ExampleMatcher_Match() {
 	m, request := table.NewMatcher(), &route.Request{Path: []byte("/events")}
 	match := m.Match
 	for _, arrived := range []string{`{"ki`, `{"kind":"alarm",`} {
-		r, answer := match(request, []byte(arrived), false)
+		r, result := match(request, []byte(arrived), false)
 		match = m.Continue
-		if answer == route.NeedPayload {
+		if result == route.NeedPayload {
 			fmt.Println(arrived, "is not enough")
 			continue
 		}
@@ -73,8 +73,8 @@ func ExampleConfig_Check() {
 	}}}
 	fmt.Println(c.Check(nil))
 	// Output:
-	// route: virtual_hosts[0].hosts[0]: "example.com:80" has a port, which routes do not see: leave it out
-	// route: virtual_hosts[0].routes[0].match.prefix: "api" does not begin with a slash: no path does without
+	// route: virtual_hosts[0].hosts[0]: "example.com:80" has a port, which is not matched: leave it out
+	// route: virtual_hosts[0].routes[0].match.prefix: "api" does not begin with a slash: every path does
 }
 
 func ExampleRoute_Rewrite() {

@@ -16,51 +16,51 @@ type virtualHost struct {
 	index  index
 }
 
-// hosts finds the virtual host of a name.
+// hosts maps host names to virtual hosts.
 type hosts struct {
-	exact map[string]*virtualHost
-	below map[string]*virtualHost // by what follows the * of *.example.com
-	other *virtualHost            // of *; nil if there is none
+	exact    map[string]*virtualHost
+	wildcard map[string]*virtualHost // by the part behind the *: .example.com
+	catchAll *virtualHost            // for *; nil if there is none
 }
 
-// add makes name one of v's. It says what is wrong with it.
+// add maps name to v. It returns what is wrong with name, or nothing.
 func (hs *hosts) add(name string, v *virtualHost) (reason string) {
 	if name == "*" {
-		if hs.other != nil {
-			return "stands here for the second time: all other hosts are of one virtual host"
+		if hs.catchAll != nil {
+			return "is listed twice: one virtual host takes all other hosts"
 		}
-		hs.other = v
+		hs.catchAll = v
 		return ""
 	}
 	key, set := strings.TrimSuffix(strings.ToLower(name), "."), hs.exact
 	bare := key
 	if suffix, ok := strings.CutPrefix(key, "*."); ok {
-		key, bare, set = "."+suffix, suffix, hs.below
+		key, bare, set = "."+suffix, suffix, hs.wildcard
 	}
 	edit := http1.RequestEdit{Host: bare}
 	switch {
 	case bare == "" || edit.Validate() != nil || len(bare) > maxHost:
-		return "is no host: write a name, *.name, or *"
+		return "is not a host: write a name, *.name, or *"
 	case len(trimPort([]byte(bare))) != len(bare):
-		return "has a port, which routes do not see: leave it out"
+		return "has a port, which is not matched: leave it out"
 	case set[key] != nil:
-		return "stands here for the second time: each host is of one virtual host"
+		return "is listed twice: each host belongs to one virtual host"
 	}
 	set[key] = v
 	return ""
 }
 
-// find returns the virtual host of a request for host, nil if there is none. key is room of maxHost bytes.
+// find returns the virtual host for host, nil if there is none. key is scratch space of maxHost bytes.
 func (hs *hosts) find(host, key []byte) *virtualHost {
-	if len(hs.exact)+len(hs.below) == 0 {
-		return hs.other
+	if len(hs.exact)+len(hs.wildcard) == 0 {
+		return hs.catchAll
 	}
 	host = trimPort(host)
-	if n := len(host); n > 0 && host[n-1] == '.' { // the root's own dot
+	if n := len(host); n > 0 && host[n-1] == '.' { // the dot of the root domain
 		host = host[:n-1]
 	}
 	if len(host) == 0 || len(host) > len(key) {
-		return hs.other
+		return hs.catchAll
 	}
 	for i, c := range host {
 		if 'A' <= c && c <= 'Z' {
@@ -72,22 +72,22 @@ func (hs *hosts) find(host, key []byte) *virtualHost {
 	if v := hs.exact[string(key)]; v != nil {
 		return v
 	}
-	if len(hs.below) > 0 {
-		for at := 1; at < len(key); at++ { // a name stands before the first dot
+	if len(hs.wildcard) > 0 {
+		for at := 1; at < len(key); at++ { // a wildcard stands for at least one label
 			dot := bytes.IndexByte(key[at:], '.')
 			if dot < 0 {
 				break
 			}
 			at += dot
-			if v := hs.below[string(key[at:])]; v != nil {
+			if v := hs.wildcard[string(key[at:])]; v != nil {
 				return v
 			}
 		}
 	}
-	return hs.other
+	return hs.catchAll
 }
 
-// trimPort returns host without :port, which an address in brackets may have too.
+// trimPort returns host without :port. The host may be an IPv6 address in brackets.
 func trimPort(host []byte) []byte {
 	if i := bytes.LastIndexByte(host, ':'); i >= 0 && bytes.IndexByte(host[i:], ']') < 0 {
 		return host[:i]

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// index passes over routes of a virtual host that a request cannot match. Its lists hold places in virtualHost.routes, in
-// order: the candidates for a request are one list by its path or service, and rest.
+// index skips routes of a virtual host that cannot match a request. Its lists are indices of virtualHost.routes in ascending
+// order. The candidates for a request are the routes of one list, found by path or service, and those of unindexed.
 type index struct {
-	literals []literal           // ordered by text
-	services map[string][]uint32 // by Bolt service
-	rest     []uint32            // routes of neither
+	literals  []literal           // ordered by text
+	services  map[string][]uint32 // by Bolt service
+	unindexed []uint32            // routes that have neither a literal path nor a service
 }
 
-// literal is a text that paths of some routes begin with.
+// literal is a path or prefix in the conditions of some routes.
 type literal struct {
 	text   string
-	parent int      // the longest other literal that text begins with; -1 if there is none
-	routes []uint32 // of this literal, its parent, that one's parent, and so on
+	parent int      // the longest other literal that is a prefix of text; -1 if there is none
+	routes []uint32 // of this literal and all its ancestors
 }
 
 func newIndex(routes []*Route) index {
@@ -26,12 +26,12 @@ func newIndex(routes []*Route) index {
 	for i, r := range routes {
 		n, c := uint32(i), &r.conditions
 		switch {
-		case c.path.literal():
+		case c.path.hasLiteralPrefix():
 			byText[c.path.text] = append(byText[c.path.text], n)
 		case c.bolt.Service != "":
 			x.services[c.bolt.Service] = append(x.services[c.bolt.Service], n)
 		default:
-			x.rest = append(x.rest, n)
+			x.unindexed = append(x.unindexed, n)
 		}
 	}
 	for text, list := range byText {
@@ -51,12 +51,12 @@ func newIndex(routes []*Route) index {
 	return x
 }
 
-// candidates returns the list of the request's path or service.
+// candidates returns the indexed routes that may match r.
 func (x *index) candidates(r *Request) []uint32 {
 	if r.Bolt.Service != nil {
 		return x.services[string(r.Bolt.Service)]
 	}
-	low, high := 0, len(x.literals) // literals before low are not after the path in order, from high on they are
+	low, high := 0, len(x.literals) // literals[:low] are not above the path, literals[high:] are
 	for low < high {
 		middle := int(uint(low+high) >> 1)
 		if x.literals[middle].text <= string(r.Path) {
@@ -65,7 +65,7 @@ func (x *index) candidates(r *Request) []uint32 {
 			high = middle
 		}
 	}
-	// All literals that the path begins with are literals that the last one before it in order begins with, or are that one.
+	// Each literal that is a prefix of the path is an ancestor of the last literal that is not above the path, or is that literal.
 	for at := low - 1; at >= 0; at = x.literals[at].parent {
 		if l := &x.literals[at]; len(l.text) <= len(r.Path) && l.text == string(r.Path[:len(l.text)]) {
 			return l.routes

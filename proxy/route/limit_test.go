@@ -17,7 +17,7 @@ func bucket(t *testing.T, rate float64, burst int) *route.Bucket {
 	return table(t, host(rule)).Routes()[0].Bucket
 }
 
-// TestBucket has requests come at random: in no stretch of time pass more than the burst and what comes back in it, and
+// TestBucket lets requests come at random times. In no interval are more allowed than the burst and the tokens refilled in it, and
 // none is refused while a token is left.
 func TestBucket(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestBucket(t *testing.T) {
 		interval := time.Duration(float64(time.Second)/rate + 0.5)
 		b := bucket(t, rate, burst)
 		now := time.Duration(r.IntN(1000)) * time.Second
-		tokens, last := time.Duration(burst)*interval, now // a bucket counted in time
+		tokens, last := time.Duration(burst)*interval, now // the model: tokens as time
 		var passed []time.Duration
 		for range 400 {
 			now += time.Duration(r.ExpFloat64() * float64(interval) * 0.7)
@@ -92,7 +92,7 @@ func budget(t *testing.T, c route.RetryBudget) *route.Budget {
 	return table(t, host(rule)).Routes()[0].Budget
 }
 
-// TestBudget has requests and retries come at random, for half an hour, and counts those of the last ten seconds by itself.
+// TestBudget lets requests and retries come at random for half an hour, and compares with a count of the last ten seconds.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -160,7 +160,7 @@ func TestBudgetLimits(t *testing.T) {
 	}
 }
 
-// TestBudgetShared: goroutines together never get more than there is.
+// TestBudgetShared: goroutines together never take more than the budget.
 func TestBudgetShared(t *testing.T) {
 	t.Parallel()
 	b := budget(t, route.RetryBudget{Ratio: -1, MinPerSecond: 10})

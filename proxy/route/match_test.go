@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// header is a header as a test writes it; names match in either case.
+// header is a request header for tests; it ignores the case of names.
 type header map[string]string
 
 func (h header) Get(name string) []byte {
@@ -21,7 +21,7 @@ func (h header) Get(name string) []byte {
 	return nil
 }
 
-// get is a request as a test writes it: METHOD HOST/PATH?QUERY.
+// get parses a request for tests: METHOD HOST/PATH?QUERY.
 func get(text string) *route.Request {
 	method, rest, _ := strings.Cut(text, " ")
 	host, path, _ := strings.Cut(rest, "/")
@@ -49,7 +49,7 @@ func table(t testing.TB, c *route.Config) *route.Table {
 	return table
 }
 
-// to is a rule with a name that forwards to a cluster of the same name.
+// to returns a rule with a name that forwards to a cluster of the same name.
 func to(name string, m route.Match) route.Rule {
 	return route.Rule{Name: name, Match: m, Cluster: name}
 }
@@ -58,8 +58,8 @@ func host(rules ...route.Rule) *route.Config {
 	return &route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: rules}}}
 }
 
-// answer is the name of the route found, or why there is none.
-func answer(r *route.Route, a route.Answer) string {
+// result returns the name of the route found, or why there is none.
+func result(r *route.Route, a route.Result) string {
 	switch a {
 	case route.Found:
 		return r.Name
@@ -136,7 +136,7 @@ func TestMatchers(t *testing.T) {
 			if c.want {
 				want = "it"
 			}
-			if got := answer(table(t, host(to("it", c.match))).NewMatcher().Match(c.request, nil, true)); got != want {
+			if got := result(table(t, host(to("it", c.match))).NewMatcher().Match(c.request, nil, true)); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
@@ -164,19 +164,19 @@ func TestHosts(t *testing.T) {
 	} {
 		r := get("GET x/")
 		r.Host = []byte(host)
-		if got := answer(whole.Match(r, nil, true)); got != want {
+		if got := result(whole.Match(r, nil, true)); got != want {
 			t.Errorf("host %q: got %s, want %s", host, got, want)
 		}
 		if want == "other" {
 			want = "none"
 		}
-		if got := answer(strict.Match(r, nil, true)); got != want {
+		if got := result(strict.Match(r, nil, true)); got != want {
 			t.Errorf("host %q, without a default: got %s, want %s", host, got, want)
 		}
 	}
 }
 
-// TestOrder has routes that the index keeps in different lists: the first one written is the one found.
+// TestOrder: of routes in different lists of the index, the first one in the configuration is found.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	m := table(t, host(
@@ -205,7 +205,7 @@ func TestOrder(t *testing.T) {
 		{call("S", "", ""), "service"},
 		{call("T", "", ""), "rest"},
 	} {
-		if got := answer(m.Match(c.request, nil, true)); got != c.want {
+		if got := result(m.Match(c.request, nil, true)); got != c.want {
 			t.Errorf("%s %s %s: got %s, want %s", c.request.Method, c.request.Path, c.request.Bolt.Service, got, c.want)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// naive is Match as its documentation reads: rule after rule, each condition asked of the whole request, by other means.
+// naive is a second implementation of Match, straight from its documentation: rule after rule, each condition on the whole request.
 func naive(c *route.Config, r *route.Request, payload []byte) string {
 	v := naiveHost(c, string(r.Host))
 	if v == nil {
@@ -90,7 +90,7 @@ func naiveMatch(m *route.Match, r *route.Request, payload []byte) bool {
 			return false
 		}
 	}
-	query, _ := url.ParseQuery(string(r.Query)) // those that can be read
+	query, _ := url.ParseQuery(string(r.Query)) // drops malformed pairs
 	for _, p := range m.Query {
 		if !query.Has(p.Name) || p.Value != "" && query.Get(p.Name) != p.Value {
 			return false
@@ -106,7 +106,7 @@ func naivePayload(p *route.Payload, payload []byte) bool {
 	return ok && err == nil
 }
 
-// choices makes configurations and requests of few different parts, so that they often have something to do with each other.
+// choices makes configurations and requests from few different parts, so that requests often match.
 type choices struct{ *rand.Rand }
 
 func pick[T any](c choices, list ...T) T { return list[c.IntN(len(list))] }
@@ -189,7 +189,7 @@ func (c choices) payload() []byte {
 	return []byte(pick(c, ``, `{}`, `{"k":1}`, `{"k":2,"l":["x"]}`, `{"l":["x"],"k":1}`, `{"l":[],"k":"1"}`))
 }
 
-// TestNaive compares a table with the naive reading of its configuration, the payload at once and in pieces.
+// TestNaive compares a table with naive, with the payload at once and in pieces.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	c := choices{rand.New(rand.NewPCG(1, 2))}
@@ -215,16 +215,16 @@ func TestNaive(t *testing.T) {
 	}
 }
 
-// inPieces asks m with the payload cut at a place.
+// inPieces matches with the payload cut in two.
 func inPieces(m *route.Matcher, r *route.Request, payload []byte, cut int) string {
-	got := answer(m.Match(r, payload[:cut], false))
+	got := result(m.Match(r, payload[:cut], false))
 	if got == "need payload" {
-		got = answer(m.Continue(r, payload, true))
+		got = result(m.Continue(r, payload, true))
 	}
 	return got
 }
 
-// FuzzMatch makes requests of any bytes, and compares with the naive reading where that reads such requests the same way.
+// FuzzMatch matches requests of arbitrary bytes, and compares with naive where that supports them.
 func FuzzMatch(f *testing.F) {
 	f.Add(uint64(1), "GET", "a.b.h", "/a/b", "q=1", "v", []byte(`{"k":1}`), uint8(3))
 	f.Add(uint64(2), "POST", "[::1]:80", "//", "r%20s=%", "", []byte(`{"l":["x"]`), uint8(0))
@@ -234,7 +234,7 @@ func FuzzMatch(f *testing.F) {
 		m := table(t, config).NewMatcher()
 		r := &route.Request{Method: []byte(method), Host: []byte(host), Path: []byte(path), Query: []byte(query), Header: header{"X": value}}
 		got := inPieces(m, r, payload, min(int(cut), len(payload)))
-		if again := answer(m.Match(r, payload, true)); again != got {
+		if again := result(m.Match(r, payload, true)); again != got {
 			t.Errorf("in pieces %s, at once %s", got, again)
 		}
 		plainHost := !strings.ContainsAny(host, ":[]") && host == strings.ToLower(host) && len(host) < 200 && !strings.HasPrefix(host, "*")

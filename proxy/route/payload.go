@@ -5,79 +5,79 @@ import (
 	"example.com/ferry/format"
 )
 
-// MaxPayload is how much of a payload conditions look at, in bytes.
+// MaxPayload is the length in bytes of the part of a payload that conditions look at.
 const MaxPayload = 64 << 10
 
 // payload is a compiled Payload.
-type payload struct {
-	tests []field.Test
-	seeks []int // for each path of the predicate, its place in Table.seeks
+type payloadCondition struct {
+	tests    []field.Test
+	searches []int // for each path of the predicate, its index in Table.seeks
 }
 
-// seek is one field that conditions of a table ask for, however many of them do.
-type seek struct {
+// seek is a field that conditions of a table look for. Conditions that name the same field share it.
+type fieldSearch struct {
 	format format.Incremental
 	path   field.Path
 }
 
-func (b *builder) payload(at place, c *Payload) *payload {
+func (b *builder) compilePayload(at fieldPath, c *Payload) *payloadCondition {
 	f, ok := b.formats[c.Format].(format.Incremental)
 	if !ok {
-		b.add(at.dot("format"), "%q is no format that payloads can be searched in: write json, cbor or another one", c.Format)
+		b.addError(at.dot("format"), "%q is not a format whose payloads can be searched: write json, cbor or another one", c.Format)
 	}
 	p, err := field.ParsePredicate(c.Where)
 	if err != nil {
-		b.add(at.dot("where"), "%v", err)
+		b.addError(at.dot("where"), "%v", err)
 	}
 	if !ok || err != nil {
 		return nil
 	}
-	compiled := &payload{tests: p.Tests()}
+	compiled := &payloadCondition{tests: p.Tests()}
 	for _, path := range p.Set().Paths() {
 		key := c.Format + " " + path.String()
-		i, ok := b.seeks[key]
+		i, ok := b.searches[key]
 		if !ok {
-			i = len(b.table.seeks)
-			b.seeks[key] = i
-			b.table.seeks = append(b.table.seeks, seek{f, path})
+			i = len(b.table.searches)
+			b.searches[key] = i
+			b.table.searches = append(b.table.searches, fieldSearch{f, path})
 		}
-		compiled.seeks = append(compiled.seeks, i)
+		compiled.searches = append(compiled.searches, i)
 	}
-	b.table.tests = max(b.table.tests, len(compiled.tests))
+	b.table.maxTests = max(b.table.maxTests, len(compiled.tests))
 	return compiled
 }
 
-// search is the search for one field in the payload at hand.
-type search struct {
+// search is the search for one field in the payload of the current request.
+type runningSearch struct {
 	format.Search
-	fed    int // bytes of the payload that it has seen
-	answer format.Answer
-	failed bool // there will be no answer: the payload is damaged
+	fed    int // bytes of the payload that were fed to it
+	result format.Answer
+	failed bool // the payload is malformed: there will be no result
 }
 
-// advance has the search see what it has not yet seen of data, the payload up to now.
-func (s *search) advance(data []byte, whole bool) {
-	if s.answer != format.More || s.failed {
+// advance feeds the search the part of data that it has not seen. data is the payload that has arrived.
+func (s *runningSearch) advance(data []byte, whole bool) {
+	if s.result != format.More || s.failed {
 		return
 	}
 	var err error
 	if s.fed < len(data) {
-		s.answer, err = s.Feed(data[s.fed:])
+		s.result, err = s.Feed(data[s.fed:])
 		s.fed = len(data)
 	}
-	if whole && err == nil && s.answer == format.More {
-		s.answer, err = s.End()
+	if whole && err == nil && s.result == format.More {
+		s.result, err = s.End()
 	}
 	s.failed = err != nil
 }
 
-// outcome is whether the test holds; known is false if there is no answer.
-func (s *search) outcome(t *field.Test) (holds, known bool) {
+// outcome reports whether the test holds; known is false while that is undecided.
+func (s *runningSearch) outcome(t *field.Test) (holds, known bool) {
 	switch {
-	case s.failed || s.answer == format.More:
+	case s.failed || s.result == format.More:
 		return false, false
-	case s.answer == format.Absent || t.Exists:
-		return s.answer == format.Found, true
+	case s.result == format.Absent || t.Exists:
+		return s.result == format.Found, true
 	}
 	v, err := s.Value(t.As)
 	if err != nil {
@@ -87,17 +87,17 @@ func (s *search) outcome(t *field.Test) (holds, known bool) {
 	return holds, true
 }
 
-// asks reports what p says of data, the payload up to now. Where a field is not known yet it goes on as if its test held
-// and as if it did not: if both come to the same end, that is the answer.
-func (m *Matcher) asks(p *payload, data []byte, whole bool) verdict {
+// evaluatePayload evaluates p for data, the payload that has arrived. Where the value of a field is not known yet, it follows both
+// outcomes of the test. If all of them lead to the same result, that is the result.
+func (m *Matcher) evaluatePayload(p *payloadCondition, data []byte, whole bool) conditionResult {
 	last := whole
 	if len(data) >= MaxPayload {
 		last = true
 		whole = whole && len(data) == MaxPayload
 		data = data[:MaxPayload]
 	}
-	const before = 2 // outcomes are -1 and -2
-	reached := m.reached[:before+len(p.tests)]
+	const before = 2 // so that Accept, -1, and Reject, -2, are indices
+	reached := m.reachable[:before+len(p.tests)]
 	clear(reached)
 	reached[before] = true
 	waiting := false
@@ -107,7 +107,7 @@ func (m *Matcher) asks(p *payload, data []byte, whole bool) verdict {
 			continue
 		}
 		t := &p.tests[i]
-		s := &m.searches[p.seeks[t.Path]]
+		s := &m.searches[p.searches[t.Path]]
 		s.advance(data, whole)
 		holds, known := s.outcome(t)
 		if holds || !known {
@@ -120,9 +120,9 @@ func (m *Matcher) asks(p *payload, data []byte, whole bool) verdict {
 	}
 	switch accept, reject := reached[before+field.Accept], reached[before+field.Reject]; {
 	case !reject:
-		return matches
+		return conditionHolds
 	case !accept || last || !waiting:
-		return differs
+		return conditionFails
 	}
-	return open
+	return conditionUndecided
 }

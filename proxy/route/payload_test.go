@@ -50,16 +50,16 @@ func TestPayload(t *testing.T) {
 			if c.want {
 				want = "it"
 			}
-			if got := answer(m.Match(get("POST a/"), []byte(c.payload), true)); got != want {
+			if got := result(m.Match(get("POST a/"), []byte(c.payload), true)); got != want {
 				t.Errorf("at once: got %s, want %s", got, want)
 			}
 			step := 1 + len(c.payload)/100
-			got := answer(m.Match(get("POST a/"), nil, false))
+			got := result(m.Match(get("POST a/"), nil, false))
 			for n := 0; n < len(c.payload) && got == "need payload"; n += step {
-				got = answer(m.Continue(get("POST a/"), []byte(c.payload[:n]), false))
+				got = result(m.Continue(get("POST a/"), []byte(c.payload[:n]), false))
 			}
 			if got == "need payload" {
-				got = answer(m.Continue(get("POST a/"), []byte(c.payload), true))
+				got = result(m.Continue(get("POST a/"), []byte(c.payload), true))
 			}
 			if got != want {
 				t.Errorf("in pieces: got %s, want %s", got, want)
@@ -68,7 +68,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// TestPayloadAsSoonAsPossible: an answer comes with the byte that decides, and only routes before the one found are waited for.
+// TestPayloadAsSoonAsPossible: the search ends with the byte that decides, and does not wait for routes behind the one found.
 func TestPayloadAsSoonAsPossible(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"kind":"alarm","level":3,"rest":"..."}`)
@@ -85,34 +85,34 @@ func TestPayloadAsSoonAsPossible(t *testing.T) {
 		if n == decides {
 			want = "alarm"
 		}
-		got := answer(next(get("POST a/"), body[:n], false))
+		got := result(next(get("POST a/"), body[:n], false))
 		if got != want {
 			t.Fatalf("after %d bytes: got %s, want %s", n, got, want)
 		}
 		next = m.Continue
 	}
-	if got := answer(m.Match(get("POST a/"), []byte(`{"kind":"note",`), false)); got != "need payload" {
+	if got := result(m.Match(get("POST a/"), []byte(`{"kind":"note",`), false)); got != "need payload" {
 		t.Errorf("another request: got %s, want need payload", got)
 	}
 	m.Reset()
-	if got := answer(m.Match(get("POST a/"), []byte(`{"kind":"note","level":0}`), true)); got != "level" {
+	if got := result(m.Match(get("POST a/"), []byte(`{"kind":"note","level":0}`), true)); got != "level" {
 		t.Errorf("after Reset: got %s, want level", got)
 	}
-	if got := answer(m.Match(get("POST a/"), []byte(`[]`), true)); got != "rest" {
+	if got := result(m.Match(get("POST a/"), []byte(`[]`), true)); got != "rest" {
 		t.Errorf("got %s, want rest", got)
 	}
 }
 
-// TestPayloadLimit: with MaxPayload bytes there is an answer, whatever the payload.
+// TestPayloadLimit: with MaxPayload bytes the search ends, whatever the payload.
 func TestPayloadLimit(t *testing.T) {
 	t.Parallel()
 	m := table(t, host(to("it", where("msgpack", `a == 1 || b == 1`)))).NewMatcher()
 	body := binary.BigEndian.AppendUint32([]byte{0xdf, 0, 0, 1, 0, 0xa1, 'x', 0xc6}, 1<<30) // a map with 1 GiB of binary
 	body = append(body, make([]byte, route.MaxPayload)...)
-	if got := answer(m.Match(get("POST a/"), body[:route.MaxPayload-1], false)); got != "need payload" {
+	if got := result(m.Match(get("POST a/"), body[:route.MaxPayload-1], false)); got != "need payload" {
 		t.Errorf("before the limit: got %s, want need payload", got)
 	}
-	if got := answer(m.Continue(get("POST a/"), body[:route.MaxPayload], false)); got != "none" {
+	if got := result(m.Continue(get("POST a/"), body[:route.MaxPayload], false)); got != "none" {
 		t.Errorf("at the limit: got %s, want none", got)
 	}
 }
@@ -121,13 +121,13 @@ func TestPayloadLimit(t *testing.T) {
 func TestMatchForgetsTheSearchBefore(t *testing.T) {
 	t.Parallel()
 	m := table(t, host(to("alarm", where("json", `kind == "alarm"`)), to("rest", route.Match{}))).NewMatcher()
-	if got := answer(m.Match(get("POST a/"), []byte(`{"kind":"no`), false)); got != "need payload" {
+	if got := result(m.Match(get("POST a/"), []byte(`{"kind":"no`), false)); got != "need payload" {
 		t.Fatalf("got %s, want need payload", got)
 	}
-	if got := answer(m.Match(get("POST a/"), []byte(`{"kind":"alarm"}`), true)); got != "alarm" {
+	if got := result(m.Match(get("POST a/"), []byte(`{"kind":"alarm"}`), true)); got != "alarm" {
 		t.Errorf("the next request: got %s, want alarm", got)
 	}
-	if got := answer(m.Continue(get("POST a/"), []byte(`{"kind":"alarm"}`), true)); got != "none" {
+	if got := result(m.Continue(get("POST a/"), []byte(`{"kind":"alarm"}`), true)); got != "none" {
 		t.Errorf("Continue without a search: got %s, want none", got)
 	}
 }

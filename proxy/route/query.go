@@ -2,7 +2,7 @@ package route
 
 import "bytes"
 
-// holds reports whether the first parameter of p's name in query has p's value.
+// holds reports whether the first parameter in query with p's name has p's value.
 func (p *Parameter) holds(query []byte) bool {
 	for len(query) > 0 {
 		pair := query
@@ -22,7 +22,7 @@ func (p *Parameter) holds(query []byte) bool {
 	return false
 }
 
-// decodesTo reports whether b, as a part of a query, means s.
+// decodesTo reports whether b, decoded as part of a query, equals s.
 func decodesTo(b []byte, s string) bool {
 	for len(b) > 0 {
 		c, n := b[0], 1
@@ -45,7 +45,7 @@ func decodesTo(b []byte, s string) bool {
 	return s == ""
 }
 
-// digit returns what a hexadecimal digit stands for, and 16 for what is none.
+// digit returns the value of a hexadecimal digit, and 16 for any other byte.
 func digit(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':

@@ -1,7 +1,7 @@
 package route
 
-// AppendLocation appends the Location of the route's Redirect for a request (RFC 9110, section 10.2.2). It is relative
-// where scheme or host stay as they are.
+// AppendLocation appends the Location of the route's Redirect for a request (RFC 9110, section 10.2.2). The Location is relative
+// if neither scheme nor host change.
 func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	c := r.Redirect
 	if c.Scheme != "" {
@@ -21,10 +21,10 @@ func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	case c.Path != "":
 		rest = nil
 	case c.Prefix != "":
-		with, rest = c.Prefix, req.Path[r.strip(req.Path, c.Prefix):]
+		with, rest = c.Prefix, req.Path[r.replacedLen(req.Path, c.Prefix):]
 	}
 	if !absolute && looksLikeHost(with, rest) {
-		dst = append(dst, "/."...) // means the same path, and cannot be read as //host
+		dst = append(dst, "/."...) // the same path, but not readable as //host
 	}
 	dst = append(append(dst, with...), rest...)
 	if len(req.Query) > 0 && !c.StripQuery {
@@ -33,8 +33,8 @@ func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	return dst
 }
 
-// looksLikeHost reports whether with and rest together begin with two slashes: a reference to a host of the client's
-// choice. Browsers take a backslash for a slash.
+// looksLikeHost reports whether with and rest together begin with two slashes. A browser would read that as a host, which the
+// client could choose. Browsers treat a backslash as a slash.
 func looksLikeHost(with string, rest []byte) bool {
 	at := func(i int) byte {
 		switch {

@@ -9,48 +9,48 @@ import (
 // DefaultTimeout is Forward.Timeout where that is zero.
 const DefaultTimeout = 15 * time.Second
 
-// Route is a compiled Rule. It is what Match finds, safe for use by many goroutines.
+// Route is a compiled Rule, the result of Match. It may be used by many goroutines.
 type Route struct {
-	Rule         // as written, with Name, Forward.Timeout, Retry.Attempts and Redirect.Status filled in
-	At    string // where it is written: virtual_hosts[0].routes[2]
+	Rule         // as configured, with the defaults of Name, Forward.Timeout, Retry.Attempts and Redirect.Status
+	At    string // its path in the configuration: virtual_hosts[0].routes[2]
 	Index int    // in Table.Routes
 
 	RequestEdits  *FieldEdits
 	ResponseEdits *FieldEdits
-	Bucket        *Bucket // of RateLimit; nil if that is
-	Budget        *Budget // of Forward.Retry; nil if that is
+	Bucket        *Bucket // of RateLimit; nil without one
+	Budget        *Budget // of Forward.Retry; nil without one
 
 	conditions conditions
-	shares     []share
+	clusters   []weightedCluster
 	rewrite    *regexp.Regexp
-	causes     causes
+	retryOn    retryCauses
 }
 
-// share is a cluster and the sum of the weights up to and with its own.
-type share struct {
-	cluster int
-	upTo    uint64
+// share is a cluster and the sum of the weights up to and including its own.
+type weightedCluster struct {
+	cluster   int
+	weightSum uint64
 }
 
-// Forwards reports whether requests go to a cluster, rather than being answered by Redirect or Respond.
-func (r *Route) Forwards() bool { return r.shares != nil }
+// Forwards reports whether requests go to a cluster rather than to Redirect or Respond.
+func (r *Route) Forwards() bool { return r.clusters != nil }
 
-// Pick returns which of Table.Clusters a request goes to, -1 if the route does not forward. All 64 bits of random are to be
-// random; the same number gives the same cluster.
+// Pick returns the index in Table.Clusters of the cluster for a request, -1 if the route does not forward. random is 64 random
+// bits; equal bits give the same cluster.
 func (r *Route) Pick(random uint64) int {
 	if !r.Forwards() {
 		return -1
 	}
-	at, _ := bits.Mul64(random, r.shares[len(r.shares)-1].upTo)
+	at, _ := bits.Mul64(random, r.clusters[len(r.clusters)-1].weightSum)
 	i := 0
-	for r.shares[i].upTo <= at {
+	for r.clusters[i].weightSum <= at {
 		i++
 	}
-	return r.shares[i].cluster
+	return r.clusters[i].cluster
 }
 
-// Rewrite returns how the path of a request changes: its first strip bytes become with, as http1.RequestEdit takes it. It
-// allocates for a Rewrite.Regex only. Path is one that the route matches.
+// Rewrite returns how the path of a request changes: with replaces its first strip bytes, as in http1.RequestEdit. The route
+// matches path. Only a Rewrite.Regex allocates.
 func (r *Route) Rewrite(path []byte) (strip int, with string) {
 	c := &r.Forward.Rewrite
 	switch {
@@ -61,16 +61,16 @@ func (r *Route) Rewrite(path []byte) (strip int, with string) {
 		}
 		return len(path), string(result)
 	case c.Prefix != "":
-		return r.strip(path, c.Prefix), c.Prefix
+		return r.replacedLen(path, c.Prefix), c.Prefix
 	}
 	return 0, ""
 }
 
-// strip is how much of path a prefix takes the place of: what the route's condition on the path says, and a slash behind it
-// if the prefix ends with one, as otherwise there would be two.
-func (r *Route) strip(path []byte, with string) int {
+// replacedLen returns how many bytes of path a prefix replaces: the part that the route's condition matches, and the slash behind it
+// if the prefix ends with a slash.
+func (r *Route) replacedLen(path []byte, with string) int {
 	n := len(r.conditions.path.text)
-	if r.conditions.path.how == segmentPath && n < len(path) && with[len(with)-1] == '/' {
+	if r.conditions.path.match == segmentPath && n < len(path) && with[len(with)-1] == '/' {
 		n++
 	}
 	return n

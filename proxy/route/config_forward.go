@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/protocol/http1"
 )
 
-// Forward says how requests change on their way to a cluster, and how long they may take.
+// Forward configures edits, timeouts and retries of forwarded requests.
 type Forward struct {
 	// Rewrite changes path and host.
 	Rewrite Rewrite `yaml:"rewrite,omitempty"`
@@ -17,11 +17,11 @@ type Forward struct {
 	// Response changes the response's header fields.
 	Response Edits `yaml:"response,omitempty"`
 
-	// Timeout bounds the time from the request's last byte to the response's head, all attempts together; how long the bytes
-	// of either may take is the listener's business. Zero means 15 s; negative means none.
+	// Timeout bounds the time from the last byte of the request to the head of the response, all attempts together. The listener
+	// bounds the time that the bytes of request and response take. Zero means 15 s; negative means none.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 
-	// Retry says which failed attempts are repeated. None means none.
+	// Retry says which failed attempts are repeated. Absent means none.
 	Retry *Retry `yaml:"retry,omitempty"`
 }
 
@@ -52,14 +52,14 @@ type Rewrite struct {
 	Replacement string `yaml:"replacement,omitempty"`
 }
 
-// Retry says which failed attempts are repeated. An attempt is only repeated if that is safe: nothing of the request was
-// sent, or its method is idempotent (RFC 9110, section 9.2.2), or Idempotent says so.
+// Retry says which failed attempts are repeated. An attempt is repeated only if that is safe: no byte of the request was sent, or
+// its method is idempotent (RFC 9110, section 9.2.2), or Idempotent is set.
 type Retry struct {
 	// On are the failures that are repeated: connect-failure, reset, timeout (of one attempt), 5xx, gateway-error (502, 503
-	// and 504). Each means what it says and none includes another.
+	// and 504). None includes another.
 	On []Cause `yaml:"on,omitempty"`
 
-	// Statuses are further ones that are repeated.
+	// Statuses are further statuses that are repeated.
 	Statuses []int `yaml:"statuses,omitempty"`
 
 	// Attempts bounds the attempts, the first one included. Zero means 2.
@@ -68,10 +68,10 @@ type Retry struct {
 	// PerTryTimeout bounds each attempt. Zero means that only Timeout bounds them.
 	PerTryTimeout time.Duration `yaml:"per_try_timeout,omitempty"`
 
-	// Idempotent says that all requests of the route may be sent twice, whatever their methods. Bolt has none.
+	// Idempotent says that all requests of the route may be sent twice, whatever their method. Bolt requests have no method.
 	Idempotent bool `yaml:"idempotent,omitempty"`
 
-	// Budget bounds how many retries there are beside the requests.
+	// Budget bounds the retries in proportion to the requests.
 	Budget RetryBudget `yaml:"budget,omitempty"`
 }
 
@@ -87,21 +87,20 @@ const (
 	OnGatewayError   Cause = "gateway-error"
 )
 
-// RetryBudget bounds the retries of the last 10 s: Ratio of the requests, and MinPerSecond in any case.
+// RetryBudget bounds the retries of the last 10 s: Ratio times the requests, plus MinPerSecond.
 type RetryBudget struct {
-	// Ratio is the retries for each request: 0 to 10. Zero means 0.2; negative means that only MinPerSecond counts.
+	// Ratio is the retries allowed per request: up to 10. Zero means 0.2; negative means 0.
 	Ratio float64 `yaml:"ratio,omitempty"`
 
-	// MinPerSecond is the retries there may be in each second of the 10 whatever the requests: up to 1000000. Zero means 3;
-	// negative means that only Ratio counts.
+	// MinPerSecond is the retries per second that are allowed without requests: up to 1000000. Zero means 3; negative means 0.
 	MinPerSecond float64 `yaml:"min_per_second,omitempty"`
 }
 
-// RateLimit is a token bucket: Burst requests at once, and RequestsPerSecond of them again in each second.
+// RateLimit is a token bucket of Burst tokens that is refilled at RequestsPerSecond.
 type RateLimit struct {
 	// RequestsPerSecond is from 0.001 to 1000000.
 	RequestsPerSecond float64 `yaml:"requests_per_second" schema:"required"`
 
-	// Burst is from 1 to 1000000. Zero means what passes in one second, and at least 1.
+	// Burst is from 1 to 1000000. Zero means RequestsPerSecond, and at least 1.
 	Burst int `yaml:"burst,omitempty"`
 }
