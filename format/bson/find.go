@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"example.com/ferry/field"
+	"example.com/ferry/format/internal/unmet"
 )
 
 // Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
@@ -67,7 +67,7 @@ func (f *finder) inDocument(c container, n *field.Node) error {
 				return err
 			}
 		}
-		if child := named(children, want, f.data[pos+1:value-1]); child >= 0 {
+		if child := unmet.Named(children, want, f.data[pos+1:value-1]); child >= 0 {
 			want &^= 1 << uint(child)
 			at, below := place{pos, value, c.end}, &children[child]
 			names = n.Met(names, below)
@@ -95,7 +95,7 @@ func (f *finder) inArray(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
 	for pos, index := c.pos, 0; ; index++ {
-		child := lowest(children, want)
+		child := unmet.Lowest(children, want)
 		if child < 0 {
 			return nil
 		}
@@ -120,27 +120,4 @@ func notFound(err error) error {
 		return nil
 	}
 	return err
-}
-
-// named returns which of the wanted children has this name, or -1.
-func named(children []field.Node, want uint64, name []byte) int {
-	for ; want != 0; want &= want - 1 {
-		i := bits.TrailingZeros64(want)
-		if string(name) == children[i].Step.Name {
-			return i
-		}
-	}
-	return -1
-}
-
-// lowest returns which of the wanted children has the lowest index; -1 if none has an index.
-func lowest(children []field.Node, want uint64) int {
-	child := -1
-	for ; want != 0; want &= want - 1 {
-		i := bits.TrailingZeros64(want)
-		if n := children[i].Step.Index; n >= 0 && (child < 0 || n < children[child].Step.Index) {
-			child = i
-		}
-	}
-	return child
 }

@@ -39,10 +39,10 @@ func pass(data []byte, pos int, c container, left int, names uint64) (at, value,
 				return at, 0, left
 			}
 			n = int(int32(binary.LittleEndian.Uint32(data[pos:])))
-			if uint(n-1) >= uint(len(data)) { // before n+4, which must fit in an int of 32 bits
+			if n < 1 {
 				return at, 0, left
 			}
-			n += 4
+			pos += 4 // not n += 4, which may exceed an int of 32 bits
 		}
 		if n > len(data)-pos {
 			return at, 0, left

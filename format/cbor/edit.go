@@ -7,6 +7,7 @@ import (
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/internal/convert"
+	"example.com/ferry/format/internal/keyset"
 	"example.com/ferry/internal/cborhead"
 )
 
@@ -90,7 +91,8 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return nil
 }
 
-// holder is the array or map that an edit changes.
+// holder is the array or map that an edit changes. Package msgpack takes the same steps on its own heads. They are not shared,
+// as an interface between them made Insert and Delete 1.9 to 2.5 times and Walk 1.15 to 1.5 times slower.
 type holder struct {
 	head
 	at    int // of its head, behind its tags
@@ -204,7 +206,7 @@ func (c holder) free(data []byte, st *field.Step) (int, error) {
 	if !errors.Is(err, field.ErrNotFound) {
 		return 0, err
 	}
-	n, minus, ok := integer(st.Name)
+	n, minus, ok := keyset.ParseInteger(st.Name)
 	if !ok {
 		return end, nil
 	}
@@ -213,7 +215,7 @@ func (c holder) free(data []byte, st *field.Step) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if want := number(n, minus); k.Major == cborhead.Simple && k.identity(data).equal(want, false) {
+		if want := number(n, minus); k.Major == cborhead.Simple && k.identity(data).Equal(want, false) {
 			return 0, format.ErrExists
 		}
 		if at, err = skip(data, k.end, 1, 0); err != nil {
@@ -226,10 +228,14 @@ func (c holder) free(data []byte, st *field.Step) (int, error) {
 // appendKey writes a key in the way of the map's first one.
 func (c holder) appendKey(dst, data []byte, name string) []byte {
 	numeric := (c.Info == cborhead.Indefinite || c.Arg > 0) && data[c.Next]>>5 <= cborhead.Nint
-	if n, minus, ok := integer(name); ok && numeric {
-		return cborhead.Append(dst, number(n, minus).major, n)
+	n, minus, ok := keyset.ParseInteger(name)
+	switch {
+	case !ok || !numeric:
+		return append(cborhead.Append(dst, cborhead.Text, uint64(len(name))), name...)
+	case minus:
+		return cborhead.Append(dst, cborhead.Nint, n)
 	}
-	return append(cborhead.Append(dst, cborhead.Text, uint64(len(name))), name...)
+	return cborhead.Append(dst, cborhead.Uint, n)
 }
 
 // recount plans the head of as many more items or pairs. One of indefinite length has no count.

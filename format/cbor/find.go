@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"example.com/ferry/field"
+	"example.com/ferry/format/internal/unmet"
 	"example.com/ferry/internal/cborhead"
 )
 
@@ -102,7 +103,7 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 			if pos = key + int(size); pos > len(data) {
 				return 0, 0, io.ErrUnexpectedEOF
 			}
-			child = named(children, want, data[key:pos])
+			child = unmet.Named(children, want, data[key:pos])
 		} else if n, size := shortInteger(data, pos); size > 0 {
 			pos, child = pos+size, numbered(children, want, n)
 		} else {
@@ -144,17 +145,6 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 	return pos, 0, nil
 }
 
-// named returns which of the wanted children has this name, or -1.
-func named(children []field.Node, want uint64, name []byte) int {
-	for ; want != 0; want &= want - 1 {
-		i := bits.TrailingZeros64(want)
-		if string(name) == children[i].Step.Name {
-			return i
-		}
-	}
-	return -1
-}
-
 // numbered returns which of the wanted children has this index, or -1.
 func numbered(children []field.Node, want uint64, n int) int {
 	for ; want != 0; want &= want - 1 {
@@ -177,18 +167,6 @@ func asked(children []field.Node, want uint64, data []byte, k key) int {
 	return -1
 }
 
-// lowest returns which of the wanted children has the lowest index, and that index; -1 if none has an index.
-func lowest(children []field.Node, want uint64) (child, index int) {
-	child = -1
-	for ; want != 0; want &= want - 1 {
-		i := bits.TrailingZeros64(want)
-		if n := children[i].Step.Index; n >= 0 && (child < 0 || n < index) {
-			child, index = i, n
-		}
-	}
-	return child, index
-}
-
 // inArray is inMap for an array.
 func (f *finder) inArray(h head, n *field.Node, last bool) (pos, node int, err error) {
 	data, pos := f.data, h.Next
@@ -196,8 +174,12 @@ func (f *finder) inArray(h head, n *field.Node, last bool) (pos, node int, err e
 	want := ^uint64(0) >> (64 - uint(n.Count))
 	at := 0 // the index of the item at pos
 	for ; want != 0; at++ {
-		child, index := lowest(children, want)
-		if child < 0 || h.Info != cborhead.Indefinite && uint64(index) >= h.Arg {
+		child := unmet.Lowest(children, want)
+		if child < 0 {
+			break
+		}
+		index := children[child].Step.Index
+		if h.Info != cborhead.Indefinite && uint64(index) >= h.Arg {
 			break
 		}
 		if h.Info != cborhead.Indefinite && index > at {

@@ -1,7 +1,6 @@
 package cbor
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 
@@ -47,7 +46,7 @@ func (k key) is(data []byte, st *field.Step) bool {
 	case st.Index >= 0:
 		return k.Major == cborhead.Uint && k.Arg == uint64(st.Index)
 	}
-	n, minus, ok := integer(st.Name)
+	n, minus, ok := keyset.ParseInteger(st.Name)
 	return ok && n == k.Arg && minus == (k.Major == cborhead.Nint)
 }
 
@@ -62,38 +61,31 @@ func (k key) step(data []byte) field.Step {
 	case k.Major == cborhead.Uint:
 		st.Name = strconv.FormatUint(k.Arg, 10)
 	case k.Major == cborhead.Nint && k.Arg == math.MaxUint64:
-		st.Name = leastInteger
+		st.Name = "-18446744073709551616" // -2^64
 	case k.Major == cborhead.Nint:
 		st.Name = "-" + strconv.FormatUint(k.Arg+1, 10)
 	}
 	return st
 }
 
-// identity is what makes two keys the same one to some consumer: an integer, a whole float and a text of the same digits
-// are, as languages and paths exist that do not tell them apart.
-type identity struct {
-	major   byte // majorUint or majorNint for all of these; else the item's own
-	n       uint64
-	content []byte
-}
-
-func (k key) identity(data []byte) identity {
+// identity returns what makes k equal to another key: a whole float is the integer of its value.
+func (k key) identity(data []byte) keyset.Identity {
 	switch k.Major {
 	case cborhead.Text:
 		text := stringAt(data, k.head, k.end)
-		if n, minus, ok := integer(text); ok {
+		if n, minus, ok := keyset.ParseInteger(text); ok {
 			return number(n, minus)
 		}
-		return identity{major: cborhead.Text, content: text}
+		return keyset.Identity{Class: keyset.Text, Content: text}
 	case cborhead.Bytes:
-		return identity{major: cborhead.Bytes, content: stringAt(data, k.head, k.end)}
+		return keyset.Identity{Class: keyset.Bytes, Content: stringAt(data, k.head, k.end)}
 	case cborhead.Simple:
 		if k.Info < cborhead.Float16&31 {
-			return identity{major: cborhead.Simple, n: k.Arg}
+			return keyset.Identity{Class: keyset.Other, N: k.Arg}
 		}
 		f := floatOf(k.head)
 		if f != math.Trunc(f) || f < -1<<64 || f >= 1<<64 { // also for NaN
-			return identity{major: cborhead.Simple, n: math.Float64bits(f)}
+			return keyset.Identity{Class: keyset.Other, N: math.Float64bits(f)}
 		}
 		if f < 0 {
 			return number(magnitude(-f)-1, true)
@@ -111,50 +103,9 @@ func magnitude(f float64) uint64 {
 	return uint64(f)
 }
 
-func number(n uint64, minus bool) identity {
+func number(n uint64, minus bool) keyset.Identity {
 	if minus {
-		return identity{major: cborhead.Nint, n: n}
+		return keyset.Identity{Class: keyset.Negative, N: n}
 	}
-	return identity{major: cborhead.Uint, n: n}
-}
-
-func (id identity) equal(o identity, fold bool) bool {
-	if id.major != o.major || id.n != o.n {
-		return false
-	}
-	if fold && id.major == cborhead.Text {
-		return keyset.EqualFold(id.content, o.content)
-	}
-	return bytes.Equal(id.content, o.content)
-}
-
-// leastInteger is CBOR's: -2^64.
-const leastInteger = "-18446744073709551616"
-
-// integer reads text if it is an integer of CBOR's range in its shortest decimal form: n, or -1-n if minus.
-func integer[T string | []byte](text T) (n uint64, minus, ok bool) {
-	if len(text) == 0 || len(text) > len(leastInteger) || text[0] > '9' {
-		return 0, false, false
-	}
-	digits := text
-	if text[0] == '-' {
-		minus, digits = true, text[1:]
-	}
-	if len(digits) == 0 || digits[0] == '0' && (minus || len(digits) > 1) {
-		return 0, false, false
-	}
-	for i := range len(digits) {
-		d := uint64(digits[i] - '0')
-		if d > 9 {
-			return 0, false, false
-		}
-		if n > (math.MaxUint64-d)/10 {
-			return math.MaxUint64, minus, string(text) == leastInteger
-		}
-		n = n*10 + d
-	}
-	if minus {
-		n--
-	}
-	return n, minus, true
+	return keyset.Identity{Class: keyset.Integer, N: n}
 }

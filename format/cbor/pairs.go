@@ -3,7 +3,6 @@ package cbor
 import (
 	"fmt"
 	"io"
-	"iter"
 
 	"example.com/ferry/format/internal/keyset"
 	"example.com/ferry/format/internal/utf8check"
@@ -46,8 +45,8 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 		}
 	}
 	if !v.seen.Close(&seen) {
-		if off := keyset.Duplicate(int(n), pos-h.Next, v.keys.each(h.Next, int(n)), v.keys.same); off >= 0 {
-			return 0, v.twice(off)
+		if err := v.keys.Unique(int(n), h.Next, pos); err != nil {
+			return 0, err
 		}
 	}
 	return pos, nil
@@ -81,7 +80,7 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 		case next == end || next > len(data) || b == cborhead.SimpleArg || b&^0x20 == cborhead.Array<<5:
 			return pos, n
 		}
-		hash, ascii := keyset.Hash(data[pos+1:end], v.keys.fold)
+		hash, ascii := keyset.Hash(data[pos+1:end], v.keys.Fold)
 		if !ascii {
 			break
 		}
@@ -89,18 +88,6 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 		pos = next
 	}
 	return pos, n
-}
-
-func (v *validator) twice(off int) error {
-	k, err := readKey(v.data, off)
-	if err != nil {
-		return err
-	}
-	name := k.step(v.data).String()
-	if name == "" {
-		name = fmt.Sprintf("% x", v.data[k.at:k.end])
-	}
-	return syntax(off, fmt.Sprintf("key %s stands twice in one map", name))
 }
 
 // key validates the key at pos and returns what is behind it, and its hash.
@@ -116,7 +103,7 @@ func (v *validator) key(pos, depth int) (int, uint64, error) {
 		}
 		text := v.data[pos+1 : end]
 		if len(text) > 0 && text[0] > '9' {
-			hash, ascii := keyset.Hash(text, v.keys.fold)
+			hash, ascii := keyset.Hash(text, v.keys.Fold)
 			if ascii {
 				return end, hash, nil
 			}
@@ -134,50 +121,32 @@ func (v *validator) key(pos, depth int) (int, uint64, error) {
 	if k.Major == cborhead.Array || k.Major == cborhead.Map {
 		return 0, 0, syntax(pos, "a map's key is a container: many consumers cannot hold it")
 	}
-	return end, v.keys.hash(k), nil
+	return end, k.identity(v.data).Hash(v.keys.Fold), nil
 }
 
-// keys reads the keys of valid maps of data.
-type keys struct {
-	data []byte
-	fold bool
-}
+// keyReader reads keys for package keyset.
+type keyReader struct{ Format }
 
-// hash agrees with same: equal keys have one hash.
-func (ks keys) hash(k key) uint64 {
-	id := k.identity(ks.data)
-	if id.content == nil {
-		return keyset.Int(id.n, id.major == cborhead.Nint)
-	}
-	h, _ := keyset.Hash(id.content, ks.fold)
-	return h
-}
-
-// same reports whether some consumer takes the keys at a and b for one.
-func (ks keys) same(a, b int) bool {
-	x, err := readKey(ks.data, a)
+// Key implements keyset.Reader.
+func (keyReader) Key(data []byte, pos int) (keyset.Identity, int, error) {
+	k, err := readKey(data, pos)
 	if err != nil {
-		return false
+		return keyset.Identity{}, 0, err
 	}
-	y, err := readKey(ks.data, b)
-	if err != nil {
-		return false
-	}
-	return x.identity(ks.data).equal(y.identity(ks.data), ks.fold)
+	return k.identity(data), k.end, nil
 }
 
-// each yields the offset and hash of the n keys from pos on.
-func (ks keys) each(pos, n int) iter.Seq2[int, uint64] {
-	return func(yield func(int, uint64) bool) {
-		at := pos
-		for range n {
-			k, err := readKey(ks.data, at)
-			if err != nil || !yield(at, ks.hash(k)) {
-				return
-			}
-			if at, err = skip(ks.data, k.end, 1, 0); err != nil {
-				return
-			}
-		}
+// KeyText implements keyset.Reader.
+func (keyReader) KeyText(data []byte, pos int) string {
+	k, err := readKey(data, pos)
+	if err != nil {
+		return err.Error()
 	}
+	if name := k.step(data).String(); name != "" {
+		return name
+	}
+	return fmt.Sprintf("% x", data[k.at:k.end])
 }
+
+// AfterValue implements keyset.Reader.
+func (keyReader) AfterValue(data []byte, pos int) (int, error) { return skip(data, pos, 1, 0) }

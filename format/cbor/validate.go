@@ -16,7 +16,7 @@ import (
 // decoder reads them the same way. A tag counts as a level of nesting; more than 256 levels are refused even if
 // Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
-	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keys{data, o.FoldKeys}}
+	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
 	end, err := v.item(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
 		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
@@ -28,7 +28,7 @@ type validator struct {
 	data   []byte
 	max    int
 	strict bool
-	keys   keys
+	keys   keyset.Keys
 	seen   keyset.Stack
 }
 

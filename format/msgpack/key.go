@@ -1,7 +1,6 @@
 package msgpack
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 
@@ -56,33 +55,23 @@ func (k key) step(data []byte) field.Step {
 	return st
 }
 
-// identity is what makes two keys the same one to some consumer: an integer and a text of the same digits are, as
-// languages and paths exist that do not tell them apart.
-type identity struct {
-	number  integer
-	content []byte // of a text that is no integer; else nil
-}
-
-// identity is that of a text or an integer.
-func (k key) identity(data []byte) identity {
+// identity returns what makes k, a text or an integer, equal to another key.
+func (k key) identity(data []byte) keyset.Identity {
 	if k.kind == field.Int {
-		return identity{number: integerAt(data, k.at)}
+		n := integerAt(data, k.at)
+		if n.n < 0 && !n.unsigned {
+			return keyset.Identity{Class: keyset.Negative, N: ^uint64(n.n)}
+		}
+		return keyset.Identity{Class: keyset.Integer, N: uint64(n.n)}
 	}
 	text := data[k.off:k.end]
-	if n, ok := parseInteger(text); ok {
-		return identity{number: n}
+	if n, minus, ok := keyset.ParseInteger(text); ok {
+		if minus {
+			return keyset.Identity{Class: keyset.Negative, N: n}
+		}
+		return keyset.Identity{Class: keyset.Integer, N: n}
 	}
-	return identity{content: text}
-}
-
-func (id identity) equal(o identity, fold bool) bool {
-	if id.number != o.number || (id.content == nil) != (o.content == nil) {
-		return false
-	}
-	if fold {
-		return keyset.EqualFold(id.content, o.content)
-	}
-	return bytes.Equal(id.content, o.content)
+	return keyset.Identity{Class: keyset.Text, Content: text}
 }
 
 // integer is one of int64 or uint64.
@@ -106,29 +95,11 @@ func integerAt(data []byte, pos int) integer {
 	return integer{n: int64(u<<unused) >> unused}
 }
 
-// parseInteger reads text if it is an integer in its shortest decimal form. Unlike strconv it allocates nothing for what
-// is none.
-func parseInteger[T string | []byte](text T) (integer, bool) {
-	if len(text) == 0 || len(text) > len("-9223372036854775808") || text[0] > '9' {
-		return integer{}, false
-	}
-	digits, minus := text, text[0] == '-'
+// parseInteger reads text if it is an integer of int64 or uint64 in its shortest decimal form.
+func parseInteger(text string) (integer, bool) {
+	n, minus, ok := keyset.ParseInteger(text)
 	if minus {
-		digits = text[1:]
+		return integer{n: ^int64(n)}, ok && n <= math.MaxInt64
 	}
-	if len(digits) == 0 || digits[0] == '0' && (minus || len(digits) > 1) {
-		return integer{}, false
-	}
-	var n uint64
-	for i := range len(digits) {
-		d := uint64(digits[i] - '0')
-		if d > 9 || n > (math.MaxUint64-d)/10 {
-			return integer{}, false
-		}
-		n = n*10 + d
-	}
-	if minus {
-		return integer{n: -int64(n)}, n <= 1<<63
-	}
-	return integer{n: int64(n), unsigned: n > math.MaxInt64}, true
+	return integer{n: int64(n), unsigned: n > math.MaxInt64}, ok
 }

@@ -2,7 +2,6 @@ package msgpack
 
 import (
 	"fmt"
-	"iter"
 
 	"example.com/ferry/field"
 	"example.com/ferry/format/internal/keyset"
@@ -34,8 +33,8 @@ func (v *validator) pairs(h head, depth int) (int, error) {
 		}
 	}
 	if !v.seen.Close(&seen) {
-		if off := keyset.Duplicate(int(h.n), pos-h.off, v.keys.each(h.off, int(h.n)), v.keys.same); off >= 0 {
-			return 0, v.twice(off)
+		if err := v.keys.Unique(int(h.n), h.off, pos); err != nil {
+			return 0, err
 		}
 	}
 	return pos, nil
@@ -56,62 +55,32 @@ func (v *validator) key(pos int) (int, uint64, error) {
 	default:
 		return 0, 0, syntax(pos, fmt.Sprintf("a map's key is of kind %v: many consumers hold only texts and integers", k.kind))
 	}
-	return k.end, v.keys.hash(k), nil
+	return k.end, k.identity(v.data).Hash(v.keys.Fold), nil
 }
 
-func (v *validator) twice(off int) error {
-	k, err := readKey(v.data, off)
+// keyReader reads keys for package keyset.
+type keyReader struct{ Format }
+
+// Key implements keyset.Reader.
+func (keyReader) Key(data []byte, pos int) (keyset.Identity, int, error) {
+	k, err := readKey(data, pos)
 	if err != nil {
-		return err
+		return keyset.Identity{}, 0, err
 	}
-	name := k.step(v.data).String()
-	if name == "" {
-		name = `""`
-	}
-	return syntax(off, fmt.Sprintf("key %s stands twice in one map", name))
+	return k.identity(data), k.end, nil
 }
 
-// keys reads the keys of valid maps of data.
-type keys struct {
-	data []byte
-	fold bool
-}
-
-// hash agrees with same: equal keys have one hash.
-func (ks keys) hash(k key) uint64 {
-	id := k.identity(ks.data)
-	if id.content == nil {
-		return keyset.Int(uint64(id.number.n), id.number.n < 0 && !id.number.unsigned)
-	}
-	h, _ := keyset.Hash(id.content, ks.fold)
-	return h
-}
-
-// same reports whether some consumer takes the keys at a and b for one.
-func (ks keys) same(a, b int) bool {
-	x, err := readKey(ks.data, a)
+// KeyText implements keyset.Reader.
+func (keyReader) KeyText(data []byte, pos int) string {
+	k, err := readKey(data, pos)
 	if err != nil {
-		return false
+		return err.Error()
 	}
-	y, err := readKey(ks.data, b)
-	if err != nil {
-		return false
+	if name := k.step(data).String(); name != "" {
+		return name
 	}
-	return x.identity(ks.data).equal(y.identity(ks.data), ks.fold)
+	return `""`
 }
 
-// each yields the offset and hash of the n keys from pos on.
-func (ks keys) each(pos, n int) iter.Seq2[int, uint64] {
-	return func(yield func(int, uint64) bool) {
-		at := pos
-		for range n {
-			k, err := readKey(ks.data, at)
-			if err != nil || !yield(at, ks.hash(k)) {
-				return
-			}
-			if at, err = skip(ks.data, k.end, 1); err != nil {
-				return
-			}
-		}
-	}
-}
+// AfterValue implements keyset.Reader.
+func (keyReader) AfterValue(data []byte, pos int) (int, error) { return skip(data, pos, 1) }

@@ -32,7 +32,7 @@ func (v *validator) pass(seen *keyset.Map, pos int, n, all uint64) (int, uint64)
 		case field.Extension, field.Map, field.List:
 			return pos, n
 		}
-		hash, ascii := keyset.Hash(data[pos+1:end], v.keys.fold)
+		hash, ascii := keyset.Hash(data[pos+1:end], v.keys.Fold)
 		if !ascii {
 			break
 		}
