@@ -477,7 +477,11 @@ func TestCut(t *testing.T) {
 func large(t testing.TB) map[edgex.Form][]byte {
 	e := edgex.NewEvent("P", "D", "S")
 	check(t, e.AddSimple("a", edgex.Int32, int32(1)))
-	value := make([]byte, 12<<20)
+	size := 12 << 20
+	if testing.Short() {
+		size = 1 << 20
+	}
+	value := make([]byte, size)
 	for i := range value {
 		value[i] = byte(i * i >> 7)
 	}
