@@ -271,12 +271,15 @@ func ParseHello(f Frame) (h HelloFrame, err error) {
 	return h, r.done()
 }
 
-// Negotiate returns the version to speak with a peer that offers h.
-func Negotiate(h HelloFrame) (uint8, error) {
-	if h.MinVersion > Version || h.MaxVersion < Version {
-		return 0, &Error{Code: CodeVersion, Reason: fmt.Sprintf("client speaks versions %d to %d, this node speaks %d", h.MinVersion, h.MaxVersion, Version)}
+// Negotiate returns the version for a connection with a client that sent h: the highest in both ranges.
+func Negotiate(h HelloFrame) (uint8, error) { return negotiate(h, LowestVersion, Version) }
+
+func negotiate(h HelloFrame, lowest, highest uint8) (uint8, error) {
+	common := min(h.MaxVersion, highest)
+	if common < max(h.MinVersion, lowest) {
+		return 0, &Error{Code: CodeVersion, Reason: fmt.Sprintf("the client speaks versions %d to %d, this node speaks %d to %d", h.MinVersion, h.MaxVersion, lowest, highest)}
 	}
-	return Version, nil
+	return common, nil
 }
 
 // ParseWelcome reads a WELCOME.

@@ -7,8 +7,11 @@ import (
 	"example.com/ferry"
 )
 
-// Version is the protocol version this package speaks. A peer offers a range in HELLO.
-const Version = 1
+// The range of protocol versions that this package speaks.
+const (
+	LowestVersion = 1
+	Version       = 1 // the highest
+)
 
 // Magic opens every connection: the first four bytes after HELLO's frame header. "FRRY".
 const Magic = 0x46525259

@@ -96,6 +96,44 @@ var samples = []struct {
 	{"JOIN 2", AppendJoin(nil, 2), uint32(2), func(f Frame) (any, error) { return ParseNumber(f) }},
 }
 
+// session is a whole connection: a client publishes two readings and observes those above 30. Package hop plays it.
+var session = []struct {
+	title string
+	frame []byte
+}{
+	{"client: HELLO versions 1 to 1, token \"t0k\", name \"pump\"", AppendHello(nil, HelloFrame{1, 1, []byte("t0k"), "pump"})},
+	{
+		"node: WELCOME version 1, no data streams, source 1, frames to 1 MiB, window 1 MiB, heartbeat 10 s",
+		AppendWelcome(nil, WelcomeFrame{1, 0, 1, 1 << 20, 1 << 20, 10000}),
+	},
+	{"client: TAG ref 1, \"sensors/a\"", AppendTag(nil, TagFrame{1, "sensors/a"})},
+	{"node: RESULT of TAG ref 1: ok, number 0", AppendResult(nil, ResultFrame{Kind: Tag, Ref: 1, Value: 0})},
+	{
+		"client: SUB 3, block, window 64 KiB, the node's queue, \"sensors/#\", where \"v > 30\"",
+		AppendSub(nil, SubFrame{ID: 3, Window: 65536, Filter: "sensors/#", Where: "v > 30"}),
+	},
+	{"node: RESULT of SUB 3: ok", AppendResult(nil, ResultFrame{Kind: Sub, Ref: 3})},
+	{
+		"client: PUB tag 0, source 1, time 1602168089665565200, cbor {\"v\": 31}",
+		AppendPub(nil, PubHeader{0, ferry.CBOR, 0, 1, 1602168089665565200}, []byte("\xa1av\x18\x1f")),
+	},
+	{
+		"client: PUB tag 0, source 1, time 1602168089665565201, cbor {\"v\": 7}",
+		AppendPub(nil, PubHeader{0, ferry.CBOR, 0, 1, 1602168089665565201}, []byte("\xa1av\x07")),
+	},
+	{"client: PING 42", AppendPing(nil, false, 42)},
+	{"node: TAG number 0 means \"sensors/a\"", AppendTag(nil, TagFrame{0, "sensors/a"})},
+	{"node: SELECT 3", AppendSelect(nil, 3)},
+	{
+		"node: PUB tag 0, source 1, validated, time 1602168089665565200, cbor {\"v\": 31}",
+		AppendPub(nil, PubHeader{FlagValid, ferry.CBOR, 0, 1, 1602168089665565200}, []byte("\xa1av\x18\x1f")),
+	},
+	{"node: PING 42, the answer: both messages are routed, and the second matched no subscription", AppendPing(nil, true, 42)},
+	{"client: CREDIT subscription 3, tag 0, 29 bytes", AppendCredit(nil, CreditFrame{3, 0, 29})},
+	{"client: UNSUB 3", AppendUnsub(nil, 3)},
+	{"client: GOAWAY ok; the node closes the connection", AppendGoaway(nil, GoawayFrame{})},
+}
+
 type pub struct {
 	PubHeader
 	payload string
@@ -106,30 +144,11 @@ func parsePub(f Frame) (any, error) {
 }
 
 func TestVectors(t *testing.T) {
-	const file = "testdata/vectors.txt"
 	var b strings.Builder
 	for _, s := range samples {
 		fmt.Fprintf(&b, "# %s\n%x\n", s.name, s.frame)
 	}
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(raw) != b.String() {
-		t.Errorf("%s and what is written differ: go test -update, and look at the difference", file)
-	}
-	doc, err := os.ReadFile("../../docs/native.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(doc, raw) {
-		t.Errorf("docs/native.md does not hold %s as it stands", file)
-	}
+	raw := golden(t, "testdata/vectors.txt", b.String())
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	for i := 0; lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "#") {
@@ -150,6 +169,39 @@ func TestVectors(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %+v", s.name, got, err, s.parsed)
 		}
 	}
+}
+
+func TestSessionVectors(t *testing.T) {
+	var b strings.Builder
+	for _, s := range session {
+		fmt.Fprintf(&b, "# %s\n%x\n", s.title, s.frame)
+	}
+	golden(t, "testdata/session.txt", b.String())
+}
+
+// golden compares file with want, and returns its content, which docs/native.md must hold.
+func golden(t *testing.T, file, want string) []byte {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(raw) != want {
+		t.Errorf("%s and what is written differ: go test -update, and look at the difference", file)
+	}
+	doc, err := os.ReadFile("../../docs/native.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(doc, raw) {
+		t.Errorf("docs/native.md does not hold %s as it stands", file)
+	}
+	return raw
 }
 
 // TestCut: a frame cut at any byte is not a frame yet, and one whose length says so is malformed.
@@ -205,6 +257,26 @@ func TestMalformed(t *testing.T) {
 	}
 	if _, err := Negotiate(HelloFrame{MinVersion: 2, MaxVersion: 9}); err == nil {
 		t.Error("a client from the future was accepted")
+	}
+}
+
+func TestNegotiate(t *testing.T) {
+	for _, c := range []struct{ clientMin, clientMax, nodeMin, nodeMax, want uint8 }{
+		{1, 1, 1, 1, 1},
+		{1, 1, 1, 2, 1},
+		{1, 2, 1, 1, 1},
+		{1, 3, 1, 2, 2},
+		{2, 2, 1, 3, 2},
+		{1, 255, 2, 4, 4},
+		{3, 4, 1, 2, 0},
+		{1, 1, 2, 2, 0},
+		{2, 1, 1, 2, 0}, // an empty range
+	} {
+		got, err := negotiate(HelloFrame{MinVersion: c.clientMin, MaxVersion: c.clientMax}, c.nodeMin, c.nodeMax)
+		var e *Error
+		if got != c.want || (err == nil) == (c.want == 0) || err != nil && (!errors.As(err, &e) || e.Code != CodeVersion) {
+			t.Errorf("client %d to %d, node %d to %d: got %d, %v, want %d", c.clientMin, c.clientMax, c.nodeMin, c.nodeMax, got, err, c.want)
+		}
 	}
 }
 
