@@ -13,10 +13,10 @@ type acceptQueue struct {
 	net.Listener
 
 	mu      sync.Mutex
-	taken   *sync.Cond    // conn or err was taken, or a loop left
-	conn    net.Conn      // was accepted and not yet taken
-	err     error         // the same, of an accept that failed
-	sockets []*twinSocket // the loops' listening sockets; each is notified of a connection
+	taken   *sync.Cond         // conn or err was taken, or a loop left
+	conn    net.Conn           // was accepted and not yet taken
+	err     error              // the same, of an accept that failed
+	sockets []*goroutineSocket // the loops' listening sockets; each is notified of a connection
 	started bool
 }
 
@@ -27,7 +27,7 @@ func newAcceptQueue(l net.Listener) *acceptQueue {
 }
 
 // join adds the listening socket of one loop. The first one starts the goroutine that accepts.
-func (q *acceptQueue) join(s *twinSocket) {
+func (q *acceptQueue) join(s *goroutineSocket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.sockets = append(q.sockets, s)
@@ -36,12 +36,12 @@ func (q *acceptQueue) join(s *twinSocket) {
 		go q.acceptAll()
 	}
 	if q.conn != nil || q.err != nil {
-		s.tell(readyRead)
+		s.notify(readyRead)
 	}
 }
 
 // leave closes the listener for all loops, and removes one of them. The last to leave closes a connection that was not taken.
-func (q *acceptQueue) leave(s *twinSocket) {
+func (q *acceptQueue) leave(s *goroutineSocket) {
 	_ = q.Close()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,7 +75,7 @@ func (q *acceptQueue) acceptAll() {
 		}
 		q.conn, q.err = conn, err
 		for _, s := range q.sockets {
-			s.tell(readyRead)
+			s.notify(readyRead)
 		}
 		for (q.conn != nil || q.err != nil) && len(q.sockets) > 0 {
 			q.taken.Wait()

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Addr is where to listen or connect: a numeric TCP address, or the path of a Unix domain socket. Names are resolved by who
-// makes an Addr, as a loop never waits.
+// Addr is an address to listen on or connect to: a numeric TCP address, or the path of a Unix domain socket. It holds no host
+// name, as a loop cannot wait for name resolution.
 type Addr struct {
 	TCP  netip.AddrPort
-	Unix string // a path; if set, TCP is not looked at
+	Unix string // a path; if set, TCP is ignored
 }
 
 // ParseAddr reads "127.0.0.1:80", "[::1]:80", or "unix:" and a path.
@@ -28,7 +28,7 @@ func ParseAddr(s string) (Addr, error) {
 	return Addr{TCP: tcp}, nil
 }
 
-// String is what ParseAddr reads.
+// String returns the form that ParseAddr reads.
 func (a Addr) String() string {
 	if a.Unix != "" {
 		return "unix:" + a.Unix
@@ -36,7 +36,7 @@ func (a Addr) String() string {
 	return a.TCP.String()
 }
 
-// split is the network and address that package net wants.
+// split returns the network and address for package net.
 func (a Addr) split() (network, address string) {
 	if a.Unix != "" {
 		return "unix", a.Unix

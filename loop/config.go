@@ -22,30 +22,31 @@ func acceptLimit(descriptors int) int {
 	return max(descriptors-max(descriptors/8, 64), 1)
 }
 
-// Config is what a Group can be told. The zero value works.
+// Config configures a Group. The zero value works.
 type Config struct {
 	// Loops is how many loops run. Zero means one for each core Go may use.
 	Loops int `yaml:"loops,omitempty"`
-	// ReusePort lets other processes of the same user listen on the same TCP ports, if they ask for it too.
+	// ReusePort lets other processes of the same user listen on the same TCP ports, if they set it too.
 	ReusePort bool `yaml:"reuse_port,omitempty"`
-	// Portable uses goroutines instead of epoll, on Linux too. Elsewhere it is always so.
+	// Portable uses goroutines instead of epoll on Linux too. Other systems always do.
 	Portable bool `yaml:"-"`
 	// MaxConns is how many accepted connections one loop holds at a time; more wait in the kernel. Zero means the loop's share
 	// of DefaultMaxConns.
 	MaxConns int `yaml:"max_conns,omitempty"`
 	// ReadBuffer is the most one read takes, in bytes. A loop has one such buffer. Zero means 64 KiB.
 	ReadBuffer int `yaml:"read_buffer,omitempty"`
-	// TurnBytes is how much of one connection is read, and written, before the others have their turn. Zero means 256 KiB.
+	// TurnBytes is how many bytes of one connection are read, and written, before the loop serves the others. Zero means
+	// 256 KiB.
 	TurnBytes int `yaml:"turn_bytes,omitempty"`
-	// MaxUnread is how many bytes a handler may leave for later, as of a message that has not arrived whole. Zero means 1 MiB.
+	// MaxUnread is how many bytes a handler may leave unread, for example of an incomplete message. Zero means 1 MiB.
 	MaxUnread int `yaml:"max_unread,omitempty"`
-	// HighWater is the queue, in bytes, from which on Conn.Full asks the writer to pause. Zero means 256 KiB.
+	// HighWater is the queue, in bytes, from which on Conn.Full is true. Zero means 256 KiB.
 	HighWater int `yaml:"high_water,omitempty"`
-	// LowWater is the queue at which Drained tells it to go on. Zero means a quarter of HighWater.
+	// LowWater is the queue, in bytes, at which Conn.Full becomes false and Drained is called. Zero means a quarter of HighWater.
 	LowWater int `yaml:"low_water,omitempty"`
 	// Mailbox is how many posted functions may wait in one loop. Zero means 4096.
 	Mailbox int `yaml:"mailbox,omitempty"`
-	// CloseTimeout is how long a closed connection may take to write what is queued. Zero means 5 s.
+	// CloseTimeout is how long the peer of a closed connection may take no byte of the queue. Zero means 5 s.
 	CloseTimeout time.Duration `yaml:"close_timeout,omitempty"`
 	// HandshakeTimeout bounds the handshake of an accepted connection's layer: see Conn.SetLayer. Zero means 10 s.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
@@ -53,7 +54,7 @@ type Config struct {
 	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
 }
 
-// withDefaults returns a copy with every zero replaced, or an error that names what makes no sense.
+// withDefaults returns a copy with every zero replaced by its default, or an error that names the wrong field.
 func (c *Config) withDefaults() (Config, error) {
 	var out Config
 	if c != nil {

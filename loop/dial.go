@@ -6,8 +6,8 @@ import (
 )
 
 // Dial begins to connect to an address, and gives up after timeout; zero means 10 s. The connection belongs to this loop, so
-// no lock stands between it and the one it is dialled for. It can be written to at once. h hears of success by Opened; of
-// failure, whatever it is, by Closed alone, later than Dial returns.
+// other connections of the loop use it without a lock. It can be written to at once. After success the loop calls h.Opened;
+// after a failure of any kind only h.Closed. Both come after Dial has returned.
 func (l *Loop) Dial(to Addr, timeout time.Duration, h Handler) *Conn {
 	if timeout <= 0 {
 		timeout = 10 * time.Second
@@ -25,7 +25,7 @@ func (l *Loop) Dial(to Addr, timeout time.Duration, h Handler) *Conn {
 	return c
 }
 
-// connected is the end of an attempt to connect.
+// connected is called when an attempt to connect has ended.
 func (l *Loop) connected(c *Conn) {
 	if err := l.sys.connected(c.id); err != nil {
 		c.fail("connect", err)

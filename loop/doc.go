@@ -1,10 +1,10 @@
 // Package loop drives many connections from one goroutine per core.
 //
-// A Group runs one Loop per core; on Linux a loop is a goroutine with an epoll instance, elsewhere more goroutines stand in for
-// that. A connection is a Conn, and everything that happens to it is a call of its Handler, made by its loop and nowhere
-// else: no locks, no goroutine a connection, and no buffer for one that is idle. Received bytes are lent to Data, written
-// ones are gathered and leave with one system call at the end of the loop's turn. A handler never waits and never computes
-// for long: such work belongs on a goroutine, which comes back with Loop.Post.
+// A Group runs one Loop per core. On Linux a loop is a goroutine with an epoll instance; elsewhere more goroutines take its
+// place. A connection is a Conn, and its loop calls its Handler for everything that happens to it: there are no locks, no
+// goroutine for each connection, and no buffer for an idle one. The loop lends received bytes to Data. It gathers written
+// bytes and writes them with one system call at the end of its turn. A handler must not wait or compute for long: such work
+// runs on a goroutine, which comes back with Loop.Post. A Layer, such as TLS, may stand between a Conn and its socket.
 //
 //	type echo struct{ loop.Base }
 //

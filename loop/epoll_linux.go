@@ -12,43 +12,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// epoll is sockets by Linux's epoll, edge-triggered: a socket is registered once and tells of each change, so that pausing
-// and going on cost no system call.
+// epoll implements sockets by Linux's edge-triggered epoll: a socket is registered once, and an event tells of each change, so
+// that pausing and resuming cost no system call.
 type epoll struct {
-	fd      int
-	bell    int                // an eventfd; its edges wake the loop, and nobody reads it
-	file    *os.File           // fd, as Go's own poller knows it
-	park    syscall.RawConn    // of file
-	until   time.Time          // file's deadline; zero if it has none
-	look    func(uintptr) bool // is what park calls: made once, as each would be an allocation a sleep
-	found   int                // events, by look
-	refused error              // the same
-	raw     [eventBatch]unix.EpollEvent
-	vec     [iovecs]unix.Iovec
-	config  Config
+	fd       int
+	wakeFD   int                // an eventfd: writing to it makes an edge, and it is never read
+	file     *os.File           // fd, registered with the runtime's poller
+	rawConn  syscall.RawConn    // of file
+	deadline time.Time          // of file; zero if it has none
+	poll     func(uintptr) bool // sets the next two; a field, as a closure made for each sleep would be allocated
+	pollN    int                // events in raw
+	pollErr  error
+	raw      [eventBatch]unix.EpollEvent
+	iovecs   [maxIovecs]unix.Iovec
+	config   Config
 }
 
 var _ sockets = (*epoll)(nil)
 
 func newSockets(cfg Config) (sockets, error) {
 	if cfg.Portable {
-		return newGoroutines(cfg), nil
+		return newGoroutineSockets(cfg), nil
 	}
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("loop: epoll_create1: %w", err)
 	}
-	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	wakeFD, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("loop: eventfd: %w", err)
 	}
-	e := &epoll{fd: fd, bell: bell, config: cfg}
-	if err := e.parks(); err != nil {
+	e := &epoll{fd: fd, wakeFD: wakeFD, config: cfg}
+	if err := e.registerWithRuntime(); err != nil {
 		e.release()
 		return nil, fmt.Errorf("loop: %w", err)
 	}
-	if err := e.control(unix.EPOLL_CTL_ADD, int32(bell), 0, unix.EPOLLIN); err != nil {
+	if err := e.control(unix.EPOLL_CTL_ADD, int32(wakeFD), 0, unix.EPOLLIN); err != nil {
 		e.release()
 		return nil, fmt.Errorf("loop: epoll_ctl: %w", err)
 	}
@@ -63,7 +63,7 @@ func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
 	var n int
 	var err error
 	if timeout == 0 {
-		n, err = rawPoll(e.fd, e.raw[:])
+		n, err = rawEpollWait(e.fd, e.raw[:])
 	} else {
 		n, err = e.sleep(timeout)
 	}
@@ -86,46 +86,46 @@ func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
 	return n, nil
 }
 
-// parks has Go's poller watch the descriptor, which is ready when one of its sockets is.
-func (e *epoll) parks() error {
+// registerWithRuntime makes the runtime's poller watch the epoll descriptor, which is ready when one of its sockets is.
+func (e *epoll) registerWithRuntime() error {
 	if err := unix.SetNonblock(e.fd, true); err != nil {
 		return os.NewSyscallError("fcntl", err)
 	}
 	e.file = os.NewFile(uintptr(e.fd), "epoll")
-	e.look = func(uintptr) bool {
-		e.found, e.refused = rawPoll(e.fd, e.raw[:])
-		return e.found > 0 || e.refused != nil
+	e.poll = func(uintptr) bool {
+		e.pollN, e.pollErr = rawEpollWait(e.fd, e.raw[:])
+		return e.pollN > 0 || e.pollErr != nil
 	}
 	var err error
-	e.park, err = e.file.SyscallConn()
+	e.rawConn, err = e.file.SyscallConn()
 	return err
 }
 
-// sleep waits for events. The goroutine parks in Go's poller rather than in a system call of its own: the scheduler waits there
-// itself when it has nothing else to do, so that a wake-up costs it no change of threads.
+// sleep waits for events. The goroutine parks in the runtime's poller rather than in a system call of its own. An idle
+// scheduler waits in that poller itself, so that a wake-up costs no change of threads.
 func (e *epoll) sleep(timeout time.Duration) (n int, err error) {
 	if timeout > 0 {
-		// A deadline that is there and comes earlier does no harm: the loop looks at its timers and comes back.
-		if until := time.Now().Add(timeout); e.until.IsZero() || until.Before(e.until) {
+		// An earlier deadline that is set already does no harm: the loop checks its timers and sleeps again.
+		if until := time.Now().Add(timeout); e.deadline.IsZero() || until.Before(e.deadline) {
 			if err := e.file.SetReadDeadline(until); err != nil {
 				return 0, err
 			}
-			e.until = until
+			e.deadline = until
 		}
 	}
-	e.found, e.refused = 0, nil
-	err = e.park.Read(e.look)
+	e.pollN, e.pollErr = 0, nil
+	err = e.rawConn.Read(e.poll)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		e.until = time.Time{}
-		return 0, e.file.SetReadDeadline(e.until)
+		e.deadline = time.Time{}
+		return 0, e.file.SetReadDeadline(e.deadline)
 	}
-	return e.found, errors.Join(err, e.refused)
+	return e.pollN, errors.Join(err, e.pollErr)
 }
 
 func (e *epoll) wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
-	_, _ = unix.Write(e.bell, one[:]) // the counter has room for 2^64 wakes
+	_, _ = unix.Write(e.wakeFD, one[:]) // the counter has room for 2^64 wakes
 }
 
 func (e *epoll) listen(l net.Listener, gen uint32) (int32, error) {
@@ -148,10 +148,10 @@ func (e *epoll) listen(l net.Listener, gen uint32) (int32, error) {
 	}
 	events := uint32(unix.EPOLLIN)
 	if _, tcp := l.(*net.TCPListener); tcp {
-		// What it accepts inherits these.
+		// Accepted sockets inherit the options.
 		e.options(fd)
 	} else {
-		events |= unix.EPOLLEXCLUSIVE // all loops share the socket; one of them is enough
+		events |= unix.EPOLLEXCLUSIVE // the loops share the socket, and one of them is enough
 	}
 	if err := e.control(unix.EPOLL_CTL_ADD, int32(fd), gen, events); err != nil {
 		_ = unix.Close(fd)
@@ -160,7 +160,7 @@ func (e *epoll) listen(l net.Listener, gen uint32) (int32, error) {
 	return int32(fd), nil
 }
 
-// options sets what makes a TCP connection quick and its peer's death known. A socket that refuses works without.
+// options turns off Nagle's algorithm and sets keep-alive probes. A socket that refuses an option works without it.
 func (e *epoll) options(fd int) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	if e.config.KeepAlive < 0 {
@@ -221,7 +221,7 @@ func (e *epoll) wantWrite(fd int32, gen uint32, on bool) error {
 
 func (e *epoll) read(fd int32, p []byte) (int, error) { return rawRead(fd, p) }
 
-func (e *epoll) write(fd int32, queue *chunk) (int, error) { return rawWrite(fd, queue, &e.vec) }
+func (e *epoll) write(fd int32, queue *chunk) (int, error) { return rawWrite(fd, queue, &e.iovecs) }
 
 func (e *epoll) unsent(fd int32) int { return rawUnsent(int(fd)) }
 
@@ -233,7 +233,7 @@ func (e *epoll) close(fd int32, reset bool) {
 	if reset {
 		_ = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	}
-	// Closing does not unregister what a child process that is just being started holds too.
+	// Closing does not unregister a socket that a child process, which is just being started, has inherited.
 	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_DEL, int(fd), nil)
 	_ = unix.Close(int(fd))
 }
@@ -249,7 +249,7 @@ func (e *epoll) addrs(fd int32) (local, remote net.Addr) {
 }
 
 func (e *epoll) release() {
-	_ = unix.Close(e.bell)
+	_ = unix.Close(e.wakeFD)
 	if e.file == nil {
 		_ = unix.Close(e.fd)
 		return

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// ErrShutdown is why connections were reset that were still open when the time to shut down was over.
+// ErrShutdown is the cause given to Closed of connections that were still open when the time of Shutdown was over.
 var ErrShutdown = errors.New("loop: shut down")
 
-// Group is loops that share their listeners. Its methods may be called by any goroutine, but by no loop: they wait for them.
+// Group is a number of loops that share listeners. Any goroutine may call its methods, but no loop: they wait for the loops.
 type Group struct {
 	cfg   Config
 	loops []*Loop
@@ -48,10 +48,10 @@ func New(c *Config) (*Group, error) {
 // Loops returns all loops. The slice is not to be changed.
 func (g *Group) Loops() []*Loop { return g.loops }
 
-// Now is the time since the group began: what Loop.Now was read from, which is at most a turn behind it.
+// Now returns the time since the group began. Loop.Now is at most a turn behind it.
 func (g *Group) Now() time.Duration { return time.Since(g.start) }
 
-// Stats returns each loop's numbers, and their sum. A loop that has ended has the numbers it ended with.
+// Stats returns the counters of each loop, and their sum. A loop that has ended keeps its last counters.
 func (g *Group) Stats() (sum Stats, each []Stats) {
 	for _, l := range g.loops {
 		var s Stats
@@ -62,7 +62,7 @@ func (g *Group) Stats() (sum Stats, each []Stats) {
 	return sum, each
 }
 
-// do has the loop call f and waits for it. When the loop has ended, f is called here.
+// do runs f on the loop and waits for it. If the loop has ended, do calls f itself.
 func (l *Loop) do(f func()) {
 	ran := make(chan struct{})
 	if err := l.post(func() { f(); close(ran) }, math.MaxInt); err != nil {
@@ -73,8 +73,9 @@ func (l *Loop) do(f func()) {
 	<-ran
 }
 
-// Shutdown closes the listeners, tells every connection's handler, and waits until all are closed. Those that are left when
-// ctx ends are reset; its error is returned then. All loops have ended when Shutdown returns.
+// Shutdown closes the listeners, asks the handler of every connection to finish (Shutdowner), and waits until all connections
+// are closed. When ctx ends, it resets those that are left and returns the error of ctx. All loops have ended when Shutdown
+// returns.
 func (g *Group) Shutdown(ctx context.Context) error {
 	g.mu.Lock()
 	listeners := g.listeners
@@ -105,7 +106,7 @@ func (g *Group) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shutdown tells all handlers, and has the loop end with its last connection.
+// shutdown asks all handlers to finish. The loop ends with its last connection.
 func (l *Loop) shutdown() {
 	l.stopping = true
 	for c, handler := range l.All() {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Listener accepts connections on all loops of a Group. Its methods are for any goroutine but no loop.
+// Listener accepts connections on all loops of a Group. Any goroutine may call its methods, but no loop.
 type Listener struct {
 	group    *Group
 	accepted AcceptFunc
@@ -20,10 +20,10 @@ type Listener struct {
 	once     sync.Once
 }
 
-// Listen has all loops accept connections at an address, and calls accepted for each, on the loop that is going to drive it.
-// A TCP listener has a socket for each loop where the system spreads connections over them, and else one for all. Port 0 is
-// any free port: see Listener.Addr. A Unix domain socket that nobody listens on any more is replaced; its permissions are
-// 0600.
+// Listen makes all loops accept connections at an address. For each one it calls accepted, on the loop that is going to drive
+// the connection. A TCP listener has a socket for each loop where the system spreads connections over them, and otherwise one
+// for all. Port 0 takes any free port: see Listener.Addr. A Unix domain socket without a listening process is replaced; its
+// permissions are 0600.
 func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -51,7 +51,7 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 		}
 	}
 	if !g.usesGoroutines() {
-		closeAll(nls) // the loops have descriptors of their own
+		closeAll(nls) // the loops have duplicated the descriptors
 	}
 	g.listeners = append(g.listeners, ln)
 	return ln, nil
@@ -66,7 +66,7 @@ func closeAll(nls []net.Listener) {
 	}
 }
 
-// sockets listens: once for all loops, or once for each.
+// sockets listens once for all loops, or once for each loop.
 func (g *Group) sockets(at Addr) ([]net.Listener, error) {
 	if at.Unix != "" {
 		nl, err := listenUnix(at.Unix)
@@ -101,7 +101,7 @@ func (g *Group) sockets(at Addr) ([]net.Listener, error) {
 			return nil, err
 		}
 		nls = append(nls, nl)
-		address = nl.Addr().String() // the others take the port the first was given
+		address = nl.Addr().String() // the others take the port of the first
 	}
 	return nls, nil
 }
@@ -125,7 +125,7 @@ func listenUnix(path string) (net.Listener, error) {
 	return nl, nil
 }
 
-// abandoned reports whether path is a socket that nobody listens on any more.
+// abandoned reports whether path is a socket without a listening process.
 func abandoned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != fs.ModeSocket {
@@ -138,10 +138,10 @@ func abandoned(path string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Addr is where the listener listens.
+// Addr returns the address that was bound.
 func (ln *Listener) Addr() net.Addr { return ln.addr }
 
-// Close stops accepting. Connections that wait to be accepted are; those that are open stay open.
+// Close stops accepting. Connections that wait to be accepted are accepted; open ones stay open.
 func (ln *Listener) Close() error {
 	g := ln.group
 	g.mu.Lock()

@@ -11,21 +11,21 @@ import (
 // ErrBusy says that a loop's mailbox is full.
 var ErrBusy = errors.New("loop: mailbox is full: post less, wait with PostWait, or raise Config.Mailbox")
 
-// mailbox is how goroutines reach a loop: functions, run in the order they came.
+// mailbox holds functions that goroutines post to a loop. The loop runs them in order.
 type mailbox struct {
 	mu     sync.Mutex
 	posted []func()
-	room   chan struct{} // closed when there is room again; nil while nobody waits
+	room   chan struct{} // closed when there is room again; nil while no PostWait waits
 	closed bool
-	asleep atomic.Bool // the loop waits, or is about to, and wants to be woken
-	spare  []func()    // the loop's own: what posted is swapped with
+	asleep atomic.Bool // the loop waits for events, or is about to: post has to wake it
+	spare  []func()    // the loop's own: take swaps it with posted
 }
 
-// Post has the loop call f, after all that was posted before. It never waits: a full mailbox is ErrBusy, a loop that has
-// ended net.ErrClosed. Any goroutine may call it, and any loop.
+// Post makes the loop call f, after all functions posted before. It never waits: it returns ErrBusy if the mailbox is full,
+// and net.ErrClosed if the loop has ended. Any goroutine and any loop may call it.
 func (l *Loop) Post(f func()) error { return l.post(f, l.cfg.Mailbox) }
 
-// PostWait is Post, but waits while the mailbox is full, until ctx ends. It is for goroutines: a loop must not wait.
+// PostWait is Post, but waits while the mailbox is full, until ctx ends. It is for goroutines: a loop must not call it.
 func (l *Loop) PostWait(ctx context.Context, f func()) error {
 	for {
 		err := l.Post(f)
@@ -63,7 +63,7 @@ func (l *Loop) post(f func(), limit int) error {
 		return ErrBusy
 	}
 	m.posted = append(m.posted, f)
-	// Woken under the lock, so that the loop can't have ended and given its descriptors back.
+	// The lock is held, so that the loop cannot have ended and closed its descriptors.
 	if m.asleep.CompareAndSwap(true, false) {
 		l.sys.wake()
 	}
@@ -71,7 +71,7 @@ func (l *Loop) post(f func(), limit int) error {
 	return nil
 }
 
-// take returns what was posted so far. The slice is valid until the next call.
+// take returns the functions posted so far. The slice is valid until the next call.
 func (m *mailbox) take() []func() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,7 +84,7 @@ func (m *mailbox) take() []func() {
 	return taken
 }
 
-// close refuses what is posted from now on and returns what still waits.
+// close refuses further functions and returns those that were posted.
 func (m *mailbox) close() []func() {
 	m.mu.Lock()
 	m.closed = true
@@ -92,7 +92,7 @@ func (m *mailbox) close() []func() {
 	return m.take()
 }
 
-// sleep says that the loop is going to wait. It returns false if there is something to do first.
+// sleep notes that the loop is going to wait for events. It returns false if functions were posted before.
 func (m *mailbox) sleep() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockaddr is an address as the kernel wants it.
+// sockaddr returns an address in the form of the kernel.
 func sockaddr(a Addr) (family int, sa unix.Sockaddr) {
 	if a.Unix != "" {
 		return unix.AF_UNIX, &unix.SockaddrUnix{Name: a.Unix}
@@ -29,7 +29,7 @@ func sockaddr(a Addr) (family int, sa unix.Sockaddr) {
 	return unix.AF_INET6, in6
 }
 
-// netAddr is an address of the kernel as package net has it.
+// netAddr returns an address of the kernel in the form of package net.
 func netAddr(sa unix.Sockaddr) net.Addr {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
@@ -46,7 +46,7 @@ func netAddr(sa unix.Sockaddr) net.Addr {
 	return nil
 }
 
-// probe reports whether something listens on a TCP address that several sockets are going to share, by binding it alone.
+// probe returns an error if a TCP address that several sockets are going to share is in use: it binds it without sharing.
 func probe(a Addr) error {
 	family, sa := sockaddr(a)
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

@@ -6,41 +6,41 @@ import (
 	"time"
 )
 
-// sockets is what one loop asks of the operating system: readiness, and calls that do not wait. epoll and goroutines are
-// the two that do it, and all else is the same code for both. A socket has a number, which is used again when it is
-// closed, and a generation, which is not: together they tell an event that comes late from one of the number's next user.
+// sockets is what one loop needs of the operating system: events, and calls that do not wait. epoll and goroutineSockets
+// implement it; all other code is the same for both. A socket has a number, which is used again after it is closed, and a
+// generation, which is not. Together they tell a late event from one of the number's next user.
 //
-// All methods but wake are called by the loop only. ErrAgain says that nothing can be done now and an event will follow.
+// Only the loop calls the methods, except wake. ErrAgain says that nothing can be done now and that an event follows.
 type sockets interface {
-	// wait fills events. It returns at once if some are there, and else after timeout; negative means no limit.
+	// wait fills events. It returns as soon as there are some, or after timeout; negative means no limit.
 	wait(events []event, timeout time.Duration) (int, error)
-	// wake ends a wait from any goroutine.
+	// wake ends a wait. Any goroutine may call it.
 	wake()
-	// listen takes over l, which other loops may share, and tells of connections from then on.
+	// listen registers l, which other loops may share: an event tells of connections.
 	listen(l net.Listener, gen uint32) (id int32, err error)
 	accept(listener int32) (id int32, err error)
-	// dial begins to connect. An event follows, and connected says how it went.
+	// dial begins to connect. An event follows; connected returns the result then.
 	dial(to Addr) (id int32, err error)
 	connected(id int32) error
-	// failed is what has happened to a socket since its peer ended its side; nil if nothing has, or nobody can tell.
+	// failed returns the error of a socket whose peer had ended its side; nil if there is none, or it is not known.
 	failed(id int32) error
-	// watch tells of events of a socket from then on; of one that is connecting, of the end of that too.
+	// watch registers a socket: events tell what can be read, and of a socket that connects, the end of that.
 	watch(id int32, gen uint32, connecting bool) error
-	// wantWrite switches whether an event comes when the socket can be written to.
+	// wantWrite sets whether an event tells that the socket can be written to.
 	wantWrite(id int32, gen uint32, on bool) error
-	// read returns io.EOF at the end. Fewer bytes than p has room for mean that there are no more now.
+	// read returns io.EOF at the end. Fewer bytes than len(p) mean that there are no more now.
 	read(id int32, p []byte) (int, error)
-	// write returns how many bytes of the queue have been written since the last call that returned ErrAgain, or now: what
-	// is queued may only be appended to in between.
+	// write returns how many bytes of the queue were written, now or since a call that returned ErrAgain. Between the two
+	// calls the queue may only grow at its end.
 	write(id int32, queue *chunk) (int, error)
-	// unsent is how many written bytes the peer has not acknowledged; 0 if the system does not say.
+	// unsent returns how many written bytes the peer has not acknowledged; 0 if the system does not say.
 	unsent(id int32) int
 	closeWrite(id int32) error
-	// close gives the number back; reset makes the peer see a reset instead of an end.
+	// close frees the number; reset makes the peer see a reset instead of an end.
 	close(id int32, reset bool)
-	// addrs is nil for what is not known.
+	// addrs returns nil for an address that is not known.
 	addrs(id int32) (local, remote net.Addr)
-	// release gives everything back. No other method is called after it.
+	// release frees everything. No other method is called after it.
 	release()
 }
 

@@ -4,7 +4,7 @@ package loop
 
 import "errors"
 
-func newSockets(cfg Config) (sockets, error) { return newGoroutines(cfg), nil }
+func newSockets(cfg Config) (sockets, error) { return newGoroutineSockets(cfg), nil }
 
 const sharesPorts = false // all loops share one listening socket
 

@@ -1,6 +1,6 @@
 package loop
 
-// Stats is what loops have done since they began, and what they hold now.
+// Stats are the counters of a loop or a group, and what it holds now.
 type Stats struct {
 	Conns        int   // open now, and connecting
 	Accepted     int64 // connections
@@ -9,17 +9,17 @@ type Stats struct {
 	BytesIn      int64
 	BytesOut     int64
 	Turns        int64
-	Polls        int64 // waits for events
+	Polls        int64 // calls that ask for events
 	Reads        int64 // system calls
 	Writes       int64
 	Posted       int64 // functions
 	AcceptErrors int64
-	AcceptPauses int64 // times accepting stopped for want of descriptors, or at MaxConns
-	Queues       int   // buffers now in use for bytes to write
-	Unread       int   // connections now with bytes their handler has left
+	AcceptPauses int64 // times accepting stopped: no descriptors were left, or MaxConns was reached
+	Queues       int   // chunks now in use for bytes to write
+	Unread       int   // connections that hold unread bytes now
 }
 
-// Stats returns the loop's own numbers.
+// Stats returns the loop's counters.
 func (l *Loop) Stats() Stats {
 	s := l.stats
 	s.Conns, s.Queues = l.count, l.free.inUse

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below never wait, so the scheduler is not told about them: RawSyscall. Telling it costs a microsecond or more a
-// message. This is the one file with unsafe code.
+// The calls below never wait, so they are RawSyscalls, which do not involve Go's scheduler. That saves a microsecond or more
+// a message. No other file of this package has unsafe code.
 
-const iovecs = 64 // a writev's buffers; the kernel takes 1024
+const maxIovecs = 64 // buffers of one writev; the kernel takes 1024
 
 // rawRead returns io.EOF at the end, and ErrAgain if nothing is there.
 func rawRead(fd int32, p []byte) (int, error) {
@@ -32,9 +32,9 @@ func rawRead(fd int32, p []byte) (int, error) {
 }
 
 // rawWrite writes the first chunks of queue, which is not empty.
-func rawWrite(fd int32, queue *chunk, vec *[iovecs]unix.Iovec) (int, error) {
+func rawWrite(fd int32, queue *chunk, vec *[maxIovecs]unix.Iovec) (int, error) {
 	count := 0
-	for c := queue; c != nil && count < iovecs; c = c.next {
+	for c := queue; c != nil && count < maxIovecs; c = c.next {
 		vec[count].Base = &c.b[c.off]
 		vec[count].SetLen(len(c.b) - c.off)
 		count++
@@ -69,15 +69,15 @@ func rawAccept(listener int32) (int32, error) {
 		case unix.EAGAIN:
 			return 0, ErrAgain
 		case unix.EINTR, unix.ECONNABORTED, unix.EPROTO, unix.EPERM:
-			// That one has gone, or a firewall refused it: accept(2). The next may do.
+			// The client has gone, or a firewall refused it: accept(2). The next one may work.
 		default:
 			return 0, errno
 		}
 	}
 }
 
-// rawPoll returns the events that are there now.
-func rawPoll(epfd int, events []unix.EpollEvent) (int, error) {
+// rawEpollWait returns the events that are there now.
+func rawEpollWait(epfd int, events []unix.EpollEvent) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epfd), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 		switch errno {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawUnsent is how many bytes of a socket's the peer has not acknowledged. A socket that cannot say gives 0.
+// rawUnsent returns how many bytes of a socket the peer has not acknowledged, or 0 if the kernel does not say.
 func rawUnsent(fd int) int {
 	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
 	if err != nil {

@@ -1,0 +1,94 @@
+package loop
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// goroutineSocket is one connection, or the listening socket of one loop.
+type goroutineSocket struct {
+	owner     *goroutineSockets
+	id        int32
+	gen       uint32
+	to        Addr
+	conn      net.Conn
+	accepting *acceptQueue    // of a listening socket
+	dialing   context.Context // ends when a socket that connects is closed
+	cancel    context.CancelFunc
+
+	mu           sync.Mutex
+	changed      *sync.Cond // received is empty, or closed is true
+	received     []byte     // was read and not yet taken by the loop
+	readErr      error      // what follows received
+	writing      []byte     // is being written
+	writeDone    bool       // the write has returned, with writtenBytes and writeErr
+	writtenBytes int
+	writeErr     error
+	closed       bool
+}
+
+// notify gives the loop an event. The socket's goroutines call it.
+func (s *goroutineSocket) notify(r ready) {
+	g := s.owner
+	g.mu.Lock()
+	g.events = append(g.events, event{s.id, s.gen, r})
+	g.mu.Unlock()
+	g.wake()
+}
+
+// connect runs on a goroutine of its own.
+func (s *goroutineSocket) connect() {
+	var d net.Dialer
+	network, address := s.to.split()
+	conn, err := d.DialContext(s.dialing, network, address)
+	s.mu.Lock()
+	closed := s.closed
+	s.conn, s.writeErr = conn, err
+	s.mu.Unlock()
+	switch {
+	case !closed:
+		s.notify(readyWrite)
+	case err == nil:
+		_ = conn.Close()
+	}
+}
+
+// readAll runs on a goroutine of its own. It reads one buffer ahead of the loop.
+func (s *goroutineSocket) readAll() {
+	buf := make([]byte, goroutineBuffer)
+	for {
+		n, err := s.conn.Read(buf)
+		s.mu.Lock()
+		for len(s.received) > 0 && !s.closed {
+			s.changed.Wait()
+		}
+		if s.closed {
+			s.mu.Unlock()
+			return
+		}
+		s.received, s.readErr = buf[:n], err
+		r := readyRead
+		if err != nil {
+			r |= readyEnd
+		}
+		s.notify(r)
+		for len(s.received) > 0 && !s.closed {
+			s.changed.Wait()
+		}
+		closed := s.closed
+		s.mu.Unlock()
+		if err != nil || closed {
+			return
+		}
+	}
+}
+
+// writeOut runs on a goroutine of its own, for one write.
+func (s *goroutineSocket) writeOut(p []byte) {
+	n, err := s.conn.Write(p)
+	s.mu.Lock()
+	s.writing, s.writeDone, s.writtenBytes, s.writeErr = nil, true, n, err
+	s.mu.Unlock()
+	s.notify(readyWrite)
+}
