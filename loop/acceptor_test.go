@@ -8,28 +8,28 @@ import (
 	"testing"
 )
 
-// unwatched is sockets that cannot watch what they accept.
+// unwatched implements sockets that fail to watch an accepted connection.
 type unwatched struct{ sockets }
 
 func (unwatched) watch(int32, uint32, bool) error { return errors.New("no memory") }
 
-// told counts what a handler hears.
-type told struct {
+// countingHandler counts Opened and Closed.
+type countingHandler struct {
 	Base
 	opened, closed atomic.Int64
 }
 
-func (h *told) Opened(*Conn)        { h.opened.Add(1) }
-func (h *told) Closed(*Conn, error) { h.closed.Add(1) }
+func (h *countingHandler) Opened(*Conn)        { h.opened.Add(1) }
+func (h *countingHandler) Closed(*Conn, error) { h.closed.Add(1) }
 
-// Who counts connections by Opened and Closed counts right also when one cannot be served.
+// TestAcceptedButNotWatched: a handler gets as many Opened as Closed, also if a connection cannot be watched.
 func TestAcceptedButNotWatched(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		g, err := New(&Config{Loops: 1, Portable: portable})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &told{}
+		h := &countingHandler{}
 		l := g.Loops()[0]
 		l.do(func() { l.sys = unwatched{l.sys} })
 		ln, err := g.Listen(Addr{TCP: netip.MustParseAddrPort("127.0.0.1:0")}, func(*Conn) Handler { return h })

@@ -14,7 +14,7 @@ import (
 )
 
 func TestDialFails(t *testing.T) {
-	// A listener whose queue is full answers no more: connecting to it takes until the timeout.
+	// A listener with a full queue does not answer: connecting to it takes until the timeout.
 	silent := fullListener(t)
 	refused := refusing(t)
 	rows := []struct {
@@ -25,7 +25,7 @@ func TestDialFails(t *testing.T) {
 		{"refused", refused, func(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }},
 		{"timeout", silent, func(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }},
 		{"no such file", Addr{Unix: "no/such/socket"}, func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
-		// Connecting to a broadcast address is refused by the system itself, at once: no route leads there.
+		// The system itself refuses to connect to a broadcast address, at once: there is no route to it.
 		{"unroutable", Addr{TCP: netip.MustParseAddrPort("255.255.255.255:9")}, func(err error) bool { return !errors.Is(err, os.ErrDeadlineExceeded) }},
 	}
 	both(t, func(t *testing.T, cfg Config) {
@@ -59,7 +59,7 @@ func TestDialFails(t *testing.T) {
 	})
 }
 
-// refusing is an address nobody listens on.
+// refusing returns an address without a listener.
 func refusing(t *testing.T) Addr {
 	nl, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,7 +86,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 	})
 }
 
-// TestRelay joins each connection with one that is dialled for it on the same loop, and has both held back by the slower.
+// TestRelay joins each connection with one that is dialled for it on the same loop. The slower one pauses the other.
 func TestRelay(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.HighWater = 32 << 10
@@ -115,7 +115,7 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-// relay passes on what comes to the other side.
+// relay forwards received bytes to the other side.
 type relay struct {
 	Base
 	to *Conn

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fullListener is a TCP address that answers to nobody: its queue of connections is full.
+// fullListener returns a TCP address that does not answer: the queue of its listener is full.
 func fullListener(t *testing.T) Addr {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -56,7 +56,7 @@ func descriptors(t *testing.T) int {
 
 const childEnv = "LOOP_TEST_CHILD"
 
-// TestDescriptorsRunOut runs itself again with few descriptors to be had.
+// TestDescriptorsRunOut runs itself again in a process with few descriptors.
 func TestDescriptorsRunOut(t *testing.T) {
 	if os.Getenv(childEnv) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDescriptorsRunOut$", "-test.v")
@@ -104,7 +104,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 		if before.Conns >= len(fds) {
 			t.Fatalf("all of %d connections were accepted: the limit was not met", len(fds))
 		}
-		// The clients that were accepted go, and make room for those that wait, who lose nothing.
+		// The accepted clients close, which makes room for the waiting ones. These lose nothing.
 		for _, fd := range fds[:before.Conns] {
 			unix.Close(fd)
 		}
@@ -119,14 +119,14 @@ func TestDescriptorsRunOut(t *testing.T) {
 			unix.Close(fd)
 		}
 		after, _ := g.Stats()
-		// A loop that spins makes many thousands of attempts in this time; one that pauses a few for each that was closed.
+		// A loop that spins makes many thousands of attempts in this time; one that pauses makes a few for each closed client.
 		if got := after.AcceptErrors; got > int64(4*clients+100) {
 			t.Errorf("%d attempts to accept failed: the loop spins", got)
 		}
 	})
 }
 
-// below is the number below which n descriptors are free.
+// below returns the number below which n descriptors are free.
 func below(t *testing.T, n int) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -156,7 +156,7 @@ func TestBusyPort(t *testing.T) {
 	}
 }
 
-// TestAcceptedSocketsInherit looks at the options of accepted sockets, which cost no call for each.
+// TestAcceptedSocketsInherit checks the options of accepted sockets. They inherit them, which saves the calls.
 func TestAcceptedSocketsInherit(t *testing.T) {
 	g := start(t, Config{Loops: 1, KeepAlive: 7e9})
 	type options struct{ noDelay, keepAlive, idle int }
@@ -181,7 +181,7 @@ func TestAcceptedSocketsInherit(t *testing.T) {
 	}
 }
 
-// TestStaleEvents gives a loop events of sockets whose number has another user by now.
+// TestStaleEvents gives a loop events of closed sockets, whose numbers have another user by now.
 func TestStaleEvents(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops = 1
@@ -220,7 +220,7 @@ func TestConnIsSmall(t *testing.T) {
 	}
 }
 
-// TestResetAfterTheEnd is a peer that ends its side, and resets the connection before it has its answer.
+// TestResetAfterTheEnd has a peer end its side, and reset the connection before the response.
 func TestResetAfterTheEnd(t *testing.T) {
 	g := start(t, Config{Loops: 1})
 	half, closed := make(chan struct{}), make(chan error, 1)
@@ -244,7 +244,7 @@ func TestResetAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestDataWithTheConnection is a peer that talks and ends at once, to one whose own first words it does not take.
+// TestDataWithTheConnection has a peer send and end at once, without reading what is sent to it.
 func TestDataWithTheConnection(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		nl, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,7 +11,7 @@ import (
 	"example.com/ferry/loop"
 )
 
-// shout answers in upper case.
+// shout responds in upper case.
 type shout struct{ loop.Base }
 
 func (shout) Data(c *loop.Conn, p []byte) int {
@@ -47,7 +48,7 @@ func Example() {
 	// <nil>
 }
 
-// side passes on what comes to the other side, no faster than that takes it.
+// side forwards received bytes to the other side, no faster than that takes them.
 type side struct {
 	loop.Base
 	other *loop.Conn
@@ -106,7 +107,7 @@ func ExampleLoop_Dial() {
 	// <nil>
 }
 
-// talk says something, and returns the whole answer.
+// talk sends text, and returns the whole response.
 func talk(to net.Addr, text string) string {
 	conn, err := net.Dial(to.Network(), to.String())
 	if err != nil {
@@ -119,9 +120,133 @@ func talk(to net.Addr, text string) string {
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		return err.Error()
 	}
-	answer, err := io.ReadAll(conn)
+	response, err := io.ReadAll(conn)
 	if err != nil {
 		return err.Error()
 	}
-	return string(answer)
+	return string(response)
+}
+
+// rot13 is a layer that shifts each letter by 13 places, in both directions.
+type rot13 struct{ socket *loop.Socket }
+
+func (r *rot13) Start(s *loop.Socket) { r.socket = s }
+
+// Handshake could return loop.ErrAgain until the peer has answered.
+func (r *rot13) Handshake() error { return nil }
+
+func (r *rot13) Read(p []byte) (int, error) {
+	n, err := r.socket.Read(p)
+	rotate(p[:n])
+	return n, err
+}
+
+func (r *rot13) Write(p []byte) (int, error) {
+	b := bytes.Clone(p)
+	rotate(b)
+	r.socket.Write(b)
+	return len(p), nil
+}
+
+func (r *rot13) CloseWrite() error { return nil }
+func (r *rot13) Close()            {}
+
+func rotate(p []byte) {
+	for i, b := range p {
+		switch {
+		case 'a' <= b && b <= 'z':
+			p[i] = 'a' + (b-'a'+13)%26
+		case 'A' <= b && b <= 'Z':
+			p[i] = 'A' + (b-'A'+13)%26
+		}
+	}
+}
+
+// A layer stands between a connection and its socket. The handler is chosen when the layer is ready.
+func ExampleConn_SetLayer() {
+	g, err := loop.New(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	at, err := loop.ParseAddr("127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ln, err := g.Listen(at, func(c *loop.Conn) loop.Handler {
+		c.SetLayer(&rot13{}, func(*loop.Conn) loop.Handler { return shout{} })
+		return loop.Base{}
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(talk(ln.Addr(), "uryyb")) // "hello", shifted
+	fmt.Println(g.Shutdown(context.Background()))
+	// Output:
+	// URYYB
+	// <nil>
+}
+
+// Goroutines reach a loop by posting functions.
+func ExampleLoop_Post() {
+	g, err := loop.New(&loop.Config{Loops: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l := g.Loops()[0]
+	conns := make(chan int)
+	if err := l.Post(func() { conns <- l.Stats().Conns }); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(<-conns, "connections")
+	fmt.Println(g.Shutdown(context.Background()))
+	fmt.Println(l.Post(func() {}))
+	// Output:
+	// 0 connections
+	// <nil>
+	// use of closed network connection
+}
+
+// A timer of a loop belongs to no connection.
+func ExampleLoop_NewTimer() {
+	g, err := loop.New(&loop.Config{Loops: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l := g.Loops()[0]
+	fired := make(chan struct{})
+	if err := l.Post(func() {
+		l.NewTimer(func() { close(fired) }).Set(20 * time.Millisecond)
+		l.NewTimer(func() { fmt.Println("a year later") }).Set(365 * 24 * time.Hour)
+	}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	<-fired
+	fmt.Println("fired")
+	fmt.Println(g.Shutdown(context.Background()))
+	// Output:
+	// fired
+	// <nil>
+}
+
+// An address is numeric, or the path of a Unix domain socket.
+func ExampleParseAddr() {
+	for _, s := range []string{"127.0.0.1:80", "unix:/run/a.sock", "localhost:80"} {
+		a, err := loop.ParseAddr(s)
+		if err != nil {
+			fmt.Println("not an address:", s)
+			continue
+		}
+		fmt.Println(a)
+	}
+	// Output:
+	// 127.0.0.1:80
+	// unix:/run/a.sock
+	// not an address: localhost:80
 }

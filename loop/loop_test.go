@@ -118,7 +118,7 @@ func (s *script) Closed(c *Conn, err error) {
 	}
 }
 
-// echo writes back what it gets, and holds its peer back while that one does not read.
+// echo writes back what it receives, and pauses reading while its peer does not read.
 func echo() *script {
 	return &script{
 		data: func(c *Conn, p []byte) int {
@@ -134,7 +134,7 @@ func echo() *script {
 
 func accept(h func() *script) AcceptFunc { return func(*Conn) Handler { return h() } }
 
-// wait fails the test if what is awaited does not come.
+// wait receives from ch, and fails the test if nothing comes in time.
 func wait[T any](t *testing.T, what string, ch <-chan T) T {
 	t.Helper()
 	select {
@@ -189,7 +189,7 @@ func TestEchoOfManyConnections(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// What has been written counts as soon as the loop knows, which may be after the client has it.
+		// The loop counts written bytes when it learns of them, which may be after the client has read them.
 		eventually(t, "no queue", func() bool { sum, _ := g.Stats(); return sum.Queues == 0 })
 		sum, each := g.Stats()
 		if sum.Conns != conns || sum.Accepted != conns || sum.Unread != 0 {
@@ -204,7 +204,7 @@ func TestEchoOfManyConnections(t *testing.T) {
 	})
 }
 
-// TestSplitReads has a handler that takes whole messages of a byte that says its length, and as many bytes.
+// TestSplitReads has a handler that takes whole messages: a byte that is the length, and as many bytes.
 func TestSplitReads(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		g := start(t, cfg)
@@ -268,8 +268,8 @@ func TestUnreadHasALimit(t *testing.T) {
 	})
 }
 
-// TestSlowReader writes much to a peer that reads nothing for a while: the sender is held back, and no more than the high
-// water mark and one turn is queued.
+// TestSlowReader writes much to a peer that reads nothing for a while: reading from the sender is paused, and no more than the
+// high water mark and one turn is queued.
 func TestSlowReader(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.HighWater, cfg.TurnBytes = 64<<10, 64<<10
@@ -296,7 +296,7 @@ func TestSlowReader(t *testing.T) {
 			}
 			sent <- err
 		}()
-		// What the sockets' buffers hold moves; then everything stands still, as the numbers show.
+		// Bytes move until the sockets' buffers are full; then the counters stand still.
 		last := int64(-1)
 		eventually(t, "a standstill", func() bool {
 			sum, _ := g.Stats()
@@ -455,8 +455,9 @@ func TestPeerResets(t *testing.T) {
 	})
 }
 
-// TestLastWords is a peer that answers and goes away without having read all: what it said is delivered before the error.
-func TestLastWords(t *testing.T) {
+// TestDataBeforeAResetIsDelivered has a peer respond and close without having read everything: the response is delivered
+// before the error.
+func TestDataBeforeAResetIsDelivered(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		nl, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -509,7 +510,7 @@ func TestUnixSockets(t *testing.T) {
 			t.Fatal(err)
 		}
 		dead.SetUnlinkOnClose(false)
-		dead.Close() // leaves a socket that nobody listens on, which Listen replaces
+		dead.Close() // leaves a socket without a listening process, which Listen replaces
 		g := start(t, cfg)
 		ln, err := g.Listen(Addr{Unix: path}, accept(echo))
 		if err != nil {

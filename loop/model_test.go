@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// step is one thing a connection does when it has received so many bytes. A list of them is a conversation, which must be
-// the same whatever implements it, however bytes are cut on the way.
+// step is one action of a connection, once it has received so many bytes. A list of steps is a conversation. It must be the
+// same on every implementation, however the bytes are cut on the way.
 type step struct {
 	after int // bytes received
 	write int // bytes to send then
@@ -19,7 +19,7 @@ type step struct {
 	close bool
 }
 
-// conversation makes up what a connection is going to do with total bytes from its peer.
+// conversation returns random steps of a connection that receives total bytes from its peer.
 func conversation(rng *rand.Rand, total int) []step {
 	var steps []step
 	for at := 0; at < total; at += 1 + rng.IntN(total/3) {
@@ -30,7 +30,7 @@ func conversation(rng *rand.Rand, total int) []step {
 	return append(steps, last)
 }
 
-// actor does the steps, checks what it receives, and leaves some bytes for later now and then.
+// actor does the steps, records what it receives, and leaves some bytes unread now and then.
 type actor struct {
 	Base
 	rng   *rand.Rand
@@ -91,8 +91,7 @@ func (a *actor) Timer(c *Conn, _ int) { c.ResumeReading() }
 func (a *actor) HalfClosed(*Conn)     {}
 func (a *actor) Closed(*Conn, error)  { a.done <- a.got.Bytes() }
 
-// TestModel holds random conversations with both implementations: both must receive and send the same bytes, which are
-// those the conversation says.
+// TestModel runs random conversations on both implementations: both must receive and send the bytes of the conversation.
 func TestModel(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 1))

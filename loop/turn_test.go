@@ -68,7 +68,7 @@ func TestMailboxIsBounded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := l.PostWait(ctx, func() { ran = -100 }); !errors.Is(err, context.Canceled) {
-			t.Errorf("PostWait with nobody waiting any more: %v", err)
+			t.Errorf("PostWait after the mailbox was emptied: %v", err)
 		}
 		close(goOn)
 		l.do(func() {
@@ -85,7 +85,7 @@ func TestMailboxIsBounded(t *testing.T) {
 	})
 }
 
-// TestOneWriteATurn posts many small writes at once: they leave by one system call.
+// TestOneWriteATurn posts many small writes at once: one system call writes them.
 func TestOneWriteATurn(t *testing.T) {
 	g := start(t, Config{Loops: 1})
 	opened := make(chan *Conn, 1)
@@ -109,9 +109,9 @@ func TestOneWriteATurn(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves has one connection with many bytes waiting and others with a few: in no turn does it get more than its
-// share.
-func TestNobodyStarves(t *testing.T) {
+// TestBusyConnectionDoesNotStarveOthers serves one connection with many bytes waiting and others with a few. In no turn the
+// busy one gets more than its share.
+func TestBusyConnectionDoesNotStarveOthers(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops, cfg.TurnBytes, cfg.ReadBuffer = 1, 4096, 2048
 		g := start(t, cfg)
@@ -230,8 +230,8 @@ func TestCloseWithinCalls(t *testing.T) {
 	})
 }
 
-// TestClosedNumbersAreUsedAgain has many connections close each other, in the same turn as their events come, while new ones
-// take their numbers: every byte is of the connection it was sent on.
+// TestClosedNumbersAreUsedAgain closes many connections in the turn in which their events come, while new ones take their
+// numbers: every byte must arrive on the connection it was sent on.
 func TestClosedNumbersAreUsedAgain(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops = 1
@@ -343,7 +343,7 @@ func TestRefusedByTheAcceptFunc(t *testing.T) {
 	})
 }
 
-// farewell says goodbye when the group shuts down.
+// farewell writes a last message when the group shuts down.
 type farewell struct {
 	script
 }
@@ -370,7 +370,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 					n, err := conn.Read(p)
 					got = append(got, p[:n]...)
 					if err != nil {
-						// A reset may overtake the goodbye, as the client was still sending.
+						// A reset may overtake the last message, as the client was still sending.
 						if bytes.HasSuffix(got, []byte("bye")) || werr != nil || !errors.Is(err, io.EOF) {
 							ended.Add(1)
 						} else {
@@ -383,7 +383,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 		}
 		eventually(t, "some traffic", func() bool {
 			sum, _ := g.Stats()
-			// Goroutines may hold a connection that no loop has seen, and that is closed without a word.
+			// The goroutine implementation may hold a connection that no loop has taken: it is closed without a message.
 			return sum.BytesIn > 1000 && (!cfg.Portable || sum.Accepted == clients)
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -396,7 +396,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 			t.Errorf("%d clients saw an end, want %d", n, clients)
 		}
 		if _, err := net.Dial("tcp", to.String()); err == nil {
-			t.Error("somebody still listens after Shutdown")
+			t.Error("the address is still listened on after Shutdown")
 		}
 		if _, err := g.Listen(loopback, accept(echo)); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Listen after Shutdown: %v", err)

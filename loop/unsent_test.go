@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stalled returns a connection with a queue, which its peer does not read, once the system takes no more of it.
+// stalled returns a connection with a queue that its peer does not read, once the system takes no more of it.
 func stalled(t *testing.T, g *Group, h *script, want []byte) (*Conn, net.Conn) {
 	t.Helper()
 	opened := make(chan *Conn, 1)
@@ -36,7 +36,7 @@ func on[T any](t *testing.T, c *Conn, f func() T) T {
 	return wait(t, "a posted function", got)
 }
 
-// A peer that reads slowly is not reset when the time to close is over: each byte that it takes begins that time again.
+// TestCloseWaitsForAPeerThatReads: a slow peer is not reset when CloseTimeout is over, as each byte it takes begins that time again.
 func TestCloseWaitsForAPeerThatReads(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.CloseTimeout = time.Hour // the test says when it is over
@@ -82,7 +82,7 @@ func TestCloseGivesUpOnAPeerThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// A queue of which nothing has left goes to another connection; one of which something may have left does not.
+// TestMoveQueue: a queue of which no byte has left moves to another connection. One of which a byte may have left does not.
 func TestMoveQueue(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops = 1
