@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,9 +101,9 @@ func reachable(a net.Addr) string {
 	return a.String()
 }
 
-// certificateNames returns the hosts of the listeners, which clients expect in the certificate.
+// certificateNames returns the names that clients connect by: those of the configuration and the hosts of the listeners.
 func certificateNames(cfg *config.Config) []string {
-	var names []string
+	names := slices.Clone(cfg.Names)
 	for _, l := range cfg.Listeners {
 		_, addr, _ := strings.Cut(l.Address, "://")
 		host, _, err := net.SplitHostPort(addr)

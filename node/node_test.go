@@ -368,6 +368,35 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
+// TestClientsConnectByName: a client verifies the node by a name of the configuration, whatever the listener's address is.
+func TestClientsConnectByName(t *testing.T) {
+	cfg := quiet(t)
+	cfg.Listeners = []config.Listener{{Address: "tls://127.0.0.1:0"}}
+	cfg.Names = []string{"edge-1.plant", "192.0.2.7"}
+	n := build(t, cfg)
+	run(t, n)
+	_, addr, _ := strings.Cut(n.Addresses()[0], "://")
+	for name, accepted := range map[string]bool{"edge-1.plant": true, "192.0.2.7": true, "localhost": true, "edge-2.plant": false} {
+		security, err := pki.ClientTLS(filepath.Join(cfg.DataDir, pki.CAFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		security.ServerName = name
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		token, err := pki.ReadToken(filepath.Join(cfg.DataDir, pki.TokenFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = closed(t)(stream.Dial(ctx, tcp.NewTLS(&tcp.Config{ClientTLS: security}), addr, &stream.Config{
+			Token: []byte(token), Log: slog.New(slog.DiscardHandler),
+		}))
+		if (err == nil) != accepted {
+			t.Errorf("by name %s: got %v, want accepted %v", name, err, accepted)
+		}
+	}
+}
+
 func TestFunctionsOverUnix(t *testing.T) {
 	cfg := quiet(t)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -398,10 +427,10 @@ func TestReachable(t *testing.T) {
 }
 
 func TestCertificateNames(t *testing.T) {
-	got := certificateNames(&config.Config{Listeners: []config.Listener{
+	got := certificateNames(&config.Config{Names: []string{"gate"}, Listeners: []config.Listener{
 		{Address: "quic://0.0.0.0:1"}, {Address: "tls://edge-1.plant:1"}, {Address: "quic://10.0.0.7:1"}, {Address: "unix://s"}, {Address: "quic://:1"},
 	}})
-	if want := "[edge-1.plant 10.0.0.7]"; fmt.Sprint(got) != want {
+	if want := "[gate edge-1.plant 10.0.0.7]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,10 +44,18 @@ func (c *Config) check(with Program) invalid.Errors {
 	if a := c.Admin.Address; a != "" && a != "off" {
 		if err := transport.CheckHostPort(a); err != nil {
 			errs.add("admin.address", "%q %v", a, err)
+		} else if !isLoopback(a) {
+			errs.add("admin.address", "%q is reachable from other machines, and the admin server asks for no password: write 127.0.0.1:PORT, "+
+				"and reach it through an SSH tunnel (ssh -L 4195:127.0.0.1:4195 HOST) or a reverse proxy that authenticates", a)
 		}
 	}
 	if c.DataDir == "" {
 		errs.add("data_dir", "empty: name a directory")
+	}
+	for i, name := range c.Names {
+		if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {
+			errs.add(fmt.Sprintf("names[%d]", i), "%q is no host name and no IP address: write it without scheme and port, as edge-1.example.com or 192.0.2.7", name)
+		}
 	}
 	names := map[string]bool{"local": true}
 	for i, id := range c.Identities {
@@ -64,7 +73,9 @@ func (c *Config) check(with Program) invalid.Errors {
 			errs.add(at+"tags", "%v", err)
 		}
 		if s.Engine == Memory && s.Delivery == AtLeastOnce {
-			errs.add(at+"delivery", "engine memory cannot promise at-least-once: it keeps nothing for a subscriber that is away; write at-most-once")
+			errs.add(at+"delivery", "engine memory cannot promise at-least-once: it keeps nothing for a subscriber that is away; leave streams out")
+		} else {
+			errs.add(strings.TrimSuffix(at, "."), "streams have no effect in this version: every tag is delivered at most once, to the subscribers that are connected; leave streams out")
 		}
 	}
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
@@ -178,6 +189,9 @@ func (l Limits) check(errs *configErrors) {
 		}
 	}
 }
+
+// hostName matches a DNS name without wildcards. RFC 1123, section 2.1.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
 
 func isLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)

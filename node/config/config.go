@@ -21,13 +21,17 @@ type Config struct {
 	// DataDir holds the local CA, the local token and streams. It is created on first start.
 	DataDir string `yaml:"data_dir,omitempty"`
 
+	// Names are further host names and IP addresses that clients connect by, for the certificate that the node makes. It has
+	// those of the listeners, this machine's host name and localhost in any case.
+	Names []string `yaml:"names,omitempty"`
+
 	// Identities are the clients beside "local", which holds the token in data_dir and may do everything.
 	Identities []Identity `yaml:"identities,omitempty"`
 
 	// Limits bound what clients can make the node hold.
 	Limits Limits `yaml:"limits,omitempty"`
 
-	// Streams say how messages are delivered, by tag. A tag that no entry matches uses memory and at-most-once.
+	// Streams are refused in this version: every tag is delivered at most once, to the subscribers that are connected.
 	Streams []Stream `yaml:"streams,omitempty"`
 
 	// Live is the input and the functions that the node brings itself. Off unless a file turns it on.
@@ -81,7 +85,8 @@ const (
 
 // Admin is the HTTP server for dashboard, metrics and probes.
 type Admin struct {
-	// Address is HOST:PORT; "off" or "" starts no server. It has no TLS and no password: keep it on this machine.
+	// Address is HOST:PORT of this machine's loopback, such as 127.0.0.1:4195, as the server has neither TLS nor a password.
+	// "off" or "" starts no server.
 	Address string `yaml:"address"`
 
 	// Hosts are the names, beside loopback ones, that a browser may call the server by.
@@ -150,7 +155,8 @@ type Limits struct {
 	// WriteTimeout closes a connection whose client takes nothing for this long.
 	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
 
-	// DrainTimeout bounds how long a stopping node waits for queues to empty.
+	// DrainTimeout bounds how long a stopping node finishes its work: queues empty, requests get their responses. Connections
+	// that are left then are closed.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
 

@@ -30,8 +30,7 @@ identities:
     publish: [plant/+/pump]
     verbs: [publish]
 limits: {max_frame: 64KiB, max_connections: 20, heartbeat: 1m30s}
-streams:
-  - tags: plant/#
+names: [edge-1.plant, 192.0.2.7]
 log: {level: debug, format: json}
 `), Program{})
 	if err != nil {
@@ -43,7 +42,7 @@ log: {level: debug, format: json}
 	want.DataDir = "/var/lib/ferry"
 	want.Identities = []Identity{{Name: "pump", TokenFile: secret, Publish: []string{"plant/+/pump"}, Verbs: []Verb{VerbPublish}}}
 	want.Limits.MaxFrame, want.Limits.MaxConnections, want.Limits.Heartbeat = 64<<10, 20, 90*time.Second
-	want.Streams = []Stream{{Tags: "plant/#", Engine: Memory, Delivery: AtMostOnce}}
+	want.Names = []string{"edge-1.plant", "192.0.2.7"}
 	want.Log = Log{Level: "debug", Format: "json"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
@@ -108,6 +107,14 @@ func TestRefused(t *testing.T) {
 			"durable on memory", "streams:\n  - tags: a\n    engine: memory\n    delivery: at-least-once\n",
 			"node.yaml:4:15: streams[0].delivery: engine memory cannot promise at-least-once",
 		},
+		{"stream", "streams: [{tags: a}]\n", "node.yaml:1:12: streams[0]: streams have no effect in this version"},
+		{"admin for all", "admin: {address: '0.0.0.0:4195'}\n", `node.yaml:1:18: admin.address: "0.0.0.0:4195" is reachable from other machines`},
+		{"admin for all, without a host", "admin: {address: ':4195'}\n", `admin.address: ":4195" is reachable from other machines`},
+		{"admin of a name", "admin: {address: 'edge-1:4195'}\n", `admin.address: "edge-1:4195" is reachable from other machines`},
+		{"admin of an address", "admin: {address: '192.0.2.7:4195'}\n", `write 127.0.0.1:PORT, and reach it through an SSH tunnel`},
+		{"name with a port", "names: [edge-1:4190]\n", `node.yaml:1:9: names[0]: "edge-1:4190" is no host name and no IP address`},
+		{"name with a wildcard", "names: [edge-1, '*.plant']\n", `node.yaml:1:17: names[1]: "*.plant" is no host name and no IP address`},
+		{"names without streams", "names: [edge-1]\n" + proxied, "names: for streams, of which this node has none"},
 		{"unknown engine", "streams: [{tags: a, engine: memori}]\n", `did you mean "memory"?`},
 		{"no room", "limits: {queue: 12}\n", "limits.queue: 12 is out of range: 1KiB to 1GiB"},
 		{"no time", "limits: {heartbeat: 1ms}\n", "limits.heartbeat: 1ms is too short"},

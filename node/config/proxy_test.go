@@ -88,7 +88,7 @@ func TestProxyOnly(t *testing.T) {
 }
 
 func TestProxyBesideStreams(t *testing.T) {
-	got, err := parse(proxyYAML + "listeners: [{address: 'tcp://127.0.0.1:4190'}]\nlive: {sensors: true}\nstreams: [{tags: a}]\n")
+	got, err := parse(proxyYAML + "listeners: [{address: 'tcp://127.0.0.1:4190'}]\nlive: {sensors: true}\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 type subCmd struct {
 	nodeFlags
 	Where  string `placeholder:"PRED" help:"Only messages for which this holds, tested at the node: 'readings.0.value > 30'."`
-	From   string `placeholder:"START" help:"first, a sequence number or a time: where to start in a durable stream."`
+	From   string `hidden:"" placeholder:"START" help:"Where to start in a durable stream, which this version does not have."`
 	Policy string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"When this end is slower than the sources: block (they wait), drop-oldest or drop-newest."`
 	schemaFlags
 	Count  uint64 `short:"n" placeholder:"N" help:"End after so many messages."`
@@ -83,7 +83,7 @@ func (c *subCmd) Run(e *env) error {
 
 func (c *subCmd) check() error {
 	if c.From != "" {
-		return errors.New("--from: the node's engine is memory, which keeps no messages to start from: leave it out to get what comes from now on")
+		return errors.New("--from needs a durable stream, which this version does not have: the node's engine is memory, which keeps no messages; leave it out to get messages from now on")
 	}
 	if err := topic.CheckFilter(c.Tag); err != nil {
 		return err

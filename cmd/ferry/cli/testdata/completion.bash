@@ -35,14 +35,13 @@ _ferry() {
 		--max) flags= words='' ;;
 		esac ;;
 	sub)
-		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --policy --schema --message --count --output'
+		flags='--help --quiet --addr --ca --token-file --data-dir --where --policy --schema --message --count --output'
 		case $prev in
 		--addr|-a) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--token-file) flags= words='' ;;
 		--data-dir) flags= words='' ;;
 		--where) flags= words='' ;;
-		--from) flags= words='' ;;
 		--policy) flags= words='block drop-oldest drop-newest' ;;
 		--schema) flags= words='' ;;
 		--message) flags= words='' ;;

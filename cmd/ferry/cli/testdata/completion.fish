@@ -26,7 +26,6 @@ complete -c ferry -n '__fish_seen_subcommand_from sub' -l ca -r -d 'The certific
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l token-file -r -d 'Where the token is; token of the data directory if left out.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l data-dir -r -d 'The data directory of a node on this machine, ./ferry-data if left out.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l where -r -d 'Only messages for which this holds, tested at the node: '\''readings.0.value > 30'\''.'
-complete -c ferry -n '__fish_seen_subcommand_from sub' -l from -r -d 'first, a sequence number or a time: where to start in a durable stream.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l policy -r -f -a 'block drop-oldest drop-newest' -d 'When this end is slower than the sources: block (they wait), drop-oldest or drop-newest.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l schema -r -d 'Names and types for y3 and protobuf: a hint file (JSON), or with --message a descriptor set of protobuf.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -l message -r -d 'Which message of the descriptor set: pkg.Name.'

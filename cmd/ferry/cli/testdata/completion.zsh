@@ -54,7 +54,6 @@ _ferry() {
 			'--token-file=''[Where the token is; token of the data directory if left out.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine, ./ferry-data if left out.]:DIR:_files' \
 			'--where=''[Only messages for which this holds, tested at the node, ’readings.0.value > 30’.]:PRED:_files' \
-			'--from=''[first, a sequence number or a time, where to start in a durable stream.]:START:_files' \
 			'--policy=''[When this end is slower than the sources, block (they wait), drop-oldest or drop-newest.]:POLICY:(block drop-oldest drop-newest)' \
 			'--schema=''[Names and types for y3 and protobuf, a hint file (JSON), or with --message a descriptor set of protobuf.]:FILE:_files' \
 			'--message=''[Which message of the descriptor set, pkg.Name.]:NAME:_files' \
