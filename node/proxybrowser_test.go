@@ -79,8 +79,8 @@ func TestProxyDashboard(t *testing.T) {
 	cfg.Listeners, cfg.Proxy = nil, inFrontOf(steady.address)
 	cfg.Proxy.Listeners[0].Name = "public"
 	cfg.Proxy.Clusters[0] = upstream.Config{
-		Name: "web", Endpoints: []upstream.Server{{Address: steady.address}, {Address: server.address}},
-		Health:  &upstream.Health{Kind: upstream.CheckHTTP, Path: "/health", Interval: 50 * time.Millisecond, Timeout: 10 * time.Second},
+		Name: "web", Endpoints: []upstream.EndpointConfig{{Address: steady.address}, {Address: server.address}},
+		Health:  &upstream.Health{Kind: upstream.HealthHTTP, Path: "/health", Interval: 50 * time.Millisecond, Timeout: 10 * time.Second},
 		Outlier: &upstream.Outlier{Failures: 1, EjectionTime: time.Hour},
 	}
 	n := build(t, cfg)

@@ -11,7 +11,7 @@ import (
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	web := upstream.Config{Name: "web", Endpoints: []upstream.Server{{Address: "127.0.0.1:1"}}}
+	web := upstream.Config{Name: "web", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:1"}}}
 	web2 := upstream.Config{Name: "web2", Endpoints: web.Endpoints}
 	public := Listener{Name: "public", Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "web"}
 	with := func(change func(*Listener)) []Listener {

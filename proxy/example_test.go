@@ -24,7 +24,7 @@ func server(name string) (cluster upstream.Config, stop func()) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, name, "is asked for", r.URL.Path)
 	}))
-	return upstream.Config{Name: name, Endpoints: []upstream.Server{{Address: strings.TrimPrefix(s.URL, "http://")}}}, s.Close
+	return upstream.Config{Name: name, Endpoints: []upstream.EndpointConfig{{Address: strings.TrimPrefix(s.URL, "http://")}}}, s.Close
 }
 
 // run starts a proxy and returns the URL of its first listener.

@@ -127,7 +127,7 @@ func at(p *Proxy, i int) string {
 func cluster1(name string, servers ...string) upstream.Config {
 	c := upstream.Config{Name: name}
 	for _, s := range servers {
-		c.Endpoints = append(c.Endpoints, upstream.Server{Address: s})
+		c.Endpoints = append(c.Endpoints, upstream.EndpointConfig{Address: s})
 	}
 	return c
 }

@@ -103,7 +103,7 @@ func TestMetricsOfAProxyAtWork(t *testing.T) {
 	p, err := proxy.New(&proxy.Config{
 		Loops:     1,
 		Listeners: []proxy.Listener{{Name: "public", Address: "127.0.0.1:0", Protocol: proxy.HTTP1, Cluster: "web"}},
-		Clusters:  []upstream.Config{{Name: "web", Endpoints: []upstream.Server{{Address: ln.Addr().String()}}}},
+		Clusters:  []upstream.Config{{Name: "web", Endpoints: []upstream.EndpointConfig{{Address: ln.Addr().String()}}}},
 	}, nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -75,11 +75,11 @@ func TestProxyOnly(t *testing.T) {
 		},
 		Clusters: []upstream.Config{
 			{
-				Name: "a", Endpoints: []upstream.Server{{Address: "127.0.0.1:8081"}}, IdleTimeout: -time.Second,
-				Health: &upstream.Health{Kind: upstream.CheckTCP},
+				Name: "a", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:8081"}}, IdleTimeout: -time.Second,
+				Health: &upstream.Health{Kind: upstream.HealthTCP},
 			},
-			{Name: "b", Endpoints: []upstream.Server{{Address: "127.0.0.1:8082"}}},
-			{Name: "calls", Endpoints: []upstream.Server{{Address: "127.0.0.1:12300"}}},
+			{Name: "b", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:8082"}}},
+			{Name: "calls", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:12300"}}},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -174,7 +174,7 @@ func TestChaos(t *testing.T) {
 				{Name: "plain", Cluster: "c", Forward: route.Forward{Timeout: 300 * time.Millisecond}},
 			}
 			up := cluster("c", servers...)
-			up.Endpoints = append(up.Endpoints, upstream.Server{Address: "127.0.0.1:1"}) // where nobody listens
+			up.Endpoints = append(up.Endpoints, upstream.EndpointConfig{Address: "127.0.0.1:1"}) // where nobody listens
 			up.Connections, up.Streams, up.Heartbeat = 2, 4, 50*time.Millisecond
 			p := start(t, &loop.Config{Loops: 2, Portable: portable}, cfg, routes, up)
 			clusters := []*upstream.Cluster{p.use(cfg, nil, routes, up)["c"]}

@@ -24,7 +24,7 @@ func Example() {
 		return
 	}
 	defer func() { _ = group.Shutdown(context.Background()) }()
-	echo, err := upstream.New(&upstream.Config{Name: "echo", Endpoints: []upstream.Server{{Address: "127.0.0.1:12300"}}}, group, slog.Default())
+	echo, err := upstream.New(&upstream.Config{Name: "echo", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:12300"}}}, group, slog.Default())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -23,7 +23,7 @@ func TestNothingBetweenPieces(t *testing.T) {
 	defer ln.Close()
 	const beat = 300 * time.Millisecond
 	p := start(t, nil, nil, []route.Rule{{Name: "all", Cluster: "c"}},
-		upstream.Config{Name: "c", Endpoints: []upstream.Server{{Address: ln.Addr().String()}}, Heartbeat: beat})
+		upstream.Config{Name: "c", Endpoints: []upstream.EndpointConfig{{Address: ln.Addr().String()}}, Heartbeat: beat})
 	c := p.dial()
 	content := filled(2 * largeFrame)
 	frame, err := wire.Append(nil, call(wire.V2CRC, 9, "any", content))

@@ -76,7 +76,7 @@ func (p *pool) exclusive(d wire.Dialect, brief bool) *upstreamConn {
 			return u
 		}
 	}
-	if len(lane.shared) == 0 && p.endpoint.Room() == 1 && p.endpoint.Cluster().Config().Limits.Connections > 1 {
+	if len(lane.shared) == 0 && p.endpoint.ConnectionsLeft() == 1 && p.endpoint.Cluster().Config().Limits.Connections > 1 {
 		return nil // the last one there may be is left to small frames
 	}
 	u := p.dial(d, brief)

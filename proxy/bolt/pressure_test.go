@@ -108,7 +108,7 @@ func TestServerThatNeverReads(t *testing.T) {
 	t.Parallel()
 	addr, _, _ := deafServer(t)
 	p := start(t, nil, &Config{FrameTimeout: 50 * time.Millisecond}, []route.Rule{{Name: "all", Cluster: "c"}},
-		upstream.Config{Name: "c", Endpoints: []upstream.Server{{Address: addr}}, Connections: 1, Heartbeat: -1})
+		upstream.Config{Name: "c", Endpoints: []upstream.EndpointConfig{{Address: addr}}, Connections: 1, Heartbeat: -1})
 	c := p.dial()
 	go func() {
 		for i := range uint32(1000) {

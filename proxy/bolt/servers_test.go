@@ -283,7 +283,7 @@ func simple(t testing.TB, c *Config, servers ...*server) *proxy {
 func cluster(name string, servers ...*server) upstream.Config {
 	c := upstream.Config{Name: name}
 	for _, s := range servers {
-		c.Endpoints = append(c.Endpoints, upstream.Server{Address: s.addr})
+		c.Endpoints = append(c.Endpoints, upstream.EndpointConfig{Address: s.addr})
 	}
 	return c
 }

@@ -27,7 +27,7 @@ func deadAddr(t *testing.T) string {
 
 func TestDeadServer(t *testing.T) {
 	t.Parallel()
-	dead := upstream.Config{Name: "c", Endpoints: []upstream.Server{{Address: deadAddr(t)}}}
+	dead := upstream.Config{Name: "c", Endpoints: []upstream.EndpointConfig{{Address: deadAddr(t)}}}
 	c := start(t, nil, nil, []route.Rule{{Name: "all", Cluster: "c"}}, dead).dial()
 	for i, size := range []int{0, 1000, 100_000, 10} {
 		c.send(call(wire.V2CRC, uint32(i), "a", filled(size)))
@@ -47,7 +47,7 @@ func TestRetryAfterConnectFailure(t *testing.T) {
 	s := newServer(t, nil)
 	both := cluster("c", s)
 	both.Balance = upstream.RoundRobin
-	both.Endpoints = append(both.Endpoints, upstream.Server{Address: deadAddr(t)})
+	both.Endpoints = append(both.Endpoints, upstream.EndpointConfig{Address: deadAddr(t)})
 	c := start(t, nil, nil, retrying(route.OnConnectFailure), both).dial()
 	for i, size := range []int{0, 1000, 100_000, 10, 1 << 20, 5} {
 		c.send(call(wire.V1, uint32(i), "a", filled(size)))
@@ -299,7 +299,7 @@ func TestHeartbeatsToServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	mute := upstream.Config{Name: "c", Endpoints: []upstream.Server{{Address: ln.Addr().String()}}, Heartbeat: 20 * time.Millisecond}
+	mute := upstream.Config{Name: "c", Endpoints: []upstream.EndpointConfig{{Address: ln.Addr().String()}}, Heartbeat: 20 * time.Millisecond}
 	c := start(t, nil, nil, []route.Rule{{Name: "all", Cluster: "c"}}, mute).dial()
 	c.send(call(wire.V1, 1, "a", nil))
 	conn, err := ln.Accept()
@@ -327,7 +327,7 @@ func TestHeartbeatsAfterSleep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	mute := upstream.Config{Name: "c", Endpoints: []upstream.Server{{Address: ln.Addr().String()}}, Heartbeat: 50 * time.Millisecond}
+	mute := upstream.Config{Name: "c", Endpoints: []upstream.EndpointConfig{{Address: ln.Addr().String()}}, Heartbeat: 50 * time.Millisecond}
 	p := start(t, nil, nil, []route.Rule{{Name: "all", Cluster: "c"}}, mute)
 	c := p.dial()
 	c.send(call(wire.V1, 1, "a", nil))

@@ -28,7 +28,7 @@ func do(t *testing.T, rule route.Rule, f func(*world)) {
 		t.Fatal(err)
 	}
 	cluster, err := upstream.New(&upstream.Config{
-		Name: "c", Endpoints: []upstream.Server{{Address: "127.0.0.1:1"}, {Address: "127.0.0.1:2"}}, Balance: upstream.RoundRobin, Limits: upstream.Limits{Requests: 2},
+		Name: "c", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:1"}, {Address: "127.0.0.1:2"}}, Balance: upstream.RoundRobin, Limits: upstream.Limits{Requests: 2},
 	}, group, nil)
 	if err != nil {
 		t.Fatal(err)

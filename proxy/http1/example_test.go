@@ -31,7 +31,7 @@ func Example() {
 	}
 	web, err := upstream.New(&upstream.Config{
 		Name:      "web",
-		Endpoints: []upstream.Server{{Address: server.Listener.Addr().String()}},
+		Endpoints: []upstream.EndpointConfig{{Address: server.Listener.Addr().String()}},
 	}, group, slog.Default())
 	if err != nil {
 		fmt.Println(err)

@@ -83,7 +83,7 @@ func (r *rig) plan(c setup) *exchange.Plan {
 	}
 	c.cluster.Name = "web"
 	for _, s := range c.servers {
-		c.cluster.Endpoints = append(c.cluster.Endpoints, upstream.Server{Address: s})
+		c.cluster.Endpoints = append(c.cluster.Endpoints, upstream.EndpointConfig{Address: s})
 	}
 	web, err := upstream.New(&c.cluster, r.group, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -116,10 +116,10 @@ func config(server string, streams int) *proxy.Config {
 		}},
 		Clusters: []upstream.Config{{
 			Name:      "java",
-			Endpoints: []upstream.Server{{Address: server}},
+			Endpoints: []upstream.EndpointConfig{{Address: server}},
 			Streams:   streams,
 			Heartbeat: 200 * time.Millisecond,
-			Health:    &upstream.Health{Kind: upstream.CheckBolt, Interval: 200 * time.Millisecond, Timeout: patience},
+			Health:    &upstream.Health{Kind: upstream.HealthBolt, Interval: 200 * time.Millisecond, Timeout: patience},
 		}},
 	}
 }

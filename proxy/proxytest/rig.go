@@ -85,7 +85,7 @@ func Table(tb testing.TB, rules ...route.Rule) *route.Table {
 func Cluster(name string, servers ...string) upstream.Config {
 	c := upstream.Config{Name: name}
 	for _, s := range servers {
-		c.Endpoints = append(c.Endpoints, upstream.Server{Address: s})
+		c.Endpoints = append(c.Endpoints, upstream.EndpointConfig{Address: s})
 	}
 	return c
 }

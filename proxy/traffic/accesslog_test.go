@@ -76,7 +76,7 @@ func TestSampled(t *testing.T) {
 		{"a tenth of Bolt", tenth, Bolt(bolt.StatusSuccess), all / 11, all / 9},
 		{"all that failed", tenth, HTTP(502), all, all},
 		{"all that failed in Bolt", tenth, Bolt(bolt.StatusTimeout), all, all},
-		{"all that nobody knows", tenth, HTTP(700), all, all},
+		{"unknown statuses", tenth, HTTP(700), all, all},
 	} {
 		if n := count(c.log, c.code); n < c.from || n > c.to {
 			t.Errorf("%s: %d of %d, want %d to %d", c.name, n, all, c.from, c.to)

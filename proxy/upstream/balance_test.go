@@ -14,16 +14,16 @@ import (
 
 var all = []upstream.Balance{upstream.LeastRequest, upstream.RoundRobin, upstream.EWMA}
 
-// weighted has an endpoint for each weight.
+// weighted returns a configuration with an endpoint for each weight.
 func weighted(b upstream.Balance, weights ...int) *upstream.Config {
 	c := &upstream.Config{Name: "it", Balance: b}
 	for i, w := range weights {
-		c.Endpoints = append(c.Endpoints, upstream.Server{Address: fmt.Sprintf("192.0.2.%d:80", i+1), Weight: w})
+		c.Endpoints = append(c.Endpoints, upstream.EndpointConfig{Address: fmt.Sprintf("192.0.2.%d:80", i+1), Weight: w})
 	}
 	return c
 }
 
-// pick picks, and fails the test if it can't.
+// pick calls Pick and fails the test on an error.
 func pick(t testing.TB, c *upstream.Cluster, random uint64, now time.Duration, avoid *upstream.Endpoint) *upstream.Endpoint {
 	t.Helper()
 	e, err := c.Pick(random, now, avoid)
@@ -33,7 +33,7 @@ func pick(t testing.TB, c *upstream.Cluster, random uint64, now time.Duration, a
 	return e
 }
 
-// TestShares has requests come one at a time, so that all endpoints are idle: each gets its share by weight.
+// TestShares: while all endpoints are idle, requests are distributed by weight.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	for _, b := range all {
@@ -64,8 +64,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestRoundRobin: endpoints of one weight come in order. With several weights none is ever more than three requests ahead of or
-// behind its share.
+// TestRoundRobin: endpoints of equal weight follow in order. With different weights, none is ever more than three requests ahead of
+// or behind its proportion.
 func TestRoundRobin(t *testing.T) {
 	t.Parallel()
 	for _, weights := range [][]int{{1}, {1, 1}, {7, 7, 7}, {5, 1, 1}, {2, 1}, {10, 20, 30}, {1, 2, 3, 4}, {1000, 999, 1}, {1, 1, 1, 1, 1, 1, 1, 50}} {
@@ -91,7 +91,7 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// TestLeastRequest has requests that never end: in flight are as many at each endpoint as its weight says.
+// TestLeastRequest: requests that never end are distributed by weight.
 func TestLeastRequest(t *testing.T) {
 	t.Parallel()
 	weights := []int{1, 2, 3, 4, 5, 5, 5, 5}
@@ -107,7 +107,7 @@ func TestLeastRequest(t *testing.T) {
 	}
 }
 
-// TestLeastRequestPassesOver: of two endpoints, the one that is busy gets nothing.
+// TestLeastRequestPassesOver: of two endpoints, the busy one gets no request.
 func TestLeastRequestPassesOver(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, weighted(upstream.LeastRequest, 1, 1))
@@ -178,7 +178,7 @@ func TestConnectionsLimit(t *testing.T) {
 		t.Error("the limit is that of each endpoint")
 	}
 	e.Disconnect()
-	if a, b := e.Room(), other.Room(); a != 1 || b != 1 {
+	if a, b := e.ConnectionsLeft(), other.ConnectionsLeft(); a != 1 || b != 1 {
 		t.Errorf("room for %d and %d connections, want 1 and 1", a, b)
 	}
 	if !e.Connect() {
@@ -208,7 +208,7 @@ func TestWaitingLimit(t *testing.T) {
 	}
 }
 
-// TestManyLoops has all at once what loops and goroutines do to a cluster. Afterwards nothing is in flight, and each request is
+// TestManyLoops runs everything that loops and goroutines do to a cluster at once. Afterwards no request is active, and each was
 // counted once.
 func TestManyLoops(t *testing.T) {
 	t.Parallel()

@@ -10,11 +10,11 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// several is a cluster of n endpoints, all of one weight or not.
+// several configures a cluster of n endpoints of equal or different weights.
 func several(n int, b upstream.Balance, uneven bool) *upstream.Config {
 	c := &upstream.Config{Name: "it", Balance: b, Outlier: &upstream.Outlier{}}
 	for i := range n {
-		s := upstream.Server{Address: fmt.Sprintf("192.0.2.%d:80", i+1)}
+		s := upstream.EndpointConfig{Address: fmt.Sprintf("192.0.2.%d:80", i+1)}
 		if uneven {
 			s.Weight = 1 + i%3
 		}
@@ -52,8 +52,7 @@ func TestPickAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkFloor is what BenchmarkPick can't be without: a random number, and the cluster's and the endpoint's counters, up and
-// down again.
+// BenchmarkFloor is the minimum of BenchmarkPick: a random number, and the counters of cluster and endpoint, up and down again.
 func BenchmarkFloor(b *testing.B) {
 	var cluster, endpoint atomic.Int64
 	random, sum := rand.New(rand.NewPCG(1, 2)), uint64(0)
@@ -69,7 +68,7 @@ func BenchmarkFloor(b *testing.B) {
 	}
 }
 
-// BenchmarkPick is a request's whole cost: Pick and Done, at 100,000 requests per second.
+// BenchmarkPick is the cost per request: Pick and Done, at 100,000 requests per second.
 func BenchmarkPick(b *testing.B) {
 	for _, balance := range []upstream.Balance{upstream.LeastRequest, upstream.RoundRobin, upstream.EWMA} {
 		for _, size := range sizes {

@@ -7,15 +7,15 @@ import (
 	"example.com/ferry/internal/invalid"
 )
 
-// Error is one thing wrong in a Config. Its Field is such as endpoints[0].address.
+// Error is one error in a Config. An example of its Field is endpoints[0].address.
 type Error = invalid.Error
 
-// Errors is everything wrong in a Config. It is never empty.
+// Errors are all errors in a Config. It is never empty.
 type Errors = invalid.Errors
 
 const maxWeight = 1000
 
-// Check reports what is wrong in c: nil or Errors. It asks neither a name server nor an endpoint.
+// Check returns everything wrong in c as Errors, or nil. It resolves no name and connects to no endpoint.
 func (c *Config) Check() error {
 	k := checker{}
 	if c == nil {
@@ -24,13 +24,13 @@ func (c *Config) Check() error {
 	if c.Name == "" {
 		k.add("name", "empty: give the cluster the name that routes call it by")
 	}
-	if balances[c.Balance] == nil && c.Balance != "" {
+	if balancers[c.Balance] == nil && c.Balance != "" {
 		k.add("balance", "%q: write %s, %s or %s", c.Balance, LeastRequest, RoundRobin, EWMA)
 	}
 	k.endpoints(c.Endpoints)
 	k.duration("connect_timeout", c.ConnectTimeout)
 	k.duration("resolve_interval", c.ResolveInterval)
-	k.duration("idle_timeout", max(c.IdleTimeout, 0)) // below zero is never
+	k.duration("idle_timeout", max(c.IdleTimeout, 0)) // negative means never
 	k.duration("heartbeat", max(c.Heartbeat, 0))
 	k.count("connections", c.Connections)
 	k.count("streams", c.Streams)
@@ -72,9 +72,9 @@ func (k *checker) count(field string, n int) {
 	}
 }
 
-func (k *checker) endpoints(list []Server) {
+func (k *checker) endpoints(list []EndpointConfig) {
 	if len(list) == 0 {
-		k.add("endpoints", "none: a cluster needs a server")
+		k.add("endpoints", "empty: a cluster needs an endpoint")
 	}
 	first := map[string]int{}
 	for i, s := range list {
@@ -82,7 +82,7 @@ func (k *checker) endpoints(list []Server) {
 		if _, err := parseAddress(s.Address); err != nil {
 			k.add(at+".address", "%v", err)
 		} else if j, ok := first[s.Address]; ok {
-			k.add(at+".address", "%q stands in endpoints[%d] already: give that one a weight", s.Address, j)
+			k.add(at+".address", "%q is listed in endpoints[%d] already: give that one a weight", s.Address, j)
 		} else {
 			first[s.Address] = i
 		}
@@ -94,7 +94,7 @@ func (k *checker) endpoints(list []Server) {
 
 func (k *checker) health(h *Health) {
 	switch h.Kind {
-	case CheckTCP, CheckBolt:
+	case HealthTCP, HealthBolt:
 		for _, f := range []struct {
 			name  string
 			given bool
@@ -104,13 +104,13 @@ func (k *checker) health(h *Health) {
 			{"statuses", len(h.Statuses) > 0},
 		} {
 			if f.given {
-				k.add("health."+f.name, "only kind %s has one: leave it out, or change the kind %s", CheckHTTP, h.Kind)
+				k.add("health."+f.name, "only kind %s has this field: leave it out, or change the kind %s", HealthHTTP, h.Kind)
 			}
 		}
-	case CheckHTTP:
+	case HealthHTTP:
 		k.http(h)
 	default:
-		k.add("health.kind", "%q: write %s, %s or %s", h.Kind, CheckTCP, CheckHTTP, CheckBolt)
+		k.add("health.kind", "%q: write %s, %s or %s", h.Kind, HealthTCP, HealthHTTP, HealthBolt)
 	}
 	k.duration("health.interval", h.Interval)
 	k.duration("health.timeout", h.Timeout)

@@ -13,7 +13,7 @@ import (
 func at(address ...string) *upstream.Config {
 	c := &upstream.Config{Name: "it"}
 	for _, a := range address {
-		c.Endpoints = append(c.Endpoints, upstream.Server{Address: a})
+		c.Endpoints = append(c.Endpoints, upstream.EndpointConfig{Address: a})
 	}
 	return c
 }
@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 		},
 		{"an address twice", at(one, one), []string{"endpoints[1].address"}},
 		{"weights", with(func(c *upstream.Config) {
-			c.Endpoints = []upstream.Server{{Address: one, Weight: 1000}, {Address: "a:1", Weight: 1001}, {Address: "b:1", Weight: -1}}
+			c.Endpoints = []upstream.EndpointConfig{{Address: one, Weight: 1000}, {Address: "a:1", Weight: 1001}, {Address: "b:1", Weight: -1}}
 		}), []string{"endpoints[1].weight", "endpoints[2].weight"}},
 		{"never", with(func(c *upstream.Config) { c.IdleTimeout, c.Heartbeat = -1, -1 }), nil},
 		{"numbers", with(func(c *upstream.Config) {
@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 			const long = 8761 * time.Hour
 			c.ConnectTimeout, c.IdleTimeout, c.Heartbeat, c.ResolveInterval = long, long, long, long
 			c.Outlier = &upstream.Outlier{EjectionTime: long}
-			c.Health = &upstream.Health{Kind: upstream.CheckTCP, Interval: long, Timeout: 1<<63 - 1}
+			c.Health = &upstream.Health{Kind: upstream.HealthTCP, Interval: long, Timeout: 1<<63 - 1}
 		}), []string{
 			"connect_timeout", "resolve_interval", "idle_timeout", "heartbeat", "outlier.ejection_time", "health.interval", "health.timeout",
 		}},
@@ -111,7 +111,7 @@ func TestCheck(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	given := at("192.0.2.1:80")
-	given.Health, given.Outlier = &upstream.Health{Kind: upstream.CheckHTTP, Interval: time.Minute}, &upstream.Outlier{MaxEjected: 10}
+	given.Health, given.Outlier = &upstream.Health{Kind: upstream.HealthHTTP, Interval: time.Minute}, &upstream.Outlier{MaxEjected: 10}
 	got := cluster(t, given).Config()
 	if got.Balance != upstream.LeastRequest || got.Endpoints[0].Weight != 1 || got.ConnectTimeout != time.Second || got.Limits.Waiting != 10_000 {
 		t.Errorf("got %+v", got)

@@ -17,36 +17,36 @@ var (
 	ErrOverload   = errors.New("upstream: too many requests in flight: limits.requests")
 )
 
-// Cluster is servers that do the same.
+// Cluster is a set of equivalent endpoints.
 type Cluster struct {
 	cfg     Config // with defaults filled in
 	group   *loop.Group
 	log     *slog.Logger
 	lookup  lookup
 	probe   probe
-	choose  func(*Cluster, *members, uint64, time.Duration, *Endpoint) *Endpoint
-	servers []*server
+	balance func(*Cluster, *members, uint64, time.Duration, *Endpoint) *Endpoint
+	targets []*target
 	members atomic.Pointer[members]
 
-	mu     sync.Mutex // of changes of members; a loop never waits for it
-	closed bool
-	watch  func(*Endpoint) // begins the health checks of an endpoint; nil while there are none
+	mu         sync.Mutex // held to change members; loops only use TryLock
+	closed     bool
+	startCheck func(*Endpoint) // starts the health checks of an endpoint; nil while Run does not check
 
-	_ line
-	// turn counts the requests of round-robin.
+	_ cacheLines
+	// turn counts the requests that round-robin has assigned.
 	turn atomic.Uint64
-	_    line
-	// active counts the requests in flight, of all loops.
+	_    cacheLines
+	// active counts the active requests of all loops.
 	active atomic.Int64
-	_      line
+	_      cacheLines
 
 	waiting atomic.Int64
 	refused struct{ requests, connections, waiting atomic.Int64 }
 	failed  struct{ lookups, checks atomic.Int64 }
 }
 
-// New makes a cluster for the loops of group, whose clock Pick and Done go by. It looks names up, for two seconds at most; one
-// that is not found then is looked for again by Run. A nil log means slog.Default. What is wrong in c gives Errors. c is copied.
+// New makes a cluster for the loops of group. The times of Pick and Done are those of its clock. New resolves names for two seconds
+// at most; Run retries those that fail. A nil log means slog.Default. Errors in c are returned as Errors. New copies c.
 func New(c *Config, group *loop.Group, log *slog.Logger) (*Cluster, error) {
 	return newCluster(c, group, log, systemLookup)
 }
@@ -59,7 +59,7 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, ask lookup) (*Cl
 		log = slog.Default()
 	}
 	cl := &Cluster{cfg: c.withDefaults(), group: group, log: log, lookup: ask}
-	cl.choose = balances[cl.cfg.Balance]
+	cl.balance = balancers[cl.cfg.Balance]
 	if cl.cfg.Health != nil {
 		cl.probe = newProbe(cl.cfg.Health)
 	}
@@ -71,7 +71,7 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, ask lookup) (*Cl
 			return nil, err
 		}
 		s.weight = uint64(each.Weight)
-		cl.servers = append(cl.servers, s)
+		cl.targets = append(cl.targets, s)
 		if s.host != "" {
 			lookups.Go(func() { cl.resolve(context.Background(), s) })
 		}
@@ -81,15 +81,15 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, ask lookup) (*Cl
 	return cl, nil
 }
 
-// Config is what the cluster was made of, with defaults filled in. It is not to be changed.
+// Config returns the configuration with all defaults set. The caller must not change it.
 func (c *Cluster) Config() *Config { return &c.cfg }
 
-// Run looks names up and checks health until ctx ends. It is called once.
+// Run resolves names and checks health until ctx ends. It is called once.
 func (c *Cluster) Run(ctx context.Context) {
 	var tasks sync.WaitGroup
-	for _, s := range c.servers {
+	for _, s := range c.targets {
 		if s.host != "" {
-			tasks.Go(func() { c.follow(ctx, s) })
+			tasks.Go(func() { c.resolvePeriodically(ctx, s) })
 		}
 	}
 	if c.cfg.Health != nil {
@@ -100,8 +100,8 @@ func (c *Cluster) Run(ctx context.Context) {
 	tasks.Wait()
 }
 
-// Close retires all endpoints: their pools are told. Pick still works, for requests that began before; their connections are
-// closed behind them. No loop may call it, as it waits for them.
+// Close retires all endpoints and their pools. Pick still works for requests that began before; their connections are closed
+// afterwards. Close waits for the loops, so no loop may call it.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	again := c.closed
@@ -113,10 +113,10 @@ func (c *Cluster) Close() {
 	c.retire(c.members.Load().all)
 }
 
-// rebuild puts all in place as the cluster's endpoints, as they are now. mu is held, but in New.
+// rebuild publishes new members with the endpoints all and their current health. mu is held, except in New.
 func (c *Cluster) rebuild(all []*Endpoint) { c.members.Store(newMembers(all)) }
 
-// retire tells endpoints that they are not the cluster's any more, and their pools.
+// retire marks endpoints as removed from the cluster and retires their pools.
 func (c *Cluster) retire(gone []*Endpoint) {
 	if len(gone) == 0 {
 		return
@@ -124,13 +124,13 @@ func (c *Cluster) retire(gone []*Endpoint) {
 	c.mu.Lock()
 	for _, e := range gone {
 		e.retired.Store(true)
-		if e.unwatch != nil {
-			e.unwatch()
+		if e.stopChecks != nil {
+			e.stopChecks()
 		}
 	}
 	c.mu.Unlock()
 	for i, l := range c.group.Loops() {
-		// A loop that has ended has no connections left to be closed.
+		// PostWait fails for a loop that has ended, which has no connections left.
 		_ = l.PostWait(context.Background(), func() {
 			for _, e := range gone {
 				if p := e.pools[i]; p != nil {

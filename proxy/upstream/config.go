@@ -2,15 +2,15 @@ package upstream
 
 import "time"
 
-// Config is one cluster: servers that do the same, and how they are used.
+// Config configures one cluster: a set of equivalent endpoints, and how they are used.
 type Config struct {
-	// Name is what routes call it.
+	// Name is the name that routes refer to.
 	Name string `yaml:"name" schema:"required"`
 
-	// Endpoints are its servers.
-	Endpoints []Server `yaml:"endpoints" schema:"required"`
+	// Endpoints are the addresses of the cluster.
+	Endpoints []EndpointConfig `yaml:"endpoints" schema:"required"`
 
-	// Balance says which of them gets a request. Empty means least-request.
+	// Balance is the load-balancing policy. Empty means least-request.
 	Balance Balance `yaml:"balance,omitempty"`
 
 	// ConnectTimeout bounds the time to connect. Zero means 1 s.
@@ -19,106 +19,107 @@ type Config struct {
 	// IdleTimeout closes a connection unused for this long. Zero means 60 s; negative means never.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
-	// Connections bounds the connections to each endpoint that one loop shares among requests, of protocols that can (bolt).
-	// A second one is opened when Streams requests are in flight on each there is. Zero means 4.
+	// Connections bounds the connections that one loop opens to each endpoint and shares among requests, in protocols that
+	// multiplex (bolt). Another one is opened when all of them have Streams requests in flight. Zero means 4.
 	Connections int `yaml:"connections,omitempty" schema:"min=0"`
 
-	// Streams is how many requests in flight a shared connection has before another one is opened. Zero means 128.
+	// Streams is the number of requests in flight on a shared connection above which another one is opened. Zero means 128.
 	Streams int `yaml:"streams,omitempty" schema:"min=0"`
 
-	// Heartbeat is the pause after which an idle shared connection is asked for a sign of life; three missed ones close it.
-	// Zero means 15 s; negative means never.
+	// Heartbeat is the idle time after which a heartbeat is sent on a shared connection. Three heartbeats without a response close
+	// it. Zero means 15 s; negative means never.
 	Heartbeat time.Duration `yaml:"heartbeat,omitempty"`
 
-	// ResolveInterval is how often names among the endpoints are looked up again. Zero means 30 s.
+	// ResolveInterval is the time between two lookups of an endpoint's name. Zero means 30 s.
 	ResolveInterval time.Duration `yaml:"resolve_interval,omitempty"`
 
-	// Limits bound what the cluster is burdened with: what goes beyond is refused at once.
+	// Limits bound connections and requests of the cluster. Requests above them are refused at once.
 	Limits Limits `yaml:"limits,omitempty"`
 
-	// Health asks the endpoints whether they are well. None means that they are believed to be.
+	// Health configures active health checks. Absent means that all endpoints count as healthy.
 	Health *Health `yaml:"health,omitempty"`
 
-	// Outlier takes out of use for a while whichever endpoint keeps failing. None means none.
+	// Outlier configures ejection: an endpoint that keeps failing gets no requests for a while. Absent means no ejection.
 	Outlier *Outlier `yaml:"outlier,omitempty"`
 }
 
-// Server is one endpoint, or as many as its name has addresses.
-type Server struct {
-	// Address is HOST:PORT, or unix: and a path. A name stands for all its addresses.
+// Server is one endpoint, or one for each address of a name.
+type EndpointConfig struct {
+	// Address is HOST:PORT, or unix: and a path. A host name gives one endpoint for each of its addresses.
 	Address string `yaml:"address" schema:"required"`
 
-	// Weight is its share of the requests beside the others': 1 to 1000. Each address of a name has it. Zero means 1.
+	// Weight is 1 to 1000. Requests are distributed in proportion to the weights. Each address of a name has this weight. Zero means 1.
 	Weight int `yaml:"weight,omitempty" schema:"min=0"`
 }
 
-// Balance says which endpoint gets a request.
+// Balance is a load-balancing policy.
 type Balance string
 
 // The values of Balance.
 const (
-	LeastRequest Balance = "least-request" // of two chosen at random, the one with fewer requests in flight
-	RoundRobin   Balance = "round-robin"   // one after the other
-	EWMA         Balance = "ewma"          // of two chosen at random, the one with less latency times requests in flight
+	LeastRequest Balance = "least-request" // of two random endpoints, the one with fewer active requests
+	RoundRobin   Balance = "round-robin"   // in turn
+	EWMA         Balance = "ewma"          // of two random endpoints, the one with less latency times active requests
 )
 
-// Limits is a cluster's circuit breaker. Requests and retries are counted over all loops.
+// Limits are a cluster's circuit breaker. They count over all loops.
 type Limits struct {
 	// Connections bounds the connections to each endpoint. Zero means 10000.
 	Connections int `yaml:"connections,omitempty" schema:"min=0"`
 
-	// Requests bounds the requests in flight. Zero means 100000.
+	// Requests bounds the active requests. Zero means 100000.
 	Requests int `yaml:"requests,omitempty" schema:"min=0"`
 
 	// Waiting bounds the requests that wait for a connection. Zero means 10000.
 	Waiting int `yaml:"waiting,omitempty" schema:"min=0"`
 }
 
-// Health is an active check.
+// Health configures active health checks.
 type Health struct {
-	// Kind is how to ask: by connecting (tcp), by a GET (http), by a heartbeat (bolt).
-	Kind Check `yaml:"kind" schema:"required"`
+	// Kind is the kind of check: a connection (tcp), a GET (http), or a heartbeat (bolt).
+	Kind HealthKind `yaml:"kind" schema:"required"`
 
-	// Path is what to GET. Empty means /.
+	// Path is the path of the GET. Empty means /.
 	Path string `yaml:"path,omitempty"`
 
 	// Host is the Host field of the GET. Empty means the endpoint's address.
 	Host string `yaml:"host,omitempty"`
 
-	// Statuses are those of a well endpoint. Empty means all of 2xx.
+	// Statuses are the statuses of a healthy endpoint. Empty means all of 2xx.
 	Statuses []int `yaml:"statuses,omitempty"`
 
-	// Interval is the pause between two checks of an endpoint. Zero means 5 s.
+	// Interval is the time between two checks of an endpoint. Zero means 5 s.
 	Interval time.Duration `yaml:"interval,omitempty"`
 
 	// Timeout bounds a check. Zero means 1 s.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 
-	// Unhealthy is how many checks in a row must fail before the endpoint is not used. Zero means 3.
+	// Unhealthy is the number of failed checks in a row after which an endpoint is down. Zero means 3.
 	Unhealthy int `yaml:"unhealthy,omitempty" schema:"min=0"`
 
-	// Healthy is how many must succeed before it is used again. Zero means 2.
+	// Healthy is the number of successful checks in a row after which it is up again. Zero means 2.
 	Healthy int `yaml:"healthy,omitempty" schema:"min=0"`
 }
 
-// Check is a kind of health check.
-type Check string
+// Check is the kind of a health check.
+type HealthKind string
 
 // The values of Check.
 const (
-	CheckTCP  Check = "tcp"
-	CheckHTTP Check = "http"
-	CheckBolt Check = "bolt"
+	HealthTCP  HealthKind = "tcp"
+	HealthHTTP HealthKind = "http"
+	HealthBolt HealthKind = "bolt"
 )
 
-// Outlier is the passive check: requests tell.
+// Outlier configures ejection by the outcomes of requests.
 type Outlier struct {
-	// Failures in a row take an endpoint out of use: connections refused or reset, timeouts, statuses 5xx. Zero means 5.
+	// Failures is the number of failures in a row that eject an endpoint: connections refused or reset, timeouts, statuses 5xx. Zero
+	// means 5.
 	Failures int `yaml:"failures,omitempty" schema:"min=0"`
 
-	// EjectionTime is for how long, the first time; the n-th time in a row it is n times that. Zero means 30 s.
+	// EjectionTime is the duration of the first ejection. The n-th ejection in a row lasts n times as long. Zero means 30 s.
 	EjectionTime time.Duration `yaml:"ejection_time,omitempty"`
 
-	// MaxEjected is how many percent of the endpoints may be out of use: 1 to 100. Zero means 50.
+	// MaxEjected bounds the ejected endpoints, in percent of all: 1 to 100. Zero means 50.
 	MaxEjected int `yaml:"max_ejected,omitempty" schema:"min=0"`
 }

@@ -8,21 +8,21 @@ import (
 	"example.com/ferry/loop"
 )
 
-// Endpoint is one server of a Cluster. All its methods may be called by any loop, but for Pool and SetPool as they say.
+// Endpoint is one address of a Cluster. Any loop may call its methods, except for Pool and SetPool.
 type Endpoint struct {
-	cluster *Cluster
-	addr    loop.Addr
-	weight  uint64
-	pools   []Pool // by the loop's index
-	retired atomic.Bool
-	unwatch context.CancelFunc // ends its health checks; nil if there are none. Used with Cluster.mu held
+	cluster    *Cluster
+	addr       loop.Addr
+	weight     uint64
+	pools      []Pool // by the loop's index
+	retired    atomic.Bool
+	stopChecks context.CancelFunc // nil if it has no health checks. Used with Cluster.mu held
 
 	// Changed with Cluster.mu held.
-	down  atomic.Bool  // active checks say so
-	out   atomic.Int64 // until when it is ejected, in ns; 0 if it is not
-	downs atomic.Int64
+	down         atomic.Bool  // by active health checks
+	ejectedUntil atomic.Int64 // the end of its ejection, in ns; 0 if it is not ejected
+	timesDown    atomic.Int64
 
-	_ line // what follows changes with every request, what is above is read with every request
+	_ cacheLines // the fields below are written by every request, those above are only read
 
 	load         load
 	conns        atomic.Int64
@@ -30,59 +30,58 @@ type Endpoint struct {
 	failures     atomic.Int64 // in a row
 	ejectedInRow atomic.Int64
 	ejections    atomic.Int64
-	outcomes     [Outcomes]atomic.Int64 // but Success, which load counts
+	outcomes     [Outcomes]atomic.Int64 // without Success, which load counts
 
-	_ line
+	_ cacheLines
 }
 
-// line keeps what is before it and what is behind it in different lines of the processors' caches, in pairs of which they are
-// fetched.
-type line [128]byte
+// line keeps the fields before it and behind it on different cache lines. Processors fetch lines in pairs.
+type cacheLines [128]byte
 
-// Pool is the connections of one loop to one endpoint. Its driver makes it and keeps it with SetPool.
+// Pool has the connections of one loop to one endpoint. A driver makes it and stores it with SetPool.
 type Pool interface {
-	// Retire comes, on the pool's loop, when no request will be sent any more: what is idle is closed at once, the rest when
-	// its requests are done. It may come twice to a pool that was made when its endpoint was retired already.
+	// Retire is called on the pool's loop when no more requests will be sent: idle connections are closed at once, others when their
+	// requests are done. It may be called twice for a pool that was made after its endpoint was retired.
 	Retire()
 }
 
-// Outcome is what became of a request to an endpoint.
+// Outcome is the result of one attempt to send a request to an endpoint.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Success        Outcome = iota
-	Failure                // an answer that says that the server failed: 5xx
-	ConnectFailure         // no connection
-	Reset                  // the connection ended before the answer
-	Timeout                // no answer in time
-	Canceled               // the client did not wait for it: says nothing about the server
-	LocalFailure           // no connection, for want of something on this machine: says nothing about the server
+	Failure                // a response that says that the server failed: 5xx
+	ConnectFailure         // the connection was not made
+	Reset                  // the connection ended before the response
+	Timeout                // no response in time
+	Canceled               // the client left; says nothing about the endpoint
+	LocalFailure           // the connection was not made because this machine ran out of a resource; says nothing about the endpoint
 
-	Outcomes = iota // how many there are
+	Outcomes = iota // the number of outcomes
 )
 
-// String is the outcome as metrics name it.
+// String returns the value of the metrics label outcome.
 func (o Outcome) String() string {
 	return [Outcomes]string{"success", "failure", "connect_failure", "reset", "timeout", "canceled", "local_failure"}[o]
 }
 
-// Addr is where the endpoint listens.
+// Addr returns the address of the endpoint.
 func (e *Endpoint) Addr() loop.Addr { return e.addr }
 
-// Cluster is what the endpoint belongs to.
+// Cluster returns the cluster of the endpoint.
 func (e *Endpoint) Cluster() *Cluster { return e.cluster }
 
-// Pool returns what SetPool kept for the loop with that index, or nil. It is for that loop only.
+// Pool returns the pool of the loop with that index, or nil. Only that loop may call it.
 func (e *Endpoint) Pool(loop int) Pool { return e.pools[loop] }
 
-// SetPool keeps a loop's pool. It is for that loop only.
+// SetPool stores the pool of the loop with that index. Only that loop may call it.
 func (e *Endpoint) SetPool(loop int, p Pool) { e.pools[loop] = p }
 
-// Retired reports whether the endpoint is not the cluster's any more: whoever makes a Pool for one that is retires it itself.
+// Retired reports whether the endpoint was removed from the cluster. A driver that makes a Pool for a retired endpoint retires it.
 func (e *Endpoint) Retired() bool { return e.retired.Load() }
 
-// Done ends a request that Pick gave to e. took is the time from Pick to the answer's head, now the loop's clock.
+// Done ends a request for which Pick returned e. took is the time from Pick to the head of the response, now the loop's clock.
 func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
 	e.cluster.active.Add(-1)
 	if o == Success {
@@ -91,6 +90,6 @@ func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
 		e.load.fail()
 		e.outcomes[o].Add(1)
 	}
-	e.learn(o, took, now)
-	e.judge(o, now)
+	e.observeLatency(o, took, now)
+	e.detectOutlier(o, now)
 }

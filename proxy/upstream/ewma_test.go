@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// TestLatency has a request every millisecond that takes as long as the row says, for as long as it says.
+// TestLatency observes one request per millisecond.
 func TestLatency(t *testing.T) {
 	t.Parallel()
 	const fast, slow = time.Millisecond, 100 * time.Millisecond
@@ -83,8 +83,8 @@ func TestLatencyClocks(t *testing.T) {
 	}
 }
 
-// TestEWMA simulates servers of different speed, each of which does one request after the other: requests come at a rate that
-// the slow one could never take its share of.
+// TestEWMA simulates endpoints of different speed, each of which serves one request after the other. Requests come at a rate at which
+// the slow one could not serve half of them.
 func TestEWMA(t *testing.T) {
 	t.Parallel()
 	service := []time.Duration{time.Millisecond, time.Millisecond, 20 * time.Millisecond}
@@ -120,7 +120,7 @@ func TestEWMA(t *testing.T) {
 	}
 }
 
-// TestNewcomer: an endpoint nothing is known of gets one request, and no more until that is answered.
+// TestNewcomer: an endpoint without a measured latency gets one request, and no more until its response.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, weighted(upstream.EWMA, 1, 1))

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// A request asks the cluster for an endpoint and tells what became of it.
+// Pick returns an endpoint for a request, and Done reports its outcome.
 func Example() {
 	group, err := loop.New(nil)
 	if err != nil {
@@ -20,7 +20,7 @@ func Example() {
 	c, err := upstream.New(&upstream.Config{
 		Name:      "echo",
 		Balance:   upstream.RoundRobin,
-		Endpoints: []upstream.Server{{Address: "192.0.2.1:12300"}, {Address: "192.0.2.2:12300"}},
+		Endpoints: []upstream.EndpointConfig{{Address: "192.0.2.1:12300"}, {Address: "192.0.2.2:12300"}},
 	}, group, nil)
 	if err != nil {
 		fmt.Println(err)
@@ -43,11 +43,11 @@ func Example() {
 	// <nil>
 }
 
-// What is wrong in a configuration is said all at once, each with its field.
+// Check returns all errors in a configuration, each with its field.
 func ExampleConfig_Check() {
 	c := upstream.Config{
 		Name:      "echo",
-		Endpoints: []upstream.Server{{Address: "192.0.2.1:12300", Weight: 2000}, {Address: "192.0.2.300:12300"}},
+		Endpoints: []upstream.EndpointConfig{{Address: "192.0.2.1:12300", Weight: 2000}, {Address: "192.0.2.300:12300"}},
 		Health:    &upstream.Health{Kind: "ping"},
 	}
 	fmt.Println(c.Check())
@@ -57,7 +57,7 @@ func ExampleConfig_Check() {
 	// upstream: health.kind: "ping": write tcp, http or bolt
 }
 
-// A server that keeps failing is out of use for a while.
+// An endpoint that keeps failing is ejected for a while.
 func ExampleCluster_Snapshot() {
 	group, err := loop.New(nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func ExampleCluster_Snapshot() {
 	c, err := upstream.New(&upstream.Config{
 		Name:      "echo",
 		Balance:   upstream.RoundRobin,
-		Endpoints: []upstream.Server{{Address: "192.0.2.1:12300"}, {Address: "192.0.2.2:12300"}},
+		Endpoints: []upstream.EndpointConfig{{Address: "192.0.2.1:12300"}, {Address: "192.0.2.2:12300"}},
 		Outlier:   &upstream.Outlier{Failures: 3},
 	}, group, nil)
 	if err != nil {

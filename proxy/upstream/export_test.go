@@ -8,12 +8,12 @@ import (
 	"example.com/ferry/loop"
 )
 
-// NewAsking is New with a name server of the test's own.
+// NewAsking is New with a lookup function.
 func NewAsking(c *Config, group *loop.Group, log *slog.Logger, ask func(ctx context.Context, host string) ([]netip.Addr, error)) (*Cluster, error) {
 	return newCluster(c, group, log, ask)
 }
 
-// ProbeWith has Run check health so.
+// ProbeWith replaces the probe of c.
 func (c *Cluster) ProbeWith(p func(ctx context.Context, at loop.Addr) error) { c.probe = p }
 
 // Probe checks the health of an address once.

@@ -11,46 +11,46 @@ import (
 	"example.com/ferry/loop"
 )
 
-// probe asks an endpoint whether it is well: nil if it is, else what is wrong. It ends with ctx.
+// probe checks the endpoint at an address once. It returns nil if the endpoint is healthy. It ends with ctx.
 type probe func(ctx context.Context, at loop.Addr) error
 
-// newProbe returns the probe of h's kind.
+// newProbe returns the probe for h.Kind.
 func newProbe(h *Health) probe {
 	switch h.Kind {
-	case CheckHTTP:
+	case HealthHTTP:
 		return probeHTTP(h)
-	case CheckBolt:
+	case HealthBolt:
 		return probeBolt
 	}
 	return probeTCP
 }
 
-// startChecks checks the endpoints there are, and those that will be, by a goroutine of tasks each.
+// startChecks starts a goroutine of tasks for each endpoint, also for those that are added later.
 func (c *Cluster) startChecks(ctx context.Context, tasks *sync.WaitGroup) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watch = func(e *Endpoint) {
+	c.startCheck = func(e *Endpoint) {
 		var within context.Context
-		within, e.unwatch = context.WithCancel(ctx)
-		tasks.Go(func() { c.check(within, e) })
+		within, e.stopChecks = context.WithCancel(ctx)
+		tasks.Go(func() { c.checkPeriodically(within, e) })
 	}
 	for _, e := range c.members.Load().all {
-		c.watch(e)
+		c.startCheck(e)
 	}
 }
 
 func (c *Cluster) stopChecks() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watch = nil
+	c.startCheck = nil
 }
 
-// check probes an endpoint until ctx ends: at once, then after some part of the interval, so that not all are asked at the same
-// moment, then after an interval each. Until enough probes have failed in a row the endpoint is believed to be well.
-func (c *Cluster) check(ctx context.Context, e *Endpoint) {
+// checkPeriodically probes an endpoint until ctx ends: at once, then after a random part of the interval, which spreads the probes of
+// many endpoints, then once in each interval. The endpoint is up until enough probes in a row have failed.
+func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 	h := c.cfg.Health
 	pause := rand.N(h.Interval)
-	for contrary := 0; ; { // probes in a row that say other than is believed
+	for contrary := 0; ; { // probes in a row whose result differs from the state of e
 		within, cancel := context.WithTimeout(ctx, h.Timeout)
 		err := c.probe(within, e.addr)
 		cancel()
@@ -72,7 +72,7 @@ func (c *Cluster) check(ctx context.Context, e *Endpoint) {
 		default:
 			if contrary++; contrary == needed {
 				contrary = 0
-				c.turnTo(e, err)
+				c.setHealth(e, err)
 			}
 		}
 		select {
@@ -84,11 +84,11 @@ func (c *Cluster) check(ctx context.Context, e *Endpoint) {
 	}
 }
 
-// turnTo puts an endpoint out of use, for the reason err, or back if there is none.
-func (c *Cluster) turnTo(e *Endpoint, err error) {
+// turnTo marks an endpoint as down because of err, or as up if err is nil.
+func (c *Cluster) setHealth(e *Endpoint, err error) {
 	if err != nil {
-		e.downs.Add(1)
-		c.log.Warn("upstream: an endpoint is down", "cluster", c.cfg.Name, "endpoint", e.addr.String(), "error", err)
+		e.timesDown.Add(1)
+		c.log.Warn("upstream: an endpoint is down", "cluster", c.cfg.Name, "endpoint", e.addr.String(), "err", err)
 	} else {
 		c.log.Info("upstream: an endpoint is up again", "cluster", c.cfg.Name, "endpoint", e.addr.String())
 	}
@@ -98,11 +98,11 @@ func (c *Cluster) turnTo(e *Endpoint, err error) {
 	c.rebuild(c.members.Load().all)
 }
 
-const maxAnswer = 128 << 10 // bytes a probe reads at most
+const maxProbeResponse = 128 << 10 // bytes that a probe reads at most
 
-// converse connects to an endpoint, sends a request and gives all that has come so far to answered, each time more has come,
-// until that returns true or an error.
-func converse(ctx context.Context, at loop.Addr, request []byte, answered func(data []byte) (bool, error)) error {
+// converse connects to an endpoint and sends a request. Each time more bytes arrive, it calls done with all bytes so far, until done
+// returns true or an error.
+func roundTrip(ctx context.Context, at loop.Addr, request []byte, done func(data []byte) (bool, error)) error {
 	conn, err := connect(ctx, at)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func converse(ctx context.Context, at loop.Addr, request []byte, answered func(d
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := conn.Write(request); err != nil {
-		return because(ctx, err)
+		return contextOr(ctx, err)
 	}
 	var data []byte
 	buf := make([]byte, 4<<10)
@@ -118,20 +118,20 @@ func converse(ctx context.Context, at loop.Addr, request []byte, answered func(d
 		n, err := conn.Read(buf)
 		data = append(data, buf[:n]...)
 		if n > 0 {
-			if done, err := answered(data); done || err != nil {
+			if ok, err := done(data); ok || err != nil {
 				return err
 			}
 		}
 		if err != nil {
-			return because(ctx, err)
+			return contextOr(ctx, err)
 		}
-		if len(data) > maxAnswer {
-			return fmt.Errorf("no answer in the first %d bytes", len(data))
+		if len(data) > maxProbeResponse {
+			return fmt.Errorf("no complete response in the first %d bytes", len(data))
 		}
 	}
 }
 
-// connect opens a connection.
+// connect opens a connection to an endpoint.
 func connect(ctx context.Context, at loop.Addr) (net.Conn, error) {
 	var d net.Dialer
 	if at.Unix != "" {
@@ -140,8 +140,8 @@ func connect(ctx context.Context, at loop.Addr) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", at.TCP.String())
 }
 
-// because returns why a connection failed that the end of ctx closes.
-func because(ctx context.Context, err error) error {
+// because returns the error of ctx if ctx has ended, and err otherwise.
+func contextOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

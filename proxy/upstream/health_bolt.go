@@ -8,16 +8,16 @@ import (
 	"example.com/ferry/protocol/bolt"
 )
 
-// heartbeatID is the id of the one heartbeat of a connection.
+// heartbeatID is the request id of a probe.
 const heartbeatID = 1
 
-// probeBolt finds an endpoint well that answers a heartbeat. Servers take the first version whatever else they speak.
+// probeBolt sends a heartbeat and expects its response. It uses version 1, which all servers speak.
 func probeBolt(ctx context.Context, at loop.Addr) error {
 	heartbeat, err := bolt.AppendHeartbeat(nil, bolt.V1, heartbeatID)
 	if err != nil {
 		return err
 	}
-	return converse(ctx, at, heartbeat, func(data []byte) (bool, error) {
+	return roundTrip(ctx, at, heartbeat, func(data []byte) (bool, error) {
 		f, need, err := bolt.Next(data, bolt.Limits{MaxFrame: 64 << 10})
 		switch {
 		case err != nil:
@@ -25,7 +25,7 @@ func probeBolt(ctx context.Context, at loop.Addr) error {
 		case need > 0 || len(data) < f.FrameLen():
 			return false, nil
 		case f.Type() != bolt.Response || f.Command() != bolt.CommandHeartbeat || f.ID() != heartbeatID:
-			return false, fmt.Errorf("a %v, %v, with id %d instead of the answer to heartbeat %d", f.Command(), f.Type(), f.ID(), heartbeatID)
+			return false, fmt.Errorf("a %v, %v, with id %d instead of the response to heartbeat %d", f.Command(), f.Type(), f.ID(), heartbeatID)
 		case f.Status() != bolt.StatusSuccess:
 			return false, fmt.Errorf("status %v", f.Status())
 		}

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/protocol/http1"
 )
 
-// probeHTTP finds an endpoint well that answers a GET with one of h's statuses. The answer's body is not read.
+// probeHTTP sends a GET and expects one of h's statuses. It does not read the body of the response.
 func probeHTTP(h *Health) probe {
 	return func(ctx context.Context, at loop.Addr) error {
 		host := h.Host
@@ -17,8 +17,8 @@ func probeHTTP(h *Health) probe {
 			host = authority(at)
 		}
 		var head http1.Head
-		begin := 0 // of the answer, behind interim ones
-		err := converse(ctx, at, get(h.Path, host), func(data []byte) (bool, error) {
+		begin := 0 // of the final response, behind interim ones
+		err := roundTrip(ctx, at, get(h.Path, host), func(data []byte) (bool, error) {
 			for {
 				n, err := http1.ParseResponse(data[begin:], &head, http1.MethodGet, nil)
 				if n == 0 || err != nil {
@@ -36,7 +36,7 @@ func probeHTTP(h *Health) probe {
 	}
 }
 
-// accepts reports whether an endpoint that answers so is well.
+// accepts reports whether status is that of a healthy endpoint.
 func (h *Health) accepts(status int) bool {
 	if len(h.Statuses) == 0 {
 		return status/100 == 2
@@ -44,7 +44,7 @@ func (h *Health) accepts(status int) bool {
 	return slices.Contains(h.Statuses, status)
 }
 
-// authority is what stands in the Host field for an address. RFC 9110, section 7.2.
+// authority returns the Host field for an address. RFC 9110, section 7.2.
 func authority(at loop.Addr) string {
 	if at.Unix != "" {
 		return "localhost"
@@ -52,12 +52,12 @@ func authority(at loop.Addr) string {
 	return at.TCP.String()
 }
 
-// get is a request for path.
+// get returns a GET request.
 func get(path, host string) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: ferry\r\nConnection: close\r\n\r\n", path, host)
 }
 
-// validGet reports whether get can ask for path at host: whether it reads as what was meant.
+// validGet reports whether path and host make a valid request that means just that path and host.
 func validGet(path, host string) bool {
 	var h http1.Head
 	data := get(path, host)

@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/loop"
 )
 
-// probeTCP finds an endpoint well that takes a connection.
+// probeTCP opens and closes a connection.
 func probeTCP(ctx context.Context, at loop.Addr) error {
 	conn, err := connect(ctx, at)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// ward is endpoints whose health the test decides about.
+// ward has endpoints whose health the test sets.
 type ward struct {
 	mu   sync.Mutex
 	ill  map[string]bool
@@ -60,7 +60,7 @@ func (w *ward) probes(address string) int {
 	return len(w.seen[address])
 }
 
-// run runs c until the function it returns is called.
+// run starts c.Run and returns a function that ends it.
 func run(c *upstream.Cluster) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -92,7 +92,7 @@ func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		cfg := at(a, b)
-		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Interval: 10 * time.Second}
+		cfg.Health = &upstream.Health{Kind: upstream.HealthTCP, Interval: 10 * time.Second}
 		c, err := upstream.New(cfg, g, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestHealth(t *testing.T) {
 		began := time.Now()
 		defer run(c)()
 
-		// after waits until an address was probed so many times more.
+		// after waits until an address was probed n more times.
 		after := func(n int, address string) {
 			t.Helper()
 			for want := w.probes(address) + n; w.probes(address) < want; {
@@ -143,7 +143,7 @@ func TestHealth(t *testing.T) {
 		w.set(false, a)
 		after(1, a)
 		w.set(true, a)
-		after(1, a) // what was won is lost
+		after(1, a) // the count starts again
 		w.set(false, a)
 		after(1, a)
 		down(a)
@@ -166,8 +166,8 @@ func TestHealth(t *testing.T) {
 			t.Errorf("got %+v", s)
 		}
 		for line, n := range map[string]int{
-			`msg="upstream: an endpoint is down" cluster=it endpoint=` + a + ` error=fever`: 2,
-			`msg="upstream: an endpoint is up again" cluster=it endpoint=` + b:              1,
+			`msg="upstream: an endpoint is down" cluster=it endpoint=` + a + ` err=fever`: 2,
+			`msg="upstream: an endpoint is up again" cluster=it endpoint=` + b:            1,
 		} {
 			if got := strings.Count(log.String(), line); got != n {
 				t.Errorf("%d lines with %s, want %d, in\n%s", got, line, n, log.String())
@@ -176,14 +176,13 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// TestHealthTimeout: a probe that hangs is a failed one, and Run ends it.
-// A check that this process had no descriptor for says nothing about the endpoint.
+// A probe that fails because this process has no descriptor left says nothing about the endpoint.
 func TestHealthWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
 	synctest.Test(t, func(t *testing.T) {
 		cfg := at("192.0.2.1:80")
-		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Interval: time.Second, Unhealthy: 1}
+		cfg.Health = &upstream.Health{Kind: upstream.HealthTCP, Interval: time.Second, Unhealthy: 1}
 		c, err := upstream.New(cfg, g, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +209,7 @@ func TestHealthTimeout(t *testing.T) {
 	g := loops(t, 1)
 	synctest.Test(t, func(t *testing.T) {
 		cfg := at("192.0.2.1:80")
-		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Timeout: 2 * time.Second, Unhealthy: 1}
+		cfg.Health = &upstream.Health{Kind: upstream.HealthTCP, Timeout: 2 * time.Second, Unhealthy: 1}
 		c, err := upstream.New(cfg, g, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -236,14 +235,14 @@ func TestHealthTimeout(t *testing.T) {
 	})
 }
 
-// TestHealthOverEjection: active checks are heeded even if all others are ejected.
+// TestHealthOverEjection: an endpoint that is down stays out of use even if all others are ejected.
 func TestHealthOverEjection(t *testing.T) {
 	t.Parallel()
 	const a = "192.0.2.1:80"
 	g := loops(t, 1)
 	synctest.Test(t, func(t *testing.T) {
 		cfg := ejecting(3, upstream.Outlier{Failures: 1, EjectionTime: time.Minute, MaxEjected: 100})
-		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP, Unhealthy: 1}
+		cfg.Health = &upstream.Health{Kind: upstream.HealthTCP, Unhealthy: 1}
 		c, err := upstream.New(cfg, g, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)

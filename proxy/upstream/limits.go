@@ -1,7 +1,7 @@
 package upstream
 
-// begin counts a request, and reports whether there may be one more.
-func (c *Cluster) begin() bool {
+// begin counts a request as active, and reports whether limits.requests allows it.
+func (c *Cluster) admit() bool {
 	if c.active.Add(1) > int64(c.cfg.Limits.Requests) {
 		c.active.Add(-1)
 		c.refused.requests.Add(1)
@@ -10,8 +10,8 @@ func (c *Cluster) begin() bool {
 	return true
 }
 
-// Wait counts a request about to wait for a connection, and reports whether there may be one more. If so, Unwait follows when
-// it has waited. Both may be called by any loop.
+// Wait counts a request that waits for a connection, and reports whether limits.waiting allows it. If so, the caller calls Unwait when
+// the wait is over. Any loop may call both.
 func (c *Cluster) Wait() bool {
 	if c.waiting.Add(1) > int64(c.cfg.Limits.Waiting) {
 		c.waiting.Add(-1)
@@ -24,8 +24,8 @@ func (c *Cluster) Wait() bool {
 // Unwait undoes Wait.
 func (c *Cluster) Unwait() { c.waiting.Add(-1) }
 
-// Connect counts a connection about to be dialled, and reports whether there may be one more. If so, Disconnect follows when
-// it is closed, whether it ever opened or not.
+// Connect counts a connection that is about to be dialled, and reports whether limits.connections allows it. If so, the caller calls
+// Disconnect when it is closed or could not be made.
 func (e *Endpoint) Connect() bool {
 	if e.conns.Add(1) > int64(e.cluster.cfg.Limits.Connections) {
 		e.conns.Add(-1)
@@ -35,8 +35,10 @@ func (e *Endpoint) Connect() bool {
 	return true
 }
 
-// Room is how many connections more there may be at the moment.
-func (e *Endpoint) Room() int { return e.cluster.cfg.Limits.Connections - int(e.conns.Load()) }
+// Room returns how many more connections limits.connections allows now.
+func (e *Endpoint) ConnectionsLeft() int {
+	return e.cluster.cfg.Limits.Connections - int(e.conns.Load())
+}
 
 // Disconnect undoes Connect.
 func (e *Endpoint) Disconnect() { e.conns.Add(-1) }

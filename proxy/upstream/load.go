@@ -2,13 +2,13 @@ package upstream
 
 import "sync/atomic"
 
-// load counts an endpoint's requests in flight, in the low bits of a word, and those that succeeded, in the others: a
-// request that ends well is one atomic addition, not two.
+// load counts an endpoint's active requests in the low bits of a word and its successful ones in the high bits: the end of a
+// successful request is one atomic addition, not two.
 type load struct{ word atomic.Uint64 }
 
 const (
 	loadBits    = 24
-	maxRequests = 1<<loadBits - 1 // in flight
+	maxRequests = 1<<loadBits - 1 // active requests
 )
 
 func (l *load) begin()   { l.word.Add(1) }

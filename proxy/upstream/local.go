@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// localFailures are what the system reports of connecting when this machine, not the endpoint, is the cause.
+// localFailures are errors of connecting that this machine causes, not the endpoint.
 var localFailures = []error{
 	syscall.EMFILE,        // this process has no descriptor left
 	syscall.ENFILE,        // the machine has none
@@ -14,8 +14,7 @@ var localFailures = []error{
 	syscall.ENOMEM,
 }
 
-// ConnectOutcome returns the Outcome of an attempt whose connection was not made because of err: LocalFailure or
-// ConnectFailure.
+// ConnectOutcome returns the Outcome of an attempt that could not connect because of err: LocalFailure or ConnectFailure.
 func ConnectOutcome(err error) Outcome {
 	for _, local := range localFailures {
 		if errors.Is(err, local) {

@@ -6,35 +6,34 @@ import (
 	"time"
 )
 
-// members is the endpoints of a cluster at one moment. It never changes: whoever changes something makes another one, with
-// Cluster.mu held, and so Pick reads one without a lock.
+// members are the endpoints of a cluster at one moment. A members never changes, so Pick reads it without a lock. A change makes a
+// new one, with Cluster.mu held.
 type members struct {
-	all   []*Endpoint
-	up    []*Endpoint   // those that get requests
-	mean  float64       // weight of up
-	until time.Duration // when the first ejection ends
+	all          []*Endpoint
+	up           []*Endpoint   // the ones that get requests
+	meanWeight   float64       // of up
+	firstReadmit time.Duration // the end of the first ejection to end
 
-	// A position is a number below total. Each of up owns positions in proportion to its weight, one behind the other.
-	ends   []uint64 // of the positions of each; nil if each owns one
-	guide  []int32  // whose the first position is of each 1<<shift
-	shift  int
-	total  uint64
-	stride uint64 // shares no factor with total: total strides, a round, visit each position once
+	// A position is a number below total. Each of up owns a range of positions in proportion to its weight.
+	positionEnds []uint64 // the ends of the ranges; nil if each range is one position
+	guide        []int32  // for each block of 1<<shift positions, the owner of its first one
+	shift        int
+	total        uint64
+	stride       uint64 // coprime to total, so that total strides visit each position once
 }
 
-// manyPositions is so many that the stride closest to the golden ratio that shares no factor is as good as the ratio itself.
+// manyPositions is large enough that a coprime stride exists close to the golden ratio.
 const manyPositions = 1 << 30
 
-// newMembers decides who is up: whoever is healthy and not ejected. If that is nobody, those that are ejected get
-// requests as if they were not: too many failing answers are better than none. Whoever the active health check has found
-// to be down gets none in any case.
+// newMembers sets up to the endpoints that are healthy and not ejected. If all healthy endpoints are ejected, up has all of them:
+// failing responses are better than none. An endpoint that active health checks found down is never in up.
 func newMembers(all []*Endpoint) *members {
-	m := &members{all: all, until: math.MaxInt64}
+	m := &members{all: all, firstReadmit: math.MaxInt64}
 	var healthy []*Endpoint
 	for _, e := range all {
-		out := time.Duration(e.out.Load())
+		out := time.Duration(e.ejectedUntil.Load())
 		if out != 0 {
-			m.until = min(m.until, out)
+			m.firstReadmit = min(m.firstReadmit, out)
 		}
 		if e.down.Load() {
 			continue
@@ -47,76 +46,76 @@ func newMembers(all []*Endpoint) *members {
 	if m.up == nil {
 		m.up = healthy
 	}
-	m.share()
+	m.assignPositions()
 	return m
 }
 
-// share gives each of up its positions.
-func (m *members) share() {
+// share gives each of up its range of positions.
+func (m *members) assignPositions() {
 	even := true
 	for _, e := range m.up {
 		m.total += e.weight
 		even = even && e.weight == m.up[0].weight
 	}
 	n := uint64(len(m.up))
-	m.mean = float64(m.total) / float64(n)
+	m.meanWeight = float64(m.total) / float64(n)
 	if even {
 		m.total, m.stride = n, 1
 		return
 	}
-	each := manyPositions/m.total + 1 // for a unit of weight
+	each := manyPositions/m.total + 1 // per unit of weight
 	m.total *= each
 	end := uint64(0)
 	for _, e := range m.up {
 		end += e.weight * each
-		m.ends = append(m.ends, end)
+		m.positionEnds = append(m.positionEnds, end)
 	}
-	m.shift = bits.Len64(m.total) - bits.Len64(n) - 2 // a few parts for each of up
+	m.shift = bits.Len64(m.total) - bits.Len64(n) - 2 // a few blocks for each of up
 	for i, p := 0, uint64(0); p < m.total; p += 1 << m.shift {
-		for m.ends[i] <= p {
+		for m.positionEnds[i] <= p {
 			i++
 		}
 		m.guide = append(m.guide, int32(i))
 	}
-	// Strides of the golden ratio leave no stretch of positions unvisited for long, and visit none too often.
+	// Strides of the golden ratio spread the visits to each range evenly.
 	m.stride = uint64(float64(m.total) * (math.Phi - 1))
 	for gcd(m.stride, m.total) != 1 {
 		m.stride++
 	}
 }
 
-// at returns whose position p is, as an index of up.
-func (m *members) at(p uint64) int {
-	if m.ends == nil {
+// at returns the index in up of the owner of position p.
+func (m *members) owner(p uint64) int {
+	if m.positionEnds == nil {
 		return int(p)
 	}
 	i := m.guide[p>>m.shift]
-	for m.ends[i] <= p {
+	for m.positionEnds[i] <= p {
 		i++
 	}
 	return int(i)
 }
 
-// one draws one of up by weight, as an index.
-func (m *members) one(random uint32) int { return m.at(scale(random, m.total)) }
+// one draws an index of up by weight.
+func (m *members) draw(random uint32) int { return m.owner(scale(random, m.total)) }
 
-// other draws one of up that is not i, by weight. There must be one.
-func (m *members) other(i int, random uint32) int {
+// other draws an index of up other than i, by weight. up has at least two endpoints.
+func (m *members) drawOther(i int, random uint32) int {
 	start, end := uint64(i), uint64(i+1)
-	if m.ends != nil {
-		start, end = 0, m.ends[i]
+	if m.positionEnds != nil {
+		start, end = 0, m.positionEnds[i]
 		if i > 0 {
-			start = m.ends[i-1]
+			start = m.positionEnds[i-1]
 		}
 	}
 	p := scale(random, m.total-(end-start))
 	if p >= start {
 		p += end - start
 	}
-	return m.at(p)
+	return m.owner(p)
 }
 
-// scale maps random evenly to the numbers below n.
+// scale maps random to a number below n.
 func scale(random uint32, n uint64) uint64 { return uint64(random) * n >> 32 }
 
 func gcd(a, b uint64) uint64 {

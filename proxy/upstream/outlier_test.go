@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// asked picks often enough to see every endpoint that is in use, and returns them.
+// asked picks often enough to see every endpoint in use, and returns them.
 func asked(t *testing.T, c *upstream.Cluster, now time.Duration) map[*upstream.Endpoint]bool {
 	t.Helper()
 	seen := map[*upstream.Endpoint]bool{}
@@ -20,7 +20,7 @@ func asked(t *testing.T, c *upstream.Cluster, now time.Duration) map[*upstream.E
 	return seen
 }
 
-// only gives e so many requests with that outcome.
+// only ends n requests to e with outcome o.
 func only(t *testing.T, c *upstream.Cluster, e *upstream.Endpoint, n int, o upstream.Outcome, now time.Duration) {
 	t.Helper()
 	for range n {
@@ -76,7 +76,7 @@ func TestEjection(t *testing.T) {
 	}
 }
 
-// TestLateFailures are of requests that began before the endpoint was ejected: they do not prolong it.
+// TestLateFailures: failures of requests that began before the ejection do not prolong it.
 func TestLateFailures(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, ejecting(2, upstream.Outlier{Failures: 1, EjectionTime: time.Minute}))
@@ -99,7 +99,7 @@ func TestLateFailures(t *testing.T) {
 	}
 }
 
-// TestMaxEjected has all endpoints fail.
+// TestMaxEjected: all endpoints fail, and MaxEjected of them are ejected.
 func TestMaxEjected(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ n, percent, want int }{
@@ -125,7 +125,7 @@ func TestMaxEjected(t *testing.T) {
 		}
 		want := row.n - row.want
 		if want == 0 {
-			want = row.n // all are out: all are used
+			want = row.n // all are ejected, so all are used
 		}
 		if n := len(asked(t, c, 0)); n != want {
 			t.Errorf("%d endpoints, at most %d %%: %d are asked, want %d", row.n, row.percent, n, want)
@@ -140,6 +140,6 @@ func TestNoOutlier(t *testing.T) {
 		pick(t, c, rand.Uint64(), 0, nil).Done(upstream.Failure, 0, 0)
 	}
 	if n := len(asked(t, c, 0)); n != 2 {
-		t.Errorf("%d of 2 endpoints are in use, though nobody asked for ejection", n)
+		t.Errorf("%d of 2 endpoints are in use, though ejection is not configured", n)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// serve answers connections until the test ends.
+// serve serves connections until the test ends.
 func serve(t *testing.T, network, address string, answer func(net.Conn)) loop.Addr {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -57,7 +57,7 @@ func probe(t *testing.T, h upstream.Health, to loop.Addr, want string) {
 	}
 }
 
-// refusing is an address nobody listens at.
+// refusing returns an address without a listener.
 func refusing(t *testing.T) loop.Addr {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +75,7 @@ func refusing(t *testing.T) loop.Addr {
 func TestProbeTCP(t *testing.T) {
 	t.Parallel()
 	nothing := func(net.Conn) {}
-	h := upstream.Health{Kind: upstream.CheckTCP}
+	h := upstream.Health{Kind: upstream.HealthTCP}
 	probe(t, h, serve(t, "tcp", "127.0.0.1:0", nothing), "")
 	probe(t, h, serve(t, "unix", filepath.Join(t.TempDir(), "s"), nothing), "")
 	probe(t, h, refusing(t), "refused")
@@ -101,12 +101,12 @@ func TestProbeHTTP(t *testing.T) {
 		{"no HTTP", upstream.Health{}, "SSH-2.0-OpenSSH_9.6\r\n", "no status line"},
 		{"half an answer", upstream.Health{}, "HTTP/1.1 200 OK\r\nContent-", "EOF"},
 		{"nothing", upstream.Health{}, "", "EOF"},
-		{"interim ones only", upstream.Health{}, strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 10_000), "no answer in the first"},
+		{"interim ones only", upstream.Health{}, strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 10_000), "no complete response in the first"},
 		{"path and host", upstream.Health{Path: "/health?full=1", Host: "api.example.com"}, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			row.health.Kind = upstream.CheckHTTP
+			row.health.Kind = upstream.HealthHTTP
 			to := serve(t, "tcp", "127.0.0.1:0", func(conn net.Conn) {
 				path, host := row.health.Path, row.health.Host
 				if path == "" {
@@ -117,7 +117,7 @@ func TestProbeHTTP(t *testing.T) {
 				if _, err := io.ReadFull(conn, got); err != nil || string(got) != want {
 					t.Errorf("asked %q, want %q, %v", got, want, err)
 				}
-				// In two pieces, as it may come.
+				// In two pieces.
 				for _, part := range []string{row.answer[:len(row.answer)/2], row.answer[len(row.answer)/2:]} {
 					if _, err := io.WriteString(conn, part); err != nil {
 						return
@@ -128,12 +128,12 @@ func TestProbeHTTP(t *testing.T) {
 			probe(t, row.health, to, row.want)
 		})
 	}
-	probe(t, upstream.Health{Kind: upstream.CheckHTTP}, refusing(t), "refused")
+	probe(t, upstream.Health{Kind: upstream.HealthHTTP}, refusing(t), "refused")
 	unix := serve(t, "unix", filepath.Join(t.TempDir(), "s"), func(conn net.Conn) {
 		io.ReadFull(conn, make([]byte, 40))
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	})
-	probe(t, upstream.Health{Kind: upstream.CheckHTTP}, unix, "")
+	probe(t, upstream.Health{Kind: upstream.HealthHTTP}, unix, "")
 }
 
 func TestProbeBolt(t *testing.T) {
@@ -148,8 +148,8 @@ func TestProbeBolt(t *testing.T) {
 		{"another answer", func(f bolt.Frame) []byte {
 			b, _ := bolt.Append(nil, bolt.Message{Dialect: bolt.V1, Type: bolt.Response, Command: bolt.CommandResponse, ID: f.ID()})
 			return b
-		}, "instead of the answer"},
-		{"a heartbeat of its own", func(bolt.Frame) []byte { b, _ := bolt.AppendHeartbeat(nil, bolt.V1, 7); return b }, "instead of the answer"},
+		}, "instead of the response"},
+		{"a heartbeat of its own", func(bolt.Frame) []byte { b, _ := bolt.AppendHeartbeat(nil, bolt.V1, 7); return b }, "instead of the response"},
 		{"half of it", func(f bolt.Frame) []byte { return bolt.AppendHeartbeatAck(nil, f)[:15] }, "EOF"},
 		{"no bolt", func(bolt.Frame) []byte { return []byte("HTTP/1.1 400 Bad Request\r\n\r\n") }, "protocol"},
 		{"a giant", func(f bolt.Frame) []byte {
@@ -172,15 +172,15 @@ func TestProbeBolt(t *testing.T) {
 				}
 				conn.Write(row.answer(f))
 			})
-			probe(t, upstream.Health{Kind: upstream.CheckBolt}, to, row.want)
+			probe(t, upstream.Health{Kind: upstream.HealthBolt}, to, row.want)
 		})
 	}
 }
 
-// TestProbeEnds: a server that never answers holds a probe until its context ends.
+// TestProbeEnds: a probe of a server that never responds ends with its context.
 func TestProbeEnds(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []upstream.Check{upstream.CheckHTTP, upstream.CheckBolt} {
+	for _, kind := range []upstream.HealthKind{upstream.HealthHTTP, upstream.HealthBolt} {
 		connected := make(chan struct{})
 		to := serve(t, "tcp", "127.0.0.1:0", func(conn net.Conn) {
 			close(connected)

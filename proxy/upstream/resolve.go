@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	lookupTimeout = 2 * time.Second // of one lookup, and so the most that New takes
-	lookupRetry   = time.Second     // after a failed one
+	lookupTimeout = 2 * time.Second // of one lookup, which bounds New
+	lookupRetry   = time.Second     // after a failed lookup
 )
 
-// lookup finds the addresses of a host.
+// lookup resolves a host name.
 type lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-// systemLookup asks as the machine is set up to.
+// systemLookup uses the system's resolver.
 func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// server is one Server of the Config.
-type server struct {
-	host   string // empty if the address is no name
+// server is one EndpointConfig: a name, or an address that is its own endpoint.
+type target struct {
+	host   string // a name to resolve; empty if the address is not a name
 	port   uint16
 	weight uint64
 
@@ -38,11 +38,11 @@ type server struct {
 	failing bool // the last lookup failed
 }
 
-// parseAddress reads the address of a Server: a name is not looked up.
-func parseAddress(s string) (*server, error) {
+// parseAddress parses EndpointConfig.Address. It resolves no name.
+func parseAddress(s string) (*target, error) {
 	if strings.HasPrefix(s, "unix:") {
 		at, err := loop.ParseAddr(s)
-		return &server{addrs: []loop.Addr{at}}, err
+		return &target{addrs: []loop.Addr{at}}, err
 	}
 	host, digits, err := net.SplitHostPort(s)
 	if err != nil {
@@ -53,16 +53,16 @@ func parseAddress(s string) (*server, error) {
 		return nil, fmt.Errorf("%q: port %q is not a number from 1 to 65535", s, digits)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return &server{addrs: []loop.Addr{{TCP: netip.AddrPortFrom(ip, uint16(port))}}}, nil
+		return &target{addrs: []loop.Addr{{TCP: netip.AddrPortFrom(ip, uint16(port))}}}, nil
 	}
 	if !validName(host) {
 		return nil, fmt.Errorf("%q: %q is neither an IP address nor a name", s, host)
 	}
-	return &server{host: host, port: uint16(port)}, nil
+	return &target{host: host, port: uint16(port)}, nil
 }
 
-// validName reports whether a name server can be asked for s. A last label of digits is that of a mistyped IP address.
-// RFC 1123, section 2.1; names with an underscore are in use too.
+// validName reports whether s is a host name. A last label of digits only is refused, as it is most likely a mistyped IP address.
+// RFC 1123, section 2.1; names with an underscore are in use, too.
 func validName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	labels := strings.Split(s, ".")
@@ -79,8 +79,8 @@ func validName(s string) bool {
 	return len(s) <= 253 && strings.Trim(labels[len(labels)-1], "0123456789") != ""
 }
 
-// follow looks a name up again and again until ctx ends.
-func (c *Cluster) follow(ctx context.Context, s *server) {
+// follow resolves a name once in each ResolveInterval until ctx ends.
+func (c *Cluster) resolvePeriodically(ctx context.Context, s *target) {
 	for {
 		pause := c.cfg.ResolveInterval
 		if s.failing {
@@ -96,8 +96,8 @@ func (c *Cluster) follow(ctx context.Context, s *server) {
 	}
 }
 
-// resolve looks a name up once. If that fails, its addresses stay what they were.
-func (c *Cluster) resolve(ctx context.Context, s *server) {
+// resolve resolves a name once. If that fails, the addresses stay as they were.
+func (c *Cluster) resolve(ctx context.Context, s *target) {
 	within, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	found, err := c.lookup(within, s.host)
@@ -105,32 +105,32 @@ func (c *Cluster) resolve(ctx context.Context, s *server) {
 		err = errors.New("no addresses")
 	}
 	if ctx.Err() != nil {
-		return // not the name server's fault
+		return // the lookup was canceled
 	}
 	if err != nil {
 		c.failed.lookups.Add(1)
 		if !s.failing {
-			c.log.Warn("upstream: a name is not found: its addresses stay what they were", "cluster", c.cfg.Name, "host", s.host, "error", err)
+			c.log.Warn("upstream: cannot resolve a name: its endpoints stay as they were", "cluster", c.cfg.Name, "host", s.host, "err", err)
 		}
 		s.failing = true
 		return
 	}
 	if s.failing {
-		c.log.Info("upstream: a name is found again", "cluster", c.cfg.Name, "host", s.host)
+		c.log.Info("upstream: a name is resolved again", "cluster", c.cfg.Name, "host", s.host)
 	}
 	s.failing = false
 	addrs := make([]loop.Addr, len(found))
 	for i, ip := range found {
 		addrs[i].TCP = netip.AddrPortFrom(ip.Unmap(), s.port)
 	}
-	slices.SortFunc(addrs, func(a, b loop.Addr) int { return a.TCP.Compare(b.TCP) }) // name servers shuffle them
+	slices.SortFunc(addrs, func(a, b loop.Addr) int { return a.TCP.Compare(b.TCP) }) // name servers change the order
 	c.mu.Lock()
 	s.addrs = slices.Compact(addrs)
 	c.mu.Unlock()
 }
 
-// update makes the cluster's endpoints those that its servers have addresses for, and returns the ones that are gone. What was
-// there already stays the Endpoint it is.
+// update makes an endpoint for each address of the targets, and returns the endpoints that were removed. An address that was there
+// before keeps its Endpoint.
 func (c *Cluster) update() (gone []*Endpoint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,17 +143,17 @@ func (c *Cluster) update() (gone []*Endpoint) {
 	}
 	var all []*Endpoint
 	listed := map[loop.Addr]bool{}
-	for _, s := range c.servers {
+	for _, s := range c.targets {
 		for _, at := range s.addrs {
 			if listed[at] {
-				continue // two names of one address
+				continue // two names have this address
 			}
 			listed[at] = true
 			e := before[at]
 			if e == nil || e.weight != s.weight {
 				e = &Endpoint{cluster: c, addr: at, weight: s.weight, pools: make([]Pool, len(c.group.Loops()))}
-				if c.watch != nil {
-					c.watch(e)
+				if c.startCheck != nil {
+					c.startCheck(e)
 				}
 			} else {
 				delete(before, at)

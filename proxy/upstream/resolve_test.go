@@ -50,12 +50,12 @@ func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	return found, nil
 }
 
-// retirement is a pool that counts how often it is retired.
+// retirement is a pool that counts calls of Retire.
 type retirement struct{ n atomic.Int64 }
 
 func (r *retirement) Retire() { r.n.Add(1) }
 
-// pools gives e a pool on each loop of g.
+// pools sets a pool for e on each loop of g.
 func pools(t *testing.T, g *loop.Group, e *upstream.Endpoint) []*retirement {
 	t.Helper()
 	var made []*retirement
@@ -69,8 +69,8 @@ func pools(t *testing.T, g *loop.Group, e *upstream.Endpoint) []*retirement {
 	return made
 }
 
-// retired returns a function that waits until all loops have done what was posted, and returns how often each pool was
-// retired. The loops are no part of a test's bubble, and so neither is who waits for them.
+// retired returns a function that waits until all loops have run what was posted, and returns how often each pool was retired. The
+// loops are outside of the test's synctest bubble, so the wait is, too.
 func retired(t *testing.T, g *loop.Group) func(pools []*retirement) []int64 {
 	ask, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -151,7 +151,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("the pools of the one that stays were retired %v times", got)
 		}
 
-		// A failed lookup changes nothing, and is tried again soon.
+		// A failed lookup changes nothing and is retried soon.
 		n.set("a.example")
 		n.set("b.example", "2001:db8::2")
 		n.mu.Lock()
@@ -166,7 +166,7 @@ func TestNames(t *testing.T) {
 		if got := c.Snapshot().LookupsFailed; got != 2 {
 			t.Errorf("%d lookups failed, want 2", got)
 		}
-		for _, line := range []string{`cluster=it host=a.example error="no such host"`, `msg="upstream: a name is found again" cluster=it host=a.example`} {
+		for _, line := range []string{`cluster=it host=a.example err="no such host"`, `msg="upstream: a name is resolved again" cluster=it host=a.example`} {
 			if strings.Count(log.String(), line) != 1 {
 				t.Errorf("want one line with %s in\n%s", line, log.String())
 			}
@@ -174,7 +174,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestNamesAtStart: a name server that does not answer holds New up for two seconds, and what Run finds later is used.
+// TestNamesAtStart: a name server that does not respond delays New by two seconds; addresses that Run finds later are used.
 func TestNamesAtStart(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
@@ -203,7 +203,7 @@ func TestNamesAtStart(t *testing.T) {
 	})
 }
 
-// TestNamesShared: what two names stand for is one endpoint, as long as one of them does.
+// TestNamesShared: an address of two names is one endpoint until neither has it.
 func TestNamesShared(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
@@ -227,14 +227,14 @@ func TestNamesShared(t *testing.T) {
 	})
 }
 
-// TestNamesAndHealth: the checks of an endpoint begin and end with it.
+// TestNamesAndHealth: the health checks of an endpoint start and end with it.
 func TestNamesAndHealth(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
 	synctest.Test(t, func(t *testing.T) {
 		n := &names{known: map[string][]string{"a.example": {"192.0.2.1"}}}
 		cfg := at("a.example:80")
-		cfg.Health = &upstream.Health{Kind: upstream.CheckTCP}
+		cfg.Health = &upstream.Health{Kind: upstream.HealthTCP}
 		c, err := upstream.NewAsking(cfg, g, slog.New(slog.DiscardHandler), n.ask)
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +282,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestSystemNames asks the machine's own resolver.
+// TestSystemNames uses the system's resolver.
 func TestSystemNames(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, at("localhost:80"))

@@ -2,7 +2,7 @@ package upstream
 
 import "time"
 
-// Stats is a cluster's numbers.
+// Stats is a snapshot of a cluster's counters.
 type Stats struct {
 	Name      string
 	Endpoints []EndpointStats // in the order of the configuration
@@ -17,21 +17,21 @@ type Stats struct {
 	ChecksFailed  int64 // of health
 }
 
-// EndpointStats is an endpoint's numbers.
+// EndpointStats is a snapshot of an endpoint's counters.
 type EndpointStats struct {
 	Address   string
 	Weight    int
-	Healthy   bool            // as active checks say; true if there are none
-	Ejected   time.Duration   // until when, on the clock of Group.Now; 0 if it is not
+	Healthy   bool            // by active health checks; true without them
+	Ejected   time.Duration   // the end of its ejection on the clock of Group.Now; 0 if it is not ejected
 	Active    int64           // requests in flight
-	Conns     int64           // connections, those being opened included
+	Conns     int64           // connections, also those being opened
 	Outcomes  [Outcomes]int64 // of requests, by Outcome
-	Ejections int64           // how often it was ejected
-	Downs     int64           // how often it went from healthy to not
-	Latency   time.Duration   // the average as EWMA sees it; 0 if there was no request yet
+	Ejections int64           // times it was ejected
+	Downs     int64           // times it went from up to down
+	Latency   time.Duration   // the moving average; 0 before the first request
 }
 
-// Snapshot collects the numbers. Any goroutine may call it; requests go on meanwhile, so numbers may be a request apart.
+// Snapshot collects the counters. Any goroutine may call it. Requests continue meanwhile, so counters may differ by a request.
 func (c *Cluster) Snapshot() Stats {
 	s := Stats{
 		Name:               c.cfg.Name,
@@ -52,10 +52,10 @@ func (c *Cluster) Snapshot() Stats {
 			Active:    e.load.active(),
 			Conns:     e.conns.Load(),
 			Ejections: e.ejections.Load(),
-			Downs:     e.downs.Load(),
-			Latency:   e.latency.last(),
+			Downs:     e.timesDown.Load(),
+			Latency:   e.latency.lastAverage(),
 		}
-		if out := time.Duration(e.out.Load()); out > now {
+		if out := time.Duration(e.ejectedUntil.Load()); out > now {
 			one.Ejected = out
 		}
 		for o := range one.Outcomes {

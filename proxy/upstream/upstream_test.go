@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// loops is a group that ends with the test.
+// loops returns a group that shuts down with the test.
 func loops(t testing.TB, n int) *loop.Group {
 	t.Helper()
 	g, err := loop.New(&loop.Config{Loops: n})
@@ -23,7 +23,7 @@ func loops(t testing.TB, n int) *loop.Group {
 	return g
 }
 
-// cluster is a cluster for one loop.
+// cluster returns a cluster for one loop.
 func cluster(t testing.TB, c *upstream.Config) *upstream.Cluster {
 	t.Helper()
 	made, err := upstream.New(c, loops(t, 1), nil)

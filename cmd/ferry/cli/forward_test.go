@@ -20,7 +20,7 @@ func TestForwarding(t *testing.T) {
 	t.Parallel()
 	several := upstream.Config{Name: "several"}
 	for i := range 6 {
-		several.Endpoints = append(several.Endpoints, upstream.Server{Address: fmt.Sprintf("10.0.0.%d:80", i)})
+		several.Endpoints = append(several.Endpoints, upstream.EndpointConfig{Address: fmt.Sprintf("10.0.0.%d:80", i)})
 	}
 	cfg := &proxy.Config{
 		Listeners: []proxy.Listener{
@@ -32,8 +32,8 @@ func TestForwarding(t *testing.T) {
 			{Protocol: proxy.HTTP1, Routes: []route.Rule{{Redirect: &route.Redirect{Scheme: "https"}}}},
 		},
 		Clusters: []upstream.Config{
-			{Name: "one", Endpoints: []upstream.Server{{Address: "10.1.0.1:80"}}},
-			{Name: "two", Endpoints: []upstream.Server{{Address: "10.2.0.1:80"}, {Address: "10.1.0.1:80"}}},
+			{Name: "one", Endpoints: []upstream.EndpointConfig{{Address: "10.1.0.1:80"}}},
+			{Name: "two", Endpoints: []upstream.EndpointConfig{{Address: "10.2.0.1:80"}, {Address: "10.1.0.1:80"}}},
 			several,
 		},
 	}
