@@ -74,7 +74,11 @@ func parseHello(body []byte) (int, error) {
 	if len(body) != 5 {
 		return 0, &ProtocolError{Reason: fmt.Sprintf("a hello of version %d has %d bytes after its magic, want 5", version, len(body))}
 	}
-	return int(binary.LittleEndian.Uint32(body[1:])), nil
+	size := binary.LittleEndian.Uint32(body[1:])
+	if size > maxMaxMessage {
+		return 0, &ProtocolError{Reason: fmt.Sprintf("a hello with a largest payload of %d bytes, want at most %d", size, maxMaxMessage)}
+	}
+	return int(size), nil
 }
 
 // appendMessage appends m, whose size was checked.
@@ -187,7 +191,11 @@ func (r *reader) fill(n int) error {
 			r.start = 0
 		}
 		if r.end == len(r.buf) {
-			larger := make([]byte, max(minBuffer, min(2*len(r.buf), max(n, minBuffer))))
+			size := max(n, minBuffer)
+			if len(r.buf) < size/2 { // also where 2*len(r.buf) would overflow
+				size = max(2*len(r.buf), minBuffer)
+			}
+			larger := make([]byte, size)
 			copy(larger, r.buf[:r.end])
 			r.buf = larger
 		}
