@@ -20,30 +20,30 @@ type conn struct {
 	once          sync.Once
 }
 
-func pair(addr address, size int) (near, far *conn) {
+func newPair(addr address, size int) (dialed, accepted *conn) {
 	up, down := newPipe(size), newPipe(size)
 	dialer := addr + " (dialer)"
-	near = &conn{in: down, out: up, local: dialer, remote: addr, closed: make(chan struct{})}
-	far = &conn{in: up, out: down, local: addr, remote: dialer, closed: make(chan struct{})}
-	near.readTimer.init()
-	near.writeTimer.init()
-	far.readTimer.init()
-	far.writeTimer.init()
-	return near, far
+	dialed = &conn{in: down, out: up, local: dialer, remote: addr, closed: make(chan struct{})}
+	accepted = &conn{in: up, out: down, local: addr, remote: dialer, closed: make(chan struct{})}
+	dialed.readTimer.init()
+	dialed.writeTimer.init()
+	accepted.readTimer.init()
+	accepted.writeTimer.init()
+	return dialed, accepted
 }
 
 func (c *conn) Read(p []byte) (int, error) {
 	for {
-		expired, moved := c.readTimer.wait()
+		expired, moved := c.readTimer.channels()
 		switch {
-		case isDone(c.closed):
-			return 0, c.failed("read", net.ErrClosed)
-		case isDone(expired):
-			return 0, c.failed("read", os.ErrDeadlineExceeded)
+		case isClosed(c.closed):
+			return 0, c.opError("read", net.ErrClosed)
+		case isClosed(expired):
+			return 0, c.opError("read", os.ErrDeadlineExceeded)
 		}
-		n, err := c.in.take(p)
+		n, err := c.in.read(p)
 		if n > 0 || len(p) == 0 || err != nil {
-			return n, err // io.EOF stays bare
+			return n, err // io.EOF is not wrapped
 		}
 		select {
 		case <-c.in.filled:
@@ -57,17 +57,17 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) Write(p []byte) (int, error) {
 	written := 0
 	for {
-		expired, moved := c.writeTimer.wait()
+		expired, moved := c.writeTimer.channels()
 		switch {
-		case isDone(c.closed):
-			return written, c.failed("write", net.ErrClosed)
-		case isDone(expired):
-			return written, c.failed("write", os.ErrDeadlineExceeded)
+		case isClosed(c.closed):
+			return written, c.opError("write", net.ErrClosed)
+		case isClosed(expired):
+			return written, c.opError("write", os.ErrDeadlineExceeded)
 		}
-		n, err := c.out.put(p[written:])
+		n, err := c.out.write(p[written:])
 		written += n
 		if err != nil {
-			return written, c.failed("write", err)
+			return written, c.opError("write", err)
 		}
 		if written == len(p) {
 			return written, nil
@@ -81,18 +81,18 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 }
 
-// CloseWrite ends the stream towards the peer, which reads what was written and then io.EOF. Reading goes on.
+// CloseWrite ends the stream towards the peer: its Read returns io.EOF behind the last byte. This end can still read.
 func (c *conn) CloseWrite() error {
-	c.out.end()
+	c.out.closeWriter()
 	return nil
 }
 
-// Close ends both directions. The peer still reads what was written; its writes fail.
+// Close ends both directions. The peer can still read bytes written before; its writes fail.
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
-		c.out.end()
-		c.in.abandon()
+		c.out.closeWriter()
+		c.in.closeReader()
 		c.readTimer.set(time.Time{})
 		c.writeTimer.set(time.Time{})
 	})
@@ -110,33 +110,33 @@ func (c *conn) SetDeadline(t time.Time) error {
 }
 
 func (c *conn) SetReadDeadline(t time.Time) error {
-	if isDone(c.closed) {
-		return c.failed("set deadline", net.ErrClosed)
+	if isClosed(c.closed) {
+		return c.opError("set deadline", net.ErrClosed)
 	}
 	c.readTimer.set(t)
 	return nil
 }
 
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	if isDone(c.closed) {
-		return c.failed("set deadline", net.ErrClosed)
+	if isClosed(c.closed) {
+		return c.opError("set deadline", net.ErrClosed)
 	}
 	c.writeTimer.set(t)
 	return nil
 }
 
-func (c *conn) failed(op string, err error) error {
+func (c *conn) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "memory", Source: c.local, Addr: c.remote, Err: err}
 }
 
 // pipe is one direction: a ring of bytes with one reader and one writer.
 type pipe struct {
 	mu              sync.Mutex
-	ring            []byte // allocated by the first put
+	ring            []byte // allocated by the first write
 	size            int
-	start, n        int  // n bytes from start on, around the end
-	ended           bool // no more will be put
-	abandoned       bool // nobody will take
+	start, used     int  // used bytes from start on, wrapping at the end
+	writerClosed    bool // no more bytes follow
+	readerClosed    bool // bytes written are lost
 	filled, drained chan struct{}
 }
 
@@ -144,76 +144,76 @@ func newPipe(size int) *pipe {
 	return &pipe{size: size, filled: make(chan struct{}, 1), drained: make(chan struct{}, 1)}
 }
 
-// take moves bytes to p: none if there are none yet, io.EOF if there will be none.
-func (b *pipe) take(p []byte) (int, error) {
+// read moves bytes to p. It returns 0 and nil if the pipe is empty, 0 and io.EOF if it is empty and its writer closed.
+func (b *pipe) read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.n == 0 {
-		if b.ended {
+	if b.used == 0 {
+		if b.writerClosed {
 			return 0, io.EOF
 		}
 		return 0, nil
 	}
 	total := 0
-	for len(p) > 0 && b.n > 0 {
-		k := copy(p, b.ring[b.start:min(b.start+b.n, len(b.ring))])
+	for len(p) > 0 && b.used > 0 {
+		k := copy(p, b.ring[b.start:min(b.start+b.used, len(b.ring))])
 		p = p[k:]
 		b.start = (b.start + k) % len(b.ring)
-		b.n -= k
+		b.used -= k
 		total += k
 	}
-	signal(b.drained)
+	notify(b.drained)
 	return total, nil
 }
 
-// put moves as many bytes from p as there is room for.
-func (b *pipe) put(p []byte) (int, error) {
+// write moves as many bytes from p as the pipe has room for.
+func (b *pipe) write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.ended:
+	case b.writerClosed:
 		return 0, net.ErrClosed
-	case b.abandoned:
+	case b.readerClosed:
 		return 0, fmt.Errorf("the peer closed the connection: %w", syscall.EPIPE)
 	case b.ring == nil:
 		b.ring = make([]byte, b.size)
 	}
 	total := 0
-	for len(p) > 0 && b.n < len(b.ring) {
-		end := (b.start + b.n) % len(b.ring)
-		k := copy(b.ring[end:min(end+len(b.ring)-b.n, len(b.ring))], p)
+	for len(p) > 0 && b.used < len(b.ring) {
+		end := (b.start + b.used) % len(b.ring)
+		k := copy(b.ring[end:min(end+len(b.ring)-b.used, len(b.ring))], p)
 		p = p[k:]
-		b.n += k
+		b.used += k
 		total += k
 	}
-	signal(b.filled)
+	notify(b.filled)
 	return total, nil
 }
 
-func (b *pipe) end() {
+func (b *pipe) closeWriter() {
 	b.mu.Lock()
-	b.ended = true
+	b.writerClosed = true
 	b.mu.Unlock()
-	signal(b.filled)
-	signal(b.drained)
+	notify(b.filled)
+	notify(b.drained)
 }
 
-func (b *pipe) abandon() {
+func (b *pipe) closeReader() {
 	b.mu.Lock()
-	b.abandoned = true
-	b.ring, b.n = nil, 0
+	b.readerClosed = true
+	b.ring, b.used = nil, 0
 	b.mu.Unlock()
-	signal(b.drained)
+	notify(b.drained)
 }
 
-func signal(c chan struct{}) {
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-func isDone(c <-chan struct{}) bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

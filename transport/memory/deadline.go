@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// deadline is a moment that can be moved while somebody waits for it.
+// deadline is a point in time that can be moved while a Read or Write waits for it.
 type deadline struct {
 	mu      sync.Mutex
 	timer   *time.Timer
-	expired chan struct{} // closed when the moment has come
-	change  chan struct{} // closed when the moment is moved
+	expired chan struct{} // closed at the deadline
+	change  chan struct{} // closed when the deadline is moved
 }
 
 func (d *deadline) init() {
 	d.expired, d.change = make(chan struct{}), make(chan struct{})
 }
 
-// set moves the moment to t; the zero time means never.
+// set moves the deadline to t; the zero time means never.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,8 +37,8 @@ func (d *deadline) set(t time.Time) {
 	}
 }
 
-// wait returns two channels: one is closed when the moment comes, the other when the moment is moved.
-func (d *deadline) wait() (expired, moved <-chan struct{}) {
+// channels returns a channel that is closed at the deadline, and one that is closed when the deadline is moved.
+func (d *deadline) channels() (expired, moved <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.expired, d.change

@@ -47,7 +47,7 @@ func TestDeadlineInFakeTime(t *testing.T) {
 	})
 }
 
-func TestCloseEndsTheBacklog(t *testing.T) {
+func TestCloseClosesTheBacklog(t *testing.T) {
 	n := memory.New(nil)
 	l, err := n.Listen(t.Context(), "node")
 	if err != nil {
@@ -61,10 +61,10 @@ func TestCloseEndsTheBacklog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("Read from a connection that nobody accepted = %v, want io.EOF", err)
+		t.Errorf("Read from a connection that was not accepted = %v, want io.EOF", err)
 	}
 	if _, err := n.Listen(t.Context(), "node"); err != nil {
-		t.Errorf("Listen on a name that was freed: %v", err)
+		t.Errorf("Listen on a freed name: %v", err)
 	}
 }
 
@@ -82,7 +82,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Fprint(client, "across") // buffered: nobody reads yet
+	fmt.Fprint(client, "across") // buffered: the server reads later
 	_ = client.Close()
 
 	server, err := l.Accept(ctx)

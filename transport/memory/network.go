@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Config is what a Network can be told. The zero value works.
+// Config configures a Network. The zero value works.
 type Config struct {
 	// Buffer is how many bytes each direction of a connection holds before Write waits. 0 means 64 KiB.
 	Buffer int `yaml:"buffer,omitempty"`
@@ -28,7 +28,7 @@ type Network struct {
 
 var _ transport.Transport = (*Network)(nil)
 
-// New returns a Network with nobody on it. A nil c means defaults.
+// New returns a Network without listeners. A nil c means defaults.
 func New(c *Config) *Network {
 	n := &Network{listeners: map[string]*listener{}}
 	if c != nil {
@@ -46,7 +46,7 @@ func New(c *Config) *Network {
 // Scheme returns memory.
 func (*Network) Scheme() string { return "memory" }
 
-// Listen takes the name addr, which no other listener of the Network may hold.
+// Listen takes the name addr. It fails if another listener of the Network has that name.
 func (n *Network) Listen(ctx context.Context, addr string) (transport.Listener, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memory: listen on %q: %w", addr, err)
@@ -70,13 +70,13 @@ func (n *Network) Dial(ctx context.Context, addr string) (transport.Conn, error)
 	l := n.listeners[addr]
 	n.mu.Unlock()
 	if l == nil {
-		return nil, fmt.Errorf("memory: dial %q: nobody listens there: %w", addr, syscall.ECONNREFUSED)
+		return nil, fmt.Errorf("memory: dial %q: no listener has this name: %w", addr, syscall.ECONNREFUSED)
 	}
-	near, far := pair(l.addr, n.cfg.Buffer)
-	if err := l.enqueue(ctx, far); err != nil {
+	dialed, accepted := newPair(l.addr, n.cfg.Buffer)
+	if err := l.enqueue(ctx, accepted); err != nil {
 		return nil, fmt.Errorf("memory: dial %q: %w", addr, err)
 	}
-	return near, nil
+	return dialed, nil
 }
 
 type listener struct {
@@ -96,7 +96,7 @@ func (l *listener) enqueue(ctx context.Context, c *conn) error {
 		return ctx.Err()
 	}
 	select {
-	case <-l.closed: // perhaps Close had drained the backlog already
+	case <-l.closed: // Close may have drained the backlog before c was in it
 		l.drain()
 	default:
 	}
@@ -125,7 +125,7 @@ func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 
 func (l *listener) Addr() net.Addr { return l.addr }
 
-// Close frees the name, and closes the connections that wait for Accept.
+// Close frees the name and closes the connections that wait for Accept.
 func (l *listener) Close() error {
 	l.once.Do(func() {
 		l.n.mu.Lock()

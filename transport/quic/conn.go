@@ -17,9 +17,9 @@ import (
 
 // Error codes of CONNECTION_CLOSE and of streams, RFC 9000, section 19.19.
 const (
-	codeClosed  = 0 // both ends know that everything was read
-	codeHasty   = 1 // closed before the peer had read everything
-	codeRefused = 2 // never handed out by Accept
+	codeClosed  = 0 // both ends have read everything
+	codeUnread  = 1 // closed before the peer had read everything
+	codeRefused = 2 // Accept did not return the connection
 )
 
 // Conn is a QUIC connection, and its first stream. All methods may overlap, except that Read and Write are for one
@@ -32,10 +32,10 @@ type Conn struct {
 	once       sync.Once
 
 	mu       sync.Mutex
-	sockets  []*socket // a dialer's own; the last one is in use
+	sockets  []*socket // of a dialed connection; the last one is in use
 	open     map[*stream]struct{}
-	started  int              // streams that there have been: each end owes the other as many receipts
-	receipts *quic.SendStream // opened by the first receipt
+	started  int              // streams opened or accepted so far: the peer sends a receipt for each
+	receipts *quic.SendStream // opened for the first receipt
 }
 
 var (
@@ -63,11 +63,12 @@ func (c *Conn) add(qs *quic.Stream) *stream {
 	return s
 }
 
-// OpenStream opens one more stream, and waits while the peer allows no more. The peer sees it with its first bytes.
+// OpenStream opens one more stream. It waits while the peer's limit of streams is reached. The peer sees the stream with its
+// first bytes.
 func (c *Conn) OpenStream(ctx context.Context) (net.Conn, error) {
 	qs, err := c.qc.OpenStreamSync(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("quic: open stream: %w", plain(err))
+		return nil, fmt.Errorf("quic: open stream: %w", netError(err))
 	}
 	return c.add(qs), nil
 }
@@ -76,12 +77,12 @@ func (c *Conn) OpenStream(ctx context.Context) (net.Conn, error) {
 func (c *Conn) AcceptStream(ctx context.Context) (net.Conn, error) {
 	qs, err := c.qc.AcceptStream(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("quic: accept stream: %w", plain(err))
+		return nil, fmt.Errorf("quic: accept stream: %w", netError(err))
 	}
 	return c.add(qs), nil
 }
 
-// ConnectionState says who the peer is.
+// ConnectionState returns the state of TLS, which has the peer's certificate.
 func (c *Conn) ConnectionState() tls.ConnectionState { return c.qc.ConnectionState().TLS }
 
 // PeerIdentified lets the receive window of an accepted connection grow beyond Config.InitialWindow. It may be called at
@@ -92,8 +93,8 @@ func (c *Conn) PeerIdentified() {
 	}
 }
 
-// Migrate moves a dialed connection to a UDP socket of its own choosing anew, say because a better network has come up. A
-// change of address that happens to the connection needs no call: the peer follows by itself.
+// Migrate moves a dialed connection to a new UDP socket, for example after a better network became available. If the address
+// of the present socket changes, no call is needed: QUIC follows by itself.
 func (c *Conn) Migrate(ctx context.Context) error {
 	c.mu.Lock()
 	dialed := len(c.sockets) > 0
@@ -105,10 +106,10 @@ func (c *Conn) Migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("quic: migrate: %w", err)
 	}
-	s.tolerant()
+	s.tolerateLostRoutes()
 	if err := c.moveTo(ctx, s); err != nil {
 		s.close()
-		return fmt.Errorf("quic: migrate: %w", plain(err))
+		return fmt.Errorf("quic: migrate: %w", netError(err))
 	}
 	return nil
 }
@@ -121,15 +122,14 @@ func (c *Conn) moveTo(ctx context.Context, s *socket) error {
 	if err := path.Probe(ctx); err != nil {
 		return err
 	}
-	// The sockets before this one stay: packets may be on their way to them.
+	// The earlier sockets stay open: packets may be in flight to them.
 	c.mu.Lock()
 	c.sockets = append(c.sockets, s)
 	c.mu.Unlock()
 	return path.Switch()
 }
 
-// Close ends the connection with all its streams. It waits, no longer than Config.Linger, until the peer has read what was
-// written.
+// Close ends the connection with all its streams. It waits until the peer has read all bytes, no longer than Config.Linger.
 func (c *Conn) Close() error {
 	c.once.Do(func() {
 		c.mu.Lock()
@@ -142,8 +142,8 @@ func (c *Conn) Close() error {
 			_ = s.Close()
 		}
 		code, why := quic.ApplicationErrorCode(codeClosed), ""
-		if !c.allRead() {
-			code, why = codeHasty, "closed before all was read"
+		if !c.awaitReceipts() {
+			code, why = codeUnread, "closed before all was read"
 		}
 		_ = c.qc.CloseWithError(code, why)
 		c.mu.Lock()
@@ -155,8 +155,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// allRead waits for the peer's receipts, one byte for each stream.
-func (c *Conn) allRead() bool {
+// awaitReceipts reports whether the peer has sent a receipt, one byte, for each stream.
+func (c *Conn) awaitReceipts() bool {
 	if c.linger < 0 {
 		return false
 	}
@@ -175,8 +175,8 @@ func (c *Conn) allRead() bool {
 	return got == want
 }
 
-// acknowledge tells the peer that one more stream was read to its end, or will not be read any further. A receipt that
-// cannot be sent makes the peer's Close wait for its Linger, and no worse.
+// acknowledge sends a receipt: one more stream was read to its end, or is not read any further. If it cannot be sent, the
+// peer's Close waits for its Linger; there is no other effect.
 func (c *Conn) acknowledge() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

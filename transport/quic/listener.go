@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/transport"
 )
 
-// maxSilent bounds the connections that are established and have not spoken yet.
+// maxSilent bounds the connections on which no bytes have arrived yet, or that wait for Accept.
 const maxSilent = 256
 
 type listener struct {
@@ -24,7 +24,7 @@ type listener struct {
 	running    sync.WaitGroup
 
 	mu     sync.Mutex
-	live   int // connections, which need the socket longer than the listener does
+	live   int // open connections: they use the socket, even after Close
 	closed bool
 }
 
@@ -34,7 +34,7 @@ func newListener(s *socket, cfg *Config) *listener {
 	return l
 }
 
-// Accept returns the next connection on which something arrived; it is a *Conn.
+// Accept returns the next connection on which bytes arrived; it is a *Conn.
 func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 
 func (l *listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Close stops listening. Connections that Accept returned live on, and keep the UDP port until the last one is closed.
+// Close stops listening. Connections that Accept returned stay open, and keep the UDP port until the last one is closed.
 func (l *listener) Close() error {
 	l.cancel()
 	_ = l.inner.Close()
@@ -79,7 +79,7 @@ func (l *listener) release(qc *quic.Conn) {
 }
 
 func (l *listener) acceptAll() {
-	defer l.cancel() // if the socket is gone, Accept must know
+	defer l.cancel() // Accept returns if the socket fails
 	silent := make(chan struct{}, maxSilent)
 	for {
 		qc, err := l.inner.Accept(l.ctx)
@@ -102,7 +102,7 @@ func (l *listener) acceptAll() {
 	}
 }
 
-// admit waits for the dialer to speak.
+// admit waits for the dialer's first bytes and passes the connection to Accept.
 func (l *listener) admit(qc *quic.Conn) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.HandshakeTimeout)
 	first, err := qc.AcceptStream(ctx)

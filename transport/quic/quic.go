@@ -17,45 +17,45 @@ import (
 // ALPN is the protocol both ends name in the TLS handshake.
 const ALPN = "ferry/1"
 
-// Config is what a Transport can be told. The zero value works for dialing.
+// Config configures a Transport. The zero value works for dialing.
 type Config struct {
-	// IdleTimeout ends a connection on which nothing arrived for this long; the smaller of both ends' counts. It also is
-	// how long a client may be without any address. Zero means 30 s.
+	// IdleTimeout ends a connection on which no packet arrived for this long. The smaller value of both ends applies. It also
+	// bounds how long a client may be without a network. Zero means 30 s.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
-	// KeepAlive is how long a connection is silent before something is sent to keep it, and the way through routers, open.
+	// KeepAlive is how long a connection is silent before a packet is sent, which keeps it and its path through routers open.
 	// Zero means 10 s; negative means never.
 	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
 
-	// HandshakeTimeout bounds the handshake, and how long a dialer may wait before it speaks. Zero means 10 s.
+	// HandshakeTimeout bounds the handshake, and the time from then to the dialer's first bytes. Zero means 10 s.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 
-	// Linger bounds how long Close waits for the peer to read what was written. Zero means 5 s; negative means not at all.
+	// Linger bounds how long Close waits for the peer to read all bytes. Zero means 5 s; negative means not at all.
 	Linger time.Duration `yaml:"linger,omitempty"`
 
 	// StreamWindow bounds the bytes of one stream that the peer may send ahead of Read. 0 means 2 MiB.
 	StreamWindow int `yaml:"stream_window,omitempty"`
 
-	// ConnWindow bounds the bytes of all streams of one connection that the peer may send ahead of Read. It is the most
-	// content that a connection buffers; quic-go adds about 100 bytes for each STREAM frame, and stores a frame of 128 bytes
-	// or more in 1452. 0 means 8 MiB.
+	// ConnWindow bounds the bytes of all streams of one connection that the peer may send ahead of Read. A connection buffers
+	// no more content; quic-go adds about 100 bytes for each STREAM frame, and stores a frame of 128 bytes or more in 1452. 0
+	// means 8 MiB.
 	ConnWindow int `yaml:"conn_window,omitempty"`
 
-	// InitialWindow replaces ConnWindow on an accepted connection until Conn.PeerIdentified is called; then the window grows
-	// whenever it slows the peer down. One stream starts with a quarter of it. 0 means 64 KiB, or ConnWindow if that is less.
+	// InitialWindow replaces ConnWindow on an accepted connection until Conn.PeerIdentified is called. After that the window
+	// grows when it limits the peer's rate. A stream starts with a quarter of it. 0 means 64 KiB, or ConnWindow if that is less.
 	InitialWindow int `yaml:"initial_window,omitempty"`
 
 	// MaxStreams is how many streams the peer may have open in one connection. 0 means 256.
 	MaxStreams int `yaml:"max_streams,omitempty"`
 
-	// ClientTLS is used by Dial. Nil means the system's roots.
+	// ClientTLS is for Dial. Nil means the system's roots.
 	ClientTLS *tls.Config `yaml:"-"`
 
-	// ServerTLS is used by Listen, which needs a certificate; ClientAuth in it asks clients for theirs.
+	// ServerTLS is for Listen, which needs a certificate. Its ClientAuth requests certificates of clients.
 	ServerTLS *tls.Config `yaml:"-"`
 
-	// ResetKey, the same after a restart, lets a server that was killed tell its former clients at once that it has
-	// forgotten them; without it they wait for IdleTimeout. RFC 9000, section 10.3.
+	// ResetKey makes stateless resets: if a server with the same key restarts, clients of the earlier process learn at once that
+	// their connections are gone. Without it they wait for IdleTimeout. RFC 9000, section 10.3.
 	ResetKey *[32]byte `yaml:"-"`
 }
 
@@ -97,8 +97,8 @@ func setSize(n *int, byDefault int) {
 // Scheme returns quic.
 func (*Transport) Scheme() string { return "quic" }
 
-// Dial connects to host:port, and returns when the handshake is done and the server's certificate verified. The Conn is a
-// *Conn.
+// Dial connects to host:port. The handshake is complete and the server's certificate verified when it returns. The Conn is
+// a *Conn.
 func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
 	c, err := t.dial(ctx, addr)
 	if err != nil {
@@ -131,18 +131,18 @@ func (t *Transport) dial(ctx context.Context, addr string) (*Conn, error) {
 		socket.close()
 		return nil, err
 	}
-	socket.tolerant()
+	socket.tolerateLostRoutes()
 	return newConn(qc, first, t.cfg.Linger, socket), nil
 }
 
-// Listen binds the UDP address host:port; port 0 takes a free one, which Addr tells.
+// Listen binds the UDP address host:port. Port 0 takes a free port, which Addr returns.
 func (t *Transport) Listen(_ context.Context, addr string) (transport.Listener, error) {
 	if s := t.cfg.ServerTLS; s == nil || (len(s.Certificates) == 0 && s.GetCertificate == nil && s.GetConfigForClient == nil) {
 		return nil, fmt.Errorf("quic: listen on %s: no server certificate: set Config.ServerTLS", addr)
 	}
 	l, err := t.listen(addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("quic: address %s is in use: stop what listens there, or listen elsewhere: %w", addr, err)
+		return nil, fmt.Errorf("quic: address %s is in use: stop the program that listens there, or choose another address: %w", addr, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("quic: listen on %s: %w", addr, err)
@@ -160,7 +160,7 @@ func (t *Transport) listen(addr string) (*listener, error) {
 		return nil, err
 	}
 	socket.StatelessResetKey = (*quic.StatelessResetKey)(t.cfg.ResetKey)
-	socket.tolerant()
+	socket.tolerateLostRoutes()
 	l := newListener(socket, &t.cfg)
 	if l.inner, err = socket.Listen(t.tls(t.cfg.ServerTLS), t.acceptedQUIC(&l.identified)); err != nil {
 		socket.close()
@@ -180,7 +180,7 @@ func (t *Transport) tls(c *tls.Config) *tls.Config {
 	return c
 }
 
-// quic returns quic-go's configuration of dialed connections, whose peer proved its identity in the handshake.
+// quic returns quic-go's configuration for dialed connections. Their peer proved its identity in the handshake.
 func (t *Transport) quic() *quic.Config {
 	return &quic.Config{
 		HandshakeIdleTimeout:           t.cfg.HandshakeTimeout / 2, // quic-go allows the whole handshake twice this
@@ -195,7 +195,7 @@ func (t *Transport) quic() *quic.Config {
 	}
 }
 
-// acceptedQUIC returns quic-go's configuration of accepted connections.
+// acceptedQUIC returns quic-go's configuration for accepted connections.
 func (t *Transport) acceptedQUIC(identified *identifiedSet) *quic.Config {
 	c := t.quic()
 	c.InitialConnectionReceiveWindow = uint64(t.cfg.InitialWindow)
@@ -204,7 +204,8 @@ func (t *Transport) acceptedQUIC(identified *identifiedSet) *quic.Config {
 	return c
 }
 
-// resolve finds the address to dial, IPv4 first as servers on localhost do, and the name its certificate must carry.
+// resolve returns the address to dial and the name that the server's certificate must have. It prefers IPv4, as servers on
+// localhost listen on it.
 func resolve(ctx context.Context, addr string) (*net.UDPAddr, string, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {

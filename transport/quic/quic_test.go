@@ -19,7 +19,7 @@ import (
 	"example.com/ferry/transport/transporttest"
 )
 
-// identity returns what a server and its clients need to trust each other.
+// identity returns TLS configurations of a server and of clients that trust it.
 func identity(t *testing.T) (server, client *tls.Config, id *pki.Identity) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestContract(t *testing.T) {
 		Client: quic.New(&quic.Config{ClientTLS: client, HandshakeTimeout: 2 * time.Second, Linger: 2 * time.Second}),
 		Addr:   loopback,
 		Stall: func(t *testing.T, addr string) {
-			// An Initial packet that is no more than a header is where a handshake that never ends begins.
+			// An Initial packet with nothing behind its header starts a handshake that never completes.
 			conn, err := net.Dial("udp", addr)
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +111,7 @@ func exchange(t *testing.T, a, b net.Conn) {
 	}
 }
 
-func TestWhoIsThere(t *testing.T) {
+func TestPeerCertificate(t *testing.T) {
 	server, client, id := identity(t)
 	certPEM, keyPEM, err := id.IssueClient("pump-1")
 	if err != nil {
@@ -132,7 +132,7 @@ func TestWhoIsThere(t *testing.T) {
 	}
 }
 
-func TestStrangersAreRefused(t *testing.T) {
+func TestUntrustedServersAreRefused(t *testing.T) {
 	server, client, _ := identity(t)
 	_, stranger, _ := identity(t)
 	l, err := quic.New(&quic.Config{ServerTLS: server}).Listen(t.Context(), "127.0.0.1:0")
@@ -193,23 +193,23 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-func TestDeadPeer(t *testing.T) {
+func TestSilentPeerEndsTheConnection(t *testing.T) {
 	server, client, _ := identity(t)
 	var r *relay
 	dialed, accepted := connectThrough(t,
 		&quic.Config{ServerTLS: server, IdleTimeout: 300 * time.Millisecond, Linger: -1},
 		&quic.Config{ClientTLS: client, Linger: -1},
 		func(addr string) string { r = newRelay(t, addr); return r.addr() })
-	r.mute()
+	r.dropAll()
 	for name, c := range map[string]net.Conn{"dialed": dialed, "accepted": accepted} {
 		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 		if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s end: Read = %v, want to hear that the peer is gone", name, err)
+			t.Errorf("%s end: Read = %v, want an error that says the peer is gone", name, err)
 		}
 	}
 }
 
-func TestKeepAliveKeeps(t *testing.T) {
+func TestKeepAlivePreventsIdleTimeout(t *testing.T) {
 	server, client, _ := identity(t)
 	idle := 300 * time.Millisecond
 	dialed, accepted := connect(t, &quic.Config{ServerTLS: server, IdleTimeout: idle}, &quic.Config{ClientTLS: client, KeepAlive: idle / 10})
@@ -217,7 +217,7 @@ func TestKeepAliveKeeps(t *testing.T) {
 	exchange(t, dialed, accepted)
 }
 
-func TestHastyCloseIsNoEnd(t *testing.T) {
+func TestCloseWithoutLingerLosesNothingSilently(t *testing.T) {
 	server, client, _ := identity(t)
 	dialed, accepted := connect(t, &quic.Config{ServerTLS: server}, &quic.Config{ClientTLS: client, Linger: -1})
 	go func() {
@@ -231,7 +231,7 @@ func TestHastyCloseIsNoEnd(t *testing.T) {
 	}
 }
 
-func TestSilentDialerIsToldOff(t *testing.T) {
+func TestSilentDialerIsRefusedWithAReason(t *testing.T) {
 	server, client, _ := identity(t)
 	l, err := quic.New(&quic.Config{ServerTLS: server, HandshakeTimeout: 300 * time.Millisecond}).Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -245,11 +245,11 @@ func TestSilentDialerIsToldOff(t *testing.T) {
 	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "dialer speaks first") {
-		t.Errorf("Read = %v, want to hear why the server hung up", err)
+		t.Errorf("Read = %v, want the reason why the server closed the connection", err)
 	}
 }
 
-func TestRestartedServerIsNoticed(t *testing.T) {
+func TestStatelessResetAfterRestart(t *testing.T) {
 	server, client, id := identity(t)
 	cfg := &quic.Config{ServerTLS: server, ResetKey: id.ResetKey(), Linger: -1}
 	var r *relay
@@ -261,13 +261,13 @@ func TestRestartedServerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer successor.Close()
-	r.redirect(t, successor.Addr().String()) // the old one is as good as killed
+	r.redirect(t, successor.Addr().String()) // the first server receives no more packets
 	if _, err := dialed.Write([]byte("are you there?")); err != nil {
 		t.Fatal(err)
 	}
 	_ = dialed.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, err := dialed.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("Read = %v, want to hear that the server has forgotten us", err)
+		t.Errorf("Read = %v, want an error that says the connection is unknown", err)
 	}
 }
 

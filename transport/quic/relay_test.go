@@ -6,36 +6,36 @@ import (
 	"testing"
 )
 
-// relay passes UDP packets between one client and one server, like a router that translates addresses.
+// relay forwards UDP packets between one client and one server, like a router that translates addresses.
 type relay struct {
-	front *net.UDPConn
+	clientConn *net.UDPConn
 
-	mu     sync.Mutex
-	client *net.UDPAddr
-	server string
-	back   *net.UDPConn // nil: packets are dropped
+	mu         sync.Mutex
+	client     *net.UDPAddr
+	server     string
+	serverConn *net.UDPConn // nil: packets are dropped
 }
 
 func newRelay(t *testing.T, server string) *relay {
 	t.Helper()
-	front, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	clientConn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &relay{front: front, server: server}
-	t.Cleanup(func() { _ = front.Close(); r.mute() })
+	r := &relay{clientConn: clientConn, server: server}
+	t.Cleanup(func() { _ = clientConn.Close(); r.dropAll() })
 	r.rebind(t)
 	go func() {
 		buf := make([]byte, 64<<10)
 		for {
-			n, from, err := front.ReadFromUDP(buf)
+			n, from, err := clientConn.ReadFromUDP(buf)
 			if err != nil {
 				return
 			}
 			r.mu.Lock()
 			r.client = from
-			if r.back != nil {
-				_, _ = r.back.Write(buf[:n])
+			if r.serverConn != nil {
+				_, _ = r.serverConn.Write(buf[:n])
 			}
 			r.mu.Unlock()
 		}
@@ -43,7 +43,7 @@ func newRelay(t *testing.T, server string) *relay {
 	return r
 }
 
-func (r *relay) addr() string { return r.front.LocalAddr().String() }
+func (r *relay) addr() string { return r.clientConn.LocalAddr().String() }
 
 // rebind makes the server see another address of the client.
 func (r *relay) rebind(t *testing.T) {
@@ -51,40 +51,40 @@ func (r *relay) rebind(t *testing.T) {
 	r.redirect(t, r.server)
 }
 
-// redirect passes packets to another server, or to the same one from another address.
+// redirect forwards packets to another server, or to the same one from another address.
 func (r *relay) redirect(t *testing.T, server string) {
 	t.Helper()
 	conn, err := net.Dial("udp", server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := conn.(*net.UDPConn)
-	r.mute()
+	conn2 := conn.(*net.UDPConn)
+	r.dropAll()
 	r.mu.Lock()
-	r.server, r.back = server, back
+	r.server, r.serverConn = server, conn2
 	r.mu.Unlock()
 	go func() {
 		buf := make([]byte, 64<<10)
 		for {
-			n, err := back.Read(buf)
+			n, err := conn2.Read(buf)
 			if err != nil {
 				return
 			}
 			r.mu.Lock()
 			if r.client != nil {
-				_, _ = r.front.WriteToUDP(buf[:n], r.client)
+				_, _ = r.clientConn.WriteToUDP(buf[:n], r.client)
 			}
 			r.mu.Unlock()
 		}
 	}()
 }
 
-// mute drops all packets from now on.
-func (r *relay) mute() {
+// dropAll drops all packets that follow.
+func (r *relay) dropAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.back != nil {
-		_ = r.back.Close()
-		r.back = nil
+	if r.serverConn != nil {
+		_ = r.serverConn.Close()
+		r.serverConn = nil
 	}
 }

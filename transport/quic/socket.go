@@ -12,46 +12,47 @@ import (
 // socket is a UDP socket and the QUIC endpoint on it.
 type socket struct {
 	quic.Transport
-	udp *patientUDP
+	udp *lossyUDP
 }
 
-// openSocket binds addr, or a free port on all addresses if it is nil: the kernel then picks the source address for each
-// packet, so that the socket outlives the address it was first used with. idLength is that of connection IDs in bytes; 0
-// means quic-go's default.
+// openSocket binds addr, or a free port on all addresses if addr is nil. In that case the kernel chooses the source address
+// of each packet, so the socket still works after the machine's address has changed. idLength is the length of connection IDs
+// in bytes; 0 means quic-go's default.
 func openSocket(addr *net.UDPAddr, idLength int) (*socket, error) {
 	conn, err := net.ListenUDP("udp", addr)
 	if err != nil {
 		return nil, err
 	}
-	udp := &patientUDP{UDPConn: conn}
+	udp := &lossyUDP{UDPConn: conn}
 	return &socket{Transport: quic.Transport{Conn: udp, ConnectionIDLength: idLength}, udp: udp}, nil
 }
 
-// tolerant makes the socket take a route that is missing for a while as packets lost, which QUIC repairs. Before, while
-// dialing, a missing route is the answer.
-func (s *socket) tolerant() { s.udp.tolerant.Store(true) }
+// tolerateLostRoutes makes the socket treat a missing route as lost packets, which QUIC sends again. It is called after the
+// handshake, so that Dial without a route fails.
+func (s *socket) tolerateLostRoutes() { s.udp.tolerant.Store(true) }
 
-// close ends the endpoint, and with it whatever connection it still has. The errors say that it was closed already.
+// close ends the endpoint and all its connections. An error means that it was closed already.
 func (s *socket) close() {
 	_ = s.Close()
 	_ = s.udp.Close()
 }
 
-type patientUDP struct {
+// lossyUDP is a UDP socket that, once tolerant, reports success for packets that had no route.
+type lossyUDP struct {
 	*net.UDPConn
 	tolerant atomic.Bool
 }
 
-func (u *patientUDP) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
+func (u *lossyUDP) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
 	n, oobn, err = u.UDPConn.WriteMsgUDP(b, oob, addr)
-	if err != nil && u.tolerant.Load() && passing(err) {
+	if err != nil && u.tolerant.Load() && isTransient(err) {
 		return len(b), len(oob), nil
 	}
 	return n, oobn, err
 }
 
-// passing reports whether err is a state of the network, which may be gone for the next packet, rather than of the socket.
-func passing(err error) bool {
+// isTransient reports whether err is about the network, which may change before the next packet, and not about the socket.
+func isTransient(err error) bool {
 	for _, e := range []error{
 		syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.EPERM,
 	} {

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/internal/pki"
 )
 
-func TestPassingErrors(t *testing.T) {
+func TestTransientErrors(t *testing.T) {
 	wrapped := func(e error) error {
 		return &net.OpError{Op: "write", Net: "udp", Err: os.NewSyscallError("sendmsg", e)}
 	}
@@ -28,8 +28,8 @@ func TestPassingErrors(t *testing.T) {
 	}
 	for err, want := range rows {
 		t.Run(fmt.Sprint(err), func(t *testing.T) {
-			if got := passing(err); got != want {
-				t.Errorf("passing = %v, want %v", got, want)
+			if got := isTransient(err); got != want {
+				t.Errorf("isTransient = %v, want %v", got, want)
 			}
 		})
 	}

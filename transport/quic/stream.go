@@ -14,44 +14,44 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// stream makes a net.Conn of a QUIC stream: Close ends both directions, errors are those of package net.
+// stream is a net.Conn over a QUIC stream. Close ends both directions, and errors are those of package net.
 type stream struct {
-	qs     *quic.Stream
-	conn   *Conn
-	closed atomic.Bool
-	read   sync.Once // to its end, or given up
+	qs        *quic.Stream
+	conn      *Conn
+	closed    atomic.Bool
+	readEnded sync.Once // runs acknowledge, at the end of the stream or when reading is given up
 }
 
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.qs.Read(p)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		s.read.Do(s.conn.acknowledge)
+		s.readEnded.Do(s.conn.acknowledge)
 	}
 	if n > 0 {
-		return n, nil // the error comes again
+		return n, nil // the next Read returns the error
 	}
-	return 0, s.failed("read", err)
+	return 0, s.opError("read", err)
 }
 
 func (s *stream) Write(p []byte) (int, error) {
 	n, err := s.qs.Write(p)
-	return n, s.failed("write", err)
+	return n, s.opError("write", err)
 }
 
-// CloseWrite ends the stream towards the peer, which reads what was written and then io.EOF. Reading goes on.
+// CloseWrite ends the stream towards the peer: its Read returns io.EOF behind the last byte. This end can still read.
 func (s *stream) CloseWrite() error { return s.qs.Close() }
 
-// Close ends both directions. What was written still arrives.
+// Close ends both directions. Bytes written before still arrive.
 func (s *stream) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	// A Write that is under way ends first, as what QUIC is told to end it ends behind that.
+	// QUIC ends the stream behind the last byte of a Write, so a Write in progress is interrupted first.
 	_ = s.SetWriteDeadline(time.Unix(1, 0))
 	_, _ = s.qs.Write(nil)
-	_ = s.qs.Close() // the error says that the peer has given up reading
+	_ = s.qs.Close() // an error means that the peer has stopped reading
 	s.qs.CancelRead(codeClosed)
-	s.read.Do(s.conn.acknowledge)
+	s.readEnded.Do(s.conn.acknowledge)
 	s.conn.mu.Lock()
 	delete(s.conn.open, s)
 	s.conn.mu.Unlock()
@@ -65,8 +65,8 @@ func (s *stream) SetWriteDeadline(t time.Time) error { return s.qs.SetWriteDeadl
 func (s *stream) LocalAddr() net.Addr  { return s.conn.qc.LocalAddr() }
 func (s *stream) RemoteAddr() net.Addr { return s.conn.qc.RemoteAddr() }
 
-// failed gives err the shape that users of a net.Conn test for. io.EOF stays bare.
-func (s *stream) failed(op string, err error) error {
+// opError returns err as a *net.OpError, which users of a net.Conn test for. It returns io.EOF as it is.
+func (s *stream) opError(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -75,13 +75,13 @@ func (s *stream) failed(op string, err error) error {
 	case errors.Is(err, io.EOF):
 		return err
 	default:
-		err = plain(err)
+		err = netError(err)
 	}
 	return &net.OpError{Op: op, Net: "quic", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
 }
 
-// plain translates what this end did itself, and what a peer's Close does to those who still write to it.
-func plain(err error) error {
+// netError returns net.ErrClosed for a close by this end, EPIPE for one by the peer, and other errors as they are.
+func netError(err error) error {
 	var stream *quic.StreamError
 	var app *quic.ApplicationError
 	switch {

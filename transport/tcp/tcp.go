@@ -13,23 +13,22 @@ import (
 	"example.com/ferry/transport/internal/accept"
 )
 
-// Config is what a Transport can be told. The zero value works for tcp, and for dialing tls.
+// Config configures a Transport. The zero value works for tcp, and for dialing tls.
 type Config struct {
-	// KeepAlive is how long a connection is silent before the kernel asks whether the peer still lives; three unanswered
-	// questions end it. Zero means 15 s; negative means never.
+	// KeepAlive is how long a connection is silent before the kernel sends a probe. Three probes without a response end the
+	// connection. Zero means 15 s; negative means never.
 	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
 
 	// HandshakeTimeout bounds the TLS handshake of one connection. Zero means 10 s.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 
-	// MaxHandshakes bounds how many accepted connections may be in their TLS handshake at once; more wait in the kernel's
-	// backlog. Zero means 256.
+	// MaxHandshakes bounds the TLS handshakes in progress; further connections wait in the kernel's backlog. Zero means 256.
 	MaxHandshakes int `yaml:"max_handshakes,omitempty"`
 
-	// ClientTLS is used by Dial. Nil means the system's roots. Below TLS 1.3 nothing is spoken.
+	// ClientTLS is for Dial. Nil means the system's roots. Versions below TLS 1.3 are never used.
 	ClientTLS *tls.Config `yaml:"-"`
 
-	// ServerTLS is used by Listen, which needs a certificate; ClientAuth in it asks clients for theirs.
+	// ServerTLS is for Listen, which needs a certificate. Its ClientAuth requests certificates of clients.
 	ServerTLS *tls.Config `yaml:"-"`
 }
 
@@ -42,13 +41,13 @@ type Transport struct {
 var _ transport.Transport = (*Transport)(nil)
 
 // New returns the transport of the scheme tcp. A nil c means defaults.
-func New(c *Config) *Transport { return build(c, false) }
+func New(c *Config) *Transport { return newTransport(c, false) }
 
-// NewTLS returns the transport of the scheme tls: TLS 1.3, the server's certificate always verified unless ClientTLS says
-// otherwise. A nil c means defaults, with which it can dial only.
-func NewTLS(c *Config) *Transport { return build(c, true) }
+// NewTLS returns the transport of the scheme tls: TLS 1.3, with the server's certificate verified unless ClientTLS disables
+// that. A nil c means defaults, which allow Dial only.
+func NewTLS(c *Config) *Transport { return newTransport(c, true) }
 
-func build(c *Config, secure bool) *Transport {
+func newTransport(c *Config, secure bool) *Transport {
 	t := &Transport{secure: secure}
 	if c != nil {
 		t.cfg = *c
@@ -78,7 +77,7 @@ func (t *Transport) keepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: k > 0, Idle: k, Interval: max(k/3, time.Second), Count: 3}
 }
 
-// Dial connects to host:port. For tls the handshake is done and the certificate verified when it returns.
+// Dial connects to host:port. For tls the handshake is complete and the certificate verified when it returns.
 func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: t.keepAlive()}
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -90,7 +89,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	}
 	cfg := minTLS13(t.cfg.ClientTLS)
 	if cfg.ServerName == "" {
-		// The address was dialed, so it splits.
+		// DialContext has parsed the address, so there is no error.
 		cfg.ServerName, _, _ = net.SplitHostPort(addr)
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.HandshakeTimeout)
@@ -103,7 +102,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	return secured, nil
 }
 
-// Listen binds host:port; port 0 takes a free one, which Addr tells.
+// Listen binds host:port. Port 0 takes a free port, which Addr returns.
 func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener, error) {
 	if t.secure && !hasCertificate(t.cfg.ServerTLS) {
 		return nil, fmt.Errorf("tcp: listen tls on %s: no server certificate: set Config.ServerTLS", addr)
@@ -111,7 +110,7 @@ func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener
 	lc := net.ListenConfig{KeepAliveConfig: t.keepAlive()}
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("tcp: address %s is in use: stop what listens there, or listen elsewhere: %w", addr, err)
+		return nil, fmt.Errorf("tcp: address %s is in use: stop the program that listens there, or choose another address: %w", addr, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("tcp: listen on %s: %w", addr, err)

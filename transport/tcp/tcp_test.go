@@ -36,7 +36,7 @@ func TestConnIsTCPConn(t *testing.T) {
 	defer server.Close()
 	for name, conn := range map[string]net.Conn{"client": client, "server": server} {
 		if _, ok := conn.(*net.TCPConn); !ok {
-			t.Errorf("%s is a %T, want *net.TCPConn, or net.Buffers does not become writev", name, conn)
+			t.Errorf("%s is a %T, want *net.TCPConn, or net.Buffers is not written with writev", name, conn)
 		}
 	}
 }
@@ -66,8 +66,8 @@ func Example() {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "across")
-	answer := make([]byte, 6)
-	_, err = io.ReadFull(conn, answer)
-	fmt.Printf("%s %v\n", answer, err)
+	response := make([]byte, 6)
+	_, err = io.ReadFull(conn, response)
+	fmt.Printf("%s %v\n", response, err)
 	// Output: across <nil>
 }

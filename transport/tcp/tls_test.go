@@ -1,8 +1,12 @@
 package tcp_test
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
+	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +18,7 @@ import (
 	"example.com/ferry/transport/transporttest"
 )
 
-// identity returns what a server and its clients need to trust each other.
+// identity returns TLS configurations of a server and of clients that trust it.
 func identity(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +49,7 @@ func TestTLSContract(t *testing.T) {
 	})
 }
 
-func TestTLSRefusesStrangers(t *testing.T) {
+func TestTLSRefusesUntrustedServers(t *testing.T) {
 	server, client := identity(t)
 	_, stranger := identity(t)
 	l, err := tcp.NewTLS(&tcp.Config{ServerTLS: server}).Listen(t.Context(), "127.0.0.1:0")
@@ -61,12 +65,12 @@ func TestTLSRefusesStrangers(t *testing.T) {
 			_ = conn.Close()
 			t.Errorf("%s: connected, want an error", name)
 		} else if !strings.HasPrefix(err.Error(), "tcp: tls handshake with "+l.Addr().String()) {
-			t.Errorf("%s: error %q does not say with whom the handshake failed", name, err)
+			t.Errorf("%s: error %q does not name the server", name, err)
 		}
 	}
 }
 
-func TestTLSTellsWhoIsThere(t *testing.T) {
+func TestTLSConnectionState(t *testing.T) {
 	server, client := identity(t)
 	l, err := tcp.NewTLS(&tcp.Config{ServerTLS: server}).Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -97,7 +101,7 @@ func TestTLSHandshakeTimesOut(t *testing.T) {
 	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, err := conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
-		t.Errorf("Read = %v, want that the server hangs up on a client that never speaks", err)
+		t.Errorf("Read = %v, want that the server closes the connection of a silent client", err)
 	}
 }
 
@@ -105,4 +109,45 @@ func TestTLSListenNeedsCertificate(t *testing.T) {
 	if _, err := tcp.NewTLS(nil).Listen(t.Context(), "127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), "Config.ServerTLS") {
 		t.Errorf("Listen = %v, want an error that says to set Config.ServerTLS", err)
 	}
+}
+
+func ExampleNewTLS() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	id, err := pki.Open(pki.Config{Dir: dir}) // a CA and a certificate for this machine
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	trust, err := pki.ClientTLS(filepath.Join(dir, pki.CAFile))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := tcp.NewTLS(&tcp.Config{ServerTLS: id.ServerTLS()}).Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer l.Close()
+	go func() {
+		if conn, err := l.Accept(ctx); err == nil {
+			fmt.Fprint(conn, "across")
+			_ = conn.Close()
+		}
+	}()
+	conn, err := tcp.NewTLS(&tcp.Config{ClientTLS: trust}).Dial(ctx, l.Addr().String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer conn.Close()
+	got, err := io.ReadAll(conn)
+	fmt.Printf("%s %v\n", got, err)
+	// Output: across <nil>
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func pattern(n int) []byte {
+func randomBytes(n int) []byte {
 	p := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
 	_, _ = r.Read(p)
@@ -26,7 +26,7 @@ func readN(t *testing.T, c net.Conn, n int) []byte {
 	return got
 }
 
-func send(c net.Conn, p []byte) <-chan error {
+func writeAsync(c net.Conn, p []byte) <-chan error {
 	return async(func() error {
 		n, err := c.Write(p)
 		if err == nil && n != len(p) {
@@ -36,38 +36,38 @@ func send(c net.Conn, p []byte) <-chan error {
 	})
 }
 
-func sameBytes(t *testing.T, what string, got, want []byte) {
+func sameBytes(t *testing.T, name string, got, want []byte) {
 	t.Helper()
 	if !bytes.Equal(got, want) {
-		t.Fatalf("%s: %d bytes arrived that differ from the %d written", what, len(got), len(want))
+		t.Fatalf("%s: %d bytes arrived that differ from the %d written", name, len(got), len(want))
 	}
 }
 
 func testEcho(t *testing.T, s Subject) {
 	client, server := connect(t, s)
 	for _, size := range []int{1, 2, 1000, 1452, 70_000} {
-		want := pattern(size)
-		sent := send(client, want)
+		want := randomBytes(size)
+		sent := writeAsync(client, want)
 		got := readN(t, server, size)
 		if err := await(t, "Write", sent); err != nil {
 			t.Fatalf("Write of %d bytes: %v", size, err)
 		}
 		sameBytes(t, "to the server", got, want)
-		sent = send(server, got)
+		sent = writeAsync(server, got)
 		sameBytes(t, "to the client", readN(t, client, size), want)
 		if err := await(t, "Write", sent); err != nil {
 			t.Fatalf("Write of %d bytes back: %v", size, err)
 		}
 	}
 	if client.LocalAddr() == nil || client.RemoteAddr() == nil || server.LocalAddr() == nil || server.RemoteAddr() == nil {
-		t.Error("an end does not know its addresses")
+		t.Error("an end has no addresses")
 	}
 }
 
 func testLarge(t *testing.T, s Subject) {
 	client, server := connect(t, s)
-	want := pattern(8 << 20)
-	sent := send(client, want)
+	want := randomBytes(8 << 20)
+	sent := writeAsync(client, want)
 	sameBytes(t, "8 MiB", readN(t, server, len(want)), want)
 	if err := await(t, "Write", sent); err != nil {
 		t.Fatalf("Write: %v", err)
@@ -76,24 +76,24 @@ func testLarge(t *testing.T, s Subject) {
 
 func testOverlap(t *testing.T, s Subject) {
 	client, server := connect(t, s)
-	up, down := pattern(3<<20), pattern(2<<20)
-	sentUp, sentDown := send(client, up), send(server, down)
+	up, down := randomBytes(3<<20), randomBytes(2<<20)
+	sentUp, sentDown := writeAsync(client, up), writeAsync(server, down)
 	gotUp := make([]byte, len(up))
 	readUp := async(func() error { _, err := io.ReadFull(server, gotUp); return err })
 	sameBytes(t, "down", readN(t, client, len(down)), down)
-	for what, done := range map[string]<-chan error{"Read": readUp, "Write up": sentUp, "Write down": sentDown} {
-		if err := await(t, what, done); err != nil {
-			t.Fatalf("%s: %v", what, err)
+	for name, done := range map[string]<-chan error{"Read": readUp, "Write up": sentUp, "Write down": sentDown} {
+		if err := await(t, name, done); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 	}
 	sameBytes(t, "up", gotUp, up)
 }
 
-func testCloseDelivers(t *testing.T, s Subject) {
+func testCloseDeliversWritten(t *testing.T, s Subject) {
 	l := listen(t, s)
 	for _, size := range []int{1, 1 << 20} {
 		client, server := connectTo(t, s, l)
-		want := pattern(size)
+		want := randomBytes(size)
 		closed := async(func() error {
 			if _, err := client.Write(want); err != nil {
 				return err
@@ -102,7 +102,7 @@ func testCloseDelivers(t *testing.T, s Subject) {
 		})
 		got, err := io.ReadAll(server)
 		if err != nil {
-			t.Fatalf("Read: %v after %d of %d bytes: Close lost the rest", err, len(got), size)
+			t.Fatalf("Read: %v after %d of %d bytes: Close lost the last bytes", err, len(got), size)
 		}
 		sameBytes(t, "before Close", got, want)
 		if err := await(t, "Close", closed); err != nil {
@@ -120,34 +120,34 @@ func testCloseWrite(t *testing.T, s Subject) {
 	if !ok {
 		t.Fatalf("%T has no CloseWrite", client)
 	}
-	question, answer := pattern(100_000), pattern(300_000)
+	request, response := randomBytes(100_000), randomBytes(300_000)
 	sent := async(func() error {
-		if _, err := half.Write(question); err != nil {
+		if _, err := half.Write(request); err != nil {
 			return err
 		}
 		return half.CloseWrite()
 	})
 	got, err := io.ReadAll(server)
 	if err != nil {
-		t.Fatalf("Read to the end of the question: %v", err)
+		t.Fatalf("Read to the end of the request: %v", err)
 	}
-	sameBytes(t, "question", got, question)
+	sameBytes(t, "request", got, request)
 	if err := await(t, "CloseWrite", sent); err != nil {
 		t.Fatalf("Write and CloseWrite: %v", err)
 	}
-	answered := async(func() error {
-		if _, err := server.Write(answer); err != nil {
+	responded := async(func() error {
+		if _, err := server.Write(response); err != nil {
 			return err
 		}
 		return server.Close()
 	})
 	got, err = io.ReadAll(client)
 	if err != nil {
-		t.Fatalf("Read of the answer after CloseWrite: %v", err)
+		t.Fatalf("Read of the response after CloseWrite: %v", err)
 	}
-	sameBytes(t, "answer", got, answer)
-	if err := await(t, "Close", answered); err != nil {
-		t.Fatalf("answer: %v", err)
+	sameBytes(t, "response", got, response)
+	if err := await(t, "Close", responded); err != nil {
+		t.Fatalf("response: %v", err)
 	}
 	if _, err := client.Write([]byte{1}); err == nil {
 		t.Error("Write after CloseWrite: no error")
@@ -163,15 +163,15 @@ func testPeerGone(t *testing.T, s Subject) {
 	if err := await(t, "Read", read); err == nil {
 		t.Error("Read from a peer that closed: no error")
 	}
-	// The first bytes may still be taken; a peer that is gone cannot take them for ever.
-	chunk := pattern(64 << 10)
-	limit := time.Now().Add(patience)
+	// The first writes may succeed, until buffers are full or the peer's reset has arrived.
+	chunk := randomBytes(64 << 10)
+	limit := time.Now().Add(timeout)
 	for {
 		if _, err := client.Write(chunk); err != nil {
 			break
 		}
 		if time.Now().After(limit) {
-			t.Fatalf("Write to a peer that closed: no error in %v", patience)
+			t.Fatalf("Write to a peer that closed: no error in %v", timeout)
 		}
 	}
 }

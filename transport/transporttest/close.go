@@ -14,17 +14,17 @@ func testCloseUnblocks(t *testing.T, s Subject) {
 	reading := async(func() error { _, err := client.Read(make([]byte, 1)); return err })
 	writing := async(func() error {
 		for {
-			if _, err := client.Write(pattern(1 << 20)); err != nil {
+			if _, err := client.Write(randomBytes(1 << 20)); err != nil {
 				return err
 			}
 		}
 	})
-	// The server reads what is already under way when it closes as well; until then nobody reads.
+	// The server reads 1 MiB, so that the Write has started, and then nothing until it closes.
 	readN(t, server, 1<<20)
 	closed := async(client.Close)
-	for what, done := range map[string]<-chan error{"Read": reading, "Write": writing} {
-		if err := await(t, what, done); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("%s cut off by Close = %v, want net.ErrClosed", what, err)
+	for name, done := range map[string]<-chan error{"Read": reading, "Write": writing} {
+		if err := await(t, name, done); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%s cut off by Close = %v, want net.ErrClosed", name, err)
 		}
 	}
 	_ = server.Close()
@@ -37,11 +37,11 @@ func testCloseUnblocks(t *testing.T, s Subject) {
 	}
 }
 
-func wantTimeout(t *testing.T, what string, err error) {
+func wantTimeout(t *testing.T, name string, err error) {
 	t.Helper()
 	var timeout net.Error
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !errors.As(err, &timeout) || !timeout.Timeout() {
-		t.Errorf("%s past its deadline = %v, want os.ErrDeadlineExceeded with Timeout() true", what, err)
+		t.Errorf("%s past its deadline = %v, want os.ErrDeadlineExceeded with Timeout() true", name, err)
 	}
 }
 
@@ -53,10 +53,10 @@ func testReadDeadline(t *testing.T, s Subject) {
 
 	_ = client.SetReadDeadline(time.Time{})
 	read := async(func() error { _, err := client.Read(make([]byte, 1)); return err })
-	_ = client.SetReadDeadline(time.Now().Add(time.Millisecond)) // moves the deadline of a Read that waits
+	_ = client.SetReadDeadline(time.Now().Add(time.Millisecond)) // moves the deadline of a Read in progress
 	wantTimeout(t, "waiting Read", await(t, "Read", read))
 
-	_ = client.SetReadDeadline(time.Now().Add(patience))
+	_ = client.SetReadDeadline(time.Now().Add(timeout))
 	if _, err := server.Write([]byte("late")); err != nil {
 		t.Fatalf("Write: %v", err)
 	}
@@ -74,12 +74,12 @@ func testWriteDeadline(t *testing.T, s Subject) {
 	_ = client.SetWriteDeadline(time.Time{})
 	full := async(func() error {
 		for {
-			if _, err := client.Write(pattern(1 << 20)); err != nil {
+			if _, err := client.Write(randomBytes(1 << 20)); err != nil {
 				return err
 			}
 		}
 	})
-	_ = client.SetWriteDeadline(time.Now().Add(20 * time.Millisecond)) // nobody reads: Write waits sooner or later
+	_ = client.SetWriteDeadline(time.Now().Add(20 * time.Millisecond)) // the peer does not read, so Write blocks at last
 	wantTimeout(t, "waiting Write", await(t, "Write", full))
 	_ = server.Close()
 }

@@ -18,7 +18,7 @@ func testDialCancelled(t *testing.T, s Subject) {
 	}
 }
 
-func testDialClosed(t *testing.T, s Subject) {
+func testDialClosedPort(t *testing.T, s Subject) {
 	var addr string
 	if s.Closed != nil {
 		addr = s.Closed(t)
@@ -29,10 +29,10 @@ func testDialClosed(t *testing.T, s Subject) {
 			t.Fatalf("Close: %v", err)
 		}
 	}
-	conn, err := s.Client.Dial(within(t), addr)
+	conn, err := s.Client.Dial(testContext(t), addr)
 	if err == nil {
 		_ = conn.Close()
-		t.Fatalf("Dial %s, where nobody listens: no error", addr)
+		t.Fatalf("Dial %s, which has no listener: no error", addr)
 	}
 	if !strings.Contains(err.Error(), addr) {
 		t.Errorf("error %q does not name the address %s", err, addr)
@@ -81,11 +81,11 @@ func testOutliveListener(t *testing.T, s Subject) {
 	}
 }
 
-func testBusy(t *testing.T, s Subject) {
+func testBusyAddress(t *testing.T, s Subject) {
 	l := listen(t, s)
 	client, server := connectTo(t, s, l)
 	addr := l.Addr().String()
-	second, err := s.Server.Listen(within(t), addr)
+	second, err := s.Server.Listen(testContext(t), addr)
 	if err == nil {
 		_ = second.Close()
 		t.Fatalf("second Listen on %s: no error", addr)
@@ -93,7 +93,7 @@ func testBusy(t *testing.T, s Subject) {
 	if !strings.Contains(err.Error(), addr) || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("error %q does not say that %s is in use", err, addr)
 	}
-	sent := send(client, []byte("undisturbed"))
+	sent := writeAsync(client, []byte("undisturbed"))
 	if got := string(readN(t, server, 11)); got != "undisturbed" {
 		t.Errorf("Read = %q, want undisturbed", got)
 	}
@@ -102,7 +102,7 @@ func testBusy(t *testing.T, s Subject) {
 	}
 }
 
-func testStalled(t *testing.T, s Subject) {
+func testStalledHandshake(t *testing.T, s Subject) {
 	if s.Stall == nil {
 		return // there is no handshake to stall
 	}

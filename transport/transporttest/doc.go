@@ -1,5 +1,5 @@
-// Package transporttest is the contract of a transport as a test: what each of them does with bytes, closing, deadlines,
-// contexts and peers that misbehave.
+// Package transporttest tests a transport against the contract of package transport: bytes, closing, deadlines, contexts, and
+// peers that misbehave.
 //
 //	func TestContract(t *testing.T) {
 //		transporttest.Run(t, transporttest.Subject{

@@ -12,23 +12,23 @@ import (
 
 // Subject is a transport to test.
 type Subject struct {
-	Server, Client transport.Transport // may be the same; two where the ends are configured differently
+	Server, Client transport.Transport // the same, unless the two ends are configured differently
 
-	// Addr returns an address to listen on that nobody uses.
+	// Addr returns an unused address to listen on.
 	Addr func(t *testing.T) string
 
-	// Closed returns an address that nobody listens on. Nil means: listen, close, and dial what was listened on.
+	// Closed returns an address without a listener. Nil means the address of a listener that was closed.
 	Closed func(t *testing.T) string
 
-	// Stall connects to addr and never finishes the handshake, until the test ends. Nil means that the transport has none.
+	// Stall connects to addr and does not complete the handshake before the test ends. Nil means that there is no handshake.
 	Stall func(t *testing.T, addr string)
 }
 
-// patience bounds what should happen at once: only a defect takes that long.
-const patience = 20 * time.Second
+// timeout bounds steps that take milliseconds in a correct transport.
+const timeout = 20 * time.Second
 
-// Run checks s against the contract of package transport. Each part runs on connections of its own, and leaves no goroutine
-// behind.
+// Run tests s against the contract of package transport. Each part uses its own connections, and all its goroutines must end
+// with it.
 func Run(t *testing.T, s Subject) {
 	parts := []struct {
 		name string
@@ -37,33 +37,33 @@ func Run(t *testing.T, s Subject) {
 		{"Echo", testEcho},
 		{"Large", testLarge},
 		{"ReadAndWriteOverlap", testOverlap},
-		{"CloseDeliversWhatWasWritten", testCloseDelivers},
+		{"CloseDeliversWhatWasWritten", testCloseDeliversWritten},
 		{"CloseWrite", testCloseWrite},
 		{"CloseUnblocks", testCloseUnblocks},
 		{"PeerGone", testPeerGone},
 		{"ReadDeadline", testReadDeadline},
 		{"WriteDeadline", testWriteDeadline},
 		{"DialCancelled", testDialCancelled},
-		{"DialClosedPort", testDialClosed},
+		{"DialClosedPort", testDialClosedPort},
 		{"AcceptCancelled", testAcceptCancelled},
 		{"AcceptAfterClose", testAcceptAfterClose},
 		{"ConnectionsOutliveListener", testOutliveListener},
-		{"BusyAddress", testBusy},
-		{"StalledHandshake", testStalled},
+		{"BusyAddress", testBusyAddress},
+		{"StalledHandshake", testStalledHandshake},
 		{"Streams", testStreams},
 	}
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {
 			before := runtime.NumGoroutine()
 			t.Run("", func(t *testing.T) { p.test(t, s) }) // its cleanups run before goroutines are counted
-			noneLeft(t, before)
+			waitForGoroutines(t, before)
 		})
 	}
 }
 
-func noneLeft(t *testing.T, before int) {
+func waitForGoroutines(t *testing.T, before int) {
 	t.Helper()
-	limit := time.Now().Add(patience)
+	limit := time.Now().Add(timeout)
 	for runtime.NumGoroutine() > before {
 		if time.Now().After(limit) {
 			stacks := make([]byte, 1<<20)
@@ -73,15 +73,15 @@ func noneLeft(t *testing.T, before int) {
 	}
 }
 
-func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func testContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
 func listen(t *testing.T, s Subject) transport.Listener {
 	t.Helper()
-	l, err := s.Server.Listen(within(t), s.Addr(t))
+	l, err := s.Server.Listen(testContext(t), s.Addr(t))
 	if err != nil {
 		t.Fatalf("Listen: %v", err)
 	}
@@ -97,7 +97,7 @@ func connect(t *testing.T, s Subject) (client, server transport.Conn) {
 
 func connectTo(t *testing.T, s Subject, l transport.Listener) (client, server transport.Conn) {
 	t.Helper()
-	ctx := within(t)
+	ctx := testContext(t)
 	client, err := s.Client.Dial(ctx, l.Addr().String())
 	if err != nil {
 		t.Fatalf("Dial %s: %v", l.Addr(), err)
@@ -109,13 +109,13 @@ func connectTo(t *testing.T, s Subject, l transport.Listener) (client, server tr
 	if err != nil {
 		t.Fatalf("Accept: %v", err)
 	}
-	t.Cleanup(func() { // at once, as an end may wait for the other
+	t.Cleanup(func() { // both at the same time, as one end may wait for the other
 		done := async(client.Close)
 		_ = server.Close()
 		_ = await(t, "Close", done)
 	})
-	_ = client.SetDeadline(time.Now().Add(patience))
-	_ = server.SetDeadline(time.Now().Add(patience))
+	_ = client.SetDeadline(time.Now().Add(timeout))
+	_ = server.SetDeadline(time.Now().Add(timeout))
 	if got := readN(t, server, 1); got[0] != '?' {
 		t.Fatalf("first byte = %q, want ?", got)
 	}
@@ -129,13 +129,13 @@ func async(f func() error) <-chan error {
 	return done
 }
 
-func await(t *testing.T, what string, done <-chan error) error {
+func await(t *testing.T, name string, done <-chan error) error {
 	t.Helper()
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(patience):
-		t.Fatalf("%s: still blocked after %v", what, patience)
+	case <-time.After(timeout):
+		t.Fatalf("%s: still blocked after %v", name, timeout)
 		return nil
 	}
 }

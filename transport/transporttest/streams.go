@@ -13,35 +13,35 @@ func testStreams(t *testing.T, s Subject) {
 	client, server := connect(t, s)
 	dialing, ok := client.(transport.Multi)
 	if !ok {
-		return // one stream per connection: the other tests are about that one
+		return // one stream per connection, which the other tests cover
 	}
 	accepting := server.(transport.Multi)
 
-	// A stream that nobody reads from, written to until it is full ...
+	// A stream whose receiver does not read is written to until it is full.
 	blocked, blockedPeer := stream(t, dialing, accepting)
 	writing := async(func() error {
 		for {
-			if _, err := blocked.Write(pattern(1 << 20)); err != nil {
+			if _, err := blocked.Write(randomBytes(1 << 20)); err != nil {
 				return err
 			}
 		}
 	})
-	readN(t, blockedPeer, 1) // it is under way
+	readN(t, blockedPeer, 1) // the first byte has arrived
 
-	// ... delays neither another stream nor the first one, in both directions.
+	// It delays neither another stream nor the first one, in both directions.
 	up, upPeer := stream(t, dialing, accepting)
 	down, downPeer := stream(t, accepting, dialing)
 	for _, pair := range [][2]net.Conn{{up, upPeer}, {down, downPeer}, {client, server}, {server, client}} {
-		want := pattern(1 << 20)
-		sent := send(pair[0], want)
+		want := randomBytes(1 << 20)
+		sent := writeAsync(pair[0], want)
 		sameBytes(t, "beside a blocked stream", readN(t, pair[1], len(want)), want)
 		if err := await(t, "Write", sent); err != nil {
 			t.Fatalf("Write: %v", err)
 		}
 	}
 
-	// Close of a stream closes that stream only, and delivers what was written to it.
-	want := pattern(10_000)
+	// Close of a stream closes that stream only, and its bytes are delivered.
+	want := randomBytes(10_000)
 	closed := async(func() error {
 		if _, err := up.Write(want); err != nil {
 			return err
@@ -67,10 +67,10 @@ func testStreams(t *testing.T, s Subject) {
 	}
 }
 
-// stream opens one from a to b, and writes a byte so that b sees it.
+// stream opens a stream from a to b. It writes a byte, so that b sees the stream.
 func stream(t *testing.T, a, b transport.Multi) (opened, accepted net.Conn) {
 	t.Helper()
-	ctx := within(t)
+	ctx := testContext(t)
 	opened, err := a.OpenStream(ctx)
 	if err != nil {
 		t.Fatalf("OpenStream: %v", err)
@@ -83,8 +83,8 @@ func stream(t *testing.T, a, b transport.Multi) (opened, accepted net.Conn) {
 		t.Fatalf("AcceptStream: %v", err)
 	}
 	t.Cleanup(func() { _ = opened.Close(); _ = accepted.Close() })
-	_ = opened.SetDeadline(time.Now().Add(patience))
-	_ = accepted.SetDeadline(time.Now().Add(patience))
+	_ = opened.SetDeadline(time.Now().Add(timeout))
+	_ = accepted.SetDeadline(time.Now().Add(timeout))
 	if got := readN(t, accepted, 1); got[0] != '!' {
 		t.Fatalf("first byte of a stream = %q, want !", got)
 	}

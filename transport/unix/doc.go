@@ -1,7 +1,7 @@
 // Package unix carries bytes over Unix domain sockets, for peers on one machine.
 //
-// An address is a path. A socket file that a dead process left behind is replaced, one that somebody still listens on is
-// an error. A Conn is a *net.UnixConn, so that net.Buffers becomes one writev.
+// An address is a path. Listen replaces the socket file of a process that ended without removing it, and fails if a process
+// listens on the file. A Conn is a *net.UnixConn, so net.Buffers is written with one writev.
 //
 //	l, err := unix.New(nil).Listen(ctx, "ferry.sock")
 //	conn, err := l.Accept(ctx)

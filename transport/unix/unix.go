@@ -13,9 +13,9 @@ import (
 	"example.com/ferry/transport/internal/accept"
 )
 
-// Config is what a Transport can be told. The zero value works.
+// Config configures a Transport. The zero value works.
 type Config struct {
-	// Mode is the socket file's permissions: who may write to it may connect. Zero means 0600, the owner only.
+	// Mode is the socket file's permissions: write permission allows a user to connect. Zero means 0600, the owner only.
 	Mode fs.FileMode `yaml:"mode,omitempty"`
 }
 
@@ -49,7 +49,7 @@ func (*Transport) Dial(ctx context.Context, path string) (transport.Conn, error)
 	return conn, nil
 }
 
-// Listen creates the socket file at path, and removes it when the listener is closed.
+// Listen creates the socket file at path. Closing the listener removes it.
 func (t *Transport) Listen(ctx context.Context, path string) (transport.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "unix", path)
@@ -60,7 +60,7 @@ func (t *Transport) Listen(ctx context.Context, path string) (transport.Listener
 		l, err = lc.Listen(ctx, "unix", path)
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("unix: address %s is in use: stop what listens there, or listen elsewhere: %w", path, err)
+		return nil, fmt.Errorf("unix: address %s is in use: stop the program that listens there, or choose another path: %w", path, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("unix: listen on %s: %w", path, err)
@@ -72,7 +72,7 @@ func (t *Transport) Listen(ctx context.Context, path string) (transport.Listener
 	return accept.New(l, accept.Handshake{}), nil
 }
 
-// abandoned reports whether path is a socket that nobody listens on any more.
+// abandoned reports whether path is a socket without a listener.
 func abandoned(ctx context.Context, path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != fs.ModeSocket {

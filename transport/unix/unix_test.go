@@ -49,7 +49,7 @@ func TestAbandonedSocketIsReplaced(t *testing.T) {
 	}
 }
 
-func TestOtherFilesAreLeftAlone(t *testing.T) {
+func TestListenKeepsOtherFiles(t *testing.T) {
 	p := path(t)
 	if err := os.WriteFile(p, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)

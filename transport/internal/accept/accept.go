@@ -1,7 +1,8 @@
-// Package accept makes a transport.Listener of a net.Listener: its Accept ends with its context, and a client that never
-// finishes its handshake keeps nobody waiting.
+// Package accept makes a transport.Listener of a net.Listener. Its Accept ends with its context, and a client that never
+// completes its handshake does not delay other clients.
 //
-// A goroutine accepts, one more per connection makes the handshake if there is one, and Accept takes what is ready.
+// One goroutine accepts connections, and one more for each connection makes the handshake, if there is one. Accept returns
+// connections whose handshake is complete.
 //
 //	l := accept.New(tcpListener, accept.Handshake{})
 //	conn, err := l.Accept(ctx)
@@ -17,29 +18,29 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Handshake is what has to succeed before a connection is handed out.
+// Handshake must succeed before Accept returns a connection.
 type Handshake struct {
-	Do      func(context.Context, net.Conn) (net.Conn, error) // nil: nothing has to
+	Do      func(context.Context, net.Conn) (net.Conn, error) // nil means no handshake
 	Timeout time.Duration                                     // for one handshake
-	Max     int                                               // under way at once; more connections wait in the kernel's backlog
+	Max     int                                               // at once; further connections wait in the kernel's backlog
 }
 
 // Listener is a transport.Listener over another listener, which it owns.
 type Listener struct {
-	inner     net.Listener
-	handshake Handshake
-	ready     chan net.Conn
-	underway  chan struct{}   // one token per handshake
-	ctx       context.Context // ends with Close
-	cancel    context.CancelFunc
-	running   sync.WaitGroup
+	inner      net.Listener
+	handshake  Handshake
+	ready      chan net.Conn
+	handshakes chan struct{}   // one token per handshake
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
 }
 
 var _ transport.Listener = (*Listener)(nil)
 
-// New starts to accept from inner.
+// New starts accepting connections from inner.
 func New(inner net.Listener, h Handshake) *Listener {
-	l := &Listener{inner: inner, handshake: h, ready: make(chan net.Conn), underway: make(chan struct{}, h.Max)}
+	l := &Listener{inner: inner, handshake: h, ready: make(chan net.Conn), handshakes: make(chan struct{}, h.Max)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.running.Go(l.acceptAll)
 	return l
@@ -63,7 +64,7 @@ func (l *Listener) Accept(ctx context.Context) (transport.Conn, error) {
 // Addr returns the address listened on.
 func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Close stops listening. Connections that Accept returned live on; those it did not are closed.
+// Close stops listening and closes the connections that Accept has not returned.
 func (l *Listener) Close() error {
 	l.cancel()
 	err := l.inner.Close()
@@ -83,7 +84,7 @@ func (l *Listener) acceptAll() {
 			}
 			return
 		}
-		if err != nil { // out of descriptors, or a peer that left already: the next one may do better
+		if err != nil { // out of descriptors, or the peer is gone already: the next connection may succeed
 			select {
 			case <-time.After(10 * time.Millisecond):
 			case <-l.ctx.Done():
@@ -95,24 +96,24 @@ func (l *Listener) acceptAll() {
 			continue
 		}
 		select {
-		case l.underway <- struct{}{}:
-			l.running.Go(func() { l.admit(conn) })
+		case l.handshakes <- struct{}{}:
+			l.running.Go(func() { l.shakeHands(conn) })
 		case <-l.ctx.Done():
 			_ = conn.Close()
 		}
 	}
 }
 
-func (l *Listener) admit(conn net.Conn) {
+func (l *Listener) shakeHands(conn net.Conn) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.handshake.Timeout)
-	admitted, err := l.handshake.Do(ctx, conn)
+	ready, err := l.handshake.Do(ctx, conn)
 	cancel()
-	<-l.underway
+	<-l.handshakes
 	if err != nil {
 		_ = conn.Close()
 		return
 	}
-	l.deliver(admitted)
+	l.deliver(ready)
 }
 
 func (l *Listener) deliver(conn net.Conn) {

@@ -6,8 +6,8 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// identifiedSet holds a listener's open connections whose peer is identified: those whose receive window may grow. All its
-// methods may overlap. It calls nothing of quic-go, which calls allow with locks of its own held.
+// identifiedSet holds the open connections of a listener whose peer is identified. Only their receive windows may grow. All
+// its methods may overlap. quic-go calls allow with its own locks held, so no method calls quic-go while it holds mu.
 type identifiedSet struct {
 	mu    sync.Mutex
 	conns map[*quic.Conn]struct{}
