@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// maxNumber bounds the text that is read as a number, in bytes. No decimal of a float64 that makes sense is longer.
-const maxNumber = 64
+// maxNumberText bounds the text that is read as a number, in bytes. No decimal of a float64 that makes sense is longer.
+const maxNumberText = 64
 
 // number is an integer, exact, or a float64.
 type number struct {
@@ -33,12 +33,12 @@ func (n number) String() string {
 	return strconv.FormatInt(n.i, 10)
 }
 
-var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
 // parseNumber reads text that is a decimal number as a whole: a sign, digits, a fraction, an exponent. What is no number,
 // or none that a float64 reaches, gives false. Short text is read without an allocation.
 func parseNumber(b []byte) (number, bool) {
-	if len(b) > maxNumber {
+	if len(b) > maxNumberText {
 		return number{}, false
 	}
 	i, negative := 0, false
@@ -46,17 +46,17 @@ func parseNumber(b []byte) (number, bool) {
 		i, negative = 1, b[0] == '-'
 	}
 	start, isFloat, scale := i, false, 0
-	mantissa, i := digits(b, i, 0)
+	mantissa, i := appendDigits(b, i, 0)
 	count := i - start
 	if i < len(b) && b[i] == '.' {
 		isFloat, start = true, i+1
-		mantissa, i = digits(b, start, mantissa)
+		mantissa, i = appendDigits(b, start, mantissa)
 		count, scale = count+i-start, start-i
 	}
 	if count == 0 {
 		return number{}, false
 	}
-	exact := count <= maxDigits || fits(b[:i])
+	exact := count <= maxDigits || fitsUint64(b[:i])
 	if i < len(b) {
 		exponent, ok := parseExponent(b[i:])
 		if !ok {
@@ -73,9 +73,9 @@ func parseNumber(b []byte) (number, bool) {
 	if exact && mantissa < 1<<53 && -22 <= scale && scale <= 22 { // both factors are exact, so one rounding is right
 		f := float64(mantissa)
 		if scale < 0 {
-			f /= powers[-scale]
+			f /= powersOfTen[-scale]
 		} else {
-			f *= powers[scale]
+			f *= powersOfTen[scale]
 		}
 		if negative {
 			f = -f
@@ -89,17 +89,17 @@ func parseNumber(b []byte) (number, bool) {
 // maxDigits is how many digits a uint64 holds, whatever they are.
 const maxDigits = 19
 
-// digits appends the digits at pos to the decimal number n, and returns what is behind them. More than maxDigits of them
+// appendDigits appends the digits at pos to the decimal number n, and returns what is behind them. More than maxDigits of them
 // may not fit.
-func digits(b []byte, pos int, n uint64) (uint64, int) {
+func appendDigits(b []byte, pos int, n uint64) (uint64, int) {
 	for ; uint(pos) < uint(len(b)) && b[pos]-'0' <= 9; pos++ {
 		n = n*10 + uint64(b[pos]-'0')
 	}
 	return n, pos
 }
 
-// fits reports whether a uint64 holds the digits of b.
-func fits(b []byte) bool {
+// fitsUint64 reports whether a uint64 holds the digits of b.
+func fitsUint64(b []byte) bool {
 	var n uint64
 	for _, c := range b {
 		if c -= '0'; c > 9 {
@@ -141,17 +141,17 @@ func parseExponent(b []byte) (int, bool) {
 	return n, true
 }
 
-// order is how two values compare. Nothing compares with NaN.
-type order int
+// ordering is how two values compare. Nothing compares with NaN.
+type ordering int
 
 const (
-	less      order = -1
-	same      order = 0
-	greater   order = 1
-	unordered order = 2
+	less      ordering = -1
+	same      ordering = 0
+	greater   ordering = 1
+	unordered ordering = 2
 )
 
-func compare[T int64 | uint64 | float64](a, b T) order {
+func compare[T int64 | uint64 | float64](a, b T) ordering {
 	switch {
 	case a < b:
 		return less
@@ -164,7 +164,7 @@ func compare[T int64 | uint64 | float64](a, b T) order {
 }
 
 // compareNumbers is exact: an integer is never rounded to a float64.
-func compareNumbers(a, b number) order {
+func compareNumbers(a, b number) ordering {
 	switch {
 	case a.isFloat && b.isFloat:
 		return compare(a.f, b.f)
@@ -186,7 +186,7 @@ func compareNumbers(a, b number) order {
 	return compare(a.i, b.i)
 }
 
-func compareIntFloat(a number, f float64) order {
+func compareIntFloat(a number, f float64) ordering {
 	const two53, two63, two64 = 1 << 53, 1 << 63, 1 << 64
 	switch {
 	case -two53 <= a.i && a.i <= two53 && !a.unsigned:

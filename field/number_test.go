@@ -75,7 +75,7 @@ func TestCompareNumbers(t *testing.T) {
 	}
 	for _, a := range all {
 		for _, b := range all {
-			if got, want := compareNumbers(a, b), order(exact(a).Cmp(exact(b))); got != want {
+			if got, want := compareNumbers(a, b), ordering(exact(a).Cmp(exact(b))); got != want {
 				t.Errorf("%+v and %+v: got %d, want %d", a, b, got, want)
 			}
 		}

@@ -23,16 +23,16 @@ func isBare(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`_.-\:/`, c) >= 0
 }
 
-// blank skips white space and returns where it ends.
-func (p *parser) blank() int {
+// skipBlanks skips white space and returns where it ends.
+func (p *parser) skipBlanks() int {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
 	}
 	return p.at
 }
 
-func (p *parser) take(token string) bool {
-	if !strings.HasPrefix(p.text[p.blank():], token) {
+func (p *parser) consume(token string) bool {
+	if !strings.HasPrefix(p.text[p.skipBlanks():], token) {
 		return false
 	}
 	p.at += len(token)
@@ -40,7 +40,7 @@ func (p *parser) take(token string) bool {
 }
 
 func (p *parser) expected(what string) error {
-	if p.blank() == len(p.text) {
+	if p.skipBlanks() == len(p.text) {
 		return fmt.Errorf("field: predicate ends at offset %d, where %s is expected", p.at, what)
 	}
 	return fmt.Errorf("field: predicate has %.20q at offset %d, where %s is expected", p.text[p.at:], p.at, what)
@@ -50,16 +50,16 @@ func (p *parser) fail(at int, err error) error {
 	return fmt.Errorf("field: predicate at offset %d: %w", at, err)
 }
 
-func (p *parser) predicate(depth int) (expr, error) { return p.junction(false, depth) }
+func (p *parser) predicate(depth int) (expression, error) { return p.junction(false, depth) }
 
-func (p *parser) junction(all bool, depth int) (expr, error) {
+func (p *parser) junction(all bool, depth int) (expression, error) {
 	sign := "||"
 	if all {
 		sign = "&&"
 	}
-	var parts []expr
+	var parts []expression
 	for {
-		var part expr
+		var part expression
 		var err error
 		if all {
 			part, err = p.factor(depth)
@@ -74,7 +74,7 @@ func (p *parser) junction(all bool, depth int) (expr, error) {
 		} else {
 			parts = append(parts, part)
 		}
-		if !p.take(sign) {
+		if !p.consume(sign) {
 			break
 		}
 	}
@@ -84,20 +84,20 @@ func (p *parser) junction(all bool, depth int) (expr, error) {
 	return junction{all: all, parts: parts}, nil
 }
 
-func (p *parser) factor(depth int) (expr, error) {
+func (p *parser) factor(depth int) (expression, error) {
 	if depth > MaxNesting {
 		return nil, p.fail(p.at, errNesting)
 	}
-	if p.take("!") {
+	if p.consume("!") {
 		of, err := p.factor(depth + 1)
 		if n, ok := of.(negation); ok { // !!a
 			return n.of, err
 		}
 		return negation{of}, err
 	}
-	if p.take("(") {
+	if p.consume("(") {
 		inner, err := p.predicate(depth + 1)
-		if err == nil && !p.take(")") {
+		if err == nil && !p.consume(")") {
 			err = p.expected(`"&&", "||" or ")"`)
 		}
 		return inner, err
@@ -105,25 +105,25 @@ func (p *parser) factor(depth int) (expr, error) {
 	return p.test()
 }
 
-func (p *parser) test() (expr, error) {
+func (p *parser) test() (expression, error) {
 	var t Test
 	var err error
-	switch word := p.call(); word {
+	switch word := p.functionCall(); word {
 	case "exists":
 		t.op, t.Exists = exists, true
-		if t.Path, err = p.path(AnyType); err == nil && !p.take(")") {
+		if t.Path, err = p.path(AnyType); err == nil && !p.consume(")") {
 			err = p.expected(`")"`)
 		}
 		return t, err
 	case "prefix":
 		t.op, t.kind = prefix, Text
-		if err = p.operand(&t, p.call()); err == nil && !p.take(",") {
+		if err = p.operand(&t, p.functionCall()); err == nil && !p.consume(",") {
 			err = p.expected(`"," and a string`)
 		}
 		if err == nil {
 			t.text, err = p.quoted()
 		}
-		if err == nil && !p.take(")") {
+		if err == nil && !p.consume(")") {
 			err = p.expected(`")"`)
 		}
 		return t, err
@@ -133,17 +133,17 @@ func (p *parser) test() (expr, error) {
 		}
 	}
 	for _, o := range []op{equal, notEqual, atMost, atLeast, lessThan, greaterThan} { // <= before <
-		if p.take(opNames[o]) {
+		if p.consume(opNames[o]) {
 			t.op = o
-			return t, p.compared(&t)
+			return t, p.literal(&t)
 		}
 	}
 	return t, p.expected(`a comparison (==, !=, <, <=, >, >=)`)
 }
 
-// call takes a name and the parenthesis behind it, or nothing.
-func (p *parser) call() string {
-	start := p.blank()
+// functionCall takes a name and the parenthesis behind it, or nothing.
+func (p *parser) functionCall() string {
+	start := p.skipBlanks()
 	end := start
 	for end < len(p.text) && isBare(p.text[end]) {
 		end++
@@ -152,7 +152,7 @@ func (p *parser) call() string {
 		return ""
 	}
 	p.at = end
-	if !p.take("(") {
+	if !p.consume("(") {
 		p.at = start
 		return ""
 	}
@@ -171,7 +171,7 @@ func (p *parser) operand(t *Test, cast string) (err error) {
 		return p.fail(p.at, fmt.Errorf("unknown function %q: want exists, prefix or one of %v", cast, typeNames[1:]))
 	}
 	t.As = as
-	if t.Path, err = p.path(as); err == nil && !p.take(")") {
+	if t.Path, err = p.path(as); err == nil && !p.consume(")") {
 		err = p.expected(`")"`)
 	}
 	return err
@@ -179,9 +179,9 @@ func (p *parser) operand(t *Test, cast string) (err error) {
 
 // path returns the index of the path that stands next.
 func (p *parser) path(as Type) (int, error) {
-	start := p.blank()
+	start := p.skipBlanks()
 	var text string
-	if p.take("`") {
+	if p.consume("`") {
 		var b strings.Builder
 		for {
 			part, _, closed := strings.Cut(p.text[p.at:], "`")
@@ -224,9 +224,9 @@ func (p *parser) path(as Type) (int, error) {
 	return i, nil
 }
 
-// compared reads the literal of a comparison.
-func (p *parser) compared(t *Test) (err error) {
-	start := p.blank()
+// literal reads the literal of a comparison.
+func (p *parser) literal(t *Test) (err error) {
+	start := p.skipBlanks()
 	if start < len(p.text) && p.text[start] == '"' {
 		t.kind = Text
 		t.text, err = p.quoted()
@@ -253,8 +253,8 @@ func (p *parser) compared(t *Test) (err error) {
 }
 
 func (p *parser) quoted() (string, error) {
-	start := p.blank()
-	if !p.take(`"`) {
+	start := p.skipBlanks()
+	if !p.consume(`"`) {
 		return "", p.expected("a string in double quotes")
 	}
 	var b strings.Builder
@@ -264,7 +264,7 @@ func (p *parser) quoted() (string, error) {
 			p.at++
 			return b.String(), nil
 		}
-		if n := plain(rest); n > 0 {
+		if n := isPlainQuoted(rest); n > 0 {
 			b.WriteString(rest[:n])
 			p.at += n
 			continue
@@ -274,7 +274,7 @@ func (p *parser) quoted() (string, error) {
 			p.at += 2
 			continue
 		}
-		if r, ok := surrogates(rest); ok {
+		if r, ok := surrogatePair(rest); ok {
 			b.WriteRune(r)
 			p.at += len(`\uXXXX\uXXXX`)
 			continue
@@ -293,16 +293,16 @@ func (p *parser) quoted() (string, error) {
 	return "", p.fail(start, fmt.Errorf("the string %.20q has no closing quote", p.text[start:]))
 }
 
-// plain counts the bytes before the next quote or escape. They are kept as they are, UTF-8 or not.
-func plain(s string) int {
+// isPlainQuoted counts the bytes before the next quote or escape. They are kept as they are, UTF-8 or not.
+func isPlainQuoted(s string) int {
 	if n := strings.IndexAny(s, `"\`); n >= 0 {
 		return n
 	}
 	return len(s)
 }
 
-// surrogates reads the two escapes that JSON writes a rune above U+FFFF as (RFC 8259, section 7).
-func surrogates(s string) (rune, bool) {
+// surrogatePair reads the two escapes that JSON writes a rune above U+FFFF as (RFC 8259, section 7).
+func surrogatePair(s string) (rune, bool) {
 	if len(s) < 12 || s[:2] != `\u` || s[6:8] != `\u` {
 		return 0, false
 	}

@@ -35,7 +35,7 @@ const MaxNesting = 32
 // comparison with anything else, or with a field that is not there, is false and counts as a mismatch, also for !=; the
 // negation of a false comparison is true. exists never mismatches.
 type Predicate struct {
-	root  expr
+	root  expression
 	text  string
 	set   *Set
 	types []Type
@@ -85,7 +85,7 @@ func ParsePredicate(s string) (*Predicate, error) {
 	}
 	p := parser{text: s, index: map[string]int{}}
 	root, err := p.predicate(0)
-	if err == nil && p.blank() < len(s) {
+	if err == nil && p.skipBlanks() < len(s) {
 		err = p.expected(`"&&", "||" or the end`)
 	}
 	if err != nil {
@@ -96,9 +96,9 @@ func ParsePredicate(s string) (*Predicate, error) {
 		return nil, fmt.Errorf("field: predicate: %w", err)
 	}
 	c := Predicate{root: root, set: set, types: p.types}
-	written := make([]operand, set.Len())
+	written := make([]writtenPath, set.Len())
 	for i, path := range set.Paths() {
-		written[i] = operand{path, AnyType}
+		written[i] = writtenPath{path, AnyType}
 	}
 	var b strings.Builder
 	root.write(&b, written, 0)
@@ -120,13 +120,13 @@ func MustParsePredicate(s string) *Predicate {
 // Rename returns the predicate with each path replaced by what rename makes of it, and cast to the type it gives where a
 // comparison has no cast of its own. It fails with rename's error, and where the result is no predicate.
 func (p *Predicate) Rename(rename func(Path) (Path, Type, error)) (*Predicate, error) {
-	written := make([]operand, p.set.Len())
+	written := make([]writtenPath, p.set.Len())
 	for i, path := range p.set.Paths() {
 		renamed, as, err := rename(path)
 		if err != nil {
 			return nil, err
 		}
-		written[i] = operand{renamed, as}
+		written[i] = writtenPath{renamed, as}
 	}
 	var b strings.Builder
 	p.root.write(&b, written, 0)
@@ -198,7 +198,7 @@ func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 }
 
 // ordered reports whether the test's operator takes o.
-func (t *Test) ordered(o order) bool {
+func (t *Test) ordered(o ordering) bool {
 	switch t.op {
 	case equal:
 		return o == same

@@ -150,7 +150,7 @@ func TestPredicateSet(t *testing.T) {
 
 func TestRename(t *testing.T) {
 	t.Parallel()
-	names := map[string]operand{"level": {MustParse("0x11"), Float32}, "unit": {MustParse("a b"), AnyType}, "id": {MustParse("id"), Int32}, "twin": {MustParse("0x11"), Int32}}
+	names := map[string]writtenPath{"level": {MustParse("0x11"), Float32}, "unit": {MustParse("a b"), AnyType}, "id": {MustParse("id"), Int32}, "twin": {MustParse("0x11"), Int32}}
 	rename := func(p Path) (Path, Type, error) {
 		o, ok := names[p.String()]
 		if !ok {

@@ -14,11 +14,11 @@ type Set struct {
 
 // Node is one step of one or more paths of a Set. Its children stand side by side in Nodes.
 type Node struct {
-	Step  Step
-	Leaf  int   // index of the path that ends here; -1 if none does
-	First int   // index in Nodes of the first child
-	Count int   // number of children; 0 if nothing below is asked for
-	Sieve Sieve // of the children's steps
+	Step   Step
+	Leaf   int       // index of the path that ends here; -1 if none does
+	First  int       // index in Nodes of the first child
+	Count  int       // number of children; 0 if nothing below is asked for
+	Filter KeyFilter // of the children's steps
 }
 
 // NewSet compiles paths. A path given twice is an error: whoever names it twice wants one result.
@@ -58,7 +58,7 @@ func NewSet(paths ...Path) (*Set, error) {
 		d, n := queue[0], len(s.nodes)-len(queue)
 		s.nodes[n].First, s.nodes[n].Count = len(s.nodes), len(d.children)
 		for _, c := range d.children {
-			s.nodes[n].Sieve.Add(&c.step)
+			s.nodes[n].Filter.Add(&c.step)
 			s.nodes = append(s.nodes, Node{Step: c.step, Leaf: c.leaf})
 			queue = append(queue, c)
 		}

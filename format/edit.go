@@ -33,12 +33,12 @@ type Editor interface {
 // again allocates nothing once it has grown. It is not safe for use by several goroutines.
 type Edit struct {
 	data    []byte
-	parts   []part // in order, none overlapping another
+	parts   []replacement // in order, none overlapping another
 	scratch []byte
 }
 
-// part says that data[off:end] becomes with.
-type part struct {
+// replacement says that data[off:end] becomes with.
+type replacement struct {
 	off, end int
 	with     []byte
 }
@@ -60,9 +60,9 @@ func (e *Edit) Put(off, end int, with []byte) {
 	for i > 0 && e.parts[i-1].off > off {
 		i--
 	}
-	e.parts = append(e.parts, part{})
+	e.parts = append(e.parts, replacement{})
 	copy(e.parts[i+1:], e.parts[i:])
-	e.parts[i] = part{off, end, with}
+	e.parts[i] = replacement{off, end, with}
 }
 
 // Room returns empty space of the Edit's own, for the next PutCopy: what is appended to it is built without allocating.

@@ -65,7 +65,7 @@ func random(r *rand.Rand, dst []byte, array bool, depth int) []byte {
 		case typeBinary:
 			size := []int{0, 1, 300}[r.IntN(3)]
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(size))
-			if subtype := []byte{0, oldBinary, 4, 0x80}[r.IntN(4)]; subtype == oldBinary {
+			if subtype := []byte{0, subtypeOldBinary, 4, 0x80}[r.IntN(4)]; subtype == subtypeOldBinary {
 				binary.LittleEndian.PutUint32(dst[at:], uint32(size+4))
 				dst = binary.LittleEndian.AppendUint32(append(dst, subtype), uint32(size))
 			} else {

@@ -19,20 +19,20 @@ var _ format.Editor = Format{}
 // Patch's.
 func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
-	var c change
+	var c valueChange
 	if err := c.prepare(data, p, &v); err != nil {
 		return err
 	}
-	grown := size(c.typ, c.subtype, &v) - (c.end - c.at.value)
-	if err := fits(data, grown); err != nil {
+	grown := encodedSize(c.typ, c.subtype, &v) - (c.end - c.at.value)
+	if err := checkSize(data, grown); err != nil {
 		return err
 	}
 	if data[c.at.head] != c.typ {
 		e.PutCopy(c.at.head, c.at.head+1, []byte{c.typ})
 	}
 	e.PutCopy(c.at.value, c.end, appendStart(e.Room(), c.typ, c.subtype, &v))
-	putRest(e, c.end, c.typ, v)
-	relength(e, data, c.around[:p.Len()], grown)
+	putAfter(e, c.end, c.typ, v)
+	updateLengths(e, data, c.around[:p.Len()], grown)
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if err := f.insertable(&v, p.Len()); err != nil {
 		return err
 	}
-	var h holder
+	var h editedContainer
 	if err := h.find(data, parent); err != nil {
 		return err
 	}
@@ -65,9 +65,9 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		b = append(b, last.Name...)
 	}
 	b = append(b, 0)
-	grown := len(b) + size(typ, 0, &v)
+	grown := len(b) + encodedSize(typ, 0, &v)
 	e.PutCopy(pos, pos, appendStart(b, typ, 0, &v))
-	putRest(e, pos, typ, v)
+	putAfter(e, pos, typ, v)
 	return h.finish(e, data, grown, pos, last.Index+1)
 }
 
@@ -79,7 +79,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if !ok {
 		return format.ErrWhole
 	}
-	var h holder
+	var h editedContainer
 	if err := h.find(data, parent); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	end, err := skip(data, data[at.head], at.value, at.limit)
+	end, err := skipValue(data, data[at.head], at.value, at.limit)
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func (f Format) insertable(v *field.Value, depth int) error {
 	validated := validator{data: v.Bytes, strict: true}
 	for pos, n := minDocument-1, 0; v.Bytes[pos] != 0; n++ {
 		c := container{pos, len(v.Bytes) - 1}
-		value, err := c.value(v.Bytes, pos)
+		value, err := c.valueOffset(v.Bytes, pos)
 		if err == nil {
-			err = validated.key(typeArray, place{pos, value, c.end}, n)
+			err = validated.validateKey(typeArray, valuePlace{pos, value, c.end}, n)
 		}
 		if err == nil {
-			pos, err = skip(v.Bytes, v.Bytes[pos], value, c.end)
+			pos, err = skipValue(v.Bytes, v.Bytes[pos], value, c.end)
 		}
 		if err != nil {
 			return fmt.Errorf("bson: the list to be inserted: %w", err)
@@ -123,25 +123,25 @@ func (f Format) insertable(v *field.Value, depth int) error {
 	return nil
 }
 
-// putRest plans what is behind the start of a value.
-func putRest(e *format.Edit, pos int, typ byte, v field.Value) {
+// putAfter plans what is behind the start of a value.
+func putAfter(e *format.Edit, pos int, typ byte, v field.Value) {
 	e.Put(pos, pos, v.Bytes)
 	if endsInNUL(typ) {
-		e.Put(pos, pos, nul)
+		e.Put(pos, pos, nulByte)
 	}
 }
 
-var nul = []byte{0}
+var nulByte = []byte{0}
 
-// holder is the document or array that an edit changes.
-type holder struct {
+// editedContainer is the document or array that an edit changes.
+type editedContainer struct {
 	container
 	array  bool
 	n      int
 	around [field.MaxSteps]int // offsets of the lengths of the n containers that change, its own last
 }
 
-func (h *holder) find(data []byte, p field.Path) error {
+func (h *editedContainer) find(data []byte, p field.Path) error {
 	at, err := locate(data, p, &h.around)
 	if err != nil {
 		return err
@@ -152,20 +152,20 @@ func (h *holder) find(data []byte, p field.Path) error {
 	}
 	h.array, h.n = typ == typeArray, p.Len()+1
 	h.around[h.n-1] = at.value
-	h.container, err = open(data, at.value, at.limit)
+	h.container, err = openContainer(data, at.value, at.limit)
 	return err
 }
 
 // element returns the place of what st asks for.
-func (h *holder) element(data []byte, st *field.Step) (place, error) {
+func (h *editedContainer) element(data []byte, st *field.Step) (valuePlace, error) {
 	if h.array {
-		return h.item(data, st.Index)
+		return h.findItem(data, st.Index)
 	}
-	return h.member(data, st.Name)
+	return h.findMember(data, st.Name)
 }
 
 // room returns the offset where what st asks for is inserted.
-func (h *holder) room(data []byte, st *field.Step) (int, error) {
+func (h *editedContainer) room(data []byte, st *field.Step) (int, error) {
 	if h.array {
 		return h.before(data, st.Index)
 	}
@@ -175,7 +175,7 @@ func (h *holder) room(data []byte, st *field.Step) (int, error) {
 	if err := convert.Name("bson", st.Name); err != nil {
 		return 0, err
 	}
-	_, err := h.member(data, st.Name)
+	_, err := h.findMember(data, st.Name)
 	if err == nil {
 		return 0, format.ErrExists
 	}
@@ -186,12 +186,12 @@ func (h *holder) room(data []byte, st *field.Step) (int, error) {
 }
 
 // before returns the offset of the array's element index, or of its end if it has no more elements than that.
-func (h *holder) before(data []byte, index int) (int, error) {
+func (h *editedContainer) before(data []byte, index int) (int, error) {
 	if index < 0 {
 		return 0, field.ErrNotFound
 	}
 	for pos, n := h.pos, 0; ; n++ {
-		more, err := h.more(data, pos)
+		more, err := h.hasElement(data, pos)
 		switch {
 		case err != nil:
 			return 0, err
@@ -200,11 +200,11 @@ func (h *holder) before(data []byte, index int) (int, error) {
 		case !more:
 			return 0, field.ErrNotFound
 		}
-		value, err := h.value(data, pos)
+		value, err := h.valueOffset(data, pos)
 		if err != nil {
 			return 0, err
 		}
-		if pos, err = skip(data, data[pos], value, h.end); err != nil {
+		if pos, err = skipValue(data, data[pos], value, h.end); err != nil {
 			return 0, err
 		}
 	}
@@ -212,7 +212,7 @@ func (h *holder) before(data []byte, index int) (int, error) {
 
 // finish plans the keys of an array's elements from pos on, of which the first is number n, and all lengths that change
 // as elements grow. On an error nothing at all is planned.
-func (h *holder) finish(e *format.Edit, data []byte, grown, pos, n int) error {
+func (h *editedContainer) finish(e *format.Edit, data []byte, grown, pos, n int) error {
 	if h.array {
 		more, err := h.renumber(e, data, pos, n)
 		if err != nil {
@@ -221,22 +221,22 @@ func (h *holder) finish(e *format.Edit, data []byte, grown, pos, n int) error {
 		}
 		grown += more
 	}
-	if err := fits(data, grown); err != nil {
+	if err := checkSize(data, grown); err != nil {
 		e.Reset(data)
 		return err
 	}
-	relength(e, data, h.around[:h.n], grown)
+	updateLengths(e, data, h.around[:h.n], grown)
 	return nil
 }
 
-// copied is up to what length a value behind a new key is copied with it; in bytes. Further parts would cost more.
-const copied = 512
+// maxCopied is up to what length a value behind a new key is copied with it; in bytes. Further parts would cost more.
+const maxCopied = 512
 
 // renumber returns by how many bytes the keys grow.
-func (h *holder) renumber(e *format.Edit, data []byte, pos, n int) (grown int, err error) {
+func (h *editedContainer) renumber(e *format.Edit, data []byte, pos, n int) (grown int, err error) {
 	from, b := pos, e.Room() // data[from:pos] becomes b
 	for ; ; n++ {
-		more, err := h.more(data, pos)
+		more, err := h.hasElement(data, pos)
 		if err != nil {
 			return 0, err
 		}
@@ -244,16 +244,16 @@ func (h *holder) renumber(e *format.Edit, data []byte, pos, n int) (grown int, e
 			e.PutCopy(from, pos, b)
 			return grown + len(b) - (pos - from), nil
 		}
-		value, err := h.value(data, pos)
+		value, err := h.valueOffset(data, pos)
 		if err != nil {
 			return 0, err
 		}
-		end, err := skip(data, data[pos], value, h.end)
+		end, err := skipValue(data, data[pos], value, h.end)
 		if err != nil {
 			return 0, err
 		}
 		b = append(strconv.AppendInt(append(b, data[pos]), int64(n), 10), 0)
-		if end-value <= copied {
+		if end-value <= maxCopied {
 			b = append(b, data[value:end]...)
 		} else {
 			e.PutCopy(from, value, b)
@@ -264,8 +264,8 @@ func (h *holder) renumber(e *format.Edit, data []byte, pos, n int) (grown int, e
 	}
 }
 
-// relength plans the lengths at offsets around, each of which grows by as many bytes.
-func relength(e *format.Edit, data []byte, around []int, grown int) {
+// updateLengths plans the lengths at offsets around, each of which grows by as many bytes.
+func updateLengths(e *format.Edit, data []byte, around []int, grown int) {
 	if grown == 0 {
 		return
 	}
@@ -276,8 +276,8 @@ func relength(e *format.Edit, data []byte, around []int, grown int) {
 	}
 }
 
-// fits refuses a message that grows out of what its length can say.
-func fits(data []byte, grown int) error {
+// checkSize refuses a message that grows out of what its length can say.
+func checkSize(data []byte, grown int) error {
 	if int64(binary.LittleEndian.Uint32(data))+int64(grown) > math.MaxInt32 {
 		return &format.TypeError{Format: "bson", Have: field.Map, Reason: "the document would exceed the 2 GiB that its length can say"}
 	}

@@ -36,8 +36,8 @@ const (
 	typeMinKey        = 0xff
 )
 
-// oldBinary is the subtype whose content has a second length. bsonspec.org 1.1, production subtype.
-const oldBinary = 0x02
+// subtypeOldBinary is the subtype whose content has a second length. bsonspec.org 1.1, production subtype.
+const subtypeOldBinary = 0x02
 
 const (
 	minDocument  = 5  // bytes: a length and a NUL
@@ -45,12 +45,12 @@ const (
 	pointed      = 12 // bytes of the ObjectID in a DBPointer
 )
 
-const unknown = 0xff // in widths
+const variableWidth = 0xff // in widths
 
 // widths is the size in bytes of values that have one; unknown else.
 var widths = func() (t [256]byte) {
 	for i := range t {
-		t[i] = unknown
+		t[i] = variableWidth
 	}
 	for typ, n := range map[byte]byte{
 		typeDouble: 8, typeUndefined: 0, typeObjectID: 12, typeBool: 1, typeDatetime: 8, typeNull: 0, typeInt32: 4,
@@ -75,20 +75,20 @@ type container struct {
 	pos, end int // of its first element, and of the NUL that closes it
 }
 
-// open reads the length of the document or array at pos, which must not reach beyond limit.
-func open(data []byte, pos, limit int) (container, error) {
-	n, err := length(data, pos, limit, minDocument, "document")
+// openContainer reads the length of the document or array at pos, which must not reach beyond limit.
+func openContainer(data []byte, pos, limit int) (container, error) {
+	n, err := readLength(data, pos, limit, minDocument, "document")
 	if err != nil {
 		return container{}, err
 	}
 	if n > limit-pos {
-		return container{}, syntax(pos, fmt.Sprintf("document of %d bytes where %d are left in what it stands in", n, limit-pos))
+		return container{}, syntaxError(pos, fmt.Sprintf("document of %d bytes where %d are left in what it stands in", n, limit-pos))
 	}
 	return container{pos + 4, pos + n - 1}, nil
 }
 
-// more reports whether an element starts at pos, and not the NUL that closes c.
-func (c container) more(data []byte, pos int) (bool, error) {
+// hasElement reports whether an element starts at pos, and not the NUL that closes c.
+func (c container) hasElement(data []byte, pos int) (bool, error) {
 	if pos >= len(data) {
 		return false, io.ErrUnexpectedEOF
 	}
@@ -96,60 +96,60 @@ func (c container) more(data []byte, pos int) (bool, error) {
 	case (b != 0) == (pos < c.end):
 		return b != 0, nil
 	case b == 0:
-		return false, syntax(pos, fmt.Sprintf("document closed %d bytes before its length says", c.end-pos))
+		return false, syntaxError(pos, fmt.Sprintf("document closed %d bytes before its length says", c.end-pos))
 	default:
-		return false, syntax(pos, fmt.Sprintf("byte 0x%02x where the NUL that closes a document should be", b))
+		return false, syntaxError(pos, fmt.Sprintf("byte 0x%02x where the NUL that closes a document should be", b))
 	}
 }
 
 // shortKey is how long a key is, in bytes, that is not worth a call.
 const shortKey = 16
 
-// value returns where the value of the element at pos starts: behind the type, the key and its NUL.
-func (c container) value(data []byte, pos int) (int, error) {
+// valueOffset returns where the value of the element at pos starts: behind the type, the key and its NUL.
+func (c container) valueOffset(data []byte, pos int) (int, error) {
 	for at, limit := pos+1, min(c.end, len(data), pos+shortKey); at < limit; at++ {
 		if data[at] == 0 {
 			return at + 1, nil
 		}
 	}
-	return cstring(data, pos+1, c.end, "key")
+	return skipCString(data, pos+1, c.end, "key")
 }
 
-// cstring returns the offset behind the C string at pos, which must not reach beyond end.
-func cstring(data []byte, pos, end int, what string) (int, error) {
+// skipCString returns the offset behind the C string at pos, which must not reach beyond end.
+func skipCString(data []byte, pos, end int, what string) (int, error) {
 	if limit := min(end, len(data)); pos < limit {
 		if n := bytes.IndexByte(data[pos:limit], 0); n >= 0 {
 			return pos + n + 1, nil
 		}
 	}
-	return 0, overrun(data, pos, end, what+" without a closing NUL")
+	return 0, truncated(data, pos, end, what+" without a closing NUL")
 }
 
-// skip returns the offset behind the value of type typ at pos, in a container that ends at end.
-func skip(data []byte, typ byte, pos, end int) (int, error) {
-	if width := int(widths[typ]); width != unknown && width <= min(end, len(data))-pos {
+// skipValue returns the offset behind the value of type typ at pos, in a container that ends at end.
+func skipValue(data []byte, typ byte, pos, end int) (int, error) {
+	if width := int(widths[typ]); width != variableWidth && width <= min(end, len(data))-pos {
 		return pos + width, nil
 	}
 	if typ == typeRegex { // only its two NULs tell where it ends
-		options, err := cstring(data, pos, end, "regular expression")
+		options, err := skipCString(data, pos, end, "regular expression")
 		if err != nil {
 			return 0, err
 		}
-		return cstring(data, options, end, "regular expression")
+		return skipCString(data, options, end, "regular expression")
 	}
-	n, err := extent(data, typ, pos, end)
+	n, err := valueSize(data, typ, pos, end)
 	if err != nil {
 		return 0, err
 	}
 	if limit := min(end, len(data)); n > limit-pos {
-		return 0, overrun(data, pos, end, fmt.Sprintf("value of %d bytes where %d are left in its document", n, end-pos))
+		return 0, truncated(data, pos, end, fmt.Sprintf("value of %d bytes where %d are left in its document", n, end-pos))
 	}
 	return pos + n, nil
 }
 
-// extent returns how many bytes the value of type typ at pos takes, as its type or its length tells, in a container that
+// valueSize returns how many bytes the value of type typ at pos takes, as its type or its length tells, in a container that
 // ends at end; they need not be there. Of a regular expression it returns 0.
-func extent(data []byte, typ byte, pos, end int) (int, error) {
+func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	least, more, what := 0, 0, ""
 	switch typ {
 	case typeString, typeCode, typeSymbol:
@@ -165,36 +165,36 @@ func extent(data []byte, typ byte, pos, end int) (int, error) {
 	case typeRegex:
 		return 0, nil
 	default:
-		if widths[typ] == unknown {
-			return 0, syntax(pos, fmt.Sprintf("value of type 0x%02x, which there is not", typ))
+		if widths[typ] == variableWidth {
+			return 0, syntaxError(pos, fmt.Sprintf("value of type 0x%02x, which there is not", typ))
 		}
 		return int(widths[typ]), nil
 	}
-	n, err := length(data, pos, end, least, what)
+	n, err := readLength(data, pos, end, least, what)
 	return n + more, err
 }
 
-// length reads the int32 at pos, which must be least or more, in a container that ends at end.
-func length(data []byte, pos, end, least int, what string) (int, error) {
+// readLength reads the int32 at pos, which must be least or more, in a container that ends at end.
+func readLength(data []byte, pos, end, least int, what string) (int, error) {
 	if end-pos < 4 || len(data)-pos < 4 {
-		return 0, overrun(data, pos, end, "length cut off")
+		return 0, truncated(data, pos, end, "length cut off")
 	}
 	n := int32(binary.LittleEndian.Uint32(data[pos:]))
 	if int(n) < least || n > math.MaxInt32-4-pointed { // what is added to a length still fits in an int of 32 bits
-		return 0, syntax(pos, fmt.Sprintf("%s of length %d", what, n))
+		return 0, syntaxError(pos, fmt.Sprintf("%s of length %d", what, n))
 	}
 	return int(n), nil
 }
 
-// overrun is the error for what does not fit in a container that ends at end: the container is wrong if the data has all
+// truncated is the error for what does not fit in a container that ends at end: the container is wrong if the data has all
 // of it.
-func overrun(data []byte, pos, end int, reason string) error {
+func truncated(data []byte, pos, end int, reason string) error {
 	if end > len(data) {
 		return io.ErrUnexpectedEOF
 	}
-	return syntax(pos, reason)
+	return syntaxError(pos, reason)
 }
 
-func syntax(offset int, reason string) error {
+func syntaxError(offset int, reason string) error {
 	return &format.SyntaxError{Format: "bson", Offset: offset, Reason: reason}
 }

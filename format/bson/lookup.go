@@ -38,18 +38,18 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return at.span(data)
 }
 
-// place is where a value stands.
-type place struct {
+// valuePlace is where a value stands.
+type valuePlace struct {
 	head  int // of the element; 0 for the message itself, as no element starts there
 	value int // offset of the value, with its length
 	limit int // end of what it stands in, where its closing NUL is
 }
 
-// message is the place of the outermost document.
-var message = place{limit: math.MaxInt}
+// wholeMessage is the place of the outermost document.
+var wholeMessage = valuePlace{limit: math.MaxInt}
 
 // typ is the type of the value.
-func (at place) typ(data []byte) byte {
+func (at valuePlace) typ(data []byte) byte {
 	if at.head == 0 {
 		return typeDocument
 	}
@@ -57,8 +57,8 @@ func (at place) typ(data []byte) byte {
 }
 
 // locate returns the place of the value at p. If containers is given, it gets the offset of each one that is entered.
-func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (place, error) {
-	at := message
+func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (valuePlace, error) {
+	at := wholeMessage
 	steps := p.Steps()
 	for i := range steps {
 		typ := at.typ(data)
@@ -68,14 +68,14 @@ func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (place, 
 		if containers != nil {
 			containers[i] = at.value
 		}
-		c, err := open(data, at.value, at.limit)
+		c, err := openContainer(data, at.value, at.limit)
 		if err != nil {
 			return at, err
 		}
 		if typ == typeArray {
-			at, err = c.item(data, steps[i].Index)
+			at, err = c.findItem(data, steps[i].Index)
 		} else {
-			at, err = c.member(data, steps[i].Name)
+			at, err = c.findMember(data, steps[i].Name)
 		}
 		if err != nil {
 			return at, err
@@ -84,57 +84,57 @@ func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (place, 
 	return at, nil
 }
 
-// member returns the first element of that name.
-func (c container) member(data []byte, name string) (place, error) {
-	var w field.Sieve
+// findMember returns the first element of that name.
+func (c container) findMember(data []byte, name string) (valuePlace, error) {
+	var w field.KeyFilter
 	w.Add(&field.Step{Name: name, Index: -1, Key: -1})
 	for next := c.pos; ; {
-		pos, value, _ := pass(data, next, c, math.MaxInt, w.Names)
+		pos, value, _ := skipElements(data, next, c, math.MaxInt, w.Names)
 		if value == 0 {
-			more, err := c.more(data, pos)
+			more, err := c.hasElement(data, pos)
 			if err != nil {
-				return place{}, err
+				return valuePlace{}, err
 			}
 			if !more {
-				return place{}, field.ErrNotFound
+				return valuePlace{}, field.ErrNotFound
 			}
-			if value, err = c.value(data, pos); err != nil {
-				return place{}, err
+			if value, err = c.valueOffset(data, pos); err != nil {
+				return valuePlace{}, err
 			}
 		}
 		if string(data[pos+1:value-1]) == name {
-			return place{pos, value, c.end}, nil
+			return valuePlace{pos, value, c.end}, nil
 		}
 		var err error
-		if next, err = skip(data, data[pos], value, c.end); err != nil {
-			return place{}, err
+		if next, err = skipValue(data, data[pos], value, c.end); err != nil {
+			return valuePlace{}, err
 		}
 	}
 }
 
-// item returns the element of that index, -1 for none.
-func (c container) item(data []byte, index int) (place, error) {
+// findItem returns the element of that index, -1 for none.
+func (c container) findItem(data []byte, index int) (valuePlace, error) {
 	if index < 0 {
-		return place{}, field.ErrNotFound
+		return valuePlace{}, field.ErrNotFound
 	}
 	for pos, left := c.pos, index; ; left-- {
-		pos, _, left = pass(data, pos, c, left, 0)
-		more, err := c.more(data, pos)
+		pos, _, left = skipElements(data, pos, c, left, 0)
+		more, err := c.hasElement(data, pos)
 		if err != nil {
-			return place{}, err
+			return valuePlace{}, err
 		}
 		if !more {
-			return place{}, field.ErrNotFound
+			return valuePlace{}, field.ErrNotFound
 		}
-		value, err := c.value(data, pos)
+		value, err := c.valueOffset(data, pos)
 		if err != nil {
-			return place{}, err
+			return valuePlace{}, err
 		}
 		if left == 0 {
-			return place{pos, value, c.end}, nil
+			return valuePlace{pos, value, c.end}, nil
 		}
-		if pos, err = skip(data, data[pos], value, c.end); err != nil {
-			return place{}, err
+		if pos, err = skipValue(data, data[pos], value, c.end); err != nil {
+			return valuePlace{}, err
 		}
 	}
 }

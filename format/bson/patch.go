@@ -15,12 +15,12 @@ import (
 // What stands behind the value is copied, not looked at. On an error dst is returned as it was: field.ErrNotFound,
 // *format.TypeError if v cannot take the place of what is there, or an error of Lookup.
 func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	var c change
+	var c valueChange
 	if err := c.prepare(data, p, &v); err != nil {
 		return dst, err
 	}
-	base, grown := len(dst), size(c.typ, c.subtype, &v)-(c.end-c.at.value)
-	if err := fits(data, grown); err != nil {
+	base, grown := len(dst), encodedSize(c.typ, c.subtype, &v)-(c.end-c.at.value)
+	if err := checkSize(data, grown); err != nil {
 		return dst, err
 	}
 	dst = append(dst, data[:c.at.value]...)
@@ -37,8 +37,8 @@ func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, erro
 // PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else it
 // returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
 func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
-	var c change
-	if err := c.prepare(data, p, &v); err != nil || size(c.typ, c.subtype, &v) != c.end-c.at.value {
+	var c valueChange
+	if err := c.prepare(data, p, &v); err != nil || encodedSize(c.typ, c.subtype, &v) != c.end-c.at.value {
 		return false, err
 	}
 	data[c.at.head] = c.typ
@@ -46,16 +46,16 @@ func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, erro
 	return true, nil
 }
 
-// change is what one patch replaces, and by which type.
-type change struct {
-	at           place
+// valueChange is what one patch replaces, and by which type.
+type valueChange struct {
+	at           valuePlace
 	end          int // behind the value
 	typ, subtype byte
 	around       [field.MaxSteps]int // offsets of the lengths of the containers around the value
 }
 
 // prepare finds the value at p, and turns v to what can stand there.
-func (c *change) prepare(data []byte, p field.Path, v *field.Value) error {
+func (c *valueChange) prepare(data []byte, p field.Path, v *field.Value) error {
 	var err error
 	if c.at, err = locate(data, p, &c.around); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *change) prepare(data []byte, p field.Path, v *field.Value) error {
 	if err := convert.Replace("bson", v, s.Kind); err != nil {
 		return err
 	}
-	c.end = behind(s)
+	c.end = endOf(s)
 	switch c.typ = data[c.at.head]; s.Kind {
 	case field.Bytes:
 		c.subtype = data[c.at.value+4]
@@ -114,12 +114,12 @@ func typeOf(v *field.Value) byte {
 	return typeNull
 }
 
-// size is how many bytes appendValue writes.
-func size(typ, subtype byte, v *field.Value) int {
+// encodedSize is how many bytes appendValue writes.
+func encodedSize(typ, subtype byte, v *field.Value) int {
 	switch {
-	case widths[typ] != unknown:
+	case widths[typ] != variableWidth:
 		return int(widths[typ])
-	case typ == typeBinary && subtype == oldBinary:
+	case typ == typeBinary && subtype == subtypeOldBinary:
 		return 9 + len(v.Bytes)
 	case typ == typeDocument || typ == typeArray:
 		return len(v.Bytes)
@@ -154,7 +154,7 @@ func appendStart(dst []byte, typ, subtype byte, v *field.Value) []byte {
 	case typeString, typeCode, typeSymbol:
 		return binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+1))
 	case typeBinary:
-		if subtype != oldBinary {
+		if subtype != subtypeOldBinary {
 			return append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes))), subtype)
 		}
 		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(v.Bytes)+4)), subtype)

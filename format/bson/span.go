@@ -3,9 +3,9 @@ package bson
 import "example.com/ferry/field"
 
 // span returns the span of the value, all of which must be there.
-func (at place) span(data []byte) (field.Span, error) {
+func (at valuePlace) span(data []byte) (field.Span, error) {
 	typ := at.typ(data)
-	end, err := skip(data, typ, at.value, at.limit)
+	end, err := skipValue(data, typ, at.value, at.limit)
 	if err != nil {
 		return field.Span{}, err
 	}
@@ -17,9 +17,9 @@ func (at place) span(data []byte) (field.Span, error) {
 	case field.Map, field.List:
 		s.Off += 4
 	case field.Bytes:
-		if s.Off += 5; data[at.value+4] == oldBinary {
+		if s.Off += 5; data[at.value+4] == subtypeOldBinary {
 			if end-s.Off < 4 {
-				return field.Span{}, syntax(s.Off, "binary of subtype 2 without its second length")
+				return field.Span{}, syntaxError(s.Off, "binary of subtype 2 without its second length")
 			}
 			s.Off += 4
 		}
@@ -27,8 +27,8 @@ func (at place) span(data []byte) (field.Span, error) {
 	return s, nil
 }
 
-// behind is the offset behind the value whose span is s.
-func behind(s field.Span) int {
+// endOf is the offset behind the value whose span is s.
+func endOf(s field.Span) int {
 	if s.Kind == field.Text {
 		return s.End + 1
 	}

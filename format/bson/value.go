@@ -18,9 +18,9 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	if s.Head < 0 || s.Off < s.Head || s.End < s.Off || s.End > len(data) || s.Head == len(data) {
 		return field.Value{}, errSpan
 	}
-	typ := place{head: s.Head}.typ(data)
+	typ := valuePlace{head: s.Head}.typ(data)
 	content := data[s.Off:s.End:s.End]
-	if n := widths[typ]; n != unknown && int(n) != len(content) {
+	if n := widths[typ]; n != variableWidth && int(n) != len(content) {
 		return field.Value{}, errSpan
 	}
 	v := field.Value{Kind: kinds[typ]}

@@ -14,7 +14,7 @@ const maxNesting = 256
 // comes with an empty step. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data, visit}
-	return w.value(message, 0, field.Step{Index: -1, Key: -1})
+	return w.value(wholeMessage, 0, field.Step{Index: -1, Key: -1})
 }
 
 type walker struct {
@@ -23,9 +23,9 @@ type walker struct {
 }
 
 // value visits the value at a place, and what it holds.
-func (w *walker) value(at place, depth int, st field.Step) error {
+func (w *walker) value(at valuePlace, depth int, st field.Step) error {
 	if depth > maxNesting {
-		return tooDeep(at.head, maxNesting)
+		return depthError(at.head, maxNesting)
 	}
 	s, err := at.span(w.data)
 	if err != nil {
@@ -38,11 +38,11 @@ func (w *walker) value(at place, depth int, st field.Step) error {
 	}
 	c := container{s.Off, s.End - 1}
 	for pos, index := c.pos, 0; ; index++ {
-		more, err := c.more(w.data, pos)
+		more, err := c.hasElement(w.data, pos)
 		if err != nil || !more {
 			return err
 		}
-		value, err := c.value(w.data, pos)
+		value, err := c.valueOffset(w.data, pos)
 		if err != nil {
 			return err
 		}
@@ -50,10 +50,10 @@ func (w *walker) value(at place, depth int, st field.Step) error {
 		if s.Kind == field.Map {
 			st = field.Step{Name: string(w.data[pos+1 : value-1]), Index: -1, Key: -1}
 		}
-		if err := w.value(place{pos, value, c.end}, depth+1, st); err != nil {
+		if err := w.value(valuePlace{pos, value, c.end}, depth+1, st); err != nil {
 			return err
 		}
-		if pos, err = skip(w.data, w.data[pos], value, c.end); err != nil {
+		if pos, err = skipValue(w.data, w.data[pos], value, c.end); err != nil {
 			return err
 		}
 	}

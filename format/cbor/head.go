@@ -9,9 +9,9 @@ import (
 // and Walk, for Lookup and Find only those of indefinite length.
 const maxNesting = 256
 
-// whole is the length of an item that its initial byte tells, head included; 0 where more has to be read. Two thirds of
+// itemLengths is the length of an item that its initial byte tells, head included; 0 where more has to be read. Two thirds of
 // all items are passed by one look into it.
-var whole = func() (t [256]uint8) {
+var itemLengths = func() (t [256]uint8) {
 	for b := range 24 {
 		t[cborhead.Uint<<5|b] = 1
 		t[cborhead.Nint<<5|b] = 1
@@ -28,9 +28,9 @@ var whole = func() (t [256]uint8) {
 	return t
 }()
 
-// short is the length of the item at pos, which is inside data, if its initial byte tells, or for a string the next one;
+// shortItemLength is the length of the item at pos, which is inside data, if its initial byte tells, or for a string the next one;
 // else 0. Branches come before the table, as a predicted one does not wait for the byte.
-func short(data []byte, pos int) int {
+func shortItemLength(data []byte, pos int) int {
 	switch b := data[pos]; {
 	case b-cborhead.Text<<5 < 24:
 		return int(b) - cborhead.Text<<5 + 1
@@ -43,13 +43,13 @@ func short(data []byte, pos int) int {
 	case b|0x20 == cborhead.Text<<5|24 && pos+1 < len(data):
 		return 2 + int(data[pos+1])
 	default:
-		return int(whole[b])
+		return int(itemLengths[b])
 	}
 }
 
-// shortInteger returns the integer from 0 to 255 at pos, which is inside data, and its size in bytes; 0 if something else
+// readShortInteger returns the integer from 0 to 255 at pos, which is inside data, and its size in bytes; 0 if something else
 // stands there.
-func shortInteger(data []byte, pos int) (n, size int) {
+func readShortInteger(data []byte, pos int) (n, size int) {
 	switch b := data[pos]; {
 	case b < 24:
 		return int(b), 1
@@ -61,9 +61,9 @@ func shortInteger(data []byte, pos int) (n, size int) {
 
 type head = cborhead.Head
 
-// shortHead is the head of the item at pos, which is inside data, if it takes one byte, or two that are there; false if
+// readShortHead is the head of the item at pos, which is inside data, if it takes one byte, or two that are there; false if
 // not, or for a tag.
-func shortHead(data []byte, pos int) (h head, ok bool) {
+func readShortHead(data []byte, pos int) (h head, ok bool) {
 	b := data[pos]
 	h = head{Major: b >> 5, Info: b & 31, Arg: uint64(b & 31), Next: pos + 1}
 	if h.Info == 24 && h.Next < len(data) {
@@ -74,8 +74,8 @@ func shortHead(data []byte, pos int) (h head, ok bool) {
 	return h, h.Info < 24 && h.Major != cborhead.Tag
 }
 
-// pastTags returns the head of the item at pos and its offset, behind all of its tags. RFC 8949, section 3.4.
-func pastTags(data []byte, pos int) (head, int, error) {
+// skipTags returns the head of the item at pos and its offset, behind all of its tags. RFC 8949, section 3.4.
+func skipTags(data []byte, pos int) (head, int, error) {
 	for {
 		h, err := cborhead.Read(data, pos)
 		if err != nil || h.Major != cborhead.Tag {
@@ -85,6 +85,6 @@ func pastTags(data []byte, pos int) (head, int, error) {
 	}
 }
 
-func syntax(offset int, reason string) error {
+func syntaxError(offset int, reason string) error {
 	return &format.SyntaxError{Format: "cbor", Offset: offset, Reason: reason}
 }

@@ -16,16 +16,16 @@ type key struct {
 }
 
 func readKey(data []byte, pos int) (key, error) {
-	h, at, err := pastTags(data, pos)
+	h, at, err := skipTags(data, pos)
 	if err != nil {
 		return key{}, err
 	}
-	end, err := skip(data, at, 1, 0)
+	end, err := skipItems(data, at, 1, 0)
 	return key{head: h, at: at, end: end}, err
 }
 
-// is reports whether st asks for k.
-func (k key) is(data []byte, st *field.Step) bool {
+// matches reports whether st asks for k.
+func (k key) matches(data []byte, st *field.Step) bool {
 	switch {
 	case k.Major == cborhead.Text && k.Info == cborhead.Indefinite:
 		name := st.Name
@@ -74,7 +74,7 @@ func (k key) identity(data []byte) keyset.Identity {
 	case cborhead.Text:
 		text := stringAt(data, k.head, k.end)
 		if n, minus, ok := keyset.ParseInteger(text); ok {
-			return number(n, minus)
+			return integerIdentity(n, minus)
 		}
 		return keyset.Identity{Class: keyset.Text, Content: text}
 	case cborhead.Bytes:
@@ -88,22 +88,22 @@ func (k key) identity(data []byte) keyset.Identity {
 			return keyset.Identity{Class: keyset.Other, N: math.Float64bits(f)}
 		}
 		if f < 0 {
-			return number(magnitude(-f)-1, true)
+			return integerIdentity(uint64Magnitude(-f)-1, true)
 		}
-		return number(magnitude(f), false)
+		return integerIdentity(uint64Magnitude(f), false)
 	}
-	return number(k.Arg, k.Major == cborhead.Nint)
+	return integerIdentity(k.Arg, k.Major == cborhead.Nint)
 }
 
-// magnitude is f in 0..2^64 as an integer; 2^64 becomes 0, one more than the largest -1-n.
-func magnitude(f float64) uint64 {
+// uint64Magnitude is f in 0..2^64 as an integer; 2^64 becomes 0, one more than the largest -1-n.
+func uint64Magnitude(f float64) uint64 {
 	if f >= 1<<64 {
 		return 0
 	}
 	return uint64(f)
 }
 
-func number(n uint64, minus bool) keyset.Identity {
+func integerIdentity(n uint64, minus bool) keyset.Identity {
 	if minus {
 		return keyset.Identity{Class: keyset.Negative, N: n}
 	}

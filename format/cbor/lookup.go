@@ -35,22 +35,22 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	steps := p.Steps()
 	for i := range steps {
 		var err error
-		if pos, err = enter(data, pos, &steps[i]); err != nil {
+		if pos, err = enterItem(data, pos, &steps[i]); err != nil {
 			return field.Span{}, err
 		}
 	}
 	return spanAt(data, pos)
 }
 
-// enter returns the offset of the value that st asks for in the item at pos.
-func enter(data []byte, pos int, st *field.Step) (int, error) {
+// enterItem returns the offset of the value that st asks for in the item at pos.
+func enterItem(data []byte, pos int, st *field.Step) (int, error) {
 	if uint(pos) >= uint(len(data)) {
 		return 0, io.ErrUnexpectedEOF
 	}
-	h, ok := shortHead(data, pos)
+	h, ok := readShortHead(data, pos)
 	if !ok {
 		var err error
-		if h, _, err = pastTags(data, pos); err != nil {
+		if h, _, err = skipTags(data, pos); err != nil {
 			return 0, err
 		}
 	}
@@ -68,7 +68,7 @@ func enterArray(data []byte, h head, index int) (int, error) {
 		return 0, field.ErrNotFound
 	}
 	if h.Info != cborhead.Indefinite {
-		return skip(data, h.Next, index, 0)
+		return skipItems(data, h.Next, index, 0)
 	}
 	for pos, n := h.Next, 0; ; n++ {
 		end, err := atBreak(data, pos, h, n)
@@ -80,18 +80,18 @@ func enterArray(data []byte, h head, index int) (int, error) {
 		case n == index:
 			return pos, nil
 		}
-		if pos, err = skip(data, pos, 1, 0); err != nil {
+		if pos, err = skipItems(data, pos, 1, 0); err != nil {
 			return 0, err
 		}
 	}
 }
 
 func enterMap(data []byte, h head, st *field.Step) (int, error) {
-	var w field.Sieve
+	var w field.KeyFilter
 	w.Add(st)
 	pos := h.Next
-	for left := pairsOf(h); left != 0; left-- {
-		if pos, left = pass(data, pos, left, w.Names, w.Indices); left == 0 {
+	for left := pairCount(h); left != 0; left-- {
+		if pos, left = skipPairs(data, pos, left, w.Names, w.Indices); left == 0 {
 			break
 		}
 		if uint(pos) >= uint(len(data)) {
@@ -108,20 +108,20 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 				return 0, io.ErrUnexpectedEOF
 			}
 			hit = string(data[key:pos]) == st.Name
-		} else if n, size := shortInteger(data, pos); size > 0 {
+		} else if n, size := readShortInteger(data, pos); size > 0 {
 			pos, hit = pos+size, n == st.Index
 		} else {
 			k, err := readKey(data, pos)
 			if err != nil {
 				return 0, err
 			}
-			pos, hit = k.end, k.is(data, st)
+			pos, hit = k.end, k.matches(data, st)
 		}
 		if hit {
 			return pos, nil
 		}
 		var err error
-		if pos, err = skip(data, pos, 1, 0); err != nil {
+		if pos, err = skipItems(data, pos, 1, 0); err != nil {
 			return 0, err
 		}
 	}
@@ -131,8 +131,8 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 	return 0, field.ErrNotFound
 }
 
-// pairsOf returns the number of pairs a map claims. For one of indefinite length it is a number that never counts down to 0.
-func pairsOf(h head) uint64 {
+// pairCount returns the number of pairs a map claims. For one of indefinite length it is a number that never counts down to 0.
+func pairCount(h head) uint64 {
 	if h.Info == cborhead.Indefinite {
 		return 1<<64 - 1
 	}

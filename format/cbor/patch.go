@@ -32,12 +32,12 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	if err != nil {
 		return false, err
 	}
-	if v.Kind == field.Text && keepsHead(data, s, len(v.Bytes)) && utf8check.ASCII(v.Bytes) {
+	if v.Kind == field.Text && hasSameHead(data, s, len(v.Bytes)) && utf8check.ASCII(v.Bytes) {
 		copy(data[s.Off:s.End], v.Bytes)
 		return true, nil
 	}
-	at, end, err := place(data, s, &v)
-	if err != nil || size(&v) != end-at {
+	at, end, err := patchRange(data, s, &v)
+	if err != nil || encodedSize(&v) != end-at {
 		return false, err
 	}
 	appendValue(data[at:at:end], &v)
@@ -50,23 +50,23 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, e
 	if err != nil {
 		return 0, 0, err
 	}
-	return place(data, s, v)
+	return patchRange(data, s, v)
 }
 
-// place is patch for the value at s.
-func place(data []byte, s field.Span, v *field.Value) (at, end int, err error) {
+// patchRange is patch for the value at s.
+func patchRange(data []byte, s field.Span, v *field.Value) (at, end int, err error) {
 	if err := convert.Replace("cbor", v, s.Kind); err != nil {
 		return 0, 0, err
 	}
 	if at = s.Head; data[at]>>5 == cborhead.Tag {
-		_, at, err = pastTags(data, at)
+		_, at, err = skipTags(data, at)
 	}
 	return at, s.End, err
 }
 
-// keepsHead reports whether a text of n bytes in place of the value at s has the head that stands there: by far the most
+// hasSameHead reports whether a text of n bytes in place of the value at s has the head that stands there: by far the most
 // edits in place are of an ID.
-func keepsHead(data []byte, s field.Span, n int) bool {
+func hasSameHead(data []byte, s field.Span, n int) bool {
 	b := data[s.Head]
 	return b>>5 == cborhead.Text && b&31 != cborhead.Indefinite && s.End-s.Off == n && s.Off-s.Head == cborhead.Size(uint64(n))
 }
@@ -90,8 +90,8 @@ func appendStart(dst []byte, v *field.Value) []byte {
 	return append(dst, cborhead.Null)
 }
 
-// size is how many bytes appendValue writes.
-func size(v *field.Value) int {
+// encodedSize is how many bytes appendValue writes.
+func encodedSize(v *field.Value) int {
 	switch v.Kind {
 	case field.Int, field.Text, field.Bytes:
 		_, arg := headOf(v)

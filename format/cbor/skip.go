@@ -7,14 +7,14 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// skip returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Definite
+// skipItems returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Definite
 // containers add their items to n, so nesting costs nothing.
-func skip(data []byte, pos, n, depth int) (int, error) {
+func skipItems(data []byte, pos, n, depth int) (int, error) {
 	for ; n > 0; n-- {
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		if size := short(data, pos); size != 0 {
+		if size := shortItemLength(data, pos); size != 0 {
 			pos += size
 			continue
 		}
@@ -98,7 +98,7 @@ func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err er
 		return nil, 0, err
 	}
 	if h.Major != major || h.Info == cborhead.Indefinite {
-		return nil, 0, syntax(pos, fmt.Sprintf("initial byte 0x%02x where a chunk of an indefinite-length string should start", data[pos]))
+		return nil, 0, syntaxError(pos, fmt.Sprintf("initial byte 0x%02x where a chunk of an indefinite-length string should start", data[pos]))
 	}
 	if h.Arg > uint64(len(data)-h.Next) {
 		return nil, 0, io.ErrUnexpectedEOF
@@ -110,14 +110,14 @@ func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err er
 // skipToBreak returns the offset behind the container that open is the indefinite head of.
 func skipToBreak(data []byte, open head, depth int) (int, error) {
 	if depth > maxNesting {
-		return 0, tooDeep(open.Next-1, maxNesting)
+		return 0, depthError(open.Next-1, maxNesting)
 	}
 	for pos, n := open.Next, 0; ; n++ {
 		end, err := atBreak(data, pos, open, n)
 		if err != nil || end {
 			return pos + 1, err
 		}
-		if pos, err = skip(data, pos, 1, depth); err != nil {
+		if pos, err = skipItems(data, pos, 1, depth); err != nil {
 			return 0, err
 		}
 	}
@@ -132,11 +132,11 @@ func atBreak(data []byte, pos int, open head, n int) (bool, error) {
 		return false, nil
 	}
 	if open.Major == cborhead.Map && n%2 != 0 {
-		return false, syntax(pos, "a break (0xff) between a map's key and its value")
+		return false, syntaxError(pos, "a break (0xff) between a map's key and its value")
 	}
 	return true, nil
 }
 
-func tooDeep(offset, limit int) error {
-	return syntax(offset, fmt.Sprintf("nested deeper than %d levels", limit))
+func depthError(offset, limit int) error {
+	return syntaxError(offset, fmt.Sprintf("nested deeper than %d levels", limit))
 }

@@ -13,7 +13,7 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 		return field.Span{}, io.ErrUnexpectedEOF
 	}
 	b := data[pos]
-	if size := short(data, pos); size != 0 {
+	if size := shortItemLength(data, pos); size != 0 {
 		if size > len(data)-pos {
 			return field.Span{}, io.ErrUnexpectedEOF
 		}
@@ -26,11 +26,11 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 		}
 		return s, nil
 	}
-	h, at, err := pastTags(data, pos)
+	h, at, err := skipTags(data, pos)
 	if err != nil {
 		return field.Span{}, err
 	}
-	end, err := skip(data, at, 1, 0)
+	end, err := skipItems(data, at, 1, 0)
 	if err != nil {
 		return field.Span{}, err
 	}

@@ -17,9 +17,9 @@ import (
 // Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
-	end, err := v.item(0, 0)
+	end, err := v.validateItem(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
-		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
+		return syntaxError(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
 	}
 	return err
 }
@@ -32,61 +32,61 @@ type validator struct {
 	seen   keyset.Stack
 }
 
-// item validates the item at pos, which stands in depth containers, and returns the offset behind it.
-func (v *validator) item(pos, depth int) (int, error) {
+// validateItem validates the item at pos, which stands in depth containers, and returns the offset behind it.
+func (v *validator) validateItem(pos, depth int) (int, error) {
 	if uint(pos) >= uint(len(v.data)) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	b := v.data[pos]
-	size := int(whole[b])
+	size := int(itemLengths[b])
 	if size == 0 || b == cborhead.SimpleArg {
-		return v.long(pos, depth)
+		return v.validateLongItem(pos, depth)
 	}
 	end := pos + size
 	if end > len(v.data) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	if b>>5 == cborhead.Text && v.strict {
-		return end, v.text(pos+1, end)
+		return end, v.validateText(pos+1, end)
 	}
 	if b&^0x20 == cborhead.Array<<5 && depth >= v.max { // an empty one
-		return 0, tooDeep(pos, v.max)
+		return 0, depthError(pos, v.max)
 	}
 	return end, nil
 }
 
-// long validates an item that is not told by its initial byte.
-func (v *validator) long(pos, depth int) (int, error) {
+// validateLongItem validates an item that is not told by its initial byte.
+func (v *validator) validateLongItem(pos, depth int) (int, error) {
 	h, err := cborhead.Read(v.data, pos)
 	if err != nil {
 		return 0, err
 	}
 	switch h.Major {
 	case cborhead.Bytes, cborhead.Text:
-		return v.str(h)
+		return v.validateString(h)
 	case cborhead.Array, cborhead.Map, cborhead.Tag:
 		if depth >= v.max {
-			return 0, tooDeep(pos, v.max)
+			return 0, depthError(pos, v.max)
 		}
 		if h.Info != cborhead.Indefinite && h.Arg > uint64(len(v.data)-h.Next) && h.Major != cborhead.Tag {
 			return 0, io.ErrUnexpectedEOF
 		}
 		switch h.Major {
 		case cborhead.Array:
-			return v.array(h, depth+1)
+			return v.validateArray(h, depth+1)
 		case cborhead.Map:
-			return v.pairs(h, depth+1)
+			return v.validatePairs(h, depth+1)
 		}
-		return v.item(h.Next, depth+1)
+		return v.validateItem(h.Next, depth+1)
 	case cborhead.Simple:
 		if v.data[pos] == cborhead.SimpleArg && h.Arg < 32 {
-			return 0, syntax(pos, fmt.Sprintf("simple value %d in two bytes", h.Arg)) // RFC 8949, section 3.3
+			return 0, syntaxError(pos, fmt.Sprintf("simple value %d in two bytes", h.Arg)) // RFC 8949, section 3.3
 		}
 	}
 	return h.Next, nil
 }
 
-func (v *validator) array(h head, depth int) (int, error) {
+func (v *validator) validateArray(h head, depth int) (int, error) {
 	pos := h.Next
 	for n := uint64(0); h.Info == cborhead.Indefinite || n < h.Arg; n++ {
 		if h.Info == cborhead.Indefinite {
@@ -95,21 +95,21 @@ func (v *validator) array(h head, depth int) (int, error) {
 			}
 		}
 		var err error
-		if pos, err = v.item(pos, depth); err != nil {
+		if pos, err = v.validateItem(pos, depth); err != nil {
 			return 0, err
 		}
 	}
 	return pos, nil
 }
 
-func (v *validator) str(h head) (int, error) {
+func (v *validator) validateString(h head) (int, error) {
 	if h.Info != cborhead.Indefinite {
 		if h.Arg > uint64(len(v.data)-h.Next) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		end := h.Next + int(h.Arg)
 		if h.Major == cborhead.Text && v.strict {
-			return end, v.text(h.Next, end)
+			return end, v.validateText(h.Next, end)
 		}
 		return end, nil
 	}
@@ -119,7 +119,7 @@ func (v *validator) str(h head) (int, error) {
 			return next, err
 		}
 		if h.Major == cborhead.Text && v.strict {
-			if err := v.text(next-len(chunk), next); err != nil {
+			if err := v.validateText(next-len(chunk), next); err != nil {
 				return 0, err
 			}
 		}
@@ -127,10 +127,10 @@ func (v *validator) str(h head) (int, error) {
 	}
 }
 
-// text refuses what is not UTF-8 in data[start:end]. RFC 8949, section 3.1, major type 3.
-func (v *validator) text(start, end int) error {
+// validateText refuses what is not UTF-8 in data[start:end]. RFC 8949, section 3.1, major type 3.
+func (v *validator) validateText(start, end int) error {
 	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
-		return syntax(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))
+		return syntaxError(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))
 	}
 	return nil
 }

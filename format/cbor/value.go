@@ -19,11 +19,11 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 		return field.Value{}, errSpan
 	}
 	data = data[:s.End]
-	h, at, err := pastTags(data, s.Head)
+	h, at, err := skipTags(data, s.Head)
 	if err != nil {
 		return field.Value{}, err
 	}
-	end, err := skip(data, at, 1, 0)
+	end, err := skipItems(data, at, 1, 0)
 	if err != nil {
 		return field.Value{}, err
 	}

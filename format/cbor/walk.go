@@ -25,7 +25,7 @@ type walker struct {
 // item visits the item at pos and what it holds, and returns the offset behind it.
 func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
-		return 0, tooDeep(pos, maxNesting)
+		return 0, depthError(pos, maxNesting)
 	}
 	s, err := spanAt(w.data, pos)
 	if err != nil {
@@ -33,9 +33,9 @@ func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 	}
 	err = w.visit(st, depth, s)
 	if err != nil || s.Kind != field.List && s.Kind != field.Map {
-		return s.End, notSkip(err)
+		return s.End, ignoreSkipChildren(err)
 	}
-	h, _, err := pastTags(w.data, pos)
+	h, _, err := skipTags(w.data, pos)
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 	}
 }
 
-func notSkip(err error) error {
+func ignoreSkipChildren(err error) error {
 	if errors.Is(err, format.SkipChildren) {
 		return nil
 	}

@@ -22,7 +22,7 @@ func edits(t testing.TB, f format.Format, data []byte, limit int) {
 	if err != nil {
 		t.Fatalf("Walk of valid data: %v\n% x", err, data)
 	}
-	c := edited{t, f, editor, data, items}
+	c := editTarget{t, f, editor, data, items}
 	replaced, deleted, filled := 0, 0, 0
 	for i, it := range items {
 		if !it.first {
@@ -45,17 +45,17 @@ func edits(t testing.TB, f format.Format, data []byte, limit int) {
 	c.refusals()
 }
 
-// edited is a valid message that is edited.
-type edited struct {
+// editTarget is a valid message that is edited.
+type editTarget struct {
 	testing.TB
 	format.Format
 	editor format.Editor
 	data   []byte
-	items  []item
+	items  []walkItem
 }
 
 // apply carries out what plan does to a new Edit of data, in every way there is. If plan fails, nothing is planned.
-func (c edited) apply(what string, data []byte, plan func(*format.Edit) error) ([]byte, error) {
+func (c editTarget) apply(what string, data []byte, plan func(*format.Edit) error) ([]byte, error) {
 	c.Helper()
 	before := bytes.Clone(data)
 	var e format.Edit
@@ -75,18 +75,18 @@ func (c edited) apply(what string, data []byte, plan func(*format.Edit) error) (
 	return got, err
 }
 
-func (c edited) insert(data []byte, p field.Path, v field.Value) ([]byte, error) {
+func (c editTarget) insert(data []byte, p field.Path, v field.Value) ([]byte, error) {
 	c.Helper()
 	return c.apply(fmt.Sprintf("Insert(%q, %+v)", p, v), data, func(e *format.Edit) error { return c.editor.Insert(e, data, p, v) })
 }
 
-func (c edited) delete(data []byte, p field.Path) ([]byte, error) {
+func (c editTarget) delete(data []byte, p field.Path) ([]byte, error) {
 	c.Helper()
 	return c.apply(fmt.Sprintf("Delete(%q)", p), data, func(e *format.Edit) error { return c.editor.Delete(e, data, p) })
 }
 
 // replace holds Replace to Patch, and the Edit's InPlace to PatchInPlace.
-func (c edited) replace(it item) {
+func (c editTarget) replace(it walkItem) {
 	c.Helper()
 	p := field.MustParse(it.path)
 	values := append(alternatives(it.span.Kind), field.Value{Kind: field.Bool}, field.Value{Kind: field.Text, Bytes: []byte("text")})
@@ -95,7 +95,7 @@ func (c edited) replace(it item) {
 	}
 }
 
-func (c edited) replaceBy(p field.Path, v field.Value) {
+func (c editTarget) replaceBy(p field.Path, v field.Value) {
 	c.Helper()
 	want, wantErr := c.editor.Patch(nil, c.data, p, v)
 	got, err := c.apply(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
@@ -118,7 +118,7 @@ func (c edited) replaceBy(p field.Path, v field.Value) {
 }
 
 // remove deletes value i. A format may refuse if what is left would be no message.
-func (c edited) remove(i int) {
+func (c editTarget) remove(i int) {
 	c.Helper()
 	it := c.items[i]
 	p := field.MustParse(it.path)
@@ -139,7 +139,7 @@ func (c edited) remove(i int) {
 			i-- // a list of no items takes no bytes: it went with the only one
 		}
 	}
-	stands := func(other item) bool { return other.path == c.items[i].path }
+	stands := func(other walkItem) bool { return other.path == c.items[i].path }
 	if !slices.ContainsFunc(c.items[i+1:], stands) { // else all of its values went
 		c.without(got, c.data, c.items, i, "Delete")
 	}
@@ -149,7 +149,7 @@ func (c edited) remove(i int) {
 }
 
 // without compares all values of small with those of large but number i of large and what it holds.
-func (c edited) without(small, large []byte, items []item, i int, what string) {
+func (c editTarget) without(small, large []byte, items []walkItem, i int, what string) {
 	c.Helper()
 	left, err := walk(c.Format, small)
 	behind := i + 1
@@ -179,20 +179,20 @@ func (c edited) without(small, large []byte, items []item, i int, what string) {
 }
 
 // content is valueText for a value whose key may change: an index that is part of the bytes.
-func (c edited) content(data []byte, s field.Span) string {
+func (c editTarget) content(data []byte, s field.Span) string {
 	if s.Kind == field.Extension {
 		return string(data[s.Off:s.End])
 	}
 	return valueText(c.Format, data, s)
 }
 
-func parentOf(items []item, i int) item {
+func parentOf(items []walkItem, i int) walkItem {
 	for n := i - 1; n >= 0; n-- {
 		if items[n].depth < items[i].depth {
 			return items[n]
 		}
 	}
-	return item{}
+	return walkItem{}
 }
 
 // newKeys are steps that no container of a document has. A format takes those it can write; one of Y3's few keys is
@@ -200,7 +200,7 @@ func parentOf(items []item, i int) item {
 var newKeys = []string{"formattest new", "536870911", "536870910"}
 
 // freeKeys returns steps that lead from the container at prefix to nothing.
-func (c edited) freeKeys(prefix string) []string {
+func (c editTarget) freeKeys(prefix string) []string {
 	for key := 0x3f; key > 0; key-- {
 		step := fmt.Sprintf("0x%02x", key)
 		if _, err := c.Lookup(c.data, field.MustParse(prefix+step)); err != nil {
@@ -211,7 +211,7 @@ func (c edited) freeKeys(prefix string) []string {
 }
 
 // fill inserts values into container i.
-func (c edited) fill(i int) {
+func (c editTarget) fill(i int) {
 	c.Helper()
 	it := c.items[i]
 	prefix := ""
@@ -252,7 +252,7 @@ func (c edited) fill(i int) {
 }
 
 // newValues are scalars of each kind, and containers as they stand in the message.
-func (c edited) newValues() []field.Value {
+func (c editTarget) newValues() []field.Value {
 	all := []field.Value{{Kind: field.Null}, {Kind: field.Bool, Bool: true}, {Kind: field.Int, Int: -300}, {Kind: field.Int, Int: 7}, {Kind: field.Float, Float: 0.5}}
 	for _, kind := range []field.Kind{field.Text, field.Bytes, field.Untyped} {
 		all = append(all, field.Value{Kind: kind}, field.Value{Kind: kind, Bytes: bytes.Repeat([]byte("y"), 70)})
@@ -269,7 +269,7 @@ func (c edited) newValues() []field.Value {
 }
 
 // thereAndGone inserts v at p, and deletes it again. It reports whether the format takes v.
-func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
+func (c editTarget) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 	c.Helper()
 	got, err := c.insert(c.data, p, v)
 	if err != nil {
@@ -296,7 +296,7 @@ func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 		c.Errorf("Insert(%q, %+v): reads %+v afterwards\n% x", p, v, now, got)
 	}
 	if after, err := walk(c.Format, got); err == nil {
-		if i := slices.IndexFunc(after, func(it item) bool { return it.first && it.span == s }); i >= 0 {
+		if i := slices.IndexFunc(after, func(it walkItem) bool { return it.first && it.span == s }); i >= 0 {
 			c.without(c.data, got, after, i, "Insert")
 		} else {
 			c.Errorf("Insert(%q, %+v): Walk does not see it at %+v\n% x", p, v, s, got)
@@ -313,7 +313,7 @@ func (c edited) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 	case len(back) >= len(c.data):
 		c.Errorf("Insert(%q, %+v), then Delete: got % x, want % x", p, v, back, c.data)
 	default: // a head or length that was longer than need be is so no more
-		sameBut(c.TB, c.Format, c.data, back, -1)
+		sameExcept(c.TB, c.Format, c.data, back, -1)
 		again, err := c.insert(back, p, v)
 		if err == nil {
 			again, err = c.delete(again, p)
@@ -351,7 +351,7 @@ const escaped = 6
 func maxGrowth(data []byte) int { return 64 + field.MaxSteps*8 + len(data)/4 }
 
 // refusals are the errors that every format has.
-func (c edited) refusals() {
+func (c editTarget) refusals() {
 	c.Helper()
 	v := field.Value{Kind: field.Text, Bytes: []byte("x")}
 	if _, err := c.insert(c.data, field.Path{}, v); !errors.Is(err, format.ErrExists) {
@@ -360,7 +360,7 @@ func (c edited) refusals() {
 	if _, err := c.delete(c.data, field.Path{}); !errors.Is(err, format.ErrWhole) {
 		c.Errorf("Delete of the whole message: got %v, want format.ErrWhole\n% x", err, c.data)
 	}
-	for _, text := range absent {
+	for _, text := range absentPaths {
 		p := field.MustParse(text)
 		if _, err := c.delete(c.data, p); !errors.Is(err, field.ErrNotFound) {
 			c.Errorf("Delete(%q): got %v, want field.ErrNotFound\n% x", p, err, c.data)

@@ -20,13 +20,13 @@ func anyEdits(t testing.TB, f format.Format, data []byte) {
 		return
 	}
 	items, _ := walk(f, data)
-	paths := slices.Concat(absent, newKeys, []string{"0", "1"})
+	paths := slices.Concat(absentPaths, newKeys, []string{"0", "1"})
 	for _, it := range items[:min(len(items), 4)] {
 		if it.first {
 			paths = append(paths, it.path)
 		}
 	}
-	c := edited{t, f, editor, data, items}
+	c := editTarget{t, f, editor, data, items}
 	behind := append(bytes.Clone(data), bytes.Repeat([]byte{0xff}, 32)...)[:len(data)]
 	v := field.Value{Kind: field.Text, Bytes: []byte("text")}
 	for _, path := range paths {
@@ -65,11 +65,11 @@ func editsBounded(t *testing.T, f format.Format, data []byte) {
 			_ = editor.Insert(&e, data, p, v)
 			_ = editor.Delete(&e, data, p)
 			runtime.ReadMemStats(&after)
-			if least = min(least, after.TotalAlloc-before.TotalAlloc); least <= slack {
+			if least = min(least, after.TotalAlloc-before.TotalAlloc); least <= allocationSlack {
 				break
 			}
 		}
-		if least > 4*uint64(len(data))+slack { // memory that grows as it is filled
+		if least > 4*uint64(len(data))+allocationSlack { // memory that grows as it is filled
 			t.Errorf("%d bytes are allocated to edit %q of an input of %d\n% x", least, p, len(data), data)
 		}
 	}
@@ -96,7 +96,7 @@ func editsAllocate(t *testing.T, f format.Format, data []byte) {
 			continue
 		}
 		added := field.MustParse("0") // where the message is a list
-		for _, step := range (edited{t, f, editor, data, items}).freeKeys("") {
+		for _, step := range (editTarget{t, f, editor, data, items}).freeKeys("") {
 			if free := field.MustParse(step); editor.Insert(&e, data, free, v) == nil {
 				added = free
 			}

@@ -48,11 +48,11 @@ func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.V
 	if err != nil {
 		t.Fatalf("Walk of valid data: %v\n% x", err, data)
 	}
-	c := edited{t, f, editor, data, items}
+	c := editTarget{t, f, editor, data, items}
 	if _, err := c.Lookup(data, p); err == nil {
 		c.replaceBy(p, v)
 	}
-	at := slices.IndexFunc(items, func(it item) bool { return it.first && it.path == p.String() })
+	at := slices.IndexFunc(items, func(it walkItem) bool { return it.first && it.path == p.String() })
 	if at > 0 {
 		c.remove(at)
 	}

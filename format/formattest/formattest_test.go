@@ -60,8 +60,8 @@ func (b broken) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return ok && b.fault != "patch in place says it did not", err
 }
 
-func (b broken) Seek(p field.Path, o format.SeekOptions) format.Search {
-	return &brokenSearch{b.Format.Seek(p, o), b.fault, 0}
+func (b broken) NewSearch(p field.Path, o format.SearchOptions) format.Search {
+	return &brokenSearch{b.Format.NewSearch(p, o), b.fault, 0}
 }
 
 // brokenSearch is a right search with one fault.
@@ -71,7 +71,7 @@ type brokenSearch struct {
 	fed   int
 }
 
-func (s *brokenSearch) Feed(piece []byte) (format.Answer, error) {
+func (s *brokenSearch) Feed(piece []byte) (format.SearchResult, error) {
 	if s.fault == "search forgets a cut" && s.fed > 0 && s.fed%3 == 0 && len(piece) > 1 {
 		piece = piece[1:]
 	}

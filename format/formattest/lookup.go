@@ -8,8 +8,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// absent are paths that no document holds, each of another shape.
-var absent = []string{"formattest absent", "0x3f.0x3e.0x3d.0x3c", "2147483646", "formattest.0.absent"}
+// absentPaths are paths that no document holds, each of another shape.
+var absentPaths = []string{"formattest absent", "0x3f.0x3e.0x3d.0x3c", "2147483646", "formattest.0.absent"}
 
 // lookups compares Lookup and Find with what a full walk sees in valid data.
 func lookups(t testing.TB, f format.Format, data []byte) {
@@ -41,7 +41,7 @@ func lookups(t testing.TB, f format.Format, data []byte) {
 		}
 		paths, want[it.path] = append(paths, p), it.span
 	}
-	for _, text := range absent {
+	for _, text := range absentPaths {
 		p := field.MustParse(text)
 		if got, err := f.Lookup(data, p); !errors.Is(err, field.ErrNotFound) {
 			t.Errorf("Lookup(%q): got %+v, %v, want field.ErrNotFound\n% x", text, got, err, data)

@@ -37,10 +37,10 @@ func patches(t testing.TB, f format.Format, data []byte, limit int) {
 			t.Errorf("Patch(%q) with the value that stands there: %v\n% x", it.path, err, data)
 			continue
 		}
-		sameBut(t, f, data, base, -1)
+		sameExcept(t, f, data, base, -1)
 		accepted := 0
 		for _, v := range alternatives(old.Kind) {
-			if thereAndBack(t, f, patcher, base, p, i, v, old) {
+			if patchAndRestore(t, f, patcher, base, p, i, v, old) {
 				accepted++
 			}
 		}
@@ -49,13 +49,13 @@ func patches(t testing.TB, f format.Format, data []byte, limit int) {
 		}
 	}
 	prefix := []byte("dst")
-	got, err := patcher.Patch(prefix, data, field.MustParse(absent[0]), field.Value{Kind: field.Null})
+	got, err := patcher.Patch(prefix, data, field.MustParse(absentPaths[0]), field.Value{Kind: field.Null})
 	if !errors.Is(err, field.ErrNotFound) || !bytes.Equal(got, prefix) {
 		t.Errorf("Patch of an absent path: got % x, %v, want dst as it was and field.ErrNotFound\n% x", got, err, data)
 	}
 }
 
-func refusesContainer(t testing.TB, patcher format.Patcher, data []byte, it item, p field.Path) {
+func refusesContainer(t testing.TB, patcher format.Patcher, data []byte, it walkItem, p field.Path) {
 	t.Helper()
 	if it.span.Kind != field.List && it.span.Kind != field.Map {
 		return
@@ -93,8 +93,8 @@ func alternatives(k field.Kind) []field.Value {
 	return all
 }
 
-// thereAndBack reports whether f accepts v in place of old.
-func thereAndBack(t testing.TB, f format.Format, patcher format.Patcher, base []byte, p field.Path, at int, v, old field.Value) bool {
+// patchAndRestore reports whether f accepts v in place of old.
+func patchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base []byte, p field.Path, at int, v, old field.Value) bool {
 	t.Helper()
 	got, err := patcher.Patch([]byte("dst"), base, p, v)
 	var mismatch *format.TypeError
@@ -113,7 +113,7 @@ func thereAndBack(t testing.TB, f format.Format, patcher format.Patcher, base []
 		t.Errorf("Patch(%q, %+v) gives an invalid message: %v\n% x\nfrom % x", p, v, err, changed, base)
 		return true
 	}
-	sameBut(t, f, base, changed, at)
+	sameExcept(t, f, base, changed, at)
 	if s, err := f.Lookup(changed, p); err != nil {
 		t.Errorf("Lookup(%q) after Patch: %v\n% x", p, err, changed)
 	} else if now, err := f.Value(changed, s, field.AnyType); err != nil || !equal(now, v) {
@@ -133,8 +133,8 @@ func thereAndBack(t testing.TB, f format.Format, patcher format.Patcher, base []
 	return true
 }
 
-// sameBut compares all values but number at, which was changed.
-func sameBut(t testing.TB, f format.Format, a, b []byte, at int) {
+// sameExcept compares all values but number at, which was changed.
+func sameExcept(t testing.TB, f format.Format, a, b []byte, at int) {
 	t.Helper()
 	before, _ := walk(f, a)
 	after, err := walk(f, b)

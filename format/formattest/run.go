@@ -25,7 +25,7 @@ func Run(t *testing.T, f format.Format, gens ...Generator) {
 		if v.data == nil {
 			continue
 		}
-		t.Run("contract/"+v.name, func(t *testing.T) { document(t, f, v.data) })
+		t.Run("contract/"+v.name, func(t *testing.T) { checkDocument(t, f, v.data) })
 	}
 	for g, gen := range gens {
 		for seed := range uint64(generated) {
@@ -34,25 +34,25 @@ func Run(t *testing.T, f format.Format, gens ...Generator) {
 				if err := f.Validate(data, format.Options{}); err != nil {
 					t.Fatalf("Validate of a generated document: %v\n% x", err, data)
 				}
-				document(t, f, data)
+				checkDocument(t, f, data)
 			})
 		}
 	}
 }
 
-func document(t *testing.T, f format.Format, data []byte) {
+func checkDocument(t *testing.T, f format.Format, data []byte) {
 	Check(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
 		patches(t, f, data, patched)
 		edits(t, f, data, 10)
 		noAllocs(t, f, data)
-		seeksEverywhere(t, f, data)
+		searchEveryCut(t, f, data)
 		editsAllocate(t, f, data)
-		cuts(t, f, data)
+		truncations(t, f, data)
 	}
 	mutations(t, f, data)
-	bounded(t, f, data)
-	seekBounded(t, f, data)
+	boundedAllocation(t, f, data)
+	searchBounded(t, f, data)
 	editsBounded(t, f, data)
 }
 
@@ -60,8 +60,8 @@ func document(t *testing.T, f format.Format, data []byte) {
 // its end; and for valid ones, that lookups, sets, patches and edits agree with a full walk.
 func Check(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
-	poisoned(t, f, data)
-	seeks(t, f, data, 8)
+	readsPastEnd(t, f, data)
+	checkSearches(t, f, data, 8)
 	anyEdits(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
 		lookups(t, f, data)

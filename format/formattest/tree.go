@@ -9,8 +9,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// item is one value that Walk reported.
-type item struct {
+// walkItem is one value that Walk reported.
+type walkItem struct {
 	step  field.Step
 	depth int
 	span  field.Span
@@ -21,13 +21,13 @@ type item struct {
 var errSpan = errors.New("formattest: Walk reported a span that is not inside its parent, behind its predecessor")
 
 // walk collects what Walk reports, up to its error.
-func walk(f format.Format, data []byte) ([]item, error) {
-	var items []item
-	var open []item // the containers around the value at hand
+func walk(f format.Format, data []byte) ([]walkItem, error) {
+	var items []walkItem
+	var open []walkItem // the containers around the value at hand
 	seen := map[string]bool{}
 	end := 0 // of the last value that holds no others
 	err := f.Walk(data, func(step field.Step, depth int, s field.Span) error {
-		it := item{step: step, depth: depth, span: s, first: depth == 0}
+		it := walkItem{step: step, depth: depth, span: s, first: depth == 0}
 		if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) || s.Kind == field.Missing || depth > len(open) {
 			return fmt.Errorf("%w: %+v at depth %d", errSpan, s, depth)
 		}
@@ -58,7 +58,7 @@ func walk(f format.Format, data []byte) ([]item, error) {
 }
 
 // describe writes items as text: a line for each, indented by depth.
-func describe(f format.Format, data []byte, items []item) string {
+func describe(f format.Format, data []byte, items []walkItem) string {
 	var b strings.Builder
 	for _, it := range items {
 		b.WriteString(strings.Repeat("  ", it.depth))

@@ -19,7 +19,7 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	if err != nil {
 		return err
 	}
-	e.PutCopy(s.Head, behind(s), appendValue(e.Room(), v))
+	e.PutCopy(s.Head, endOf(s), appendValue(e.Room(), v))
 	return nil
 }
 
@@ -31,8 +31,8 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if !ok {
 		return format.ErrExists
 	}
-	if v.Kind == field.Bytes || !finite(v) {
-		return noForm(v.Kind)
+	if v.Kind == field.Bytes || !isFinite(v) {
+		return unsupportedValue(v.Kind)
 	}
 	if err := convert.Insert(f, &v, p.Len()); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if err := convert.Name("json", last.Name); err != nil {
 		return err
 	}
-	h, err := holderAt(data, parent)
+	h, err := findContainer(data, parent)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		e.PutCopy(pos, pos, appendValue(b, v))
 	}
 	if first {
-		e.Put(pos, pos, oneComma)
+		e.Put(pos, pos, commaBytes)
 	}
 	return nil
 }
 
-var oneComma = []byte{','}
+var commaBytes = []byte{','}
 
 // Delete plans the message without the value at p, its name, and one comma if it has a neighbour. The errors are those
 // that format.Editor names, and Lookup's.
@@ -84,7 +84,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if !ok {
 		return format.ErrWhole
 	}
-	h, err := holderAt(data, parent)
+	h, err := findContainer(data, parent)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	end, err := skip(data, s.value)
+	end, err := skipValue(data, s.value)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 		e.Put(s.prev, end, nil)
 		return nil
 	}
-	next, alone, err := separator(data, end, false, h.bracket())
+	next, alone, err := readSeparator(data, end, false, h.bracket())
 	if err != nil {
 		return err
 	}
@@ -111,25 +111,25 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return nil
 }
 
-// holder is the object or list that an edit changes.
-type holder struct {
+// editedContainer is the object or list that an edit changes.
+type editedContainer struct {
 	object bool
 	start  int // behind the opening bracket
 }
 
-func (h holder) bracket() byte {
+func (h editedContainer) bracket() byte {
 	if h.object {
 		return '}'
 	}
 	return ']'
 }
 
-func holderAt(data []byte, p field.Path) (holder, error) {
-	pos := space(data, 0)
+func findContainer(data []byte, p field.Path) (editedContainer, error) {
+	pos := skipSpace(data, 0)
 	steps := p.Steps()
 	for i := 0; ; i++ {
 		if pos >= len(data) {
-			return holder{}, io.ErrUnexpectedEOF
+			return editedContainer{}, io.ErrUnexpectedEOF
 		}
 		object := data[pos] == '{'
 		if !object && data[pos] != '[' {
@@ -137,10 +137,10 @@ func holderAt(data []byte, p field.Path) (holder, error) {
 			if err == nil {
 				err = field.ErrNotFound
 			}
-			return holder{}, err
+			return editedContainer{}, err
 		}
 		if i == len(steps) {
-			return holder{object, pos + 1}, nil
+			return editedContainer{object, pos + 1}, nil
 		}
 		var err error
 		if object {
@@ -149,13 +149,13 @@ func holderAt(data []byte, p field.Path) (holder, error) {
 			pos, err = enterList(data, pos+1, steps[i].Index)
 		}
 		if err != nil {
-			return holder{}, err
+			return editedContainer{}, err
 		}
 	}
 }
 
-// slot is where a member or an item stands, or would stand.
-type slot struct {
+// editPosition is where a member or an item stands, or would stand.
+type editPosition struct {
 	n     int // how many come before it
 	prev  int // behind the value of the last of these, or behind the opening bracket
 	at    int // its own start
@@ -164,8 +164,8 @@ type slot struct {
 
 // seek returns the slot of what st asks for. If there is none it returns the slot behind the last one, of which only n
 // and prev are set, and field.ErrNotFound.
-func (h holder) seek(data []byte, st *field.Step) (slot, error) {
-	s := slot{prev: h.start}
+func (h editedContainer) seek(data []byte, st *field.Step) (editPosition, error) {
+	s := editPosition{prev: h.start}
 	for ; ; s.n++ {
 		at, value, hit, err := h.next(data, s.prev, s.n, st)
 		if err != nil {
@@ -175,16 +175,16 @@ func (h holder) seek(data []byte, st *field.Step) (slot, error) {
 			s.at, s.value = at, value
 			return s, nil
 		}
-		if s.prev, err = skip(data, value); err != nil {
+		if s.prev, err = skipValue(data, value); err != nil {
 			return s, err
 		}
 	}
 }
 
 // next returns where member or item n, which comes behind pos, and its value start, and whether st asks for it.
-func (h holder) next(data []byte, pos, n int, st *field.Step) (at, value int, hit bool, err error) {
+func (h editedContainer) next(data []byte, pos, n int, st *field.Step) (at, value int, hit bool, err error) {
 	if h.object {
-		m, err := memberAt(data, pos, n == 0)
+		m, err := readMember(data, pos, n == 0)
 		if err == nil && m.value == 0 {
 			err = field.ErrNotFound
 		}
@@ -193,7 +193,7 @@ func (h holder) next(data []byte, pos, n int, st *field.Step) (at, value int, hi
 		}
 		return m.key - 1, m.value, m.is(data, st.Name), nil
 	}
-	at, end, err := separator(data, pos, n == 0, ']')
+	at, end, err := readSeparator(data, pos, n == 0, ']')
 	if err == nil && end {
 		err = field.ErrNotFound
 	}

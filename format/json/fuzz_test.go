@@ -96,7 +96,7 @@ func FuzzValidate(f *testing.F) {
 func FuzzPatch(f *testing.F) {
 	formattest.FuzzPatches(f, Format{}, seeds(f), func(t *testing.T, message []byte, at field.Span, _ field.Path, text []byte) {
 		var read string
-		if err := json.Unmarshal(message[at.Head:behind(at)], &read); err != nil || read != string(text) {
+		if err := json.Unmarshal(message[at.Head:endOf(at)], &read); err != nil || read != string(text) {
 			t.Errorf("encoding/json reads %q, %v, want %q", read, err, text)
 		}
 	})

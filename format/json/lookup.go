@@ -32,7 +32,7 @@ func (Format) Descriptor() format.Descriptor {
 // nothing. A missing name gives field.ErrNotFound; data that ends early io.ErrUnexpectedEOF; anything else malformed
 // *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
-	pos := space(data, 0)
+	pos := skipSpace(data, 0)
 	steps := p.Steps()
 	for i := range steps {
 		if pos >= len(data) {
@@ -58,10 +58,10 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 }
 
 func enterObject(data []byte, pos int, st *field.Step) (int, error) {
-	var sieve field.Sieve
-	sieve.Add(st)
+	var filter field.KeyFilter
+	filter.Add(st)
 	for start := pos; ; {
-		m, err := seek(data, pos, pos == start, sieve.Names)
+		m, err := findMember(data, pos, pos == start, filter.Names)
 		if err != nil {
 			return 0, err
 		}
@@ -71,7 +71,7 @@ func enterObject(data []byte, pos int, st *field.Step) (int, error) {
 		if m.is(data, st.Name) {
 			return m.value, nil
 		}
-		if pos, err = skip(data, m.value); err != nil {
+		if pos, err = skipValue(data, m.value); err != nil {
 			return 0, err
 		}
 	}
@@ -82,7 +82,7 @@ func enterList(data []byte, pos, index int) (int, error) {
 		return 0, field.ErrNotFound
 	}
 	for i := 0; ; i++ {
-		at, end, err := separator(data, pos, i == 0, ']')
+		at, end, err := readSeparator(data, pos, i == 0, ']')
 		switch {
 		case err != nil:
 			return 0, err
@@ -91,7 +91,7 @@ func enterList(data []byte, pos, index int) (int, error) {
 		case i == index:
 			return at, nil
 		}
-		if pos, err = skip(data, at); err != nil {
+		if pos, err = skipValue(data, at); err != nil {
 			return 0, err
 		}
 	}
@@ -107,6 +107,6 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	}
 	var f finder // set member by member: the compiler builds a composite literal elsewhere and copies it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
-	_, err := f.value(space(data, 0), 0, true)
+	_, err := f.value(skipSpace(data, 0), 0, true)
 	return err
 }

@@ -15,21 +15,21 @@ type member struct {
 	next        int // behind the closing brace, if it ends
 }
 
-// seek is memberAt for the next member that may be wanted, by the field.NameBit of its name, or that pass does not pass.
-func seek(data []byte, pos int, first bool, names uint64) (member, error) {
-	stop, key, end := pass(data, pos, first, names)
+// findMember is memberAt for the next member that may be wanted, by the field.NameBit of its name, or that pass does not pass.
+func findMember(data []byte, pos int, first bool, names uint64) (member, error) {
+	stop, key, end := skipMembers(data, pos, first, names)
 	if end == 0 {
-		return memberAt(data, stop, first && stop == pos)
+		return readMember(data, stop, first && stop == pos)
 	}
 	if end+2 < len(data) && data[end+1] == ':' && data[end+2] > ' ' {
 		return member{key: key, keyEnd: end, value: end + 2}, nil
 	}
-	value, err := pastColon(data, end+1)
+	value, err := skipColon(data, end+1)
 	return member{key: key, keyEnd: end, value: value}, err
 }
 
-// memberAt reads the name at pos, which is behind the opening brace or, if not first, behind a value.
-func memberAt(data []byte, pos int, first bool) (member, error) {
+// readMember reads the name at pos, which is behind the opening brace or, if not first, behind a value.
+func readMember(data []byte, pos int, first bool) (member, error) {
 	at := pos
 	if !first && at < len(data) && data[at] == ',' {
 		at++
@@ -37,7 +37,7 @@ func memberAt(data []byte, pos int, first bool) (member, error) {
 	if first == (at == pos) && at < len(data) && data[at] == '"' {
 		for end := at + 1; end+8 <= len(data); end += 8 {
 			w := binary.LittleEndian.Uint64(data[end:])
-			hit := ends(w)
+			hit := tokenEnds(w)
 			if hit == 0 {
 				continue
 			}
@@ -48,40 +48,40 @@ func memberAt(data []byte, pos int, first bool) (member, error) {
 			break
 		}
 	}
-	return spacedMember(data, pos, first)
+	return readSpacedMember(data, pos, first)
 }
 
-// spacedMember is memberAt for a name that has white space around it, or escapes in it, and for the end of the object.
-func spacedMember(data []byte, pos int, first bool) (member, error) {
-	pos, end, err := separator(data, pos, first, '}')
+// readSpacedMember is memberAt for a name that has white space around it, or escapes in it, and for the end of the object.
+func readSpacedMember(data []byte, pos int, first bool) (member, error) {
+	pos, end, err := readSeparator(data, pos, first, '}')
 	if err != nil || end {
 		return member{next: pos}, err
 	}
 	if data[pos] != '"' {
-		return member{}, unexpected(data, pos, "a name in quotes")
+		return member{}, unexpectedByte(data, pos, "a name in quotes")
 	}
 	m := member{key: pos + 1}
-	if m.keyEnd, m.escaped, err = quoted(data, m.key); err != nil {
+	if m.keyEnd, m.escaped, err = skipString(data, m.key); err != nil {
 		return m, err
 	}
-	m.value, err = pastColon(data, m.keyEnd+1)
+	m.value, err = skipColon(data, m.keyEnd+1)
 	return m, err
 }
 
-// pastColon returns the offset of the value of a name that ends before pos.
-func pastColon(data []byte, pos int) (int, error) {
+// skipColon returns the offset of the value of a name that ends before pos.
+func skipColon(data []byte, pos int) (int, error) {
 	if pos < len(data) && data[pos] <= ' ' {
-		pos = space(data, pos)
+		pos = skipSpace(data, pos)
 	}
 	if pos >= len(data) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	if data[pos] != ':' {
-		return 0, unexpected(data, pos, "a colon")
+		return 0, unexpectedByte(data, pos, "a colon")
 	}
 	pos++
 	if pos < len(data) && data[pos] <= ' ' {
-		pos = space(data, pos)
+		pos = skipSpace(data, pos)
 	}
 	if pos >= len(data) {
 		return 0, io.ErrUnexpectedEOF
@@ -89,11 +89,11 @@ func pastColon(data []byte, pos int) (int, error) {
 	return pos, nil
 }
 
-// separator passes what stands before a member or an item: nothing before the first, a comma before the others. If the
+// readSeparator passes what stands before a member or an item: nothing before the first, a comma before the others. If the
 // container ends there, it returns true and the offset behind it.
-func separator(data []byte, pos int, first bool, bracket byte) (int, bool, error) {
+func readSeparator(data []byte, pos int, first bool, bracket byte) (int, bool, error) {
 	if pos < len(data) && data[pos] <= ' ' {
-		pos = space(data, pos)
+		pos = skipSpace(data, pos)
 	}
 	if pos >= len(data) {
 		return 0, false, io.ErrUnexpectedEOF
@@ -105,11 +105,11 @@ func separator(data []byte, pos int, first bool, bracket byte) (int, bool, error
 		return pos, false, nil
 	}
 	if data[pos] != ',' {
-		return 0, false, unexpected(data, pos, fmt.Sprintf("a comma or %q", bracket))
+		return 0, false, unexpectedByte(data, pos, fmt.Sprintf("a comma or %q", bracket))
 	}
 	pos++
 	if pos < len(data) && data[pos] <= ' ' {
-		pos = space(data, pos)
+		pos = skipSpace(data, pos)
 	}
 	if pos >= len(data) {
 		return 0, false, io.ErrUnexpectedEOF

@@ -21,7 +21,7 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	}
 	dst = append(dst, data[:s.Head]...)
 	dst = appendValue(dst, v)
-	return append(dst, data[behind(s):]...), nil
+	return append(dst, data[endOf(s):]...), nil
 }
 
 // PatchInPlace overwrites the value at p in data itself if v, written as Patch does, takes exactly as many bytes. Else
@@ -31,7 +31,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	if err != nil {
 		return false, err
 	}
-	end := behind(s)
+	end := endOf(s)
 	if v.Kind == field.Text {
 		if textSize(v.Bytes) != end-s.Head {
 			return false, nil
@@ -55,25 +55,25 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, er
 		return s, err
 	}
 	have := s.Kind
-	if numeric(have) && numeric(v.Kind) {
+	if isNumeric(have) && isNumeric(v.Kind) {
 		have = v.Kind
 	}
-	if !finite(*v) || have == field.Null && v.Kind == field.Bytes {
-		return s, noForm(s.Kind)
+	if !isFinite(*v) || have == field.Null && v.Kind == field.Bytes {
+		return s, unsupportedValue(s.Kind)
 	}
 	return s, convert.Replace("json", v, have)
 }
 
-// finite reports whether v is no float that JSON has no form for.
-func finite(v field.Value) bool {
+// isFinite reports whether v is no float that JSON has no form for.
+func isFinite(v field.Value) bool {
 	return v.Kind != field.Float || !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0)
 }
 
-func noForm(have field.Kind) error {
+func unsupportedValue(have field.Kind) error {
 	return &format.TypeError{Format: "json", Have: have, Want: field.AnyType, Reason: "JSON has no form for NaN, infinities and byte strings"}
 }
 
-func numeric(k field.Kind) bool { return k == field.Int || k == field.Float }
+func isNumeric(k field.Kind) bool { return k == field.Int || k == field.Float }
 
 func appendValue(dst []byte, v field.Value) []byte {
 	switch v.Kind {

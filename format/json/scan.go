@@ -17,25 +17,25 @@ const (
 	highs = 0x8080808080808080
 )
 
-// ends marks the first quote or backslash in w.
-func ends(w uint64) uint64 {
+// tokenEnds marks the first quote or backslash in w.
+func tokenEnds(w uint64) uint64 {
 	return (((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)) &^ w & highs
 }
 
-// space passes white space. RFC 8259, section 2.
-func space(data []byte, pos int) int {
+// skipSpace passes white space. RFC 8259, section 2.
+func skipSpace(data []byte, pos int) int {
 	for pos < len(data) && data[pos] <= ' ' && (data[pos] == ' ' || data[pos] == '\n' || data[pos] == '\t' || data[pos] == '\r') {
 		pos++
 	}
 	return pos
 }
 
-// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether there is a
+// skipString returns the offset of the quote that ends the string whose content starts at pos, and whether there is a
 // backslash in it.
-func quoted(data []byte, pos int) (end int, escaped bool, err error) {
+func skipString(data []byte, pos int) (end int, escaped bool, err error) {
 	start := pos
 	for ; pos <= len(data)-8 && pos < start+shortText; pos += 8 {
-		if hit := ends(binary.LittleEndian.Uint64(data[pos:])); hit != 0 {
+		if hit := tokenEnds(binary.LittleEndian.Uint64(data[pos:])); hit != 0 {
 			pos += bits.TrailingZeros64(hit) / 8
 			break
 		}
@@ -57,8 +57,8 @@ const (
 
 var class = [256]uint8{'"': quote, '{': opener, '[': opener, '}': closer, ']': closer, ',': comma, ':': comma, ' ': comma, '\t': comma, '\n': comma, '\r': comma}
 
-// skip returns the offset behind the value at pos. Of a container it sees strings and brackets only.
-func skip(data []byte, pos int) (int, error) {
+// skipValue returns the offset behind the value at pos. Of a container it sees strings and brackets only.
+func skipValue(data []byte, pos int) (int, error) {
 	if pos >= len(data) {
 		return 0, io.ErrUnexpectedEOF
 	}
@@ -66,13 +66,13 @@ func skip(data []byte, pos int) (int, error) {
 	case quote:
 		if at := pos + 1; at+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[at:])
-			if hit := ends(w); hit != 0 {
+			if hit := tokenEnds(w); hit != 0 {
 				if at += bits.TrailingZeros64(hit) / 8; data[at] == '"' {
 					return at + 1, nil
 				}
 			}
 		}
-		end, _, err := quoted(data, pos+1)
+		end, _, err := skipString(data, pos+1)
 		return end + 1, err
 	case opener:
 		return skipContainer(data, pos)
@@ -81,14 +81,14 @@ func skip(data []byte, pos int) (int, error) {
 		}
 		return pos, nil
 	}
-	return 0, unexpected(data, pos, "a value")
+	return 0, unexpectedByte(data, pos, "a value")
 }
 
 func skipContainer(data []byte, pos int) (int, error) {
 	for depth := 0; pos < len(data); pos++ {
 		switch class[data[pos]] {
 		case quote:
-			end, _, err := quoted(data, pos+1)
+			end, _, err := skipString(data, pos+1)
 			if err != nil {
 				return 0, err
 			}
@@ -104,10 +104,10 @@ func skipContainer(data []byte, pos int) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-func unexpected(data []byte, pos int, want string) error {
-	return syntax(pos, fmt.Sprintf("%q where %s should stand", data[pos], want))
+func unexpectedByte(data []byte, pos int, want string) error {
+	return syntaxError(pos, fmt.Sprintf("%q where %s should stand", data[pos], want))
 }
 
-func syntax(offset int, reason string) error {
+func syntaxError(offset int, reason string) error {
 	return &format.SyntaxError{Format: "json", Offset: offset, Reason: reason}
 }

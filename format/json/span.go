@@ -10,7 +10,7 @@ import (
 // spanAt returns the span of the value at pos, which stands in a container unless it is outermost. The content of a text
 // has no quotes, so its span ends before the closing one.
 func spanAt(data []byte, pos int) (field.Span, error) {
-	end, err := skip(data, pos)
+	end, err := skipValue(data, pos)
 	if err != nil {
 		return field.Span{}, err
 	}
@@ -30,10 +30,10 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 		s.Kind, err = field.Null, literal(data, pos, end, "null")
 	default:
 		if c != '-' && c-'0' > 9 {
-			return field.Span{}, unexpected(data, pos, "a value")
+			return field.Span{}, unexpectedByte(data, pos, "a value")
 		}
 		s.Kind = numberKind(data[pos:end])
-		if end == len(data) && pos > 0 && within(data[:pos]) {
+		if end == len(data) && pos > 0 && trimQuotes(data[:pos]) {
 			err = io.ErrUnexpectedEOF
 		}
 	}
@@ -43,11 +43,11 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 	return s, nil
 }
 
-// within reports whether what stands before a value is more than white space: the value is part of a container.
-func within(before []byte) bool { return space(before, 0) < len(before) }
+// trimQuotes reports whether what stands before a value is more than white space: the value is part of a container.
+func trimQuotes(before []byte) bool { return skipSpace(before, 0) < len(before) }
 
-// behind is the offset behind the value whose span is s.
-func behind(s field.Span) int {
+// endOf is the offset behind the value whose span is s.
+func endOf(s field.Span) int {
 	if s.Kind == field.Text {
 		return s.End + 1
 	}
@@ -61,7 +61,7 @@ func literal(data []byte, pos, end int, want string) error {
 	case end == len(data) && strings.HasPrefix(want, got):
 		return io.ErrUnexpectedEOF
 	}
-	return unexpected(data, pos, "a value")
+	return unexpectedByte(data, pos, "a value")
 }
 
 // numberKind tells an integer from a float by its text. -0 is a float, as no integer has a sign of zero.

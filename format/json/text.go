@@ -107,8 +107,8 @@ func hex4(b []byte) (r rune, ok bool) {
 
 const hexDigits = "0123456789abcdef"
 
-// plain reports whether c needs no escape.
-func plain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
+// isPlain reports whether c needs no escape.
+func isPlain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 // appendText writes text in quotes. Only what must be escaped is. RFC 8259, section 7.
 func appendText[T string | []byte](dst []byte, text T) []byte {
@@ -116,7 +116,7 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	written := 0
 	for i := range len(text) {
 		c := text[i]
-		if plain(c) {
+		if isPlain(c) {
 			continue
 		}
 		dst = append(dst, text[written:i]...)
@@ -143,7 +143,7 @@ func textSize(text []byte) int {
 	n := len(text) + 2
 	for _, c := range text {
 		switch {
-		case plain(c):
+		case isPlain(c):
 		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
 			n++
 		default:

@@ -17,13 +17,13 @@ import (
 // refused. BoundsOnly leaves out UTF-8, surrogates and duplicate names, not the grammar. More than 256 levels are
 // refused even if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
-	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, names: names{data, o.FoldKeys}}
-	end, err := v.value(space(data, 0), 0)
+	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, names: objectNames{data, o.FoldKeys}}
+	end, err := v.validateValue(skipSpace(data, 0), 0)
 	if err != nil {
 		return err
 	}
-	if end = space(data, end); end < len(data) && !o.AllowTrailing {
-		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
+	if end = skipSpace(data, end); end < len(data) && !o.AllowTrailing {
+		return syntaxError(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
 	}
 	return nil
 }
@@ -32,62 +32,62 @@ type validator struct {
 	data   []byte
 	max    int
 	strict bool
-	names  names
+	names  objectNames
 	seen   keyset.Stack
 }
 
-// value validates the value at pos, which stands in depth containers, and returns the offset behind it.
-func (v *validator) value(pos, depth int) (int, error) {
+// validateValue validates the value at pos, which stands in depth containers, and returns the offset behind it.
+func (v *validator) validateValue(pos, depth int) (int, error) {
 	if pos >= len(v.data) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	switch c := v.data[pos]; c {
 	case '"':
-		end, err := v.text(pos + 1)
+		end, err := v.validateText(pos + 1)
 		return end + 1, err
 	case '{', '[':
 		if depth >= v.max {
-			return 0, tooDeep(pos, v.max)
+			return 0, depthError(pos, v.max)
 		}
 		if c == '{' {
-			return v.object(pos+1, depth+1)
+			return v.validateObject(pos+1, depth+1)
 		}
-		return v.list(pos+1, depth+1)
+		return v.validateList(pos+1, depth+1)
 	case 't':
-		return v.word(pos, "true")
+		return v.validateWord(pos, "true")
 	case 'f':
-		return v.word(pos, "false")
+		return v.validateWord(pos, "false")
 	case 'n':
-		return v.word(pos, "null")
+		return v.validateWord(pos, "null")
 	}
-	return grammar(v.data, pos)
+	return numberGrammar(v.data, pos)
 }
 
-func (v *validator) word(pos int, want string) (int, error) {
+func (v *validator) validateWord(pos int, want string) (int, error) {
 	end := min(pos+len(want), len(v.data))
 	return end, literal(v.data, pos, end, want)
 }
 
-func (v *validator) list(pos, depth int) (int, error) {
+func (v *validator) validateList(pos, depth int) (int, error) {
 	for first := true; ; first = false {
-		at, end, err := separator(v.data, pos, first, ']')
+		at, end, err := readSeparator(v.data, pos, first, ']')
 		if err != nil || end {
 			return at, err
 		}
-		if pos, err = v.value(at, depth); err != nil {
+		if pos, err = v.validateValue(at, depth); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// text validates the string whose content starts at pos, and returns the offset of the quote that ends it.
-func (v *validator) text(pos int) (end int, err error) {
+// validateText validates the string whose content starts at pos, and returns the offset of the quote that ends it.
+func (v *validator) validateText(pos int) (end int, err error) {
 	wide := -1 // the first byte outside of ASCII
 	for {
 		if wide < 0 {
 			pos = plainEnd(v.data, pos)
 		} else {
-			pos = wideEnd(v.data, pos)
+			pos = nonASCIIPlainEnd(v.data, pos)
 		}
 		if pos >= len(v.data) {
 			return 0, io.ErrUnexpectedEOF
@@ -95,30 +95,30 @@ func (v *validator) text(pos int) (end int, err error) {
 		switch c := v.data[pos]; {
 		case c == '"':
 			if v.strict && wide >= 0 {
-				err = v.utf8(wide, pos)
+				err = v.validateUTF8(wide, pos)
 			}
 			return pos, err
 		case c == '\\':
-			if pos, err = v.escape(pos); err != nil {
+			if pos, err = v.validateEscape(pos); err != nil {
 				return 0, err
 			}
 		case c < ' ':
-			return 0, syntax(pos, fmt.Sprintf("control character 0x%02x in a string: write it as an escape", c))
+			return 0, syntaxError(pos, fmt.Sprintf("control character 0x%02x in a string: write it as an escape", c))
 		default:
 			wide = pos
 		}
 	}
 }
 
-func (v *validator) utf8(start, end int) error {
+func (v *validator) validateUTF8(start, end int) error {
 	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
-		return syntax(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8", v.data[start+bad]))
+		return syntaxError(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8", v.data[start+bad]))
 	}
 	return nil
 }
 
-// escape validates the escape at pos and returns what is behind it. RFC 8259, section 7.
-func (v *validator) escape(pos int) (int, error) {
+// validateEscape validates the escape at pos and returns what is behind it. RFC 8259, section 7.
+func (v *validator) validateEscape(pos int) (int, error) {
 	raw := v.data[pos:]
 	if len(raw) < 2 {
 		return 0, io.ErrUnexpectedEOF
@@ -132,7 +132,7 @@ func (v *validator) escape(pos int) (int, error) {
 		case !ok && len(raw) < 6:
 			return 0, io.ErrUnexpectedEOF
 		case !ok:
-			return 0, syntax(pos, fmt.Sprintf("%q is no escape", raw[:6]))
+			return 0, syntaxError(pos, fmt.Sprintf("%q is no escape", raw[:6]))
 		case !v.strict || !utf16.IsSurrogate(r):
 			return pos + 6, nil
 		}
@@ -140,28 +140,28 @@ func (v *validator) escape(pos int) (int, error) {
 		if ok && utf16.DecodeRune(r, low) != utf8.RuneError {
 			return pos + 12, nil
 		}
-		return 0, syntax(pos, fmt.Sprintf("%q is half a surrogate pair: readers disagree on it", raw[:6]))
+		return 0, syntaxError(pos, fmt.Sprintf("%q is half a surrogate pair: readers disagree on it", raw[:6]))
 	}
-	return 0, syntax(pos, fmt.Sprintf("%q is no escape", raw[:2]))
+	return 0, syntaxError(pos, fmt.Sprintf("%q is no escape", raw[:2]))
 }
 
-// grammar returns the offset behind the number at pos. RFC 8259, section 6.
-func grammar(data []byte, pos int) (int, error) {
+// numberGrammar returns the offset behind the number at pos. RFC 8259, section 6.
+func numberGrammar(data []byte, pos int) (int, error) {
 	start := pos
 	if data[pos] == '-' {
 		pos++
 	}
 	digits := pos
-	if pos = pastDigits(data, pos); pos == digits {
-		return notNumber(data, start, pos)
+	if pos = skipDigits(data, pos); pos == digits {
+		return numberError(data, start, pos)
 	}
 	if data[digits] == '0' && pos > digits+1 {
-		return 0, syntax(start, "a number with a leading zero")
+		return 0, syntaxError(start, "a number with a leading zero")
 	}
 	if pos < len(data) && data[pos] == '.' {
 		digits = pos + 1
-		if pos = pastDigits(data, digits); pos == digits {
-			return notNumber(data, start, pos)
+		if pos = skipDigits(data, digits); pos == digits {
+			return numberError(data, start, pos)
 		}
 	}
 	if pos < len(data) && data[pos]|0x20 == 'e' {
@@ -169,26 +169,26 @@ func grammar(data []byte, pos int) (int, error) {
 			pos++
 		}
 		digits = pos
-		if pos = pastDigits(data, digits); pos == digits {
-			return notNumber(data, start, pos)
+		if pos = skipDigits(data, digits); pos == digits {
+			return numberError(data, start, pos)
 		}
 	}
 	return pos, nil
 }
 
-func pastDigits(data []byte, pos int) int {
+func skipDigits(data []byte, pos int) int {
 	for pos < len(data) && data[pos]-'0' <= 9 {
 		pos++
 	}
 	return pos
 }
 
-func notNumber(data []byte, start, pos int) (int, error) {
+func numberError(data []byte, start, pos int) (int, error) {
 	switch {
 	case pos >= len(data):
 		return 0, io.ErrUnexpectedEOF
 	case pos == start:
-		return 0, unexpected(data, pos, "a value")
+		return 0, unexpectedByte(data, pos, "a value")
 	}
-	return 0, unexpected(data, pos, "a digit")
+	return 0, unexpectedByte(data, pos, "a digit")
 }

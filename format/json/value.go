@@ -53,8 +53,8 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 }
 
 func number(raw []byte, s field.Span) (field.Value, error) {
-	if end, err := grammar(raw, 0); err != nil || end < len(raw) {
-		return field.Value{}, syntax(s.Off, "malformed number")
+	if end, err := numberGrammar(raw, 0); err != nil || end < len(raw) {
+		return field.Value{}, syntaxError(s.Off, "malformed number")
 	}
 	if len(raw) > maxDigits {
 		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: field.Float64, Reason: "its text has " + strconv.Itoa(len(raw)) + " bytes: at most " + strconv.Itoa(maxDigits)}

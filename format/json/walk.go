@@ -15,7 +15,7 @@ const maxNesting = 256
 // than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
-	_, err := w.value(space(data, 0), 0, field.Step{Index: -1, Key: -1})
+	_, err := w.value(skipSpace(data, 0), 0, field.Step{Index: -1, Key: -1})
 	return err
 }
 
@@ -27,7 +27,7 @@ type walker struct {
 // value visits the value at pos and what it holds, and returns the offset behind it.
 func (w *walker) value(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
-		return 0, tooDeep(pos, maxNesting)
+		return 0, depthError(pos, maxNesting)
 	}
 	s, err := spanAt(w.data, pos)
 	if err != nil {
@@ -35,7 +35,7 @@ func (w *walker) value(pos, depth int, st field.Step) (int, error) {
 	}
 	switch err = w.visit(st, depth, s); {
 	case errors.Is(err, format.SkipChildren):
-		return behind(s), nil
+		return endOf(s), nil
 	case err != nil:
 		return 0, err
 	case s.Kind == field.Map:
@@ -43,12 +43,12 @@ func (w *walker) value(pos, depth int, st field.Step) (int, error) {
 	case s.Kind == field.List:
 		return w.list(s.Off, depth+1)
 	}
-	return behind(s), nil
+	return endOf(s), nil
 }
 
 func (w *walker) object(pos, depth int) (int, error) {
 	for first := true; ; first = false {
-		m, err := memberAt(w.data, pos, first)
+		m, err := readMember(w.data, pos, first)
 		if err != nil || m.value == 0 {
 			return m.next, err
 		}
@@ -60,7 +60,7 @@ func (w *walker) object(pos, depth int) (int, error) {
 
 func (w *walker) list(pos, depth int) (int, error) {
 	for i := 0; ; i++ {
-		at, end, err := separator(w.data, pos, i == 0, ']')
+		at, end, err := readSeparator(w.data, pos, i == 0, ']')
 		if err != nil || end {
 			return at, err
 		}
@@ -70,6 +70,6 @@ func (w *walker) list(pos, depth int) (int, error) {
 	}
 }
 
-func tooDeep(offset, limit int) error {
-	return syntax(offset, fmt.Sprintf("nested deeper than %d levels", limit))
+func depthError(offset, limit int) error {
+	return syntaxError(offset, fmt.Sprintf("nested deeper than %d levels", limit))
 }

@@ -42,7 +42,7 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 		return value(dst, field.Value{Kind: field.Int, Int: int64(r.Uint64()) >> r.IntN(64), Unsigned: k == 1 && r.IntN(2) == 0})
 	case 2:
 		first := byteUint8 + byte(r.IntN(8))
-		return append(append(dst, first), make([]byte, whole[first]-1)...)
+		return append(append(dst, first), make([]byte, itemLengths[first]-1)...)
 	case 3:
 		return value(dst, field.Value{Kind: field.Bytes, Bytes: make([]byte, lengths[r.IntN(len(lengths))])})
 	case 4, 5:
@@ -59,7 +59,7 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 		if r.IntN(2) == 0 {
 			return append(dst, byteExt8, 3, 5, 1, 2, 3)
 		}
-		return append(dst, byteFixExt1+2, timestamp, 0, 0, 0, byte(r.Uint32()))
+		return append(dst, byteFixExt1+2, timestampType, 0, 0, 0, byte(r.Uint32()))
 	case 9, 10:
 		n := r.IntN(8)
 		dst = container(r, dst, byteFixArray, byteArray16, n)

@@ -84,7 +84,7 @@ func equalBytes(t *testing.T, data []byte, kind string, want any) bool {
 		typ, err := pair[0].(json.Number).Int64()
 		return err == nil && s.Kind == field.Extension && data[s.Off-1] == byte(typ) && bytes.Equal(content, unhex(t, pair[1]))
 	}
-	return s.Kind == field.Extension && data[s.Off-1] == timestamp
+	return s.Kind == field.Extension && data[s.Off-1] == timestampType
 }
 
 // equal compares the value in data with one of JSON, and what it holds.

@@ -32,17 +32,17 @@ const (
 	byteNegative = 0xe0
 )
 
-// family is what a first byte tells.
-type family struct {
+// headFamily is what a first byte tells.
+type headFamily struct {
 	kind  field.Kind // Missing for the byte that is never used
 	head  uint8      // bytes before the content: this one, the length, an extension's type; 0 for a scalar without these
 	width uint8      // bytes of the length that follows, if one does
 }
 
-var families = func() (t [256]family) {
+var headFamilies = func() (t [256]headFamily) {
 	put := func(first, n int, kind field.Kind, head uint8) {
 		for b := first; b < first+n; b++ {
-			t[b] = family{kind, head, 0}
+			t[b] = headFamily{kind, head, 0}
 		}
 	}
 	put(0x00, 128, field.Int, 0)
@@ -58,22 +58,22 @@ var families = func() (t [256]family) {
 	put(byteNegative, 32, field.Int, 0)
 	for i := range 3 {
 		width := uint8(1) << i
-		t[byteBin8+i] = family{field.Bytes, 1 + width, width}
-		t[byteExt8+i] = family{field.Extension, 2 + width, width}
-		t[byteStr8+i] = family{field.Text, 1 + width, width}
+		t[byteBin8+i] = headFamily{field.Bytes, 1 + width, width}
+		t[byteExt8+i] = headFamily{field.Extension, 2 + width, width}
+		t[byteStr8+i] = headFamily{field.Text, 1 + width, width}
 	}
 	for i := range 2 {
 		width := uint8(2) << i
-		t[byteArray16+i] = family{field.List, 1 + width, width}
-		t[byteMap16+i] = family{field.Map, 1 + width, width}
+		t[byteArray16+i] = headFamily{field.List, 1 + width, width}
+		t[byteMap16+i] = headFamily{field.Map, 1 + width, width}
 	}
 	return t
 }()
 
-// whole is the length of an item that its first byte tells, head included; 0 where more has to be read.
-var whole = func() (t [256]uint8) {
+// itemLengths is the length of an item that its first byte tells, head included; 0 where more has to be read.
+var itemLengths = func() (t [256]uint8) {
 	for b := range t {
-		if kind := families[b].kind; kind == field.Int || kind == field.Null || kind == field.Bool {
+		if kind := headFamilies[b].kind; kind == field.Int || kind == field.Null || kind == field.Bool {
 			t[b] = 1
 		}
 	}
@@ -92,10 +92,10 @@ var whole = func() (t [256]uint8) {
 	return t
 }()
 
-// short is the length of the item at pos, which is inside data, if its first byte tells, or for a text the next one; else 0.
-func short(data []byte, pos int) int {
+// shortItemLength is the length of the item at pos, which is inside data, if its first byte tells, or for a text the next one; else 0.
+func shortItemLength(data []byte, pos int) int {
 	if b := data[pos]; b != byteStr8 || pos+1 >= len(data) {
-		return int(whole[b])
+		return int(itemLengths[b])
 	}
 	return 2 + int(data[pos+1])
 }
@@ -113,7 +113,7 @@ func readHead(data []byte, pos int) (head, error) {
 		return head{}, io.ErrUnexpectedEOF
 	}
 	b := data[pos]
-	f := families[b]
+	f := headFamilies[b]
 	h := head{kind: f.kind, off: pos + int(f.head)}
 	if h.off > len(data) {
 		return head{}, io.ErrUnexpectedEOF
@@ -124,9 +124,9 @@ func readHead(data []byte, pos int) (head, error) {
 	case f.kind == field.List || f.kind == field.Map:
 		h.n = uint64(b & 15)
 	case f.kind == field.Missing:
-		return head{}, syntax(pos, fmt.Sprintf("first byte 0x%02x is never used", b))
+		return head{}, syntaxError(pos, fmt.Sprintf("first byte 0x%02x is never used", b))
 	default:
-		h.n = uint64(whole[b] - f.head)
+		h.n = uint64(itemLengths[b] - f.head)
 	}
 	return h, nil
 }
@@ -155,14 +155,14 @@ func bigEndian(b []byte, width uint8) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// skip returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Containers add
+// skipItems returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Containers add
 // their items to n, so nesting costs nothing.
-func skip(data []byte, pos, n int) (int, error) {
+func skipItems(data []byte, pos, n int) (int, error) {
 	for ; n > 0; n-- {
 		if uint(pos) >= uint(len(data)) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		if size := short(data, pos); size != 0 {
+		if size := shortItemLength(data, pos); size != 0 {
 			pos += size
 			continue
 		}
@@ -187,6 +187,6 @@ func skip(data []byte, pos, n int) (int, error) {
 	return pos, nil
 }
 
-func syntax(offset int, reason string) error {
+func syntaxError(offset int, reason string) error {
 	return &format.SyntaxError{Format: "msgpack", Offset: offset, Reason: reason}
 }

@@ -19,12 +19,12 @@ func readKey(data []byte, pos int) (key, error) {
 	if err != nil {
 		return key{}, err
 	}
-	end, err := skip(data, pos, 1)
+	end, err := skipItems(data, pos, 1)
 	return key{head: h, at: pos, end: end}, err
 }
 
-// is reports whether st asks for k.
-func (k key) is(data []byte, st *field.Step) bool {
+// matches reports whether st asks for k.
+func (k key) matches(data []byte, st *field.Step) bool {
 	switch k.kind {
 	case field.Text:
 		return string(data[k.off:k.end]) == st.Name
@@ -86,7 +86,7 @@ func integerAt(data []byte, pos int) integer {
 	if b >= byteNegative || b < byteFixMap {
 		return integer{n: int64(int8(b))}
 	}
-	width := whole[b] - 1
+	width := itemLengths[b] - 1
 	u := bigEndian(data[pos+1:], width)
 	if b < byteInt8 {
 		return integer{n: int64(u), unsigned: u > math.MaxInt64}

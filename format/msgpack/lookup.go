@@ -34,15 +34,15 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	steps := p.Steps()
 	for i := range steps {
 		var err error
-		if pos, err = enter(data, pos, &steps[i]); err != nil {
+		if pos, err = enterItem(data, pos, &steps[i]); err != nil {
 			return field.Span{}, err
 		}
 	}
 	return spanAt(data, pos)
 }
 
-// enter returns the offset of the value that st asks for in the item at pos.
-func enter(data []byte, pos int, st *field.Step) (int, error) {
+// enterItem returns the offset of the value that st asks for in the item at pos.
+func enterItem(data []byte, pos int, st *field.Step) (int, error) {
 	h, err := readHead(data, pos)
 	switch {
 	case err != nil:
@@ -50,17 +50,17 @@ func enter(data []byte, pos int, st *field.Step) (int, error) {
 	case h.kind == field.Map:
 		return enterMap(data, h, st)
 	case h.kind == field.List && st.Index >= 0 && uint64(st.Index) < h.n:
-		return skip(data, h.off, st.Index)
+		return skipItems(data, h.off, st.Index)
 	}
 	return 0, field.ErrNotFound
 }
 
 func enterMap(data []byte, h head, st *field.Step) (int, error) {
-	var w field.Sieve
+	var w field.KeyFilter
 	w.Add(st)
 	pos := h.off
 	for left := h.n; left != 0; left-- {
-		if pos, left = pass(data, pos, left, w.Names); left == 0 {
+		if pos, left = skipPairs(data, pos, left, w.Names); left == 0 {
 			break
 		}
 		if uint(pos) >= uint(len(data)) {
@@ -78,13 +78,13 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			pos, hit = k.end, k.is(data, st)
+			pos, hit = k.end, k.matches(data, st)
 		}
 		if hit {
 			return pos, nil
 		}
 		var err error
-		if pos, err = skip(data, pos, 1); err != nil {
+		if pos, err = skipItems(data, pos, 1); err != nil {
 			return 0, err
 		}
 	}
@@ -99,11 +99,11 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 	if uint(pos) >= uint(len(data)) {
 		return field.Span{}, io.ErrUnexpectedEOF
 	}
-	f := families[data[pos]]
-	end := pos + short(data, pos)
+	f := headFamilies[data[pos]]
+	end := pos + shortItemLength(data, pos)
 	if end == pos {
 		var err error
-		if end, err = skip(data, pos, 1); err != nil {
+		if end, err = skipItems(data, pos, 1); err != nil {
 			return field.Span{}, err
 		}
 	}

@@ -20,9 +20,9 @@ const maxNesting = 256
 // reads them the same way. More than 256 levels are refused even if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
-	end, err := v.item(0, 0)
+	end, err := v.validateItem(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
-		return syntax(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
+		return syntaxError(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
 	}
 	return err
 }
@@ -35,8 +35,8 @@ type validator struct {
 	seen   keyset.Stack
 }
 
-// item validates the item at pos, which stands in depth containers, and returns the offset behind it.
-func (v *validator) item(pos, depth int) (int, error) {
+// validateItem validates the item at pos, which stands in depth containers, and returns the offset behind it.
+func (v *validator) validateItem(pos, depth int) (int, error) {
 	h, err := readHead(v.data, pos)
 	if err != nil {
 		return 0, err
@@ -44,15 +44,15 @@ func (v *validator) item(pos, depth int) (int, error) {
 	if h.kind == field.List || h.kind == field.Map {
 		switch {
 		case depth >= v.max:
-			return 0, tooDeep(pos, v.max)
+			return 0, depthError(pos, v.max)
 		case h.items() > uint64(len(v.data)-h.off):
 			return 0, io.ErrUnexpectedEOF
 		case h.kind == field.Map:
-			return v.pairs(h, depth+1)
+			return v.validatePairs(h, depth+1)
 		}
 		pos = h.off
 		for range h.n {
-			if pos, err = v.item(pos, depth+1); err != nil {
+			if pos, err = v.validateItem(pos, depth+1); err != nil {
 				return 0, err
 			}
 		}
@@ -65,20 +65,20 @@ func (v *validator) item(pos, depth int) (int, error) {
 	if v.strict {
 		switch h.kind {
 		case field.Text:
-			return end, v.text(h.off, end)
+			return end, v.validateText(h.off, end)
 		case field.Extension:
-			return end, v.extension(pos, h.off, end)
+			return end, v.validateExtension(pos, h.off, end)
 		}
 	}
 	return end, nil
 }
 
-// timestamp is the type of the one extension that the specification predefines. Section "Timestamp extension type".
-const timestamp = 0xff // -1
+// timestampType is the type of the one extension that the specification predefines. Section "Timestamp extension type".
+const timestampType = 0xff // -1
 
-// extension refuses what calls itself a timestamp and is none, as decoders differ in what they make of it.
-func (v *validator) extension(pos, off, end int) error {
-	if v.data[off-1] != timestamp {
+// validateExtension refuses what calls itself a timestamp and is none, as decoders differ in what they make of it.
+func (v *validator) validateExtension(pos, off, end int) error {
+	if v.data[off-1] != timestampType {
 		return nil
 	}
 	var nanos uint64
@@ -89,22 +89,22 @@ func (v *validator) extension(pos, off, end int) error {
 	case 12:
 		nanos = uint64(binary.BigEndian.Uint32(v.data[off:]))
 	default:
-		return syntax(pos, fmt.Sprintf("a timestamp of %d bytes where there are 4, 8 or 12", end-off))
+		return syntaxError(pos, fmt.Sprintf("a timestamp of %d bytes where there are 4, 8 or 12", end-off))
 	}
 	if nanos > 999_999_999 {
-		return syntax(pos, fmt.Sprintf("a timestamp of %d nanoseconds, which is a second or more", nanos))
+		return syntaxError(pos, fmt.Sprintf("a timestamp of %d nanoseconds, which is a second or more", nanos))
 	}
 	return nil
 }
 
-// text refuses what is not UTF-8 in data[start:end]. Specification, section "Type system", String.
-func (v *validator) text(start, end int) error {
+// validateText refuses what is not UTF-8 in data[start:end]. Specification, section "Type system", String.
+func (v *validator) validateText(start, end int) error {
 	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
-		return syntax(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))
+		return syntaxError(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))
 	}
 	return nil
 }
 
-func tooDeep(offset, limit int) error {
-	return syntax(offset, fmt.Sprintf("nested deeper than %d levels", limit))
+func depthError(offset, limit int) error {
+	return syntaxError(offset, fmt.Sprintf("nested deeper than %d levels", limit))
 }

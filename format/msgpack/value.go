@@ -66,7 +66,7 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	if uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) || uint(s.Head) >= uint(s.Off) {
 		return nil, false
 	}
-	if families[data[s.Head]].kind != field.Text {
+	if headFamilies[data[s.Head]].kind != field.Text {
 		return nil, false
 	}
 	return data[s.Off:s.End:s.End], true

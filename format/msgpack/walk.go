@@ -23,7 +23,7 @@ type walker struct {
 // item visits the item at pos and what it holds, and returns the offset behind it.
 func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
-		return 0, tooDeep(pos, maxNesting)
+		return 0, depthError(pos, maxNesting)
 	}
 	s, err := spanAt(w.data, pos)
 	if err != nil {

@@ -91,7 +91,7 @@ func randomPump(r *rand.Rand, dst []byte, depth int) []byte {
 		if d.Repeated {
 			count = r.IntN(4)
 		}
-		if d.Repeated && packable(d.Type) && r.IntN(2) == 0 {
+		if d.Repeated && isPackable(d.Type) && r.IntN(2) == 0 {
 			var content []byte
 			for range count {
 				content = randomValue(r, content, d.Type, depth)
@@ -101,9 +101,9 @@ func randomPump(r *rand.Rand, dst []byte, depth int) []byte {
 			count = r.IntN(2) // and some behind them that are not packed
 		}
 		for range count {
-			dst = protowire.AppendTag(dst, protowire.Number(d.Number), protowire.Type(of(d.Type).wire))
+			dst = protowire.AppendTag(dst, protowire.Number(d.Number), protowire.Type(encodingOf(d.Type).wire))
 			content := randomValue(r, nil, d.Type, depth)
-			if of(d.Type).wire == wireLength {
+			if encodingOf(d.Type).wire == wireLength {
 				dst = long(r, protowire.AppendVarint(dst, uint64(len(content))))
 			}
 			dst = append(dst, content...)

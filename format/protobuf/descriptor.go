@@ -45,9 +45,9 @@ var descriptorTypes = [...]schema.Type{
 // are those of the .proto file; enums are int32; a map is a list of messages with the fields key and value; extensions
 // are unknown fields. An error says what is missing, and which messages there are instead.
 func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
-	s := descriptors{declared: map[string]descriptor{}, shapes: map[string]*schema.Message{}}
-	set := descriptor{data, field.Span{End: len(data)}}
-	err := set.each(setFile, func(file descriptor) error {
+	s := descriptorSet{declared: map[string]encodedDescriptor{}, shapes: map[string]*schema.Message{}}
+	set := encodedDescriptor{data, field.Span{End: len(data)}}
+	err := set.each(setFile, func(file encodedDescriptor) error {
 		pkg, err := file.text(filePackage)
 		if err != nil {
 			return err
@@ -72,19 +72,19 @@ func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	return root, nil
 }
 
-// descriptors is the messages of a set by their full names.
-type descriptors struct {
-	declared map[string]descriptor
+// descriptorSet is the messages of a set by their full names.
+type descriptorSet struct {
+	declared map[string]encodedDescriptor
 	shapes   map[string]*schema.Message // of those that the message asked for leads to
 	open     []*schema.Message          // shapes without their fields
 }
 
 // declare notes the messages that d, which stands in depth messages, holds in records of the number, and those in them.
-func (s *descriptors) declare(d descriptor, number int, scope string, depth int) error {
+func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, depth int) error {
 	if depth > MaxDepth {
-		return syntax(d.span.Head, fmt.Sprintf("messages nest deeper than %d", MaxDepth))
+		return syntaxError(d.span.Head, fmt.Sprintf("messages nest deeper than %d", MaxDepth))
 	}
-	return d.each(number, func(message descriptor) error {
+	return d.each(number, func(message encodedDescriptor) error {
 		name, err := message.text(messageName)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (s *descriptors) declare(d descriptor, number int, scope string, depth int)
 }
 
 // shape returns the shape of a message that is declared; it may yet have to be filled.
-func (s *descriptors) shape(name string) *schema.Message {
+func (s *descriptorSet) shape(name string) *schema.Message {
 	if m := s.shapes[name]; m != nil {
 		return m
 	}
@@ -109,8 +109,8 @@ func (s *descriptors) shape(name string) *schema.Message {
 }
 
 // fill adds the fields of m.
-func (s *descriptors) fill(m *schema.Message) error {
-	return s.declared[m.Name].each(messageField, func(d descriptor) error {
+func (s *descriptorSet) fill(m *schema.Message) error {
+	return s.declared[m.Name].each(messageField, func(d encodedDescriptor) error {
 		name, err := d.text(fieldName)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (s *descriptors) fill(m *schema.Message) error {
 	})
 }
 
-func (s *descriptors) field(d descriptor) (f schema.Field, err error) {
+func (s *descriptorSet) field(d encodedDescriptor) (f schema.Field, err error) {
 	var n [fieldType + 1]int64
 	for _, number := range []int{fieldNumber, fieldLabel, fieldType} {
 		if n[number], err = d.integer(number); err != nil {
@@ -155,7 +155,7 @@ func (s *descriptors) field(d descriptor) (f schema.Field, err error) {
 }
 
 // near says which messages there are instead of name: those of its last part, else the first ones.
-func (s *descriptors) near(name string) string {
+func (s *descriptorSet) near(name string) string {
 	const most = 8
 	short := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	var all, alike []string
@@ -179,16 +179,16 @@ func (s *descriptors) near(name string) string {
 	return verb + strings.Join(alike, ", ")
 }
 
-// descriptor is a message of a set.
-type descriptor struct {
+// encodedDescriptor is a message of a set.
+type encodedDescriptor struct {
 	data []byte
 	span field.Span
 }
 
 // each calls visit for all records with the number, which are messages.
-func (d descriptor) each(number int, visit func(descriptor) error) error {
+func (d encodedDescriptor) each(number int, visit func(encodedDescriptor) error) error {
 	for pos := d.span.Off; pos < d.span.End; {
-		r, err := seek(d.data, pos, d.span.End, number)
+		r, err := findRecord(d.data, pos, d.span.End, number)
 		if errors.Is(err, field.ErrNotFound) {
 			return nil
 		}
@@ -196,9 +196,9 @@ func (d descriptor) each(number int, visit func(descriptor) error) error {
 			return err
 		}
 		if r.wire() != wireLength {
-			return syntax(r.head, fmt.Sprintf("field %d has wire type %d and is no message", number, r.wire()))
+			return syntaxError(r.head, fmt.Sprintf("field %d has wire type %d and is no message", number, r.wire()))
 		}
-		if err := visit(descriptor{d.data, r.span()}); err != nil {
+		if err := visit(encodedDescriptor{d.data, r.span()}); err != nil {
 			return err
 		}
 		pos = r.end
@@ -207,19 +207,19 @@ func (d descriptor) each(number int, visit func(descriptor) error) error {
 }
 
 // text returns the text with the number; it is empty if there is none.
-func (d descriptor) text(number int) (string, error) {
+func (d encodedDescriptor) text(number int) (string, error) {
 	v, err := d.value(number, field.String)
 	return string(v.Bytes), err
 }
 
 // integer returns the number with the number; it is 0 if there is none.
-func (d descriptor) integer(number int) (int64, error) {
+func (d encodedDescriptor) integer(number int) (int64, error) {
 	v, err := d.value(number, field.Int32)
 	return v.Int, err
 }
 
-func (d descriptor) value(number int, as field.Type) (field.Value, error) {
-	r, err := seek(d.data, d.span.Off, d.span.End, number)
+func (d encodedDescriptor) value(number int, as field.Type) (field.Value, error) {
+	r, err := findRecord(d.data, d.span.Off, d.span.End, number)
 	if errors.Is(err, field.ErrNotFound) {
 		return field.Value{}, nil
 	}

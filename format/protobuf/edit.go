@@ -20,7 +20,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if len(steps) == 0 {
 		return format.ErrExists
 	}
-	var t trail
+	var t enclosingRecords
 	last := &steps[len(steps)-1]
 	parent, err := f.follow(data, steps[:len(steps)-1], &t)
 	if errors.Is(err, field.ErrNotFound) && len(steps) > 1 && last.Index == 0 {
@@ -54,14 +54,14 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 
 // begin inserts the first item of the list that all but the last step lead to.
 func (f Format) begin(e *format.Edit, data []byte, steps []field.Step, v field.Value) error {
-	var t trail
+	var t enclosingRecords
 	above := len(steps) - 2
 	message, err := f.follow(data, steps[:above], &t)
 	if err != nil {
 		return err
 	}
 	hint := 0
-	d := numbered(message.message, named(message.message, &steps[above]), &hint)
+	d := fieldByNumber(message.message, numberOfName(message.message, &steps[above]), &hint)
 	if message.span.Kind != field.Map || d == nil || !d.Repeated {
 		return field.ErrNotFound
 	}
@@ -70,11 +70,11 @@ func (f Format) begin(e *format.Edit, data []byte, steps []field.Step, v field.V
 
 // fieldFor is the field of m that a step leads to. One that m does not know gets the type that v is of.
 func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field, error) {
-	number, hint := named(m, step), 0
+	number, hint := numberOfName(m, step), 0
 	if number <= 0 || number > MaxNumber {
 		return schema.Field{}, mismatch(v.Kind, field.AnyType, fmt.Sprintf("%q is no field number of 1 to %d, nor a name that a schema knows", step.Name, MaxNumber))
 	}
-	if d := numbered(m, number, &hint); d != nil {
+	if d := fieldByNumber(m, number, &hint); d != nil {
 		return *d, nil
 	}
 	d := schema.Field{Number: number, Type: schema.Bytes}
@@ -94,7 +94,7 @@ func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field,
 }
 
 // appendField plans a record of d with the value v behind the others of a message.
-func appendField(e *format.Edit, data []byte, message place, d schema.Field, v field.Value, depth int, t *trail) error {
+func appendField(e *format.Edit, data []byte, message valuePlace, d schema.Field, v field.Value, depth int, t *enclosingRecords) error {
 	if message.record.end > 0 { // not the outermost one
 		t.enter(message.record)
 	}
@@ -102,9 +102,9 @@ func appendField(e *format.Edit, data []byte, message place, d schema.Field, v f
 }
 
 // insertRecord plans a record of d with the value v at pos, in depth containers.
-func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field.Value, depth int, t *trail) error {
-	head := appendTag(e.Room(), d.Number, of(d.Type).wire)
-	if of(d.Type).wire != wireLength {
+func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field.Value, depth int, t *enclosingRecords) error {
+	head := appendTag(e.Room(), d.Number, encodingOf(d.Type).wire)
+	if encodingOf(d.Type).wire != wireLength {
 		r, err := contentOf(head, d, v, depth)
 		if err != nil {
 			return err
@@ -129,12 +129,12 @@ func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, e
 	if v.Kind == field.Untyped && d.Type == schema.Bytes {
 		return v.Bytes, nil
 	}
-	item := itemOf(record{tag: uint(of(d.Type).wire)}, d)
+	item := itemOf(record{tag: uint(encodingOf(d.Type).wire)}, d)
 	return item.content(dst, v, depth)
 }
 
 // insertItem plans an item of a list before the one that has the index.
-func insertItem(e *format.Edit, data []byte, list place, index int, v field.Value, depth int, t *trail) error {
+func insertItem(e *format.Edit, data []byte, list valuePlace, index int, v field.Value, depth int, t *enclosingRecords) error {
 	if index < 0 {
 		return field.ErrNotFound
 	}
@@ -159,7 +159,7 @@ func insertItem(e *format.Edit, data []byte, list place, index int, v field.Valu
 		}
 		pos = in.end
 	}
-	if !packed(list.shape, &in) {
+	if !isPacked(list.shape, &in) {
 		return insertRecord(e, data, pos, list.shape, v, depth, t)
 	}
 	content, err := contentOf(e.Room(), list.shape, v, depth)
@@ -179,7 +179,7 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if p.Len() == 0 {
 		return format.ErrWhole
 	}
-	var t trail
+	var t enclosingRecords
 	at, err := f.follow(data, p.Steps(), &t)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	}
 	grown := 0
 	for pos < end {
-		r, err := next(data, pos, end)
+		r, err := readRecord(data, pos, end)
 		if err != nil {
 			e.Reset(data)
 			return err

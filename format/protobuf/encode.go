@@ -19,7 +19,7 @@ func (Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 
 // appendTyped appends the content of a value of type t. Text and bytes are returned as they are instead.
 func appendTyped(dst []byte, t schema.Type, v field.Value) ([]byte, error) {
-	s := of(t)
+	s := encodingOf(t)
 	given := v.Kind
 	if err := convert.Replace("protobuf", &v, s.kind); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (w wireType) holds(b []byte) bool {
 	case wireFixed64:
 		return len(b) == 8
 	}
-	_, ok := whole(b)
+	_, ok := wholeVarint(b)
 	return ok
 }
 

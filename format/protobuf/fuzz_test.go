@@ -122,7 +122,7 @@ func compareRecords(t *testing.T, data []byte) {
 	want, ok := peerRecords(data)
 	i := 0
 	for pos := 0; pos < len(data); i++ {
-		r, err := next(data, pos, len(data))
+		r, err := readRecord(data, pos, len(data))
 		if err != nil {
 			if (ok || i != len(want)) && !hasGroup(data) {
 				t.Errorf("record %d at offset %d: %v, the peer reads %d records, %v\n% x", i, pos, err, len(want), ok, data)

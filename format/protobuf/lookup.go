@@ -51,7 +51,7 @@ func lookup(data []byte, steps []field.Step) (field.Span, error) {
 		if i > 0 && wireType(data[at.Head]&7) != wireLength {
 			return field.Span{}, field.ErrNotFound
 		}
-		r, err := seek(data, at.Off, at.End, steps[i].Index)
+		r, err := findRecord(data, at.Off, at.End, steps[i].Index)
 		if err != nil {
 			return field.Span{}, err
 		}
@@ -60,13 +60,13 @@ func lookup(data []byte, steps []field.Step) (field.Span, error) {
 	return at, nil
 }
 
-// seek returns the first record with the number in data[pos:end].
-func seek(data []byte, pos, end, number int) (record, error) {
+// findRecord returns the first record with the number in data[pos:end].
+func findRecord(data []byte, pos, end, number int) (record, error) {
 	if number <= 0 {
 		return record{}, field.ErrNotFound
 	}
 	for {
-		r, err := scan(data, pos, end, bit(number), false)
+		r, err := scanRecords(data, pos, end, numberBit(number), false)
 		if err != nil || r.number() == number {
 			return r, err
 		}
@@ -77,13 +77,13 @@ func seek(data []byte, pos, end, number int) (record, error) {
 	}
 }
 
-// bit stands for a field number in what scan is asked for. Numbers that are 64 apart share it.
-func bit(number int) uint64 { return 1 << (number & 63) }
+// numberBit stands for a field number in what scan is asked for. Numbers that are 64 apart share it.
+func numberBit(number int) uint64 { return 1 << (number & 63) }
 
-// scan returns the first record in data[pos:end] whose number want has a bit for; the zero record if there is none. It
+// scanRecords returns the first record in data[pos:end] whose number want has a bit for; the zero record if there is none. It
 // goes over usual records by itself: tags and lengths of a byte or two. What else there is, errors included, it leaves to
 // next, and returns it if odd asks for it. Whether a record ends inside is seen where the next one is sought.
-func scan(data []byte, pos, end int, want uint64, odd bool) (record, error) {
+func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, error) {
 	const highs = 0x8080808080808080
 	b := data[:end]
 	head := pos
@@ -129,8 +129,8 @@ func scan(data []byte, pos, end int, want uint64, odd bool) (record, error) {
 			}
 		}
 		if stop == 0 {
-			r, err := next(data, head, end)
-			if err != nil || odd || want&bit(r.number()) != 0 {
+			r, err := readRecord(data, head, end)
+			if err != nil || odd || want&numberBit(r.number()) != 0 {
 				return r, err
 			}
 			pos = r.end
@@ -144,6 +144,6 @@ func scan(data []byte, pos, end int, want uint64, odd bool) (record, error) {
 	if pos <= end {
 		return record{}, nil
 	}
-	_, err := next(data, head, end) // the last one goes on behind the end
+	_, err := readRecord(data, head, end) // the last one goes on behind the end
 	return record{}, err
 }

@@ -28,7 +28,7 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 // PatchInPlace overwrites the value at p in data itself, if v, written as Patch does, takes exactly as many bytes. Else it
 // returns false and leaves data untouched.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
-	var t trail
+	var t enclosingRecords
 	at, err := f.follow(data, p.Steps(), &t)
 	if err != nil {
 		return false, err
@@ -48,7 +48,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 }
 
 // isShort reports whether no length of t is longer than it need be.
-func (t *trail) isShort(data []byte) bool {
+func (t *enclosingRecords) isShort(data []byte) bool {
 	for i := range t.records[:t.n] {
 		if !t.records[i].isShort(data) {
 			return false
@@ -65,7 +65,7 @@ func (r record) isShort(data []byte) bool {
 // Replace plans what Patch does.
 func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
-	var t trail
+	var t enclosingRecords
 	at, err := f.follow(data, p.Steps(), &t)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 
 // content appends to dst what is written for v in place of p, which stands in depth containers. What has a length is
 // returned as it is instead.
-func (p *place) content(dst []byte, v field.Value, depth int) ([]byte, error) {
+func (p *valuePlace) content(dst []byte, v field.Value, depth int) ([]byte, error) {
 	switch {
 	case depth == 0:
 		return nil, mismatch(field.Map, field.AnyType, "the whole message cannot be replaced: name a field")
@@ -101,10 +101,10 @@ func (p *place) content(dst []byte, v field.Value, depth int) ([]byte, error) {
 }
 
 // isWhole reports whether p is all of its record, not one of several values packed in it.
-func (p *place) isWhole() bool { return p.span.Head == p.record.head }
+func (p *valuePlace) isWhole() bool { return p.span.Head == p.record.head }
 
 // resize writes the lengths of the records of t anew, where what the innermost holds takes grown bytes more.
-func (t *trail) resize(e *format.Edit, data []byte, grown int) {
+func (t *enclosingRecords) resize(e *format.Edit, data []byte, grown int) {
 	var scratch [binary.MaxVarintLen64]byte
 	for i := t.n - 1; i >= 0; i-- {
 		r := &t.records[i]

@@ -36,24 +36,26 @@ type record struct {
 func (r record) number() int    { return int(r.tag >> 3) }
 func (r record) wire() wireType { return wireType(r.tag & 7) }
 
-// next returns the record at pos of data[:end], which is where the records of a message end; pos must be less. Tags and
+// readRecord returns the record at pos of data[:end], which is where the records of a message end; pos must be less. Tags and
 // lengths that are longer than they need be are accepted. The error is io.ErrUnexpectedEOF, wrapped, if data ends within
 // the record, else *format.SyntaxError.
-func next(data []byte, pos, end int) (record, error) { return nextWithin(data, pos, end, MaxDepth) }
+func readRecord(data []byte, pos, end int) (record, error) {
+	return readRecordWithin(data, pos, end, MaxDepth)
+}
 
-// nextWithin is next where depth more groups may nest.
-func nextWithin(data []byte, pos, end, depth int) (record, error) {
+// readRecordWithin is next where depth more groups may nest.
+func readRecordWithin(data []byte, pos, end, depth int) (record, error) {
 	head := pos
 	b := data[:end]
 	tag := uint64(b[pos])
 	var err error
 	if pos++; tag >= 0x80 {
-		if tag, pos, err = varint(data, head, end); err != nil {
+		if tag, pos, err = readVarint(data, head, end); err != nil {
 			return record{}, err
 		}
 	}
 	if tag>>3-1 >= MaxNumber {
-		return record{}, syntax(head, fmt.Sprintf("field number %d is not 1 to %d", tag>>3, MaxNumber))
+		return record{}, syntaxError(head, fmt.Sprintf("field number %d is not 1 to %d", tag>>3, MaxNumber))
 	}
 	r := record{tag: uint(tag), head: head, off: pos}
 	size := uint64(0)
@@ -63,83 +65,83 @@ func nextWithin(data []byte, pos, end, depth int) (record, error) {
 			r.end = pos + 1
 			return r, nil
 		}
-		_, r.end, err = varint(data, pos, end)
+		_, r.end, err = readVarint(data, pos, end)
 		return r, err
 	case wireFixed64:
 		size = 8
 	case wireFixed32:
 		size = 4
 	case wireLength:
-		if size, r.off, err = varint(data, pos, end); err != nil {
+		if size, r.off, err = readVarint(data, pos, end); err != nil {
 			return r, err
 		}
 	case wireStart:
-		r.end, err = endOfGroup(data, r, end, depth)
+		r.end, err = skipGroup(data, r, end, depth)
 		return r, err
 	case wireEnd:
-		return r, syntax(head, fmt.Sprintf("a group with the number %d ends that did not begin", r.number()))
+		return r, syntaxError(head, fmt.Sprintf("a group with the number %d ends that did not begin", r.number()))
 	default:
-		return r, syntax(head, fmt.Sprintf("wire type %d of field %d does not exist", r.wire(), r.number()))
+		return r, syntaxError(head, fmt.Sprintf("wire type %d of field %d does not exist", r.wire(), r.number()))
 	}
 	if size > uint64(end-r.off) {
-		return r, ends(data, r.off, end, fmt.Sprintf("field %d of %d bytes exceeds the %d left", r.number(), size, end-r.off))
+		return r, truncated(data, r.off, end, fmt.Sprintf("field %d of %d bytes exceeds the %d left", r.number(), size, end-r.off))
 	}
 	r.end = r.off + int(size)
 	return r, nil
 }
 
-// endOfGroup returns the offset behind the tag that ends the group g.
-func endOfGroup(data []byte, g record, end, depth int) (int, error) {
+// skipGroup returns the offset behind the tag that ends the group g.
+func skipGroup(data []byte, g record, end, depth int) (int, error) {
 	if depth == 0 {
-		return 0, syntax(g.head, fmt.Sprintf("groups nest deeper than %d", MaxDepth))
+		return 0, syntaxError(g.head, fmt.Sprintf("groups nest deeper than %d", MaxDepth))
 	}
 	for pos := g.off; pos < end; {
-		tag, behind, err := varint(data, pos, end)
+		tag, behind, err := readVarint(data, pos, end)
 		if err != nil {
 			return 0, err
 		}
 		if tag == uint64(g.number())<<3|uint64(wireEnd) {
 			return behind, nil
 		}
-		r, err := nextWithin(data, pos, end, depth-1)
+		r, err := readRecordWithin(data, pos, end, depth-1)
 		if err != nil {
 			return 0, err
 		}
 		pos = r.end
 	}
-	return 0, ends(data, end, end, fmt.Sprintf("a group with the number %d has no end", g.number()))
+	return 0, truncated(data, end, end, fmt.Sprintf("a group with the number %d has no end", g.number()))
 }
 
-// varint reads the number at pos and returns what is behind it. Encoding, "Base 128 Varints": ten bytes hold 64 bits.
-func varint(data []byte, pos, end int) (n uint64, behind int, err error) {
+// readVarint reads the number at pos and returns what is behind it. Encoding, "Base 128 Varints": ten bytes hold 64 bits.
+func readVarint(data []byte, pos, end int) (n uint64, behind int, err error) {
 	b := data[pos:end]
 	for i, c := range b {
 		if i == 9 && c > 1 {
-			return 0, 0, syntax(pos, "a varint has more than 64 bits")
+			return 0, 0, syntaxError(pos, "a varint has more than 64 bits")
 		}
 		n |= uint64(c&0x7f) << (7 * i)
 		if c < 0x80 {
 			return n, pos + i + 1, nil
 		}
 	}
-	return 0, 0, ends(data, pos, end, "a varint has no end")
+	return 0, 0, truncated(data, pos, end, "a varint has no end")
 }
 
-// ends is the error for a record that goes on behind end: the message ends in it, or only what it stands in does.
-func ends(data []byte, pos, end int, reason string) error {
+// truncated is the error for a record that goes on behind end: the message ends in it, or only what it stands in does.
+func truncated(data []byte, pos, end int, reason string) error {
 	if end < len(data) {
-		return syntax(pos, reason+" in its message")
+		return syntaxError(pos, reason+" in its message")
 	}
 	return fmt.Errorf("protobuf: %s at offset %d: %w", reason, pos, io.ErrUnexpectedEOF)
 }
 
-func syntax(offset int, reason string) error {
+func syntaxError(offset int, reason string) error {
 	return &format.SyntaxError{Format: "protobuf", Offset: offset, Reason: reason}
 }
 
 // value returns where the tag of r ends: its length, if it has one, stands there.
 func (r record) value(data []byte) int {
-	_, behind, err := varint(data, r.head, r.off)
+	_, behind, err := readVarint(data, r.head, r.off)
 	if err != nil {
 		return r.off
 	}

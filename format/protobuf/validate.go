@@ -23,7 +23,7 @@ const maxTag = 5
 // does, so o.AllowTrailing changes nothing. More than 256 levels are refused even if o.MaxDepth allows them.
 func (f Format) Validate(data []byte, o format.Options) error {
 	if f.Message == nil {
-		return records(data, !o.BoundsOnly)
+		return validateRecords(data, !o.BoundsOnly)
 	}
 	v := validator{data: data, max: min(o.Depth(), MaxDepth), strict: !o.BoundsOnly}
 	return v.message(0, len(data), f.Message, 1)
@@ -36,15 +36,15 @@ type validator struct {
 	seen   keyset.Stack
 }
 
-// records validates those of a message whose shape nothing tells.
-func records(data []byte, strict bool) error {
+// validateRecords validates those of a message whose shape nothing tells.
+func validateRecords(data []byte, strict bool) error {
 	for pos := 0; ; {
-		r, err := scan(data, pos, len(data), 0, true)
+		r, err := scanRecords(data, pos, len(data), 0, true)
 		if err != nil || r.end == 0 {
 			return err
 		}
 		if strict {
-			if err := usual(data, r); err != nil {
+			if err := isCommonRecord(data, r); err != nil {
 				return err
 			}
 		}
@@ -55,23 +55,23 @@ func records(data []byte, strict bool) error {
 // message validates the records in data[pos:end], which stand in depth containers.
 func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 	if depth > v.max {
-		return syntax(pos, fmt.Sprintf("nested deeper than %d levels", v.max))
+		return syntaxError(pos, fmt.Sprintf("nested deeper than %d levels", v.max))
 	}
 	start, hint, fields := pos, 0, 0
 	open := v.seen.Open()
 	var before *schema.Field // the field that the record before belongs to
 	for pos < end {
-		r, err := next(v.data, pos, end)
+		r, err := readRecord(v.data, pos, end)
 		if err != nil {
 			return err
 		}
 		pos = r.end
 		if v.strict {
-			if err := usual(v.data, r); err != nil {
+			if err := isCommonRecord(v.data, r); err != nil {
 				return err
 			}
 		}
-		d := numbered(m, r.number(), &hint)
+		d := fieldByNumber(m, r.number(), &hint)
 		if d != nil {
 			if v.strict && (d != before || !d.Repeated) {
 				open.Add(&v.seen, keyset.Int(uint64(r.number()), false))
@@ -85,55 +85,55 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 	}
 	if !v.seen.Close(&open) {
 		if off := duplicate(v.data, start, end, m, fields); off >= 0 {
-			r, err := next(v.data, off, end)
+			r, err := readRecord(v.data, off, end)
 			if err != nil {
 				return err
 			}
-			return again(&r, numbered(m, r.number(), &hint))
+			return repeatedField(&r, fieldByNumber(m, r.number(), &hint))
 		}
 	}
 	return nil
 }
 
-// usual refuses records that some consumers do not read.
-func usual(data []byte, r record) error {
+// isCommonRecord refuses records that some consumers do not read.
+func isCommonRecord(data []byte, r record) error {
 	switch {
 	case r.wire() == wireStart:
-		return syntax(r.head, fmt.Sprintf("field %d is a group, which many consumers do not know", r.number()))
+		return syntaxError(r.head, fmt.Sprintf("field %d is a group, which many consumers do not know", r.number()))
 	case r.off-r.head > maxTag && r.value(data)-r.head > maxTag:
-		return syntax(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number(), r.value(data)-r.head, maxTag))
+		return syntaxError(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number(), r.value(data)-r.head, maxTag))
 	}
 	return nil
 }
 
-func again(r *record, d *schema.Field) error {
+func repeatedField(r *record, d *schema.Field) error {
 	if d.Repeated {
-		return syntax(r.head, fmt.Sprintf("more of field %d (%s) behind other fields: a list has to stand in one piece", r.number(), d.Name))
+		return syntaxError(r.head, fmt.Sprintf("more of field %d (%s) behind other fields: a list has to stand in one piece", r.number(), d.Name))
 	}
-	return syntax(r.head, fmt.Sprintf("field %d (%s) stands twice and does not repeat", r.number(), d.Name))
+	return syntaxError(r.head, fmt.Sprintf("field %d (%s) stands twice and does not repeat", r.number(), d.Name))
 }
 
 // field validates r, a record of d in a message that stands in depth containers.
 func (v *validator) field(r *record, d *schema.Field, depth int) error {
 	if !fits(d, r) {
 		if v.strict {
-			return syntax(r.head, fmt.Sprintf("field %d (%s) has wire type %d, not that of its type", r.number(), d.Name, r.wire()))
+			return syntaxError(r.head, fmt.Sprintf("field %d (%s) has wire type %d, not that of its type", r.number(), d.Name, r.wire()))
 		}
 		return nil
 	}
 	if d.Repeated {
 		if depth++; depth > v.max {
-			return syntax(r.head, fmt.Sprintf("nested deeper than %d levels", v.max))
+			return syntaxError(r.head, fmt.Sprintf("nested deeper than %d levels", v.max))
 		}
 	}
 	if d.Type == schema.Nested {
 		return v.message(r.off, r.end, d.Message, depth+1)
 	}
-	if !packed(d, r) {
+	if !isPacked(d, r) {
 		return v.value(field.Span{Head: r.head, Off: r.off, End: r.end}, d)
 	}
 	for pos := r.off; pos < r.end; {
-		s, err := element(v.data, pos, r.end, d.Type)
+		s, err := packedElement(v.data, pos, r.end, d.Type)
 		if err != nil {
 			return err
 		}
@@ -151,14 +151,14 @@ func (v *validator) value(s field.Span, d *schema.Field) error {
 		return nil
 	}
 	b := v.data[s.Off:s.End]
-	switch of(d.Type).kind {
+	switch encodingOf(d.Type).kind {
 	case field.Text:
 		if utf8check.Bad(b) >= 0 {
-			return syntax(s.Head, fmt.Sprintf("field %d (%s) is a string and not UTF-8", d.Number, d.Name))
+			return syntaxError(s.Head, fmt.Sprintf("field %d (%s) is a string and not UTF-8", d.Number, d.Name))
 		}
 	case field.Int:
 		if n, ok := integer(d.Type, b); !ok || !inRange(n, d.Type) {
-			return syntax(s.Head, fmt.Sprintf("field %d (%s) is out of the range of its type", d.Number, d.Name))
+			return syntaxError(s.Head, fmt.Sprintf("field %d (%s) is out of the range of its type", d.Number, d.Name))
 		}
 	}
 	return nil
@@ -179,27 +179,27 @@ func inRange(n field.Value, t schema.Type) bool {
 // the records in data[start:end]; -1 if none does.
 func duplicate(data []byte, start, end int, m *schema.Message, count int) int {
 	same := func(a, b int) bool {
-		x, _, err := varint(data, a, end)
+		x, _, err := readVarint(data, a, end)
 		if err != nil {
 			return false
 		}
-		y, _, err := varint(data, b, end)
+		y, _, err := readVarint(data, b, end)
 		return err == nil && x>>3 == y>>3
 	}
-	return keyset.Duplicate(count, end-start, heads(data, start, end, m), same)
+	return keyset.Duplicate(count, end-start, recordHeads(data, start, end, m), same)
 }
 
-// heads yields the offset and hash of each record whose number message adds to the numbers seen.
-func heads(data []byte, start, end int, m *schema.Message) iter.Seq2[int, uint64] {
+// recordHeads yields the offset and hash of each record whose number message adds to the numbers seen.
+func recordHeads(data []byte, start, end int, m *schema.Message) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		hint := 0
 		var before *schema.Field
 		for pos := start; pos < end; {
-			r, err := next(data, pos, end)
+			r, err := readRecord(data, pos, end)
 			if err != nil {
 				return
 			}
-			d := numbered(m, r.number(), &hint)
+			d := fieldByNumber(m, r.number(), &hint)
 			if d != nil && (d != before || !d.Repeated) && !yield(r.head, keyset.Int(uint64(r.number()), false)) {
 				return
 			}

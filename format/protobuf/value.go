@@ -32,14 +32,14 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 		if s.Head == s.Off {
 			return field.Value{}, errSpan
 		}
-		return untyped(wireType(data[s.Head]&7), b, as)
+		return untypedValue(wireType(data[s.Head]&7), b, as)
 	case field.Text, field.Bytes:
 		v.Bytes = b
 	case field.Float:
 		v.Float, ok = float(b)
 	case field.Bool:
 		var n uint64
-		n, ok = whole(b)
+		n, ok = wholeVarint(b)
 		v.Bool = n != 0
 	case field.Int:
 		d := f.shapeAt(data, s)
@@ -67,7 +67,7 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 	m, hint := f.Message, 0
 	for pos, end := 0, len(data); pos < end; {
-		r, err := next(data, pos, end)
+		r, err := readRecord(data, pos, end)
 		if err != nil {
 			return nil
 		}
@@ -75,7 +75,7 @@ func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 		if r.end <= s.Head {
 			continue
 		}
-		d := numbered(m, r.number(), &hint)
+		d := fieldByNumber(m, r.number(), &hint)
 		if d == nil || d.Type != schema.Nested {
 			return d
 		}
@@ -84,8 +84,8 @@ func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 	return nil
 }
 
-// untyped reads the content of a record as a type.
-func untyped(wire wireType, b []byte, as field.Type) (field.Value, error) {
+// untypedValue reads the content of a record as a type.
+func untypedValue(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	t, ok := schema.Bytes, false
 	switch {
 	case as == field.AnyType:
@@ -93,12 +93,12 @@ func untyped(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	case as == field.String && wire == wireLength && !utf8.Valid(b):
 		return field.Value{}, mismatch(field.Untyped, as, "it is not UTF-8: read it as bytes")
 	case as <= field.ByteString:
-		t, ok = readAs[as][wire&7]-1, readAs[as][wire&7] > 0
+		t, ok = untypedEncodings[as][wire&7]-1, untypedEncodings[as][wire&7] > 0
 	}
 	if !ok {
 		return field.Value{}, mismatch(field.Untyped, as, fmt.Sprintf("wire type %d holds none: it has %d bytes", wire, len(b)))
 	}
-	v := field.Value{Kind: of(t).kind}
+	v := field.Value{Kind: encodingOf(t).kind}
 	switch v.Kind {
 	case field.Int:
 		v, ok = integer(t, b)
@@ -106,7 +106,7 @@ func untyped(wire wireType, b []byte, as field.Type) (field.Value, error) {
 		v.Float, ok = float(b)
 	case field.Bool:
 		var n uint64
-		n, ok = whole(b)
+		n, ok = wholeVarint(b)
 		v.Bool = n != 0
 	default:
 		v.Bytes = b
@@ -117,8 +117,8 @@ func untyped(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	return convert.Read("protobuf", v, as)
 }
 
-// readAs is the schema's type, plus one, that bytes of a wire type are read as, where a field's type is asked for.
-var readAs = [...][8]schema.Type{
+// untypedEncodings is the schema's type, plus one, that bytes of a wire type are read as, where a field's type is asked for.
+var untypedEncodings = [...][8]schema.Type{
 	field.Int32:      {wireVarint: schema.Int32 + 1, wireFixed32: schema.Sfixed32 + 1},
 	field.Uint32:     {wireVarint: schema.Uint32 + 1, wireFixed32: schema.Fixed32 + 1},
 	field.Int64:      {wireVarint: schema.Int64 + 1, wireFixed64: schema.Sfixed64 + 1},
@@ -134,12 +134,12 @@ var readAs = [...][8]schema.Type{
 // sign, or are zero: writers differ there. With other bits it stays as it is, out of t's range. False means that b is no
 // number of this size.
 func integer(t schema.Type, b []byte) (field.Value, bool) {
-	s := of(t)
+	s := encodingOf(t)
 	var n uint64
 	ok := true
 	switch s.wire {
 	case wireVarint:
-		n, ok = whole(b)
+		n, ok = wholeVarint(b)
 	case wireFixed32:
 		if ok = len(b) == 4; ok {
 			n = uint64(binary.LittleEndian.Uint32(b))
@@ -164,9 +164,9 @@ func integer(t schema.Type, b []byte) (field.Value, bool) {
 	return field.Value{Kind: field.Int, Int: int64(n)}, ok
 }
 
-// whole reads all of b as one varint.
-func whole(b []byte) (uint64, bool) {
-	n, end, err := varint(b, 0, len(b))
+// wholeVarint reads all of b as one varint.
+func wholeVarint(b []byte) (uint64, bool) {
+	n, end, err := readVarint(b, 0, len(b))
 	return n, err == nil && end == len(b)
 }
 

@@ -23,9 +23,9 @@ type walker struct {
 }
 
 // value visits p, which stands in depth containers, and what it holds.
-func (w *walker) value(step field.Step, depth int, p place) error {
+func (w *walker) value(step field.Step, depth int, p valuePlace) error {
 	if depth > MaxDepth {
-		return syntax(p.span.Head, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+		return syntaxError(p.span.Head, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 	}
 	err := w.visit(step, depth, p.span)
 	switch {
@@ -41,15 +41,15 @@ func (w *walker) value(step field.Step, depth int, p place) error {
 	return nil
 }
 
-func (w *walker) fields(depth int, p place) error {
+func (w *walker) fields(depth int, p valuePlace) error {
 	hint := 0
 	for pos := p.span.Off; pos < p.span.End; {
-		r, err := next(w.data, pos, p.span.End)
+		r, err := readRecord(w.data, pos, p.span.End)
 		if err != nil {
 			return err
 		}
 		step := field.Step{Index: r.number(), Key: -1}
-		d := numbered(p.message, r.number(), &hint)
+		d := fieldByNumber(p.message, r.number(), &hint)
 		if d != nil {
 			step = field.Step{Name: d.Name, Index: -1, Key: -1}
 		}
@@ -65,7 +65,7 @@ func (w *walker) fields(depth int, p place) error {
 	return nil
 }
 
-func (w *walker) items(depth int, list place) error {
+func (w *walker) items(depth int, list valuePlace) error {
 	var stop error
 	err := items(w.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
 		p := itemOf(r, list.shape)

@@ -14,7 +14,7 @@ var _ format.Editor = Format{}
 // a number or a bool. The errors are Patch's.
 func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
-	var t trail
+	var t enclosingNodes
 	if err := t.toPrimitive(f, data, p); err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	if err := t.resize(f, len(content)-(t.at.End-t.at.Off)); err != nil {
 		return err
 	}
-	if isNumber(v.Kind) {
+	if isIntegerType(v.Kind) {
 		e.PutCopy(t.at.Off, t.at.End, content)
 	} else {
 		e.Put(t.at.Off, t.at.End, v.Bytes)
@@ -45,7 +45,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if !ok {
 		return format.ErrExists
 	}
-	var t trail
+	var t enclosingNodes
 	if err := t.follow(data, parent, f.Dialect); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		return err
 	}
 	b := appendLength(append(e.Room(), tag), len(content))
-	if isNumber(v.Kind) {
+	if isIntegerType(v.Kind) {
 		e.PutCopy(pos, pos, append(b, content...))
 	} else {
 		e.PutCopy(pos, pos, b)
@@ -89,11 +89,11 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if !ok {
 		return format.ErrWhole
 	}
-	var t trail
+	var t enclosingNodes
 	if err := t.follow(data, parent, f.Dialect); err != nil {
 		return err
 	}
-	head, err := seek(data, t.at, last)
+	head, err := findPacket(data, t.at, last)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return nil
 }
 
-// isNumber reports whether the bytes of a value are made for it, and not given with it.
-func isNumber(k field.Kind) bool { return k == field.Bool || k == field.Int }
+// isIntegerType reports whether the bytes of a value are made for it, and not given with it.
+func isIntegerType(k field.Kind) bool { return k == field.Bool || k == field.Int }
 
 // holds validates the packets in the Map or List v, and returns tag as that of what holds them, in depth nodes.
 func (f Format) holds(v field.Value, tag byte, depth int) (byte, error) {
@@ -138,7 +138,7 @@ func (f Format) holds(v field.Value, tag byte, depth int) (byte, error) {
 }
 
 // room returns where the packet that st asks for is inserted, and its tag.
-func (t *trail) room(f Format, data []byte, st field.Step) (pos int, tag byte, err error) {
+func (t *enclosingNodes) room(f Format, data []byte, st field.Step) (pos int, tag byte, err error) {
 	switch {
 	case t.at.Kind == field.List && st.Index >= 0:
 		pos, err = t.item(data, st.Index)
@@ -149,7 +149,7 @@ func (t *trail) room(f Format, data []byte, st field.Step) (pos int, tag byte, e
 		return 0, 0, f.mismatch(t.at.Kind, field.AnyType, fmt.Sprintf("its keys are 0x00 to 0x3f, and not %q", st.Name))
 	}
 	tag = byte(st.Key)
-	switch pos, err = seek(data, t.at, st); {
+	switch pos, err = findPacket(data, t.at, st); {
 	case err != nil:
 		return 0, 0, err
 	case pos < t.at.End:
@@ -161,22 +161,22 @@ func (t *trail) room(f Format, data []byte, st field.Step) (pos int, tag byte, e
 }
 
 // item returns the offset of the slice's item index, or of its end if it has no more items than that.
-func (t *trail) item(data []byte, index int) (int, error) {
-	pos, err := scan(data, t.at.Off, t.at.End, 1<<Item)
+func (t *enclosingNodes) item(data []byte, index int) (int, error) {
+	pos, err := scanPackets(data, t.at.Off, t.at.End, 1<<Item)
 	for n := 0; err == nil && n < index; n++ {
 		if pos == t.at.End {
 			return 0, field.ErrNotFound
 		}
 		var p Packet
 		if p, err = Next(data, pos, t.at.End); err == nil {
-			pos, err = scan(data, p.End, t.at.End, 1<<Item)
+			pos, err = scanPackets(data, p.End, t.at.End, 1<<Item)
 		}
 	}
 	return pos, err
 }
 
 // needs says why what the trail ends in cannot do without p, or nothing.
-func (t *trail) needs(d Dialect, data []byte, p Packet) string {
+func (t *enclosingNodes) needs(d Dialect, data []byte, p Packet) string {
 	first, last := p.Head == t.at.Off, p.End == t.at.End
 	switch {
 	case first && last && t.n == 0:
@@ -190,12 +190,12 @@ func (t *trail) needs(d Dialect, data []byte, p Packet) string {
 }
 
 // wouldBeSlice reports whether the node that the trail ends in reads as a slice if tag is its first one.
-func (t *trail) wouldBeSlice(d Dialect, tag byte) bool {
+func (t *enclosingNodes) wouldBeSlice(d Dialect, tag byte) bool {
 	return d == P && t.n > 0 && t.at.Kind == field.Map && tag&keyMask == Item
 }
 
 // relength plans the new lengths that resize found.
-func (t *trail) relength(e *format.Edit, data []byte) {
+func (t *enclosingNodes) relength(e *format.Edit, data []byte) {
 	for i, c := range t.chain[:t.n] {
 		var room [maxLengthBytes]byte
 		if length := appendLength(room[:0], t.sizes[i]); !bytes.Equal(length, data[c.Head+1:c.Off]) {

@@ -78,18 +78,18 @@ steps:
 				return field.Span{Head: pos, Off: off, End: end, Kind: kind}, nil
 			}
 			if pos = off; kind != field.Map {
-				return follow(data, field.Span{Off: off, End: end, Kind: kind}, steps[i:], d)
+				return followPath(data, field.Span{Off: off, End: end, Kind: kind}, steps[i:], d)
 			}
 			continue steps
 		}
 	}
-	return follow(data, field.Span{Off: pos, End: len(node), Kind: field.Map}, steps[i:], d)
+	return followPath(data, field.Span{Off: pos, End: len(node), Kind: field.Map}, steps[i:], d)
 }
 
-// follow goes from parent, or what is left of it, to where steps lead.
-func follow(data []byte, parent field.Span, steps []field.Step, d Dialect) (field.Span, error) {
+// followPath goes from parent, or what is left of it, to where steps lead.
+func followPath(data []byte, parent field.Span, steps []field.Step, d Dialect) (field.Span, error) {
 	for i := range steps {
-		head, err := seek(data, parent, steps[i])
+		head, err := findPacket(data, parent, steps[i])
 		if err != nil {
 			return field.Span{}, err
 		}
@@ -105,28 +105,28 @@ func follow(data []byte, parent field.Span, steps []field.Step, d Dialect) (fiel
 	return parent, nil
 }
 
-// seek returns the offset of the packet that step leads to from parent; where parent ends, if there is none.
-func seek(data []byte, parent field.Span, step field.Step) (int, error) {
+// findPacket returns the offset of the packet that step leads to from parent; where parent ends, if there is none.
+func findPacket(data []byte, parent field.Span, step field.Step) (int, error) {
 	switch {
 	case parent.Kind == field.Map && step.Key >= 0:
-		return scan(data, parent.Off, parent.End, 1<<(step.Key&keyMask))
+		return scanPackets(data, parent.Off, parent.End, 1<<(step.Key&keyMask))
 	case parent.Kind != field.List || step.Index < 0:
 		return parent.End, nil
 	}
-	head, err := scan(data, parent.Off, parent.End, 1<<Item)
+	head, err := scanPackets(data, parent.Off, parent.End, 1<<Item)
 	for n := step.Index; n > 0 && head < parent.End && err == nil; n-- {
 		var p Packet
 		if p, err = Next(data, head, parent.End); err == nil {
-			head, err = scan(data, p.End, parent.End, 1<<Item)
+			head, err = scanPackets(data, p.End, parent.End, 1<<Item)
 		}
 	}
 	return head, err
 }
 
-// scan returns the offset of the first packet in data[pos:end] whose key want has a bit for, the first two bytes of which
+// scanPackets returns the offset of the first packet in data[pos:end] whose key want has a bit for, the first two bytes of which
 // are there; end if there is none. Whether a packet ends inside is seen where the next one is sought, so one comparison a
 // packet bounds all reads; the caller checks the packet found.
-func scan(data []byte, pos, end int, want uint64) (int, error) {
+func scanPackets(data []byte, pos, end int, want uint64) (int, error) {
 	if pos+1 < end {
 		tags := data[:end-1] // equally long, so that one bounds check serves both
 		lengths := data[1:end][:len(tags)]
@@ -138,7 +138,7 @@ func scan(data []byte, pos, end int, want uint64) (int, error) {
 			pos += 2
 			if n >= 0x40 {
 				var err error
-				if n, pos, err = length(data, pos-1, end); err != nil {
+				if n, pos, err = readLength(data, pos-1, end); err != nil {
 					return 0, err
 				}
 			}
@@ -148,5 +148,5 @@ func scan(data []byte, pos, end int, want uint64) (int, error) {
 	if pos == end {
 		return end, nil
 	}
-	return 0, ends(data, pos, end, 0)
+	return 0, truncated(data, pos, end, 0)
 }

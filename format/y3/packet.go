@@ -50,24 +50,24 @@ func (p Packet) IsNode() bool { return p.Tag&nodeFlag != 0 }
 func Next(data []byte, pos, end int) (Packet, error) {
 	b := data[:end]
 	if uint(pos)+1 >= uint(len(b)) {
-		return Packet{}, ends(data, pos, end, 0)
+		return Packet{}, truncated(data, pos, end, 0)
 	}
 	n, off := int(b[pos+1]), pos+2
 	if n >= 0x40 {
 		var err error
-		if n, off, err = length(data, pos+1, end); err != nil {
+		if n, off, err = readLength(data, pos+1, end); err != nil {
 			return Packet{}, err
 		}
 	}
 	if n > len(b)-off {
-		return Packet{}, ends(data, off, end, n)
+		return Packet{}, truncated(data, off, end, n)
 	}
 	return Packet{Tag: b[pos], Head: pos, Off: off, End: off + n}, nil
 }
 
-// length reads the length at pos and returns it and where it ends. A length is a PVarInt32: signed, seven bits a byte,
+// readLength reads the length at pos and returns it and where it ends. A length is a PVarInt32: signed, seven bits a byte,
 // most significant first. SPEC draft-01, "Length".
-func length(data []byte, pos, end int) (n, off int, err error) {
+func readLength(data []byte, pos, end int) (n, off int, err error) {
 	b := data[pos:end]
 	if len(b) > 0 && b[0]&0x40 != 0 {
 		return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "negative length"}
@@ -84,12 +84,12 @@ func length(data []byte, pos, end int) (n, off int, err error) {
 			return 0, 0, &format.SyntaxError{Format: "y3", Offset: pos, Reason: "length of more than 5 bytes"}
 		}
 	}
-	return 0, 0, ends(data, end, end, 0)
+	return 0, 0, truncated(data, end, end, 0)
 }
 
-// ends is the error for a packet with n value bytes from pos on, or without a whole length if n is 0: the message ends
+// truncated is the error for a packet with n value bytes from pos on, or without a whole length if n is 0: the message ends
 // in it, or only the node that ends at end does.
-func ends(data []byte, pos, end, n int) error {
+func truncated(data []byte, pos, end, n int) error {
 	reason := "packet ends before its length does"
 	if n > 0 {
 		reason = fmt.Sprintf("length %d exceeds the %d bytes left", n, end-pos)

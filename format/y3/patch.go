@@ -12,7 +12,7 @@ import (
 // around it are put right. Text, bytes and Untyped are written as they are, a bool as a byte, an integer as the dialect
 // writes it, signed (or, from 2^63 on, as the int64 of the same bits). A float has two encodings: Cast it first.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	var t trail
+	var t enclosingNodes
 	if err := t.toPrimitive(f, data, p); err != nil {
 		return dst, err
 	}
@@ -53,8 +53,8 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// trail is the packets on the way to a value, the last of which is its own, and the sizes that their values get.
-type trail struct {
+// enclosingNodes is the packets on the way to a value, the last of which is its own, and the sizes that their values get.
+type enclosingNodes struct {
 	at    field.Span // of the value
 	n     int
 	chain [field.MaxSteps]Packet
@@ -62,10 +62,10 @@ type trail struct {
 }
 
 // follow is Lookup that notes all packets on the way.
-func (t *trail) follow(data []byte, p field.Path, d Dialect) error {
+func (t *enclosingNodes) follow(data []byte, p field.Path, d Dialect) error {
 	t.at = field.Span{End: len(data), Kind: field.Map}
 	for _, st := range p.Steps() {
-		head, err := seek(data, t.at, st)
+		head, err := findPacket(data, t.at, st)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (t *trail) follow(data []byte, p field.Path, d Dialect) error {
 	return nil
 }
 
-func (t *trail) toPrimitive(f Format, data []byte, p field.Path) error {
+func (t *enclosingNodes) toPrimitive(f Format, data []byte, p field.Path) error {
 	err := t.follow(data, p, f.Dialect)
 	if err == nil && t.at.Kind != field.Untyped {
 		err = f.mismatch(t.at.Kind, field.AnyType, "only a primitive packet can be replaced")
@@ -92,7 +92,7 @@ func (t *trail) toPrimitive(f Format, data []byte, p field.Path) error {
 }
 
 // resize finds the sizes from the inside out, as the value grows by some bytes and lengths by others.
-func (t *trail) resize(f Format, grown int) error {
+func (t *enclosingNodes) resize(f Format, grown int) error {
 	for i := t.n - 1; i >= 0; i-- {
 		c := t.chain[i]
 		size := c.End - c.Off + grown

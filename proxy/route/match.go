@@ -50,7 +50,7 @@ type Matcher struct {
 func (t *Table) NewMatcher() *Matcher {
 	m := &Matcher{table: t, searches: make([]runningSearch, len(t.searches)), reachable: make([]bool, 2+t.maxTests)}
 	for i, s := range t.searches {
-		m.searches[i].Search = s.format.Seek(s.path, format.SeekOptions{MaxValue: MaxPayload})
+		m.searches[i].Search = s.format.NewSearch(s.path, format.SearchOptions{MaxValue: MaxPayload})
 	}
 	return m
 }

@@ -51,7 +51,7 @@ func (b *builder) compilePayload(at fieldPath, c *Payload) *payloadCondition {
 type runningSearch struct {
 	format.Search
 	fed    int // bytes of the payload that were fed to it
-	result format.Answer
+	result format.SearchResult
 	failed bool // the payload is malformed: there will be no result
 }
 

@@ -17,15 +17,15 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	switch as {
 	case field.AnyType:
 	case field.Int32, field.Uint32, field.Int64, field.Uint64:
-		v, ok = integer(v)
-		ok = ok && fits(v, as)
+		v, ok = toInteger(v)
+		ok = ok && inRange(v, as)
 	case field.Float32:
-		v, ok = float(v)
+		v, ok = toFloat(v)
 		v.Float = float64(float32(v.Float))
 	case field.Float64:
-		v, ok = float(v)
+		v, ok = toFloat(v)
 	case field.String:
-		v, ok = text(v)
+		v, ok = toText(v)
 	case field.Boolean:
 		ok = v.Kind == field.Bool
 	case field.ByteString:
@@ -36,13 +36,13 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 		ok = false
 	}
 	if !ok {
-		return field.Value{}, &format.TypeError{Format: name, Have: v.Kind, Want: as, Reason: unfit(v, as)}
+		return field.Value{}, &format.TypeError{Format: name, Have: v.Kind, Want: as, Reason: mismatchReason(v, as)}
 	}
 	return v, nil
 }
 
-// unfit says why v cannot be read as a type.
-func unfit(v field.Value, as field.Type) string {
+// mismatchReason says why v cannot be read as a type.
+func mismatchReason(v field.Value, as field.Type) string {
 	switch {
 	case v.Kind == field.Int && as <= field.Float64:
 		return "it is out of range"
@@ -59,36 +59,36 @@ func unfit(v field.Value, as field.Type) string {
 // Replace turns v to the kind of the value it replaces. A null tells no kind: any scalar takes its place. What cannot is
 // a *format.TypeError, and leaves v as it was.
 func Replace(name string, v *field.Value, have field.Kind) error {
-	if replace(v, have) {
+	if convertKind(v, have) {
 		if v.Kind != field.Text && v.Kind != field.Bytes {
 			v.Bytes = nil
 		}
 		return nil
 	}
 	return &format.TypeError{
-		Format: name, Have: have, Want: types[v.Kind&15],
+		Format: name, Have: have, Want: typeOfKind[v.Kind&15],
 		Reason: "a value keeps the kind of the one it replaces: give a scalar of that kind",
 	}
 }
 
-func replace(v *field.Value, have field.Kind) bool {
+func convertKind(v *field.Value, have field.Kind) bool {
 	switch {
 	case v.Kind == field.Text && (have == field.Text || have == field.Null):
 		return utf8check.Bad(v.Bytes) < 0
 	case v.Kind == have || have == field.Null:
-		return scalar(v.Kind)
+		return isScalar(v.Kind)
 	case have == field.Int:
-		out, ok := integer(*v)
+		out, ok := toInteger(*v)
 		*v = out
 		return ok
 	case have == field.Float && v.Kind == field.Int && (v.Unsigned || int64(float64(v.Int)) != v.Int):
 		return false // it would be rounded
 	case have == field.Float:
-		out, ok := float(*v)
+		out, ok := toFloat(*v)
 		*v = out
 		return ok
 	case have == field.Text:
-		out, ok := text(*v)
+		out, ok := toText(*v)
 		*v = out
 		return ok
 	case have == field.Bytes && v.Kind == field.Text:
@@ -104,19 +104,19 @@ func Insert(f format.Format, v *field.Value, depth int) error {
 	reason := "a scalar can be inserted, and a list or map by its encoding"
 	switch {
 	case v.Kind == field.List || v.Kind == field.Map:
-		return container(f, v, depth)
+		return checkContainer(f, v, depth)
 	case v.Kind == field.Text && !utf8.Valid(v.Bytes):
 		reason = "the text is not UTF-8: insert it as bytes"
-	case scalar(v.Kind):
+	case isScalar(v.Kind):
 		if v.Kind != field.Text && v.Kind != field.Bytes {
 			v.Bytes = nil
 		}
 		return nil
 	}
-	return &format.TypeError{Format: f.Name(), Have: v.Kind, Want: types[v.Kind&15], Reason: reason}
+	return &format.TypeError{Format: f.Name(), Have: v.Kind, Want: typeOfKind[v.Kind&15], Reason: reason}
 }
 
-func container(f format.Format, v *field.Value, depth int) error {
+func checkContainer(f format.Format, v *field.Value, depth int) error {
 	most := format.Options{}.Depth() - depth
 	if most < 1 {
 		return &format.TypeError{Format: f.Name(), Have: v.Kind, Reason: "the message would nest too deep"}
@@ -142,12 +142,12 @@ func Name(name, key string) error {
 	return &format.TypeError{Format: name, Have: field.Text, Want: field.String, Reason: fmt.Sprintf("the key %q is not UTF-8", key)}
 }
 
-var types = [16]field.Type{
+var typeOfKind = [16]field.Type{
 	field.Bool: field.Boolean, field.Int: field.Int64, field.Float: field.Float64,
 	field.Text: field.String, field.Bytes: field.ByteString, field.Untyped: field.ByteString,
 }
 
-func scalar(k field.Kind) bool {
+func isScalar(k field.Kind) bool {
 	switch k {
 	case field.Null, field.Bool, field.Int, field.Float, field.Text, field.Bytes:
 		return true
@@ -155,8 +155,8 @@ func scalar(k field.Kind) bool {
 	return false
 }
 
-// integer takes integers, and floats that have no fraction and are in the range of int64 or uint64.
-func integer(v field.Value) (field.Value, bool) {
+// toInteger takes integers, and floats that have no fraction and are in the range of int64 or uint64.
+func toInteger(v field.Value) (field.Value, bool) {
 	if v.Kind == field.Int {
 		return v, true
 	}
@@ -170,7 +170,7 @@ func integer(v field.Value) (field.Value, bool) {
 	return field.Value{Kind: field.Int, Int: int64(f)}, true
 }
 
-func float(v field.Value) (field.Value, bool) {
+func toFloat(v field.Value) (field.Value, bool) {
 	switch {
 	case v.Kind == field.Int && v.Unsigned:
 		return field.Value{Kind: field.Float, Float: float64(uint64(v.Int))}, true
@@ -180,7 +180,7 @@ func float(v field.Value) (field.Value, bool) {
 	return v, v.Kind == field.Float
 }
 
-func text(v field.Value) (field.Value, bool) {
+func toText(v field.Value) (field.Value, bool) {
 	switch v.Kind {
 	case field.Text:
 		return v, true
@@ -192,7 +192,7 @@ func text(v field.Value) (field.Value, bool) {
 	return v, false
 }
 
-func fits(v field.Value, as field.Type) bool {
+func inRange(v field.Value, as field.Type) bool {
 	switch {
 	case as == field.Uint64:
 		return v.Unsigned || v.Int >= 0

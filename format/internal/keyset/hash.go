@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// seed and otherSeed are secret, so that nobody can make keys of one hash.
-var seed, otherSeed = rand.Uint64(), rand.Uint64()
+// hashSeed and otherSeed are secret, so that nobody can make keys of one hash.
+var hashSeed, secondSeed = rand.Uint64(), rand.Uint64()
 
 const (
 	ones  = 0x0101010101010101
@@ -22,42 +22,42 @@ func Hash(b []byte, fold bool) (h uint64, ascii bool) {
 	var first, last uint64
 	switch {
 	case n > 16:
-		return long(b, fold)
+		return hashLong(b, fold)
 	case n >= 8:
 		first, last = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-8:])
 	default:
-		first = tail(b)
+		first = loadTail(b)
 	}
 	ascii = (first|last)&highs == 0
 	if fold {
-		first, last = lower(first), lower(last)
+		first, last = lowerASCII(first), lowerASCII(last)
 	}
-	return mum(first^seed, last^otherSeed^uint64(n)*mix), ascii
+	return mulFold(first^hashSeed, last^secondSeed^uint64(n)*mix), ascii
 }
 
-// long is Hash for more than 16 bytes.
-func long(b []byte, fold bool) (h uint64, ascii bool) {
-	h = otherSeed ^ uint64(len(b))
+// hashLong is Hash for more than 16 bytes.
+func hashLong(b []byte, fold bool) (h uint64, ascii bool) {
+	h = secondSeed ^ uint64(len(b))
 	var all uint64
 	for len(b) > 8 {
 		w := binary.LittleEndian.Uint64(b)
 		all |= w
 		if fold {
-			w = lower(w)
+			w = lowerASCII(w)
 		}
-		h = mum(h^w, mix)
+		h = mulFold(h^w, mix)
 		b = b[8:]
 	}
-	w := tail(b)
+	w := loadTail(b)
 	all |= w
 	if fold {
-		w = lower(w)
+		w = lowerASCII(w)
 	}
-	return mum(h^w, seed), all&highs == 0
+	return mulFold(h^w, hashSeed), all&highs == 0
 }
 
-// tail returns up to 8 bytes as one word. Its length tells words of different b apart, and is in the hash already.
-func tail(b []byte) uint64 {
+// loadTail returns up to 8 bytes as one word. Its length tells words of different b apart, and is in the hash already.
+func loadTail(b []byte) uint64 {
 	switch n := len(b); {
 	case n == 8:
 		return binary.LittleEndian.Uint64(b)
@@ -71,20 +71,20 @@ func tail(b []byte) uint64 {
 
 // Int returns a hash of the integer key n, or -1-n if negative.
 func Int(n uint64, negative bool) uint64 {
-	h := seed
+	h := hashSeed
 	if negative {
 		h = ^h
 	}
-	return mum(h^n, mix)
+	return mulFold(h^n, mix)
 }
 
-func mum(a, b uint64) uint64 {
+func mulFold(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }
 
-// lower turns the ASCII capitals among the eight bytes of w to small letters.
-func lower(w uint64) uint64 {
+// lowerASCII turns the ASCII capitals among the eight bytes of w to small letters.
+func lowerASCII(w uint64) uint64 {
 	seven := w &^ highs
 	atLeastA := seven + (0x80-'A')*ones
 	aboveZ := seven + (0x7f-'Z')*ones
@@ -98,7 +98,7 @@ func EqualFold(a, b []byte) bool {
 		return false
 	}
 	for i, c := range a {
-		if lower(uint64(c)) != lower(uint64(b[i])) {
+		if lowerASCII(uint64(c)) != lowerASCII(uint64(b[i])) {
 			return false
 		}
 	}

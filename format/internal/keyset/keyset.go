@@ -3,23 +3,23 @@ package keyset
 import "iter"
 
 const (
-	room     = 64      // keys of all open maps together that a Stack holds
-	offsets  = 1 << 40 // an entry of Duplicate's table is 24 bits of hash above an offset of 40
-	hashPart = ^uint64(offsets - 1)
+	maxKeys     = 64      // keys of all open maps together that a Stack holds
+	offsetLimit = 1 << 40 // an entry of Duplicate's table is 24 bits of hash above an offset of 40
+	hashMask    = ^uint64(offsetLimit - 1)
 )
 
 // Stack is the keys of the maps that are open at one moment, as a part of their hashes. The zero value is ready, and
 // meant to be a local variable.
 type Stack struct {
-	entry [room]uint32
+	entry [maxKeys]uint32
 	n     int
 }
 
 // Map is one open map.
 type Map struct {
-	bloom [4]uint64 // of the hashes added: most keys that are new are told by one look
-	base  int
-	ask   bool
+	bloom     [4]uint64 // of the hashes added: most keys that are new are told by one look
+	base      int
+	undecided bool
 }
 
 // Open begins a map inside the ones that are open.
@@ -28,29 +28,29 @@ func (s *Stack) Open() Map { return Map{base: s.n} }
 // Close ends m and reports whether no key stands twice; if it cannot tell, the caller asks Duplicate.
 func (s *Stack) Close(m *Map) bool {
 	s.n = m.base
-	return !m.ask
+	return !m.undecided
 }
 
 // Add adds the key with hash h.
 func (m *Map) Add(s *Stack, h uint64) {
 	word, bit := h>>62, uint64(1)<<(h>>56&63)
-	if m.bloom[word]&bit != 0 || s.n == room {
+	if m.bloom[word]&bit != 0 || s.n == maxKeys {
 		m.compare(s, h)
 		return
 	}
 	m.bloom[word] |= bit
-	s.entry[s.n&(room-1)] = uint32(h)
+	s.entry[s.n&(maxKeys-1)] = uint32(h)
 	s.n++
 }
 
 // compare is Add for a key that may not be new.
 func (m *Map) compare(s *Stack, h uint64) {
-	if s.n == room {
-		m.ask = true
+	if s.n == maxKeys {
+		m.undecided = true
 		return
 	}
 	for _, other := range s.entry[m.base:s.n] {
-		m.ask = m.ask || other == uint32(h)
+		m.undecided = m.undecided || other == uint32(h)
 	}
 	s.entry[s.n] = uint32(h)
 	s.n++
@@ -72,7 +72,7 @@ func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) boo
 	for shares := 1 + 2*n/slots; ; shares *= 2 {
 		off, ok := -1, true
 		for share := 0; share < shares && off < 0 && ok; share++ {
-			off, ok = search(table, uint64(share), uint64(shares), keys, same)
+			off, ok = searchShare(table, uint64(share), uint64(shares), keys, same)
 		}
 		if ok {
 			return off
@@ -80,18 +80,18 @@ func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) boo
 	}
 }
 
-// search looks among the keys of one share. It gives up with false when the table is three quarters full.
-func search(table []uint64, share, shares uint64, keys iter.Seq2[int, uint64], same func(a, b int) bool) (int, bool) {
+// searchShare looks among the keys of one share. It gives up with false when the table is three quarters full.
+func searchShare(table []uint64, share, shares uint64, keys iter.Seq2[int, uint64], same func(a, b int) bool) (int, bool) {
 	clear(table)
 	mask, left := uint64(len(table)-1), len(table)*3/4
 	for off, h := range keys {
 		if h>>32*shares>>32 != share {
 			continue
 		}
-		e := h&hashPart | uint64(off+1)&(offsets-1)
+		e := h&hashMask | uint64(off+1)&(offsetLimit-1)
 		i := h & mask
 		for ; table[i] != 0; i = (i + 1) & mask {
-			if (table[i]^e)&hashPart == 0 && same(int(table[i]&(offsets-1))-1, off) {
+			if (table[i]^e)&hashMask == 0 && same(int(table[i]&(offsetLimit-1))-1, off) {
 				return off, true
 			}
 		}

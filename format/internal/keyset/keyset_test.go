@@ -122,7 +122,7 @@ func TestNestedMaps(t *testing.T) {
 		t.Error("the outer map forgot its keys")
 	}
 	many := s.Open()
-	for i := range room + 1 {
+	for i := range maxKeys + 1 {
 		add(&many, strings.Repeat("x", i))
 	}
 	if s.Close(&many) {

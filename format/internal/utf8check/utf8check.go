@@ -26,7 +26,7 @@ func Bad(b []byte) int {
 func ASCII(b []byte) bool {
 	n := len(b)
 	if n < 8 {
-		return short(b)&highs == 0
+		return badInShort(b)&highs == 0
 	}
 	all := binary.LittleEndian.Uint64(b[n-8:])
 	for len(b) >= 32 {
@@ -42,8 +42,8 @@ func ASCII(b []byte) bool {
 	return all&highs == 0
 }
 
-// short returns a word that has each of up to 7 bytes in it at least once.
-func short(b []byte) uint64 {
+// badInShort returns a word that has each of up to 7 bytes in it at least once.
+func badInShort(b []byte) uint64 {
 	switch n := len(b); {
 	case n >= 4:
 		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))

@@ -1,0 +1,129 @@
+package field
+
+import (
+	"strconv"
+	"strings"
+)
+
+// writtenPath is a path as it is to be written, and what to cast it to where a test has no cast of its own.
+type writtenPath struct {
+	path Path
+	as   Type
+}
+
+// expression is a parsed predicate. Its three jobs: count its tests, write itself canonically, compile itself.
+type expression interface {
+	count() int
+	// write puts parentheses around what binds weaker than level: 0 takes anything, 1 a conjunct, 2 a factor.
+	write(b *strings.Builder, operands []writtenPath, level int)
+	// compile appends tests that end at then if the expression holds and at otherwise if not.
+	compile(tests *[]Test, then, otherwise int)
+}
+
+// junction is several expressions joined by && (all) or ||.
+type junction struct {
+	all   bool
+	parts []expression
+}
+
+func (j junction) count() int {
+	n := 0
+	for _, p := range j.parts {
+		n += p.count()
+	}
+	return n
+}
+
+func (j junction) write(b *strings.Builder, operands []writtenPath, level int) {
+	own, sign := 0, " || "
+	if j.all {
+		own, sign = 1, " && "
+	}
+	if own < level {
+		b.WriteByte('(')
+		defer b.WriteByte(')')
+	}
+	for i, p := range j.parts {
+		if i > 0 {
+			b.WriteString(sign)
+		}
+		p.write(b, operands, own+1)
+	}
+}
+
+func (j junction) compile(tests *[]Test, then, otherwise int) {
+	end := len(*tests)
+	for i, p := range j.parts {
+		end += p.count()
+		switch {
+		case i == len(j.parts)-1:
+			p.compile(tests, then, otherwise)
+		case j.all:
+			p.compile(tests, end, otherwise)
+		default:
+			p.compile(tests, then, end)
+		}
+	}
+}
+
+type negation struct{ of expression }
+
+func (n negation) count() int { return n.of.count() }
+
+func (n negation) write(b *strings.Builder, operands []writtenPath, _ int) {
+	b.WriteByte('!')
+	if t, ok := n.of.(Test); ok && t.op > prefix {
+		b.WriteByte('(')
+		defer b.WriteByte(')')
+	}
+	n.of.write(b, operands, 2)
+}
+
+func (n negation) compile(tests *[]Test, then, otherwise int) { n.of.compile(tests, otherwise, then) }
+
+func (t Test) count() int { return 1 }
+
+func (t Test) compile(tests *[]Test, then, otherwise int) {
+	t.Then, t.Else = then, otherwise
+	*tests = append(*tests, t)
+}
+
+func (t Test) write(b *strings.Builder, operands []writtenPath, _ int) {
+	text, as := quotePath(operands[t.Path].path.String()), t.As
+	if as == AnyType && !t.Exists {
+		as = operands[t.Path].as
+	}
+	if as != AnyType {
+		text = as.String() + "(" + text + ")"
+	}
+	switch t.op {
+	case exists:
+		b.WriteString("exists(" + text + ")")
+	case prefix:
+		b.WriteString("prefix(" + text + ", " + strconv.Quote(t.text) + ")")
+	default:
+		b.WriteString(text + " " + opNames[t.op] + " " + t.literal())
+	}
+}
+
+func (t Test) literal() string {
+	switch t.kind {
+	case Bool:
+		return strconv.FormatBool(t.boolean)
+	case Int:
+		return t.number.String()
+	}
+	return strconv.Quote(t.text)
+}
+
+func quotePath(text string) string {
+	for i := range len(text) {
+		if !isBare(text[i]) {
+			return "`" + strings.ReplaceAll(text, "`", "``") + "`"
+		}
+	}
+	if text == "" {
+		return "``"
+	}
+	return text
+}

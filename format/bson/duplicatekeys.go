@@ -1,0 +1,58 @@
+package bson
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+
+	"example.com/ferry/format/internal/keyset"
+)
+
+func (v *validator) duplicateKeyError(pos int) error {
+	return syntaxError(pos+1, fmt.Sprintf("key %q stands twice in one document", v.keys.at(pos)))
+}
+
+// elementKeys reads the keys of data, each by the offset of its element. They are known to end.
+type elementKeys struct {
+	data []byte
+	fold bool
+}
+
+// at returns the key of the element at pos.
+func (ks elementKeys) at(pos int) []byte {
+	rest := ks.data[pos+1:]
+	return rest[:bytes.IndexByte(rest, 0)]
+}
+
+// hash is of the key of the element at pos whose value is at value.
+func (ks elementKeys) hash(pos, value int) uint64 {
+	h, _ := keyset.Hash(ks.data[pos+1:value-1], ks.fold)
+	return h
+}
+
+// same compares the keys of the elements at a and b.
+func (ks elementKeys) same(a, b int) bool {
+	if ks.fold {
+		return keyset.EqualFold(ks.at(a), ks.at(b))
+	}
+	return bytes.Equal(ks.at(a), ks.at(b))
+}
+
+// each yields the offset and the hash of the key of each element of c, all of which are valid.
+func (ks elementKeys) each(c container) iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		for pos := c.pos; ; {
+			more, err := c.hasElement(ks.data, pos)
+			if err != nil || !more {
+				return
+			}
+			value, err := c.valueOffset(ks.data, pos)
+			if err != nil || !yield(pos, ks.hash(pos, value)) {
+				return
+			}
+			if pos, err = skipValue(ks.data, ks.data[pos], value, c.end); err != nil {
+				return
+			}
+		}
+	}
+}

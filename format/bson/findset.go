@@ -1,0 +1,123 @@
+package bson
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format/internal/unmet"
+)
+
+// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
+	if len(spans) < s.Len() {
+		return fmt.Errorf("bson: room for %d spans where the set has %d paths", len(spans), s.Len())
+	}
+	for i := range s.Len() {
+		spans[i] = field.Span{}
+	}
+	var f finder // set member by member: the compiler builds a composite literal elsewhere and copies it
+	f.data, f.nodes, f.spans = data, s.Nodes(), spans
+	return f.value(wholeMessage, &f.nodes[0])
+}
+
+// finder descends at most field.MaxSteps levels.
+type finder struct {
+	data  []byte
+	nodes []field.Node
+	spans []field.Span
+}
+
+// value finds what the set wants in the value at a place, where n stands. It returns at the last hit.
+func (f *finder) value(at valuePlace, n *field.Node) error {
+	if n.Leaf >= 0 {
+		s, err := at.span(f.data)
+		if err != nil {
+			return err
+		}
+		f.spans[n.Leaf] = s
+	}
+	typ := at.typ(f.data)
+	if n.Count == 0 || typ != typeDocument && typ != typeArray {
+		return nil
+	}
+	c, err := openContainer(f.data, at.value, at.limit)
+	if err != nil {
+		return err
+	}
+	if typ == typeArray {
+		return f.inArray(c, n)
+	}
+	return f.inDocument(c, n)
+}
+
+func (f *finder) inDocument(c container, n *field.Node) error {
+	children := f.nodes[n.First : n.First+n.Count]
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	names := n.Filter.Names
+	for next := c.pos; want != 0; {
+		pos, value, _ := skipElements(f.data, next, c, math.MaxInt, names)
+		if value == 0 {
+			more, err := c.hasElement(f.data, pos)
+			if err != nil || !more {
+				return err
+			}
+			if value, err = c.valueOffset(f.data, pos); err != nil {
+				return err
+			}
+		}
+		if child := unmet.Named(children, want, f.data[pos+1:value-1]); child >= 0 {
+			want &^= 1 << uint(child)
+			at, below := valuePlace{pos, value, c.end}, &children[child]
+			names = n.NamesAfter(names, below)
+			if below.Count == 0 {
+				s, err := at.span(f.data)
+				if err != nil {
+					return err
+				}
+				f.spans[below.Leaf], next = s, endOf(s)
+				continue
+			}
+			if err := f.value(at, below); err != nil || want == 0 {
+				return err
+			}
+		}
+		var err error
+		if next, err = skipValue(f.data, f.data[pos], value, c.end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *finder) inArray(c container, n *field.Node) error {
+	children := f.nodes[n.First : n.First+n.Count]
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	for pos, index := c.pos, 0; ; index++ {
+		child := unmet.Lowest(children, want)
+		if child < 0 {
+			return nil
+		}
+		at, err := container{pos, c.end}.findItem(f.data, children[child].Step.Index-index)
+		if err != nil {
+			return notFound(err)
+		}
+		index = children[child].Step.Index
+		want &^= 1 << uint(child)
+		if err := f.value(at, &children[child]); err != nil || want == 0 {
+			return err
+		}
+		if pos, err = skipValue(f.data, at.typ(f.data), at.value, c.end); err != nil {
+			return err
+		}
+	}
+}
+
+// notFound is err, or nil if it says only that there is no such item.
+func notFound(err error) error {
+	if errors.Is(err, field.ErrNotFound) {
+		return nil
+	}
+	return err
+}

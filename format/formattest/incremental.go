@@ -1,0 +1,288 @@
+package formattest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// searchOutcome is what a Search says about a message.
+type searchOutcome struct {
+	answer format.SearchResult
+	err    string
+	deep   bool // err is about the depth, which Lookup does not bound
+	span   field.Span
+	value  string
+	fed    int // bytes up to the answer
+}
+
+// feedPieces gives data to s, which is reset before, in pieces of the sizes that next returns. Each piece is overwritten once it
+// was fed, as s must not keep it.
+func feedPieces(s format.Search, data []byte, next func(rest int) int) searchOutcome {
+	s.Reset()
+	var got searchOutcome
+	var err error
+	for got.answer == format.More && err == nil && got.fed < len(data) {
+		n := min(next(len(data)-got.fed), len(data)-got.fed)
+		piece := bytes.Clone(data[got.fed : got.fed+n])
+		got.answer, err = s.Feed(piece)
+		got.fed += n
+		for i := range piece {
+			piece[i] = 0xa5
+		}
+	}
+	if got.answer == format.More && err == nil {
+		got.answer, err = s.End()
+	}
+	if err != nil {
+		got.err = err.Error()
+		got.deep = strings.Contains(got.err, "nested deeper")
+	}
+	if got.span = s.Span(); got.answer == format.Found {
+		got.value = values(s.Value)
+	}
+	return got
+}
+
+// values is what a value reads as, in each of a few types.
+func values(value func(field.Type) (field.Value, error)) string {
+	text := ""
+	for _, as := range []field.Type{field.AnyType, field.Int32, field.Float64, field.ByteString} {
+		v, err := value(as)
+		text += fmt.Sprintln(v, err)
+	}
+	return text
+}
+
+// The ways in which a message is cut.
+func onePiece(rest int) int { return rest }
+func oneByte(int) int       { return 1 }
+
+func randomPieces(seed uint64) func(int) int {
+	r := rand.New(rand.NewPCG(seed, 7))
+	return func(int) int { return r.IntN(1 << r.IntN(7)) }
+}
+
+func cutAt(at int) func(int) int {
+	return func(rest int) int {
+		n := at
+		at = rest
+		return n
+	}
+}
+
+// CheckSearch holds the Search of f, if f is a format.Incremental, to what it promises for any bytes at all: the answer
+// does not depend on where they are cut, which seed decides, and is that of Lookup and Value.
+func CheckSearch(t testing.TB, f format.Format, data []byte, p field.Path, seed uint64) {
+	t.Helper()
+	incremental, ok := f.(format.Incremental)
+	if !ok {
+		return
+	}
+	s := incremental.NewSearch(p, format.SearchOptions{})
+	got := feedPieces(s, data, onePiece)
+	agreesWithLookup(t, f, data, p, got)
+	cuts := []func(int) int{oneByte, randomPieces(seed), randomPieces(seed + 1)}
+	if len(data) > 0 {
+		cuts = append(cuts, cutAt(int(seed%uint64(len(data)))))
+	}
+	for i, next := range cuts {
+		again := feedPieces(s, data, next)
+		if i == 0 {
+			answersEarly(t, data, p, again)
+		}
+		if again.fed = got.fed; again != got {
+			t.Errorf("NewSearch(%q) in pieces (%d, seed %d): got %+v, in one %+v\n% x", p, i, seed, again, got, data)
+		}
+	}
+}
+
+// agreesWithLookup compares what a Search has seen with Lookup and Value.
+func agreesWithLookup(t testing.TB, f format.Format, data []byte, p field.Path, got searchOutcome) {
+	t.Helper()
+	want, err := f.Lookup(data, p)
+	switch {
+	case errors.Is(err, field.ErrNotFound):
+		if got.answer != format.Absent && !got.deep {
+			t.Errorf("NewSearch(%q): got %+v, where Lookup finds nothing\n% x", p, got, data)
+		}
+	case err != nil: // in a part that a Search does not see, perhaps
+		if got.answer != format.More && got.err != "" {
+			t.Errorf("NewSearch(%q): got both an answer and an error, %+v\n% x", p, got, data)
+		}
+	case got.answer != format.Found:
+		if !got.deep {
+			t.Errorf("NewSearch(%q): got %+v, where Lookup has %+v\n% x", p, got, want, data)
+		}
+	default:
+		isContainer := want.Kind == field.List || want.Kind == field.Map
+		if isContainer && got.span.End < 0 {
+			want.End = -1
+		}
+		if got.span != want {
+			t.Errorf("NewSearch(%q): got %+v, where Lookup has %+v\n% x", p, got.span, want, data)
+			return
+		}
+		if isContainer {
+			return
+		}
+		if value := values(func(as field.Type) (field.Value, error) { return f.Value(data, want, as) }); got.value != value {
+			t.Errorf("NewSearch(%q): Value gives\n%s where that of the whole message gives\n%s% x", p, got.value, value, data)
+		}
+	}
+}
+
+// headBytes is how long a head is at most that does not end where the content starts: that of a record which begins a list.
+const headBytes = 20
+
+// answersEarly demands that an answer to single bytes came with the last byte that it takes, or with the one behind that.
+func answersEarly(t testing.TB, data []byte, p field.Path, got searchOutcome) {
+	t.Helper()
+	need := got.span.End
+	if got.span.Kind == field.List || got.span.Kind == field.Map {
+		need = got.span.Off + headBytes
+	}
+	if got.answer == format.Found && got.fed-1 > need {
+		t.Errorf("NewSearch(%q): found %+v after %d bytes, want at most %d and one more\n% x", p, got.span, got.fed, need, data)
+	}
+}
+
+// checkSearches checks the Search for the first values of data, valid or not, at most limit, and for what it does not hold.
+func checkSearches(t testing.TB, f format.Format, data []byte, limit int) {
+	t.Helper()
+	if _, ok := f.(format.Incremental); !ok {
+		return
+	}
+	for i, p := range searchPaths(f, data, limit) {
+		CheckSearch(t, f, data, p, uint64(i+len(data)))
+	}
+}
+
+func searchPaths(f format.Format, data []byte, limit int) []field.Path {
+	paths := []field.Path{{}}
+	for _, text := range absentPaths {
+		paths = append(paths, field.MustParse(text))
+	}
+	items, _ := walk(f, data)
+	for _, it := range items[:min(len(items), limit)] {
+		if it.first && it.depth > 0 {
+			paths = append(paths, field.MustParse(it.path))
+		}
+	}
+	return paths
+}
+
+// searchEveryCut cuts valid data in two at each byte.
+func searchEveryCut(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	incremental, ok := f.(format.Incremental)
+	if !ok {
+		return
+	}
+	paths := searchPaths(f, data, 1<<20)
+	for i := 0; i < len(paths); i += 1 + len(paths)/searchCuts {
+		s := incremental.NewSearch(paths[i], format.SearchOptions{})
+		want := feedPieces(s, data, onePiece)
+		for at := 0; at < len(data); at += 1 + len(data)/1000 {
+			got := feedPieces(s, data, cutAt(at))
+			if got.fed = want.fed; got != want {
+				t.Errorf("NewSearch(%q) cut at %d: got %+v, in one piece %+v\n% x", paths[i], at, got, want, data)
+			}
+		}
+		searchAllocates(t, s, data, paths[i])
+	}
+}
+
+// searchAllocates demands that a Search that has grown allocates nothing.
+func searchAllocates(t *testing.T, s format.Search, data []byte, p field.Path) {
+	t.Helper()
+	half := len(data) / 2
+	got := testing.AllocsPerRun(3, func() {
+		s.Reset()
+		for i := range half {
+			if _, err := s.Feed(data[i : i+1]); err != nil {
+				t.Errorf("Feed: %v", err)
+			}
+		}
+		if _, err := s.Feed(data[half:]); err != nil {
+			t.Errorf("Feed: %v", err)
+		}
+		if _, err := s.End(); err != nil {
+			t.Errorf("End: %v", err)
+		}
+	})
+	if got != 0 {
+		t.Errorf("a Search for %q that is used again allocates %v times, want 0\n% x", p, got, data)
+	}
+}
+
+// searchBounded measures what a Search allocates for data: what is claimed and not there is not made room for, what is
+// passed over not kept.
+func searchBounded(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	incremental, ok := f.(format.Incremental)
+	if !ok {
+		return
+	}
+	p := field.MustParse(absentPaths[0])
+	var sizes []uint64
+	for range 5 { // the least of several: other tests allocate meanwhile
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s := incremental.NewSearch(p, format.SearchOptions{})
+		for i := range data {
+			if _, err := s.Feed(data[i : i+1]); err != nil {
+				break
+			}
+		}
+		runtime.ReadMemStats(&after)
+		sizes = append(sizes, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least := slices.Min(sizes); least > allocationSlack {
+		t.Errorf("a Search for an absent value allocates %d bytes, want at most %d\n% x", least, allocationSlack, data)
+	}
+}
+
+// SearchLarge seeks two scalars in data, a valid message of megabytes, in pieces of 1 KiB and of 64 KiB: early, which the
+// first piece holds, and late, which stands behind the largest part. Neither is to take memory that grows with data. A test
+// that calls it must not be parallel, as it measures what all of the program allocates.
+func SearchLarge(t *testing.T, f format.Incremental, data []byte, early, late string) {
+	t.Helper()
+	for _, test := range []struct {
+		path      string
+		size, fed int // bytes of a piece, and of all that may be fed
+	}{{early, 1 << 10, 1 << 10}, {late, 64 << 10, len(data)}} {
+		p := field.MustParse(test.path)
+		s := f.NewSearch(p, format.SearchOptions{})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		answer, fed := format.More, 0
+		for answer == format.More && fed < len(data) {
+			n := min(test.size, len(data)-fed)
+			var err error
+			if answer, err = s.Feed(data[fed : fed+n]); err != nil {
+				t.Fatalf("Feed at %d: %v", fed, err)
+			}
+			fed += n
+		}
+		runtime.ReadMemStats(&after)
+		want, err := f.Lookup(data, p)
+		if answer != format.Found || s.Span() != want || err != nil {
+			t.Errorf("NewSearch(%q): got %v, %+v, where Lookup has %+v, %v", p, answer, s.Span(), want, err)
+		}
+		if fed > test.fed {
+			t.Errorf("NewSearch(%q) took %d bytes of %d, want at most %d", p, fed, len(data), test.fed)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 16*allocationSlack {
+			t.Errorf("NewSearch(%q) allocates %d bytes for %d, want at most %d", p, n, fed, 16*allocationSlack)
+		}
+	}
+}

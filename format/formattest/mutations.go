@@ -1,0 +1,201 @@
+package formattest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// truncations shortens valid data at each byte. What is left is refused, unless it is a message too: the first of several
+// packets, the first digits of a number.
+func truncations(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	whole, err := walk(f, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := 1 + len(data)/2000
+	for n := 0; n < len(data); n += step {
+		cut := data[:n:n]
+		if err := f.Validate(cut, format.Options{}); err != nil {
+			var syntax *format.SyntaxError
+			if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &syntax) {
+				t.Errorf("Validate of %d of %d bytes: got %v, want io.ErrUnexpectedEOF or *format.SyntaxError\n% x", n, len(data), err, data)
+			}
+		} else if part, err := walk(f, cut); err != nil || !isPrefix(part, whole) {
+			t.Errorf("Validate accepted %d of %d bytes, which hold other values than the whole: %v\n% x", n, len(data), err, data)
+		}
+		for _, it := range whole {
+			if !it.first || len(whole) > 100 && it.span.End < n-64 {
+				continue
+			}
+			got, err := f.Lookup(cut, field.MustParse(it.path))
+			if err == nil && (got.Head != it.span.Head || got.End > n) {
+				t.Errorf("Lookup(%q) in %d of %d bytes: got %+v, want an error or %+v\n% x", it.path, n, len(data), got, it.span, data)
+			}
+		}
+	}
+}
+
+// isPrefix leaves out the outermost values, which end where data does, as may a list in it whose end nothing marks.
+func isPrefix(part, whole []walkItem) bool {
+	if len(part) > len(whole) || len(part) == 0 {
+		return false
+	}
+	for i := range part[1:] {
+		got, want := part[i+1], whole[i+1]
+		if want.span.Kind == field.List && got.span.End == part[0].span.End {
+			want.span.End = min(want.span.End, got.span.End)
+		}
+		if got.path != want.path || got.span != want.span {
+			return false
+		}
+	}
+	return true
+}
+
+// mutations changes, inserts, removes and repeats bytes of data at random, the same ones in each run.
+func mutations(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	if len(data) > 4096 {
+		return // a large document has no shape that a small one has not
+	}
+	r := rand.New(rand.NewPCG(uint64(len(data)), 1))
+	for range mutants {
+		Check(t, f, mutate(r, bytes.Clone(data)))
+	}
+}
+
+var boundaryBytes = []byte{0x00, 0x01, 0x3f, 0x40, 0x7f, 0x80, 0x9f, 0xbf, 0xc0, 0xff, '"', '\\', '{', '['}
+
+func mutate(r *rand.Rand, b []byte) []byte {
+	for range 1 + r.IntN(3) {
+		if len(b) == 0 {
+			b = append(b, byte(r.Uint32()))
+		}
+		i := r.IntN(len(b))
+		switch r.IntN(6) {
+		case 0:
+			b[i] = byte(r.Uint32())
+		case 1:
+			b[i] = boundaryBytes[r.IntN(len(boundaryBytes))]
+		case 2:
+			b[i] ^= 1 << r.IntN(8)
+		case 3:
+			b = append(b[:i], b[i+1:]...)
+		case 4:
+			b = append(b[:i], append([]byte{byte(r.Uint32())}, b[i:]...)...)
+		case 5:
+			b = append(b[:i], b[r.IntN(len(b)):]...)
+		}
+	}
+	return b
+}
+
+// readsPastEnd runs every method on data with three different things behind its end, within its capacity: what comes out is
+// the same. Spans that are not inside data end the test.
+func readsPastEnd(t testing.TB, f format.Format, data []byte) {
+	t.Helper()
+	want := transcript(t, f, data[:len(data):len(data)])
+	more := bytes.Repeat([]byte{0x01, '"', '}', 0x81}, 8)
+	for _, tail := range [][]byte{bytes.Repeat([]byte{0xff}, 32), more} {
+		behind := append(bytes.Clone(data), tail...)
+		got := transcript(t, f, behind[:len(data)])
+		if got != want {
+			t.Errorf("the bytes behind data change what is read: got\n%swant\n%s% x", got, want, data)
+		}
+		if !bytes.Equal(behind[len(data):], tail) {
+			t.Errorf("the bytes behind data were written to: got % x\n% x", behind[len(data):], data)
+		}
+	}
+}
+
+// transcript is all that f says about data. f must not change it.
+func transcript(t testing.TB, f format.Format, data []byte) string {
+	t.Helper()
+	before := bytes.Clone(data)
+	var b strings.Builder
+	for _, o := range []format.Options{{}, {BoundsOnly: true}, {MaxDepth: 3}, {FoldKeys: true, AllowTrailing: true}} {
+		fmt.Fprintln(&b, "validate:", f.Validate(data, o))
+	}
+	valid := f.Validate(data, format.Options{}) == nil
+	items, err := walk(f, data)
+	if errors.Is(err, errSpan) || valid && err != nil {
+		t.Fatalf("Walk: %v\n% x", err, data)
+	}
+	fmt.Fprintln(&b, "walk:", err)
+	b.WriteString(describe(f, data, items))
+	paths := []field.Path{{}}
+	for _, text := range absentPaths {
+		paths = append(paths, field.MustParse(text))
+	}
+	for _, it := range items[:min(len(items), 16)] {
+		if it.first && it.depth > 0 {
+			paths = append(paths, field.MustParse(it.path))
+		}
+	}
+	set, err := field.NewSet(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := make([]field.Span, set.Len())
+	err = f.Find(data, set, spans)
+	fmt.Fprintln(&b, "find:", err, spans)
+	for i, p := range paths {
+		s, lookupErr := f.Lookup(data, p)
+		fmt.Fprintln(&b, p, s, lookupErr)
+		if lookupErr == nil {
+			spanInside(t, data, p, s)
+			for as := field.AnyType; as <= field.ByteString; as++ {
+				v, err := f.Value(data, s, as)
+				fmt.Fprintln(&b, as, v, err)
+			}
+		}
+		if err == nil && spans[i] != s {
+			t.Fatalf("Find: got %+v for %q, where Lookup has %+v, %v\n% x", spans[i], p, s, lookupErr, data)
+		}
+	}
+	if !bytes.Equal(before, data) {
+		t.Fatalf("a method that only reads changed data to % x\n% x", data, before)
+	}
+	return b.String()
+}
+
+func spanInside(t testing.TB, data []byte, p field.Path, s field.Span) {
+	t.Helper()
+	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) || s.Kind == field.Missing {
+		t.Fatalf("Lookup(%q): %+v is not inside the %d bytes of data\n% x", p, s, len(data), data)
+	}
+}
+
+// allocationSlack is what an error, and a table of open containers, may take besides the size of the input; in bytes.
+const allocationSlack = 4096
+
+// boundedAllocation measures what f allocates for data: a length that is claimed and not there is not made room for.
+func boundedAllocation(t *testing.T, f format.Format, data []byte) {
+	t.Helper()
+	p := field.MustParse(absentPaths[0])
+	least := uint64(1 << 62)
+	for range 5 { // the least of several: other tests allocate meanwhile
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_ = f.Validate(data, format.Options{})
+		_, _ = f.Lookup(data, p)
+		_ = f.Walk(data, func(field.Step, int, field.Span) error { return nil })
+		runtime.ReadMemStats(&after)
+		if least = min(least, after.TotalAlloc-before.TotalAlloc); least <= allocationSlack {
+			break
+		}
+	}
+	if least > uint64(len(data))+allocationSlack {
+		t.Errorf("%d bytes are allocated for an input of %d\n% x", least, len(data), data)
+	}
+}

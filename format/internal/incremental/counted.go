@@ -1,0 +1,265 @@
+package incremental
+
+import (
+	"fmt"
+	"io"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
+
+// Item is the head of one item of a message, in offsets from its first byte.
+type Item struct {
+	Kind     field.Kind
+	Off, End int    // its content, where End may be far away; a container, and what is Open, ends with its head
+	Items    uint64 // what a container holds directly, keys included; it may be any claim
+	Open     bool   // a container or string, Items unknown: it goes on until a break
+	Break    bool   // it is a break
+	Tag      bool   // it belongs to the item that follows
+}
+
+// Heads reads the items of a format whose containers count what they hold.
+type Heads interface {
+	// Head reads the head that b starts with. A break is a *format.SyntaxError unless it may stand there.
+	Head(b []byte, mayBreak bool) (Item, error)
+
+	// Pass goes over the items at the start of b, at most n, that are all there and hold no others, as far as that is
+	// quickly told. It returns how many bytes they take, and how many of the n are left.
+	Pass(b []byte, n uint64) (size int, left uint64)
+
+	// Is reports whether st asks for the key that b is: a text or an integer without tags.
+	Is(b []byte, st *field.Step) bool
+}
+
+// Counted is the Grammar of such a format. Containers that are passed over are entered, as nothing else tells their end.
+type Counted struct {
+	heads Heads
+	steps []field.Step
+	depth int
+
+	step       int             // of the path, that the next item on the path is asked for
+	onPath     bool            // the next item is on the path
+	containers []openContainer // open containers: the one on the path, and those in it that are passed over
+	index      int             // items of the list on the path that come before the one sought
+	tagged     bool            // tags stand before the next item
+	head       int             // offset of the first of them
+
+	openString field.Kind // of the string whose chunks come next; else Missing
+	restOfName string     // what is left of the name that a key in chunks may be
+	stringUse  stringUse  // of the string
+}
+
+// stringUse is what a string in chunks is read for.
+type stringUse uint8
+
+const (
+	skipString stringUse = iota
+	matchKey             // it is what was sought up to now
+	keepValue
+)
+
+// openContainer is an open container.
+type openContainer struct {
+	left  uint64 // items still to come; of an open one, as many as there can be at most
+	open  bool
+	pairs bool
+}
+
+// unknownCount is more items than a message can hold; an even number, as it counts keys and values.
+const unknownCount = 1 << 62
+
+// NewCounted returns the grammar for the value at p.
+func NewCounted(heads Heads, p field.Path, o format.SearchOptions) *Counted {
+	return &Counted{heads: heads, steps: p.Steps(), depth: o.Depth()}
+}
+
+// Start implements Grammar.
+func (c *Counted) Start(*Search) {
+	*c = Counted{heads: c.heads, steps: c.steps, depth: c.depth, containers: c.containers[:0], onPath: true}
+}
+
+// End implements Grammar.
+func (c *Counted) End(*Search) error { return io.ErrUnexpectedEOF }
+
+// Next implements Grammar.
+func (c *Counted) Next(s *Search, b []byte) (int, error) {
+	switch {
+	case c.openString != field.Missing:
+		return c.nextChunk(s, b)
+	case c.onPath:
+		return c.followPath(s, b)
+	}
+	in := &c.containers[len(c.containers)-1]
+	if in.left == 0 {
+		c.leaveContainer(s)
+		return 0, nil
+	}
+	if len(c.containers) > 1 && !c.tagged {
+		n, left := c.heads.Pass(b, in.left)
+		if in.left = left; n > 0 {
+			return n, nil
+		}
+	}
+	it, err := c.heads.Head(b, in.open && !c.tagged && (!in.pairs || in.left%2 == 0))
+	switch {
+	case err != nil:
+		return 0, err
+	case it.Break:
+		c.leaveContainer(s)
+		return it.Off, nil
+	case it.Tag:
+		return c.skipTag(s, it), nil
+	case len(c.containers) > 1:
+	case !in.pairs:
+		if c.index == 0 {
+			c.onPath = true
+			return 0, nil
+		}
+		c.index--
+	case in.left%2 == 0:
+		return c.matchKeyItem(s, b, in, it)
+	}
+	in.left--
+	return c.skipItem(s, it)
+}
+
+// leaveContainer ends the innermost container.
+func (c *Counted) leaveContainer(s *Search) {
+	if c.containers = c.containers[:len(c.containers)-1]; len(c.containers) == 0 {
+		s.Absent()
+	}
+}
+
+// skipTag passes the tag it, and notes where the first one of an item stands.
+func (c *Counted) skipTag(s *Search, it Item) int {
+	if !c.tagged {
+		c.tagged, c.head = true, s.Off()
+	}
+	return it.Off
+}
+
+// skipItem passes it, which nobody seeks.
+func (c *Counted) skipItem(s *Search, it Item) (int, error) {
+	c.tagged = false
+	switch {
+	case it.Kind == field.Map || it.Kind == field.List:
+		return it.Off, c.enterContainer(s, it)
+	case it.Open:
+		c.openString, c.stringUse = it.Kind, skipString
+		return it.Off, nil
+	}
+	return it.End, nil
+}
+
+// enterContainer opens the container it.
+func (c *Counted) enterContainer(s *Search, it Item) error {
+	if c.step+len(c.containers) > c.depth {
+		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", c.depth))
+	}
+	in := openContainer{left: min(it.Items, unknownCount), open: it.Open, pairs: it.Kind == field.Map}
+	if in.open {
+		in.left = unknownCount
+	}
+	c.containers = append(c.containers, in)
+	return nil
+}
+
+// followPath takes the item on the path that b starts with.
+func (c *Counted) followPath(s *Search, b []byte) (int, error) {
+	it, err := c.heads.Head(b, false)
+	switch {
+	case err != nil:
+		return 0, err
+	case it.Tag:
+		return c.skipTag(s, it), nil
+	case c.step == len(c.steps):
+		return c.foundValue(s, it)
+	case it.Kind != field.Map && it.Kind != field.List:
+		s.Absent()
+		return 0, nil
+	}
+	st := &c.steps[c.step]
+	if it.Kind == field.List && (st.Index < 0 || !it.Open && uint64(st.Index) >= it.Items) {
+		s.Absent()
+		return 0, nil
+	}
+	c.onPath, c.tagged, c.index, c.containers = false, false, st.Index, c.containers[:0]
+	c.step++
+	return it.Off, c.enterContainer(s, it)
+}
+
+// foundValue says that it is what is sought.
+func (c *Counted) foundValue(s *Search, it Item) (int, error) {
+	at := s.Off()
+	span := field.Span{Head: at, Off: at + it.Off, End: -1, Kind: it.Kind}
+	if c.tagged {
+		span.Head = c.head
+	}
+	switch {
+	case it.Kind == field.Map || it.Kind == field.List:
+		s.Container(span)
+	case it.Open:
+		c.openString, c.stringUse = it.Kind, keepValue
+		s.Scalar(span, at)
+	default:
+		span.End = Add(at, uint64(it.End))
+		s.Scalar(span, at)
+	}
+	return it.End, nil
+}
+
+// matchKeyItem takes the key it, the start of b, of the map on the path.
+func (c *Counted) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) (int, error) {
+	st := &c.steps[c.step-1]
+	hit := false
+	switch {
+	case it.Kind == field.Text && it.Open:
+		c.restOfName, c.stringUse, c.openString = st.Name, matchKey, it.Kind
+		in.left--
+		c.tagged = false
+		return it.Off, nil
+	case it.Kind == field.Text && it.End-it.Off == len(st.Name) || it.Kind == field.Int:
+		if it.End > len(b) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		hit = c.heads.Is(b[:it.End], st)
+	}
+	in.left--
+	c.onPath = hit
+	return c.skipItem(s, it)
+}
+
+// nextChunk takes the chunk of an open string that b starts with, or the break behind the last one.
+func (c *Counted) nextChunk(s *Search, b []byte) (int, error) {
+	it, err := c.heads.Head(b, true)
+	switch {
+	case err != nil:
+		return 0, err
+	case it.Break:
+		kind := c.openString
+		c.openString = field.Missing
+		switch c.stringUse {
+		case matchKey:
+			c.onPath = c.restOfName == ""
+		case keepValue:
+			s.Ends(s.Off()+it.Off, kind)
+		}
+		return it.Off, nil
+	case it.Kind != c.openString || it.Open || it.Tag:
+		return 0, s.Syntax(0, fmt.Sprintf("byte 0x%02x where a chunk of an open string should start", b[0]))
+	}
+	if c.stringUse != matchKey {
+		return it.End, nil
+	}
+	if size := it.End - it.Off; size <= len(c.restOfName) {
+		if it.End > len(b) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if string(b[it.Off:it.End]) == c.restOfName[:size] {
+			c.restOfName = c.restOfName[size:]
+			return it.End, nil
+		}
+	}
+	c.stringUse = skipString
+	return it.End, nil
+}

@@ -1,0 +1,113 @@
+package json
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+
+	"example.com/ferry/format/internal/keyset"
+)
+
+// validateObject validates the members of the object whose content starts at start.
+func (v *validator) validateObject(start, depth int) (int, error) {
+	seen := v.seen.Open()
+	pos, n := start, 0
+	for ; ; n++ {
+		var passed int
+		var err error
+		if pos, passed, err = v.validateFast(&seen, pos, n == 0, depth); err != nil {
+			return 0, err
+		}
+		n += passed
+		if pos < len(v.data) && v.data[pos] == '}' {
+			pos++
+			break
+		}
+		m, err := v.validateMember(pos, n == 0)
+		if err != nil {
+			return 0, err
+		}
+		if m.value == 0 {
+			pos = m.next
+			break
+		}
+		if v.strict {
+			seen.Add(&v.seen, v.names.hash(m))
+		}
+		if pos, err = v.validateValue(m.value, depth); err != nil {
+			return 0, err
+		}
+	}
+	if !v.seen.Close(&seen) {
+		if off := keyset.Duplicate(n, pos-start, v.names.each(start), v.names.same); off >= 0 {
+			return 0, v.duplicateNameError(off)
+		}
+	}
+	return pos, nil
+}
+
+// validateMember is memberAt with the name validated, in one pass over it.
+func (v *validator) validateMember(pos int, first bool) (member, error) {
+	pos, end, err := readSeparator(v.data, pos, first, '}')
+	if err != nil || end {
+		return member{next: pos}, err
+	}
+	if v.data[pos] != '"' {
+		return member{}, unexpectedByte(v.data, pos, "a name in quotes")
+	}
+	m := member{key: pos + 1}
+	if m.keyEnd, err = v.validateText(m.key); err != nil {
+		return m, err
+	}
+	m.escaped = v.strict && bytes.IndexByte(v.data[m.key:m.keyEnd], '\\') >= 0
+	m.value, err = skipColon(v.data, m.keyEnd+1)
+	return m, err
+}
+
+func (v *validator) duplicateNameError(quote int) error {
+	return syntaxError(quote, fmt.Sprintf("name %q stands twice in one object", v.names.at(quote)))
+}
+
+// objectNames reads the names of valid objects of data.
+type objectNames struct {
+	data []byte
+	fold bool
+}
+
+func (ns objectNames) hash(m member) uint64 {
+	h, _ := keyset.Hash(m.name(ns.data), ns.fold)
+	return h
+}
+
+// at returns the name whose opening quote is at quote.
+func (ns objectNames) at(quote int) []byte {
+	end, escaped, err := skipString(ns.data, quote+1)
+	if err != nil {
+		return nil
+	}
+	return member{key: quote + 1, keyEnd: end, escaped: escaped}.name(ns.data)
+}
+
+// same compares the names whose opening quotes are at a and b.
+func (ns objectNames) same(a, b int) bool {
+	if ns.fold {
+		return keyset.EqualFold(ns.at(a), ns.at(b))
+	}
+	return bytes.Equal(ns.at(a), ns.at(b))
+}
+
+// each yields the offset of the opening quote and the hash of each name of the object whose content starts at start.
+func (ns objectNames) each(start int) iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		pos := start
+		for first := true; ; first = false {
+			m, err := readMember(ns.data, pos, first)
+			if err != nil || m.value == 0 || !yield(m.key-1, ns.hash(m)) {
+				return
+			}
+			if pos, err = skipValue(ns.data, m.value); err != nil {
+				return
+			}
+		}
+	}
+}

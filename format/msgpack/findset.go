@@ -1,0 +1,154 @@
+package msgpack
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format/internal/unmet"
+)
+
+// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
+	if len(spans) < s.Len() {
+		return fmt.Errorf("msgpack: room for %d spans where the set has %d paths", len(spans), s.Len())
+	}
+	clear(spans[:s.Len()])
+	f := finder{data: data, nodes: s.Nodes(), spans: spans}
+	_, err := f.item(0, 0, true)
+	return err
+}
+
+// finder descends at most field.MaxSteps levels.
+type finder struct {
+	data  []byte
+	nodes []field.Node
+	spans []field.Span
+}
+
+// item finds what the set wants in the item at pos, where node stands, and returns the offset behind it. With last,
+// nothing else is wanted: the search ends with its last hit, and the offset means nothing.
+func (f *finder) item(pos, node int, last bool) (int, error) {
+	n := &f.nodes[node]
+	if n.Leaf >= 0 {
+		s, err := spanAt(f.data, pos)
+		if err != nil {
+			return 0, err
+		}
+		if f.spans[n.Leaf] = s; n.Count == 0 {
+			return s.End, nil
+		}
+	}
+	if n.Count == 0 {
+		return skipItems(f.data, pos, 1) // the empty set
+	}
+	h, err := readHead(f.data, pos)
+	switch {
+	case err != nil:
+		return 0, err
+	case h.kind == field.Map:
+		return f.inMap(h, n, last)
+	case h.kind == field.List:
+		return f.inArray(h, n, last)
+	case last:
+		return 0, nil
+	}
+	return skipItems(f.data, pos, 1)
+}
+
+func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
+	data, pos := f.data, h.off
+	children := f.nodes[n.First : n.First+n.Count]
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	names := n.Filter.Names
+	for left := h.n; left != 0; left-- {
+		if pos, left = skipPairs(data, pos, left, names); left == 0 {
+			break
+		}
+		if uint(pos) >= uint(len(data)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		var child int
+		var err error
+		if size := data[pos] - byteFixStr; size < 32 {
+			name := pos + 1
+			if pos = name + int(size); pos > len(data) {
+				return 0, io.ErrUnexpectedEOF
+			}
+			child = unmet.Named(children, want, data[name:pos])
+		} else {
+			k, err := readKey(data, pos)
+			if err != nil {
+				return 0, err
+			}
+			pos, child = k.end, childWithKey(children, want, data, k)
+		}
+		if child < 0 {
+			if pos, err = skipItems(data, pos, 1); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		want &^= 1 << uint(child)
+		if c := &children[child]; c.Count == 0 {
+			s, err := spanAt(data, pos)
+			if err != nil {
+				return 0, err
+			}
+			f.spans[c.Leaf], pos = s, s.End
+		} else if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
+			return 0, err
+		}
+		if want == 0 {
+			if last {
+				return 0, nil
+			}
+			names = 0
+		}
+	}
+	if pos > len(data) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return pos, nil
+}
+
+// childWithKey returns which of the wanted children asks for k, or -1.
+func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
+	for ; want != 0; want &= want - 1 {
+		i := bits.TrailingZeros64(want)
+		if k.matches(data, &children[i].Step) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (f *finder) inArray(h head, n *field.Node, last bool) (int, error) {
+	pos, at := h.off, uint64(0) // the offset and index of an item
+	children := f.nodes[n.First : n.First+n.Count]
+	want := ^uint64(0) >> (64 - uint(n.Count))
+	for {
+		child := unmet.Lowest(children, want)
+		if child < 0 || uint64(children[child].Step.Index) >= h.n {
+			break
+		}
+		index := uint64(children[child].Step.Index)
+		var err error
+		if pos, err = skipItems(f.data, pos, int(index-at)); err != nil {
+			return 0, err
+		}
+		want &^= 1 << uint(child)
+		if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
+			return 0, err
+		}
+		at = index + 1
+	}
+	if last {
+		return 0, nil
+	}
+	if h.n-at > uint64(len(f.data)-pos) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return skipItems(f.data, pos, int(h.n-at))
+}

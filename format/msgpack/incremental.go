@@ -1,0 +1,50 @@
+package msgpack
+
+import (
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/incremental"
+)
+
+var _ format.Incremental = Format{}
+
+// NewSearch begins the search for the value at p in a message that arrives in pieces. Strings and extensions are passed by
+// their length, containers item by item.
+func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
+	return incremental.New(Format{}, incremental.NewCounted(headReader{}, p, o), o)
+}
+
+// headReader reads items for a Search.
+type headReader struct{}
+
+// Head reads the head that b starts with. MessagePack has no breaks.
+func (headReader) Head(b []byte, _ bool) (incremental.Item, error) {
+	h, err := readHead(b, 0)
+	if err != nil {
+		return incremental.Item{}, err
+	}
+	it := incremental.Item{Kind: h.kind, Off: h.off, End: h.off, Items: h.items()}
+	if h.kind != field.List && h.kind != field.Map {
+		it.End += incremental.Size(h.n)
+	}
+	return it, nil
+}
+
+// Pass goes over items that a byte or two tell.
+func (headReader) Pass(b []byte, n uint64) (size int, left uint64) {
+	for n > 0 && size < len(b) {
+		item := shortItemLength(b, size)
+		if item == 0 || item > len(b)-size {
+			break
+		}
+		size += item
+		n--
+	}
+	return size, n
+}
+
+// Is reports whether st asks for the key that b is.
+func (headReader) Is(b []byte, st *field.Step) bool {
+	k, err := readKey(b, 0)
+	return err == nil && k.matches(b, st)
+}

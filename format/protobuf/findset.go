@@ -1,0 +1,161 @@
+package protobuf
+
+import (
+	"fmt"
+	"math/bits"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format/schema"
+)
+
+// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
+	if len(spans) < s.Len() {
+		return fmt.Errorf("protobuf: room for %d spans where the set has %d paths", len(spans), s.Len())
+	}
+	spans = spans[:s.Len()]
+	clear(spans)
+	g := finder{data: data, nodes: s.Nodes(), spans: spans, left: len(spans)}
+	root := &g.nodes[0]
+	if f.Message == nil && root.Leaf < 0 {
+		return g.numbers(root, 0, len(data))
+	}
+	return g.hit(root, f.root(data))
+}
+
+// finder is a pass for a set of paths.
+type finder struct {
+	data  []byte
+	nodes []field.Node
+	spans []field.Span
+	left  int // paths not found yet
+}
+
+// hit notes that node leads to p, and goes on below it.
+func (f *finder) hit(node *field.Node, p valuePlace) error {
+	if node.Leaf >= 0 {
+		f.spans[node.Leaf] = p.span
+		f.left--
+	}
+	switch {
+	case node.Count == 0 || f.left == 0:
+		return nil
+	case p.span.Kind == field.List:
+		return f.items(node, p)
+	case p.isMessage() && p.message == nil:
+		return f.numbers(node, p.span.Off, p.span.End)
+	case p.isMessage():
+		return f.fields(node, p.span, p.message)
+	}
+	return nil
+}
+
+// numbers is fields without a schema. Of the children that are left, the first is the one that mostly comes next.
+func (f *finder) numbers(node *field.Node, pos, end int) error {
+	children := f.nodes[node.First:][:node.Count]
+	var left, want uint64 // children not met yet, by index and by number
+	for i := range children {
+		if number := children[i].Step.Index; number > 0 {
+			left |= 1 << i
+			want |= numberBit(number)
+		}
+	}
+	shared := bits.OnesCount64(left) != bits.OnesCount64(want)
+	for left != 0 {
+		r, err := scanRecords(f.data, pos, end, want, false)
+		if err != nil || r.end == 0 {
+			return err
+		}
+		pos = r.end
+		for rest := left; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(rest)
+			child := &children[i&63]
+			if child.Step.Index != r.number() {
+				continue
+			}
+			left &^= 1 << i
+			if !shared {
+				want &^= numberBit(r.number())
+			}
+			if child.Leaf >= 0 {
+				f.spans[child.Leaf] = r.span()
+				f.left--
+			}
+			if child.Count > 0 && r.wire() == wireLength {
+				if err := f.numbers(child, r.off, r.end); err != nil {
+					return err
+				}
+			}
+			break
+		}
+		if f.left == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// fields looks for the children of node among the records of a message. want has a bit for the number of each child that
+// was not met yet: the first record with a number is the one that counts.
+func (f *finder) fields(node *field.Node, s field.Span, m *schema.Message) error {
+	children := f.nodes[node.First:][:node.Count]
+	var met, want uint64 // by child, by number
+	for i := range children {
+		if number := numberOfName(m, &children[i].Step); number > 0 {
+			want |= numberBit(number)
+		}
+	}
+	hint := 0
+	for pos := s.Off; want != 0 && f.left > 0; {
+		r, err := scanRecords(f.data, pos, s.End, want, false)
+		if err != nil || r.end == 0 {
+			return err
+		}
+		pos = r.end
+		var still uint64
+		for i := range children {
+			number := numberOfName(m, &children[i].Step)
+			if met>>i&1 != 0 || number <= 0 {
+				continue
+			}
+			if number != r.number() {
+				still |= numberBit(number)
+				continue
+			}
+			met |= 1 << i
+			p, err := placeOf(f.data, r, fieldByNumber(m, number, &hint), s.End)
+			if err != nil {
+				return err
+			}
+			if err := f.hit(&children[i], p); err != nil {
+				return err
+			}
+		}
+		want = still
+	}
+	return nil
+}
+
+// items looks for the children of node, which are indices, in a list.
+func (f *finder) items(node *field.Node, list valuePlace) error {
+	children := f.nodes[node.First:][:node.Count]
+	last := -1
+	for i := range children {
+		last = max(last, children[i].Step.Index)
+	}
+	var below error
+	err := items(f.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
+		p := itemOf(r, list.shape)
+		p.span = s
+		for i := range children {
+			if children[i].Step.Index == index && below == nil {
+				below = f.hit(&children[i], p)
+			}
+		}
+		return index < last && f.left > 0 && below == nil
+	})
+	if below != nil {
+		return below
+	}
+	return err
+}

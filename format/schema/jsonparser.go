@@ -1,0 +1,107 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"example.com/ferry/field"
+)
+
+// SyntaxError says what is wrong with a hint file.
+type SyntaxError struct {
+	Line   int    // from 1
+	Field  string // the path of the member it is about; "" for the file
+	Reason string
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("schema: line %d: %s", e.Line, e.Reason)
+	}
+	return fmt.Sprintf("schema: line %d: %s: %s", e.Line, e.Field, e.Reason)
+}
+
+// parser reads a hint file from front to back.
+type parser struct {
+	data   []byte
+	tokens *json.Decoder
+	path   []string // of the member at hand
+	named  map[string]*namedType
+}
+
+func (p *parser) line(offset int64) int {
+	return 1 + bytes.Count(p.data[:min(max(offset, 0), int64(len(p.data)))], []byte("\n"))
+}
+
+func (p *parser) fail(reason string, values ...any) *SyntaxError {
+	return &SyntaxError{Line: p.line(p.tokens.InputOffset()), Field: strings.Join(p.path, "."), Reason: fmt.Sprintf(reason, values...)}
+}
+
+func (p *parser) token() (json.Token, error) {
+	t, err := p.tokens.Token()
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, &SyntaxError{p.line(syntax.Offset), strings.Join(p.path, "."), strings.TrimPrefix(syntax.Error(), "json: ")}
+	case err != nil:
+		return nil, p.fail("the file ends where more should come")
+	}
+	return t, nil
+}
+
+// describeToken writes t for an error message.
+func describeToken(t json.Token) string {
+	if t == nil {
+		return "null"
+	}
+	return fmt.Sprint(t)
+}
+
+// object reads an object; member reads the value of the member whose name it is given.
+func (p *parser) object(member func(string) error) error {
+	t, err := p.token()
+	if err != nil {
+		return err
+	}
+	if t != json.Delim('{') {
+		return p.fail("%s where an object { should be", describeToken(t))
+	}
+	if len(p.path) > 2*field.MaxSteps {
+		return p.fail("fields within fields, more than %d deep: a path has so many steps at most", field.MaxSteps)
+	}
+	seen := map[string]bool{}
+	for {
+		t, err := p.token()
+		if err != nil {
+			return err
+		}
+		name, ok := t.(string)
+		if !ok { // the closing brace: the decoder lets nothing else through
+			return nil
+		}
+		p.path = append(p.path, name)
+		if seen[name] {
+			return p.fail("it is there twice")
+		}
+		seen[name] = true
+		if err := member(name); err != nil {
+			return err
+		}
+		p.path = p.path[:len(p.path)-1]
+	}
+}
+
+func (p *parser) boolean() (bool, error) {
+	t, err := p.token()
+	if err != nil {
+		return false, err
+	}
+	b, ok := t.(bool)
+	if !ok {
+		return false, p.fail("%s where true or false should be", describeToken(t))
+	}
+	return b, nil
+}

@@ -1,0 +1,211 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/ferry/field"
+)
+
+// maxNumber is the largest field number of protobuf. Protocol Buffers, language guide, "Assigning field numbers".
+const maxNumber = 1<<29 - 1
+
+// Parse reads a hint file: JSON that gives the fields of a message names and types.
+//
+//	{
+//	  "fields": {
+//	    "noise": {"key": "0x10", "fields": {
+//	      "level": {"key": "0x11", "type": "float32"},
+//	      "unit":  {"key": "0x12", "type": "string"}
+//	    }},
+//	    "pumps": {"key": "0x20", "type": "Pump", "list": true}
+//	  },
+//	  "types": {
+//	    "Pump": {"name": {"key": "0x11", "type": "string"}, "spare": {"key": "0x12", "type": "Pump"}}
+//	  }
+//	}
+//
+// A key is a Y3 key as hex text, or a protobuf field number. A field has a type, or fields within it. The types are
+// bytes, string, bool, int32, uint32, int64, uint64, float32, float64, for protobuf also sint32, sint64, fixed32,
+// fixed64, sfixed32 and sfixed64; and those named under "types", which may hold each other and themselves. Whatever is
+// unknown, missing or there twice is a *SyntaxError.
+func Parse(data []byte) (*Message, error) {
+	p := parser{data: data, tokens: json.NewDecoder(bytes.NewReader(data)), named: map[string]*namedType{}}
+	p.tokens.UseNumber()
+	root := &Message{}
+	given := false
+	err := p.object(func(member string) (err error) {
+		switch member {
+		case "fields":
+			given = true
+			return p.fields(root)
+		case "types":
+			return p.object(p.typ)
+		}
+		return p.fail(`unknown member: want "fields" or "types"`)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.tokens.Token(); !errors.Is(err, io.EOF) {
+		return nil, p.fail("something stands behind the closing brace: a hint file is one JSON object")
+	}
+	if !given {
+		return nil, p.fail(`there is no "fields"`)
+	}
+	if err := p.undefined(); err != nil {
+		return nil, err
+	}
+	return root, nil
+}
+
+// namedType is a type that was mentioned, or defined, or both.
+type namedType struct {
+	message *Message
+	defined bool
+	mention *SyntaxError // what to say if it is never defined
+}
+
+// fields reads the fields of m.
+func (p *parser) fields(m *Message) error {
+	return p.object(func(name string) error {
+		here := p.fail("")
+		if err := checkName(name); err != nil {
+			return p.fail("%v", err)
+		}
+		f := Field{Name: name, Number: -1}
+		typed := false
+		err := p.object(func(member string) (err error) {
+			switch member {
+			case "key":
+				f.Number, err = p.key()
+			case "list":
+				f.Repeated, err = p.boolean()
+			case "type", "fields":
+				if typed {
+					return p.fail(`a field has either "type" or "fields"`)
+				}
+				if typed = true; member == "type" {
+					return p.typeOf(&f)
+				}
+				f.Type, f.Message = Nested, &Message{Name: name}
+				return p.fields(f.Message)
+			default:
+				return p.fail(`unknown member: want "key", "type", "list" or "fields"`)
+			}
+			return err
+		})
+		twin := slices.IndexFunc(m.Fields, func(other Field) bool { return other.Number == f.Number })
+		switch {
+		case err != nil:
+			return err
+		case f.Number < 0:
+			here.Reason = `it has no "key"`
+		case !typed:
+			here.Reason = `it has neither "type" nor "fields"`
+		case twin >= 0:
+			here.Reason = fmt.Sprintf("its key is that of %s", m.Fields[twin].Name)
+		default:
+			m.Fields = append(m.Fields, f)
+			return nil
+		}
+		return here
+	})
+}
+
+// checkName refuses names that a path would read as a number, and empty ones.
+func checkName(name string) error {
+	path, err := field.Parse(field.Step{Name: name, Index: -1, Key: -1}.String())
+	switch {
+	case err != nil || path.Len() == 0:
+		return errors.New("a field needs a name")
+	case path.Steps()[0].Index >= 0 || path.Steps()[0].Key >= 0:
+		return fmt.Errorf("a path takes %s for a number: choose another name", name)
+	}
+	return nil
+}
+
+// typ reads the definition of a named type.
+func (p *parser) typ(name string) error {
+	if _, taken := scalarType(name); taken || name == "" {
+		return p.fail("%q is no name for a type of your own: choose another", name)
+	}
+	n := p.mention(name)
+	n.defined = true
+	return p.fields(n.message)
+}
+
+// mention returns the type of that name, defined or not yet.
+func (p *parser) mention(name string) *namedType {
+	n := p.named[name]
+	if n == nil {
+		n = &namedType{message: &Message{Name: name}, mention: p.fail("")}
+		p.named[name] = n
+	}
+	return n
+}
+
+func (p *parser) typeOf(f *Field) error {
+	t, err := p.token()
+	if err != nil {
+		return err
+	}
+	name, ok := t.(string)
+	if !ok {
+		return p.fail("%s where the name of a type should be, as text", describeToken(t))
+	}
+	if f.Type, ok = scalarType(name); !ok {
+		f.Type, f.Message = Nested, p.mention(name).message
+	}
+	return nil
+}
+
+func scalarType(name string) (Type, bool) {
+	i := slices.Index(typeNames[:], name)
+	return Type(max(i, 0)), i >= 0 && Type(i) != Nested
+}
+
+// key reads "0x10", a Y3 key, or 16, a field number.
+func (p *parser) key() (int, error) {
+	t, err := p.token()
+	if err != nil {
+		return 0, err
+	}
+	switch t := t.(type) {
+	case string:
+		digits, isHex := strings.CutPrefix(t, "0x")
+		if n, err := strconv.ParseUint(digits, 16, 6); isHex && err == nil {
+			return int(n), nil
+		}
+	case json.Number:
+		if n, err := strconv.ParseUint(t.String(), 10, 32); err == nil && n <= maxNumber {
+			return int(n), nil
+		}
+	}
+	return 0, p.fail(`%q is no key: want "0x00" to "0x3f" of Y3, or a field number of protobuf`, describeToken(t))
+}
+
+// undefined returns the first mention of a type that nothing defines.
+func (p *parser) undefined() error {
+	var first *SyntaxError
+	for name, n := range p.named {
+		if !n.defined && (first == nil || n.mention.Line < first.Line || n.mention.Line == first.Line && n.mention.Field < first.Field) {
+			first = n.mention
+			first.Reason = fmt.Sprintf("unknown type %q: want %s, or one that stands under \"types\"", name, strings.Join(scalarNames(), ", "))
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first
+}
+
+func scalarNames() []string {
+	return slices.DeleteFunc(slices.Clone(typeNames[:]), func(name string) bool { return name == typeNames[Nested] })
+}

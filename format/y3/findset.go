@@ -1,0 +1,108 @@
+package y3
+
+import "example.com/ferry/field"
+
+// Find is Lookup for all paths of s in one pass, which ends as soon as all are found; format.Format has the details.
+func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
+	return find(data, s.Nodes(), spans[:s.Len()], f.Dialect) // inlined, so that a call through the interface is one call
+}
+
+func find(data []byte, nodes []field.Node, spans []field.Span, d Dialect) error {
+	for i := range spans {
+		spans[i] = field.Span{}
+	}
+	var s setSearch // set member by member: the compiler builds a composite literal elsewhere and copies it
+	s.data, s.nodes, s.spans, s.left, s.dialect = data, nodes, spans, len(spans), d
+	if leaf := nodes[0].Leaf; leaf >= 0 {
+		spans[leaf] = field.Span{End: len(data), Kind: field.Map}
+		s.left--
+	}
+	return s.keys(&nodes[0], 0, len(data))
+}
+
+// setSearch is a pass for a set of paths.
+type setSearch struct {
+	data    []byte
+	nodes   []field.Node
+	spans   []field.Span
+	left    int // paths not found yet
+	dialect Dialect
+}
+
+// keys looks for the children of parent among the packets of data[pos:end]. want has a bit for each key asked for and
+// not met yet, as the first packet of a key is the one that counts.
+func (s *setSearch) keys(parent *field.Node, pos, end int) error {
+	children := s.nodes[parent.First:][:parent.Count]
+	var want uint64
+	for i := range children {
+		if key := children[i].Step.Key; key >= 0 {
+			want |= 1 << (key & keyMask)
+		}
+	}
+	for want != 0 && s.left > 0 {
+		head, err := scanPackets(s.data, pos, end, want)
+		if err != nil || head == end {
+			return err
+		}
+		p := Packet{Tag: s.data[head], Head: head, Off: head + 2, End: head + 2 + int(s.data[head+1])}
+		if p.End >= p.Off+0x40 || p.End > end { // not a short packet that is all there
+			if p, err = Next(s.data, head, end); err != nil {
+				return err
+			}
+		}
+		want &^= 1 << (p.Tag & keyMask)
+		for i := range children {
+			if children[i].Step.Key != p.Key() {
+				continue
+			}
+			if err := s.hit(&children[i], p); err != nil {
+				return err
+			}
+		}
+		pos = p.End
+	}
+	return nil
+}
+
+// items is keys for a slice: the children of parent are indices.
+func (s *setSearch) items(parent *field.Node, pos, end int) error {
+	children := s.nodes[parent.First:][:parent.Count]
+	last := -1
+	for i := range children {
+		last = max(last, children[i].Step.Index)
+	}
+	for index := 0; index <= last && s.left > 0 && pos < end; {
+		p, err := Next(s.data, pos, end)
+		if err != nil {
+			return err
+		}
+		if p.Key() == 0 {
+			for i := range children {
+				if children[i].Step.Index == index {
+					if err := s.hit(&children[i], p); err != nil {
+						return err
+					}
+				}
+			}
+			index++
+		}
+		pos = p.End
+	}
+	return nil
+}
+
+// hit notes that p is where node leads, and goes on below it.
+func (s *setSearch) hit(node *field.Node, p Packet) error {
+	span := s.dialect.span(s.data, p)
+	if node.Leaf >= 0 {
+		s.spans[node.Leaf] = span
+		s.left--
+	}
+	switch {
+	case node.Count == 0 || s.left == 0 || !p.IsNode():
+		return nil
+	case span.Kind == field.List:
+		return s.items(node, p.Off, p.End)
+	}
+	return s.keys(node, p.Off, p.End)
+}

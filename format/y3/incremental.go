@@ -1,0 +1,115 @@
+package y3
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/internal/incremental"
+)
+
+var _ format.Incremental = Format{}
+
+// NewSearch begins the search for the value at p in a message that arrives in pieces. All packets on the way are passed by
+// their length. As a Y3 message has no length of its own, a first key that is missing is Absent at its end only.
+func (f Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
+	return incremental.New(f, &pathSearch{dialect: f.Dialect, path: p.Steps()}, o)
+}
+
+// pathSearch follows a path through a message that arrives in pieces.
+type pathSearch struct {
+	dialect Dialect
+	path    []field.Step
+	step    int  // of the path, that the packets at hand are asked for
+	list    bool // what they lie in is a slice
+	index   int  // items that come before the one sought
+	end     int  // offset where what they lie in ends
+}
+
+// Start implements incremental.Grammar.
+func (k *pathSearch) Start(s *incremental.Search) {
+	*k = pathSearch{dialect: k.dialect, path: k.path, end: math.MaxInt}
+	if len(k.path) == 0 {
+		s.Container(field.Span{End: -1, Kind: field.Map})
+		return
+	}
+	k.enter(s, field.Map)
+}
+
+// enter is where the packets of a value of that kind start, if it has any.
+func (k *pathSearch) enter(s *incremental.Search, kind field.Kind) {
+	st := &k.path[k.step]
+	k.list, k.index = kind == field.List, st.Index
+	if kind == field.Untyped || kind == field.Map && st.Key < 0 || k.list && st.Index < 0 {
+		s.Absent()
+	}
+}
+
+// End implements incremental.Grammar.
+func (k *pathSearch) End(s *incremental.Search) error {
+	if k.end < math.MaxInt {
+		return io.ErrUnexpectedEOF
+	}
+	s.Absent()
+	return nil
+}
+
+// Next implements incremental.Grammar: it takes a packet, all of it unless it is a node on the path.
+func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
+	left := k.end - s.Off()
+	switch {
+	case left == 0:
+		s.Absent()
+		return 0, nil
+	case len(b) == 0:
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, off, err := readLengthPart(b, left)
+	if err != nil {
+		return 0, err
+	}
+	if k.end < math.MaxInt && n > left-off {
+		return 0, s.Syntax(off, fmt.Sprintf("length %d exceeds the %d bytes left in its node", n, left-off))
+	}
+	behind := incremental.Add(off, uint64(n))
+	key := int(b[0] & keyMask)
+	switch {
+	case k.list && key == Item && k.index > 0:
+		k.index--
+		return behind, nil
+	case k.list && key != Item, !k.list && key != k.path[k.step].Key:
+		return behind, nil
+	case b[0]&nodeFlag != 0 && n > 0 && off == len(b): // the first packet tells a slice from a map
+		return 0, io.ErrUnexpectedEOF
+	}
+	head := s.Off()
+	span := field.Span{Head: head, Off: head + off, End: incremental.Add(head, uint64(behind)), Kind: k.dialect.kind(b, b[0], off, behind)}
+	k.step++
+	switch {
+	case k.step < len(k.path):
+		k.end = min(span.End, math.MaxInt-1)
+		k.enter(s, span.Kind)
+		return off, nil
+	case span.Kind == field.Untyped:
+		s.Scalar(span, span.Off)
+		return behind, nil
+	}
+	s.Container(span)
+	return off, nil
+}
+
+// readLengthPart reads the length of the packet that b starts with, and returns where it ends. left bytes are left in its node.
+func readLengthPart(b []byte, left int) (n, off int, err error) {
+	whole := b[:min(len(b), left)]
+	for i, c := range whole[1:] {
+		if c < 0x80 || i+1 == maxLengthBytes {
+			return readLength(whole, 1, len(whole))
+		}
+	}
+	if len(whole) == left {
+		return 0, 0, &format.SyntaxError{Format: "y3", Offset: 0, Reason: "packet ends before its length does in its node"}
+	}
+	return 0, 0, io.ErrUnexpectedEOF
+}
