@@ -71,7 +71,7 @@ func connect(t *testing.T, addr string) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
 	return &peer{t: t, conn: conn}
 }
 
