@@ -69,7 +69,7 @@ func (c *Client) loop(cn *conn) {
 	pause := c.cfg.MinBackoff
 	for {
 		if c.ctx.Err() != nil {
-			cn.cancel(ErrClosed) // closed while it was dialled
+			cn.peer.Close(ErrClosed) // closed while it was dialled
 		}
 		began := time.Now()
 		err := cn.serve()

@@ -9,9 +9,9 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/field"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
 
 // Run observes until ctx ends (its error), the node refuses the function (*native.Error inside) or the Client is closed
@@ -141,7 +141,7 @@ func (c *Client) unsubscribe(s *subscription) {
 	cn.mu.Lock()
 	delete(cn.subs, s.id)
 	cn.mu.Unlock()
-	cn.tell(func(b []byte) []byte { return native.AppendUnsub(b, s.id) })
+	cn.peer.Tell(func(b []byte) []byte { return native.AppendUnsub(b, s.id) })
 }
 
 // subscription is one filter of a Running function.
@@ -185,7 +185,7 @@ type pool struct {
 	mu      sync.Mutex
 	work    sync.Cond // ready is not empty, or the pool stops
 	idle    sync.Cond // pending has fallen to 0
-	ready   link.FIFO[*inbox]
+	ready   peer.FIFO[*inbox]
 	started int // workers
 	waiting int // of those
 	pending int // inboxes with something in them

@@ -8,14 +8,13 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
 
 // reader takes what arrives on one stream of a connection, and puts messages into the inboxes of its functions.
 type reader struct {
 	conn     *conn
-	inlet    *link.Inlet
 	tags     map[uint32]*observedTag // by number
 	selected *subscription           // of the PUBs that follow; nil for one that was given up
 	last     *inbox                  // of the last run
@@ -35,40 +34,21 @@ type inboxKey struct {
 	shard uint32 // of the source
 }
 
-func (r *reader) loop() error {
-	for {
-		batch, own, err := r.inlet.Next()
-		if err != nil {
-			return err
-		}
-		for len(batch) > 0 {
-			n := native.Size(batch)
-			f := native.Frame(batch[:n])
-			switch f.Kind() {
-			case native.Pub:
-				n, err = r.run(batch, own)
-			case native.Select:
-				var id uint32
-				if id, err = native.ParseNumber(f); err == nil {
-					r.conn.mu.Lock()
-					r.selected = r.conn.subs[id]
-					r.conn.mu.Unlock()
-					r.last = nil
-				}
-			case native.Tag:
-				var t native.TagFrame
-				if t, err = native.ParseTag(f); err == nil {
-					r.announced(t)
-				}
-			default:
-				err = r.conn.handle(f)
-			}
-			if err != nil {
-				return err
-			}
-			batch = batch[n:]
-		}
-	}
+// BatchBegins does nothing: an inbox wakes its worker by itself.
+func (r *reader) BatchBegins() {}
+
+// BatchEnds does nothing.
+func (r *reader) BatchEnds() {}
+
+// BeforePong does nothing: the node learns by CREDIT what was handled.
+func (r *reader) BeforePong() {}
+
+// selectSub makes id the subscription that the PUBs behind it are for.
+func (r *reader) selectSub(id uint32) {
+	r.conn.mu.Lock()
+	r.selected = r.conn.subs[id]
+	r.conn.mu.Unlock()
+	r.last = nil
 }
 
 func (r *reader) announced(t native.TagFrame) {
@@ -78,8 +58,8 @@ func (r *reader) announced(t native.TagFrame) {
 	}
 }
 
-// run puts the leading PUBs of batch that share an inbox there, and returns their length.
-func (r *reader) run(batch []byte, own *bufpool.Buf) (int, error) {
+// Pubs puts the leading PUBs of batch that share an inbox there, and returns their length.
+func (r *reader) Pubs(batch []byte, own *bufpool.Buf) (int, error) {
 	first := native.Frame(batch)
 	if r.selected == nil {
 		return native.Size(batch), nil // its function was stopped
@@ -141,7 +121,7 @@ func (a *account) add(n int) {
 	}
 	a.mu.Unlock()
 	if n > 0 {
-		a.conn.tell(func(b []byte) []byte {
+		a.conn.peer.Tell(func(b []byte) []byte {
 			return native.AppendCredit(b, native.CreditFrame{Sub: a.sub, Tag: a.tag, Bytes: uint32(n)})
 		})
 	}
@@ -156,7 +136,7 @@ type inbox struct {
 	account *account
 
 	mu    sync.Mutex
-	queue link.Queue
+	queue peer.Queue
 	busy  bool // a worker has it, or will
 }
 
@@ -208,7 +188,7 @@ func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
 
 // handleEach calls the handler for one message after the other. It says what was handled whenever it has come to a part
 // of the window, so that a slow handler's credit comes back while it goes on.
-func (w *worker) handleEach(p *pool, in *inbox, piece link.Piece) {
+func (w *worker) handleEach(p *pool, in *inbox, piece peer.Piece) {
 	messages, bytes := uint64(0), 0
 	tell := func() {
 		p.client.stats.handled.Add(messages)
@@ -228,7 +208,7 @@ func (w *worker) handleEach(p *pool, in *inbox, piece link.Piece) {
 	tell()
 }
 
-func (w *worker) handleBatch(p *pool, in *inbox, piece link.Piece) {
+func (w *worker) handleBatch(p *pool, in *inbox, piece peer.Piece) {
 	w.msgs = w.msgs[:0]
 	for b := piece.Frames; len(b) > 0; b = b[native.Size(b):] {
 		n := native.Size(b)

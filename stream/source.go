@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
 
 // Source publishes on one tag. Its methods may overlap.
@@ -29,7 +29,7 @@ type Source struct {
 type lane struct {
 	conn   *conn
 	id     uint32
-	out    *link.Outlet
+	out    *peer.FrameWriter
 	credit int           // bytes; guarded by out's lock
 	more   chan struct{} // closed when credit arrives; guarded by out's lock
 }
@@ -127,7 +127,7 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 		l.out.Unlock()
 		select {
 		case <-blocked:
-		case <-l.conn.ctx.Done():
+		case <-l.conn.peer.Context().Done():
 		case <-ctx.Done():
 			return fmt.Errorf("stream: tag %q has no credit: its consumers are behind: %w", s.tag, ctx.Err())
 		case <-s.client.ctx.Done():
@@ -167,7 +167,7 @@ func (s *Source) lost(ctx context.Context, l *lane) error {
 
 // grant opens a lane over cn, and first sends over it what the last connection left.
 func (s *Source) grant(cn *conn, id uint32) {
-	l := &lane{conn: cn, id: id, out: cn.outletFor(id), credit: cn.window}
+	l := &lane{conn: cn, id: id, out: cn.writerFor(id), credit: cn.window}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.out.Lock()

@@ -271,10 +271,9 @@ func ParseHello(f Frame) (h HelloFrame, err error) {
 	return h, r.done()
 }
 
-// Negotiate returns the version for a connection with a client that sent h: the highest in both ranges.
-func Negotiate(h HelloFrame) (uint8, error) { return negotiate(h, LowestVersion, Version) }
-
-func negotiate(h HelloFrame, lowest, highest uint8) (uint8, error) {
+// Negotiate returns the version for a connection between a client that sent h and a node that speaks lowest to highest: the
+// highest in both ranges.
+func Negotiate(h HelloFrame, lowest, highest uint8) (uint8, error) {
 	common := min(h.MaxVersion, highest)
 	if common < max(h.MinVersion, lowest) {
 		return 0, &Error{Code: CodeVersion, Reason: fmt.Sprintf("the client speaks versions %d to %d, this node speaks %d to %d", h.MinVersion, h.MaxVersion, lowest, highest)}

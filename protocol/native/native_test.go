@@ -255,7 +255,7 @@ func TestMalformed(t *testing.T) {
 	if _, err := ParseTag(AppendTag(nil, TagFrame{1, "a\xff"})); err == nil {
 		t.Error("a tag that is not UTF-8 was parsed")
 	}
-	if _, err := Negotiate(HelloFrame{MinVersion: 2, MaxVersion: 9}); err == nil {
+	if _, err := Negotiate(HelloFrame{MinVersion: 2, MaxVersion: 9}, LowestVersion, Version); err == nil {
 		t.Error("a client from the future was accepted")
 	}
 }
@@ -272,7 +272,7 @@ func TestNegotiate(t *testing.T) {
 		{1, 1, 2, 2, 0},
 		{2, 1, 1, 2, 0}, // an empty range
 	} {
-		got, err := negotiate(HelloFrame{MinVersion: c.clientMin, MaxVersion: c.clientMax}, c.nodeMin, c.nodeMax)
+		got, err := Negotiate(HelloFrame{MinVersion: c.clientMin, MaxVersion: c.clientMax}, c.nodeMin, c.nodeMax)
 		var e *Error
 		if got != c.want || (err == nil) == (c.want == 0) || err != nil && (!errors.As(err, &e) || e.Code != CodeVersion) {
 			t.Errorf("client %d to %d, node %d to %d: got %d, %v, want %d", c.clientMin, c.clientMax, c.nodeMin, c.nodeMax, got, err, c.want)

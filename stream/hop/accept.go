@@ -3,14 +3,13 @@ package hop
 import (
 	"container/list"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"time"
 
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 	"example.com/ferry/transport"
 )
 
@@ -32,47 +31,55 @@ func (h *Hop) Serve(ctx context.Context, l transport.Listener, v Validation) err
 			return fmt.Errorf("hop: accept on %v: %w", l.Addr(), err)
 		}
 		go func() {
-			s, inlet := h.welcome(conn, v)
+			s := h.welcome(conn, v)
 			<-h.accepted
 			if s != nil {
-				s.read(inlet, s.handle)
+				_ = peer.Serve(s.peer, &kinds, func() *reader { return newReader(s) }) // closing has logged the reason
 			}
 		}()
 	}
 }
 
 // welcome does the handshake, and turns the client away or returns its session.
-func (h *Hop) welcome(conn transport.Conn, v Validation) (*session, *link.Inlet) {
+func (h *Hop) welcome(conn transport.Conn, v Validation) *session {
+	var s *session
+	c := peer.New(conn, peer.Config{
+		Remote: "client", Linger: h.linger,
+		OnClosing: func(why error) { s.closing(why) }, OnClosed: func() { s.closed() },
+	})
 	_ = conn.SetDeadline(time.Now().Add(h.cfg.HandshakeTimeout))
-	hs, err := h.beginHandshake(conn)
+	e, err := h.beginHandshake(conn)
 	if err != nil {
-		h.turnAway(conn, err)
-		return nil, nil
+		h.turnAway(c, err)
+		return nil
 	}
-	inlet := link.NewInlet(conn, native.MaxHandshake)
-	hello, identity, err := h.greet(conn, inlet)
-	if h.endHandshake(hs) && err != nil {
+	hello, identity, err := h.identify(c, conn.RemoteAddr())
+	if h.endHandshake(e) && err != nil {
 		err = &native.Error{Code: native.CodeLimit, Reason: "no HELLO yet, and newer connections need the place"}
 	}
+	if err == nil {
+		if r, ok := conn.(transport.Restricted); ok {
+			r.PeerIdentified()
+		}
+		_ = conn.SetDeadline(time.Time{})
+		s = newSession(h, hello.Name, identity, v)
+		err = h.join(s, c, conn.RemoteAddr())
+	}
 	if err != nil {
-		h.cfg.Log.Warn("connection refused", "remote", conn.RemoteAddr(), "err", err)
-		inlet.Close()
-		h.turnAway(conn, err)
-		return nil, nil
+		h.cfg.Log.Warn("connection refused", "addr", conn.RemoteAddr(), "err", err)
+		h.turnAway(c, err)
+		return nil
 	}
-	if r, ok := conn.(transport.Restricted); ok {
-		r.PeerIdentified()
+	return s
+}
+
+// turnAway tells a client why it is not served.
+func (h *Hop) turnAway(c *peer.Conn, why error) {
+	var e *native.Error
+	if errors.As(why, &e) {
+		h.refuse(e.Code)
 	}
-	_ = conn.SetDeadline(time.Time{})
-	inlet.SetMaxFrame(h.cfg.MaxFrame)
-	s := newSession(h, conn, hello, identity, v)
-	if err := h.join(s); err != nil {
-		inlet.Close()
-		h.turnAway(conn, err)
-		return nil, nil
-	}
-	s.start()
-	return s, inlet
+	c.Refuse(why)
 }
 
 // beginHandshake notes a connection that has not said who it is. At most Config.MaxConnections of them wait at once: the
@@ -115,62 +122,28 @@ func (h *Hop) refusal() error {
 	return nil
 }
 
-// turnAway tells a client why it is not served.
-func (h *Hop) turnAway(conn transport.Conn, why error) {
-	var e *native.Error
-	if errors.As(why, &e) {
-		h.refuse(e.Code)
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = conn.Write(native.AppendGoaway(nil, native.GoawayFrame{Code: e.Code, Reason: e.Reason}))
-	}
-	_ = conn.Close()
-}
-
 func (h *Hop) refuse(c native.Code) {
 	h.mu.Lock()
 	h.refused[c]++
 	h.mu.Unlock()
 }
 
-// greet reads HELLO and finds out who the client is.
-func (h *Hop) greet(conn transport.Conn, inlet *link.Inlet) (native.HelloFrame, *Identity, error) {
-	f, err := inlet.First()
-	if err != nil {
-		var e *native.Error
-		var t net.Error
-		switch {
-		case errors.As(err, &e):
-			return native.HelloFrame{}, nil, &native.Error{Code: native.CodeProtocol, Reason: "this is not a ferry client: " + e.Reason}
-		case errors.As(err, &t) && t.Timeout():
-			err = &native.Error{Code: native.CodeTimeout, Reason: fmt.Sprintf("no HELLO within %v", h.cfg.HandshakeTimeout)}
-		}
-		return native.HelloFrame{}, nil, err
-	}
-	if f.Kind() != native.Hello {
-		return native.HelloFrame{}, nil, unexpected(f, "before HELLO")
-	}
-	hello, err := native.ParseHello(f)
+// identify waits for HELLO and finds out who the client is.
+func (h *Hop) identify(c *peer.Conn, addr net.Addr) (native.HelloFrame, *Identity, error) {
+	hello, err := c.Accept()
 	if err != nil {
 		return hello, nil, err
 	}
-	if _, err := native.Negotiate(hello); err != nil {
-		return hello, nil, err
-	}
-	var state *tls.ConnectionState
-	if sec, ok := conn.(transport.Secured); ok {
-		cs := sec.ConnectionState()
-		state = &cs
-	}
-	identity, err := h.cfg.Identify(hello.Token, state)
+	identity, err := h.cfg.Identify(hello.Token, c.TLS())
 	if err != nil {
-		h.cfg.Log.Warn("identity refused", "remote", conn.RemoteAddr(), "name", hello.Name, "err", err)
+		h.cfg.Log.Warn("identity refused", "addr", addr, "name", hello.Name, "err", err)
 		return hello, nil, &native.Error{Code: native.CodeUnauthenticated, Reason: "no identity here has this token or certificate"}
 	}
 	return hello, identity, nil
 }
 
-// join makes s known, unless there is no place for it.
-func (h *Hop) join(s *session) error {
+// join gives s a number and welcomes its client over c, unless there is no place for it.
+func (h *Hop) join(s *session, c *peer.Conn, remote net.Addr) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.refusal(); err != nil {
@@ -180,6 +153,7 @@ func (h *Hop) join(s *session) error {
 	for h.lastID++; h.lastID == 0 || h.sessions[h.lastID] != nil; h.lastID++ {
 	}
 	s.id = h.lastID
+	s.start(c, remote.String())
 	h.sessions[s.id] = s
 	h.ending.Add(1)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"net"
 	"testing"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
 
 // event returns an EdgeX event of about size bytes in CBOR, with the value at readings.0.value.
@@ -58,29 +59,30 @@ func newRig(b *testing.B, size int, where string, v Validation) *rig {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { h.stopped.Do(func() { close(h.stop) }) })
-	newSession := func() *session {
-		s := &session{
-			hop: h, identity: &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}}, control: newOutlet(), validate: v,
-			published: map[uint32]publisher{}, subs: map[uint32]*subscription{}, inlets: map[*link.Inlet]*watch{}, log: h.cfg.Log,
+	open := func() *session {
+		s := newSession(h, "bench", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}}, v)
+		near, far := net.Pipe()
+		b.Cleanup(func() { _, _ = near.Close(), far.Close() })
+		if err := h.join(s, peer.New(near, peer.Config{}), near.RemoteAddr()); err != nil {
+			b.Fatal(err)
 		}
-		h.join(s)
 		return s
 	}
 	r := &rig{}
 	for range 3 {
-		s := newSession()
+		s := open()
 		if err := s.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Filter: "events/#", Where: where}); err != nil {
 			b.Fatal(err)
 		}
 		r.outs = append(r.outs, s.control)
 		r.subs = append(r.subs, s.subs[1])
 	}
-	pub := newSession()
+	pub := open()
 	id, err := pub.publishOn("events/pump")
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.reader = newReader(pub, nil)
+	r.reader = newReader(pub)
 	payload := event(size, "pump-1", "31.5")
 	for r.frames == 0 || len(r.batch)+len(payload) < 32<<10 {
 		r.batch = native.AppendPub(r.batch, native.PubHeader{Type: ferry.CBOR, Tag: id, Source: pub.id, Time: time.Now().UnixNano()}, payload)
@@ -96,8 +98,7 @@ func newRig(b *testing.B, size int, where string, v Validation) *rig {
 
 // turn routes the batch once, and gives back what the writers and the clients would.
 func (r *rig) turn() error {
-	r.reader.now = time.Now().UnixNano()
-	if err := r.reader.batch(r.batch, r.own, nil); err != nil {
+	if err := peer.Dispatch(r.reader.s.peer, &kinds, r.reader, r.batch, r.own, true); err != nil {
 		return err
 	}
 	for i, o := range r.outs {

@@ -152,16 +152,15 @@ func (h *Hop) Shutdown(ctx context.Context) error {
 		h.expireOldest()
 	}
 	h.mu.Unlock()
-	told := map[*session]bool{}
-	err := h.drain(ctx, told, func(s *session) bool { return !s.subscribes() })
+	err := h.drain(ctx, func(s *session) bool { return !s.subscribes() })
 	if err == nil {
-		err = h.drain(ctx, told, func(*session) bool { return true })
+		err = h.drain(ctx, func(*session) bool { return true })
 	}
 	for _, s := range h.all() {
 		if err != nil {
-			_ = s.conn.Close()
+			s.peer.Abort()
 		}
-		s.end(nil)
+		s.peer.Close(nil)
 	}
 	h.stopped.Do(func() { close(h.stop) })
 	h.ending.Wait()
@@ -169,19 +168,16 @@ func (h *Hop) Shutdown(ctx context.Context) error {
 }
 
 // drain tells those sessions that the node stops, and waits until they publish no more and all queues are empty.
-func (h *Hop) drain(ctx context.Context, told map[*session]bool, which func(*session) bool) error {
+func (h *Hop) drain(ctx context.Context, which func(*session) bool) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		idle := true
 		for _, s := range h.all() {
-			if which(s) && !told[s] {
-				told[s] = true
-				s.tell(func(b []byte) []byte {
-					return native.AppendGoaway(b, native.GoawayFrame{Code: native.CodeDraining, Reason: "the node is stopping"})
-				})
+			if which(s) {
+				s.peer.Drain("the node is stopping")
 			}
-			idle = idle && !s.busy(told[s])
+			idle = idle && !s.busy()
 		}
 		if idle {
 			return nil

@@ -8,7 +8,6 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
 
 // maxRun is how many frames are routed at once: one bit each in a predicate's mask.
@@ -20,7 +19,6 @@ const shareRun = 8 << 10
 // reader forwards what arrives on one stream of a session.
 type reader struct {
 	s        *session
-	inlet    *link.Inlet
 	matchers matchers
 	last     publisher // of the last run
 	touched  touched   // outlets that the batch has left something in
@@ -35,61 +33,24 @@ type reader struct {
 	noticed  int64 // when the last notice was sent
 }
 
-func newReader(s *session, inlet *link.Inlet) *reader {
-	return &reader{s: s, inlet: inlet, matchers: newMatchers(s.hop.formats)}
+func newReader(s *session) *reader {
+	return &reader{s: s, matchers: newMatchers(s.hop.formats)}
 }
 
-// loop reads until the stream ends; control, nil on data streams, takes the frames that are not PUB or PING.
-func (r *reader) loop(control func(native.Frame) error) error {
-	for {
-		batch, own, err := r.inlet.Next()
-		if err != nil {
-			return err
-		}
-		r.now = time.Now().UnixNano()
-		if err := r.batch(batch, own, control); err != nil {
-			return err
-		}
-	}
-}
+// BatchBegins notes the time at which a batch arrived.
+func (r *reader) BatchBegins() { r.now = time.Now().UnixNano() }
 
-// batch deals with a batch of whole frames, and then has written what it left unwritten.
-func (r *reader) batch(batch []byte, own *bufpool.Buf, control func(native.Frame) error) error {
-	err := r.frames(batch, own, control)
+// BatchEnds writes to the quiet streams that the batch has left frames in.
+func (r *reader) BatchEnds() {
 	r.touched.flush()
 	r.account()
-	return err
 }
 
-func (r *reader) frames(batch []byte, own *bufpool.Buf, control func(native.Frame) error) error {
-	for len(batch) > 0 {
-		f := native.Frame(batch[:native.Size(batch)])
-		n := len(f)
-		var err error
-		switch {
-		case f.Kind() == native.Pub:
-			n, err = r.run(batch, own)
-		case f.Kind() == native.Ping:
-			err = r.ping(f)
-		case control != nil:
-			err = control(f)
-		default:
-			err = unexpected(f, "on a data stream")
-		}
-		if err != nil {
-			return err
-		}
-		batch = batch[n:]
-	}
-	return nil
-}
+// BeforePong sends the notice that is held back: it comes before the answer to a PING.
+func (r *reader) BeforePong() { r.tellNotice() }
 
-func unexpected(f native.Frame, where string) error {
-	return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("%v frame %s", f.Kind(), where)}
-}
-
-// run routes the leading frames of batch that share a tag, and returns their length.
-func (r *reader) run(batch []byte, own *bufpool.Buf) (int, error) {
+// Pubs routes the leading frames of batch that share a tag, and returns their length.
+func (r *reader) Pubs(batch []byte, own *bufpool.Buf) (int, error) {
 	first := native.Frame(batch)
 	p := r.last
 	if p == nil || p.tag.id != first.Tag() {
@@ -265,17 +226,6 @@ func (r *reader) back(p publisher, f native.Frame, own *bufpool.Buf) (int, error
 	return len(f), nil
 }
 
-// ping answers that all before it on this stream is dealt with.
-func (r *reader) ping(f native.Frame) error {
-	v, err := native.ParsePing(f)
-	if err != nil || f.Flags()&native.FlagAck != 0 {
-		return err
-	}
-	r.tellNotice()
-	r.s.tell(func(b []byte) []byte { return native.AppendPing(b, true, v) })
-	return nil
-}
-
 // note keeps a notice for the publisher; one a second goes out at once, the rest are summed up.
 func (r *reader) note(tag uint32, code native.Code, reason string) {
 	if r.notice.Count > 0 && (r.notice.Tag != tag || r.notice.Code != code) {
@@ -296,7 +246,7 @@ func (r *reader) tellNotice() {
 	}
 	v := r.notice
 	r.notice, r.noticed = native.NoticeFrame{}, r.now
-	r.s.tell(func(b []byte) []byte { return native.AppendNotice(b, v) })
+	r.s.peer.Respond(func(b []byte) []byte { return native.AppendNotice(b, v) })
 }
 
 // observe notes how long a message took from its source to here. Clocks that disagree count as no time.

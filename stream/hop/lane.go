@@ -4,12 +4,9 @@ import (
 	"slices"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
-
-// outLimit is how many bytes wait for one write; what comes on top stays in the lanes.
-const outLimit = 256 << 10
 
 // quantum is how many bytes one lane may add to a write before the next lane has its turn.
 const quantum = 64 << 10
@@ -20,16 +17,16 @@ const shareLeast = 4 << 10
 
 // outlet is one stream to a client, and the lanes that go through it.
 type outlet struct {
-	*link.Outlet
+	*peer.FrameWriter
 	selected uint32           // subscription of the last PUB
-	ready    link.FIFO[*lane] // lanes with a queue and credit, waiting for room
+	ready    peer.FIFO[*lane] // lanes with a queue and credit, waiting for room
 	freed    []publisher      // publishers to give credit to once the lock is released
 }
 
-func newOutlet() *outlet {
-	o := &outlet{Outlet: link.NewOutlet(outLimit)}
-	o.Refill = o.refill
-	return o
+// attach makes w the stream of o, before anything is written to it.
+func (o *outlet) attach(w *peer.FrameWriter) {
+	o.FrameWriter = w
+	w.Refill = o.refill
 }
 
 // refill moves what lanes have queued into the next write, a quantum a lane.
@@ -108,7 +105,7 @@ type lane struct {
 	out *outlet
 
 	credit    int // bytes the client still takes
-	queue     link.Queue
+	queue     peer.Queue
 	isReady   bool
 	announced bool // the client knows the tag's number
 	closed    bool
@@ -129,7 +126,7 @@ func (l *lane) push(frames []byte, n int, own *bufpool.Buf) (dropped int, full b
 			return 0, false
 		}
 		now := l.affordable(frames, len(frames))
-		l.send(frames[:now], link.Count(frames[:now]), own)
+		l.send(frames[:now], peer.Count(frames[:now]), own)
 		if frames = frames[now:]; len(frames) == 0 {
 			return 0, false
 		}
@@ -143,7 +140,7 @@ func (l *lane) push(frames []byte, n int, own *bufpool.Buf) (dropped int, full b
 			}
 			kept += size
 		}
-		dropped = link.Count(frames[kept:])
+		dropped = peer.Count(frames[kept:])
 		if frames = frames[:kept]; kept == 0 {
 			l.dropped += uint64(dropped)
 			return dropped, false
@@ -199,7 +196,6 @@ func (l *lane) send(frames []byte, n int, own *bufpool.Buf) {
 	l.credit -= len(frames)
 	l.sent.Bytes += uint64(len(frames))
 	l.sent.Messages += uint64(n)
-	l.tag.out.add(n, len(frames))
 }
 
 // flush moves at most limit bytes of the queue into the next write, as credit allows.
@@ -207,7 +203,7 @@ func (l *lane) flush(limit int) {
 	for limit > 0 && l.credit > 0 && l.queue.Bytes() > 0 {
 		p := l.queue.Front()
 		n := l.affordable(p.Frames, limit)
-		l.send(p.Frames[:n:n], link.Count(p.Frames[:n]), p.Buf)
+		l.send(p.Frames[:n:n], peer.Count(p.Frames[:n]), p.Buf)
 		limit -= n
 		l.cut(n)
 	}
@@ -238,9 +234,9 @@ func (l *lane) unpark() {
 }
 
 // close gives up the lane and returns its queue, which is the caller's then. The lock is held.
-func (l *lane) close() link.Queue {
+func (l *lane) close() peer.Queue {
 	queue := l.queue
-	l.closed, l.queue = true, link.Queue{}
+	l.closed, l.queue = true, peer.Queue{}
 	l.unpark()
 	return queue
 }

@@ -61,7 +61,7 @@ func (p *publishing) grant(least int) {
 	p.owed = 0
 	p.balance += n
 	p.mu.Unlock()
-	p.session.tell(func(b []byte) []byte {
+	p.session.peer.Respond(func(b []byte) []byte {
 		return native.AppendCredit(b, native.CreditFrame{Tag: p.tag.id, Bytes: uint32(n)})
 	})
 }

@@ -1,14 +1,19 @@
 package hop
 
 import (
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
 
 // remove takes subscriptions out of the routes. Other members of their group get what they had queued, as far as their
 // predicates and bounds allow; the rest is counted as dropped.
 func (h *Hop) remove(subs []*subscription) {
-	var closing []*lane
+	type closing struct {
+		lane   *lane
+		queue  peer.Queue
+		resume func() // publishers that the lane held back; nil if there are none
+	}
+	var lanes []closing
 	h.mu.Lock()
 	for _, sub := range subs {
 		for i, s := range h.subs {
@@ -24,29 +29,35 @@ func (h *Hop) remove(subs []*subscription) {
 		for _, l := range sub.lanes {
 			l.tag.users++ // until its queue is passed on
 			delete(l.tag.lanes, l)
-			closing = append(closing, l)
+			l.out.Lock()
+			queue := l.close()
+			resume := l.out.takeFreed()
+			l.tag.past.add(l.sent)
+			l.out.Unlock()
+			lanes = append(lanes, closing{l, queue, resume})
 		}
 		sub.session.mu.Unlock()
 	}
 	h.mu.Unlock()
-	for _, l := range closing {
-		l.out.Lock()
-		queue := l.close()
-		l.out.unlock()
-		if queue.Bytes() > 0 {
-			h.gone(h.redistribute(l, &queue))
+	for i := range lanes {
+		c := &lanes[i]
+		if c.resume != nil {
+			c.resume()
+		}
+		if c.queue.Bytes() > 0 {
+			h.gone(h.redistribute(c.lane, &c.queue))
 		}
 	}
 	h.mu.Lock()
-	for _, l := range closing {
-		h.tags.release(l.tag)
+	for _, c := range lanes {
+		h.tags.release(c.lane.tag)
 	}
 	h.mu.Unlock()
 }
 
 // redistribute empties the queue of l, which is closed: it offers the messages to the other members of l's group, in turn,
 // and returns how many of them none took. Without a group there are no other members, nor for addressed messages.
-func (h *Hop) redistribute(l *lane, queue *link.Queue) (left int) {
+func (h *Hop) redistribute(l *lane, queue *peer.Queue) (left int) {
 	rt := h.routeOf(l.tag)
 	members := &group{}
 	if !l.sub.back && l.sub.group != "" {
@@ -89,7 +100,8 @@ func (l *lane) takeOver(f native.Frame) bool {
 	l.out.Lock()
 	defer l.out.unlock()
 	sendable := l.queue.Bytes() == 0 && l.credit > 0 && l.out.Room() > 0
-	if l.closed || !(sendable || l.queue.Bytes()+len(f) <= l.sub.queue) {
+	fits := l.queue.Bytes()+len(f) <= l.sub.queue
+	if l.closed || (!sendable && !fits) {
 		return false
 	}
 	l.push(f, 1, nil)

@@ -1,90 +1,57 @@
 package hop
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
-	"example.com/ferry/transport"
 )
 
-// session is one client: a control stream, and the data streams that tags are spread over where the transport has them.
+// session is one client that has said who it is.
 type session struct {
 	hop      *Hop
 	id       ferry.SourceID
 	name     string
 	identity *Identity
-	conn     transport.Conn
-	multi    transport.Multi // nil: everything goes over the control stream
+	peer     *peer.Conn
 	validate Validation
 	control  *outlet
-	ctx      context.Context // ends with the session
-	cancel   context.CancelFunc
-	once     sync.Once
-	readers  sync.WaitGroup // of the streams, and acceptStreams
-	left     atomic.Bool    // the client said GOAWAY: what fails after it is no loss
 	log      *slog.Logger
 
 	mu        sync.Mutex
-	data      []*outlet // by tag number % len; nil until used
+	data      []*outlet // by data stream; nil until used
 	published map[uint32]publisher
 	subs      map[uint32]*subscription
-	inlets    map[*link.Inlet]*watch
 }
 
-// newSession returns the session of a client whose HELLO was accepted.
-func newSession(h *Hop, conn transport.Conn, hello native.HelloFrame, identity *Identity, v Validation) *session {
-	s := &session{
-		hop: h, name: hello.Name, identity: identity, conn: conn, validate: v, control: newOutlet(),
-		published: map[uint32]publisher{}, subs: map[uint32]*subscription{}, inlets: map[*link.Inlet]*watch{},
+func newSession(h *Hop, name string, identity *Identity, v Validation) *session {
+	if name == "" {
+		name = identity.Name
 	}
-	if s.name == "" {
-		s.name = identity.Name
+	return &session{
+		hop: h, name: name, identity: identity, validate: v, control: &outlet{}, log: h.cfg.Log,
+		published: map[uint32]publisher{}, subs: map[uint32]*subscription{},
 	}
-	if m, ok := conn.(transport.Multi); ok {
-		s.multi, s.data = m, make([]*outlet, h.cfg.Streams)
-	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.log = h.cfg.Log
-	s.readers.Add(1) // of the control stream
-	return s
 }
 
-// start welcomes the client and starts the goroutines of the connection, but for the one that reads the control stream.
-func (s *session) start() {
-	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Name, "remote", s.conn.RemoteAddr().String()))
-	s.log.Debug("connection opened")
+// start welcomes the client over conn; the hop's lock is held, and the session has its number.
+func (s *session) start(conn *peer.Conn, remote string) {
+	s.peer = conn
+	s.control.attach(conn.Control())
 	cfg := &s.hop.cfg
-	w := native.WelcomeFrame{
-		Version: native.Version, Streams: uint8(len(s.data)), Source: uint32(s.id), MaxFrame: uint32(cfg.MaxFrame),
-		Window: uint32(cfg.Window), Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
-	}
-	s.tell(func(b []byte) []byte { return native.AppendWelcome(b, w) })
-	go func() {
-		if err := s.control.Run(s.conn); err != nil {
-			s.end(err)
-		}
-	}()
-	if s.multi != nil {
-		s.readers.Add(1)
-		go s.acceptStreams()
-	}
-}
-
-// watch is what the hop's clock last saw of an inlet.
-type watch struct {
-	reads uint64
-	since time.Time // of the last read
-	half  time.Time // since when half a frame waits; zero if none does
+	conn.Welcome(native.WelcomeFrame{
+		Streams: uint8(cfg.Streams), Source: uint32(s.id), MaxFrame: uint32(cfg.MaxFrame), Window: uint32(cfg.Window),
+		Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
+	})
+	s.data = make([]*outlet, conn.Streams())
+	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Name, "addr", remote))
+	s.log.Debug("connection opened")
 }
 
 // publisher returns the session's right to publish on a tag, nil if it has none.
@@ -96,109 +63,50 @@ func (s *session) publisher(tag uint32) publisher {
 
 // outletFor returns the stream that a tag is delivered on, and opens it if it is new; s.mu is held.
 func (s *session) outletFor(tag uint32) *outlet {
-	if s.multi == nil {
+	if len(s.data) == 0 {
 		return s.control
 	}
-	i := int(tag) % len(s.data)
+	i := int(tag % uint32(len(s.data)))
 	if s.data[i] == nil {
-		o := newOutlet()
-		s.data[i] = o
-		go func() {
-			if err := link.RunData(s.ctx, s.multi, i, o.Outlet); err != nil {
-				s.end(err)
-			}
-		}()
+		s.data[i] = &outlet{}
+		s.peer.Writer(i, s.data[i].attach)
 	}
 	return s.data[i]
 }
 
-// maxControl is how many bytes of control frames may wait for one write: as many as the requests that one read brings
-// ask for.
-const maxControl = 256 << 10
-
-// tell appends a control frame. It ends the session of a client that sends requests and does not read the results.
-func (s *session) tell(appendTo func([]byte) []byte) {
-	s.control.Lock()
-	if s.control.Closed() {
-		s.control.unlock()
-		return
-	}
-	waiting := s.control.AppendControl(1<<10, appendTo)
-	s.control.unlock()
-	if waiting > maxControl {
-		s.end(&native.Error{Code: native.CodeLimit, Reason: "the client asks and does not read the answers"})
-	}
-}
-
-// read reads one stream until it ends, and the session with it.
-func (s *session) read(inlet *link.Inlet, control func(native.Frame) error) {
-	defer s.readers.Done()
-	s.mu.Lock()
-	s.inlets[inlet] = &watch{since: time.Now()}
-	s.mu.Unlock()
-	err := newReader(s, inlet).loop(control)
-	s.mu.Lock()
-	delete(s.inlets, inlet)
-	s.mu.Unlock()
-	inlet.Close()
-	if control != nil || !errors.Is(err, io.EOF) { // a data stream may end before the session does
-		s.end(err)
-	}
-}
-
-// acceptStreams reads the data streams that the client opens.
-func (s *session) acceptStreams() {
-	defer s.readers.Done()
-	for open := 0; ; open++ {
-		stream, err := s.multi.AcceptStream(s.ctx)
-		if err != nil {
-			return // the connection has ended: its control stream says why
-		}
-		if open >= len(s.data) {
-			s.end(&native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("more than %d data streams", len(s.data))})
-			return
-		}
-		s.readers.Add(1)
-		go s.read(link.NewInlet(link.Joined(stream), s.hop.cfg.MaxFrame), nil)
-	}
-}
-
-// handle takes a control frame.
-func (s *session) handle(f native.Frame) error {
-	switch f.Kind() {
-	case native.Tag:
+// kinds is the frames that a client may send beside those that package peer handles.
+var kinds = peer.Table[*reader]{
+	native.Tag: {Handle: func(r *reader, f native.Frame) error {
 		v, err := native.ParseTag(f)
 		if err != nil {
 			return err
 		}
 		res := native.ResultFrame{Kind: native.Tag, Ref: v.Ref}
-		res.Value, err = s.publishOn(v.Name)
-		s.result(res, err)
-	case native.Sub:
+		res.Value, err = r.s.publishOn(v.Name)
+		r.s.result(res, err)
+		return nil
+	}},
+	native.Sub: {Handle: func(r *reader, f native.Frame) error {
 		v, err := native.ParseSub(f)
-		if err != nil {
-			return err
+		if err == nil {
+			r.s.result(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.s.subscribe(v))
 		}
-		s.result(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, s.subscribe(v))
-	case native.Unsub:
+		return err
+	}},
+	native.Unsub: {Handle: func(r *reader, f native.Frame) error {
 		id, err := native.ParseNumber(f)
-		if err != nil {
-			return err
+		if err == nil {
+			r.s.unsubscribe(id)
 		}
-		s.unsubscribe(id)
-	case native.Credit:
+		return err
+	}},
+	native.Credit: {Handle: func(r *reader, f native.Frame) error {
 		v, err := native.ParseCredit(f)
-		if err != nil {
-			return err
+		if err == nil {
+			r.s.credit(v)
 		}
-		s.credit(v)
-	case native.Goaway:
-		s.left.Store(true)
-		return io.EOF
-	default:
-		return unexpected(f, "from a client")
-	}
-	return nil
+		return err
+	}},
 }
 
 // result answers a request; err is nil or says why not.
@@ -208,7 +116,7 @@ func (s *session) result(r native.ResultFrame, err error) {
 		r.Code, r.Reason = e.Code, e.Reason
 		s.log.Info("request refused", "kind", r.Kind.String(), "code", e.Code.String(), "reason", e.Reason)
 	}
-	s.tell(func(b []byte) []byte { return native.AppendResult(b, r) })
+	s.peer.Respond(func(b []byte) []byte { return native.AppendResult(b, r) })
 }
 
 // publishOn gives the session the right to publish on a tag, if its identity has it, and returns the tag's number.
@@ -305,37 +213,10 @@ func (s *session) credit(v native.CreditFrame) {
 	l.out.unlock()
 }
 
-// check ends the session if one of its streams stands still: silence, half a frame, a write that is not read.
+// check closes the connection if it stands still.
 func (s *session) check(now time.Time) {
 	cfg := &s.hop.cfg
-	s.mu.Lock()
-	silent, half := len(s.inlets) > 0, false
-	for in, w := range s.inlets {
-		reads, partial := in.Progress()
-		switch {
-		case reads != w.reads:
-			w.reads, w.since, w.half = reads, now, time.Time{}
-		case partial && w.half.IsZero():
-			w.half = now
-		}
-		silent = silent && now.Sub(w.since) > 3*cfg.Heartbeat
-		half = half || (partial && !w.half.IsZero() && now.Sub(w.half) > cfg.HandshakeTimeout)
-	}
-	blocked := s.control.Blocked(now)
-	for _, o := range s.data {
-		if o != nil {
-			blocked = max(blocked, o.Blocked(now))
-		}
-	}
-	s.mu.Unlock()
-	switch {
-	case silent:
-		s.end(&native.Error{Code: native.CodeTimeout, Reason: fmt.Sprintf("nothing was heard for %v", 3*cfg.Heartbeat)})
-	case half:
-		s.end(&native.Error{Code: native.CodeTimeout, Reason: fmt.Sprintf("half a frame, and nothing more for %v", cfg.HandshakeTimeout)})
-	case blocked > cfg.WriteTimeout:
-		s.end(&native.Error{Code: native.CodeTimeout, Reason: fmt.Sprintf("nothing was read for %v", cfg.WriteTimeout)})
-	}
+	s.peer.Check(now, peer.Limits{Silence: 3 * cfg.Heartbeat, HalfFrame: cfg.HandshakeTimeout, Write: cfg.WriteTimeout})
 }
 
 // subscribes reports whether anything is delivered to the session.
@@ -345,12 +226,12 @@ func (s *session) subscribes() bool {
 	return len(s.subs) > 0
 }
 
-// busy reports whether anything routed to the session is not yet written or, if it was told that the node stops, it may
-// still publish: a client that is done leaves.
-func (s *session) busy(told bool) bool {
+// busy reports whether anything routed to the session is not yet written. A client that was told that the node stops, and
+// has published, is busy until it leaves: it may have more to send.
+func (s *session) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	busy := told && len(s.published) > 0
+	busy := s.peer.State() == peer.Draining && len(s.published) > 0
 	for _, sub := range s.subs {
 		for _, l := range sub.lanes {
 			l.out.Lock()
@@ -358,65 +239,33 @@ func (s *session) busy(told bool) bool {
 			l.out.Unlock()
 		}
 	}
-	for _, o := range append([]*outlet{s.control}, s.data...) {
-		busy = busy || (o != nil && !o.Empty())
+	for _, w := range s.peer.Writers() {
+		busy = busy || !w.Empty()
 	}
 	return busy
 }
 
-// end ends the session: what was routed to it is written if the client reads on, its subscriptions and credit are gone.
-func (s *session) end(why error) {
-	s.once.Do(func() { go s.finish(why) })
-}
-
-func (s *session) finish(why error) {
+// closing takes the session out of the routes when its connection begins to close.
+func (s *session) closing(why error) {
 	s.hop.forget(s)
 	var e *native.Error
-	clean := why == nil || s.left.Load() || errors.Is(why, io.EOF) || errors.Is(why, context.Canceled)
 	switch {
-	case errors.As(why, &e) && !s.left.Load():
+	case peer.IsClean(why):
+		s.log.Debug("connection closed")
+	case errors.As(why, &e):
 		s.hop.refuse(e.Code)
 		s.log.Warn("connection ended", "code", e.Code.String(), "reason", e.Reason)
-		s.tell(func(b []byte) []byte {
-			return native.AppendGoaway(b, native.GoawayFrame{Code: e.Code, Reason: e.Reason})
-		})
-	case clean:
-		s.log.Debug("connection closed")
 	default:
 		s.log.Info("connection lost", "err", why)
 	}
-	s.mu.Lock()
-	outs := append([]*outlet{s.control}, s.data...)
-	s.mu.Unlock()
-	patience := time.After(s.hop.linger)
-	for _, o := range outs {
-		if o != nil {
-			o.Close()
-		}
+}
+
+// closed gives back what the session holds, after its goroutines have ended.
+func (s *session) closed() {
+	for _, w := range s.peer.Writers() {
+		w.Lock()
+		w.Discard()
+		w.Unlock()
 	}
-	if e != nil || clean {
-	flush:
-		for _, o := range outs {
-			if o == nil {
-				continue
-			}
-			select {
-			case <-o.Done():
-			case <-patience:
-				break flush
-			}
-		}
-	}
-	_ = s.conn.Close()
-	s.cancel()
-	for _, o := range outs {
-		if o != nil {
-			<-o.Done()
-			o.Lock()
-			o.Discard()
-			o.Unlock()
-		}
-	}
-	s.readers.Wait()
 	s.hop.done(s)
 }

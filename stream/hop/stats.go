@@ -109,6 +109,10 @@ func (h *Hop) Snapshot() Snapshot {
 	}
 	subs := append([]*subscription(nil), h.subs...)
 	tags := append([]*tag(nil), h.tags.all...)
+	s.Tags = make([]TagStats, len(tags))
+	for i, t := range tags {
+		s.Tags[i].Out = t.past
+	}
 	h.mu.Unlock()
 	for i, name := range dropNames {
 		s.Dropped[name] = h.dropped[i].Load()
@@ -117,12 +121,20 @@ func (h *Hop) Snapshot() Snapshot {
 		s.Latency.Counts[i] = h.latency[i].Load()
 	}
 	s.Latency.Sum = time.Duration(h.latencySum.Load())
+	out := map[*tag]Traffic{}
 	for _, sub := range subs {
-		s.Subscriptions = append(s.Subscriptions, sub.stats())
+		s.Subscriptions = append(s.Subscriptions, sub.stats(out))
 	}
-	for _, t := range tags {
-		s.Tags = append(s.Tags, TagStats{Name: t.name, In: t.in.load(), Out: t.out.load()})
+	h.mu.Lock()
+	for i, t := range tags {
+		s.Tags[i].Name, s.Tags[i].In = t.name, t.in.load()
+		if t.freed { // meanwhile: its lanes may have been missed above
+			s.Tags[i].Out = t.past
+			continue
+		}
+		s.Tags[i].Out.add(out[t])
 	}
+	h.mu.Unlock()
 	sort.Slice(s.Tags, func(i, j int) bool { return s.Tags[i].Name < s.Tags[j].Name })
 	sort.Slice(s.Subscriptions, func(i, j int) bool {
 		a, b := s.Subscriptions[i], s.Subscriptions[j]
@@ -131,7 +143,8 @@ func (h *Hop) Snapshot() Snapshot {
 	return s
 }
 
-func (s *subscription) stats() SubscriptionStats {
+// stats returns the subscription's figures, and adds what its open lanes have sent to out.
+func (s *subscription) stats(out map[*tag]Traffic) SubscriptionStats {
 	v := SubscriptionStats{
 		Client: s.session.name, Identity: s.session.identity.Name, ID: s.id, Filter: s.filter, Group: s.group,
 		Policy: s.policy, Credit: s.window,
@@ -145,6 +158,9 @@ func (s *subscription) stats() SubscriptionStats {
 	for _, l := range s.lanes {
 		l.out.Lock()
 		v.Out.add(l.sent)
+		sum := out[l.tag]
+		sum.add(l.sent)
+		out[l.tag] = sum
 		v.QueuedBytes += l.queue.Bytes()
 		v.QueuedMessages += l.queue.Count()
 		v.Credit = min(v.Credit, l.credit)

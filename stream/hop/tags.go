@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/internal/link"
 )
 
 // tag is one topic that is published on. It keeps its number while a publisher has a right to it or a message waits on it;
-// then the broker frees it. the fields from users on are guarded by the hop's lock.
+// then the broker frees it. the fields from past on are guarded by the hop's lock.
 type tag struct {
 	id    uint32
 	name  string
 	route atomic.Pointer[route] // nil: to be built by the next publisher
 	in    counters
-	out   counters
 
+	past    Traffic // out to lanes that are closed
+	freed   bool
 	users   int                // publishers, and lanes whose queue is being passed on
 	creator string             // name of the identity that asked for the tag first
 	index   int                // in tagTable.all
@@ -32,7 +33,7 @@ type tagTable struct {
 	all     []*tag
 	created map[string]int // tags by their creator
 	nextID  uint32
-	unused  link.FIFO[*tag] // without users, but with messages queued when the last user left
+	unused  peer.FIFO[*tag] // without users, but with messages queued when the last user left
 	freed   TagStats        // traffic of all tags that were freed
 }
 
@@ -106,6 +107,7 @@ func (tt *tagTable) free(t *tag) bool {
 		l.sub.session.mu.Lock()
 		l.out.Lock()
 		l.closed = true
+		t.past.add(l.sent)
 		l.sub.past.add(l.sent)
 		l.sub.pastDropped += l.dropped
 		delete(l.sub.lanes, t.id)
@@ -122,7 +124,8 @@ func (tt *tagTable) free(t *tag) bool {
 		delete(tt.created, t.creator)
 	}
 	tt.freed.In.add(t.in.load())
-	tt.freed.Out.add(t.out.load())
+	tt.freed.Out.add(t.past)
+	t.freed = true
 	return true
 }
 

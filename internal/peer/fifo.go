@@ -1,4 +1,4 @@
-package link
+package peer
 
 // FIFO is a queue that allocates only while it grows. The zero value is empty.
 type FIFO[T any] struct {

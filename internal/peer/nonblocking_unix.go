@@ -1,23 +1,23 @@
 //go:build unix
 
-package link
+package peer
 
 import (
 	"io"
 	"syscall"
 )
 
-// try writes to a socket without waiting for it.
-type try struct {
+// nonblocking writes to a socket without blocking.
+type nonblocking struct {
 	raw  syscall.RawConn
 	once func(fd uintptr) bool // made once, so that a write allocates nothing
 	b    []byte
 	n    int
 }
 
-// newTry returns nil if w is no socket that can be written to this way.
-func newTry(w io.Writer) *try {
-	c, ok := w.(syscall.Conn)
+// newNonblocking returns nil if stream is no socket that can be written to this way.
+func newNonblocking(stream io.Writer) *nonblocking {
+	c, ok := stream.(syscall.Conn)
 	if !ok {
 		return nil
 	}
@@ -25,7 +25,7 @@ func newTry(w io.Writer) *try {
 	if err != nil {
 		return nil
 	}
-	t := &try{raw: raw}
+	t := &nonblocking{raw: raw}
 	t.once = func(fd uintptr) bool {
 		if n, err := syscall.Write(int(fd), t.b); err == nil {
 			t.n = n
@@ -35,8 +35,8 @@ func newTry(w io.Writer) *try {
 	return t
 }
 
-// write returns how much of b the socket took at once. An error counts as nothing: the next write meets it again.
-func (t *try) write(b []byte) int {
+// write returns how many bytes of b the socket took. An error counts as none: the next write meets it again.
+func (t *nonblocking) write(b []byte) int {
 	t.b, t.n = b, 0
 	if err := t.raw.Write(t.once); err != nil {
 		t.n = 0

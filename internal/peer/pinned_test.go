@@ -1,4 +1,4 @@
-package link
+package peer
 
 import (
 	"testing"
@@ -25,15 +25,15 @@ func (q *Queue) bufs() (bufs []*bufpool.Buf) {
 	return bufs
 }
 
-func (o *Outlet) bufs() []*bufpool.Buf {
+func (o *FrameWriter) bufs() []*bufpool.Buf {
 	bufs := []*bufpool.Buf{o.tail}
-	for _, s := range o.segs {
+	for _, s := range o.segments {
 		bufs = append(bufs, s.buf)
 	}
 	return bufs
 }
 
-// patterns are the frames that a queue may be given: sizes, and how large the shared buffer is that each lies in (0: none).
+// patterns are the frames that a queue may be given: sizes, and how largeFrame the shared buffer is that each lies in (0: none).
 var patterns = []struct {
 	name         string
 	sizes        []int
@@ -62,7 +62,7 @@ func TestQueuePinsWhatItCounts(t *testing.T) {
 					q.Push(own.B, own)
 					own.Release()
 				}
-				if n := pinned(q.bufs()...); n > 2*q.Bytes()+block {
+				if n := pinned(q.bufs()...); n > 2*q.Bytes()+blockSize {
 					t.Fatalf("%d bytes are pinned by a queue of %d", n, q.Bytes())
 				}
 			}
@@ -74,11 +74,11 @@ func TestQueuePinsWhatItCounts(t *testing.T) {
 	}
 }
 
-// TestOutletPinsWhatItCounts: what waits for one write keeps no more than twice its bytes, and one block.
-func TestOutletPinsWhatItCounts(t *testing.T) {
+// TestFrameWriterPinsWhatItCounts: what waits for one write keeps no more than twice its bytes, and one block.
+func TestFrameWriterPinsWhatItCounts(t *testing.T) {
 	for _, c := range patterns {
 		t.Run(c.name, func(t *testing.T) {
-			o := NewOutlet(256 << 10)
+			o := NewFrameWriter(256 << 10)
 			o.Lock()
 			defer o.Unlock()
 			for i := 0; o.Room() > 0; i++ {
@@ -91,7 +91,7 @@ func TestOutletPinsWhatItCounts(t *testing.T) {
 					o.Share(own, own.B)
 					own.Release()
 				}
-				if n := pinned(o.bufs()...); n > 2*(256<<10-o.Room())+block {
+				if n := pinned(o.bufs()...); n > 2*(256<<10-o.Room())+blockSize {
 					t.Fatalf("%d bytes are pinned by %d that wait for a write", n, 256<<10-o.Room())
 				}
 			}

@@ -1,4 +1,4 @@
-package link
+package peer
 
 import (
 	"bytes"
@@ -19,11 +19,11 @@ func frame(size int, fill byte) []byte {
 	return native.AppendPub(nil, native.PubHeader{Tag: 1}, bytes.Repeat([]byte{fill}, size-native.PubHeaderSize))
 }
 
-// TestInlet: however the bytes arrive, the same frames come out, large ones in memory of their own.
-func TestInlet(t *testing.T) {
+// TestFrameReader: however the bytes arrive, the same frames come out, large ones in memory of their own.
+func TestFrameReader(t *testing.T) {
 	var wire []byte
 	var sizes []int
-	for i, n := range []int{24, 100, 5000, large - 1, large, large + 1, 24, 300 << 10, 200 << 10, 30, 100 << 10} {
+	for i, n := range []int{24, 100, 5000, largeFrame - 1, largeFrame, largeFrame + 1, 24, 300 << 10, 200 << 10, 30, 100 << 10} {
 		wire = append(wire, frame(n, byte(i))...)
 		sizes = append(sizes, n)
 	}
@@ -40,7 +40,7 @@ func TestInlet(t *testing.T) {
 		{"half of what is asked for", iotest.HalfReader(bytes.NewReader(wire))},
 		{"the end with the last bytes", iotest.DataErrReader(bytes.NewReader(wire))},
 	} {
-		in := NewInlet(c.r, 1<<20)
+		in := NewFrameReader(c.r, 1<<20)
 		var got []byte
 		n := 0
 		for {
@@ -53,7 +53,7 @@ func TestInlet(t *testing.T) {
 			}
 			for at := 0; at < len(frames); n++ {
 				size := native.Size(frames[at:])
-				if n >= len(sizes) || size != sizes[n] || (own != nil) != (size >= large) {
+				if n >= len(sizes) || size != sizes[n] || (own != nil) != (size >= largeFrame) {
 					t.Fatalf("%s: frame %d has %d bytes (own memory: %v)", c.name, n, size, own != nil)
 				}
 				at += size
@@ -67,12 +67,12 @@ func TestInlet(t *testing.T) {
 	}
 }
 
-// TestInletCut: a stream that ends within a frame gives the whole ones and then io.ErrUnexpectedEOF.
-func TestInletCut(t *testing.T) {
+// TestFrameReaderCut: a stream that ends within a frame gives the whole ones and then io.ErrUnexpectedEOF.
+func TestFrameReaderCut(t *testing.T) {
 	whole := frame(100, 1)
 	for _, half := range [][]byte{frame(90, 2), frame(40<<10, 3)} {
 		for _, n := range []int{1, 3, 4, 7, 8, 9, 23, 24, 60, len(half) - 1} {
-			in := NewInlet(bytes.NewReader(append(append([]byte(nil), whole...), half[:n]...)), 1<<20)
+			in := NewFrameReader(bytes.NewReader(append(append([]byte(nil), whole...), half[:n]...)), 1<<20)
 			frames, _, err := in.Next()
 			if err != nil || !bytes.Equal(frames, whole) {
 				t.Fatalf("cut at %d: the whole frame: %d bytes, %v", n, len(frames), err)
@@ -85,8 +85,8 @@ func TestInletCut(t *testing.T) {
 	}
 }
 
-func TestInletRefusesAtOnce(t *testing.T) {
-	in := NewInlet(io.MultiReader(bytes.NewReader([]byte{0x7f, 0xff, 0xff, 0xff}), neverReader{t}), 1000)
+func TestFrameReaderRefusesAtOnce(t *testing.T) {
+	in := NewFrameReader(io.MultiReader(bytes.NewReader([]byte{0x7f, 0xff, 0xff, 0xff}), neverReader{t}), 1000)
 	defer in.Close()
 	var e *native.Error
 	if _, _, err := in.Next(); !errors.As(err, &e) || e.Code != native.CodeTooLarge {
@@ -101,9 +101,9 @@ func (r neverReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestOutlet: many producers, copied and shared frames; each producer's order is kept and nothing is lost.
-func TestOutlet(t *testing.T) {
-	o := NewOutlet(100 << 10)
+// TestFrameWriter: many producers, copied and shared frames; each producer's order is kept and nothing is lost.
+func TestFrameWriter(t *testing.T) {
+	o := NewFrameWriter(100 << 10)
 	r, w := io.Pipe()
 	ran := make(chan error, 1)
 	go func() { ran <- o.Run(w) }()
@@ -116,7 +116,7 @@ func TestOutlet(t *testing.T) {
 			for i := range each {
 				size := 24 + rand.IntN(3000)
 				if i%50 == 0 {
-					size = large + rand.IntN(100)
+					size = largeFrame + rand.IntN(100)
 				}
 				f := native.AppendPub(nil, native.PubHeader{Tag: uint32(p), Time: int64(i)}, make([]byte, size))
 				o.Lock()
@@ -144,7 +144,7 @@ func TestOutlet(t *testing.T) {
 		<-o.Done()
 		_ = w.Close()
 	}()
-	in := NewInlet(r, 1<<20)
+	in := NewFrameReader(r, 1<<20)
 	defer in.Close()
 	var next [producers]int64
 	for {
@@ -174,9 +174,9 @@ func TestOutlet(t *testing.T) {
 	}
 }
 
-// TestOutletKeepsWhatWasNotSent: after a failed write, what was appended later is still there.
-func TestOutletKeepsWhatWasNotSent(t *testing.T) {
-	o := NewOutlet(1 << 20)
+// TestFrameWriterKeepsWhatWasNotSent: after a failed write, what was appended later is still there.
+func TestFrameWriterKeepsWhatWasNotSent(t *testing.T) {
+	o := NewFrameWriter(1 << 20)
 	broken := errors.New("broken")
 	release := make(chan struct{})
 	go func() {
@@ -197,7 +197,7 @@ func TestOutletKeepsWhatWasNotSent(t *testing.T) {
 	close(release)
 	<-o.Done()
 	var left []byte
-	o.Unsent(func(frames []byte) { left = append(left, frames...) })
+	o.TakeUnsent(func(frames []byte) { left = append(left, frames...) })
 	if !bytes.Equal(left, frame(40, 2)) {
 		t.Errorf("%d bytes are left, want the 40 of the second frame", len(left))
 	}
@@ -273,7 +273,7 @@ func TestFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	o := NewOutlet(1 << 20)
+	o := NewFrameWriter(1 << 20)
 	go func() {
 		_ = o.Run(near)
 		_ = near.Close()
@@ -310,7 +310,7 @@ func TestFlush(t *testing.T) {
 		wg.Wait()
 		o.Close()
 	}()
-	in := NewInlet(far, 1<<20)
+	in := NewFrameReader(far, 1<<20)
 	defer in.Close()
 	var next [producers]int64
 	for batches := 0; ; batches++ {

@@ -1,0 +1,226 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/transport"
+)
+
+// Config says what one end of a connection allows its peer, and what it does when the connection ends.
+type Config struct {
+	// Lowest and Highest are the protocol versions this end speaks. Zero means those of package native.
+	Lowest, Highest uint8
+
+	// Remote names the other end in errors: client or node.
+	Remote string
+
+	// WriteBuffer is how many bytes of each stream wait for one write before its producers should wait. Zero means 256 KiB.
+	WriteBuffer int
+
+	// MaxResponses bounds the bytes of responses that wait for one write. More end the connection: the peer sends
+	// requests and does not read the responses. Zero means 256 KiB.
+	MaxResponses int
+
+	// Linger is how long a closing connection may take to write what was appended. Zero means 2 s.
+	Linger time.Duration
+
+	// OnDrain is called in a goroutine of its own when the peer announces that it stops. Nil treats that as the end.
+	OnDrain func()
+
+	// OnClosing is called once, when the connection begins to close: no frame that is read later is handled, but a handler
+	// may still be running. why is nil or io.EOF for an orderly end.
+	OnClosing func(why error)
+
+	// OnClosed is called once, when all goroutines of the connection have ended.
+	OnClosed func()
+}
+
+// Conn is one end of a native connection: a control stream, and data streams where the transport has them. All its methods
+// may overlap, but for those of the handshake.
+type Conn struct {
+	cfg      Config
+	raw      transport.Conn
+	multi    transport.Multi // nil if everything goes over the control stream
+	version  uint8
+	maxFrame int
+	control  *FrameWriter
+	reader   *FrameReader // of the control stream
+	state    atomic.Int32
+	ctx      context.Context // ends when the socket is closed; its cause says why
+	cancel   context.CancelCauseFunc
+	readers  sync.WaitGroup // goroutines that read or accept streams
+	closed   chan struct{}
+
+	mu       sync.Mutex
+	data     []*FrameWriter // by data stream; nil until used
+	sealed   bool           // no further data stream is opened
+	progress map[*FrameReader]*progress
+	barriers map[uint64]chan struct{} // by PING value
+	lastPing uint64
+}
+
+// New returns the end of raw on this side, in state Handshake. Connect or Accept, and then Serve, take it on.
+func New(raw transport.Conn, cfg Config) *Conn {
+	if cfg.Lowest == 0 {
+		cfg.Lowest = native.LowestVersion
+	}
+	if cfg.Highest == 0 {
+		cfg.Highest = native.Version
+	}
+	if cfg.WriteBuffer == 0 {
+		cfg.WriteBuffer = 256 << 10
+	}
+	if cfg.MaxResponses == 0 {
+		cfg.MaxResponses = 256 << 10
+	}
+	if cfg.Linger == 0 {
+		cfg.Linger = 2 * time.Second
+	}
+	c := &Conn{
+		cfg: cfg, raw: raw, control: NewFrameWriter(cfg.WriteBuffer), closed: make(chan struct{}),
+		reader: NewFrameReader(raw, native.MaxHandshake), progress: map[*FrameReader]*progress{}, barriers: map[uint64]chan struct{}{},
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.readers.Add(1) // Serve
+	return c
+}
+
+// Control returns the writer of the control stream.
+func (c *Conn) Control() *FrameWriter { return c.control }
+
+// Version returns the protocol version that both ends speak, after the handshake.
+func (c *Conn) Version() uint8 { return c.version }
+
+// Streams returns the number of data streams in each direction; 0 means that everything goes over the control stream.
+func (c *Conn) Streams() int { return len(c.data) }
+
+// Context returns a context that ends when the socket is closed.
+func (c *Conn) Context() context.Context { return c.ctx }
+
+// Err returns why the socket was closed, nil while it is open.
+func (c *Conn) Err() error { return context.Cause(c.ctx) }
+
+// TLS returns the state of the connection's TLS layer, nil if there is none.
+func (c *Conn) TLS() *tls.ConnectionState {
+	secured, ok := c.raw.(transport.Secured)
+	if !ok {
+		return nil
+	}
+	state := secured.ConnectionState()
+	return &state
+}
+
+// Tell appends a control frame.
+func (c *Conn) Tell(appendTo func([]byte) []byte) {
+	c.control.Lock()
+	if !c.control.Closed() {
+		c.control.SetTail(appendTo(c.control.Tail(maxControlFrame)))
+	}
+	c.control.Unlock()
+}
+
+// Respond appends a control frame that a frame of the peer has caused. It closes the connection of a peer that does not
+// read its responses.
+func (c *Conn) Respond(appendTo func([]byte) []byte) {
+	waiting := 0
+	c.control.Lock()
+	if !c.control.Closed() {
+		waiting = c.control.AppendResponse(maxControlFrame, appendTo)
+	}
+	c.control.Unlock()
+	if waiting > c.cfg.MaxResponses {
+		c.Close(&native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the %s sends requests and does not read the responses", c.cfg.Remote)})
+	}
+}
+
+// maxControlFrame is the size in bytes that a control frame rarely exceeds; append grows the buffer for a longer one.
+const maxControlFrame = 4 << 10
+
+// Drain tells the peer that this end stops, once; what is in flight goes on.
+func (c *Conn) Drain(reason string) {
+	if c.moveTo(Draining) {
+		c.Tell(func(b []byte) []byte {
+			return native.AppendGoaway(b, native.GoawayFrame{Code: native.CodeDraining, Reason: reason})
+		})
+	}
+}
+
+// Leave tells the peer that this end is done. The peer writes what it has for this end, and closes.
+func (c *Conn) Leave() {
+	c.Tell(func(b []byte) []byte { return native.AppendGoaway(b, native.GoawayFrame{Code: native.CodeOK}) })
+}
+
+// remoteError is the reason that the peer gave in GOAWAY.
+type remoteError struct{ reason *native.Error }
+
+func (e remoteError) Error() string { return e.reason.Error() }
+func (e remoteError) Unwrap() error { return e.reason }
+
+// IsClean reports whether why, as OnClosing gets it, is an orderly end.
+func IsClean(why error) bool { return why == nil || errors.Is(why, io.EOF) }
+
+// Close closes the connection for the reason why, once; it does not wait. A *native.Error is told to the peer. After that,
+// and after an orderly end (nil, io.EOF), what was appended before is still written, for at most Config.Linger.
+func (c *Conn) Close(why error) {
+	if c.moveTo(Closing) {
+		go c.finish(why)
+	}
+}
+
+// Abort closes the socket at once. Close or Serve notices.
+func (c *Conn) Abort() { _ = c.raw.Close() }
+
+func (c *Conn) finish(why error) {
+	if c.cfg.OnClosing != nil {
+		c.cfg.OnClosing(why)
+	}
+	var fault *native.Error
+	var remote remoteError
+	local := errors.As(why, &fault) && !errors.As(why, &remote)
+	if local {
+		c.Tell(func(b []byte) []byte {
+			return native.AppendGoaway(b, native.GoawayFrame{Code: fault.Code, Reason: fault.Reason})
+		})
+	}
+	c.mu.Lock()
+	c.sealed = true
+	c.mu.Unlock()
+	writers := c.Writers()
+	for _, w := range writers {
+		w.Close()
+	}
+	if local || IsClean(why) {
+		c.flush(writers)
+	}
+	c.cancel(why)
+	_ = c.raw.Close()
+	for _, w := range writers {
+		<-w.Done()
+	}
+	c.readers.Wait()
+	c.moveTo(Closed)
+	if c.cfg.OnClosed != nil {
+		c.cfg.OnClosed()
+	}
+	close(c.closed)
+}
+
+// flush waits until the writers, which are closed, have written everything, for at most Config.Linger.
+func (c *Conn) flush(writers []*FrameWriter) {
+	late := time.After(c.cfg.Linger)
+	for _, w := range writers {
+		select {
+		case <-w.Done():
+		case <-late:
+			return
+		}
+	}
+}

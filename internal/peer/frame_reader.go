@@ -1,0 +1,196 @@
+package peer
+
+import (
+	"io"
+	"sync/atomic"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/protocol/native"
+)
+
+const (
+	minRead    = 4 << 10   // bytes of an idle stream's buffer
+	maxRead    = 256 << 10 // bytes of a busy stream's buffer
+	largeFrame = 16 << 10  // frames from this size on get a buffer of their own, which is shared instead of copied
+)
+
+// FrameReader cuts a byte stream into whole frames. It is for one goroutine; Progress may be called from others.
+type FrameReader struct {
+	stream   io.Reader
+	maxFrame int
+	buf      *bufpool.Buf // buf.B[start:] was read and not yet returned
+	start    int
+	shared   *bufpool.Buf // the large frame that Next returned last
+	err      error        // of the stream, or of a frame that cannot be
+	reads    atomic.Uint64
+	partial  atomic.Bool // part of a frame was read
+}
+
+// NewFrameReader returns a FrameReader that refuses frames of more than maxFrame bytes.
+func NewFrameReader(stream io.Reader, maxFrame int) *FrameReader {
+	return &FrameReader{stream: stream, maxFrame: maxFrame, buf: bufpool.Get(minRead)}
+}
+
+// Next waits for at least one whole frame and returns all whole frames that have arrived, one behind the other. They are
+// valid, and may be changed, until the next call. A large frame is returned alone, with the shared buffer it lies in: to
+// keep the frame, retain the buffer. For small frames shared is nil. The error is the stream's (io.ErrUnexpectedEOF for an
+// end within a frame) or *native.Error.
+func (r *FrameReader) Next() (frames []byte, shared *bufpool.Buf, err error) {
+	if r.shared != nil {
+		r.shared.Release()
+		r.shared = nil
+	}
+	for {
+		unread := r.buf.B[r.start:]
+		n := r.wholeFrames(unread)
+		switch {
+		case n > 0 && n < largeFrame:
+			r.consume(n)
+			return unread[:n:n], nil, nil
+		case n > 0:
+			return r.returnLarge(unread[:n])
+		case r.err != nil:
+			return nil, nil, r.err
+		case len(unread) >= native.HeaderSize && native.Size(unread) >= largeFrame:
+			if frames, shared, err = r.readLarge(native.Size(unread)); frames != nil || err != nil {
+				return frames, shared, err
+			}
+		default:
+			r.fill()
+		}
+	}
+}
+
+// wholeFrames returns the length of the frames at the start of b that Next returns together: all small ones up to the
+// first large one, or one large one.
+func (r *FrameReader) wholeFrames(b []byte) (n int) {
+	for r.err == nil {
+		f, err := native.Split(b[n:], r.maxFrame)
+		if err != nil {
+			r.err = err
+		}
+		if f == nil || (n > 0 && len(f) >= largeFrame) {
+			break
+		}
+		n += len(f)
+		if len(f) >= largeFrame {
+			break
+		}
+	}
+	return n
+}
+
+func (r *FrameReader) consume(n int) {
+	r.start += n
+	r.partial.Store(len(r.buf.B) > r.start)
+}
+
+// returnLarge returns frames that lie whole in the buffer: small ones as they are, a large one in a buffer of its own.
+func (r *FrameReader) returnLarge(b []byte) ([]byte, *bufpool.Buf, error) {
+	r.consume(len(b))
+	if native.Size(b) < len(b) { // several small frames, together as long as a large one
+		return b[:len(b):len(b)], nil, nil
+	}
+	r.shared = bufpool.Get(len(b))
+	r.shared.B = append(r.shared.B, b...)
+	return r.shared.B, r.shared, nil
+}
+
+// readLarge reads the rest of a large frame into a buffer of its own.
+func (r *FrameReader) readLarge(size int) ([]byte, *bufpool.Buf, error) {
+	shared := bufpool.Get(size)
+	shared.B = append(shared.B, r.buf.B[r.start:]...)
+	r.buf.B, r.start = r.buf.B[:0], 0
+	have := len(shared.B)
+	shared.B = shared.B[:size]
+	r.partial.Store(true)
+	for have < size {
+		n, err := r.stream.Read(shared.B[have:])
+		r.reads.Add(1)
+		if have += n; err != nil && have < size {
+			shared.Release()
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			r.err = err
+			return nil, nil, err
+		}
+	}
+	r.partial.Store(false)
+	if cap(r.buf.B) > minRead { // large frames follow large frames: the next read needs a header only
+		r.buf.Release()
+		r.buf = bufpool.Get(minRead)
+	}
+	r.shared = shared
+	return shared.B, shared, nil
+}
+
+// fill reads once behind the bytes in the buffer, and makes room first if it is full.
+func (r *FrameReader) fill() {
+	b := r.buf.B
+	if r.start == len(b) {
+		b, r.start = b[:0], 0
+	} else if r.start > 0 && (len(b) == cap(b) || r.start >= cap(b)/2) {
+		b, r.start = b[:copy(b, b[r.start:])], 0
+	}
+	if len(b) == cap(b) {
+		bigger := bufpool.Get(min(2*cap(b), maxRead))
+		bigger.B = append(bigger.B, b...)
+		r.buf.Release()
+		r.buf, b = bigger, bigger.B
+	}
+	n, err := r.stream.Read(b[len(b):cap(b)])
+	full := len(b)+n == cap(b)
+	b = b[:len(b)+n]
+	r.buf.B = b
+	if full && cap(b) < maxRead { // the stream is busy: read more at a time
+		bigger := bufpool.Get(4 * cap(b))
+		bigger.B = append(bigger.B, b...)
+		r.buf.Release()
+		r.buf = bigger
+	}
+	r.reads.Add(1)
+	r.partial.Store(len(r.buf.B) > r.start)
+	if err != nil && n == 0 {
+		if err == io.EOF && len(r.buf.B) > r.start {
+			err = io.ErrUnexpectedEOF
+		}
+		r.err = err
+	}
+}
+
+// Progress returns how many reads there were, and whether part of a frame was left after the last one.
+func (r *FrameReader) Progress() (reads uint64, partial bool) {
+	return r.reads.Load(), r.partial.Load()
+}
+
+// First waits for the first frame and returns only that one.
+func (r *FrameReader) First() (native.Frame, error) {
+	for {
+		f, err := native.Split(r.buf.B[r.start:], r.maxFrame)
+		if err == nil {
+			err = r.err
+		}
+		switch {
+		case f != nil:
+			r.consume(len(f))
+			return f, nil
+		case err != nil:
+			return nil, err
+		}
+		r.fill()
+	}
+}
+
+// SetMaxFrame replaces the bound that NewFrameReader was given.
+func (r *FrameReader) SetMaxFrame(n int) { r.maxFrame = n }
+
+// Close releases the buffers. Next must not be called afterwards.
+func (r *FrameReader) Close() {
+	if r.shared != nil {
+		r.shared.Release()
+		r.shared = nil
+	}
+	r.buf.Release()
+	r.buf = nil
+}

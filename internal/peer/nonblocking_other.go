@@ -1,0 +1,12 @@
+//go:build !unix
+
+package peer
+
+import "io"
+
+// nonblocking would write to a socket without blocking; on this system the writing goroutine does all writes.
+type nonblocking struct{}
+
+func newNonblocking(io.Writer) *nonblocking { return nil }
+
+func (*nonblocking) write([]byte) int { return 0 }

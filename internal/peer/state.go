@@ -1,0 +1,60 @@
+package peer
+
+// State is the phase that a Conn is in. It only moves forward.
+//
+//	           HELLO, WELCOME           GOAWAY draining, sent or received
+//	Handshake ───────────────► Established ───────────────► Draining
+//	    │                           │                          │
+//	    │ Refuse                    │ Close: GOAWAY ok, end    │ Close
+//	    │                           │ of the stream, an error  │
+//	    │                           └────────────┬─────────────┘
+//	    ▼                                        ▼
+//	  Closed ◄──────────────────────────────── Closing
+//	             everything written, or Linger
+//
+// Handshake: only HELLO and WELCOME are read. Established: all frames of the Table. Draining: the same, but one end has
+// announced that it stops, so a client reconnects elsewhere. Closing: what arrives is discarded, what was appended is
+// written. Closed: the goroutines have ended.
+type State int32
+
+// The states.
+const (
+	Handshake State = iota
+	Established
+	Draining
+	Closing
+	Closed
+)
+
+var stateNames = [...]string{"handshake", "established", "draining", "closing", "closed"}
+
+func (s State) String() string { return stateNames[s] }
+
+// moves lists the states that each state may move to.
+var moves = [...][]State{
+	Handshake:   {Established, Closed},
+	Established: {Draining, Closing},
+	Draining:    {Closing},
+	Closing:     {Closed},
+	Closed:      {},
+}
+
+// State returns the current state.
+func (c *Conn) State() State { return State(c.state.Load()) }
+
+// moveTo changes the state, and reports whether that was possible: of several goroutines one succeeds.
+func (c *Conn) moveTo(next State) bool {
+	for {
+		now := c.State()
+		allowed := false
+		for _, s := range moves[now] {
+			allowed = allowed || s == next
+		}
+		if !allowed {
+			return false
+		}
+		if c.state.CompareAndSwap(int32(now), int32(next)) {
+			return true
+		}
+	}
+}

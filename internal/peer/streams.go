@@ -1,0 +1,88 @@
+package peer
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/transport"
+)
+
+// Writer returns the writer of data stream i, and opens the stream if it is new; setUp, if not nil, gets a new writer
+// before it is used. Without data streams it returns the control stream's. On a connection that is closing, a new writer is
+// closed.
+func (c *Conn) Writer(i int, setUp func(*FrameWriter)) *FrameWriter {
+	if c.multi == nil {
+		return c.control
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.data[i]; w != nil {
+		return w
+	}
+	w := NewFrameWriter(c.cfg.WriteBuffer)
+	if setUp != nil {
+		setUp(w)
+	}
+	if c.sealed {
+		w.Close()
+		return w
+	}
+	c.data[i] = w
+	go func() {
+		if err := writeDataStream(c.ctx, c.multi, i, w); err != nil {
+			c.Close(err)
+		}
+	}()
+	return w
+}
+
+// Writers returns the writers of all streams in use, the control stream's first.
+func (c *Conn) Writers() []*FrameWriter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	writers := make([]*FrameWriter, 1, 1+len(c.data))
+	writers[0] = c.control
+	for _, w := range c.data {
+		if w != nil {
+			writers = append(writers, w)
+		}
+	}
+	return writers
+}
+
+// writeDataStream opens data stream i of a connection and writes to it until w is closed.
+func writeDataStream(ctx context.Context, conn transport.Multi, i int, w *FrameWriter) error {
+	stream, err := conn.OpenStream(ctx)
+	if err == nil {
+		_, err = stream.Write(native.AppendJoin(nil, uint32(i)))
+	}
+	if err != nil {
+		w.Close()
+		_ = w.Run(io.Discard)
+		return fmt.Errorf("data stream %d: %w", i, err)
+	}
+	if err = w.Run(stream); err != nil {
+		return fmt.Errorf("data stream %d: %w", i, err)
+	}
+	return stream.Close()
+}
+
+// acceptStreams reads the data streams that the peer opens, no more of them than WELCOME allows.
+func acceptStreams[R Receiver](c *Conn, table *Table[R], newReceiver func() R) {
+	defer c.readers.Done()
+	for accepted := 0; ; accepted++ {
+		stream, err := c.multi.AcceptStream(c.ctx)
+		if err != nil {
+			return // the connection has ended: its control stream says why
+		}
+		if accepted >= len(c.data) {
+			_ = stream.Close()
+			c.Close(&native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("more than %d data streams", len(c.data))})
+			return
+		}
+		c.readers.Add(1)
+		go readDataStream(c, table, newReceiver(), NewFrameReader(stream, c.maxFrame))
+	}
+}

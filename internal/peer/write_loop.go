@@ -1,0 +1,123 @@
+package peer
+
+import (
+	"io"
+	"time"
+)
+
+// smallWrite is the size in bytes up to which a producer writes to a quiet stream itself: waking the writing goroutine
+// costs more than such a write.
+const smallWrite = 16 << 10
+
+// Run writes to stream until Close and everything is written (nil), or a write fails (its error). It is called once.
+func (w *FrameWriter) Run(stream io.Writer) error {
+	w.mu.Lock()
+	w.nonblocking = newNonblocking(stream)
+	w.mu.Unlock()
+	var batch []segment
+	var err error
+	for err == nil {
+		w.mu.Lock()
+		w.await()
+		w.closeTail()
+		batch, w.segments = w.segments, batch[:0]
+		n := w.queued
+		w.queued, w.responses = 0, 0
+		w.wakeProducers()
+		if n > 0 {
+			w.writingSince.Store(time.Now().UnixNano())
+		}
+		w.mu.Unlock()
+		if n == 0 { // closed
+			break
+		}
+		err = w.write(stream, batch)
+		w.writingSince.Store(0)
+		release(batch)
+		w.mu.Lock()
+		w.lastWrite = time.Now().UnixNano()
+		w.mu.Unlock()
+	}
+	w.mu.Lock()
+	w.closed = true
+	w.wakeProducers()
+	w.closeTail()
+	w.mu.Unlock()
+	close(w.done)
+	return err
+}
+
+// await returns, under the lock, when there is something to write or the FrameWriter is closed.
+func (w *FrameWriter) await() {
+	for {
+		w.nudged = false
+		if w.Refill != nil {
+			if after := w.Refill(); after != nil {
+				w.mu.Unlock()
+				after()
+				w.mu.Lock()
+				continue
+			}
+		}
+		if w.queued > 0 || w.closed {
+			return
+		}
+		if w.nudged {
+			continue
+		}
+		for w.asleep = true; w.asleep; {
+			w.wake.Wait()
+		}
+	}
+}
+
+// write uses one writev where the stream has it (net.Buffers), else one write for each segment.
+func (w *FrameWriter) write(stream io.Writer, batch []segment) error {
+	if len(batch) == 1 {
+		_, err := stream.Write(batch[0].bytes)
+		return err
+	}
+	vector := w.vector[:0]
+	for i := range batch {
+		vector = append(vector, batch[i].bytes)
+	}
+	w.vector = vector
+	_, err := w.vector.WriteTo(stream)
+	clear(vector)
+	w.vector = vector[:0]
+	return err
+}
+
+// Flush writes the queued bytes, if they are few and the stream takes them without blocking. Otherwise it wakes the
+// writing goroutine.
+func (w *FrameWriter) Flush() {
+	w.Lock()
+	w.UnlockFlush(0)
+}
+
+// UnlockFlush unlocks the FrameWriter and writes as Flush does, if the last write ended at least quiet ago. Producers that
+// append at a high rate leave the write to the writing goroutine, which gathers their frames.
+func (w *FrameWriter) UnlockFlush(quiet time.Duration) {
+	if w.nonblocking == nil || !w.asleep || w.queued == 0 || w.queued > smallWrite || len(w.segments) > 0 || w.closed ||
+		(quiet > 0 && time.Now().UnixNano()-w.lastWrite < int64(quiet)) {
+		w.Unlock()
+		return
+	}
+	// The writing goroutine sleeps, and nothing wakes it while asleep is false: the stream is the caller's.
+	buf := w.tail
+	w.tail, w.queued, w.responses, w.asleep = nil, 0, 0, false
+	w.wakeProducers()
+	w.mu.Unlock()
+	n := w.nonblocking.write(buf.B)
+	w.mu.Lock()
+	w.lastWrite = time.Now().UnixNano()
+	if n < len(buf.B) {
+		w.closeTail()
+		w.segments = append([]segment{{buf.B[n:], buf}}, w.segments...)
+		w.queued += len(buf.B) - n
+	} else {
+		buf.Release()
+	}
+	w.asleep = true
+	w.Unlock()
+}
