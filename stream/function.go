@@ -52,7 +52,7 @@ func (c *Client) Start(ctx context.Context, f Function) (*Running, error) {
 	r := &Running{client: c, ended: make(chan struct{}), pool: newPool(c, &f)}
 	for _, filter := range f.Observe {
 		r.subs = append(r.subs, &subscription{running: r, pool: r.pool, answer: make(chan error, 1), frame: native.SubFrame{
-			Back: f.Back, Policy: f.Policy, Window: uint32(window), Queue: uint32(f.Queue), Filter: filter, Group: f.Group, Where: f.Where,
+			Addressed: f.Back, Policy: f.Policy, Window: uint32(window), Queue: uint32(f.Queue), Filter: filter, Group: f.Group, Where: f.Where,
 		}})
 	}
 	c.mu.Lock()

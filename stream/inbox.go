@@ -180,7 +180,7 @@ func (w *worker) turn(p *pool, in *inbox) (more bool) {
 
 func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
 	m := ferry.Message{Tag: in.tag, Type: f.Type(), Payload: f.Payload(), Time: f.Time(), Source: f.Source()}
-	if f.Flags()&native.FlagBack != 0 {
+	if f.Flags()&native.FlagAddressed != 0 {
 		m.Source, m.To = 0, f.Source()
 	}
 	return m.Borrowed(buf)

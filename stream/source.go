@@ -81,7 +81,7 @@ func (c *Client) Send(ctx context.Context, m ferry.Message) error {
 func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 	h := native.PubHeader{Type: m.Type, Time: m.Time}
 	if m.To != 0 {
-		h.Flags, h.Source = native.FlagBack, m.To
+		h.Flags, h.Source = native.FlagAddressed, m.To
 	}
 	size := native.PubHeaderSize + len(m.Payload)
 	for {

@@ -2,23 +2,23 @@ package native
 
 import "fmt"
 
-// Code says why a connection ended or a request was refused.
+// Code is the reason for which a connection ended or a request was refused.
 type Code uint16
 
 // The codes of version 1.
 const (
-	CodeOK              Code = 0  // granted; or a GOAWAY of a peer that is done
-	CodeDraining        Code = 1  // the node stops: reconnect, here later or elsewhere
+	CodeOK              Code = 0  // granted; in GOAWAY: the peer has finished
+	CodeDraining        Code = 1  // the node stops: reconnect later, or to another node
 	CodeProtocol        Code = 2  // malformed or unexpected frame
 	CodeUnauthenticated Code = 3  // no identity has this token or certificate
 	CodeForbidden       Code = 4  // the identity may not do this
 	CodeTooLarge        Code = 5  // a frame above the limit
 	CodeLimit           Code = 6  // too many connections, tags or subscriptions
-	CodeTimeout         Code = 7  // silence, or a half frame, for too long
+	CodeTimeout         Code = 7  // no bytes, or no more bytes of a frame, for too long
 	CodeCredit          Code = 8  // sent without credit
 	CodeVersion         Code = 9  // no common protocol version
-	CodeInvalid         Code = 10 // a payload that is not what its type says
-	CodeBadRequest      Code = 11 // a tag, filter, group or predicate that cannot be
+	CodeInvalid         Code = 10 // a payload that is not valid for its type
+	CodeBadRequest      Code = 11 // a malformed tag, filter, group or predicate
 )
 
 var codeNames = [...]string{
@@ -34,10 +34,10 @@ func (c Code) String() string {
 	return fmt.Sprintf("code %d", uint16(c))
 }
 
-// Error is a Code with its reason: what a peer broke, or what it answered.
+// Error is a Code with its reason. Parsers return it for a peer's violation; it is also what a peer sent in GOAWAY or RESULT.
 type Error struct {
 	Code   Code
-	Reason string // one sentence for people; never holds a secret
+	Reason string // one sentence for a person; holds no secret
 }
 
 func (e *Error) Error() string {

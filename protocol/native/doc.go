@@ -1,9 +1,9 @@
-// Package native is ferry's own wire: how stream and rpc frame what they send over any transport.
+// Package native is ferry's own wire protocol: the frames that stream and rpc send over any transport.
 //
-// It holds no socket, no goroutine and no clock. Split cuts received bytes into frames, Parse and the Frame accessors
-// read them in place, Append writes them. A published message is the same bytes on its way to the node and on its way
-// from it, so a node forwards a run of frames by copying them once, and never looks behind the 24-byte header unless a
-// predicate asks. docs/native.md specifies every byte, with vectors.
+// It has no socket, no goroutine and no clock. Split cuts received bytes into frames, Parse functions and Frame accessors read
+// them in place, Append functions write them. A PUB frame is the same bytes to the node and from it. So a node forwards a run
+// of frames with one copy, and reads behind the 24-byte header only for a predicate. docs/native.md specifies every byte, with
+// vectors.
 //
 //	buf = native.AppendPub(buf, native.PubHeader{Tag: 7, Source: 3, Time: now, Type: ferry.CBOR}, payload)
 //	frame, err := native.Split(buf, native.DefaultMaxFrame)

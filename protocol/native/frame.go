@@ -18,30 +18,30 @@ const Magic = 0x46525259
 
 // Sizes in bytes.
 const (
-	HeaderSize      = 8               // length, kind, flags, type, ext: what every frame begins with
+	HeaderSize      = 8               // the header of every frame: length, kind, flags, type, extension
 	PubHeaderSize   = HeaderSize + 16 // a PUB frame without extension and payload
 	DefaultMaxFrame = 1 << 20         // frames above this are refused unless configured otherwise
 	MaxHandshake    = 8 << 10         // bound on a HELLO and a WELCOME, whatever MaxFrame says
 )
 
-// Kind says what a frame is for.
+// Kind is the kind of a frame.
 type Kind uint8
 
 // The kinds of version 1. CALL, REPLY and CANCEL are reserved for rpc: a peer that receives one answers GOAWAY.
 const (
-	Hello   Kind = 1  // client: who I am and what I speak
-	Welcome Kind = 2  // node: your source id, and the limits
-	Ping    Kind = 3  // either: answer with the same eight bytes and FlagAck, once all before it is dealt with
-	Goaway  Kind = 4  // either: the connection ends, and why
-	Tag     Kind = 5  // client: I want to publish on a tag; node: this number means that tag
-	Sub     Kind = 6  // client: deliver to me
-	Unsub   Kind = 7  // client: no longer
-	Credit  Kind = 8  // either: so many more bytes may be sent on a tag
+	Hello   Kind = 1  // client: credentials, and the versions it speaks
+	Welcome Kind = 2  // node: the client's source id, and the limits
+	Ping    Kind = 3  // either: the response has the same eight bytes and FlagAck, after all frames before are handled
+	Goaway  Kind = 4  // either: the connection ends, with a reason
+	Tag     Kind = 5  // client: request to publish on a tag; node: this number means that tag
+	Sub     Kind = 6  // client: subscribe
+	Unsub   Kind = 7  // client: end a subscription
+	Credit  Kind = 8  // either: this many more bytes may be sent on a tag
 	Pub     Kind = 9  // either: one message
-	Select  Kind = 10 // node: PUBs after this one, on this stream, belong to that subscription
-	Result  Kind = 11 // node: what became of a TAG or SUB
-	Notice  Kind = 12 // node: messages of yours were dropped, and why
-	Join    Kind = 13 // either: the first frame of a further stream
+	Select  Kind = 10 // node: PUBs behind this frame, on this stream, are for that subscription
+	Result  Kind = 11 // node: the response to a TAG or SUB
+	Notice  Kind = 12 // node: the client's messages were dropped, with a reason
+	Join    Kind = 13 // either: the first frame of a data stream
 	Call    Kind = 16
 	Reply   Kind = 17
 	Cancel  Kind = 18
@@ -63,17 +63,17 @@ func (k Kind) String() string {
 
 // Flags. Their meaning depends on the kind; a receiver ignores those it does not know.
 const (
-	FlagAck   = 0x01 // PING: this is the answer
-	FlagBack  = 0x01 // PUB: Source is the addressee, not the publisher. SUB: deliver what is addressed to me
-	FlagValid = 0x02 // PUB, node to client: the node has validated the payload in full
+	FlagAck       = 0x01 // PING: this is the response
+	FlagAddressed = 0x01 // PUB: Source is the addressee, not the publisher. SUB: deliver messages addressed to this client
+	FlagValid     = 0x02 // PUB of a node: the payload was validated in full
 )
 
-// Frame is one whole frame: a view into the bytes it was split from. The accessors of PUB are valid for frames that
-// Split returned with that kind; Split has checked their length.
+// Frame is one whole frame, a part of the bytes that Split was given. The accessors for PUB need a frame of that kind from
+// Split, which has checked its length.
 type Frame []byte
 
-// Split returns the first frame in buf. A frame not yet complete gives nil and no error; read more and call again.
-// A frame longer than maxFrame, or shorter than its kind allows, gives *Error, as soon as its first bytes are there.
+// Split returns the first frame in buf. If the frame is incomplete it returns nil and no error: read more and call again. A
+// frame longer than maxFrame, or too short for its kind, is an *Error as soon as its header has arrived.
 func Split(buf []byte, maxFrame int) (Frame, error) {
 	if len(buf) < HeaderSize {
 		if len(buf) < 4 {
@@ -95,7 +95,7 @@ func Split(buf []byte, maxFrame int) (Frame, error) {
 	return Frame(buf[:size:size]), nil
 }
 
-// Size returns the length in bytes of the frame that buf, at least four bytes, begins with. It does not bound it.
+// Size returns the length in bytes of the frame that starts buf, which has at least four bytes. The length is unchecked.
 func Size(buf []byte) int { return 4 + int(binary.BigEndian.Uint32(buf)) }
 
 func frameSize(buf []byte, maxFrame int) (int, error) {
@@ -109,7 +109,7 @@ func frameSize(buf []byte, maxFrame int) (int, error) {
 	return size, nil
 }
 
-// Kind says what the frame is for.
+// Kind returns the kind of the frame.
 func (f Frame) Kind() Kind { return Kind(f[4]) }
 
 // Flags returns the flag byte.
@@ -118,30 +118,30 @@ func (f Frame) Flags() byte { return f[5] }
 // SetFlags replaces the flag byte.
 func (f Frame) SetFlags(b byte) { f[5] = b }
 
-// Type says what the payload's bytes are.
+// Type returns the payload's type.
 func (f Frame) Type() ferry.Type { return ferry.Type(f[6]) }
 
-// Tag returns a PUB's tag number, as the node gave it out.
+// Tag returns a PUB's tag number, which the node assigned.
 func (f Frame) Tag() uint32 { return binary.BigEndian.Uint32(f[8:]) }
 
-// Source returns a PUB's publisher or, with FlagBack, its addressee.
+// Source returns a PUB's publisher or, with FlagAddressed, its addressee.
 func (f Frame) Source() ferry.SourceID { return ferry.SourceID(binary.BigEndian.Uint32(f[12:])) }
 
 // Time returns a PUB's time: Unix nanoseconds at the source.
 func (f Frame) Time() int64 { return int64(binary.BigEndian.Uint64(f[16:])) }
 
-// Payload returns a PUB's payload, a view.
+// Payload returns a PUB's payload, a part of f.
 func (f Frame) Payload() []byte { return f[PubHeaderSize+int(f[7])*4:] }
 
-// Renumber overwrites a PUB's tag and source, for a client that sends it again on a new connection.
+// Renumber overwrites a PUB's tag number and source id. A client calls it before it sends the frame on a new connection.
 func (f Frame) Renumber(tag uint32, source ferry.SourceID) {
 	binary.BigEndian.PutUint32(f[8:], tag)
-	if f[5]&FlagBack == 0 {
+	if f[5]&FlagAddressed == 0 {
 		binary.BigEndian.PutUint32(f[12:], uint32(source))
 	}
 }
 
-// PubHeader is what a PUB carries beside its payload.
+// PubHeader is the content of a PUB beside its payload.
 type PubHeader struct {
 	Flags  byte
 	Type   ferry.Type

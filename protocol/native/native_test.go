@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/vectors.txt")
 
-// samples are the vectors: a frame of each kind as it is written, and as it is read back.
+// samples are the vectors: a frame of each kind, its encoding, and the result of parsing it.
 var samples = []struct {
 	name   string
 	frame  []byte
@@ -37,7 +37,7 @@ var samples = []struct {
 		func(f Frame) (any, error) { return ParseWelcome(f) },
 	},
 	{"PING 42", AppendPing(nil, false, 42), uint64(42), func(f Frame) (any, error) { return ParsePing(f) }},
-	{"PING 42, the answer", AppendPing(nil, true, 42), uint64(42), func(f Frame) (any, error) { return ParsePing(f) }},
+	{"PING 42, the response", AppendPing(nil, true, 42), uint64(42), func(f Frame) (any, error) { return ParsePing(f) }},
 	{
 		"GOAWAY draining, \"bye\"", AppendGoaway(nil, GoawayFrame{CodeDraining, "bye"}),
 		GoawayFrame{CodeDraining, "bye"},
@@ -55,8 +55,8 @@ var samples = []struct {
 		func(f Frame) (any, error) { return ParseSub(f) },
 	},
 	{
-		"SUB 4, back, window 1 KiB, \"answers\"", AppendSub(nil, SubFrame{ID: 4, Back: true, Window: 1024, Filter: "answers"}),
-		SubFrame{ID: 4, Back: true, Window: 1024, Filter: "answers"},
+		"SUB 4, addressed, window 1 KiB, \"answers\"", AppendSub(nil, SubFrame{ID: 4, Addressed: true, Window: 1024, Filter: "answers"}),
+		SubFrame{ID: 4, Addressed: true, Window: 1024, Filter: "answers"},
 		func(f Frame) (any, error) { return ParseSub(f) },
 	},
 	{"UNSUB 3", AppendUnsub(nil, 3), uint32(3), func(f Frame) (any, error) { return ParseNumber(f) }},
@@ -73,8 +73,8 @@ var samples = []struct {
 	},
 	{
 		"PUB tag 5, to source 7, validated, time 1, no payload",
-		AppendPub(nil, PubHeader{FlagBack | FlagValid, ferry.Raw, 5, 7, 1}, nil),
-		pub{PubHeader{FlagBack | FlagValid, ferry.Raw, 5, 7, 1}, ""},
+		AppendPub(nil, PubHeader{FlagAddressed | FlagValid, ferry.Raw, 5, 7, 1}, nil),
+		pub{PubHeader{FlagAddressed | FlagValid, ferry.Raw, 5, 7, 1}, ""},
 		parsePub,
 	},
 	{"SELECT 3", AppendSelect(nil, 3), uint32(3), func(f Frame) (any, error) { return ParseNumber(f) }},
@@ -128,7 +128,7 @@ var session = []struct {
 		"node: PUB tag 0, source 1, validated, time 1602168089665565200, cbor {\"v\": 31}",
 		AppendPub(nil, PubHeader{FlagValid, ferry.CBOR, 0, 1, 1602168089665565200}, []byte("\xa1av\x18\x1f")),
 	},
-	{"node: PING 42, the answer: both messages are routed, and the second matched no subscription", AppendPing(nil, true, 42)},
+	{"node: PING 42, the response: both messages are routed, and the second matched no subscription", AppendPing(nil, true, 42)},
 	{"client: CREDIT subscription 3, tag 0, 29 bytes", AppendCredit(nil, CreditFrame{3, 0, 29})},
 	{"client: UNSUB 3", AppendUnsub(nil, 3)},
 	{"client: GOAWAY ok; the node closes the connection", AppendGoaway(nil, GoawayFrame{})},
@@ -160,7 +160,7 @@ func TestVectors(t *testing.T) {
 		}
 		s := samples[i]
 		i++
-		f, err := Split(append(frame, "what follows"...), DefaultMaxFrame)
+		f, err := Split(append(frame, "next frame"...), DefaultMaxFrame)
 		if err != nil || len(f) != len(frame) {
 			t.Errorf("%s: Split gave %d of %d bytes, %v", s.name, len(f), len(frame), err)
 			continue
@@ -192,7 +192,7 @@ func golden(t *testing.T, file, want string) []byte {
 		t.Fatal(err)
 	}
 	if string(raw) != want {
-		t.Errorf("%s and what is written differ: go test -update, and look at the difference", file)
+		t.Errorf("%s and the encoder differ: go test -update, and review the difference", file)
 	}
 	doc, err := os.ReadFile("../../docs/native.md")
 	if err != nil {
@@ -204,7 +204,7 @@ func golden(t *testing.T, file, want string) []byte {
 	return raw
 }
 
-// TestCut: a frame cut at any byte is not a frame yet, and one whose length says so is malformed.
+// TestCut cuts each frame at each byte: it is incomplete, and malformed if its length says that it ends there.
 func TestCut(t *testing.T) {
 	for _, s := range samples {
 		for n := range s.frame {
@@ -246,7 +246,7 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("%s: got %x, %v, want code %v", c.name, f, err, c.code)
 		}
 	}
-	if _, err := ParseHello(seal(append(header(nil, Hello, 0), "SSH-2.0-ferry"...), 0)); err == nil {
+	if _, err := ParseHello(seal(append(appendHeader(nil, Hello, 0), "SSH-2.0-ferry"...), 0)); err == nil {
 		t.Error("a HELLO without magic was parsed")
 	}
 	if _, err := ParseSub(AppendSub(nil, SubFrame{ID: 0, Window: 1, Filter: "a"})); err == nil {
@@ -256,7 +256,7 @@ func TestMalformed(t *testing.T) {
 		t.Error("a tag that is not UTF-8 was parsed")
 	}
 	if _, err := Negotiate(HelloFrame{MinVersion: 2, MaxVersion: 9}, LowestVersion, Version); err == nil {
-		t.Error("a client from the future was accepted")
+		t.Error("a client of later versions was accepted")
 	}
 }
 

@@ -113,11 +113,11 @@ func TestLeavingMembersKeepThePredicate(t *testing.T) {
 func TestAddressedMessagesStayPrivate(t *testing.T) {
 	h, addr := serve(t, hop.Config{})
 	asks, other, src := greet(t, addr), greet(t, addr), greet(t, addr)
-	asks.subscribe(native.SubFrame{ID: 1, Window: 1, Back: true, Filter: "reply", Group: "g"})
+	asks.subscribe(native.SubFrame{ID: 1, Window: 1, Addressed: true, Filter: "reply", Group: "g"})
 	other.subscribe(native.SubFrame{ID: 1, Window: 1 << 20, Filter: "reply", Group: "g"})
 	tag := src.tag("reply")
 	for range 3 {
-		src.write(native.AppendPub(nil, native.PubHeader{Flags: native.FlagBack, Tag: tag, Source: asks.id}, []byte("private")))
+		src.write(native.AppendPub(nil, native.PubHeader{Flags: native.FlagAddressed, Tag: tag, Source: asks.id}, []byte("private")))
 	}
 	src.settled()
 	asks.unsubscribe(1)

@@ -59,13 +59,13 @@ func (r *reader) Pubs(batch []byte, own *bufpool.Buf) (int, error) {
 		}
 		r.last = p
 	}
-	if first.Flags()&native.FlagBack != 0 {
+	if first.Flags()&native.FlagAddressed != 0 {
 		return r.back(p, native.Frame(batch[:native.Size(batch)]), own)
 	}
 	n, end := 0, 0 // frames, and where they end
 	for n < maxRun && len(batch)-end > 0 {
 		f := native.Frame(batch[end : end+native.Size(batch[end:])])
-		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagBack != 0 {
+		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagAddressed != 0 {
 			break
 		}
 		if f.Source() != r.s.id {
@@ -96,7 +96,7 @@ func (r *reader) Pubs(batch []byte, own *bufpool.Buf) (int, error) {
 
 // check validates f's payload as its listener says, and marks the frame with what was done.
 func (r *reader) check(f native.Frame) error {
-	mark := f.Flags() & native.FlagBack
+	mark := f.Flags() & native.FlagAddressed
 	if ft := r.s.hop.formats[f.Type()]; ft != nil && r.s.validate != ValidateOff {
 		if err := ft.Validate(f.Payload(), format.Options{BoundsOnly: r.s.validate == ValidateBounds}); err != nil {
 			return err

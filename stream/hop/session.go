@@ -159,7 +159,7 @@ func (s *session) subscribe(v native.SubFrame) error {
 		return refuse(native.CodeBadRequest, "a window of 0 bytes: nothing could ever be delivered")
 	}
 	sub := &subscription{
-		session: s, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, back: v.Back,
+		session: s, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, back: v.Addressed,
 		window: int(min(v.Window, maxCredit)), queue: s.hop.cfg.Queue, lanes: map[uint32]*lane{},
 	}
 	if v.Queue > 0 {
