@@ -12,13 +12,13 @@ type Codec interface {
 	// time.Time whose year is before 0 or after 9999, in its zone or in UTC: RFC 3339 cannot write it.
 	Marshal(v any) ([]byte, error)
 
-	// Unmarshal decodes data into what v, a non-nil pointer, points to. Nothing of data is kept: it may be reused as
-	// soon as Unmarshal returns. After an error the value is in no defined state. Data that ends early, or holds what
-	// the value's type cannot, is an error; nothing is dropped silently but fields that the type does not have.
+	// Unmarshal decodes data into the variable that v, a non-nil pointer, points to. It copies what it needs, so data may
+	// be reused as soon as it returns. After an error the variable is undefined. Data that ends early is an error, and so is
+	// a value that the variable's type cannot hold. Only fields that the type does not have are discarded silently.
 	Unmarshal(data []byte, v any) error
 }
 
-// Appender is a Codec that writes into memory of the caller's choice.
+// Appender is a Codec that writes into memory of its caller.
 type Appender interface {
 	// Append writes the encoding of v behind dst and returns the extended slice; on an error it returns dst as it was.
 	Append(dst []byte, v any) ([]byte, error)

@@ -108,10 +108,10 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 		again, err := bson.Codec{}.Marshal(v)
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("the value read cannot be written: %v", err)
 		}
 		if err := (bson.Codec{}).Unmarshal(again, &v); err != nil {
-			t.Fatalf("what was written cannot be read: % x: %v", again, err)
+			t.Fatalf("the encoding cannot be read: % x: %v", again, err)
 		}
 	})
 }

@@ -30,9 +30,9 @@ var enc = must(cbor.EncOptions{
 
 var dec = must(cbor.DecOptions{
 	DupMapKey:         cbor.DupMapKeyEnforcedAPF,
-	IndefLength:       cbor.IndefLengthAllowed, // valid CBOR, and some devices stream it
+	IndefLength:       cbor.IndefLengthAllowed, // valid CBOR, which some devices send
 	MaxNestedLevels:   32,
-	MaxArrayElements:  math.MaxInt32, // an item takes a byte: the input bounds them
+	MaxArrayElements:  math.MaxInt32, // each element takes a byte, so the input's length is the bound
 	MaxMapPairs:       math.MaxInt32,
 	FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
 	UTF8:              cbor.UTF8RejectInvalid,
@@ -41,7 +41,7 @@ var dec = must(cbor.DecOptions{
 
 func must[T any](mode T, err error) T {
 	if err != nil {
-		panic(err) // the options above contradict each other
+		panic(err) // the options contradict each other
 	}
 	return mode
 }

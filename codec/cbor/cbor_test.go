@@ -18,7 +18,7 @@ type reading struct {
 	Labels map[string]int `json:"labels,omitempty"`
 }
 
-// Maps have one key: larger ones are written in whatever order Go gives their keys.
+// TestContract uses maps with one key, as the order of keys in a CBOR map is not fixed.
 func TestContract(t *testing.T) {
 	codectest.Run(t, cbor.Codec{},
 		reading{Name: "noise", Value: 31.5, Raw: []byte{0, 255}, Labels: map[string]int{"hall": 4}},
@@ -104,10 +104,10 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 		again, err := cbor.Codec{}.Marshal(v)
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("the value read cannot be written: %v", err)
 		}
 		if err := (cbor.Codec{}).Unmarshal(again, &v); err != nil {
-			t.Fatalf("what was written cannot be read: % x: %v", again, err)
+			t.Fatalf("the encoding cannot be read: % x: %v", again, err)
 		}
 	})
 }

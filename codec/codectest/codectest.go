@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/codec"
 )
 
-// Run tests c against the contract of codec.Codec with values, each of which must come back deeply equal to what it was
-// when it is decoded into a new value of its type.
+// Run tests c against the contract of codec.Codec. Each of values, encoded and decoded into a new variable of its type, must be
+// deeply equal to the original.
 func Run(t *testing.T, c codec.Codec, values ...any) {
 	t.Helper()
 	if len(values) == 0 {
@@ -38,7 +38,7 @@ func Run(t *testing.T, c codec.Codec, values ...any) {
 	}
 }
 
-// roundTrip decodes data and overwrites it before it compares: a codec that keeps a view of its input is found out.
+// roundTrip decodes data and overwrites it before it compares the result. This reveals a codec that keeps a part of its input.
 func roundTrip(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	scratch := bytes.Clone(data)
@@ -53,7 +53,7 @@ func roundTrip(t *testing.T, c codec.Codec, v any, data []byte) {
 		scratch[i] = 0xA5
 	}
 	if !reflect.DeepEqual(got.Elem().Interface(), v) {
-		t.Errorf("there and back: got %+v, want %+v", got.Elem().Interface(), v)
+		t.Errorf("round trip: got %+v, want %+v", got.Elem().Interface(), v)
 	}
 }
 
@@ -93,8 +93,8 @@ func concurrent(t *testing.T, c codec.Codec, v any, data []byte) {
 	wg.Wait()
 }
 
-// damaged cuts data at each byte and changes bytes at random: anything but a panic is allowed, since a shorter text may
-// be a message too.
+// damaged cuts data at each byte and changes bytes at random. An error and a value are both correct, as a shorter text may be
+// a message, too; a panic is not.
 func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	try := func(broken []byte) {
@@ -103,7 +103,7 @@ func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
 				t.Errorf("Unmarshal(% x) panicked: %v", broken, r)
 			}
 		}()
-		_ = c.Unmarshal(broken, reflect.New(reflect.TypeOf(v)).Interface()) // an error and a value are both right
+		_ = c.Unmarshal(broken, reflect.New(reflect.TypeOf(v)).Interface()) // only a panic fails the test
 	}
 	for n := range data {
 		try(bytes.Clone(data[:n]))

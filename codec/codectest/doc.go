@@ -1,7 +1,7 @@
-// Package codectest is the contract of package codec as a test that every codec runs.
+// Package codectest tests a codec against the contract of package codec.
 //
-// A codec hands over a few values of the types it is for; Run sends each there and back, through memory that is
-// overwritten afterwards, cut short, and damaged.
+// A codec's test gives values of the types that the codec supports. Run encodes and decodes each of them. It also overwrites
+// the encoding after decoding, cuts it short, and damages it.
 //
 //	func TestContract(t *testing.T) { codectest.Run(t, json.Codec{}, reading{Name: "noise", Value: 31.5}) }
 package codectest

@@ -15,8 +15,8 @@ import (
 	"example.com/ferry/codec/msgpack"
 )
 
-// written are values and their encodings by vmihailenco/msgpack v5.4.1, which this package used before, with compact
-// integers, sorted keys and json tags.
+// written are values and their encodings by vmihailenco/msgpack v5.4.1, which this package used before: compact integers,
+// sorted keys, json tags.
 var written = []struct {
 	v    any
 	data string
@@ -42,7 +42,8 @@ type textual string
 
 func (t textual) MarshalText() ([]byte, error) { return []byte("<" + string(t) + ">"), nil }
 
-func TestWritesAsBefore(t *testing.T) {
+// TestEncodingsOfOldLibrary expects the bytes that old readers know.
+func TestEncodingsOfOldLibrary(t *testing.T) {
 	for _, row := range written {
 		if data, err := (msgpack.Codec{}).Marshal(row.v); err != nil || hex.EncodeToString(data) != row.data {
 			t.Errorf("%+v: got %x, %v, want %s", row.v, data, err, row.data)

@@ -105,8 +105,8 @@ type hidden struct {
 	A int `json:"a"`
 }
 
-// TestTypesOfNoUse gives what the library panics about.
-func TestTypesOfNoUse(t *testing.T) {
+// TestUnsupportedTypes decodes into types that have no decoding.
+func TestUnsupportedTypes(t *testing.T) {
 	type embeds struct{ *hidden }
 	type interns struct {
 		S []int `msgpack:"s,intern"`
@@ -122,22 +122,22 @@ func TestTypesOfNoUse(t *testing.T) {
 	}
 }
 
-// TestFits holds what is in range to be accepted at the limits.
-func TestFits(t *testing.T) {
+// TestLimits decodes the largest and smallest values that a type holds.
+func TestLimits(t *testing.T) {
 	rows := map[string]struct {
 		data string // hex
 		v    any
 		want any
 	}{
-		"127 in an int8":         {"7f", new(int8), int8(127)},
-		"-128 in an int8":        {"d080", new(int8), int8(-128)},
-		"255 in a uint8":         {"ccff", new(uint8), uint8(255)},
-		"2^64-1 in a uint64":     {"cfffffffffffffffff", new(uint64), uint64(1<<64 - 1)},
-		"-2^63 in an int64":      {"d38000000000000000", new(int64), int64(-1 << 63)},
-		"a long form":            {"d30000000000000005", new(int8), int8(5)},
-		"an integer in a float":  {"05", new(float64), 5.0},
-		"bytes in a text":        {"c40161", new(string), "a"},
-		"an any that holds much": {"81a16181a16293cd0100c3c0", new(any), map[string]any{"a": map[string]any{"b": []any{uint16(256), true, nil}}}},
+		"127 in an int8":                   {"7f", new(int8), int8(127)},
+		"-128 in an int8":                  {"d080", new(int8), int8(-128)},
+		"255 in a uint8":                   {"ccff", new(uint8), uint8(255)},
+		"2^64-1 in a uint64":               {"cfffffffffffffffff", new(uint64), uint64(1<<64 - 1)},
+		"-2^63 in an int64":                {"d38000000000000000", new(int64), int64(-1 << 63)},
+		"a long form":                      {"d30000000000000005", new(int8), int8(5)},
+		"an integer in a float":            {"05", new(float64), 5.0},
+		"bytes in a text":                  {"c40161", new(string), "a"},
+		"an any that holds maps and lists": {"81a16181a16293cd0100c3c0", new(any), map[string]any{"a": map[string]any{"b": []any{uint16(256), true, nil}}}},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -179,10 +179,10 @@ func FuzzUnmarshal(f *testing.F) {
 			}
 			again, err := msgpack.Codec{}.Marshal(v)
 			if err != nil {
-				t.Fatalf("what was read cannot be written: %v", err)
+				t.Fatalf("the value read cannot be written: %v", err)
 			}
 			if err := (msgpack.Codec{}).Unmarshal(again, v); err != nil {
-				t.Fatalf("what was written cannot be read: % x: %v", again, err)
+				t.Fatalf("the encoding cannot be read: % x: %v", again, err)
 			}
 		}
 	})

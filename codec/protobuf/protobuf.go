@@ -18,7 +18,7 @@ var (
 	_ codec.Appender = Codec{}
 )
 
-// maxDepth bounds how deep messages nest; as the bounds of other implementations are.
+// maxDepth bounds how deep messages nest. Other implementations have the same bound.
 const maxDepth = 100
 
 // Name returns protobuf.
@@ -31,7 +31,7 @@ func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	m, ok := v.(proto.Message)
 	if !ok || isNil(v) {
-		return dst, fmt.Errorf("protobuf: marshal %T: only a proto.Message that is not nil has fields: generate one with protoc-gen-go, or choose another codec", v)
+		return dst, fmt.Errorf("protobuf: marshal %T: only a proto.Message that is not nil can be written: generate one with protoc-gen-go, or choose another codec", v)
 	}
 	out, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(dst, m)
 	if err != nil {
@@ -40,8 +40,8 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	return out, nil
 }
 
-// Unmarshal reads a message into v, a proto.Message, or into what a pointer to one points to. A pointer that is nil gets
-// a new message. What v held before is gone.
+// Unmarshal reads a message into v, a proto.Message or a pointer to one. If the proto.Message is nil, it allocates one. It
+// discards the fields that v had before.
 func (Codec) Unmarshal(data []byte, v any) error {
 	m, err := target(v)
 	if err != nil {
@@ -68,10 +68,10 @@ func target(v any) (proto.Message, error) {
 			return at.Interface().(proto.Message), nil
 		}
 	}
-	return nil, errors.New("only a proto.Message that is not nil, or a pointer to one, takes fields: generate one with protoc-gen-go, or choose another codec")
+	return nil, errors.New("only a proto.Message that is not nil, or a pointer to one, can be read into: generate one with protoc-gen-go, or choose another codec")
 }
 
-// isNil reports whether v is a pointer to no message.
+// isNil reports whether v is a nil pointer.
 func isNil(v any) bool {
 	p := reflect.ValueOf(v)
 	return p.Kind() == reflect.Pointer && p.IsNil()

@@ -17,8 +17,8 @@ import (
 	"example.com/ferry/codec/protobuf"
 )
 
-// wire is the codec for a message by its bytes: what the library keeps inside a message differs from one to the next
-// although they are equal.
+// wire is a codec whose values are encoded messages. The library's internal state differs between equal messages, so they
+// cannot be compared with reflect.DeepEqual.
 type wire struct{ protobuf.Codec }
 
 type packed string
@@ -62,7 +62,7 @@ func messages(t *testing.T) []proto.Message {
 	}
 }
 
-func TestThereAndBack(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	for _, want := range messages(t) {
 		t.Run(fmt.Sprintf("%T", want), func(t *testing.T) {
 			data, err := protobuf.Codec{}.Marshal(want)
@@ -91,7 +91,7 @@ func TestThereAndBack(t *testing.T) {
 
 func TestUnmarshalErrors(t *testing.T) {
 	deep := []byte{}
-	for range 150 { // a Value that holds a list of a Value ...
+	for range 150 { // a Value that holds a list of a Value, and so on
 		list := append([]byte{0x0a}, varint(len(deep))...)
 		list = append(list, deep...)
 		deep = append(append([]byte{0x32}, varint(len(list))...), list...)
@@ -140,7 +140,7 @@ func TestMarshalErrors(t *testing.T) {
 	}
 }
 
-// TestUnknownFields holds that what a type does not know is not lost.
+// TestUnknownFields decodes fields that the type does not have, and expects them in the new encoding.
 func TestUnknownFields(t *testing.T) {
 	data := "\x0a\x01a\x9a\x06\x03new"
 	m := new(wrapperspb.StringValue)

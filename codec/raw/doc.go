@@ -1,4 +1,4 @@
-// Package raw passes bytes through as they are, for payloads that have no format or whose format is nobody's business.
+// Package raw passes bytes through unchanged, for payloads without a format and for formats that need no decoding.
 //
 //	data, err := raw.Codec{}.Marshal([]byte("as it is"))
 package raw

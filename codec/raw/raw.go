@@ -25,7 +25,7 @@ func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	data, ok := v.([]byte)
 	if !ok {
-		return dst, fmt.Errorf("raw: marshal %T: only []byte has no format: choose another codec", v)
+		return dst, fmt.Errorf("raw: marshal %T: only []byte can be written raw: choose another codec", v)
 	}
 	return append(dst, data...), nil
 }
@@ -34,7 +34,7 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 func (Codec) Unmarshal(data []byte, v any) error {
 	p, ok := v.(*[]byte)
 	if !ok || p == nil {
-		return fmt.Errorf("raw: unmarshal %d bytes into %T: only a *[]byte takes them: choose another codec", len(data), v)
+		return fmt.Errorf("raw: unmarshal %d bytes into %T: only a *[]byte can hold raw bytes: choose another codec", len(data), v)
 	}
 	*p = bytes.Clone(data)
 	return nil

@@ -16,7 +16,7 @@ const DefaultObserve = 0x10
 
 const rootKey = 0x01
 
-// maxDepth is how deep nodes nest: what Unmarshal reads, Marshal writes.
+// maxDepth bounds how deep nodes nest, in Marshal and Unmarshal.
 const maxDepth = 32
 
 // Codec is a codec.Codec. The zero value writes dialect P under key 0x10.
@@ -66,9 +66,9 @@ func (c Codec) Append(dst []byte, v any) ([]byte, error) {
 	return e.b.Message()
 }
 
-// Unmarshal validates data strictly and decodes it into what v points to. Fields that are not in data keep their value;
-// packets that the type has no field for are passed over. A message without the root node or the packet that Observe
-// names is an error.
+// Unmarshal validates data strictly and decodes it into the variable that v points to. Fields that are not in data keep their
+// values. Packets without a field in the type are discarded. A message without the root node, or without the packet that
+// Observe names, is an error.
 func (c Codec) Unmarshal(data []byte, v any) error {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {

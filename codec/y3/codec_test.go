@@ -68,7 +68,7 @@ func TestContract(t *testing.T) {
 	codectest.Run(t, Codec{Dialect: y3.N, Observe: 0x3f}, sample{1.5, 1600000000, "s"}, int64(-300))
 }
 
-// TestVectors holds Marshal to what y3-codec-golang v1.7.3 writes.
+// TestVectors compares Marshal with the output of y3-codec-golang v1.7.3.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	inner := nested{List: []int32{5, -5}}

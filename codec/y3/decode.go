@@ -84,7 +84,7 @@ func (d decoder) packets(s field.Span, visit func(y3.Packet, field.Span) error) 
 	return nil
 }
 
-// set copies v, of the kind that scalar names for target's type, and refuses a number that target is too narrow for.
+// set copies v into target. v has the kind that scalar returns for target's type. A number out of target's range is an error.
 func set(target reflect.Value, v field.Value) error {
 	switch target.Kind() {
 	case reflect.Bool:

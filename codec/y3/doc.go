@@ -1,9 +1,9 @@
 // Package y3 turns Go structs into Y3 messages and back, as y3-codec-golang's high-level codec does.
 //
-// A field is written under the key in its tag, `y3:"0x11"`; fields without a tag are left out. Keys go from 0x01 to 0x3f,
-// and y3-codec-golang reads those from 0x10 on. The message is a root node 0x01 around one packet, whose key is
-// Codec.Observe. Fields are bool, integers, floats, strings, []byte, structs, pointers to any of them (nil is not
-// written), and, in dialect P, slices. To read one field of a message without decoding it, see package format/y3.
+// A field is written under the key in its tag, `y3:"0x11"`. Fields without a tag are not written. Keys are from 0x01 to 0x3f;
+// y3-codec-golang reads only those from 0x10 on. The message is a root node 0x01 with one packet, whose key is Codec.Observe.
+// Fields are bool, integers, floats, strings, []byte, structs, pointers to any of them (nil is not written), and, in dialect P,
+// slices. Package format/y3 reads one field of a message without decoding it.
 //
 //	type reading struct {
 //		Noise float32 `y3:"0x11"`

@@ -11,7 +11,7 @@ import (
 
 type encoder struct{ b *y3.Builder }
 
-// value writes v, which is neither nil nor a pointer, under key; depth is how many nodes it stands in, itself included.
+// value writes v, which is neither nil nor a pointer, under key. depth is the number of nodes around v's packet, plus one.
 func (e encoder) value(key int, v reflect.Value, depth int) error {
 	if as, ok := scalar(v.Type()); ok {
 		return e.scalar(key, v, as)

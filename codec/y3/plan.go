@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// plan is what the tags of a struct type say.
+// plan lists the fields of a struct type that have a key, or the error in its tags.
 type plan struct {
 	fields []planField
 	err    error
@@ -18,7 +18,7 @@ type plan struct {
 type planField struct {
 	name  string
 	key   int
-	index int // in the struct
+	index int // of the struct's field
 }
 
 var plans sync.Map // reflect.Type of a struct -> *plan
@@ -59,7 +59,7 @@ func newPlan(t reflect.Type) *plan {
 	return p
 }
 
-// scalar returns the type that values of t are written as, or false if t is none that a primitive packet holds.
+// scalar returns the wire type for values of t, or false if a primitive packet cannot hold them.
 func scalar(t reflect.Type) (field.Type, bool) {
 	switch t.Kind() {
 	case reflect.Bool:
