@@ -1,6 +1,6 @@
 //go:build linux
 
-// Buffer_reuse asks what it is worth to a proxy to use its memory again.
+// Buffer_reuse measures what a proxy gains by reusing its buffers.
 package main
 
 import (
@@ -42,7 +42,7 @@ func (e *experiment) question() harness.Question {
 		},
 		Prepare: e.prepare,
 		Checks: []harness.Check{
-			{Name: "both answer each request once, with its own id and content; again in each measurement", Run: e.checkAnswers},
+			{Name: "both respond to each request once, with its own id and content; again in each measurement", Run: e.checkResponses},
 			{Name: "the one that reuses nothing allocates at least a content's bytes for each request, and twice what the other one does", Run: e.checkSwitch},
 		},
 		Disturbed: boltload.Disturbed,

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Buffer_reuse asks what it is worth to a proxy to use its memory again.
+// Buffer_reuse measures what a proxy gains by reusing its buffers.
 package main
 
 import (

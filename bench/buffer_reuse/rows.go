@@ -24,7 +24,7 @@ var rows = []row{
 	{allocating, "this commit, -tags nopool", "ferry-nopool", []string{"-tags", "nopool"}},
 }
 
-// experiment is what the measurements of a run share.
+// experiment is the state that all measurements of a run share.
 type experiment struct {
 	dir    string
 	at     boltload.Addresses
@@ -84,10 +84,10 @@ func (e *experiment) measure(r row, w boltload.Workload, window time.Duration) (
 	return f, nil
 }
 
-// some is a load for checks.
+// some is a small load for checks.
 var some = boltload.Workload{Conns: 20, InFlight: 3, Least: 0, Most: 10 << 10, Upstream: 2, Cores: []int{0}}
 
-func (e *experiment) checkAnswers() error {
+func (e *experiment) checkResponses() error {
 	for _, r := range rows {
 		if _, err := e.measure(r, some, 300*time.Millisecond); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
@@ -96,7 +96,7 @@ func (e *experiment) checkAnswers() error {
 	return nil
 }
 
-// checkSwitch sees that the two differ in what they allocate.
+// checkSwitch checks that the two builds differ in what they allocate.
 func (e *experiment) checkSwitch() error {
 	each := make(map[string]float64)
 	for _, r := range rows {

@@ -40,11 +40,10 @@ func (e *experiment) distribution(name string, l load) harness.Chart {
 	return c
 }
 
-// seedStep is how long each step of the seed's demonstration takes: quick requests only, jobs beside them, quick requests
-// only.
+// seedStep is the duration of each step of the seed's demonstration: quick requests only, with jobs, quick requests only.
 const seedStep = 3 * time.Second
 
-// steps draws how much CPU the example's two modes use.
+// steps draws the CPU use of the example's two modes.
 func (e *experiment) steps() (harness.Chart, error) {
 	c := harness.Chart{
 		Name: "steps", Title: "CPU use of examples/cpuserver: quick requests, ten jobs beside them, quick requests", X: "seconds", Y: "cores",

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// checkAnswers asks each row's servers for jobs, one after the other: their sums are right, and so is the count.
-func (e *experiment) checkAnswers() error {
+// checkResponses requests jobs from the servers of each row: the checksums and the number of units are right.
+func (e *experiment) checkResponses() error {
 	for _, r := range rows {
 		for _, l := range []load{loads[0], loads[3]} { // the second one has the long jobs
 			if !r.in(l) {
@@ -32,7 +32,7 @@ func (e *experiment) checkAnswers() error {
 	return nil
 }
 
-// checkNode has jobs run in a node's function, in each way: the prober compares their sums.
+// checkNode runs jobs in a node's function, for each row: the prober compares the checksums.
 func (e *experiment) checkNode() error {
 	l := loads[len(loads)-1]
 	for _, r := range rows {
@@ -46,7 +46,7 @@ func (e *experiment) checkNode() error {
 	return nil
 }
 
-// checkServer asks for a job at path, and of servers that have them for a short and an allocating one.
+// checkServer requests the job at path; and the short and the allocating job from servers that have them.
 func checkServer(addr, path string, idle bool) error {
 	if text, err := get(addr, "/delay1ms"); err != nil || text != "done\n" {
 		return fmt.Errorf("/delay1ms: %q, %w", text, err)
@@ -65,7 +65,7 @@ func checkServer(addr, path string, idle bool) error {
 			return err
 		}
 		n, sum := 0, uint32(0)
-		if _, err := fmt.Sscanf(text, answer, &n, &sum); err != nil || n < shortUnits {
+		if _, err := fmt.Sscanf(text, responseFormat, &n, &sum); err != nil || n < shortUnits {
 			return fmt.Errorf("%s: %q, %w", path, text, err)
 		}
 		unit, want := checksum, uint32(0)

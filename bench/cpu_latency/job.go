@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// job is a request that wants the CPU: a number of units, with a checkpoint after each.
+// job is a request that computes a number of units, with a checkpoint after each.
 type job struct {
 	path  string
 	units func() int
@@ -20,7 +20,7 @@ type job struct {
 	tight bool // it never checkpoints
 }
 
-// How long they take, on the machine whose figures are quoted: a unit 7 us, 1 ms, half a second.
+// On the machine of the published figures a unit takes 7 µs, a short job 1 ms, a long one half a second.
 const (
 	shortUnits = 140
 	longUnits  = 70_000
@@ -34,7 +34,7 @@ var jobs = []job{
 	{path: "/allocating", units: between(5000, 10_000), unit: allocate},
 }
 
-// run works to the end of the job, or to that of ctx, and returns how many units there were and their sum.
+// run computes until the job or ctx ends, and returns the number of units and their checksum.
 func (j job) run(ctx context.Context, checkpoint func(context.Context) error) (n int, sum uint32, err error) {
 	n = j.units()
 	for range n {
@@ -50,29 +50,29 @@ func (j job) run(ctx context.Context, checkpoint func(context.Context) error) (n
 	return n, sum, nil
 }
 
-// answer is what a job's request is answered with, for its number of units and their sum.
-const answer = "%d checksums, %08x\n"
+// responseFormat is the body of a response: the number of units and their checksum.
+const responseFormat = "%d checksums, %08x\n"
 
 func between(least, most int) func() int {
 	return func() int { return least + rand.IntN(most-least+1) }
 }
 
-// block is what is summed: that of examples/cpuserver.
+// block is the input of a checksum, the same as that of examples/cpuserver.
 var block = make([]byte, 256<<10)
 
 func checksum(sum uint32) uint32 { return crc32.Update(sum, crc32.IEEETable, block) }
 
-// cell is what allocating jobs allocate: 56 bytes, of which 8 are a pointer to look behind.
+// cell is what allocating jobs allocate: 56 bytes, one field of which is a pointer that the collector follows.
 type cell struct {
 	next *cell
 	_    [5]uint64
 	mark uint64
 }
 
-// kept are the lists of the last units.
-var kept [64]atomic.Pointer[cell]
+// recentCells are the lists of the last units.
+var recentCells [64]atomic.Pointer[cell]
 
-// allocate makes 600 cells, and keeps the last hundred of them for a while.
+// allocate makes 600 cells, and keeps the last hundred of them reachable for a while.
 func allocate(sum uint32) uint32 {
 	var list *cell
 	for i := range 600 {
@@ -81,14 +81,14 @@ func allocate(sum uint32) uint32 {
 		}
 		list = &cell{next: list, mark: uint64(sum) + uint64(i)}
 	}
-	kept[rand.IntN(len(kept))].Store(list)
+	recentCells[rand.IntN(len(recentCells))].Store(list)
 	return crc32.Update(sum, crc32.IEEETable, block[:8])
 }
 
-// done counts the units, also of jobs that have not ended.
+// done counts the units, those of running jobs included.
 var done = new(atomic.Uint64)
 
-// countIn has done be in a file's memory, which several processes share.
+// countIn maps a file as the counter done, which several processes share.
 func countIn(f *os.File) error {
 	memory, err := syscall.Mmap(int(f.Fd()), 0, 8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Cpu_latency asks how quick requests that only wait stay beside requests that compute, on a machine whose cores are all
-// busy, and how much of the computing that costs.
+// Cpu_latency measures the latency of requests that only wait, beside requests that compute on all cores, and how much
+// computing throughput that latency costs.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 func main() {
 	openloop.Main()
-	play()
+	playRole()
 	harness.Main(question())
 }
 
@@ -52,7 +52,7 @@ func (e *experiment) question() harness.Question {
 		Title:  "Quick requests beside requests that compute, on a busy machine",
 		Unit:   p99,
 		Better: harness.Lower,
-		About: "A server answers /delay1ms after a millisecond, a thousand times a second at random intervals (Poisson), and as many jobs as the case says are in flight all the time. " +
+		About: "A server responds to /delay1ms after a millisecond, a thousand times a second at random intervals (Poisson), and as many jobs as the case says are in flight all the time. " +
 			"Latency counts from when a request was due; one that was not answered in the end counts with its age. The generator is a process of its own, one thread in the class SCHED_FIFO where that is permitted. " +
 			"Work is what all jobs did in the window, ended or not, by the server's own count of checksums of 256 KiB, or of 600 allocations of 56 bytes. p99 without it says nothing: a pool that lets jobs wait has the best. " +
 			"A measurement is void where the generator's p99 lateness exceeds 0.5 ms or others used more than 0.15 of a core: it is repeated, and never counts as passed.",
@@ -60,7 +60,7 @@ func (e *experiment) question() harness.Question {
 		Plot:    []string{checkpointing, allocating, foreignLoops, throughNode},
 		Prepare: e.prepare,
 		Checks: []harness.Check{
-			{Name: "each row's server gives the right checksums, and counts what it did: no more, and no less", Run: e.checkAnswers},
+			{Name: "each row's server gives the right checksums, and counts what it did: no more, and no less", Run: e.checkResponses},
 			{Name: "a node's function gives the right checksums, and no message comes back twice; again in each measurement", Run: e.checkNode},
 		},
 		Disturbed: disturbed,

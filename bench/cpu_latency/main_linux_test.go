@@ -13,13 +13,13 @@ import (
 
 func TestMain(m *testing.M) {
 	openloop.Main()
-	play()
+	playRole()
 	os.Exit(m.Run())
 }
 
 func TestQuestion(t *testing.T) {
 	q := newExperiment(100 * time.Millisecond).question()
-	q.Disturbed = nil // a test's machine is; see TestDisturbed
+	q.Disturbed = nil // a test runs on a busy machine; see TestDisturbed
 	q.Contenders = slices.DeleteFunc(q.Contenders, func(c harness.Contender) bool {
 		// The checks start all of them.
 		return !slices.Contains([]string{alone, plain, ferryPool, idleWorker, cpuworker}, c.Name)

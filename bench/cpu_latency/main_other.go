@@ -1,7 +1,7 @@
 //go:build !linux
 
-// Cpu_latency asks how quick requests that only wait stay beside requests that compute, on a machine whose cores are all
-// busy, and how much of the computing that costs.
+// Cpu_latency measures the latency of requests that only wait, beside requests that compute on all cores, and how much
+// computing throughput that latency costs.
 package main
 
 import (

@@ -21,7 +21,7 @@ const exampleBinary = "cpuserver"
 
 var goVersion = runtime.Version()
 
-// experiment is what the measurements of a run share.
+// experiment is the state that all measurements of a run share.
 type experiment struct {
 	dir      string
 	seedStep time.Duration              // of the chart of CPU use
@@ -51,7 +51,7 @@ func (e *experiment) contender(r row) harness.Contender {
 	}}
 }
 
-// measure lets what the row is about warm up, and measures for 70 budgets: 3.5 s.
+// measure warms up and measures for 70 budgets: 3.5 s.
 func (e *experiment) measure(r row, l load, budget time.Duration) (harness.Figures, error) {
 	window := max(70*budget, 100*time.Millisecond)
 	if l.twice {
@@ -78,7 +78,7 @@ func (e *experiment) measure(r row, l load, budget time.Duration) (harness.Figur
 	return f, nil
 }
 
-// ask has a generator measure the row's server, beside foreign loops if the case has any.
+// ask measures the row's server with a generator, beside foreign loops if the case has them.
 func (e *experiment) ask(r row, l load, window time.Duration) (*openloop.Report, error) {
 	server, path, err := r.start(e.dir, l)
 	if err != nil {
@@ -106,7 +106,7 @@ func (e *experiment) ask(r row, l load, window time.Duration) (*openloop.Report,
 	return openloop.Measure(spec)
 }
 
-// figures are what a report says.
+// figures returns the figures of a report.
 func figures(r *openloop.Report, window time.Duration) (harness.Figures, error) {
 	var counts [2]stats
 	var errs error
@@ -135,7 +135,7 @@ func figures(r *openloop.Report, window time.Duration) (harness.Figures, error) 
 	return f, nil
 }
 
-// relate adds what can only be said beside other rows of the same round, which come first.
+// relate adds the ratios to rows of the same round, which are measured first.
 func (e *experiment) relate(row, load string, f harness.Figures) {
 	e.base[row+load] = f
 	if base, ok := e.base[alone+load]; ok && row != alone && base[p99] > 0 {
@@ -146,7 +146,8 @@ func (e *experiment) relate(row, load string, f harness.Figures) {
 	}
 }
 
-// disturbed is the rule by which a measurement does not count. Where the generator was late its latencies are its own.
+// disturbed reports whether a measurement does not count: other programs used the CPU, or the generator was late, which
+// adds to all latencies.
 func disturbed(f harness.Figures) bool { return f[late99] > 0.5 || f[foreign] > 0.15 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/bench/internal/openloop"
 )
 
-// nodeConfig is a node's file: everything that is not named has the value it ships with.
+// nodeConfig is the configuration of the node: all other fields have their defaults.
 const nodeConfig = `listeners:
   - address: tcp://%s
 admin:
@@ -28,7 +28,7 @@ functions:
 %s
 `
 
-// inNode says how the rows run the node's function. Those that are not here have no part in the case.
+// inNode is how each row declares the node's function. Other rows do not take part in the case.
 var inNode = map[string]string{
 	alone:      "    cpu: light\n",
 	plain:      "    cpu: light\n    concurrency: 10\n",

@@ -12,12 +12,12 @@ import (
 	"example.com/ferry/cpu"
 )
 
-// load is a case: what a server is asked for beside /delay1ms.
+// load is a case: the requests beside /delay1ms.
 type load struct {
 	name  string
 	jobs  openloop.Closed
 	short float64 // jobs of a millisecond, a second
-	loops int     // busy loops of somebody else
+	loops int     // foreign busy loops
 	gogc  int     // 0: the default
 	twice bool    // the window is twice as long, as there are few short jobs
 	rows  []string
@@ -76,22 +76,22 @@ type row struct {
 	name    string
 	kind    harness.Kind
 	flags   []string // of this program as a server
-	example []string // of examples/cpuserver, which stands for the row where it has what a case asks for
+	example []string // flags of examples/cpuserver, which is the row's server in the cases that it can serve
 	jobs    string   // examples/cpuserver's path of /job
 }
 
 var rows = []row{
-	{name: alone, kind: harness.Limit, flags: []string{"-discipline", plainGo}, example: []string{"-mode", "plain"}},
-	{name: plain, kind: harness.Peer, flags: []string{"-discipline", plainGo}, example: []string{"-mode", "plain"}, jobs: "/checksumWithoutCpuWorker"},
-	{name: gosched100, kind: harness.Peer, flags: []string{"-discipline", gosched, "-every", "100us"}},
-	{name: gosched1000, kind: harness.Peer, flags: []string{"-discipline", gosched, "-every", "1ms"}},
-	{name: semaphores, kind: harness.Peer, flags: []string{"-discipline", semaphore}},
-	{name: ferryPool, kind: harness.Ferry, flags: []string{"-discipline", inPool}, example: []string{"-mode", "pool"}, jobs: "/checksumWithCpuWorker"},
-	{name: ferryGate, kind: harness.Ferry, flags: []string{"-discipline", inPool, "-slices=false"}},
-	{name: onePool, kind: harness.Ferry, flags: []string{"-discipline", inPool, "-tokens", oneMore}, example: []string{"-mode", "pool", "-tokens", oneMore}, jobs: "/checksumWithCpuWorker"},
-	{name: oneGate, kind: harness.Ferry, flags: []string{"-discipline", inPool, "-tokens", oneMore, "-slices=false"}},
-	{name: niceWorker, kind: harness.Ferry, flags: []string{"-discipline", inWorker}},
-	{name: idleWorker, kind: harness.Ferry, flags: []string{"-discipline", inWorker, "-idle"}},
+	{name: alone, kind: harness.Limit, flags: []string{"-scheduling", plainGo}, example: []string{"-mode", "plain"}},
+	{name: plain, kind: harness.Peer, flags: []string{"-scheduling", plainGo}, example: []string{"-mode", "plain"}, jobs: "/checksumWithoutCpuWorker"},
+	{name: gosched100, kind: harness.Peer, flags: []string{"-scheduling", gosched, "-every", "100us"}},
+	{name: gosched1000, kind: harness.Peer, flags: []string{"-scheduling", gosched, "-every", "1ms"}},
+	{name: semaphores, kind: harness.Peer, flags: []string{"-scheduling", semaphore}},
+	{name: ferryPool, kind: harness.Ferry, flags: []string{"-scheduling", inPool}, example: []string{"-mode", "pool"}, jobs: "/checksumWithCpuWorker"},
+	{name: ferryGate, kind: harness.Ferry, flags: []string{"-scheduling", inPool, "-slices=false"}},
+	{name: onePool, kind: harness.Ferry, flags: []string{"-scheduling", inPool, "-tokens", oneMore}, example: []string{"-mode", "pool", "-tokens", oneMore}, jobs: "/checksumWithCpuWorker"},
+	{name: oneGate, kind: harness.Ferry, flags: []string{"-scheduling", inPool, "-tokens", oneMore, "-slices=false"}},
+	{name: niceWorker, kind: harness.Ferry, flags: []string{"-scheduling", inWorker}},
+	{name: idleWorker, kind: harness.Ferry, flags: []string{"-scheduling", inWorker, "-idle"}},
 }
 
 var oneMore = strconv.Itoa(cpu.Cores() + 1)
@@ -113,7 +113,7 @@ func (r row) start(dir string, l load) (*process, string, error) {
 	return p, l.jobs.Path, err
 }
 
-// version is what a row says of itself.
+// version returns the version that the report shows for a row.
 func (r row) version() string {
 	if r.kind == harness.Ferry {
 		return "this commit"
@@ -121,7 +121,7 @@ func (r row) version() string {
 	return goVersion
 }
 
-// recorded are the figures of hnes/cpuworker, taken on two quiet cores before there was this question.
+// recorded are the figures of hnes/cpuworker, measured earlier on two quiet cores.
 var recorded = []harness.Contender{
 	{Name: cpuworker, Kind: harness.Seed, Version: "2022, as recorded", Recorded: map[string]harness.Figures{
 		checkpointing: {p50: 1.26, p99: 3.8, p999: 5.2, inflation: 1.63, work: 0.52},

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// serve is what this program does as a server: examples/cpuserver with other ways to run a job, and other jobs. It ends
-// when standard input does.
+// serve is the server process: examples/cpuserver with more ways to schedule a job, and more jobs. It ends with its standard
+// input.
 func serve(args []string) error {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
-	var d discipline
-	flags.StringVar(&d.name, "discipline", plainGo, "how jobs run: plain, gosched, semaphore, pool, worker")
+	var d scheduling
+	flags.StringVar(&d.name, "scheduling", plainGo, "how jobs run: plain, gosched, semaphore, pool, worker")
 	flags.DurationVar(&d.every, "every", 0, "gosched: how long a job runs before it calls runtime.Gosched")
 	flags.IntVar(&d.tokens, "tokens", 0, "pool: jobs that run at once; 0 means the usable cores")
 	flags.BoolVar(&d.slices, "slices", true, "pool: kernel slices")
@@ -55,10 +55,10 @@ func serve(args []string) error {
 	return server.Serve(listener)
 }
 
-// stats is the answer of /stats, here and, without GC, in examples/cpuserver.
+// stats is the body of /stats, here and, without GC, in examples/cpuserver.
 type stats struct {
 	Checksums uint64  `json:"checksums"`
-	GC        float64 `json:"gc"` // seconds of CPU time that the collector has taken
+	GC        float64 `json:"gc"` // CPU seconds of the collector
 }
 
 func collecting() float64 {
@@ -67,7 +67,7 @@ func collecting() float64 {
 	return sample[0].Value.Float64()
 }
 
-// endWithStdin ends this process when the one that started it has ended.
+// endWithStdin ends this process when its parent has ended.
 func endWithStdin() {
 	var b [1]byte
 	for {

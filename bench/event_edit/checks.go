@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// What the seed's benchmark lacked: it never looked at what came out, and so did not see that its payload never went in.
+// The seed's benchmark never checked its output, and so did not show that the payload was never decoded.
 
 func checkPayloads() error {
 	for _, name := range cases {
@@ -47,7 +47,7 @@ func read(in encoding, doc []byte) (*events.Event, error) {
 	return e, cbor.Unmarshal(doc, e)
 }
 
-// sees reports whether somebody who decoded an event has all readings of it, payload included.
+// sees reports whether a decoded event has all readings of the sample, payload included.
 func (s *sample) sees(event any) error {
 	readings, payload := 0, []byte(nil)
 	switch e := event.(type) {
@@ -69,7 +69,7 @@ func (s *sample) sees(event any) error {
 	return nil
 }
 
-// isChanged reports whether doc is the event with another ID. Where the keys were shuffled a row may put them in order.
+// isChanged reports whether doc is the event with another ID. A row may sort shuffled keys.
 func (s *sample) isChanged(in encoding, doc []byte, id *identity) error {
 	e := s.event
 	e.ID = id.text
@@ -181,7 +181,7 @@ func (c contender) checkSent(name string) error {
 	return s.isChanged(c.in, got, c.ids[0])
 }
 
-// checkAbsent holds those that take part in it to leaving an event without an ID as it is.
+// checkAbsent checks that each row returns an error for an event without an ID, and does not change it.
 func checkAbsent(rows []contender) error {
 	for _, c := range rows {
 		if !c.takesPart(absent) {

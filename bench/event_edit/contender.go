@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// identity is an ID as text and as bytes, so that no row has to make the one from the other while it is timed.
+// identity is an ID as text and as bytes, so that no row converts while it is timed.
 type identity struct {
 	text  string
 	bytes []byte
@@ -41,7 +41,7 @@ type contender struct {
 	tools func(size int) tools
 }
 
-// tools are what a row does. Those that a row has no part in are nil.
+// tools are the operations of a row. An operation that it does not support is nil.
 type tools struct {
 	edit   func(doc []byte, id *identity) (message, error) // gives the event with another ID
 	decode func(doc []byte) (any, error)                   // gives an *events.Event or *edgex.Event
@@ -60,7 +60,7 @@ const (
 // takesPart reports whether the row is measured in a case.
 func (c contender) takesPart(name string) bool { return !slices.Contains(c.without, name) }
 
-// measure times all that the row does with the events of a case.
+// measure times each operation of the row on the events of a case.
 func (c contender) measure(name string, budget time.Duration) (harness.Figures, error) {
 	s, err := sampleOf(name)
 	if err != nil || !c.takesPart(name) {

@@ -34,8 +34,8 @@ func ferryRows() []contender {
 	}
 }
 
-// editor is a format with the power to edit. The path is parsed at run time, and what gets an editor goes through the
-// interface, so that the compiler knows neither.
+// editor is a format that can edit. The path is parsed at run time and the format is called through the interface, so that
+// the compiler can specialize neither.
 type editor interface {
 	format.Format
 	format.Editor
@@ -64,7 +64,7 @@ func inPlace(f editor, validate bool) func(int) func([]byte, *identity) (message
 	}
 }
 
-// spliced copies the event with another ID to a buffer that has the room.
+// spliced copies the event with another ID to a buffer of sufficient capacity.
 func spliced(f editor) func(int) func([]byte, *identity) (message, error) {
 	return func(size int) func([]byte, *identity) (message, error) {
 		p, out, dst := field.MustParse("id"), make(message, 1), make([]byte, 0, size)
@@ -76,7 +76,8 @@ func spliced(f editor) func(int) func([]byte, *identity) (message, error) {
 	}
 }
 
-// inParts gives the event with another ID as what stands before, the ID, and what stands behind, as net.Buffers takes it.
+// inParts returns the event with another ID in three parts, as net.Buffers takes them: the bytes before the ID, the ID, and
+// the bytes after it.
 func inParts(f editor) func(int) func([]byte, *identity) (message, error) {
 	return func(int) func([]byte, *identity) (message, error) {
 		p, out, edit := field.MustParse("id"), make(message, 0, 4), new(format.Edit)
@@ -89,7 +90,7 @@ func inParts(f editor) func(int) func([]byte, *identity) (message, error) {
 	}
 }
 
-// goValues is what a program does that needs the event as a Go value.
+// goValues decodes the event to a Go value, changes it and encodes it.
 func goValues(c codec.Codec) tools {
 	out := make(message, 1)
 	return tools{

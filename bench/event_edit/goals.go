@@ -67,7 +67,7 @@ func ratio(row, other, figure string, names []string) func(*harness.Result) floa
 	}
 }
 
-// perItem is what each item costs that an event with 1000 readings has beyond one with a single reading.
+// perItem is the additional cost of each item: of an event with 1000 readings, compared with one of a single reading.
 func perItem(r *harness.Result) float64 {
 	more := r.Stat(ferryValidated, thousand, harness.NsPerOp).Median - r.Stat(ferryValidated, one, harness.NsPerOp).Median
 	return more / float64(items(1000)-items(1))

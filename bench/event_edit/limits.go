@@ -12,7 +12,7 @@ var noChange = []*identity{newIdentity(events.UUID(0)), newIdentity(events.UUID(
 
 var errMoved = errors.New("the new ID does not have the length of the old one")
 
-// limits are the least that any program has to do.
+// limits are the least work that any program has to do.
 func limits() []contender {
 	return []contender{
 		{
@@ -50,8 +50,8 @@ func limits() []contender {
 
 var errShape = errors.New("not an event with an id before the readings")
 
-// overwriteID does it for a map of up to 23 pairs with short keys, where texts and numbers only stand before the ID, and
-// checks each read. RFC 8949, section 3.
+// overwriteID overwrites the ID in a map of up to 23 pairs with short keys, in which only texts and numbers precede the ID.
+// It checks each read. RFC 8949, section 3.
 func overwriteID(doc, id []byte) error {
 	const uint, text, maps = 0, 3, 5 // major types
 	if len(doc) == 0 || doc[0]>>5 != maps || doc[0]&0x1f > 23 {

@@ -16,16 +16,16 @@ import (
 
 func TestQuestion(t *testing.T) {
 	whole := samples[large]
-	samples[large] = binary(1 << 20) // 12 MiB take each row that decodes a second of a busy machine
+	samples[large] = binary(1 << 20) // with 12 MiB each row that decodes would take a second
 	t.Cleanup(func() { samples[large] = whole })
 	harnesstest.Run(t, question())
 }
 
-// A row with the seed's mistake gives an event of the same few bytes whatever went in, and no error. The checks see it.
+// A row with the seed's mistake writes the same few bytes for every event, without an error. The checks detect it.
 func TestChecksSeeALostPayload(t *testing.T) {
 	type seedEvent struct {
 		ID     string `json:"id"`
-		Device string `json:"omitempty"` // where the seed's struct had its tags wrong
+		Device string `json:"omitempty"` // as the wrong tags of the seed's struct
 	}
 	forgetful := func(name string) contender {
 		return library(name, "", inCBOR, func(doc []byte, v any) error {
@@ -70,7 +70,7 @@ func TestChecksSeeBytesThatWereNotRead(t *testing.T) {
 	}
 }
 
-// A limit is only one if it refuses what a checked edit has to refuse.
+// A limit has to refuse what a checked edit refuses.
 func TestOverwriteID(t *testing.T) {
 	doc, id := events.CBOR(events.Binary(100)), sameLength[0].bytes
 	for n := range doc {

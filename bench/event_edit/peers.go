@@ -80,8 +80,8 @@ func ugorjiEncode(v any) (out []byte, err error) {
 	return out, err
 }
 
-// consumed holds ugorji to what the others do by themselves: bytes behind the message are an error. It was these that the
-// seed's benchmark never read.
+// consumed returns an error for bytes after the message, as the other libraries do by themselves. The seed's benchmark never
+// read those bytes.
 func consumed(d *codec.Decoder, doc []byte) error {
 	if n := d.NumBytesRead(); n != len(doc) {
 		return fmt.Errorf("%d of %d bytes read", n, len(doc))
@@ -89,8 +89,8 @@ func consumed(d *codec.Decoder, doc []byte) error {
 	return nil
 }
 
-// ugorjiZeroCopy uses its decoder, its encoder and the buffer again; texts and the payload are parts of the event that was
-// decoded. It is the fastest way there is to decode all of an event.
+// ugorjiZeroCopy reuses decoder, encoder and buffer; texts and the payload are slices of the encoded event. It is the fastest
+// way to decode a whole event.
 func ugorjiZeroCopy() contender {
 	return contender{
 		name: ugorjiZero, kind: harness.Peer, version: harness.Version("github.com/ugorji/go/codec"), in: inCBOR, ids: otherLength, without: []string{absent},

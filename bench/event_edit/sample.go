@@ -37,7 +37,7 @@ var (
 
 const shuffledDocs = 16 // a power of two
 
-// encoding says what a row reads and writes.
+// encoding is the format that a row reads and writes.
 type encoding uint8
 
 const (
@@ -115,7 +115,7 @@ func (s *sample) add(doc [2][]byte) {
 // payload is the bytes of the third reading; nil in an event that has none.
 func (s *sample) payload() []byte { return s.event.Readings[len(s.event.Readings)-1].BinaryValue }
 
-// clones returns the documents for somebody who changes them.
+// clones returns copies of the documents, for rows that change them.
 func (s *sample) clones(in encoding) (docs [][]byte) {
 	for _, doc := range s.docs[in] {
 		docs = append(docs, slices.Clone(doc))

@@ -37,7 +37,7 @@ func (s *socket) close() {
 	_ = s.far.Close()
 }
 
-// drain reads what is sent, until the socket is closed. It does not look at it.
+// drain reads and discards until the socket is closed.
 func (s *socket) drain() {
 	buf := make([]byte, 256<<10)
 	for {

@@ -33,7 +33,7 @@ func (c contender) checkHop(name string) error {
 			return errFiltered
 		}
 		id := identities[i]
-		if c.kind == harness.Limit { // which changes nothing
+		if c.kind == harness.Limit { // a limit does not change the message
 			id = identities[1]
 		}
 		want, err := c.form.message(name, id)

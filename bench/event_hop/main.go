@@ -1,5 +1,5 @@
-// Event_hop asks what a hop through an EdgeX app service costs: a message comes from the bus, is tested for its device,
-// gets another identity and goes on, in each form that EdgeX gives messages.
+// Event_hop measures a hop through an EdgeX app service, in each form of EdgeX messages: a message arrives from the bus, its
+// device name is tested, it gets other IDs and is sent on.
 package main
 
 import (

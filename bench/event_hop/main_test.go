@@ -18,7 +18,7 @@ func TestQuestion(t *testing.T) {
 	harnesstest.Run(t, question())
 }
 
-// Each message is in the form that its rows say, and holds its whole payload.
+// Each message has the form of its rows, and its whole payload.
 func TestMessages(t *testing.T) {
 	for _, f := range forms {
 		for _, name := range cases {
@@ -43,7 +43,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// The checks see a row that loses the payload, and one that forgets one of the IDs.
+// The checks detect a row that loses the payload, and a row that does not change one of the IDs.
 func TestChecksSeeFaults(t *testing.T) {
 	for fault, spoil := range map[string]func(out []byte) []byte{
 		"cut":         func(out []byte) []byte { return out[:len(out)/2] },

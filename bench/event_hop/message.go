@@ -41,7 +41,7 @@ var eventOf = map[string]func() edgex.Event{
 	thousand: sync.OnceValue(func() edgex.Event { return events.Simple(1000) }),
 }
 
-// form is a way in which EdgeX puts a message on the bus.
+// form is a form of messages on EdgeX's bus.
 type form struct {
 	name   string
 	is     edgex.Form
@@ -70,7 +70,7 @@ func envelope(payload any, contentType, correlation string) edgex.MessageEnvelop
 	}
 }
 
-// identity is what a hop gives a message: an ID for the envelope and one for the event.
+// identity is the IDs that a hop sets: one of the envelope and one of the event.
 type identity struct{ correlation, event string }
 
 // identities take turns, so that each hop changes something. A message comes with the last one.

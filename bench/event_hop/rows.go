@@ -15,8 +15,8 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// hop passes a message on with another identity, if it is about the device; ok is false if it is not. The result is doc
-// itself, changed, or is valid until the next hop.
+// hop returns the message with another identity if its device matches; otherwise ok is false. The result is doc itself,
+// changed, or a buffer that is valid until the next hop.
 type hop func(doc []byte, id *identity) (out []byte, ok bool, err error)
 
 // contender is a row: how it makes the hop in one form.
@@ -77,7 +77,7 @@ func ferry(form string) string { return "ferry, " + form }
 
 func validated(form string) string { return "ferry, validated, " + form }
 
-// ferryHop works on the message where it stands, in any form.
+// ferryHop edits the encoded message in place, in any form.
 func ferryHop(validate bool) hop {
 	v := new(edgex.View)
 	return func(doc []byte, id *identity) ([]byte, bool, error) {
@@ -107,7 +107,7 @@ func ferryHop(validate bool) hop {
 	}
 }
 
-// copyHop only copies the message: what any program does that gives it out in one piece.
+// copyHop only copies the message, as any program does that writes it in one piece.
 func copyHop() hop {
 	var dst []byte
 	return func(doc []byte, _ *identity) ([]byte, bool, error) {
@@ -116,7 +116,7 @@ func copyHop() hop {
 	}
 }
 
-// library is what decodes to structs and encodes them.
+// library decodes to structs and encodes them.
 type library struct {
 	unmarshalJSON func([]byte, any) error
 	marshalJSON   func(any) ([]byte, error)
@@ -164,7 +164,7 @@ func nested(unmarshal func([]byte, any) error, marshal func(any) ([]byte, error)
 	}
 }
 
-// fastest uses ugorji's decoder, its encoder and the encoder's buffer again; what it decodes is parts of the message.
+// fastest reuses ugorji's decoder, encoder and buffer; decoded texts are slices of the message.
 func fastest() library {
 	h := new(codec.CborHandle)
 	h.ZeroCopy = true

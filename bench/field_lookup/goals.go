@@ -28,7 +28,7 @@ const (
 	seedY3 = "seed Y3, as recorded"
 )
 
-// asked is what a format is held to in C63-K32.
+// asked is the goal of a format in C63-K32.
 type asked struct {
 	row, limit string
 	ns         float64
@@ -94,8 +94,8 @@ func over(row, other string, names ...string) func(*harness.Result) float64 {
 	}
 }
 
-// fasterThanSeed is the smallest ratio of the seed's Y3 to ferry's among the cases. What was recorded is the best of four
-// runs, so ferry's best round stands against it.
+// fasterThanSeed is the smallest ratio of the seed's Y3 to ferry's among the cases. The recorded figures are the best of four
+// runs, so they are compared with ferry's best round.
 func fasterThanSeed(names ...string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		worst := math.Inf(1)

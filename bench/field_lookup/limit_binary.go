@@ -2,9 +2,8 @@ package main
 
 import "encoding/binary"
 
-// The limit scans of the binary formats are written as one would for just these messages: a flat map of short keys and
-// scalar values. Each read is checked, and the key is compared before anything is done with the value. What none of these
-// messages holds is not found; ferry finds it.
+// The limit scans of the binary formats are written for just these messages: a flat map of short keys and scalar values. Each
+// read is checked, and the key is compared before the value is read. They do not support what these messages do not contain.
 
 // protobufScan knows tags of at most two bytes and lengths of one.
 //

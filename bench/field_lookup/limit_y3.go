@@ -2,7 +2,7 @@ package main
 
 // limitScan is the least that a checked lookup has to do: it enters the node, and for each packet reads the tag and the
 // length, compares the key, and checks that the value lies within data. It is written for this one shape of message and
-// gives offsets only. It is a call of its own, as a library's lookup is.
+// gives offsets only. It is not inlined, as a library's lookup is not.
 //
 //go:noinline
 func limitScan(data []byte, key byte) (off, end int, ok bool) {
@@ -32,8 +32,8 @@ func limitScan(data []byte, key byte) (off, end int, ok bool) {
 	return 0, 0, false
 }
 
-// tightScan is limitScan with one comparison a packet: tags and lengths are read through two slices of equal length, and
-// whether a packet ends inside is seen where the next one is read.
+// tightScan is limitScan with one comparison for each packet: tags and lengths are read through two slices of equal length,
+// and the bounds of a packet are checked when the next one is read.
 //
 //go:noinline
 func tightScan(data []byte, key byte) (off, end int, ok bool) {

@@ -1,4 +1,4 @@
-// Field_lookup asks how long it takes to find one field of an encoded message, with the seed's workload.
+// Field_lookup measures how long it takes to find one field of an encoded message, with the seed's workload.
 package main
 
 import (

@@ -12,7 +12,7 @@ func TestQuestion(t *testing.T) {
 	harnesstest.Run(t, question())
 }
 
-// A limit scan reads nothing behind the end, wherever a message is cut, and never finds anything that is not all there.
+// A limit scan of a truncated message reads nothing after its end, and finds only complete values.
 func TestScansOfCutMessages(t *testing.T) {
 	for _, c := range contenders() {
 		if c.kind != harness.Limit {
@@ -28,7 +28,7 @@ func TestScansOfCutMessages(t *testing.T) {
 	}
 }
 
-// A scan is only a limit if it refuses what a checked lookup has to refuse.
+// A limit scan has to refuse what a checked lookup refuses.
 func TestScans(t *testing.T) {
 	for name, scan := range map[string]func([]byte, byte) (int, int, bool){limit: limitScan, tight: tightScan} {
 		good := encodeY3([]int{1, 2, 3})

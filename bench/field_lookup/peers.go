@@ -46,10 +46,10 @@ func peer[K any](name, version string, in *encoding, want func(value) []byte, ke
 func wantJSON(v value) []byte { return []byte(v.json) }
 func wantCBOR(v value) []byte { return mustCBOR(v.any) }
 
-// found stands for a value that a contender gives as a Go value.
+// found marks a value that a contender returns as a Go value.
 var found = []byte("found")
 
-// The peers do no more than they have to: those that can stop at the hit, do.
+// Each peer does the least work that its API permits: it stops at the hit if it can.
 func peers() []contender {
 	return []contender{
 		peer("FlatBuffers", harness.Version("github.com/google/flatbuffers"), &inFlatTable, contentFlat, func(key int) int { return key }, findFlat),
@@ -136,7 +136,7 @@ func findFlat(doc []byte, key int) []byte {
 		return nil
 	}
 	at += t.Pos
-	switch valueOf(key).any.(type) { // which a program knows from its schema
+	switch valueOf(key).any.(type) { // a program knows the type from its schema
 	case string:
 		return t.ByteVector(at)
 	case int32, float32:
@@ -176,7 +176,7 @@ func rawBSON(v value) []byte {
 	return contentBSON(v)
 }
 
-// fastjsonRow parses the whole message, with a parser that is used again.
+// fastjsonRow parses the whole message with a reused parser.
 func fastjsonRow() contender {
 	return peer("fastjson", harness.Version("github.com/valyala/fastjson"), &inJSON, nil, textKey, func(doc []byte, key string) []byte {
 		p := fastjsonParsers.Get()
@@ -191,7 +191,7 @@ func fastjsonRow() contender {
 
 var fastjsonParsers fastjson.ParserPool
 
-// jsontextRow reads tokens up to the key, with a decoder that is used again.
+// jsontextRow reads tokens up to the key with a reused decoder.
 func jsontextRow() contender {
 	return peer("jsontext", harness.Version("github.com/go-json-experiment/json"), &inJSON, wantJSON, textKey, func(doc []byte, key string) []byte {
 		s := jsontextReaders.Get().(*jsontextReader)

@@ -24,7 +24,7 @@ type contender struct {
 
 type finder struct {
 	find func(doc []byte) []byte
-	op   func(doc []byte) int // what it returns is summed up, so that it cannot be left out
+	op   func(doc []byte) int // its results are added up, so that the compiler cannot remove the call
 	all  func(doc []byte) int // op for all keys
 	full func(doc []byte) int // op behind a validation of the whole message; nil for what has none of its own
 }
@@ -128,8 +128,8 @@ func (c contender) measure(name string, budget time.Duration) harness.Figures {
 	return f
 }
 
-// each makes an Op that goes through docs again and again, from where it stopped the last time. It may run on several
-// cores at once.
+// each returns an Op that cycles through docs, and continues where its last call stopped. It may run on several cores at
+// once.
 func each(docs [][]byte, op func(doc []byte) int) harness.Op {
 	start := 0
 	return func(n int) {
@@ -137,15 +137,15 @@ func each(docs [][]byte, op func(doc []byte) int) harness.Op {
 		for i := range n {
 			sum += op(docs[(at+i)&mask])
 		}
-		if len(docs) > shuffledDocs { // the cold ones, which one core goes through
+		if len(docs) > shuffledDocs { // the cold ones, for one core only
 			start = at + n
 		}
 		runtime.KeepAlive(sum)
 	}
 }
 
-// measureBoth runs a loop that looks the field up by a and then by b, and says how much of the CPU time a takes. A
-// contender beside itself says nothing.
+// measureBoth runs a loop that looks the field up by a and then by b, and returns the share of the CPU time that a takes. It
+// returns nil if a and b are the same contender.
 func measureBoth(a, b contender, budget time.Duration) harness.Figures {
 	if a.name == b.name || b.kind == harness.Limit {
 		return nil

@@ -13,7 +13,7 @@ import (
 // clients share the connections of a case.
 type clients []*keepalive.Client
 
-// connect starts as many clients as the case has processes. What has been started is returned with an error too.
+// connect starts as many clients as the case has processes. On an error it also returns the processes that were started.
 func (e *experiment) connect(r row, l load) (clients, error) {
 	c := make(clients, l.processes)
 	err := c.each(func(i int) (err error) {
@@ -26,10 +26,10 @@ func (e *experiment) connect(r row, l load) (clients, error) {
 	return slices.DeleteFunc(c, func(c *keepalive.Client) bool { return c == nil }), err
 }
 
-// share is the i-th one's share of conns.
+// share returns how many of conns the i-th client opens.
 func share(conns, i, of int) int { return conns*(i+1)/of - conns*i/of }
 
-// each does something for all clients at once.
+// each calls f for all clients at once.
 func (c clients) each(do func(i int) error) error {
 	errs := make([]error, len(c))
 	var all sync.WaitGroup
@@ -45,7 +45,7 @@ func (c clients) more(conns int) error {
 	return c.each(func(i int) error { return c[i].More(share(conns, i, len(c))) })
 }
 
-// run has the clients share a load, and adds up what they saw. The first one reads the CPU time.
+// run divides a load among the clients, and adds up their reports. The first client reads the CPU time.
 func (c clients) run(l keepalive.Load) (*keepalive.Report, error) {
 	l.Rate /= float64(len(c))
 	reports := make([]*keepalive.Report, len(c))

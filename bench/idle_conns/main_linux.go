@@ -1,5 +1,5 @@
-// Idle_conns asks what a connection costs that is there and does nothing, of 15,000 in one process and of 100,000 over
-// several; and what it takes to serve a few requests on all of them.
+// Idle_conns measures what an idle connection costs: 15,000 in one process and 100,000 over several; and what it costs to
+// serve a few requests on all of them.
 package main
 
 import (
@@ -37,25 +37,25 @@ func question() harness.Question {
 func (e *experiment) question() harness.Question {
 	q := harness.Question{
 		Name:   "idle_conns",
-		Title:  "Connections that are there and do nothing",
+		Title:  "Idle connections",
 		Unit:   idle,
 		Better: harness.Lower,
-		About: "Clients connect to the proxy and ask for nothing: 15,000 connections to one process, or 100,000 to seven that share a port, as one process may have 20,000 descriptors here. " +
-			"Bytes are by how much the proxy's anonymous memory (RssAnon) grows with the second half of them, over their number: what a program has in reserve when it starts goes to the first half. What all of it is, all processes together, is the next figure. " +
-			"Then requests come at 1000 a second in turn over all connections, each with a body of 1 KiB and an answer with one, and latency counts from when a request was due. " +
+		About: "Clients connect to the proxy and send nothing: 15,000 connections to one process, or 100,000 to seven that share a port, as one process may have 20,000 descriptors here. " +
+			"Bytes are by how much the proxy's anonymous memory (RssAnon) grows with the second half of them, over their number: reserves that a program allocates at start count to the first half. The next figure is the memory of all processes together. " +
+			"Then requests come at 1000 a second in turn over all connections, each with a body of 1 KiB and a response with one, and latency counts from when a request was due. " +
 			"Last, every connection carries one request, 20 of each client's at a time. A connection that is closed, refused or answered wrongly in any of this is a failure. " +
 			"The proxies have core 0 to themselves; clients, with addresses of their own, and backend share core 1.",
 		Figures: []string{total, usedTotal, cpu, p50, p99, failures, goroutines, foreign, late99},
 		Prepare: e.prepare,
 		Checks: []harness.Check{
-			{Name: "each row serves 200 connections in turn, and every answer is the request's own", Run: e.checkAnswers},
+			{Name: "each row serves 200 connections in turn, and every response is the request's own", Run: e.checkResponses},
 		},
 		Disturbed: disturbed,
 		Goals:     e.goals(),
 		Notes: append([]string{
 			"ferry is `ferry run` with examples/proxy/http1.yaml or bolt.yaml as they ship, with `reuse_port: true` where seven share a port; goroutines is the same with `goroutines: true`: one for each connection in place of the event loop.",
-			"In a program with a garbage collector connections take what room garbage has left, even of the second half: the more there are, the more their bytes tell. What all of it comes to tells in any case.",
-			"What the kernel holds for a connection, some 5 KB at each end, is nobody's here.",
+			"In a program with a garbage collector, connections also use the room that garbage has left, even those of the second half: with more connections the figure is more exact. The total is exact in any case.",
+			"What the kernel holds for a connection, some 5 KB at each end, is not counted here.",
 			"nginx has a part of what it needs for 20,000 connections when it starts. Seven are workers of one master; of HAProxy and ferry they are processes of their own.",
 			"The proxies close connections that are idle for longer than this takes; ferry after 75 s of HTTP/1.1 and 90 s of Bolt, which is how it ships.",
 			"MOSN was recorded on a quiet machine of this kind before this question existed, with 9,000 connections in its netpoll mode, which holds two descriptors for each.",

@@ -32,7 +32,7 @@ func newTest(t *testing.T) *experiment {
 func TestQuestion(t *testing.T) {
 	e := newTest(t)
 	q := e.question()
-	q.Disturbed = nil // a test's machine is; see TestDisturbed
+	q.Disturbed = nil // a test runs on a busy machine; see TestDisturbed
 	q.Contenders = slices.DeleteFunc(q.Contenders, func(c harness.Contender) bool {
 		// The check starts all of them.
 		return c.Kind == harness.Peer && c.Name != nginx
@@ -40,7 +40,7 @@ func TestQuestion(t *testing.T) {
 	harnesstest.Run(t, q)
 }
 
-// The check sees a row whose backend speaks another protocol.
+// The check detects a row whose backend speaks another protocol.
 func TestCheckSeesFaults(t *testing.T) {
 	e := newTest(t)
 	for _, p := range e.rows {
@@ -50,7 +50,7 @@ func TestCheckSeesFaults(t *testing.T) {
 		e.dir = t.TempDir()
 		p.wire = keepalive.Bolt
 		e.rows = []row{p}
-		if err := e.checkAnswers(); err == nil || !strings.Contains(err.Error(), p.name) {
+		if err := e.checkResponses(); err == nil || !strings.Contains(err.Error(), p.name) {
 			t.Errorf("got %v", err)
 		}
 		return

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Idle_conns asks what a connection costs that is there and does nothing.
+// Idle_conns measures what an idle connection costs.
 package main
 
 import (

@@ -24,24 +24,24 @@ const (
 	bodySize = 1024                   // bytes
 	rate     = 1000                   // requests a second
 	flights  = 20                     // requests in flight, when each connection has its turn
-	patience = time.Minute            // for these
-	settle   = 300 * time.Millisecond // until memory is looked at; less where the window is short
+	patience = time.Minute            // for these to complete
+	settle   = 300 * time.Millisecond // before memory is read; less where the window is short
 	proxies  = 0                      // the proxies' core
 	ends     = 1                      // that of clients and backend
 )
 
-// addresses are where everybody listens.
+// addresses are where the programs listen.
 type addresses struct {
 	proxy, backend string
-	admins         []string // where processes tell about themselves
+	admins         []string // the admin servers of the processes
 }
 
-// shipped are none of the examples', so that a node of theirs may run beside.
+// shipped are not the examples' addresses, so that a node with an example may run at the same time.
 var shipped = addresses{"127.0.0.1:19080", "127.0.0.1:19090", []string{
 	"127.0.0.1:19101", "127.0.0.1:19102", "127.0.0.1:19103", "127.0.0.1:19104", "127.0.0.1:19105", "127.0.0.1:19106", "127.0.0.1:19107",
 }}
 
-// experiment is what the measurements of a run share.
+// experiment is the state that all measurements of a run share.
 type experiment struct {
 	at       addresses
 	loads    []load
@@ -57,7 +57,7 @@ func newExperiment(at addresses, loads []load) *experiment {
 	return e
 }
 
-// prepare builds ferry, and sees whether there are descriptors enough.
+// prepare builds ferry, and checks the limit of descriptors.
 func (e *experiment) prepare(dir string) error {
 	e.dir = dir
 	if runtime.NumCPU() < 2 {
@@ -81,7 +81,7 @@ func (e *experiment) prepare(dir string) error {
 	return ferrynode.Build(dir)
 }
 
-// setup is what process i is to do.
+// setup returns the setup of process i.
 func (e *experiment) setup(workers, i int) (httpproxy.Setup, error) {
 	dir, err := os.MkdirTemp(e.dir, "proxy-")
 	return httpproxy.Setup{
@@ -177,7 +177,7 @@ func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures
 	return f, cmp.Or(report.Failure, all.Failure), nil
 }
 
-// stop stops processes, which may take their time.
+// stop stops all processes at the same time.
 func stop(processes []*pinned.Process) {
 	var all sync.WaitGroup
 	for _, p := range processes {
@@ -202,7 +202,7 @@ func (e *experiment) greet(r row, l load) error {
 	return err
 }
 
-// memory is how many anonymous bytes processes and their children hold after some rest, and who these are.
+// memory returns the anonymous memory of processes and their children after a pause, and the PIDs of all of them.
 func memory(processes []*pinned.Process, rest time.Duration) (anonymous float64, pids []int, err error) {
 	time.Sleep(rest)
 	for _, p := range processes {
@@ -216,8 +216,8 @@ func memory(processes []*pinned.Process, rest time.Duration) (anonymous float64,
 	return anonymous, pids, nil
 }
 
-// checkAnswers has every row serve a few connections in each case.
-func (e *experiment) checkAnswers() error {
+// checkResponses sends requests through every row in each case, over a few connections.
+func (e *experiment) checkResponses() error {
 	for _, l := range e.loads {
 		for _, r := range e.rows {
 			if !r.in(l) {
@@ -237,7 +237,7 @@ func (e *experiment) checkAnswers() error {
 	return nil
 }
 
-// disturbed is the rule by which a measurement does not count.
+// disturbed reports whether other programs used too much of the CPU during a measurement.
 func disturbed(f harness.Figures) bool { return f[foreign] > 0.15 || f[late99] > 0.5 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -18,7 +18,7 @@ type load struct {
 
 var loads = []load{{"15,000", 15_000, 1}, {"100,000 over seven", 100_000, 7}}
 
-// The names of rows that goals speak of.
+// The names of rows that goals refer to.
 const (
 	ferryHTTP1 = "ferry, HTTP/1.1"
 	ferryBolt  = "ferry, Bolt"
@@ -31,18 +31,18 @@ type row struct {
 	name, version string
 	kind          harness.Kind
 	wire          keepalive.Wire
-	goroutines    bool     // it tells how many it has
+	goroutines    bool     // it reports the number of goroutines
 	workers       bool     // it shares a port among workers of its own, and not among processes
-	lines         []string // of ferry's: what its configuration has beside the example
+	lines         []string // lines that are added to ferry's example
 	peer          httpproxy.Program
 }
 
-// in says whether the row has a part in a case: the largest is for those that goals are about, and the best peers.
+// in reports whether the row takes part in a case: in the largest one only the rows with goals and the best peers do.
 func (r row) in(l load) bool {
 	return l.processes == 1 || slices.Contains([]string{ferryHTTP1, ferryBolt, nginx, haproxy}, r.name)
 }
 
-// rows are those that can be had here, and a sentence about each that cannot.
+// rows returns the rows whose programs are installed, and a sentence about each other one.
 func rows() (all []row, notes []string) {
 	const twin = "goroutines: true"
 	ferry := func(name string, w keepalive.Wire, lines ...string) {
@@ -65,7 +65,7 @@ func rows() (all []row, notes []string) {
 	return all, notes
 }
 
-// start starts the row's proxy, as many processes as the case asks for. What has been started is returned with an error too.
+// start starts the row's proxy, as many processes as the case asks for. On an error it also returns the processes that were started.
 func (e *experiment) start(r row, l load) (started []*pinned.Process, admins []string, err error) {
 	program := r.peer
 	if r.kind == harness.Ferry {

@@ -54,8 +54,7 @@ func newEvent(n int, device string, value float64) *event {
 	return e
 }
 
-// events are those that take turns: the filter lets a part of them pass, for either field's sake. Their number is a power
-// of two.
+// events take turns. Each of the two fields lets only a part of them pass. Their number is a power of two.
 func events() (all []*event) {
 	for n := range 16 {
 		device, value := wantDevice, 31.5
@@ -127,7 +126,7 @@ func encodeProtobuf(e *event) (b []byte) {
 	return b
 }
 
-// checkSize holds the events to the size that the question is about.
+// checkSize checks the size of the events.
 func checkSize() error {
 	for _, e := range events() {
 		if size := len(encodeJSON(e)); size < 1000 || size > 1100 {

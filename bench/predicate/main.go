@@ -1,4 +1,4 @@
-// Predicate asks what a filter over two fields of a message costs, without and with decoding the message.
+// Predicate measures a filter over two fields of a message, with and without decoding the message.
 package main
 
 import (

@@ -48,7 +48,7 @@ var forms = []form{
 	// PB 	{"protobuf", encodeProtobuf, protobuf.Format{}, `string(3) == "pump-1" && float64(7.7) > 30`},
 }
 
-// decide says whether a message passes; an error never does.
+// decide reports whether a message passes; an error means that it does not.
 type decide func(doc []byte) bool
 
 // contender is a row: how it decides in each form, by name; a form it cannot read is left out.
@@ -95,7 +95,7 @@ var libraries = []struct {
 	},
 }
 
-// ugorji's decoder is used again, and its text is a part of the message.
+// ugorji's decoder is reused, and its texts are slices of the message.
 func ugorji(h codec.Handle) decoder {
 	switch h := h.(type) {
 	case *codec.CborHandle:

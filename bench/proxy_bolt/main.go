@@ -1,6 +1,6 @@
 //go:build linux
 
-// Proxy_bolt asks what it costs to forward Bolt: many clients' requests to one backend.
+// Proxy_bolt measures what it costs to forward Bolt requests from many clients to one backend.
 package main
 
 import (
@@ -30,22 +30,22 @@ func (e *experiment) question() harness.Question {
 		Better: harness.Lower,
 		About: "A client keeps requests in flight on each of its connections, through a proxy, to a backend that echoes them. " +
 			"Ferry is the shipped binary with examples/proxy/bolt.yaml as it is. The proxy has a core to itself; client and backend share the other one. " +
-			"The headline is CPU time the kernel counts for the proxy's process, over requests answered in the same window; each answer's id and content are compared. " +
-			"Requests are of version 1, with a class, two headers and 1 KiB of content, and so are answers; in the mix 0 to 10 KiB, evenly spread.",
+			"The headline is CPU time the kernel counts for the proxy's process, over requests answered in the same window; each response's id and content are compared. " +
+			"Requests are of version 1, with a class, two headers and 1 KiB of content, and so are responses; in the mix 0 to 10 KiB, evenly spread.",
 		Figures: []string{
 			boltload.PerSecond, boltload.Mean, boltload.P50, boltload.P99, boltload.Anonymous, boltload.HeapGrowth, boltload.Goroutines,
 			boltload.Busy, boltload.LoadBusy, boltload.Foreign,
 		},
 		Prepare: e.prepare,
 		Checks: []harness.Check{
-			{Name: "through each row, each request of any size from 0 bytes to 10 KiB is answered once, with its own id and content; again in each measurement", Run: e.checkAnswers},
+			{Name: "through each row, each request of any size from 0 bytes to 10 KiB is answered once, with its own id and content; again in each measurement", Run: e.checkResponses},
 		},
 		Disturbed: boltload.Disturbed,
 		Goals:     goals(),
 		Notes: append([]string{
 			"nginx, HAProxy and Envoy know nothing of Bolt here: they copy bytes, and open a connection to the backend for each of the client's. Ferry and the limits send all requests by 4 connections, in the mix by 6 (`connections: 6` in ferry's file), and so give each one another id. A connection of its own costs a read and a write on either side for each request; shared ones carry many at once.",
 			"With one request in flight on each connection, that read and that write of 1 KiB on the client's side are most of the cost of the limits too, and most of that is the kernel's.",
-			"Where CPU % is far below 100, the client and the backend were what limited requests/s: their core was full.",
+			"Where CPU % is far below 100, the client and the backend were the limit of requests/s: their core was full.",
 			"Two cores: the proxy may use both, and has two loops, workers or threads; client and backend stay on the second one and so compete for it with half of the proxy. The limits have one thread and no part.",
 			"Loops of ferry: one for each core it may use, as it does by itself.",
 			"Limits do no more than forward: no timeouts, checks, counters or bounds. What they read in one round they send by one connection, the next round's by the next. Direct is the client at the backend, without a proxy. It may have fewer requests/s than a proxy with shared connections: the backend then serves all of the client's connections itself, and on the same core.",

@@ -20,11 +20,11 @@ func TestMain(m *testing.M) {
 func TestQuestion(t *testing.T) {
 	needs.Cores(t, 2) // one for the proxy and one for the load
 	q := newExperiment(unused(t)).question()
-	q.Disturbed = nil // a test's machine is
+	q.Disturbed = nil // a test runs on a busy machine
 	harnesstest.Run(t, q)
 }
 
-// What the rows are made of is there.
+// The programs of the rows are installed.
 func TestPrograms(t *testing.T) {
 	for _, name := range []string{"nginx", "haproxy", "gcc"} {
 		t.Run(name, func(t *testing.T) { needs.Program(t, name) })
@@ -47,7 +47,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// A proxy that does not work ends the question with its own words.
+// The error of a proxy that does not start has its output.
 func TestCheckNamesTheRow(t *testing.T) {
 	needs.Cores(t, 2) // one for the proxy and one for the load
 	e := newExperiment(unused(t))
@@ -55,7 +55,7 @@ func TestCheckNamesTheRow(t *testing.T) {
 	e.rows = []row{{name: "broken", kind: harness.Peer, argv: func(boltload.Workload) ([]string, error) {
 		return []string{"sh", "-c", "echo no such setting >&2; exit 2"}, nil
 	}}}
-	err := e.checkAnswers()
+	err := e.checkResponses()
 	for _, want := range []string{"broken: ", "exit status 2", "no such setting"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)

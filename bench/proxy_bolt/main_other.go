@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Proxy_bolt asks what it costs to forward Bolt: many clients' requests to one backend.
+// Proxy_bolt measures what it costs to forward Bolt requests from many clients to one backend.
 package main
 
 import (

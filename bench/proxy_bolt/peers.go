@@ -152,9 +152,9 @@ func (e *experiment) envoy() (row, error) {
 	return r, nil
 }
 
-// ask finds a program, and what it says of itself.
+// ask finds a program and its version.
 func ask(name, about string) (path, said string, err error) {
-	for _, candidate := range []string{name, "/usr/sbin/" + name} { // which not everybody has in PATH
+	for _, candidate := range []string{name, "/usr/sbin/" + name} { // which is not in every PATH
 		if path, err = exec.LookPath(candidate); err == nil {
 			out, err := exec.Command(path, about).CombinedOutput()
 			return path, string(out), err

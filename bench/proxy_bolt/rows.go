@@ -29,17 +29,17 @@ const (
 	limitGo  = "limit: Go"
 )
 
-// experiment is what the measurements of a run share.
+// experiment is the state that all measurements of a run share.
 type experiment struct {
 	dir      string
 	at       boltload.Addresses
 	rows     []row
-	absent   []string // sentences about rows that are not there
+	absent   []string // sentences about rows that are missing
 	binary   boltload.Ferry
 	compiler string
 }
 
-// newExperiment has the rows whose programs are there.
+// newExperiment has the rows whose programs are installed.
 func newExperiment(at boltload.Addresses) *experiment {
 	e := &experiment{at: at}
 	e.rows = []row{{name: ferryRow, kind: harness.Ferry, version: "this commit", argv: e.ferry}}
@@ -102,8 +102,8 @@ func (e *experiment) measure(r row, w boltload.Workload, window time.Duration) (
 	return result.Figures(), nil
 }
 
-// checkAnswers sends requests of all sizes through each row.
-func (e *experiment) checkAnswers() error {
+// checkResponses sends requests of all sizes through each row.
+func (e *experiment) checkResponses() error {
 	w := boltload.Workload{Conns: 20, InFlight: 3, Least: 0, Most: 10 << 10, Upstream: 2, Cores: []int{0}}
 	for _, r := range e.rows {
 		if _, err := e.measure(r, w, 300*time.Millisecond); err != nil {

@@ -18,7 +18,7 @@ type load struct {
 	hops  int
 	proxy []int // cores
 	ends  []int // of client and backend
-	all   bool  // all rows have a part in it, and not only those that goals and limits are about
+	all   bool  // all rows take part, not only ferry, the limits and the peers of goals
 }
 
 const (
@@ -35,7 +35,7 @@ var loads = []load{
 	{name: twoHops, conns: 500, hops: 2, proxy: []int{0}, ends: []int{1}},
 }
 
-// The names of rows that something else is said of.
+// The names of rows that other code refers to.
 const (
 	ferryRow  = "ferry"
 	directRow = "direct"
@@ -45,11 +45,11 @@ const (
 type contender struct {
 	name, version string
 	kind          harness.Kind
-	goroutines    bool                                                            // it tells how many it has
+	goroutines    bool                                                            // it reports the number of goroutines
 	start         func(e *experiment, s httpproxy.Setup) (*pinned.Process, error) // nil: nothing is between client and backend
 }
 
-// in says whether the row has a part in a case.
+// in reports whether the row takes part in a case.
 func (c contender) in(l load) bool {
 	switch {
 	case c.start == nil:
@@ -60,7 +60,7 @@ func (c contender) in(l load) bool {
 	return true
 }
 
-// contenders are the rows that can be had here, and a sentence about each that cannot.
+// contenders returns the rows whose programs are installed, and a sentence about each other one.
 func contenders() (all []contender, notes []string) {
 	all = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, goroutines: true, start: startFerry}}
 	peers, notes := httpproxy.Peers()

@@ -1,5 +1,5 @@
-// Proxy_http1 asks what it costs to forward a request of HTTP/1.1: ferry as it ships beside the proxies that people use, and
-// beside loops that do nothing but pass bytes on.
+// Proxy_http1 measures what it costs to forward an HTTP/1.1 request: ferry as it ships, other proxies, and loops that only
+// copy bytes.
 package main
 
 import (
@@ -42,16 +42,16 @@ func (e *experiment) question() harness.Question {
 		Title:  "Forwarding HTTP/1.1 over connections that stay",
 		Unit:   perRequest,
 		Better: harness.Lower,
-		About: "A POST with a body of 1 KiB, and an answer with one, over keep-alive connections to the proxy and from it to the backend. " +
+		About: "A POST with a body of 1 KiB, and a response with one, over keep-alive connections to the proxy and from it to the backend. " +
 			"CPU time per request is the proxy's own, user and system, by the kernel's account, as read by the client where its window begins and ends. " +
 			"With one core the proxy has core 0 to itself, and client and backend share core 1; with two cores all three share both. " +
 			"500 connections each send the next request when the last one is answered; at a fixed rate, 50 take turns, and latency counts from when a request was due. " +
 			"Two hops are a sidecar on each side: client, proxy, proxy, backend; two processes, and what both of them took. " +
-			"Client and backend are this question's own, one thread each; the client verifies every answer: status, length and each byte, of which the first are the request's own.",
+			"Client and backend are this question's own, one thread each; the client verifies every response: status, length and each byte, of which the first are the request's own.",
 		Figures: []string{qps, mean, p50, p99, anonymous, cpu, goroutines, failures, foreign, late99},
 		Prepare: e.prepare,
 		Checks: []harness.Check{
-			{Name: "each row forwards through one hop and through two, on one core and on two, and every answer is the request's own", Run: e.checkAnswers},
+			{Name: "each row forwards through one hop and through two, on one core and on two, and every response is the request's own", Run: e.checkResponses},
 		},
 		Disturbed: disturbed,
 		Goals:     goals(),
@@ -84,7 +84,7 @@ var recorded = harness.Contender{
 }
 
 func goals() []harness.Goal {
-	// better is ferry's figure over that of the better one of nginx and HAProxy.
+	// better returns ferry's figure over that of nginx or HAProxy, whichever is better.
 	better := func(load, figure string) func(*harness.Result) float64 {
 		return func(r *harness.Result) float64 {
 			return max(r.Ratio(ferryRow, "nginx", load, figure), r.Ratio(ferryRow, "HAProxy", load, figure))

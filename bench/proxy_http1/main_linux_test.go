@@ -32,7 +32,7 @@ func newTest(t *testing.T) *experiment {
 func TestQuestion(t *testing.T) {
 	e := newTest(t)
 	q := e.question()
-	q.Disturbed = nil // a test's machine is; see TestDisturbed
+	q.Disturbed = nil // a test runs on a busy machine; see TestDisturbed
 	q.Contenders = slices.DeleteFunc(q.Contenders, func(c harness.Contender) bool {
 		// The check starts all of them.
 		return c.Kind == harness.Peer && c.Name != "fasthttp"
@@ -40,7 +40,7 @@ func TestQuestion(t *testing.T) {
 	harnesstest.Run(t, q)
 }
 
-// The check sees a row that has no server behind it.
+// The check detects a row without a server.
 func TestCheckSeesFaults(t *testing.T) {
 	e := newTest(t)
 	e.dir = t.TempDir()
@@ -51,7 +51,7 @@ func TestCheckSeesFaults(t *testing.T) {
 	}}}
 	all, _ := contenders()
 	e.contenders = append(e.contenders, all...)
-	if err := e.checkAnswers(); err == nil || !strings.Contains(err.Error(), "nothing behind, one core") {
+	if err := e.checkResponses(); err == nil || !strings.Contains(err.Error(), "nothing behind, one core") {
 		t.Errorf("got %v", err)
 	}
 }

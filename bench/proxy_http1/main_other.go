@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Proxy_http1 asks what it costs to forward a request of HTTP/1.1.
+// Proxy_http1 measures what it costs to forward an HTTP/1.1 request.
 package main
 
 import (

@@ -18,17 +18,17 @@ import (
 
 const bodySize = 1024 // bytes
 
-// addresses are where everybody listens.
+// addresses are where the programs listen.
 type addresses struct {
 	backend string
 	proxies [2]string // the one the client connects to, and the second of two
-	admins  [2]string // where these tell about themselves
+	admins  [2]string // their admin servers
 }
 
 // shipped are those of ferry's example, and two more.
 var shipped = addresses{"127.0.0.1:18090", [2]string{"127.0.0.1:18080", "127.0.0.1:18081"}, [2]string{"127.0.0.1:18095", "127.0.0.1:18096"}}
 
-// experiment is what the measurements of a run share.
+// experiment is the state that all measurements of a run share.
 type experiment struct {
 	at         addresses
 	contenders []contender
@@ -62,7 +62,7 @@ func (e *experiment) prepare(dir string) error {
 	return nil
 }
 
-// measure lets everybody warm up for a while, and measures for 40 budgets: 2 s.
+// measure lets the programs warm up for a while, and measures for 40 budgets: 2 s.
 func (e *experiment) measure(c contender) func(string, time.Duration) (harness.Figures, error) {
 	return func(name string, budget time.Duration) (harness.Figures, error) {
 		l := loads[slices.IndexFunc(loads, func(l load) bool { return l.name == name })]
@@ -105,7 +105,7 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 	if err != nil {
 		return nil, "", err
 	}
-	var pids []int // now: a program may listen before it has all its processes
+	var pids []int // read under load: a program may listen before it has all its processes
 	for _, p := range proxies {
 		pids = append(pids, p.Family()...)
 	}
@@ -133,7 +133,7 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 	return f, cmp.Or(warm.Failure, r.Failure), nil
 }
 
-// startProxies starts the row's proxies, the last hop first, and says where the client is to connect to.
+// startProxies starts the row's proxies, the last hop first, and returns the address for the client.
 func (e *experiment) startProxies(c contender, l load) (started []*pinned.Process, front string, err error) {
 	front = e.at.backend
 	if c.start == nil {
@@ -154,7 +154,7 @@ func (e *experiment) startProxies(c contender, l load) (started []*pinned.Proces
 	return started, front, nil
 }
 
-// figures are what the client saw.
+// figures returns the figures of the client's report.
 func figures(r *keepalive.Report) harness.Figures {
 	f := harness.Figures{
 		perRequest: 0, cpu: 100 * r.CPU.Seconds() / r.Window.Seconds(),
@@ -171,7 +171,7 @@ func figures(r *keepalive.Report) harness.Figures {
 	return f
 }
 
-// look adds what a proxy holds while all connections are open.
+// look adds the memory and goroutines of a proxy while all connections are open.
 func (e *experiment) look(c contender, p *pinned.Process, admin string, f harness.Figures) error {
 	m, err := p.Memory()
 	if err != nil {
@@ -188,8 +188,8 @@ func (e *experiment) look(c contender, p *pinned.Process, admin string, f harnes
 	return nil
 }
 
-// checkAnswers runs every row briefly in every case: no failure, and an answer on each connection.
-func (e *experiment) checkAnswers() error {
+// checkResponses runs every row briefly in every case: no failure, and a response on each connection.
+func (e *experiment) checkResponses() error {
 	for _, l := range loads {
 		for _, c := range e.contenders {
 			if !c.in(l) {
@@ -209,7 +209,7 @@ func (e *experiment) checkAnswers() error {
 	return nil
 }
 
-// disturbed is the rule by which a measurement does not count.
+// disturbed reports whether other programs used too much of the CPU during a measurement.
 func disturbed(f harness.Figures) bool { return f[foreign] > 0.15 || f[late99] > 0.5 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

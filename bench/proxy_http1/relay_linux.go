@@ -19,7 +19,8 @@ import (
 // A process of this program that finds this variable in its environment is the limit in Go.
 const relayVariable = "FERRY_BENCH_RELAY"
 
-// playRelay does not return in such a process: workers, and the addresses to listen at and to forward to.
+// playRelay does not return in such a process. Its arguments are the number of workers, the address to listen on and the
+// upstream.
 func playRelay() {
 	if os.Getenv(relayVariable) == "" {
 		return
@@ -48,8 +49,8 @@ func relayAll(args []string) error {
 	return <-failed
 }
 
-// relay is the least that a proxy does: what comes on one connection is written to its counterpart. It knows nothing of HTTP,
-// waits where a connection to the upstream is made, and ends where a socket takes less than all.
+// relay is the least work of a proxy: it writes the bytes of one connection to its counterpart. It does not parse HTTP, blocks
+// while it connects to the upstream, and ends if a socket does not take all bytes.
 func relay(listen, upstream netip.AddrPort) error {
 	runtime.LockOSThread()
 	listener, err := rawpoll.Listen(listen)
@@ -115,7 +116,7 @@ func (r *relayLoop) accept(listener int) error {
 func (r *relayLoop) pass(fd int) error {
 	other := r.counterpart[fd]
 	if other == 0 {
-		return nil // closed in the same turn
+		return nil // closed in the same round of events
 	}
 	n, err := rawpoll.Read(fd, r.buf)
 	switch {
@@ -130,7 +131,7 @@ func (r *relayLoop) pass(fd int) error {
 	if err := rawpoll.Write(other, r.buf[:n]); errors.Is(err, rawpoll.ErrAgain) {
 		return err
 	}
-	return nil // an upstream that has gone shows when it is read
+	return nil // a closed upstream is detected when it is read
 }
 
 func startGoRelay(_ *experiment, s httpproxy.Setup) (*pinned.Process, error) {

@@ -1,15 +1,15 @@
-// Stream_e2e asks how many messages go from a source through a node to a function in a second, and how long they take.
+// Stream_e2e measures throughput and latency of messages from a source through a node to a function.
 package main
 
 import (
 	"math"
 
-	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/pubsub"
 )
 
 func main() {
-	crossing.Main()
+	pubsub.Main()
 	harness.Main(question())
 }
 
@@ -34,7 +34,7 @@ const (
 	functCPU    = "cpu us/msg, function"
 )
 
-// load is how fast messages are sent, as a part of a row's own rate or of the relay's.
+// load is the rate at which messages are sent, as a part of a row's own rate or of the relay's.
 type load struct {
 	name  string
 	part  float64

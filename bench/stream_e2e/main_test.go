@@ -4,12 +4,12 @@ import (
 	"os"
 	"testing"
 
-	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/harnesstest"
+	"example.com/ferry/bench/internal/pubsub"
 )
 
 func TestMain(m *testing.M) {
-	crossing.Main()
+	pubsub.Main()
 	os.Exit(m.Run())
 }
 

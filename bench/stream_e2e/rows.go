@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/pubsub"
 )
 
-// size is a case: how long a message is, and how many of them a measurement of 50 ms sends as fast as they go, which takes
-// between a tenth of a second and two; what takes less than half a second is done again.
+// size is a case: the size of a message, and how many messages a measurement with a budget of 50 ms sends at full speed. They
+// take between a tenth of a second and two; a run of less than half a second is repeated.
 type size struct {
 	name  string
 	bytes int
@@ -27,7 +27,7 @@ type row struct {
 	name     string
 	kind     harness.Kind
 	version  string
-	system   crossing.System
+	system   pubsub.System
 	validate string
 	relay    string // the row whose rate is a load of this one
 }
@@ -35,16 +35,16 @@ type row struct {
 const thisCommit = "this commit"
 
 var rows = []row{
-	{relayQUIC, harness.Limit, "quic-go " + harness.Version("github.com/quic-go/quic-go"), crossing.RelayQUIC, "", relayQUIC},
-	{relayTCP, harness.Limit, runtime.Version(), crossing.RelayTCP, "", relayTCP},
-	{ferryQUIC, harness.Ferry, thisCommit, crossing.FerryQUIC, "full", relayQUIC},
-	{ferryTCP, harness.Ferry, thisCommit, crossing.FerryTCP, "full", relayTCP},
-	{"ferry quic, validate off", harness.Ferry, thisCommit, crossing.FerryQUIC, "off", relayQUIC},
-	{"ferry tcp, validate off", harness.Ferry, thisCommit, crossing.FerryTCP, "off", relayTCP},
-	{natsCore, harness.Peer, "nats-server " + harness.Version("github.com/nats-io/nats-server/v2") + ", nats.go " + harness.Version("github.com/nats-io/nats.go"), crossing.NATS, "", relayTCP},
+	{relayQUIC, harness.Limit, "quic-go " + harness.Version("github.com/quic-go/quic-go"), pubsub.RelayQUIC, "", relayQUIC},
+	{relayTCP, harness.Limit, runtime.Version(), pubsub.RelayTCP, "", relayTCP},
+	{ferryQUIC, harness.Ferry, thisCommit, pubsub.FerryQUIC, "full", relayQUIC},
+	{ferryTCP, harness.Ferry, thisCommit, pubsub.FerryTCP, "full", relayTCP},
+	{"ferry quic, validate off", harness.Ferry, thisCommit, pubsub.FerryQUIC, "off", relayQUIC},
+	{"ferry tcp, validate off", harness.Ferry, thisCommit, pubsub.FerryTCP, "off", relayTCP},
+	{natsCore, harness.Peer, "nats-server " + harness.Version("github.com/nats-io/nats-server/v2") + ", nats.go " + harness.Version("github.com/nats-io/nats.go"), pubsub.NATS, "", relayTCP},
 }
 
-// yomo has the middle of what was recorded: 55 to 108 thousand, 29 thousand, 1.5 to 1.7 thousand.
+// yomo has the middle of the recorded figures: 55 to 108 thousand, 29 thousand, 1.5 to 1.7 thousand.
 var yomo = harness.Contender{
 	Name: "YoMo, as recorded", Kind: harness.Seed, Version: "v1.22.3, one process, recorded on another day",
 	Recorded: map[string]harness.Figures{
@@ -54,7 +54,7 @@ var yomo = harness.Contender{
 	},
 }
 
-// experiment is what the measurements of a run share.
+// experiment is the state that all measurements of a run share.
 type experiment struct {
 	dir        string
 	relayRates map[string]float64 // messages a second of the current round, by row and size
@@ -65,7 +65,7 @@ func (e *experiment) prepare(dir string) error {
 	return ferrynode.Build(dir)
 }
 
-// check lets a few messages cross in each row and case.
+// check sends a few messages through each row in each case.
 func (e *experiment) check() error {
 	for _, r := range rows {
 		for _, s := range sizes {
@@ -83,8 +83,8 @@ func (e *experiment) check() error {
 	return nil
 }
 
-func (e *experiment) start(r row, s size) (*crossing.Crossing, error) {
-	return crossing.Start(crossing.Setup{System: r.system, Dir: e.dir, Validate: r.validate, Size: s.bytes})
+func (e *experiment) start(r row, s size) (*pubsub.Run, error) {
+	return pubsub.Start(pubsub.Setup{System: r.system, Dir: e.dir, Validate: r.validate, Size: s.bytes})
 }
 
 func (e *experiment) contender(r row) harness.Contender {
@@ -98,9 +98,9 @@ func (e *experiment) contender(r row) harness.Contender {
 	}}
 }
 
-// middle sends n messages as fast as they go, again and again for a while, and returns the run of the middle rate.
-func middle(c *crossing.Crossing, n int, while time.Duration) (crossing.Closed, error) {
-	var runs []crossing.Closed
+// middle repeats a run of n messages at full speed, and returns the run with the median rate.
+func middle(c *pubsub.Run, n int, while time.Duration) (pubsub.Closed, error) {
+	var runs []pubsub.Closed
 	for start := time.Now(); len(runs) == 0 || time.Since(start) < while; {
 		run, err := c.Closed(n)
 		if err != nil {
@@ -108,11 +108,11 @@ func middle(c *crossing.Crossing, n int, while time.Duration) (crossing.Closed, 
 		}
 		runs = append(runs, run)
 	}
-	slices.SortFunc(runs, func(a, b crossing.Closed) int { return cmp.Compare(a.Rate, b.Rate) })
+	slices.SortFunc(runs, func(a, b pubsub.Closed) int { return cmp.Compare(a.Rate, b.Rate) })
 	return runs[len(runs)/2], nil
 }
 
-// measure starts three processes, warms them up, and lets messages cross at each load.
+// measure starts the three processes, warms them up, and sends messages at each load.
 func (e *experiment) measure(r row, s size, budget time.Duration) (harness.Figures, error) {
 	scale := float64(budget) / float64(50*time.Millisecond)
 	n := max(100, int(float64(s.count)*scale))

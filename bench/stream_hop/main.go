@@ -1,4 +1,4 @@
-// Stream_hop asks what a node does with one message, from header to queue, without a network.
+// Stream_hop measures a node's work for one message, from header to queue, without a network.
 package main
 
 import (
@@ -62,7 +62,7 @@ func question() harness.Question {
 
 func row(validation, filter string) string { return "ferry, validate " + validation + ", " + filter }
 
-// above is how much longer the row takes than the copy.
+// above returns how much longer the row takes than the copy.
 func above(name string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		worst := math.Inf(-1)

@@ -1,4 +1,4 @@
-// Stream_loss asks how long messages take where the network loses packets, and whether a client that changes its address
+// Stream_loss measures the latency of messages on a network that loses packets, and whether a client that changes its address
 // loses messages.
 package main
 
@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 
-	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/pubsub"
 )
 
 func main() {
-	crossing.Main()
+	pubsub.Main()
 	if err := possible(); err != nil {
 		fmt.Fprintf(os.Stderr, "stream_loss: skipped: it needs Linux, root, ip and nft: %v\n", err)
 		return
@@ -42,7 +42,7 @@ const (
 type scene struct {
 	name string
 	loss int  // percent of the packets, each way
-	move bool // the source gets another address on the way
+	move bool // the address of the source changes during the run
 }
 
 var scenes = []scene{{"1 % lost", 1, false}, {"no loss", 0, false}, {"5 % lost", 5, false}, {"new address", 0, true}}
@@ -85,9 +85,9 @@ func question() harness.Question {
 		q.Cases = append(q.Cases, s.name)
 	}
 	for _, r := range []row{
-		{ferryQUIC, harness.Ferry, "this commit", crossing.FerryQUIC},
-		{ferryTCP, harness.Ferry, "this commit", crossing.FerryTCP},
-		{natsCore, harness.Peer, "nats-server " + harness.Version("github.com/nats-io/nats-server/v2"), crossing.NATS},
+		{ferryQUIC, harness.Ferry, "this commit", pubsub.FerryQUIC},
+		{ferryTCP, harness.Ferry, "this commit", pubsub.FerryTCP},
+		{natsCore, harness.Peer, "nats-server " + harness.Version("github.com/nats-io/nats-server/v2"), pubsub.NATS},
 	} {
 		e.rows = append(e.rows, r)
 		q.Contenders = append(q.Contenders, e.contender(r))

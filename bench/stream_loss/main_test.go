@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/harnesstest"
+	"example.com/ferry/bench/internal/pubsub"
 	"example.com/ferry/internal/needs"
 )
 
 func TestMain(m *testing.M) {
-	crossing.Main()
+	pubsub.Main()
 	os.Exit(m.Run())
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Addresses live in namespaces of their own, so they are nobody else's. The new one belongs to a wider network, so that it
-// does not go when the old one does.
+// The addresses are in namespaces of their own, so they cannot conflict. The new address belongs to a wider network, so that
+// the kernel keeps it when the old one is removed.
 const (
 	nodeAddr   = "10.47.0.1"
 	clientAddr = "10.47.0.2/24"
@@ -19,7 +19,7 @@ const (
 // network is two namespaces with an interface each, joined to the other's.
 type network struct{ client, node string }
 
-// newNetwork makes one in which percent of the packets are lost each way.
+// newNetwork makes a network that loses percent of the packets each way.
 func newNetwork(percent int) (*network, error) {
 	n := &network{fmt.Sprintf("ferry-%d-client", os.Getpid()), fmt.Sprintf("ferry-%d-node", os.Getpid())}
 	commands := []string{
@@ -63,7 +63,7 @@ func (n *network) move() error {
 
 // close removes the namespaces, and with them their interfaces and rules.
 func (n *network) close() {
-	_ = run("ip netns del " + n.client) // it may not be there: newNetwork failed before
+	_ = run("ip netns del " + n.client) // it does not exist if newNetwork has failed
 	_ = run("ip netns del " + n.node)
 }
 
@@ -75,7 +75,7 @@ func run(command string) error {
 	return nil
 }
 
-// possible says why no network that loses packets can be made here.
+// possible returns an error if such a network cannot be made here.
 func possible() error {
 	n, err := newNetwork(1)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ferry/bench/internal/crossing"
 	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/pubsub"
 )
 
-// What is sent: rate is that of all tags together.
+// The load: rate is that of all tags together.
 const (
 	tags = 8
 	size = 1 << 10 // bytes of a message
@@ -25,10 +25,10 @@ type row struct {
 	name    string
 	kind    harness.Kind
 	version string
-	system  crossing.System
+	system  pubsub.System
 }
 
-// experiment is what the measurements of a run share.
+// experiment is the state that all measurements of a run share.
 type experiment struct {
 	dir  string
 	rows []row
@@ -59,7 +59,7 @@ func (e *experiment) checkLoss() error {
 func (e *experiment) contender(r row) harness.Contender {
 	return harness.Contender{Name: r.name, Kind: r.kind, Version: r.version, Measure: func(name string, budget time.Duration) (harness.Figures, error) {
 		s := scenes[slices.IndexFunc(scenes, func(s scene) bool { return s.name == name })]
-		if s.move && r.system != crossing.FerryQUIC {
+		if s.move && r.system != pubsub.FerryQUIC {
 			return nil, nil
 		}
 		return e.cross(r, s, max(10, int(float64(perTag)*float64(budget)/float64(50*time.Millisecond))))
@@ -73,14 +73,14 @@ func (e *experiment) cross(r row, s scene, n int) (harness.Figures, error) {
 		return nil, err
 	}
 	defer net.close()
-	setup := crossing.Setup{
+	setup := pubsub.Setup{
 		System: r.system, Dir: e.dir, Size: size, Tags: tags,
 		Host: nodeAddr, NodeNS: net.node, SourceNS: net.client, FunctionNS: net.client,
 	}
 	if s.move {
 		setup.FunctionNS = net.node
 	}
-	c, err := crossing.Start(setup)
+	c, err := pubsub.Start(setup)
 	if err != nil {
 		return nil, err
 	}

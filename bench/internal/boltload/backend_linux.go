@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/loop"
 )
 
-// backend answers each request with its own content, and heartbeats as Bolt does.
+// backend responds to each request with its own content, and heartbeats as Bolt does.
 type backend struct {
 	loop.Base
 	response  [responseFixed + len(responseClass)]byte
@@ -40,7 +40,7 @@ func newBackend() *backend {
 	return b
 }
 
-// Data answers the whole frames of p.
+// Data responds to the whole frames of p.
 func (b *backend) Data(c *loop.Conn, p []byte) int {
 	done := 0
 	for {
@@ -49,7 +49,7 @@ func (b *backend) Data(c *loop.Conn, p []byte) int {
 			return done
 		}
 		if err == nil {
-			err = b.answer(c, &f)
+			err = b.respond(c, &f)
 		}
 		if err != nil {
 			log.Print("backend: ", err)
@@ -60,7 +60,7 @@ func (b *backend) Data(c *loop.Conn, p []byte) int {
 	}
 }
 
-func (b *backend) answer(c *loop.Conn, f *received) error {
+func (b *backend) respond(c *loop.Conn, f *received) error {
 	switch {
 	case f.kind == typeRequest && f.command == commandHeartbeat:
 		binary.BigEndian.PutUint32(b.heartbeat[5:], f.id)

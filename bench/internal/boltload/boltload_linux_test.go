@@ -61,15 +61,15 @@ func TestMeasureTellsWhatFailed(t *testing.T) {
 	}
 }
 
-// The client sees each way in which a proxy can be wrong.
+// The client reports each way in which a proxy can be wrong.
 func TestFaultsAreSeen(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		spoil func(answer []byte) []byte
+		spoil func(response []byte) []byte
 		want  string
 	}{
 		{"another id", func(a []byte) []byte { a[8] += 3; return a }, "which is not in flight"},
-		{"the answer twice", func(a []byte) []byte { return append(a, a...) }, "which is not in flight"},
+		{"the response twice", func(a []byte) []byte { return append(a, a...) }, "which is not in flight"},
 		{"the id of another request", func(a []byte) []byte { a[8] ^= 1; return a }, "was answered with"},
 		{"a status", func(a []byte) []byte { a[11] = 6; return a }, "status 6"},
 		{"other content", func(a []byte) []byte { a[len(a)-1]++; return a }, "was answered with"},
@@ -92,7 +92,7 @@ func TestFaultsAreSeen(t *testing.T) {
 	}
 }
 
-// spoiler is a backend whose answers are spoiled; nil closes the connection.
+// spoiler is a backend whose responses are spoiled; nil closes the connection.
 type spoiler struct {
 	loop.Base
 	spoil func([]byte) []byte
@@ -105,8 +105,8 @@ func (h spoiler) Data(c *loop.Conn, p []byte) int {
 	}
 	b := newBackend()
 	b.response[8], b.response[19] = byte(f.id), byte(len(f.content))
-	if answer := h.spoil(append(b.response[:], f.content...)); answer != nil {
-		c.Write(answer)
+	if response := h.spoil(append(b.response[:], f.content...)); response != nil {
+		c.Write(response)
 	} else {
 		c.Close()
 	}
@@ -175,11 +175,11 @@ func TestBackendAnswersHeartbeats(t *testing.T) {
 	if _, err := conn.Write(ask); err != nil {
 		t.Fatal(err)
 	}
-	answer := make([]byte, responseFixed)
-	if _, err := conn.Read(answer); err != nil {
+	response := make([]byte, responseFixed)
+	if _, err := conn.Read(response); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := hex.EncodeToString(answer), "01000000010000004d0100000000000000000000"; got != want {
+	if got, want := hex.EncodeToString(response), "01000000010000004d0100000000000000000000"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -11,32 +11,32 @@ import (
 	"example.com/ferry/loop"
 )
 
-// patience is how long connections may take to open, and answers to come at the end.
+// patience is how long connections may take to open, and responses to come at the end.
 const patience = 10 * time.Second
 
 // client keeps requests in flight on all connections, by one loop: everything below happens on it.
 type client struct {
-	spec    Spec
-	loop    *loop.Loop
-	conns   []*conn
-	content []byte // random: each request's is a prefix, with a stamp in front
-	random  *rand.Rand
-	start   time.Time
-	opened  int  // connections
-	flying  int  // requests without an answer
-	ending  bool // no more requests are sent
-	timer   *loop.Timer
+	spec     Spec
+	loop     *loop.Loop
+	conns    []*conn
+	content  []byte // random: each request's is a prefix, with a stamp in front
+	random   *rand.Rand
+	start    time.Time
+	opened   int  // connections
+	inFlight int  // requests without a response
+	ending   bool // no more requests are sent
+	timer    *loop.Timer
 
 	counting bool  // the window has begun, and not ended
 	proxy    []int // the processes that are the proxy, from then on
-	begin    moment
+	begin    usageSample
 	times    []time.Duration
 	report   Report
 	done     chan error
 }
 
-// moment is what is read where the window begins and ends.
-type moment struct {
+// usageSample is what is read at the start and at the end of the window.
+type usageSample struct {
 	at    time.Time
 	cpu   time.Duration
 	usage openloop.Usage
@@ -83,7 +83,7 @@ func (c *client) dial(to loop.Addr) {
 	}
 }
 
-// after has f called once, on the loop; what was to be called before is not.
+// after schedules f once, on the loop; it replaces the function scheduled before.
 func (c *client) after(d time.Duration, f func()) {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -131,10 +131,10 @@ func (c *client) endWindow() {
 	c.report.CPU = end.cpu - c.begin.cpu
 	own, foreign := c.begin.usage.Until(end.usage)
 	c.report.Load, c.report.Foreign = own-c.report.CPU, foreign
-	c.after(patience, func() { c.fail(fmt.Errorf("%d requests have no answer after %v", c.flying, patience)) })
+	c.after(patience, func() { c.fail(fmt.Errorf("%d requests have no response after %v", c.inFlight, patience)) })
 }
 
-func (c *client) now() (m moment, err error) {
+func (c *client) now() (m usageSample, err error) {
 	var errs [2]error
 	m.usage, errs[0] = openloop.Used(append(c.proxy, c.spec.Backend...))
 	m.cpu, errs[1] = pinned.CPU(c.proxy)
@@ -142,7 +142,7 @@ func (c *client) now() (m moment, err error) {
 	return m, errors.Join(errs[:]...)
 }
 
-// fail ends the measurement; nil is its good end.
+// fail ends the measurement with err; nil means success.
 func (c *client) fail(err error) {
 	select {
 	case c.done <- err:

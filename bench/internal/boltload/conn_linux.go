@@ -37,7 +37,7 @@ func (h *conn) stamp(id uint32) (b [stampSize]byte) {
 	return b
 }
 
-// Opened waits for the others.
+// Opened counts the connection; the last one starts the load.
 func (h *conn) Opened(c *loop.Conn) {
 	h.conn = c
 	if h.client.opened++; h.client.opened == h.client.spec.Conns {
@@ -54,10 +54,10 @@ func (h *conn) send(f *flight) {
 	h.start = append(appendRequest(h.start[:0], f.id, f.size), stamp[:stamped]...)
 	h.conn.Write(h.start)
 	h.conn.Write(c.content[stamped:f.size])
-	c.flying++
+	c.inFlight++
 }
 
-// Data takes the whole answers of p, and sends as many requests.
+// Data takes the whole responses of p, and sends as many requests.
 func (h *conn) Data(_ *loop.Conn, p []byte) int {
 	now := time.Since(h.client.start)
 	done := 0
@@ -77,15 +77,15 @@ func (h *conn) Data(_ *loop.Conn, p []byte) int {
 	}
 }
 
-// take is an answer.
+// take handles a response.
 func (h *conn) take(r *received, now time.Duration) error {
-	if err := r.isAnswer(); err != nil {
+	if err := r.responseError(); err != nil {
 		return err
 	}
 	c := h.client
 	f := &h.flights[r.id%uint32(len(h.flights))]
 	if f.id != r.id {
-		return fmt.Errorf("an answer to request %d, which is not in flight", r.id)
+		return fmt.Errorf("a response to request %d, which is not in flight", r.id)
 	}
 	stamp := h.stamp(f.id)
 	stamped := min(stampSize, f.size)
@@ -97,9 +97,9 @@ func (h *conn) take(r *received, now time.Duration) error {
 		c.times = append(c.times, now-f.sent)
 	}
 	f.id += uint32(len(h.flights))
-	if c.flying--; !c.ending {
+	if c.inFlight--; !c.ending {
 		h.send(f)
-	} else if c.flying == 0 {
+	} else if c.inFlight == 0 {
 		c.fail(nil)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (h *conn) take(r *received, now time.Duration) error {
 
 var errEnded = errors.New("the proxy ended the connection")
 
-// HalfClosed is a failure, as Closed is: the client ends no connection before it has all answers.
+// HalfClosed is a failure, as Closed is: the client ends no connection before it has all responses.
 func (h *conn) HalfClosed(c *loop.Conn) { h.Closed(c, errEnded) }
 
 // Closed is a failure.

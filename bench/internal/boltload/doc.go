@@ -1,7 +1,6 @@
 // Package boltload makes load for a proxy of Bolt: a client that keeps requests in flight, and a backend that echoes them.
 //
-// Both are processes of the question's own program, on the cores they are told, and each is one loop that gathers what it
-// writes. A request has a header map and random content; its answer has to carry its id and all of its content, or Measure
+// Both are processes of the question's own program, pinned to cores, and each is one event loop that coalesces its writes. A request has a header map and random content; its response has to carry its id and all of its content, or Measure
 // fails. What is measured lies between two moments at which the client itself reads the proxy's CPU time, so time and
 // requests are of the same window. Linux only.
 //

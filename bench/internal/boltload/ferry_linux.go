@@ -22,14 +22,14 @@ type Ferry struct {
 	Config string // the text of examples/proxy/bolt.yaml
 }
 
-// Addresses are where a proxy listens, where its backend does, and where it tells about itself.
+// Addresses are where a proxy listens, where its backend does, and its admin server.
 type Addresses struct{ Proxy, Backend, Admin string }
 
 // Shipped are those of the example.
 var Shipped = Addresses{Proxy: "127.0.0.1:12200", Backend: "127.0.0.1:12300", Admin: "127.0.0.1:12295"}
 
-// Unused are addresses nobody listens on, for tests: below the ports that systems give to connections, which could take one
-// of them before it is listened on.
+// Unused returns free addresses for tests. Their ports are below the range that systems assign to outgoing connections, which
+// could take one of them.
 func Unused() (Addresses, error) {
 	var found []string
 	for range 1000 {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Frames of version 1 are written and read here by hand, and not by ferry's package bolt: the load is what ferry's bytes are
-// compared with. Layout as com.alipay.sofa:bolt's RpcCommandEncoder and RpcCommandDecoder have it.
+// Frames of version 1 are encoded and decoded here, without ferry's package bolt: the load generator has to be independent of
+// it. Layout as com.alipay.sofa:bolt's RpcCommandEncoder and RpcCommandDecoder have it.
 const (
 	requestFixed  = 22
 	responseFixed = 20
@@ -94,8 +94,8 @@ func next(p []byte) (f received, err error) {
 	return f, nil
 }
 
-// isAnswer returns why f is not a good answer.
-func (f *received) isAnswer() error {
+// responseError returns why f is not a good response.
+func (f *received) responseError() error {
 	switch {
 	case f.kind != typeResponse || f.command != commandResponse:
 		return fmt.Errorf("a frame of type %d, command %d: want a response", f.kind, f.command)

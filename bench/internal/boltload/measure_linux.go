@@ -15,7 +15,7 @@ import (
 type Spec struct {
 	Addr     string // host:port of the proxy
 	Conns    int
-	InFlight int // requests on each connection: an answer is followed by the next request
+	InFlight int // requests on each connection: a response is followed by the next request
 	Least    int // bytes of a request's content; each has another size, evenly spread
 	Most     int
 
@@ -34,7 +34,7 @@ type Report struct {
 	CPU            time.Duration // of Spec.Proxy
 	Load           time.Duration // CPU time of the client and of Spec.Backend
 	Foreign        float64       // cores that others used
-	Mean, P50, P99 time.Duration // from when a request was handed to its connection until its answer was read
+	Mean, P50, P99 time.Duration // from when a request was handed to its connection until its response was read
 }
 
 // A process of this program that finds its role in the environment is the client or the backend.
@@ -66,7 +66,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// report makes a load, says what came of it, and holds the connections open.
+// report generates the load, writes the report, and keeps the connections open.
 func report(text string) error {
 	var s Spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -99,7 +99,7 @@ func StartBackend(cores []int, addr string) (*pinned.Process, error) {
 }
 
 // Measure has a client on some cores make the load, and calls then, if not nil, when it is over and the connections are still
-// open. A wrong or missing answer is an error.
+// open. A wrong or missing response is an error.
 func Measure(cores []int, s Spec, then func() error) (*Report, error) {
 	if s.Conns < 1 || s.InFlight < 1 || s.Least < 0 || s.Most < s.Least || s.Window <= 0 || s.Warm < 0 {
 		return nil, errors.New("boltload: a Spec needs connections, requests in flight, a range of sizes, and a window")
@@ -127,7 +127,7 @@ func Measure(cores []int, s Spec, then func() error) (*Report, error) {
 	return r, err
 }
 
-// start starts this program again. It does not collect garbage: it hardly makes any.
+// start starts this program again, without garbage collection: it allocates next to nothing.
 func start(role string, cores []int, arg string) (*pinned.Process, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -20,7 +20,7 @@ type Trial struct {
 	Window time.Duration
 }
 
-// Result is what came of a Trial.
+// Result is the outcome of a Trial.
 type Result struct {
 	Report
 	Memory        pinned.Memory      // of the proxy, after the load, with all connections open
@@ -115,7 +115,7 @@ const (
 	Goroutines = "goroutines"
 )
 
-// Figures are the result by name. Without a proxy its CPU time is 0, and nothing is said of its memory.
+// Figures are the result by name. Without a proxy its CPU time is 0, and there are no figures of memory.
 func (r *Result) Figures() harness.Figures {
 	window := r.Window.Seconds()
 	f := harness.Figures{

@@ -67,13 +67,13 @@ func TestTrial(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	answer := "# HELP go_goroutines Number of goroutines.\ngo_goroutines 15\nferry_x_total{a=\"b c\"} 3\ngo_gc_duration_seconds_sum 1.5e-05\n"
+	response := "# HELP go_goroutines Number of goroutines.\ngo_goroutines 15\nferry_x_total{a=\"b c\"} 3\ngo_gc_duration_seconds_sum 1.5e-05\n"
 	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/metrics" {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(answer))
+		_, _ = w.Write([]byte(response))
 	}))
 	defer admin.Close()
 	addr := strings.TrimPrefix(admin.URL, "http://")

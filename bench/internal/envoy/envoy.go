@@ -10,7 +10,7 @@ import (
 // Version is what Install installs.
 const Version = "1.40.0"
 
-// Path is where the installed binary is; empty if it is not.
+// Path returns the path of the installed binary, or "" if it is not installed.
 func Path() string {
 	dir, err := home()
 	if err != nil {
@@ -23,7 +23,7 @@ func Path() string {
 	return found[0]
 }
 
-// Install gets the binary, 120 MB, unless it is there.
+// Install downloads the binary, 120 MB, unless it is installed.
 func Install() error {
 	if Path() != "" {
 		return nil

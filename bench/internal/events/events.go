@@ -69,7 +69,7 @@ func payload(size int) []byte {
 	return b
 }
 
-// CBOR encodes v, an event or what stands around one, as EdgeX does.
+// CBOR encodes v, an event or its envelope, as EdgeX does.
 func CBOR(v any) []byte { return mustBytes(cbor.Codec{}.Marshal(v)) }
 
 // JSON is CBOR in the other format.

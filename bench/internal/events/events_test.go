@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// The seed's benchmark never decoded its payload: here all of it is in the third reading, however it is read, and what the
-// structs write is what EdgeX does.
+// The seed's benchmark never decoded its payload. Here the third reading has all of it, by each library, and the structs
+// encode to the bytes that EdgeX writes.
 func TestPayloadIsInside(t *testing.T) {
 	for _, size := range []int{100, events.Small, events.Medium, events.Large} {
 		e := events.Binary(size)

@@ -1,6 +1,6 @@
 package events
 
-// Event is an EdgeX event for those that decode it. The libraries find the names by the tags.
+// Event is an EdgeX event to decode into. The tags are the names on the wire.
 type Event struct {
 	APIVersion  string         `json:"apiVersion"`
 	ID          string         `json:"id"`
@@ -27,14 +27,14 @@ type Reading struct {
 	MediaType    string         `json:"mediaType,omitempty"`
 }
 
-// AddEventRequest is what stands around an event on the bus.
+// AddEventRequest is the request around an event on the bus.
 type AddEventRequest struct {
 	APIVersion string `json:"apiVersion"`
 	RequestID  string `json:"requestId"`
 	Event      Event  `json:"event"`
 }
 
-// Envelope is what stands around a request on the bus. P is the payload as a library gets it.
+// Envelope is the envelope around a request on the bus. P is the type of its payload.
 type Envelope[P any] struct {
 	APIVersion    string            `json:"apiVersion"`
 	ReceivedTopic string            `json:"receivedTopic"`

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Chart is a plot of lines, beside that of the headline.
+// Chart is a plot of lines, in addition to the bars of the headline.
 type Chart struct {
 	Name   string `json:"name"` // of its file: results/QUESTION-NAME.svg
 	Title  string `json:"title"`
@@ -38,11 +38,11 @@ const (
 	legendLine  = 18
 )
 
-// shades tell lines apart, in light and in dark.
-var shades = [...]string{"#0b7a75", "#b5651d", "#4a6fa5", "#b23a2e", "#7a5ba8", "#5f8a1f", "#8a8f98", "#c2458b", "#2f8fc4", "#a08a1a", "#6b5b4b", "#3b4cc0"}
+// lineColors are distinct on a light and on a dark background.
+var lineColors = [...]string{"#0b7a75", "#b5651d", "#4a6fa5", "#b23a2e", "#7a5ba8", "#5f8a1f", "#8a8f98", "#c2458b", "#2f8fc4", "#a08a1a", "#6b5b4b", "#3b4cc0"}
 
-// Growth draws the headline against what the cases grow by, both logarithmic: a line for each row that has two of them or
-// more. A tick is labelled with its case.
+// Growth draws the headline against the size that a case stands for, both logarithmic. Each row with at least two cases is a
+// line. A tick is labelled with its case.
 func (r *Result) Growth(name, title, x string, cases []Tick) Chart {
 	c := Chart{Name: name, Title: title, X: x + ", logarithmic", Y: r.Unit, LogY: true}
 	for _, t := range cases {
@@ -71,7 +71,7 @@ func (c *Chart) SVG() string {
 	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><text class="soft" x="12" y="44">%s</text>`, html.EscapeString(c.Title), html.EscapeString(c.Y))
 	for _, t := range y.ticks {
 		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text class="soft" x="%d" y="%.1f" text-anchor="end">%s</text>`,
-			chartLeft, chartRight, y.at(t), y.at(t), chartLeft-8, y.at(t)+4, short(t))
+			chartLeft, chartRight, y.at(t), y.at(t), chartLeft-8, y.at(t)+4, powerLabel(t))
 	}
 	for _, t := range c.XTicks {
 		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%d" y2="%d"/><text class="soft" x="%.1f" y="%d" text-anchor="middle">%s</text>`,
@@ -79,7 +79,7 @@ func (c *Chart) SVG() string {
 	}
 	fmt.Fprintf(&b, `<text class="soft" x="%d" y="%d" text-anchor="middle">%s</text>`, (chartLeft+chartRight)/2, chartBottom+36, html.EscapeString(c.X))
 	for i, l := range c.Lines {
-		shade := shades[i%len(shades)]
+		shade := lineColors[i%len(lineColors)]
 		fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="2" points="`, shade)
 		for _, p := range l.Points {
 			fmt.Fprintf(&b, "%.1f,%.1f ", x.at(p[0]), y.at(p[1]))
@@ -92,26 +92,26 @@ func (c *Chart) SVG() string {
 	return b.String()
 }
 
-// axes hold all points and ticks.
+// axes returns scales that include all points and ticks.
 func (c *Chart) axes() (x, y scale) {
 	x = newScale(chartLeft, chartRight, false)
 	y = newScale(chartBottom, topEdge, c.LogY)
 	for _, t := range c.XTicks {
-		x.hold(t.At)
+		x.include(t.At)
 	}
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
-			x.hold(p[0])
-			y.hold(p[1])
+			x.include(p[0])
+			y.include(p[1])
 		}
 	}
 	if !c.LogY {
-		y.hold(0)
+		y.include(0)
 	}
 	if x.low >= x.high {
-		x.divide()
+		x.addTicks()
 	}
-	y.divide()
+	y.addTicks()
 	return x, y
 }
 
@@ -127,14 +127,14 @@ func newScale(from, to float64, log bool) scale {
 	return scale{low: math.Inf(1), high: math.Inf(-1), from: from, to: to, log: log}
 }
 
-func (s *scale) hold(v float64) {
+func (s *scale) include(v float64) {
 	if v > 0 || !s.log {
 		s.low, s.high = min(s.low, v), max(s.high, v)
 	}
 }
 
-// divide gives the scale ticks, and moves its ends to the nearest ones: powers of ten, or four to ten round steps.
-func (s *scale) divide() {
+// addTicks places ticks and moves the ends to the nearest ones: powers of ten, or four to ten round steps.
+func (s *scale) addTicks() {
 	if math.IsInf(s.low, 0) {
 		s.low, s.high = 1, 1
 	}

@@ -55,9 +55,9 @@ func TestScale(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s := newScale(0, 100, row.log)
 			for _, v := range row.hold {
-				s.hold(v)
+				s.include(v)
 			}
-			s.divide()
+			s.addTicks()
 			if !slices.Equal(s.ticks, row.ticks) || s.at(row.v) != row.at {
 				t.Errorf("ticks %v, %v at %v; want %v, at %v", s.ticks, row.v, s.at(row.v), row.ticks, row.at)
 			}
@@ -133,18 +133,18 @@ func TestDisturbed(t *testing.T) {
 			}
 			var rounds []round
 			for good < 3 && len(rounds) < 9 {
-				r, err := oneRound(t.Context(), q, time.Microsecond, new(calm))
+				r, err := oneRound(t.Context(), q, time.Microsecond, new(spinTimer))
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.slow = 0 // what the machine does meanwhile is not the question
+				r.slow = 0 // the load of the test machine must not matter
 				if !r.void() {
 					good++
 				}
 				rounds = append(rounds, r)
 			}
 			q.Goals = []Goal{AtMost(1000, "anything", func(r *Result) float64 { return r.Stat("peer", "one", NsPerOp).Median })}
-			r, err := newResult(q, Machine{}, keep(rounds, 3), len(rounds))
+			r, err := newResult(q, Machine{}, leastDisturbed(rounds, 3), len(rounds))
 			if err != nil {
 				t.Fatal(err)
 			}

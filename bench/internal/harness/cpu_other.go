@@ -4,5 +4,5 @@ package harness
 
 import "time"
 
-// processCPU is not known here: figures of CPU time are 0.
+// processCPU has no portable source: figures of CPU time are 0.
 func processCPU() time.Duration { return 0 }

@@ -1,9 +1,9 @@
-// Package harness asks one question of several contenders, in one run and on the same bytes, and writes down the answer.
+// Package harness measures several contenders in one run on the same bytes, and writes the result.
 //
-// A question is a program: bench/NAME/main.go builds a Question and calls Main. First its checks run, so that nothing is
-// timed that does not do the work; then the contenders take turns (A B C, A B C ...), so that what disturbs the machine
-// disturbs all of them; a round that was disturbed anyway is void and repeated. What counts is the ratio within a round.
-// The answer goes to results/NAME.json, NAME.md and NAME.svg; bench/cmd/report makes one page of all answers.
+// A question is a program: bench/NAME/main.go builds a Question and calls Main. Its checks run first: a contender that does
+// not do the work is not timed. Then the contenders take turns (A B C, A B C ...), so that other programs disturb all of
+// them alike. A disturbed round is void and repeated. Ratios are computed within a round. The result goes to
+// results/NAME.json, NAME.md and NAME.svg; bench/cmd/report makes one page of all results.
 //
 //	func main() { harness.Main(question()) }
 //

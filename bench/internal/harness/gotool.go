@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Root is the directory of ferry's own module, with what this commit ships.
+// Root returns the directory of ferry's own module.
 func Root() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "example.com/ferry").Output()
 	if err != nil {
@@ -15,7 +15,7 @@ func Root() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Go runs the go command in ferry's own module: what a question builds there is what this commit ships.
+// Go runs the go command in ferry's own module, so that a question builds the programs of this commit.
 func Go(args ...string) error {
 	root, err := Root()
 	if err != nil {

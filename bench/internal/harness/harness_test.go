@@ -39,12 +39,12 @@ func example() Question {
 	}
 }
 
-// counted asks q in exactly three rounds, however disturbed the machine is.
+// counted measures q in exactly three rounds, void ones included.
 func counted(t *testing.T, q Question) *Result {
 	t.Helper()
 	var rounds []round
 	for range 3 {
-		r, err := oneRound(t.Context(), q, time.Microsecond, new(calm))
+		r, err := oneRound(t.Context(), q, time.Microsecond, new(spinTimer))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestGoals(t *testing.T) {
 		{"above the least", AtLeast(2, "", at(3)), "yes"},
 		{"not measured", AtLeast(2, "", at(math.NaN())), "open"},
 	} {
-		if got := row.goal.answer(nil).Verdict(); got != row.verdict {
+		if got := row.goal.evaluate(nil).Verdict(); got != row.verdict {
 			t.Errorf("%s: got %s, want %s", row.name, got, row.verdict)
 		}
 	}
@@ -204,7 +204,7 @@ func TestRoundsTakeTurns(t *testing.T) {
 }
 
 func TestVoidRounds(t *testing.T) {
-	c := &calm{best: 100, round: []time.Duration{100, 119, 121, 300}}
+	c := &spinTimer{best: 100, round: []time.Duration{100, 119, 121, 300}}
 	if got := c.endRound(); got != 0.5 {
 		t.Errorf("share of slow spins: got %v, want 0.5", got)
 	}
@@ -213,7 +213,7 @@ func TestVoidRounds(t *testing.T) {
 	}
 	rounds := []round{{slow: 0.6}, {slow: 0}, {slow: 0.3}, {slow: 0.1}}
 	slows := func(n int) (got []float64) {
-		for _, r := range keep(rounds, n) {
+		for _, r := range leastDisturbed(rounds, n) {
 			got = append(got, r.slow)
 		}
 		return got
@@ -242,7 +242,7 @@ func TestTime(t *testing.T) {
 			kept = make([]byte, 1024)
 		}
 	}, time.Millisecond)
-	// The runtime allocates a little of its own meanwhile.
+	// The runtime itself allocates a little.
 	if len(kept) != 1024 || f[AllocsPerOp] != 1 || f[BytesPerOp] < 1024 || f[BytesPerOp] > 1100 || f[NsPerOp] <= 0 {
 		t.Errorf("one allocation of 1024 bytes: got %v", f)
 	}

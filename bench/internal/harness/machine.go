@@ -55,7 +55,7 @@ func readFile(name string) string {
 	return string(b)
 }
 
-// Version returns the version of a module that this program links: what a peer's row says.
+// Version returns the version of a module that this program links, for the row of a peer.
 func Version(module string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Op does something n times. It contains the loop, so that a contender's call is not hidden behind another one.
+// Op runs an operation n times. It contains the loop, so that no call through a function value is measured.
 type Op func(n int)
 
 // The names of the figures that Time and Parallel give.
@@ -39,8 +39,8 @@ func Time(op Op, budget time.Duration) Figures {
 	}
 }
 
-// Parallel runs op for about budget on each of GOMAXPROCS goroutines. Compared with Time's figure, all cores' wall time per
-// operation tells how well the work spreads.
+// Parallel runs op for about budget on each of GOMAXPROCS goroutines, and returns the wall time over the operations of all.
+// Its quotient with Time's figure is how well the work spreads over cores.
 func Parallel(op Op, budget time.Duration) float64 {
 	n := calibrate(op, budget)
 	runtime.GC()
@@ -54,7 +54,7 @@ func Parallel(op Op, budget time.Duration) float64 {
 	return float64(time.Since(start).Nanoseconds()) / float64(n*procs)
 }
 
-// calibrate finds how many times op goes into budget.
+// calibrate returns how many operations take about budget.
 func calibrate(op Op, budget time.Duration) int {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
@@ -65,5 +65,5 @@ func calibrate(op Op, budget time.Duration) int {
 	}
 }
 
-// perWhole divides as the testing package does: the odd allocation of the runtime itself does not show.
+// perWhole rounds down, as the testing package does: a single allocation of the runtime does not count.
 func perWhole(total uint64, n int) float64 { return float64(total / uint64(n)) }

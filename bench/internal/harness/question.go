@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Question is what one folder of bench/ asks.
+// Question is one folder of bench/: what is measured, and how the result is reported.
 type Question struct {
 	Name   string // of the folder and of the result's files: field_lookup
 	Title  string // one line
-	About  string // a paragraph: what is measured, how, and what to beware of when reading it
+	About  string // a paragraph: what is measured, how, and the limits of the figures
 	Unit   string // of the headline; also the name of the headline among a contender's Figures: ns/op
 	Better Better
 
@@ -19,44 +19,45 @@ type Question struct {
 	Figures []string // the names of further figures, in the order of the tables
 	Plot    []string // the cases of the plot; nil means all
 
-	// Prepare, if not nil, runs first of all: it makes what the question needs in dir, which is removed at the end.
+	// Prepare, if not nil, runs first. It builds programs and files in dir, which is removed at the end.
 	Prepare func(dir string) error
 
 	Checks     []Check
 	Contenders []Contender
 
-	// Disturbed, if not nil, says that others were in the way of a measurement, in place of the harness's own spins. It is
-	// taken again, up to twice; a round with one that still was is void, and where void rounds had to be counted no goal is met.
+	// Disturbed, if not nil, reports whether other programs disturbed a measurement; it replaces the harness's spins. A
+	// disturbed measurement is repeated, up to twice. A round with a measurement that stays disturbed is void. If void rounds
+	// are counted for lack of others, no goal is met.
 	Disturbed func(Figures) bool
 
-	// Charts, if not nil, gives further plots, drawn after the rounds.
+	// Charts, if not nil, returns further plots of the result.
 	Charts func(*Result) ([]Chart, error)
 
 	Goals []Goal
 	Notes []string // sentences below the tables
 }
 
-// Better says which way is up.
+// Better is the direction in which a headline improves.
 type Better string
 
-// Whether a small or a large headline is what one wants.
+// The directions.
 const (
 	Lower  Better = "lower"
 	Higher Better = "higher"
 )
 
-// Kind says what a row is.
+// Kind is the role of a row.
 type Kind string
 
 // The kinds of rows.
 const (
-	Ferry Kind = "ferry" // what this is about; the first one is the numerator of the goals
-	Peer  Kind = "peer"  // what people use instead
-	Limit Kind = "limit" // the least that any program has to do
-	Seed  Kind = "seed"  // recorded earlier, with code that cannot be had as a module
+	Ferry Kind = "ferry" // ferry itself; the first row is the numerator of the goals
+	Peer  Kind = "peer"  // an alternative to ferry
+	Limit Kind = "limit" // the least work that any program has to do
+	Seed  Kind = "seed"  // recorded earlier, with code that is not available as a module
 )
 
-// Figures are what one measurement gives, by name.
+// Figures are the values of one measurement, by name.
 type Figures map[string]float64
 
 // Contender is one row.
@@ -65,23 +66,23 @@ type Contender struct {
 	Kind    Kind
 	Version string
 
-	// Measure measures one case for about budget. Nil Figures mean that the contender has no part in the case.
+	// Measure measures one case for about budget. Nil Figures mean that the contender does not take part in the case.
 	Measure func(name string, budget time.Duration) (Figures, error)
 
-	// Recorded holds figures by case instead: they were taken elsewhere, as Version says.
+	// Recorded holds figures by case in place of Measure. Version says where they were measured.
 	Recorded map[string]Figures
 }
 
-// Check must hold before anything is timed: typically, that all contenders give the same output for the same bytes.
+// Check must succeed before anything is timed. A typical one: all contenders give the same output for the same bytes.
 type Check struct {
 	Name string // a sentence, listed in the result
 	Run  func() error
 }
 
-// Goal is a figure that was asked for.
+// Goal is a bound on a figure.
 type Goal struct {
 	Text  string
-	Most  bool // whether Limit is the most, or the least, that Value may be
+	Most  bool // whether Limit is an upper bound of Value, or a lower one
 	Limit float64
 	Value func(*Result) float64 // NaN: not measured
 }
@@ -96,7 +97,7 @@ func AtLeast(limit float64, text string, value func(*Result) float64) Goal {
 	return Goal{Text: text, Limit: limit, Value: value}
 }
 
-// plotted returns the cases of the plot.
+// plotted returns the cases that the plot shows.
 func (q *Question) plotted() []string {
 	if q.Plot == nil {
 		return q.Cases
@@ -104,7 +105,7 @@ func (q *Question) plotted() []string {
 	return q.Plot
 }
 
-// validate finds what a question's author forgot.
+// validate returns an error for a question that is not complete.
 func (q *Question) validate() error {
 	if q.Name == "" || q.Unit == "" || len(q.Cases) == 0 || len(q.Contenders) == 0 {
 		return errors.New("harness: a question needs a name, a unit, a case and a contender")

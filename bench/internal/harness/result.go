@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Result is the answer to a question: results/NAME.json.
+// Result is what a question measured: results/NAME.json.
 type Result struct {
 	Question string             `json:"question"`
 	Title    string             `json:"title"`
@@ -21,8 +21,8 @@ type Result struct {
 	Plot     []string           `json:"plot"` // the cases of the plot
 	Rows     []Row              `json:"rows"`
 	Ratios   map[string]float64 `json:"ratios"` // of headlines: "ferry/gjson"
-	Checks   []string           `json:"checks"` // what held before anything was timed
-	Goals    []Answer           `json:"goals"`
+	Checks   []string           `json:"checks"` // they succeeded before anything was timed
+	Goals    []GoalResult       `json:"goals"`
 	Notes    []string           `json:"notes"`
 	Charts   []Chart            `json:"charts,omitempty"`
 	Rounds   Rounds             `json:"rounds"`
@@ -49,20 +49,20 @@ type Stat struct {
 	Max    float64 `json:"max"`
 }
 
-// Answer is a goal beside what was measured.
-type Answer struct {
+// GoalResult is a goal and its measured value.
+type GoalResult struct {
 	Text     string   `json:"text"`
 	Asked    string   `json:"asked"`
 	Measured *float64 `json:"measured"` // null if it was not
 	Met      bool     `json:"met"`
-	Void     bool     `json:"void,omitempty"` // it rests on rounds that the question calls void, and so decides nothing
+	Void     bool     `json:"void,omitempty"` // it includes void rounds, and so decides nothing
 }
 
-// Rounds says how calm the machine was.
+// Rounds is how many rounds were run and how many were disturbed.
 type Rounds struct {
 	Counted int `json:"counted"` // in the medians
 	Run     int `json:"run"`
-	Void    int `json:"void"` // among Counted: too few undisturbed ones could be had
+	Void    int `json:"void"` // among Counted: there were too few undisturbed ones
 }
 
 func newResult(q Question, m Machine, kept []round, run int) (*Result, error) {
@@ -91,7 +91,7 @@ func newResult(q Question, m Machine, kept []round, run int) (*Result, error) {
 	}
 	r.addRatios()
 	for _, g := range q.Goals {
-		a := g.answer(r)
+		a := g.evaluate(r)
 		if q.Disturbed != nil && r.Rounds.Void > 0 {
 			a.Met, a.Void = false, true
 		}
@@ -163,7 +163,7 @@ func (r *Result) Ratio(a, b, name, figure string) float64 {
 	return math.NaN()
 }
 
-// Stat returns what the rounds gave for one figure; its members are NaN if there is none.
+// Stat returns the summary of one figure; its members are NaN if the figure is missing.
 func (r *Result) Stat(row, name, figure string) Stat {
 	if i := slices.IndexFunc(r.Rows, func(x Row) bool { return x.Name == row }); i >= 0 {
 		if s, ok := r.Rows[i].Cases[name][figure]; ok {
@@ -173,8 +173,8 @@ func (r *Result) Stat(row, name, figure string) Stat {
 	return Stat{math.NaN(), math.NaN(), math.NaN()}
 }
 
-func (g Goal) answer(r *Result) Answer {
-	a := Answer{Text: g.Text, Asked: fmt.Sprintf("≥ %v", g.Limit)}
+func (g Goal) evaluate(r *Result) GoalResult {
+	a := GoalResult{Text: g.Text, Asked: fmt.Sprintf("≥ %v", g.Limit)}
 	if g.Most {
 		a.Asked = fmt.Sprintf("≤ %v", g.Limit)
 	}

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Config says how thoroughly a question is asked. The zero value is what `make bench` uses.
+// Config is how a question is measured. `make bench` uses the zero value.
 type Config struct {
 	Rounds int           // how many rounds count; 0 means 5
 	Most   int           // how many rounds are run, void ones included; 0 means three times Rounds
 	Budget time.Duration // for one measurement; 0 means 50 ms
-	Dir    string        // where the answer is written; empty means results
+	Dir    string        // where the result is written; empty means results
 	Log    io.Writer     // where progress goes; nil means nowhere
-	Serve  bool          // measure what standard input asks for, as Serve does, and write no answer
+	Serve  bool          // measure on request by standard input, as Serve does, and write no result
 }
 
 func (c Config) withDefaults() Config {
@@ -40,32 +40,32 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Main asks q as the command line says, prints the answer and writes its files. It does not return on failure.
+// Main measures q as the command line says, prints the result and writes its files. It does not return on failure.
 func Main(q Question) {
 	c := Flags()
 	flag.Parse()
 	Ask(q, c)
 }
 
-// Flags defines the flags of Main. A question with flags of its own defines them as well, parses them all, and calls Ask.
+// Flags defines the flags of Main. A question with flags of its own defines those too, calls flag.Parse, then Ask.
 func Flags() *Config {
 	c := &Config{Log: os.Stderr}
-	flag.IntVar(&c.Rounds, "rounds", 5, "rounds that count; fewer than 3 are not an answer")
+	flag.IntVar(&c.Rounds, "rounds", 5, "rounds that count; fewer than 3 are not a result")
 	flag.DurationVar(&c.Budget, "budget", 50*time.Millisecond, "time for one measurement")
-	flag.StringVar(&c.Dir, "out", "results", "directory for the answer")
+	flag.StringVar(&c.Dir, "out", "results", "directory for the result")
 	flag.BoolVar(&c.Serve, "serve", false, "measure what JSON lines on standard input ask for: see bench/cmd/compare")
 	return c
 }
 
-// Ask is Main behind the parsing of the flags.
+// Ask is Main after flag.Parse.
 func Ask(q Question, c *Config) {
-	if err := answer(q, *c); err != nil {
+	if err := measureAndWrite(q, *c); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func answer(q Question, c Config) error {
+func measureAndWrite(q Question, c Config) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if c.Serve {
@@ -79,7 +79,7 @@ func answer(q Question, c Config) error {
 	return r.WriteFiles(c.Dir)
 }
 
-// Run asks q: preparation and checks first, then the rounds. The first failing check or measurement ends it.
+// Run prepares q, runs its checks, then the rounds. The first check or measurement that fails ends it.
 func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	c = c.withDefaults()
 	if err := q.validate(); err != nil {
@@ -96,7 +96,7 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 		}
 	}
 	machine := thisMachine()
-	watch := new(calm)
+	watch := new(spinTimer)
 	var rounds []round
 	for good := 0; good < c.Rounds && len(rounds) < c.Most; {
 		r, err := oneRound(ctx, q, c.Budget, watch)
@@ -115,7 +115,7 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 			fmt.Fprintf(c.Log, "%s: round %d: %d measurements disturbed: %s\n", q.Name, len(rounds), r.disturbed, verdict)
 		}
 	}
-	r, err := newResult(q, machine, keep(rounds, c.Rounds), len(rounds))
+	r, err := newResult(q, machine, leastDisturbed(rounds, c.Rounds), len(rounds))
 	if err == nil && q.Charts != nil {
 		if r.Charts, err = q.Charts(r); err != nil {
 			return nil, fmt.Errorf("%s: charts: %w", q.Name, err)
@@ -124,8 +124,8 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	return r, err
 }
 
-// oneRound lets each contender measure each case once; those of one case stand side by side in time.
-func oneRound(ctx context.Context, q Question, budget time.Duration, watch *calm) (round, error) {
+// oneRound measures each contender in each case once. The contenders of one case are measured one after the other.
+func oneRound(ctx context.Context, q Question, budget time.Duration, watch *spinTimer) (round, error) {
 	r := round{figures: make(map[string]map[string]Figures)}
 	for _, name := range q.Cases {
 		for _, c := range q.Contenders {
@@ -155,8 +155,8 @@ func oneRound(ctx context.Context, q Question, budget time.Duration, watch *calm
 	return r, nil
 }
 
-// measure lets a contender measure a case, again if it was disturbed.
-func measure(ctx context.Context, q Question, c Contender, name string, budget time.Duration, watch *calm) (f Figures, disturbed bool, err error) {
+// measure measures a contender in a case, and repeats a disturbed measurement.
+func measure(ctx context.Context, q Question, c Contender, name string, budget time.Duration, watch *spinTimer) (f Figures, disturbed bool, err error) {
 	for range tries {
 		if q.Disturbed == nil {
 			watch.spin()

@@ -24,8 +24,8 @@ type MeasureRequest struct {
 	Case string `json:"case"`
 }
 
-// MeasureResponse is the line that a question writes for a MeasureRequest. Without figures and error, the row has no part
-// in the case.
+// MeasureResponse is the line that a question writes for a MeasureRequest. Without figures and error, the row does not
+// take part in the case.
 type MeasureResponse struct {
 	Figures Figures `json:"figures,omitempty"`
 	Err     string  `json:"err,omitempty"`

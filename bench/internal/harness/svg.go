@@ -17,7 +17,7 @@ const (
 	rowGap    = 10
 )
 
-// The style works by itself and within a page, in light and in dark.
+// plotStyle applies to a plot alone and within a page, on a light and on a dark background.
 const plotStyle = `<style>
 .plot{font:12px system-ui,sans-serif;--ink:#1d2733;--soft:#5b6875;--grid:#dfe4ea;--ferry:#0b7a75;--peer:#4a6fa5;--limit:#8a8f98;--seed:#b5651d}
 @media(prefers-color-scheme:dark){.plot{--ink:#e6ebf0;--soft:#9aa7b4;--grid:#2f3a46;--ferry:#34c3b8;--peer:#85aee3;--limit:#a2a8b1;--seed:#e39b57}}
@@ -61,7 +61,7 @@ func (r *Result) SVG() string {
 	for _, tick := range axis.ticks {
 		x := axis.at(tick)
 		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%d" y2="%d"/>`, x, x, topEdge-6, bottom)
-		fmt.Fprintf(&b, `<text class="soft" x="%.1f" y="%d" text-anchor="middle">%s</text>`, x, bottom+16, short(tick))
+		fmt.Fprintf(&b, `<text class="soft" x="%.1f" y="%d" text-anchor="middle">%s</text>`, x, bottom+16, powerLabel(tick))
 	}
 	fmt.Fprintf(&b, `<text class="soft" x="%d" y="%d" text-anchor="middle">%s, logarithmic (%s is better)</text>`, (labelEdge+rightEdge)/2, bottom+36, html.EscapeString(r.Unit), r.Better)
 	for i, g := range groups {
@@ -105,8 +105,8 @@ func (a logAxis) at(v float64) float64 {
 	return labelEdge + (math.Log10(v)-a.low)/(a.high-a.low)*(rightEdge-labelEdge)
 }
 
-// short prints a power of ten for the axis.
-func short(v float64) string {
+// powerLabel formats a power of ten for the axis.
+func powerLabel(v float64) string {
 	switch {
 	case v >= 1e9:
 		return fmt.Sprintf("%gG", v/1e9)

@@ -69,7 +69,7 @@ func (r *Result) firstFerry() string {
 	return ""
 }
 
-// Markdown renders the result for people.
+// Markdown formats the result as a report.
 func (r *Result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n%s\n", r.Question, r.Title, r.About)
@@ -109,7 +109,7 @@ func (r *Result) Markdown() string {
 }
 
 // MeasuredText is the measured value as text.
-func (a Answer) MeasuredText() string {
+func (a GoalResult) MeasuredText() string {
 	if a.Measured == nil {
 		return "not measured"
 	}
@@ -117,7 +117,7 @@ func (a Answer) MeasuredText() string {
 }
 
 // Verdict says whether the goal is met.
-func (a Answer) Verdict() string {
+func (a GoalResult) Verdict() string {
 	switch {
 	case a.Measured == nil:
 		return "open"
@@ -129,12 +129,12 @@ func (a Answer) Verdict() string {
 	return "no"
 }
 
-// String is one sentence for people.
+// String is one sentence of the report.
 func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, %s, kernel %s, %s, ferry %s, load before the run %s", m.CPU, m.Cores, m.OS, m.Kernel, m.Go, m.Ferry, m.Load)
 }
 
-// String is one or two sentences for people.
+// String is one or two sentences of the report.
 func (r Rounds) String() string {
 	s := fmt.Sprintf("Medians of %d interleaved rounds out of %d.", r.Counted, r.Run)
 	if r.Void > 0 {

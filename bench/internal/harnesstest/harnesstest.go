@@ -1,4 +1,4 @@
-// Package harnesstest runs a question on a tiny scale, so that the tests of bench/ prove what its figures rest on.
+// Package harnesstest runs a question with a tiny budget, so that its checks are part of make test.
 //
 //	func TestQuestion(t *testing.T) { harnesstest.Run(t, question()) }
 package harnesstest
@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/bench/internal/harness"
 )
 
-// Run asks q once with a small budget: its checks hold, each row has its headline, and the files it writes can be read.
-// The figures themselves decide nothing.
+// Run runs q for one round: its checks succeed, each row has its headline, and the files can be read back. The values of
+// the figures are not asserted.
 func Run(t *testing.T, q harness.Question) {
 	t.Helper()
 	if len(q.Checks) == 0 {

@@ -1,6 +1,6 @@
 package httpproxy
 
-// caddyConfig keeps as many idle connections as there can be; its address for administration tells the goroutines.
+// caddyConfig keeps as many idle connections as there can be; its admin server has the number of goroutines.
 const caddyConfig = `{
 	admin {{.Admin}}
 	auto_https off

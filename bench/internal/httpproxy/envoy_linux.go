@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/bench/internal/envoy"
 )
 
-// envoyConfig leaves out what the others do not do either: request identifiers, headers about the upstream, statistics of each
+// envoyConfig disables what the other peers do not do either: request identifiers, headers about the upstream, statistics of each
 // response's code.
 const envoyConfig = `static_resources:
   listeners:

@@ -49,7 +49,7 @@ func Example(w keepalive.Wire) (string, error) {
 	return config, nil
 }
 
-// With adds lines to the section of the proxy in an example, such as "reuse_port: true".
+// With adds lines such as "reuse_port: true" to the proxy section of an example.
 func With(config string, lines ...string) string {
 	return strings.Replace(config, "\nproxy:\n", "\nproxy:\n  "+strings.Join(lines, "\n  ")+"\n", 1)
 }

@@ -18,7 +18,7 @@ import (
 // A process of this program that finds this variable in its environment is one of the proxies below.
 const variable = "FERRY_BENCH_HTTPPROXY"
 
-// most is how many connections to the upstream are kept.
+// maxIdle is how many idle connections to the upstream are kept.
 const most = 20_000
 
 // Main does not return in a process that was started as a proxy. It is among the first things a question's main, and TestMain
@@ -40,12 +40,12 @@ func serve(forward func(net.Listener, string) error, listen, upstream, admin str
 	}
 	failed := make(chan error)
 	go func() { failed <- forward(l, upstream) }()
-	go func() { failed <- tellGoroutines(admin) }()
+	go func() { failed <- serveGoroutines(admin) }()
 	return <-failed
 }
 
-// tellGoroutines tells how many there are, as Prometheus's client for Go does.
-func tellGoroutines(addr string) error {
+// serveGoroutines serves the number of goroutines as Prometheus's client for Go does.
+func serveGoroutines(addr string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "go_goroutines %d\n", runtime.NumGoroutine())
@@ -54,7 +54,7 @@ func tellGoroutines(addr string) error {
 	return server.ListenAndServe()
 }
 
-// ourselves is a proxy that is this program.
+// ourselves is a proxy that runs as a process of this program.
 func ourselves(name, version, role string) (Program, error) {
 	self, err := os.Executable()
 	return Program{Name: name, Version: version, Goroutines: true, argv: func(s Setup, _ string) []string {

@@ -27,7 +27,7 @@ func freeAddrs(t *testing.T) (listen, upstream, admin string) {
 	return free[0], free[1], free[2]
 }
 
-// Each program forwards over connections that stay.
+// Each program forwards over keep-alive connections.
 func TestPeers(t *testing.T) {
 	listen, upstream, admin := freeAddrs(t)
 	backend, err := keepalive.StartBackend(nil, keepalive.HTTP1, 1024, upstream)
@@ -58,7 +58,7 @@ func TestPeers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Failures != 0 || r.Times.N < 40 || r.CPU <= 0 {
-				t.Errorf("%d answers, %v of CPU, %d failures: %s; it says %s", r.Times.N, r.CPU, r.Failures, r.Failure, process.Output())
+				t.Errorf("%d responses, %v of CPU, %d failures: %s; it says %s", r.Times.N, r.CPU, r.Failures, r.Failure, process.Output())
 			}
 			if p.Goroutines {
 				if n, err := Goroutines(s.Admin); err != nil || n < 40 {

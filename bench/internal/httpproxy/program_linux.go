@@ -20,7 +20,7 @@ type Program struct {
 	Name    string
 	Version string
 
-	// Goroutines says whether it tells how many it has, at Setup.Admin.
+	// Goroutines says whether Setup.Admin serves the number of goroutines.
 	Goroutines bool
 
 	file string // of its configuration; empty: it needs none
@@ -28,14 +28,14 @@ type Program struct {
 	argv func(s Setup, file string) []string
 }
 
-// Setup says what a program is to do.
+// Setup is the addresses, cores and workers of one program.
 type Setup struct {
 	Dir      string // for its files
 	Cores    []int  // where it may run
 	Workers  int    // how many threads, processes or loops do the work
 	Listen   string // where it listens
 	Upstream string // where it forwards requests to; these are ports of 127.0.0.1
-	Admin    string // where it tells how many goroutines it has, if it is written in Go
+	Admin    string // where it serves the number of its goroutines, if it is written in Go
 }
 
 // Port is that of the address to listen at.
@@ -73,7 +73,7 @@ func (p *Program) command(s Setup) ([]string, error) {
 	return p.argv(s, file), nil
 }
 
-// Join starts one more process of the program, which shares the address with one that listens there.
+// Join starts one more process of the program, which listens on the same address as a running one.
 func (p *Program) Join(s Setup) (*pinned.Process, error) {
 	before, err := listeners(s.Port())
 	if err != nil {
@@ -141,7 +141,7 @@ func listeners(port string) (int, error) {
 	return count, nil
 }
 
-// Peers returns the programs that are there, and a sentence about each that is not.
+// Peers returns the installed programs, and a sentence about each one that is missing.
 func Peers() (found []Program, notes []string) {
 	for _, look := range []func() (Program, error){nginx, haproxy, envoyProxy, fastHTTP, reverseProxy, caddy} {
 		p, err := look()
@@ -154,10 +154,10 @@ func Peers() (found []Program, notes []string) {
 	return found, notes
 }
 
-// numbers are a version.
+// versionPattern matches a version number.
 var numbers = regexp.MustCompile(`[0-9]+\.[0-9.]*[0-9]`)
 
-// installed finds a program, and what it says of its version.
+// installed finds a program and its version.
 func installed(name string, args ...string) (path, version string, err error) {
 	for _, candidate := range []string{name, "/usr/sbin/" + name} { // users do not have sbin in their PATH
 		if path, err = exec.LookPath(candidate); err == nil {

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
-// serve answers requests at an address until this process is ended.
+// serve responds to requests at an address until this process is ended.
 func serve(w wire, addr string) error {
 	at, err := addrPort(addr)
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *backend) accept(listener int) error {
 	}
 }
 
-// serve answers what has come on a connection, and closes it if that cannot be answered: its client then counts a failure.
+// serve responds to what has come on a connection, and closes it if that cannot be answered: its client then counts a failure.
 func (b *backend) serve(fd int) {
 	k, err := rawpoll.Read(fd, b.buf)
 	if errors.Is(err, rawpoll.ErrAgain) {
@@ -88,7 +88,7 @@ func (b *backend) serve(fd int) {
 	b.out = b.out[:0]
 	for len(in) > 0 {
 		var n int
-		if b.out, n, err = b.wire.answer(b.out, in); err != nil {
+		if b.out, n, err = b.wire.respond(b.out, in); err != nil {
 			fmt.Fprintln(os.Stderr, "keepalive: backend:", err)
 			b.close(fd)
 			return

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-const markLen = 16 // bytes at the start of a body that tell whose it is, in hex
+const markLen = 16 // bytes at the start of a body that identify its request, in hex
 
 // newBody returns a body with room for its mark.
 func newBody(size int) []byte {
@@ -40,5 +40,5 @@ func checkBody(got, want []byte) error {
 	return fmt.Errorf("a body that is another from byte %d on: %q, want %q", at, clip(got[at:]), clip(want[at:]))
 }
 
-// clip keeps a message readable.
+// clip shortens bytes for an error text.
 func clip(b []byte) []byte { return b[:min(len(b), 40)] }

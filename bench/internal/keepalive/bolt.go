@@ -7,7 +7,7 @@ import (
 	"example.com/ferry/protocol/bolt"
 )
 
-// boltWire is requests of SOFABolt v1, and their answers.
+// boltWire is requests of SOFABolt v1, and their responses.
 type boltWire struct {
 	call, reply         bolt.Frame
 	callBytes, repBytes []byte
@@ -48,19 +48,19 @@ func (w *boltWire) request(id uint64) []byte {
 	return w.callBytes
 }
 
-func (w *boltWire) answered(in []byte, id uint64) (int, error) {
+func (w *boltWire) checkResponse(in []byte, id uint64) (int, error) {
 	f, need, err := bolt.Next(in, bolt.Limits{})
 	if err != nil || need > 0 || f.FrameLen() > len(in) {
 		return 0, err
 	}
 	if f.Type() != bolt.Response || f.Status() != bolt.StatusSuccess || f.ID() != uint32(id) {
-		return 0, fmt.Errorf("%v %d with %v: want the answer to %d, and success", f.Type(), f.ID(), f.Status(), uint32(id))
+		return 0, fmt.Errorf("%v %d with %v: want the response to %d, and success", f.Type(), f.ID(), f.Status(), uint32(id))
 	}
 	mark(w.body, id)
 	return f.FrameLen(), checkBody(f.Content(), w.body)
 }
 
-func (w *boltWire) answer(dst, in []byte) ([]byte, int, error) {
+func (w *boltWire) respond(dst, in []byte) ([]byte, int, error) {
 	f, need, err := bolt.Next(in, bolt.Limits{})
 	if err != nil || need > 0 || f.FrameLen() > len(in) {
 		return dst, 0, err

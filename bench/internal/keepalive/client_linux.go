@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
-// client is one that has connected.
+// client is a load generator that is connected.
 type client struct {
 	wire     wire
 	from     netip.Addr
@@ -28,8 +28,8 @@ type conn struct {
 	id      uint64 // of the request it carries
 	busy    bool
 	due     time.Duration   // of that request
-	waiting []time.Duration // when those were due that wait for it
-	in      []byte          // the beginning of an answer
+	waiting []time.Duration // when the requests were due that wait for this connection
+	in      []byte          // the beginning of a response
 }
 
 // connect makes all connections.
@@ -53,7 +53,7 @@ func connect(s Spec) (*client, error) {
 	return c, c.add(s.Conns)
 }
 
-// add makes more connections.
+// add opens n more connections.
 func (c *client) add(conns int) error {
 	for range conns {
 		n := new(conn)
@@ -65,7 +65,7 @@ func (c *client) add(conns int) error {
 	return nil
 }
 
-// dial gives n a socket.
+// dial opens a socket for n.
 func (c *client) dial(n *conn) (err error) {
 	if n.fd, err = rawpoll.Dial(c.from, c.to); err != nil {
 		return err

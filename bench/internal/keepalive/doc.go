@@ -1,9 +1,9 @@
-// Package keepalive asks for things over many connections that stay, one request at a time on each, and answers them.
+// Package keepalive generates load over keep-alive connections, one request at a time on each, and has the backend for it.
 //
-// Both ends are processes of their own: the question's own program started again, so its main begins with Main. The client is
-// one thread with raw sockets and epoll. It connects when it is started, and holds its connections while the question looks at
-// what they cost; each Run then has all of them busy (closed loop), or asks at a fixed rate, in turn over all connections and
-// measured from when each request was due (open loop), or once on each. The backend answers each request with a body of the same size that
+// Client and backend are processes: the question's own program started again, so its main begins with Main. The client is
+// one thread with raw sockets and epoll. It connects when it starts, and keeps its connections open between runs, so that the
+// question can measure their cost. A Run keeps all connections busy (closed loop), or sends at a fixed rate, in turn over all
+// connections and measured from when each request was due (open loop), or sends once on each. The backend responds to each request with a body of the same size that
 // begins with the same mark; the client verifies status, length and every byte. What a connection does that it should not,
 // closing included, is a failure: it is counted, and made again. Linux only.
 //

@@ -12,7 +12,7 @@ type Histogram struct {
 	Sum    time.Duration // of all
 }
 
-const fine = 7 // bits of a duration that tell its bucket
+const fine = 7 // leading bits of a duration that select its bucket
 
 // bucket is the number of the bucket of d: itself as long as it has few bits, then the leading ones and how many follow.
 func bucket(d time.Duration) int {

@@ -11,10 +11,10 @@ import (
 type http1 struct {
 	post  []byte // a request; its body is what follows
 	body  []byte
-	reply []byte // an answer
+	reply []byte // a response
 	at    int    // where its body begins
 
-	judged []byte // the last head that was found right: most are the same
+	judged []byte // the last valid head: most heads are the same, and are compared only
 	length int    // what it says the body has
 }
 
@@ -38,19 +38,19 @@ func (w *http1) request(id uint64) []byte {
 	return w.post
 }
 
-func (w *http1) answered(in []byte, id uint64) (int, error) {
+func (w *http1) checkResponse(in []byte, id uint64) (int, error) {
 	head, body, n, err := w.split(in)
 	if n == 0 || err != nil {
 		return 0, err
 	}
 	if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) {
-		return 0, fmt.Errorf("answer %q: want status 200", clip(in))
+		return 0, fmt.Errorf("response %q: want status 200", clip(in))
 	}
 	mark(w.body, id)
 	return n, checkBody(body, w.body)
 }
 
-func (w *http1) answer(dst, in []byte) ([]byte, int, error) {
+func (w *http1) respond(dst, in []byte) ([]byte, int, error) {
 	head, body, n, err := w.split(in)
 	if n == 0 || err != nil {
 		return dst, 0, err
@@ -91,7 +91,7 @@ func (w *http1) split(in []byte) (head, body []byte, n int, err error) {
 	return head, in[end+4 : n], n, nil
 }
 
-// contentLength reads the field, which a head must have: nobody has a reason to send these bodies in chunks.
+// contentLength reads the field, which a head must have: these bodies are never sent in chunks.
 func contentLength(head []byte) (int, error) {
 	_, fields, _ := bytes.Cut(head, []byte("\r\n"))
 	for line := range bytes.SplitSeq(fields, []byte("\r\n")) {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start starts a client and the backend it asks.
+// start starts a backend and a client of it.
 func start(t *testing.T, w Wire, conns int) (c *Client, backend int) {
 	t.Helper()
 	free, err := FreeAddrs(1)
@@ -71,7 +71,7 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
-// Each connection carries one request, and that is all.
+// Each connection carries exactly one request.
 func TestOnce(t *testing.T) {
 	for _, inFlight := range []int{1, 7, 1000} {
 		c, _ := start(t, HTTP1, 60)
@@ -88,7 +88,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A connection that is closed, and an answer that is wrong or missing, is a failure, and the rest goes on.
+// A connection that is closed, and a response that is wrong or missing, is a failure, and the other connections continue.
 func TestFailures(t *testing.T) {
 	answered := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +117,7 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Failures != 4 || r.Times.N != 17 || !strings.Contains(r.Failure, "request 3") || !strings.Contains(r.Failure, "502") {
-		t.Errorf("%d answers and %d failures, the first %q; want 17 and 4, and the 502", r.Times.N, r.Failures, r.Failure)
+		t.Errorf("%d responses and %d failures, the first %q; want 17 and 4, and the 502", r.Times.N, r.Failures, r.Failure)
 	}
 }
 
@@ -136,8 +136,8 @@ func TestNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Failures != 3 || r.Times.N != 0 || !strings.Contains(r.Failure, "no answer within") {
-		t.Errorf("%d answers and %d failures, the first %q; want 3 failures", r.Times.N, r.Failures, r.Failure)
+	if r.Failures != 3 || r.Times.N != 0 || !strings.Contains(r.Failure, "no response within") {
+		t.Errorf("%d responses and %d failures, the first %q; want 3 failures", r.Times.N, r.Failures, r.Failure)
 	}
 	if r, err = c.Run(Load{Once: 1, Window: time.Millisecond}); err != nil || r.Failures != 2 {
 		t.Errorf("%d failures, %v; want one of a request and one of a connection that carried none", r.Failures, err)

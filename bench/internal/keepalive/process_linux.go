@@ -18,7 +18,7 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// A process of this program that finds this variable in its environment is a client or a backend.
+// variable is set in the environment of a process that is a client or a backend.
 const variable = "FERRY_BENCH_KEEPALIVE"
 
 // Main does not return in a process that was started as one of the ends. It is among the first things a question's main, and
@@ -31,7 +31,7 @@ func Main() {
 	case "client":
 		err = ask()
 	case "backend":
-		err = answer(os.Args[1:])
+		err = serveRequests(os.Args[1:])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,13 +40,13 @@ func Main() {
 	os.Exit(0)
 }
 
-// order is what a client is told: to make more connections, or else to send.
+// order is a line on a client's standard input: open more connections, or send.
 type order struct {
 	More int
 	Load Load
 }
 
-// ask connects as the first line of standard input says, and does what each following one says.
+// runClient connects as the first line of standard input says, and executes an order for each further line.
 func ask() error {
 	runtime.LockOSThread()
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
@@ -78,7 +78,7 @@ func ask() error {
 			continue
 		}
 		if o.Load.Rate > 0 {
-			openloop.Realtime() // Report.Late says whether it was needed
+			openloop.Realtime() // if it is not permitted, Report.Late shows the effect
 		}
 		r, err := c.run(o.Load)
 		if err != nil {
@@ -90,7 +90,7 @@ func ask() error {
 	}
 }
 
-// pin keeps this thread, which does everything, on some cores.
+// pin restricts this thread, which does all the work, to some cores.
 func pin(cores []int) error {
 	if len(cores) == 0 {
 		return nil
@@ -105,8 +105,8 @@ func pin(cores []int) error {
 	return nil
 }
 
-// answer is the backend: wire, size of the bodies, address.
-func answer(args []string) error {
+// serveRequests is the backend: wire, size of the bodies, address.
+func serveRequests(args []string) error {
 	runtime.LockOSThread()
 	size, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -119,7 +119,7 @@ func answer(args []string) error {
 	return serve(w, args[2])
 }
 
-// StartBackend answers requests with bodies of a size at an IPv4 address. The caller stops it.
+// StartBackend responds to requests with bodies of a size at an IPv4 address. The caller stops it.
 func StartBackend(cores []int, w Wire, size int, addr string) (*pinned.Process, error) {
 	if err := pinned.Free(addr); err != nil {
 		return nil, err
@@ -180,13 +180,13 @@ func StartClient(s Spec) (*Client, error) {
 	return c, nil
 }
 
-// Run sends what l says and returns what came of it.
+// Run generates load l and returns the report.
 func (c *Client) Run(l Load) (*Report, error) {
 	r := new(Report)
 	return r, c.exchange(order{Load: l}, r, l.Warm+l.Window+startTime)
 }
 
-// More makes more connections.
+// More opens n more connections.
 func (c *Client) More(conns int) error {
 	var all int
 	return c.exchange(order{More: conns}, &all, startTime)
@@ -199,11 +199,11 @@ func (c *Client) PID() int { return c.cmd.Process.Pid }
 func (c *Client) End() {
 	_ = c.stdin.Close()
 	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
-	_ = c.cmd.Wait() // how it ended does not matter any more
+	_ = c.cmd.Wait() // its exit status is not used
 	late.Stop()
 }
 
-// exchange says something to the client and waits for its answer.
+// exchange sends a line to the client and waits for its response.
 func (c *Client) exchange(say, hear any, timeout time.Duration) error {
 	if err := c.in.Encode(say); err != nil {
 		return fmt.Errorf("keepalive: client: %w", err)
@@ -211,10 +211,10 @@ func (c *Client) exchange(say, hear any, timeout time.Duration) error {
 	late := time.AfterFunc(timeout, func() { _ = c.cmd.Process.Kill() })
 	err := c.out.Decode(hear)
 	if !late.Stop() {
-		return fmt.Errorf("keepalive: client: no answer within %v", timeout)
+		return fmt.Errorf("keepalive: client: no response within %v", timeout)
 	}
 	if err != nil {
-		_ = c.cmd.Wait() // it has ended, and its last words are complete then
+		_ = c.cmd.Wait() // after it the output is complete
 		return fmt.Errorf("keepalive: client: %w: %s", err, bytes.TrimSpace(c.stderr.Bytes()))
 	}
 	return nil

@@ -10,22 +10,22 @@ import (
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
-// patience is how long after the window an answer may come.
+// patience is how long after the window a response may come.
 const patience = 2 * time.Second
 
-// run is one Load on its way. Times are since it began.
+// run is the state of one Load. Times count from its start.
 type run struct {
 	*client
 	Load
 	start  time.Time
 	report Report
-	next   int             // the request that is to be sent next, unless an answer decides it
+	next   int             // the request that is to be sent next, unless a response decides it
 	marks  []time.Duration // when the window began, and ended
 	cpu    time.Duration   // of PIDs when it began
 	free   int             // connections that carry no request
 }
 
-// run sends what l says, and waits until all is answered.
+// run generates load l, and waits for the last response.
 func (c *client) run(l Load) (*Report, error) {
 	if l.Window <= 0 || l.Warm < 0 || l.Rate < 0 || l.Once < 0 || l.Once > 0 && l.Rate > 0 {
 		return nil, fmt.Errorf("keepalive: %+v: want a window, nothing below 0, and a rate or in flight", l)
@@ -54,7 +54,7 @@ func (c *client) run(l Load) (*Report, error) {
 		c.failures += len(n.waiting)
 		n.waiting = nil
 		if n.busy {
-			if err := r.fail(n, fmt.Errorf("no answer within %v", r.now()-n.due)); err != nil {
+			if err := r.fail(n, fmt.Errorf("no response within %v", r.now()-n.due)); err != nil {
 				return nil, err
 			}
 		}
@@ -75,7 +75,7 @@ func (r *run) end() time.Duration { return r.Warm + r.Window }
 
 func (r *run) inWindow(t time.Duration) bool { return t >= r.Warm && t < r.end() }
 
-// over says whether all that was sent is answered, or has had its time.
+// finished reports whether every request has its response, or its time is over.
 func (r *run) over() bool {
 	if r.Once > 0 && r.next == len(r.conns) && r.free == len(r.conns) {
 		return true
@@ -83,7 +83,7 @@ func (r *run) over() bool {
 	return len(r.marks) == 2 && (r.free == len(r.conns) || r.now() > r.end()+patience)
 }
 
-// mark notes who had used how much CPU when the window began, and when it ends.
+// recordCPU reads the CPU time of the processes at the start and at the end of the window.
 func (r *run) mark() error {
 	due := [...]time.Duration{r.Warm, r.end()}
 	if len(r.marks) == len(due) || r.now() < due[len(r.marks)] {
@@ -143,7 +143,7 @@ func (r *run) send(n *conn, due time.Duration) error {
 	return nil
 }
 
-// receive takes what comes until something else is due.
+// receive reads responses until the next request is due.
 func (r *run) receive() error {
 	until := r.end()
 	switch {
@@ -170,7 +170,7 @@ func (r *run) receive() error {
 	return nil
 }
 
-// read takes what has come on a connection.
+// read reads from a connection.
 func (r *run) read(n *conn) error {
 	k, err := rawpoll.Read(n.fd, r.buf)
 	switch {
@@ -188,7 +188,7 @@ func (r *run) read(n *conn) error {
 		n.in = append(n.in, in...)
 		in = n.in
 	}
-	length, err := r.wire.answered(in, n.id)
+	length, err := r.wire.checkResponse(in, n.id)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (r *run) read(n *conn) error {
 		return nil
 	}
 	if length < len(in) {
-		return fmt.Errorf("%d bytes behind an answer: %q", len(in)-length, clip(in[length:]))
+		return fmt.Errorf("%d bytes behind a response: %q", len(in)-length, clip(in[length:]))
 	}
 	n.in = n.in[:0]
 	return r.verified(n)
@@ -207,7 +207,7 @@ func (r *run) read(n *conn) error {
 
 var errClosed = errors.New("the server closed the connection")
 
-// verified counts an answer, and sends what is next on its connection.
+// verified counts a response, and sends what is next on its connection.
 func (r *run) verified(n *conn) error {
 	now := r.now()
 	if len(r.marks) == 1 {
@@ -216,11 +216,11 @@ func (r *run) verified(n *conn) error {
 	if r.Rate == 0 && r.inWindow(now) || r.Rate > 0 && r.inWindow(n.due) {
 		r.report.Times.Add(now - n.due)
 	}
-	return r.carryOn(n, now)
+	return r.sendNext(n, now)
 }
 
-// carryOn has a connection carry its next request.
-func (r *run) carryOn(n *conn, now time.Duration) error {
+// sendNext sends the next request of a connection.
+func (r *run) sendNext(n *conn, now time.Duration) error {
 	n.busy = false
 	r.free++
 	switch {
@@ -234,7 +234,7 @@ func (r *run) carryOn(n *conn, now time.Duration) error {
 	return nil
 }
 
-// fail counts what should not have been, and makes the connection again.
+// fail counts a failure and opens the connection again.
 func (r *run) fail(n *conn, why error) error {
 	if r.failures++; r.failure == nil {
 		r.failure = fmt.Errorf("request %d: %w", n.id, why)
@@ -248,7 +248,7 @@ func (r *run) fail(n *conn, why error) error {
 		return fmt.Errorf("%w; before that: %w", err, r.failure)
 	}
 	if n.busy {
-		return r.carryOn(n, r.now())
+		return r.sendNext(n, r.now())
 	}
 	return nil
 }

@@ -16,25 +16,25 @@ type Spec struct {
 	Cores []int // where the client may run; none: on all
 }
 
-// Load says what a client sends: requests at a rate, one on each connection in turn, or else whatever the connections take,
-// where each answer is followed by the next request.
+// Load is what a client sends: requests at a rate, one on each connection in turn; or without a rate on all connections, the
+// next request after each response.
 type Load struct {
 	Rate   float64       // requests a second, in turn over all connections
-	Once   int           // requests in flight: each connection carries one, and with the last answer the window ends
+	Once   int           // requests in flight: each connection carries one, and with the last response the window ends
 	Warm   time.Duration // from the first request to the window
 	Window time.Duration // what is answered in it, and at a rate what is due in it, is measured
 	PIDs   []int         // processes whose CPU time in the window is asked for
 }
 
-// Report is what a client saw.
+// Report is the result of a Load.
 type Report struct {
 	Requests int           // answered in the window
 	Window   time.Duration // how long that was in fact
 	CPU      time.Duration // of Load.PIDs, meanwhile
-	Times    Histogram     // from when a request was sent, or due, until its answer was verified
+	Times    Histogram     // from when a request was sent, or due, until its response was verified
 	Late     Histogram     // from when a request was due until it was sent
 
-	Failures int    // connections that did what they should not, and requests without an answer; the way to the window included
+	Failures int    // connections that failed and requests without a response, those before the window included
 	Failure  string // the first of them
 }
 
@@ -47,14 +47,14 @@ const (
 	Bolt  Wire = "bolt"
 )
 
-// wire makes and judges messages.
+// wire encodes requests and responses and checks them.
 type wire interface {
 	// request returns a request that carries id. It is valid until the next call.
 	request(id uint64) []byte
-	// answered judges the answer to request id that in begins with, and returns its length; 0 while it is not whole.
-	answered(in []byte, id uint64) (n int, err error)
-	// answer appends the answer to the request that in begins with, and returns that one's length; 0 while it is not whole.
-	answer(dst, in []byte) (out []byte, n int, err error)
+	// answered judges the response to request id that in begins with, and returns its length; 0 while it is not whole.
+	checkResponse(in []byte, id uint64) (n int, err error)
+	// respond appends the response to the request that in begins with, and returns that one's length; 0 while it is not whole.
+	respond(dst, in []byte) (out []byte, n int, err error)
 }
 
 func newWire(w Wire, size int) (wire, error) {
@@ -70,7 +70,7 @@ func newWire(w Wire, size int) (wire, error) {
 	return nil, fmt.Errorf("keepalive: wire %q: want %q or %q", w, HTTP1, Bolt)
 }
 
-// addrPort wants an IPv4 address and a port.
+// addrPort parses an IPv4 address and a port.
 func addrPort(s string) (netip.AddrPort, error) {
 	a, err := netip.ParseAddrPort(s)
 	if err != nil || !a.Addr().Is4() {

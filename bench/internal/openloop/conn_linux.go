@@ -19,7 +19,7 @@ type conn struct {
 	stream *stream
 	busy   bool
 	due    time.Duration // of the request it carries
-	in     []byte        // what has come of the answer
+	in     []byte        // what has come of the response
 }
 
 func resolve(addr string) (unix.SockaddrInet4, error) {
@@ -30,7 +30,7 @@ func resolve(addr string) (unix.SockaddrInet4, error) {
 	return unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}, nil
 }
 
-// connect gives a stream one connection more.
+// connect opens one more connection for a stream.
 func (g *generator) connect(s *stream) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -43,7 +43,7 @@ func (g *generator) connect(s *stream) error {
 	g.conns[fd] = c
 	s.all, s.free = append(s.all, c), append(s.free, c)
 	err = errors.Join(
-		unix.Connect(fd, &g.target), // on loopback the kernel answers at once, for the server
+		unix.Connect(fd, &g.target), // on loopback the kernel accepts at once, for the server
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
 		unix.SetNonblock(fd, true),
 		unix.EpollCtl(g.poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}),
@@ -70,7 +70,7 @@ func (g *generator) send(s *stream, due time.Duration) {
 	}
 }
 
-// wait handles what comes until a time.
+// wait handles responses until a time.
 func (g *generator) wait(until time.Duration) {
 	var events [256]unix.EpollEvent
 	timeout := unix.NsecToTimespec(max(0, until-g.now()).Nanoseconds())
@@ -84,13 +84,13 @@ func (g *generator) wait(until time.Duration) {
 	}
 	for _, e := range events[:n] {
 		if err := g.read(g.conns[e.Fd]); err != nil {
-			g.err = fmt.Errorf("openloop: answer to %s: %w", g.conns[e.Fd].stream.path, err)
+			g.err = fmt.Errorf("openloop: response to %s: %w", g.conns[e.Fd].stream.path, err)
 			return
 		}
 	}
 }
 
-// read takes what has come of an answer.
+// read takes what has come of a response.
 func (g *generator) read(c *conn) error {
 	n, err := unix.Read(c.fd, c.in[len(c.in):cap(c.in)])
 	switch {
@@ -107,7 +107,7 @@ func (g *generator) read(c *conn) error {
 		return err
 	}
 	if whole {
-		g.answered(c, string(body))
+		g.receive(c, string(body))
 	} else if len(c.in) == cap(c.in) {
 		return fmt.Errorf("more than %d bytes", cap(c.in))
 	}
@@ -116,7 +116,7 @@ func (g *generator) read(c *conn) error {
 
 var errClosed = errors.New("the server closed the connection")
 
-// parse returns the body of an answer, if all of it is there. The answer must say 200 and how long it is.
+// parse returns the body of a response, if all of it is there. The response must say 200 and how long it is.
 func parse(in []byte) (body []byte, whole bool, err error) {
 	head, rest, found := bytes.Cut(in, []byte("\r\n\r\n"))
 	if !found {

@@ -1,11 +1,11 @@
-// Package openloop asks an HTTP server for things at times that do not depend on its answers, and measures from when each
-// request was due.
+// Package openloop sends HTTP requests at times that do not depend on the responses, and measures from when each request was
+// due.
 //
-// The generator is a process of its own: the question's own program started again, so its main begins with Main. One
-// thread does everything, with raw sockets and epoll, and the process is in the real-time class SCHED_FIFO where that is
-// permitted, so that it is on time on a machine whose cores are all busy; how late it was is part of its Report. A request that was not
-// answered in the end counts with its age. Beside these a generator keeps a number of other requests in flight, reads a
-// counter of the server's at both ends of the window, and adds up who used the CPU meanwhile. Linux only.
+// The generator is a process: the question's own program started again, so its main begins with Main. It is one thread with
+// raw sockets and epoll, in the real-time class SCHED_FIFO where that is permitted: it is on time even if all cores are busy.
+// Its Report includes how late it was. A request without a response counts with its age at the end. A generator can also keep
+// a number of other requests in flight, and read a counter of the server at both ends of the window. It adds up the CPU time
+// of the experiment and of other programs. Linux only.
 //
 //	func main() {
 //		openloop.Main()

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server counts what it is asked for.
+// server counts its requests.
 func server(t *testing.T) (addr string, asked *[3]atomic.Int64) {
 	asked = new([3]atomic.Int64)
 	never := make(chan struct{})
@@ -54,13 +54,13 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := int64(len(r.Open[0])); n == 0 || n > asked[0].Load() {
-		t.Errorf("%d answers in the window, the server was asked %d times", n, asked[0].Load())
+		t.Errorf("%d responses in the window, the server was asked %d times", n, asked[0].Load())
 	}
 	if n := len(r.Open[1]); n == 0 || n > r.Unanswered { // those of the other stream may be on their way
-		t.Errorf("never answered: %d times with their age, of %d without an answer", n, r.Unanswered)
+		t.Errorf("never answered: %d times with their age, of %d without a response", n, r.Unanswered)
 	}
 	if n := int64(r.Closed[0]); n == 0 || n > asked[1].Load() {
-		t.Errorf("%d answers to closed requests in the window, the server was asked %d times", n, asked[1].Load())
+		t.Errorf("%d responses to closed requests in the window, the server was asked %d times", n, asked[1].Load())
 	}
 	if len(r.Late) != len(r.Open[0])+len(r.Open[1]) {
 		t.Errorf("%d times of how late it was, for %d and %d requests", len(r.Late), len(r.Open[0]), len(r.Open[1]))
@@ -111,20 +111,20 @@ func TestMeasureFails(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	const answer = "HTTP/1.1 200 OK\r\nDate: today\r\ncontent-length: 3\r\n\r\nyes"
-	for i := range len(answer) {
-		if _, whole, err := parse([]byte(answer[:i])); whole || err != nil {
-			t.Fatalf("%q: whole %v, %v", answer[:i], whole, err)
+	const response = "HTTP/1.1 200 OK\r\nDate: today\r\ncontent-length: 3\r\n\r\nyes"
+	for i := range len(response) {
+		if _, whole, err := parse([]byte(response[:i])); whole || err != nil {
+			t.Fatalf("%q: whole %v, %v", response[:i], whole, err)
 		}
 	}
-	if body, whole, err := parse([]byte(answer)); string(body) != "yes" || !whole || err != nil {
+	if body, whole, err := parse([]byte(response)); string(body) != "yes" || !whole || err != nil {
 		t.Errorf("got %q, whole %v, %v", body, whole, err)
 	}
 	for _, row := range []struct{ in, want string }{
 		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", "503"},
 		{"HTTP/1.1 200 OK\r\n\r\n", "no Content-Length"},
 		{"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "-1"},
-		{answer + "!", "1 bytes more"},
+		{response + "!", "1 bytes more"},
 	} {
 		if _, _, err := parse([]byte(row.in)); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%q: got %v, want %q in it", row.in, err, row.want)
@@ -147,7 +147,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// A process that is pinned to one core still sees what others use of all of them.
+// A process that is pinned to one core still measures what others use of all cores.
 func TestUsedKnowsAllCores(t *testing.T) {
 	u, err := Used(nil)
 	if err != nil {

@@ -24,7 +24,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// generate takes a Spec from standard input and leaves a Report on standard output.
+// generate reads a Spec from standard input and writes a Report to standard output.
 func generate() error {
 	var s Spec
 	if err := json.NewDecoder(os.Stdin).Decode(&s); err != nil {

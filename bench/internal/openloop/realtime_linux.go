@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Realtime puts this process's threads before all others; false if that is not permitted. All of them, as the one that
-// does the work may have to wait for one of the runtime's: their own work is next to nothing.
+// Realtime moves all threads of this process to the class SCHED_FIFO, and returns false if that is not permitted. The
+// runtime's threads are included, as the working thread may have to wait for one of them.
 func Realtime() bool {
 	set := make(map[int]bool)
 	for {
@@ -28,7 +28,7 @@ func Realtime() bool {
 			}
 			set[tid] = true
 		}
-		if len(set) == before { // what has been started since inherits it
+		if len(set) == before { // threads started since then inherit it
 			return true
 		}
 	}

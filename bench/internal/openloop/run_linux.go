@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long the counter may take to answer.
+// patience is how long the counter may take to response.
 const patience = 30 * time.Second
 
 // stream is one of Spec's, or the counter.
@@ -21,10 +21,10 @@ type stream struct {
 	free  []*conn       // wait for a request
 	all   []*conn
 	times []time.Duration
-	done  int // answers in the window
+	done  int // responses in the window
 }
 
-// generator is one run. Times are since it began.
+// generator is the state of one run. Times count from its start.
 type generator struct {
 	Spec
 	poll    int
@@ -34,8 +34,8 @@ type generator struct {
 	counter *stream
 	conns   []*conn // by file descriptor
 	late    []time.Duration
-	marks   []Usage // who had used how much CPU when the window began, and ended
-	counts  []Answer
+	marks   []Usage // CPU use at the start and at the end of the window
+	counts  []Response
 	err     error
 }
 
@@ -45,7 +45,7 @@ func (g *generator) end() time.Duration { return g.Warm + g.Window }
 
 func (g *generator) inWindow(t time.Duration) bool { return t >= g.Warm && t < g.end() }
 
-// run generates what s says, on this thread.
+// run generates the load of s on this thread.
 func run(s Spec) (*Report, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func run(s Spec) (*Report, error) {
 	return g.report(fifo), nil
 }
 
-// prepare makes connections and room for the times, so that nothing of that is left for the window.
+// prepare opens connections and allocates memory for the times before the window.
 func (g *generator) prepare() (err error) {
 	if g.target, err = resolve(g.Addr); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (g *generator) loop() error {
 	}
 	for g.err == nil && !g.over() {
 		if now := g.now(); now > g.end()+patience {
-			return fmt.Errorf("openloop: no answer from %s within %v", g.Count, patience)
+			return fmt.Errorf("openloop: no response from %s within %v", g.Count, patience)
 		}
 		g.mark()
 		g.sendDue()
@@ -126,7 +126,7 @@ func (g *generator) loop() error {
 	return g.err
 }
 
-// over says whether all is known.
+// finished reports whether the window is over and the counter was read.
 func (g *generator) over() bool {
 	if g.counter != nil {
 		return len(g.counts) == 2
@@ -134,7 +134,7 @@ func (g *generator) over() bool {
 	return len(g.marks) == 2
 }
 
-// mark notes who used the CPU, and asks for the counter, when the window begins and when it ends.
+// recordUsage reads the CPU use and requests the counter at the start and at the end of the window.
 func (g *generator) mark() {
 	due := [...]time.Duration{g.Warm, g.end()}
 	if len(g.marks) == len(due) || g.now() < due[len(g.marks)] || g.counter != nil && len(g.counter.free) == 0 {
@@ -151,7 +151,7 @@ func (g *generator) mark() {
 	}
 }
 
-// sendDue sends what is due by now.
+// sendDue sends the requests that are due.
 func (g *generator) sendDue() {
 	for _, s := range g.streams {
 		for s.open && g.err == nil {
@@ -172,7 +172,7 @@ func (s *stream) gap() time.Duration {
 	return time.Duration(rand.ExpFloat64() / s.rate * float64(time.Second))
 }
 
-// nextDue is when there is something to send or to note.
+// nextDue returns when the next request or reading is due.
 func (g *generator) nextDue() time.Duration {
 	due := g.end()
 	switch {
@@ -189,14 +189,14 @@ func (g *generator) nextDue() time.Duration {
 	return due
 }
 
-// answered takes a whole answer.
-func (g *generator) answered(c *conn, body string) {
+// receive counts a whole response and frees its connection.
+func (g *generator) receive(c *conn, body string) {
 	now, s := g.now(), c.stream
 	c.busy = false
 	s.free = append(s.free, c)
 	switch {
 	case s == g.counter:
-		g.counts = append(g.counts, Answer{At: now, Body: body})
+		g.counts = append(g.counts, Response{At: now, Body: body})
 	case s.open:
 		if g.inWindow(c.due) {
 			s.times = append(s.times, now-c.due)
@@ -209,7 +209,7 @@ func (g *generator) answered(c *conn, body string) {
 	}
 }
 
-// report sums up. What was not answered counts with its age.
+// report summarizes the run. A request without a response counts with its age.
 func (g *generator) report(fifo bool) *Report {
 	now := g.now()
 	r := &Report{Late: Sorted(g.late), Counts: g.counts, FIFO: fifo}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Spec says what is sent.
+// Spec is the load to generate.
 type Spec struct {
 	Addr   string // host:port of the server
 	Open   []Open
@@ -26,7 +26,7 @@ type Open struct {
 	Rate float64 // requests a second
 }
 
-// Closed is a number of requests in flight: each answer is followed by the next request.
+// Closed is a number of requests in flight: each response is followed by the next request.
 type Closed struct {
 	Path     string
 	InFlight int
@@ -49,22 +49,22 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// Report is what a generator saw.
+// Report is the result of a generator.
 type Report struct {
-	Open   []Times // in the order of Spec.Open: from when a request was due until its answer was read
+	Open   []Times // in the order of Spec.Open: from when a request was due until its response was read
 	Late   Times   // from when a request was due until it was sent, of all open streams
-	Closed []int   // answers in the window, in the order of Spec.Closed
+	Closed []int   // responses in the window, in the order of Spec.Closed
 
-	Unanswered int      // open requests that counted with their age
-	Counts     []Answer // of Spec.Count: when the window began, and when it ended
+	Unanswered int        // open requests that counted with their age
+	Counts     []Response // of Spec.Count: when the window began, and when it ended
 
 	FIFO    bool          // whether the generator had SCHED_FIFO
 	Own     time.Duration // CPU time in the window of Spec.PIDs and the generator
 	Foreign float64       // cores that others used in the window
 }
 
-// Answer is the body of an answer.
-type Answer struct {
+// Response is the body of a response.
+type Response struct {
 	At   time.Duration // when it came, since the generator began
 	Body string
 }

@@ -14,7 +14,7 @@ import (
 // ticks is how many of /proc's units of CPU time make a second: USER_HZ, on all of Linux's common architectures.
 const ticks = 100
 
-// Usage is who had used how much CPU time at a moment.
+// Usage is how much CPU time was used up to a moment.
 type Usage struct {
 	at    time.Time
 	cores int           // of the machine: a process that is pinned may use fewer
@@ -22,7 +22,7 @@ type Usage struct {
 	own   time.Duration // of the experiment's processes
 }
 
-// Used reads it: own are this process and those of pids.
+// Used returns the Usage now; own is the CPU time of this process and of pids.
 func Used(pids []int) (u Usage, err error) {
 	u.at = time.Now()
 	if u.cores, u.idle, err = idle(); err != nil {
@@ -43,7 +43,8 @@ func Used(pids []int) (u Usage, err error) {
 	return u, nil
 }
 
-// Until returns what the experiment used from a to b, and how many cores others did: what was neither idle nor ours.
+// Until returns the CPU time that the experiment used from a to b, and how many cores other programs used: the time that
+// was neither idle nor the experiment's.
 func (a Usage) Until(b Usage) (own time.Duration, foreign float64) {
 	wall := b.at.Sub(a.at)
 	own = b.own - a.own
@@ -51,7 +52,7 @@ func (a Usage) Until(b Usage) (own time.Duration, foreign float64) {
 	return own, max(0, others.Seconds()/wall.Seconds())
 }
 
-// idle is how many cores there are, and how long they have been idle since the machine started, added up. proc_stat(5).
+// idle returns the number of cores, and the sum of their idle times since the machine started. proc_stat(5).
 func idle() (cores int, sum time.Duration, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -73,7 +74,7 @@ func idle() (cores int, sum time.Duration, err error) {
 	return cores, sum, err
 }
 
-// ProcessCPU is how long a process has been on a core, all its threads and those that have ended. proc_pid_stat(5).
+// ProcessCPU returns the CPU time of a process, threads that have ended included. proc_pid_stat(5).
 func ProcessCPU(pid int) (time.Duration, error) {
 	name := fmt.Sprintf("/proc/%d/stat", pid)
 	text, err := os.ReadFile(name)

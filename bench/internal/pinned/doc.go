@@ -1,8 +1,8 @@
-// Package pinned runs programs on chosen cores and tells what they cost.
+// Package pinned runs programs on chosen cores and measures their CPU time and memory.
 //
-// A proxy that has a core to itself shows what it costs by its own account: nanoseconds on a core, as the kernel counts them
-// for the process and those it started, threads that have ended included; and memory. Programs inherit the environment; `env`
-// in front of one changes it. What others took of the cores meanwhile is openloop.Used's to say. Linux only.
+// CPU time is what the kernel counts for the process and its descendants, in nanoseconds, threads that have ended included.
+// Programs inherit the environment; `env` in front of one changes it. openloop.Used measures what other programs used of the
+// cores. Linux only.
 //
 //	p, err := pinned.Start([]int{0}, dir, "env", "GOGC=50", "ferry", "run", "-c", "bolt.yaml")
 //	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process of this test that finds a role in its environment plays it.
+// role is the environment variable with the role of a process of this test.
 const role = "PINNED_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
 		os.Exit(m.Run())
-	case "spin": // uses CPU time on many threads, which end, then waits
+	case "spin": // uses CPU time on threads that end, then waits
 		for range 4 {
 			done := make(chan struct{})
 			go func() {
@@ -163,7 +163,7 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 	}
 	for range 2000 {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
-		if err != nil || strings.Contains(string(stat), ") Z ") { // gone, or nobody's to be collected
+		if err != nil || strings.Contains(string(stat), ") Z ") { // gone, or a zombie
 			return
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -23,8 +23,8 @@ const (
 	pause    = 5 * time.Millisecond // between two looks at one
 )
 
-// Start starts argv in a directory, on the given cores and no others; on all if there are none. Empty dir is this process's
-// own. It ends with this process, if Stop does not end it earlier.
+// Start starts argv in dir, pinned to cores; to all cores if there are none. An empty dir is the directory of this process.
+// The program is killed when this process ends, if Stop does not end it earlier.
 func Start(cores []int, dir string, argv ...string) (*Process, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("pinned: no program to start")
@@ -33,7 +33,7 @@ func Start(cores []int, dir string, argv ...string) (*Process, error) {
 	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	p.cmd.WaitDelay = patience // a child that keeps the output open does not hold us up
+	p.cmd.WaitDelay = patience // a child that keeps the output open does not block Wait
 	if err := spawn(p.cmd, cores); err != nil {
 		return nil, fmt.Errorf("pinned: start %s: %w", argv[0], err)
 	}
@@ -44,14 +44,14 @@ func Start(cores []int, dir string, argv ...string) (*Process, error) {
 	return p, nil
 }
 
-// PID is the process's number.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Output is the last 64 KiB of what the process has written, to standard output and standard error.
+// Output returns the last 64 KiB of the process's standard output and standard error.
 func (p *Process) Output() string { return p.out.String() }
 
-// Wait waits until the process has ended, and returns an error with its last words if it did so with another status than 0,
-// or not in time: then it is stopped.
+// Wait waits until the process has ended. It returns an error with the last line of output if the exit status is not 0, or
+// if timeout is over: then it stops the process.
 func (p *Process) Wait(timeout time.Duration) error {
 	select {
 	case <-p.ended:
@@ -82,8 +82,8 @@ func (p *Process) WaitLine(timeout time.Duration) (string, error) {
 	}
 }
 
-// WaitListening waits until somebody accepts connections at a TCP address, and returns an error if that takes too long or
-// the process ends before. Free tells beforehand that it will not be somebody else.
+// WaitListening waits until a TCP address accepts connections, and returns an error if that takes too long or the process
+// ends before. Call Free before Start, so that no other program listens there.
 func (p *Process) WaitListening(addr string, timeout time.Duration) error {
 	for deadline := time.Now().Add(timeout); ; {
 		conn, err := net.DialTimeout("tcp", addr, time.Second)
@@ -133,7 +133,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// signal is for the process's group, in which nobody else is.
+// signal sends to the process's own process group.
 func (p *Process) signal(s syscall.Signal) error { return syscall.Kill(-p.PID(), s) }
 
 func (p *Process) name() string { return p.cmd.Args[0] }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process inherits the cores of the thread that starts it, and is told to die when that thread does. So one thread starts
-// all of them, does nothing else, and lives as long as this program.
+// A process inherits the cores of the thread that starts it, and is killed when that thread ends (Pdeathsig). So one thread
+// starts all processes, and lives as long as this program.
 
 type order struct {
 	cmd   *exec.Cmd

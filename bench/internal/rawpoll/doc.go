@@ -1,7 +1,7 @@
-// Package rawpoll is TCP sockets and epoll with nothing around them: what load makers and limits are made of.
+// Package rawpoll is TCP sockets and epoll by system calls, for load generators and limits.
 //
-// Descriptors do not block, and calls that cannot wait are made without telling Go's scheduler of them, which saves a microsecond
-// or more a message. So a program that uses it locks its goroutine to a thread, and does one thing. Linux only.
+// Descriptors do not block. Calls that cannot wait are raw system calls, of which Go's scheduler is not informed: that saves a
+// microsecond or more a message. A program that uses it locks its goroutine to a thread. Linux only.
 //
 //	listener, err := rawpoll.Listen(addr)
 //	poll, err := rawpoll.New()

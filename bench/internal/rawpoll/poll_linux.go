@@ -29,7 +29,7 @@ func New() (*Poll, error) {
 // Close ends the instance; descriptors in it stay open.
 func (p *Poll) Close() { _ = unix.Close(p.fd) }
 
-// Add has Wait tell as long as there is something to read, or to accept, from fd. A descriptor that is closed is forgotten.
+// Add makes Wait return fd while there is something to read or to accept (level-triggered). Closing fd removes it.
 func (p *Poll) Add(fd int) error {
 	err := unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(fd)})
 	if err != nil {

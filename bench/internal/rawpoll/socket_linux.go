@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrAgain says that there is nothing to read, or to accept, or no room to write.
+// ErrAgain means that there is nothing to read or to accept, or no room to write.
 var ErrAgain error = unix.EAGAIN
 
-// Listen returns a descriptor that accepts connections at an IPv4 address. Others may listen there, if they ask for it too:
-// the system spreads connections over them.
+// Listen returns a descriptor that accepts connections at an IPv4 address. It sets SO_REUSEPORT: several may listen there,
+// and the kernel spreads connections over them.
 func Listen(at netip.AddrPort) (int, error) {
 	fd, err := socket()
 	if err != nil {
@@ -34,7 +34,7 @@ func Listen(at netip.AddrPort) (int, error) {
 	return fd, nil
 }
 
-// Dial connects to an IPv4 address, from another one unless that is zero, and waits for it: on loopback the kernel answers at
+// Dial connects to an IPv4 address, from another one unless that is zero, and waits for it: on loopback the kernel accepts at
 // once, for the server.
 func Dial(from netip.Addr, to netip.AddrPort) (int, error) {
 	fd, err := socket()
@@ -78,7 +78,7 @@ func Read(fd int, p []byte) (int, error) {
 	return int(n), nil
 }
 
-// Write writes all of p, or says what it could not: whoever has a request or two under way on a connection never fills it.
+// Write writes all of p, or returns an error: a connection with one or two requests in flight never fills its socket.
 func Write(fd int, p []byte) error {
 	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {

@@ -17,7 +17,7 @@ type Publisher struct {
 	head [header]byte
 }
 
-// Publish connects to a node that has a subscriber. trust says whose certificate to accept; TCP uses none.
+// Publish connects to a node that has a subscriber. trust holds the node's certificate; TCP uses none.
 func Publish(ctx context.Context, n Network, addr string, trust *tls.Config) (*Publisher, error) {
 	conn, err := n.dial(ctx, addr, trust)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *Publisher) Send(tag int, payload []byte) error {
 // Flush writes what is in the buffer.
 func (p *Publisher) Flush() error { return p.w.Flush() }
 
-// Close closes the connection; what was not received by then is lost.
+// Close closes the connection; frames that were not received by then are lost.
 func (p *Publisher) Close() error { return p.conn.Close() }
 
 // Subscription reads frames.

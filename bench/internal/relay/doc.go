@@ -1,8 +1,8 @@
-// Package relay is the least that a program between a source and a function has to do: it reads frames from one
-// connection, looks at each header, and writes the same bytes to another connection.
+// Package relay is the least work of a program between a source and a function: it reads frames from one connection, reads
+// each header, and writes the same bytes to another connection.
 //
-// Frames are length-prefixed, reads and writes go through 256 KiB buffers, and what is buffered is written when the next
-// frame has not arrived yet. There are no tags, no identities, no credit, no limits and no counters. Over TCP it uses no
+// Frames are length-prefixed, reads and writes go through 256 KiB buffers, and the buffer is written when the next frame
+// has not arrived yet. There are no tags, no identities, no credit, no limits and no counters. Over TCP it uses no
 // TLS; over QUIC it uses the library, the windows and the certificate that ferry uses.
 //
 //	node, err := relay.Listen(relay.TCP, "127.0.0.1:0", nil)

@@ -44,7 +44,7 @@ func peek(r *bufio.Reader, idle func() error) ([]byte, error) {
 	return frame, err
 }
 
-// forward passes frames on until r ends.
+// forward copies frames until r ends.
 func forward(r *bufio.Reader, w *bufio.Writer) error {
 	for {
 		frame, err := peek(r, w.Flush)

@@ -21,7 +21,7 @@ const (
 // alpn is the protocol both ends name in the TLS handshake.
 const alpn = "relay"
 
-// windows are those of a connection that ferry's transport/quic dials.
+// windows are the receive windows of ferry's transport/quic.
 func windows() *quic.Config {
 	return &quic.Config{
 		InitialStreamReceiveWindow:     1 << 20,

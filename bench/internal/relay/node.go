@@ -11,7 +11,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// The first byte of a connection says which end the other side is. A subscriber gets it back.
+// The first byte of a connection is the role of the other side. A subscriber gets it back.
 const (
 	publisher  = 'P'
 	subscriber = 'S'

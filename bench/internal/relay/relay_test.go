@@ -74,7 +74,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// A frame that is cut anywhere is an error, and so is one that cannot be.
+// A truncated frame is an error, and so is an impossible length.
 func TestForwardBadInput(t *testing.T) {
 	frame := "\x00\x00\x00\x03\x00\x00\x00\x01abc"
 	for cut := 1; cut < len(frame); cut++ {
@@ -90,7 +90,7 @@ func TestForwardBadInput(t *testing.T) {
 	}
 }
 
-// What has arrived is passed on before the rest is waited for.
+// Complete frames are forwarded before the rest of the next one has arrived.
 func TestForwardFlushesWhenIdle(t *testing.T) {
 	in, feed := io.Pipe()
 	out, sink := io.Pipe()

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Rawgo is the least that a Go program has to do to forward Bolt: requests from any number of connections go on by a few, each
-// with another id, and their answers back. One thread, one copy of each byte, one read of a socket and one write to it a
-// round. There are no timeouts, no checks, no counters, and no bound to what is queued: it is a limit, and not a proxy.
+// Rawgo is the least work of a Go program that forwards Bolt: it sends the requests of any number of connections over a few,
+// each with another id, and the responses back. It has one thread, copies each byte once, and reads and writes each socket
+// once a round. It has no timeouts, no checks, no counters and no bound on its queues: it is a limit, not a proxy.
 //
 //	rawgo LISTEN BACKEND CONNECTIONS
 package main
@@ -79,7 +79,7 @@ type relay struct {
 	listener int
 	conns    []*conn // by descriptor
 	upstream []*conn
-	turn     int // of upstream: all requests of a round go to one, so that they leave and arrive together
+	turn     int // index of upstream: all requests of a round use one connection, so that they are sent and received together
 	dirty    []*conn
 	flights  []flight
 	free     []uint32 // places in flights
@@ -90,13 +90,13 @@ type relay struct {
 type conn struct {
 	fd       int
 	upstream bool
-	left     []byte // of a frame that has not come whole
+	left     []byte // of an incomplete frame
 	out      []byte
 	dirty    bool
 	gone     bool
 }
 
-// flight is a request that was sent on. Its place is its id there.
+// flight is a request that was forwarded. Its index is its id on the upstream connection.
 type flight struct {
 	from *conn
 	id   [4]byte
@@ -156,7 +156,7 @@ func (r *relay) add(fd int) (*conn, error) {
 	return c, r.poll.Add(fd)
 }
 
-// read takes what has come, once, and forwards its whole frames.
+// read reads once and forwards the complete frames.
 func (r *relay) read(c *conn) error {
 	n, err := rawpoll.Read(c.fd, r.buf)
 	if errors.Is(err, rawpoll.ErrAgain) {
@@ -181,7 +181,7 @@ func (r *relay) read(c *conn) error {
 			break
 		}
 		if c.upstream {
-			r.answer(p[:size])
+			r.respond(p[:size])
 		} else {
 			r.request(c, p[:size])
 		}
@@ -191,8 +191,8 @@ func (r *relay) read(c *conn) error {
 	return nil
 }
 
-// frameSize is how long the first frame of p is, or 0 if that has not come yet. Version 1 only: requests have 22 bytes in front,
-// answers 20, and the lengths of class, header and content in the last 8 of them.
+// frameSize is how long the first frame of p is, or 0 if its head is incomplete. Version 1 only: requests have 22 bytes in front,
+// responses 20, and the lengths of class, header and content in the last 8 of them.
 func frameSize(p []byte) int {
 	if len(p) < 22 {
 		return 0
@@ -207,7 +207,7 @@ func frameSize(p []byte) int {
 
 const idAt = 5 // in a frame
 
-// request sends one on by the round's connection.
+// request forwards a request over the round's connection.
 func (r *relay) request(c *conn, frame []byte) {
 	if len(r.free) == 0 {
 		r.free = append(r.free, uint32(len(r.flights)))
@@ -220,8 +220,8 @@ func (r *relay) request(c *conn, frame []byte) {
 	r.write(r.upstream[r.turn], frame)
 }
 
-// answer sends one back to where the request came from.
-func (r *relay) answer(frame []byte) {
+// respond forwards a response to the connection of its request.
+func (r *relay) respond(frame []byte) {
 	place := uint32(frame[idAt])<<24 | uint32(frame[idAt+1])<<16 | uint32(frame[idAt+2])<<8 | uint32(frame[idAt+3])
 	f := r.flights[place]
 	r.free = append(r.free, place)
@@ -247,7 +247,7 @@ func (r *relay) flush(c *conn) (full bool) {
 	}
 	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(c.fd), uintptr(unsafe.Pointer(unsafe.SliceData(c.out))), uintptr(len(c.out)))
 	if errno != 0 && errno != unix.EAGAIN {
-		n = uintptr(len(c.out)) // nobody is there: its end is about to be read
+		n = uintptr(len(c.out)) // the peer has closed: the next read returns the end
 	} else if errno != 0 {
 		n = 0
 	}

@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"bytes"
@@ -44,12 +44,12 @@ func (p *process) spawn(ns string, argv, env []string) (err error) {
 	}
 	p.stdin, p.out, p.in = stdin, json.NewEncoder(stdin), json.NewDecoder(stdout)
 	if err := p.cmd.Start(); err != nil {
-		return fmt.Errorf("crossing: %s: %w", p.name, err)
+		return fmt.Errorf("pubsub: %s: %w", p.name, err)
 	}
 	return nil
 }
 
-// startEnd starts this program again as what s says, and waits until it is ready.
+// startEnd starts this program again in the role of s, and waits until it is ready.
 func startEnd(ns string, s spec) (*process, reply, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -61,7 +61,7 @@ func startEnd(ns string, s spec) (*process, reply, error) {
 	}
 	env := []string{
 		specVariable + "=" + string(text),
-		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // under the race detector: a race is a failure, and the end comes at once
+		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // under the race detector: a race ends the process with a failure at once
 	}
 	p := &process{name: s.Role}
 	if err := p.spawn(ns, []string{self}, env); err != nil {
@@ -74,7 +74,7 @@ func startEnd(ns string, s spec) (*process, reply, error) {
 // ask sends a request and returns the reply, which must come within timeout.
 func (p *process) ask(q request, timeout time.Duration) (reply, error) {
 	if err := p.out.Encode(q); err != nil {
-		return reply{}, fmt.Errorf("crossing: %s: %w", p.name, err)
+		return reply{}, fmt.Errorf("pubsub: %s: %w", p.name, err)
 	}
 	return p.hear(timeout)
 }
@@ -83,13 +83,13 @@ func (p *process) hear(timeout time.Duration) (r reply, err error) {
 	late := time.AfterFunc(timeout, func() { _ = p.cmd.Process.Kill() })
 	err = p.in.Decode(&r)
 	if !late.Stop() {
-		return r, fmt.Errorf("crossing: %s: no answer within %v", p.name, timeout)
+		return r, fmt.Errorf("pubsub: %s: no response within %v", p.name, timeout)
 	}
 	if err == nil && r.Err != "" {
 		err = errors.New(r.Err)
 	}
 	if err != nil {
-		return r, fmt.Errorf("crossing: %s: %w", p.name, err)
+		return r, fmt.Errorf("pubsub: %s: %w", p.name, err)
 	}
 	return r, nil
 }
@@ -101,12 +101,12 @@ func (p *process) end() string {
 		_ = p.cmd.Process.Kill()
 	}
 	late := time.AfterFunc(time.Second, func() { _ = p.cmd.Process.Kill() })
-	_ = p.cmd.Wait() // how it ended does not matter any more
+	_ = p.cmd.Wait() // its exit status is not used
 	late.Stop()
 	return p.stderr.String()
 }
 
-// cpu is the time on a processor so far, of all threads; 0 where /proc does not tell.
+// cpu is the time on a processor so far, of all threads; 0 where there is no /proc.
 func (p *process) cpu() (sum time.Duration) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
 	for _, file := range threads {

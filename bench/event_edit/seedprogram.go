@@ -19,7 +19,8 @@ import (
 	"example.com/ferry/format/cbor"
 )
 
-// program is the seed's: it edits the ID of one event many times, and prints the runtime's statistics before and after.
+// program is the seed's program: it edits the ID of one event many times, and prints the runtime's statistics before and
+// after.
 type program struct {
 	edits int
 	size  string

@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func TestSystems(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			f, err := c.Closed(3000) // more than NATS may have on its way
+			f, err := c.Closed(3000) // more than natsWindow holds
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// What an end says before it dies reaches whoever started it.
+// The error of Start has the output of an end that failed.
 func TestStartExplains(t *testing.T) {
 	_, err := Start(Setup{System: RelayTCP, Dir: t.TempDir(), Size: 10})
 	if err == nil || !strings.Contains(err.Error(), "no event has 10 bytes") {

@@ -8,8 +8,8 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// FreeAddrs is n addresses of 127.0.0.1 at which nobody listens, with ports below those that Linux gives to connections, of
-// which there are thousands: one might take a port that is only known to have been free.
+// FreeAddrs returns n free addresses of 127.0.0.1. Their ports are below the range that Linux assigns to outgoing
+// connections, so that the thousands of connections of a test do not take them.
 func FreeAddrs(n int) ([]string, error) {
 	const low, high = 20_000, 32_768
 	var found []string

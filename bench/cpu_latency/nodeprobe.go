@@ -26,8 +26,8 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// probe is what the generator of the case through a node is told. It publishes small messages that come straight back to
-// it, at a rate, and keeps jobs in flight: each on a tag of its own, answered before the next one is sent.
+// probe is the load of the case through a node. The prober publishes small messages at a rate and receives them back. It
+// keeps jobs in flight, each on a tag of its own: the next job of a tag is sent after the result of the last one.
 type probe struct {
 	Addr, Dir    string // of the node
 	Rate         float64
@@ -47,8 +47,8 @@ const (
 type prober struct {
 	probe
 	start time.Time
-	sums  map[int]string // what the function has to answer, by units
-	ended chan error     // why a function or a source failed
+	sums  map[int]string // the expected response, by units
+	ended chan error     // the error of a function or a source
 
 	mu    sync.Mutex
 	due   []time.Duration // of each message, by number
@@ -57,7 +57,7 @@ type prober struct {
 	sent  map[string]int  // units of the job in flight, by tag
 }
 
-// runProbe is what this program does as the prober: a probe from standard input, a Report on standard output.
+// runProbe is the prober process: it reads a probe from standard input and writes a Report to standard output.
 func runProbe() error {
 	p := &prober{ended: make(chan error, 1), sums: map[int]string{}, sent: map[string]int{}}
 	if err := json.NewDecoder(os.Stdin).Decode(&p.probe); err != nil {
@@ -106,7 +106,7 @@ func (p *prober) run() (*openloop.Report, error) {
 	return p.ping(ctx, client)
 }
 
-// send sends a job of any size.
+// send sends a job of random size.
 func (p *prober) send(ctx context.Context, c *stream.Client, name string) error {
 	n := leastUnits + stepUnits*rand.IntN((mostUnits-leastUnits)/stepUnits+1)
 	p.mu.Lock()
@@ -115,9 +115,9 @@ func (p *prober) send(ctx context.Context, c *stream.Client, name string) error 
 	return c.Send(ctx, ferry.Message{Tag: "checksum/" + name, Type: ferry.JSON, Payload: fmt.Appendf(nil, `{"bytes":%d}`, n*len(block))})
 }
 
-// next takes a job's answer and sends the next one.
+// next checks the result of a job and sends the next job.
 func (p *prober) next(ctx context.Context, c *stream.Client, m *ferry.Message) error {
-	var answer struct {
+	var response struct {
 		Bytes int
 		CRC32 string
 	}
@@ -126,8 +126,8 @@ func (p *prober) next(ctx context.Context, c *stream.Client, m *ferry.Message) e
 	n := p.sent[name]
 	p.units += uint64(n)
 	p.mu.Unlock()
-	err := json.Unmarshal(m.Payload, &answer)
-	if err == nil && (answer.Bytes != n*len(block) || answer.CRC32 != p.sums[n]) {
+	err := json.Unmarshal(m.Payload, &response)
+	if err == nil && (response.Bytes != n*len(block) || response.CRC32 != p.sums[n]) {
 		err = fmt.Errorf("job %s of %d units: got %s, want %s", name, n, m.Payload, p.sums[n])
 	}
 	if err == nil {
@@ -146,7 +146,7 @@ func (p *prober) fail(err error) {
 	}
 }
 
-// pong takes a message that came back.
+// pong records the latency of a message that came back.
 func (p *prober) pong(_ context.Context, m *ferry.Message) error {
 	now := time.Since(p.start)
 	number := binary.BigEndian.Uint64(m.Payload)
@@ -160,7 +160,7 @@ func (p *prober) pong(_ context.Context, m *ferry.Message) error {
 	return nil
 }
 
-// ping publishes until the window is over, and reports.
+// ping publishes until the end of the window, then reports.
 func (p *prober) ping(ctx context.Context, c *stream.Client) (*openloop.Report, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -208,15 +208,15 @@ func (p *prober) ping(ctx context.Context, c *stream.Client) (*openloop.Report, 
 	return r, nil
 }
 
-// count is what the jobs that ended have done.
-func (p *prober) count() openloop.Answer {
+// count returns the units of the jobs that have ended.
+func (p *prober) count() openloop.Response {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text, _ := json.Marshal(stats{Checksums: p.units}) // it always can
-	return openloop.Answer{At: time.Since(p.start), Body: string(text)}
+	text, _ := json.Marshal(stats{Checksums: p.units}) // it cannot fail
+	return openloop.Response{At: time.Since(p.start), Body: string(text)}
 }
 
-// report adds the times of what was due in the window.
+// report adds the latencies of the messages that were due in the window.
 func (p *prober) report(r *openloop.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +234,7 @@ func (p *prober) report(r *openloop.Report) {
 	r.Open = []openloop.Times{openloop.Sorted(times)}
 }
 
-// sleepUntil sleeps to within microseconds, which the runtime's timers do not.
+// sleepUntil sleeps with an error of microseconds; the runtime's timers have an error of up to a millisecond.
 func (p *prober) sleepUntil(due time.Duration) error {
 	for {
 		left := due - time.Since(p.start)

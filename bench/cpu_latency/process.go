@@ -13,18 +13,18 @@ import (
 	"strings"
 )
 
-// A process of this program that finds a role in its environment is not the question but a part of its experiment.
+// A process of this program that finds a role in its environment is a part of the experiment, not the question.
 const roleVariable = "FERRY_BENCH_ROLE"
 
 const (
 	roleServer = "server"
 	roleWorker = "worker" // of a server
 	roleProbe  = "probe"
-	roleLoop   = "loop" // somebody else's busy loop
+	roleLoop   = "loop" // a busy loop beside the experiment
 )
 
-// play does not return in a process that has a role.
-func play() {
+// playRole does not return in a process that has a role.
+func playRole() {
 	var err error
 	switch role := os.Getenv(roleVariable); role {
 	case "":
@@ -49,7 +49,7 @@ func play() {
 	os.Exit(0)
 }
 
-// process is one that was started for an experiment.
+// process is a program that the experiment has started.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -57,7 +57,7 @@ type process struct {
 	data  string // a node's directory
 }
 
-// spawn starts a program; of a role, if there is one.
+// spawn starts a program, or this program in a role.
 func spawn(role string, argv ...string) (*process, error) {
 	if role != "" {
 		self, err := os.Executable()
@@ -77,7 +77,7 @@ func spawn(role string, argv ...string) (*process, error) {
 	return p, nil
 }
 
-// startServer starts a program that says on its first line where it listens.
+// startServer starts a program whose first line of output is its address.
 func startServer(role string, argv ...string) (*process, error) {
 	p, err := spawn(role, argv...)
 	if err != nil {
@@ -109,14 +109,14 @@ func startLoop() (*process, error) {
 	return p, err
 }
 
-// end ends the process and those it started.
+// end ends the process and its children.
 func (p *process) end() {
 	_ = p.stdin.Close()
 	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // how it ended does not matter
+	_ = p.cmd.Wait() // its exit status is not used
 }
 
-// family is the process and those it started.
+// family returns the PIDs of the process and its children.
 func (p *process) family() []int {
 	pids := []int{p.cmd.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")

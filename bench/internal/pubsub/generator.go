@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import "time"
 
@@ -7,11 +7,11 @@ type generator struct {
 	to    publisher
 	tags  []*message
 	seq   uint64 // number of the next message of each tag
-	timer *alarm
+	timer *sleepTimer
 }
 
 func newGenerator(to publisher, tags, size int) (*generator, error) {
-	timer, err := newAlarm()
+	timer, err := newSleepTimer()
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func newGenerator(to publisher, tags, size int) (*generator, error) {
 	return g, nil
 }
 
-// closed publishes n messages of each tag as fast as the system takes them.
+// closed publishes n messages of each tag as fast as the system accepts them.
 func (g *generator) closed(n int) error {
 	for range n {
 		for tag, m := range g.tags {
@@ -40,12 +40,12 @@ func (g *generator) closed(n int) error {
 	return g.to.flush()
 }
 
-// nap is the shortest time that a source sleeps: messages that are due closer together go out together. Waking for each
-// of them would cost the source more than sending it.
-const nap = 100 * time.Microsecond
+// shortestSleep is the shortest time that a source sleeps. Messages that are due closer together are sent together, as waking
+// for each of them would cost the source more than sending it.
+const shortestSleep = 100 * time.Microsecond
 
 // open publishes n messages of each tag, rate messages a second in all, whatever the system does. A message counts as
-// sent when it was due, so that waiting for those before it belongs to its latency; but not waiting for the alarm clock
+// sent when it was due, so that waiting for those before it belongs to its latency; but not waiting for the timer
 // of this process, which may ring late.
 func (g *generator) open(n int, rate float64) error {
 	interval := time.Duration(float64(time.Second) / rate)
@@ -57,7 +57,7 @@ func (g *generator) open(n int, rate float64) error {
 				if err := g.to.flush(); err != nil {
 					return err
 				}
-				if err := g.timer.sleep(max(wait, nap)); err != nil {
+				if err := g.timer.sleep(max(wait, shortestSleep)); err != nil {
 					return err
 				}
 				woken = time.Now()

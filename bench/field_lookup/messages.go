@@ -10,7 +10,7 @@ import (
 
 // value is one of the seed's seven values.
 type value struct {
-	json string // as JSON text; what the others are made of is in encodings.go
+	json string // as JSON text; the other encodings are in encodings.go
 	y3   string // the bytes of a Y3 primitive
 	any  any    // as Go value, of the width that formats with widths use
 }
@@ -63,18 +63,18 @@ const (
 
 var cases = []string{c63, c32, c16, c03, shuffled, absent}
 
-// The cases that measure something else with the messages of one of the above.
+// Further cases, with the messages of one of the above.
 const (
-	cold      = c63 + " cold"              // the messages lie one behind the other in more memory than any cache holds
+	cold      = c63 + " cold"              // the messages take more memory than any cache
 	four      = "C63 four fields"          // fourKeys, which ferry looks for in one pass
 	validated = c63 + " validated"         // the whole message is validated and then looked into
-	both      = c63 + " in a loop with Y3" // the seed's cpu_pprof: one loop that looks into Y3 and then into the other encoding
+	both      = c63 + " in a loop with Y3" // the seed's cpu_pprof: one loop that looks up in Y3 and then in the other encoding
 )
 
 // fourKeys are looked for in one message; the last one is the one that C63-K32 looks for alone.
 var fourKeys = [4]int{8, 16, 24, 32}
 
-// coldBytes is how much memory the cold messages take at least. Tests make do with less.
+// coldBytes is the least memory of the cold messages. Tests set a smaller value.
 var coldBytes = 256 << 20
 
 var workloads = map[string]workload{
@@ -120,7 +120,7 @@ func coldDocs(doc []byte) [][]byte {
 	return all
 }
 
-// checkSizes compares the messages with those that the recorded figures were taken with.
+// checkSizes compares the sizes of the messages with those of the recorded figures.
 func checkSizes() error {
 	want := map[string]map[*encoding]int{
 		c63: {&inY3: 228, &inJSON: 766, &inCBOR: 515, &inIntCBOR: 375, &inProtobuf: 372},

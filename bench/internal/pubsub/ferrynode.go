@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/bench/internal/ferrynode"
 )
 
-// config is the node's file: everything that is not named has the value it ships with.
+// config is the node's file: all other fields have their defaults.
 const config = `listeners:
   - address: %s://%s
     validate: %s
@@ -42,7 +42,7 @@ func startFerry(s Setup, addr, admin string) (*process, error) {
 	return p, p.spawn(s.NodeNS, []string{filepath.Join(s.Dir, ferrynode.Binary), "run", "-c", file.Name()}, nil)
 }
 
-// meter reads how many bytes a ferry node has allocated, less what the reading itself makes it allocate.
+// meter reads how many bytes a ferry node has allocated, without the allocations that a reading itself causes.
 type meter struct {
 	admin string
 	each  uint64 // bytes that one reading costs
@@ -75,7 +75,7 @@ func allocated(admin string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	req.Header.Set("Accept-Encoding", "identity") // compressing the answer takes memory, more or less of it
+	req.Header.Set("Accept-Encoding", "identity") // compression allocates a varying amount of memory
 	resp, err := (&http.Client{Timeout: patience}).Do(req)
 	if err != nil {
 		return 0, err
@@ -87,5 +87,5 @@ func allocated(admin string) (uint64, error) {
 			return uint64(f), err
 		}
 	}
-	return 0, fmt.Errorf("crossing: %s says nothing of go_memstats_alloc_bytes_total", resp.Request.URL)
+	return 0, fmt.Errorf("pubsub: %s has no go_memstats_alloc_bytes_total", resp.Request.URL)
 }

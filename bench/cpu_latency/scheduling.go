@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/cpu/worker"
 )
 
-// The names of the disciplines.
+// The ways to schedule jobs.
 const (
 	plainGo   = "plain"
 	gosched   = "gosched"
@@ -25,8 +25,8 @@ const (
 	inWorker  = "worker"
 )
 
-// discipline is a way to run jobs beside quick requests.
-type discipline struct {
+// scheduling is a way to run jobs beside quick requests.
+type scheduling struct {
 	name   string
 	every  time.Duration
 	tokens int
@@ -35,8 +35,8 @@ type discipline struct {
 	gogc   int
 }
 
-// start prepares the process, and returns what makes a handler of a job.
-func (d discipline) start() (func(job) http.Handler, error) {
+// start prepares the process, and returns a function that makes a handler for a job.
+func (d scheduling) start() (func(job) http.Handler, error) {
 	switch d.name {
 	case plainGo:
 		return func(j job) http.Handler { return handler(j, context.Context.Err) }, nil
@@ -49,25 +49,25 @@ func (d discipline) start() (func(job) http.Handler, error) {
 	case inWorker:
 		return d.workers()
 	}
-	return nil, fmt.Errorf("server: no discipline %q: want plain, gosched, semaphore, pool or worker", d.name)
+	return nil, fmt.Errorf("server: no scheduling %q: want plain, gosched, semaphore, pool or worker", d.name)
 }
 
 func handler(j job, checkpoint func(context.Context) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { j.answer(w, r, checkpoint) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { j.respond(w, r, checkpoint) })
 }
 
-// answer runs the job for a request.
-func (j job) answer(w http.ResponseWriter, r *http.Request, checkpoint func(context.Context) error) {
+// respond runs the job and writes its checksum.
+func (j job) respond(w http.ResponseWriter, r *http.Request, checkpoint func(context.Context) error) {
 	if n, sum, err := j.run(r.Context(), checkpoint); err == nil {
-		fmt.Fprintf(w, answer, n, sum)
+		fmt.Fprintf(w, responseFormat, n, sum)
 	}
 }
 
-// goscheds has a job call runtime.Gosched every so often.
-func (d discipline) goscheds(j job) http.Handler {
+// goscheds makes a handler that calls runtime.Gosched at intervals.
+func (d scheduling) goscheds(j job) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		last := time.Now()
-		j.answer(w, r, func(ctx context.Context) error {
+		j.respond(w, r, func(ctx context.Context) error {
 			if time.Since(last) >= d.every {
 				runtime.Gosched()
 				last = time.Now()
@@ -77,7 +77,7 @@ func (d discipline) goscheds(j job) http.Handler {
 	})
 }
 
-// newSemaphore lets as many jobs run as there are cores, each to its end, and has twice the processors.
+// newSemaphore runs as many jobs at a time as there are cores, each to its end, with GOMAXPROCS at twice the cores.
 func newSemaphore() func(job) http.Handler {
 	cores := runtime.NumCPU()
 	runtime.GOMAXPROCS(2 * cores)
@@ -86,13 +86,13 @@ func newSemaphore() func(job) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			tokens <- struct{}{}
 			defer func() { <-tokens }()
-			j.answer(w, r, context.Context.Err)
+			j.respond(w, r, context.Context.Err)
 		})
 	}
 }
 
-// pool is package cpu as its documentation says to use it.
-func (d discipline) pool() (func(job) http.Handler, error) {
+// pool runs jobs in a cpu.Pool as its documentation says.
+func (d scheduling) pool() (func(job) http.Handler, error) {
 	cpu.TuneProcess(cpu.Tuning{Tokens: d.tokens, KeepKernelSlices: !d.slices})
 	pool, err := cpu.New(cpu.Config{Tokens: d.tokens})
 	if err != nil {
@@ -102,8 +102,8 @@ func (d discipline) pool() (func(job) http.Handler, error) {
 	return func(j job) http.Handler { return asJob(handler(j, cpu.Checkpoint)) }, nil
 }
 
-// workers runs jobs in as many processes as there are cores. They count together.
-func (d discipline) workers() (func(job) http.Handler, error) {
+// workers runs jobs in as many processes as there are cores, which share a counter.
+func (d scheduling) workers() (func(job) http.Handler, error) {
 	cpu.TuneProcess(cpu.Tuning{})
 	counter, err := os.CreateTemp("", "ferry-bench-")
 	if err != nil {
@@ -137,10 +137,10 @@ func (d discipline) workers() (func(job) http.Handler, error) {
 	}, nil
 }
 
-// A worker finds the name of the file to count in here.
+// The environment variable with the name of the shared counter's file.
 const counterVariable = "FERRY_BENCH_COUNTER"
 
-// handleJobs is what this program does as a worker: the jobs whose paths it is sent.
+// handleJobs is the handler of a worker process. A message is the path of a job.
 func handleJobs() error {
 	counter, err := os.OpenFile(os.Getenv(counterVariable), os.O_RDWR, 0)
 	if err != nil {
@@ -158,6 +158,6 @@ func handleJobs() error {
 		if err != nil {
 			return err
 		}
-		return out.Send(ctx, ferry.Message{Tag: m.Tag, Payload: fmt.Appendf(nil, answer, n, sum)})
+		return out.Send(ctx, ferry.Message{Tag: m.Tag, Payload: fmt.Appendf(nil, responseFormat, n, sum)})
 	}))
 }

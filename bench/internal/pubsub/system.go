@@ -1,11 +1,11 @@
-package crossing
+package pubsub
 
 import (
 	"context"
 	"fmt"
 )
 
-// System is what messages travel by.
+// System is a node and its transport.
 type System string
 
 // The systems.
@@ -18,12 +18,12 @@ const (
 )
 
 // publisher is the source's end. send takes payload until it returns; it waits while the system cannot take more. flush
-// hands the network what send may have kept.
+// writes what send has buffered.
 type publisher interface {
 	send(tag int, payload []byte) error
 	flush() error
 
-	// connects is how often a connection was made.
+	// connects returns how often it has connected.
 	connects() int
 }
 
@@ -32,7 +32,7 @@ type end struct {
 	publish func(ctx context.Context, s spec) (publisher, error)
 
 	// subscribe calls take for each message, with payloads that are valid until it returns. Calls for one tag do not
-	// overlap. fail is told when nothing more will come. connects is as the publisher's.
+	// overlap. fail is called when no more messages will arrive. connects is as the publisher's.
 	subscribe func(ctx context.Context, s spec, take func(tag int, payload []byte), fail func(error)) (connects func() int, err error)
 
 	// node serves and returns where; nil for a node that is a program of its own.
@@ -47,7 +47,7 @@ var ends = map[System]end{
 	NATS:      {natsPublish, natsSubscribe, natsNode},
 }
 
-// once is for a system whose client does not connect again.
+// once is the end of a system whose client does not reconnect.
 func once() int { return 1 }
 
 // tagName is the topic of a tag's number.

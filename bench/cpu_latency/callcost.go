@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/cpu"
 )
 
-// cost times the calls of package cpu in this process: micro.
+// cost times calls of package cpu in this process.
 func (r row) cost(budget time.Duration) (harness.Figures, error) {
 	if r.name != ferryPool {
 		return nil, nil

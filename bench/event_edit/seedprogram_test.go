@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The program checks the last event byte for byte, so whatever it prints was measured on edits that were made.
+// The program checks the last event byte for byte, so its statistics are of real edits.
 func TestProgram(t *testing.T) {
 	for _, way := range []string{wayParts, wayCopy, waySame} {
 		for size, bytes := range programSizes {

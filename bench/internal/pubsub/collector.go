@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// collector takes the messages of one tag as they arrive.
+// collector checks the messages of one tag as they arrive, and records their latency.
 type collector struct {
 	want    *message
 	end     atomic.Uint64 // number after the last message that is expected
@@ -36,7 +36,7 @@ func (c *collector) take(b []byte) {
 	}
 }
 
-// collectors are those of all tags.
+// collectors are the collectors of all tags.
 type collectors struct {
 	tags    []collector
 	last    []time.Time
@@ -56,21 +56,21 @@ func newCollectors(tags, size int) (*collectors, error) {
 	return cs, nil
 }
 
-// expect prepares for n more messages of each tag, while none is on its way.
+// expect prepares for n more messages of each tag. It is called while no message is in flight.
 func (cs *collectors) expect(n int, timed bool) {
 	cs.arrived.Add(len(cs.tags))
 	for i := range cs.tags {
 		c := &cs.tags[i]
 		c.samples = c.samples[:0]
 		if timed {
-			c.samples = slices.Grow(c.samples, n) // so that nothing is allocated on the way
+			c.samples = slices.Grow(c.samples, n) // so that receiving does not allocate
 		}
 		c.end.Store(c.next + uint64(n))
 	}
 }
 
-// wait returns when the last of the expected messages arrived. It fails when one of them was not the one that was sent,
-// or has not come after timeout.
+// wait waits for the last expected message. It returns an error if a message differs from the one that was sent, or has not
+// arrived after timeout.
 func (cs *collectors) wait(timeout time.Duration) (time.Time, error) {
 	all := make(chan struct{})
 	go func() {
@@ -80,20 +80,20 @@ func (cs *collectors) wait(timeout time.Duration) (time.Time, error) {
 	select {
 	case <-all:
 	case <-time.After(timeout):
-		return time.Time{}, fmt.Errorf("crossing: not all messages arrived within %v", timeout)
+		return time.Time{}, fmt.Errorf("pubsub: not all messages arrived within %v", timeout)
 	}
 	for i := range cs.tags {
 		if err := cs.tags[i].err; err != nil {
-			return time.Time{}, fmt.Errorf("crossing: tag %d: %w", i, err)
+			return time.Time{}, fmt.Errorf("pubsub: tag %d: %w", i, err)
 		}
 	}
 	return slices.MaxFunc(cs.last, time.Time.Compare), nil
 }
 
-// Latency is how long messages were on their way, in microseconds.
+// Latency is the time from sending to receiving, in microseconds.
 type Latency struct{ P50, P99, P999, Max float64 }
 
-// latency sums up samples, which it sorts.
+// latency summarizes samples, and sorts them.
 func latency(samples []time.Duration) Latency {
 	if len(samples) == 0 {
 		return Latency{}
@@ -106,7 +106,7 @@ func latency(samples []time.Duration) Latency {
 	return Latency{at(0.5), at(0.99), at(0.999), at(1)}
 }
 
-// latencies returns that of each tag, and that of all together.
+// latencies returns the Latency of each tag, and that of all tags together.
 func (cs *collectors) latencies() (tags []Latency, all Latency) {
 	var pooled []time.Duration
 	for i := range cs.tags {

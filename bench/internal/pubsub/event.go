@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// event is an EdgeX event; one of 100 bytes has room for the fields that functions ask for, and no others.
+// event is an EdgeX event; one of 100 bytes has only the fields that functions read.
 type event struct {
 	APIVersion  string    `cbor:"apiVersion,omitempty"`
 	ID          string    `cbor:"id,omitempty"`
@@ -28,7 +28,7 @@ type reading struct {
 // firstOrigin is the origin of message 0: a time in nanoseconds, so that it always takes eight bytes.
 const firstOrigin = 1_700_000_000_000_000_000
 
-// message is one event's bytes, and where in them its number and its time of sending lie.
+// message is the bytes of an event, and the offsets of its sequence number and its send time.
 type message struct {
 	bytes        []byte
 	origin, sent int // offsets of eight bytes each
@@ -45,7 +45,7 @@ func newMessage(size int) (*message, error) {
 		e.Readings[0].BinaryValue = blob
 		b, err := cbor.Marshal(e)
 		if err != nil {
-			return nil, fmt.Errorf("crossing: event: %w", err)
+			return nil, fmt.Errorf("pubsub: event: %w", err)
 		}
 		if len(b) < size {
 			blob = bytes.Repeat([]byte{7}, len(blob)+max(1, size-len(b)-4))
@@ -55,7 +55,7 @@ func newMessage(size int) (*message, error) {
 		binary.BigEndian.PutUint64(origin[:], firstOrigin)
 		m := &message{bytes: b, origin: bytes.Index(b, origin[:]), sent: len(b) - len(blob)}
 		if len(b) != size || len(blob) < 8 {
-			return nil, fmt.Errorf("crossing: no event has %d bytes: the next larger one has %d", size, len(b))
+			return nil, fmt.Errorf("pubsub: no event has %d bytes: the next larger one has %d", size, len(b))
 		}
 		return m, nil
 	}

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is what a process and those it started hold, in bytes.
+// Memory is the memory of a process and its descendants, in bytes.
 type Memory struct {
 	RSS  int64 // resident
 	Anon int64 // resident and the process's own: neither mapped from a file nor shared
 	Peak int64 // the most that was ever resident
 }
 
-// CPU is how long the process and those it started have been on a core.
+// CPU returns the CPU time of the process and its descendants.
 func (p *Process) CPU() (time.Duration, error) { return CPU(p.Family()) }
 
-// Memory is what the process and those it started hold now.
+// Memory returns the memory of the process and its descendants now.
 func (p *Process) Memory() (Memory, error) {
 	var m Memory
 	err := p.status(func(key string, n int64) {
@@ -39,7 +39,7 @@ func (p *Process) Memory() (Memory, error) {
 	return m, err
 }
 
-// Threads is how many threads the process and those it started have.
+// Threads returns how many threads the process and its descendants have.
 func (p *Process) Threads() (int, error) {
 	count := 0
 	err := p.status(func(key string, n int64) {
@@ -50,11 +50,11 @@ func (p *Process) Threads() (int, error) {
 	return count, err
 }
 
-// Family is the process's number and those of the ones it has started that have not ended.
+// Family returns the PIDs of the process and its running descendants.
 func (p *Process) Family() []int { return Family(p.PID()) }
 
-// Family is pid and the processes that it has started and that have not ended, and so on. One that listens may be about to start
-// those that do the work: ask when it is at work.
+// Family returns pid and the PIDs of its running descendants. A program may listen before it starts its workers: call Family
+// once it is under load.
 func Family(pid int) []int {
 	family := []int{pid}
 	for i := 0; i < len(family); i++ {
@@ -74,8 +74,7 @@ func Family(pid int) []int {
 	return family
 }
 
-// CPU is how long processes have been on a core, added up: to the nanosecond, threads that have ended included. One that has
-// ended is an error.
+// CPU returns the sum of the CPU times of processes, threads that have ended included. A process that has ended is an error.
 func CPU(pids []int) (time.Duration, error) {
 	var sum time.Duration
 	for _, pid := range pids {
@@ -88,11 +87,11 @@ func CPU(pids []int) (time.Duration, error) {
 	return sum, nil
 }
 
-// processClock is what clock_getcpuclockid(3) gives: the kernel's number of the clock of a process, CPUCLOCK_SCHED.
+// processClock returns the clock of a process, CPUCLOCK_SCHED, as clock_getcpuclockid(3) does.
 func processClock(pid int) int32 { return int32(^pid<<3 | 2) }
 
-// status calls tell for each line of /proc/PID/status that has a number.
-func (p *Process) status(tell func(key string, n int64)) error {
+// status calls visit for each line of /proc/PID/status that has a number.
+func (p *Process) status(visit func(key string, n int64)) error {
 	for i, pid := range p.Family() {
 		name := fmt.Sprintf("/proc/%d/status", pid)
 		text, err := os.ReadFile(name)
@@ -109,7 +108,7 @@ func (p *Process) status(tell func(key string, n int64)) error {
 				continue
 			}
 			if n, err := strconv.ParseInt(fields[0], 10, 64); err == nil {
-				tell(key, n)
+				visit(key, n)
 			}
 		}
 	}

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// The void-round rule. Before each measurement the same short computation is timed, on all cores at once. Where nothing
-// else wants the CPU it always takes the same time; so a round in which more than a tenth of these spins took over 1.2
-// times as long as the best spin of the whole run was disturbed by somebody else: it is void and is measured again.
+// The rule of void rounds. Before each measurement, all cores run the same short computation, a spin. On an idle machine a
+// spin always takes the same time. A round is void if more than a tenth of its spins took over 1.2 times as long as the best
+// spin of the run: other programs used the CPU. A void round is measured again.
 const (
 	slowSpin     = 1.2
 	slowShare    = 0.1
 	spinSteps    = 400_000
-	extraRounds  = 2 // times the rounds asked for: how many void ones are borne
+	extraRounds  = 2 // as many void rounds as this times Config.Rounds are measured again
 	spinsPerTurn = 3
-	tries        = 3 // how often a measurement is taken that a question calls disturbed
+	tries        = 3 // how often a disturbed measurement is taken
 )
 
-// calm watches how undisturbed the machine is.
-type calm struct {
+// spinTimer measures whether other programs use the CPU.
+type spinTimer struct {
 	best  time.Duration
 	round []time.Duration
 }
 
 // spin times the same work a few times.
-func (c *calm) spin() {
+func (c *spinTimer) spin() {
 	for range spinsPerTurn {
 		var cores sync.WaitGroup
 		start := time.Now()
@@ -44,7 +44,7 @@ func (c *calm) spin() {
 }
 
 // endRound returns the share of spins in the round that were slow, and begins the next round.
-func (c *calm) endRound() float64 {
+func (c *spinTimer) endRound() float64 {
 	slow := 0
 	for _, took := range c.round {
 		if float64(took) > slowSpin*float64(c.best) {
@@ -66,17 +66,17 @@ func xorshift(n int) uint64 {
 	return x
 }
 
-// round is what one turn of all contenders gave: figures by row and case.
+// round is one measurement of each contender in each case.
 type round struct {
 	slow      float64 // share of slow spins
-	disturbed int     // measurements of which the question says so
+	disturbed int     // measurements that Question.Disturbed reports
 	figures   map[string]map[string]Figures
 }
 
 func (r round) void() bool { return r.slow > slowShare || r.disturbed > 0 }
 
-// keep returns the n rounds to count: those that are not void, and if there are too few the least disturbed ones.
-func keep(rounds []round, n int) []round {
+// leastDisturbed returns n rounds: those that are not void first, then those with the fewest disturbances.
+func leastDisturbed(rounds []round, n int) []round {
 	sorted := slices.Clone(rounds)
 	slices.SortStableFunc(sorted, func(a, b round) int {
 		switch {

@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// A process of this program that finds its spec in the environment is not the question but one end of it.
+// A process of this program that finds its spec in the environment is one end, not the question.
 const (
 	specVariable    = "FERRY_BENCH_SPEC"
-	profileVariable = "FERRY_BENCH_PROFILE" // a directory: each end writes a CPU profile of its life there
+	profileVariable = "FERRY_BENCH_PROFILE" // a directory: each end writes a CPU profile of its whole run there
 )
 
 // The roles.
@@ -24,7 +24,7 @@ const (
 	node     = "node"
 )
 
-// spec says what a process is.
+// spec is the role of a process and its parameters.
 type spec struct {
 	Role   string
 	System System
@@ -34,7 +34,7 @@ type spec struct {
 	Tags   int
 }
 
-// request is a line on a process's standard input, reply the answer on its standard output.
+// request is a line on a process's standard input, reply the response on its standard output.
 type request struct {
 	Do      string // send, expect, wait or usage
 	Count   int    // messages of each tag
@@ -67,17 +67,17 @@ func Main() {
 	os.Exit(0)
 }
 
-// fail ends this process; the question reads its last words.
+// fail ends this process; the question reads its output.
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-// serve answers requests until standard input ends.
+// serve responds to requests until standard input ends.
 func serve(text string) error {
 	var s spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return fmt.Errorf("crossing: %s: %w", specVariable, err)
+		return fmt.Errorf("pubsub: %s: %w", specVariable, err)
 	}
 	if dir := os.Getenv(profileVariable); dir != "" {
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%s-%d-%d.prof", s.System, s.Role, s.Size, os.Getpid())))
@@ -89,9 +89,9 @@ func serve(text string) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	answer, first, err := begin(s)
+	handle, first, err := begin(s)
 	if err != nil {
-		return fmt.Errorf("crossing: %s of %s: %w", s.Role, s.System, err)
+		return fmt.Errorf("pubsub: %s of %s: %w", s.Role, s.System, err)
 	}
 	out := json.NewEncoder(os.Stdout)
 	if err := out.Encode(first); err != nil {
@@ -102,7 +102,7 @@ func serve(text string) error {
 		if in.Decode(&q) != nil {
 			return nil // the question has ended
 		}
-		r, err := answer(q)
+		r, err := handle(q)
 		if err != nil {
 			r.Err = err.Error()
 		}
@@ -112,30 +112,30 @@ func serve(text string) error {
 	}
 }
 
-// begin takes up a role: what answers requests, and the first reply, which says that the process is ready.
-func begin(s spec) (answer func(request) (reply, error), first reply, err error) {
+// begin starts a role. It returns the handler of requests, and the first reply, which reports that the process is ready.
+func begin(s spec) (handle func(request) (reply, error), first reply, err error) {
 	e, ok := ends[s.System]
 	if !ok {
 		return nil, first, fmt.Errorf("no system %q", s.System)
 	}
 	switch s.Role {
 	case source:
-		answer, err = beginSource(s, e)
+		handle, err = beginSource(s, e)
 	case function:
-		answer, err = beginFunction(s, e)
+		handle, err = beginFunction(s, e)
 	case node:
 		first.Addr, err = e.node(s, fail)
-		answer = func(request) (reply, error) { return usage(), nil }
+		handle = func(request) (reply, error) { return usage(), nil }
 	default:
 		err = fmt.Errorf("no role %q", s.Role)
 	}
-	return answer, first, err
+	return handle, first, err
 }
 
 // patience is how long a node may take to start.
 const patience = 10 * time.Second
 
-// retry calls connect until the node is there.
+// retry calls connect until the node accepts.
 func retry(connect func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

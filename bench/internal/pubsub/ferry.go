@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// trust is whose certificate a client accepts: that of the authority in the data directory.
+// trust returns the certificate authority of the data directory, which clients verify the node with.
 func trust(dir string) (*tls.Config, error) { return pki.ClientTLS(filepath.Join(dir, pki.CAFile)) }
 
-// ferryDial connects as a program on the node's machine does.
+// ferryDial connects with the CA and the token of the data directory.
 func ferryDial(ctx context.Context, s spec) (*stream.Client, error) {
 	var t transport.Transport = tcp.New(nil)
 	if s.System == FerryQUIC {
@@ -61,12 +61,12 @@ func (f *ferrySource) send(tag int, payload []byte) error {
 	return f.tags[tag].Send(context.Background(), ferry.Message{Type: ferry.CBOR, Payload: payload})
 }
 
-// flush has nothing to do: what Send took is written as soon as the connection is free.
+// flush does nothing: Send has written, or a goroutine writes as soon as the connection is free.
 func (f *ferrySource) flush() error { return nil }
 
 func (f *ferrySource) connects() int { return int(f.client.Stats().Connects) }
 
-// batches takes messages as they wait together.
+// batches handles the messages of one inbox together.
 type batches func(tag int, payload []byte)
 
 func (take batches) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender) error {

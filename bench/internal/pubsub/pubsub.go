@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/bench/internal/ferrynode"
 )
 
-// Setup says what crosses, and by what.
+// Setup is the system to measure and the messages to send.
 type Setup struct {
 	System   System
 	Dir      string // holds the binary, and takes data
@@ -23,27 +23,27 @@ type Setup struct {
 	NodeNS, SourceNS, FunctionNS string
 }
 
-// Crossing is a source, a node and a function. Its methods do not overlap.
-type Crossing struct {
+// Run is a source, a node and a function that are started. Its methods do not overlap.
+type Run struct {
 	setup                  Setup
 	meter                  *meter // of a ferry node in this namespace
 	node, source, function *process
 }
 
-// port is where the node listens if it has a namespace to itself.
+// port is the node's port in a network namespace of its own.
 const port = "4190"
 
 // Start starts the three processes and connects them. Close ends them.
-func Start(s Setup) (*Crossing, error) {
+func Start(s Setup) (*Run, error) {
 	s.Tags = max(s.Tags, 1)
-	c := &Crossing{setup: s}
+	c := &Run{setup: s}
 	if err := c.start(); err != nil {
 		return nil, c.explain(err)
 	}
 	return c, nil
 }
 
-func (c *Crossing) start() error {
+func (c *Run) start() error {
 	s := c.setup
 	data := filepath.Join(s.Dir, "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -62,7 +62,7 @@ func (c *Crossing) start() error {
 	return err
 }
 
-func (c *Crossing) startNode(data string) (addr string, err error) {
+func (c *Run) startNode(data string) (addr string, err error) {
 	s := c.setup
 	addr = s.Host + ":" + port
 	if s.Host == "" {
@@ -75,7 +75,7 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 		c.node, first, err = startEnd(s.NodeNS, spec{Role: node, System: s.System, Addr: addr, Dir: data})
 		return first.Addr, err
 	}
-	if s.NodeNS != "" { // nobody can ask it from here; clients try until it is there
+	if s.NodeNS != "" { // its admin server cannot be reached from here: clients retry until the node accepts
 		c.node, err = startFerry(s, addr, "off")
 		return addr, err
 	}
@@ -90,8 +90,8 @@ func (c *Crossing) startNode(data string) (addr string, err error) {
 	return addr, ferrynode.WaitReady(admin)
 }
 
-// explain ends the processes and adds to err what they said.
-func (c *Crossing) explain(err error) error {
+// explain ends the processes and adds their output to err.
+func (c *Run) explain(err error) error {
 	var said strings.Builder
 	for _, p := range []*process{c.source, c.function, c.node} {
 		if p != nil && p.cmd.Process != nil {
@@ -104,35 +104,35 @@ func (c *Crossing) explain(err error) error {
 }
 
 // Close ends the processes.
-func (c *Crossing) Close() {
+func (c *Run) Close() {
 	for _, p := range []*process{c.source, c.function, c.node} {
 		p.end()
 	}
 }
 
-// Cost is what a message costs each of the three processes.
+// Cost is the cost of a message in each of the three processes.
 type Cost struct{ Source, Node, Function float64 }
 
-// Sum is what it costs all of them.
+// Sum is the cost in all three.
 func (c Cost) Sum() float64 { return c.Source + c.Node + c.Function }
 
-// Closed is what came of sending as fast as the system takes messages.
+// Closed is the result of sending as fast as the system accepts messages.
 type Closed struct {
 	Rate  float64 // messages a second, from the first one sent to the last one received
 	Alloc Cost    // bytes allocated a message
 	CPU   Cost    // microseconds a message
 }
 
-// enough is how long messages may take that are sent as fast as possible.
-const enough = time.Minute
+// closedTimeout bounds a closed run.
+const closedTimeout = time.Minute
 
 // Closed sends n messages of each tag and waits until the function has received and compared all of them.
-func (c *Crossing) Closed(n int) (Closed, error) {
+func (c *Run) Closed(n int) (Closed, error) {
 	before, err := c.costs()
 	if err != nil {
 		return Closed{}, c.explain(err)
 	}
-	sent, received, err := c.cross(request{Do: "send", Count: n}, enough)
+	sent, received, err := c.cross(request{Do: "send", Count: n}, closedTimeout)
 	if err != nil {
 		return Closed{}, c.explain(err)
 	}
@@ -152,16 +152,16 @@ func (c *Crossing) Closed(n int) (Closed, error) {
 	}, nil
 }
 
-// Open is what came of sending at a rate that does not depend on the system.
+// Open is the result of sending at a fixed rate.
 type Open struct {
 	Tags     []Latency
 	All      Latency
-	Connects int // the most connections that one of both ends has made
+	Connects int // the number of connections of the end that connected more often
 }
 
 // Open sends n messages of each tag at a rate in messages a second, all tags together.
-func (c *Crossing) Open(n int, rate float64) (Open, error) {
-	long := time.Duration(float64(n*c.setup.Tags)/rate*float64(time.Second)) + enough
+func (c *Run) Open(n int, rate float64) (Open, error) {
+	long := time.Duration(float64(n*c.setup.Tags)/rate*float64(time.Second)) + closedTimeout
 	_, received, err := c.cross(request{Do: "send", Count: n, Rate: rate}, long)
 	if err != nil {
 		return Open{}, c.explain(err)
@@ -177,8 +177,8 @@ func (c *Crossing) Open(n int, rate float64) (Open, error) {
 	return o, nil
 }
 
-// cross does one run.
-func (c *Crossing) cross(q request, timeout time.Duration) (sent, received reply, err error) {
+// cross sends and waits for one batch of messages.
+func (c *Run) cross(q request, timeout time.Duration) (sent, received reply, err error) {
 	if _, err = c.function.ask(request{Do: "expect", Count: q.Count, Timed: q.Rate > 0}, patience); err != nil {
 		return sent, received, err
 	}
@@ -189,10 +189,10 @@ func (c *Crossing) cross(q request, timeout time.Duration) (sent, received reply
 	return sent, received, err
 }
 
-// usages are what the processes have used so far: bytes allocated, and nanoseconds on a processor.
+// usages returns what the processes have used so far: bytes allocated, and nanoseconds of CPU time.
 type usages struct{ alloc, cpu Cost }
 
-func (c *Crossing) costs() (u usages, err error) {
+func (c *Run) costs() (u usages, err error) {
 	for _, x := range []struct {
 		p          *process
 		alloc, cpu *float64

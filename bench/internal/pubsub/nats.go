@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// NATS drops the messages of a slow subscriber and does not hold up publishers. So that all of them arrive, the function
-// says how much it has received each natsStep bytes, and the source waits when more than natsWindow are on their way.
+// NATS drops the messages of a slow subscriber and does not slow down publishers. So that all of them arrive, the function
+// reports how much it has received every natsStep bytes, and the source waits while more than natsWindow bytes are in flight.
 const (
 	natsStep   = 1 << 20
 	natsWindow = 4 << 20
@@ -39,7 +39,7 @@ func natsNode(s spec, _ func(error)) (string, error) {
 	}
 	node.Start()
 	if !node.ReadyForConnections(10 * time.Second) {
-		return "", errors.New("crossing: the NATS server did not start within 10s")
+		return "", errors.New("pubsub: the NATS server did not start within 10s")
 	}
 	return node.Addr().String(), nil
 }
@@ -54,11 +54,11 @@ type natsSource struct {
 	subjects []string
 	reports  *nats.Subscription
 	sent     uint64 // bytes
-	received uint64 // bytes, as the function says
+	received uint64 // bytes, as the function reports
 }
 
 func natsPublish(_ context.Context, s spec) (publisher, error) {
-	conn, err := natsDial(s, func(error) {}) // send says what happened
+	conn, err := natsDial(s, func(error) {}) // send returns the error
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (n *natsSource) send(tag int, payload []byte) error {
 	for n.sent > n.received+natsWindow {
 		m, err := n.reports.NextMsg(10 * time.Second)
 		if err != nil {
-			return fmt.Errorf("crossing: the function says nothing: %w", err)
+			return fmt.Errorf("pubsub: the function says nothing: %w", err)
 		}
 		n.received = binary.BigEndian.Uint64(m.Data)
 	}

@@ -1,4 +1,4 @@
-package crossing
+package pubsub
 
 import (
 	"context"
@@ -16,7 +16,7 @@ func (s spec) network() relay.Network {
 	return relay.TCP
 }
 
-// relayTrust is whose certificate the ends of a QUIC relay accept.
+// relayTrust returns the certificate that the ends of a QUIC relay verify the node with.
 func (s spec) relayTrust() (*tls.Config, error) {
 	if s.network() == relay.TCP {
 		return nil, nil
