@@ -46,7 +46,7 @@ func question() harness.Question {
 		Plot:    bySize,
 		Checks: []harness.Check{
 			{Name: "each event holds its whole payload, read by libraries that are not ferry's", Run: checkPayloads},
-			{Name: "each row's output is the event with the other ID and its whole payload, byte for byte; whoever decodes sees all readings, and refuses a byte behind the event", Run: func() error { return checkEdits(rows) }},
+			{Name: "each row's output is the event with the other ID and its whole payload, byte for byte; a decoder reads all readings, and refuses a byte after the event", Run: func() error { return checkEdits(rows) }},
 			{Name: "what arrives at the socket is the same", Run: func() error { return checkSent(rows) }},
 			{Name: "an event without an ID is an error, and left as it was", Run: func() error { return checkAbsent(rows) }},
 		},

@@ -109,8 +109,8 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 	for _, p := range proxies {
 		pids = append(pids, p.Family()...)
 	}
-	everybody := slices.Concat(pids, backend.Family(), []int{client.PID()})
-	before, err := openloop.Used(everybody)
+	experiment := slices.Concat(pids, backend.Family(), []int{client.PID()})
+	before, err := openloop.Used(experiment)
 	if err != nil {
 		return nil, "", err
 	}
@@ -118,7 +118,7 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 	if err != nil {
 		return nil, "", err
 	}
-	after, err := openloop.Used(everybody)
+	after, err := openloop.Used(experiment)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,7 +1,7 @@
-// Package needs lets a test say what it needs beyond Go and git.
+// Package needs skips tests that need more than Go and git, where it is missing.
 //
-// A test that calls Program, Root or NetNS is skipped, with the line that helps, on a machine that lacks the thing. Where
-// the environment has CI=true nothing may be missing: there the same test fails. `make test` lists what was skipped.
+// A test that calls Program, Root, NetNS or Cores is skipped, with the command that installs the need, on a machine without
+// it. With CI=true in the environment the same test fails. `make test` lists the skipped tests.
 //
 //	func TestDashboard(t *testing.T) {
 //		chromium := needs.Program(t, "chromium") // skips: needs chromium: make deps

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Program returns the path of the named executable.
+// Program returns the path of the named executable, and skips the test if it is not installed.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -18,7 +18,7 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Root wants the test to run as the superuser.
+// Root skips the test unless it runs as the superuser.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -26,7 +26,8 @@ func Root(t testing.TB) {
 	}
 }
 
-// NetNS wants what a test of several network namespaces uses: Linux, the right to make one, and the programs ip and nft.
+// NetNS skips the test unless it can use several network namespaces: on Linux, with the permission to make one, and with the
+// programs ip and nft.
 func NetNS(t testing.TB) {
 	t.Helper()
 	if err := tryNetNS(); err != nil {
@@ -36,7 +37,7 @@ func NetNS(t testing.TB) {
 	Program(t, "nft")
 }
 
-// Cores wants so many: a test that gives programs cores of their own has no sense on fewer.
+// Cores skips the test on a machine with fewer than n cores. It is for tests that pin programs to cores of their own.
 func Cores(t testing.TB, n int) {
 	t.Helper()
 	if runtime.NumCPU() < n {
@@ -44,8 +45,8 @@ func Cores(t testing.TB, n int) {
 	}
 }
 
-// Missing ends a test that lacks what help brings: failed on CI, else skipped. The text is what `make test` repeats at its
-// end. It is for needs that none of the functions above looks for.
+// Missing ends a test for lack of what, which help installs: with CI=true as a failure, else as a skip. `make test` repeats
+// the text at its end. Call it for a need that no function above checks.
 func Missing(t testing.TB, what, help string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

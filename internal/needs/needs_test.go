@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// recorder stands in for a test and keeps how it was ended.
+// recorder is a testing.TB that records how the test was ended.
 type recorder struct {
 	testing.TB
 	ended string

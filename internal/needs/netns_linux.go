@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// tryNetNS makes a network namespace that lasts as long as one short program.
+// tryNetNS runs a short program in a new network namespace, and returns an error if that is not permitted.
 func tryNetNS() error {
 	cmd := exec.Command("true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}

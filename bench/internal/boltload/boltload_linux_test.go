@@ -57,7 +57,7 @@ func TestMeasureTellsWhatFailed(t *testing.T) {
 	s := small
 	s.Addr = freeAddr(t)
 	if _, err := Measure(nil, s, nil); err == nil || !strings.Contains(err.Error(), "connection refused") {
-		t.Errorf("got %v, want that nobody listens", err)
+		t.Errorf("got %v, want connection refused", err)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestResult(t *testing.T) {
 	if got := r.Stat("ferry", "one", "ns/op"); got != (Stat{20, 10, 30}) {
 		t.Errorf("stat: got %v", got)
 	}
-	if got := r.Ratio("ferry", "nobody", "one", "ns/op"); !math.IsNaN(got) {
+	if got := r.Ratio("ferry", "missing", "one", "ns/op"); !math.IsNaN(got) {
 		t.Errorf("ratio to a row that is not there: got %v, want NaN", got)
 	}
 }

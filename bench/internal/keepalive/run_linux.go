@@ -181,7 +181,7 @@ func (r *run) read(n *conn) error {
 	case err != nil:
 		return err
 	case !n.busy:
-		return fmt.Errorf("%d bytes that nobody asked for: %q", k, clip(r.buf[:k]))
+		return fmt.Errorf("%d bytes without a request: %q", k, clip(r.buf[:k]))
 	}
 	in := r.buf[:k]
 	if len(n.in) > 0 {

@@ -99,7 +99,7 @@ func TestMeasureFails(t *testing.T) {
 		{"none in flight", Spec{Addr: addr, Closed: []Closed{{"/a", 0}}, Window: 1}, "/a with 0 requests"},
 		{"not found", Spec{Addr: addr, Open: []Open{{"/c", 100}}, Window: time.Second}, "404 Not Found"},
 		{"a name", Spec{Addr: "localhost:1", Open: []Open{{"/c", 100}}, Window: time.Second}, `"localhost:1"`},
-		{"nobody listens", Spec{Addr: closed.Addr().String(), Open: []Open{{"/c", 100}}, Window: time.Second}, "refused"},
+		{"no listener", Spec{Addr: closed.Addr().String(), Open: []Open{{"/c", 100}}, Window: time.Second}, "refused"},
 		{"no such process", Spec{Addr: addr, Open: []Open{{"/a", 100}}, Window: time.Second, PIDs: []int{1 << 30}}, "/proc/1073741824/stat"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -161,6 +161,6 @@ func TestUsedKnowsAllCores(t *testing.T) {
 	later.at = u.at.Add(time.Second)
 	later.own += time.Second / 4
 	if own, foreign := u.Until(later); own != time.Second/4 || foreign != float64(u.cores)-0.25 {
-		t.Errorf("nobody idle, a quarter of a second ours: own %v, foreign %v of %d cores", own, foreign, u.cores)
+		t.Errorf("no idle time, a quarter of a second of its own: own %v, foreign %v of %d cores", own, foreign, u.cores)
 	}
 }

@@ -94,10 +94,10 @@ func TestErrors(t *testing.T) {
 	gone := local(t, listener)
 	Close(listener)
 	if _, err := Dial(netip.Addr{}, gone); !errors.Is(err, unix.ECONNREFUSED) {
-		t.Errorf("got %v, want that nobody listens", err)
+		t.Errorf("got %v, want connection refused", err)
 	}
 	if _, err := Listen(netip.MustParseAddrPort("192.0.2.1:80")); err == nil {
-		t.Error("listens at somebody else's address")
+		t.Error("listens at the address of another host")
 	}
 	poll, err := New()
 	if err != nil {
