@@ -19,7 +19,7 @@ func (c *Config) Check(formats []format.Format) error {
 
 // compile checks c and returns the routing table of each listener.
 func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
-	k := checker{cfg: c, clusters: map[string]bool{}, spoken: map[string]Protocol{}}
+	k := checker{cfg: c, clusters: map[string]bool{}, protocols: map[string]Protocol{}, spoken: map[string]Protocol{}}
 	for i := range c.Clusters {
 		k.cluster(fmt.Sprintf("clusters[%d]", i), i)
 	}
@@ -45,10 +45,11 @@ func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
 }
 
 type checker struct {
-	cfg      *Config
-	clusters map[string]bool
-	spoken   map[string]Protocol // by clusters
-	errs     Errors
+	cfg       *Config
+	clusters  map[string]bool
+	protocols map[string]Protocol // that clusters name themselves
+	spoken    map[string]Protocol // by the listeners that lead to clusters
+	errs      Errors
 }
 
 func (k *checker) add(at, reason string, args ...any) { k.errs.Add("proxy", at, reason, args...) }
@@ -59,6 +60,7 @@ func (k *checker) cluster(at string, i int) {
 		k.add(at+".name", "%q is taken by a cluster above", c.Name)
 	}
 	k.clusters[c.Name] = true
+	k.protocols[c.Name] = c.Protocol
 	k.errs.AddAt("proxy", at, c.Check())
 }
 
@@ -88,8 +90,16 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		switch spoken := k.spoken[name]; {
 		case !k.clusters[name]:
 			k.add(at+"."+field, "there is no cluster %q: add it to clusters", name)
+		case k.protocols[name] != "":
+			if own := k.protocols[name]; !canForward(l.Protocol, own) {
+				k.add(at+"."+field, "cluster %q speaks %s: a request of %s has no meaning there", name, own, l.Protocol)
+			}
 		case spoken != "" && spoken != l.Protocol:
-			k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, l.Protocol)
+			if canForward(spoken, l.Protocol) || canForward(l.Protocol, spoken) {
+				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: say in the cluster's protocol which it speaks", spoken, name, l.Protocol)
+			} else {
+				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, l.Protocol)
+			}
 		}
 		k.spoken[name] = l.Protocol
 	})
@@ -108,6 +118,9 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 	}
 	return table
 }
+
+// canForward reports whether requests of a listener's protocol can be sent in a cluster's.
+func canForward(listener, cluster Protocol) bool { return listener == cluster }
 
 // eachCluster tells of each cluster that l names, and where.
 func (l *Listener) eachCluster(tell func(field, name string)) {

@@ -47,7 +47,7 @@ type Listener struct {
 	// Address is HOST:PORT with a numeric host, or unix: and a path.
 	Address string `yaml:"address" schema:"required"`
 
-	// Protocol is what clients and servers speak.
+	// Protocol is what the clients speak, and the servers of clusters that do not name their own.
 	Protocol Protocol `yaml:"protocol" schema:"required"`
 
 	// Cluster gets all requests.
@@ -67,12 +67,12 @@ type Listener struct {
 }
 
 // Protocol is what a listener speaks.
-type Protocol string
+type Protocol = upstream.Protocol
 
 // The values of Protocol.
 const (
-	HTTP1 Protocol = "http1"
-	Bolt  Protocol = "bolt"
+	HTTP1 = upstream.HTTP1
+	Bolt  = upstream.Bolt
 )
 
 // name is what the listener is called.

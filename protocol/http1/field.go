@@ -72,6 +72,14 @@ var (
 		Authorization, Cookie, SetCookie, ContentType, ContentEncoding, ContentRange, CacheControl)
 )
 
+// FieldID is the ID of a field's name, in upper or lower case.
+func FieldID(name []byte) ID {
+	if len(name) == 0 {
+		return Other
+	}
+	return classify(name)
+}
+
 // classify says which field a name means: by its length and first letter it is compared with at most one.
 func classify(name []byte) ID {
 	id, want := Other, ""

@@ -123,21 +123,25 @@ func appendRequestLine(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	case len(path) == 0 && h.Method == MethodOptions && !hasQuery && e.Prefix == "":
 		dst = append(dst, '*') // RFC 9112, section 3.2.4
 	default:
-		path = path[min(max(e.Strip, 0), len(path)):]
-		prefix := e.Prefix
-		if len(path) > 0 && path[0] == '/' {
-			prefix = strings.TrimSuffix(prefix, "/")
-		} else if !strings.HasSuffix(prefix, "/") && (prefix == "" || len(path) > 0) {
-			prefix += "/"
-		}
-		dst = append(dst, prefix...)
-		dst = append(dst, path...)
+		dst = AppendPath(dst, path, e.Strip, e.Prefix)
 		if hasQuery {
 			dst = append(dst, '?')
 			dst = append(dst, h.Query.Of(data)...)
 		}
 	}
 	return append(dst, " HTTP/1.1\r\n"...)
+}
+
+// AppendPath appends a path whose first strip bytes become prefix. It begins with one slash.
+func AppendPath(dst, path []byte, strip int, prefix string) []byte {
+	path = path[min(max(strip, 0), len(path)):]
+	if len(path) > 0 && path[0] == '/' {
+		prefix = strings.TrimSuffix(prefix, "/")
+	} else if !strings.HasSuffix(prefix, "/") && (prefix == "" || len(path) > 0) {
+		prefix += "/"
+	}
+	dst = append(dst, prefix...)
+	return append(dst, path...)
 }
 
 // appendForwardedFor writes one X-Forwarded-For with what earlier proxies wrote, if it is to be kept, and the client.

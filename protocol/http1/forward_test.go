@@ -146,7 +146,7 @@ func TestAnswers(t *testing.T) {
 		}
 		for _, closes := range []bool{false, true} {
 			for _, method := range []string{"GET", "HEAD"} {
-				asked := methodOf([]byte(method))
+				asked := MethodOf([]byte(method))
 				in := bufio.NewReader(bytes.NewReader(AppendAnswer(nil, status, asked, closes)))
 				r, err := http.ReadResponse(in, &http.Request{Method: method})
 				if err != nil {

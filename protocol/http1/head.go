@@ -151,3 +151,19 @@ func (h *Head) refuse(status, offset int, reason string) error {
 	}
 	return &Error{Status: status, Offset: int64(offset), Reason: reason}
 }
+
+// Forwarded calls yield for each field that goes on in another protocol's encoding, until yield returns false: all but those
+// meant for one connection (RFC 9110, section 7.6.1), those that frame the message, Host and Expect. name and value are views
+// of data, the bytes h was parsed from.
+func (h *Head) Forwarded(data []byte, yield func(name, value []byte) bool) {
+	drop := hopByHop | framing | set(Expect)
+	if !h.response {
+		drop |= set(Host)
+	}
+	for i := range h.Fields {
+		f := &h.Fields[i]
+		if !drop.has(f.ID) && !h.namedByConnection(data, f) && !yield(f.Name.Of(data), f.Value.Of(data)) {
+			return
+		}
+	}
+}

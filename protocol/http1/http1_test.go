@@ -55,7 +55,7 @@ func TestHead(t *testing.T) {
 			if h.Upgrade && string(h.UpgradeTo(d)) != "websocket" {
 				t.Errorf("upgrade to %q, want websocket", h.UpgradeTo(d))
 			}
-			if name := string(h.MethodName.Of(d)); h.Method != methodOf([]byte(name)) || h.Method == MethodOther {
+			if name := string(h.MethodName.Of(d)); h.Method != MethodOf([]byte(name)) || h.Method == MethodOther {
 				t.Errorf("method %d of %s", h.Method, name)
 			}
 		})

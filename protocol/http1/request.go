@@ -58,7 +58,7 @@ func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason s
 		return 0, end, 400, "no method followed by one space"
 	}
 	h.MethodName = span(pos, end)
-	h.Method = methodOf(data[pos:end])
+	h.Method = MethodOf(data[pos:end])
 
 	pos = end + 1
 	end = skip(data, pos, isTarget)
@@ -104,7 +104,8 @@ func looksLikeVersion(b []byte) bool {
 	return string(b[:5]) == "HTTP/" && chars[b[5]]&chars[b[7]]&isDigit != 0 && b[6] == '.'
 }
 
-func methodOf(name []byte) Method {
+// MethodOf is the Method of that name.
+func MethodOf(name []byte) Method {
 	switch string(name) {
 	case "GET":
 		return MethodGet

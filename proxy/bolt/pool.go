@@ -27,11 +27,11 @@ var _ upstream.Pool = (*pool)(nil)
 
 // poolOf returns the loop's pool for an endpoint.
 func poolOf(e *upstream.Endpoint, w *worker) *pool {
-	if p, ok := e.Pool(w.loop.Index()).(*pool); ok {
+	if p, ok := e.Pool(w.loop.Index(), upstream.Bolt).(*pool); ok {
 		return p
 	}
 	p := &pool{endpoint: e, loop: w.loop, worker: w, retired: e.Retired()}
-	e.SetPool(w.loop.Index(), p)
+	e.SetPool(w.loop.Index(), upstream.Bolt, p)
 	return p
 }
 

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"time"
 
 	"example.com/ferry/loop"
@@ -37,6 +38,10 @@ type Relay struct {
 type Timeouts struct {
 	Body     time.Duration // in which no byte of either body moves; not above 0 means no bound
 	BodyRate int           // bytes of the request's body in a second, averaged over RatePeriod; not above 0 means no floor
+
+	// RatePeriod is over how much time the rate of a request's body is averaged, and the grace in which there is no floor. Zero
+	// means 10 s.
+	RatePeriod time.Duration
 }
 
 // Init readies a Relay for the requests of d, on a loop. It comes before all else, once.
@@ -50,6 +55,7 @@ func (r *Relay) Init(d Downstream, l *loop.Loop) {
 func (r *Relay) Begin(p *Plan, t Timeouts) {
 	r.Exchange.Begin(p, r.deadlines.loop)
 	r.limits = t
+	r.limits.RatePeriod = cmp.Or(t.RatePeriod, defaultRatePeriod)
 	r.request, r.response, r.attempt = requestOpen, responseAwaited, noAttempt
 }
 
@@ -62,7 +68,24 @@ func (r *Relay) Release() {
 
 // Forward sends an admitted request to an endpoint of its cluster. Downstream.SendRequest or Downstream.Reject follows: within
 // the call, unless the request has to wait for a connection.
-func (r *Relay) Forward() { r.connect(false) }
+// h is the request's head.
+func (r *Relay) Forward(h RequestHead) {
+	r.addRouteChanges(h.Path())
+	r.connect(false)
+}
+
+// addRouteChanges adds what the route changes in the request's head. An empty path is routed as "/".
+func (r *Relay) addRouteChanges(path []byte) {
+	c, f := &r.Changes, &r.Route.Forward
+	c.Host, c.Fields = f.Rewrite.Host, r.Route.RequestEdits
+	if len(path) > 0 {
+		c.Strip, c.Prefix = r.Route.Rewrite(path)
+		return
+	}
+	_, c.Prefix = r.Route.Rewrite(rootPath) // there is no slash to strip
+}
+
+var rootPath = []byte("/")
 
 // connect begins an attempt.
 func (r *Relay) connect(fresh bool) {
@@ -100,6 +123,21 @@ func (r *Relay) Connected() {
 
 // Ready reports whether there is an Upstream that takes RequestData.
 func (r *Relay) Ready() bool { return r.attempt == attemptOpen }
+
+// Loop is the loop that the request belongs to.
+func (r *Relay) Loop() *loop.Loop { return r.deadlines.loop }
+
+// Downstream is the side that Init was given.
+func (r *Relay) Downstream() Downstream { return r.down }
+
+// Detach gives up the request for a tunnel: the attempt has succeeded, no side is called any more, and the caller keeps the
+// Exchange until it ends it.
+func (r *Relay) Detach() Exchange {
+	r.Answered(upstream.Success)
+	r.up, r.attempt, r.response = nil, noAttempt, responseEnded
+	r.deadlines.stopAll()
+	return r.Exchange
+}
 
 // Upstream is that of the attempt under way, nil if there is none.
 func (r *Relay) Upstream() Upstream { return r.up }

@@ -7,8 +7,7 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// RatePeriod is over how much time the rate of a request's body is averaged, and the grace in which there is no floor.
-const RatePeriod = 10 * time.Second
+const defaultRatePeriod = 10 * time.Second
 
 // bodyRate is a period in which a request's body is measured.
 type bodyRate struct {
@@ -22,7 +21,7 @@ func (r *Relay) WatchBody() {
 	r.Moved()
 	if r.limits.BodyRate > 0 {
 		r.rate = bodyRate{from: r.down.BodyRead()}
-		r.deadlines.set(rateDeadline, RatePeriod)
+		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 	}
 }
 
@@ -98,10 +97,10 @@ func (r *Relay) checkStall() {
 // checkRate ends a request whose body came slower than Timeouts.BodyRate.
 func (r *Relay) checkRate() {
 	paused := r.response != responseEnded && (r.attempt == attemptWaiting || r.up != nil && r.up.RequestFull())
-	floor := int64(r.limits.BodyRate) * int64(RatePeriod/time.Second)
+	floor := int64(float64(r.limits.BodyRate) * r.limits.RatePeriod.Seconds())
 	if read := r.down.BodyRead(); read-r.rate.from >= floor || r.rate.paused || paused {
 		r.rate = bodyRate{from: read, paused: paused}
-		r.deadlines.set(rateDeadline, RatePeriod)
+		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 		return
 	}
 	r.requestLate()

@@ -41,7 +41,7 @@ func TestHostOfServer(t *testing.T) {
 		{loop.Addr{TCP: netip.MustParseAddrPort("[fe80::1%eth0]:80")}, "[fe80::1]:80"},
 		{loop.Addr{Unix: "/run/a.sock"}, "localhost"},
 	} {
-		if got := host(row.addr); got != row.want {
+		if got := hostOfAddr(row.addr); got != row.want {
 			t.Errorf("%v: got %q, want %q", row.addr, got, row.want)
 		}
 	}

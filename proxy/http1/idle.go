@@ -6,82 +6,88 @@ import (
 	"example.com/ferry/loop"
 )
 
-// What the timers of a client's connection are for.
+// The timers of a client's connection. Those of its request are the Relay's.
 const (
-	idleTimer   = iota // between requests, and until a head is whole
-	moveTimer          // until a byte moves
-	answerTimer        // until the answer's head is there
-	tryTimer           // the same for one attempt
+	idleTimer = iota // between requests, and until a head is complete
+	moveTimer        // until a byte of the last response moves
 )
 
-// partingTime is how long a connection that is to be closed waits for a request that is on its way already.
-const partingTime = 20 * time.Millisecond
+// drainTime is how long a connection that is about to be closed waits for a request that is on its way already.
+const drainTime = 20 * time.Millisecond
 
-// idle is the handler of all connections of a share that are between two requests.
+// idle handles all connections of a loop that are between two requests.
 type idle struct {
 	loop.Base
-	share          *share
-	ended, parting bool
+	loopState            *loopState
+	halfClosed, draining bool
 }
 
 var _ loop.Shutdowner = (*idle)(nil)
 
 // Opened counts the connection.
 func (h *idle) Opened(c *loop.Conn) {
-	r := h.share.service.current.Load()
-	r.plan.Listener.Opened(h.share.index)
-	setTimer(c, idleTimer, r.IdleTimeout)
+	s := h.loopState.service.current.Load()
+	s.plan.Listener.Opened(h.loopState.index)
+	setTimer(c, idleTimer, s.IdleTimeout)
 }
 
-// Data is the first bytes of a request.
+// Data begins a request.
 func (h *idle) Data(c *loop.Conn, p []byte) int {
 	if c.Full() {
-		c.PauseReading() // it asks on and does not read the answers
+		c.PauseReading() // the client sends requests and does not read the responses
 		return 0
 	}
-	s := h.share.session(c)
-	s.ended, s.parting = h.ended, h.parting
+	d := h.loopState.downstream(c)
+	d.halfClosed, d.closing = h.halfClosed, h.draining
 	c.StopTimer(idleTimer)
-	c.SetHandler(s)
-	return s.Data(c, p)
+	c.SetHandler(d)
+	return d.Data(c, p)
 }
 
-// Drained has a client go on that has read its answers.
+// Drained resumes reading from a client that has read its responses.
 func (h *idle) Drained(c *loop.Conn) { c.ResumeReading() }
 
 // HalfClosed closes the connection. Its timer still runs, for a client that does not read.
 func (h *idle) HalfClosed(c *loop.Conn) { c.CloseWrite() }
 
-// Timer closes a connection that is not used. One whose client still reads its last response is in use.
+// Timer closes an unused connection. One whose client still reads its last response is in use.
 func (h *idle) Timer(c *loop.Conn, _ int) {
 	switch {
-	case h.parting:
-		h.share.linger.begin(c)
-	case h.share.stillReads(c):
-		setTimer(c, idleTimer, h.share.service.current.Load().BodyTimeout)
+	case h.draining:
+		h.loopState.linger.begin(c)
+	case h.loopState.stillReads(c):
+		setTimer(c, idleTimer, h.loopState.service.current.Load().BodyTimeout)
 	default:
 		c.Close()
 	}
 }
 
-// Closed forgets it.
-func (h *idle) Closed(c *loop.Conn, _ error) { h.share.gone(c) }
+// Closed forgets the connection.
+func (h *idle) Closed(c *loop.Conn, _ error) { h.loopState.closed(c) }
 
-// Shutdown closes a connection, unless a request has come already that is only not read yet.
+// Shutdown closes the connection, unless a request has arrived already and is not read yet.
 func (h *idle) Shutdown(c *loop.Conn) {
-	c.SetHandler(h.share.parting)
-	c.SetTimer(idleTimer, partingTime)
+	c.SetHandler(h.loopState.draining)
+	c.SetTimer(idleTimer, drainTime)
 }
 
-// setTimer sets a timer unless it is never to go off.
+// setTimer sets a timer, unless d is not above 0, which means never.
 func setTimer(c *loop.Conn, which int, d time.Duration) {
 	if d > 0 {
 		c.SetTimer(which, d)
 	}
 }
 
-// again has Data called once more with what it has left.
-func again(c *loop.Conn) {
+// readAgain makes the loop call Data again with the bytes that it has left.
+func readAgain(c *loop.Conn) {
 	c.PauseReading()
+	c.ResumeReading()
+}
+
+// resume makes the loop call Data with the bytes that c has left unread, if any, and with those that follow.
+func resume(c *loop.Conn) {
+	if len(c.Unread()) > 0 {
+		c.PauseReading()
+	}
 	c.ResumeReading()
 }

@@ -6,29 +6,29 @@ import (
 	"example.com/ferry/loop"
 )
 
-// lingerTime is how long a client may go on sending after its last answer has left. RFC 9112, section 9.6: closed earlier, the
-// connection would be reset, and the client might lose the answer.
+// lingerTime is how long a client may go on sending after its last response has left. RFC 9112, section 9.6: closed earlier,
+// the connection would be reset, and the client might lose the response.
 const lingerTime = 2 * time.Second
 
-// linger is the handler of all connections of a share whose last answer is written.
+// linger handles all connections of a loop whose last response is queued.
 type linger struct {
 	loop.Base
-	share *share
+	loopState *loopState
 }
 
 var _ loop.Shutdowner = (*linger)(nil)
 
-// begin ends the connection's output and waits for the client to end its own.
+// begin ends the connection's output behind what is queued, and waits for the client to end its own.
 func (h *linger) begin(c *loop.Conn) {
 	c.SetHandler(h)
 	c.ResumeReading()
 	c.CloseWrite()
-	h.share.forgetUnsent(c)
+	h.loopState.forgetUnsent(c)
 	c.SetTimer(idleTimer, lingerTime)
-	setTimer(c, moveTimer, h.share.service.current.Load().BodyTimeout)
+	setTimer(c, moveTimer, h.loopState.service.current.Load().BodyTimeout)
 }
 
-// HalfClosed does nothing: when all is written, the connection ends by itself.
+// HalfClosed does nothing: the loop closes the connection when the queue is written.
 func (h *linger) HalfClosed(*loop.Conn) {}
 
 // Timer closes the connection. A client that still reads has lingerTime behind its last byte, and BodyTimeout for each.
@@ -36,15 +36,15 @@ func (h *linger) Timer(c *loop.Conn, which int) {
 	switch {
 	case which == idleTimer && c.Unsent() > 0:
 		c.SetTimer(idleTimer, lingerTime)
-	case which == moveTimer && h.share.stillReads(c):
-		setTimer(c, moveTimer, h.share.service.current.Load().BodyTimeout)
+	case which == moveTimer && h.loopState.stillReads(c):
+		setTimer(c, moveTimer, h.loopState.service.current.Load().BodyTimeout)
 	default:
 		c.Close()
 	}
 }
 
-// Closed forgets it.
-func (h *linger) Closed(c *loop.Conn, _ error) { h.share.gone(c) }
+// Closed forgets the connection.
+func (h *linger) Closed(c *loop.Conn, _ error) { h.loopState.closed(c) }
 
 // Shutdown does nothing: the connection is about to end.
 func (h *linger) Shutdown(*loop.Conn) {}

@@ -302,7 +302,7 @@ func TestIdleCost(t *testing.T) {
 				idle++
 			}
 		}
-		seen <- fmt.Sprintf("%d idle, %d sessions, %d visits", idle, len(sh.sessions), len(sh.visits))
+		seen <- fmt.Sprintf("%d idle, %d sessions, %d visits", idle, len(sh.free), len(sh.visits))
 	}); err != nil {
 		t.Fatal(err)
 	}

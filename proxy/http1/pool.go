@@ -8,19 +8,19 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// waitTime is how often requests that wait for a connection are looked at: one that another loop has closed makes room too.
-const waitTime = 20 * time.Millisecond
+// waitInterval is how often the pool looks for a connection for those that wait: one that another loop closed makes room too.
+const waitInterval = 20 * time.Millisecond
 
-// pool is the connections of one loop to one endpoint, and the handler of those that are unused. Each is one request's at a
-// time. The one used last is taken first, so that those beyond need become old and are closed.
+// pool is the connections of one loop to one endpoint, and handles the free ones. A connection serves one request at a time.
+// The one used last is taken first, so that those beyond need grow old and are closed.
 type pool struct {
 	loop.Base
-	loop     *loop.Loop
-	endpoint *upstream.Endpoint
-	free     []*loop.Conn
-	queue    []*session // that wait for a connection, the first one first
-	wait     *loop.Timer
-	retired  bool
+	loop      *loop.Loop
+	endpoint  *upstream.Endpoint
+	free      []*loop.Conn
+	waiting   []*upstreamSide // the one that waits longest first
+	waitTimer *loop.Timer
+	retired   bool
 }
 
 var (
@@ -30,33 +30,33 @@ var (
 
 // poolOf returns the loop's pool for an endpoint.
 func poolOf(e *upstream.Endpoint, l *loop.Loop) *pool {
-	if p, ok := e.Pool(l.Index()).(*pool); ok {
+	if p, ok := e.Pool(l.Index(), upstream.HTTP1).(*pool); ok {
 		return p
 	}
 	p := &pool{loop: l, endpoint: e, retired: e.Retired()}
-	p.wait = l.NewTimer(p.serve)
-	e.SetPool(l.Index(), p)
+	p.waitTimer = l.NewTimer(p.serveWaiting)
+	e.SetPool(l.Index(), upstream.HTTP1, p)
 	return p
 }
 
-// get gives s a connection, or a place in the queue. It returns false if too many wait already.
-func (p *pool) get(s *session) bool {
+// assign gives u a connection, or a place among those that wait. It returns false if too many wait already.
+func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	switch {
-	case len(p.free) > 0 && !s.replayed:
-		s.take(p.pop(), true)
+	case len(p.free) > 0 && !fresh:
+		u.use(p.takeFree(), true)
 	case p.endpoint.Connect():
-		s.take(p.dial(s), false)
+		u.use(p.dial(u), false)
 	case !p.endpoint.Cluster().Wait():
 		return false
 	default:
-		s.waiting = true
-		p.queue = append(p.queue, s)
-		p.wait.Set(waitTime)
+		u.enter(waiting)
+		p.waiting = append(p.waiting, u)
+		p.waitTimer.Set(waitInterval)
 	}
 	return true
 }
 
-func (p *pool) pop() *loop.Conn {
+func (p *pool) takeFree() *loop.Conn {
 	n := len(p.free) - 1
 	c := p.free[n]
 	p.free[n] = nil
@@ -65,34 +65,34 @@ func (p *pool) pop() *loop.Conn {
 	return c
 }
 
-func (p *pool) dial(s *session) *loop.Conn {
-	return p.loop.Dial(p.endpoint.Addr(), p.endpoint.Cluster().Config().ConnectTimeout, &s.back)
+func (p *pool) dial(u *upstreamSide) *loop.Conn {
+	return p.loop.Dial(p.endpoint.Addr(), p.endpoint.Cluster().Config().ConnectTimeout, u)
 }
 
-// serve gives connections to those that wait for one, as far as there are any.
-func (p *pool) serve() {
-	for len(p.queue) > 0 {
-		s := p.queue[0]
+// serveWaiting gives connections to requests that wait, while there are any.
+func (p *pool) serveWaiting() {
+	for len(p.waiting) > 0 {
+		u := p.waiting[0]
 		switch {
 		case len(p.free) > 0:
-			p.dequeue(s)
-			s.granted(p.pop(), true)
+			p.dequeue(u)
+			u.use(p.takeFree(), true)
 		case p.endpoint.Connect():
-			p.dequeue(s)
-			s.granted(p.dial(s), false)
+			p.dequeue(u)
+			u.use(p.dial(u), false)
 		default:
-			p.wait.Set(waitTime)
+			p.waitTimer.Set(waitInterval)
 			return
 		}
+		u.relay.Connected()
 	}
 }
 
-// dequeue takes s out of the queue.
-func (p *pool) dequeue(s *session) {
-	if i := slices.Index(p.queue, s); i >= 0 {
-		p.queue = slices.Delete(p.queue, i, i+1)
+// dequeue removes u from those that wait.
+func (p *pool) dequeue(u *upstreamSide) {
+	if i := slices.Index(p.waiting, u); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
 	}
-	s.waiting = false
 	p.endpoint.Cluster().Unwait()
 }
 
@@ -103,13 +103,13 @@ func (p *pool) put(c *loop.Conn) {
 		return
 	}
 	c.SetHandler(p)
-	c.ResumeReading() // it may have been held back for its last client
+	c.ResumeReading() // it may have been paused for its last client
 	setTimer(c, idleTimer, p.endpoint.Cluster().Config().IdleTimeout)
 	p.free = append(p.free, c)
-	p.serve()
+	p.serveWaiting()
 }
 
-// close closes a connection behind what is written to it.
+// close closes a connection behind what is queued on it.
 func (p *pool) close(c *loop.Conn) {
 	c.SetHandler(p)
 	c.Close()
@@ -128,38 +128,38 @@ func (p *pool) remove(c *loop.Conn) {
 	}
 }
 
-// gone counts a connection that has ended.
-func (p *pool) gone() {
+// closed counts a connection that has ended.
+func (p *pool) closed() {
 	p.endpoint.Disconnect()
-	p.serve()
+	p.serveWaiting()
 }
 
-// Data is what no request has asked for.
+// Data resets a free connection: no request has asked for bytes.
 func (p *pool) Data(c *loop.Conn, b []byte) int {
 	p.remove(c)
 	c.Abort(nil)
 	return len(b)
 }
 
-// HalfClosed is a server that is tired of the connection.
+// HalfClosed closes a free connection that the server has ended.
 func (p *pool) HalfClosed(c *loop.Conn) {
 	p.remove(c)
 	c.Close()
 }
 
-// Timer closes a connection that nobody has used for long.
+// Timer closes a connection that has been free for too long.
 func (p *pool) Timer(c *loop.Conn, _ int) { p.HalfClosed(c) }
 
 // Closed forgets a connection.
 func (p *pool) Closed(c *loop.Conn, _ error) {
 	p.remove(c)
-	p.gone()
+	p.closed()
 }
 
-// Shutdown closes an unused connection.
+// Shutdown closes a free connection.
 func (p *pool) Shutdown(c *loop.Conn) { p.HalfClosed(c) }
 
-// Retire closes the unused connections, and each of the others behind its request.
+// Retire closes the free connections, and each of the others behind its response.
 func (p *pool) Retire() {
 	p.retired = true
 	for _, c := range p.free {

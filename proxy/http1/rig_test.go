@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,12 @@ import (
 )
 
 const patience = 20 * time.Second // for what must happen; no test passes or fails by how long it took
+
+// TestMain has every test check the transitions of both sides' states.
+func TestMain(m *testing.M) {
+	checkTransitions = true
+	os.Exit(m.Run())
+}
 
 // rig is a proxy under test.
 type rig struct {

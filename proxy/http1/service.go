@@ -5,42 +5,47 @@ import (
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-
-	wire "example.com/ferry/protocol/http1"
 )
 
 // Service serves the clients of one listener. Its methods may be called by any goroutine.
 type Service struct {
-	loops   []*share
-	current atomic.Pointer[rules]
+	loops     []*loopState
+	connector *Connector
+	current   atomic.Pointer[settings]
 }
 
-// rules is what requests that begin now go by.
-type rules struct {
+// settings is the configuration that a request uses from its beginning to its end. It is never changed.
+type settings struct {
 	Config
-	answers wire.Limits // of what servers send
-	plan    *exchange.Plan
+	timeouts exchange.Timeouts
+	plan     *exchange.Plan
 }
 
 // New makes a Service for a group of so many loops. A nil c means defaults. It turns clients away until Use has given it a
 // Plan.
 func New(c *Config, loops int) *Service {
-	s := &Service{}
+	s := &Service{connector: NewConnector(nil, loops)}
 	for i := range loops {
-		s.loops = append(s.loops, newShare(s, i))
+		s.loops = append(s.loops, newLoopState(s, i))
 	}
 	s.Use(c, nil)
 	return s
 }
 
-// Use has all requests that begin from now on go by c and p. A nil c means defaults. c is copied.
+// Use applies c and p to all requests that begin from now on. A nil c means defaults. c is copied. A p without Connectors gets
+// those of HTTP/1.1.
 func (s *Service) Use(c *Config, p *exchange.Plan) {
 	if c == nil {
 		c = &Config{}
 	}
-	r := &rules{Config: c.withDefaults(), plan: p}
-	r.answers = r.Limits
-	r.answers.MaxBody = 0
+	r := &settings{Config: c.withDefaults(), plan: p}
+	r.timeouts = exchange.Timeouts{Body: r.BodyTimeout, BodyRate: r.BodyRate}
+	s.connector.Use(&r.Limits)
+	if p != nil && p.Connectors == nil {
+		for range p.Clusters {
+			p.Connectors = append(p.Connectors, s.connector)
+		}
+	}
 	s.current.Store(r)
 }
 
@@ -52,18 +57,18 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 	return s.loops[c.Loop().Index()].idle
 }
 
-// Owns reports whether h is the handler of one of the service's clients. Told to Shutdown, such a handler closes its
-// connection when it has answered the request that is under way.
+// Owns reports whether h is the handler of one of the service's clients. Its Shutdown method closes the connection behind the
+// response that is under way.
 func (s *Service) Owns(h loop.Handler) bool {
 	switch h := h.(type) {
 	case *idle:
-		return h.share.service == s
+		return h.loopState.service == s
 	case *linger:
-		return h.share.service == s
-	case *session:
-		return h.share.service == s
-	case *side:
-		return h.client && h.tunnel.share.service == s
+		return h.loopState.service == s
+	case *downstreamSide:
+		return h.loopState.service == s
+	case *tunnelEnd:
+		return h.client && h.tunnel.loopState.service == s
 	}
 	return false
 }

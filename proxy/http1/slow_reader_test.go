@@ -13,6 +13,7 @@ import (
 // onLoop returns what f returns on the loop, of the one connection that a client has made.
 func onLoop[T any](r *rig, f func(c *loop.Conn, h loop.Handler) T) T {
 	r.tb.Helper()
+	r.eventually("the client is accepted", func() bool { sum, _ := r.group.Stats(); return sum.Accepted > 0 })
 	got := make(chan T, 1)
 	l := r.group.Loops()[0]
 	if err := l.Post(func() {
@@ -53,7 +54,7 @@ func TestSlowReader(t *testing.T) {
 				conn.send(row.request)
 				r.eventually("the response is queued and its request over", func() bool {
 					return onLoop(r, func(c *loop.Conn, h loop.Handler) bool {
-						_, busy := h.(*session)
+						_, busy := h.(*downstreamSide)
 						return !busy && c.Queued() > 0
 					})
 				})

@@ -6,142 +6,154 @@ import (
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/traffic"
-	"example.com/ferry/proxy/upstream"
 
 	wire "example.com/ferry/protocol/http1"
 )
 
-// tunnel is two connections that have changed to a protocol the proxy does not look into.
+// tunnel is two connections that have changed to a protocol which the proxy does not read. It takes the place of both sides of
+// the request that asked for it, as they need more memory.
 type tunnel struct {
-	share *share
-	rules *rules
-	pool  *pool
-	x     exchange.Exchange
-	down  side           // the client's connection
-	up    side           // the server's
-	open  int            // sides
-	entry *traffic.Entry // for the access log; nil if there is none
+	loopState *loopState
+	settings  *settings
+	pool      *pool
+	exchange  exchange.Exchange
+	client    tunnelEnd
+	server    tunnelEnd
+	open      int            // ends
+	entry     *traffic.Entry // for the access log; nil if there is none
 }
 
-// side is a tunnel as the handler of one of its connections.
-type side struct {
+// tunnelEnd handles one of a tunnel's connections.
+type tunnelEnd struct {
 	tunnel *tunnel
 	conn   *loop.Conn
-	other  *side
+	other  *tunnelEnd
 	client bool
-	queued int // when the timer was set
-	unsent int // when the timer last went off; 0 if it has not since bytes moved
+	queued int // of both ends when the timer was set
+	unsent int // of both ends when the timer last went off; 0 if bytes have moved since
 }
 
-var _ loop.Shutdowner = (*side)(nil)
+var _ loop.Shutdowner = (*tunnelEnd)(nil)
 
-// change makes a tunnel of the session's connections: head is the answer that says so, rest what has come behind it.
-func (s *session) change(head, rest []byte) {
-	s.x.Answered(upstream.Success)
-	s.share.response = wire.ResponseEdit{Via: s.rules.Via, Fields: s.x.Route.ResponseEdits.HTTP1(), Upgrade: true}
-	s.write(wire.AppendResponse(s.share.scratch[:0], head, &s.answer, &s.share.response))
-	for which := range loop.Timers {
-		s.client.StopTimer(which)
+// becomeTunnel makes a tunnel of the two connections of a request. behind is what follows the head of the response.
+func (u *upstreamSide) becomeTunnel(behind []byte) {
+	d, ok := u.relay.Downstream().(*downstreamSide)
+	if !ok {
+		u.malformed() // only a client of HTTP/1.1 can have asked for it
+		return
 	}
-	t := &tunnel{share: s.share, rules: s.rules, pool: s.pool, x: s.x, open: 2}
-	if t.rules.plan.Log != nil {
-		t.entry = &traffic.Entry{}
-		*t.entry = s.logEntry(101)
-		for _, view := range []*[]byte{&t.entry.Method, &t.entry.Host, &t.entry.Path, &t.entry.Trace} {
-			*view = bytes.Clone(*view)
-		}
+	conn, pool := u.conn, u.pool
+	x := u.relay.Detach()
+	d.loopState.edit = wire.ResponseEdit{Via: d.settings.Via, Fields: d.relay.Route.ResponseEdits.HTTP1(), Upgrade: true}
+	d.write(wire.AppendResponse(d.loopState.scratch[:0], u.responseHead.data, u.responseHead.head, &d.loopState.edit))
+	x.Out = d.relay.Out
+	d.client.StopTimer(idleTimer)
+	t := &tunnel{loopState: d.loopState, settings: d.settings, pool: pool, exchange: x, open: 2}
+	if t.settings.plan.Log != nil {
+		t.keepEntry(d)
 	}
-	t.down = side{tunnel: t, conn: s.client, other: &t.up, client: true}
-	t.up = side{tunnel: t, conn: s.up, other: &t.down}
-	t.down.conn.SetHandler(&t.down)
-	t.up.conn.SetHandler(&t.up)
-	t.up.Data(t.up.conn, rest)
-	if s.ended {
-		t.up.conn.CloseWrite()
+	t.client = tunnelEnd{tunnel: t, conn: d.client, other: &t.server, client: true}
+	t.server = tunnelEnd{tunnel: t, conn: conn, other: &t.client}
+	t.client.conn.SetHandler(&t.client)
+	t.server.conn.SetHandler(&t.server)
+	t.server.Data(conn, behind)
+	if d.halfClosed {
+		conn.CloseWrite()
 	}
-	resume(t.down.conn)
-	s.release()
+	resume(t.client.conn)
+	u.release()
+	d.release()
+}
+
+// keepEntry copies what the access log says of the request.
+func (t *tunnel) keepEntry(d *downstreamSide) {
+	d.useKeptHead()
+	e := exchange.NewEntry(&d.requestHead, d.clientAddr(), 101)
+	for _, view := range []*[]byte{&e.Method, &e.Host, &e.Path, &e.Trace} {
+		*view = bytes.Clone(*view)
+	}
+	t.entry = &e
 }
 
 // Opened does nothing: both connections are open.
-func (d *side) Opened(*loop.Conn) {}
+func (e *tunnelEnd) Opened(*loop.Conn) {}
 
-// Data passes bytes on to the other side.
-func (d *side) Data(c *loop.Conn, p []byte) int {
-	d.other.conn.Write(p)
-	if d.client {
-		d.tunnel.x.In += int64(len(p))
+// Data passes bytes to the other end.
+func (e *tunnelEnd) Data(c *loop.Conn, p []byte) int {
+	e.other.conn.Write(p)
+	if e.client {
+		e.tunnel.exchange.In += int64(len(p))
 	} else {
-		d.tunnel.x.Out += int64(len(p))
+		e.tunnel.exchange.Out += int64(len(p))
 	}
-	if d.other.conn.Full() {
+	if e.other.conn.Full() {
 		c.PauseReading()
 	}
-	d.tunnel.move()
+	e.tunnel.moved()
 	return len(p)
 }
 
-// Drained has the other side go on.
-func (d *side) Drained(*loop.Conn) {
-	d.other.conn.ResumeReading()
-	d.tunnel.move()
+// Drained resumes the other end.
+func (e *tunnelEnd) Drained(*loop.Conn) {
+	e.other.conn.ResumeReading()
+	e.tunnel.moved()
 }
 
-// HalfClosed ends what is sent to the other side.
-func (d *side) HalfClosed(*loop.Conn) { d.other.conn.CloseWrite() }
+// HalfClosed ends what is sent to the other end.
+func (e *tunnelEnd) HalfClosed(*loop.Conn) { e.other.conn.CloseWrite() }
 
-// Timer closes a tunnel in which nothing moves.
-func (d *side) Timer(*loop.Conn, int) {
-	switch unsent := d.tunnel.unsent(); {
-	case d.tunnel.queued() != d.queued:
-		d.wait()
-	case unsent > 0 && (d.unsent == 0 || unsent < d.unsent):
-		d.unsent = unsent
-		setTimer(d.conn, moveTimer, d.tunnel.rules.BodyTimeout)
+// Timer closes a tunnel in which no byte moves.
+func (e *tunnelEnd) Timer(*loop.Conn, int) {
+	switch unsent := e.tunnel.unsent(); {
+	case e.tunnel.queued() != e.queued:
+		e.startTimer()
+	case unsent > 0 && (e.unsent == 0 || unsent < e.unsent):
+		e.unsent = unsent
+		setTimer(e.conn, moveTimer, e.tunnel.settings.BodyTimeout)
 	default:
-		d.Shutdown(nil)
+		e.Shutdown(nil)
 	}
 }
 
-// Shutdown closes both sides behind what is queued: nobody can tell where a message of theirs ends.
-func (d *side) Shutdown(*loop.Conn) {
-	d.conn.Close()
-	d.other.conn.Close()
+// Shutdown closes both ends behind what is queued: the proxy cannot tell where a message of theirs ends.
+func (e *tunnelEnd) Shutdown(*loop.Conn) {
+	e.conn.Close()
+	e.other.conn.Close()
 }
 
-// Closed ends the other side too.
-func (d *side) Closed(c *loop.Conn, err error) {
-	t := d.tunnel
+// Closed ends the other end too.
+func (e *tunnelEnd) Closed(c *loop.Conn, err error) {
+	t := e.tunnel
 	if err != nil {
-		d.other.conn.Abort(err)
+		e.other.conn.Abort(err)
 	} else {
-		d.other.conn.CloseWrite()
-		d.other.wait()
+		e.other.conn.CloseWrite()
+		e.other.startTimer()
 	}
 	if t.open--; t.open == 0 {
-		if code := traffic.HTTP(101); t.entry != nil && t.x.Logs(code) {
-			t.x.Log(t.entry, code)
+		if code := traffic.HTTP(101); t.entry != nil && t.exchange.Logs(code) {
+			t.exchange.Log(t.entry, code)
 		}
-		t.x.End(traffic.HTTP(101))
+		t.exchange.End(traffic.HTTP(101))
 	}
-	if d.client {
-		t.share.gone(c)
+	if e.client {
+		t.loopState.closed(c)
 	} else {
-		t.pool.gone()
+		t.pool.closed()
 	}
 }
 
-// wait begins the time in which bytes have to move.
-func (d *side) wait() {
-	d.queued, d.unsent = d.tunnel.queued(), 0
-	setTimer(d.conn, moveTimer, d.tunnel.rules.BodyTimeout)
+// startTimer begins the time in which bytes have to move.
+func (e *tunnelEnd) startTimer() {
+	e.queued, e.unsent = e.tunnel.queued(), 0
+	setTimer(e.conn, moveTimer, e.tunnel.settings.BodyTimeout)
 }
 
-// move is wait for both: the client's connection has the timer until it is closed.
-func (t *tunnel) move() { t.down.wait() }
+// moved begins that time for both ends: the client's connection has the timer until it is closed.
+func (t *tunnel) moved() { t.client.startTimer() }
 
-// queued is how many bytes wait for either side to take them.
-func (t *tunnel) queued() int { return t.down.conn.Queued() + t.up.conn.Queued() }
+// queued is how many bytes are queued for both ends.
+func (t *tunnel) queued() int { return t.client.conn.Queued() + t.server.conn.Queued() }
 
-// unsent is how many bytes the two sides have not acknowledged.
-func (t *tunnel) unsent() int { return t.down.conn.Unsent() + t.up.conn.Unsent() }
+// unsent is how many bytes the two ends have not acknowledged.
+func (t *tunnel) unsent() int { return t.client.conn.Unsent() + t.server.conn.Unsent() }

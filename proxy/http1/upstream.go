@@ -5,176 +5,275 @@ import (
 	"os"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http1"
 )
 
-// back is a session as the handler of its connection to the server.
-type back struct{ s *session }
+// upstreamSide is the server's side of a request, and handles the connection to the server while the request has it. A
+// connectorLoop uses it again for other requests.
+type upstreamSide struct {
+	owner *connectorLoop
+	relay *exchange.Relay
+	pool  *pool
+	conn  *loop.Conn // nil while waiting
+	state upstreamState
 
-var _ loop.Shutdowner = (*back)(nil)
+	// The request.
+	reused   bool // the connection has served other requests
+	written  int  // bytes of the request, of those queued too
+	whole    bool // it has been written to its end
+	inChunks bool // its body comes as content and is written in chunks
+	upgrade  bool // the server was asked for another protocol
+	method   wire.Method
 
-// Opened is the end of connecting. The request is queued already.
-func (b *back) Opened(*loop.Conn) { b.s.open = true }
+	// The response.
+	head         wire.Head
+	responseHead responseHead
+	body         wire.Body
+	framed       bool           // the downstream side takes the body as it lies
+	trailers     *trailerFields // of a body that is not framed
+	closing      bool           // the connection is to be closed behind it
+}
 
-// Data takes what belongs to the answer.
-func (b *back) Data(c *loop.Conn, p []byte) int {
-	s := b.s
-	if s.unsentOnKept() && s.reconnect() {
+var (
+	_ loop.Shutdowner   = (*upstreamSide)(nil)
+	_ exchange.Upstream = (*upstreamSide)(nil)
+)
+
+// Opened notes that the connection is there. The request is queued already.
+func (u *upstreamSide) Opened(*loop.Conn) { u.enter(awaitingHead) }
+
+// Data takes the bytes of the response.
+func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
+	if u.unsolicited() && u.reconnect() {
 		return len(p)
 	}
-	s.heard = true
+	if u.state == awaitingHead {
+		u.enter(receivingHead)
+	}
 	n := 0
-	for !s.begun {
-		m, err := wire.ParseResponse(p[n:], &s.answer, s.head.Method, &s.rules.answers)
+	for u.state == receivingHead {
+		m, err := wire.ParseResponse(p[n:], &u.head, u.method, u.owner.connector.limits.Load())
 		if err != nil {
-			s.unreadable()
+			u.malformed()
 			return len(p)
 		}
 		if m == 0 {
 			return n
 		}
-		head := p[n : n+m]
+		u.responseHead = responseHead{&u.head, p[n : n+m]}
 		n += m
-		switch {
-		case s.answer.Status == 101 && s.upgrade:
-			s.change(head, p[n:])
+		if over := u.takeHead(c, p[n:]); over {
 			return len(p)
-		case s.answer.Status == 101:
-			s.unreadable()
-			return len(p)
-		case s.answer.Status/100 == 1:
-			s.interim(head)
-		case s.repeats():
-			return len(p)
-		default:
-			s.begin(head)
 		}
 	}
-	m, err := s.pass(p[n:])
+	m, pause, err := u.takeBody(p[n:])
 	n += m
 	switch {
 	case err != nil:
-		s.truncate()
+		u.malformed()
 		return len(p)
-	case s.answerBody.Done():
-		s.complete(n == len(p) && !c.Readable())
+	case u.body.Done():
+		u.complete(n == len(p) && !c.Readable())
 		return len(p)
-	}
-	if s.client.Full() {
+	case pause:
 		c.PauseReading()
 	}
-	s.move()
 	return n
 }
 
-// Drained has the client go on that was held back as the server read too slowly.
-func (b *back) Drained(*loop.Conn) {
-	if b.s.phase == atBody {
-		b.s.client.ResumeReading()
-		b.s.move()
+// takeHead handles a head of a response. behind is what follows it. It reports whether this side's part is over.
+func (u *upstreamSide) takeHead(c *loop.Conn, behind []byte) (over bool) {
+	switch status := u.head.Status; {
+	case status == 101 && u.upgrade:
+		u.becomeTunnel(behind)
+		return true
+	case status == 101:
+		u.malformed()
+		return true
+	case status/100 == 1:
+		if u.relay.Interim(&u.responseHead) {
+			c.PauseReading()
+		}
+		return false
 	}
+	framed, ok := u.relay.Response(&u.responseHead, u.head.Framing == wire.NoBody)
+	if !ok {
+		return true
+	}
+	u.framed = framed
+	u.body = u.head.Body(u.owner.connector.limits.Load())
+	u.enter(receivingBody)
+	return false
 }
+
+// takeBody passes on what p has of the response's body.
+func (u *upstreamSide) takeBody(p []byte) (n int, pause bool, err error) {
+	if u.framed {
+		if n, err = u.body.Take(p); n > 0 {
+			pause = u.relay.ResponseData(p[:n])
+		}
+		return n, pause, err
+	}
+	n, err = passContent(&u.body, p, &u.trailers, func(content []byte) { pause = u.relay.ResponseData(content) })
+	return n, pause, err
+}
+
+// Drained resumes the request, which was paused while the server's queue was full.
+func (u *upstreamSide) Drained(*loop.Conn) { u.relay.UpstreamDrained() }
 
 // HalfClosed is the end of what the server sends.
-func (b *back) HalfClosed(*loop.Conn) {
-	s := b.s
+func (u *upstreamSide) HalfClosed(*loop.Conn) {
 	switch {
-	case s.reconnect():
-	case !s.begun:
-		s.lost(route.OnReset, 502)
-	case s.answerBody.End() != nil:
-		s.truncate()
+	case u.reconnect():
+	case u.state == receivingBody && u.body.End() == nil:
+		u.complete(false)
 	default:
-		s.complete(false)
+		f := u.failure()
+		u.pool.abort(u.conn)
+		u.fail(f)
 	}
 }
 
-// Timer does nothing: the times of a request are kept on its client's connection.
-func (b *back) Timer(*loop.Conn, int) {}
+// Timer does nothing: the Relay has the timers of a request.
+func (u *upstreamSide) Timer(*loop.Conn, int) {}
 
 // Closed is a connection that was not made, or that broke.
-func (b *back) Closed(_ *loop.Conn, err error) {
-	s := b.s
-	if s.reconnect() {
+func (u *upstreamSide) Closed(_ *loop.Conn, err error) {
+	if u.reconnect() {
 		return
 	}
-	s.up = nil
-	s.pool.gone()
-	if !s.open {
-		s.x.NotConnected(err)
-	}
+	f := u.failure()
+	f.TimedOut = u.state == connecting && errors.Is(err, os.ErrDeadlineExceeded)
+	u.pool.closed()
+	u.fail(f)
+}
+
+// Shutdown makes the response the connection's last one.
+func (u *upstreamSide) Shutdown(*loop.Conn) { u.closing = true }
+
+// complete ends the response. clean says that nothing is behind it, read or in the kernel, and that the server has not ended
+// its side.
+func (u *upstreamSide) complete(clean bool) {
 	switch {
-	case s.begun:
-		s.truncate()
-	case s.open:
-		s.lost(route.OnReset, 502)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.lost(route.OnConnectFailure, 504)
+	case !u.whole:
+		u.pool.abort(u.conn)
+	case clean && u.head.KeepAlive && !u.closing:
+		u.pool.put(u.conn)
 	default:
-		s.lost(route.OnConnectFailure, 502)
+		u.pool.close(u.conn)
+	}
+	relay, trailers := u.relay, u.trailers
+	u.release()
+	relay.ResponseEnd(trailers.fields())
+}
+
+// failure says how the response failed, by the state.
+func (u *upstreamSide) failure() exchange.Failure {
+	if u.state == connecting {
+		return exchange.Failure{Cause: route.OnConnectFailure}
+	}
+	return exchange.Failure{Cause: route.OnReset, Sent: true, Stale: u.reused && u.state == awaitingHead}
+}
+
+// fail ends this side's part. Its connection is given up.
+func (u *upstreamSide) fail(f exchange.Failure) {
+	relay := u.relay
+	u.release()
+	relay.UpstreamFailed(f)
+}
+
+// malformed gives up a server that sent what is no response, or not to this request.
+func (u *upstreamSide) malformed() {
+	u.pool.abort(u.conn)
+	relay := u.relay
+	u.release()
+	relay.ResponseMalformed()
+}
+
+// Cancel gives the request up.
+func (u *upstreamSide) Cancel() {
+	if u.state == waiting {
+		u.pool.dequeue(u)
+	} else {
+		u.pool.abort(u.conn)
+	}
+	u.release()
+}
+
+// ResumeResponse ends a pause of the response's body.
+func (u *upstreamSide) ResumeResponse() {
+	if u.conn != nil {
+		u.conn.ResumeReading()
 	}
 }
 
-// Shutdown does nothing: the client is told too, and its answer is the last one of this connection.
-func (b *back) Shutdown(*loop.Conn) {}
+// RequestFull reports whether the server's queue is at its high watermark.
+func (u *upstreamSide) RequestFull() bool { return u.conn.Full() }
 
-// take has s use a connection.
-func (s *session) take(c *loop.Conn, reused bool) {
-	s.up, s.reused, s.open, s.sentUp = c, reused, reused, 0
-	c.SetHandler(&s.back)
+// Unsent is how many bytes of the request the server has not acknowledged.
+func (u *upstreamSide) Unsent() int {
+	if u.conn == nil {
+		return 0
+	}
+	return u.conn.Unsent()
 }
 
-// send writes a part of the request to the server.
-func (s *session) send(p []byte) {
-	s.up.Write(p)
-	s.sentUp += len(p)
+// Reused reports whether the connection served other requests before.
+func (u *upstreamSide) Reused() bool { return u.reused }
+
+// use gives the request a connection.
+func (u *upstreamSide) use(c *loop.Conn, reused bool) {
+	u.conn, u.reused, u.written = c, reused, 0
+	if reused {
+		u.enter(awaitingHead)
+	} else {
+		u.enter(connecting)
+	}
+	c.SetHandler(u)
 }
 
-// unsentOnKept reports whether the server's connection was kept from another request and none of this one's bytes have left.
-// What comes from the server then, bytes or an end, has nothing to do with this request.
-func (s *session) unsentOnKept() bool { return s.reused && !s.heard && s.up.Queued() == s.sentUp }
+// send writes a part of the request.
+func (u *upstreamSide) send(p []byte) {
+	u.conn.Write(p)
+	u.written += len(p)
+}
+
+// unsolicited reports whether the connection was kept from another request and none of this one's bytes have left. What comes
+// from the server then, bytes or an end, has nothing to do with this request.
+func (u *upstreamSide) unsolicited() bool {
+	return u.reused && u.state == awaitingHead && u.conn.Queued() == u.written
+}
 
 // reconnect moves a request of which nothing has left from a kept connection to a new one. That is safe for every method: the
 // server cannot have read it. The new connection takes the old one's place in the endpoint's count.
-func (s *session) reconnect() bool {
-	if !s.unsentOnKept() {
+func (u *upstreamSide) reconnect() bool {
+	if !u.unsolicited() {
 		return false
 	}
-	old, c := s.up, s.pool.dial(s)
-	if !old.MoveQueue(c, s.sentUp) {
+	old, c := u.conn, u.pool.dial(u)
+	if !old.MoveQueue(c, u.written) {
 		c.SetHandler(loop.Base{})
 		c.Abort(nil)
 		return false
 	}
 	old.SetHandler(loop.Base{})
 	old.Abort(nil)
-	s.up, s.reused, s.open = c, false, false
+	u.conn, u.reused = c, false
+	u.enter(connecting)
 	return true
 }
 
-// granted is the end of waiting for a connection.
-func (s *session) granted(c *loop.Conn, reused bool) {
-	s.take(c, reused)
-	s.send(s.kept.b)
-	if !s.kept.whole {
-		s.kept.reset()
+// release gives this side back to its connectorLoop.
+func (u *upstreamSide) release() {
+	u.head.Reset()
+	u.relay, u.pool, u.conn = nil, nil, nil
+	u.reused, u.written, u.whole, u.inChunks, u.upgrade, u.closing = false, 0, false, false, false, false
+	u.responseHead, u.framed, u.trailers = responseHead{}, false, nil
+	if u.state != unused {
+		u.enter(unused)
 	}
-	if s.phase == atBody {
-		s.client.ResumeReading()
-		s.move()
-	}
-	s.try()
-}
-
-// drop lets go of the server, or of the wait for it.
-func (s *session) drop() {
-	switch {
-	case s.waiting:
-		s.pool.dequeue(s)
-	case s.up != nil:
-		s.pool.abort(s.up)
-		s.up = nil
-	}
+	u.owner.put(u)
 }

@@ -388,7 +388,7 @@ func TestAllocations(t *testing.T) {
 		request := func() {
 			d.relay.Begin(w.plan, exchange.Timeouts{Body: time.Minute, BodyRate: 100})
 			d.relay.Admit(w.plan.Table.Routes()[0])
-			d.relay.Forward()
+			d.relay.Forward(fixedHead{post})
 			d.relay.WatchBody()
 			d.relay.RequestData(piece)
 			d.relay.RequestEnd(nil)
@@ -407,6 +407,13 @@ func TestAllocations(t *testing.T) {
 }
 
 var response = &ResponseHead{Code: 200}
+
+// fixedHead has a path that is not made anew for each call.
+type fixedHead struct{ *RequestHead }
+
+var fixedPath = []byte("/x")
+
+func (fixedHead) Path() []byte { return fixedPath }
 
 type countingDownstream struct {
 	relay exchange.Relay

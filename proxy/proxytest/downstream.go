@@ -57,7 +57,7 @@ func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *Reque
 		d.Relay.RejectRequest(why)
 		return
 	}
-	d.Relay.Forward()
+	d.Relay.Forward(head)
 	if d.Ended {
 		return
 	}

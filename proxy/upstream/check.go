@@ -27,6 +27,9 @@ func (c *Config) Check() error {
 	if balancers[c.Balance] == nil && c.Balance != "" {
 		k.add("balance", "%q: write %s, %s or %s", c.Balance, LeastRequest, RoundRobin, EWMA)
 	}
+	if c.Protocol != "" && c.Protocol.index() < 0 {
+		k.add("protocol", "%q: write %s or %s, or leave it out to use the listener's", c.Protocol, HTTP1, Bolt)
+	}
 	k.endpoints(c.Endpoints)
 	k.duration("connect_timeout", c.ConnectTimeout)
 	k.duration("resolve_interval", c.ResolveInterval)

@@ -133,8 +133,10 @@ func (c *Cluster) retire(gone []*Endpoint) {
 		// PostWait fails for a loop that has ended, which has no connections left.
 		_ = l.PostWait(context.Background(), func() {
 			for _, e := range gone {
-				if p := e.pools[i]; p != nil {
-					p.Retire()
+				for _, p := range e.pools[i] {
+					if p != nil {
+						p.Retire()
+					}
 				}
 			}
 		})

@@ -7,6 +7,10 @@ type Config struct {
 	// Name is the name that routes refer to.
 	Name string `yaml:"name" schema:"required"`
 
+	// Protocol is what the endpoints speak: http1 or bolt. Empty means the protocol of the listeners whose routes lead here. A
+	// cluster of listeners with different protocols must name its own.
+	Protocol Protocol `yaml:"protocol,omitempty"`
+
 	// Endpoints are the addresses of the cluster.
 	Endpoints []EndpointConfig `yaml:"endpoints" schema:"required"`
 
@@ -122,4 +126,27 @@ type Outlier struct {
 
 	// MaxEjected bounds the ejected endpoints, in percent of all: 1 to 100. Zero means 50.
 	MaxEjected int `yaml:"max_ejected,omitempty" schema:"min=0"`
+}
+
+// Protocol is what the two ends of a connection speak.
+type Protocol string
+
+// The values of Protocol.
+const (
+	HTTP1 Protocol = "http1"
+	Bolt  Protocol = "bolt"
+)
+
+// Protocols are the values of Protocol.
+var Protocols = [...]Protocol{HTTP1, Bolt}
+
+// index is the protocol's place in Protocols, -1 if it is none of them.
+func (p Protocol) index() int {
+	switch p {
+	case HTTP1:
+		return 0
+	case Bolt:
+		return 1
+	}
+	return -1
 }

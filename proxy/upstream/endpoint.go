@@ -12,8 +12,9 @@ import (
 type Endpoint struct {
 	cluster    *Cluster
 	addr       loop.Addr
+	host       atomic.Pointer[string]
 	weight     uint64
-	pools      []Pool // by the loop's index
+	pools      []loopPools // by the loop's index
 	retired    atomic.Bool
 	stopChecks context.CancelFunc // nil if it has no health checks. Used with Cluster.mu held
 
@@ -72,11 +73,17 @@ func (e *Endpoint) Addr() loop.Addr { return e.addr }
 // Cluster returns the cluster of the endpoint.
 func (e *Endpoint) Cluster() *Cluster { return e.cluster }
 
-// Pool returns the pool of the loop with that index, or nil. Only that loop may call it.
-func (e *Endpoint) Pool(loop int) Pool { return e.pools[loop] }
+// Host returns the name that the configuration gives the endpoint, without a port. It is empty for an IP address and a socket.
+func (e *Endpoint) Host() string { return *e.host.Load() }
 
-// SetPool stores the pool of the loop with that index. Only that loop may call it.
-func (e *Endpoint) SetPool(loop int, p Pool) { e.pools[loop] = p }
+// Pool returns the pool of a protocol and of the loop with that index, or nil. Only that loop may call it.
+func (e *Endpoint) Pool(loop int, p Protocol) Pool { return e.pools[loop][p.index()] }
+
+// SetPool stores the pool of a protocol and of the loop with that index. Only that loop may call it.
+func (e *Endpoint) SetPool(loop int, p Protocol, made Pool) { e.pools[loop][p.index()] = made }
+
+// loopPools are the pools of one loop, in the order of Protocols.
+type loopPools [len(Protocols)]Pool
 
 // Retired reports whether the endpoint was removed from the cluster. A driver that makes a Pool for a retired endpoint retires it.
 func (e *Endpoint) Retired() bool { return e.retired.Load() }

@@ -151,13 +151,14 @@ func (c *Cluster) update() (gone []*Endpoint) {
 			listed[at] = true
 			e := before[at]
 			if e == nil || e.weight != s.weight {
-				e = &Endpoint{cluster: c, addr: at, weight: s.weight, pools: make([]Pool, len(c.group.Loops()))}
+				e = &Endpoint{cluster: c, addr: at, weight: s.weight, pools: make([]loopPools, len(c.group.Loops()))}
 				if c.startCheck != nil {
 					c.startCheck(e)
 				}
 			} else {
 				delete(before, at)
 			}
+			e.host.Store(&s.host) // another name may have the address now
 			all = append(all, e)
 		}
 	}

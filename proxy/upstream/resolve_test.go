@@ -61,7 +61,7 @@ func pools(t *testing.T, g *loop.Group, e *upstream.Endpoint) []*retirement {
 	var made []*retirement
 	for i, l := range g.Loops() {
 		p := &retirement{}
-		if err := l.Post(func() { e.SetPool(i, p) }); err != nil {
+		if err := l.Post(func() { e.SetPool(i, upstream.HTTP1, p) }); err != nil {
 			t.Fatal(err)
 		}
 		made = append(made, p)
@@ -217,12 +217,18 @@ func TestNamesShared(t *testing.T) {
 			t.Errorf("endpoints %s", got)
 		}
 		e := pick(t, c, 0, 0, nil)
+		if got := e.Host(); got != "a.example" {
+			t.Errorf("host %q, want a.example", got)
+		}
 		defer run(c)()
 		n.set("a.example", "192.0.2.3")
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		if got := endpoints(c); got != "192.0.2.3:80 192.0.2.1:80 192.0.2.2:80" || e.Retired() {
 			t.Errorf("endpoints %s, the shared one retired: %v", got, e.Retired())
+		}
+		if got := e.Host(); got != "b.example" {
+			t.Errorf("host %q, want b.example: a.example has another address now", got)
 		}
 	})
 }

@@ -1,0 +1,116 @@
+package exchange
+
+import (
+	"testing"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// slowClient is a downstream side of which only the body's progress and the end are of interest, and an upstream side that takes
+// all.
+type slowClient struct {
+	relay    Relay
+	read     int64
+	full     bool // the server
+	rejected bool
+}
+
+func (c *slowClient) SendRequest(up Upstream)                     { up.Request(nil, false) }
+func (c *slowClient) ResumeRequest()                              {}
+func (c *slowClient) Interim(ResponseHead)                        {}
+func (c *slowClient) Response(ResponseHead, bool) bool            { return false }
+func (c *slowClient) ResponseData([]byte)                         {}
+func (c *slowClient) ResponseEnd(Fields)                          {}
+func (c *slowClient) Reject(why Rejection)                        { c.rejected = why == RequestTimeout }
+func (c *slowClient) Reset()                                      {}
+func (c *slowClient) ResponseFull() bool                          { return false }
+func (c *slowClient) Unsent() int                                 { return 0 }
+func (c *slowClient) BodyRead() int64                             { return c.read }
+func (c *slowClient) Open(*Relay, bool) (up Upstream, ready bool) { return (*sink)(c), true }
+
+type sink slowClient
+
+func (s *sink) Request(RequestHead, bool) bool { return false }
+func (s *sink) RequestData([]byte)             {}
+func (s *sink) RequestEnd(Fields)              {}
+func (s *sink) ResumeResponse()                {}
+func (s *sink) Cancel()                        {}
+func (s *sink) RequestFull() bool              { return s.full }
+func (s *sink) Unsent() int                    { return 0 }
+func (s *sink) Reused() bool                   { return false }
+
+type emptyHead struct{ RequestHead }
+
+func (emptyHead) Path() []byte { return nil }
+
+// TestBodyRate ends one period after another: a request is lost at the end of the first one in which its body came slower than
+// the floor, and only if the proxy read all the time.
+func TestBodyRate(t *testing.T) {
+	const floor = 10_000 // bytes a period, at 1000 a second
+	for _, row := range []struct {
+		name    string
+		periods []int64 // bytes that come in each
+		full    []bool  // the server is, in each
+		want    int     // how many periods the request lasts
+	}{
+		{"fast enough", []int64{floor, 2 * floor, floor}, nil, 3},
+		{"too slow", []int64{floor - 1, floor}, nil, 0},
+		{"fast only at first", []int64{9 * floor, 0, floor}, nil, 1},
+		{"paused", []int64{0, 0, 0}, []bool{true, true, true}, 3},
+		{"paused at first", []int64{0, 0, 0}, []bool{true, false, false}, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onLoop(t, func(l *loop.Loop, p *Plan) {
+				c := &slowClient{}
+				p.Connectors = []Connector{c}
+				c.relay.Init(c, l)
+				c.relay.Begin(p, Timeouts{BodyRate: 1000})
+				c.relay.Admit(p.Table.Routes()[0])
+				c.relay.Forward(emptyHead{})
+				c.relay.WatchBody()
+				lasted := 0
+				for i, n := range row.periods {
+					c.read += n
+					c.full = row.full != nil && row.full[i]
+					if c.relay.passed(rateDeadline); c.rejected {
+						break
+					}
+					lasted++
+				}
+				if lasted != row.want {
+					t.Errorf("the request lasts %d periods, want %d", lasted, row.want)
+				}
+				c.relay.End(0)
+			})
+		})
+	}
+}
+
+// onLoop calls f on a loop, with a plan whose one route forwards.
+func onLoop(t *testing.T, f func(*loop.Loop, *Plan)) {
+	t.Helper()
+	g, err := loop.New(&loop.Config{Loops: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Shutdown(t.Context())
+	web, err := upstream.New(&upstream.Config{Name: "c", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:1"}}}, g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: []route.Rule{{Cluster: "c"}}}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan bool)
+	if err := g.Loops()[0].Post(func() {
+		defer close(done)
+		f(g.Loops()[0], NewPlan("l", table, map[string]*upstream.Cluster{"c": web}, traffic.NewMetrics(1), nil))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+}

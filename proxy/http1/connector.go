@@ -1,0 +1,77 @@
+package http1
+
+import (
+	"sync/atomic"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+const maxFreeUpstreams = maxFreeDownstreams
+
+// Connector opens the server's side of requests, in HTTP/1.1. Its connections are shared with all Connectors of the protocol on
+// the same loop. Use may be called by any goroutine.
+type Connector struct {
+	limits atomic.Pointer[wire.Limits] // of responses
+	loops  []*connectorLoop
+}
+
+var _ exchange.Connector = (*Connector)(nil)
+
+// connectorLoop is what a Connector keeps for one loop. Only that loop uses it.
+type connectorLoop struct {
+	connector *Connector
+	free      []*upstreamSide
+	scratch   []byte // for heads to write
+	edit      wire.RequestEdit
+}
+
+// NewConnector makes a Connector for a group of so many loops.
+func NewConnector(limits *wire.Limits, loops int) *Connector {
+	c := &Connector{}
+	for range loops {
+		c.loops = append(c.loops, &connectorLoop{connector: c})
+	}
+	c.Use(limits)
+	return c
+}
+
+// Use applies limits to the responses that begin from now on, but for MaxBody: a response may have any length. Nil means
+// defaults. limits are copied.
+func (c *Connector) Use(limits *wire.Limits) {
+	l := wire.Limits{}
+	if limits != nil {
+		l = *limits
+	}
+	l.MaxBody = 0
+	c.limits.Store(&l)
+}
+
+// Open gives r a connection to r.Endpoint, or a place among those that wait for one.
+func (c *Connector) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, ready bool) {
+	l := r.Loop()
+	u := c.loops[l.Index()].get()
+	u.relay, u.pool = r, poolOf(r.Endpoint, l)
+	if !u.pool.assign(u, fresh) {
+		u.release()
+		return nil, false
+	}
+	return u, u.state != waiting
+}
+
+func (cl *connectorLoop) get() *upstreamSide {
+	if n := len(cl.free); n > 0 {
+		u := cl.free[n-1]
+		cl.free = cl.free[:n-1]
+		return u
+	}
+	return &upstreamSide{owner: cl}
+}
+
+func (cl *connectorLoop) put(u *upstreamSide) {
+	if bufpool.Reuse && len(cl.free) < maxFreeUpstreams {
+		cl.free = append(cl.free, u)
+	}
+}

@@ -1,0 +1,124 @@
+package http1
+
+import (
+	"errors"
+
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+var errTruncated = errors.New("http1: the server's response ended too early: so does the client's")
+
+// Interim passes on a response of 1xx. RFC 9110, section 15.2: clients of HTTP/1.0 do not get it.
+func (d *downstreamSide) Interim(h exchange.ResponseHead) {
+	if d.head.Minor == 0 {
+		return
+	}
+	d.loopState.edit = wire.ResponseEdit{Via: d.settings.Via}
+	d.write(d.appendHead(h))
+}
+
+// Response writes the response's head.
+func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed bool) {
+	d.status = h.Status()
+	d.framing = d.chooseFraming(h, end)
+	d.keepAlive = d.keepsConnection() && d.framing != untilClose
+	if same, ok := h.(*responseHead); ok && same.head.Framing == wire.UntilClose {
+		d.keepAlive = false
+	}
+	d.loopState.edit = wire.ResponseEdit{
+		Close: !d.keepAlive, KeepAlive: d.head.Minor == 0, Decoded: d.framing == untilClose, Via: d.settings.Via,
+		Fields: d.relay.Route.ResponseEdits.HTTP1(),
+	}
+	d.write(d.appendHead(h))
+	return d.framing == asItLies
+}
+
+// write sends a head to the client, that was made in the loop's scratch memory.
+func (d *downstreamSide) write(head []byte) {
+	d.loopState.scratch = head
+	d.send(head)
+}
+
+func (d *downstreamSide) send(p []byte) {
+	d.client.Write(p)
+	d.relay.Out += int64(len(p))
+}
+
+// keepsConnection reports whether the client's connection can be used for another request. It is called once a request, which
+// it counts.
+func (d *downstreamSide) keepsConnection() bool {
+	if d.lastRequest() || d.closing || !d.head.KeepAlive {
+		return false
+	}
+	if d.body.Done() {
+		return true
+	}
+	// The rest has to be discarded; a client that waits for 100 Continue may send it or not.
+	return d.head.Framing == wire.Length && d.head.Length-d.bodyRead <= maxDiscard && (!d.head.Expect || d.bodyRead > 0)
+}
+
+// ResponseData writes a piece of the body.
+func (d *downstreamSide) ResponseData(p []byte) {
+	if d.framing == inChunks {
+		d.sendChunk(p)
+		return
+	}
+	d.send(p)
+}
+
+// ResponseEnd ends the response.
+func (d *downstreamSide) ResponseEnd(trailers exchange.Fields) {
+	if d.framing == inChunks {
+		d.endChunks(trailers)
+	}
+	d.count(d.status)
+	d.responseOver()
+}
+
+// responseOver makes the connection ready for the next request, when what is left of this one's body has been discarded.
+func (d *downstreamSide) responseOver() {
+	if d.body.Done() || !d.keepAlive {
+		d.finish()
+		return
+	}
+	d.enter(discardingBody)
+	d.bodyRead = 0
+	d.relay.WatchBody()
+	resume(d.client)
+}
+
+// Reject answers with a status of the proxy's own.
+func (d *downstreamSide) Reject(why exchange.Rejection) {
+	switch why {
+	case exchange.RateLimited:
+		d.respondRateLimited()
+	case exchange.RequestTimeout:
+		d.closing = true
+		d.respondStatus(408)
+	default:
+		d.respondStatus(why.HTTPStatus())
+	}
+}
+
+// Reset resets the connection within a response, so that the client does not take what it has for the whole. Behind a response
+// it closes the connection: the rest of the request does not come.
+func (d *downstreamSide) Reset() {
+	if d.state == discardingBody {
+		d.keepAlive = false
+		d.finish()
+		return
+	}
+	d.relay.Abandon()
+	d.count(d.status)
+	d.client.SetHandler(d.loopState.idle)
+	d.client.Abort(errTruncated)
+	d.release()
+}
+
+// ResponseFull reports whether the client's queue is at its high watermark.
+func (d *downstreamSide) ResponseFull() bool { return d.client.Full() }
+
+// Unsent is how many bytes the client has not acknowledged.
+func (d *downstreamSide) Unsent() int { return d.client.Unsent() }

@@ -1,0 +1,114 @@
+package http1
+
+import (
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+// requestHead is the head of a request of HTTP/1.1 as package exchange passes it: spans in data.
+type requestHead struct {
+	head *wire.Head
+	data []byte
+}
+
+// responseHead is the same of a response.
+type responseHead struct {
+	head *wire.Head
+	data []byte
+}
+
+var (
+	_ exchange.RequestHead  = (*requestHead)(nil)
+	_ exchange.ResponseHead = (*responseHead)(nil)
+
+	httpScheme = []byte("http")
+	rootPath   = []byte("/")
+)
+
+func (h *requestHead) All(yield func(name, value []byte) bool)  { h.head.Forwarded(h.data, yield) }
+func (h *responseHead) All(yield func(name, value []byte) bool) { h.head.Forwarded(h.data, yield) }
+
+func (h *requestHead) Get(name string) []byte  { return h.head.Get(h.data, name) }
+func (h *responseHead) Get(name string) []byte { return h.head.Get(h.data, name) }
+
+func (h *requestHead) Method() []byte    { return h.head.MethodName.Of(h.data) }
+func (h *requestHead) Scheme() []byte    { return httpScheme }
+func (h *requestHead) Authority() []byte { return h.head.Authority.Of(h.data) }
+func (h *requestHead) Path() []byte      { return h.head.Path.Of(h.data) }
+
+func (h *requestHead) Query() (q []byte, has bool) {
+	return h.head.Query.Of(h.data), h.head.Query.Start > h.head.Path.End
+}
+
+func (h *requestHead) ContentLength() int64  { return contentLength(h.head) }
+func (h *responseHead) ContentLength() int64 { return contentLength(h.head) }
+
+func (h *requestHead) ExpectsContinue() bool { return h.head.Expect }
+func (h *requestHead) UpgradeTo() []byte     { return h.head.UpgradeTo(h.data) }
+
+func (h *responseHead) Status() int { return h.head.Status }
+
+func contentLength(h *wire.Head) int64 {
+	switch h.Framing {
+	case wire.NoBody:
+		return 0
+	case wire.Length:
+		return h.Length
+	}
+	return -1
+}
+
+// trailerFields are the fields behind a body whose framing is taken off: copies, as they come one by one.
+type trailerFields struct {
+	names, values []string
+}
+
+var _ exchange.Fields = (*trailerFields)(nil)
+
+func (t *trailerFields) All(yield func(name, value []byte) bool) {
+	for i, name := range t.names {
+		if !yield([]byte(name), []byte(t.values[i])) {
+			return
+		}
+	}
+}
+
+func (t *trailerFields) Get(name string) []byte {
+	for n, value := range t.All {
+		if string(n) == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// passContent calls pass for each piece of content that p begins with, and returns how many bytes of p belong to the body.
+// Trailers are added to trailers.
+func passContent(body *wire.Body, p []byte, trailers **trailerFields, pass func([]byte)) (n int, err error) {
+	for {
+		m, part, err := body.Next(p[n:])
+		if m == 0 || err != nil {
+			return n, err
+		}
+		if content := part.Content.Of(p[n:]); len(content) > 0 {
+			pass(content)
+		}
+		if name := part.Trailer.Name.Of(p[n:]); len(name) > 0 {
+			if *trailers == nil {
+				*trailers = &trailerFields{}
+			}
+			(*trailers).names = append((*trailers).names, string(name))
+			(*trailers).values = append((*trailers).values, string(part.Trailer.Value.Of(p[n:])))
+		}
+		n += m
+	}
+}
+
+// fields makes no trailers a nil interface.
+func (t *trailerFields) fields() exchange.Fields {
+	if t == nil {
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,67 @@
+package http1
+
+import (
+	"math"
+	"strconv"
+
+	"example.com/ferry/proxy/route"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+// respondStatus answers with a status of the proxy's own. No response has begun.
+func (d *downstreamSide) respondStatus(status int) {
+	d.keepAlive = d.keepsConnection()
+	d.write(wire.AppendAnswer(d.loopState.scratch[:0], status, d.head.Method, !d.keepAlive))
+	d.count(status)
+	d.responseOver()
+}
+
+// respondRateLimited answers 429 and says when the route takes a request again.
+func (d *downstreamSide) respondRateLimited() {
+	seconds := max(1, math.Ceil(1/d.relay.Route.RateLimit.RequestsPerSecond))
+	d.respond(429, []wire.Pair{{Name: "Retry-After", Value: strconv.Itoa(int(seconds))}}, "429 Too Many Requests\n")
+}
+
+// respond answers as a route says.
+func (d *downstreamSide) respond(status int, fields []wire.Pair, body string) {
+	d.keepAlive = d.keepsConnection()
+	b := appendStatusLine(d.loopState.scratch[:0], status)
+	for _, f := range fields {
+		b = appendField(b, f.Name, f.Value)
+	}
+	d.writeLocal(b, status, body)
+}
+
+// redirect answers with another location.
+func (d *downstreamSide) redirect(r *route.Route) {
+	d.keepAlive = d.keepsConnection()
+	b := appendStatusLine(d.loopState.scratch[:0], r.Redirect.Status)
+	b = append(b, "Location: "...)
+	b = r.AppendLocation(b, &d.request)
+	b = append(b, "\r\n"...)
+	d.writeLocal(b, r.Redirect.Status, "")
+}
+
+// writeLocal completes the head of a response of the proxy's own, and writes it with its body.
+func (d *downstreamSide) writeLocal(b []byte, status int, body string) {
+	if status != 204 && status != 304 { // RFC 9110, sections 8.6 and 15.4.5
+		b = append(b, "Content-Length: "...)
+		b = strconv.AppendInt(b, int64(len(body)), 10)
+		b = append(b, "\r\n"...)
+		if d.head.Method == wire.MethodHead {
+			body = ""
+		}
+	} else {
+		body = ""
+	}
+	connection := "keep-alive"
+	if !d.keepAlive {
+		connection = "close"
+	}
+	b = appendField(b, "Connection", connection)
+	b = append(b, "\r\n"...)
+	d.write(append(b, body...))
+	d.count(status)
+	d.responseOver()
+}

@@ -1,0 +1,128 @@
+package http1
+
+import (
+	"net/http"
+	"strconv"
+
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http1"
+)
+
+// responseFraming is how a response's body is written.
+type responseFraming uint8
+
+const (
+	asItLies   responseFraming = iota // as the server of HTTP/1.1 wrote it, chunks included
+	plain                             // content of a length that the head says, or none
+	inChunks                          // content, in chunks that are made here
+	untilClose                        // content that ends with the connection: the client speaks HTTP/1.0
+)
+
+// chooseFraming says how the body of a response with head h is written.
+func (d *downstreamSide) chooseFraming(h exchange.ResponseHead, end bool) responseFraming {
+	if same, ok := h.(*responseHead); ok {
+		if d.head.Minor == 0 && same.head.Framing == wire.Chunked {
+			return untilClose
+		}
+		return asItLies
+	}
+	switch {
+	case end || h.ContentLength() >= 0:
+		return plain
+	case d.head.Minor == 0:
+		return untilClose
+	}
+	return inChunks
+}
+
+// appendHead appends the response's head to the loop's scratch memory, changed as loopState.edit says. The head of a response of
+// HTTP/1.1 is copied in as few pieces as possible.
+func (d *downstreamSide) appendHead(h exchange.ResponseHead) []byte {
+	if same, ok := h.(*responseHead); ok {
+		return wire.AppendResponse(d.loopState.scratch[:0], same.data, same.head, &d.loopState.edit)
+	}
+	return d.appendNeutral(d.loopState.scratch[:0], h)
+}
+
+// appendNeutral appends the head of a response of another protocol.
+func (d *downstreamSide) appendNeutral(b []byte, h exchange.ResponseHead) []byte {
+	edit, edits := &d.loopState.edit, d.relay.Route.ResponseEdits
+	b = appendStatusLine(b, h.Status())
+	for name, value := range h.All {
+		if !edits.Removes(name) {
+			b = appendField(b, name, value)
+		}
+	}
+	interim := h.Status()/100 == 1
+	if !interim {
+		for _, pair := range edits.Written() {
+			b = appendField(b, pair.Name, pair.Value)
+		}
+		switch {
+		case d.framing == inChunks:
+			b = append(b, "Transfer-Encoding: chunked\r\n"...)
+		case h.ContentLength() >= 0 && h.Status() != 204:
+			b = append(b, "Content-Length: "...)
+			b = strconv.AppendInt(b, h.ContentLength(), 10)
+			b = append(b, "\r\n"...)
+		}
+	}
+	if edit.Via != "" {
+		b = appendField(b, "Via", "1.1 "+edit.Via)
+	}
+	switch {
+	case interim:
+	case edit.Close:
+		b = append(b, "Connection: close\r\n"...)
+	case edit.KeepAlive:
+		b = append(b, "Connection: keep-alive\r\n"...)
+	}
+	return append(b, "\r\n"...)
+}
+
+// sendChunk writes p as a chunk. RFC 9112, section 7.1.
+func (d *downstreamSide) sendChunk(p []byte) {
+	if len(p) == 0 {
+		return // an empty chunk would end the body
+	}
+	d.write(appendChunkSize(d.loopState.scratch[:0], len(p)))
+	d.send(p)
+	d.send(crlfBytes)
+}
+
+// endChunks writes the last chunk and the trailers.
+func (d *downstreamSide) endChunks(trailers exchange.Fields) {
+	d.write(appendLastChunk(d.loopState.scratch[:0], trailers))
+}
+
+var crlfBytes = []byte("\r\n")
+
+func appendChunkSize(b []byte, n int) []byte {
+	return append(strconv.AppendInt(b, int64(n), 16), "\r\n"...)
+}
+
+func appendLastChunk(b []byte, trailers exchange.Fields) []byte {
+	b = append(b, "0\r\n"...)
+	if trailers != nil {
+		for name, value := range trailers.All {
+			b = appendField(b, name, value)
+		}
+	}
+	return append(b, "\r\n"...)
+}
+
+func appendStatusLine(b []byte, status int) []byte {
+	b = append(b, "HTTP/1.1 "...)
+	b = strconv.AppendInt(b, int64(status), 10)
+	b = append(b, ' ')
+	b = append(b, http.StatusText(status)...)
+	return append(b, "\r\n"...)
+}
+
+func appendField[T string | []byte](b []byte, name, value T) []byte {
+	b = append(b, name...)
+	b = append(b, ": "...)
+	b = append(b, value...)
+	return append(b, "\r\n"...)
+}

@@ -1,0 +1,141 @@
+package http1
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http1"
+	"example.com/ferry/proxy/upstream"
+)
+
+// Request writes the request's head, changed as the Relay says. The head of a request of HTTP/1.1 is copied in as few pieces as
+// possible, and its body passes as it lies.
+func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
+	b := u.owner.scratch[:0]
+	same, framed := h.(*requestHead)
+	if framed {
+		u.setEdit(same)
+		u.method, u.upgrade = same.head.Method, u.relay.Changes.Upgrade
+		b = wire.AppendRequest(b, same.data, same.head, &u.owner.edit)
+	} else {
+		b = u.appendNeutral(b, h, end)
+	}
+	u.owner.scratch = b
+	u.send(b)
+	return framed
+}
+
+// setEdit says in HTTP/1.1's terms how the head changes.
+func (u *upstreamSide) setEdit(h *requestHead) {
+	c, e := &u.relay.Changes, &u.owner.edit
+	*e = wire.RequestEdit{
+		Host: c.Host, Strip: c.Strip, Prefix: c.Prefix, Via: c.Via, Fields: c.Fields.HTTP1(), Upgrade: c.Upgrade, NoExpect: c.ContinueSent,
+		ForwardedFor: c.ForwardedFor, Proto: c.Proto, KeepForwarded: c.KeepForwarded,
+	}
+	if h.head.Minor == 0 && h.head.Authority.Empty() && e.Host == "" {
+		e.Host = hostOf(u.relay.Endpoint)
+	}
+}
+
+// appendNeutral appends the head of a request of another protocol.
+func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool) []byte {
+	c := &u.relay.Changes
+	u.method = wire.MethodOf(h.Method())
+	b = append(append(b, h.Method()...), ' ')
+	b = wire.AppendPath(b, h.Path(), c.Strip, c.Prefix)
+	if q, has := h.Query(); has {
+		b = append(append(b, '?'), q...)
+	}
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	switch {
+	case c.Host != "":
+		b = append(b, c.Host...)
+	case len(h.Authority()) > 0:
+		b = append(b, h.Authority()...)
+	default:
+		b = append(b, hostOf(u.relay.Endpoint)...)
+	}
+	b = append(b, "\r\n"...)
+	forwardedFor := ""
+	for name, value := range h.All {
+		switch id := wire.FieldID(name); {
+		case c.Fields.Removes(name):
+		case id == wire.XForwardedFor && c.ForwardedFor != "":
+			if c.KeepForwarded {
+				forwardedFor += string(value) + ", "
+			}
+		case id == wire.XForwardedProto && c.Proto != "" && !c.KeepForwarded:
+		default:
+			b = appendField(b, name, value)
+		}
+	}
+	for _, pair := range c.Fields.Written() {
+		b = appendField(b, pair.Name, pair.Value)
+	}
+	switch length := h.ContentLength(); {
+	case length > 0 || length == 0 && !end:
+		b = append(b, "Content-Length: "...)
+		b = strconv.AppendInt(b, length, 10)
+		b = append(b, "\r\n"...)
+	case length < 0 && !end:
+		u.inChunks = true
+		b = append(b, "Transfer-Encoding: chunked\r\n"...)
+	}
+	if h.ExpectsContinue() && !c.ContinueSent {
+		b = append(b, "Expect: 100-continue\r\n"...)
+	}
+	if c.ForwardedFor != "" {
+		b = appendField(b, "X-Forwarded-For", forwardedFor+c.ForwardedFor)
+	}
+	if c.Proto != "" && !(c.KeepForwarded && h.Get("X-Forwarded-Proto") != nil) {
+		b = appendField(b, "X-Forwarded-Proto", c.Proto)
+	}
+	if c.Via != "" {
+		b = appendField(b, "Via", "1.1 "+c.Via)
+	}
+	return append(b, "\r\n"...)
+}
+
+// RequestData writes a piece of the body.
+func (u *upstreamSide) RequestData(p []byte) {
+	if !u.inChunks {
+		u.send(p)
+		return
+	}
+	if len(p) == 0 {
+		return // an empty chunk would end the body
+	}
+	u.owner.scratch = appendChunkSize(u.owner.scratch[:0], len(p))
+	u.send(u.owner.scratch)
+	u.send(p)
+	u.send(crlfBytes)
+}
+
+// RequestEnd ends the request.
+func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
+	u.whole = true
+	if u.inChunks {
+		u.owner.scratch = appendLastChunk(u.owner.scratch[:0], trailers)
+		u.send(u.owner.scratch)
+	}
+}
+
+// hostOf is a server's own name, for requests that do not say which host they are for: many servers refuse those of HTTP/1.1 in
+// which that is empty.
+func hostOf(e *upstream.Endpoint) string {
+	if e.Host() != "" {
+		return net.JoinHostPort(e.Host(), strconv.Itoa(int(e.Addr().TCP.Port())))
+	}
+	return hostOfAddr(e.Addr())
+}
+
+func hostOfAddr(a loop.Addr) string {
+	if a.Unix != "" {
+		return "localhost"
+	}
+	return netip.AddrPortFrom(a.TCP.Addr().WithZone(""), a.TCP.Port()).String()
+}
