@@ -1,4 +1,4 @@
-package node
+package dashboard
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// moody is a server that can be told to fail.
-type moody struct {
-	address string
-	sick    atomic.Bool // its health checks fail
-	bad     atomic.Bool // so do requests
+// faultyServer is an HTTP server whose health checks and requests fail on demand.
+type faultyServer struct {
+	address      string
+	checksFail   atomic.Bool
+	requestsFail atomic.Bool
 }
 
-func newMoody(t *testing.T) *moody {
+func newFaultyServer(t *testing.T) *faultyServer {
 	t.Helper()
-	m := &moody{}
+	m := &faultyServer{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/health" && m.sick.Load() || r.URL.Path != "/health" && m.bad.Load() {
+		if r.URL.Path == "/health" && m.checksFail.Load() || r.URL.Path != "/health" && m.requestsFail.Load() {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}))
@@ -35,8 +35,8 @@ func newMoody(t *testing.T) *moody {
 	return m
 }
 
-// ask sends requests to url until stop is called.
-func ask(t *testing.T, url string) (stop func()) {
+// request sends requests to url until stop is called.
+func request(t *testing.T, url string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -47,8 +47,8 @@ func ask(t *testing.T, url string) (stop func()) {
 				t.Error(err)
 				return
 			}
-			if answer, err := http.DefaultClient.Do(r); err == nil {
-				answer.Body.Close()
+			if response, err := http.DefaultClient.Do(r); err == nil {
+				response.Body.Close()
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -74,7 +74,7 @@ func row(table, column string) string {
 // TestProxyDashboard looks at the dashboard of a node that is a proxy and nothing else, with a real browser.
 func TestProxyDashboard(t *testing.T) {
 	b := open(t)
-	steady, server := newMoody(t), newMoody(t)
+	steady, server := newFaultyServer(t), newFaultyServer(t)
 	cfg := quiet(t)
 	cfg.Listeners, cfg.Proxy = nil, inFrontOf(steady.address)
 	cfg.Proxy.Listeners[0].Name = "public"
@@ -93,7 +93,7 @@ func TestProxyDashboard(t *testing.T) {
 	b.wait("the page says how to send a request", `!`+hint+`.hidden && `+hint+`.textContent.includes("curl `+through(t, n)+`")`)
 	b.wait("nothing is shown of streams", `[...document.querySelectorAll('[data-part="streams"]'), document.getElementById("heavy")].every((e) => e.hidden)`)
 
-	rest := ask(t, through(t, n))
+	stopRequests := request(t, through(t, n))
 	b.wait("the hint goes", hint+`.hidden`)
 	for _, tile := range []string{"requests", "took50", "took99", "connections", "endpoints"} {
 		b.wait("there is a figure of "+tile, `/[1-9]/.test(`+figure(tile)+`)`)
@@ -109,14 +109,14 @@ func TestProxyDashboard(t *testing.T) {
 	themes(b, "proxy-answers")
 
 	const trouble = `document.getElementById("trouble")`
-	server.sick.Store(true)
+	server.checksFail.Store(true)
 	b.wait("an endpoint that is down is seen", `document.querySelector(".cluster.down .pill.failed")`)
 	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is down: its health checks fail" && !`+trouble+`.hidden`)
 	b.wait("and not counted", figure("endpoints")+` === "1of 2"`)
-	server.sick.Store(false)
+	server.checksFail.Store(false)
 	b.wait("an endpoint is back", `!document.querySelector(".cluster.down") && `+trouble+`.hidden`)
 
-	server.bad.Store(true)
+	server.requestsFail.Store(true)
 	b.wait("an ejected endpoint is seen", `document.querySelector(".cluster.ejected") && /^ejected, [0-9,]+ s left$/.test(document.querySelector("td .pill.waiting")?.textContent)`)
 	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is ejected: its requests failed"`)
 
@@ -125,11 +125,11 @@ func TestProxyDashboard(t *testing.T) {
 		t.Errorf("on a phone the page is %s wide, want 375", wide)
 	}
 	b.do(chromedp.EmulateViewport(1280, 900))
-	if c := b.complained(false); len(c) > 0 {
+	if c := b.consoleErrors(false); len(c) > 0 {
 		t.Errorf("the console says %q", c)
 	}
 
-	rest()
+	stopRequests()
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestProxyDashboard(t *testing.T) {
 	streams.Admin.Address = cfg.Admin.Address
 	run(t, build(t, streams))
 	b.wait("the page shows another node that came in its place", `document.getElementById("proxy").hidden && !document.getElementById("tiles").parentElement.hidden && `+isLive)
-	if c := b.complained(true); len(c) > 0 {
+	if c := b.consoleErrors(true); len(c) > 0 {
 		t.Errorf("the console says %q", c)
 	}
 }

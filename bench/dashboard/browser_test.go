@@ -1,4 +1,4 @@
-package node
+package dashboard
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"example.com/ferry/node/config"
 )
 
-// browser is a headless Chromium with one page, and what that page complained of.
+// browser is a headless Chromium with one page, and the errors of its console.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
 
-	mu         sync.Mutex
-	complaints []string
+	mu     sync.Mutex
+	errors []string
 }
 
 func open(t *testing.T) *browser {
@@ -44,7 +44,7 @@ func open(t *testing.T) *browser {
 			}
 			if m.IsException() || m.Type == "error" {
 				b.mu.Lock()
-				b.complaints = append(b.complaints, m.String())
+				b.errors = append(b.errors, m.String())
 				b.mu.Unlock()
 			}
 		}
@@ -95,11 +95,11 @@ func (b *browser) moves(id string) {
 	}
 }
 
-// complained returns what the console says; if the node was stopped meanwhile, without the requests that this failed.
-func (b *browser) complained(offline bool) (left []string) {
+// consoleErrors returns the errors of the console. offline leaves out those of requests that failed because the node was stopped.
+func (b *browser) consoleErrors(offline bool) (left []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, c := range b.complaints {
+	for _, c := range b.errors {
 		refused := strings.Contains(c, "ERR_") || strings.Contains(c, "503 (Service Unavailable)") // gone, or draining
 		if !offline || !refused {
 			left = append(left, c)
@@ -154,7 +154,7 @@ func TestDashboard(t *testing.T) {
 		t.Errorf("on a phone the page is %s wide, want 375", wide)
 	}
 	b.do(chromedp.EmulateViewport(1280, 900))
-	if c := b.complained(false); len(c) > 0 {
+	if c := b.consoleErrors(false); len(c) > 0 {
 		t.Errorf("the console says %q", c)
 	}
 
@@ -168,7 +168,7 @@ func TestDashboard(t *testing.T) {
 	b.do(chromedp.ScrollIntoView("#cpu"))
 	b.wait("the average goes on after the restart", isDrawn)
 	b.moves("cpu")
-	if c := b.complained(true); len(c) > 0 {
+	if c := b.consoleErrors(true); len(c) > 0 {
 		t.Errorf("the console says %q", c)
 	}
 }
