@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -44,6 +45,22 @@ func golden(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+func TestSchemaIsThatOfConfigurations(t *testing.T) {
+	t.Parallel()
+	got := ferryWith("", "schema")
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &schema); err != nil || got.status != 0 || got.stderr != "" {
+		t.Fatalf("status %d, %q, %v", got.status, got.stderr, err)
+	}
+	for _, field := range []string{"listeners", "proxy", "limits", "functions"} {
+		if schema.Properties[field] == nil {
+			t.Errorf("the schema has no %s", field)
+		}
 	}
 }
 

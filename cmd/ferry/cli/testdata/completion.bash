@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|pub|sub|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|schema|pub|sub|get|set|convert|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check pub sub get set convert completion version' ;;
+	'') flags='--help --version' words='run check schema pub sub get set convert completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -23,6 +23,10 @@ _ferry() {
 		case $prev in
 		--config|-c) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		esac ;;
+	schema)
+		flags='--help --quiet'
+		case $prev in
 		esac ;;
 	pub)
 		flags='--help --quiet --addr --ca --token-file --data-dir --type --ack --max'

@@ -4,6 +4,7 @@ _ferry() {
 	local -a verbs=(
 		'run:Run a node.'
 		'check:Validate a configuration.'
+		'schema:Print the JSON Schema of a configuration.'
 		'pub:Publish what comes in on standard input.'
 		'sub:Print messages as they come.'
 		'get:Print one field of a message.'
@@ -31,6 +32,11 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]' \
 			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML.]:FILE:_files' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
+		;;
+	schema)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this.]' \
+			'(-q --quiet)'{-q,--quiet}'[No remarks on standard error, only errors.]'
 		;;
 	pub)
 		_arguments -s \
