@@ -69,7 +69,7 @@ func inFrontOf(server string) *proxy.Config {
 	return &proxy.Config{
 		Loops:     1,
 		Listeners: []proxy.Listener{{Address: "127.0.0.1:0", Protocol: proxy.HTTP1, Cluster: "web"}},
-		Clusters:  []upstream.Config{{Name: "web", Endpoints: []upstream.Server{{Address: server}}}},
+		Clusters:  []upstream.Config{{Name: "web", Endpoints: []upstream.EndpointConfig{{Address: server}}}},
 	}
 }
 
