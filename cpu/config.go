@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Config says how large a Pool is and how it divides time. The zero value works; negative values are errors.
+// Config configures a Pool. The zero value works; negative values are errors.
 type Config struct {
-	// Tokens is how many jobs run at once. Zero means Cores(). One more than that keeps the cores busier where other programs
-	// use them too, and less leaves a container's quota to I/O.
+	// Tokens is how many jobs run at once. Zero means Cores(). One more keeps the cores busier where other programs use them
+	// too. Less leaves a part of a container's quota to I/O.
 	Tokens int `yaml:"tokens,omitempty"`
 
-	// Queue is how many new jobs may wait for a token; one more gets ErrBusy. Zero means 1024.
+	// Queue is how many new jobs may wait for a token; a further one gets ErrBusy. Zero means 1024.
 	Queue int `yaml:"queue,omitempty"`
 
-	// Lend is how long a job may ignore that it is asked to yield before its token is lent to a shorter one. Zero means 5 ms.
+	// Lend is the time between asking a job to yield and lending its token to a shorter one. Zero means 5 ms.
 	Lend time.Duration `yaml:"lend,omitempty"`
 
 	// FirstSlice is how long a new job runs before it is asked to yield; the slice doubles as the job grows older. Zero means
 	// 250 us.
 	FirstSlice time.Duration `yaml:"first_slice,omitempty"`
 
-	// LongestSlice is where slices stop growing. Zero means 4 ms, or FirstSlice if that is longer.
+	// LongestSlice bounds the slices. Zero means 4 ms, or FirstSlice if that is longer.
 	LongestSlice time.Duration `yaml:"longest_slice,omitempty"`
 }
 
 // longest is 73 years: the age of a pool plus any duration of its configuration does not overflow.
 const longest = time.Duration(1 << 61)
 
-// withDefaults checks c and puts the defaults in.
+// withDefaults checks c and fills in the defaults.
 func (c Config) withDefaults() (Config, error) {
 	for _, n := range []struct {
 		name  string

@@ -2,8 +2,8 @@ package cpu
 
 import "runtime"
 
-// Cores is how many cores the process may use: those it may run on (affinity), and no more than the CPU quota of its
-// control groups, version 1 or 2, rounded down. It is at least 1.
+// Cores returns how many cores the process may use: the smaller of its affinity and of the CPU quota of its control groups
+// (version 1 or 2, rounded down), but at least 1.
 func Cores() int {
 	n := runtime.NumCPU()
 	if a := affinity(); a > 0 {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinity is how many cores the process may run on now; 0 if the kernel does not say.
+// affinity returns how many cores the process may run on now; 0 if the kernel does not say.
 func affinity() int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -18,9 +18,9 @@ func affinity() int {
 	return set.Count()
 }
 
-// quota is the smallest CPU quota, in cores, of the control groups the process is in and those above them; 0 if there is
-// none. The files are looked for below root. Group paths that do not exist there, as in a container that sees its own
-// group as the top, count from the nearest directory above that does.
+// quota returns the smallest CPU quota, in cores, of the process's control groups and those above them; 0 without a quota. It
+// reads the files below root. Where the path of a group does not exist, as in a container that sees its own group as the top,
+// the nearest directory above it counts.
 func quota(root string) float64 {
 	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -43,7 +43,7 @@ func quota(root string) float64 {
 	return least
 }
 
-// walk reads the quotas from the group at path up to the top.
+// walk returns the smallest quota from the group at path up to the top.
 func walk(root string, mounts []string, path string, read func(dir string) float64) float64 {
 	least := 0.0
 	for _, mount := range mounts {
@@ -57,7 +57,7 @@ func walk(root string, mounts []string, path string, read func(dir string) float
 	return least
 }
 
-// lower is the lower of two quotas, of which 0 is none.
+// lower returns the lower of two quotas; 0 means no quota.
 func lower(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -88,7 +88,7 @@ func quotaV1(dir string) float64 {
 	return ratio(strings.TrimSpace(string(most)), strings.TrimSpace(string(period)))
 }
 
-// ratio is 0 for what is not two numbers above zero.
+// ratio returns most/period, or 0 unless both are numbers above zero.
 func ratio(most, period string) float64 {
 	m, err1 := strconv.ParseFloat(most, 64)
 	p, err2 := strconv.ParseFloat(period, 64)

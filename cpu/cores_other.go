@@ -2,8 +2,8 @@
 
 package cpu
 
-// affinity is known to the runtime only: runtime.NumCPU respects it where it exists.
+// affinity returns 0: runtime.NumCPU respects it where it exists.
 func affinity() int { return 0 }
 
-// quota is 0: only Linux has control groups.
+// quota returns 0: only Linux has control groups.
 func quota(string) float64 { return 0 }

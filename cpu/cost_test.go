@@ -67,7 +67,7 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// BenchmarkHandOver is one turn of a token between two jobs that wait for each other.
+// BenchmarkHandOver passes a token between two jobs that wait for each other.
 func BenchmarkHandOver(b *testing.B) {
 	p, err := New(Config{Tokens: 1, FirstSlice: 1, LongestSlice: 1})
 	if err != nil {
@@ -76,7 +76,7 @@ func BenchmarkHandOver(b *testing.B) {
 	ctx, cancel := context.WithCancel(b.Context())
 	other := func(ctx context.Context) error {
 		for {
-			From(ctx).ask.Store(1)
+			From(ctx).checkpointDue.Store(1)
 			if err := Checkpoint(ctx); err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func BenchmarkHandOver(b *testing.B) {
 	go func() { done <- run(ctx, p, other) }()
 	err = run(b.Context(), p, func(ctx context.Context) error {
 		for b.Loop() {
-			From(ctx).ask.Store(1)
+			From(ctx).checkpointDue.Store(1)
 			if err := Checkpoint(ctx); err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 }
 
 func BenchmarkWaits(b *testing.B) {
-	var w waits
+	var w waitTimes
 	for b.Loop() {
 		w.add(0, time.Millisecond)
 	}

@@ -39,7 +39,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestGoexit: a job that ends its goroutine, as t.FailNow does, gives its token back.
+// TestGoexit: a job that ends its goroutine, as t.FailNow does, returns its token.
 func TestGoexit(t *testing.T) {
 	p := newPool(t, Config{Tokens: 1})
 	var all sync.WaitGroup
@@ -62,8 +62,8 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// TestNested: a job's Do on its own pool runs at once, on its token, also where another pool's job lies between, and what
-// its context adds is kept.
+// TestNested: a job's Do on its own pool runs at once, on its token, also through a job of another pool, and keeps the values
+// of its context.
 func TestNested(t *testing.T) {
 	p := newPool(t, Config{Tokens: 1, Queue: 1})
 	other := newPool(t, Config{Tokens: 1, Queue: 1})
@@ -93,7 +93,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestNestedWithoutContext: a job that waits for another of its own pool, and does not pass its context, is lent past.
+// TestNestedWithoutContext: a job that waits for another job of its pool, without passing its context, has its token lent.
 func TestNestedWithoutContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -122,7 +122,7 @@ func TestCheckpointOutside(t *testing.T) {
 	}
 }
 
-// TestCheckpointBelow: a context made from the job's ends alone, and the job is asked to yield through it.
+// TestCheckpointBelow: a Checkpoint on a context made from the job's returns that context's error, and yields for the job.
 func TestCheckpointBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -255,14 +255,14 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestEntry: the address read from the func value is the one reflect gives.
-func TestEntry(t *testing.T) {
+// TestCodeAddress: the address read from the func value is that of reflect.
+func TestCodeAddress(t *testing.T) {
 	n := 0
 	for name, f := range map[string]func(context.Context) (int, error){
 		"literal": func(context.Context) (int, error) { return 1, nil },
 		"closure": func(context.Context) (int, error) { n++; return n, nil },
 	} {
-		if got, want := entry(f), reflect.ValueOf(f).Pointer(); got != want {
+		if got, want := codeAddress(f), reflect.ValueOf(f).Pointer(); got != want {
 			t.Errorf("%s: got %#x, want %#x", name, got, want)
 		}
 	}

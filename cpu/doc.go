@@ -1,9 +1,9 @@
-// Package cpu runs CPU-heavy functions on a fully used machine, and keeps the goroutines beside them quick to answer.
+// Package cpu runs CPU-heavy functions on a fully used machine while other goroutines stay quick.
 //
-// A Pool holds as many tokens as there are cores, and a function runs while it holds one. Go keeps more processors
-// (GOMAXPROCS) than that, so that one is always idle and sees the network at once. Who has had the least time goes first:
-// a job that was asked to yield does so at its next Checkpoint, and one that never checkpoints loses its token to shorter
-// jobs, and is named in Stats. A binary calls TuneProcess once; a Pool itself changes nothing of the process.
+// A Pool holds as many tokens as there are cores, and a function runs while it holds one. Go has more processors
+// (GOMAXPROCS) than that, so that one is always idle and sees the network at once. The job with the least running time goes
+// first. A job that is asked to yield does so at its next Checkpoint. A job that never checkpoints loses its token to shorter
+// jobs, and Stats names its function. A binary calls TuneProcess once; a Pool itself changes nothing in the process.
 //
 //	func main() {
 //		cpu.TuneProcess(cpu.Tuning{})

@@ -39,7 +39,7 @@ func ExampleNew() {
 	// Output: cpu: Config.Tokens is -2: want 0 for the default, or more
 }
 
-// A panic is an error of the caller, who still has the rest of the program.
+// A panic in a job is an error of Do; the program continues.
 func ExampleDo() {
 	pool, _ := cpu.New(cpu.Config{Tokens: 1})
 	defer pool.Close()
@@ -72,7 +72,7 @@ func ExampleCheckpoint() {
 	// Output: context deadline exceeded
 }
 
-// A hot loop asks for its job once, and then checkpoints with one load.
+// A hot loop looks its job up once, and then checkpoints with one atomic load.
 func ExampleFrom() {
 	pool, _ := cpu.New(cpu.Config{Tokens: 1})
 	defer pool.Close()
@@ -185,7 +185,7 @@ func ExampleMiddleware() {
 	// Output: 200 168
 }
 
-// A binary calls TuneProcess first thing in main.
+// A binary calls TuneProcess at the beginning of main.
 func ExampleTuneProcess() {
 	tuned := cpu.TuneProcess(cpu.Tuning{KeepKernelSlices: true})
 	fmt.Println(tuned.GOMAXPROCS >= 1, tuned.KernelSlices)

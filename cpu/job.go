@@ -6,41 +6,49 @@ import (
 	"time"
 )
 
-// Job is a running function: the context it was given, and the handle by which a hot loop checkpoints without looking its
-// context up. From returns it. It is valid as long as its context is, and does nothing once the function has returned.
+// Job is a running function. It is the function's context, and the handle by which a hot loop checkpoints without a look-up in
+// a context. From returns it. It is valid as long as its context, and does nothing once the function has returned.
 type Job struct {
-	context.Context // what Do was given
+	context.Context // Do's argument
 
-	pool *Pool
-	pc   uintptr       // the function's entry: its name, once somebody asks
-	ask  atomic.Uint32 // not 0: the next checkpoint has something to do
-	turn chan error    // nil: go on; ErrClosed: never started
+	pool          *Pool
+	pc            uintptr       // the address of the function's code, for its name in Stats
+	checkpointDue atomic.Uint32 // not 0: the next checkpoint has something to do
+	granted       chan error    // receives nil for a token, and ErrClosed if the job never starts
 
-	// Owned by pool.mu.
+	// Guarded by pool.mu.
 	state      state
-	proven     bool          // lent its token once: it does not checkpoint when asked
-	place      int           // in holders or lenders
+	overran    bool          // it did not yield in time when it was last asked
+	index      int           // in Pool.running or Pool.runningLent
 	level      int           // in the queue
 	prev, next *Job          // in the queue
 	queued     time.Duration // when it joined the queue
-	began      time.Duration // when its turn began
-	asked      time.Duration // when it was asked to yield; 0: it was not
+	turnStart  time.Duration // when its turn began
+	yieldAsked time.Duration // when it was asked to yield in this turn; 0 if it was not
 	attained   time.Duration // how long it ran before this turn
 
 	// Owned by the goroutine that runs the function.
-	forget func() bool // ends the watch over the context's end; nil before the first checkpoint
+	stopContextWatch func() bool // of context.AfterFunc; nil before the first checkpoint
 }
 
-// state says where a job is.
+// state is the phase of a job. Only a running job counts against the pool's tokens.
+//
+//	queuedNew ──► running ◄──► runningLent     its token was lent, or came back
+//	                │ ▲            │
+//	       Blocking,│ │granted     │Checkpoint, Blocking
+//	      Checkpoint▼ │            ▼
+//	            detached, requeued
+//
+// finished follows every other state.
 type state uint8
 
 const (
-	away    state = iota // neither runs nor waits: in Blocking, or between two steps
-	fresh                // waits, and has not started
-	holding              // runs on a token
-	lent                 // runs without one
-	waiting              // waits to go on
-	over
+	detached    state = iota // in Blocking: it neither runs nor waits
+	queuedNew                // waits for its first token
+	running                  // holds a token
+	runningLent              // runs without a token
+	requeued                 // waits for a token to continue
+	finished
 )
 
 type jobKey struct{}
@@ -62,8 +70,8 @@ func jobOf(ctx context.Context) *Job {
 	return j
 }
 
-// inside reports whether ctx belongs to a job of p whose function has not returned.
-func (p *Pool) inside(ctx context.Context) bool {
+// hasJob reports whether ctx belongs to a job of p whose function has not returned.
+func (p *Pool) hasJob(ctx context.Context) bool {
 	j := jobOf(ctx)
 	for j != nil && j.pool != p {
 		j = jobOf(j.Context)
@@ -73,42 +81,42 @@ func (p *Pool) inside(ctx context.Context) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return j.state != over
+	return j.state != finished
 }
 
 // From returns the handle of the job that ctx belongs to, for a loop in which each nanosecond counts. It watches the context
-// the job was given, not one made from it. Outside a pool its Checkpoint returns the error of ctx, and nothing else happens.
+// that Do was given, not one made from it. Outside a pool its Checkpoint only returns the error of ctx.
 func From(ctx context.Context) *Job {
 	if j := jobOf(ctx); j != nil {
 		return j
 	}
 	j := &Job{Context: ctx}
-	j.ask.Store(1)
+	j.checkpointDue.Store(1)
 	return j
 }
 
-// Checkpoint is the function Checkpoint on the context the job was given.
+// Checkpoint is the function Checkpoint for the context that Do was given.
 func (j *Job) Checkpoint() error {
-	if j.ask.Load() == 0 {
+	if j.checkpointDue.Load() == 0 {
 		return nil
 	}
 	return j.pause()
 }
 
-// Checkpoint lets others run if it is time, and returns the error of ctx once that has ended, after which the function should
-// return. It costs one atomic load until there is something to do. The goroutine the function runs on calls it, as
-// often as it likes: each 100 us is enough. Outside a pool it only returns the error of ctx.
+// Checkpoint yields to other jobs if that is due. Once ctx has ended it returns the error of ctx, and the function should
+// return. It costs one atomic load until there is something to do. The goroutine that runs the function calls it, about every
+// 100 us; more often does no harm. Outside a pool it only returns the error of ctx.
 func Checkpoint(ctx context.Context) error {
 	switch j := ctx.(type) { //nolint:gocritic // the compiler inlines a switch here, and not an if
 	case *Job:
-		if j.ask.Load() == 0 {
+		if j.checkpointDue.Load() == 0 {
 			return nil
 		}
 	}
 	return checkpoint(ctx)
 }
 
-// checkpoint is Checkpoint where there may be something to do.
+// checkpoint is the slow path of Checkpoint.
 func checkpoint(ctx context.Context) error {
 	j := jobOf(ctx)
 	if j == nil {
@@ -120,47 +128,47 @@ func checkpoint(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// pause is what a job does that was asked to yield, whose context ended, or that comes to its first checkpoint.
+// pause is called when checkpointDue is set: the job was asked to yield, its context ended, or this is its first checkpoint.
 func (j *Job) pause() error {
 	if j.pool == nil {
 		return j.Err()
 	}
 	if err := j.Err(); err != nil {
-		return err // and ask stays set
+		return err // checkpointDue stays set
 	}
-	j.ask.Store(0)
-	if j.forget == nil && j.Done() != nil {
-		j.forget = context.AfterFunc(j.Context, func() { j.ask.Store(1) })
+	j.checkpointDue.Store(0)
+	if j.stopContextWatch == nil && j.Done() != nil {
+		j.stopContextWatch = context.AfterFunc(j.Context, func() { j.checkpointDue.Store(1) })
 	}
 	return j.pool.yield(j)
 }
 
-// yield takes j's token if somebody should run first, and returns when it has one again.
+// yield passes j's token on if another job is to run first, and waits until j has a token again.
 func (p *Pool) yield(j *Job) error {
 	p.mu.Lock()
-	if j.state != holding && j.state != lent { // over, or another goroutine of the job waits for its token already
+	if j.state != running && j.state != runningLent { // finished, or another goroutine of the job waits for the token already
 		p.mu.Unlock()
 		return nil
 	}
 	now := p.now()
 	level := p.level(p.age(j, now))
-	full := now-j.began >= p.slice(j.attained)
-	late := j.state == lent
-	if j.asked > 0 && now-j.asked < p.cfg.Lend {
-		p.clear(j)
+	full := now-j.turnStart >= p.slice(j.attained)
+	late := j.state == runningLent
+	if j.yieldAsked > 0 && now-j.yieldAsked < p.cfg.Lend {
+		p.recordYield(j)
 	}
-	if best := p.best(); !late && (best == nil || best.level > level || best.level == level && !full) {
-		if full || j.asked > 0 {
-			j.attained += now - j.began
-			j.began, j.asked = now, 0
-			p.arm(now)
+	if best := p.firstInLine(); !late && (best == nil || best.level > level || best.level == level && !full) {
+		if full || j.yieldAsked > 0 {
+			j.attained += now - j.turnStart
+			j.turnStart, j.yieldAsked = now, 0
+			p.armTimer(now)
 		}
 		p.mu.Unlock()
 		return nil
 	}
-	p.letGo(j, now)
-	j.state = waiting
-	p.line(j, now)
+	p.stopRunning(j, now)
+	j.state = requeued
+	p.enqueue(j, now)
 	p.mu.Unlock()
-	return p.back(j)
+	return p.awaitToken(j)
 }

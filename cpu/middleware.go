@@ -9,11 +9,12 @@ import (
 	"reflect"
 )
 
-// Middleware runs an HTTP handler as a job of p; the request's context is the job's. When p takes no more the client
-// gets 503 Service Unavailable, with Retry-After if trying again can help. A request that ends while it waits is not
-// handled. In Stats the job goes by the pattern that matched the request (http.ServeMux), or else the name of the handler,
-// unless the request's context has a name.
-// A handler that reads a large body, or writes a large answer, does so inside Blocking.
+// Middleware runs an HTTP handler as a job of p; the request's context is the job's. When p is busy or closed the client gets
+// 503 Service Unavailable, with Retry-After if trying again can help. A request whose context ends while it waits is not
+// handled. The job's name in Stats is that of the request's context (WithName), the pattern that matched the request
+// (http.ServeMux), or the name of the handler.
+//
+// A handler that reads a large body, or writes a large response, does so inside Blocking.
 func Middleware(p *Pool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		name := nameOf(next)
@@ -26,21 +27,21 @@ func Middleware(p *Pool) func(http.Handler) http.Handler {
 				next.ServeHTTP(w, r.WithContext(ctx))
 				return struct{}{}, nil
 			})
-			refuse(w, err)
+			respondToError(w, err)
 		})
 	}
 }
 
-// nameOf is the function's name, or the type of a handler that is none.
+// nameOf returns the name of a handler that is a function, or the type of another.
 func nameOf(h http.Handler) string {
 	if f, ok := h.(http.HandlerFunc); ok {
-		return key{pc: reflect.ValueOf(f).Pointer()}.String()
+		return functionKey{pc: reflect.ValueOf(f).Pointer()}.String()
 	}
 	return fmt.Sprintf("%T", h)
 }
 
-// refuse answers for a handler that did not run. What a handler panicked with goes on to the server, which knows what to do.
-func refuse(w http.ResponseWriter, err error) {
+// respondToError responds for a handler that did not run. A handler's panic continues, for the HTTP server to handle.
+func respondToError(w http.ResponseWriter, err error) {
 	var panicked *PanicError
 	switch {
 	case err == nil:

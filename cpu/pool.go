@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// ErrBusy is inside the error of a Do that found the queue full. Nothing ran; trying again later is safe.
+// ErrBusy is wrapped in the error of a Do that found the queue full. The function did not run: trying again later is safe.
 var ErrBusy = errors.New("cpu: the pool is busy")
 
-// ErrClosed is the error of a Do on a closed Pool. Nothing ran.
+// ErrClosed is the error of a Do on a closed Pool. The function did not run.
 var ErrClosed = errors.New("cpu: the pool is closed")
 
 // Pool hands tokens to jobs. All methods may be called at the same time from any goroutine.
@@ -18,32 +18,32 @@ type Pool struct {
 	cfg   Config
 	start time.Time // p.now counts from here
 
-	mu       sync.Mutex
-	closed   bool
-	free     int    // tokens nobody holds; 0 while somebody waits
-	holders  []*Job // run on a token
-	lenders  []*Job // run on, though their token was lent
-	queue    queue  // wait for a token
-	fresh    int    // of those, the ones that have not started: what Config.Queue bounds
-	unended  int    // jobs that started and did not end
-	ended    sync.Cond
-	timer    *time.Timer
-	due      time.Duration // when the timer rings; 0 while it is not set
-	habits   map[key]*habit
-	waits    waits
-	jobs     uint64
-	refusals uint64
-	panics   uint64
+	mu          sync.Mutex
+	closed      bool
+	free        int    // tokens that no job holds; 0 while a job waits
+	running     []*Job // run, each on a token
+	runningLent []*Job // run although their token was lent
+	queue       queue  // wait for a token
+	queuedNew   int    // jobs in queue that have not started: Config.Queue bounds them
+	unfinished  int    // jobs that have started and not ended
+	allFinished sync.Cond
+	timer       *time.Timer
+	timerDue    time.Duration // when the timer fires; 0 while it is not set
+	overruns    map[functionKey]*overrunRecord
+	waits       waitTimes
+	jobs        uint64
+	refused     uint64
+	panics      uint64
 }
 
-// New returns a Pool. It starts no goroutine and changes nothing of the process: see TuneProcess for that.
+// New returns a Pool. It starts no goroutine and changes nothing in the process: TuneProcess does that.
 func New(cfg Config) (*Pool, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{cfg: cfg, start: time.Now(), free: cfg.Tokens, habits: make(map[key]*habit)}
-	p.ended.L = &p.mu
+	p := &Pool{cfg: cfg, start: time.Now(), free: cfg.Tokens, overruns: make(map[functionKey]*overrunRecord)}
+	p.allFinished.L = &p.mu
 	return p, nil
 }
 
@@ -54,26 +54,26 @@ func (p *Pool) Close() {
 	defer p.mu.Unlock()
 	p.closed = true
 	for _, j := range p.queue.jobs() {
-		if j.state == fresh {
+		if j.state == queuedNew {
 			p.queue.remove(j)
-			p.fresh--
-			j.state = over
-			j.turn <- ErrClosed
+			p.queuedNew--
+			j.state = finished
+			j.granted <- ErrClosed
 		}
 	}
-	for p.unended > 0 {
-		p.ended.Wait()
+	for p.unfinished > 0 {
+		p.allFinished.Wait()
 	}
 	if p.timer != nil {
 		p.timer.Stop()
 	}
 }
 
-// now is the time since the pool was made.
+// now returns the time since the pool was made.
 func (p *Pool) now() time.Duration { return time.Since(p.start) }
 
-// enter gets j its first token.
-func (p *Pool) enter(j *Job) error {
+// acquireFirst waits for j's first token.
+func (p *Pool) acquireFirst(j *Job) error {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -82,159 +82,160 @@ func (p *Pool) enter(j *Job) error {
 	now := p.now()
 	if p.free > 0 {
 		p.free--
-		p.unended++
+		p.unfinished++
 		p.jobs++
 		p.waits.add(now, 0)
-		p.hold(j, now)
+		p.runOnToken(j, now)
 		p.mu.Unlock()
 		return nil
 	}
-	if p.fresh >= p.cfg.Queue {
-		p.refusals++
+	if p.queuedNew >= p.cfg.Queue {
+		p.refused++
 		p.mu.Unlock()
 		return fmt.Errorf("%w: %d jobs wait for its %d tokens: try again later", ErrBusy, p.cfg.Queue, p.cfg.Tokens)
 	}
-	p.fresh++
-	j.state = fresh
-	p.line(j, now)
+	p.queuedNew++
+	j.state = queuedNew
+	p.enqueue(j, now)
 	p.mu.Unlock()
 	select {
-	case err := <-j.turn:
+	case err := <-j.granted:
 		return err
 	case <-j.Done():
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		switch j.state {
-		case fresh:
+		case queuedNew:
 			p.queue.remove(j)
-			p.fresh--
-			j.state = over
-		case holding, lent: // the token came at the same moment
+			p.queuedNew--
+			j.state = finished
+		case running, runningLent: // the token was granted at the same moment
 			p.jobs--
-			p.end(j)
+			p.finishLocked(j)
 		}
 		return j.Err()
 	}
 }
 
-// leave ends a job that has started.
-func (p *Pool) leave(j *Job) {
+// finish ends a job that has started.
+func (p *Pool) finish(j *Job) {
 	p.mu.Lock()
-	p.end(j)
+	p.finishLocked(j)
 	p.mu.Unlock()
 }
 
-// end is the end of a job's function. A goroutine of the job may still wait in Blocking or Checkpoint: it goes on without a
-// token.
-func (p *Pool) end(j *Job) {
-	if j.state == waiting {
+// finishLocked is finish for callers that hold mu. A goroutine of the job may still wait in Blocking or Checkpoint: it
+// continues without a token.
+func (p *Pool) finishLocked(j *Job) {
+	if j.state == requeued {
 		p.queue.remove(j)
-		j.turn <- nil
+		j.granted <- nil
 	}
-	p.letGo(j, p.now())
-	p.remember(j)
-	j.state = over
-	if p.unended--; p.unended == 0 {
-		p.ended.Broadcast()
+	p.stopRunning(j, p.now())
+	p.recordEnd(j)
+	j.state = finished
+	if p.unfinished--; p.unfinished == 0 {
+		p.allFinished.Broadcast()
 	}
 }
 
-// back gets a job that has started and holds no token another one. If ctx ends first, the job runs on as one whose token was
-// lent, to wind up, and back returns the context's error.
-func (p *Pool) back(j *Job) error {
+// awaitToken waits until a requeued job has a token. If the context ends first, the job continues without a token, so that it
+// can return, and awaitToken returns the context's error.
+func (p *Pool) awaitToken(j *Job) error {
 	select {
-	case err := <-j.turn:
+	case err := <-j.granted:
 		return err
 	case <-j.Done():
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if j.state == waiting {
+		if j.state == requeued {
 			p.queue.remove(j)
-			p.lender(j, p.now())
-		} else if err := <-j.turn; err != nil { // the token came at the same moment
+			p.runWithoutToken(j, p.now())
+		} else if err := <-j.granted; err != nil { // the token was granted at the same moment
 			return err
 		}
 		return j.Err()
 	}
 }
 
-// hold lets j run on a token that is nobody's.
-func (p *Pool) hold(j *Job, now time.Duration) {
-	j.state, j.began, j.asked = holding, now, 0
-	j.place = len(p.holders)
-	p.holders = append(p.holders, j)
+// runOnToken counts j as running on a token that the caller has taken.
+func (p *Pool) runOnToken(j *Job, now time.Duration) {
+	j.state, j.turnStart, j.yieldAsked = running, now, 0
+	j.index = len(p.running)
+	p.running = append(p.running, j)
 }
 
-// lender lets j run without a token.
-func (p *Pool) lender(j *Job, now time.Duration) {
-	j.state, j.began, j.asked = lent, now, 0
-	j.place = len(p.lenders)
-	p.lenders = append(p.lenders, j)
+// runWithoutToken counts j as running without a token.
+func (p *Pool) runWithoutToken(j *Job, now time.Duration) {
+	j.state, j.turnStart, j.yieldAsked = runningLent, now, 0
+	j.index = len(p.runningLent)
+	p.runningLent = append(p.runningLent, j)
 }
 
-// letGo takes j from those that run, and passes its token on if it has one.
-func (p *Pool) letGo(j *Job, now time.Duration) {
+// stopRunning removes j from the running jobs, and passes its token on if it holds one.
+func (p *Pool) stopRunning(j *Job, now time.Duration) {
 	switch j.state {
-	case holding:
-		j.attained += now - j.began
-		p.holders = drop(p.holders, j)
-		p.pass(now)
-	case lent:
-		j.attained += now - j.began
-		p.lenders = drop(p.lenders, j)
+	case running:
+		j.attained += now - j.turnStart
+		p.running = removeJob(p.running, j)
+		p.passToken(now)
+	case runningLent:
+		j.attained += now - j.turnStart
+		p.runningLent = removeJob(p.runningLent, j)
 	}
-	j.state = away
+	j.state = detached
 }
 
-// drop takes j out of a set; the last of the set takes its place.
-func drop(set []*Job, j *Job) []*Job {
+// removeJob removes j from a set. The last job of the set takes its index.
+func removeJob(set []*Job, j *Job) []*Job {
 	last := set[len(set)-1]
-	set[j.place], last.place = last, j.place
+	set[j.index], last.index = last, j.index
 	set[len(set)-1] = nil
 	return set[:len(set)-1]
 }
 
-// line has j wait. The caller sets its state.
-func (p *Pool) line(j *Job, now time.Duration) {
-	if j.turn == nil {
-		j.turn = make(chan error, 1)
+// enqueue adds j to the queue. The caller sets its state.
+func (p *Pool) enqueue(j *Job, now time.Duration) {
+	if j.granted == nil {
+		j.granted = make(chan error, 1)
 	}
 	j.queued, j.level = now, p.level(j.attained)
 	p.queue.push(j)
-	p.watch(now)
+	p.supervise(now)
 }
 
-// pass gives a token to whoever is next. A job that lent its own has a place in the line, by its age, though it runs.
-func (p *Pool) pass(now time.Duration) {
-	best := p.best()
-	var back *Job
-	for _, l := range p.lenders {
-		if back == nil || p.age(l, now) < p.age(back, now) {
-			back = l
+// passToken gives a free token to the next job. A job that runs although its token was lent counts as waiting, by its age: it
+// gets the token back unless the first job in the queue is younger.
+func (p *Pool) passToken(now time.Duration) {
+	best := p.firstInLine()
+	var lender *Job // the youngest
+	for _, l := range p.runningLent {
+		if lender == nil || p.age(l, now) < p.age(lender, now) {
+			lender = l
 		}
 	}
 	switch {
-	case back != nil && (best == nil || p.level(p.age(back, now)) <= best.level):
-		p.lenders = drop(p.lenders, back)
-		back.state, back.place = holding, len(p.holders)
-		p.holders = append(p.holders, back)
+	case lender != nil && (best == nil || p.level(p.age(lender, now)) <= best.level):
+		p.runningLent = removeJob(p.runningLent, lender)
+		lender.state, lender.index = running, len(p.running)
+		p.running = append(p.running, lender)
 	case best != nil:
 		p.grant(p.queue.next(), now)
 	default:
 		p.free++
 	}
-	p.arm(now)
+	p.armTimer(now)
 }
 
-// grant gives a token to a job that waits.
+// grant gives a token to a job of the queue.
 func (p *Pool) grant(j *Job, now time.Duration) {
 	p.queue.remove(j)
-	if j.state == fresh {
-		p.fresh--
-		p.unended++
+	if j.state == queuedNew {
+		p.queuedNew--
+		p.unfinished++
 		p.jobs++
 		p.waits.add(now, now-j.queued)
 	}
-	p.hold(j, now)
-	j.turn <- nil
+	p.runOnToken(j, now)
+	j.granted <- nil
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// newPool makes a pool of a test and checks at the end that it is closed and empty.
+// newPool returns a pool for a test. When the test ends it closes the pool and checks that all tokens are free.
 func newPool(t *testing.T, cfg Config) *Pool {
 	t.Helper()
 	p, err := New(cfg)
@@ -22,9 +22,9 @@ func newPool(t *testing.T, cfg Config) *Pool {
 	t.Cleanup(func() {
 		p.Close()
 		s := p.Stats()
-		if s.Running+s.Queued+s.Lent != 0 || p.free != s.Tokens || p.unended != 0 || p.fresh != 0 {
+		if s.Running+s.Queued+s.Lent != 0 || p.free != s.Tokens || p.unfinished != 0 || p.queuedNew != 0 {
 			t.Errorf("after Close: running %d, queued %d, lent %d, free %d of %d, unended %d, fresh %d",
-				s.Running, s.Queued, s.Lent, p.free, s.Tokens, p.unended, p.fresh)
+				s.Running, s.Queued, s.Lent, p.free, s.Tokens, p.unfinished, p.queuedNew)
 		}
 	})
 	return p
@@ -73,7 +73,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestOrder: one token; what waits runs in the order of what it has had, and of its arrival.
+// TestOrder: with one token, waiting jobs run in the order of their running time so far, and then of arrival.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -103,7 +103,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestShortBesideLong is the point of it: the short job is done in its own time and a first slice's.
+// TestShortBesideLong: a short job beside a long one takes its own running time and one first slice.
 func TestShortBesideLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 2})
@@ -131,7 +131,7 @@ func TestShortBesideLong(t *testing.T) {
 	})
 }
 
-// TestOldJobIsNotStarved: short jobs keep the only token busy, and the long one ends all the same.
+// TestOldJobIsNotStarved: a long job ends although short jobs keep the only token busy.
 func TestOldJobIsNotStarved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -258,7 +258,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestCancelAtOnce: the first checkpoint knows, without a moment for the news to spread.
+// TestCancelAtOnce: the first checkpoint after the context has ended returns its error.
 func TestCancelAtOnce(t *testing.T) {
 	p := newPool(t, Config{Tokens: 1})
 	ctx, cancel := context.WithCancel(t.Context())

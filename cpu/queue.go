@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// levels is how many ages the queue tells apart. The last begins at 2^11 first slices, half a second: jobs older than that
-// take turns, so that none has to wait until a younger one has caught up.
+// levels is the number of ages in the queue. The last one begins at 2^11 first slices, half a second. Jobs above that age take
+// turns, so that none has to wait until a younger one has reached its age.
 const levels = 13
 
-// floor is how often the job that has waited longest goes first whatever its age, so that a stream of short jobs can't keep a
-// long one waiting for ever: once in so many turns.
-const floor = 16
+// oldestEvery makes each 16th grant go to the job that has waited longest, so that a stream of short jobs cannot keep a long
+// one waiting for ever.
+const oldestEvery = 16
 
-// queue is the line of waiting jobs: least attained service first, by level, and in order of arrival within one.
+// queue holds the waiting jobs: least attained service first, by level, and in order of arrival within a level.
 type queue struct {
 	lists [levels]struct{ first, last *Job }
-	used  uint16 // bit i: lists[i] holds something
+	used  uint16 // bit i: lists[i] is not empty
 	len   int
 	turns uint
 }
@@ -53,18 +53,19 @@ func (q *queue) remove(j *Job) {
 	q.len--
 }
 
-// best is the job with the least attained service; nil if nobody waits.
-func (q *queue) best() *Job {
+// leastServed returns the job with the least attained service; nil if the queue is empty.
+func (q *queue) leastServed() *Job {
 	if q.used == 0 {
 		return nil
 	}
 	return q.lists[bits.TrailingZeros16(q.used)].first
 }
 
-// next is the job whose turn it is: the best, but each 16th time the one that has waited longest. Somebody must be waiting.
+// next returns the job to grant a token: the least served, but each 16th time the one that has waited longest. The queue must
+// not be empty.
 func (q *queue) next() *Job {
-	j := q.best()
-	if q.turns++; q.turns%floor == 0 {
+	j := q.leastServed()
+	if q.turns++; q.turns%oldestEvery == 0 {
 		for i := range q.lists {
 			if f := q.lists[i].first; f != nil && f.queued < j.queued {
 				j = f
@@ -74,7 +75,7 @@ func (q *queue) next() *Job {
 	return j
 }
 
-// jobs lists all that wait, the best first.
+// jobs lists all waiting jobs, the least served first.
 func (q *queue) jobs() []*Job {
 	all := make([]*Job, 0, q.len)
 	for i := range q.lists {
@@ -85,13 +86,13 @@ func (q *queue) jobs() []*Job {
 	return all
 }
 
-// doublings is 0 for a job that has run less than a first slice, and one more for each doubling.
+// doublings returns 0 for less than a first slice, and one more for each doubling of d.
 func (p *Pool) doublings(d time.Duration) int { return bits.Len64(uint64(d / p.cfg.FirstSlice)) }
 
-// level is the queue's list for a job that has run for d.
+// level returns the level of a job that has run for d.
 func (p *Pool) level(d time.Duration) int { return min(p.doublings(d), levels-1) }
 
-// slice is how long a job that has run for d may run before it is asked to yield.
+// slice returns how long a job that has run for d runs before it is asked to yield.
 func (p *Pool) slice(d time.Duration) time.Duration {
 	s := p.cfg.FirstSlice
 	for range p.level(d) {
@@ -103,5 +104,5 @@ func (p *Pool) slice(d time.Duration) time.Duration {
 	return min(s, p.cfg.LongestSlice)
 }
 
-// age is how long j has run, this turn included.
-func (p *Pool) age(j *Job, now time.Duration) time.Duration { return j.attained + now - j.began }
+// age returns how long j has run, including this turn.
+func (p *Pool) age(j *Job, now time.Duration) time.Duration { return j.attained + now - j.turnStart }

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Stats is what a Pool does now and has done since it was made.
+// Stats are the counters of a Pool, and what it does now.
 type Stats struct {
 	Tokens  int // jobs that may run at once
 	Running int // jobs that hold a token
-	Queued  int // jobs that wait for one, new ones and those that yielded
-	Lent    int // jobs that run without one, as they did not yield
+	Queued  int // jobs that wait for a token, new ones and those that yielded
+	Lent    int // jobs that run without a token, as it was lent
 
 	Jobs   uint64 // started
 	Busy   uint64 // refused with ErrBusy
 	Panics uint64
 
-	// WaitP50 and WaitP99 are how long new jobs waited for a token, over the last ten to twenty seconds.
+	// WaitP50 and WaitP99 are quantiles of the time that new jobs waited for a token, over the last ten to twenty seconds.
 	WaitP50, WaitP99 time.Duration
 
 	// Unyielding lists the functions that did not checkpoint when they were asked to yield, the longest first.
@@ -28,21 +28,21 @@ type Stats struct {
 	// quarter of GOMAXPROCS, so it takes more of the machine when that is larger than the number of cores.
 	GC float64
 
-	// Warning says why I/O is not isolated from the jobs, and what to do; empty if all is well.
+	// Warning says why I/O is not isolated from the jobs, and what to do. It is empty if I/O is isolated.
 	Warning string
 }
 
-// Stats returns the figures as of now.
+// Stats returns a snapshot.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
-	p.waits.turn(p.now())
+	p.waits.rotate(p.now())
 	s := Stats{
 		Tokens:     p.cfg.Tokens,
-		Running:    len(p.holders),
+		Running:    len(p.running),
 		Queued:     p.queue.len,
-		Lent:       len(p.lenders),
+		Lent:       len(p.runningLent),
 		Jobs:       p.jobs,
-		Busy:       p.refusals,
+		Busy:       p.refused,
 		Panics:     p.panics,
 		WaitP50:    p.waits.quantile(0.50),
 		WaitP99:    p.waits.quantile(0.99),
@@ -57,7 +57,7 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// gcShare reads what the runtime knows as of the last garbage collection.
+// gcShare returns Stats.GC, as of the last garbage collection.
 func gcShare() float64 {
 	samples := []metrics.Sample{
 		{Name: "/cpu/classes/gc/total:cpu-seconds"},

@@ -22,7 +22,7 @@ func TestBuckets(t *testing.T) {
 }
 
 func TestWaits(t *testing.T) {
-	var w waits
+	var w waitTimes
 	if got := w.quantile(0.99); got != 0 {
 		t.Errorf("nothing waited: got %v, want 0", got)
 	}
@@ -42,7 +42,7 @@ func TestWaits(t *testing.T) {
 	if got := w.quantile(0.1); got < time.Minute {
 		t.Errorf("two windows later: got %v, want a minute or more", got)
 	}
-	w.turn(10 * window)
+	w.rotate(10 * window)
 	if got := w.quantile(0.99); got != 0 {
 		t.Errorf("long after: got %v, want 0", got)
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestStress does everything at once, on the real clock, and closes the pool meanwhile; newPool's check finds a token that
-// was lost or made up.
+// TestStress uses the whole API at once, on the real clock, and closes the pool meanwhile. newPool's check finds tokens that were
+// lost or duplicated.
 func TestStress(t *testing.T) {
 	before := runtime.NumGoroutine()
 	p := newPool(t, Config{
@@ -52,7 +52,7 @@ func TestStress(t *testing.T) {
 		t.Errorf("%d ran, %d refused, %d ended early: want some, some, and 4000 together", ran.Load(), refused.Load(), ended.Load())
 	}
 	p.Close()
-	for runtime.NumGoroutine() > before { // go test ends a test that waits for ever, and prints who is left
+	for runtime.NumGoroutine() > before { // go test ends a test that waits for ever, and prints the goroutines that are left
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// kernelSlice is the shortest the kernel takes. A thread whose slice is over gives way to one that wakes up, and a slice that
-// is no shorter than other threads' keeps those that answer I/O from waiting for the scheduler's tick.
+// kernelSlice is the shortest slice that the kernel accepts. A thread that wakes up preempts one whose slice is over, so with
+// short slices the threads that do I/O need not wait for the scheduler's tick.
 const kernelSlice = 100 * time.Microsecond
 
-// Tuning says what TuneProcess may do. The zero value is right for a program that has the machine, or its container, to itself.
+// Tuning configures TuneProcess. The zero value is right for a program that has the machine, or its container, to itself.
 type Tuning struct {
 	// Tokens is that of the pool. Zero means Cores().
 	Tokens int
@@ -19,21 +19,21 @@ type Tuning struct {
 	KeepKernelSlices bool
 }
 
-// Tuned says what TuneProcess did.
+// Tuned is the result of TuneProcess.
 type Tuned struct {
 	GOMAXPROCS int // as it is now
 
-	// KernelSlices says that all threads of the process, now and later, have time slices of 100 us.
+	// KernelSlices is true if all threads of the process, now and later, have time slices of 100 us.
 	KernelSlices bool
 
-	// Err says why they have not: an old kernel, another system, a sandbox. The process works without.
+	// Err says why they do not: an old kernel, another system, a sandbox. The process works without them.
 	Err error
 }
 
-// TuneProcess prepares the whole process for pools; a binary that uses one calls it first thing in main. It raises GOMAXPROCS
-// to twice the cores, or the tokens, so that jobs never occupy all of Go's processors, unless it is larger already or the environment sets
-// it; and on Linux from 6.12 on it gives all threads time slices of 100 us, which needs no privilege and
-// changes no priority.
+// TuneProcess prepares the whole process for pools. A binary that uses one calls it at the beginning of main. It raises
+// GOMAXPROCS to twice the cores or the tokens, whichever is more, so that jobs never occupy all of Go's processors; it does not
+// if GOMAXPROCS is larger already or the environment sets it. On Linux from 6.12 on it gives all threads time slices of 100 us,
+// which needs no privilege and changes no priority.
 func TuneProcess(t Tuning) Tuned {
 	tokens := t.Tokens
 	if tokens <= 0 {
@@ -50,5 +50,5 @@ func TuneProcess(t Tuning) Tuned {
 	return done
 }
 
-// processors is the GOMAXPROCS that so many tokens ask for.
+// processors returns the GOMAXPROCS for a number of tokens.
 func processors(tokens int) int { return max(tokens+2, 2*tokens, 2*Cores()) }

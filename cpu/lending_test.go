@@ -17,7 +17,7 @@ func tight(d time.Duration) func(context.Context) error {
 
 func nothing(context.Context) error { return nil }
 
-// TestLend: a job that does not checkpoint loses its token when it has ignored for 5 ms that it was asked, and is named.
+// TestLend: a job that does not checkpoint loses its token 5 ms after it was asked to yield, and Stats names it.
 func TestLend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -67,8 +67,8 @@ func TestLentTokenIsCounted(t *testing.T) {
 	})
 }
 
-// TestKind: jobs of a kind that never checkpoints wait for each other, and other kinds for none of them.
-func TestKind(t *testing.T) {
+// TestJobsOfOneNameWaitForEachOther: jobs of a name that never checkpoints wait for each other; other jobs do not wait for them.
+func TestJobsOfOneNameWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 2})
 		ctx, stop := context.WithCancel(t.Context())
@@ -102,8 +102,8 @@ func TestKind(t *testing.T) {
 	})
 }
 
-// TestHungJob: one job of a kind never ends; the others of its kind get its token in a few times what they need themselves,
-// once one of them has shown what that is.
+// TestHungJob: one job of a name never ends. Once another job of the name has ended, the rest get the token within a few times
+// the running time of that job.
 func TestHungJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -127,7 +127,7 @@ func TestHungJob(t *testing.T) {
 	})
 }
 
-// TestSameCode: jobs that share their code, and have no name, are not taken to be alike.
+// TestSameCode: jobs without a name do not wait for each other, even if they share their code.
 func TestSameCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -143,8 +143,8 @@ func TestSameCode(t *testing.T) {
 	})
 }
 
-// TestReform: a function is no longer named once a job of it yields when asked.
-func TestReform(t *testing.T) {
+// TestYieldingAgain: Stats no longer names a function once one of its jobs yields in time.
+func TestYieldingAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
 		ctx := WithName(t.Context(), "mixed")
@@ -166,7 +166,7 @@ func TestReform(t *testing.T) {
 	})
 }
 
-// TestLateCheckpoint: a job that comes to a checkpoint after its token was lent waits for one again.
+// TestLateCheckpoint: a job that checkpoints after its token was lent waits for a token.
 func TestLateCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -206,24 +206,25 @@ func TestLendingIsBounded(t *testing.T) {
 	})
 }
 
-// TestHabitsAreBounded: a program that makes up names without end does not fill the memory.
-func TestHabitsAreBounded(t *testing.T) {
+// TestOverrunRecordsAreBounded: a program that makes new names without end does not fill the memory.
+func TestOverrunRecordsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
-		for i := range maxHabits + 5 {
+		for i := range maxOverruns + 5 {
 			var all sync.WaitGroup
 			all.Go(func() { run(WithName(t.Context(), strings.Repeat("y", i+1)), p, tight(20*time.Millisecond)) })
 			synctest.Wait()
 			run(t.Context(), p, nothing)
 			all.Wait()
 		}
-		if got := len(p.Stats().Unyielding); got != maxHabits {
-			t.Errorf("%d names, want %d", got, maxHabits)
+		if got := len(p.Stats().Unyielding); got != maxOverruns {
+			t.Errorf("%d names, want %d", got, maxOverruns)
 		}
 	})
 }
 
-// TestCancelledWhileYielding: the job goes on at once to wind up, without a token, and nothing is lost when it ends.
+// TestCancelledWhileYielding: a job whose context ends while it yields continues at once, without a token, and no token is
+// lost when it ends.
 func TestCancelledWhileYielding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})

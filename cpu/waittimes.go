@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// waits counts how long jobs waited for their first token, over the last ten to twenty seconds.
-type waits struct {
+// waitTimes are histograms of how long jobs waited for their first token, over the last ten to twenty seconds.
+type waitTimes struct {
 	current, before histogram
 	since           time.Duration // when current began
 }
 
-// window is how long one histogram is filled.
+// window is the time covered by one histogram.
 const window = 10 * time.Second
 
-func (w *waits) add(now, d time.Duration) {
-	w.turn(now)
+func (w *waitTimes) add(now, d time.Duration) {
+	w.rotate(now)
 	w.current.counts[bucket(d)]++
 	w.current.total++
 }
 
-// turn begins a new histogram when the current one is old.
-func (w *waits) turn(now time.Duration) {
+// rotate begins a new histogram when the current one has covered its window.
+func (w *waitTimes) rotate(now time.Duration) {
 	switch old := now - w.since; {
 	case old >= 2*window:
 		w.before, w.current, w.since = histogram{}, histogram{}, now
@@ -30,8 +30,8 @@ func (w *waits) turn(now time.Duration) {
 	}
 }
 
-// quantile is the wait that a share q of the jobs did not exceed, at most an eighth too long; 0 if there were none.
-func (w *waits) quantile(q float64) time.Duration {
+// quantile returns the wait that a share q of the jobs did not exceed, at most an eighth too long; 0 without jobs.
+func (w *waitTimes) quantile(q float64) time.Duration {
 	rank := uint64(q * float64(w.current.total+w.before.total))
 	var seen uint64
 	for i := range w.current.counts {
