@@ -193,7 +193,7 @@ func TestShutdownAnswersWhatWasRead(t *testing.T) {
 				for conn, h := range l.All() {
 					if p.service.Owns(h) {
 						h.(loop.Shutdowner).Shutdown(conn)
-						conn.SetTimer(leaveTimer, patience)
+						conn.SetTimer(closeTimer, patience)
 					}
 				}
 			})

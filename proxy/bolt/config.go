@@ -8,31 +8,31 @@ import (
 	wire "example.com/ferry/protocol/bolt"
 )
 
-// Config is how a listener treats its clients.
+// Config configures a listener for Bolt.
 type Config struct {
 	// IdleTimeout closes a client's connection that has had no request in flight for this long. Zero means 90 s; negative means
 	// never.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
-	// MaxFrame bounds a request's frame, in bytes. Zero means 64 MiB.
+	// MaxFrame bounds the frame of a request, in bytes. Zero means 64 MiB.
 	MaxFrame int `yaml:"max_frame,omitempty" schema:"min=0"`
 
-	// Requests bounds the requests a connection has in flight; more are not read until one is answered. Zero means 1024.
+	// Requests bounds the requests in flight on a connection. No more are read until one has its response. Zero means 1024.
 	Requests int `yaml:"requests,omitempty" schema:"min=0"`
 
-	// FrameTimeout bounds the time from a frame's first byte to its last, and the time in which a client, or a server, takes
-	// nothing of what waits for it. Zero means 30 s.
+	// FrameTimeout bounds the time from a frame's first byte to its last, and the time in which a client, or a server, reads nothing
+	// of what is queued for it. Zero means 30 s.
 	FrameTimeout time.Duration `yaml:"frame_timeout,omitempty"`
 
-	// MaxQueued bounds the bytes of answers that a client does not take; its connection is aborted beyond. Zero means 64 MiB
+	// MaxQueued bounds the bytes of responses that a client leaves unread. Above it, the connection is aborted. Zero means 64 MiB
 	// and a byte.
 	MaxQueued int `yaml:"max_queued,omitempty" schema:"min=0"`
 
-	// CheckCRC has the CRC-32 of requests and answers up to 64 KiB verified here, not only at the two ends.
+	// CheckCRC verifies the CRC-32 of requests and responses up to 64 KiB here, not only at the two ends.
 	CheckCRC bool `yaml:"check_crc,omitempty"`
 }
 
-// Check reports what is wrong in c: nil or invalid.Errors.
+// Check returns everything wrong in c as invalid.Errors, or nil.
 func (c *Config) Check() error {
 	var errs invalid.Errors
 	for _, f := range []struct {
@@ -52,7 +52,7 @@ func (c *Config) Check() error {
 	return errs.Err()
 }
 
-// withDefaults returns a copy with every zero replaced.
+// withDefaults returns a copy of c with all defaults set.
 func (c *Config) withDefaults() Config {
 	var out Config
 	if c != nil {

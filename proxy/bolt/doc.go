@@ -1,9 +1,11 @@
 // Package bolt forwards SOFABolt: requests of many clients over few connections to each server.
 //
-// A Service is one listener. Its connections live on the loops of a loop.Group; a request gets its route and its server from
-// package exchange, another id, and a place in a connection that it shares with others, and its answer finds the way back by
-// that id. Frames are copied once, from where they were read to where they are written; those above 64 KiB pass in pieces,
-// over a connection of their own. A connection that has nothing in flight has no object here, however many there are.
+// A Service is one listener. Its connections belong to the loops of a loop.Group. Package exchange chooses route and endpoint of a
+// request. The frame gets a new request id and leaves on a connection that many clients share; the id of the response leads back to
+// the request. A frame is copied once, from the read buffer to the write queue. A frame above 64 KiB passes in pieces, on a connection
+// of its own. A client's connection with nothing in flight has no object in this package.
+//
+// A request has two sides, session and upstreamConn, which meet in the interfaces of sides.go.
 //
 //	s := bolt.New(nil, len(group.Loops()))
 //	s.Use(nil, exchange.NewPlan("rpc", table, clusters, metrics, nil))

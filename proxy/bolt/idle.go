@@ -7,54 +7,49 @@ import (
 
 // The timers of a client's connection.
 const (
-	idleTimer = iota
-	frameTimer
-	leaveTimer
-	takeTimer // until the client takes some of its answers
+	idleTimer       = iota
+	frameTimer      // bounds the time from a frame's first byte to its last
+	closeTimer      // bounds the phases of closing
+	slowClientTimer // bounds the time in which the client takes nothing of its responses
 )
 
-// idle handles all connections of one loop and dialect that have nothing in flight: there is no object for each.
-type idle struct {
-	worker  *worker
-	dialect wire.Dialect
+// idleHandler handles all connections of one loop and dialect that have nothing in flight. An idle connection needs no object of its
+// own.
+type idleHandler struct {
+	loopState *loopState
+	dialect   wire.Dialect
 }
 
-var _ loop.Shutdowner = (*idle)(nil)
+var _ loop.Shutdowner = (*idleHandler)(nil)
 
-func (h *idle) Opened(c *loop.Conn) {
-	st := h.worker.service.setup.Load()
-	st.plan.Listener.Opened(h.worker.loop.Index())
-	h.rest(c, st)
+func (h *idleHandler) Opened(c *loop.Conn) {
+	st := h.loopState.service.settings.Load()
+	st.plan.Listener.Opened(h.loopState.loop.Index())
+	h.startTimer(c, st)
 }
 
-// rest has c closed unless something happens in time.
-func (h *idle) rest(c *loop.Conn, st *setup) {
-	if st.cfg.IdleTimeout > 0 {
-		c.SetTimer(idleTimer, st.cfg.IdleTimeout)
+func (h *idleHandler) startTimer(c *loop.Conn, st *settings) {
+	if st.config.IdleTimeout > 0 {
+		c.SetTimer(idleTimer, st.config.IdleTimeout)
 	}
 }
 
-func (h *idle) Data(c *loop.Conn, p []byte) int {
-	s := h.worker.newSession(c, h.dialect)
+func (h *idleHandler) Data(c *loop.Conn, p []byte) int {
+	s := h.loopState.newSession(c, h.dialect)
 	c.SetHandler(s)
 	return s.Data(c, p)
 }
 
-func (h *idle) Drained(*loop.Conn) {}
+func (h *idleHandler) Drained(*loop.Conn) {}
 
-func (h *idle) HalfClosed(c *loop.Conn) { c.Close() }
+func (h *idleHandler) HalfClosed(c *loop.Conn) { c.Close() }
 
-func (h *idle) Timer(c *loop.Conn, which int) {
+func (h *idleHandler) Timer(c *loop.Conn, which int) {
 	if which == idleTimer {
 		c.Close()
 	}
 }
 
-func (h *idle) Closed(*loop.Conn, error) { h.worker.gone() }
+func (h *idleHandler) Closed(*loop.Conn, error) { h.loopState.clientClosed() }
 
-func (h *idle) Shutdown(c *loop.Conn) { c.Close() }
-
-// gone counts a client that left.
-func (w *worker) gone() {
-	w.service.setup.Load().plan.Listener.Closed(w.loop.Index())
-}
+func (h *idleHandler) Shutdown(c *loop.Conn) { c.Close() }

@@ -86,7 +86,7 @@ func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
 	slow := p.dial()
 	slow.send(call(wire.V1, 1, "a", nil))
 	p.paused()
-	time.Sleep(10 * mayMiss * beat) // for the heartbeats that would be missed
+	time.Sleep(10 * maxMissedHeartbeats * beat) // for the heartbeats that would be missed
 	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
 }
 

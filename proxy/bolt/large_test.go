@@ -62,7 +62,7 @@ func TestLargeInBoundedMemory(t *testing.T) {
 		defer c.Close()
 		defer func() { <-closed }()
 		if err = take(c, len(head)+size); err == nil {
-			answer := wire.AppendResponse(nil, (&request{fixed: [wire.MaxFixed]byte(head)}).frame(), 0)
+			answer := wire.AppendResponse(nil, (&request{fixedHeader: [wire.MaxFixed]byte(head)}).frame(), 0)
 			copy(answer[5:], []byte{0, 0, 0, 1})
 			err = put(c, answer, 16)
 		}

@@ -8,7 +8,7 @@ import (
 // Any order of adding and removing leaves what a map would have, also where ids begin again.
 func TestPending(t *testing.T) {
 	t.Parallel()
-	p, want := pending{last: 1<<32 - 500}, map[uint32]*request{}
+	p, want := pendingRequests{last: 1<<32 - 500}, map[uint32]*request{}
 	var ids []uint32
 	for range 20_000 {
 		if len(ids) > 0 && rand.IntN(100) < 49 {

@@ -28,9 +28,9 @@ func TestFullConnectionIsNotChosen(t *testing.T) {
 		}
 		e.Done(upstream.Canceled, 0, w.loop.Now())
 		pool := poolOf(e, w)
-		for name, choose := range map[string]func(wire.Dialect, bool) *upstreamConn{"shared": pool.shared, "exclusive": pool.exclusive} {
+		for name, choose := range map[string]func(wire.Dialect, bool) *upstreamConn{"shared": pool.sharedConn, "exclusive": pool.exclusiveConn} {
 			first := choose(wire.V1, false)
-			if first.open = true; choose(wire.V1, false) != first {
+			if first.connected = true; choose(wire.V1, false) != first {
 				t.Errorf("%s: a connection with room is not chosen", name)
 			}
 			for !first.socket.Full() {

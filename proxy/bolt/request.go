@@ -12,49 +12,54 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// request is one that a client has sent and that was not answered yet. It is in the list of its session all the time, and at
-// most one of these holds it besides: upstreamConn.waiting, upstreamConn.sent, upstreamConn.answer, session.upload.
+// request is a request that a client has sent and that has no response yet. The list of its session has it until it ends. An
+// upstream connection may hold it besides: upstreamConn.unsent before it is connected, upstreamConn.sent until the response begins,
+// upstreamConn.response until a large response ends.
 type request struct {
 	x          exchange.Exchange
-	session    *session
-	next, prev *request      // of the session
-	conn       *upstreamConn // that holds it; nil if none does
-	copy       *bufpool.Buf  // the frame, if it waits or may be sent again
-	began      time.Duration // when its last byte was here
-	deadline   time.Duration // of the attempt, on the loop's clock; 0 means none
-	id         uint32        // the client's
-	sentAs     uint32        // the one it has upstream
-	oneway     bool
-	streams    bool // it passes in pieces
-	repeats    bool // it may be sent again after it was sent
-	fixed      [wire.MaxFixed]byte
-	timeout    time.Duration // from began on, over all attempts; negative means none
+	loopState  *loopState
+	downstream downstream
+	upstream   upstreamSide    // the connection that holds it; nil if none does
+	next, prev *request        // in the list of the session
+	replay     *bufpool.Buf    // a copy of the frame, if it waits or may be sent again
+	queued     *queuedResponse // its large response, while another one is being written
 
-	called, method []byte // service and method, for the access log
+	clientID    uint32 // the id the client gave it
+	sentID      uint32 // the id it has in upstreamConn.sent
+	fixedHeader [wire.MaxFixed]byte
+	oneway      bool
+	large       bool // it passes in pieces
+	replayable  bool // the route allows to send it twice
+
+	receivedAt time.Duration // when its last byte had arrived
+	timeout    time.Duration // from receivedAt on, over all attempts; negative means none
+	deadline   time.Duration // of the attempt, on the loop's clock; 0 means none
+
+	service, method []byte // for the access log
 }
 
-// anySize are the limits for what was let in already.
-var anySize = wire.Limits{MaxFrame: math.MaxInt32}
+// noLimits are for frames that were checked before.
+var noLimits = wire.Limits{MaxFrame: math.MaxInt32}
 
-// frame is the request's fixed header.
+// frame returns the frame with its fixed header only.
 func (r *request) frame() wire.Frame {
-	f, _, _ := wire.Next(r.fixed[:], anySize)
+	f, _, _ := wire.Next(r.fixedHeader[:], noLimits)
 	return f
 }
 
-// bound sets how long the request may take: as long as client and route allow.
-func (r *request) bound(f wire.Frame) {
+// setTimeout sets the time the request may take: the shorter one of the route's and the client's.
+func (r *request) setTimeout(f wire.Frame) {
 	r.timeout = r.x.Route.Forward.Timeout
 	if own := f.Timeout(); own > 0 && (r.timeout < 0 || own < r.timeout) {
 		r.timeout = own
 	}
 }
 
-// attempt sets the deadline of an attempt that begins now.
-func (r *request) attempt(now time.Duration) {
+// setDeadline sets the deadline of an attempt that begins now.
+func (r *request) setDeadline(now time.Duration) {
 	r.deadline = 0
 	if r.timeout >= 0 {
-		r.deadline = r.began + r.timeout
+		r.deadline = r.receivedAt + r.timeout
 	}
 	if retry := r.x.Route.Forward.Retry; retry != nil && retry.PerTryTimeout > 0 {
 		if try := now + retry.PerTryTimeout; r.deadline == 0 || try < r.deadline {
@@ -63,46 +68,52 @@ func (r *request) attempt(now time.Duration) {
 	}
 }
 
-// late reports whether the time for all attempts together is over.
-func (r *request) late(now time.Duration) bool { return r.timeout >= 0 && now >= r.began+r.timeout }
+// timedOut reports whether the time for all attempts is over.
+func (r *request) timedOut(now time.Duration) bool {
+	return r.timeout >= 0 && now >= r.receivedAt+r.timeout
+}
 
-// keep has the request own its frame.
-func (r *request) keep(frame []byte) {
-	if r.copy == nil {
-		r.copy = bufpool.Get(len(frame))
-		r.copy.B = append(r.copy.B, frame...)
+// keepReplay keeps a copy of the frame.
+func (r *request) keepReplay(frame []byte) {
+	if r.replay == nil {
+		r.replay = bufpool.Get(len(frame))
+		r.replay.B = append(r.replay.B, frame...)
 	}
 }
 
-// send chooses an endpoint and sends the frame f there, whose bytes are frame. It is lent.
+// send chooses an endpoint and a connection, and sends the frame f, whose bytes are frame. They are lent.
 func (r *request) send(f wire.Frame, frame []byte) {
-	pool := r.choose()
+	pool := r.choosePool()
 	if pool == nil {
 		return
 	}
-	u := pool.shared(f.Dialect(), r.session.leaving != staying)
+	u := pool.sharedConn(f.Dialect(), r.downstream.closing())
 	if u == nil {
 		r.x.Answered(upstream.Canceled)
-		r.refuse(traffic.Overload)
+		r.refuseOverload()
 		return
 	}
-	u.take(r, f, frame)
+	u.send(r, f, frame)
 }
 
-// choose begins an attempt. It answers the request if there cannot be one, and returns nil.
-func (r *request) choose() *pool {
+// choosePool begins an attempt. If there cannot be one, it responds and returns nil.
+func (r *request) choosePool() *pool {
 	if why := r.x.Choose(); why != traffic.Forwarded {
-		r.session.finish(r, status(why))
+		r.downstream.respondStatus(r, refusalStatus(why))
 		return nil
 	}
-	return poolOf(r.x.Endpoint, r.session.worker)
+	return poolOf(r.x.Endpoint, r.loopState)
 }
 
-// refuse has the request answered by the proxy.
-func (r *request) refuse(why traffic.Refusal) { r.session.finish(r, status(r.x.Refuse(why))) }
+// refuse responds in place of the endpoint.
+func (r *request) refuse(why traffic.Refusal) {
+	r.downstream.respondStatus(r, refusalStatus(r.x.Refuse(why)))
+}
 
-// status is what a client is told that is refused.
-func status(why traffic.Refusal) wire.Status {
+func (r *request) refuseOverload() { r.refuse(traffic.Overload) }
+
+// refusalStatus returns the status of the response to a request that is refused.
+func refusalStatus(why traffic.Refusal) wire.Status {
 	switch why {
 	case traffic.RateLimited, traffic.Overload:
 		return wire.StatusThreadpoolBusy
@@ -112,39 +123,39 @@ func status(why traffic.Refusal) wire.Status {
 	return wire.StatusNoProcessor
 }
 
-// failures are what a client is told whose request's last attempt failed.
-var failures = map[route.Cause]wire.Status{
+// failureStatus has the status of the response to a request whose last attempt failed.
+var failureStatus = map[route.Cause]wire.Status{
 	route.OnConnectFailure: wire.StatusClientSend,
 	route.OnReset:          wire.StatusClosed,
 	route.OnTimeout:        wire.StatusTimeout,
 }
 
-// fail ends an attempt that no connection holds any more: it is repeated, or the client told. sent says that the server may
-// have seen some of the request.
+// fail ends an attempt that no connection holds. The request is sent again, or gets an error response. sent says that the endpoint
+// may have received a part of it.
 func (r *request) fail(why route.Cause, sent bool) {
-	r.conn = nil
-	s, now := r.session, r.session.worker.loop.Now()
-	whole := r.copy != nil || r.streams && s.upload.waits == r
-	if !whole || r.late(now) {
+	r.upstream = nil
+	now := r.loopState.loop.Now()
+	whole := r.replay != nil || r.downstream.uploadPending(r)
+	if !whole || r.timedOut(now) {
 		r.x.Lost(why)
 	} else if r.x.Failed(nil, why, sent) {
-		if r.streams {
-			s.place(r)
+		if r.large {
+			r.downstream.connectUpload(r)
 			return
 		}
-		f, _, _ := wire.Next(r.copy.B, anySize)
-		r.send(f, r.copy.B)
+		f, _, _ := wire.Next(r.replay.B, noLimits)
+		r.send(f, r.replay.B)
 		return
 	}
-	if r.late(now) {
+	if r.timedOut(now) {
 		why = route.OnTimeout
 	}
-	s.finish(r, failures[why])
+	r.downstream.respondStatus(r, failureStatus[why])
 }
 
-// outcome is what an answer's status says of the server: it failed if it says so of itself. What the application threw, and
-// what the client has brought about, as by calling what nobody serves, is an answer like others.
-func outcome(s wire.Status) upstream.Outcome {
+// responseOutcome returns the outcome of an attempt by the status of its response. Only a status by which a server reports its own
+// overload or failure is a Failure: exceptions of the application, and requests for a missing service, are not.
+func responseOutcome(s wire.Status) upstream.Outcome {
 	switch s {
 	case wire.StatusThreadpoolBusy, wire.StatusComm, wire.StatusClosed:
 		return upstream.Failure

@@ -29,7 +29,7 @@ const patience = 20 * time.Second // until a test that waits in vain gives up
 func readFrame(r io.Reader) (wire.Frame, error) {
 	buf := make([]byte, 0, 256)
 	for {
-		f, need, err := wire.Next(buf, anySize)
+		f, need, err := wire.Next(buf, noLimits)
 		if err != nil {
 			return f, err
 		}

@@ -7,58 +7,51 @@ import (
 	"example.com/ferry/proxy/exchange"
 )
 
-// Service is one listener. Accept and Owns are for the loops, the other methods for any goroutine.
+// Service is one listener. The loops call Accept and Owns; any goroutine may call the other methods.
 type Service struct {
-	setup atomic.Pointer[setup]
-	loops []worker // by the loop's index
+	settings atomic.Pointer[settings]
+	loops    []loopState // by the loop's index
 }
 
-// setup is what Use gives a Service: it is not changed.
-type setup struct {
-	cfg  Config
-	plan *exchange.Plan
-	ask  ask
-}
-
-// New makes a Service for so many loops. A nil c means defaults; one that is not nil has passed Check. Use gives it a Plan
-// before the first connection is accepted.
+// New makes a Service for a number of loops. A nil c means defaults; otherwise c has passed Check. Use is called before the first
+// connection is accepted.
 func New(c *Config, loops int) *Service {
-	s := &Service{loops: make([]worker, loops)}
-	s.setup.Store(&setup{cfg: c.withDefaults()})
+	s := &Service{loops: make([]loopState, loops)}
+	s.settings.Store(&settings{config: c.withDefaults()})
 	for i := range s.loops {
-		s.loops[i].begin(s)
+		s.loops[i].init(s)
 	}
 	return s
 }
 
-// Use puts another configuration and Plan in place, for requests that begin from now on. c is copied.
+// Use puts a configuration and a Plan in place for new requests. It copies c.
 func (s *Service) Use(c *Config, p *exchange.Plan) {
-	s.setup.Store(&setup{cfg: c.withDefaults(), plan: p, ask: newAsk(p)})
+	s.settings.Store(&settings{config: c.withDefaults(), plan: p, needs: newRequestNeeds(p)})
 }
 
 // Accept is the loop.AcceptFunc of the listener.
 func (s *Service) Accept(c *loop.Conn) loop.Handler {
-	w := &s.loops[c.Loop().Index()]
-	w.loop = c.Loop()
-	return &w.idle[0]
+	ls := &s.loops[c.Loop().Index()]
+	ls.loop = c.Loop()
+	return &ls.idle[0]
 }
 
-// Owns reports whether h handles a connection of a client of s.
+// Owns reports whether h handles a client's connection of s.
 func (s *Service) Owns(h loop.Handler) bool {
 	switch h := h.(type) {
-	case *idle:
-		return h.worker.service == s
+	case *idleHandler:
+		return h.loopState.service == s
 	case *session:
-		return h.worker.service == s
+		return h.loopState.service == s
 	}
 	return false
 }
 
-// Late is how many answers came for which nobody waited any more, since s began. They are dropped.
+// Late returns how many responses arrived after their request had ended. They are discarded.
 func (s *Service) Late() int64 {
 	var sum int64
 	for i := range s.loops {
-		sum += s.loops[i].late.Load()
+		sum += s.loops[i].lateResponses.Load()
 	}
 	return sum
 }

@@ -3,147 +3,140 @@ package bolt
 import (
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/route"
-	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
 
-// upload is a large frame on its way from a client to a server. The connection it goes over is its own until its last byte, so
-// a slow sender delays nobody else.
+// upload is a large frame that passes from the client to an upstream connection in pieces. The connection carries nothing else until
+// the response, so a slow client delays no other.
+//
+//	none ──forwardLarge──► pending ──startUpload──► left > 0 ──last piece──► none
+//	                          └──the request ends: the frame is discarded──► left > 0, conn nil ──last piece──► none
 type upload struct {
-	waits *request      // nothing of it is taken until conn is open
-	conn  *upstreamConn // with left above 0 and no conn the rest goes nowhere
-	left  int           // bytes not taken yet
-	delta uint32        // by which the CRC changes
-	id    uint32        // what the request was sent as
+	pending *request     // its first piece waits in the client's connection until conn takes it
+	conn    upstreamSide // nil with left above 0: the frame is discarded
+	left    int          // bytes of the frame to come
+	delta   uint32       // the change of the frame's CRC
+	sentID  uint32       // the id it is sent with
 }
 
-// blocked reports whether the client has to wait.
-func (up *upload) blocked() bool {
-	return up.conn != nil && (!up.conn.open || up.conn.socket.Full())
-}
+// blocked reports whether the upstream takes nothing for now.
+func (up *upload) blocked() bool { return up.conn != nil && up.conn.uploadBlocked() }
 
-// forget is called when r ends. If nothing of it was taken, all of it goes nowhere.
-func (up *upload) forget(r *request) {
-	if up.waits == r {
-		up.leave()
-		up.waits, up.left = nil, r.frame().FrameLen()
+// requestEnded is called when r ends. If its upload is pending, the frame is discarded.
+func (up *upload) requestEnded(r *request) {
+	if up.pending == r {
+		up.release()
+		up.pending, up.left = nil, r.frame().FrameLen()
 	}
 }
 
-// leave lets go of the connection.
-func (up *upload) leave() {
+// release gives the connection back.
+func (up *upload) release() {
 	if u := up.conn; u != nil {
 		up.conn = nil
-		u.uploaded()
+		u.releaseUpload()
 	}
 }
 
-// abort ends the upload in its middle. The server cannot tell where another frame would begin, so its connection ends too. The
-// attempt counts as canceled, not as the server's failure. It returns the request, nil if there is none to be answered.
-func (up *upload) abort(cause error) *request {
-	u := up.conn
-	if u == nil {
-		return nil
+// abort ends the upload within its frame. The server cannot tell where another frame would begin, so its connection ends, too. It
+// returns the request, nil if there is none to respond to.
+func (up *upload) abort(cause error) (r *request) {
+	if up.conn != nil && up.pending == nil {
+		r = up.conn.abortUpload(up.sentID, cause)
 	}
-	var r *request
-	if up.waits == nil {
-		if r = u.sent.find(up.id); r != nil {
-			u.drop(r)
-			r.x.Answered(upstream.Canceled)
-		}
-		u.abort(cause)
-	}
-	up.leave()
+	up.release()
 	return r
 }
 
-// large forwards a frame that passes in pieces. p begins with it.
-func (s *session) large(st *setup, f wire.Frame, p []byte) (int, error) {
-	if s.upload.waits == nil {
+// forwardLarge forwards a frame in pieces. p begins with the frame. It returns how many bytes of p it has read.
+func (s *session) forwardLarge(st *settings, f wire.Frame, p []byte) (int, error) {
+	if s.upload.pending == nil {
 		look := f.HeadLen()
-		if st.ask.payload {
+		if st.needs.payload {
 			look += min(route.MaxPayload, f.ContentLen())
 		}
 		if len(p) < look {
 			return 0, nil
 		}
-		r := s.begin(st, f, p)
-		r.streams, s.upload.waits = true, r
-		found, err := s.worker.route(st, f)
+		r := s.newRequest(st, f, p)
+		r.large, s.upload.pending = true, r
+		found, err := s.loopState.route(st, f)
 		if s.admit(st, r, f, found, err) {
-			s.place(r)
+			s.connectUpload(r)
 		}
 	}
 	switch {
-	case s.upload.waits == nil:
-		return s.piece(p), nil // it was refused
+	case s.upload.pending == nil:
+		return s.uploadData(p), nil // the request was refused, and its frame is discarded
 	case s.upload.blocked():
 		return 0, nil
 	}
-	return s.start(f, p), nil
+	return s.startUpload(f, p), nil
 }
 
-// place chooses a connection for a large request.
-func (s *session) place(r *request) {
-	r.began = s.worker.loop.Now()
-	pool := r.choose()
+// connectUpload chooses a connection for a large request.
+func (s *session) connectUpload(r *request) {
+	r.receivedAt = s.loopState.loop.Now()
+	pool := r.choosePool()
 	if pool == nil {
 		return
 	}
-	u := pool.exclusive(r.frame().Dialect(), s.leaving != staying)
+	u := pool.uploadConn(r.frame().Dialect(), s)
 	if u == nil {
 		r.x.Answered(upstream.Canceled)
-		r.refuse(traffic.Overload)
+		r.refuseOverload()
 		return
 	}
-	u.uploader, s.upload.conn = s, u
+	s.upload.conn = u
 }
 
-// start sends the first piece.
-func (s *session) start(f wire.Frame, p []byte) int {
-	r, u := s.upload.waits, s.upload.conn
-	s.partial = false // it has a time of its own
-	s.upload.waits, s.upload.left = nil, f.FrameLen()
+// startUpload sends the first piece.
+func (s *session) startUpload(f wire.Frame, p []byte) int {
+	up := &s.upload
+	r := up.pending
+	s.midFrame = false // so that the frame timer starts again
+	up.pending, up.left = nil, f.FrameLen()
+	up.sentID = up.conn.startUpload(r)
 	if r.oneway {
-		s.upload.id = u.sent.id()
-		s.end(r, traffic.Bolt(wire.StatusSuccess), 0)
-	} else {
-		s.upload.id = u.sent.add(r)
-		r.conn = u
+		s.endRequest(r, wire.StatusSuccess)
 	}
-	// SetID puts the CRC right as far as it is there, so that is not to be done again.
-	delta := f.SetID(s.upload.id)
-	s.upload.delta = 0
-	n := s.piece(p)
-	s.upload.delta = delta
+	// SetID corrects the part of the CRC that has arrived; uploadData must not correct it again.
+	delta := f.SetID(up.sentID)
+	up.delta = 0
+	n := s.uploadData(p)
+	up.delta = delta
 	return n
 }
 
-// piece passes on the next bytes of a large frame.
-func (s *session) piece(p []byte) int {
+// uploadData sends or discards the next piece of a large frame, which p begins with, and returns its length.
+func (s *session) uploadData(p []byte) int {
 	up := &s.upload
 	n := min(len(p), up.left)
-	if u := up.conn; u != nil {
+	if up.conn != nil {
 		wire.PatchCRC(p[:n], up.left, up.delta)
-		u.socket.Write(p[:n])
-		u.used = s.worker.loop.Now()
+		up.conn.uploadData(p[:n])
 	}
 	if up.left -= n; up.left == 0 {
-		s.sent()
+		if up.conn != nil {
+			up.conn.endUpload(up.sentID)
+		}
+		s.upload = upload{}
 	}
 	return n
 }
 
-// sent is the end of an upload: from now on the server has the time that the route gives it.
-func (s *session) sent() {
-	u := s.upload.conn
-	if u != nil {
-		if r := u.sent.find(s.upload.id); r != nil {
-			r.began = s.worker.loop.Now()
-			r.attempt(r.began)
-			u.due(r.deadline)
+func (s *session) uploading() bool { return s.upload.pending == nil }
+
+func (s *session) uploadPending(r *request) bool { return s.upload.pending == r }
+
+// uploadLost is called when the connection of the upload is closed.
+func (s *session) uploadLost(why route.Cause, notConnected error) {
+	s.upload.conn = nil
+	if r := s.upload.pending; r != nil {
+		if notConnected != nil {
+			r.x.NotConnected(notConnected)
 		}
+		r.fail(why, false)
 	}
-	s.upload.leave()
-	s.upload = upload{}
+	s.update()
 }

@@ -311,7 +311,7 @@ func TestHeartbeatsToServers(t *testing.T) {
 	f := s.read()
 	s.send(reply(f, nil))
 	c.status(1, wire.StatusSuccess)
-	for range mayMiss {
+	for range maxMissedHeartbeats {
 		if f := s.read(); f.Command() != wire.CommandHeartbeat {
 			t.Errorf("a %v where a heartbeat was to come", f.Command())
 		}

@@ -1,0 +1,304 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/ferry/loop"
+	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/traffic"
+)
+
+// largeFrame is the length in bytes above which a frame passes in pieces.
+const largeFrame = 64 << 10
+
+// session handles a client's connection while it has something in flight: a request, a part of a frame, or a response.
+type session struct {
+	loopState    *loopState
+	client       *loop.Conn
+	dialect      wire.Dialect // 0 before the first frame
+	firstRequest *request     // of the list of those in flight
+	inFlight     int          // requests
+	upload       upload
+	responses    responseQueue
+	blockedBy    upstreamSide // has a full queue: no frame is read until it calls unblock
+	bytesWritten int64        // of responses
+	bytesTaken   int64        // of bytesWritten, when slowClientTimer was set
+
+	phase         sessionPhase
+	midFrame      bool // the first bytes of a frame have arrived, and not all
+	inData        bool // Data is running, which calls update at its end
+	readingPaused bool
+	dataPending   bool // the loop will call Data again with unread bytes
+	slowClient    bool // slowClientTimer is set
+	halfClosed    bool // the client has closed its side
+}
+
+// sessionPhase says how far a connection is from its end. enter is where phases change.
+//
+//	phaseOpen ──Shutdown──► phaseDraining ──drainTime──► phaseDiscarding
+//	    └─────────────malformed frame───────────────────────────▲
+//	phaseDraining, phaseDiscarding ──nothing in flight──► phaseWriteClosed ──the client closes its side, or drainTime──► closed
+//	any phase ──the client closes its side, nothing in flight──► closed
+type sessionPhase uint8
+
+const (
+	phaseOpen        sessionPhase = iota
+	phaseDraining                 // requests are still accepted while others are in flight
+	phaseDiscarding               // what the client sends is discarded; responses are still written
+	phaseWriteClosed              // our side is closed
+)
+
+// drainTime bounds phaseDraining, and phaseWriteClosed.
+const drainTime = time.Second
+
+var _ loop.Shutdowner = (*session)(nil)
+
+func (s *session) Opened(*loop.Conn) {}
+
+// enter goes on to a later phase. It never goes back.
+func (s *session) enter(p sessionPhase) {
+	if p <= s.phase {
+		return
+	}
+	s.phase = p
+	if p == phaseWriteClosed {
+		s.client.CloseWrite()
+		s.client.SetTimer(closeTimer, drainTime)
+	}
+}
+
+// Data reads whole frames, and large ones in pieces.
+func (s *session) Data(c *loop.Conn, p []byte) int {
+	st := s.loopState.current()
+	s.inData, s.dataPending = true, false
+	at, frames := 0, 0
+	for at < len(p) && !s.blocked(st) {
+		if s.discarding() {
+			at = len(p)
+			break
+		}
+		n, err := s.readFrame(st, p[at:])
+		if err != nil {
+			s.enter(phaseDiscarding) // requests before it still get their responses
+			at = len(p)
+			break
+		}
+		if n == 0 {
+			break
+		}
+		at += n
+		frames++
+	}
+	s.inData = false
+	s.updateFrameTimer(st, at < len(p) && !s.blocked(st) || s.upload.left > 0, frames > 0)
+	s.update()
+	return at
+}
+
+// updateFrameTimer bounds the time that a frame takes to arrive.
+func (s *session) updateFrameTimer(st *settings, midFrame, progress bool) {
+	switch {
+	case !midFrame:
+		s.client.StopTimer(frameTimer)
+	case !s.midFrame || progress && s.upload.left == 0:
+		s.client.SetTimer(frameTimer, st.config.FrameTimeout)
+	}
+	s.midFrame = midFrame
+}
+
+// readFrame reads the frame that p begins with, or the next piece of a large one, and returns its length in p. It returns 0 if more
+// bytes have to arrive. After an error the stream cannot be resynchronized.
+func (s *session) readFrame(st *settings, p []byte) (int, error) {
+	if s.upload.left > 0 {
+		return s.uploadData(p), nil
+	}
+	limits := wire.Limits{MaxFrame: st.config.MaxFrame, Dialect: s.dialect}
+	f, need, err := wire.Next(p, limits)
+	if err != nil {
+		s.malformed(st, f)
+		return 0, err
+	}
+	size := f.FrameLen()
+	if need > 0 || size <= largeFrame && len(p) < size {
+		return 0, nil
+	}
+	s.dialect = f.Dialect()
+	if f.Type() == wire.Response || f.Command() == wire.CommandHeartbeat || f.Command() == wire.CommandGoaway {
+		s.control(f)
+		s.upload.left = size // the frame is discarded
+		return s.uploadData(p), nil
+	}
+	if size > largeFrame {
+		return s.forwardLarge(st, f, p)
+	}
+	return size, s.forwardWhole(st, f, p[:size])
+}
+
+// control handles a frame that is not forwarded. A heartbeat is acknowledged, a response is counted as late, and a GOAWAY needs
+// nothing.
+func (s *session) control(f wire.Frame) {
+	switch {
+	case f.Type() == wire.Response:
+		s.loopState.lateResponses.Add(1)
+	case f.Command() == wire.CommandHeartbeat:
+		ls := s.loopState
+		ls.scratch = wire.AppendHeartbeatAck(ls.scratch[:0], f)
+		s.writeControl(ls.scratch)
+	}
+}
+
+// malformed counts and refuses bytes that cannot be a frame. f is empty if its fixed header is incomplete; then there is no id to
+// respond to.
+func (s *session) malformed(st *settings, f wire.Frame) {
+	ls := s.loopState
+	st.plan.Listener.Refused(ls.loop.Index(), traffic.BadRequest)
+	if f.FrameLen() > 0 {
+		ls.scratch = wire.AppendResponse(ls.scratch[:0], f, wire.StatusCodec)
+		s.writeControl(ls.scratch)
+	}
+}
+
+// discarding reports whether what the client sends is discarded, other than the rest of a frame that is being forwarded.
+func (s *session) discarding() bool {
+	return s.phase >= phaseDiscarding && s.upload.left == 0 && s.upload.pending == nil
+}
+
+// blocked reports whether nothing is read from the client for now. A large frame that has begun is read to its end, whatever the
+// limits for further frames.
+func (s *session) blocked(st *settings) bool {
+	if up := &s.upload; up.pending != nil || up.left > 0 {
+		return s.client.Full() || up.blocked()
+	}
+	return s.inFlight >= st.config.Requests || s.client.Full() || s.responses.controlBytes >= maxControlBytes || s.blockedBy != nil
+}
+
+// update follows a change of state. It pauses or resumes reading. When nothing is in flight, it closes the connection or gives it to
+// the idleHandler.
+func (s *session) update() {
+	if s.inData {
+		return
+	}
+	st, c := s.loopState.service.settings.Load(), s.client
+	if blocked := !s.discarding() && s.blocked(st); blocked != s.readingPaused {
+		s.readingPaused = blocked
+		if blocked {
+			c.PauseReading()
+			return
+		}
+		c.ResumeReading()
+		s.dataPending = len(c.Unread()) > 0
+	}
+	if s.inFlight > 0 || s.readingPaused || s.dataPending || s.responses.current != nil || s.upload.left > 0 {
+		return
+	}
+	switch {
+	case s.halfClosed:
+		c.Close()
+	case s.midFrame && s.phase < phaseDiscarding:
+	case s.phase != phaseOpen:
+		s.enter(phaseWriteClosed)
+	default:
+		s.becomeIdle(st)
+	}
+}
+
+// becomeIdle gives the connection to the idleHandler and frees the session.
+func (s *session) becomeIdle(st *settings) {
+	ls, c := s.loopState, s.client
+	h := &ls.idle[dialectIndex(s.dialect)]
+	c.SetHandler(h)
+	h.startTimer(c, st)
+	ls.freeSession(s)
+}
+
+func (s *session) Drained(c *loop.Conn) {
+	s.slowClient = false
+	c.StopTimer(slowClientTimer)
+	s.responses.resume()
+	s.update()
+}
+
+// HalfClosed is called when the client has closed its side. Requests that were read still get their responses. A frame that has not
+// arrived whole never will.
+func (s *session) HalfClosed(*loop.Conn) {
+	if s.midFrame {
+		s.loopState.service.settings.Load().plan.Listener.Refused(s.loopState.loop.Index(), traffic.BadRequest)
+	}
+	r := s.upload.abort(errHalfFrame)
+	s.upload.left = 0
+	s.halfClosed, s.midFrame = true, false
+	if r != nil {
+		s.respondStatus(r, wire.StatusClosed)
+	}
+	s.update()
+}
+
+var errHalfFrame = errors.New("bolt: the client closed its side within a frame that was being forwarded")
+
+func (s *session) Timer(c *loop.Conn, which int) {
+	switch {
+	case which == frameTimer && s.midFrame:
+		st := s.loopState.service.settings.Load()
+		st.plan.Listener.Refused(s.loopState.loop.Index(), traffic.BadRequest)
+		c.Abort(fmt.Errorf("bolt: a frame has not ended after %v: frame_timeout", st.config.FrameTimeout))
+	case which == slowClientTimer:
+		s.checkSlowClient()
+	case which != closeTimer:
+	case s.phase == phaseDraining:
+		s.enter(phaseDiscarding)
+		s.update()
+	default:
+		c.Close()
+	}
+}
+
+// Shutdown closes the connection after the last response.
+func (s *session) Shutdown(c *loop.Conn) {
+	s.enter(phaseDraining)
+	c.SetTimer(closeTimer, drainTime)
+	s.update()
+}
+
+// Closed ends the requests in flight.
+func (s *session) Closed(*loop.Conn, error) {
+	s.inData = true // so that update does nothing from now on
+	_ = s.upload.abort(errHalfFrame)
+	if s.blockedBy != nil {
+		s.blockedBy.unblocked(s)
+	}
+	for s.firstRequest != nil {
+		r := s.firstRequest
+		if r.upstream != nil {
+			r.upstream.cancel(r)
+		}
+		s.end(r, 0, 0)
+	}
+	s.loopState.clientClosed()
+	s.loopState.freeSession(s)
+}
+
+// block stops reading from the client until unblock.
+func (s *session) block(u upstreamSide) bool {
+	if s.blockedBy != nil {
+		return false
+	}
+	s.blockedBy = u
+	return true
+}
+
+func (s *session) unblock() {
+	s.blockedBy = nil
+	s.update()
+}
+
+func (s *session) resume() { s.update() }
+
+func (s *session) closing() bool { return s.phase != phaseOpen }
+
+func (s *session) frameTimeout() time.Duration {
+	return s.loopState.service.settings.Load().config.FrameTimeout
+}
+
+func (s *session) checksCRC() bool { return s.loopState.service.settings.Load().config.CheckCRC }

@@ -1,0 +1,113 @@
+package bolt
+
+import (
+	"sync/atomic"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/loop"
+	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+)
+
+// The lengths of the free lists. The garbage collector gets the objects beyond them.
+const (
+	maxFreeSessions = 1 << 10
+	maxFreeRequests = 1 << 13
+)
+
+// loopState is what a Service keeps for one event loop.
+type loopState struct {
+	service *Service
+	loop    *loop.Loop
+	idle    [4]idleHandler // by dialectIndex
+
+	freeSessions []*session
+	freeRequests []*request
+	active       int // sessions in use
+
+	settings      *settings // that matcher belongs to
+	matcher       *route.Matcher
+	matchInput    route.Request
+	matchHeader   headerValues
+	logEntry      traffic.Entry
+	scratch       []byte
+	lateResponses atomic.Int64
+	_             [64]byte // keeps the states of two loops on different cache lines
+}
+
+func (ls *loopState) init(s *Service) {
+	ls.service = s
+	for i := range ls.idle {
+		ls.idle[i] = idleHandler{loopState: ls, dialect: dialects[i]}
+	}
+}
+
+// dialects are in the order of the arrays that have an element for each. The first stands for a connection before its first frame.
+var dialects = [...]wire.Dialect{0, wire.V1, wire.V2, wire.V2CRC}
+
+// dialectIndex returns the index of d in dialects.
+func dialectIndex(d wire.Dialect) int {
+	switch d {
+	case wire.V1:
+		return 1
+	case wire.V2:
+		return 2
+	case wire.V2CRC:
+		return 3
+	}
+	return 0
+}
+
+// current returns the settings for a new frame, and makes the matcher for them.
+func (ls *loopState) current() *settings {
+	now := ls.service.settings.Load()
+	if now != ls.settings {
+		ls.settings, ls.matcher = now, now.plan.Table.NewMatcher()
+	}
+	return now
+}
+
+func (ls *loopState) newSession(c *loop.Conn, d wire.Dialect) *session {
+	var s *session
+	if n := len(ls.freeSessions); n > 0 {
+		s, ls.freeSessions = ls.freeSessions[n-1], ls.freeSessions[:n-1]
+	} else {
+		s = &session{loopState: ls}
+	}
+	ls.active++
+	s.client, s.dialect = c, d
+	return s
+}
+
+func (ls *loopState) freeSession(s *session) {
+	*s = session{loopState: ls}
+	ls.active--
+	if bufpool.Reuse && len(ls.freeSessions) < maxFreeSessions {
+		ls.freeSessions = append(ls.freeSessions, s)
+	}
+}
+
+func (ls *loopState) newRequest() *request {
+	if n := len(ls.freeRequests); n > 0 {
+		r := ls.freeRequests[n-1]
+		ls.freeRequests = ls.freeRequests[:n-1]
+		return r
+	}
+	return &request{}
+}
+
+func (ls *loopState) freeRequest(r *request) {
+	if r.replay != nil {
+		r.replay.Release()
+	}
+	*r = request{service: r.service[:0], method: r.method[:0]}
+	if bufpool.Reuse && len(ls.freeRequests) < maxFreeRequests {
+		ls.freeRequests = append(ls.freeRequests, r)
+	}
+}
+
+// clientClosed counts the end of a client's connection.
+func (ls *loopState) clientClosed() {
+	ls.service.settings.Load().plan.Listener.Closed(ls.loop.Index())
+}
