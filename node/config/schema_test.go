@@ -10,52 +10,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	invopop "github.com/invopop/jsonschema"
 )
 
 var update = flag.Bool("update", false, "rewrite ferry.schema.json")
 
-// object keeps the keys of a JSON object in the order of the struct.
-type object struct {
-	keys   []string
-	values map[string]any
-}
-
-func (o *object) set(key string, value any) {
-	if o.values == nil {
-		o.values = map[string]any{}
-	}
-	o.keys = append(o.keys, key)
-	o.values[key] = value
-}
-
-func (o *object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, k := range o.keys {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, _ := json.Marshal(k)
-		value, err := json.Marshal(o.values[k])
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// TestSchema holds ferry.schema.json to the structs, of this package and those it names: names, types, the constants of a
-// type of text, and the comments as descriptions.
+// TestSchema compares ferry.schema.json with the structs of this package and those they use: names, types, defaults, the
+// constants of a type of text, and the comments as descriptions.
 func TestSchema(t *testing.T) {
-	root := &object{}
-	root.set("$schema", "https://json-schema.org/draft/2020-12/schema")
-	root.set("title", "ferry node")
-	describe(root, reflect.TypeFor[Config](), reflect.ValueOf(*base()), &sources{t: t})
-	want, err := json.MarshalIndent(root, "", "  ")
+	want, err := json.MarshalIndent(generate(t), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,93 +35,98 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// describe says in o what a value of type t is; def is the default.
-func describe(o *object, t reflect.Type, def reflect.Value, from *sources) {
+// generate returns the schema of Config.
+func generate(t *testing.T) *invopop.Schema {
+	t.Helper()
+	from := &sources{t: t}
+	reflector := invopop.Reflector{
+		Anonymous:                  true,
+		DoNotReference:             true,
+		ExpandedStruct:             true,
+		RequiredFromJSONSchemaTags: true, // there are none: the tag is schema
+		FieldNameTag:               "yaml",
+		Namer:                      func(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }, // several packages have a Config
+		Mapper:                     func(t reflect.Type) *invopop.Schema { return scalarSchema(t, from) },
+		LookupComment: func(t reflect.Type, field string) string {
+			if field == "" {
+				return ""
+			}
+			return from.comment(t, field)
+		},
+	}
+	root := reflector.ReflectFromType(reflect.TypeFor[Config]())
+	root.Title = "ferry node"
+	complete(t, root, reflect.TypeFor[Config](), reflect.ValueOf(*base()))
+	return root
+}
+
+// scalarSchema returns the schema of a type that is written as text; nil for all others.
+func scalarSchema(t reflect.Type, from *sources) *invopop.Schema {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
-		o.set("type", "string")
-		o.set("pattern", durationPattern)
-	case t == reflect.TypeFor[Size]():
-		o.set("type", []string{"string", "integer"})
-		o.set("pattern", sizePattern)
-		o.set("minimum", 0)
-	case t.Kind() == reflect.String:
-		o.set("type", "string")
-		if values := from.constants(t); len(values) > 0 {
-			o.set("enum", values)
+		return &invopop.Schema{Type: "string", Pattern: durationPattern}
+	case t == reflect.TypeFor[Size](): // text with a unit, or a number of bytes
+		return &invopop.Schema{Pattern: sizePattern, Minimum: "0", Extras: map[string]any{"type": []string{"string", "integer"}}}
+	case t.Kind() == reflect.String && len(from.constants(t)) > 0:
+		s := &invopop.Schema{Type: "string"}
+		for _, value := range from.constants(t) {
+			s.Enum = append(s.Enum, value)
 		}
-	case t.Kind() == reflect.Bool:
-		o.set("type", "boolean")
-	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
-		o.set("type", "integer")
-	case t.Kind() == reflect.Float64:
-		o.set("type", "number")
-	case t.Kind() == reflect.Slice:
-		o.set("type", "array")
-		items := &object{}
-		describe(items, t.Elem(), reflect.Zero(t.Elem()), from)
-		o.set("items", items)
-		return
-	case t.Kind() == reflect.Pointer: // what is not there unless it is named, and so has no defaults
-		describe(o, t.Elem(), reflect.Zero(t.Elem()), from)
-		return
-	case t.Kind() == reflect.Struct:
-		describeStruct(o, t, def, from)
-		return
-	default:
-		panic("a field of type " + t.String() + " has no schema yet")
+		return s
 	}
-	if !def.IsZero() {
-		switch v := def.Interface().(type) {
-		case time.Duration:
-			o.set("default", v.String())
-		case Size:
-			o.set("default", v.String())
-		default:
-			o.set("default", v)
-		}
-	}
+	return nil
 }
 
-func describeStruct(o *object, t reflect.Type, def reflect.Value, from *sources) {
-	o.set("type", "object")
-	o.set("additionalProperties", false)
-	properties, required := &object{}, []string{}
-	addFields(properties, &required, t, def, from)
-	o.set("properties", properties)
-	if len(required) > 0 {
-		o.set("required", required)
-	}
-}
-
-// addFields adds the fields of t to properties, those of inlined structs among them.
-func addFields(properties *object, required *[]string, t reflect.Type, def reflect.Value, from *sources) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+// complete adds what the library does not know to s, the schema of structs of type t: the rules of schema tags and the
+// defaults, which def has.
+func complete(t *testing.T, s *invopop.Schema, typ reflect.Type, def reflect.Value) {
+	for i := range typ.NumField() {
+		f := typ.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if options == "inline" {
-			addFields(properties, required, f.Type, def.Field(i), from)
+			complete(t, s, f.Type, def.Field(i))
 			continue
 		}
-		if name == "" {
-			from.t.Errorf("%v.%s has no name in YAML", t, f.Name)
+		property, ok := s.Properties.Get(name)
+		if !ok {
+			t.Errorf("%v.%s, %q in YAML, is not in the schema", typ, f.Name, name)
+			continue
 		}
-		p := &object{}
-		p.set("description", from.comment(t, f.Name))
-		describe(p, f.Type, def.Field(i), from)
 		switch rule := f.Tag.Get("schema"); {
 		case rule == "":
 		case rule == "required":
-			*required = append(*required, name)
+			s.Required = append(s.Required, name)
 		case strings.HasPrefix(rule, "min="):
-			n, err := strconv.Atoi(rule[4:])
-			if err != nil {
-				from.t.Errorf("%v.%s: %v", t, f.Name, err)
+			property.Minimum = json.Number(rule[4:])
+			if _, err := strconv.Atoi(rule[4:]); err != nil {
+				t.Errorf("%v.%s: %v", typ, f.Name, err)
 			}
-			p.set("minimum", n)
 		default:
-			from.t.Errorf("%v.%s: unknown rule %q", t, f.Name, rule)
+			t.Errorf("%v.%s: unknown rule %q", typ, f.Name, rule)
 		}
-		properties.set(name, p)
+		completeValue(t, property, f.Type, def.Field(i))
+	}
+}
+
+func completeValue(t *testing.T, s *invopop.Schema, typ reflect.Type, def reflect.Value) {
+	switch typ.Kind() {
+	case reflect.Struct:
+		complete(t, s, typ, def)
+	case reflect.Pointer: // left out unless it is named: without defaults
+		completeValue(t, s, typ.Elem(), reflect.Zero(typ.Elem()))
+	case reflect.Slice:
+		completeValue(t, s.Items, typ.Elem(), reflect.Zero(typ.Elem()))
+	default:
+		if def.IsZero() {
+			return
+		}
+		switch v := def.Interface().(type) {
+		case time.Duration:
+			s.Default = v.String()
+		case Size:
+			s.Default = v.String()
+		default:
+			s.Default = v
+		}
 	}
 }
