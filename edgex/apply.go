@@ -2,12 +2,12 @@ package edgex
 
 import "example.com/ferry/internal/cborhead"
 
-// seal puts the planned changes together.
-func (v *View) seal() error {
+// assemble collects the planned changes in v.edit.
+func (v *View) assemble() error {
 	if v.data == nil {
 		return errNotOpen
 	}
-	if v.sealed {
+	if v.assembled {
 		return nil
 	}
 	v.edit.Reset(v.data)
@@ -16,26 +16,26 @@ func (v *View) seal() error {
 	}
 	switch v.form {
 	case Base64CBOR, Base64JSON:
-		if err := v.splice(); err != nil {
+		if err := v.editBase64(); err != nil {
 			return err
 		}
 	case CBORBytes:
-		if err := v.lengthen(); err != nil {
+		if err := v.updatePayloadLength(); err != nil {
 			return err
 		}
 	}
-	v.sealed = true
+	v.assembled = true
 	return nil
 }
 
-// lengthen puts the length of a payload in bytes right.
-func (v *View) lengthen() error {
+// updatePayloadLength adds a change of the payload's length, for a payload that is a byte string.
+func (v *View) updatePayloadLength() error {
 	pos := v.envelope.at[keyPayload]
 	end, err := v.inCBOR.skip(pos)
 	if err != nil {
 		return err
 	}
-	if n := v.outer.grown(v.start, end); n != 0 {
+	if n := v.outer.growth(v.start, end); n != 0 {
 		v.edit.PutCopy(pos, v.start, cborhead.Append(nil, cborhead.Bytes, uint64(end-v.start+n)))
 	}
 	return nil
@@ -44,40 +44,40 @@ func (v *View) lengthen() error {
 // Changed reports whether changes are planned.
 func (v *View) Changed() bool { return len(v.outer.parts)+len(v.inner.parts) > 0 }
 
-// InPlace carries the planned changes out in the message itself, if no other byte has to move: a UUID for a UUID. Else it
-// returns false and leaves the message untouched. Of base64 only the groups of characters around a change are written.
-// The cost does not depend on the size of the message. Changes in place end with it; v reads the message as it is then.
+// InPlace writes the planned changes into the message itself, if no other byte has to move, as when a UUID replaces a UUID.
+// Otherwise it returns false and leaves the message unchanged. In base64 it writes only the groups of characters around a
+// change. The cost does not depend on the size of the message. After success no change is planned, and v reads the new message.
 func (v *View) InPlace() (bool, error) {
-	if err := v.seal(); err != nil || !v.edit.InPlace() {
+	if err := v.assemble(); err != nil || !v.edit.InPlace() {
 		return false, err
 	}
 	v.outer.reset()
 	v.inner.reset()
-	v.sealed, v.stale = false, true
+	v.assembled, v.stale = false, true
 	return true, nil
 }
 
-// AppendTo appends the message with the planned changes to dst, which must not overlap it. In base64 a change by a
-// multiple of three bytes touches its own groups; any other one has all that stands behind it encoded again.
-// The changes stay planned, and v reads the message as it was, until the next Open.
+// AppendTo appends the message with the planned changes to dst, which must not overlap the message. In base64, if a change
+// moves the bytes behind it by a multiple of three, only its own groups are encoded again; otherwise all bytes behind it are.
+// The changes stay planned, and v reads the old message, until the next Open.
 func (v *View) AppendTo(dst []byte) ([]byte, error) {
-	if err := v.seal(); err != nil {
+	if err := v.assemble(); err != nil {
 		return dst, err
 	}
 	return v.edit.AppendTo(dst), nil
 }
 
-// Buffers is AppendTo for net.Buffers: it appends the parts of the message to dst. What did not change is not copied. All
-// parts are valid until the next change is planned, or the next Open.
+// Buffers is AppendTo for net.Buffers: it appends the parts of the message to dst. It does not copy unchanged bytes. The parts
+// are valid until another change is planned, or until the next Open.
 func (v *View) Buffers(dst [][]byte) ([][]byte, error) {
-	if err := v.seal(); err != nil {
+	if err := v.assemble(); err != nil {
 		return dst, err
 	}
 	return v.edit.Buffers(dst), nil
 }
 
-// AppendEvent appends the event itself, without its AddEventRequest and envelope and without planned changes, to dst. It
-// is in JSON in the forms JSON, JSONEnvelope and Base64JSON, in CBOR in the others. The event is passed to find its end.
+// AppendEvent appends the event to dst, without its AddEventRequest and envelope, and without planned changes. The event is
+// JSON in the forms JSON, JSONEnvelope and Base64JSON, and CBOR in the others. AppendEvent reads the event to find its end.
 func (v *View) AppendEvent(dst []byte) ([]byte, error) {
 	if err := v.ready(); err != nil {
 		return dst, err

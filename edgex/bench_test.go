@@ -9,11 +9,11 @@ import (
 	"example.com/ferry/format/cbor"
 )
 
-// BenchmarkHop is what a service does to a message that it passes on: it looks at its device, and gives it another ID.
+// BenchmarkHop reads the device of a message and changes its ID, as a service does that forwards it.
 func BenchmarkHop(b *testing.B) {
 	for form, data := range large(b) {
 		if form == edgex.Base64JSON {
-			continue // is decoded by Open
+			continue // Open decodes this form
 		}
 		b.Run(form.String(), func(b *testing.B) {
 			b.ReportAllocs()
@@ -75,7 +75,7 @@ func BenchmarkSetID(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendTo is an ID of another length, which in base64 moves all that stands behind it by a byte.
+// BenchmarkAppendTo sets an ID of another length, which moves all bytes behind it.
 func BenchmarkAppendTo(b *testing.B) {
 	for form, data := range large(b) {
 		b.Run(form.String(), func(b *testing.B) {
@@ -93,7 +93,7 @@ func BenchmarkAppendTo(b *testing.B) {
 	}
 }
 
-// BenchmarkFold is what keys that differ in case cost the validation of one reading.
+// BenchmarkFold validates one reading, with the search for keys that differ only in case.
 func BenchmarkFold(b *testing.B) {
 	data := vectors(b)[0].cbor(b)
 	for _, fold := range []bool{false, true} {

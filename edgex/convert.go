@@ -15,11 +15,11 @@ import (
 	"example.com/ferry/internal/transcode"
 )
 
-// Convert appends the message in another form to dst, without planned changes; it must be valid. What is in the right
-// format already is copied, the rest is rewritten as it is read; no event is decoded into Go values. The content of a
-// binaryValue is bytes in CBOR and base64 in JSON. An envelope goes with a message that becomes CBOR or JSON by itself,
-// and cannot be made up for one that has none. What the other format cannot say is an error, as are numbers that it
-// would round. On any error dst is returned as it was.
+// Convert appends the message in another form to dst, without planned changes. The message must be valid. Parts that are in
+// the target format already are copied; others are translated without decoding them into Go values. A binaryValue is bytes in
+// CBOR and base64 text in JSON. The forms CBOR and JSON have no envelope, so it is discarded; a message without an envelope
+// cannot take a form that has one. A value that the other format cannot represent is an error, and so is a number that it
+// would round. On any error Convert returns dst unchanged.
 func (v *View) Convert(dst []byte, to Form) ([]byte, error) {
 	out, err := v.convert(dst, to)
 	if err != nil {
@@ -33,7 +33,7 @@ func (v *View) convert(dst []byte, to Form) ([]byte, error) {
 		return nil, err
 	}
 	if to < CBOR || to > CBORBytes {
-		return nil, errors.New("there is no such form")
+		return nil, errors.New("no such form")
 	}
 	bare := to == CBOR || to == JSON
 	if v.envelope.doc == nil && !bare {
@@ -41,7 +41,7 @@ func (v *View) convert(dst []byte, to Form) ([]byte, error) {
 	}
 	event, err := v.appendPayload(nil)
 	if err == nil {
-		event, err = reform(event, v.form.inJSON(), to.inJSON())
+		event, err = transcodeEvent(event, v.form.inJSON(), to.inJSON())
 	}
 	if err == nil && v.form.inJSON() && !to.inJSON() {
 		event, err = bytesValues(event)
@@ -55,10 +55,10 @@ func (v *View) convert(dst []byte, to Form) ([]byte, error) {
 // inJSON reports whether the event is in JSON.
 func (f Form) inJSON() bool { return f == JSON || f == JSONEnvelope || f == Base64JSON }
 
-// envelopeInJSON reports whether what is around the event is in JSON.
+// envelopeInJSON reports whether the envelope is in JSON.
 func (f Form) envelopeInJSON() bool { return f == JSONEnvelope || f == Base64JSON || f == Base64CBOR }
 
-// appendPayload appends what is in the envelope, or the whole message, as it is encoded there.
+// appendPayload appends the payload of the envelope, without base64, or the whole message if it has no envelope.
 func (v *View) appendPayload(dst []byte) ([]byte, error) {
 	if v.envelope.doc == nil {
 		return append(dst, v.data...), nil
@@ -80,8 +80,8 @@ func (v *View) appendPayload(dst []byte) ([]byte, error) {
 	return append(dst, v.data[start:end]...), nil
 }
 
-// reform rewrites data in the other format, if it is one.
-func reform(data []byte, fromJSON, toJSON bool) ([]byte, error) {
+// transcodeEvent returns data in the target format.
+func transcodeEvent(data []byte, fromJSON, toJSON bool) ([]byte, error) {
 	var from, to format.Format = cbor.Format{}, json.Format{}
 	switch {
 	case fromJSON == toJSON:
@@ -92,23 +92,23 @@ func reform(data []byte, fromJSON, toJSON bool) ([]byte, error) {
 	out, notes, err := transcode.Message(nil, data, from, to)
 	var lost []string
 	for _, n := range notes {
-		if n != "bytes became base64 text" { // as they should
+		if n != "bytes became base64 text" { // as EdgeX does
 			lost = append(lost, n)
 		}
 	}
 	if len(lost) > 0 && err == nil {
-		err = errors.New("something would be lost: " + strings.Join(lost, ", "))
+		err = errors.New("in the other format this would be lost: " + strings.Join(lost, ", "))
 	}
 	return out, err
 }
 
-// bytesValues turns the base64 of binary values in an event in CBOR to bytes.
+// bytesValues turns each binaryValue of an event in CBOR from base64 text into bytes.
 func bytesValues(event []byte) ([]byte, error) {
 	var v View
 	if err := v.Open(event, len(event)); err != nil {
 		return nil, err
 	}
-	err := v.eachReading(func(*items) error {
+	err := v.eachReading(func(*iterator) error {
 		pos, found, err := v.reading.find(keyBinaryValue)
 		if err != nil || !found {
 			return err
@@ -140,14 +140,14 @@ func bytesValues(event []byte) ([]byte, error) {
 
 // wrap appends the envelope, in the form to, with event as its payload.
 func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
-	// The envelope is rewritten with nothing in it.
+	// The envelope is translated with null as its payload.
 	nothing := []byte("null")
 	if !v.form.envelopeInJSON() {
 		nothing = []byte{cborhead.Null}
 	}
-	empty, err := v.envelope.exchange(v.data, keyPayload, nothing)
+	empty, err := v.envelope.withValue(v.data, keyPayload, nothing)
 	if err == nil {
-		empty, err = reform(empty, v.form.envelopeInJSON(), to.envelopeInJSON())
+		empty, err = transcodeEvent(empty, v.form.envelopeInJSON(), to.envelopeInJSON())
 	}
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
 	case CBORBytes:
 		event = append(cborhead.Append(nil, cborhead.Bytes, uint64(len(event))), event...)
 	}
-	var around level
+	var around mapFields
 	if err := around.open(doc, 0); err != nil {
 		return nil, err
 	}
@@ -185,8 +185,8 @@ func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
 	return e.AppendTo(dst), nil
 }
 
-// exchange returns a copy of data, which l is read from, with another value at k.
-func (l *level) exchange(data []byte, k key, with []byte) ([]byte, error) {
+// withValue returns a copy of data, which l reads, with another value at k.
+func (l *mapFields) withValue(data []byte, k key, with []byte) ([]byte, error) {
 	pos, end, err := l.span(k)
 	if err != nil {
 		return nil, err
@@ -194,8 +194,8 @@ func (l *level) exchange(data []byte, k key, with []byte) ([]byte, error) {
 	return slices.Concat(data[:pos], with, data[end:]), nil
 }
 
-// span returns where the value at k lies.
-func (l *level) span(k key) (pos, end int, err error) {
+// span returns the offsets at which the value at k starts and ends.
+func (l *mapFields) span(k key) (pos, end int, err error) {
 	pos, found, err := l.find(k)
 	if err == nil && !found {
 		err = field.ErrNotFound

@@ -13,11 +13,11 @@ import (
 	"example.com/ferry/codec/json"
 )
 
-// MaxEvent is EdgeX core-data's own bound for an event, in bytes.
+// MaxEvent is the bound that EdgeX core-data has for an event, in bytes.
 const MaxEvent = 25_000 << 10
 
-// Unmarshal decodes data, an Event, AddEventRequest or MessageEnvelope in CBOR or JSON, into what v points to. More than
-// limit bytes are refused before anything is decoded; 0 means MaxEvent. All bytes must be consumed.
+// Unmarshal decodes data, an Event, AddEventRequest or MessageEnvelope in CBOR or JSON, into the variable that v points to. It
+// refuses more than limit bytes before it decodes; 0 means MaxEvent. All bytes must be consumed.
 func Unmarshal(c codec.Codec, data []byte, v any, limit int) error {
 	if err := checkSize(data, limit); err != nil {
 		return err
@@ -28,24 +28,24 @@ func Unmarshal(c codec.Codec, data []byte, v any, limit int) error {
 	return nil
 }
 
-// UnmarshalCBOR reads an event, with keys that match in case and stand there once.
+// UnmarshalCBOR reads an event, whose keys must match in case and be unique.
 func (e *Event) UnmarshalCBOR(data []byte) error {
-	return e.unmarshal(inCBOR(), data)
+	return e.unmarshal(cborFields(), data)
 }
 
-// UnmarshalJSON reads an event, with keys that match in case.
+// UnmarshalJSON reads an event, whose keys must match in case.
 func (e *Event) UnmarshalJSON(data []byte) error {
-	return e.unmarshal(inJSON(), data)
+	return e.unmarshal(jsonFields(), data)
 }
 
-// UnmarshalCBOR reads a reading, with keys that match in case and stand there once.
+// UnmarshalCBOR reads a reading, whose keys must match in case and be unique.
 func (r *Reading) UnmarshalCBOR(data []byte) error {
-	return r.unmarshal(inCBOR(), data)
+	return r.unmarshal(cborFields(), data)
 }
 
-// UnmarshalJSON reads a reading, with keys that match in case.
+// UnmarshalJSON reads a reading, whose keys must match in case.
 func (r *Reading) UnmarshalJSON(data []byte) error {
-	return r.unmarshal(inJSON(), data)
+	return r.unmarshal(jsonFields(), data)
 }
 
 func (e *Event) unmarshal(o fields, data []byte) error {
@@ -56,14 +56,14 @@ func (e *Event) unmarshal(o fields, data []byte) error {
 	for i, v := range []any{
 		&e.APIVersion, &e.ID, &e.DeviceName, &e.ProfileName, &e.SourceName, &e.Origin, &e.Readings, &e.Tags,
 	} {
-		if _, err := o.take(eventKeys[i], v); err != nil {
+		if _, err := o.decodeField(eventKeys[i], v); err != nil {
 			return fmt.Errorf("edgex: event: %w", err)
 		}
 	}
 	e.restore()
-	for _, key := range o.left() {
+	for _, key := range o.remaining() {
 		var v any
-		if _, err := o.take(key, &v); err != nil {
+		if _, err := o.decodeField(key, &v); err != nil {
 			return fmt.Errorf("edgex: event: %w", err)
 		}
 		if e.Extensions == nil {
@@ -99,7 +99,7 @@ func (r *Reading) unmarshal(o fields, data []byte) error {
 		{"objectValue", &r.ObjectValue},
 	} {
 		var err error
-		if found[f.key], err = o.take(f.key, f.v); err != nil {
+		if found[f.key], err = o.decodeField(f.key, f.v); err != nil {
 			return fmt.Errorf("edgex: reading of resource %q: %w", r.ResourceName, err)
 		}
 	}
@@ -119,30 +119,30 @@ func (r *Reading) unmarshal(o fields, data []byte) error {
 	return nil
 }
 
-// fields is an object whose fields are decoded one at a time.
+// fields is a map whose values are decoded one at a time.
 type fields interface {
 	open(data []byte) error
-	take(key string, v any) (found bool, err error)
-	left() []string
+	decodeField(key string, v any) (found bool, err error)
+	remaining() []string
 }
 
-// object is fields in one of the two formats, whose raw message is R.
+// object implements fields for the format whose raw message is R.
 type object[R ~[]byte] struct {
 	all, one func(data []byte, v any) error // decode the object, and one of its fields
 	raw      map[string]R
 }
 
-func inCBOR() fields {
+func cborFields() fields {
 	return &object[fxcbor.RawMessage]{all: cbor.Codec{}.Unmarshal, one: cbor.Codec{}.Unmarshal}
 }
 
-func inJSON() fields {
+func jsonFields() fields {
 	return &object[stdjson.RawMessage]{all: json.Codec{}.Unmarshal, one: unmarshalExact}
 }
 
 func (o *object[R]) open(data []byte) error { return o.all(data, &o.raw) }
 
-func (o *object[R]) take(key string, v any) (bool, error) {
+func (o *object[R]) decodeField(key string, v any) (bool, error) {
 	raw, found := o.raw[key]
 	if !found {
 		return false, nil
@@ -154,4 +154,4 @@ func (o *object[R]) take(key string, v any) (bool, error) {
 	return true, nil
 }
 
-func (o *object[R]) left() []string { return slices.Collect(maps.Keys(o.raw)) }
+func (o *object[R]) remaining() []string { return slices.Collect(maps.Keys(o.raw)) }

@@ -1,11 +1,11 @@
-// Package edgex is EdgeX's events: as Go values that are byte for byte what EdgeX v4 writes, and as encoded bytes that are
-// read, validated and changed where they stand.
+// Package edgex handles EdgeX's events in two ways: as Go values, whose encoding is byte for byte that of EdgeX v4, and as
+// encoded bytes, which it reads, validates and changes in place.
 //
-// The wire is that of go-mod-core-contracts v4.0.3, CBOR and JSON, of go-mod-messaging's envelopes around it, and the
-// optimised form of 4.1; testdata/vectors.json was written by the former. View works on all its forms without decoding,
-// base64 included: the cost of another ID does not depend on the size of the event. Decoding to Go values is strict: the
-// size is checked first, all bytes must be consumed, and keys that an Event does not know are kept as Extensions. What an
-// app service does with encoded events is in edgex/pipeline.
+// The wire formats are CBOR and JSON of go-mod-core-contracts v4.0.3, which wrote testdata/vectors.json, the envelopes of
+// go-mod-messaging, and the optimised form of 4.1. View works on all of them without decoding, base64 included: the cost of
+// changing an ID does not depend on the size of the event. Decoding into Go values is strict: it checks the size first, all
+// bytes must be consumed, and keys that EdgeX does not define become Extensions. Package edgex/pipeline has the steps of an app
+// service on encoded events.
 //
 //	var v edgex.View
 //	err := v.Open(data, edgex.MaxEvent) // in any form

@@ -51,7 +51,7 @@ func (v vector) cbor(t testing.TB) []byte {
 	return data
 }
 
-// target returns a new value of the type that the vector is.
+// target returns a new value of the vector's type.
 func (v vector) target() any {
 	if strings.HasPrefix(v.Name, "addeventrequest") {
 		return new(edgex.AddEventRequest)
@@ -357,18 +357,18 @@ func FuzzUnmarshalCBOR(f *testing.F) {
 	for _, v := range vectors(f) {
 		f.Add(v.cbor(f))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { thereAndBack(t, cborcodec.Codec{}, data) })
+	f.Fuzz(func(t *testing.T, data []byte) { roundTrip(t, cborcodec.Codec{}, data) })
 }
 
 func FuzzUnmarshalJSON(f *testing.F) {
 	for _, v := range vectors(f) {
 		f.Add([]byte(v.JSON))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { thereAndBack(t, jsoncodec.Codec{}, data) })
+	f.Fuzz(func(t *testing.T, data []byte) { roundTrip(t, jsoncodec.Codec{}, data) })
 }
 
-// thereAndBack checks that what was read can be written, and is written the same way after it was read again.
-func thereAndBack(t *testing.T, c codec.Codec, data []byte) {
+// roundTrip encodes a decoded value, decodes that, and expects the same encoding again.
+func roundTrip(t *testing.T, c codec.Codec, data []byte) {
 	var e edgex.Event
 	if edgex.Unmarshal(c, data, &e, 0) != nil {
 		return

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// APIVersion is what EdgeX v3 and v4 write.
+// APIVersion is the API version of EdgeX v3 and v4.
 const APIVersion = "v3"
 
-// Event is the readings that one command of a device gave at one moment.
+// Event holds the readings that one command of a device returned at one time.
 type Event struct {
 	APIVersion  string
 	ID          string // a UUID
@@ -20,11 +20,11 @@ type Event struct {
 	Readings    []Reading
 	Tags        map[string]any
 
-	// Extensions are keys that EdgeX does not define. They stand at the top level of the message, behind the others.
+	// Extensions are keys that EdgeX does not define. They are at the top level of the message, behind the other keys.
 	Extensions map[string]any
 }
 
-// NewEvent returns an event of now with a new ID and no readings.
+// NewEvent returns an event with a new ID, the current time and no readings.
 func NewEvent(profile, device, source string) Event {
 	return Event{
 		APIVersion:  APIVersion,
@@ -36,7 +36,7 @@ func NewEvent(profile, device, source string) Event {
 	}
 }
 
-// AddSimple adds a reading of a simple type or an array of one, see FormatValue.
+// AddSimple adds a reading of a simple type, or of an array of one; see FormatValue.
 func (e *Event) AddSimple(resource, valueType string, value any) error {
 	text, err := FormatValue(valueType, value)
 	if err != nil {
@@ -48,21 +48,21 @@ func (e *Event) AddSimple(resource, valueType string, value any) error {
 	return nil
 }
 
-// AddBinary adds a reading of bytes, which are not copied.
+// AddBinary adds a reading of bytes. It does not copy value.
 func (e *Event) AddBinary(resource string, value []byte, mediaType string) {
 	r := e.newReading(resource, Binary)
 	r.BinaryValue, r.MediaType = value, mediaType
 	e.Readings = append(e.Readings, r)
 }
 
-// AddObject adds a reading of a value with a structure of its own.
+// AddObject adds a reading of a structured value.
 func (e *Event) AddObject(resource string, value any) {
 	r := e.newReading(resource, Object)
 	r.ObjectValue = value
 	e.Readings = append(e.Readings, r)
 }
 
-// AddNull adds a reading that has no value.
+// AddNull adds a reading without a value.
 func (e *Event) AddNull(resource, valueType string) {
 	r := e.newReading(resource, valueType)
 	r.Null = true
@@ -80,7 +80,7 @@ func (e *Event) newReading(resource, valueType string) Reading {
 	}
 }
 
-// AddEventRequest is what device services publish.
+// AddEventRequest is the message that device services publish.
 type AddEventRequest struct {
 	APIVersion string `json:"apiVersion"`
 	RequestID  string `json:"requestId"` // a UUID
@@ -92,7 +92,7 @@ func NewAddEventRequest(e Event) AddEventRequest {
 	return AddEventRequest{APIVersion: APIVersion, RequestID: newUUID(), Event: e}
 }
 
-// MessageEnvelope is what travels on EdgeX's message bus over MQTT.
+// MessageEnvelope is a message of EdgeX's bus over MQTT.
 type MessageEnvelope struct {
 	APIVersion    string            `json:"apiVersion"`
 	ReceivedTopic string            `json:"receivedTopic"`

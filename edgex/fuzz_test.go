@@ -19,7 +19,7 @@ func seed(f *testing.F) {
 	}
 }
 
-// FuzzOpen reads all that a View gives of any bytes, and changes them: nothing panics, and what is valid stays valid.
+// FuzzOpen calls all methods of a View on any bytes. None panics, and changes keep a valid message valid.
 func FuzzOpen(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -54,7 +54,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// apply carries the changes out and validates what comes of it.
+// apply applies the changes and validates the result.
 func apply(t *testing.T, v *edgex.View) *edgex.View {
 	t.Helper()
 	changed, err := v.AppendTo(nil)
@@ -62,7 +62,7 @@ func apply(t *testing.T, v *edgex.View) *edgex.View {
 	return valid(t, changed)
 }
 
-// FuzzSetID changes the ID there and back, in any bytes whose ID can be read.
+// FuzzSetID changes the ID and then restores it, in any bytes whose ID can be read.
 func FuzzSetID(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -93,7 +93,7 @@ func FuzzSetID(f *testing.F) {
 	})
 }
 
-// FuzzValidate compares what is valid with what the libraries read.
+// FuzzValidate compares Validate with the libraries: they read each valid message.
 func FuzzValidate(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -2,9 +2,9 @@ package edgex
 
 import "slices"
 
-// Optimized returns e in the form that EdgeX 4.1 writes with EDGEX_OPTIMIZE_EVENT_PAYLOAD: its readings without their IDs,
-// without the names of device and profile, and without an origin, or a single one's resource, that the event has too.
-// ADR-0031. The readings are copied; what they hold is not. Unmarshal restores all but the IDs.
+// Optimized returns e in the form that EdgeX 4.1 writes with EDGEX_OPTIMIZE_EVENT_PAYLOAD, ADR-0031. Its readings have no IDs
+// and no names of device and profile. A reading whose origin is the event's has none, and a single reading whose resource is the
+// event's source has no resource. The readings are copied, their values are not. Unmarshal restores all but the IDs.
 func (e Event) Optimized() Event {
 	e.Readings = slices.Clone(e.Readings)
 	for i := range e.Readings {
@@ -20,8 +20,8 @@ func (e Event) Optimized() Event {
 	return e
 }
 
-// restore gives the readings what Optimized took from them. EdgeX does so where the option is set; a reading without these
-// fields has no other meaning where it is not.
+// restore fills in the fields that Optimized removed from the readings. EdgeX does so if the option is set. Without the option
+// all readings have these fields, so restore changes nothing.
 func (e *Event) restore() {
 	for i := range e.Readings {
 		r := &e.Readings[i]

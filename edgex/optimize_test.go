@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// optimized is an event whose readings, but the first, differ from it in their origin.
+// optimized is an event whose readings, except the first, have another origin than the event.
 func optimized(t *testing.T, readings int) edgex.Event {
 	e := edgex.Event{APIVersion: "v3", ID: oldID, DeviceName: "Dev", ProfileName: "Prof", SourceName: "Src", Origin: 7, Tags: map[string]any{"a": "b"}}
 	for i := range readings {
@@ -57,7 +57,7 @@ func TestOptimized(t *testing.T) {
 	}
 }
 
-// TestOptimizedView changes encoded events whose readings leave out what the event says.
+// TestOptimizedView changes encoded events in the optimised form.
 func TestOptimizedView(t *testing.T) {
 	for readings := 1; readings <= 2; readings++ {
 		e := optimized(t, readings)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The value types of readings. Those up to String have an array type as well, named with Array behind.
+// The value types of readings. Each type up to String also has an array type, whose name ends in Array.
 const (
 	Bool    = "Bool"
 	Int8    = "Int8"
@@ -29,8 +29,8 @@ const (
 	ObjectArray = "ObjectArray"
 )
 
-// Reading is one value of one resource; EdgeX calls it BaseReading. ValueType says where the value is: in BinaryValue for
-// Binary, in ObjectValue for Object and ObjectArray, else in Value.
+// Reading is one value of one resource; EdgeX calls it BaseReading. The value is in BinaryValue if ValueType is Binary, in
+// ObjectValue if it is Object or ObjectArray, and otherwise in Value.
 type Reading struct {
 	ID           string
 	Origin       int64 // Unix time in nanoseconds
@@ -41,18 +41,18 @@ type Reading struct {
 	Units        string
 	Tags         map[string]any
 
-	Value        string // as text, also if it is a number
-	NumericValue any    // in place of Value, where core-data answers a query with a number
+	Value        string // numbers are text, too
+	NumericValue any    // replaces Value in core-data's responses to queries for numbers
 	BinaryValue  []byte
 	MediaType    string // of BinaryValue
 	ObjectValue  any
-	Null         bool // there is no value
+	Null         bool // the reading has no value
 }
 
 // BaseReading is EdgeX's name for a Reading.
 type BaseReading = Reading
 
-// kinds are the Go kinds that carry the simple value types.
+// kinds are the Go kinds of the simple value types.
 var kinds = map[string]reflect.Kind{
 	Bool: reflect.Bool, String: reflect.String,
 	Int8: reflect.Int8, Int16: reflect.Int16, Int32: reflect.Int32, Int64: reflect.Int64,
@@ -60,17 +60,17 @@ var kinds = map[string]reflect.Kind{
 	Float32: reflect.Float32, Float64: reflect.Float64,
 }
 
-// FormatValue writes value as EdgeX does in a reading's Value: integers in decimal, floats like 1.5e+00, arrays like
-// [1, -2, 3]. Its Go type must be the one valueType names: an int32 or a named type of it for Int32, a slice of them for
-// Int32Array.
+// FormatValue returns value as the text of a reading's Value, as EdgeX writes it: integers in decimal, floats as in 1.5e+00,
+// arrays as in [1, -2, 3]. The kind of value must be the one that valueType names: an int32 or a type defined on it for Int32, a
+// slice of these for Int32Array.
 //
-// A StringArray is written as EdgeX writes it from 4.1 on, as JSON: ["a", "b c"] as ["a","b c"]. Up to 4.0.3 EdgeX writes
-// [a, b, c] for it, of which nobody can tell whether it was two texts or three.
+// A StringArray is JSON, as from EdgeX 4.1 on: ["a","b c"]. EdgeX up to 4.0.3 writes texts without quotes, as in [a, b, c], so
+// a reader cannot distinguish two texts from three.
 func FormatValue(valueType string, value any) (string, error) {
 	element, array := strings.CutSuffix(valueType, "Array")
 	kind, simple := kinds[element]
 	if !simple {
-		return "", fmt.Errorf("edgex: value type %q holds no simple value: want Bool, String, Int8 to Uint64, Float32, Float64, or one of them with Array behind", valueType)
+		return "", fmt.Errorf("edgex: value type %q holds no simple value: want Bool, String, Int8 to Uint64, Float32, Float64, or one of them followed by Array", valueType)
 	}
 	v := reflect.ValueOf(value)
 	have := v.Kind()

@@ -6,9 +6,9 @@ import (
 	"example.com/ferry/field"
 )
 
-// eachReading calls visit for each of the event's readings in order, with v.reading opened on it.
-func (v *View) eachReading(visit func(it *items) error) error {
-	v.list = items{}
+// eachReading calls visit for each reading of the event in order. v.reading is open on that reading.
+func (v *View) eachReading(visit func(it *iterator) error) error {
+	v.list = iterator{}
 	pos, found, err := v.event.find(keyReadings)
 	if err != nil || !found {
 		return err
@@ -19,7 +19,7 @@ func (v *View) eachReading(visit func(it *items) error) error {
 		return err
 	}
 	if kind != field.List {
-		return fmt.Errorf("edgex: readings: they are %v: want a list", kind)
+		return fmt.Errorf("edgex: readings: %v: want a list", kind)
 	}
 	it := &v.list
 	if err := doc.open(it, pos); err != nil {
@@ -42,10 +42,10 @@ func (v *View) eachReading(visit func(it *items) error) error {
 	}
 }
 
-// onlyReading reports whether there is one reading, and leaves v.reading on it, passed to its end.
+// onlyReading reports whether the event has exactly one reading. v.reading then has all its members.
 func (v *View) onlyReading() (bool, error) {
 	n := 0
-	err := v.eachReading(func(*items) error {
+	err := v.eachReading(func(*iterator) error {
 		n++
 		for n == 1 {
 			if _, more, err := v.reading.step(); err != nil || !more {
@@ -57,18 +57,18 @@ func (v *View) onlyReading() (bool, error) {
 	return n == 1, err
 }
 
-// KeepReadings plans the event without the readings for whose resource keep returns false, and returns how many remain.
-// All readings are passed, as by SetDeviceName; none is decoded. In the optimised form a single reading may have no
-// resource's name: the source's is its own.
+// KeepReadings plans the removal of the readings for whose resource keep returns false, and returns the number of the others.
+// It reads all readings, as SetDeviceName does, without decoding them. In the optimised form a single reading may have no
+// resource name; its resource is then the event's source.
 func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err error) {
 	if err := v.ready(); err != nil {
 		return 0, err
 	}
-	p := v.plan()
+	p := v.eventChanges()
 	before := p.serial
-	first := 0 // where the first reading starts
-	gap := -1  // where what is dropped starts; -1: the reading before was kept
-	err = v.eachReading(func(it *items) error {
+	first := 0 // offset of the first reading
+	gap := -1  // offset of the bytes to remove; -1 if the previous reading was kept
+	err = v.eachReading(func(it *iterator) error {
 		if it.count == 0 {
 			first = it.start
 		}
@@ -76,7 +76,7 @@ func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err erro
 		if err != nil {
 			return err
 		}
-		// A comma goes with what is dropped: the one behind it, as long as nothing was kept, else the one before it.
+		// A comma is removed with each reading: the comma behind it while no reading was kept, otherwise the one before it.
 		from, to := it.end, it.end
 		if kept == 0 {
 			from, to = first, it.start
@@ -97,7 +97,7 @@ func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err erro
 			err = p.put(gap, v.list.end, nil)
 		}
 		if err == nil {
-			err = v.event.doc.recount(p, &v.list, kept)
+			err = v.event.doc.updateCount(p, &v.list, kept)
 		}
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err erro
 	return kept, nil
 }
 
-// resourceName returns the resource of the reading at hand.
+// resourceName returns the resource of the current reading.
 func (v *View) resourceName() ([]byte, error) {
 	_, found, err := v.reading.find(keyResourceName)
 	if err != nil || found {

@@ -10,28 +10,29 @@ import (
 	"example.com/ferry/field"
 )
 
-// Tag is a name and a text for the tags of an event.
+// Tag is one of an event's tags: a name and a text.
 type Tag struct{ Name, Value string }
 
-// SetID plans another ID for the event; see AppendTo. Like all that plan a change, it leaves v as it was on any error.
+// SetID plans another ID for the event; AppendTo or InPlace applies it. On an error v is unchanged, as for all methods that
+// plan a change.
 func (v *View) SetID(id string) error { return v.set(keyID, id) }
 
-// SetProfileName plans another profile name for the event and for each of its readings that names one.
+// SetProfileName plans another profile name for the event and for each of its readings that has one.
 func (v *View) SetProfileName(name string) error { return v.setAll(keyProfileName, name) }
 
-// SetDeviceName plans another device name for the event and for each of its readings that names one, as consumers expect
-// them to agree. All readings are passed: that costs a look at each of their fields in CBOR, and at each byte in JSON.
+// SetDeviceName plans another device name for the event and for each of its readings that has one, as consumers expect the
+// same name in all. It reads all readings: each of their fields in CBOR, each byte in JSON.
 func (v *View) SetDeviceName(name string) error { return v.setAll(keyDeviceName, name) }
 
-// SetSourceName plans another source name. A single reading of the optimised form, whose resource goes without saying as
-// it has the old name of the source, gets it said.
+// SetSourceName plans another source name. In the optimised form a single reading may have no resource name, because its
+// resource is the source. SetSourceName then writes the old name into the reading.
 func (v *View) SetSourceName(name string) error {
 	if err := v.ready(); err != nil {
 		return err
 	}
-	p := v.plan()
+	p := v.eventChanges()
 	before := p.serial
-	err := v.nameResource(p)
+	err := v.writeResourceName(p)
 	if err == nil {
 		err = v.set(keySourceName, name)
 	}
@@ -41,8 +42,8 @@ func (v *View) SetSourceName(name string) error {
 	return err
 }
 
-// nameResource plans the name of a resource that goes without saying.
-func (v *View) nameResource(p *plan) error {
+// writeResourceName plans a resource name for a single reading that has none.
+func (v *View) writeResourceName(p *changes) error {
 	only, err := v.onlyReading()
 	if err != nil || !only || v.reading.at[keyResourceName] != 0 {
 		return err
@@ -57,7 +58,7 @@ func (v *View) nameResource(p *plan) error {
 	if err = p.end(r.it.end, r.it.end); err != nil {
 		return err
 	}
-	return r.doc.recount(p, &r.it, r.it.count+1)
+	return r.doc.updateCount(p, &r.it, r.it.count+1)
 }
 
 // SetCorrelationID plans another correlation ID for the envelope.
@@ -75,18 +76,18 @@ func (v *View) set(k key, text string) error {
 	if err := v.ready(); err != nil {
 		return err
 	}
-	return v.replace(v.plan(), &v.event, k, text)
+	return v.replace(v.eventChanges(), &v.event, k, text)
 }
 
 func (v *View) setAll(k key, text string) error {
 	if err := v.ready(); err != nil {
 		return err
 	}
-	p := v.plan()
+	p := v.eventChanges()
 	before := p.serial
 	err := v.replace(p, &v.event, k, text)
 	if err == nil {
-		err = v.eachReading(func(*items) error {
+		err = v.eachReading(func(*iterator) error {
 			if _, found, err := v.reading.find(k); err != nil || !found {
 				return err
 			}
@@ -99,10 +100,10 @@ func (v *View) setAll(k key, text string) error {
 	return err
 }
 
-// replace plans text in the place of the one at k.
-func (v *View) replace(p *plan, l *level, k key, text string) error {
+// replace plans that text replaces the text at k.
+func (v *View) replace(p *changes, l *mapFields, k key, text string) error {
 	if !utf8.ValidString(text) {
-		return fmt.Errorf("edgex: set %s: %q is not UTF-8: no consumer would take the event", keyNames[k], text)
+		return fmt.Errorf("edgex: set %s: %q is not UTF-8: consumers would refuse the event", keyNames[k], text)
 	}
 	pos, found, err := l.find(k)
 	if err == nil && !found {
@@ -111,7 +112,7 @@ func (v *View) replace(p *plan, l *level, k key, text string) error {
 	var kind field.Kind
 	if err == nil {
 		if kind, err = l.doc.kind(pos); err == nil && kind != field.Text {
-			err = fmt.Errorf("it is %v: only a text can be replaced", kind)
+			err = fmt.Errorf("it is %v, and only a text can be replaced", kind)
 		}
 	}
 	var end int
@@ -121,30 +122,30 @@ func (v *View) replace(p *plan, l *level, k key, text string) error {
 	if err != nil {
 		return fmt.Errorf("edgex: set %s: %w", keyNames[k], err)
 	}
-	v.sealed = false
+	v.assembled = false
 	p.begin()
 	p.scratch = l.doc.appendText(p.scratch, text)
 	return p.end(pos, end)
 }
 
-// plan is where changes of the event go.
-func (v *View) plan() *plan {
-	v.sealed = false
+// eventChanges returns the changes of the document that holds the event.
+func (v *View) eventChanges() *changes {
+	v.assembled = false
 	if v.form == Base64CBOR || v.form == Base64JSON {
 		return &v.inner
 	}
 	return &v.outer
 }
 
-// SetTags plans tags of the event: those that it has already get the new value, the others are added behind them. An
-// event without tags gets them. One that differs only in case from another is refused, as Validate would the event.
+// SetTags plans tags of the event. A tag that the event has gets the new value; others are added behind the last one. A name
+// that differs only in case from another is an error, as Validate would refuse the event.
 func (v *View) SetTags(tags ...Tag) error {
 	if err := v.ready(); err != nil || len(tags) == 0 {
 		return err
 	}
 	for i, t := range tags {
 		if !utf8.ValidString(t.Name) || !utf8.ValidString(t.Value) {
-			return fmt.Errorf("edgex: tag %q with the value %q is not UTF-8: no consumer would take the event", t.Name, t.Value)
+			return fmt.Errorf("edgex: tag %q with the value %q is not UTF-8: consumers would refuse the event", t.Name, t.Value)
 		}
 		for _, earlier := range tags[:i] {
 			if strings.EqualFold(earlier.Name, t.Name) {
@@ -152,7 +153,7 @@ func (v *View) SetTags(tags ...Tag) error {
 			}
 		}
 	}
-	p := v.plan()
+	p := v.eventChanges()
 	before := p.serial
 	err := v.setTags(p, tags)
 	if err != nil {
@@ -161,7 +162,7 @@ func (v *View) SetTags(tags ...Tag) error {
 	return err
 }
 
-func (v *View) setTags(p *plan, tags []Tag) error {
+func (v *View) setTags(p *changes, tags []Tag) error {
 	e := &v.event
 	pos, found, err := e.find(keyTags)
 	if err != nil {
@@ -173,7 +174,7 @@ func (v *View) setTags(p *plan, tags []Tag) error {
 		if err := p.end(e.it.end, e.it.end); err != nil {
 			return err
 		}
-		return e.doc.recount(p, &e.it, e.it.count+1)
+		return e.doc.updateCount(p, &e.it, e.it.count+1)
 	}
 	kind, err := e.doc.kind(pos)
 	switch {
@@ -188,15 +189,15 @@ func (v *View) setTags(p *plan, tags []Tag) error {
 	case kind == field.Map:
 		return v.mergeTags(p, pos, tags)
 	default:
-		err = fmt.Errorf("they are %v: want a map", kind)
+		err = fmt.Errorf("%v: want a map", kind)
 	}
 	return fmt.Errorf("edgex: tags: %w", err)
 }
 
 // mergeTags plans tags for the map at pos.
-func (v *View) mergeTags(p *plan, pos int, tags []Tag) error {
+func (v *View) mergeTags(p *changes, pos int, tags []Tag) error {
 	doc := v.event.doc
-	var it items
+	var it iterator
 	err := doc.open(&it, pos)
 	left := slices.Clone(tags)
 	for err == nil {
@@ -207,7 +208,7 @@ func (v *View) mergeTags(p *plan, pos int, tags []Tag) error {
 		for i := range left {
 			if string(it.name) != left[i].Name {
 				if bytes.EqualFold(it.name, []byte(left[i].Name)) {
-					return fmt.Errorf("edgex: tag %q differs only in case from %q, which the event has: set that", left[i].Name, it.name)
+					return fmt.Errorf("edgex: tag %q differs only in case from %q, which the event has: use that name", left[i].Name, it.name)
 				}
 				continue
 			}
@@ -229,7 +230,7 @@ func (v *View) mergeTags(p *plan, pos int, tags []Tag) error {
 	if err := p.end(it.end, it.end); err != nil {
 		return err
 	}
-	return doc.recount(p, &it, it.count+len(left))
+	return doc.updateCount(p, &it, it.count+len(left))
 }
 
 func appendTags(doc document, dst []byte, tags []Tag) []byte {

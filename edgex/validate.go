@@ -11,13 +11,13 @@ import (
 	"example.com/ferry/format/json"
 )
 
-// strictly refuses also keys that differ in case: EdgeX up to 4.0.2 takes them for one, later ones do not.
+// strictly also refuses keys that differ only in case: EdgeX up to 4.0.2 treats them as one key, later versions do not.
 var strictly = format.Options{FoldKeys: true}
 
-// Validate reads the whole message and gives nil only if all consumers read it alike: the format's own rules within and
-// around the payload, no key twice in any case, contentType and payload agree, base64 without damage and with the one
-// padding it can have, and what EdgeX defines as text is text. The cost grows with the number of items in CBOR, also in
-// base64, of which byte strings are checked for their alphabet but not decoded; with the number of bytes in JSON.
+// Validate reads the whole message and returns nil only if all consumers read it in the same way. Envelope and payload must be
+// valid in their formats. No key may occur twice, whatever its case. contentType must match the payload. Base64 must be
+// undamaged, with canonical padding. Fields that EdgeX defines as text must be text. The cost grows with the number of bytes in
+// JSON, and with the number of items in CBOR. In base64, byte strings are checked for their alphabet but not decoded.
 func (v *View) Validate() error {
 	if err := v.ready(); err != nil {
 		return err
@@ -68,26 +68,26 @@ func (v *View) validateBase64() error {
 	case end == len(v.data):
 		return syntax("json", end, "the payload was cut")
 	}
-	// The envelope is validated without the payload, whose characters can stand in a string.
-	v.bare = append(append(v.bare[:0], v.data[:v.start]...), v.data[end:]...)
-	v.cuts = append(v.cuts[:0], cut{v.start, n})
-	if err := (json.Format{}).Validate(v.bare, strictly); err != nil {
-		return v.uncut(err)
+	// The envelope is validated without the payload: characters of base64 are valid in a JSON string.
+	v.stripped = append(append(v.stripped[:0], v.data[:v.start]...), v.data[end:]...)
+	v.removals = append(v.removals[:0], removal{v.start, n})
+	if err := (json.Format{}).Validate(v.stripped, strictly); err != nil {
+		return v.offsetInWhole(err)
 	}
 	var err error
-	if v.pending, err = appendDecoded(v.pending[:0], v.data[end-4:end], 0, 3); err != nil { // its padding may be wrong
+	if v.pending, err = appendDecoded(v.pending[:0], v.data[end-4:end], 0, 3); err != nil { // checks the padding
 		return err
 	}
 	if v.form == Base64JSON {
 		return inPayload(json.Format{}.Validate(v.decoded.data, strictly))
 	}
 	if v.envelope.it.value == v.start-1 {
-		v.envelope.it.behind = end + 1
+		v.envelope.it.valueEnd = end + 1
 	}
-	if err := v.strip(v.data[v.start:end]); err != nil {
+	if err := v.stripStrings(v.data[v.start:end]); err != nil {
 		return inPayload(err)
 	}
-	return inPayload(v.uncut(cbor.Format{}.Validate(v.bare, strictly)))
+	return inPayload(v.offsetInWhole(cbor.Format{}.Validate(v.stripped, strictly)))
 }
 
 func inPayload(err error) error {
@@ -97,30 +97,30 @@ func inPayload(err error) error {
 	return fmt.Errorf("in the payload: %w", err)
 }
 
-// validateFields checks the kinds of what EdgeX defines, in a message that is well-formed, and whether contentType agrees
-// with the payload.
+// validateFields checks the kinds of the fields that EdgeX defines, in a well-formed message, and that contentType matches the
+// payload.
 func (v *View) validateFields() error {
 	for _, k := range []key{keyID, keyDeviceName, keyProfileName, keySourceName} {
-		if err := v.event.want(k, field.Text); err != nil {
+		if err := v.event.checkKind(k, field.Text); err != nil {
 			return err
 		}
 	}
-	if err := v.event.want(keyOrigin, field.Int); err != nil {
+	if err := v.event.checkKind(keyOrigin, field.Int); err != nil {
 		return err
 	}
-	if err := v.event.want(keyReadings, field.List); err != nil {
+	if err := v.event.checkKind(keyReadings, field.List); err != nil {
 		return err
 	}
-	if err := v.event.want(keyTags, field.Map); err != nil {
+	if err := v.event.checkKind(keyTags, field.Map); err != nil {
 		return err
 	}
-	if err := v.onlyOne(); err != nil || v.envelope.doc == nil {
+	if err := v.checkUnambiguous(); err != nil || v.envelope.doc == nil {
 		return err
 	}
-	if err := v.envelope.want(keyCorrelationID, field.Text); err != nil {
+	if err := v.envelope.checkKind(keyCorrelationID, field.Text); err != nil {
 		return err
 	}
-	if err := v.envelope.want(keyContentType, field.Text); err != nil {
+	if err := v.envelope.checkKind(keyContentType, field.Text); err != nil {
 		return err
 	}
 	want := "application/json"
@@ -137,42 +137,42 @@ func (v *View) validateFields() error {
 	return err
 }
 
-// onlyOne refuses a map that one consumer takes for an event, and another one for what is around an event.
-func (v *View) onlyOne() error {
+// checkUnambiguous refuses a map that one consumer could read as an event, and another as an envelope or request.
+func (v *View) checkUnambiguous() error {
 	if v.request >= 0 {
 		if err := v.reading.open(v.event.doc, v.request); err != nil {
 			return err
 		}
-		if err := v.reading.lacks(keyPayload, keyID, keyDeviceName, keySourceName, keyReadings); err != nil {
+		if err := v.reading.refuseKeys(keyPayload, keyID, keyDeviceName, keySourceName, keyReadings); err != nil {
 			return err
 		}
 	} else if v.envelope.doc == nil {
-		if err := v.event.lacks(keyPayload, keyEvent); err != nil {
+		if err := v.event.refuseKeys(keyPayload, keyEvent); err != nil {
 			return err
 		}
-	} else if err := v.event.lacks(keyEvent); err != nil {
+	} else if err := v.event.refuseKeys(keyEvent); err != nil {
 		return err
 	}
 	if v.envelope.doc == nil {
 		return nil
 	}
-	return v.envelope.lacks(keyEvent, keyID, keyDeviceName, keySourceName, keyReadings)
+	return v.envelope.refuseKeys(keyEvent, keyID, keyDeviceName, keySourceName, keyReadings)
 }
 
-// lacks refuses a map that has one of ks.
-func (l *level) lacks(ks ...key) error {
+// refuseKeys returns an error if the map has one of ks.
+func (l *mapFields) refuseKeys(ks ...key) error {
 	for _, k := range ks {
 		if _, found, err := l.find(k); err != nil {
 			return err
 		} else if found {
-			return fmt.Errorf("a map has the key %s beside keys of something else: consumers disagree on what it is", keyNames[k])
+			return fmt.Errorf("a map has the key %s beside keys of another kind of message: consumers would read it in different ways", keyNames[k])
 		}
 	}
 	return nil
 }
 
-// want refuses a value at k of another kind. It may be missing, or null where it is a container.
-func (l *level) want(k key, kind field.Kind) error {
+// checkKind returns an error if the value at k is of another kind. The value may be missing. A container may be null.
+func (l *mapFields) checkKind(k key, kind field.Kind) error {
 	pos, found, err := l.find(k)
 	if err != nil || !found {
 		return err

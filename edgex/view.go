@@ -9,16 +9,16 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Form is a way in which EdgeX puts an event on the wire.
+// Form is a wire form of an event in EdgeX.
 type Form uint8
 
 const (
 	CBOR         Form = iota + 1 // an Event or AddEventRequest by itself, as in a NATS message
-	JSON                         // the same in JSON
+	JSON                         // an Event or AddEventRequest in JSON
 	JSONEnvelope                 // a MessageEnvelope in JSON, its payload in JSON: the default
 	Base64CBOR                   // a MessageEnvelope in JSON, its payload base64 of CBOR: the default for binary readings
 	Base64JSON                   // a MessageEnvelope in JSON, its payload base64 of JSON: EDGEX_MSG_BASE64_PAYLOAD
-	CBOREnvelope                 // a MessageEnvelope in CBOR, and its payload within it: EDGEX_MSG_CBOR_ENCODE
+	CBOREnvelope                 // a MessageEnvelope in CBOR, its payload a map in CBOR: EDGEX_MSG_CBOR_ENCODE
 	CBORBytes                    // a MessageEnvelope in CBOR, its payload a byte string of CBOR
 )
 
@@ -27,7 +27,7 @@ var formNames = [...]string{
 	"JSON envelope with base64 of JSON", "CBOR envelope", "CBOR envelope with bytes of CBOR",
 }
 
-// String names the form for people.
+// String returns a description of the form.
 func (f Form) String() string {
 	if int(f) < len(formNames) {
 		return formNames[f]
@@ -35,41 +35,41 @@ func (f Form) String() string {
 	return "unknown form"
 }
 
-// View reads and changes an encoded event in any of its forms, where it stands: nothing is decoded but what is asked for,
-// and nothing is read behind it. The zero View is ready for Open; one that is used again allocates nothing once it has
-// grown, but for names with escapes in JSON. It must not be copied after Open, nor used by several goroutines at once.
+// View reads and changes an encoded event in any form, in place. It decodes only the fields that a method returns, and reads no
+// bytes behind them. The zero View is ready for Open. A View that is used again allocates only for JSON names with escapes, once
+// its buffers have grown. It must not be copied after Open, nor used by several goroutines at once.
 //
-// A View trusts the bytes: of keys that stand twice it takes the first. Bytes from outside go through Validate first.
+// A View trusts the message: if a key occurs twice it reads the first. Call Validate first for messages from outside.
 type View struct {
 	data  []byte
 	form  Form
-	stale bool // data was changed since Open looked at it
+	stale bool // data was changed after Open
 
-	envelope, event level
-	request         int   // where the AddEventRequest around the event starts; -1: there is none
-	reading         level // the one at hand
-	list            items // the readings
-	outer, inner    plan  // changes of the message, and of the event within base64
+	envelope, event mapFields
+	request         int       // offset of the AddEventRequest around the event; -1 if there is none
+	reading         mapFields // the current reading
+	list            iterator  // the readings
+	outer, inner    changes   // changes of the message, and of the event within base64
 	edit            format.Edit
-	sealed          bool // edit has the changes
+	assembled       bool // edit has the changes
 
-	inCBOR  cborDocument
-	inJSON  jsonDocument
-	payload cborDocument // of Base64CBOR
-	decoded jsonDocument // of Base64JSON
-	start   int          // of the payload's content: base64, or bytes of CBOR
-	buf     []byte       // of decoded
-	pending []byte       // for encoding base64
-	encoded []byte
-	bare    []byte // a message without its long strings, for Validate
-	cuts    []cut
+	inCBOR   cborDocument
+	inJSON   jsonDocument
+	payload  cborDocument // of Base64CBOR
+	decoded  jsonDocument // of Base64JSON
+	start    int          // of the payload's content: base64, or bytes of CBOR
+	buf      []byte       // of decoded
+	pending  []byte       // for encoding base64
+	encoded  []byte
+	stripped []byte // a message without its long strings, for Validate
+	removals []removal
 }
 
-// Open looks at the beginning of data, a message in any form, and has v read it from then on. More than limit bytes are
-// refused before anything is read; 0 means MaxEvent. The cost does not depend on the size of data, but in Base64JSON,
-// whose payload is decoded here. data is kept until the next Open.
+// Open sets v to data, a message in any form, and reads its beginning. It refuses more than limit bytes before it reads any; 0
+// means MaxEvent. The cost does not depend on the size of data, except in Base64JSON, whose payload Open decodes. v uses data
+// until the next Open.
 func (v *View) Open(data []byte, limit int) error {
-	v.data, v.form, v.stale, v.sealed = nil, 0, false, false
+	v.data, v.form, v.stale, v.assembled = nil, 0, false, false
 	v.outer.reset()
 	v.inner.reset()
 	if err := checkSize(data, limit); err != nil {
@@ -97,7 +97,7 @@ func (v *View) Open(data []byte, limit int) error {
 	return nil
 }
 
-// checkSize refuses more than limit bytes.
+// checkSize returns an error if data has more than limit bytes.
 func checkSize(data []byte, limit int) error {
 	if limit <= 0 {
 		limit = MaxEvent
@@ -108,14 +108,14 @@ func checkSize(data []byte, limit int) error {
 	return nil
 }
 
-// open finds what the message is by the first of its keys that only one kind of message has.
+// open recognizes the kind of the message by the first key that only one kind has.
 func (v *View) open(doc document, form Form, pos int) error {
-	v.envelope = level{}
-	switch k, err := v.telling(doc, pos, keyPayload); {
+	v.envelope = mapFields{}
+	switch k, err := v.distinctiveKey(doc, pos, keyPayload); {
 	case err != nil:
 		return err
 	case k == noKey:
-		return errors.New("none of the keys payload, event, id, deviceName, sourceName and readings: it is no event, nor an envelope around one")
+		return errors.New("none of the keys payload, event, id, deviceName, sourceName and readings: the message is no event, and no envelope of one")
 	case k == keyPayload:
 		v.envelope = v.event
 		return v.openPayload(doc, form, v.event.at[keyPayload])
@@ -125,9 +125,9 @@ func (v *View) open(doc document, form Form, pos int) error {
 	}
 }
 
-// telling opens the map at pos and returns the first of its keys that an event or AddEventRequest has, or that is also;
-// noKey if there is none.
-func (v *View) telling(doc document, pos int, also key) (key, error) {
+// distinctiveKey opens the map at pos. It returns the first key that an event or AddEventRequest has, or that equals also; noKey
+// if there is none.
+func (v *View) distinctiveKey(doc document, pos int, also key) (key, error) {
 	if err := v.event.open(doc, pos); err != nil {
 		return noKey, err
 	}
@@ -141,7 +141,7 @@ func (v *View) telling(doc document, pos int, also key) (key, error) {
 	}
 }
 
-// openPayload opens the payload of an envelope, which stands at pos.
+// openPayload opens the payload of an envelope at pos.
 func (v *View) openPayload(doc document, form Form, pos int) error {
 	kind, err := doc.kind(pos)
 	switch {
@@ -154,7 +154,7 @@ func (v *View) openPayload(doc document, form Form, pos int) error {
 	case kind == field.Bytes:
 		h, err := v.inCBOR.head(pos)
 		if err == nil && h.Info == cborhead.Indefinite {
-			err = errors.New("the payload comes in chunks: want bytes of definite length")
+			err = errors.New("the payload has chunks: want bytes of definite length")
 		}
 		if v.start = h.Next; err != nil {
 			return err
@@ -193,9 +193,9 @@ func (v *View) openBase64() error {
 // openEvent opens the Event or AddEventRequest at pos.
 func (v *View) openEvent(doc document, form Form, pos int) error {
 	v.form = form
-	k, err := v.telling(doc, pos, keyEvent)
+	k, err := v.distinctiveKey(doc, pos, keyEvent)
 	if err == nil && k == noKey {
-		err = errors.New("the payload has none of the keys event, id, deviceName, sourceName and readings: it is no event")
+		err = errors.New("the payload has none of the keys event, id, deviceName, sourceName and readings: the payload is no event")
 	}
 	if err != nil {
 		return err
@@ -212,11 +212,11 @@ func (v *View) enterEvent(k key) error {
 	return v.event.open(v.event.doc, v.event.at[keyEvent])
 }
 
-// Form says how the message is encoded.
+// Form returns the form of the message.
 func (v *View) Form() Form { return v.form }
 
-// ID returns the event's ID. Like all texts of a View it is valid until the next call of one of v's methods; an event
-// that has none gives field.ErrNotFound.
+// ID returns the event's ID, or field.ErrNotFound if it has none. Like all texts of a View it is valid until the next call of a
+// method of v.
 func (v *View) ID() ([]byte, error) { return v.text(keyID) }
 
 // DeviceName returns the name of the event's device.
@@ -235,7 +235,7 @@ func (v *View) text(k key) ([]byte, error) {
 	return v.event.text(k)
 }
 
-// ready looks at the message again if it was changed in place since.
+// ready opens the message again if it was changed in place.
 func (v *View) ready() error {
 	switch {
 	case v.data == nil:
@@ -270,8 +270,8 @@ func (v *View) Origin() (int64, error) {
 // CorrelationID returns the envelope's correlation ID; field.ErrNotFound if there is no envelope.
 func (v *View) CorrelationID() ([]byte, error) { return v.envelopeText(keyCorrelationID) }
 
-// ContentType returns what the envelope says its payload is. It stands behind the payload, which is passed to read it:
-// in JSON by a search for its end.
+// ContentType returns the envelope's content type. It is behind the payload, so ContentType reads over the payload: in JSON by a
+// search for its end.
 func (v *View) ContentType() ([]byte, error) { return v.envelopeText(keyContentType) }
 
 func (v *View) envelopeText(k key) ([]byte, error) {

@@ -24,8 +24,8 @@ const (
 	correlation = "14a42ea6-c394-41c3-8bcd-a29b9f5e6835"
 )
 
-// forms are all the ways to put a message on the wire, written by the libraries that EdgeX's go-mod-messaging writes
-// them with: encoding/json and fxamacker/cbor.
+// forms are a message in each wire form, encoded by the libraries that go-mod-messaging uses: encoding/json and
+// fxamacker/cbor.
 var forms = []struct {
 	form edgex.Form
 	wrap func(t testing.TB, inCBOR, inJSON []byte) []byte
@@ -87,7 +87,7 @@ func valid(t testing.TB, data []byte) *edgex.View {
 	return v
 }
 
-// decode is the event in data as a Go value, by way of the libraries only.
+// decode returns the event in data as a Go value, decoded by the libraries only.
 func decode(t testing.TB, form edgex.Form, data []byte) (edgex.Event, string) {
 	t.Helper()
 	var out struct {
@@ -204,7 +204,7 @@ func TestViewThereAndBack(t *testing.T) {
 		if !bytes.Equal(data, original) {
 			t.Errorf("there and back gave %q\nwant %q", data, original)
 		}
-		for n := range 9 { // lengths of each remainder by 3, and of one and two bytes of CBOR's length
+		for n := range 9 { // lengths of each remainder by 3, and of one and two bytes in CBOR's head
 			longer := strings.Repeat("i", 18+n)
 			check(t, v.Open(data, 0))
 			check(t, v.SetID(longer))
@@ -303,7 +303,7 @@ func TestKeepReadings(t *testing.T) {
 }
 
 func TestTwoChangesInOneGroup(t *testing.T) {
-	// The names stand next to each other in base64, and their changes cancel out only together.
+	// The names are adjacent in base64. Only both changes together keep the place of the bytes behind them.
 	inCBOR := []byte("\xa3\x62id\x61a\x6adeviceName\x61b\x68readings\xf6")
 	data := forms[3].wrap(t, inCBOR, nil)
 	for a := range 5 {
@@ -437,7 +437,7 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// TestDamagedBase64 changes each character of the payload to each that base64 does not have.
+// TestDamagedBase64 replaces each character of the payload by each character that is not in base64.
 func TestDamagedBase64(t *testing.T) {
 	data := forms[3].wrap(t, vectors(t)[0].cbor(t), nil)
 	start := bytes.Index(data, []byte(`"payload":"`)) + len(`"payload":"`)
@@ -521,7 +521,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestHopAllocatesNothing also bounds what a hop looks at: the message behind its first 600 bytes is not there.
+// TestHopAllocatesNothing also cuts the message behind its first 600 bytes, so that reading further would fail.
 func TestHopAllocatesNothing(t *testing.T) {
 	for form, data := range large(t) {
 		if form == edgex.Base64JSON {
@@ -546,14 +546,14 @@ func TestHopAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(10, hop); n != 0 {
 			t.Errorf("%v: %v allocations", form, n)
 		}
-		if form != edgex.CBORBytes { // which checks that its bytes are there
+		if form != edgex.CBORBytes { // Open of this form checks that the payload is complete
 			data = data[:800:800]
 			hop()
 		}
 	}
 }
 
-// TestSetStaysValid sets what would make an event that Validate refuses.
+// TestSetStaysValid sets values that would make the event invalid, and expects errors.
 func TestSetStaysValid(t *testing.T) {
 	for _, data := range []string{
 		`{"id":"a","sourceName":"all","tags":{"Site":"x"}}`,

@@ -6,17 +6,17 @@ import (
 	"example.com/ferry/field"
 )
 
-// document is an encoded message, in one of two formats, as far as EdgeX needs it: maps, lists, texts and integers at byte
-// offsets, read where they stand. Nothing behind what is asked for is looked at.
+// document reads the maps, lists, texts and integers of an encoded message, in CBOR or JSON, by their byte offsets. No method
+// reads bytes behind the value that it returns.
 type document interface {
-	// kind tells what stands at pos: field.Map, List, Text, Bytes, Int, Null, or Extension for anything else.
+	// kind returns the kind of the value at pos: field.Map, List, Text, Bytes, Int, Null, or Extension for any other.
 	kind(pos int) (field.Kind, error)
 
-	// open begins to pass the members of the map, or the items of the list, at pos.
-	open(it *items, pos int) error
+	// open starts an iteration over the members of the map, or the items of the list, at pos.
+	open(it *iterator, pos int) error
 
-	// next moves it to the next member or item; false at the end.
-	next(it *items) (bool, error)
+	// next moves it to the next member or item, and returns false at the end.
+	next(it *iterator) (bool, error)
 
 	// skip returns the offset behind the value at pos.
 	skip(pos int) (int, error)
@@ -34,36 +34,36 @@ type document interface {
 	appendMap(dst []byte, n int) []byte
 	appendEnd(dst []byte) []byte
 
-	// appendName appends the name of a map's member, and what separates it from the one before it, if it is not the first.
+	// appendName appends the name of a map's member. Unless it is the first, a separator comes before it.
 	appendName(dst []byte, name string, first bool) []byte
 
-	// recount plans what a container needs whose members or items become n, beside their own bytes.
-	recount(p *plan, it *items, n int) error
+	// updateCount plans the change of a container's count to n members or items.
+	updateCount(p *changes, it *iterator, n int) error
 }
 
-// items passes the members of a map or the items of a list one by one.
-type items struct {
-	head, body int // where the container starts, and where its content does
-	left       int // CBOR: how many are still to come; -1 if a break ends them
-	count      int // passed so far
+// iterator visits the members of a map or the items of a list in order.
+type iterator struct {
+	head, body int // offsets of the container and of its content
+	left       int // CBOR: the number of members or items that follow; -1 if a break ends them
+	count      int // visited so far
 	list       bool
 	done       bool
-	name       []byte // of the member at hand, valid until the document's next method is called
-	start      int    // where its name starts, or the item itself
-	value      int    // where its value starts
-	behind     int    // behind the value, where that is known; else 0
-	end        int    // behind the one before it; at the end: behind the last
+	name       []byte // of the current member, valid until the next call of a document's method
+	start      int    // offset of the current member's name, or of the current item
+	value      int    // offset of its value
+	valueEnd   int    // offset behind its value; 0 if not yet known
+	end        int    // offset behind the previous member or item; after the last call of next, behind the last one
 }
 
-// pass moves it behind the value at hand.
-func (it *items) pass(doc document) (err error) {
+// skipValue moves it behind the current value.
+func (it *iterator) skipValue(doc document) (err error) {
 	if it.value == 0 {
 		return nil
 	}
-	if it.end = it.behind; it.end == 0 {
+	if it.end = it.valueEnd; it.end == 0 {
 		it.end, err = doc.skip(it.value)
 	}
-	it.behind = 0
+	it.valueEnd = 0
 	it.count++
 	return err
 }
@@ -86,7 +86,7 @@ const (
 	keyContentType
 	keyResourceName
 	keyBinaryValue
-	keys // how many there are
+	keys // the number of keys
 )
 
 var keyNames = [keys]string{
@@ -128,20 +128,20 @@ func keyOf(name []byte) key {
 	return noKey
 }
 
-// level is a map whose members are found as they are asked for: it is read once, and no further than needed.
-type level struct {
+// mapFields finds members of a map. It reads the map once, and only as far as the members searched for.
+type mapFields struct {
 	doc document
-	it  items
-	at  [keys]int // where the value of a key starts; 0 if it was not passed yet
+	it  iterator
+	at  [keys]int // offset of each key's value; 0 if not yet seen
 }
 
-func (l *level) open(doc document, pos int) error {
-	*l = level{doc: doc}
+func (l *mapFields) open(doc document, pos int) error {
+	*l = mapFields{doc: doc}
 	return doc.open(&l.it, pos)
 }
 
-// step passes one more member, and returns its key. Of a key that stands twice the first one counts.
-func (l *level) step() (k key, more bool, err error) {
+// step moves to the next member and returns its key. If the map has a key twice, find returns the first.
+func (l *mapFields) step() (k key, more bool, err error) {
 	if l.it.done {
 		return noKey, false, nil
 	}
@@ -154,8 +154,8 @@ func (l *level) step() (k key, more bool, err error) {
 	return k, true, nil
 }
 
-// find returns where the value of k starts; false if there is no such key.
-func (l *level) find(k key) (int, bool, error) {
+// find returns the offset of the value of k; false if the map has no such key.
+func (l *mapFields) find(k key) (int, bool, error) {
 	for l.at[k] == 0 {
 		if _, more, err := l.step(); err != nil || !more {
 			return 0, false, err
@@ -165,7 +165,7 @@ func (l *level) find(k key) (int, bool, error) {
 }
 
 // text returns the text at k.
-func (l *level) text(k key) ([]byte, error) {
+func (l *mapFields) text(k key) ([]byte, error) {
 	pos, found, err := l.find(k)
 	if err == nil && !found {
 		err = field.ErrNotFound

@@ -11,7 +11,7 @@ import (
 // jsonDocument is a document in JSON. RFC 8259.
 type jsonDocument struct{ data []byte }
 
-// space passes white space.
+// space returns the offset behind white space at pos.
 func (d *jsonDocument) space(pos int) int {
 	for pos < len(d.data) && (d.data[pos] == ' ' || d.data[pos] == '\n' || d.data[pos] == '\t' || d.data[pos] == '\r') {
 		pos++
@@ -68,7 +68,7 @@ func (d *jsonDocument) skip(pos int) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// scalar refuses a value of no bytes.
+// scalar returns end, or an error if the value has no bytes.
 func (d *jsonDocument) scalar(start, end int) (int, error) {
 	if start == end {
 		return 0, d.unexpected(start, "a value")
@@ -83,16 +83,16 @@ func (d *jsonDocument) unexpected(pos int, want string) error {
 	return syntax("json", pos, fmt.Sprintf("%q where %s should stand", d.data[pos], want))
 }
 
-func (d *jsonDocument) open(it *items, pos int) error {
+func (d *jsonDocument) open(it *iterator, pos int) error {
 	if pos = d.space(pos); pos >= len(d.data) || d.data[pos] != '{' && d.data[pos] != '[' {
 		return d.unexpected(pos, "an object or a list")
 	}
-	*it = items{head: pos, body: pos + 1, end: pos + 1, left: -1, list: d.data[pos] == '['}
+	*it = iterator{head: pos, body: pos + 1, end: pos + 1, left: -1, list: d.data[pos] == '['}
 	return nil
 }
 
-func (d *jsonDocument) next(it *items) (bool, error) {
-	if err := it.pass(d); err != nil {
+func (d *jsonDocument) next(it *iterator) (bool, error) {
+	if err := it.skipValue(d); err != nil {
 		return false, err
 	}
 	closer := byte('}')
@@ -120,8 +120,8 @@ func (d *jsonDocument) next(it *items) (bool, error) {
 	return d.name(it, pos)
 }
 
-// name reads the name at pos, and what stands up to its value.
-func (d *jsonDocument) name(it *items, pos int) (bool, error) {
+// name reads the name at pos, the colon, and the white space before the value.
+func (d *jsonDocument) name(it *iterator, pos int) (bool, error) {
 	if pos >= len(d.data) || d.data[pos] != '"' {
 		return false, d.unexpected(pos, "a name in quotes")
 	}
@@ -179,4 +179,4 @@ func (d *jsonDocument) appendName(dst []byte, name string, first bool) []byte {
 	return append(appendQuoted(dst, name), ':')
 }
 
-func (d *jsonDocument) recount(*plan, *items, int) error { return nil }
+func (d *jsonDocument) updateCount(*changes, *iterator, int) error { return nil }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Each character that matters, at each place of a text of each length: what is written is read by another library, and
-// its end is found, also where what stands behind it looks like an end or is missing.
+// The test puts each special character at each place of texts of many lengths. encoding/json reads the result, and the end of
+// the string is found whatever bytes follow it.
 func TestQuoted(t *testing.T) {
 	t.Parallel()
 	for length := range 90 {

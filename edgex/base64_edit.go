@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// block is how many bytes are encoded again at a time, a multiple of three.
-const block = 3 << 10
+// blockSize is the number of bytes that are encoded again at once, a multiple of three.
+const blockSize = 3 << 10
 
-// splice turns the changes of an event within base64 into changes of the text. Only the groups of three bytes that a
-// change touches are decoded and encoded again, as long as the bytes behind it keep their place within a group; else all
-// that follows is, a block at a time, until another change puts them right.
-func (v *View) splice() error {
+// editBase64 turns the changes of an event within base64 into changes of the text. If the bytes behind a change move by a
+// multiple of three, only the groups of three bytes that the change touches are decoded and encoded again. Otherwise all bytes
+// behind it are, a block at a time, until a later change restores their place within a group.
+func (v *View) editBase64() error {
 	text := v.data[v.start:]
 	parts := v.inner.parts
 	v.encoded = v.encoded[:0]
@@ -54,16 +54,16 @@ func (v *View) splice() error {
 	return nil
 }
 
-// reencode moves the bytes from..to of the base64 to v.pending, and whole blocks from there on to v.encoded.
+// reencode decodes the bytes from..to of the base64 into v.pending, and encodes whole blocks of it into v.encoded.
 func (v *View) reencode(text []byte, from, to int) error {
 	for from < to {
-		n := min(block, to-from)
+		n := min(blockSize, to-from)
 		var err error
 		if v.pending, err = appendDecoded(v.pending, text, from, from+n); err != nil {
 			return err
 		}
 		from += n
-		if whole := len(v.pending) / 3 * 3; whole >= block {
+		if whole := len(v.pending) / 3 * 3; whole >= blockSize {
 			v.encoded = base64.StdEncoding.AppendEncode(v.encoded, v.pending[:whole])
 			v.pending = append(v.pending[:0], v.pending[whole:]...)
 		}
@@ -71,7 +71,7 @@ func (v *View) reencode(text []byte, from, to int) error {
 	return nil
 }
 
-// appendDecoded appends the bytes from..to of the base64 that text begins with; fewer if it ends before, with padding.
+// appendDecoded appends the bytes from..to of the base64 at the start of text, or fewer if padding ends it before.
 func appendDecoded(dst, text []byte, from, to int) ([]byte, error) {
 	start, end := from/3*4, (to+2)/3*4
 	if end > len(text) {
@@ -91,7 +91,7 @@ func appendDecoded(dst, text []byte, from, to int) ([]byte, error) {
 	return dst[:at+min(n-from%3, to-from)], nil
 }
 
-// decodedLen returns how many bytes text stands for, which is groups of four characters.
+// decodedLen returns the number of bytes that text encodes. text consists of groups of four characters.
 func decodedLen(text []byte) int {
 	n := len(text) / 4 * 3
 	for _, c := range text[max(len(text)-2, 0):] {

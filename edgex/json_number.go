@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// unmarshalExact is encoding/json with the numbers in values of any type as int64 or uint64 where they are integers of that
-// size, as CBOR gives them: a float64 would round what is above 2^53.
+// unmarshalExact is encoding/json, except that an integer in an any is an int64 or uint64 if it fits, as in package codec/cbor.
+// A float64 would round integers above 2^53.
 func unmarshalExact(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -16,14 +16,14 @@ func unmarshalExact(data []byte, v any) error {
 	}
 	switch v := v.(type) {
 	case *any:
-		return exactly(v)
+		return exactNumber(v)
 	case *map[string]any:
-		return exactlyAll(*v)
+		return exactNumbersIn(*v)
 	}
 	return nil
 }
 
-func exactly(v *any) error {
+func exactNumber(v *any) error {
 	switch x := (*v).(type) {
 	case json.Number:
 		n, err := parseNumber(string(x))
@@ -31,19 +31,19 @@ func exactly(v *any) error {
 		return err
 	case []any:
 		for i := range x {
-			if err := exactly(&x[i]); err != nil {
+			if err := exactNumber(&x[i]); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
-		return exactlyAll(x)
+		return exactNumbersIn(x)
 	}
 	return nil
 }
 
-func exactlyAll(m map[string]any) error {
+func exactNumbersIn(m map[string]any) error {
 	for key, v := range m {
-		if err := exactly(&v); err != nil {
+		if err := exactNumber(&v); err != nil {
 			return err
 		}
 		m[key] = v
@@ -51,7 +51,7 @@ func exactlyAll(m map[string]any) error {
 	return nil
 }
 
-// parseNumber refuses numbers beyond float64.
+// parseNumber returns an int64, uint64 or float64. A number out of range of float64 is an error.
 func parseNumber(s string) (any, error) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, nil

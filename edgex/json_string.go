@@ -8,8 +8,8 @@ import (
 	"math/bits"
 )
 
-// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether it may hold
-// escapes. Names and UUIDs are passed by words; a long string at the speed of a search for one byte.
+// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether the string may have
+// escapes. It searches short strings, such as names and UUIDs, by words, and long ones by bytes.IndexByte.
 func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
 	const short = 64 // bytes
 	for end = pos; end < pos+short && len(d.data)-end >= 8; end += 8 {
@@ -40,7 +40,7 @@ func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
 	return 0, false, io.ErrUnexpectedEOF
 }
 
-// unescaped returns the text between the quotes at open and end: a part of the message, or a copy if it has escapes.
+// unescaped returns the text between the quotes at open and end: a part of the message, or a copy if the text has escapes.
 func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
 	raw := d.data[open+1 : end]
 	if bytes.IndexByte(raw, '\\') < 0 {
@@ -53,8 +53,8 @@ func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// appendQuoted writes text as a JSON string; only what must be escaped is. RFC 8259, section 7. Words without anything to
-// escape are taken as they are.
+// appendQuoted appends text as a JSON string, with no more escapes than RFC 8259, section 7, requires. It copies a word at a
+// time if no byte of it needs an escape.
 func appendQuoted(dst []byte, text string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(append(dst, '"'), text...)
@@ -76,16 +76,16 @@ func appendQuoted(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// The same byte eight times.
+// Words that repeat one byte.
 const (
 	quotes      = '"' * ones
 	backslashes = '\\' * ones
 )
 
-// zeros has the high bit of each byte set that is zero in word. Above the lowest such byte others may have it set too.
+// zeros sets the high bit of each byte that is zero in word. Bytes above the lowest zero byte may have it set, too.
 func zeros(word uint64) uint64 { return (word - ones) &^ word & highs }
 
-// special reports whether one of the bytes in word is, or may be, escaped in a JSON string.
+// special reports whether a byte of word must, or may, be escaped in a JSON string.
 func special(word uint64) bool {
 	return (word-' '*ones)&^word&highs|zeros(word^quotes)|zeros(word^backslashes) != 0
 }

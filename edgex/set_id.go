@@ -10,9 +10,9 @@ import (
 
 var idPaths = []field.Path{field.MustParse("id"), field.MustParse("event.id")}
 
-// SetID changes the ID of an encoded Event or AddEventRequest. Where the new one is as long as the old one, as all UUIDs
-// are, data itself is overwritten and returned, at a cost that does not depend on what the event holds; else a copy is
-// returned, and data is as it was. View changes more, in envelopes too.
+// SetID changes the ID of an encoded Event or AddEventRequest. If the new ID is as long as the old one, as all UUIDs are, it
+// overwrites data and returns it, at a cost that does not depend on the event's size. Otherwise it returns a copy and leaves
+// data unchanged. View can change other fields, too, and works in envelopes.
 func SetID(p format.Patcher, data []byte, id string) ([]byte, error) {
 	v := field.Value{Kind: field.Text, Bytes: []byte(id)}
 	var err error

@@ -9,13 +9,13 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// maxOpen bounds containers of indefinite length within each other, which are passed by recursion.
+// maxOpen bounds how deep containers of indefinite length nest, as skipIn recurses into them.
 const maxOpen = 32
 
 // cborDocument is a document in CBOR.
 type cborDocument struct{ window }
 
-// head reads the start of the item at pos. A string, and a container, does not claim more than the message has bytes.
+// head reads the head of the item at pos. It refuses a string or container whose length exceeds the message.
 func (d *cborDocument) head(pos int) (cborhead.Head, error) {
 	if off := uint(pos - d.base); off < uint(len(d.bytes)) && d.bytes[off]&31 < 24 {
 		info := d.bytes[off] & 31
@@ -27,7 +27,7 @@ func (d *cborDocument) head(pos int) (cborhead.Head, error) {
 func (d *cborDocument) longHead(pos int) (cborhead.Head, error) {
 	h, err := cborhead.Read(d.bytes, pos-d.base)
 	if err != nil {
-		return d.slideToHead(pos)
+		return d.moveToHead(pos)
 	}
 	h.Next += d.base
 	isCounted := h.Major >= cborhead.Bytes && h.Major <= cborhead.Map && h.Info != cborhead.Indefinite
@@ -37,8 +37,8 @@ func (d *cborDocument) longHead(pos int) (cborhead.Head, error) {
 	return h, nil
 }
 
-// slideToHead is head for one that the bytes at hand do not hold whole, or that is malformed.
-func (d *cborDocument) slideToHead(pos int) (cborhead.Head, error) {
+// moveToHead is head for an item whose head is not entirely in the window, or is malformed.
+func (d *cborDocument) moveToHead(pos int) (cborhead.Head, error) {
 	b, err := d.at(pos, 1)
 	if err == nil {
 		b, err = d.at(pos, cborhead.Len(b[0]))
@@ -49,7 +49,7 @@ func (d *cborDocument) slideToHead(pos int) (cborhead.Head, error) {
 	if _, err := cborhead.Read(b, 0); err != nil {
 		return cborhead.Head{}, syntax("cbor", pos, fmt.Sprintf("byte 0x%02x where an item should start", b[0]))
 	}
-	return d.head(pos) // the bytes at hand hold it now
+	return d.head(pos) // the window holds it now
 }
 
 func (d *cborDocument) kind(pos int) (field.Kind, error) {
@@ -77,7 +77,7 @@ func (d *cborDocument) kind(pos int) (field.Kind, error) {
 }
 
 func (d *cborDocument) skip(pos int) (int, error) {
-	if off := uint(pos - d.base); off < uint(len(d.bytes)) { // short texts are most of what is passed
+	if off := uint(pos - d.base); off < uint(len(d.bytes)) { // most values are short texts
 		end := pos
 		switch b := d.bytes[off]; {
 		case b-cborhead.Text<<5 < 24:
@@ -92,7 +92,7 @@ func (d *cborDocument) skip(pos int) (int, error) {
 	return d.skipIn(pos, 0)
 }
 
-// skipIn is skip for an item that stands in so many containers of indefinite length.
+// skipIn is skip for an item within depth containers of indefinite length.
 func (d *cborDocument) skipIn(pos, depth int) (int, error) {
 	for left := 1; left > 0; left-- {
 		h, err := d.head(pos)
@@ -102,7 +102,7 @@ func (d *cborDocument) skipIn(pos, depth int) (int, error) {
 		pos = h.Next
 		switch {
 		case h.Info == cborhead.Indefinite:
-			if pos, err = d.pastBreak(pos, depth+1); err != nil {
+			if pos, err = d.skipToBreak(pos, depth+1); err != nil {
 				return 0, err
 			}
 		case h.Major == cborhead.Bytes || h.Major == cborhead.Text:
@@ -114,7 +114,7 @@ func (d *cborDocument) skipIn(pos, depth int) (int, error) {
 		case h.Major == cborhead.Tag:
 			left++
 		}
-		if left > d.limit() { // each item takes a byte at least
+		if left > d.limit() { // each item takes at least one byte
 			return 0, io.ErrUnexpectedEOF
 		}
 	}
@@ -124,7 +124,7 @@ func (d *cborDocument) skipIn(pos, depth int) (int, error) {
 	return pos, nil
 }
 
-func (d *cborDocument) pastBreak(pos, depth int) (int, error) {
+func (d *cborDocument) skipToBreak(pos, depth int) (int, error) {
 	if depth > maxOpen {
 		return 0, syntax("cbor", pos, fmt.Sprintf("more than %d containers of indefinite length in each other", maxOpen))
 	}
@@ -142,7 +142,7 @@ func (d *cborDocument) pastBreak(pos, depth int) (int, error) {
 	}
 }
 
-func (d *cborDocument) open(it *items, pos int) error {
+func (d *cborDocument) open(it *iterator, pos int) error {
 	h, err := d.head(pos)
 	if err != nil {
 		return err
@@ -150,15 +150,15 @@ func (d *cborDocument) open(it *items, pos int) error {
 	if h.Major != cborhead.Map && h.Major != cborhead.Array {
 		return syntax("cbor", pos, "neither a map nor a list where EdgeX has one")
 	}
-	*it = items{head: pos, body: h.Next, end: h.Next, left: int(h.Arg), list: h.Major == cborhead.Array}
+	*it = iterator{head: pos, body: h.Next, end: h.Next, left: int(h.Arg), list: h.Major == cborhead.Array}
 	if h.Info == cborhead.Indefinite {
 		it.left = -1
 	}
 	return nil
 }
 
-func (d *cborDocument) next(it *items) (bool, error) {
-	if err := it.pass(d); err != nil {
+func (d *cborDocument) next(it *iterator) (bool, error) {
+	if err := it.skipValue(d); err != nil {
 		return false, err
 	}
 	pos := it.end
@@ -193,7 +193,7 @@ func (d *cborDocument) next(it *items) (bool, error) {
 		it.name, err = d.at(h.Next, int(h.Arg))
 		return err == nil, err
 	}
-	it.value, err = d.skip(pos) // no key of EdgeX
+	it.value, err = d.skip(pos) // no key that EdgeX defines
 	return err == nil, err
 }
 
@@ -236,7 +236,7 @@ func (d *cborDocument) appendName(dst []byte, name string, _ bool) []byte {
 	return append(cborhead.Append(dst, cborhead.Text, uint64(len(name))), name...)
 }
 
-func (d *cborDocument) recount(p *plan, it *items, n int) error {
+func (d *cborDocument) updateCount(p *changes, it *iterator, n int) error {
 	if it.left < 0 {
 		return nil
 	}

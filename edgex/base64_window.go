@@ -8,28 +8,28 @@ import (
 	"example.com/ferry/format"
 )
 
-// stretch is how many bytes are decoded of base64 at once: what stands before the readings of a usual event.
-const stretch = 240
+// windowSize is the number of bytes that are decoded from base64 at once. The fields before the readings usually fit.
+const windowSize = 240
 
-// window is the bytes of a message: as they stand, or out of base64, of which a stretch at a time is decoded.
+// window gives access to the bytes of a message. If the message is in base64, it decodes windowSize bytes at a time.
 type window struct {
-	bytes []byte // what is at hand: the message from base on
+	bytes []byte // a part of the message, from offset base on
 	base  int
-	text  []byte // base64 from its first character on, and all that stands behind it; nil: bytes is everything
-	buf   []byte // of bytes, used again
+	text  []byte // base64 and the bytes behind it; nil if bytes is the whole message
+	buf   []byte // memory of bytes
 }
 
-// plain sets w to data as it stands.
+// plain sets w to data, which is not in base64.
 func (w *window) plain(data []byte) {
 	w.bytes, w.base, w.text = data, 0, nil
 }
 
-// encoded sets w to the base64 that text begins with.
+// encoded sets w to the base64 at the start of text.
 func (w *window) encoded(text []byte) {
 	w.bytes, w.base, w.text = nil, 0, text
 }
 
-// limit is what no offset exceeds.
+// limit is an upper bound of all offsets.
 func (w *window) limit() int {
 	if w.text != nil {
 		return len(w.text) / 4 * 3
@@ -37,20 +37,20 @@ func (w *window) limit() int {
 	return len(w.bytes)
 }
 
-// at returns the n bytes from pos on, valid until the next call.
+// at returns the n bytes from pos on. They are valid until the next call.
 func (w *window) at(pos, n int) ([]byte, error) {
 	if off := uint(pos - w.base); off <= uint(len(w.bytes)) && n <= len(w.bytes)-int(off) {
 		return w.bytes[off : int(off)+n], nil
 	}
-	return w.slide(pos, n)
+	return w.moveWindow(pos, n)
 }
 
-func (w *window) slide(pos, n int) ([]byte, error) {
+func (w *window) moveWindow(pos, n int) ([]byte, error) {
 	if w.text == nil || pos < 0 || n > w.limit()-pos {
 		return nil, io.ErrUnexpectedEOF
 	}
 	group := pos / 3
-	want := max(stretch, pos%3+n)
+	want := max(windowSize, pos%3+n)
 	w.base = group * 3
 	chars := w.text[group*4 : min(group*4+(want+2)/3*4, len(w.text)/4*4)]
 	if need := len(chars)/4*3 + 4; cap(w.buf) < need {
@@ -68,8 +68,8 @@ func (w *window) slide(pos, n int) ([]byte, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// sextets are the values of base64's characters, each shifted to its place of four; invalid for all others.
-// RFC 4648, section 4.
+// sextets are the values of base64's characters, shifted to each of the four places in a group. Other characters have the value
+// invalid. RFC 4648, section 4.
 var sextets = func() (t [4][256]uint32) {
 	for i := range t {
 		for c := range t[i] {
@@ -87,9 +87,8 @@ const (
 	invalid  = 1 << 31
 )
 
-// decodeBase64 decodes groups of four characters up to the end of text, or to a quote, and returns how many bytes it
-// wrote. dst has two bytes more than these, as more is written than a group at a time. Padding ends it, and must be
-// canonical.
+// decodeBase64 decodes groups of four characters up to the end of text, a quote, or padding, which must be canonical. It
+// returns the number of decoded bytes. dst must have two bytes more, as it is written in larger units than a group.
 func decodeBase64(dst, text []byte) (n int, err error) {
 	for len(text) >= 8 {
 		v := sextets[0][text[0]] | sextets[1][text[1]] | sextets[2][text[2]] | sextets[3][text[3]]
@@ -131,14 +130,14 @@ func lastGroup(dst, text []byte) (n int, err error) {
 		return 0, badBase64(text[:4])
 	}
 	if v<<(8*n+8) != 0 {
-		return 0, fmt.Errorf("edgex: base64 ends with %q, whose last bits are not zero: it is damaged, or not canonical", text[:4])
+		return 0, fmt.Errorf("edgex: base64 ends with %q, whose last bits are not zero: the text is damaged, or not canonical", text[:4])
 	}
 	copy(dst, []byte{byte(v >> 16), byte(v >> 8)}[:n])
 	return n, nil
 }
 
 func badBase64(group []byte) error {
-	return fmt.Errorf("edgex: %q is no group of base64 (A-Z a-z 0-9 + / and = at the end): the payload is damaged, or is no base64", group)
+	return fmt.Errorf("edgex: %q is no group of base64 (A-Z a-z 0-9 + / and = at the end): the payload is damaged, or not base64", group)
 }
 
 func syntax(name string, offset int, reason string) error {
