@@ -7,22 +7,22 @@ import (
 )
 
 var (
-	runningDesc  = desc("ferry_function_running", "1 while a function of the node's own runs.", "function")
-	handledDesc  = desc("ferry_function_handled_total", "Messages given to a function.", "function")
+	runningDesc  = desc("ferry_function_running", "1 while a function of the node runs.", "function")
+	handledDesc  = desc("ferry_function_handled_total", "Messages that a function handled.", "function")
 	failedDesc   = desc("ferry_function_failed_total", "Calls of a function that ended with an error or a panic.", "function")
-	readyDesc    = desc("ferry_worker_processes", "Processes of a function that run.", "function")
-	restartsDesc = desc("ferry_worker_restarts_total", "Processes of a function that were started after another one had ended.", "function")
-	diedDesc     = desc("ferry_worker_died_total", "Messages whose process died, or was killed, while it handled them.", "function")
+	readyDesc    = desc("ferry_worker_processes", "Running processes of a worker function.", "function")
+	restartsDesc = desc("ferry_worker_restarts_total", "Processes of a worker function that replaced one that had ended.", "function")
+	diedDesc     = desc("ferry_worker_died_total", "Messages lost as their process died, or was killed, while it handled them.", "function")
 
-	tokensDesc     = desc("ferry_cpu_tokens", "Heavy calls that may run at once.")
+	tokensDesc     = desc("ferry_cpu_tokens", "Tokens: how many heavy calls may run at once.")
 	heldDesc       = desc("ferry_cpu_tokens_held", "Heavy calls that run on a token.")
-	lentDesc       = desc("ferry_cpu_tokens_lent", "Heavy calls that run without a token, as they did not yield.")
+	lentDesc       = desc("ferry_cpu_tokens_lent", "Heavy calls that run on without a token, as they passed no checkpoint.")
 	cpuQueueDesc   = desc("ferry_cpu_queue", "Heavy calls that wait for a token.")
-	waitDesc       = desc("ferry_cpu_wait_seconds", "How long heavy calls waited for their first token, over the last ten to twenty seconds.", "quantile")
+	waitDesc       = desc("ferry_cpu_wait_seconds", "Time that heavy calls waited for their first token, over the last ten to twenty seconds.", "quantile")
 	jobsDesc       = desc("ferry_cpu_jobs_total", "Heavy calls that got a token.")
 	busyDesc       = desc("ferry_cpu_refused_total", "Heavy calls refused as the queue was full.")
-	unyieldingDesc = desc("ferry_cpu_unyielding", "Calls, by function, that did not checkpoint when they were asked to; gone when its last one did.", "job")
-	longestDesc    = desc("ferry_cpu_unyielding_longest_seconds", "The longest that a call of such a function ran.", "job")
+	unyieldingDesc = desc("ferry_cpu_unyielding", "Running calls that passed no checkpoint in time, by function.", "job")
+	longestDesc    = desc("ferry_cpu_unyielding_longest_seconds", "Longest run time of a call that passed no checkpoint, by function.", "job")
 )
 
 // functionCollector says what the functions do.

@@ -41,18 +41,18 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	messagesDesc    = desc("ferry_messages_total", "Messages by tag, into the node and out to each subscription.", "tag", "dir")
-	bytesDesc       = desc("ferry_bytes_total", "Bytes of messages with their frames, by tag, into the node and out to each subscription.", "tag", "dir")
+	messagesDesc    = desc("ferry_messages_total", "Messages by tag: in from publishers, out to each subscription.", "tag", "dir")
+	bytesDesc       = desc("ferry_bytes_total", "Bytes of messages and their frames by tag: in from publishers, out to each subscription.", "tag", "dir")
 	droppedDesc     = desc("ferry_dropped_total", "Messages the node did not deliver.", "reason")
-	refusedDesc     = desc("ferry_refused_total", "Connections the node ended or did not take.", "reason")
+	refusedDesc     = desc("ferry_refused_total", "Connections that the node refused or ended.", "reason")
 	mismatchedDesc  = desc("ferry_predicate_mismatched_total", "Predicates that were false because a field was of another kind.")
 	latencyDesc     = desc("ferry_latency_seconds", "Time from a message's source to the node.")
 	connectionsDesc = desc("ferry_connections", "Clients connected now.")
-	queueBytesDesc  = desc("ferry_queue_bytes", "Bytes waiting for a subscription.", "client", "filter")
-	queueDesc       = desc("ferry_queue_messages", "Messages waiting for a subscription.", "client", "filter")
-	creditDesc      = desc("ferry_credit_bytes", "Bytes a subscription still takes of the tag it takes least of.", "client", "filter")
-	withheldDesc    = desc("ferry_credit_withheld", "Publishers that wait for a subscription.", "client", "filter")
-	deliveredDesc   = desc("ferry_delivered_total", "Messages sent to a subscription while it lasts.", "client", "filter")
+	queueBytesDesc  = desc("ferry_queue_bytes", "Bytes queued for a subscription.", "client", "filter")
+	queueDesc       = desc("ferry_queue_messages", "Messages queued for a subscription.", "client", "filter")
+	creditDesc      = desc("ferry_credit_bytes", "Credit of a subscription for the tag that has least.", "client", "filter")
+	withheldDesc    = desc("ferry_credit_withheld", "Publishers whose credit a full subscription withholds.", "client", "filter")
+	deliveredDesc   = desc("ferry_delivered_total", "Messages sent to a subscription since it began.", "client", "filter")
 )
 
 // hopCollector turns a snapshot into metrics.
