@@ -1,4 +1,4 @@
-// Package node is the daemon that `ferry run` starts: listeners, the hop between them, the machine's sensors, functions
+// Package node is the daemon that `ferry run` starts: listeners, the broker between them, the machine's sensors, functions
 // on goroutines, on a pool or in processes of their own, the proxy, and the admin server, put together from one
 // configuration. What that does not name is not there: a node with a proxy and no listeners has no streams at all.
 //

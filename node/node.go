@@ -25,9 +25,9 @@ type Node struct {
 	extensions Extensions
 	log        *slog.Logger
 	id         *pki.Identity
-	hop        *hop.Hop // nil, as id and inside, if there are no streams
+	hop        *hop.Broker // nil, as id and inside, if there are no streams
 	listeners  []listener
-	inside     endpoint // reaches the hop within this process
+	inside     endpoint // reaches the broker within this process
 	near       endpoint // a listener the node's own clients may use; else inside
 	functions  functions
 	pool       *cpu.Pool    // nil if no function is heavy

@@ -26,7 +26,7 @@ import (
 // site is a hop that listens on one transport.
 type site struct {
 	t    testing.TB
-	hop  *hop.Hop
+	hop  *hop.Broker
 	tr   transport.Transport
 	addr string
 	stop func()

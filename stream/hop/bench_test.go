@@ -43,27 +43,27 @@ func event(size int, device, value string) []byte {
 	return append(e, bytes.Repeat([]byte{7}, pad)...)
 }
 
-// rig is a publisher and three subscribers without a network: what the hop writes is thrown away.
+// rig is a publisher and three subscribers without a network: frames that the broker writes are discarded.
 type rig struct {
-	reader *reader
-	outs   []*outlet
-	subs   []*subscription
-	batch  []byte
-	own    *bufpool.Buf
-	frames int
+	receiver *receiver
+	streams  []*subscriberStream
+	subs     []*subscription
+	batch    []byte
+	shared   *bufpool.Buf
+	frames   int
 }
 
 func newRig(b *testing.B, size int, where string, v Validation) *rig {
-	h, err := New(Config{Identify: Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler)})
+	broker, err := New(Config{Identify: Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { h.stopped.Do(func() { close(h.stop) }) })
+	b.Cleanup(func() { broker.stopOnce.Do(func() { close(broker.stop) }) })
 	open := func() *session {
-		s := newSession(h, "bench", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}}, v)
+		s := newSession(broker, "bench", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}}, v)
 		near, far := net.Pipe()
 		b.Cleanup(func() { _, _ = near.Close(), far.Close() })
-		if err := h.join(s, peer.New(near, peer.Config{}), near.RemoteAddr()); err != nil {
+		if err := broker.addSession(s, peer.New(near, peer.Config{}), near.RemoteAddr()); err != nil {
 			b.Fatal(err)
 		}
 		return s
@@ -74,49 +74,49 @@ func newRig(b *testing.B, size int, where string, v Validation) *rig {
 		if err := s.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Filter: "events/#", Where: where}); err != nil {
 			b.Fatal(err)
 		}
-		r.outs = append(r.outs, s.control)
+		r.streams = append(r.streams, s.control)
 		r.subs = append(r.subs, s.subs[1])
 	}
 	pub := open()
-	id, err := pub.publishOn("events/pump")
+	id, err := pub.grantTag("events/pump")
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.reader = newReader(pub)
+	r.receiver = newReceiver(pub)
 	payload := event(size, "pump-1", "31.5")
 	for r.frames == 0 || len(r.batch)+len(payload) < 32<<10 {
 		r.batch = native.AppendPub(r.batch, native.PubHeader{Type: ferry.CBOR, Tag: id, Source: pub.id, Time: time.Now().UnixNano()}, payload)
 		r.frames++
 	}
-	if r.frames == 1 { // as the inlet hands out a large frame
-		r.own = bufpool.Get(len(r.batch))
-		r.own.B = append(r.own.B, r.batch...)
-		r.batch = r.own.B
+	if r.frames == 1 { // a large frame arrives in a shared buffer
+		r.shared = bufpool.Get(len(r.batch))
+		r.shared.B = append(r.shared.B, r.batch...)
+		r.batch = r.shared.B
 	}
 	return r
 }
 
-// turn routes the batch once, and gives back what the writers and the clients would.
-func (r *rig) turn() error {
-	if err := peer.Dispatch(r.reader.s.peer, &kinds, r.reader, r.batch, r.own, true); err != nil {
+// routeBatch routes the batch once, and then empties the streams and gives the clients' credit back.
+func (r *rig) routeBatch() error {
+	if err := peer.Dispatch(r.receiver.session.peer, &frameHandlers, r.receiver, r.batch, r.shared, true); err != nil {
 		return err
 	}
-	for i, o := range r.outs {
-		o.Lock()
-		o.Discard()
-		for _, l := range r.subs[i].lanes {
-			l.credit = 1 << 30
+	for i, s := range r.streams {
+		s.Lock()
+		s.Discard()
+		for _, q := range r.subs[i].queues {
+			q.credit = 1 << 30
 		}
-		o.unlock()
+		s.unlock()
 	}
-	r.reader.s.control.Lock()
-	r.reader.s.control.Discard()
-	r.reader.s.control.unlock()
+	r.receiver.session.control.Lock()
+	r.receiver.session.control.Discard()
+	r.receiver.session.control.unlock()
 	return nil
 }
 
-// BenchmarkHop is the node's work for one message with three subscriptions: header, validation, predicate, counters,
-// credit and enqueueing, as the reader does it for each batch that arrives.
+// BenchmarkHop is the broker's work for one message with three subscriptions: header, validation, predicate, counters,
+// credit and enqueueing, as the receiver does it for each batch that arrives.
 func BenchmarkHop(b *testing.B) {
 	const where = `deviceName == "pump-1" && readings.0.value > 30`
 	for _, size := range []int{100, 1 << 10, 64 << 10} {
@@ -133,20 +133,20 @@ func BenchmarkHop(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%d/%s", size, c.name), func(b *testing.B) {
 				r := newRig(b, size, c.where, c.v)
-				if err := r.turn(); err != nil {
+				if err := r.routeBatch(); err != nil {
 					b.Fatal(err)
 				}
 				for _, s := range r.subs {
-					for _, l := range s.lanes {
-						if l.sent.Messages != uint64(r.frames) {
-							b.Fatalf("%d messages of %d reached a subscriber", l.sent.Messages, r.frames)
+					for _, q := range s.queues {
+						if q.sent.Messages != uint64(r.frames) {
+							b.Fatalf("%d messages of %d reached a subscriber", q.sent.Messages, r.frames)
 						}
 					}
 				}
 				b.ReportAllocs()
 				b.ResetTimer()
 				for n := 0; n < b.N; n += r.frames {
-					if err := r.turn(); err != nil {
+					if err := r.routeBatch(); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -12,33 +12,33 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Config says how a Hop identifies its clients and what it holds for them. Only Identify is required; zero values mean
+// Config is how a Broker identifies its clients, and how much it holds for them. Only Identify is required; zero values mean
 // the defaults named. New validates and copies it.
 type Config struct {
-	// Identify says who a client is by its token (a view, not to be kept or logged) or, on a connection with TLS, its
-	// certificate; tls is nil without. An error refuses the connection; its text goes to the log, not to the client.
+	// Identify returns a client's identity by its token (a view, not to be kept or logged) or its certificate; tls is nil
+	// on a connection without TLS. An error refuses the connection; its text goes to the log, not to the client.
 	Identify func(token []byte, tls *tls.ConnectionState) (*Identity, error)
 
-	// Formats are what payloads can be validated and tested as. A payload of another type passes validation as it is,
-	// and matches no predicate.
+	// Formats validate payloads and read the fields that predicates name. A payload of another type passes validation
+	// unread, and matches no predicate.
 	Formats []format.Format
 
 	MaxFrame       int // bytes of a frame with its header; 0 means 1 MiB
 	MaxConnections int // 0 means 1024
-	MaxTags        int // tags known to the hop; 0 means 65536
+	MaxTags        int // tags in use at once; 0 means 65536
 	MaxSubs        int // subscriptions per connection; 0 means 256
-	Window         int // bytes a client may publish on each tag before it hears of credit; 0 means 1 MiB
-	Queue          int // bytes queued per subscription and tag, unless it asks for less; 0 means 1 MiB
+	Window         int // bytes a client may publish on each tag before it needs CREDIT; 0 means 1 MiB
+	Queue          int // bytes queued per subscription and tag, unless SUB says less; 0 means 1 MiB
 	Streams        int // data streams per direction on transports that have them; 0 means 8, at most 64
 
 	HandshakeTimeout time.Duration // from accept to HELLO, and for a half frame; 0 means 10 s
-	Heartbeat        time.Duration // clients ping this often; silence of three ends the connection. 0 means 10 s
-	WriteTimeout     time.Duration // a write that makes no progress for this long ends the connection; 0 means 30 s
+	Heartbeat        time.Duration // interval of the clients' PINGs; three without a byte end the connection. 0 means 10 s
+	WriteTimeout     time.Duration // a write that is blocked for this long ends the connection; 0 means 30 s
 
 	Log *slog.Logger // nil means slog.Default
 }
 
-// Identity is what a client may do.
+// Identity is the name of a client and its grants.
 type Identity struct {
 	Name      string
 	Publish   []string // tag filters it may publish on
@@ -50,26 +50,27 @@ func Anyone([]byte, *tls.ConnectionState) (*Identity, error) {
 	return &Identity{Name: "anyone", Publish: []string{"#"}, Subscribe: []string{"#"}}, nil
 }
 
-func covered(by []string, filter string) bool {
-	for _, f := range by {
-		if topic.Covers(f, filter) {
+// covers reports whether one of the grants covers filter: every tag that filter matches.
+func covers(grants []string, filter string) bool {
+	for _, g := range grants {
+		if topic.Covers(g, filter) {
 			return true
 		}
 	}
 	return false
 }
 
-// Validation says how much of a payload is checked where it enters.
+// Validation is how thoroughly a payload is checked when it is published.
 type Validation uint8
 
 // The validations.
 const (
 	ValidateFull   Validation = iota // structure, bounds, depth, UTF-8, duplicate keys, trailing bytes
 	ValidateBounds                   // structure and bounds
-	ValidateOff                      // nothing: for publishers that are trusted
+	ValidateOff                      // no check, for trusted publishers
 )
 
-// ParseValidation reads full, bounds or off.
+// ParseValidation parses full, bounds or off.
 func ParseValidation(s string) (Validation, error) {
 	for v, name := range [...]string{"full", "bounds", "off"} {
 		if s == name {
@@ -79,9 +80,10 @@ func ParseValidation(s string) (Validation, error) {
 	return 0, fmt.Errorf("hop: validate %q: want full, bounds or off", s)
 }
 
+// fill sets the defaults and checks the limits.
 func (c *Config) fill() error {
 	if c.Identify == nil {
-		return errors.New("hop: Config.Identify is missing: hop.Anyone lets everybody in")
+		return errors.New("hop: Config.Identify is missing: hop.Anyone accepts every client")
 	}
 	def := func(v *int, d int) {
 		if *v == 0 {

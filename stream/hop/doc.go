@@ -1,11 +1,11 @@
-// Package hop is the node's side of the native wire: it accepts connections, checks who they are, and forwards what
-// sources publish to the subscriptions that ask for it.
+// Package hop is the broker, the node's side of streams: it accepts connections, identifies their clients, and forwards
+// what sources publish to the subscriptions that match.
 //
-// It looks at the 24-byte header of a message and, only where a subscription has a predicate, at the fields that names;
-// it never decodes a payload. A run of frames is copied once, from the buffer it was read into to the buffer it is
-// written from; frames from 16 KiB on are shared and not copied at all. Each (subscription, tag) is a lane with credit
-// and a bounded queue of its own, so a slow consumer holds up its own tag and nothing else.
+// It reads the 24-byte header of a message and, only where a subscription has a predicate, the fields that the predicate
+// names. It never decodes a payload. A run of frames is copied once, from the buffer it was read into to the buffer it is
+// written from; frames of 16 KiB and more are shared and not copied. Each subscription has a delivery queue for each tag,
+// with credit and a bound of its own, so a slow consumer holds up its own tag and nothing else.
 //
-//	h, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: all.Formats()})
-//	err = h.Serve(ctx, listener, hop.ValidateFull)
+//	b, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: all.Formats()})
+//	err = b.Serve(ctx, listener, hop.ValidateFull)
 package hop

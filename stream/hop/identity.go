@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Credential is what one client proves itself by: a token, a certificate's common name, or either.
+// Credential identifies one client: by a token, by a certificate's common name, or by either.
 type Credential struct {
 	Identity   Identity
 	TokenHash  []byte // SHA-256 of the token; nil if it has none
@@ -21,8 +21,8 @@ func HashToken(token []byte) []byte {
 	return sum[:]
 }
 
-// Known returns a Config.Identify that knows these clients. A token is compared in a time that depends on the number of
-// clients only. A client with a token is known by it, whatever its certificate says.
+// Known returns a Config.Identify for these clients. The time to compare a token depends on the number of clients only. If a
+// client sends a token, its certificate is ignored.
 func Known(clients []Credential) (func([]byte, *tls.ConnectionState) (*Identity, error), error) {
 	for i, c := range clients {
 		if len(c.TokenHash) == 0 && c.CommonName == "" {
@@ -61,6 +61,6 @@ func Known(clients []Credential) (func([]byte, *tls.ConnectionState) (*Identity,
 				return &known[i].Identity, nil
 			}
 		}
-		return nil, fmt.Errorf("hop: certificate of %q, whom no identity names", name)
+		return nil, fmt.Errorf("hop: no identity has the common_name %q of the certificate", name)
 	}, nil
 }

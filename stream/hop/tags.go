@@ -8,53 +8,54 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// tag is one topic that is published on. It keeps its number while a publisher has a right to it or a message waits on it;
-// then the broker frees it. the fields from past on are guarded by the hop's lock.
+// tag is one topic that is published on. The broker frees it when no publisher has a grant for it and no message of it is
+// queued.
 type tag struct {
 	id    uint32
 	name  string
-	route atomic.Pointer[route] // nil: to be built by the next publisher
+	route atomic.Pointer[route] // nil until the next publisher builds it
 	in    counters
 
-	past    Traffic // out to lanes that are closed
+	// Guarded by the broker's lock.
+	past    Traffic // out of queues that were closed
 	freed   bool
-	users   int                // publishers, and lanes whose queue is being passed on
-	creator string             // name of the identity that asked for the tag first
-	index   int                // in tagTable.all
-	lanes   map[*lane]struct{} // of all subscriptions that match
-	swept   bool               // in tagTable.unused
+	users   int                         // publishers, and closed queues that are being redistributed
+	creator string                      // name of the identity that requested the tag first
+	index   int                         // in tagTable.all
+	queues  map[*deliveryQueue]struct{} // open ones
+	pending bool                        // in tagTable.unused
 }
 
-// tagTable is all tags in use, guarded by the hop's lock.
+// tagTable is all tags in use. The broker's lock guards it.
 type tagTable struct {
-	max     int
+	limit   int
 	byName  map[string]*tag
 	byID    map[uint32]*tag
 	all     []*tag
-	created map[string]int // tags by their creator
-	nextID  uint32
-	unused  peer.FIFO[*tag] // without users, but with messages queued when the last user left
-	freed   TagStats        // traffic of all tags that were freed
+	created map[string]int  // tags by creator
+	nextID  uint32          // where number searches
+	unused  peer.FIFO[*tag] // tags that had messages queued when their last user left
+	freed   TagStats        // traffic of all freed tags
 }
 
 func newTagTable(limit int) tagTable {
-	return tagTable{max: limit, byName: map[string]*tag{}, byID: map[uint32]*tag{}, created: map[string]int{}}
+	return tagTable{limit: limit, byName: map[string]*tag{}, byID: map[uint32]*tag{}, created: map[string]int{}}
 }
 
-// acquire returns the tag of that name with one user more, and makes it if it is new. The last sixteenth of the tags is
-// left to identities that have created few.
+// acquire returns the tag of that name with one more user, and makes it if it is new. The last sixteenth of the tags is
+// reserved for identities that have created no more than that.
 func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 	t := tt.byName[name]
 	if t == nil {
 		tt.sweep(sweepStep)
-		reserve := tt.max / 16
+		reserve := tt.limit / 16
 		switch n := len(tt.all); {
-		case n >= tt.max:
-			return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the node knows %d tags already, its limit", tt.max)}
-		case n >= tt.max-reserve && tt.created[identity] > reserve:
-			return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("identity %q uses %d tags already, and the last %d of %d are kept for others", identity, tt.created[identity], reserve, tt.max)}
+		case n >= tt.limit:
+			return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the node knows %d tags already, its limit", tt.limit)}
+		case n >= tt.limit-reserve && tt.created[identity] > reserve:
+			return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("identity %q uses %d tags already, and the last %d of %d are kept for others", identity, tt.created[identity], reserve, tt.limit)}
 		}
-		t = &tag{id: tt.number(), name: name, creator: identity, index: len(tt.all), lanes: map[*lane]struct{}{}}
+		t = &tag{id: tt.number(), name: name, creator: identity, index: len(tt.all), queues: map[*deliveryQueue]struct{}{}}
 		tt.byName[name], tt.byID[t.id] = t, t
 		tt.all = append(tt.all, t)
 		tt.created[identity]++
@@ -63,56 +64,57 @@ func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 	return t, nil
 }
 
-// number returns a free tag number. Numbers are reused as late as possible, so that a CREDIT for a freed tag, which is still
-// on its way, does not meet a new tag of that number; and from a bounded range, so that clients keep a bounded table.
+// number returns a free tag number. It reuses a number as late as possible, because a CREDIT for the freed tag may still
+// arrive. The range is bounded, because clients keep an entry for each number.
 func (tt *tagTable) number() uint32 {
 	for {
 		id := tt.nextID
-		tt.nextID = (tt.nextID + 1) % uint32(2*tt.max)
+		tt.nextID = (tt.nextID + 1) % uint32(2*tt.limit)
 		if tt.byID[id] == nil {
 			return id
 		}
 	}
 }
 
-// release takes one user from t, and frees t if that was the last one and nothing waits on it.
+// release removes one user of t. It frees t after the last one, at once or, if messages are queued, in a later sweep.
 func (tt *tagTable) release(t *tag) {
-	if t.users--; t.users == 0 && !tt.free(t) && !t.swept {
-		t.swept = true
+	if t.users--; t.users == 0 && !tt.free(t) && !t.pending {
+		t.pending = true
 		tt.unused.Push(t)
 	}
 }
 
-// sweepStep is how many unused tags one request for a new tag looks at: their queues may be empty by now.
+// sweepStep is the number of unused tags that a request for a new tag tries to free.
 const sweepStep = 64
 
-func (tt *tagTable) sweep(most int) {
-	for range min(most, tt.unused.Len()) {
+// sweep tries to free at most n unused tags.
+func (tt *tagTable) sweep(n int) {
+	for range min(n, tt.unused.Len()) {
 		t := tt.unused.Pop()
-		if t.swept = t.users == 0 && tt.byID[t.id] == t && !tt.free(t); t.swept {
+		if t.pending = t.users == 0 && !t.freed && !tt.free(t); t.pending {
 			tt.unused.Push(t)
 		}
 	}
 }
 
-// free frees t, which has no user, unless one of its lanes holds messages or its client has not given back half of its
-// window: such a client still has messages of t to handle. It reports whether t was freed.
+// free frees t, which has no user, and reports whether it did. It does not if a queue of t holds messages, or a client has
+// not given back more than half of its window: that client still handles messages of t.
 func (tt *tagTable) free(t *tag) bool {
-	for l := range t.lanes {
-		if !l.idle() {
+	for q := range t.queues {
+		if !q.idle() {
 			return false
 		}
 	}
-	for l := range t.lanes { // without a user nothing makes a lane busy again
-		l.sub.session.mu.Lock()
-		l.out.Lock()
-		l.closed = true
-		t.past.add(l.sent)
-		l.sub.past.add(l.sent)
-		l.sub.pastDropped += l.dropped
-		delete(l.sub.lanes, t.id)
-		l.out.unlock()
-		l.sub.session.mu.Unlock()
+	for q := range t.queues { // nothing is pushed meanwhile, because t has no user
+		q.sub.session.mu.Lock()
+		q.stream.Lock()
+		q.closed = true
+		t.past.add(q.sent)
+		q.sub.past.add(q.sent)
+		q.sub.pastDropped += q.dropped
+		delete(q.sub.queues, t.id)
+		q.stream.unlock()
+		q.sub.session.mu.Unlock()
 	}
 	last := tt.all[len(tt.all)-1]
 	tt.all[t.index], last.index = last, t.index
@@ -127,11 +129,4 @@ func (tt *tagTable) free(t *tag) bool {
 	tt.freed.Out.add(t.past)
 	t.freed = true
 	return true
-}
-
-// idle reports whether nothing waits in the lane and the client has given back more than half of its window.
-func (l *lane) idle() bool {
-	l.out.Lock()
-	defer l.out.Unlock()
-	return l.queue.Bytes() == 0 && l.credit > l.sub.window/2
 }

@@ -24,8 +24,8 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// serve runs a hop and returns its address.
-func serve(t *testing.T, cfg hop.Config) (*hop.Hop, string) {
+// serve runs a broker and returns it with its address.
+func serve(t *testing.T, cfg hop.Config) (*hop.Broker, string) {
 	t.Helper()
 	if cfg.Identify == nil {
 		cfg.Identify = hop.Anyone
@@ -46,7 +46,7 @@ func serve(t *testing.T, cfg hop.Config) (*hop.Hop, string) {
 	go func() { done <- h.Serve(context.Background(), l, hop.ValidateFull) }()
 	t.Cleanup(func() {
 		_ = l.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // peers here never say GOAWAY
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // the clients of these tests never say GOAWAY
 		defer cancel()
 		_ = h.Shutdown(ctx)
 		if err := <-done; err != nil {
@@ -56,7 +56,7 @@ func serve(t *testing.T, cfg hop.Config) (*hop.Hop, string) {
 	return h, l.Addr().String()
 }
 
-// peer speaks the wire byte by byte.
+// peer is a client that writes and reads single frames.
 type peer struct {
 	t    *testing.T
 	conn net.Conn
@@ -125,7 +125,7 @@ func (p *peer) goaway() native.GoawayFrame {
 	for {
 		f := p.read()
 		if f == nil {
-			return native.GoawayFrame{Reason: "closed without a word"}
+			return native.GoawayFrame{Reason: "closed without GOAWAY"}
 		}
 		if f.Kind() == native.Goaway {
 			g, err := native.ParseGoaway(f)
@@ -159,7 +159,8 @@ func (p *peer) pub(tag uint32, payload []byte) []byte {
 	return native.AppendPub(nil, native.PubHeader{Tag: tag, Source: p.id, Time: time.Now().UnixNano()}, payload)
 }
 
-// witnesses publishes through the same hop, and fails if that is disturbed.
+// witness returns a function that publishes through the same broker over other connections, and fails if the message does
+// not arrive.
 func witness(t *testing.T, addr string) (check func()) {
 	t.Helper()
 	sub, src := greet(t, addr), greet(t, addr)
@@ -171,7 +172,7 @@ func witness(t *testing.T, addr string) (check func()) {
 		for {
 			f := sub.read()
 			if f == nil {
-				t.Fatal("another connection was disturbed")
+				t.Fatal("another connection was ended")
 			}
 			if f.Kind() == native.Pub {
 				if string(f.Payload()) != "I am here" {
@@ -183,7 +184,7 @@ func witness(t *testing.T, addr string) (check func()) {
 	}
 }
 
-// TestBadPeers: whatever one connection does, it is told why it ends, and the others go on.
+// TestBadPeers: a client that breaks the protocol is told why its connection ends, and other connections go on.
 func TestBadPeers(t *testing.T) {
 	h, addr := serve(t, hop.Config{MaxFrame: 64 << 10, HandshakeTimeout: 200 * time.Millisecond, Window: 10 << 10})
 	check := witness(t, addr)
@@ -228,11 +229,11 @@ func TestBadPeers(t *testing.T) {
 			} else {
 				p = connect(t, addr)
 			}
-			if c.name == "PUB without credit" { // somebody who never reads withholds the credit
+			if c.name == "PUB without credit" { // a subscriber that never reads withholds the credit
 				slow := greet(t, addr)
 				slow.subscribe(native.SubFrame{ID: 1, Window: 1, Queue: 1, Filter: "unread"})
 			}
-			_, _ = p.conn.Write(c.send(p)) // the hop may hang up meanwhile
+			_, _ = p.conn.Write(c.send(p)) // the broker may close the connection meanwhile
 			if g := p.goaway(); g.Code != c.code || !strings.Contains(g.Reason, c.reason) {
 				t.Errorf("got GOAWAY %v %q, want %v with %q", g.Code, g.Reason, c.code, c.reason)
 			}
@@ -270,15 +271,16 @@ func TestTooManyTags(t *testing.T) {
 	}
 }
 
-// TestNeverReads: a client that subscribes and never reads costs what is configured, is cut off, and delays nobody.
+// TestNeverReads: a client that subscribes and never reads holds no more than its queue bound, is cut off, and delays no
+// other client.
 func TestNeverReads(t *testing.T) {
 	h, addr := serve(t, hop.Config{Queue: 100 << 10, WriteTimeout: 300 * time.Millisecond})
 	check := witness(t, addr)
-	deaf := greet(t, addr)
-	deaf.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Policy: native.DropOldest, Filter: "flood"})
+	stalled := greet(t, addr)
+	stalled.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Policy: native.DropOldest, Filter: "flood"})
 	src := greet(t, addr)
 	tag := src.tag("flood")
-	go func() { // its credit comes back, as the deaf one's policy is to drop
+	go func() { // its credit comes back, because the stalled subscriber's policy is to drop
 		for src.read() != nil {
 			continue
 		}
@@ -301,7 +303,7 @@ func TestNeverReads(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if n := h.Snapshot().Connections; n != 3 {
-		t.Errorf("%d connections, want 3: the deaf one is still there", n)
+		t.Errorf("%d connections, want 3: the stalled client is still connected", n)
 	}
 	if h.Snapshot().Dropped["queue_full"] == 0 {
 		t.Error("nothing was counted as dropped")
@@ -309,8 +311,8 @@ func TestNeverReads(t *testing.T) {
 	check()
 }
 
-// TestAsksAndNeverReads: answers to a client that does not read them are bounded too.
-func TestAsksAndNeverReads(t *testing.T) {
+// TestResponsesAreBounded: a client that sends requests and does not read the responses is cut off.
+func TestResponsesAreBounded(t *testing.T) {
 	h, addr := serve(t, hop.Config{WriteTimeout: time.Minute})
 	p := greet(t, addr)
 	pings := bytes.Repeat(native.AppendPing(nil, false, 1), 10000)
@@ -328,8 +330,8 @@ func TestAsksAndNeverReads(t *testing.T) {
 	}
 }
 
-// TestSlowReaderOfLargeFramesAsks: large frames that wait to be written do not count as responses that are not read.
-func TestSlowReaderOfLargeFramesAsks(t *testing.T) {
+// TestPingBehindLargeFrames: large frames that wait to be written do not count as responses that are not read.
+func TestPingBehindLargeFrames(t *testing.T) {
 	h, addr := serve(t, hop.Config{WriteTimeout: time.Minute, Window: 64 << 20, Queue: 16 << 20})
 	slow, src := greet(t, addr), greet(t, addr)
 	slow.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Filter: "large"})
@@ -356,7 +358,7 @@ func TestSlowReaderOfLargeFramesAsks(t *testing.T) {
 	slow.settled() // it is still served
 }
 
-// TestForwardsVerbatim: what a subscriber gets is what was published, bit by bit, but for the flag of validation.
+// TestForwardsVerbatim: a subscriber gets the bytes that were published, except for the flag of validation.
 func TestForwardsVerbatim(t *testing.T) {
 	_, addr := serve(t, hop.Config{})
 	sub, src := greet(t, addr), greet(t, addr)
@@ -367,7 +369,7 @@ func TestForwardsVerbatim(t *testing.T) {
 	extended := append([]byte(nil), event...)
 	extended = append(extended[:native.PubHeaderSize:native.PubHeaderSize], append([]byte{1, 2, 3, 4}, event[native.PubHeaderSize:]...)...)
 	extended[3] += 4
-	extended[7] = 1 // one word of extension, which version 1 passes on
+	extended[7] = 1 // one word of extension, which version 1 forwards
 	src.write(bytes.Join([][]byte{plain, event, extended}, nil))
 	if a, err := native.ParseTag(sub.read()); err != nil || a.Name != "a/b" || a.Ref != tag {
 		t.Errorf("announced %+v, %v", a, err)
@@ -413,7 +415,7 @@ func TestKnown(t *testing.T) {
 		{"wrong token", "t0", nil, ""},
 		{"wrong token with a good certificate", "t0", cert("press-7", true), ""},
 		{"certificate not verified", "", cert("press-7", false), ""},
-		{"certificate of somebody", "", cert("pump", true), ""},
+		{"certificate of no identity", "", cert("pump", true), ""},
 		{"TLS without certificate", "", &tls.ConnectionState{}, ""},
 		{"nothing", "", nil, ""},
 	} {
@@ -436,7 +438,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotLogged: neither a right nor a wrong token stands in the log.
+// TestSecretsAreNotLogged: the log holds neither a right nor a wrong token.
 func TestSecretsAreNotLogged(t *testing.T) {
 	var log lockedBuffer
 	identify, err := hop.Known([]hop.Credential{{Identity: hop.Identity{Name: "pump"}, TokenHash: hop.HashToken([]byte("right-secret"))}})
@@ -448,7 +450,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		p := connect(t, addr)
 		p.write(native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1, Token: []byte(token), Name: "pump"}))
 		if f := p.read(); f == nil {
-			t.Fatalf("%s: closed without a word", token)
+			t.Fatalf("%s: closed without GOAWAY", token)
 		} else if token == "wrong-secret" && (f.Kind() != native.Goaway || bytes.Contains(f, []byte("secret"))) {
 			t.Errorf("a wrong token: %q", f)
 		}
@@ -494,7 +496,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// FuzzConnection: any bytes behind a handshake end in an orderly way.
+// FuzzConnection: after any bytes behind a handshake, the broker shuts down in order.
 func FuzzConnection(f *testing.F) {
 	f.Add(native.AppendSub(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: "a"}), native.SubFrame{ID: 1, Window: 100, Filter: "#", Where: "a > 1"}))
 	f.Add(native.AppendCredit(native.AppendPing(nil, false, 1), native.CreditFrame{Sub: 1, Tag: 0, Bytes: 1 << 31}))
@@ -542,7 +544,7 @@ func (l *once) Accept(context.Context) (net.Conn, error) {
 func (l *once) Addr() net.Addr { return l.conn.LocalAddr() }
 func (l *once) Close() error   { close(l.closed); return nil }
 
-func ExampleHop() {
+func ExampleBroker() {
 	h, err := hop.New(hop.Config{Identify: hop.Anyone})
 	if err != nil {
 		fmt.Println(err)

@@ -22,7 +22,7 @@ import (
 
 // testNode is what the verbs that talk to a node need of one.
 type testNode struct {
-	hop       *hop.Hop
+	hop       *hop.Broker
 	dir       string // data directory
 	quic, tcp string // addresses
 }

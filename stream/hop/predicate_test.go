@@ -29,11 +29,11 @@ func TestPredicatesReadPrivateFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	ps := predicates{}
-	above, err := ps.get("value > 30")
+	above, err := ps.acquire("value > 30")
 	if err != nil {
 		t.Fatal(err)
 	}
-	below, err := ps.get("value < 30")
+	below, err := ps.acquire("value < 30")
 	if err != nil {
 		t.Fatal(err)
 	}

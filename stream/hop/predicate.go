@@ -7,16 +7,17 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// predicates shares one compiled predicate among all subscriptions that mean the same, so that it is evaluated once a
-// message however many they are. It is guarded by the hop's lock.
+// predicates holds the predicates of all subscriptions, each once: equal ones are evaluated once for each message. The key
+// is the predicate's canonical text. The broker's lock guards it.
 type predicates map[string]*predicate
 
 type predicate struct {
 	*field.Predicate
-	users int
+	users int // subscriptions
 }
 
-func (ps predicates) get(text string) (*predicate, error) {
+// acquire returns the predicate of that text with one more user; nil for an empty text, which holds for every message.
+func (ps predicates) acquire(text string) (*predicate, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -32,7 +33,8 @@ func (ps predicates) get(text string) (*predicate, error) {
 	return ps[key], nil
 }
 
-func (ps predicates) put(p *predicate) {
+// release removes one user of p, which may be nil.
+func (ps predicates) release(p *predicate) {
 	if p == nil {
 		return
 	}
@@ -61,9 +63,9 @@ type matcherKey struct {
 // maxMatchers bounds matchers.all, as predicates come and go with their subscriptions.
 const maxMatchers = 1024
 
-// match reports whether p holds for a frame's payload. odd is set where a false result may be a mistake: a field of another
-// kind, or a payload that no predicate can read.
-func (m *matchers) match(p *predicate, f native.Frame) (ok, odd bool) {
+// match reports whether p holds for a frame's payload. mismatch is set where a false result may be a mistake: a field of
+// another kind, or a payload that no predicate can read.
+func (m *matchers) match(p *predicate, f native.Frame) (ok, mismatch bool) {
 	key := matcherKey{p, f.Type()}
 	if key != m.last {
 		if m.formats[key.payload] == nil {

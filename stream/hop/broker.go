@@ -1,0 +1,171 @@
+package hop
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/protocol/native"
+)
+
+// Broker routes messages between the clients that it serves. All its methods may overlap.
+type Broker struct {
+	cfg         Config
+	formats     *format.ByType
+	linger      time.Duration // how long a closing connection may take to write what is queued
+	acceptSlots chan struct{} // holds an element for each accepted connection that has no session and is not closed
+
+	dropped    [dropReasons]atomic.Uint64
+	mismatched atomic.Uint64
+	latency    [LatencyBuckets]atomic.Uint64
+	latencySum atomic.Int64 // nanoseconds
+
+	mu         sync.Mutex
+	sessions   map[ferry.SourceID]*session
+	lastID     ferry.SourceID
+	tags       tagTable
+	subs       []*subscription
+	predicates predicates
+	refused    map[native.Code]uint64
+	served     int       // sessions, until their goroutines have ended
+	handshakes list.List // connections whose client is not identified yet, oldest first: transport.Conn
+	draining   bool
+
+	ended    sync.WaitGroup // sessions, until their goroutines have ended
+	stop     chan struct{}  // closed by Shutdown; ends checkConnections
+	stopOnce sync.Once
+}
+
+// New returns a Broker that serves nothing yet. Shutdown ends it.
+func New(cfg Config) (*Broker, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	formats, err := format.NewByType(cfg.Formats)
+	if err != nil {
+		return nil, fmt.Errorf("hop: Config.Formats: %w", err)
+	}
+	b := &Broker{
+		cfg: cfg, formats: formats, linger: 2 * time.Second, acceptSlots: make(chan struct{}, 2*cfg.MaxConnections),
+		sessions: map[ferry.SourceID]*session{}, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
+		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
+	}
+	go b.checkConnections()
+	return b, nil
+}
+
+// checkConnections closes connections that stand still, and frees unused tags, at intervals.
+func (b *Broker) checkConnections() {
+	every := min(b.cfg.HandshakeTimeout, b.cfg.Heartbeat, b.cfg.WriteTimeout, 4*time.Second) / 4
+	tick := time.NewTicker(max(every, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case now := <-tick.C:
+			for _, s := range b.allSessions() {
+				s.check(now)
+			}
+			b.mu.Lock()
+			b.tags.sweep(16 * sweepStep)
+			b.mu.Unlock()
+		}
+	}
+}
+
+func (b *Broker) allSessions() []*session {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]*session, 0, len(b.sessions))
+	for _, s := range b.sessions {
+		all = append(all, s)
+	}
+	return all
+}
+
+// removeSession takes a session and its subscriptions out of the routes, when its connection begins to close.
+func (b *Broker) removeSession(s *session) {
+	b.mu.Lock()
+	delete(b.sessions, s.id)
+	b.mu.Unlock()
+	s.mu.Lock()
+	subs := make([]*subscription, 0, len(s.subs))
+	for _, sub := range s.subs {
+		subs = append(subs, sub)
+	}
+	clear(s.subs)
+	s.mu.Unlock()
+	b.removeSubscriptions(subs)
+}
+
+// endSession releases the session's tags and its place, after its goroutines have ended.
+func (b *Broker) endSession(s *session) {
+	b.mu.Lock()
+	for _, p := range s.published {
+		b.tags.release(p.tag)
+	}
+	b.served--
+	b.mu.Unlock()
+	b.ended.Done()
+}
+
+// countRefusal counts a client that was refused, or whose connection was ended, with code c.
+func (b *Broker) countRefusal(c native.Code) {
+	b.mu.Lock()
+	b.refused[c]++
+	b.mu.Unlock()
+}
+
+// Shutdown stops gracefully, in this order: clients without a subscription are told to drain; when they have left and
+// everything is delivered, the others are; when what these publish is delivered too, all connections are closed. If ctx
+// ends first, they are closed at once and its error is returned. The caller closes the listeners before.
+func (b *Broker) Shutdown(ctx context.Context) error {
+	b.mu.Lock()
+	b.draining = true
+	for b.handshakes.Len() > 0 {
+		b.expireOldestHandshake()
+	}
+	b.mu.Unlock()
+	err := b.drain(ctx, func(s *session) bool { return !s.subscribes() })
+	if err == nil {
+		err = b.drain(ctx, func(*session) bool { return true })
+	}
+	for _, s := range b.allSessions() {
+		if err != nil {
+			s.peer.Abort()
+		}
+		s.peer.Close(nil)
+	}
+	b.stopOnce.Do(func() { close(b.stop) })
+	b.ended.Wait()
+	return err
+}
+
+// drain tells the sessions that match to drain. It waits until those publish no more and all queues are empty.
+func (b *Broker) drain(ctx context.Context, match func(*session) bool) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		idle := true
+		for _, s := range b.allSessions() {
+			if match(s) {
+				s.peer.Drain("the node is stopping")
+			}
+			idle = idle && !s.busy()
+		}
+		if idle {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("hop: not everything was delivered before the node had to stop: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}

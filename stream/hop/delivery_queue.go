@@ -1,0 +1,167 @@
+package hop
+
+import (
+	"slices"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/protocol/native"
+)
+
+// minShared is the length in bytes from which frames in a shared buffer are written from there. Fewer bytes are copied,
+// because many small pieces make a write slow.
+const minShared = 4 << 10
+
+// deliveryQueue holds the messages of one tag for one subscription, and the credit that its client has given for them. The
+// lock of stream guards everything below it.
+type deliveryQueue struct {
+	sub    *subscription
+	tag    *tag
+	stream *subscriberStream
+
+	credit    int // bytes that the client still takes
+	frames    peer.Queue
+	scheduled bool // in stream.ready
+	announced bool // the client knows the tag's number
+	closed    bool
+	withheld  []*publisher // publishers whose credit is withheld until the queue is half empty
+	sent      Traffic
+	dropped   uint64
+}
+
+// push sends or queues n frames of the queue's tag, one behind the other, that lie in the buffer shared, or in none. It
+// returns how many messages were dropped, of these or of older ones, and whether the queue exceeds its bound, so that the
+// publisher's credit must be withheld.
+func (q *deliveryQueue) push(frames []byte, n int, shared *bufpool.Buf) (dropped int, full bool) {
+	if len(frames) < minShared {
+		shared = nil
+	}
+	if q.frames.Bytes() == 0 && q.credit > 0 && q.stream.Room() > 0 {
+		if len(frames) <= q.credit {
+			q.send(frames, n, shared)
+			return 0, false
+		}
+		now := q.affordable(frames, len(frames))
+		q.send(frames[:now], peer.Count(frames[:now]), shared)
+		if frames = frames[now:]; len(frames) == 0 {
+			return 0, false
+		}
+	}
+	if q.sub.policy == native.DropNewest {
+		fitting := q.fitting(frames)
+		dropped = peer.Count(frames[fitting:])
+		if frames = frames[:fitting]; fitting == 0 {
+			q.dropped += uint64(dropped)
+			return dropped, false
+		}
+	}
+	q.frames.Push(frames, shared)
+	for q.sub.policy == native.DropOldest && q.frames.Bytes() > q.sub.queueBound {
+		q.cut(native.Size(q.frames.Front().Frames))
+		dropped++
+	}
+	q.dropped += uint64(dropped)
+	q.schedule()
+	return dropped, q.sub.policy == native.Block && q.frames.Bytes() > q.sub.queueBound
+}
+
+// fitting returns the length of the leading frames that fit within the bound.
+func (q *deliveryQueue) fitting(frames []byte) (n int) {
+	for n < len(frames) {
+		size := native.Size(frames[n:])
+		if q.frames.Bytes()+n+size > q.sub.queueBound {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// schedule makes the writing goroutine take from the queue as soon as there is room.
+func (q *deliveryQueue) schedule() {
+	if !q.scheduled && q.frames.Bytes() > 0 && q.credit > 0 {
+		q.scheduled = true
+		q.stream.ready.Push(q)
+		q.stream.Nudge()
+	}
+}
+
+// affordable returns the length of the leading frames that credit and limit allow. One frame may overdraw the credit.
+func (q *deliveryQueue) affordable(frames []byte, limit int) int {
+	if limit = min(limit, q.credit); len(frames) <= limit {
+		return len(frames)
+	}
+	n := 0
+	for n < limit && n < len(frames) {
+		n += native.Size(frames[n:])
+	}
+	return n
+}
+
+// send appends n frames to the next write.
+func (q *deliveryQueue) send(frames []byte, n int, shared *bufpool.Buf) {
+	s := q.stream
+	if !q.announced {
+		q.announced = true
+		s.SetTail(native.AppendTag(s.Tail(native.HeaderSize+6+len(q.tag.name)), native.TagFrame{Ref: q.tag.id, Name: q.tag.name}))
+	}
+	if s.selected != q.sub.id {
+		s.selected = q.sub.id
+		s.SetTail(native.AppendSelect(s.Tail(native.HeaderSize+4), q.sub.id))
+	}
+	if shared != nil {
+		s.Share(shared, frames)
+	} else {
+		s.Append(frames)
+	}
+	q.credit -= len(frames)
+	q.sent.Bytes += uint64(len(frames))
+	q.sent.Messages += uint64(n)
+}
+
+// flush moves at most limit bytes of the queue into the next write, as credit allows.
+func (q *deliveryQueue) flush(limit int) {
+	for limit > 0 && q.credit > 0 && q.frames.Bytes() > 0 {
+		p := q.frames.Front()
+		n := q.affordable(p.Frames, limit)
+		q.send(p.Frames[:n:n], peer.Count(p.Frames[:n]), p.Buf)
+		limit -= n
+		q.cut(n)
+	}
+}
+
+// cut removes n bytes, whole frames that lie together, from the front of the queue.
+func (q *deliveryQueue) cut(n int) {
+	q.frames.Cut(n)
+	if len(q.withheld) > 0 && q.frames.Bytes() <= q.sub.queueBound/2 {
+		q.releasePublishers()
+	}
+}
+
+// withhold withholds p's credit for the tag until the queue is half empty.
+func (q *deliveryQueue) withhold(p *publisher) {
+	if !slices.Contains(q.withheld, p) {
+		p.withhold()
+		q.withheld = append(q.withheld, p)
+	}
+}
+
+func (q *deliveryQueue) releasePublishers() {
+	q.stream.resumable = append(q.stream.resumable, q.withheld...)
+	q.withheld = nil
+}
+
+// close closes the queue and returns its messages, which belong to the caller then.
+func (q *deliveryQueue) close() peer.Queue {
+	frames := q.frames
+	q.closed, q.frames = true, peer.Queue{}
+	q.releasePublishers()
+	return frames
+}
+
+// idle reports, taking the lock, whether nothing is queued and the client has given back more than half of its window.
+func (q *deliveryQueue) idle() bool {
+	q.stream.Lock()
+	defer q.stream.Unlock()
+	return q.frames.Bytes() == 0 && q.credit > q.sub.window/2
+}

@@ -1,0 +1,225 @@
+package hop
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"example.com/ferry/format"
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/protocol/native"
+)
+
+// maxRun is how many frames are routed together: a predicate's result for each is one bit of a mask.
+const maxRun = 64
+
+// minSharedRun is the length in bytes from which a run for several subscriptions is copied once and then shared.
+const minSharedRun = 8 << 10
+
+// receiver handles what arrives on one stream of a client.
+type receiver struct {
+	session   *session
+	matchers  matchers
+	last      *publisher // of the last run
+	unflushed unflushed
+	now       int64            // Unix nanoseconds when the batch arrived
+	ends      [maxRun]int      // where the frames of the run end
+	masks     []uint64         // by predicate of the route: bit i is set if it holds for frame i of the run
+	addressed []*deliveryQueue // scratch of routeAddressed
+	latencies latencies
+	notices   notices
+}
+
+func newReceiver(s *session) *receiver {
+	return &receiver{session: s, matchers: newMatchers(s.broker.formats)}
+}
+
+// BatchBegins notes the time at which a batch arrived.
+func (r *receiver) BatchBegins() { r.now = time.Now().UnixNano() }
+
+// BatchEnds flushes the streams that the batch appended to, and publishes its latencies.
+func (r *receiver) BatchEnds() {
+	r.unflushed.flush()
+	r.latencies.publish(r.session.broker)
+}
+
+// BeforePong sends the notice that waits: the client expects it before the answer to its PING.
+func (r *receiver) BeforePong() { r.notices.send(r.session, r.now) }
+
+// Pubs routes the leading frames of batch that share a tag, and returns their length.
+func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
+	first := native.Frame(batch)
+	p := r.last
+	if p == nil || p.tag.id != first.Tag() {
+		if p = r.session.publisher(first.Tag()); p == nil {
+			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB on tag number %d, which this connection did not get", first.Tag())}
+		}
+		r.last = p
+	}
+	if first.Flags()&native.FlagAddressed != 0 {
+		return r.routeAddressed(p, native.Frame(batch[:native.Size(batch)]), shared)
+	}
+	n, end := 0, 0 // frames of the run, and where they end
+	for n < maxRun && len(batch)-end > 0 {
+		f := native.Frame(batch[end : end+native.Size(batch[end:])])
+		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagAddressed != 0 {
+			break
+		}
+		if f.Source() != r.session.id {
+			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB in the name of source %d by source %d", f.Source(), r.session.id)}
+		}
+		if err := r.validate(f); err != nil {
+			if n > 0 {
+				break // the next run begins with this frame
+			}
+			return len(f), r.dropInvalid(p, f, err)
+		}
+		r.latencies.add(r.now - f.Time())
+		end += len(f)
+		r.ends[n] = end
+		n++
+	}
+	last := end
+	if n > 1 {
+		last -= r.ends[n-2]
+	}
+	if err := p.spend(end, last); err != nil {
+		return 0, err
+	}
+	r.route(p, batch[:end], n, shared)
+	p.returnHalf()
+	return end, nil
+}
+
+// validate checks f's payload as its listener is configured, and sets the frame's flags accordingly.
+func (r *receiver) validate(f native.Frame) error {
+	flags := f.Flags() & native.FlagAddressed
+	how := r.session.validate
+	if ft := r.session.broker.formats[f.Type()]; ft != nil && how != ValidateOff {
+		if err := ft.Validate(f.Payload(), format.Options{BoundsOnly: how == ValidateBounds}); err != nil {
+			return err
+		}
+		if how == ValidateFull {
+			flags |= native.FlagValid
+		}
+	}
+	f.SetFlags(flags)
+	return nil
+}
+
+// dropInvalid drops and counts a frame whose payload is invalid, and notes it for its publisher.
+func (r *receiver) dropInvalid(p *publisher, f native.Frame, why error) error {
+	if err := p.spend(len(f), len(f)); err != nil {
+		return err
+	}
+	p.tag.in.add(1, len(f))
+	r.session.broker.dropped[dropInvalid].Add(1)
+	r.notices.add(r.session, r.now, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeInvalid, Reason: why.Error()})
+	p.returnHalf()
+	return nil
+}
+
+// route delivers a run of n frames along the route of its tag.
+func (r *receiver) route(p *publisher, run []byte, n int, shared *bufpool.Buf) {
+	b := r.session.broker
+	p.tag.in.add(n, len(run))
+	rt := b.routeOf(p.tag)
+	if len(rt.ungrouped)+len(rt.groups) == 0 {
+		b.dropped[dropUnobserved].Add(uint64(n))
+		return
+	}
+	r.evaluate(rt, run, n)
+	if shared == nil && len(rt.ungrouped) > 1 && len(run) >= minSharedRun {
+		shared = bufpool.Get(len(run))
+		shared.B = append(shared.B, run...)
+		run = shared.B
+		defer shared.Release()
+	}
+	all := ^uint64(0) >> (maxRun - n)
+	for i := range rt.ungrouped {
+		to := &rt.ungrouped[i]
+		mask := all
+		if to.predicate >= 0 {
+			mask = r.masks[to.predicate]
+		}
+		for mask != 0 { // a row of set bits stands for frames that lie side by side
+			from := bits.TrailingZeros64(mask)
+			end := from + bits.TrailingZeros64(^(mask >> from))
+			b.countSubscriberGone(b.deliver(to.queue, r.between(run, from, end), end-from, shared, p, &r.unflushed))
+			if end >= maxRun {
+				break
+			}
+			mask &^= 1<<end - 1
+		}
+	}
+	for _, g := range rt.groups {
+		for i := range n {
+			b.deliverToGroup(g, r.between(run, i, i+1), shared, p, &r.unflushed, func(predicate int) bool { return r.masks[predicate]>>i&1 != 0 })
+		}
+	}
+}
+
+// between returns the frames from <= i < end of run.
+func (r *receiver) between(run []byte, from, end int) []byte {
+	start := 0
+	if from > 0 {
+		start = r.ends[from-1]
+	}
+	return run[start:r.ends[end-1]]
+}
+
+// evaluate evaluates each predicate of the route once for each of the run's n frames, into masks.
+func (r *receiver) evaluate(rt *route, run []byte, n int) {
+	r.masks = r.masks[:0]
+	mismatches := 0
+	for _, p := range rt.predicates {
+		var mask uint64
+		start := 0
+		for i := range n {
+			ok, mismatch := r.matchers.match(p, native.Frame(run[start:r.ends[i]]))
+			if ok {
+				mask |= 1 << i
+			}
+			if mismatch {
+				mismatches++
+			}
+			start = r.ends[i]
+		}
+		r.masks = append(r.masks, mask)
+	}
+	if mismatches > 0 {
+		r.session.broker.mismatched.Add(uint64(mismatches))
+	}
+}
+
+// routeAddressed delivers one frame to the source that it is addressed to.
+func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.Buf) (int, error) {
+	b := r.session.broker
+	if err := r.validate(f); err != nil {
+		return len(f), r.dropInvalid(p, f, err)
+	}
+	if err := p.spend(len(f), len(f)); err != nil {
+		return 0, err
+	}
+	p.tag.in.add(1, len(f))
+	r.latencies.add(r.now - f.Time())
+	r.addressed = b.addressedQueues(r.addressed[:0], f.Source(), p.tag)
+	if len(r.addressed) == 0 {
+		b.dropped[dropNoAddressee].Add(1)
+	}
+	for _, q := range r.addressed {
+		if q.sub.predicate != nil {
+			ok, mismatch := r.matchers.match(q.sub.predicate, f)
+			if mismatch {
+				b.mismatched.Add(1)
+			}
+			if !ok {
+				continue
+			}
+		}
+		b.countSubscriberGone(b.deliver(q, f, 1, shared, p, &r.unflushed))
+	}
+	clear(r.addressed)
+	p.returnHalf()
+	return len(f), nil
+}

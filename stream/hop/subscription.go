@@ -1,0 +1,188 @@
+package hop
+
+import (
+	"slices"
+
+	"example.com/ferry"
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/protocol/native"
+)
+
+// subscription is one SUB of one session.
+type subscription struct {
+	session    *session
+	id         uint32
+	filter     string
+	group      string // "" means none
+	policy     native.Policy
+	window     int        // bytes of each tag that the client takes before it gives credit
+	queueBound int        // bytes of each tag that wait in the broker
+	addressed  bool       // for messages to this client only
+	predicate  *predicate // nil means every message
+	routed     bool       // part of the routes; guarded by the broker's lock
+
+	// Guarded by the session's lock.
+	queues      map[uint32]*deliveryQueue // by tag number
+	past        Traffic                   // of the queues of tags that were freed
+	pastDropped uint64
+}
+
+// queueOf returns the subscription's delivery queue for t; the locks of the broker and of the session are held.
+func (s *subscription) queueOf(t *tag) *deliveryQueue {
+	q := s.queues[t.id]
+	if q == nil {
+		q = &deliveryQueue{sub: s, tag: t, stream: s.session.streamFor(t.id), credit: s.window}
+		s.queues[t.id] = q
+		t.queues[q] = struct{}{}
+	}
+	return q
+}
+
+// addSubscription makes sub part of the routes. It refuses a subscription of a session that removeSession has taken out:
+// nothing would remove it again.
+func (b *Broker) addSubscription(sub *subscription, where string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sessions[sub.session.id] != sub.session {
+		return &native.Error{Code: native.CodeDraining, Reason: "the connection is being closed"}
+	}
+	p, err := b.predicates.acquire(where)
+	if err != nil {
+		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
+	}
+	sub.predicate, sub.routed = p, true
+	b.subs = append(b.subs, sub)
+	b.invalidateRoutes(sub)
+	return nil
+}
+
+// closedQueue is a delivery queue that was closed, and what is left to do for it.
+type closedQueue struct {
+	*deliveryQueue
+	frames peer.Queue
+	resume func() // gives the publishers whose credit it withheld their credit; nil if there are none
+}
+
+// removeSubscriptions takes subs out of the routes. Other members of their groups get the queued messages, as far as their
+// predicates and bounds allow; the rest is counted as dropped.
+func (b *Broker) removeSubscriptions(subs []*subscription) {
+	var closed []closedQueue
+	b.mu.Lock()
+	for _, sub := range subs {
+		if i := slices.Index(b.subs, sub); i >= 0 {
+			b.subs = slices.Delete(b.subs, i, i+1)
+		}
+		sub.routed = false
+		b.predicates.release(sub.predicate)
+		b.invalidateRoutes(sub)
+		closed = sub.closeQueues(closed)
+	}
+	b.mu.Unlock()
+	for i := range closed {
+		q := &closed[i]
+		if q.resume != nil {
+			q.resume()
+		}
+		if q.frames.Bytes() > 0 {
+			b.countSubscriberGone(b.redistribute(q))
+		}
+	}
+	b.mu.Lock()
+	for _, q := range closed {
+		b.tags.release(q.tag)
+	}
+	b.mu.Unlock()
+}
+
+// closeQueues closes the subscription's delivery queues and appends them to closed. Each becomes a user of its tag, which
+// the caller releases. The broker's lock is held.
+func (s *subscription) closeQueues(closed []closedQueue) []closedQueue {
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	for _, q := range s.queues {
+		q.tag.users++
+		delete(q.tag.queues, q)
+		q.stream.Lock()
+		frames := q.close()
+		resume := q.stream.takeResumable()
+		q.tag.past.add(q.sent)
+		q.stream.Unlock()
+		closed = append(closed, closedQueue{q, frames, resume})
+	}
+	return closed
+}
+
+// redistribute offers the messages of a closed queue to the other members of its group, in turn, and returns how many of
+// them no member took. Messages that were addressed to the client, or were not for a group, have no other taker.
+func (b *Broker) redistribute(q *closedQueue) (left int) {
+	r := b.routeOf(q.tag)
+	others := &group{}
+	if !q.sub.addressed {
+		for _, g := range r.groups {
+			if g.name == q.sub.group {
+				others = g
+			}
+		}
+	}
+	m := newMatchers(b.formats)
+	q.frames.Clear(func(frames []byte) {
+		for len(frames) > 0 {
+			f := native.Frame(frames[:native.Size(frames)])
+			taken := others.takeOver(f, func(predicate int) bool {
+				ok, _ := m.match(r.predicates[predicate], f)
+				return ok
+			})
+			if !taken {
+				left++
+			}
+			frames = frames[len(f):]
+		}
+	})
+	return left
+}
+
+// addressedQueues appends to queues those that take messages on t which are addressed to source to.
+func (b *Broker) addressedQueues(queues []*deliveryQueue, to ferry.SourceID, t *tag) []*deliveryQueue {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.sessions[to]
+	if s == nil {
+		return queues
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sub := range s.subs {
+		if sub.addressed && sub.routed && topic.Match(sub.filter, t.name) {
+			queues = append(queues, sub.queueOf(t))
+		}
+	}
+	return queues
+}
+
+// deliver pushes n frames of publisher p to q. The stream may be left unflushed: then it is added to u. deliver returns how
+// many frames were not taken because q is closed: 0 or n.
+func (b *Broker) deliver(q *deliveryQueue, frames []byte, n int, shared *bufpool.Buf, p *publisher, u *unflushed) (refused int) {
+	q.stream.Lock()
+	if q.closed {
+		q.stream.Unlock()
+		return n
+	}
+	dropped, full := q.push(frames, n, shared)
+	if full {
+		q.withhold(p)
+	}
+	q.stream.unlockLater(u)
+	if dropped > 0 {
+		b.dropped[dropQueueFull].Add(uint64(dropped))
+	}
+	return 0
+}
+
+// countSubscriberGone counts messages whose subscriber has left.
+func (b *Broker) countSubscriberGone(n int) {
+	if n > 0 {
+		b.dropped[dropSubscriberGone].Add(uint64(n))
+	}
+}
