@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Message is a frame to be written.
+// Message has the fields of a frame for Append.
 type Message struct {
 	Dialect Dialect
 	Type    Type
 	Command Command
 	ID      uint32
 	Codec   uint8
-	Switch  uint8         // SwitchCRC adds a CRC in V2CRC; 0 in V1, which has no room for it
-	Timeout time.Duration // of a request; in milliseconds on the wire, what is less is dropped
+	Switch  uint8         // SwitchCRC adds a CRC in V2CRC; 0 in V1, which has no switch
+	Timeout time.Duration // of a request; rounded down to milliseconds
 	Status  Status        // of a response
 	Class   string        // at most MaxLength bytes
 	Header  Header        // at most MaxLength bytes
 	Content []byte
 }
 
-// Append appends m as a frame. What has no place in one gives an error, and dst as it was.
+// Append appends m as a frame. If a field does not fit in a frame, it returns an error and dst unchanged.
 func Append(dst []byte, m Message) ([]byte, error) {
 	millis := m.Timeout / time.Millisecond
 	size := int64(MaxFixed+len(m.Class)+len(m.Header)+crcLen) + int64(len(m.Content))
@@ -43,11 +43,11 @@ func Append(dst []byte, m Message) ([]byte, error) {
 	case size > math.MaxInt32:
 		return dst, fmt.Errorf("bolt: cannot write a content of %d bytes: a frame has at most %d", len(m.Content), math.MaxInt32)
 	}
-	return m.write(dst), nil
+	return m.appendFrame(dst), nil
 }
 
-// AppendResponse appends a response to req that has a status and nothing else, in its dialect and with a CRC if it has
-// one. All it needs of req is the fixed header. Nobody waits for an answer to a oneway or a response: nothing is appended.
+// AppendResponse appends a response to req that has a status and no content, in the dialect of req and with a CRC if req has one.
+// req needs its fixed header only. A oneway or a response gets no response: nothing is appended.
 func AppendResponse(dst []byte, req Frame, status Status) []byte {
 	if req.Type() != Request {
 		return dst
@@ -59,21 +59,21 @@ func AppendResponse(dst []byte, req Frame, status Status) []byte {
 	return Message{
 		Dialect: req.Dialect(), Type: Response, Command: command, ID: req.ID(), Codec: req.Codec(),
 		Switch: req.Switch() & SwitchCRC, Status: status,
-	}.write(dst)
+	}.appendFrame(dst)
 }
 
-// AppendHeartbeat appends a heartbeat, without a CRC in all dialects, as Java writes it.
+// AppendHeartbeat appends a heartbeat. It has no CRC in any dialect, as in Java.
 func AppendHeartbeat(dst []byte, d Dialect, id uint32) ([]byte, error) {
 	return Append(dst, Message{Dialect: d, Type: Request, Command: CommandHeartbeat, ID: id, Codec: Hessian2, Timeout: -time.Millisecond})
 }
 
-// AppendHeartbeatAck appends the answer to a heartbeat, and nothing if that was sent as a oneway or is an answer itself.
+// AppendHeartbeatAck appends the response to a heartbeat, or nothing if that is a oneway or a response itself.
 func AppendHeartbeatAck(dst []byte, heartbeat Frame) []byte {
 	return AppendResponse(dst, heartbeat, StatusSuccess)
 }
 
-// write appends a message that is known to be one.
-func (m Message) write(dst []byte) []byte {
+// appendFrame appends a message that was checked.
+func (m Message) appendFrame(dst []byte) []byte {
 	start := len(dst)
 	if m.Dialect == V1 {
 		dst = append(dst, 1)
@@ -82,7 +82,7 @@ func (m Message) write(dst []byte) []byte {
 	}
 	dst = append(dst, byte(m.Type))
 	dst = binary.BigEndian.AppendUint16(dst, uint16(m.Command))
-	dst = append(dst, 1) // ver2: there is one version of commands
+	dst = append(dst, 1) // ver2: commands have one version
 	dst = binary.BigEndian.AppendUint32(dst, m.ID)
 	dst = append(dst, m.Codec)
 	if m.Dialect != V1 {

@@ -34,8 +34,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// TestAppendResponse: an answer has the id, codec, dialect and CRC of what it answers, in all of them, and no switch that
-// it knows nothing of.
+// TestAppendResponse: a response has the id, codec, dialect and CRC of its request, and no other bit of its switch.
 func TestAppendResponse(t *testing.T) {
 	for _, d := range []Dialect{V1, V2, V2CRC} {
 		for _, toggles := range []uint8{0, SwitchCRC, 2, 2 | SwitchCRC} {
@@ -69,8 +68,8 @@ func TestAppendResponse(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: nobody waits for an answer to a oneway, and none is one to another answer.
-func TestNoAnswer(t *testing.T) {
+// TestNoResponse: a oneway and a response get no response.
+func TestNoResponse(t *testing.T) {
 	for _, typ := range []Type{Oneway, Response} {
 		data, err := Append(nil, Message{Dialect: V1, Type: typ})
 		if err != nil {
@@ -82,8 +81,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestRefusedIsAnswered: a request beyond a limit can still be told so.
-func TestRefusedIsAnswered(t *testing.T) {
+// TestResponseToRefused: a request above a limit can get a response.
+func TestResponseToRefused(t *testing.T) {
 	data, err := Append(nil, Message{Dialect: V2CRC, Type: Request, Command: CommandRequest, ID: 5, Switch: SwitchCRC, Content: make([]byte, 1000)})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// request is one of 1 KB in all, as SOFARPC sends it.
+// request is a frame of 1 KB, as SOFARPC sends it.
 func request(b *testing.B, d Dialect, toggles uint8, size int) []byte {
 	m := Message{
 		Dialect: d, Type: Request, Command: CommandRequest, ID: 1, Codec: Hessian2, Switch: toggles, Timeout: 3 * time.Second,
@@ -26,7 +26,7 @@ func request(b *testing.B, d Dialect, toggles uint8, size int) []byte {
 	return data
 }
 
-// BenchmarkForward is what forwarding a frame costs but for moving it: its length, and another id.
+// BenchmarkForward is the cost of forwarding a frame without its copy: its length, and another id.
 func BenchmarkForward(b *testing.B) {
 	for _, row := range []struct {
 		d       Dialect
@@ -49,7 +49,7 @@ func BenchmarkForward(b *testing.B) {
 	}
 }
 
-// BenchmarkChecksum is what the CRC of the same frame costs when it is computed again.
+// BenchmarkChecksum computes the CRC of the same frame.
 func BenchmarkChecksum(b *testing.B) {
 	data := request(b, V2CRC, SwitchCRC, 1<<10)
 	b.SetBytes(int64(len(data)))

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestSetID: with another id a frame is as if it had been written with it, CRC included, and with the first id again as before.
+// TestSetID: a frame with another id equals one written with that id, CRC included, and with its first id again equals itself.
 func TestSetID(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -43,7 +43,7 @@ func TestSetID(t *testing.T) {
 	}
 }
 
-// TestSetIDInPieces: a frame that passes in pieces is as good as one that was there as a whole, wherever it is cut.
+// TestSetIDInPieces: a frame in pieces gets the same bytes as a whole one, wherever it is cut.
 func TestSetIDInPieces(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {
@@ -72,7 +72,7 @@ func TestSetIDInPieces(t *testing.T) {
 	}
 }
 
-// TestPatchCRCSparesTheRest: bytes before the CRC, and behind the frame, are not its.
+// TestPatchCRCSparesTheRest: bytes before the CRC and behind the frame do not change.
 func TestPatchCRCSparesTheRest(t *testing.T) {
 	for left := range 10 {
 		for n := range 15 {
@@ -91,7 +91,7 @@ func TestPatchCRCSparesTheRest(t *testing.T) {
 	}
 }
 
-// TestCRCDelta compares with hash/crc32 at lengths around each digit's carry, and at those of large frames.
+// TestCRCDelta compares with hash/crc32 at lengths around the carry of each digit, and of large frames.
 func TestCRCDelta(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	lengths := []int{1 << 20, 1<<24 - 1, 1<<24 + 17}
@@ -119,7 +119,7 @@ func TestCRCDelta(t *testing.T) {
 	}
 }
 
-// TestCRCDeltaOfTheLongest: what two halves of the longest frame make, hash/crc32 has no time for here.
+// TestCRCDeltaOfTheLongest composes the longest frame of two halves, as hash/crc32 would take too long for it.
 func TestCRCDeltaOfTheLongest(t *testing.T) {
 	const n = 1<<31 - 1
 	for _, split := range []int{1, 255, 65536, 1 << 30} {
@@ -132,7 +132,7 @@ func TestCRCDeltaOfTheLongest(t *testing.T) {
 	}
 }
 
-// TestWrongStaysWrong: what was damaged before it came here is not made right by a new id.
+// TestWrongStaysWrong: a new id does not repair a wrong CRC.
 func TestWrongStaysWrong(t *testing.T) {
 	data, err := Append(nil, Message{Dialect: V2CRC, Type: Request, Switch: SwitchCRC, Content: []byte("hello")})
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// SyntaxError says where and why bytes are not a frame, not one that is accepted here, or not a header map.
+// SyntaxError says where and why bytes are not a frame, not an accepted frame, or not a header map.
 type SyntaxError struct {
 	Offset int // in bytes from the start of the frame; for a header map, from the start of the map
 
-	// Field is what stands there, and one of a few words, so that it can be counted by: protocol, ver1, dialect, type,
-	// switch, class length, header length, content length, head, frame, crc, header map.
+	// Field is the field at Offset, suitable as a metrics label: protocol, ver1, dialect, type, switch, class length, header length,
+	// content length, head, frame, crc or header map.
 	Field  string
 	Reason string
 }
@@ -19,7 +19,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("bolt: %s at offset %d: %s", e.Field, e.Offset, e.Reason)
 }
 
-// unknown says that the byte at an offset is none of those that may stand there.
+// unknown returns the error for a byte whose value is not known.
 func unknown(data []byte, at int, field, known string) error {
 	reason := fmt.Sprintf("%d where %s is known", data[at], known)
 	if at == 0 {
@@ -28,7 +28,7 @@ func unknown(data []byte, at int, field, known string) error {
 	return &SyntaxError{at, field, reason}
 }
 
-// mixed says that a connection changed its dialect. The byte that says so is the first of V1, and ver1 else.
+// mixed returns the error for a connection that changes its dialect.
 func mixed(have, first Dialect) error {
 	at := 1
 	if have == V1 {
@@ -37,7 +37,7 @@ func mixed(have, first Dialect) error {
 	return &SyntaxError{at, "dialect", fmt.Sprintf("%v on a connection that began with %v: open another one for it", have, first)}
 }
 
-// refused holds what a fixed header says, all in bytes but for toggles, when one of its values is beyond its bound.
+// refused has the values of a fixed header, one of which is above its bound. All are in bytes, other than toggles.
 type refused struct {
 	fixed             int
 	toggles           uint8
@@ -47,7 +47,7 @@ type refused struct {
 	maxHead, maxFrame int
 }
 
-// reason says which one: first those that implementations would read differently, then those that are not wanted here.
+// reason returns the error for the value above its bound: first the bounds of other implementations, then those of Limits.
 func (r refused) reason() error {
 	switch {
 	case r.toggles > math.MaxInt8:

@@ -32,7 +32,7 @@ func Example() {
 	// 4711 78
 }
 
-// A frame is forwarded in pieces as they arrive, larger than the buffer, with another id and the CRC that belongs to it.
+// A frame larger than the buffer is forwarded in pieces as they arrive, with another id and the matching CRC.
 func ExampleFrame_SetID() {
 	frame, err := bolt.Append(nil, bolt.Message{
 		Dialect: bolt.V2CRC, Type: bolt.Request, Command: bolt.CommandRequest, ID: 1, Switch: bolt.SwitchCRC,

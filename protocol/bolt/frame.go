@@ -9,30 +9,30 @@ import (
 
 // Sizes in bytes.
 const (
-	MaxFixed        = 24            // the longest fixed header: with so many bytes Next always has its answer
-	MaxLength       = math.MaxInt16 // class and header, each: Java reads a longer one as negative
+	MaxFixed        = 24            // the longest fixed header: with that many bytes Next never needs more
+	MaxLength       = math.MaxInt16 // of class and of header: Java reads a longer one as negative
 	DefaultMaxFrame = 64 << 20      // frames above this are refused unless Limits says otherwise
-	minFixed        = 20            // the shortest fixed header, a response's in V1; a request's and V2's are 2 longer each
-	switchAt        = 11            // where switch stands in V2
+	minFixed        = 20            // the shortest fixed header, of a V1 response; a request has 2 more, V2 has 2 more
+	switchAt        = 11            // the offset of switch in V2
 	crcLen          = 4
 )
 
-// Limits bound what Next accepts. The zero value is what it says at each field.
+// Limits bound the frames that Next accepts.
 type Limits struct {
 	MaxFrame int     // bytes, the whole frame; 0 means DefaultMaxFrame
-	MaxHead  int     // bytes before the content; 0 means what MaxFixed and two times MaxLength make
-	Dialect  Dialect // the one a connection began with; 0 means any: this is its first frame
+	MaxHead  int     // bytes before the content; 0 means MaxFixed + 2*MaxLength
+	Dialect  Dialect // of the first frame of the connection; 0 means any
 }
 
-// Frame is what a frame's fixed header says, with a view of as much of the frame as had arrived when Next was called. It
-// is valid as long as those bytes are. Methods that do not change it may overlap.
+// Frame is a decoded fixed header, with a view of the bytes of the frame that had arrived when Next was called. It is valid while
+// those bytes are. Methods that do not change the frame may overlap.
 //
 // Its layout, all numbers big-endian, v2 only in brackets: protocol 1, [ver1 1], type 1, command 2, ver2 1, id 4, codec 1,
 // [switch 1], then timeout 4 or, in a response, status 2, then class, header 2 and content length 4; class, header,
 // content, [CRC-32 4]. RpcCommandEncoder, RpcCommandEncoderV2.
 type Frame struct {
-	// data is the frame from its first byte on, and not beyond its last. That byte, the protocol, is also the offset of
-	// type: what follows type, up to codec, stands at the same distance from it in all dialects.
+	// data has the bytes of the frame that have arrived. The value of its first byte, the protocol, is also the offset of type. The
+	// fields from type to codec have the same order and lengths in all dialects.
 	data    []byte
 	size    int // of the whole frame
 	class   uint16
@@ -41,18 +41,17 @@ type Frame struct {
 	trailer uint8 // length of the CRC: crcLen or 0
 }
 
-// Next reads the fixed header of the frame that data begins with. As long as that is not all there, need is how many
-// bytes data must hold at least before it is worth calling again, and the Frame is empty; otherwise need is 0. The rest of
-// the frame need not be there: see FrameLen and HeadLen.
+// Next reads the fixed header of the frame that data begins with. If it is incomplete, the Frame is empty and need is the least
+// length of data for another call; otherwise need is 0. The rest of the frame may be missing: see FrameLen and HeadLen.
 //
-// What cannot be a frame gives *SyntaxError as soon as the byte that says so is there, and the connection must be closed,
-// as nobody knows where the next frame begins. If the fixed header was complete, it is returned with the error as a Frame
-// with nothing behind it, so that AppendResponse can tell the peer.
+// Bytes that cannot be a frame give *SyntaxError as early as possible. The connection must be closed then, as the stream cannot be
+// resynchronized. If the fixed header was complete, it is returned with the error as a Frame without class, header and content, for
+// AppendResponse.
 func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 	if len(data) == 0 {
 		return f, minFixed, nil
 	}
-	dialect, at := V1, 1 // at is where type stands
+	dialect, at := V1, 1 // at is the offset of type
 	switch data[0] {
 	case 1:
 	case 2:
@@ -108,7 +107,7 @@ func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 	return f, 0, nil
 }
 
-// Dialect returns the form the frame is written in.
+// Dialect returns the dialect of the frame.
 func (f Frame) Dialect() Dialect {
 	if f.data[0] == 1 {
 		return V1
@@ -116,16 +115,16 @@ func (f Frame) Dialect() Dialect {
 	return Dialect(binary.BigEndian.Uint16(f.data))
 }
 
-// Type says who waits for what.
+// Type returns the type of the frame.
 func (f Frame) Type() Type { return Type(f.data[f.data[0]]) }
 
-// Command says what the frame is for.
+// Command returns the purpose of the frame.
 func (f Frame) Command() Command { return Command(binary.BigEndian.Uint16(f.data[f.data[0]+1:])) }
 
-// ID returns the request id: that of the request a response answers.
+// ID returns the request id. A response has the id of its request.
 func (f Frame) ID() uint32 { return binary.BigEndian.Uint32(f.data[f.data[0]+4:]) }
 
-// Codec says how the content is serialised.
+// Codec returns the serialization of the content.
 func (f Frame) Codec() uint8 { return f.data[f.data[0]+8] }
 
 // Switch returns the switch byte: 0 in V1, which has none.
@@ -139,8 +138,8 @@ func (f Frame) Switch() uint8 {
 // HasCRC reports whether the frame ends with a CRC-32 of all bytes before it.
 func (f Frame) HasCRC() bool { return f.trailer != 0 }
 
-// Timeout returns how long the sender of a request waits: not at all for an answer if negative, as for Java's heartbeats.
-// It is 0 for a response.
+// Timeout returns how long the sender of a request waits for the response. It is negative for Java's heartbeats, and 0 for a
+// response.
 func (f Frame) Timeout() time.Duration {
 	if f.Type() == Response {
 		return 0
@@ -148,7 +147,7 @@ func (f Frame) Timeout() time.Duration {
 	return time.Duration(int32(binary.BigEndian.Uint32(f.data[f.fixed-12:]))) * time.Millisecond
 }
 
-// Status returns a response's outcome. It is StatusSuccess for a request.
+// Status returns the status of a response. It is StatusSuccess for a request.
 func (f Frame) Status() Status {
 	if f.Type() != Response {
 		return StatusSuccess
@@ -162,10 +161,10 @@ func (f Frame) FixedLen() int { return int(f.fixed) }
 // ClassLen returns the length in bytes of the class; the header begins behind it.
 func (f Frame) ClassLen() int { return int(f.class) }
 
-// HeadLen returns the length in bytes of all that stands before the content: what routing has to see.
+// HeadLen returns the length in bytes of the frame before the content, which routing depends on.
 func (f Frame) HeadLen() int { return int(f.fixed) + int(f.class) + int(f.header) }
 
-// ContentLen returns the length in bytes of the content, which begins at HeadLen; a CRC is what may follow it.
+// ContentLen returns the length in bytes of the content. It begins at HeadLen; a CRC may follow it.
 func (f Frame) ContentLen() int { return f.size - int(f.trailer) - f.HeadLen() }
 
 // FrameLen returns the length in bytes of the whole frame, CRC included: the next one begins there.
@@ -174,11 +173,11 @@ func (f Frame) FrameLen() int { return f.size }
 // Class returns the name of the content's class: a view, nil until all of it has arrived.
 func (f Frame) Class() []byte { return f.part(f.FixedLen(), f.ClassLen()) }
 
-// Header returns the header, as it is encoded: a view, nil until HeadLen bytes have arrived. SOFARPC and MOSN write a
-// map; what others write is theirs to know.
+// Header returns the encoded header: a view, nil until HeadLen bytes have arrived. In SOFARPC and MOSN it is a map; other
+// implementations may write anything.
 func (f Frame) Header() Header { return Header(f.part(f.FixedLen()+f.ClassLen(), int(f.header))) }
 
-// Content returns as much of the content as has arrived: a view.
+// Content returns the part of the content that has arrived: a view.
 func (f Frame) Content() []byte {
 	start := f.HeadLen()
 	if len(f.data) <= start {

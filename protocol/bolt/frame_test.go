@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestCut: wherever a frame is cut, Next asks for more than there is and never for more than the fixed header, or gives
-// the frame with what has arrived of it.
+// TestCut: wherever a frame is cut, Next needs more bytes than there are and at most the fixed header, or returns the frame with the
+// part that has arrived.
 func TestCut(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {
@@ -44,7 +44,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestNeed: once as much as was asked for is there, Next knows more.
+// TestNeed: with as many bytes as it needs, Next makes progress.
 func TestNeed(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {
@@ -62,7 +62,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestStream: frames back to back are found again, and none reaches into the next.
+// TestStream: Next finds frames that follow each other, and none reaches into the next.
 func TestStream(t *testing.T) {
 	_, all := vectors(t)
 	var stream []byte
@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestAtTheLimits: what is exactly as long as allowed is accepted.
+// TestAtTheLimits: a length equal to its limit is accepted.
 func TestAtTheLimits(t *testing.T) {
 	m := Message{Dialect: V2CRC, Type: Request, Switch: SwitchCRC, Class: strings.Repeat("c", MaxLength), Header: make(Header, MaxLength), Content: make([]byte, 7)}
 	data, err := Append(nil, m)
@@ -158,7 +158,7 @@ func TestAtTheLimits(t *testing.T) {
 	}
 }
 
-// TestUnknownCommand: a command that is not in the list is for the ends to judge.
+// TestUnknownCommand: Next accepts commands that it does not know.
 func TestUnknownCommand(t *testing.T) {
 	data, err := Append(nil, Message{Dialect: V1, Type: Request, Command: 4711})
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzNext: nothing panics, nothing lies beyond the frame, Next and the reference agree at every length, a frame that is
-// written again is the same, and one that is given another id and its own again is as it was.
+// FuzzNext: nothing panics, views lie within the frame, Next and the reference agree at every length, and a frame that is written
+// again, or gets another id and its own again, is the same.
 func FuzzNext(f *testing.F) {
 	_, all := vectors(f)
 	for _, v := range all {
@@ -51,7 +51,7 @@ func FuzzNext(f *testing.F) {
 	})
 }
 
-// FuzzHeader: Lookup and All say the same about any bytes, and views lie within them.
+// FuzzHeader: Lookup and All agree on any bytes, and views lie within them.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte(pairs(Service, "com.test.Echo:1.0", "k2", "")), Service)
 	f.Add([]byte(pairs("a", "1", "a", "2")), "a")

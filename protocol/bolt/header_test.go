@@ -86,8 +86,8 @@ func TestDamagedHeader(t *testing.T) {
 	}
 }
 
-// TestTwice: Java takes the last value of a key and MOSN the first, null or not: whoever routes by it must take none.
-func TestTwice(t *testing.T) {
+// TestDuplicateKey: Java uses the last value of a key and MOSN the first, so Lookup returns neither.
+func TestDuplicateKey(t *testing.T) {
 	for name, h := range map[string]Header{
 		"two values":    pairs("a", "1", "b", "2", "a", "3"),
 		"the same":      pairs("a", "1", "a", "1"),
@@ -95,7 +95,7 @@ func TestTwice(t *testing.T) {
 		"null at last":  append(pairs("a", "1"), "\x00\x00\x00\x01a"+null...),
 		"behind others": pairs("x", "", "y", "", "a", "", "a", "1"),
 	} {
-		if value, ok, err := h.Lookup("a"); value != nil || ok || err == nil || !strings.Contains(err.Error(), `the key "a" for the second time`) {
+		if value, ok, err := h.Lookup("a"); value != nil || ok || err == nil || !strings.Contains(err.Error(), `the key "a" is there twice`) {
 			t.Errorf("%s: got %q, %v, %v", name, value, ok, err)
 		}
 	}

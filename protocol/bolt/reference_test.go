@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// reference is a frame, decoded field by field in the order they stand in, into memory of its own.
+// reference is a frame, decoded field by field in order, into memory of its own.
 type reference struct {
 	Message
 	ver2   uint8
@@ -24,7 +24,7 @@ type reference struct {
 
 var errReference = errors.New("not a frame")
 
-// decode reads the frame that data begins with. It knows nothing of offsets, and has its own idea of what a frame is.
+// decode reads the frame that data begins with. It shares no code with Next.
 func decode(data []byte) (reference, error) {
 	var (
 		m                                  reference
@@ -107,7 +107,7 @@ func decode(data []byte) (reference, error) {
 	return m, failed
 }
 
-// compare has Next and the reference decoder read the same bytes.
+// compare compares Next with the reference decoder.
 func compare(t *testing.T, data []byte) {
 	t.Helper()
 	want, wantErr := decode(data)
@@ -154,7 +154,7 @@ func equal(a, b reference) bool {
 		a.ver2 == b.ver2 && a.crc == b.crc && a.hasCRC == b.hasCRC && a.size == b.size
 }
 
-// random returns a message as any peer might send it.
+// random returns a random message.
 func random(r *rand.Rand) Message {
 	text := func(n int) []byte {
 		b := make([]byte, r.IntN(n))
@@ -194,7 +194,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestMutations: of a frame with one byte changed, cut, or with bytes behind it, Next says what the reference does.
+// TestMutations: Next and the reference agree on frames with a changed byte, that are cut, or that have bytes behind them.
 func TestMutations(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {

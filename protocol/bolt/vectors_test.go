@@ -41,7 +41,7 @@ func vectors(t testing.TB) (head string, all []vector) {
 	return strings.TrimSpace(blocks[0]), all
 }
 
-// describe says all of a whole frame in one line.
+// describe returns all fields of a whole frame in one line.
 func describe(t *testing.T, f Frame) string {
 	t.Helper()
 	var b strings.Builder
@@ -66,7 +66,7 @@ func describe(t *testing.T, f Frame) string {
 	return b.String()
 }
 
-// message is what Append needs to write f again.
+// message returns the Message that Append writes as f.
 func message(f Frame) Message {
 	return Message{
 		Dialect: f.Dialect(), Type: f.Type(), Command: f.Command(), ID: f.ID(), Codec: f.Codec(), Switch: f.Switch(),
@@ -74,7 +74,7 @@ func message(f Frame) Message {
 	}
 }
 
-// whole returns the frame that data is, and nothing else.
+// whole returns the frame that fills data.
 func whole(t testing.TB, data []byte) Frame {
 	t.Helper()
 	f, need, err := Next(data, Limits{})
@@ -110,7 +110,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestBuilders: what is built from values, not from a frame that was read, is what Java writes.
+// TestBuilders: frames built from values equal those of Java.
 func TestBuilders(t *testing.T) {
 	_, all := vectors(t)
 	request := Message{

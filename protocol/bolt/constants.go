@@ -2,8 +2,8 @@ package bolt
 
 import "fmt"
 
-// Dialect is the form frames are written in: the bytes they begin with, the protocol and, in version 2, ver1. A
-// connection keeps the Dialect of its first frame: a server answers in that one, whatever comes later.
+// Dialect is the version of a frame's layout: its first byte, the protocol, and in version 2 its second byte, ver1. A connection
+// keeps the Dialect of its first frame, as a server responds in that one, whatever comes later.
 type Dialect uint16
 
 // The dialects. Frames of V2CRC end with a CRC-32 if their switch says so.
@@ -26,13 +26,13 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("dialect %#04x", uint16(d))
 }
 
-// Type says who waits for what.
+// Type is the type of a frame.
 type Type uint8
 
 // The types.
 const (
-	Response Type = 0 // answers the request with the same id
-	Request  Type = 1 // wants a response
+	Response Type = 0 // of the request with the same id
+	Request  Type = 1 // expects a response
 	Oneway   Type = 2 // a request without a response
 )
 
@@ -49,15 +49,15 @@ func (t Type) String() string {
 	return fmt.Sprintf("type %d", uint8(t))
 }
 
-// Command says what a frame is for. Next lets commands pass that are not in the list below: the ends judge them.
+// Command is the purpose of a frame. Next accepts commands that are not listed below.
 type Command uint16
 
 // The commands.
 const (
-	CommandHeartbeat Command = 0 // of both types; carries nothing
+	CommandHeartbeat Command = 0 // request and response; without content
 	CommandRequest   Command = 1
 	CommandResponse  Command = 2
-	CommandGoaway    Command = 100 // MOSN's: the server is about to close; send no more requests here
+	CommandGoaway    Command = 100 // of MOSN: the server is about to close the connection; send no more requests
 )
 
 // String names the command.
@@ -75,24 +75,24 @@ func (c Command) String() string {
 	return fmt.Sprintf("command %d", uint16(c))
 }
 
-// Status is a response's outcome.
+// Status is the status of a response.
 type Status uint16
 
-// The statuses. A Java client closes the connection upon any other.
+// The statuses. A Java client closes the connection on any other.
 const (
 	StatusSuccess         Status = 0
 	StatusError           Status = 1
 	StatusServerException Status = 2
 	StatusUnknown         Status = 3
-	StatusThreadpoolBusy  Status = 4 // overload: the request was not run
+	StatusThreadpoolBusy  Status = 4 // overload: the request was not processed
 	StatusComm            Status = 5 // communication failed
-	StatusNoProcessor     Status = 6 // nobody handles such requests: no route
+	StatusNoProcessor     Status = 6 // no handler for the request, or no route
 	StatusTimeout         Status = 7
 	StatusClientSend      Status = 8 // the request could not be sent
-	StatusCodec           Status = 9 // the frame could not be read
+	StatusCodec           Status = 9 // the frame could not be decoded
 	StatusClosed          Status = 0x10
-	StatusSerial          Status = 0x11 // the server could not write its response
-	StatusDeserial        Status = 0x12 // the server could not read the request
+	StatusSerial          Status = 0x11 // the server could not serialize its response
+	StatusDeserial        Status = 0x12 // the server could not deserialize the request
 )
 
 var statusNames = [...]string{
@@ -109,8 +109,8 @@ func (s Status) String() string {
 	return fmt.Sprintf("status %#x", uint16(s))
 }
 
-// Hessian2 is the codec of contents that Java writes unless told otherwise.
+// Hessian2 is the default codec of contents in Java.
 const Hessian2 uint8 = 1
 
-// SwitchCRC is the bit of a frame's switch that adds a CRC-32 in V2CRC, and means nothing in the other dialects.
+// SwitchCRC is the bit of a frame's switch that adds a CRC-32 in V2CRC. It has no meaning in the other dialects.
 const SwitchCRC uint8 = 1
