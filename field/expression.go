@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// writtenPath is a path as it is to be written, and what to cast it to where a test has no cast of its own.
+// writtenPath is a path as a predicate is printed with it, and the cast for a test that has none of its own.
 type writtenPath struct {
 	path Path
 	as   Type
 }
 
-// expression is a parsed predicate. Its three jobs: count its tests, write itself canonically, compile itself.
+// expression is a parsed predicate. It counts its tests, prints itself in canonical form, and compiles itself.
 type expression interface {
 	count() int
-	// write puts parentheses around what binds weaker than level: 0 takes anything, 1 a conjunct, 2 a factor.
+	// write prints the expression. It adds parentheses where the operator binds weaker than level: 0 allows any
+	// expression, 1 a conjunct, 2 a factor.
 	write(b *strings.Builder, operands []writtenPath, level int)
-	// compile appends tests that end at then if the expression holds and at otherwise if not.
+	// compile appends tests. The last ones jump to then if the expression holds, and to otherwise if it does not.
 	compile(tests *[]Test, then, otherwise int)
 }
 

@@ -2,15 +2,15 @@ package field
 
 import "math/bits"
 
-// KeyFilter tells most keys that none of some steps asks for by a byte or two of them, so that a format passes over nearly all
-// of a message without a comparison. A bit that is not set says no; one that is set says perhaps.
+// KeyFilter rejects most keys that no step matches, by one or two of their bytes. A format so skips nearly all of a
+// message without comparing keys. A clear bit means that no step matches; a set bit means that one may.
 type KeyFilter struct {
-	Names   uint64 // bit n: a name whose NameBit is n
-	Indices uint64 // bit n: an index that is n, modulo 64
-	Keys    uint64 // bit n: the Y3 key n, for certain
+	Names   uint64 // bit n: a step's name has NameBit n
+	Indices uint64 // bit n: a step's index is n modulo 64
+	Keys    uint64 // bit n: a step's Y3 key is n, exactly
 }
 
-// Add lets through what st asks for.
+// Add sets the bits of the keys that st matches.
 func (s *KeyFilter) Add(st *Step) {
 	if n := len(st.Name); n > 0 {
 		s.Names |= 1 << NameBit(n, st.Name[n/2], st.Name[n-1])
@@ -23,14 +23,14 @@ func (s *KeyFilter) Add(st *Step) {
 	}
 }
 
-// NameBit is the bit, 0..63, that a name of size bytes has in KeyFilter.Names. Middle is its byte at size/2. Names that differ
-// by a number at their end, of up to two digits, mostly differ in their bit.
+// NameBit returns the bit, 0 to 63, of a name of size bytes in KeyFilter.Names. Middle is its byte at size/2. Names
+// that differ only in a final number of up to two digits mostly have different bits.
 func NameBit(size int, middle, last byte) uint {
 	return (uint(last) + 11*uint(middle) + 5*uint(size)) & 63
 }
 
-// NamesAfter returns names, which are bits of the KeyFilter of n's children, without that of child's name: child was found, and is
-// not wanted again. Where children share a bit nothing is taken away.
+// NamesAfter returns names without the bit of child's name, as child was found and is not searched any longer. The bit
+// stays if children share it.
 func (n *Node) NamesAfter(names uint64, child *Node) uint64 {
 	if bits.OnesCount64(n.Filter.Names) != n.Count {
 		return names

@@ -6,10 +6,11 @@ import (
 	"strconv"
 )
 
-// maxNumberText bounds the text that is read as a number, in bytes. No decimal of a float64 that makes sense is longer.
+// maxNumberText bounds the length of text that is parsed as a number, in bytes. No useful decimal of a float64 is
+// longer.
 const maxNumberText = 64
 
-// number is an integer, exact, or a float64.
+// number is an exact integer or a float64.
 type number struct {
 	isFloat  bool
 	unsigned bool // the integer is uint64(i), above the largest int64
@@ -35,8 +36,8 @@ func (n number) String() string {
 
 var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// parseNumber reads text that is a decimal number as a whole: a sign, digits, a fraction, an exponent. What is no number,
-// or none that a float64 reaches, gives false. Short text is read without an allocation.
+// parseNumber parses text that is a decimal number as a whole: a sign, digits, a fraction, an exponent. It returns
+// false for other text and for numbers beyond float64. Short text is parsed without an allocation.
 func parseNumber(b []byte) (number, bool) {
 	if len(b) > maxNumberText {
 		return number{}, false
@@ -70,7 +71,7 @@ func parseNumber(b []byte) (number, bool) {
 		}
 		return number{i: int64(mantissa), unsigned: mantissa > math.MaxInt64}, true
 	}
-	if exact && mantissa < 1<<53 && -22 <= scale && scale <= 22 { // both factors are exact, so one rounding is right
+	if exact && mantissa < 1<<53 && -22 <= scale && scale <= 22 { // both factors are exact, so one rounding is correct
 		f := float64(mantissa)
 		if scale < 0 {
 			f /= powersOfTen[-scale]
@@ -86,11 +87,11 @@ func parseNumber(b []byte) (number, bool) {
 	return number{isFloat: true, f: f}, err == nil
 }
 
-// maxDigits is how many digits a uint64 holds, whatever they are.
+// maxDigits is the number of decimal digits that always fit a uint64.
 const maxDigits = 19
 
-// appendDigits appends the digits at pos to the decimal number n, and returns what is behind them. More than maxDigits of them
-// may not fit.
+// appendDigits appends the digits at pos to the decimal number n, and returns the offset behind them. The result may
+// overflow after more than maxDigits digits.
 func appendDigits(b []byte, pos int, n uint64) (uint64, int) {
 	for ; uint(pos) < uint(len(b)) && b[pos]-'0' <= 9; pos++ {
 		n = n*10 + uint64(b[pos]-'0')
@@ -115,7 +116,7 @@ func fitsUint64(b []byte) bool {
 	return true
 }
 
-// parseExponent reads e+12 up to the end of b. Larger exponents than any float64 has are capped.
+// parseExponent parses the whole of b as an exponent such as e+12. It caps exponents beyond the range of float64.
 func parseExponent(b []byte) (int, bool) {
 	if b[0] != 'e' && b[0] != 'E' {
 		return 0, false
@@ -141,7 +142,7 @@ func parseExponent(b []byte) (int, bool) {
 	return n, true
 }
 
-// ordering is how two values compare. Nothing compares with NaN.
+// ordering is the result of comparing two values. NaN compares with nothing.
 type ordering int
 
 const (
@@ -163,7 +164,7 @@ func compare[T int64 | uint64 | float64](a, b T) ordering {
 	return unordered
 }
 
-// compareNumbers is exact: an integer is never rounded to a float64.
+// compareNumbers compares exactly: it never rounds an integer to a float64.
 func compareNumbers(a, b number) ordering {
 	switch {
 	case a.isFloat && b.isFloat:
@@ -208,5 +209,5 @@ func compareIntFloat(a number, f float64) ordering {
 	if a.i != whole {
 		return compare(a.i, whole)
 	}
-	return compare(float64(whole), f) // f-whole is the fraction; float64(whole) is exact, being f truncated
+	return compare(float64(whole), f) // f-whole is the fraction; float64(whole) is exact, as f is truncated
 }

@@ -8,13 +8,13 @@ import (
 	"unicode/utf16"
 )
 
-// parser reads a predicate from left to right; its methods are the rules of the grammar in Predicate's docstring.
+// parser reads a predicate from left to right. Each method is one rule of the grammar in Predicate's docstring.
 type parser struct {
 	text  string
 	at    int // bytes from the start of text
 	paths []Path
 	types []Type
-	index map[string]int // of a path's text in paths
+	index map[string]int // the text of a path -> its index in paths
 }
 
 var errNesting = errors.New("parentheses and negations nest too deep")
@@ -23,7 +23,7 @@ func isBare(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`_.-\:/`, c) >= 0
 }
 
-// skipBlanks skips white space and returns where it ends.
+// skipBlanks skips white space and returns the offset behind it.
 func (p *parser) skipBlanks() int {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
@@ -141,7 +141,7 @@ func (p *parser) test() (expression, error) {
 	return t, p.expected(`a comparison (==, !=, <, <=, >, >=)`)
 }
 
-// functionCall takes a name and the parenthesis behind it, or nothing.
+// functionCall reads a name and the parenthesis behind it. Without both it reads nothing.
 func (p *parser) functionCall() string {
 	start := p.skipBlanks()
 	end := start
@@ -159,7 +159,7 @@ func (p *parser) functionCall() string {
 	return p.text[start:end]
 }
 
-// operand reads a path, or what stands in the parentheses of a cast.
+// operand reads a path, or a cast and the path in its parentheses.
 func (p *parser) operand(t *Test, cast string) (err error) {
 	if cast == "" {
 		t.Path, err = p.path(AnyType)
@@ -177,7 +177,7 @@ func (p *parser) operand(t *Test, cast string) (err error) {
 	return err
 }
 
-// path returns the index of the path that stands next.
+// path reads the next path and returns its index.
 func (p *parser) path(as Type) (int, error) {
 	start := p.skipBlanks()
 	var text string
@@ -224,7 +224,7 @@ func (p *parser) path(as Type) (int, error) {
 	return i, nil
 }
 
-// literal reads the literal of a comparison.
+// literal reads the literal on the right of a comparison.
 func (p *parser) literal(t *Test) (err error) {
 	start := p.skipBlanks()
 	if start < len(p.text) && p.text[start] == '"' {
@@ -264,7 +264,7 @@ func (p *parser) quoted() (string, error) {
 			p.at++
 			return b.String(), nil
 		}
-		if n := isPlainQuoted(rest); n > 0 {
+		if n := plainPrefixLen(rest); n > 0 {
 			b.WriteString(rest[:n])
 			p.at += n
 			continue
@@ -293,15 +293,16 @@ func (p *parser) quoted() (string, error) {
 	return "", p.fail(start, fmt.Errorf("the string %.20q has no closing quote", p.text[start:]))
 }
 
-// isPlainQuoted counts the bytes before the next quote or escape. They are kept as they are, UTF-8 or not.
-func isPlainQuoted(s string) int {
+// plainPrefixLen counts the bytes before the next quote or escape. They are copied unchanged, even if they are not
+// UTF-8.
+func plainPrefixLen(s string) int {
 	if n := strings.IndexAny(s, `"\`); n >= 0 {
 		return n
 	}
 	return len(s)
 }
 
-// surrogatePair reads the two escapes that JSON writes a rune above U+FFFF as (RFC 8259, section 7).
+// surrogatePair reads the two escapes that JSON uses for a rune above U+FFFF (RFC 8259, section 7).
 func surrogatePair(s string) (rune, bool) {
 	if len(s) < 12 || s[:2] != `\u` || s[6:8] != `\u` {
 		return 0, false

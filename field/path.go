@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// MaxSteps bounds the length of a path: deeper nesting is refused by Parse.
+// MaxSteps bounds the length of a path. Parse refuses longer ones.
 const MaxSteps = 32
 
-// Step is one step of a Path. All three readings of its text are parsed once, and each format uses the one that fits the
-// container it stands in.
+// Step is one step of a Path. Its text is parsed in three ways, and each format uses the one that fits the container.
 type Step struct {
-	Name  string // the text with \. and \\ unescaped: a text key
-	Index int    // the decimal number the text is (no sign, no leading zero): an index, an integer key, a field number; else -1
-	Key   int    // the number the text is as 0x hex: a Y3 key, 0x00..0x3f; else -1
+	Name  string // the text with \. and \\ unescaped, for a text key
+	Index int    // the text as a decimal number without sign or leading zero, for an index, an integer key or a field number; else -1
+	Key   int    // the text as 0x hex, for a Y3 key, 0x00..0x3f; else -1
 }
 
-// String returns the text that Parse reads the step from: the name escaped, or the key or index of a step that a format
-// reported without a name. It is empty for a step that no path can name, such as an empty text key.
+// String returns text that Parse reads as this step: the escaped name, or the key or index of a step without a name. It
+// is empty for a step that no path can express, such as an empty text key.
 func (s Step) String() string {
 	switch {
 	case s.Name != "":
@@ -33,12 +32,12 @@ func (s Step) String() string {
 
 var escape = strings.NewReplacer(`.`, `\.`, `\`, `\\`)
 
-// Path is a compiled path: immutable, and safe for use by many goroutines. It is no larger than a slice, as the compiler
-// passes structs of more than four words in memory.
+// Path is a compiled path. It is immutable and safe for use by many goroutines. It is as small as a slice, because the
+// compiler passes structs of more than four words in memory.
 type Path struct{ steps []Step }
 
-// Parse compiles s: names and indices joined by dots, `\.` for a dot and `\\` for a backslash within a name. The empty
-// string is the path of the whole message. A Y3 key is the low six bits of the tag byte in hex: 0x10.0x11.
+// Parse compiles s: names and indices joined by dots, with `\.` for a dot and `\\` for a backslash within a name. The
+// empty string is the path of the whole message. A Y3 key is the low six bits of the tag byte in hex: 0x10.0x11.
 func Parse(s string) (Path, error) {
 	if s == "" {
 		return Path{}, nil
@@ -80,7 +79,7 @@ func Parse(s string) (Path, error) {
 	return Path{steps}, nil
 }
 
-// MustParse is Parse for paths known at compile time; it panics on a bad one.
+// MustParse is Parse for paths known at compile time. It panics on an error.
 func MustParse(s string) Path {
 	p, err := Parse(s)
 	if err != nil {
@@ -114,8 +113,8 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// Parent returns the path of what the value at p stands in, and the step that leads from there to it. The whole message
-// stands in nothing: ok is false.
+// Parent returns the path of the container that holds the value at p, and the step from there to the value. For the
+// whole message, which has no container, ok is false.
 func (p Path) Parent() (parent Path, last Step, ok bool) {
 	if len(p.steps) == 0 {
 		return Path{}, Step{Index: -1, Key: -1}, false
@@ -127,5 +126,5 @@ func (p Path) Parent() (parent Path, last Step, ok bool) {
 // Len returns the number of steps; 0 is the whole message.
 func (p Path) Len() int { return len(p.steps) }
 
-// Steps returns the steps. The slice is shared: it must not be changed.
+// Steps returns the steps. The slice is shared and must not be changed.
 func (p Path) Steps() []Step { return p.steps }

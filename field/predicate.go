@@ -8,7 +8,7 @@ import (
 // MaxPredicate bounds the text of a predicate, in bytes.
 const MaxPredicate = 4096
 
-// MaxNesting bounds how deep the parentheses and negations of a predicate nest.
+// MaxNesting bounds how deep parentheses and negations nest in a predicate.
 const MaxNesting = 32
 
 // Predicate is a test over the fields of a message: immutable, and safe for use by many goroutines. A format.Matcher
@@ -30,10 +30,10 @@ const MaxNesting = 32
 //	path       = bare, { bare } | "`", any text with ` doubled, "`" ;
 //	bare       = letter | digit | "_" | "." | "-" | "\" | ":" | "/" ;
 //
-// A path is what Parse takes. A number compares with a number, exactly, or with text that reads as a number as a whole
-// (EdgeX writes 31 as "31"); a string with text or bytes, byte by byte; true and false with a bool, for equality only. A
-// comparison with anything else, or with a field that is not there, is false and counts as a mismatch, also for !=; the
-// negation of a false comparison is true. exists never mismatches.
+// A path is written as Parse reads it. A number compares exactly with a number, or with text that is a number as a
+// whole (EdgeX writes 31 as "31"). A string compares byte by byte with text or bytes. true and false compare with a
+// bool, for equality only. Any other comparison, and one with a missing field, is false and counts as a mismatch, also
+// for !=; its negation is true. exists never mismatches.
 type Predicate struct {
 	root  expression
 	text  string
@@ -42,18 +42,18 @@ type Predicate struct {
 	tests []Test
 }
 
-// Outcomes of a predicate, as Then or Else of a Test.
+// Outcomes of a predicate. Then or Else of a Test may have one.
 const (
 	Accept = -1
 	Reject = -2
 )
 
-// Test is one step of a compiled predicate. Evaluation starts with the first one of Tests and goes on at Then or Else
-// until it comes to Accept or Reject; both always point forward.
+// Test is one step of a compiled predicate. Evaluation starts with the first of Tests and continues at Then or Else
+// until it reaches Accept or Reject. Both always point forward.
 type Test struct {
-	Path       int  // whose value it tests: an index in Set().Paths()
+	Path       int  // index in Set().Paths() of the path whose value is tested
 	As         Type // the cast
-	Exists     bool // it holds if there is anything at Path; Holds is not asked
+	Exists     bool // the test holds if there is any value at Path; Holds is not called
 	Then, Else int
 
 	op      op
@@ -78,7 +78,7 @@ const (
 
 var opNames = [...]string{"exists", "prefix", "==", "!=", "<", "<=", ">", ">="}
 
-// ParsePredicate compiles s. Its error names the offset, what was expected there and what was found.
+// ParsePredicate compiles s. Its error has the offset, the expected token and the token found.
 func ParsePredicate(s string) (*Predicate, error) {
 	if len(s) > MaxPredicate {
 		return nil, fmt.Errorf("field: predicate of %d bytes: at most %d", len(s), MaxPredicate)
@@ -108,7 +108,7 @@ func ParsePredicate(s string) (*Predicate, error) {
 	return &c, nil
 }
 
-// MustParsePredicate is ParsePredicate for predicates known at compile time; it panics on a bad one.
+// MustParsePredicate is ParsePredicate for predicates known at compile time. It panics on an error.
 func MustParsePredicate(s string) *Predicate {
 	p, err := ParsePredicate(s)
 	if err != nil {
@@ -117,8 +117,8 @@ func MustParsePredicate(s string) *Predicate {
 	return p
 }
 
-// Rename returns the predicate with each path replaced by what rename makes of it, and cast to the type it gives where a
-// comparison has no cast of its own. It fails with rename's error, and where the result is no predicate.
+// Rename returns the predicate with each path replaced by rename's result. A comparison without a cast gets the type
+// that rename returns. Rename fails with rename's error, and if the result is not a valid predicate.
 func (p *Predicate) Rename(rename func(Path) (Path, Type, error)) (*Predicate, error) {
 	written := make([]writtenPath, p.set.Len())
 	for i, path := range p.set.Paths() {
@@ -133,22 +133,21 @@ func (p *Predicate) Rename(rename func(Path) (Path, Type, error)) (*Predicate, e
 	return ParsePredicate(b.String())
 }
 
-// String returns the predicate in one canonical spelling, which ParsePredicate takes. Predicates of the same spelling
-// are the same.
+// String returns the predicate in canonical form, which ParsePredicate accepts. Equal predicates have equal strings.
 func (p *Predicate) String() string { return p.text }
 
-// Set returns the paths the predicate needs, each once.
+// Set returns the paths that the predicate needs, each once.
 func (p *Predicate) Set() *Set { return p.set }
 
-// Types returns what the path of the same index is cast to; AnyType if it is not. The slice is shared: it must not be
-// changed.
+// Types returns the casts of the paths, by index in Set().Paths(); AnyType for a path without a cast. The slice is
+// shared and must not be changed.
 func (p *Predicate) Types() []Type { return p.types }
 
-// Tests returns the compiled program. The slice is shared: it must not be changed.
+// Tests returns the compiled program. The slice is shared and must not be changed.
 func (p *Predicate) Tests() []Test { return p.tests }
 
-// Holds reports whether the test holds for v, and whether the two cannot be compared at all. It allocates nothing for
-// text up to 32 bytes, and keeps nothing of v, which is a pointer because copying a Value costs more than the test.
+// Holds reports whether the test holds for v, and whether v and the literal cannot be compared. It allocates nothing
+// for text up to 32 bytes and keeps no part of v. v is a pointer because copying a Value costs more than the test.
 func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 	switch v.Kind {
 	case Text:
@@ -173,7 +172,7 @@ func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 	return false, true
 }
 
-// HoldsText is Holds for a Text of which text is the content.
+// HoldsText is Holds for a Text with the content text.
 func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 	switch {
 	case t.kind == Int:
@@ -197,7 +196,7 @@ func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 	return t.ordered(same), false
 }
 
-// ordered reports whether the test's operator takes o.
+// ordered reports whether the test's operator accepts the ordering o.
 func (t *Test) ordered(o ordering) bool {
 	switch t.op {
 	case equal:

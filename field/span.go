@@ -2,15 +2,15 @@ package field
 
 import "errors"
 
-// ErrNotFound says that a message holds nothing at a path.
+// ErrNotFound means that a message has no value at a path.
 var ErrNotFound = errors.New("field: not found")
 
-// Kind says what stands at a Span, as far as the bytes tell.
+// Kind is the kind of the value at a Span, as far as the bytes show it.
 type Kind uint8
 
 const (
-	Missing   Kind = iota // nothing there: the zero Span
-	Untyped               // bytes whose type the wire does not carry (a Y3 primitive, a protobuf length-delimited field)
+	Missing   Kind = iota // no value: the zero Span
+	Untyped               // bytes without a type on the wire (a Y3 primitive, a protobuf length-delimited field)
 	Null                  // null, nil, undefined
 	Bool                  // true or false
 	Int                   // an integer, negative or not
@@ -22,14 +22,14 @@ const (
 	Extension             // a tagged or extension item that none of the above describes
 )
 
-// Span says where a value lies in a message, in byte offsets from the message's start. It is valid as long as the bytes
-// it was found in. data[Head:End] is the item with its header; data[Off:End] is its content: text without quotes or
-// length, a container without its opening header; where a scalar has no separate header (a CBOR integer, a JSON number),
-// Off equals Head. It has four members, as the compiler keeps structs of up to four in registers.
+// Span is where a value lies in a message, in byte offsets from the message's start. It is valid while the bytes are
+// unchanged. data[Head:End] is the item with its header. data[Off:End] is its content: text without quotes or length, a
+// container without its opening header. Off equals Head where a scalar has no separate header (a CBOR integer, a JSON
+// number). Span has four fields because the compiler keeps structs of up to four in registers.
 type Span struct {
 	Head, Off, End int
 	Kind           Kind
 }
 
-// Found reports whether there is anything at the span.
+// Found reports whether there is a value at the span.
 func (s Span) Found() bool { return s.Kind != Missing }

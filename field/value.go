@@ -1,10 +1,10 @@
 package field
 
-// Type is the type to read or write a value as, where its bytes do not carry one.
+// Type is the type that a value is read or written as. It is needed where the bytes carry no type.
 type Type uint8
 
 const (
-	AnyType Type = iota // as the bytes say
+	AnyType Type = iota // the type that the bytes carry
 	Int32
 	Uint32
 	Int64
@@ -36,19 +36,19 @@ func ParseType(s string) (Type, bool) {
 	return AnyType, false
 }
 
-// Value is one decoded scalar. Kind says which of the other members holds it.
+// Value is one decoded scalar. Kind selects the field that holds it.
 type Value struct {
 	Kind     Kind
 	Unsigned bool    // Int: the value is uint64(Int), above the largest int64
 	Bool     bool    // Bool
 	Int      int64   // Int
 	Float    float64 // Float
-	Bytes    []byte  // Text and Bytes: usually a view into the message, valid as long as it is
+	Bytes    []byte  // Text and Bytes: usually a view into the message, valid while the message is unchanged
 }
 
 var kindNames = [...]string{"nothing", "untyped bytes", "null", "bool", "integer", "float", "text", "bytes", "list", "map", "extension"}
 
-// String names the kind for error messages.
+// String returns the kind's name for error messages.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]

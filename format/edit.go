@@ -6,52 +6,51 @@ import (
 	"example.com/ferry/field"
 )
 
-// Editor is a Patcher that can also plan a change without carrying it out, and change which values a message holds. Each
-// method begins e anew with data; the lengths and counts of all enclosing containers are put right. On any error e is
-// left without a change: applied, it gives data as it is. v.Bytes is kept, not copied, until e is applied, unless it has
-// to be written in another way.
+// Editor is a Patcher that plans a change without applying it, and that can insert and delete values. Each method
+// resets e to data, and updates the lengths and counts of all enclosing containers in the plan. After an error the plan
+// is empty: applying it returns data unchanged. v.Bytes is not copied and must stay unchanged until e is applied.
 type Editor interface {
 	Patcher
 
-	// Replace plans what Patch does.
+	// Replace plans the change that Patch makes.
 	Replace(e *Edit, data []byte, p field.Path, v field.Value) error
 
-	// Insert plans a value at p, whose parent must be there: a new key at the end of its map, or a new item of a list
-	// before the one that has its index; an index equal to the list's length appends. A key that is there already is
-	// ErrExists, a missing parent or a larger index field.ErrNotFound. A List or Map as v is its encoding in the
-	// message's own format, in v.Bytes: it must be valid, and the message nest no deeper than Options allows by default.
-	// What has no form in the format, or no place at p, is a *TypeError.
+	// Insert plans a new value at p. The parent of p must exist. In a map the value becomes the last one; in a list it
+	// is inserted before the item with its index, or appended if the index is the list's length. An existing key gives
+	// ErrExists; a missing parent or a larger index gives field.ErrNotFound. For a List or Map, v.Bytes is its encoding
+	// in the message's own format. It must be valid, and the message must not nest deeper than Options allows by
+	// default. A value that the format cannot express gives a *TypeError, and so does one that p cannot hold.
 	Insert(e *Edit, data []byte, p field.Path, v field.Value) error
 
-	// Delete plans the message without the value at p and its key; the items of a list that stand behind it move up. The
-	// whole message cannot be deleted: ErrWhole.
+	// Delete plans the message without the value at p and its key. In a list the indices of later items decrease by
+	// one. The whole message cannot be deleted: ErrWhole.
 	Delete(e *Edit, data []byte, p field.Path) error
 }
 
-// Edit is a planned change of an encoded message: the parts that are replaced, and by what. It is one change: planning
-// another forgets it, so several are carried out one after another. The zero Edit is ready for use; one that is used
-// again allocates nothing once it has grown. It is not safe for use by several goroutines.
+// Edit is one planned change of an encoded message: a list of byte ranges and their replacements. Planning another
+// change discards the first, so several changes are applied one after another. The zero Edit is ready for use. A reused
+// Edit allocates nothing once its buffers have grown. It is not safe for use by several goroutines.
 type Edit struct {
 	data    []byte
-	parts   []replacement // in order, none overlapping another
+	parts   []replacement // in order, without overlaps
 	scratch []byte
 }
 
-// replacement says that data[off:end] becomes with.
+// replacement puts with in place of data[off:end].
 type replacement struct {
 	off, end int
 	with     []byte
 }
 
-// Reset forgets the planned change and begins one of data, which must stay as it is until the change is applied.
+// Reset discards the planned change and starts one of data. data must stay unchanged until the change is applied.
 func (e *Edit) Reset(data []byte) {
 	e.data = data
 	clear(e.parts)
 	e.parts, e.scratch = e.parts[:0], e.scratch[:0]
 }
 
-// Put plans that data[off:end] becomes with, which is kept, not copied. Formats call it, in any order; parts must not
-// overlap, and of several at one offset the first that was put comes first.
+// Put plans to replace data[off:end] by with. It does not copy with. Formats call it, in any order. Ranges must not
+// overlap. Of several at one offset the first one put comes first.
 func (e *Edit) Put(off, end int, with []byte) {
 	if off == end && len(with) == 0 {
 		return
@@ -65,17 +64,18 @@ func (e *Edit) Put(off, end int, with []byte) {
 	e.parts[i] = replacement{off, end, with}
 }
 
-// Room returns empty space of the Edit's own, for the next PutCopy: what is appended to it is built without allocating.
+// Room returns an empty slice with spare capacity of the Edit. Bytes appended to it and passed to the next PutCopy need
+// no allocation.
 func (e *Edit) Room() []byte { return e.scratch[len(e.scratch):] }
 
-// PutCopy is Put with a copy of with: for heads and lengths, which are short and made for the occasion.
+// PutCopy is Put with a copy of with. It is meant for heads and lengths, which are short and temporary.
 func (e *Edit) PutCopy(off, end int, with []byte) {
 	at := len(e.scratch)
 	e.scratch = append(e.scratch, with...)
 	e.Put(off, end, e.scratch[at:len(e.scratch):len(e.scratch)])
 }
 
-// Len returns how many bytes the changed message has.
+// Len returns the length of the changed message in bytes.
 func (e *Edit) Len() int {
 	n := len(e.data)
 	for _, p := range e.parts {
@@ -84,8 +84,7 @@ func (e *Edit) Len() int {
 	return n
 }
 
-// AppendTo appends the changed message to dst, which must not overlap the message. It allocates once, if dst has not the
-// room.
+// AppendTo appends the changed message to dst, which must not overlap the message. It allocates at most once.
 func (e *Edit) AppendTo(dst []byte) []byte {
 	dst = slices.Grow(dst, e.Len())
 	at := 0
@@ -96,8 +95,8 @@ func (e *Edit) AppendTo(dst []byte) []byte {
 	return append(dst, e.data[at:]...)
 }
 
-// Buffers appends the changed message to dst as parts to be written one after another, as by net.Buffers. Those that did
-// not change are parts of the message itself: no byte of it is copied. All are valid until the next Reset.
+// Buffers appends the changed message to dst as parts to write in order, as net.Buffers does. Unchanged parts are views
+// into the message: no byte of it is copied. All parts are valid until the next Reset.
 func (e *Edit) Buffers(dst [][]byte) [][]byte {
 	at := 0
 	for _, p := range e.parts {
@@ -115,8 +114,8 @@ func appendPart(dst [][]byte, part []byte) [][]byte {
 	return append(dst, part)
 }
 
-// InPlace carries the change out in the message itself if no other byte has to move. Else it returns false and leaves
-// the message untouched.
+// InPlace applies the change in the message itself if no other byte has to move. Otherwise it returns false and leaves
+// the message unchanged.
 func (e *Edit) InPlace() bool {
 	for i := 0; i < len(e.parts); {
 		grown := 0

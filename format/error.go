@@ -7,20 +7,20 @@ import (
 	"example.com/ferry/field"
 )
 
-// SkipChildren is what a Visit returns for a container to have Walk go on behind it.
+// SkipChildren is returned by a Visit to make Walk skip the content of a container.
 var SkipChildren = errors.New("format: skip children")
 
-// ErrExists is what Insert returns for a key that its map holds already.
+// ErrExists is returned by Insert for a key that is already in its map.
 var ErrExists = errors.New("format: the key is there already: replace its value instead")
 
-// ErrWhole is what Delete returns for the empty path.
+// ErrWhole is returned by Delete for the empty path.
 var ErrWhole = errors.New("format: the whole message cannot be deleted: name a value inside it")
 
-// SyntaxError says where and why data is not a message of its format.
+// SyntaxError is where and why data is not a message of its format.
 type SyntaxError struct {
 	Format string // the Name of the Format
 	Offset int    // in bytes from the start of data
-	Field  string // the path of the value it stands in, where known
+	Field  string // the path of the value with the error, where known
 	Reason string
 }
 
@@ -31,11 +31,11 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s: %s at offset %d", e.Format, e.Reason, e.Offset)
 }
 
-// TypeError says that the value at a path cannot be read as, or replaced by, a value of another type.
+// TypeError means that the value at a path cannot be read as, or replaced by, a value of another type.
 type TypeError struct {
 	Format string
 	Have   field.Kind
-	Want   field.Type // AnyType: none would do
+	Want   field.Type // AnyType: no type would fit
 	Reason string
 }
 

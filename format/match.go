@@ -2,25 +2,25 @@ package format
 
 import "example.com/ferry/field"
 
-// Matcher applies a predicate to encoded messages of one format. It is not safe for use by several goroutines: it keeps
-// the spans of the message at hand.
+// Matcher applies a predicate to encoded messages of one format. It reuses its spans for each message, so it is not
+// safe for use by several goroutines.
 type Matcher struct {
 	format Format
-	viewer Viewer // nil if format is none
+	viewer Viewer // nil if format is not a Viewer
 	set    *field.Set
 	tests  []field.Test
 	spans  []field.Span
 }
 
-// NewMatcher makes a Matcher. A matcher allocates nothing afterwards.
+// NewMatcher returns a Matcher. Matching allocates nothing.
 func NewMatcher(f Format, p *field.Predicate) *Matcher {
 	viewer, _ := f.(Viewer)
 	return &Matcher{format: f, viewer: viewer, set: p.Set(), tests: p.Tests(), spans: make([]field.Span, p.Set().Len())}
 }
 
-// Match reports whether the predicate holds for data, in one pass over it. mismatch says that a comparison on the way
-// met a field that is missing or of another type, and was taken as false. err is Find's: data is malformed before the
-// last field asked for, and does not match.
+// Match reports whether the predicate holds for data, in one pass. mismatch means that a comparison met a missing field
+// or one of another type, and counted as false. err is the error of Find: data is malformed before the last field of
+// the predicate, and does not match.
 func (m *Matcher) Match(data []byte) (ok, mismatch bool, err error) {
 	if err := m.format.Find(data, m.set, m.spans); err != nil {
 		return false, false, err

@@ -12,7 +12,7 @@ func (v *validator) duplicateKeyError(pos int) error {
 	return syntaxError(pos+1, fmt.Sprintf("key %q stands twice in one document", v.keys.at(pos)))
 }
 
-// elementKeys reads the keys of data, each by the offset of its element. They are known to end.
+// elementKeys reads the keys of valid elements in data. The offset of an element stands for its key.
 type elementKeys struct {
 	data []byte
 	fold bool
@@ -24,13 +24,13 @@ func (ks elementKeys) at(pos int) []byte {
 	return rest[:bytes.IndexByte(rest, 0)]
 }
 
-// hash is of the key of the element at pos whose value is at value.
+// hash returns the hash of the key of the element at pos, whose value starts at value.
 func (ks elementKeys) hash(pos, value int) uint64 {
 	h, _ := keyset.Hash(ks.data[pos+1:value-1], ks.fold)
 	return h
 }
 
-// same compares the keys of the elements at a and b.
+// same reports whether the elements at a and b have equal keys.
 func (ks elementKeys) same(a, b int) bool {
 	if ks.fold {
 		return keyset.EqualFold(ks.at(a), ks.at(b))
@@ -38,7 +38,7 @@ func (ks elementKeys) same(a, b int) bool {
 	return bytes.Equal(ks.at(a), ks.at(b))
 }
 
-// each yields the offset and the hash of the key of each element of c, all of which are valid.
+// each yields the offset of each element of c and the hash of its key. All elements must be valid.
 func (ks elementKeys) each(c container) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		for pos := c.pos; ; {

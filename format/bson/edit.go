@@ -15,8 +15,7 @@ import (
 
 var _ format.Editor = Format{}
 
-// Replace plans what Patch does. It costs what finding the value costs and copies no more than lengths. The errors are
-// Patch's.
+// Replace plans the change that Patch makes, with the same errors. It costs as much as Lookup, and copies only lengths.
 func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	var c valueChange
@@ -36,10 +35,10 @@ func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) 
 	return nil
 }
 
-// Insert plans v at p: behind the last element of its document, or before the element of an array that has its index, in
-// which case those behind it get new keys, and are copied unless they are long. An integer becomes an int32 if it fits, bytes a binary of the
-// generic subtype. A List as v is a document whose keys are 0, 1, 2 and so on. The errors are those that format.Editor
-// names, and Lookup's.
+// Insert plans v at p: behind the last element of its document, or before the element of an array that has its index.
+// In an array the later elements get new keys; they are copied unless they are long. An integer becomes an int32 if it
+// fits, bytes become a binary of the generic subtype. For a List, v.Bytes is a document with the keys 0, 1, 2 and so
+// on. The errors are those of format.Editor and of Lookup.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -71,8 +70,8 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	return h.finish(e, data, grown, pos, last.Index+1)
 }
 
-// Delete plans the message without the element at p. Those behind it in an array get new keys, as in Insert. The errors
-// are those that format.Editor names, and Lookup's.
+// Delete plans the message without the element at p. Later elements of an array get new keys, as in Insert. The errors
+// are those of format.Editor and of Lookup.
 func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -95,7 +94,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return h.finish(e, data, at.head-end, end, last.Index)
 }
 
-// insertable refuses what has no form behind a new key, in depth documents.
+// insertable returns an error if v cannot be encoded as a new element in depth documents.
 func (f Format) insertable(v *field.Value, depth int) error {
 	if v.Kind == field.Int && v.Unsigned {
 		return tooLarge(v.Kind)
@@ -123,7 +122,7 @@ func (f Format) insertable(v *field.Value, depth int) error {
 	return nil
 }
 
-// putAfter plans what is behind the start of a value.
+// putAfter plans the part of a value behind its start.
 func putAfter(e *format.Edit, pos int, typ byte, v field.Value) {
 	e.Put(pos, pos, v.Bytes)
 	if endsInNUL(typ) {
@@ -138,7 +137,7 @@ type editedContainer struct {
 	container
 	array  bool
 	n      int
-	around [field.MaxSteps]int // offsets of the lengths of the n containers that change, its own last
+	around [field.MaxSteps]int // offsets of the n lengths that change; the last one is the container's own
 }
 
 func (h *editedContainer) find(data []byte, p field.Path) error {
@@ -156,7 +155,7 @@ func (h *editedContainer) find(data []byte, p field.Path) error {
 	return err
 }
 
-// element returns the place of what st asks for.
+// element returns the place of the element that st names.
 func (h *editedContainer) element(data []byte, st *field.Step) (valuePlace, error) {
 	if h.array {
 		return h.findItem(data, st.Index)
@@ -164,7 +163,7 @@ func (h *editedContainer) element(data []byte, st *field.Step) (valuePlace, erro
 	return h.findMember(data, st.Name)
 }
 
-// room returns the offset where what st asks for is inserted.
+// room returns the offset where the new element for st is inserted.
 func (h *editedContainer) room(data []byte, st *field.Step) (int, error) {
 	if h.array {
 		return h.before(data, st.Index)
@@ -185,7 +184,8 @@ func (h *editedContainer) room(data []byte, st *field.Step) (int, error) {
 	return h.end, nil
 }
 
-// before returns the offset of the array's element index, or of its end if it has no more elements than that.
+// before returns the offset of the array's element index. If the array has exactly index elements, it is the array's
+// end.
 func (h *editedContainer) before(data []byte, index int) (int, error) {
 	if index < 0 {
 		return 0, field.ErrNotFound
@@ -210,8 +210,8 @@ func (h *editedContainer) before(data []byte, index int) (int, error) {
 	}
 }
 
-// finish plans the keys of an array's elements from pos on, of which the first is number n, and all lengths that change
-// as elements grow. On an error nothing at all is planned.
+// finish plans new keys for the array's elements from pos on, which are numbered from n, and all lengths that change.
+// After an error the plan is empty.
 func (h *editedContainer) finish(e *format.Edit, data []byte, grown, pos, n int) error {
 	if h.array {
 		more, err := h.renumber(e, data, pos, n)
@@ -229,10 +229,11 @@ func (h *editedContainer) finish(e *format.Edit, data []byte, grown, pos, n int)
 	return nil
 }
 
-// maxCopied is up to what length a value behind a new key is copied with it; in bytes. Further parts would cost more.
+// maxCopied is the length up to which a value is copied together with its new key, in bytes. For longer values a part
+// of its own costs less.
 const maxCopied = 512
 
-// renumber returns by how many bytes the keys grow.
+// renumber plans new keys and returns how many bytes they add.
 func (h *editedContainer) renumber(e *format.Edit, data []byte, pos, n int) (grown int, err error) {
 	from, b := pos, e.Room() // data[from:pos] becomes b
 	for ; ; n++ {
@@ -264,7 +265,7 @@ func (h *editedContainer) renumber(e *format.Edit, data []byte, pos, n int) (gro
 	}
 }
 
-// updateLengths plans the lengths at offsets around, each of which grows by as many bytes.
+// updateLengths adds the same number of bytes to the lengths at offsets around.
 func updateLengths(e *format.Edit, data []byte, around []int, grown int) {
 	if grown == 0 {
 		return
@@ -276,7 +277,7 @@ func updateLengths(e *format.Edit, data []byte, around []int, grown int) {
 	}
 }
 
-// checkSize refuses a message that grows out of what its length can say.
+// checkSize refuses a message that would be longer than a length can express.
 func checkSize(data []byte, grown int) error {
 	if int64(binary.LittleEndian.Uint32(data))+int64(grown) > math.MaxInt32 {
 		return &format.TypeError{Format: "bson", Have: field.Map, Reason: "the document would exceed the 2 GiB that its length can say"}

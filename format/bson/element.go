@@ -42,12 +42,12 @@ const subtypeOldBinary = 0x02
 const (
 	minDocument  = 5  // bytes: a length and a NUL
 	minWithScope = 14 // bytes: a length, an empty string, an empty document
-	pointed      = 12 // bytes of the ObjectID in a DBPointer
+	pointed      = 12 // size of the ObjectID in a DBPointer, in bytes
 )
 
 const variableWidth = 0xff // in widths
 
-// widths is the size in bytes of values that have one; unknown else.
+// widths is the size in bytes of the types with a fixed size; variableWidth for the others.
 var widths = func() (t [256]byte) {
 	for i := range t {
 		t[i] = variableWidth
@@ -61,7 +61,7 @@ var widths = func() (t [256]byte) {
 	return t
 }()
 
-// kinds is the kind of a value by its type; Missing if there is no such type.
+// kinds is the kind of each type; Missing for a byte that is not a type.
 var kinds = [256]field.Kind{
 	typeDouble: field.Float, typeString: field.Text, typeDocument: field.Map, typeArray: field.List, typeBinary: field.Bytes,
 	typeUndefined: field.Null, typeObjectID: field.Extension, typeBool: field.Bool, typeDatetime: field.Int, typeNull: field.Null,
@@ -70,12 +70,12 @@ var kinds = [256]field.Kind{
 	typeDecimal128: field.Extension, typeMaxKey: field.Extension, typeMinKey: field.Extension,
 }
 
-// container is a document or array whose claimed end may lie behind the end of the data.
+// container is a document or array. Its end is a claim that may exceed the data.
 type container struct {
-	pos, end int // of its first element, and of the NUL that closes it
+	pos, end int // offsets of its first element, and of the NUL that closes it
 }
 
-// openContainer reads the length of the document or array at pos, which must not reach beyond limit.
+// openContainer reads the length of the document or array at pos, which must end at limit or before.
 func openContainer(data []byte, pos, limit int) (container, error) {
 	n, err := readLength(data, pos, limit, minDocument, "document")
 	if err != nil {
@@ -87,7 +87,7 @@ func openContainer(data []byte, pos, limit int) (container, error) {
 	return container{pos + 4, pos + n - 1}, nil
 }
 
-// hasElement reports whether an element starts at pos, and not the NUL that closes c.
+// hasElement reports whether an element starts at pos; false for the NUL that closes c.
 func (c container) hasElement(data []byte, pos int) (bool, error) {
 	if pos >= len(data) {
 		return false, io.ErrUnexpectedEOF
@@ -102,7 +102,7 @@ func (c container) hasElement(data []byte, pos int) (bool, error) {
 	}
 }
 
-// shortKey is how long a key is, in bytes, that is not worth a call.
+// shortKey is the length in bytes up to which a loop finds the end of a key faster than a call.
 const shortKey = 16
 
 // valueOffset returns where the value of the element at pos starts: behind the type, the key and its NUL.
@@ -115,7 +115,7 @@ func (c container) valueOffset(data []byte, pos int) (int, error) {
 	return skipCString(data, pos+1, c.end, "key")
 }
 
-// skipCString returns the offset behind the C string at pos, which must not reach beyond end.
+// skipCString returns the offset behind the C string at pos, which must end at end or before.
 func skipCString(data []byte, pos, end int, what string) (int, error) {
 	if limit := min(end, len(data)); pos < limit {
 		if n := bytes.IndexByte(data[pos:limit], 0); n >= 0 {
@@ -130,7 +130,7 @@ func skipValue(data []byte, typ byte, pos, end int) (int, error) {
 	if width := int(widths[typ]); width != variableWidth && width <= min(end, len(data))-pos {
 		return pos + width, nil
 	}
-	if typ == typeRegex { // only its two NULs tell where it ends
+	if typ == typeRegex { // it has no length and ends with its second NUL
 		options, err := skipCString(data, pos, end, "regular expression")
 		if err != nil {
 			return 0, err
@@ -147,8 +147,8 @@ func skipValue(data []byte, typ byte, pos, end int) (int, error) {
 	return pos + n, nil
 }
 
-// valueSize returns how many bytes the value of type typ at pos takes, as its type or its length tells, in a container that
-// ends at end; they need not be there. Of a regular expression it returns 0.
+// valueSize returns the size in bytes of the value of type typ at pos, from its type or its length. The value may be
+// incomplete. The container ends at end. A regular expression gives 0.
 func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	least, more, what := 0, 0, ""
 	switch typ {
@@ -174,20 +174,20 @@ func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	return n + more, err
 }
 
-// readLength reads the int32 at pos, which must be least or more, in a container that ends at end.
+// readLength reads the int32 at pos, in a container that ends at end. A length below least is an error.
 func readLength(data []byte, pos, end, least int, what string) (int, error) {
 	if end-pos < 4 || len(data)-pos < 4 {
 		return 0, truncated(data, pos, end, "length cut off")
 	}
 	n := int32(binary.LittleEndian.Uint32(data[pos:]))
-	if int(n) < least || n > math.MaxInt32-4-pointed { // what is added to a length still fits in an int of 32 bits
+	if int(n) < least || n > math.MaxInt32-4-pointed { // the sum of a length and a header still fits in an int of 32 bits
 		return 0, syntaxError(pos, fmt.Sprintf("%s of length %d", what, n))
 	}
 	return int(n), nil
 }
 
-// truncated is the error for what does not fit in a container that ends at end: the container is wrong if the data has all
-// of it.
+// truncated returns the error for a value that exceeds its container's end. If the data holds the whole container, the
+// container is malformed; otherwise the data ends early.
 func truncated(data []byte, pos, end int, reason string) error {
 	if end > len(data) {
 		return io.ErrUnexpectedEOF

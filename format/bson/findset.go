@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/internal/unmet"
 )
 
-// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
 func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("bson: room for %d spans where the set has %d paths", len(spans), s.Len())
@@ -17,19 +17,19 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	var f finder // set member by member: the compiler builds a composite literal elsewhere and copies it
+	var f finder // set field by field: the compiler would build a composite literal elsewhere and copy it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	return f.value(wholeMessage, &f.nodes[0])
 }
 
-// finder descends at most field.MaxSteps levels.
+// finder searches the paths of a set. It descends at most field.MaxSteps levels.
 type finder struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// value finds what the set wants in the value at a place, where n stands. It returns at the last hit.
+// value searches the value at a place for the paths of node n. It returns after the last hit.
 func (f *finder) value(at valuePlace, n *field.Node) error {
 	if n.Leaf >= 0 {
 		s, err := at.span(f.data)
@@ -54,7 +54,7 @@ func (f *finder) value(at valuePlace, n *field.Node) error {
 
 func (f *finder) inDocument(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
-	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	names := n.Filter.Names
 	for next := c.pos; want != 0; {
 		pos, value, _ := skipElements(f.data, next, c, math.MaxInt, names)
@@ -93,7 +93,7 @@ func (f *finder) inDocument(c container, n *field.Node) error {
 
 func (f *finder) inArray(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
-	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	for pos, index := c.pos, 0; ; index++ {
 		child := unmet.Lowest(children, want)
 		if child < 0 {
@@ -114,7 +114,7 @@ func (f *finder) inArray(c container, n *field.Node) error {
 	}
 }
 
-// notFound is err, or nil if it says only that there is no such item.
+// notFound returns nil for field.ErrNotFound, and any other err unchanged.
 func notFound(err error) error {
 	if errors.Is(err, field.ErrNotFound) {
 		return nil

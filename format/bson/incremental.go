@@ -14,36 +14,36 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch begins the search for the value at p in a message that arrives in pieces. All values on the way but regular
-// expressions are passed by their length.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. Values outside the path are
+// skipped by their length, except for regular expressions, which have none.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, &pathSearch{path: p.Steps()}, o)
 }
 
-// pathSearch follows a path through a message that arrives in pieces.
+// pathSearch is the state of one search.
 type pathSearch struct {
 	path []field.Step
-	step int // of the path, that the elements at hand are asked for
+	step int // index in path of the step that the next elements are compared with
 
 	state searchState
-	end   int  // offset of the NUL that closes the document at hand
-	array bool // the document is an array
-	index int  // elements that come before the one sought
+	end   int  // offset of the NUL that closes the current document
+	array bool // the current document is an array
+	index int  // number of elements before the sought one
 
-	typ  byte // of the element at hand
-	head int  // offset of its type
-	hit  bool // it is what the step asks for
+	typ  byte // of the current element
+	head int  // offset of typ
+	hit  bool // the element matches the step
 }
 
-// searchState is what comes next.
+// searchState is what the next bytes are.
 type searchState uint8
 
 const (
 	atElement searchState = iota
 	atKey
-	inKey // of which nothing more has to be known
+	inKey // the rest of a key that is already compared
 	atValue
-	atPattern // of a regular expression
+	atPattern // the first string of a regular expression
 	atOptions
 )
 
@@ -57,7 +57,7 @@ func (k *pathSearch) End(*incremental.Search) error { return io.ErrUnexpectedEOF
 
 // Next implements incremental.Grammar.
 func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
-	left := k.end - s.Off() // in the document
+	left := k.end - s.Off() // bytes left in the document
 	switch {
 	case k.state == atValue:
 		return k.value(s, b, left)
@@ -86,7 +86,7 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	return n, nil
 }
 
-// element takes the type of an element, or the NUL that closes the document.
+// element reads the type of an element, or the NUL that closes the document.
 func (k *pathSearch) element(s *incremental.Search, typ byte, left int) (int, error) {
 	switch {
 	case (typ == 0) != (left == 0):
@@ -104,7 +104,7 @@ func (k *pathSearch) element(s *incremental.Search, typ byte, left int) (int, er
 	return 1, nil
 }
 
-// key compares the key that b starts with, as long as it may be the one sought.
+// key compares the key at the start of b with the step.
 func (k *pathSearch) key(b []byte, left int) (int, error) {
 	name := k.path[k.step-1].Name
 	if start := b[:min(len(b), len(name))]; string(start) == name[:len(start)] && len(start) < left {
@@ -119,7 +119,8 @@ func (k *pathSearch) key(b []byte, left int) (int, error) {
 	return 0, nil
 }
 
-// skipToNUL returns how many bytes of b a C string takes, and whether it ends in b. left bytes are left in its document.
+// skipToNUL returns how many bytes of b belong to a C string, and whether it ends in b. left bytes are left in its
+// document.
 func skipToNUL(s *incremental.Search, b []byte, left int) (n int, done bool, err error) {
 	if n = bytes.IndexByte(b[:min(len(b), left)], 0); n >= 0 {
 		return n + 1, true, nil
@@ -130,7 +131,8 @@ func skipToNUL(s *incremental.Search, b []byte, left int) (n int, done bool, err
 	return len(b), false, nil
 }
 
-// value takes the value that b starts with, unless the path goes on in it.
+// value reads the value at the start of b: it enters it if the path continues there, reports it if the path ends there,
+// and skips it otherwise.
 func (k *pathSearch) value(s *incremental.Search, b []byte, left int) (int, error) {
 	kind := kinds[k.typ]
 	if k.hit && k.step < len(k.path) && kind != field.Map && kind != field.List {

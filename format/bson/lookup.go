@@ -25,11 +25,11 @@ func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.BSON, Detection: format.DetectSecond}
 }
 
-// Lookup returns where the value at p lies in data, as byte offsets. Head is that of the element's type, so that
-// data[Head:Off] is its type, key and length; the NUL behind a text is not part of the span. A step names a key of a
-// document, or counts the elements of an array, whatever their keys are. Documents on the way that do not lead to the hit
-// are passed by their length, and trusted. It allocates nothing. A missing key gives field.ErrNotFound; data that ends
-// early io.ErrUnexpectedEOF; anything else malformed *format.SyntaxError.
+// Lookup returns where the value at p lies in data, as byte offsets. Head is the offset of the element's type, so
+// data[Head:Off] is its type, key and length. The NUL behind a text is not part of the span. A step is a key of a
+// document, or an index in an array, which counts elements and ignores their keys. Documents outside the path are
+// skipped by their length without a check. Lookup allocates nothing. A missing key gives field.ErrNotFound, data that
+// ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	at, err := locate(data, p, nil)
 	if err != nil {
@@ -38,17 +38,17 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return at.span(data)
 }
 
-// valuePlace is where a value stands.
+// valuePlace is where a value and its element lie.
 type valuePlace struct {
-	head  int // of the element; 0 for the message itself, as no element starts there
-	value int // offset of the value, with its length
-	limit int // end of what it stands in, where its closing NUL is
+	head  int // offset of the element; 0 for the message itself, as no element starts there
+	value int // offset of the value, its length included
+	limit int // offset of the NUL that closes the container
 }
 
 // wholeMessage is the place of the outermost document.
 var wholeMessage = valuePlace{limit: math.MaxInt}
 
-// typ is the type of the value.
+// typ returns the type of the value.
 func (at valuePlace) typ(data []byte) byte {
 	if at.head == 0 {
 		return typeDocument
@@ -56,7 +56,8 @@ func (at valuePlace) typ(data []byte) byte {
 	return data[at.head]
 }
 
-// locate returns the place of the value at p. If containers is given, it gets the offset of each one that is entered.
+// locate returns the place of the value at p. If containers is not nil, locate stores the offset of each entered
+// container there.
 func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (valuePlace, error) {
 	at := wholeMessage
 	steps := p.Steps()
@@ -84,7 +85,7 @@ func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (valuePl
 	return at, nil
 }
 
-// findMember returns the first element of that name.
+// findMember returns the first element with that name.
 func (c container) findMember(data []byte, name string) (valuePlace, error) {
 	var w field.KeyFilter
 	w.Add(&field.Step{Name: name, Index: -1, Key: -1})
@@ -112,7 +113,7 @@ func (c container) findMember(data []byte, name string) (valuePlace, error) {
 	}
 }
 
-// findItem returns the element of that index, -1 for none.
+// findItem returns the element with that index. An index of -1 matches none.
 func (c container) findItem(data []byte, index int) (valuePlace, error) {
 	if index < 0 {
 		return valuePlace{}, field.ErrNotFound

@@ -9,11 +9,11 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-// Patch writes data to dst with the value at p replaced by v, and returns the extended dst; the lengths of all documents
-// and arrays around the value are put right. The element keeps its type: an integer must be in the range of the int32 or
-// int64 that stands there, a binary keeps its subtype. A null takes the type of v; an integer becomes an int32 if it fits.
-// What stands behind the value is copied, not looked at. On an error dst is returned as it was: field.ErrNotFound,
-// *format.TypeError if v cannot take the place of what is there, or an error of Lookup.
+// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. It updates the lengths of
+// all documents and arrays around the value. The element keeps its type: an integer must be in the range of the old
+// int32 or int64, and a binary keeps its subtype. A null is replaced by any type; an integer then becomes an int32 if
+// it fits. Bytes behind the value are copied unread. On an error dst is returned unchanged: field.ErrNotFound,
+// *format.TypeError if v cannot replace the old value, or an error of Lookup.
 func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	var c valueChange
 	if err := c.prepare(data, p, &v); err != nil {
@@ -34,8 +34,8 @@ func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, erro
 	return dst, nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else it
-// returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes.
+// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
 func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	var c valueChange
 	if err := c.prepare(data, p, &v); err != nil || encodedSize(c.typ, c.subtype, &v) != c.end-c.at.value {
@@ -46,15 +46,15 @@ func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, erro
 	return true, nil
 }
 
-// valueChange is what one patch replaces, and by which type.
+// valueChange is the range that a patch replaces, and the new value's type.
 type valueChange struct {
 	at           valuePlace
-	end          int // behind the value
+	end          int // offset behind the value
 	typ, subtype byte
 	around       [field.MaxSteps]int // offsets of the lengths of the containers around the value
 }
 
-// prepare finds the value at p, and turns v to what can stand there.
+// prepare finds the value at p, and converts v to a type that can replace it.
 func (c *valueChange) prepare(data []byte, p field.Path, v *field.Value) error {
 	var err error
 	if c.at, err = locate(data, p, &c.around); err != nil {
@@ -90,7 +90,7 @@ func tooLarge(have field.Kind) error {
 	return &format.TypeError{Format: "bson", Have: have, Want: field.Uint64, Reason: "an integer of BSON is 2^63-1 at most"}
 }
 
-// typeOf is the type v gets where none stands yet.
+// typeOf returns the type of v as a new element.
 func typeOf(v *field.Value) byte {
 	switch v.Kind {
 	case field.Bool:
@@ -114,7 +114,7 @@ func typeOf(v *field.Value) byte {
 	return typeNull
 }
 
-// encodedSize is how many bytes appendValue writes.
+// encodedSize returns how many bytes appendValue writes.
 func encodedSize(typ, subtype byte, v *field.Value) int {
 	switch {
 	case widths[typ] != variableWidth:
@@ -137,7 +137,7 @@ func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
 
 func endsInNUL(typ byte) bool { return typ == typeString || typ == typeCode || typ == typeSymbol }
 
-// appendStart writes all that comes before v.Bytes.
+// appendStart appends the encoding of v up to v.Bytes.
 func appendStart(dst []byte, typ, subtype byte, v *field.Value) []byte {
 	switch typ {
 	case typeBool:

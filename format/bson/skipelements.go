@@ -6,11 +6,11 @@ import (
 	"example.com/ferry/field"
 )
 
-// skipElements goes over elements of c from pos on as long as their key is not wanted, by its field.NameBit, and their type or a
-// text's length tells where they end. It returns where it stopped, where the value of the element there starts if its key
-// is wanted, else 0, and how many elements are left of the given number. The end of the container and of the data are left
-// to its caller. Nearly all of a message is passed here, and without a call: the position stays in a register. A key is
-// looked at byte by byte, as branches that are predicted do not wait for it.
+// skipElements skips elements of c from pos on while their key is not in names, a set of field.NameBit, and their size
+// is known from the type or a text's length. It returns the offset where it stopped and how many of the left elements
+// remain. If the key there is in names, value is the offset of the element's value, else 0. The caller handles the end
+// of the container and of the data. Nearly all elements are skipped here without a call, so pos stays in a register.
+// Keys are read byte by byte, because predicted branches do not wait for the bytes.
 func skipElements(data []byte, pos int, c container, left int, names uint64) (at, value, still int) {
 	data = data[:min(c.end, len(data))]
 	for ; left != 0; left-- {
@@ -28,7 +28,7 @@ func skipElements(data []byte, pos int, c container, left int, names uint64) (at
 			return at, 0, left
 		}
 		if size := pos - key; names>>field.NameBit(size, data[key+size/2], data[pos-1])&1 != 0 {
-			if data[at] == 0 { // no element
+			if data[at] == 0 { // not an element
 				return at, 0, left
 			}
 			return at, pos + 1, left

@@ -10,10 +10,10 @@ import (
 	"example.com/ferry/format/internal/keyset"
 )
 
-// Validate reads data once and gives nil only for one document of BSON 1.1 and nothing behind it, that consumers agree
-// on: every length is exact, a bool is 0 or 1, keys and texts are UTF-8, no document holds a key twice, and the keys of
-// an array are 0, 1, 2 and so on. Deprecated types are accepted, and binaries of any subtype; the scope of code counts as
-// a level of nesting. More than 256 levels are refused even if Options.MaxDepth allows them.
+// Validate reads data once. It returns nil only for exactly one document of BSON 1.1 that all consumers read the same
+// way: every length is exact, a bool is 0 or 1, keys and texts are UTF-8, no document has a key twice, and the keys of
+// an array are 0, 1, 2 and so on. Deprecated types and all subtypes of binaries are accepted. The scope of code counts
+// as a level of nesting. More than 256 levels are refused even if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: elementKeys{data, o.FoldKeys}}
 	c, err := openContainer(data, 0, wholeMessage.limit)
@@ -40,12 +40,13 @@ type validator struct {
 	seen   keyset.Stack
 }
 
-// validateElements validates what the document or array c holds, which stands in depth others. All of it is in data.
+// validateElements validates the elements of the document or array c, which is nested depth deep. c must be complete in
+// data.
 func (v *validator) validateElements(typ byte, c container, depth int) error {
 	if depth >= v.max {
 		return depthError(c.pos-4, v.max)
 	}
-	unique := v.strict && typ == typeDocument // the keys of an array are unique by what they must be
+	unique := v.strict && typ == typeDocument // the keys of an array are checked against their index
 	seen := v.seen.Open()
 	pos, n := c.pos, 0
 	for ; ; n++ {

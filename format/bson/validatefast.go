@@ -7,9 +7,9 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// validateFast validates elements of the document c from pos on as long as they are usual ones: a key of ASCII, and a text of
-// ASCII or a value whose type tells its size and any bytes do. It returns where the first other one starts, and how many
-// it passed. Nearly all of a message is passed here, and nearly without calls.
+// validateFast validates elements of the document c from pos on while they have a common form: a key of ASCII, and
+// either a text of ASCII or a value of fixed size in which all bytes are valid. It returns the offset of the first
+// other element, and how many it validated. Nearly all elements are validated here, nearly without calls.
 func (v *validator) validateFast(seen *keyset.Map, pos int, c container) (next, n int) {
 	data := v.data[:c.end]
 	for ; ; n++ {

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
 func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	return find(data, s, spans) // inlined, so that a call through the interface is one call
 }
@@ -22,22 +22,22 @@ func find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	var f finder // set member by member: the compiler builds a composite literal elsewhere and copies it
+	var f finder // set field by field: the compiler would build a composite literal elsewhere and copy it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	_, err := f.item(0, 0, true)
 	return err
 }
 
-// finder descends at most field.MaxSteps levels.
+// finder searches the paths of a set. It descends at most field.MaxSteps levels.
 type finder struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// item finds what the set wants in the item at pos, where node stands, and returns the offset behind it. With last,
-// nothing else is wanted: the search ends with its last hit, and the offset means nothing. The way to the last hit is
-// walked here, without a return.
+// item searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
+// left: the search ends with its last hit, and the returned offset is meaningless. This function loops down to the last
+// hit instead of recursing.
 func (f *finder) item(pos, node int, last bool) (int, error) {
 	for {
 		n := &f.nodes[node]
@@ -80,11 +80,11 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 	}
 }
 
-// inMap is item for a map. If the last thing wanted lies below one of its children, it returns where, and which node.
+// inMap is item for a map. If the last path continues below a child, inMap returns that child's offset and node.
 func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err error) {
 	data, pos := f.data, h.Next
 	children := f.nodes[n.First : n.First+n.Count]
-	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	w := n.Filter
 	for left := pairCount(h); left != 0; left-- {
 		if pos, left = skipPairs(data, pos, left, w.Names, w.Indices); left == 0 {
@@ -145,7 +145,7 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 	return pos, 0, nil
 }
 
-// childWithIndex returns which of the wanted children has this index, or -1.
+// childWithIndex returns the wanted child with this index, or -1.
 func childWithIndex(children []field.Node, want uint64, n int) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
@@ -156,7 +156,7 @@ func childWithIndex(children []field.Node, want uint64, n int) int {
 	return -1
 }
 
-// childWithKey returns which of the wanted children asks for k, or -1.
+// childWithKey returns the wanted child that matches k, or -1.
 func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)

@@ -5,12 +5,12 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// maxNesting bounds what is followed by recursion, whatever Options.MaxDepth says: containers in containers for Validate
-// and Walk, for Lookup and Find only those of indefinite length.
+// maxNesting bounds recursion, whatever Options.MaxDepth is: for Validate and Walk the containers in containers, for
+// Lookup and Find only those of indefinite length.
 const maxNesting = 256
 
-// itemLengths is the length of an item that its initial byte tells, head included; 0 where more has to be read. Two thirds of
-// all items are passed by one look into it.
+// itemLengths is the length of an item by its initial byte, head included; 0 if the initial byte does not determine it.
+// Two thirds of all items are skipped with one look at it.
 var itemLengths = func() (t [256]uint8) {
 	for b := range 24 {
 		t[cborhead.Uint<<5|b] = 1
@@ -28,8 +28,9 @@ var itemLengths = func() (t [256]uint8) {
 	return t
 }()
 
-// shortItemLength is the length of the item at pos, which is inside data, if its initial byte tells, or for a string the next one;
-// else 0. Branches come before the table, as a predicted one does not wait for the byte.
+// shortItemLength returns the length of the item at pos if its initial byte, or for a string the next one, determines
+// it; else 0. pos is inside data. Branches come before the table, because a predicted branch does not wait for the
+// byte.
 func shortItemLength(data []byte, pos int) int {
 	switch b := data[pos]; {
 	case b-cborhead.Text<<5 < 24:
@@ -47,8 +48,8 @@ func shortItemLength(data []byte, pos int) int {
 	}
 }
 
-// readShortInteger returns the integer from 0 to 255 at pos, which is inside data, and its size in bytes; 0 if something else
-// stands there.
+// readShortInteger returns the integer from 0 to 255 at pos and its size in bytes. For other items size is 0. pos is
+// inside data.
 func readShortInteger(data []byte, pos int) (n, size int) {
 	switch b := data[pos]; {
 	case b < 24:
@@ -61,8 +62,8 @@ func readShortInteger(data []byte, pos int) (n, size int) {
 
 type head = cborhead.Head
 
-// readShortHead is the head of the item at pos, which is inside data, if it takes one byte, or two that are there; false if
-// not, or for a tag.
+// readShortHead returns the head of the item at pos if it has one byte, or two that are in data. ok is false for longer
+// heads and for tags. pos is inside data.
 func readShortHead(data []byte, pos int) (h head, ok bool) {
 	b := data[pos]
 	h = head{Major: b >> 5, Info: b & 31, Arg: uint64(b & 31), Next: pos + 1}
@@ -74,7 +75,7 @@ func readShortHead(data []byte, pos int) (h head, ok bool) {
 	return h, h.Info < 24 && h.Major != cborhead.Tag
 }
 
-// skipTags returns the head of the item at pos and its offset, behind all of its tags. RFC 8949, section 3.4.
+// skipTags returns the head of the item at pos, and its offset behind all tags. RFC 8949, section 3.4.
 func skipTags(data []byte, pos int) (head, int, error) {
 	for {
 		h, err := cborhead.Read(data, pos)

@@ -9,8 +9,8 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch begins the search for the value at p in a message that arrives in pieces. Text and byte strings are passed by
-// their length, containers item by item. The tags before a value are part of its span and are not kept.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. Text and byte strings are skipped
+// by their length, containers item by item. The tags of a value are part of its span, but are not kept.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, incremental.NewCounted(headReader{}, p, o), o)
 }
@@ -18,7 +18,7 @@ func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 // headReader reads items for a Search.
 type headReader struct{}
 
-// Head reads the head that b starts with.
+// Head reads the head at the start of b.
 func (headReader) Head(b []byte, mayBreak bool) (incremental.Item, error) {
 	if mayBreak && len(b) > 0 && b[0] == cborhead.Break {
 		return incremental.Item{Break: true, Off: 1, End: 1}, nil
@@ -45,7 +45,7 @@ func (headReader) Head(b []byte, mayBreak bool) (incremental.Item, error) {
 	return it, nil
 }
 
-// Pass goes over items that a byte or two tell.
+// Pass skips items whose first one or two bytes determine their length.
 func (headReader) Pass(b []byte, n uint64) (size int, left uint64) {
 	for n > 0 && size < len(b) {
 		item := shortItemLength(b, size)
@@ -58,7 +58,7 @@ func (headReader) Pass(b []byte, n uint64) (size int, left uint64) {
 	return size, n
 }
 
-// Is reports whether st asks for the key that b is.
+// Is reports whether st matches the key b.
 func (headReader) Is(b []byte, st *field.Step) bool {
 	k, err := readKey(b, 0)
 	return err == nil && k.matches(b, st)

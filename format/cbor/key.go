@@ -9,10 +9,10 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// key is a map key of any form.
+// key is a map key of any type.
 type key struct {
 	head
-	at, end int // where it lies, tags excluded
+	at, end int // where it lies, without its tags
 }
 
 func readKey(data []byte, pos int) (key, error) {
@@ -24,7 +24,7 @@ func readKey(data []byte, pos int) (key, error) {
 	return key{head: h, at: at, end: end}, err
 }
 
-// matches reports whether st asks for k.
+// matches reports whether st names k.
 func (k key) matches(data []byte, st *field.Step) bool {
 	switch {
 	case k.Major == cborhead.Text && k.Info == cborhead.Indefinite:
@@ -50,7 +50,7 @@ func (k key) matches(data []byte, st *field.Step) bool {
 	return ok && n == k.Arg && minus == (k.Major == cborhead.Nint)
 }
 
-// step is how Walk names k.
+// step returns k as a step of Walk.
 func (k key) step(data []byte) field.Step {
 	st := field.Step{Index: -1, Key: -1}
 	switch {
@@ -95,7 +95,7 @@ func (k key) identity(data []byte) keyset.Identity {
 	return integerIdentity(k.Arg, k.Major == cborhead.Nint)
 }
 
-// uint64Magnitude is f in 0..2^64 as an integer; 2^64 becomes 0, one more than the largest -1-n.
+// uint64Magnitude returns f, in 0..2^64, as an integer. 2^64 becomes 0, so that its magnitude minus 1 is that of -2^64.
 func uint64Magnitude(f float64) uint64 {
 	if f >= 1<<64 {
 		return 0

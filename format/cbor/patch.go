@@ -10,11 +10,11 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Patch writes data to dst with the value at p replaced by v, and returns the extended dst. CBOR's containers count
-// items, not bytes: nothing else changes. The tags of what is replaced stay. An integer, text or byte string gets the
-// shortest head and a definite length, a float eight bytes whatever it had. What stands behind the value is copied, not
-// looked at. On an error dst is returned as it was: field.ErrNotFound, *format.TypeError if v cannot take the kind of
-// what it replaces, or an error of Lookup.
+// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. CBOR's containers count
+// items, not bytes, so no other byte changes. The tags of the old value stay. An integer, text or byte string gets the
+// shortest head and a definite length, a float always eight bytes. Bytes behind the value are copied unread. On an
+// error dst is returned unchanged: field.ErrNotFound, *format.TypeError if v cannot be converted to the old value's
+// kind, or an error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	at, end, err := f.patch(data, p, &v)
 	if err != nil {
@@ -25,8 +25,8 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[end:]...), nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else
-// it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes.
+// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns where the value at p lies, without its tags, and turns v to its kind.
+// patch returns where the value at p lies, without its tags, and converts v to its kind.
 func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, err error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -64,8 +64,8 @@ func patchRange(data []byte, s field.Span, v *field.Value) (at, end int, err err
 	return at, s.End, err
 }
 
-// hasSameHead reports whether a text of n bytes in place of the value at s has the head that stands there: by far the most
-// edits in place are of an ID.
+// hasSameHead reports whether a text of n bytes has the same head as the text at s. This is the common case: most edits
+// in place change an ID.
 func hasSameHead(data []byte, s field.Span, n int) bool {
 	b := data[s.Head]
 	return b>>5 == cborhead.Text && b&31 != cborhead.Indefinite && s.End-s.Off == n && s.Off-s.Head == cborhead.Size(uint64(n))
@@ -73,7 +73,7 @@ func hasSameHead(data []byte, s field.Span, n int) bool {
 
 func appendValue(dst []byte, v *field.Value) []byte { return append(appendStart(dst, v), v.Bytes...) }
 
-// appendStart writes all of v but the content of a text or byte string.
+// appendStart appends the encoding of v without the content of a text or byte string.
 func appendStart(dst []byte, v *field.Value) []byte {
 	switch v.Kind {
 	case field.Bool:
@@ -90,7 +90,7 @@ func appendStart(dst []byte, v *field.Value) []byte {
 	return append(dst, cborhead.Null)
 }
 
-// encodedSize is how many bytes appendValue writes.
+// encodedSize returns how many bytes appendValue writes.
 func encodedSize(v *field.Value) int {
 	switch v.Kind {
 	case field.Int, field.Text, field.Bytes:

@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// skipItems returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Definite
-// containers add their items to n, so nesting costs nothing.
+// skipItems returns the offset behind the n items from pos on and their content. It reads heads only. A definite
+// container adds its items to n, so nesting costs nothing.
 func skipItems(data []byte, pos, n, depth int) (int, error) {
 	for ; n > 0; n-- {
 		if uint(pos) >= uint(len(data)) {
@@ -22,7 +22,7 @@ func skipItems(data []byte, pos, n, depth int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		// Each item takes a byte at least: a count that the rest of data cannot hold ends here, not by counting.
+		// Each item takes at least one byte. This check stops a false count that the data cannot hold.
 		if n-1 > len(data)-next-more {
 			return 0, io.ErrUnexpectedEOF
 		}
@@ -34,8 +34,8 @@ func skipItems(data []byte, pos, n, depth int) (int, error) {
 	return pos, nil
 }
 
-// skipHead passes an item that is not told by its initial byte, and returns how many items it holds that are still to
-// be passed.
+// skipHead skips the head of an item that shortItemLength does not know, and its content if it is a string. It returns
+// how many items the container holds that are still to be skipped.
 func skipHead(data []byte, pos, depth int) (next, more int, err error) {
 	h, err := cborhead.Read(data, pos)
 	if err != nil {
@@ -72,7 +72,7 @@ func skipHead(data []byte, pos, depth int) (next, more int, err error) {
 	return h.Next, 0, nil
 }
 
-// skipChunks returns the offset behind an indefinite-length string: definite ones of its own type up to a break.
+// skipChunks returns the offset behind a string of indefinite length: definite strings of its own type up to a break.
 // RFC 8949, section 3.2.3.
 func skipChunks(data []byte, open head) (int, error) {
 	pos := open.Next
@@ -85,7 +85,7 @@ func skipChunks(data []byte, open head) (int, error) {
 	}
 }
 
-// readChunk returns the chunk at pos and what follows it; nil for the break.
+// readChunk returns the chunk at pos and the offset behind it; a nil chunk for the break.
 func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err error) {
 	if uint(pos) >= uint(len(data)) {
 		return nil, 0, io.ErrUnexpectedEOF
@@ -107,7 +107,7 @@ func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err er
 	return data[h.Next:next:next], next, nil
 }
 
-// skipToBreak returns the offset behind the container that open is the indefinite head of.
+// skipToBreak returns the offset behind the container with the indefinite head open.
 func skipToBreak(data []byte, open head, depth int) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(open.Next-1, maxNesting)
@@ -123,7 +123,7 @@ func skipToBreak(data []byte, open head, depth int) (int, error) {
 	}
 }
 
-// atBreak reports whether the container of which n items were read ends at pos.
+// atBreak reports whether a break at pos ends the container, of which n items were read.
 func atBreak(data []byte, pos int, open head, n int) (bool, error) {
 	if uint(pos) >= uint(len(data)) {
 		return false, io.ErrUnexpectedEOF

@@ -5,11 +5,11 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// skipPairs goes over pairs from pos on as long as their key is short and not wanted, by the names and indices of a
-// field.KeyFilter, and their value is short. It returns where it stopped and how many pairs are left. Nearly all of a message
-// is passed here, and without a call: the position stays in a register. The lengths of values come from a table, not from
-// branches: for messages of one shape branches would be faster, but with keys in any order they are mispredicted, which
-// costs more than twice the time.
+// skipPairs skips pairs from pos on while their key is short and not in names and indices, the sets of a
+// field.KeyFilter, and their value is short. It returns the offset where it stopped and how many pairs are left. Nearly
+// all pairs are skipped here without a call, so pos stays in a register. The lengths of values come from a table.
+// Branches would be faster for messages of one shape, but with keys in any order they are mispredicted, which more than
+// doubles the time.
 func skipPairs(data []byte, pos int, left, names, indices uint64) (int, uint64) {
 	for ; left != 0; left-- {
 		at := pos

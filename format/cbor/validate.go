@@ -10,10 +10,10 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Validate reads data once and gives nil only for one well-formed item (RFC 8949, section 5.3.1) and nothing behind it,
-// that consumers agree on: texts are UTF-8, each chunk of one by itself; no map holds a key twice, in whatever encoding;
-// keys are no containers. Heads longer than they need to be, indefinite lengths and unknown tags are accepted, as every
-// decoder reads them the same way. A tag counts as a level of nesting; more than 256 levels are refused even if
+// Validate reads data once. It returns nil only for exactly one well-formed item (RFC 8949, section 5.3.1) that all
+// consumers read the same way: texts and their chunks are UTF-8, no map has a key twice in any encoding, and no key is
+// a container. Heads longer than necessary, indefinite lengths and unknown tags are accepted, because every decoder
+// reads them the same way. A tag counts as a level of nesting. More than 256 levels are refused even if
 // Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
@@ -32,7 +32,7 @@ type validator struct {
 	seen   keyset.Stack
 }
 
-// validateItem validates the item at pos, which stands in depth containers, and returns the offset behind it.
+// validateItem validates the item at pos, which is nested depth deep, and returns the offset behind it.
 func (v *validator) validateItem(pos, depth int) (int, error) {
 	if uint(pos) >= uint(len(v.data)) {
 		return 0, io.ErrUnexpectedEOF
@@ -49,13 +49,13 @@ func (v *validator) validateItem(pos, depth int) (int, error) {
 	if b>>5 == cborhead.Text && v.strict {
 		return end, v.validateText(pos+1, end)
 	}
-	if b&^0x20 == cborhead.Array<<5 && depth >= v.max { // an empty one
+	if b&^0x20 == cborhead.Array<<5 && depth >= v.max { // an empty container
 		return 0, depthError(pos, v.max)
 	}
 	return end, nil
 }
 
-// validateLongItem validates an item that is not told by its initial byte.
+// validateLongItem validates an item whose initial byte does not determine its length.
 func (v *validator) validateLongItem(pos, depth int) (int, error) {
 	h, err := cborhead.Read(v.data, pos)
 	if err != nil {
@@ -127,7 +127,7 @@ func (v *validator) validateString(h head) (int, error) {
 	}
 }
 
-// validateText refuses what is not UTF-8 in data[start:end]. RFC 8949, section 3.1, major type 3.
+// validateText refuses bytes that are not UTF-8 in data[start:end]. RFC 8949, section 3.1, major type 3.
 func (v *validator) validateText(start, end int) error {
 	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
 		return syntaxError(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))

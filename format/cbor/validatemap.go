@@ -52,9 +52,9 @@ func (v *validator) validatePairs(h head, depth int) (int, error) {
 	return pos, nil
 }
 
-// validateFast validates pairs from pos on, of which n are passed already, as long as they are usual ones: a short text of ASCII,
-// and a scalar. It returns where the first other one starts, and how many are passed then. Nearly all of a message is
-// passed here, and nearly without calls.
+// validateFast validates pairs from pos on while they have a common form: a short key of ASCII, and a scalar. n pairs
+// are validated already. It returns the offset of the first other pair, and how many are validated then. Nearly all
+// pairs are validated here, nearly without calls.
 func (v *validator) validateFast(seen *keyset.Map, pos int, n, all uint64) (int, uint64) {
 	data := v.data
 	for ; n < all; n++ {
@@ -90,7 +90,7 @@ func (v *validator) validateFast(seen *keyset.Map, pos int, n, all uint64) (int,
 	return pos, n
 }
 
-// validateKey validates the key at pos and returns what is behind it, and its hash.
+// validateKey validates the key at pos, and returns the offset behind it and its hash.
 func (v *validator) validateKey(pos, depth int) (int, uint64, error) {
 	if uint(pos) >= uint(len(v.data)) {
 		return 0, 0, io.ErrUnexpectedEOF

@@ -12,8 +12,8 @@ import (
 
 var errSpan = errors.New("cbor: the span does not lie in the data: it comes from another message")
 
-// Value decodes the scalar at s. Tags are looked through, undefined is null, a float of any width is a Float. An integer
-// below the least int64 can only be read as a float. Text and Bytes alias data unless they come in chunks.
+// Value decodes the scalar at s. Tags are ignored, undefined is null, and a float of any width is a Float. An integer
+// below the lowest int64 can only be read as a float. Text and Bytes are views into data unless they come in chunks.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -64,7 +64,8 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	return data[s.Off:s.End:s.End], true
 }
 
-// stringAt returns the content of the string h that ends at end: a part of data, or a copy if it comes in chunks.
+// stringAt returns the content of the string with head h that ends at end: a part of data, or a copy if it comes in
+// chunks.
 func stringAt(data []byte, h head, end int) []byte {
 	if h.Info != cborhead.Indefinite {
 		return data[h.Next:end:end]
@@ -79,7 +80,7 @@ func stringAt(data []byte, h head, end int) []byte {
 	}
 }
 
-// floatOf returns the float whose head h is. IEEE 754 binary16, 32 or 64. RFC 8949, section 3.3.
+// floatOf decodes the float with head h. IEEE 754 binary16, 32 or 64. RFC 8949, section 3.3.
 func floatOf(h head) float64 {
 	switch h.Info {
 	case cborhead.Float16 & 31:

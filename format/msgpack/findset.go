@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/internal/unmet"
 )
 
-// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
 func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("msgpack: room for %d spans where the set has %d paths", len(spans), s.Len())
@@ -20,15 +20,15 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	return err
 }
 
-// finder descends at most field.MaxSteps levels.
+// finder searches the paths of a set. It descends at most field.MaxSteps levels.
 type finder struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// item finds what the set wants in the item at pos, where node stands, and returns the offset behind it. With last,
-// nothing else is wanted: the search ends with its last hit, and the offset means nothing.
+// item searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
+// left: the search ends with its last hit, and the returned offset is meaningless.
 func (f *finder) item(pos, node int, last bool) (int, error) {
 	n := &f.nodes[node]
 	if n.Leaf >= 0 {
@@ -60,7 +60,7 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
 	data, pos := f.data, h.off
 	children := f.nodes[n.First : n.First+n.Count]
-	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	names := n.Filter.Names
 	for left := h.n; left != 0; left-- {
 		if pos, left = skipPairs(data, pos, left, names); left == 0 {
@@ -113,7 +113,7 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
 	return pos, nil
 }
 
-// childWithKey returns which of the wanted children asks for k, or -1.
+// childWithKey returns the wanted child that matches k, or -1.
 func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
@@ -125,7 +125,7 @@ func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 }
 
 func (f *finder) inArray(h head, n *field.Node, last bool) (int, error) {
-	pos, at := h.off, uint64(0) // the offset and index of an item
+	pos, at := h.off, uint64(0) // the offset and index of the current item
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
 	for {

@@ -9,8 +9,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// First bytes. MessagePack specification, section "Formats", overview. Of a family with several widths it is the first;
-// the others follow it.
+// First bytes. MessagePack specification, section "Formats", overview. A family with several widths has its first one
+// here; the others follow it.
 const (
 	byteFixMap   = 0x80
 	byteFixArray = 0x90
@@ -32,11 +32,11 @@ const (
 	byteNegative = 0xe0
 )
 
-// headFamily is what a first byte tells.
+// headFamily is what a first byte determines.
 type headFamily struct {
 	kind  field.Kind // Missing for the byte that is never used
-	head  uint8      // bytes before the content: this one, the length, an extension's type; 0 for a scalar without these
-	width uint8      // bytes of the length that follows, if one does
+	head  uint8      // bytes before the content: the first byte, the length, an extension's type; 0 for a scalar without these
+	width uint8      // bytes of the length field; 0 if there is none
 }
 
 var headFamilies = func() (t [256]headFamily) {
@@ -70,7 +70,7 @@ var headFamilies = func() (t [256]headFamily) {
 	return t
 }()
 
-// itemLengths is the length of an item that its first byte tells, head included; 0 where more has to be read.
+// itemLengths is the length of an item by its first byte, head included; 0 if the first byte does not determine it.
 var itemLengths = func() (t [256]uint8) {
 	for b := range t {
 		if kind := headFamilies[b].kind; kind == field.Int || kind == field.Null || kind == field.Bool {
@@ -92,7 +92,8 @@ var itemLengths = func() (t [256]uint8) {
 	return t
 }()
 
-// shortItemLength is the length of the item at pos, which is inside data, if its first byte tells, or for a text the next one; else 0.
+// shortItemLength returns the length of the item at pos if its first byte, or for a text the next one, determines it;
+// else 0. pos is inside data.
 func shortItemLength(data []byte, pos int) int {
 	if b := data[pos]; b != byteStr8 || pos+1 >= len(data) {
 		return int(itemLengths[b])
@@ -103,11 +104,11 @@ func shortItemLength(data []byte, pos int) int {
 // head is the start of one item.
 type head struct {
 	kind field.Kind
-	off  int    // where the content starts: behind the length, and an extension's type; a scalar without one is all content
-	n    uint64 // bytes of content; of a List items, of a Map pairs
+	off  int    // offset of the content, behind the length and an extension's type; for a scalar without a head that of its first byte
+	n    uint64 // bytes of content; for a List its items, for a Map its pairs
 }
 
-// readHead reads the head of the item at pos. It does not look whether the content is there.
+// readHead reads the head of the item at pos. The content may be missing.
 func readHead(data []byte, pos int) (head, error) {
 	if uint(pos) >= uint(len(data)) {
 		return head{}, io.ErrUnexpectedEOF
@@ -131,7 +132,7 @@ func readHead(data []byte, pos int) (head, error) {
 	return h, nil
 }
 
-// items is how many items a container holds directly, keys included.
+// items returns the number of a container's direct children, keys included.
 func (h head) items() uint64 {
 	switch h.kind {
 	case field.List:
@@ -155,8 +156,8 @@ func bigEndian(b []byte, width uint8) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// skipItems returns the offset behind n items that start at pos, with all they hold. It looks at heads only. Containers add
-// their items to n, so nesting costs nothing.
+// skipItems returns the offset behind the n items from pos on and their content. It reads heads only. A container adds
+// its items to n, so nesting costs nothing.
 func skipItems(data []byte, pos, n int) (int, error) {
 	for ; n > 0; n-- {
 		if uint(pos) >= uint(len(data)) {
@@ -170,7 +171,7 @@ func skipItems(data []byte, pos, n int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		// Each item takes a byte at least: a count that the rest of data cannot hold ends here, not by counting.
+		// Each item takes at least one byte. This check stops a false count that the data cannot hold.
 		left := uint64(len(data) - h.off)
 		if h.n > left || h.items()+uint64(n-1) > left {
 			return 0, io.ErrUnexpectedEOF

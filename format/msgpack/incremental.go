@@ -8,8 +8,8 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch begins the search for the value at p in a message that arrives in pieces. Strings and extensions are passed by
-// their length, containers item by item.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. Strings and extensions are
+// skipped by their length, containers item by item.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, incremental.NewCounted(headReader{}, p, o), o)
 }
@@ -17,7 +17,7 @@ func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 // headReader reads items for a Search.
 type headReader struct{}
 
-// Head reads the head that b starts with. MessagePack has no breaks.
+// Head reads the head at the start of b. MessagePack has no breaks.
 func (headReader) Head(b []byte, _ bool) (incremental.Item, error) {
 	h, err := readHead(b, 0)
 	if err != nil {
@@ -30,7 +30,7 @@ func (headReader) Head(b []byte, _ bool) (incremental.Item, error) {
 	return it, nil
 }
 
-// Pass goes over items that a byte or two tell.
+// Pass skips items whose first one or two bytes determine their length.
 func (headReader) Pass(b []byte, n uint64) (size int, left uint64) {
 	for n > 0 && size < len(b) {
 		item := shortItemLength(b, size)
@@ -43,7 +43,7 @@ func (headReader) Pass(b []byte, n uint64) (size int, left uint64) {
 	return size, n
 }
 
-// Is reports whether st asks for the key that b is.
+// Is reports whether st matches the key b.
 func (headReader) Is(b []byte, st *field.Step) bool {
 	k, err := readKey(b, 0)
 	return err == nil && k.matches(b, st)

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format/internal/keyset"
 )
 
-// key is a map key of any family.
+// key is a map key of any type.
 type key struct {
 	head
 	at, end int
@@ -23,7 +23,7 @@ func readKey(data []byte, pos int) (key, error) {
 	return key{head: h, at: pos, end: end}, err
 }
 
-// matches reports whether st asks for k.
+// matches reports whether st names k.
 func (k key) matches(data []byte, st *field.Step) bool {
 	switch k.kind {
 	case field.Text:
@@ -35,7 +35,7 @@ func (k key) matches(data []byte, st *field.Step) bool {
 	return false
 }
 
-// step is how Walk names k.
+// step returns k as a step of Walk.
 func (k key) step(data []byte) field.Step {
 	st := field.Step{Index: -1, Key: -1}
 	switch k.kind {
@@ -74,13 +74,13 @@ func (k key) identity(data []byte) keyset.Identity {
 	return keyset.Identity{Class: keyset.Text, Content: text}
 }
 
-// integer is one of int64 or uint64.
+// integer is an int64 or a uint64.
 type integer struct {
 	n        int64
-	unsigned bool // it is uint64(n), above the largest int64
+	unsigned bool // the value is uint64(n), above the largest int64
 }
 
-// integerAt reads the integer at pos, which is inside data whole. Specification, section "int format family".
+// integerAt reads the integer at pos, which must be complete in data. Specification, section "int format family".
 func integerAt(data []byte, pos int) integer {
 	b := data[pos]
 	if b >= byteNegative || b < byteFixMap {
@@ -95,7 +95,7 @@ func integerAt(data []byte, pos int) integer {
 	return integer{n: int64(u<<unused) >> unused}
 }
 
-// parseInteger reads text if it is an integer of int64 or uint64 in its shortest decimal form.
+// parseInteger parses text that is an integer of int64 or uint64 in its shortest decimal form.
 func parseInteger(text string) (integer, bool) {
 	n, minus, ok := keyset.ParseInteger(text)
 	if minus {

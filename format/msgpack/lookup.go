@@ -25,10 +25,10 @@ func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.MsgPack, Detection: format.DetectSecond}
 }
 
-// Lookup returns where the value at p lies in data: byte offsets, its length, and an extension's type, included in Head,
-// excluded from Off. A step names a text key, an integer key or an index. It reads no further than the hit, and trusts
-// what it passes: of keys that stand twice it takes the first one. It allocates nothing. A missing key gives
-// field.ErrNotFound; data that ends early io.ErrUnexpectedEOF; anything else malformed *format.SyntaxError.
+// Lookup returns where the value at p lies in data, as byte offsets. Head includes its length and an extension's type,
+// Off excludes them. A step is a text key, an integer key or an index. Lookup stops at the value and does not check the
+// items before it; it takes the first of duplicate keys. It allocates nothing. A missing key gives field.ErrNotFound,
+// data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	pos := 0
 	steps := p.Steps()
@@ -41,7 +41,7 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return spanAt(data, pos)
 }
 
-// enterItem returns the offset of the value that st asks for in the item at pos.
+// enterItem returns the offset of the value that st names in the item at pos.
 func enterItem(data []byte, pos int, st *field.Step) (int, error) {
 	h, err := readHead(data, pos)
 	switch {

@@ -10,10 +10,10 @@ import (
 	"example.com/ferry/field"
 )
 
-// SyntaxError says what is wrong with a hint file.
+// SyntaxError is an error in a hint file.
 type SyntaxError struct {
 	Line   int    // from 1
-	Field  string // the path of the member it is about; "" for the file
+	Field  string // the path of the member with the error; "" for the file
 	Reason string
 }
 
@@ -28,7 +28,7 @@ func (e *SyntaxError) Error() string {
 type parser struct {
 	data   []byte
 	tokens *json.Decoder
-	path   []string // of the member at hand
+	path   []string // of the current member
 	named  map[string]*namedType
 }
 
@@ -52,7 +52,7 @@ func (p *parser) token() (json.Token, error) {
 	return t, nil
 }
 
-// describeToken writes t for an error message.
+// describeToken formats t for an error message.
 func describeToken(t json.Token) string {
 	if t == nil {
 		return "null"
@@ -60,7 +60,7 @@ func describeToken(t json.Token) string {
 	return fmt.Sprint(t)
 }
 
-// object reads an object; member reads the value of the member whose name it is given.
+// object reads an object. It calls member with the name of each member to read its value.
 func (p *parser) object(member func(string) error) error {
 	t, err := p.token()
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *parser) object(member func(string) error) error {
 			return err
 		}
 		name, ok := t.(string)
-		if !ok { // the closing brace: the decoder lets nothing else through
+		if !ok { // the closing brace: the decoder accepts nothing else here
 			return nil
 		}
 		p.path = append(p.path, name)

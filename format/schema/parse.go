@@ -33,8 +33,8 @@ const maxNumber = 1<<29 - 1
 //
 // A key is a Y3 key as hex text, or a protobuf field number. A field has a type, or fields within it. The types are
 // bytes, string, bool, int32, uint32, int64, uint64, float32, float64, for protobuf also sint32, sint64, fixed32,
-// fixed64, sfixed32 and sfixed64; and those named under "types", which may hold each other and themselves. Whatever is
-// unknown, missing or there twice is a *SyntaxError.
+// fixed64, sfixed32 and sfixed64, and the names under "types". Named types may contain each other and themselves.
+// Unknown, missing and duplicate members give a *SyntaxError.
 func Parse(data []byte) (*Message, error) {
 	p := parser{data: data, tokens: json.NewDecoder(bytes.NewReader(data)), named: map[string]*namedType{}}
 	p.tokens.UseNumber()
@@ -65,11 +65,11 @@ func Parse(data []byte) (*Message, error) {
 	return root, nil
 }
 
-// namedType is a type that was mentioned, or defined, or both.
+// namedType is a type that was mentioned, defined, or both.
 type namedType struct {
 	message *Message
 	defined bool
-	mention *SyntaxError // what to say if it is never defined
+	mention *SyntaxError // the error if it is never defined
 }
 
 // fields reads the fields of m.
@@ -119,7 +119,7 @@ func (p *parser) fields(m *Message) error {
 	})
 }
 
-// checkName refuses names that a path would read as a number, and empty ones.
+// checkName refuses empty names and names that a path would read as a number.
 func checkName(name string) error {
 	path, err := field.Parse(field.Step{Name: name, Index: -1, Key: -1}.String())
 	switch {
@@ -141,7 +141,7 @@ func (p *parser) typ(name string) error {
 	return p.fields(n.message)
 }
 
-// mention returns the type of that name, defined or not yet.
+// mention returns the type with that name, whether it is defined yet or not.
 func (p *parser) mention(name string) *namedType {
 	n := p.named[name]
 	if n == nil {
@@ -191,7 +191,7 @@ func (p *parser) key() (int, error) {
 	return 0, p.fail(`%q is no key: want "0x00" to "0x3f" of Y3, or a field number of protobuf`, describeToken(t))
 }
 
-// undefined returns the first mention of a type that nothing defines.
+// undefined returns the error for the first mention of a type without a definition.
 func (p *parser) undefined() error {
 	var first *SyntaxError
 	for name, n := range p.named {

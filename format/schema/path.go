@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// Spelling is how a path writes the number of a field.
+// Spelling is how a path writes field numbers.
 type Spelling uint8
 
 const (
@@ -19,10 +19,10 @@ const (
 // maxKey is the largest Y3 key: the low six bits of a tag. Y3 SPEC draft-01.
 const maxKey = 0x3f
 
-// Path returns p with numbers for names, as they are in the bytes, and the type to read what is there as: AnyType for a
-// list, for a message, and for what the schema does not know. (In protobuf only a format that has the schema reads lists
-// and the zigzag of sint32 and sint64.) Indices and numbers may stand in p too, and pass through
-// where they are unknown. A name that is unknown is an error that lists near ones.
+// Path returns p with names replaced by numbers, as the bytes carry them, and the type to read the value as. The type
+// is AnyType for a list, a message, and a field that the schema does not have. (In protobuf only a format with the
+// schema reads lists and the zigzag of sint32 and sint64.) Indices and numbers in p are kept, even unknown ones. An
+// unknown name gives an error that lists similar names.
 func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error) {
 	at, known := m.Root(), true
 	steps := make([]string, p.Len())
@@ -54,7 +54,7 @@ func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error)
 	return numbers, at.Type.Field(), err
 }
 
-// At returns the field at p, which may have names and numbers for steps; false if the schema does not know it.
+// At returns the field at p, whose steps may be names and numbers; false if the schema does not have it.
 func (m *Message) At(p field.Path) (Field, bool) {
 	at := m.Root()
 	for _, step := range p.Steps() {
@@ -86,7 +86,7 @@ func before(p field.Path, n int) string {
 	return strings.Join(steps, ".")
 }
 
-// lacks says why f, which stands at path, has no field of that name.
+// lacks returns the error for a name that f, the field at path, does not have.
 func (f *Field) lacks(path, name string) error {
 	switch {
 	case f.Repeated:
@@ -94,5 +94,5 @@ func (f *Field) lacks(path, name string) error {
 	case f.Type != Nested:
 		return fmt.Errorf("schema: %s is a %v, which holds no %q: end the path there", path, f, name)
 	}
-	return fmt.Errorf("schema: %s has no field %q: %s", path, name, f.Message.near(name))
+	return fmt.Errorf("schema: %s has no field %q: %s", path, name, f.Message.suggestNames(name))
 }

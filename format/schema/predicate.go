@@ -6,10 +6,10 @@ import (
 	"example.com/ferry/field"
 )
 
-// Predicate returns p with numbers for names, and with a cast to the schema's type where p has none: of
-// `noise.level > 30` it makes `float32(0x10.0x11) > 30`. That is for whoever tests messages without the schema, as a node
-// does; a format that has the schema takes p as it is. It fails as Path does, and for what protobuf shows only to those
-// who have the schema: lists, and the zigzag of sint32 and sint64.
+// Predicate returns p with names replaced by numbers, and with a cast to the schema's type where p has none:
+// `noise.level > 30` becomes `float32(0x10.0x11) > 30`. Use it for programs that test messages without the schema, such
+// as a node. A format with the schema accepts p unchanged. Predicate fails as Path does, and for protobuf values that
+// cannot be read without the schema: lists, and the zigzag of sint32 and sint64.
 func (m *Message) Predicate(p *field.Predicate, s Spelling) (*field.Predicate, error) {
 	return p.Rename(func(path field.Path) (field.Path, field.Type, error) {
 		numbers, as, err := m.Path(path, s)
@@ -20,7 +20,7 @@ func (m *Message) Predicate(p *field.Predicate, s Spelling) (*field.Predicate, e
 	})
 }
 
-// plain refuses a path whose value in protobuf cannot be read without a schema.
+// plain refuses a path whose protobuf value cannot be read without a schema.
 func (m *Message) plain(p field.Path) error {
 	at := m.Root()
 	for i, step := range p.Steps() {

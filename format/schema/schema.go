@@ -18,14 +18,14 @@ type Field struct {
 	Number   int      // the Y3 key or the protobuf field number
 	Type     Type     //
 	Repeated bool     // a list of Type
-	Message  *Message // the fields within, of a Nested one; it may be the message itself
+	Message  *Message // the fields of a Nested field; recursive types refer to themselves
 }
 
-// Root returns the field that a whole message of the shape m is: nested, without a name or a number.
+// Root returns the field for a whole message of the shape m: nested, without name or number.
 func (m *Message) Root() Field { return Field{Type: Nested, Message: m} }
 
-// Child returns the field that one step leads to from f: an item of a list, or a field within by its name, its Y3 key or
-// its number. It is false where the schema knows of none.
+// Child returns the field that step leads to from f: an item of a list, or a field by its name, Y3 key or number. ok is
+// false if the schema has none.
 func (f *Field) Child(step field.Step) (Field, bool) {
 	switch {
 	case f.Repeated:
@@ -46,7 +46,7 @@ func (f *Field) Child(step field.Step) (Field, bool) {
 	return fields[i], true
 }
 
-// String says what f holds: float32, list of string, Noise.
+// String describes the content of f: float32, list of string, Noise.
 func (f *Field) String() string {
 	text := f.Type.String()
 	if f.Type == Nested && f.Message != nil && f.Message.Name != "" {
@@ -58,10 +58,10 @@ func (f *Field) String() string {
 	return text
 }
 
-// Type is how the bytes of a field are to be read.
+// Type is the encoding of a field.
 type Type uint8
 
-// The types of a Field. Those from Sint32 on exist in protobuf only; in Y3 each is what Type.Field says.
+// The types of a Field. Those from Sint32 on exist only in protobuf; for Y3 Type.Field gives their equivalent.
 const (
 	Bytes Type = iota
 	String
@@ -88,7 +88,7 @@ var fieldTypes = [...]field.Type{
 	Sfixed64: field.Int64,
 }
 
-// Field returns the type of the values that a field of type t holds; AnyType for a Nested one.
+// Field returns the type of the values in a field of type t; AnyType for a Nested one.
 func (t Type) Field() field.Type { return fieldTypes[t] }
 
 var typeNames = [...]string{

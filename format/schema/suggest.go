@@ -5,8 +5,8 @@ import "strings"
 // maxListed bounds how many names an error lists.
 const maxListed = 8
 
-// near says which fields m has instead of name: those that are spelled alike, else the first ones.
-func (m *Message) near(name string) string {
+// suggestNames returns the names of m's fields that are similar to name; without such, the first fields.
+func (m *Message) suggestNames(name string) string {
 	var alike, all []string
 	for _, f := range m.Fields {
 		if editDistance(strings.ToLower(f.Name), strings.ToLower(name)) <= 1+len(name)/4 {
@@ -30,9 +30,9 @@ func listNames(names []string, between string) string {
 	return strings.Join(names, between)
 }
 
-// editDistance counts the bytes to insert, delete or replace to make b of a.
+// editDistance counts the bytes to insert, delete or replace to turn a into b.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // distances of the part of a so far to each start of b
+	row := make([]int, len(b)+1) // distances between the part of a so far and each prefix of b
 	for j := range row {
 		row[j] = j
 	}

@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// Read returns v as type as. What as cannot hold whole is a *format.TypeError that names the format; only Float32 and
-// Float64 round.
+// Read converts v to type as. A value that the type cannot hold exactly gives a *format.TypeError with the format's
+// name. Only Float32 and Float64 round.
 func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	ok := true
 	switch as {
@@ -41,7 +41,7 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	return v, nil
 }
 
-// mismatchReason says why v cannot be read as a type.
+// mismatchReason explains why v cannot be read as the type.
 func mismatchReason(v field.Value, as field.Type) string {
 	switch {
 	case v.Kind == field.Int && as <= field.Float64:
@@ -56,8 +56,8 @@ func mismatchReason(v field.Value, as field.Type) string {
 	return "it is of another kind"
 }
 
-// Replace turns v to the kind of the value it replaces. A null tells no kind: any scalar takes its place. What cannot is
-// a *format.TypeError, and leaves v as it was.
+// Replace converts v to the kind of the value that it replaces. A null has no kind, so any scalar may replace it. If
+// the conversion is impossible, v is unchanged and the error is a *format.TypeError.
 func Replace(name string, v *field.Value, have field.Kind) error {
 	if convertKind(v, have) {
 		if v.Kind != field.Text && v.Kind != field.Bytes {
@@ -98,8 +98,8 @@ func convertKind(v *field.Value, have field.Kind) bool {
 	return false
 }
 
-// Insert refuses what f has no form for behind a new key or index, in depth containers: a text that is not UTF-8 and
-// what is no scalar are a *format.TypeError, a List or Map whose encoding is not valid is f's error.
+// Insert checks a value that is inserted in depth containers. A text that is not UTF-8 and a value that is not a scalar
+// give a *format.TypeError. A List or Map with an invalid encoding gives the error of f.
 func Insert(f format.Format, v *field.Value, depth int) error {
 	reason := "a scalar can be inserted, and a list or map by its encoding"
 	switch {
@@ -134,7 +134,7 @@ func checkContainer(f format.Format, v *field.Value, depth int) error {
 	return nil
 }
 
-// Name refuses a new key that is not UTF-8, as not every consumer could read it.
+// Name refuses a new key that is not UTF-8, as some consumers could not read it.
 func Name(name, key string) error {
 	if utf8.ValidString(key) {
 		return nil
@@ -155,7 +155,7 @@ func isScalar(k field.Kind) bool {
 	return false
 }
 
-// toInteger takes integers, and floats that have no fraction and are in the range of int64 or uint64.
+// toInteger accepts integers, and floats without a fraction in the range of int64 or uint64.
 func toInteger(v field.Value) (field.Value, bool) {
 	if v.Kind == field.Int {
 		return v, true

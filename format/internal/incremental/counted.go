@@ -8,67 +8,68 @@ import (
 	"example.com/ferry/format"
 )
 
-// Item is the head of one item of a message, in offsets from its first byte.
+// Item is the head of one item. Its offsets count from the item's first byte.
 type Item struct {
 	Kind     field.Kind
-	Off, End int    // its content, where End may be far away; a container, and what is Open, ends with its head
-	Items    uint64 // what a container holds directly, keys included; it may be any claim
-	Open     bool   // a container or string, Items unknown: it goes on until a break
-	Break    bool   // it is a break
-	Tag      bool   // it belongs to the item that follows
+	Off, End int    // the content; of a container and an Open string both are the end of the head
+	Items    uint64 // direct children of a container, keys included, as claimed by the head
+	Open     bool   // a container or string without a count: a break ends it
+	Break    bool   // the item is a break
+	Tag      bool   // the item is a tag of the next item
 }
 
-// Heads reads the items of a format whose containers count what they hold.
+// Heads reads items of a format whose containers count their children.
 type Heads interface {
-	// Head reads the head that b starts with. A break is a *format.SyntaxError unless it may stand there.
+	// Head reads the head at the start of b. A break gives a *format.SyntaxError unless mayBreak is set.
 	Head(b []byte, mayBreak bool) (Item, error)
 
-	// Pass goes over the items at the start of b, at most n, that are all there and hold no others, as far as that is
-	// quickly told. It returns how many bytes they take, and how many of the n are left.
+	// Pass skips up to n scalar items at the start of b that are complete and simple to measure. It returns their size
+	// in bytes and how many of the n remain.
 	Pass(b []byte, n uint64) (size int, left uint64)
 
-	// Is reports whether st asks for the key that b is: a text or an integer without tags.
+	// Is reports whether st matches the key b, a text or an integer without tags.
 	Is(b []byte, st *field.Step) bool
 }
 
-// Counted is the Grammar of such a format. Containers that are passed over are entered, as nothing else tells their end.
+// Counted is the Grammar of such a format. It enters the containers that it skips, because only their content shows
+// where they end.
 type Counted struct {
 	heads Heads
 	steps []field.Step
 	depth int
 
-	step       int             // of the path, that the next item on the path is asked for
+	step       int             // index in steps of the step that the next item on the path has to match
 	onPath     bool            // the next item is on the path
-	containers []openContainer // open containers: the one on the path, and those in it that are passed over
-	index      int             // items of the list on the path that come before the one sought
-	tagged     bool            // tags stand before the next item
-	head       int             // offset of the first of them
+	containers []openContainer // open containers: the one on the path, and the skipped ones inside it
+	index      int             // number of items before the sought one in the list on the path
+	tagged     bool            // the next item has tags before it
+	head       int             // offset of the first of these tags
 
-	openString field.Kind // of the string whose chunks come next; else Missing
-	restOfName string     // what is left of the name that a key in chunks may be
-	stringUse  stringUse  // of the string
+	openString field.Kind // kind of the string whose chunks follow; else Missing
+	restOfName string     // the part of the step's name that later chunks of a key must match
+	stringUse  stringUse  // what openString is read for
 }
 
-// stringUse is what a string in chunks is read for.
+// stringUse is the purpose of reading a string in chunks.
 type stringUse uint8
 
 const (
 	skipString stringUse = iota
-	matchKey             // it is what was sought up to now
+	matchKey             // a key that has matched so far
 	keepValue
 )
 
-// openContainer is an open container.
+// openContainer is a container that has not ended.
 type openContainer struct {
-	left  uint64 // items still to come; of an open one, as many as there can be at most
+	left  uint64 // items to come; unknownCount for a container that a break ends
 	open  bool
 	pairs bool
 }
 
-// unknownCount is more items than a message can hold; an even number, as it counts keys and values.
+// unknownCount is more items than a message can hold. It is even, because it counts keys and values.
 const unknownCount = 1 << 62
 
-// NewCounted returns the grammar for the value at p.
+// NewCounted returns the grammar that searches the value at p.
 func NewCounted(heads Heads, p field.Path, o format.SearchOptions) *Counted {
 	return &Counted{heads: heads, steps: p.Steps(), depth: o.Depth()}
 }
@@ -130,7 +131,7 @@ func (c *Counted) leaveContainer(s *Search) {
 	}
 }
 
-// skipTag passes the tag it, and notes where the first one of an item stands.
+// skipTag skips a tag and keeps the offset of the item's first tag.
 func (c *Counted) skipTag(s *Search, it Item) int {
 	if !c.tagged {
 		c.tagged, c.head = true, s.Off()
@@ -138,7 +139,7 @@ func (c *Counted) skipTag(s *Search, it Item) int {
 	return it.Off
 }
 
-// skipItem passes it, which nobody seeks.
+// skipItem skips an item outside the path.
 func (c *Counted) skipItem(s *Search, it Item) (int, error) {
 	c.tagged = false
 	switch {
@@ -151,7 +152,7 @@ func (c *Counted) skipItem(s *Search, it Item) (int, error) {
 	return it.End, nil
 }
 
-// enterContainer opens the container it.
+// enterContainer opens a container.
 func (c *Counted) enterContainer(s *Search, it Item) error {
 	if c.step+len(c.containers) > c.depth {
 		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", c.depth))
@@ -164,7 +165,7 @@ func (c *Counted) enterContainer(s *Search, it Item) error {
 	return nil
 }
 
-// followPath takes the item on the path that b starts with.
+// followPath reads the item on the path at the start of b.
 func (c *Counted) followPath(s *Search, b []byte) (int, error) {
 	it, err := c.heads.Head(b, false)
 	switch {
@@ -188,7 +189,7 @@ func (c *Counted) followPath(s *Search, b []byte) (int, error) {
 	return it.Off, c.enterContainer(s, it)
 }
 
-// foundValue says that it is what is sought.
+// foundValue reports the item as the value.
 func (c *Counted) foundValue(s *Search, it Item) (int, error) {
 	at := s.Off()
 	span := field.Span{Head: at, Off: at + it.Off, End: -1, Kind: it.Kind}
@@ -208,7 +209,7 @@ func (c *Counted) foundValue(s *Search, it Item) (int, error) {
 	return it.End, nil
 }
 
-// matchKeyItem takes the key it, the start of b, of the map on the path.
+// matchKeyItem compares the key at the start of b, in the map on the path, with the step.
 func (c *Counted) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) (int, error) {
 	st := &c.steps[c.step-1]
 	hit := false
@@ -229,7 +230,7 @@ func (c *Counted) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) 
 	return c.skipItem(s, it)
 }
 
-// nextChunk takes the chunk of an open string that b starts with, or the break behind the last one.
+// nextChunk reads the next chunk of an open string, or the break behind the last one.
 func (c *Counted) nextChunk(s *Search, b []byte) (int, error) {
 	it, err := c.heads.Head(b, true)
 	switch {

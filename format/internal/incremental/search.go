@@ -10,37 +10,38 @@ import (
 	"example.com/ferry/format"
 )
 
-// Grammar is one format's way through a message to the value at one path. A Search asks it and is told by it.
+// Grammar follows a path through messages of one format. A Search calls it with the next bytes and is told the result.
 type Grammar interface {
-	// Start is at the first byte of a message.
+	// Start is called at the first byte of a message.
 	Start(s *Search)
 
-	// Next deals with what b starts with, and returns how many bytes that is: more than len(b) has those that are still
-	// to come passed unseen. If b is too short to tell, it changes nothing and returns io.ErrUnexpectedEOF, and is asked
-	// again with more; it must not need more bytes than the path and a head take. b may be empty, and a Next that changes
-	// what it expects may take none of it. A *format.SyntaxError counts from the start of b.
+	// Next reads the item at the start of b and returns its size. If the size exceeds len(b), the Search skips the
+	// missing bytes when they arrive. If b is too short to decide, Next changes no state and returns
+	// io.ErrUnexpectedEOF; it is called again with more bytes. It must not need more than the bytes of the path and of
+	// one head. b may be empty, and Next may return 0 after a change of state. A *format.SyntaxError counts from the
+	// start of b.
 	Next(s *Search, b []byte) (int, error)
 
-	// End is behind the last byte of the message, all of which Next has taken.
+	// End is called behind the last byte of a message that Next has consumed completely.
 	End(s *Search) error
 }
 
-// Search is a format.Search.
+// Search implements format.Search on top of a Grammar.
 type Search struct {
 	format   format.Format
 	grammar  Grammar
-	maxValue int // bytes of a value
+	maxValue int // limit for kept, in bytes
 
-	off     int    // offset of the first byte that Next has not taken
-	skip    int    // how many bytes from there on nobody looks at
-	pending []byte // what has arrived from there on, if it is too short to tell
+	off     int    // offset of the first byte that Next has not consumed
+	skip    int    // number of bytes from off on that are skipped
+	pending []byte // bytes from off on that are too few for Next to decide
 
-	span       field.Span // of the value, if it is met, as its head tells
+	span       field.Span // of the value, as its head says; zero until it is found
 	collecting bool       // the value is a scalar that has not ended
-	end        int        // where the scalar ends; -1 if that is not known yet
+	end        int        // offset where the scalar ends; -1 if it is not known yet
 	kind       field.Kind // of the scalar
-	keptFrom   int        // offset from which on its bytes are kept
-	prefixLen  int        // bytes in kept before them
+	keptFrom   int        // offset of the first byte that is kept
+	prefixLen  int        // number of bytes in kept before that one
 	kept       []byte
 
 	result format.SearchResult
@@ -62,23 +63,23 @@ func (s *Search) Reset() {
 	s.grammar.Start(s)
 }
 
-// Off returns the offset in the message of the first byte of the b that Next is asked about.
+// Off returns the message offset of the first byte of Next's b.
 func (s *Search) Off() int { return s.off }
 
-// Syntax is the error for what b holds at pos.
+// Syntax returns the error for the bytes of b at pos.
 func (s *Search) Syntax(pos int, reason string) error {
 	return &format.SyntaxError{Format: s.format.Name(), Offset: pos, Reason: reason}
 }
 
-// Absent says that the message does not hold the value.
+// Absent ends the search: the message does not hold the value.
 func (s *Search) Absent() { s.result = format.Absent }
 
-// Container says that the value is the container at span, in offsets of the message.
+// Container ends the search: the value is the container at span, in offsets of the message.
 func (s *Search) Container(span field.Span) { s.span, s.result = span, format.Found }
 
-// Scalar says that the value is the scalar at span, in offsets of the message; its End is -1 if that is not known yet,
-// and Ends will follow. Its bytes are kept from the offset from on, behind lead, of which the last byte takes the place
-// of what stands at the span's Head if that is before from: with them, and no others, Value must be able to decode it.
+// Scalar starts collecting the value, a scalar at span, in offsets of the message. If End is -1, a call of Ends must
+// follow. The Search keeps the bytes from offset from on, behind lead. If the span's Head is before from, the last byte
+// of lead stands for the byte at Head. Value must be able to decode the scalar from lead and the kept bytes alone.
 func (s *Search) Scalar(span field.Span, from int, lead ...byte) {
 	if s.span, s.keptFrom = span, from; span.End-from > s.maxValue {
 		s.result = format.Found
@@ -87,13 +88,13 @@ func (s *Search) Scalar(span field.Span, from int, lead ...byte) {
 	s.kept, s.prefixLen, s.collecting, s.end, s.kind = append(s.kept[:0], lead...), len(lead), true, span.End, span.Kind
 }
 
-// Ends says that the scalar, of a kind that may be known only now, ends at end.
+// Ends sets the end of the scalar, and its kind if only the end shows that.
 func (s *Search) Ends(end int, kind field.Kind) { s.end, s.kind = end, kind }
 
-// Kept returns the bytes of the scalar up to Off.
+// Kept returns the collected bytes of the scalar up to Off.
 func (s *Search) Kept() []byte { return s.kept[s.prefixLen:] }
 
-// errOffset ends a search where int has 32 bits and the message more than 2 GiB.
+// errOffset ends a search where int has 32 bits and the message exceeds 2 GiB.
 var errOffset = errors.New("format: the message is longer than an int counts")
 
 // Feed implements format.Search.
@@ -126,7 +127,7 @@ func (s *Search) Feed(piece []byte) (format.SearchResult, error) {
 
 func (s *Search) done() bool { return s.result != format.More || s.err != nil }
 
-// feedPending asks about what was carried over and as much of piece again, and returns what is left of piece.
+// feedPending calls Next with the pending bytes and a part of piece. It returns the rest of piece.
 func (s *Search) feedPending(piece []byte) []byte {
 	old := len(s.pending)
 	more := min(len(piece), max(old, 16))
@@ -143,7 +144,7 @@ func (s *Search) feedPending(piece []byte) []byte {
 	}
 }
 
-// step asks the grammar about b and returns how many bytes of b are dealt with; -1 if b is too short.
+// step calls Next and returns how many bytes of b are consumed, or -1 if b is too short.
 func (s *Search) step(b []byte) int {
 	n, err := s.grammar.Next(s, b)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -159,7 +160,7 @@ func (s *Search) step(b []byte) int {
 	return in
 }
 
-// advance is done with b, which stands at s.off. Of the value it keeps what there is room for.
+// advance moves off behind b and keeps the bytes of b that belong to the value, up to maxValue.
 func (s *Search) advance(b []byte) {
 	at := s.off
 	s.off += len(b)
@@ -217,7 +218,7 @@ func (s *Search) Value(as field.Type) (field.Value, error) {
 	case s.collecting || s.span.End-s.keptFrom > s.maxValue:
 		return field.Value{}, format.ErrTooLong
 	}
-	at := s.keptFrom - s.prefixLen // where kept[0] would stand
+	at := s.keptFrom - s.prefixLen // message offset that kept[0] stands for
 	head := s.span.Head - at
 	if s.span.Head < s.keptFrom {
 		head = max(s.prefixLen-1, 0)
@@ -226,10 +227,10 @@ func (s *Search) Value(as field.Type) (field.Value, error) {
 	return v, shiftOffset(err, at)
 }
 
-// shiftOffset returns err for what was found in bytes that start at offset off of the message.
+// shiftOffset adds off to the Offset of a *format.SyntaxError.
 func shiftOffset(err error, off int) error {
 	if err == nil {
-		return nil // before syntax is allocated, which errors.As makes escape
+		return nil // return before syntax is allocated: errors.As makes it escape
 	}
 	var syntax *format.SyntaxError
 	if errors.As(err, &syntax) {
@@ -238,7 +239,7 @@ func shiftOffset(err error, off int) error {
 	return err
 }
 
-// Add returns the sum of an offset and a length that may be anything; of what exceeds an int, the largest int.
+// Add returns off plus length, at most the largest int.
 func Add(off int, length uint64) int {
 	if length > uint64(math.MaxInt-off) {
 		return math.MaxInt
@@ -246,5 +247,5 @@ func Add(off int, length uint64) int {
 	return off + int(length)
 }
 
-// Size returns n, which may be anything, as a length that can be added to a small offset without going beyond an int.
+// Size returns n as an int, capped so that a small offset can be added without overflow.
 func Size(n uint64) int { return int(min(n, math.MaxInt-1<<10)) }

@@ -6,17 +6,17 @@ import (
 	"math/rand/v2"
 )
 
-// hashSeed and otherSeed are secret, so that nobody can make keys of one hash.
+// hashSeed and secondSeed are secret, so that an attacker cannot choose keys with equal hashes.
 var hashSeed, secondSeed = rand.Uint64(), rand.Uint64()
 
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
-	mix   = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: odd, with its bits well spread
+	mix   = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio: odd, with evenly spread bits
 )
 
-// Hash returns a hash of b, and whether all of b is ASCII, which it sees in passing. With fold, keys that differ only in
-// ASCII case have one hash. The hash is good for this process only.
+// Hash returns a hash of b, and whether b is ASCII. With fold, keys that differ only in ASCII case have equal hashes.
+// The hash is valid in this process only.
 func Hash(b []byte, fold bool) (h uint64, ascii bool) {
 	n := len(b)
 	var first, last uint64
@@ -56,7 +56,7 @@ func hashLong(b []byte, fold bool) (h uint64, ascii bool) {
 	return mulFold(h^w, hashSeed), all&highs == 0
 }
 
-// loadTail returns up to 8 bytes as one word. Its length tells words of different b apart, and is in the hash already.
+// loadTail returns up to 8 bytes as one word. Words of different lengths may be equal; the hash includes the length.
 func loadTail(b []byte) uint64 {
 	switch n := len(b); {
 	case n == 8:
@@ -83,7 +83,7 @@ func mulFold(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// lowerASCII turns the ASCII capitals among the eight bytes of w to small letters.
+// lowerASCII converts the ASCII capitals among the eight bytes of w to lower case.
 func lowerASCII(w uint64) uint64 {
 	seven := w &^ highs
 	atLeastA := seven + (0x80-'A')*ones
@@ -92,7 +92,7 @@ func lowerASCII(w uint64) uint64 {
 	return w | capital>>2
 }
 
-// EqualFold reports whether a and b are the same but for ASCII case.
+// EqualFold reports whether a and b are equal except for ASCII case.
 func EqualFold(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false

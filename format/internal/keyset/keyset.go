@@ -3,29 +3,29 @@ package keyset
 import "iter"
 
 const (
-	maxKeys     = 64      // keys of all open maps together that a Stack holds
-	offsetLimit = 1 << 40 // an entry of Duplicate's table is 24 bits of hash above an offset of 40
+	maxKeys     = 64      // capacity of a Stack: keys of all open maps together
+	offsetLimit = 1 << 40 // an entry of Duplicate's table has 24 bits of hash above 40 bits of offset
 	hashMask    = ^uint64(offsetLimit - 1)
 )
 
-// Stack is the keys of the maps that are open at one moment, as a part of their hashes. The zero value is ready, and
-// meant to be a local variable.
+// Stack holds 32 bits of the hash of each key of the open maps. The zero value is ready. It is meant to be a local
+// variable.
 type Stack struct {
 	entry [maxKeys]uint32
 	n     int
 }
 
-// Map is one open map.
+// Map is the key set of one open map.
 type Map struct {
-	bloom     [4]uint64 // of the hashes added: most keys that are new are told by one look
+	bloom     [4]uint64 // a Bloom filter of the hashes: one look shows that most new keys are new
 	base      int
 	undecided bool
 }
 
-// Open begins a map inside the ones that are open.
+// Open starts a map inside the open ones.
 func (s *Stack) Open() Map { return Map{base: s.n} }
 
-// Close ends m and reports whether no key stands twice; if it cannot tell, the caller asks Duplicate.
+// Close ends m. It reports whether all keys are different; if it returns false, Duplicate must decide.
 func (s *Stack) Close(m *Map) bool {
 	s.n = m.base
 	return !m.undecided
@@ -43,7 +43,7 @@ func (m *Map) Add(s *Stack, h uint64) {
 	s.n++
 }
 
-// compare is Add for a key that may not be new.
+// compare is Add for a key that the Bloom filter does not prove new.
 func (m *Map) compare(s *Stack, h uint64) {
 	if s.n == maxKeys {
 		m.undecided = true
@@ -56,8 +56,8 @@ func (m *Map) compare(s *Stack, h uint64) {
 	s.n++
 }
 
-// Duplicate returns the offset of the first key found that stands twice in a map of n keys that takes size bytes, or -1.
-// keys yields offset and hash of each key, the same ones each time. What is allocated is at most half of size.
+// Duplicate returns the offset of a key that occurs twice in a map of n keys and size bytes, or -1. keys yields the
+// offset and hash of each key, the same ones on each call. Duplicate allocates at most half of size.
 func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) bool) int {
 	var few [256]uint64
 	table := few[:]
@@ -68,7 +68,7 @@ func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) boo
 	if slots > len(table) {
 		table = make([]uint64, slots)
 	}
-	// A table that is too small for all keys takes a share of the hashes at a time.
+	// A table that is too small for all keys is used several times, each time for a share of the hashes.
 	for shares := 1 + 2*n/slots; ; shares *= 2 {
 		off, ok := -1, true
 		for share := 0; share < shares && off < 0 && ok; share++ {
@@ -80,7 +80,7 @@ func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) boo
 	}
 }
 
-// searchShare looks among the keys of one share. It gives up with false when the table is three quarters full.
+// searchShare searches the keys of one share. It returns false once the table is three quarters full.
 func searchShare(table []uint64, share, shares uint64, keys iter.Seq2[int, uint64], same func(a, b int) bool) (int, bool) {
 	clear(table)
 	mask, left := uint64(len(table)-1), len(table)*3/4

@@ -42,7 +42,7 @@ func ASCII(b []byte) bool {
 	return all&highs == 0
 }
 
-// badInShort returns a word that has each of up to 7 bytes in it at least once.
+// badInShort loads up to 7 bytes into one word, each at least once.
 func badInShort(b []byte) uint64 {
 	switch n := len(b); {
 	case n >= 4:
