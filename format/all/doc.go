@@ -1,7 +1,7 @@
 // Package all lists the formats of ferry.
 //
-// A node, or a program of your own, takes a set of formats as a value; this is the set that has everything. Whoever wants
-// fewer writes the slice down instead of importing this package.
+// A node takes its formats as a slice. Formats returns the slice with all of them. A program that needs fewer formats
+// lists them itself and does not import this package.
 //
 //	for _, f := range all.Formats() {
 //		fmt.Println(f.Name())

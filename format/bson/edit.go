@@ -45,14 +45,14 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if !ok {
 		return format.ErrExists
 	}
-	if err := f.insertable(&v, p.Len()); err != nil {
+	if err := f.checkInsertable(&v, p.Len()); err != nil {
 		return err
 	}
 	var h editedContainer
-	if err := h.find(data, parent); err != nil {
+	if err := h.locate(data, parent); err != nil {
 		return err
 	}
-	pos, err := h.room(data, &last)
+	pos, err := h.insertOffset(data, &last)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	grown := len(b) + encodedSize(typ, 0, &v)
 	e.PutCopy(pos, pos, appendStart(b, typ, 0, &v))
 	putAfter(e, pos, typ, v)
-	return h.finish(e, data, grown, pos, last.Index+1)
+	return h.planKeysAndLengths(e, data, grown, pos, last.Index+1)
 }
 
 // Delete plans the message without the element at p. Later elements of an array get new keys, as in Insert. The errors
@@ -79,10 +79,10 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 		return format.ErrWhole
 	}
 	var h editedContainer
-	if err := h.find(data, parent); err != nil {
+	if err := h.locate(data, parent); err != nil {
 		return err
 	}
-	at, err := h.element(data, &last)
+	at, err := h.locateElement(data, &last)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 		return err
 	}
 	e.Put(at.head, end, nil)
-	return h.finish(e, data, at.head-end, end, last.Index)
+	return h.planKeysAndLengths(e, data, at.head-end, end, last.Index)
 }
 
-// insertable returns an error if v cannot be encoded as a new element in depth documents.
-func (f Format) insertable(v *field.Value, depth int) error {
+// checkInsertable returns an error if v cannot be encoded as a new element in depth documents.
+func (f Format) checkInsertable(v *field.Value, depth int) error {
 	if v.Kind == field.Int && v.Unsigned {
 		return tooLarge(v.Kind)
 	}
@@ -140,7 +140,7 @@ type editedContainer struct {
 	around [field.MaxSteps]int // offsets of the n lengths that change; the last one is the container's own
 }
 
-func (h *editedContainer) find(data []byte, p field.Path) error {
+func (h *editedContainer) locate(data []byte, p field.Path) error {
 	at, err := locate(data, p, &h.around)
 	if err != nil {
 		return err
@@ -155,18 +155,18 @@ func (h *editedContainer) find(data []byte, p field.Path) error {
 	return err
 }
 
-// element returns the place of the element that st names.
-func (h *editedContainer) element(data []byte, st *field.Step) (valuePlace, error) {
+// locateElement returns the place of the element that st names.
+func (h *editedContainer) locateElement(data []byte, st *field.Step) (valuePlace, error) {
 	if h.array {
 		return h.findItem(data, st.Index)
 	}
 	return h.findMember(data, st.Name)
 }
 
-// room returns the offset where the new element for st is inserted.
-func (h *editedContainer) room(data []byte, st *field.Step) (int, error) {
+// insertOffset returns the offset where the new element for st is inserted.
+func (h *editedContainer) insertOffset(data []byte, st *field.Step) (int, error) {
 	if h.array {
-		return h.before(data, st.Index)
+		return h.itemOffset(data, st.Index)
 	}
 	if strings.IndexByte(st.Name, 0) >= 0 {
 		return 0, &format.TypeError{Format: "bson", Have: field.Map, Want: field.String, Reason: fmt.Sprintf("the key %q holds a NUL, which ends a key", st.Name)}
@@ -184,9 +184,9 @@ func (h *editedContainer) room(data []byte, st *field.Step) (int, error) {
 	return h.end, nil
 }
 
-// before returns the offset of the array's element index. If the array has exactly index elements, it is the array's
+// itemOffset returns the offset of the array's element index. If the array has exactly index elements, it is the array's
 // end.
-func (h *editedContainer) before(data []byte, index int) (int, error) {
+func (h *editedContainer) itemOffset(data []byte, index int) (int, error) {
 	if index < 0 {
 		return 0, field.ErrNotFound
 	}
@@ -210,9 +210,9 @@ func (h *editedContainer) before(data []byte, index int) (int, error) {
 	}
 }
 
-// finish plans new keys for the array's elements from pos on, which are numbered from n, and all lengths that change.
+// planKeysAndLengths plans new keys for the array's elements from pos on, which are numbered from n, and all lengths that change.
 // After an error the plan is empty.
-func (h *editedContainer) finish(e *format.Edit, data []byte, grown, pos, n int) error {
+func (h *editedContainer) planKeysAndLengths(e *format.Edit, data []byte, grown, pos, n int) error {
 	if h.array {
 		more, err := h.renumber(e, data, pos, n)
 		if err != nil {

@@ -17,20 +17,20 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	var f finder // set field by field: the compiler would build a composite literal elsewhere and copy it
+	var f setSearch // set field by field: the compiler would build a composite literal elsewhere and copy it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
-	return f.value(wholeMessage, &f.nodes[0])
+	return f.searchValue(wholeMessage, &f.nodes[0])
 }
 
-// finder searches the paths of a set. It descends at most field.MaxSteps levels.
-type finder struct {
+// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// value searches the value at a place for the paths of node n. It returns after the last hit.
-func (f *finder) value(at valuePlace, n *field.Node) error {
+// searchValue searches the value at a place for the paths of node n. It returns after the last hit.
+func (f *setSearch) searchValue(at valuePlace, n *field.Node) error {
 	if n.Leaf >= 0 {
 		s, err := at.span(f.data)
 		if err != nil {
@@ -47,12 +47,12 @@ func (f *finder) value(at valuePlace, n *field.Node) error {
 		return err
 	}
 	if typ == typeArray {
-		return f.inArray(c, n)
+		return f.searchArray(c, n)
 	}
-	return f.inDocument(c, n)
+	return f.searchDocument(c, n)
 }
 
-func (f *finder) inDocument(c container, n *field.Node) error {
+func (f *setSearch) searchDocument(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	names := n.Filter.Names
@@ -79,7 +79,7 @@ func (f *finder) inDocument(c container, n *field.Node) error {
 				f.spans[below.Leaf], next = s, endOf(s)
 				continue
 			}
-			if err := f.value(at, below); err != nil || want == 0 {
+			if err := f.searchValue(at, below); err != nil || want == 0 {
 				return err
 			}
 		}
@@ -91,7 +91,7 @@ func (f *finder) inDocument(c container, n *field.Node) error {
 	return nil
 }
 
-func (f *finder) inArray(c container, n *field.Node) error {
+func (f *setSearch) searchArray(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	for pos, index := c.pos, 0; ; index++ {
@@ -105,7 +105,7 @@ func (f *finder) inArray(c container, n *field.Node) error {
 		}
 		index = children[child].Step.Index
 		want &^= 1 << uint(child)
-		if err := f.value(at, &children[child]); err != nil || want == 0 {
+		if err := f.searchValue(at, &children[child]); err != nil || want == 0 {
 			return err
 		}
 		if pos, err = skipValue(f.data, at.typ(f.data), at.value, c.end); err != nil {

@@ -25,14 +25,14 @@ type pathSearch struct {
 	path []field.Step
 	step int // index in path of the step that the next elements are compared with
 
-	state searchState
-	end   int  // offset of the NUL that closes the current document
-	array bool // the current document is an array
-	index int  // number of elements before the sought one
+	state   searchState
+	end     int  // offset of the NUL that closes the current document
+	isArray bool // the current document is an array
+	index   int  // number of elements before the sought one
 
-	typ  byte // of the current element
-	head int  // offset of typ
-	hit  bool // the element matches the step
+	typ     byte // of the current element
+	head    int  // offset of typ
+	matches bool // the element matches the step
 }
 
 // searchState is what the next bytes are.
@@ -49,7 +49,7 @@ const (
 
 // Start implements incremental.Grammar.
 func (k *pathSearch) Start(*incremental.Search) {
-	*k = pathSearch{path: k.path, state: atValue, end: math.MaxInt, typ: typeDocument, hit: true}
+	*k = pathSearch{path: k.path, state: atValue, end: math.MaxInt, typ: typeDocument, matches: true}
 }
 
 // End implements incremental.Grammar.
@@ -60,13 +60,13 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	left := k.end - s.Off() // bytes left in the document
 	switch {
 	case k.state == atValue:
-		return k.value(s, b, left)
+		return k.readValue(s, b, left)
 	case len(b) == 0:
 		return 0, io.ErrUnexpectedEOF
 	case k.state == atElement:
-		return k.element(s, b[0], left)
+		return k.readElementType(s, b[0], left)
 	case k.state == atKey:
-		return k.key(b, left)
+		return k.compareKey(b, left)
 	}
 	n, done, err := skipToNUL(s, b, left)
 	if err != nil || !done {
@@ -79,15 +79,15 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 		k.state = atOptions
 	case atOptions:
 		k.state = atElement
-		if k.hit {
+		if k.matches {
 			s.Ends(s.Off()+n, field.Extension)
 		}
 	}
 	return n, nil
 }
 
-// element reads the type of an element, or the NUL that closes the document.
-func (k *pathSearch) element(s *incremental.Search, typ byte, left int) (int, error) {
+// readElementType reads the type of an element, or the NUL that closes the document.
+func (k *pathSearch) readElementType(s *incremental.Search, typ byte, left int) (int, error) {
 	switch {
 	case (typ == 0) != (left == 0):
 		_, err := container{end: left}.hasElement([]byte{typ}, 0)
@@ -97,23 +97,23 @@ func (k *pathSearch) element(s *incremental.Search, typ byte, left int) (int, er
 		return 1, nil
 	}
 	k.typ, k.head, k.state = typ, s.Off(), atKey
-	if k.array {
-		k.hit, k.state = k.index == 0, inKey
+	if k.isArray {
+		k.matches, k.state = k.index == 0, inKey
 		k.index--
 	}
 	return 1, nil
 }
 
-// key compares the key at the start of b with the step.
-func (k *pathSearch) key(b []byte, left int) (int, error) {
+// compareKey compares the key at the start of b with the step.
+func (k *pathSearch) compareKey(b []byte, left int) (int, error) {
 	name := k.path[k.step-1].Name
 	if start := b[:min(len(b), len(name))]; string(start) == name[:len(start)] && len(start) < left {
 		if len(b) <= len(name) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		k.hit = b[len(name)] == 0
+		k.matches = b[len(name)] == 0
 	} else {
-		k.hit = false
+		k.matches = false
 	}
 	k.state = inKey
 	return 0, nil
@@ -131,11 +131,11 @@ func skipToNUL(s *incremental.Search, b []byte, left int) (n int, done bool, err
 	return len(b), false, nil
 }
 
-// value reads the value at the start of b: it enters it if the path continues there, reports it if the path ends there,
+// readValue reads the value at the start of b: it enters it if the path continues there, reports it if the path ends there,
 // and skips it otherwise.
-func (k *pathSearch) value(s *incremental.Search, b []byte, left int) (int, error) {
+func (k *pathSearch) readValue(s *incremental.Search, b []byte, left int) (int, error) {
 	kind := kinds[k.typ]
-	if k.hit && k.step < len(k.path) && kind != field.Map && kind != field.List {
+	if k.matches && k.step < len(k.path) && kind != field.Map && kind != field.List {
 		s.Absent()
 		return 0, nil
 	}
@@ -145,21 +145,21 @@ func (k *pathSearch) value(s *incremental.Search, b []byte, left int) (int, erro
 		return 0, err
 	case n > left:
 		return 0, s.Syntax(0, fmt.Sprintf("value of %d bytes where %d are left in its document", n, left))
-	case k.hit && k.typ == typeBinary && len(b) < 5:
+	case k.matches && k.typ == typeBinary && len(b) < 5:
 		return 0, io.ErrUnexpectedEOF
 	}
 	k.state = atElement
 	if k.typ == typeRegex {
 		k.state = atPattern
 	}
-	if !k.hit {
+	if !k.matches {
 		return n, nil
 	}
 	at := s.Off()
 	if k.step < len(k.path) {
 		st := &k.path[k.step]
-		k.array, k.index = k.typ == typeArray, st.Index
-		if k.array && k.index < 0 || strings.IndexByte(st.Name, 0) >= 0 {
+		k.isArray, k.index = k.typ == typeArray, st.Index
+		if k.isArray && k.index < 0 || strings.IndexByte(st.Name, 0) >= 0 {
 			s.Absent()
 			return 0, nil
 		}

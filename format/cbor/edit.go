@@ -42,11 +42,11 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if err := convert.Insert(f, &v, c.depth); err != nil {
 		return err
 	}
-	pos, err := c.room(data, &last)
+	pos, err := c.insertOffset(data, &last)
 	if err != nil {
 		return err
 	}
-	c.recount(e, 1)
+	c.planCount(e, 1)
 	b := e.Room()
 	if c.Major == cborhead.Map {
 		b = c.appendKey(b, data, last.Name)
@@ -76,7 +76,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 		value, err = enterArray(data, c.head, last.Index)
 		at = value
 	} else {
-		at, value, err = c.pair(data, &last)
+		at, value, err = c.findPair(data, &last)
 	}
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	c.recount(e, -1)
+	c.planCount(e, -1)
 	e.Put(at, end, nil)
 	return nil
 }
@@ -129,8 +129,8 @@ func findContainer(data []byte, p field.Path) (editedContainer, error) {
 	return c, nil
 }
 
-// more reports whether item or pair n starts at pos; false at the end.
-func (c editedContainer) more(data []byte, pos, n int) (bool, error) {
+// hasItem reports whether item or pair n starts at pos; false at the end.
+func (c editedContainer) hasItem(data []byte, pos, n int) (bool, error) {
 	if c.Info != cborhead.Indefinite {
 		return uint64(n) < c.Arg, nil
 	}
@@ -138,25 +138,25 @@ func (c editedContainer) more(data []byte, pos, n int) (bool, error) {
 	return !end, err
 }
 
-// room returns the offset where the new value for st is inserted.
-func (c editedContainer) room(data []byte, st *field.Step) (int, error) {
+// insertOffset returns the offset where the new value for st is inserted.
+func (c editedContainer) insertOffset(data []byte, st *field.Step) (int, error) {
 	if c.Major == cborhead.Array {
-		return c.item(data, st.Index)
+		return c.itemOffset(data, st.Index)
 	}
 	if err := convert.Name("cbor", st.Name); err != nil {
 		return 0, err
 	}
-	return c.free(data, st)
+	return c.freeKeyOffset(data, st)
 }
 
-// item returns the offset of the array's item index. If the array has exactly index items, it is the array's end.
-func (c editedContainer) item(data []byte, index int) (int, error) {
+// itemOffset returns the offset of the array's item index. If the array has exactly index items, it is the array's end.
+func (c editedContainer) itemOffset(data []byte, index int) (int, error) {
 	if index < 0 {
 		return 0, field.ErrNotFound
 	}
 	pos := c.Next
 	for n := 0; ; n++ {
-		more, err := c.more(data, pos, n)
+		more, err := c.hasItem(data, pos, n)
 		switch {
 		case err != nil:
 			return 0, err
@@ -171,12 +171,12 @@ func (c editedContainer) item(data []byte, index int) (int, error) {
 	}
 }
 
-// pair returns the offsets of the first key that st matches, and of its value. Without such a key it returns the offset
+// findPair returns the offsets of the first key that st matches, and of its value. Without such a key it returns the offset
 // of the map's end and field.ErrNotFound.
-func (c editedContainer) pair(data []byte, st *field.Step) (at, value int, err error) {
+func (c editedContainer) findPair(data []byte, st *field.Step) (at, value int, err error) {
 	at = c.Next
 	for n := 0; ; n++ {
-		more, err := c.more(data, at, n)
+		more, err := c.hasItem(data, at, n)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -196,10 +196,10 @@ func (c editedContainer) pair(data []byte, st *field.Step) (at, value int, err e
 	}
 }
 
-// free returns the offset of the map's end. If some consumer takes one of the map's keys for the new key st, the error
+// freeKeyOffset returns the offset of the map's end. If some consumer takes one of the map's keys for the new key st, the error
 // is ErrExists.
-func (c editedContainer) free(data []byte, st *field.Step) (int, error) {
-	end, _, err := c.pair(data, st)
+func (c editedContainer) freeKeyOffset(data []byte, st *field.Step) (int, error) {
+	end, _, err := c.findPair(data, st)
 	if err == nil {
 		return 0, format.ErrExists
 	}
@@ -238,8 +238,8 @@ func (c editedContainer) appendKey(dst, data []byte, name string) []byte {
 	return cborhead.Append(dst, cborhead.Uint, n)
 }
 
-// recount plans the head with more items or pairs. A container of indefinite length has no count.
-func (c editedContainer) recount(e *format.Edit, more int) {
+// planCount plans the head with more items or pairs. A container of indefinite length has no count.
+func (c editedContainer) planCount(e *format.Edit, more int) {
 	if c.Info != cborhead.Indefinite {
 		var room [9]byte
 		e.PutCopy(c.at, c.Next, cborhead.Append(room[:0], c.Major, c.Arg+uint64(more)))

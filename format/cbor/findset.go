@@ -22,23 +22,23 @@ func find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	var f finder // set field by field: the compiler would build a composite literal elsewhere and copy it
+	var f setSearch // set field by field: the compiler would build a composite literal elsewhere and copy it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
-	_, err := f.item(0, 0, true)
+	_, err := f.searchItem(0, 0, true)
 	return err
 }
 
-// finder searches the paths of a set. It descends at most field.MaxSteps levels.
-type finder struct {
+// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// item searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
+// searchItem searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
 // left: the search ends with its last hit, and the returned offset is meaningless. This function loops down to the last
 // hit instead of recursing.
-func (f *finder) item(pos, node int, last bool) (int, error) {
+func (f *setSearch) searchItem(pos, node int, last bool) (int, error) {
 	for {
 		n := &f.nodes[node]
 		if n.Leaf >= 0 {
@@ -66,9 +66,9 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 		}
 		switch {
 		case h.Major == cborhead.Map:
-			pos, node, err = f.inMap(h, n, last)
+			pos, node, err = f.searchMap(h, n, last)
 		case h.Major == cborhead.Array:
-			pos, node, err = f.inArray(h, n, last)
+			pos, node, err = f.searchArray(h, n, last)
 		case last:
 			return 0, nil
 		default:
@@ -80,8 +80,8 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 	}
 }
 
-// inMap is item for a map. If the last path continues below a child, inMap returns that child's offset and node.
-func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err error) {
+// searchMap is item for a map. If the last path continues below a child, inMap returns that child's offset and node.
+func (f *setSearch) searchMap(h head, n *field.Node, last bool) (pos, node int, err error) {
 	data, pos := f.data, h.Next
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
@@ -129,7 +129,7 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (pos, node int, err err
 			f.spans[c.Leaf], pos = s, s.End
 		} else if last && want == 0 {
 			return pos, n.First + child, nil
-		} else if pos, err = f.item(pos, n.First+child, false); err != nil {
+		} else if pos, err = f.searchItem(pos, n.First+child, false); err != nil {
 			return 0, 0, err
 		}
 		if want == 0 {
@@ -167,8 +167,8 @@ func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	return -1
 }
 
-// inArray is inMap for an array.
-func (f *finder) inArray(h head, n *field.Node, last bool) (pos, node int, err error) {
+// searchArray is inMap for an array.
+func (f *setSearch) searchArray(h head, n *field.Node, last bool) (pos, node int, err error) {
 	data, pos := f.data, h.Next
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
@@ -205,7 +205,7 @@ func (f *finder) inArray(h head, n *field.Node, last bool) (pos, node int, err e
 		if want &^= 1 << uint(child); last && want == 0 {
 			return pos, n.First + child, nil
 		}
-		if pos, err = f.item(pos, n.First+child, false); err != nil {
+		if pos, err = f.searchItem(pos, n.First+child, false); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -11,8 +11,9 @@ import (
 	"example.com/ferry/format"
 )
 
-// edits plans changes of the first values of valid data, at most limit of each sort, if f is an Editor.
-func edits(t testing.TB, f format.Format, data []byte, limit int) {
+// checkEdits plans inserts, deletes and replacements of the first values of valid data, at most limit of each, if f is
+// an Editor.
+func checkEdits(t testing.TB, f format.Format, data []byte, limit int) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
 	if !ok {
@@ -39,13 +40,13 @@ func edits(t testing.TB, f format.Format, data []byte, limit int) {
 		}
 		if isContainer && filled < limit && it.depth < field.MaxSteps {
 			filled++
-			c.fill(i)
+			c.fillEmpty(i)
 		}
 	}
 	c.refusals()
 }
 
-// editTarget is a valid message that is edited.
+// editTarget is a valid message to edit.
 type editTarget struct {
 	testing.TB
 	format.Format
@@ -54,8 +55,9 @@ type editTarget struct {
 	items  []walkItem
 }
 
-// apply carries out what plan does to a new Edit of data, in every way there is. If plan fails, nothing is planned.
-func (c editTarget) apply(what string, data []byte, plan func(*format.Edit) error) ([]byte, error) {
+// applyEdit applies the change that plan makes to a new Edit of data, in each possible way. If plan fails, the Edit
+// must be empty.
+func (c editTarget) applyEdit(what string, data []byte, plan func(*format.Edit) error) ([]byte, error) {
 	c.Helper()
 	before := bytes.Clone(data)
 	var e format.Edit
@@ -77,15 +79,15 @@ func (c editTarget) apply(what string, data []byte, plan func(*format.Edit) erro
 
 func (c editTarget) insert(data []byte, p field.Path, v field.Value) ([]byte, error) {
 	c.Helper()
-	return c.apply(fmt.Sprintf("Insert(%q, %+v)", p, v), data, func(e *format.Edit) error { return c.editor.Insert(e, data, p, v) })
+	return c.applyEdit(fmt.Sprintf("Insert(%q, %+v)", p, v), data, func(e *format.Edit) error { return c.editor.Insert(e, data, p, v) })
 }
 
 func (c editTarget) delete(data []byte, p field.Path) ([]byte, error) {
 	c.Helper()
-	return c.apply(fmt.Sprintf("Delete(%q)", p), data, func(e *format.Edit) error { return c.editor.Delete(e, data, p) })
+	return c.applyEdit(fmt.Sprintf("Delete(%q)", p), data, func(e *format.Edit) error { return c.editor.Delete(e, data, p) })
 }
 
-// replace holds Replace to Patch, and the Edit's InPlace to PatchInPlace.
+// replace compares Replace with Patch, and the Edit's InPlace with PatchInPlace.
 func (c editTarget) replace(it walkItem) {
 	c.Helper()
 	p := field.MustParse(it.path)
@@ -98,7 +100,7 @@ func (c editTarget) replace(it walkItem) {
 func (c editTarget) replaceBy(p field.Path, v field.Value) {
 	c.Helper()
 	want, wantErr := c.editor.Patch(nil, c.data, p, v)
-	got, err := c.apply(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
+	got, err := c.applyEdit(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
 	if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !bytes.Equal(got, want) {
 		c.Errorf("Replace(%q, %+v): got % x, %v, where Patch gives % x, %v\n% x", p, v, got, err, want, wantErr, c.data)
 	}
@@ -117,7 +119,7 @@ func (c editTarget) replaceBy(p field.Path, v field.Value) {
 	}
 }
 
-// remove deletes value i. A format may refuse if what is left would be no message.
+// remove deletes value i. A format may refuse if the rest would not be a message.
 func (c editTarget) remove(i int) {
 	c.Helper()
 	it := c.items[i]
@@ -136,20 +138,20 @@ func (c editTarget) remove(i int) {
 	}
 	if list := c.items[i-1]; list.span.Kind == field.List && list.depth < it.depth {
 		if _, err := c.Lookup(got, field.MustParse(list.path)); errors.Is(err, field.ErrNotFound) {
-			i-- // a list of no items takes no bytes: it went with the only one
+			i-- // an empty list takes no bytes, so the deletion of its only item removes it
 		}
 	}
 	stands := func(other walkItem) bool { return other.path == c.items[i].path }
-	if !slices.ContainsFunc(c.items[i+1:], stands) { // else all of its values went
-		c.without(got, c.data, c.items, i, "Delete")
+	if !slices.ContainsFunc(c.items[i+1:], stands) { // otherwise all of its values are gone
+		c.withoutValue(got, c.data, c.items, i, "Delete")
 	}
 	if s, err := c.Lookup(got, p); !errors.Is(err, field.ErrNotFound) && parentOf(c.items, i).span.Kind == field.Map {
 		c.Errorf("Lookup(%q) after Delete: got %+v, %v, want field.ErrNotFound\n% x", p, s, err, got)
 	}
 }
 
-// without compares all values of small with those of large but number i of large and what it holds.
-func (c editTarget) without(small, large []byte, items []walkItem, i int, what string) {
+// withoutValue compares all values of small with those of large except number i and its content.
+func (c editTarget) withoutValue(small, large []byte, items []walkItem, i int, what string) {
 	c.Helper()
 	left, err := walk(c.Format, small)
 	behind := i + 1
@@ -161,7 +163,7 @@ func (c editTarget) without(small, large []byte, items []walkItem, i int, what s
 		return
 	}
 	parent := parentOf(items, i)
-	moved := false // whether the items at hand stand behind item i of the same list
+	moved := false // whether the current items are behind item i of the same list
 	for n, got := range left {
 		want := items[n]
 		if n >= i {
@@ -178,7 +180,7 @@ func (c editTarget) without(small, large []byte, items []walkItem, i int, what s
 	}
 }
 
-// content is valueText for a value whose key may change: an index that is part of the bytes.
+// content is valueText for a value whose key may change, because an index is part of the bytes.
 func (c editTarget) content(data []byte, s field.Span) string {
 	if s.Kind == field.Extension {
 		return string(data[s.Off:s.End])
@@ -195,11 +197,11 @@ func parentOf(items []walkItem, i int) walkItem {
 	return walkItem{}
 }
 
-// newKeys are steps that no container of a document has. A format takes those it can write; one of Y3's few keys is
-// sought for each node.
+// newKeys are steps that no document has. A format uses those that it can write. Y3 has few keys, so a free one is
+// searched for each node.
 var newKeys = []string{"formattest new", "536870911", "536870910"}
 
-// freeKeys returns steps that lead from the container at prefix to nothing.
+// freeKeys returns steps from the container at prefix that lead to no value.
 func (c editTarget) freeKeys(prefix string) []string {
 	for key := 0x3f; key > 0; key-- {
 		step := fmt.Sprintf("0x%02x", key)
@@ -210,8 +212,8 @@ func (c editTarget) freeKeys(prefix string) []string {
 	return newKeys
 }
 
-// fill inserts values into container i.
-func (c editTarget) fill(i int) {
+// fillEmpty inserts values into container i.
+func (c editTarget) fillEmpty(i int) {
 	c.Helper()
 	it := c.items[i]
 	prefix := ""
@@ -241,7 +243,7 @@ func (c editTarget) fill(i int) {
 			continue
 		}
 		for _, v := range c.newValues() {
-			if c.thereAndGone(p, v, it.span.Kind == field.Map) {
+			if c.insertAndDelete(p, v, it.span.Kind == field.Map) {
 				accepted++
 			}
 		}
@@ -251,14 +253,14 @@ func (c editTarget) fill(i int) {
 	}
 }
 
-// newValues are scalars of each kind, and containers as they stand in the message.
+// newValues returns scalars of each kind, and containers with their encoding in the message.
 func (c editTarget) newValues() []field.Value {
 	all := []field.Value{{Kind: field.Null}, {Kind: field.Bool, Bool: true}, {Kind: field.Int, Int: -300}, {Kind: field.Int, Int: 7}, {Kind: field.Float, Float: 0.5}}
 	for _, kind := range []field.Kind{field.Text, field.Bytes, field.Untyped} {
 		all = append(all, field.Value{Kind: kind}, field.Value{Kind: kind, Bytes: bytes.Repeat([]byte("y"), 70)})
 	}
 	if c.Validate(c.data, format.Options{MaxDepth: 14}) != nil {
-		return all // a container of it within it might nest too deep
+		return all // a container within itself might nest too deep
 	}
 	for _, it := range c.items[:min(len(c.items), 8)] {
 		if it.span.Kind == field.List || it.span.Kind == field.Map {
@@ -268,8 +270,8 @@ func (c editTarget) newValues() []field.Value {
 	return all
 }
 
-// thereAndGone inserts v at p, and deletes it again. It reports whether the format takes v.
-func (c editTarget) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
+// insertAndDelete inserts v at p and deletes it again. It reports whether the format accepts v.
+func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) bool {
 	c.Helper()
 	got, err := c.insert(c.data, p, v)
 	if err != nil {
@@ -284,7 +286,7 @@ func (c editTarget) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 		c.Errorf("Insert(%q, %+v) gives an invalid message: %v\n% x\nfrom % x", p, v, err, got, c.data)
 		return true
 	}
-	if len(got) > len(c.data)+escaped*(len(v.Bytes)+len(p.String()))+maxGrowth(c.data) {
+	if len(got) > len(c.data)+escapedText*(len(v.Bytes)+len(p.String()))+maxGrowth(c.data) {
 		c.Errorf("Insert(%q, %+v) makes %d bytes of %d\n% x", p, v, len(got), len(c.data), got)
 	}
 	s, err := c.Lookup(got, p)
@@ -292,12 +294,12 @@ func (c editTarget) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 		c.Errorf("Lookup(%q) after Insert of %+v: %v\n% x", p, v, err, got)
 		return true
 	}
-	if now, err := c.Value(got, s, field.AnyType); err == nil && !holds(now, v) {
+	if now, err := c.Value(got, s, field.AnyType); err == nil && !findsValue(now, v) {
 		c.Errorf("Insert(%q, %+v): reads %+v afterwards\n% x", p, v, now, got)
 	}
 	if after, err := walk(c.Format, got); err == nil {
 		if i := slices.IndexFunc(after, func(it walkItem) bool { return it.first && it.span == s }); i >= 0 {
-			c.without(c.data, got, after, i, "Insert")
+			c.withoutValue(c.data, got, after, i, "Insert")
 		} else {
 			c.Errorf("Insert(%q, %+v): Walk does not see it at %+v\n% x", p, v, s, got)
 		}
@@ -312,7 +314,7 @@ func (c editTarget) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 	case bytes.Equal(back, c.data):
 	case len(back) >= len(c.data):
 		c.Errorf("Insert(%q, %+v), then Delete: got % x, want % x", p, v, back, c.data)
-	default: // a head or length that was longer than need be is so no more
+	default: // a head or length longer than necessary has become shorter
 		sameExcept(c.TB, c.Format, c.data, back, -1)
 		again, err := c.insert(back, p, v)
 		if err == nil {
@@ -325,9 +327,9 @@ func (c editTarget) thereAndGone(p field.Path, v field.Value, isMap bool) bool {
 	return true
 }
 
-// holds reports whether got is v, or of another kind: a format may have no types. Only the member that v's kind names is
-// v's value.
-func holds(got, v field.Value) bool {
+// findsValue reports whether got equals v. A different kind counts as equal, because a format may have no types. Only
+// the field of v's kind is compared.
+func findsValue(got, v field.Value) bool {
 	switch {
 	case got.Kind != v.Kind:
 		return true
@@ -343,14 +345,14 @@ func holds(got, v field.Value) bool {
 	return bytes.Equal(got.Bytes, v.Bytes)
 }
 
-// escaped is how many bytes one of a text or a key may become.
-const escaped = 6
+// escapedText is the largest number of bytes for one byte of a key or text.
+const escapedText = 6
 
-// maxGrowth is how much more than a key and a value an insertion may add to data: their heads, longer lengths around
-// them, renumbered keys behind them.
+// maxGrowth is the largest number of bytes that an insertion adds besides the key and the value: their heads, longer
+// lengths around them, and renumbered keys behind them.
 func maxGrowth(data []byte) int { return 64 + field.MaxSteps*8 + len(data)/4 }
 
-// refusals are the errors that every format has.
+// refusals checks the errors that every format returns.
 func (c editTarget) refusals() {
 	c.Helper()
 	v := field.Value{Kind: field.Text, Bytes: []byte("x")}

@@ -11,9 +11,9 @@ import (
 	"example.com/ferry/format"
 )
 
-// anyEdits plans changes of data that may be no message, with two different things behind its end, within its capacity:
-// nothing panics, what is planned is the same, and an error plans nothing.
-func anyEdits(t testing.TB, f format.Format, data []byte) {
+// checkArbitraryEdits plans changes of data that may be malformed, with different bytes behind its end, within its
+// capacity. No method may panic, the plans must be equal, and an error must leave an empty plan.
+func checkArbitraryEdits(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
 	if !ok {
@@ -37,8 +37,8 @@ func anyEdits(t testing.TB, f format.Format, data []byte) {
 			"Delete":  func(e *format.Edit, data []byte) error { return editor.Delete(e, data, p) },
 		} {
 			what := fmt.Sprintf("%s of %q", name, p)
-			want, wantErr := c.apply(what, data[:len(data):len(data)], func(e *format.Edit) error { return plan(e, data[:len(data):len(data)]) })
-			got, err := c.apply(what, behind, func(e *format.Edit) error { return plan(e, behind) })
+			want, wantErr := c.applyEdit(what, data[:len(data):len(data)], func(e *format.Edit) error { return plan(e, data[:len(data):len(data)]) })
+			got, err := c.applyEdit(what, behind, func(e *format.Edit) error { return plan(e, behind) })
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !bytes.Equal(got, want) {
 				t.Errorf("the bytes behind data change what %s makes: got % x, %v, want % x, %v\n% x", what, got, err, want, wantErr, data)
 			}
@@ -46,8 +46,8 @@ func anyEdits(t testing.TB, f format.Format, data []byte) {
 	}
 }
 
-// editsBounded measures what plans allocate for data that may be no message.
-func editsBounded(t *testing.T, f format.Format, data []byte) {
+// checkEditBounds measures how much memory plans allocate for data that may be malformed.
+func checkEditBounds(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
 	if !ok {
@@ -57,7 +57,7 @@ func editsBounded(t *testing.T, f format.Format, data []byte) {
 	for _, path := range []string{"0", newKeys[0]} {
 		p := field.MustParse(path)
 		least := uint64(1 << 62)
-		for range 5 { // the least of several: other tests allocate meanwhile
+		for range 5 { // the least of several, because other tests allocate at the same time
 			var before, after runtime.MemStats
 			var e format.Edit
 			runtime.ReadMemStats(&before)
@@ -75,8 +75,8 @@ func editsBounded(t *testing.T, f format.Format, data []byte) {
 	}
 }
 
-// editsAllocate measures plans and their results with an Edit and memory that are used again.
-func editsAllocate(t *testing.T, f format.Format, data []byte) {
+// checkEditAllocations measures plans and their results with a reused Edit and reused memory.
+func checkEditAllocations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
 	if !ok {
@@ -95,7 +95,7 @@ func editsAllocate(t *testing.T, f format.Format, data []byte) {
 		if err != nil {
 			continue
 		}
-		added := field.MustParse("0") // where the message is a list
+		added := field.MustParse("0") // for a message that is a list
 		for _, step := range (editTarget{t, f, editor, data, items}).freeKeys("") {
 			if free := field.MustParse(step); editor.Insert(&e, data, free, v) == nil {
 				added = free

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// EditCase is one change of a message, and what it makes: the message Want, or an error whose text holds Err.
+// EditCase is one change of a message with its result: the message Want, or an error whose text contains Err.
 type EditCase struct {
 	Name  string
 	Data  string
@@ -19,7 +19,8 @@ type EditCase struct {
 	Err   string
 }
 
-// EditCases carries out each case with form, which must be a format.Editor. What it makes of a valid message is valid.
+// EditCases applies each case with form, which must be a format.Editor. The change of a valid message must give a valid
+// one.
 func EditCases(t *testing.T, form format.Format, cases []EditCase) {
 	t.Helper()
 	f, ok := form.(format.Editor)
@@ -62,13 +63,13 @@ func EditCases(t *testing.T, form format.Format, cases []EditCase) {
 	}
 }
 
-// Text is a text, for an EditCase.
+// Text returns a text value for an EditCase.
 func Text(s string) field.Value { return field.Value{Kind: field.Text, Bytes: []byte(s)} }
 
-// Int is an integer.
+// Int returns an integer value.
 func Int(n int64) field.Value { return field.Value{Kind: field.Int, Int: n} }
 
-// Encoded is a List or Map by its encoding.
+// Encoded returns a List or Map value with the given encoding.
 func Encoded(k field.Kind, encoding string) field.Value {
 	return field.Value{Kind: k, Bytes: []byte(encoding)}
 }

@@ -9,8 +9,9 @@ import (
 	"example.com/ferry/format"
 )
 
-// FuzzEdits is the body of a fuzz target that plans changes of any message at any path by any value. What is planned for
-// a valid message is held to the contract; for other bytes, the path "0" and those in them are tried as Check does.
+// FuzzEdits is the body of a fuzz target that plans changes of any message at any path with any value. Changes of a
+// valid message are checked against the contract. For malformed data the path "0" and the paths in it are tried, as
+// Check does.
 func FuzzEdits(f *testing.F, form format.Format, seeds ...[]byte) {
 	f.Helper()
 	for _, data := range seeds {
@@ -29,7 +30,7 @@ func FuzzEdits(f *testing.F, form format.Format, seeds ...[]byte) {
 			return
 		}
 		if form.Validate(data, format.Options{}) != nil {
-			anyEdits(t, form, data)
+			checkArbitraryEdits(t, form, data)
 			return
 		}
 		v := field.Value{Kind: field.Kind(kind) % (field.Extension + 1), Bool: n&1 == 1, Int: n, Unsigned: n < 0 && kind > 100, Float: float64(n) / 3, Bytes: content}
@@ -37,7 +38,7 @@ func FuzzEdits(f *testing.F, form format.Format, seeds ...[]byte) {
 	})
 }
 
-// editsAt holds every change of valid data at p to the contract.
+// editsAt checks each kind of change of valid data at p against the contract.
 func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.Value) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
@@ -68,10 +69,10 @@ func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.V
 			c.Errorf("Insert(%q): got %v, want format.ErrExists\n% x", p, err, data)
 		}
 	case err == nil && (isMap || s.Kind == field.List):
-		c.thereAndGone(p, v, isMap)
+		c.insertAndDelete(p, v, isMap)
 	default:
 		got, err := c.insert(data, p, scalar)
-		if err == nil && s.Kind != field.Untyped { // bytes without a type may be a container after all
+		if err == nil && s.Kind != field.Untyped { // bytes without a type may be a container
 			c.Errorf("Insert(%q), which stands in no container: got no error\n% x", p, data)
 		}
 		if invalid := c.Validate(got, format.Options{}); invalid != nil {

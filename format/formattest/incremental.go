@@ -14,18 +14,18 @@ import (
 	"example.com/ferry/format"
 )
 
-// searchOutcome is what a Search says about a message.
+// searchOutcome is the result of a Search for one message.
 type searchOutcome struct {
 	answer format.SearchResult
 	err    string
-	deep   bool // err is about the depth, which Lookup does not bound
+	deep   bool // err is about nesting, which Lookup does not bound
 	span   field.Span
 	value  string
-	fed    int // bytes up to the answer
+	fed    int // bytes fed until the result
 }
 
-// feedPieces gives data to s, which is reset before, in pieces of the sizes that next returns. Each piece is overwritten once it
-// was fed, as s must not keep it.
+// feedPieces resets s and feeds it data in pieces of the sizes that next returns. It overwrites each piece afterwards,
+// because s must not keep it.
 func feedPieces(s format.Search, data []byte, next func(rest int) int) searchOutcome {
 	s.Reset()
 	var got searchOutcome
@@ -52,7 +52,7 @@ func feedPieces(s format.Search, data []byte, next func(rest int) int) searchOut
 	return got
 }
 
-// values is what a value reads as, in each of a few types.
+// values returns the value as text, read as each of several types.
 func values(value func(field.Type) (field.Value, error)) string {
 	text := ""
 	for _, as := range []field.Type{field.AnyType, field.Int32, field.Float64, field.ByteString} {
@@ -62,7 +62,7 @@ func values(value func(field.Type) (field.Value, error)) string {
 	return text
 }
 
-// The ways in which a message is cut.
+// The ways to cut a message into pieces.
 func onePiece(rest int) int { return rest }
 func oneByte(int) int       { return 1 }
 
@@ -71,7 +71,7 @@ func randomPieces(seed uint64) func(int) int {
 	return func(int) int { return r.IntN(1 << r.IntN(7)) }
 }
 
-func cutAt(at int) func(int) int {
+func twoPieces(at int) func(int) int {
 	return func(rest int) int {
 		n := at
 		at = rest
@@ -79,8 +79,8 @@ func cutAt(at int) func(int) int {
 	}
 }
 
-// CheckSearch holds the Search of f, if f is a format.Incremental, to what it promises for any bytes at all: the answer
-// does not depend on where they are cut, which seed decides, and is that of Lookup and Value.
+// CheckSearch checks the Search of f, if f is a format.Incremental, on any bytes: the result must not depend on the
+// pieces, which seed selects, and must equal that of Lookup and Value.
 func CheckSearch(t testing.TB, f format.Format, data []byte, p field.Path, seed uint64) {
 	t.Helper()
 	incremental, ok := f.(format.Incremental)
@@ -89,15 +89,15 @@ func CheckSearch(t testing.TB, f format.Format, data []byte, p field.Path, seed 
 	}
 	s := incremental.NewSearch(p, format.SearchOptions{})
 	got := feedPieces(s, data, onePiece)
-	agreesWithLookup(t, f, data, p, got)
+	checkAgainstLookup(t, f, data, p, got)
 	cuts := []func(int) int{oneByte, randomPieces(seed), randomPieces(seed + 1)}
 	if len(data) > 0 {
-		cuts = append(cuts, cutAt(int(seed%uint64(len(data)))))
+		cuts = append(cuts, twoPieces(int(seed%uint64(len(data)))))
 	}
 	for i, next := range cuts {
 		again := feedPieces(s, data, next)
 		if i == 0 {
-			answersEarly(t, data, p, again)
+			checkEarlyResult(t, data, p, again)
 		}
 		if again.fed = got.fed; again != got {
 			t.Errorf("NewSearch(%q) in pieces (%d, seed %d): got %+v, in one %+v\n% x", p, i, seed, again, got, data)
@@ -105,8 +105,8 @@ func CheckSearch(t testing.TB, f format.Format, data []byte, p field.Path, seed 
 	}
 }
 
-// agreesWithLookup compares what a Search has seen with Lookup and Value.
-func agreesWithLookup(t testing.TB, f format.Format, data []byte, p field.Path, got searchOutcome) {
+// checkAgainstLookup compares the outcome of a Search with Lookup and Value.
+func checkAgainstLookup(t testing.TB, f format.Format, data []byte, p field.Path, got searchOutcome) {
 	t.Helper()
 	want, err := f.Lookup(data, p)
 	switch {
@@ -114,7 +114,7 @@ func agreesWithLookup(t testing.TB, f format.Format, data []byte, p field.Path, 
 		if got.answer != format.Absent && !got.deep {
 			t.Errorf("NewSearch(%q): got %+v, where Lookup finds nothing\n% x", p, got, data)
 		}
-	case err != nil: // in a part that a Search does not see, perhaps
+	case err != nil: // perhaps in a part that a Search does not read
 		if got.answer != format.More && got.err != "" {
 			t.Errorf("NewSearch(%q): got both an answer and an error, %+v\n% x", p, got, data)
 		}
@@ -140,11 +140,12 @@ func agreesWithLookup(t testing.TB, f format.Format, data []byte, p field.Path, 
 	}
 }
 
-// headBytes is how long a head is at most that does not end where the content starts: that of a record which begins a list.
+// headBytes is the largest size of a head that does not end where the content starts: the head of a record that starts
+// a list.
 const headBytes = 20
 
-// answersEarly demands that an answer to single bytes came with the last byte that it takes, or with the one behind that.
-func answersEarly(t testing.TB, data []byte, p field.Path, got searchOutcome) {
+// checkEarlyResult requires the result of a byte-by-byte search at the value's last byte, or at the one behind it.
+func checkEarlyResult(t testing.TB, data []byte, p field.Path, got searchOutcome) {
 	t.Helper()
 	need := got.span.End
 	if got.span.Kind == field.List || got.span.Kind == field.Map {
@@ -155,7 +156,7 @@ func answersEarly(t testing.TB, data []byte, p field.Path, got searchOutcome) {
 	}
 }
 
-// checkSearches checks the Search for the first values of data, valid or not, at most limit, and for what it does not hold.
+// checkSearches checks the Search for the first values of data, valid or not, at most limit, and for absent paths.
 func checkSearches(t testing.TB, f format.Format, data []byte, limit int) {
 	t.Helper()
 	if _, ok := f.(format.Incremental); !ok {
@@ -180,29 +181,29 @@ func searchPaths(f format.Format, data []byte, limit int) []field.Path {
 	return paths
 }
 
-// searchEveryCut cuts valid data in two at each byte.
-func searchEveryCut(t *testing.T, f format.Format, data []byte) {
+// checkSearchCuts cuts valid data in two at each byte.
+func checkSearchCuts(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	incremental, ok := f.(format.Incremental)
 	if !ok {
 		return
 	}
 	paths := searchPaths(f, data, 1<<20)
-	for i := 0; i < len(paths); i += 1 + len(paths)/searchCuts {
+	for i := 0; i < len(paths); i += 1 + len(paths)/searchesPerDocument {
 		s := incremental.NewSearch(paths[i], format.SearchOptions{})
 		want := feedPieces(s, data, onePiece)
 		for at := 0; at < len(data); at += 1 + len(data)/1000 {
-			got := feedPieces(s, data, cutAt(at))
+			got := feedPieces(s, data, twoPieces(at))
 			if got.fed = want.fed; got != want {
 				t.Errorf("NewSearch(%q) cut at %d: got %+v, in one piece %+v\n% x", paths[i], at, got, want, data)
 			}
 		}
-		searchAllocates(t, s, data, paths[i])
+		checkSearchAllocations(t, s, data, paths[i])
 	}
 }
 
-// searchAllocates demands that a Search that has grown allocates nothing.
-func searchAllocates(t *testing.T, s format.Search, data []byte, p field.Path) {
+// checkSearchAllocations requires that a reused Search allocates nothing.
+func checkSearchAllocations(t *testing.T, s format.Search, data []byte, p field.Path) {
 	t.Helper()
 	half := len(data) / 2
 	got := testing.AllocsPerRun(3, func() {
@@ -224,9 +225,9 @@ func searchAllocates(t *testing.T, s format.Search, data []byte, p field.Path) {
 	}
 }
 
-// searchBounded measures what a Search allocates for data: what is claimed and not there is not made room for, what is
-// passed over not kept.
-func searchBounded(t *testing.T, f format.Format, data []byte) {
+// checkSearchBound measures how much memory a Search allocates for data. It must not reserve memory for claimed
+// lengths, and must not keep skipped bytes.
+func checkSearchBound(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	incremental, ok := f.(format.Incremental)
 	if !ok {
@@ -234,7 +235,7 @@ func searchBounded(t *testing.T, f format.Format, data []byte) {
 	}
 	p := field.MustParse(absentPaths[0])
 	var sizes []uint64
-	for range 5 { // the least of several: other tests allocate meanwhile
+	for range 5 { // the least of several, because other tests allocate at the same time
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		s := incremental.NewSearch(p, format.SearchOptions{})
@@ -251,9 +252,9 @@ func searchBounded(t *testing.T, f format.Format, data []byte) {
 	}
 }
 
-// SearchLarge seeks two scalars in data, a valid message of megabytes, in pieces of 1 KiB and of 64 KiB: early, which the
-// first piece holds, and late, which stands behind the largest part. Neither is to take memory that grows with data. A test
-// that calls it must not be parallel, as it measures what all of the program allocates.
+// SearchLarge searches two scalars in data, a valid message of megabytes, in pieces of 1 KiB and of 64 KiB: early lies
+// in the first piece, late behind the largest part. The memory of neither search may grow with data. A test that calls
+// SearchLarge must not be parallel, because it measures the allocations of the whole program.
 func SearchLarge(t *testing.T, f format.Incremental, data []byte, early, late string) {
 	t.Helper()
 	for _, test := range []struct {

@@ -2,10 +2,10 @@
 
 package formattest
 
-// How much is tried at random.
+// Numbers of random documents and changes.
 const (
-	generated  = 25 // documents from each generator
-	mutants    = 20 // damaged copies of each document
-	patched    = 50 // values of each document that are patched
-	searchCuts = 6  // values of each document that are sought with a cut at each byte
+	generatedDocuments  = 25 // documents from each generator
+	mutantsPerDocument  = 20 // damaged copies of each document
+	patchesPerDocument  = 50 // values of each document that are patched
+	searchesPerDocument = 6  // values of each document that are searched with a cut at each byte
 )

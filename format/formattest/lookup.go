@@ -8,11 +8,11 @@ import (
 	"example.com/ferry/format"
 )
 
-// absentPaths are paths that no document holds, each of another shape.
+// absentPaths are paths that no document has, one of each form.
 var absentPaths = []string{"formattest absent", "0x3f.0x3e.0x3d.0x3c", "2147483646", "formattest.0.absent"}
 
-// lookups compares Lookup and Find with what a full walk sees in valid data.
-func lookups(t testing.TB, f format.Format, data []byte) {
+// checkLookups compares Lookup and Find with a full walk of valid data.
+func checkLookups(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
 	items, err := walk(f, data)
 	if err != nil {
@@ -49,11 +49,11 @@ func lookups(t testing.TB, f format.Format, data []byte) {
 		paths = append(paths, p)
 	}
 	for _, group := range groups(paths) {
-		finds(t, f, data, group, want)
+		checkFind(t, f, data, group, want)
 	}
 }
 
-// groups is sets of paths: each alone, neighbours, and as many as a set holds, forwards and backwards.
+// groups returns sets of paths: each path alone, neighbours, and as many as a set can hold, forwards and backwards.
 func groups(paths []field.Path) [][]field.Path {
 	var all [][]field.Path
 	for i := range paths {
@@ -71,7 +71,7 @@ func groups(paths []field.Path) [][]field.Path {
 	return all
 }
 
-func finds(t testing.TB, f format.Format, data []byte, paths []field.Path, want map[string]field.Span) {
+func checkFind(t testing.TB, f format.Format, data []byte, paths []field.Path, want map[string]field.Span) {
 	t.Helper()
 	set, err := field.NewSet(paths...)
 	if err != nil {
@@ -79,7 +79,7 @@ func finds(t testing.TB, f format.Format, data []byte, paths []field.Path, want 
 	}
 	spans := make([]field.Span, set.Len())
 	for i := range spans {
-		spans[i] = field.Span{Head: -1, Off: -1, End: -1, Kind: field.Extension} // what an earlier message left behind
+		spans[i] = field.Span{Head: -1, Off: -1, End: -1, Kind: field.Extension} // left over from an earlier message
 	}
 	if err := f.Find(data, set, spans); err != nil {
 		t.Errorf("Find(%q): %v\n% x", paths, err, data)
@@ -92,8 +92,8 @@ func finds(t testing.TB, f format.Format, data []byte, paths []field.Path, want 
 	}
 }
 
-// noAllocs measures a hit on each value, alone and in a set.
-func noAllocs(t *testing.T, f format.Format, data []byte) {
+// checkNoAllocations measures the allocations of each lookup, alone and in a set.
+func checkNoAllocations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	items, _ := walk(f, data)
 	var paths []field.Path

@@ -14,9 +14,9 @@ import (
 	"example.com/ferry/format"
 )
 
-// truncations shortens valid data at each byte. What is left is refused, unless it is a message too: the first of several
-// packets, the first digits of a number.
-func truncations(t *testing.T, f format.Format, data []byte) {
+// checkTruncations cuts valid data at each byte. Each part must be refused, unless it is a message itself, such as the
+// first of several packets or the first digits of a number.
+func checkTruncations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	whole, err := walk(f, data)
 	if err != nil {
@@ -45,7 +45,7 @@ func truncations(t *testing.T, f format.Format, data []byte) {
 	}
 }
 
-// isPrefix leaves out the outermost values, which end where data does, as may a list in it whose end nothing marks.
+// isPrefix compares values except for the outermost one, which ends where data does, and lists without an end mark.
 func isPrefix(part, whole []walkItem) bool {
 	if len(part) > len(whole) || len(part) == 0 {
 		return false
@@ -62,14 +62,14 @@ func isPrefix(part, whole []walkItem) bool {
 	return true
 }
 
-// mutations changes, inserts, removes and repeats bytes of data at random, the same ones in each run.
-func mutations(t *testing.T, f format.Format, data []byte) {
+// checkMutations changes, inserts, removes and repeats random bytes of data. Each run makes the same changes.
+func checkMutations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	if len(data) > 4096 {
-		return // a large document has no shape that a small one has not
+		return // a large document has no structure that small ones lack
 	}
 	r := rand.New(rand.NewPCG(uint64(len(data)), 1))
-	for range mutants {
+	for range mutantsPerDocument {
 		Check(t, f, mutate(r, bytes.Clone(data)))
 	}
 }
@@ -100,15 +100,15 @@ func mutate(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// readsPastEnd runs every method on data with three different things behind its end, within its capacity: what comes out is
-// the same. Spans that are not inside data end the test.
-func readsPastEnd(t testing.TB, f format.Format, data []byte) {
+// checkReadsPastEnd runs every method on data with three different suffixes within its capacity. The results must be
+// equal. A span outside data ends the test.
+func checkReadsPastEnd(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
-	want := transcript(t, f, data[:len(data):len(data)])
+	want := recordCalls(t, f, data[:len(data):len(data)])
 	more := bytes.Repeat([]byte{0x01, '"', '}', 0x81}, 8)
 	for _, tail := range [][]byte{bytes.Repeat([]byte{0xff}, 32), more} {
 		behind := append(bytes.Clone(data), tail...)
-		got := transcript(t, f, behind[:len(data)])
+		got := recordCalls(t, f, behind[:len(data)])
 		if got != want {
 			t.Errorf("the bytes behind data change what is read: got\n%swant\n%s% x", got, want, data)
 		}
@@ -118,8 +118,8 @@ func readsPastEnd(t testing.TB, f format.Format, data []byte) {
 	}
 }
 
-// transcript is all that f says about data. f must not change it.
-func transcript(t testing.TB, f format.Format, data []byte) string {
+// recordCalls returns the results of all methods of f for data as text. f must not change data.
+func recordCalls(t testing.TB, f format.Format, data []byte) string {
 	t.Helper()
 	before := bytes.Clone(data)
 	var b strings.Builder
@@ -176,15 +176,16 @@ func spanInside(t testing.TB, data []byte, p field.Path, s field.Span) {
 	}
 }
 
-// allocationSlack is what an error, and a table of open containers, may take besides the size of the input; in bytes.
+// allocationSlack is the memory that an error and a table of open containers may take besides the input's size, in
+// bytes.
 const allocationSlack = 4096
 
-// boundedAllocation measures what f allocates for data: a length that is claimed and not there is not made room for.
-func boundedAllocation(t *testing.T, f format.Format, data []byte) {
+// checkAllocationBound measures how much memory f allocates for data. It must not reserve memory for claimed lengths.
+func checkAllocationBound(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	p := field.MustParse(absentPaths[0])
 	least := uint64(1 << 62)
-	for range 5 { // the least of several: other tests allocate meanwhile
+	for range 5 { // the least of several, because other tests allocate at the same time
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_ = f.Validate(data, format.Options{})

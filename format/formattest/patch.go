@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// patches changes the first values of valid data, at most limit, and changes them back, if f is a Patcher.
-func patches(t testing.TB, f format.Format, data []byte, limit int) {
+// checkPatches changes the first values of valid data, at most limit, and restores them, if f is a Patcher.
+func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 	t.Helper()
 	patcher, ok := f.(format.Patcher)
 	if !ok {
@@ -31,7 +31,7 @@ func patches(t testing.TB, f format.Format, data []byte, limit int) {
 		}
 		old.Bytes = bytes.Clone(old.Bytes)
 		done++
-		// Writing what stands there may shorten it: a number with needless digits, a length with needless bytes.
+		// Writing the same value may shorten it: a number with unnecessary digits, a length with unnecessary bytes.
 		base, err := patcher.Patch(nil, data, p, old)
 		if err != nil {
 			t.Errorf("Patch(%q) with the value that stands there: %v\n% x", it.path, err, data)
@@ -66,7 +66,7 @@ func refusesContainer(t testing.TB, patcher format.Patcher, data []byte, it walk
 	}
 }
 
-// alternatives are values of one kind, of several encoded lengths.
+// alternatives returns values of one kind with several encoded lengths.
 func alternatives(k field.Kind) []field.Value {
 	var all []field.Value
 	switch k {
@@ -133,7 +133,7 @@ func patchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base
 	return true
 }
 
-// sameExcept compares all values but number at, which was changed.
+// sameExcept compares all values except number at, which was changed.
 func sameExcept(t testing.TB, f format.Format, a, b []byte, at int) {
 	t.Helper()
 	before, _ := walk(f, a)

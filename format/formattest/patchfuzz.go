@@ -10,11 +10,11 @@ import (
 	"example.com/ferry/format"
 )
 
-// PatchReader reads what a patch put at p, where Lookup finds it at s, in another way: as another implementation does.
+// PatchReader reads the value that a patch wrote at p, at span s, with another implementation.
 type PatchReader func(t *testing.T, message []byte, s field.Span, p field.Path, text []byte)
 
-// FuzzPatches is the body of a fuzz target that puts any text at any path of a valid message, where form lets it, and
-// has it read back, by readers too.
+// FuzzPatches is the body of a fuzz target that patches any text into any path of a valid message, if form accepts it.
+// The readers then read it back.
 func FuzzPatches(f *testing.F, form format.Format, seeds [][]byte, readers ...PatchReader) {
 	f.Helper()
 	patcher, ok := form.(format.Patcher)

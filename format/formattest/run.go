@@ -8,12 +8,12 @@ import (
 	"example.com/ferry/format"
 )
 
-// Generator writes one random valid message, the same one for the same r. It should reach every kind of value, nesting,
-// and lengths on both sides of each length encoding's limits.
+// Generator returns one random valid message, the same one for equal states of r. Its messages should cover every kind
+// of value, nesting, and lengths on both sides of each limit of the length encoding.
 type Generator func(r *rand.Rand) []byte
 
-// Run holds f to the contract with the vectors in testdata/vectors (or in a folder below it that is named after f, if
-// the package has several formats) and the documents of gens.
+// Run checks f against the contract with the documents of gens and the vectors in testdata/vectors. If the package has
+// several formats, the vectors lie in a folder below it that is named after f.
 func Run(t *testing.T, f format.Format, gens ...Generator) {
 	t.Helper()
 	vectors := loadVectors(t, f.Name())
@@ -28,7 +28,7 @@ func Run(t *testing.T, f format.Format, gens ...Generator) {
 		t.Run("contract/"+v.name, func(t *testing.T) { checkDocument(t, f, v.data) })
 	}
 	for g, gen := range gens {
-		for seed := range uint64(generated) {
+		for seed := range uint64(generatedDocuments) {
 			data := gen(rand.New(rand.NewPCG(uint64(g), seed)))
 			t.Run(fmt.Sprintf("generated/%d/%d", g, seed), func(t *testing.T) {
 				if err := f.Validate(data, format.Options{}); err != nil {
@@ -43,29 +43,29 @@ func Run(t *testing.T, f format.Format, gens ...Generator) {
 func checkDocument(t *testing.T, f format.Format, data []byte) {
 	Check(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
-		patches(t, f, data, patched)
-		edits(t, f, data, 10)
-		noAllocs(t, f, data)
-		searchEveryCut(t, f, data)
-		editsAllocate(t, f, data)
-		truncations(t, f, data)
+		checkPatches(t, f, data, patchesPerDocument)
+		checkEdits(t, f, data, 10)
+		checkNoAllocations(t, f, data)
+		checkSearchCuts(t, f, data)
+		checkEditAllocations(t, f, data)
+		checkTruncations(t, f, data)
 	}
-	mutations(t, f, data)
-	boundedAllocation(t, f, data)
-	searchBounded(t, f, data)
-	editsBounded(t, f, data)
+	checkMutations(t, f, data)
+	checkAllocationBound(t, f, data)
+	checkSearchBound(t, f, data)
+	checkEditBounds(t, f, data)
 }
 
-// Check holds f to what the contract promises for any bytes at all: no panic, spans inside data, nothing read behind
-// its end; and for valid ones, that lookups, sets, patches and edits agree with a full walk.
+// Check checks f against the contract for any bytes: no panic, spans inside data, and no read behind its end. For valid
+// data it also checks that lookups, sets, patches and edits agree with a full walk.
 func Check(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
-	readsPastEnd(t, f, data)
+	checkReadsPastEnd(t, f, data)
 	checkSearches(t, f, data, 8)
-	anyEdits(t, f, data)
+	checkArbitraryEdits(t, f, data)
 	if f.Validate(data, format.Options{}) == nil {
-		lookups(t, f, data)
-		patches(t, f, data, 4)
-		edits(t, f, data, 1)
+		checkLookups(t, f, data)
+		checkPatches(t, f, data, 4)
+		checkEdits(t, f, data, 1)
 	}
 }

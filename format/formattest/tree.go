@@ -14,18 +14,18 @@ type walkItem struct {
 	step  field.Step
 	depth int
 	span  field.Span
-	path  string // what Parse takes to reach it
+	path  string // the text of its path
 	first bool   // Lookup must find it: no earlier value has its path, and every step can be written
 }
 
 var errSpan = errors.New("formattest: Walk reported a span that is not inside its parent, behind its predecessor")
 
-// walk collects what Walk reports, up to its error.
+// walk returns the values that Walk reports up to its error.
 func walk(f format.Format, data []byte) ([]walkItem, error) {
 	var items []walkItem
-	var open []walkItem // the containers around the value at hand
+	var open []walkItem // the containers around the current value
 	seen := map[string]bool{}
-	end := 0 // of the last value that holds no others
+	end := 0 // end of the last value without content
 	err := f.Walk(data, func(step field.Step, depth int, s field.Span) error {
 		it := walkItem{step: step, depth: depth, span: s, first: depth == 0}
 		if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) || s.Kind == field.Missing || depth > len(open) {
@@ -57,7 +57,7 @@ func walk(f format.Format, data []byte) ([]walkItem, error) {
 	return items, err
 }
 
-// describe writes items as text: a line for each, indented by depth.
+// describe writes items as text, one line each, indented by depth.
 func describe(f format.Format, data []byte, items []walkItem) string {
 	var b strings.Builder
 	for _, it := range items {
@@ -74,7 +74,7 @@ func describe(f format.Format, data []byte, items []walkItem) string {
 	return b.String()
 }
 
-// valueText is empty for a container and for null, which their kind describes whole.
+// valueText returns a scalar's value as text; "" for a container and for null, whose kind says everything.
 func valueText(f format.Format, data []byte, s field.Span) string {
 	if s.Kind == field.List || s.Kind == field.Map || s.Kind == field.Null {
 		return ""

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/vectors anew with what the format does now")
 
-// vector is one block of a file that has a line of dashes.
+// vector is one block of a vector file that has a line of dashes.
 type vector struct {
 	name string
 	file string
@@ -52,7 +52,7 @@ func loadVectors(t *testing.T, name string) []vector {
 	return all
 }
 
-// parseVectors also returns blocks that are comments, with data nil.
+// parseVectors also returns blocks that are comments. Their data is nil.
 func parseVectors(file, text string) ([]vector, error) {
 	var all []vector
 	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
@@ -103,7 +103,7 @@ func runVectors(t *testing.T, f format.Format, vectors []vector) {
 		if v.data == nil {
 			continue
 		}
-		got := outcome(f, v.data)
+		got := describeOutcome(f, v.data)
 		b.WriteString("---\n" + got)
 		if got != v.want && !*update {
 			t.Errorf("%s, %s: got\n%swant\n%s", v.file, v.name, got, v.want)
@@ -119,7 +119,7 @@ func runVectors(t *testing.T, f format.Format, vectors []vector) {
 	}
 }
 
-func outcome(f format.Format, data []byte) string {
+func describeOutcome(f format.Format, data []byte) string {
 	if err := f.Validate(data, format.Options{}); err != nil {
 		return "error: " + err.Error() + "\n"
 	}

@@ -11,8 +11,8 @@ import (
 
 var _ format.Editor = Format{}
 
-// Replace plans what Patch does. It costs what finding the value costs; v is copied, as it may need escapes. The errors
-// are Patch's.
+// Replace plans the change that Patch makes, with the same errors. It costs as much as Lookup. v is copied, because it
+// may need escapes.
 func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	s, err := f.patch(data, p, &v)
@@ -23,8 +23,8 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	return nil
 }
 
-// Insert plans v at p, with a comma and without white space: behind the last member of its object, or between two items
-// of a list. What white space there is stays. The errors are those that format.Editor names, and Lookup's.
+// Insert plans v at p with a comma and without white space: behind the last member of its object, or between two items
+// of a list. Existing white space stays. The errors are those of format.Editor and of Lookup.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -32,7 +32,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		return format.ErrExists
 	}
 	if v.Kind == field.Bytes || !isFinite(v) {
-		return unsupportedValue(v.Kind)
+		return noFormError(v.Kind)
 	}
 	if err := convert.Insert(f, &v, p.Len()); err != nil {
 		return err
@@ -44,14 +44,14 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if err != nil {
 		return err
 	}
-	s, err := h.seek(data, &last)
+	s, err := h.findPosition(data, &last)
 	switch {
 	case err == nil && h.object:
 		return format.ErrExists
 	case err != nil && (!errors.Is(err, field.ErrNotFound) || !h.object && s.n != last.Index):
 		return err
 	}
-	pos, first := s.prev, s.n == 0 && err == nil // it comes before the first item
+	pos, first := s.prev, s.n == 0 && err == nil // it becomes the first item
 	if first {
 		pos = s.at
 	}
@@ -77,7 +77,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 var commaBytes = []byte{','}
 
 // Delete plans the message without the value at p, its name, and one comma if it has a neighbour. The errors are those
-// that format.Editor names, and Lookup's.
+// of format.Editor and of Lookup.
 func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -88,7 +88,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.seek(data, &last)
+	s, err := h.findPosition(data, &last)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 // editedContainer is the object or list that an edit changes.
 type editedContainer struct {
 	object bool
-	start  int // behind the opening bracket
+	start  int // offset behind the opening bracket
 }
 
 func (h editedContainer) bracket() byte {
@@ -154,20 +154,20 @@ func findContainer(data []byte, p field.Path) (editedContainer, error) {
 	}
 }
 
-// editPosition is where a member or an item stands, or would stand.
+// editPosition is the position of a member or item that exists or is to be inserted.
 type editPosition struct {
-	n     int // how many come before it
-	prev  int // behind the value of the last of these, or behind the opening bracket
-	at    int // its own start
+	n     int // number of members or items before it
+	prev  int // offset behind the value before it, or behind the opening bracket
+	at    int // offset of its own start
 	value int
 }
 
-// seek returns the slot of what st asks for. If there is none it returns the slot behind the last one, of which only n
-// and prev are set, and field.ErrNotFound.
-func (h editedContainer) seek(data []byte, st *field.Step) (editPosition, error) {
+// findPosition returns the position that st names. Without such a member or item it returns the position behind the last one,
+// of which only n and prev are set, and field.ErrNotFound.
+func (h editedContainer) findPosition(data []byte, st *field.Step) (editPosition, error) {
 	s := editPosition{prev: h.start}
 	for ; ; s.n++ {
-		at, value, hit, err := h.next(data, s.prev, s.n, st)
+		at, value, hit, err := h.readNext(data, s.prev, s.n, st)
 		if err != nil {
 			return s, err
 		}
@@ -181,8 +181,8 @@ func (h editedContainer) seek(data []byte, st *field.Step) (editPosition, error)
 	}
 }
 
-// next returns where member or item n, which comes behind pos, and its value start, and whether st asks for it.
-func (h editedContainer) next(data []byte, pos, n int, st *field.Step) (at, value int, hit bool, err error) {
+// readNext returns where member or item n, the first one behind pos, and its value start, and whether st names it.
+func (h editedContainer) readNext(data []byte, pos, n int, st *field.Step) (at, value int, hit bool, err error) {
 	if h.object {
 		m, err := readMember(data, pos, n == 0)
 		if err == nil && m.value == 0 {

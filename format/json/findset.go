@@ -7,16 +7,16 @@ import (
 	"example.com/ferry/field"
 )
 
-// finder descends at most field.MaxSteps levels.
-type finder struct {
+// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// value finds what the set wants in the value at pos, where node stands, and returns the offset behind it. With last,
-// nothing else is wanted: the search ends with its last hit, and the offset means nothing.
-func (f *finder) value(pos, node int, last bool) (int, error) {
+// searchValue searches the value at pos for the paths of node, and returns the offset behind it. With last, no other path is
+// left: the search ends with its last hit, and the returned offset is meaningless.
+func (f *setSearch) searchValue(pos, node int, last bool) (int, error) {
 	n := &f.nodes[node]
 	if n.Leaf >= 0 {
 		s, err := spanAt(f.data, pos)
@@ -34,18 +34,18 @@ func (f *finder) value(pos, node int, last bool) (int, error) {
 	if n.Count == 0 {
 		return skipValue(f.data, pos)
 	}
-	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not met yet
+	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	switch f.data[pos] {
 	case '{':
-		return f.inObject(pos+1, n, want, last)
+		return f.searchObject(pos+1, n, want, last)
 	case '[':
-		return f.inList(pos+1, n, want, last)
+		return f.searchList(pos+1, n, want, last)
 	}
 	s, err := spanAt(f.data, pos)
 	return endOf(s), err
 }
 
-func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, error) {
+func (f *setSearch) searchObject(pos int, n *field.Node, want uint64, last bool) (int, error) {
 	children := f.nodes[n.First : n.First+n.Count]
 	names := n.Filter.Names
 	for start := pos; ; {
@@ -68,7 +68,7 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 				return 0, err
 			}
 			f.spans[c.Leaf], pos = s, endOf(s)
-		} else if pos, err = f.value(m.value, n.First+child, last && want == 0); err != nil {
+		} else if pos, err = f.searchValue(m.value, n.First+child, last && want == 0); err != nil {
 			return 0, err
 		}
 		if want == 0 {
@@ -80,7 +80,7 @@ func (f *finder) inObject(pos int, n *field.Node, want uint64, last bool) (int, 
 	}
 }
 
-// childWithName returns which of the wanted children has m's name, or -1.
+// childWithName returns the wanted child with m's name, or -1.
 func childWithName(children []field.Node, want uint64, data []byte, m *member) int {
 	name := data[m.key:m.keyEnd]
 	for ; want != 0; want &= want - 1 {
@@ -92,7 +92,7 @@ func childWithName(children []field.Node, want uint64, data []byte, m *member) i
 	return -1
 }
 
-func (f *finder) inList(pos int, n *field.Node, want uint64, last bool) (int, error) {
+func (f *setSearch) searchList(pos int, n *field.Node, want uint64, last bool) (int, error) {
 	children := f.nodes[n.First : n.First+n.Count]
 	for i := range children {
 		if children[i].Step.Index < 0 {
@@ -117,7 +117,7 @@ func (f *finder) inList(pos int, n *field.Node, want uint64, last bool) (int, er
 			continue
 		}
 		want &^= 1 << uint(child)
-		if pos, err = f.value(at, n.First+child, last && want == 0); err != nil {
+		if pos, err = f.searchValue(at, n.First+child, last && want == 0); err != nil {
 			return 0, err
 		}
 	}

@@ -10,51 +10,51 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch begins the search for the value at p in a message that arrives in pieces. What it passes over is looked at byte by
-// byte, as in JSON only that tells where a value ends. A number ends with the byte behind it, or with the message; one
-// longer than MaxValue is an integer as far as its span says.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. Skipped values are read byte by
+// byte, because nothing else shows where they end. A number ends with the byte behind it, or with the message. The span
+// of a number longer than MaxValue has the kind Int, as its rest is not read.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, &pathSearch{path: p.Steps(), depth: o.Depth()}, o)
 }
 
-// pathSearch follows a path through a message that arrives in pieces.
+// pathSearch is the state of one search.
 type pathSearch struct {
 	path  []field.Step
 	depth int
 
-	step    int // of the path, that the container at hand is asked for
-	state   searchState
-	list    bool // the container at hand is a list
-	index   int  // items that come before the one sought
-	hit     bool // the name was the one sought
-	open    int  // containers that are passed over
-	escaped bool // the last byte was a backslash that escapes the next one
+	step        int // index in path of the step that the current container is searched for
+	state       searchState
+	isList      bool // the current container is a list
+	index       int  // number of items before the sought one
+	nameMatches bool // the name matches the step
+	openSkipped int  // number of open containers that are skipped
+	escaped     bool // the last byte was a backslash that escapes the next one
 }
 
-// searchState is what comes next.
+// searchState is what the next bytes are.
 type searchState uint8
 
 const (
-	atValue     searchState = iota // on the path
-	atFirst                        // what a container starts with
-	atNext                         // what follows a value
-	atName                         // a member
-	inName                         // the rest of a name, which is not the one sought
-	atColon                        // what follows a name
-	atItem                         // an item
-	atPassed                       // a value that nobody seeks
-	inContainer                    // the rest of such a container
-	inString                       // the rest of a string in it
-	inText                         // the rest of a text that nobody seeks
-	inToken                        // the rest of such a number or literal
-	inNumber                       // the rest of the number sought
-	inValue                        // the rest of the text sought
+	atValue        searchState = iota // a value on the path
+	atFirst                           // the first byte of a container's content
+	atNext                            // the bytes behind a value
+	atName                            // a member
+	inName                            // the rest of a name that does not match
+	atColon                           // the bytes behind a name
+	atItem                            // an item
+	atSkippedValue                    // a value outside the path
+	inContainer                       // the rest of such a container
+	inString                          // the rest of a string in such a container
+	inText                            // the rest of a text outside the path
+	inToken                           // the rest of a number or literal outside the path
+	inNumber                          // the rest of the sought number
+	inValue                           // the rest of the sought text
 )
 
 // Start implements incremental.Grammar.
 func (k *pathSearch) Start(*incremental.Search) { *k = pathSearch{path: k.path, depth: k.depth} }
 
-// End implements incremental.Grammar: an outermost number ends with the message.
+// End implements incremental.Grammar. The end of the message ends an outermost number.
 func (k *pathSearch) End(s *incremental.Search) error {
 	if k.state != inNumber || k.step > 0 {
 		return io.ErrUnexpectedEOF
@@ -70,27 +70,27 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	}
 	switch k.state {
 	case inName, inText, inString, inValue:
-		return k.pastText(s, b), nil
+		return k.readTextPart(s, b), nil
 	case inContainer:
-		return k.pastContainer(b)
+		return k.skipContainerPart(b)
 	case inToken, inNumber:
-		return k.pastToken(s, b), nil
+		return k.readTokenPart(s, b), nil
 	}
 	if n := skipSpace(b, 0); n > 0 {
 		return n, nil
 	}
 	switch k.state {
 	case atValue:
-		return k.value(s, b)
+		return k.startValue(s, b)
 	case atFirst, atNext:
-		return k.separator(s, b)
+		return k.readSeparator(s, b)
 	case atName:
-		return k.name(b)
+		return k.compareName(b)
 	case atItem:
-		k.hit = k.index == 0
+		k.nameMatches = k.index == 0
 		k.index--
-		k.state = atPassed
-		if k.hit {
+		k.state = atSkippedValue
+		if k.nameMatches {
 			k.state = atValue
 		}
 		return 0, nil
@@ -98,20 +98,20 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 		if b[0] != ':' {
 			return 0, unexpectedByte(b, 0, "a colon")
 		}
-		k.state = atPassed
-		if k.hit {
+		k.state = atSkippedValue
+		if k.nameMatches {
 			k.state = atValue
 		}
 		return 1, nil
 	default:
-		return k.passed(b)
+		return k.startSkippedValue(b)
 	}
 }
 
-// separator takes what stands before a member or an item, or the end of the container.
-func (k *pathSearch) separator(s *incremental.Search, b []byte) (int, error) {
+// readSeparator reads the comma before a member or item, or the end of the container.
+func (k *pathSearch) readSeparator(s *incremental.Search, b []byte) (int, error) {
 	next, closing, want := atName, byte('}'), "a comma or '}'"
-	if k.list {
+	if k.isList {
 		next, closing, want = atItem, ']', "a comma or ']'"
 	}
 	switch {
@@ -128,21 +128,21 @@ func (k *pathSearch) separator(s *incremental.Search, b []byte) (int, error) {
 	return 1, nil
 }
 
-// longestEscape is how many bytes of a name in quotes stand for one byte of it at most: \u0041.
+// longestEscape is the largest number of bytes in quotes for one byte of a name: \u0041.
 const longestEscape = 6
 
-// name takes the name that b starts with, or as much of it as could be the one sought.
-func (k *pathSearch) name(b []byte) (int, error) {
+// compareName compares the name at the start of b with the step, as far as they may be equal.
+func (k *pathSearch) compareName(b []byte) (int, error) {
 	if b[0] != '"' {
 		return 0, unexpectedByte(b, 0, "a name in quotes")
 	}
 	want := k.path[k.step-1].Name
-	k.hit = false
+	k.nameMatches = false
 	end, escaped, err := skipString(b, 1)
 	switch {
 	case err == nil:
 		k.state = atColon
-		k.hit = member{key: 1, keyEnd: end, escaped: escaped}.is(b, want)
+		k.nameMatches = member{key: 1, keyEnd: end, escaped: escaped}.is(b, want)
 		return end + 1, nil
 	case len(b) <= 1+longestEscape*len(want):
 		return 0, err
@@ -151,19 +151,19 @@ func (k *pathSearch) name(b []byte) (int, error) {
 	return 1, nil
 }
 
-// value takes the start of a value on the path.
-func (k *pathSearch) value(s *incremental.Search, b []byte) (int, error) {
+// startValue reads the start of a value on the path.
+func (k *pathSearch) startValue(s *incremental.Search, b []byte) (int, error) {
 	c := b[0]
 	at := s.Off()
 	span := field.Span{Head: at, Off: at, End: -1}
 	switch {
 	case c == '{' || c == '[':
-		k.list = c == '['
+		k.isList = c == '['
 		if k.step < len(k.path) {
-			return k.enter(s)
+			return k.enterContainer(s)
 		}
 		span.Off, span.Kind = at+1, field.Map
-		if k.list {
+		if k.isList {
 			span.Kind = field.List
 		}
 		s.Container(span)
@@ -196,10 +196,10 @@ func (k *pathSearch) value(s *incremental.Search, b []byte) (int, error) {
 
 var literalWords = [256]string{'t': "true", 'f': "false", 'n': "null"}
 
-// enter takes the bracket of a container on the path.
-func (k *pathSearch) enter(s *incremental.Search) (int, error) {
+// enterContainer reads the opening bracket of a container on the path.
+func (k *pathSearch) enterContainer(s *incremental.Search) (int, error) {
 	k.index = k.path[k.step].Index
-	if k.list && k.index < 0 {
+	if k.isList && k.index < 0 {
 		s.Absent()
 		return 0, nil
 	}
@@ -208,35 +208,35 @@ func (k *pathSearch) enter(s *incremental.Search) (int, error) {
 	return 1, nil
 }
 
-// passed takes the start of a value that nobody seeks.
-func (k *pathSearch) passed(b []byte) (int, error) {
-	switch class[b[0]] {
+// startSkippedValue reads the start of a value outside the path.
+func (k *pathSearch) startSkippedValue(b []byte) (int, error) {
+	switch byteClass[b[0]] {
 	case quote:
 		k.state = inText
 		return 1, nil
-	case opener:
+	case openingBracket:
 		k.state = inContainer
 		return 0, nil
-	case inside:
+	case partOfToken:
 		k.state = inToken
 		return 1, nil
 	}
 	return 0, unexpectedByte(b, 0, "a value")
 }
 
-// pastContainer takes as much as there is of a container that nobody seeks. It sees strings and brackets only.
-func (k *pathSearch) pastContainer(b []byte) (int, error) {
+// skipContainerPart skips the bytes in b of a container outside the path. It distinguishes only strings and brackets.
+func (k *pathSearch) skipContainerPart(b []byte) (int, error) {
 	for pos, c := range b {
-		switch class[c] {
+		switch byteClass[c] {
 		case quote:
 			k.state = inString
 			return pos + 1, nil
-		case opener:
-			if k.open++; k.step+k.open > k.depth {
+		case openingBracket:
+			if k.openSkipped++; k.step+k.openSkipped > k.depth {
 				return 0, depthError(pos, k.depth)
 			}
-		case closer:
-			if k.open--; k.open == 0 {
+		case closingBracket:
+			if k.openSkipped--; k.openSkipped == 0 {
 				k.state = atNext
 				return pos + 1, nil
 			}
@@ -245,8 +245,8 @@ func (k *pathSearch) pastContainer(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// pastText takes as much as there is of a string, and the quote behind it.
-func (k *pathSearch) pastText(s *incremental.Search, b []byte) int {
+// readTextPart reads the bytes in b of a string, and its closing quote.
+func (k *pathSearch) readTextPart(s *incremental.Search, b []byte) int {
 	start := 0
 	if k.escaped {
 		k.escaped, start = false, 1
@@ -271,11 +271,11 @@ func (k *pathSearch) pastText(s *incremental.Search, b []byte) int {
 	return end + 1
 }
 
-// pastToken takes as much as there is of a number or a literal. A number ends where the next byte is none of it, so that
-// all of it has been kept by then.
-func (k *pathSearch) pastToken(s *incremental.Search, b []byte) int {
+// readTokenPart reads the bytes in b of a number or literal. A number ends before the first byte that cannot belong to it,
+// so all of it is kept by then.
+func (k *pathSearch) readTokenPart(s *incremental.Search, b []byte) int {
 	n := 0
-	for n < len(b) && class[b[n]] == inside {
+	for n < len(b) && byteClass[b[n]] == partOfToken {
 		n++
 	}
 	if n == 0 {

@@ -11,11 +11,12 @@ import (
 type member struct {
 	key, keyEnd int // the name without its quotes
 	escaped     bool
-	value       int // the offset of the value; 0: the object ends
-	next        int // behind the closing brace, if it ends
+	value       int // offset of the value; 0 at the end of the object
+	next        int // at the end of the object: offset behind its brace
 }
 
-// findMember is memberAt for the next member that may be wanted, by the field.NameBit of its name, or that pass does not pass.
+// findMember is readMember for the next member whose name is in names, a set of field.NameBit, or that skipMembers
+// cannot skip.
 func findMember(data []byte, pos int, first bool, names uint64) (member, error) {
 	stop, key, end := skipMembers(data, pos, first, names)
 	if end == 0 {
@@ -28,7 +29,7 @@ func findMember(data []byte, pos int, first bool, names uint64) (member, error) 
 	return member{key: key, keyEnd: end, value: value}, err
 }
 
-// readMember reads the name at pos, which is behind the opening brace or, if not first, behind a value.
+// readMember reads the member at pos, which is behind the opening brace if first, else behind a value.
 func readMember(data []byte, pos int, first bool) (member, error) {
 	at := pos
 	if !first && at < len(data) && data[at] == ',' {
@@ -51,7 +52,7 @@ func readMember(data []byte, pos int, first bool) (member, error) {
 	return readSpacedMember(data, pos, first)
 }
 
-// readSpacedMember is memberAt for a name that has white space around it, or escapes in it, and for the end of the object.
+// readSpacedMember is readMember for a name with white space around it or escapes in it, and for the end of the object.
 func readSpacedMember(data []byte, pos int, first bool) (member, error) {
 	pos, end, err := readSeparator(data, pos, first, '}')
 	if err != nil || end {
@@ -68,7 +69,7 @@ func readSpacedMember(data []byte, pos int, first bool) (member, error) {
 	return m, err
 }
 
-// skipColon returns the offset of the value of a name that ends before pos.
+// skipColon returns the offset of the value whose name ends before pos.
 func skipColon(data []byte, pos int) (int, error) {
 	if pos < len(data) && data[pos] <= ' ' {
 		pos = skipSpace(data, pos)
@@ -89,8 +90,8 @@ func skipColon(data []byte, pos int) (int, error) {
 	return pos, nil
 }
 
-// readSeparator passes what stands before a member or an item: nothing before the first, a comma before the others. If the
-// container ends there, it returns true and the offset behind it.
+// readSeparator skips the comma before a member or item; the first one has none. At the end of the container it returns
+// true and the offset behind it.
 func readSeparator(data []byte, pos int, first bool, bracket byte) (int, bool, error) {
 	if pos < len(data) && data[pos] <= ' ' {
 		pos = skipSpace(data, pos)
@@ -117,7 +118,7 @@ func readSeparator(data []byte, pos int, first bool, bracket byte) (int, bool, e
 	return pos, false, nil
 }
 
-// is reports whether name is m's.
+// is reports whether m has that name.
 func (m member) is(data []byte, name string) bool {
 	if m.escaped {
 		return equalUnescaped(data[m.key:m.keyEnd], name)
@@ -125,7 +126,7 @@ func (m member) is(data []byte, name string) bool {
 	return m.keyEnd-m.key == len(name) && string(data[m.key:m.keyEnd]) == name
 }
 
-// name is m's name with its escapes undone: a part of data, or a copy if it has any.
+// name returns m's unescaped name: a part of data, or a copy if it has escapes.
 func (m member) name(data []byte) []byte {
 	if !m.escaped {
 		return data[m.key:m.keyEnd]

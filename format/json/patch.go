@@ -10,10 +10,10 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-// Patch writes data to dst with the value at p replaced by v, and returns the extended dst. JSON knows one kind of
-// number: an integer may take a float's place and the other way round; a float is written so that it reads as one. What
-// stands behind the value is copied, not looked at. On an error dst is returned as it was: field.ErrNotFound,
-// *format.TypeError if v cannot take the kind of what it replaces, or an error of Lookup.
+// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. JSON has one kind of
+// number, so an integer may replace a float and a float an integer. A float is written so that it reads as a float.
+// Bytes behind the value are copied unread. On an error dst is returned unchanged: field.ErrNotFound, *format.TypeError
+// if v cannot be converted to the old value's kind, or an error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -24,8 +24,8 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[endOf(s):]...), nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, written as Patch does, takes exactly as many bytes. Else
-// it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+// PatchInPlace overwrites the value at p in data itself if v, written as Patch does, takes exactly as many bytes.
+// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns where the value at p lies, and turns v to its kind.
+// patch returns where the value at p lies, and converts v to its kind.
 func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -59,17 +59,17 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, er
 		have = v.Kind
 	}
 	if !isFinite(*v) || have == field.Null && v.Kind == field.Bytes {
-		return s, unsupportedValue(s.Kind)
+		return s, noFormError(s.Kind)
 	}
 	return s, convert.Replace("json", v, have)
 }
 
-// isFinite reports whether v is no float that JSON has no form for.
+// isFinite reports whether JSON can express v; it has no form for NaN and infinities.
 func isFinite(v field.Value) bool {
 	return v.Kind != field.Float || !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0)
 }
 
-func unsupportedValue(have field.Kind) error {
+func noFormError(have field.Kind) error {
 	return &format.TypeError{Format: "json", Have: have, Want: field.AnyType, Reason: "JSON has no form for NaN, infinities and byte strings"}
 }
 

@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// Eight bytes are looked at as one word: a byte's high bit in the result is set where that byte is searched for. Borrows
-// can only make bytes above the first hit wrong, and only the first one is used.
+// Eight bytes are tested as one word. The high bit of a byte in the result is set if the byte matches. Borrows make
+// only bytes above the first match wrong, and only the first match is used.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
@@ -22,7 +22,7 @@ func tokenEnds(w uint64) uint64 {
 	return (((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)) &^ w & highs
 }
 
-// skipSpace passes white space. RFC 8259, section 2.
+// skipSpace skips white space. RFC 8259, section 2.
 func skipSpace(data []byte, pos int) int {
 	for pos < len(data) && data[pos] <= ' ' && (data[pos] == ' ' || data[pos] == '\n' || data[pos] == '\t' || data[pos] == '\r') {
 		pos++
@@ -30,8 +30,8 @@ func skipSpace(data []byte, pos int) int {
 	return pos
 }
 
-// skipString returns the offset of the quote that ends the string whose content starts at pos, and whether there is a
-// backslash in it.
+// skipString returns the offset of the quote that ends the string with content from pos on, and whether the string has
+// a backslash.
 func skipString(data []byte, pos int) (end int, escaped bool, err error) {
 	start := pos
 	for ; pos <= len(data)-8 && pos < start+shortText; pos += 8 {
@@ -46,23 +46,23 @@ func skipString(data []byte, pos int) (end int, escaped bool, err error) {
 	return end, bytes.IndexByte(data[pos:end], '\\') >= 0, nil
 }
 
-// What a byte means outside of a string.
+// Classes of bytes outside of strings.
 const (
-	inside = iota // a number or a literal goes on
-	closer        // ] or }
-	opener        // [ or {
+	partOfToken    = iota // part of a number or literal
+	closingBracket        // ] or }
+	openingBracket        // [ or {
 	quote
-	comma // also colon and white space: a number or a literal ends
+	tokenSeparator // comma, colon and white space: they end a number or literal
 )
 
-var class = [256]uint8{'"': quote, '{': opener, '[': opener, '}': closer, ']': closer, ',': comma, ':': comma, ' ': comma, '\t': comma, '\n': comma, '\r': comma}
+var byteClass = [256]uint8{'"': quote, '{': openingBracket, '[': openingBracket, '}': closingBracket, ']': closingBracket, ',': tokenSeparator, ':': tokenSeparator, ' ': tokenSeparator, '\t': tokenSeparator, '\n': tokenSeparator, '\r': tokenSeparator}
 
-// skipValue returns the offset behind the value at pos. Of a container it sees strings and brackets only.
+// skipValue returns the offset behind the value at pos. In a container it distinguishes only strings and brackets.
 func skipValue(data []byte, pos int) (int, error) {
 	if pos >= len(data) {
 		return 0, io.ErrUnexpectedEOF
 	}
-	switch class[data[pos]] {
+	switch byteClass[data[pos]] {
 	case quote:
 		if at := pos + 1; at+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[at:])
@@ -74,10 +74,10 @@ func skipValue(data []byte, pos int) (int, error) {
 		}
 		end, _, err := skipString(data, pos+1)
 		return end + 1, err
-	case opener:
+	case openingBracket:
 		return skipContainer(data, pos)
-	case inside:
-		for pos++; pos < len(data) && class[data[pos]] == inside; pos++ {
+	case partOfToken:
+		for pos++; pos < len(data) && byteClass[data[pos]] == partOfToken; pos++ {
 		}
 		return pos, nil
 	}
@@ -86,16 +86,16 @@ func skipValue(data []byte, pos int) (int, error) {
 
 func skipContainer(data []byte, pos int) (int, error) {
 	for depth := 0; pos < len(data); pos++ {
-		switch class[data[pos]] {
+		switch byteClass[data[pos]] {
 		case quote:
 			end, _, err := skipString(data, pos+1)
 			if err != nil {
 				return 0, err
 			}
 			pos = end
-		case opener:
+		case openingBracket:
 			depth++
-		case closer:
+		case closingBracket:
 			if depth--; depth == 0 {
 				return pos + 1, nil
 			}

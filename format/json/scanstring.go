@@ -6,16 +6,16 @@ import (
 	"math/bits"
 )
 
-// specialBytes marks the first byte of w that does not stand for itself in a string: a quote, a backslash, a control character,
-// or a part of a character outside of ASCII. RFC 8259, section 7.
+// specialBytes marks the first byte of w that is not plain: a quote, a backslash, a control character, or a byte
+// outside of ASCII. RFC 8259, section 7.
 func specialBytes(w uint64) uint64 { return specialBits(w) & highs }
 
-// specialBits is notPlain before all bits but the high ones are taken away.
+// specialBits is specialBytes without the mask: only the high bit of each byte has a meaning.
 func specialBits(w uint64) uint64 {
 	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
 }
 
-// countPlain returns how many plain bytes b starts with, 16 at most. It must have 16 bytes.
+// countPlain returns the number of plain bytes at the start of b, at most 16. b must have 16 bytes.
 func countPlain(b []byte) int {
 	n := bits.TrailingZeros64(specialBytes(binary.LittleEndian.Uint64(b)))
 	if n == 64 {
@@ -42,7 +42,7 @@ func plainEnd(data []byte, pos int) int {
 	return pos
 }
 
-// skipPlainBlocks passes 32 bytes at a time, as long as all of them are plain.
+// skipPlainBlocks skips blocks of 32 bytes that are all plain.
 func skipPlainBlocks(data []byte, pos int) int {
 	b := data[pos:]
 	for len(b) >= 32 {
@@ -56,7 +56,7 @@ func skipPlainBlocks(data []byte, pos int) int {
 	return len(data) - len(b)
 }
 
-// nonASCIIPlainEnd is plainEnd for which bytes outside of ASCII are plain.
+// nonASCIIPlainEnd is plainEnd that takes bytes outside of ASCII for plain.
 func nonASCIIPlainEnd(data []byte, pos int) int {
 	for ; pos <= len(data)-8; pos += 8 {
 		w := binary.LittleEndian.Uint64(data[pos:])
@@ -70,8 +70,8 @@ func nonASCIIPlainEnd(data []byte, pos int) int {
 	return pos
 }
 
-// quoteEnd returns the offset of the quote that ends the string of which pos is inside, and not behind a backslash; -1 if
-// it does not end. It is for long strings, and looks at nothing but quotes and what stands before them.
+// quoteEnd returns the offset of the unescaped quote that ends the string around pos, or -1. It is meant for long
+// strings, as it searches for quotes and counts the backslashes before each.
 func quoteEnd(data []byte, pos int) int {
 	for at := pos; ; at++ {
 		n := bytes.IndexByte(data[at:], '"')

@@ -2,14 +2,14 @@ package json
 
 import "example.com/ferry/field"
 
-// shortText is how long a text is that pass looks at byte by byte: up to there branches, which are predicted, beat words,
-// each of which waits for the position that the last one gave.
+// shortText is the length up to which skipMembers reads a text byte by byte. Up to there predicted branches beat words,
+// because each word load waits for the position of the one before.
 const shortText = 32
 
-// skipMembers goes over members from pos on, which is behind the opening brace or, if not first, behind a value, and returns
-// where it stopped: behind the last value passed. It stops at a member whose name may be wanted, by its field.NameBit, and
-// leaves all that is not short and plain to its caller; key and end are where the name lies there if it is read already and
-// has no escapes, else 0. Nearly all of a message is passed here, without a call: the position stays in a register.
+// skipMembers skips members from pos on, which is behind the opening brace if first, else behind a value. It returns
+// the offset behind the last value skipped. It stops at a member whose name is in names, a set of field.NameBit, and at
+// a name or value that is long or not plain. If the name there is read and has no escapes, key and end are its offsets,
+// else 0. Nearly all members are skipped here without a call, so pos stays in a register.
 func skipMembers(data []byte, pos int, first bool, names uint64) (stop, key, end int) {
 	for {
 		at := pos
@@ -64,10 +64,10 @@ func skipMembers(data []byte, pos int, first bool, names uint64) (stop, key, end
 			}
 		} else {
 			value := at
-			for uint(at) < uint(len(data)) && data[at]-'-' <= '9'-'-' { // most numbers as a whole
+			for uint(at) < uint(len(data)) && data[at]-'-' <= '9'-'-' { // consumes most numbers completely
 				at++
 			}
-			for uint(at) < uint(len(data)) && class[data[at]] == inside {
+			for uint(at) < uint(len(data)) && byteClass[data[at]] == partOfToken {
 				at++
 			}
 			if at == value {

@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/field"
 )
 
-// spanAt returns the span of the value at pos, which stands in a container unless it is outermost. The content of a text
-// has no quotes, so its span ends before the closing one.
+// spanAt returns the span of the value at pos. The span of a text in a container ends before its closing quote, as its
+// content does.
 func spanAt(data []byte, pos int) (field.Span, error) {
 	end, err := skipValue(data, pos)
 	if err != nil {
@@ -33,7 +33,7 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 			return field.Span{}, unexpectedByte(data, pos, "a value")
 		}
 		s.Kind = numberKind(data[pos:end])
-		if end == len(data) && pos > 0 && trimQuotes(data[:pos]) {
+		if end == len(data) && pos > 0 && isInsideContainer(data[:pos]) {
 			err = io.ErrUnexpectedEOF
 		}
 	}
@@ -43,10 +43,10 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 	return s, nil
 }
 
-// trimQuotes reports whether what stands before a value is more than white space: the value is part of a container.
-func trimQuotes(before []byte) bool { return skipSpace(before, 0) < len(before) }
+// isInsideContainer reports whether bytes other than white space precede the value, so that it is part of a container.
+func isInsideContainer(before []byte) bool { return skipSpace(before, 0) < len(before) }
 
-// endOf is the offset behind the value whose span is s.
+// endOf returns the offset behind the value with span s.
 func endOf(s field.Span) int {
 	if s.Kind == field.Text {
 		return s.End + 1
@@ -64,7 +64,7 @@ func literal(data []byte, pos, end int, want string) error {
 	return unexpectedByte(data, pos, "a value")
 }
 
-// numberKind tells an integer from a float by its text. -0 is a float, as no integer has a sign of zero.
+// numberKind returns Int or Float for the text of a number. -0 is a Float, because no integer has a negative zero.
 func numberKind(text []byte) field.Kind {
 	for _, c := range text {
 		if c == '.' || c|0x20 == 'e' {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// unescape appends the text that stands in quotes as raw. What is no escape of RFC 8259, section 7, stays as it is; a
-// lone surrogate becomes U+FFFD. The result is never longer than raw.
+// unescape appends the unescaped content raw of a string. An escape that RFC 8259, section 7, does not define is
+// copied, and a lone surrogate becomes U+FFFD. The result is never longer than raw.
 func unescape(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		i := bytes.IndexByte(raw, '\\')
@@ -23,7 +23,7 @@ func unescape(dst, raw []byte) []byte {
 	return dst
 }
 
-// equalUnescaped compares without a copy.
+// equalUnescaped compares the unescaped content of a string without copying it.
 func equalUnescaped(raw []byte, name string) bool {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {
@@ -43,7 +43,8 @@ func equalUnescaped(raw []byte, name string) bool {
 	return name == ""
 }
 
-// escape writes what the escape at the start of raw stands for to dst, and returns the lengths of both.
+// escape writes the character of the escape at the start of raw to dst, and returns the lengths of the escape and of
+// the character.
 func escape(dst, raw []byte) (n, used int) {
 	if len(raw) < 2 {
 		return copy(dst, raw), len(raw)
@@ -80,7 +81,7 @@ func escape(dst, raw []byte) (n, used int) {
 	return 1, 2
 }
 
-// lowSurrogate reads the second half of a pair, `\u` and four digits.
+// lowSurrogate reads the second escape of a surrogate pair, `\u` and four digits.
 func lowSurrogate(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
@@ -107,16 +108,16 @@ func hex4(b []byte) (r rune, ok bool) {
 
 const hexDigits = "0123456789abcdef"
 
-// isPlain reports whether c needs no escape.
-func isPlain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
+// isPlainChar reports whether c needs no escape.
+func isPlainChar(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
-// appendText writes text in quotes. Only what must be escaped is. RFC 8259, section 7.
+// appendText appends text in quotes. It escapes only the characters that need it. RFC 8259, section 7.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
 	written := 0
 	for i := range len(text) {
 		c := text[i]
-		if isPlain(c) {
+		if isPlainChar(c) {
 			continue
 		}
 		dst = append(dst, text[written:i]...)
@@ -143,7 +144,7 @@ func textSize(text []byte) int {
 	n := len(text) + 2
 	for _, c := range text {
 		switch {
-		case isPlain(c):
+		case isPlainChar(c):
 		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
 			n++
 		default:

@@ -11,11 +11,11 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// Validate reads data once and gives nil only for one JSON text (RFC 8259) with nothing but white space around it, that
-// consumers agree on: it is UTF-8, an escaped surrogate has its other half, no object holds a name twice however it is
-// escaped. Numbers may have any number of digits: what they round to is the reader's choice. A byte order mark is
-// refused. BoundsOnly leaves out UTF-8, surrogates and duplicate names, not the grammar. More than 256 levels are
-// refused even if Options.MaxDepth allows them.
+// Validate reads data once. It returns nil only for exactly one JSON text (RFC 8259), with white space around it, that
+// all consumers read the same way: it is UTF-8, escaped surrogates come in pairs, and no object has an unescaped name
+// twice. Numbers may have any number of digits; consumers decide how to round them. A byte order mark is refused.
+// BoundsOnly checks the grammar, but not UTF-8, surrogates and duplicate names. More than 256 levels are refused even
+// if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, names: objectNames{data, o.FoldKeys}}
 	end, err := v.validateValue(skipSpace(data, 0), 0)
@@ -36,7 +36,7 @@ type validator struct {
 	seen   keyset.Stack
 }
 
-// validateValue validates the value at pos, which stands in depth containers, and returns the offset behind it.
+// validateValue validates the value at pos, which is nested depth deep, and returns the offset behind it.
 func (v *validator) validateValue(pos, depth int) (int, error) {
 	if pos >= len(v.data) {
 		return 0, io.ErrUnexpectedEOF
@@ -80,7 +80,7 @@ func (v *validator) validateList(pos, depth int) (int, error) {
 	}
 }
 
-// validateText validates the string whose content starts at pos, and returns the offset of the quote that ends it.
+// validateText validates the string with content from pos on, and returns the offset of its closing quote.
 func (v *validator) validateText(pos int) (end int, err error) {
 	wide := -1 // the first byte outside of ASCII
 	for {
@@ -117,7 +117,7 @@ func (v *validator) validateUTF8(start, end int) error {
 	return nil
 }
 
-// validateEscape validates the escape at pos and returns what is behind it. RFC 8259, section 7.
+// validateEscape validates the escape at pos and returns the offset behind it. RFC 8259, section 7.
 func (v *validator) validateEscape(pos int) (int, error) {
 	raw := v.data[pos:]
 	if len(raw) < 2 {

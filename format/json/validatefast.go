@@ -2,9 +2,9 @@ package json
 
 import "example.com/ferry/format/internal/keyset"
 
-// validateFast validates members from pos on, which is behind the opening brace or, if not first, behind a value, as long as their
-// names are plain. It returns where it stopped, behind the last value passed, and how many members it passed. Nearly all
-// of a message is passed here, and scalars nearly without calls: the position stays in a register.
+// validateFast validates members from pos on while their names are plain. pos is behind the opening brace if first,
+// else behind a value. It returns the offset behind the last value validated, and how many members it validated. Nearly
+// all members are validated here, scalars nearly without calls, so pos stays in a register.
 func (v *validator) validateFast(seen *keyset.Map, pos int, first bool, depth int) (next, n int, err error) {
 	data := v.data
 	for ; ; n++ {

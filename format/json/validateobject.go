@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format/internal/keyset"
 )
 
-// validateObject validates the members of the object whose content starts at start.
+// validateObject validates the members of the object with content from start on.
 func (v *validator) validateObject(start, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos, n := start, 0
@@ -46,7 +46,7 @@ func (v *validator) validateObject(start, depth int) (int, error) {
 	return pos, nil
 }
 
-// validateMember is memberAt with the name validated, in one pass over it.
+// validateMember is readMember that also validates the name, in the same pass.
 func (v *validator) validateMember(pos int, first bool) (member, error) {
 	pos, end, err := readSeparator(v.data, pos, first, '}')
 	if err != nil || end {
@@ -68,7 +68,7 @@ func (v *validator) duplicateNameError(quote int) error {
 	return syntaxError(quote, fmt.Sprintf("name %q stands twice in one object", v.names.at(quote)))
 }
 
-// objectNames reads the names of valid objects of data.
+// objectNames reads the names of valid objects. The offset of its opening quote stands for a name.
 type objectNames struct {
 	data []byte
 	fold bool
@@ -79,7 +79,7 @@ func (ns objectNames) hash(m member) uint64 {
 	return h
 }
 
-// at returns the name whose opening quote is at quote.
+// at returns the unescaped name with its opening quote at quote.
 func (ns objectNames) at(quote int) []byte {
 	end, escaped, err := skipString(ns.data, quote+1)
 	if err != nil {
@@ -88,7 +88,7 @@ func (ns objectNames) at(quote int) []byte {
 	return member{key: quote + 1, keyEnd: end, escaped: escaped}.name(ns.data)
 }
 
-// same compares the names whose opening quotes are at a and b.
+// same reports whether the names with opening quotes at a and b are equal.
 func (ns objectNames) same(a, b int) bool {
 	if ns.fold {
 		return keyset.EqualFold(ns.at(a), ns.at(b))
@@ -96,7 +96,7 @@ func (ns objectNames) same(a, b int) bool {
 	return bytes.Equal(ns.at(a), ns.at(b))
 }
 
-// each yields the offset of the opening quote and the hash of each name of the object whose content starts at start.
+// each yields the offset of the opening quote and the hash of each name in the object with content from start on.
 func (ns objectNames) each(start int) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		pos := start

@@ -13,12 +13,12 @@ import (
 
 var errSpan = errors.New("json: the span does not lie in the data: it comes from another message")
 
-// maxDigits bounds the texts of numbers that are converted: no float needs more, and the time to convert one grows
-// faster than its length.
+// maxDigits bounds the length of numbers that are converted. No float needs more digits, and the time to convert grows
+// faster than the length.
 const maxDigits = 1100
 
-// Value decodes the scalar at s. A number without fraction and exponent is an Int if int64 or uint64 holds it, any other
-// number a Float. A text aliases data unless it holds escapes.
+// Value decodes the scalar at s. A number without fraction and exponent is an Int if int64 or uint64 can hold it, any
+// other number a Float. A text is a view into data unless it has escapes.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -71,7 +71,7 @@ func number(raw []byte, s field.Span) (field.Value, error) {
 	return field.Value{Kind: field.Float, Float: f}, nil
 }
 
-// integer reads digits with an optional sign, if int64 or uint64 holds them.
+// integer parses digits with an optional sign, if int64 or uint64 can hold them.
 func integer(raw []byte) (field.Value, bool) {
 	digits := raw
 	if raw[0] == '-' {

@@ -8,11 +8,11 @@ import (
 	"example.com/ferry/format"
 )
 
-// maxNesting bounds the recursion of Walk and Validate, whatever Options.MaxDepth says.
+// maxNesting bounds the recursion of Walk and Validate, whatever Options.MaxDepth is.
 const maxNesting = 256
 
-// Walk calls visit for each value in order. Each container is passed once more than it is deep, to know its end. More
-// than 256 levels are refused.
+// Walk calls visit for each value in order. Finding the end of a container reads its content once more for each level
+// around it. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
 	_, err := w.value(skipSpace(data, 0), 0, field.Step{Index: -1, Key: -1})
@@ -24,7 +24,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits the value at pos and what it holds, and returns the offset behind it.
+// value visits the value at pos and its content, and returns the offset behind it.
 func (w *walker) value(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(pos, maxNesting)

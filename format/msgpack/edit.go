@@ -44,11 +44,11 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if err != nil {
 		return err
 	}
-	pos, err := c.room(data, &last)
+	pos, err := c.insertOffset(data, &last)
 	if err != nil {
 		return err
 	}
-	c.recount(e, 1)
+	c.planCount(e, 1)
 	b := e.Room()
 	if c.kind == field.Map {
 		b = c.appendKey(b, data, last.Name)
@@ -75,7 +75,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	}
 	at, value := 0, 0
 	if c.kind == field.Map {
-		at, value, err = c.pair(data, &last)
+		at, value, err = c.findPair(data, &last)
 	} else {
 		value, err = enterItem(data, c.at, &last)
 		at = value
@@ -87,7 +87,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	c.recount(e, -1)
+	c.planCount(e, -1)
 	e.Put(at, end, nil)
 	return nil
 }
@@ -120,8 +120,8 @@ func findContainer(data []byte, p field.Path) (editedContainer, error) {
 	return editedContainer{h, pos}, nil
 }
 
-// room returns the offset where the new value for st is inserted.
-func (c editedContainer) room(data []byte, st *field.Step) (int, error) {
+// insertOffset returns the offset where the new value for st is inserted.
+func (c editedContainer) insertOffset(data []byte, st *field.Step) (int, error) {
 	if c.n == math.MaxUint32 {
 		return 0, &format.TypeError{Format: "msgpack", Have: c.kind, Reason: "it holds 4294967295 items: no form says more"}
 	}
@@ -134,7 +134,7 @@ func (c editedContainer) room(data []byte, st *field.Step) (int, error) {
 	if err := convert.Name("msgpack", st.Name); err != nil {
 		return 0, err
 	}
-	end, _, err := c.pair(data, st)
+	end, _, err := c.findPair(data, st)
 	if err == nil {
 		return 0, format.ErrExists
 	}
@@ -144,9 +144,9 @@ func (c editedContainer) room(data []byte, st *field.Step) (int, error) {
 	return end, nil
 }
 
-// pair returns the offsets of the first key that st matches, and of its value. Without such a key it returns the offset
+// findPair returns the offsets of the first key that st matches, and of its value. Without such a key it returns the offset
 // of the map's end and field.ErrNotFound.
-func (c editedContainer) pair(data []byte, st *field.Step) (at, value int, err error) {
+func (c editedContainer) findPair(data []byte, st *field.Step) (at, value int, err error) {
 	at = c.off
 	for range c.n {
 		k, err := readKey(data, at)
@@ -172,8 +172,8 @@ func (c editedContainer) appendKey(dst, data []byte, name string) []byte {
 	return append(appendTextHead(dst, len(name)), name...)
 }
 
-// recount plans the head with more items or pairs.
-func (c editedContainer) recount(e *format.Edit, more int) {
+// planCount plans the head with more items or pairs.
+func (c editedContainer) planCount(e *format.Edit, more int) {
 	fix, wide := byte(byteFixArray), byte(byteArray16)
 	if c.kind == field.Map {
 		fix, wide = byteFixMap, byteMap16

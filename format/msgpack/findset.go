@@ -15,21 +15,21 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 		return fmt.Errorf("msgpack: room for %d spans where the set has %d paths", len(spans), s.Len())
 	}
 	clear(spans[:s.Len()])
-	f := finder{data: data, nodes: s.Nodes(), spans: spans}
-	_, err := f.item(0, 0, true)
+	f := setSearch{data: data, nodes: s.Nodes(), spans: spans}
+	_, err := f.searchItem(0, 0, true)
 	return err
 }
 
-// finder searches the paths of a set. It descends at most field.MaxSteps levels.
-type finder struct {
+// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// item searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
+// searchItem searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
 // left: the search ends with its last hit, and the returned offset is meaningless.
-func (f *finder) item(pos, node int, last bool) (int, error) {
+func (f *setSearch) searchItem(pos, node int, last bool) (int, error) {
 	n := &f.nodes[node]
 	if n.Leaf >= 0 {
 		s, err := spanAt(f.data, pos)
@@ -48,16 +48,16 @@ func (f *finder) item(pos, node int, last bool) (int, error) {
 	case err != nil:
 		return 0, err
 	case h.kind == field.Map:
-		return f.inMap(h, n, last)
+		return f.searchMap(h, n, last)
 	case h.kind == field.List:
-		return f.inArray(h, n, last)
+		return f.searchArray(h, n, last)
 	case last:
 		return 0, nil
 	}
 	return skipItems(f.data, pos, 1)
 }
 
-func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
+func (f *setSearch) searchMap(h head, n *field.Node, last bool) (int, error) {
 	data, pos := f.data, h.off
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
@@ -97,7 +97,7 @@ func (f *finder) inMap(h head, n *field.Node, last bool) (int, error) {
 				return 0, err
 			}
 			f.spans[c.Leaf], pos = s, s.End
-		} else if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
+		} else if pos, err = f.searchItem(pos, n.First+child, last && want == 0); err != nil {
 			return 0, err
 		}
 		if want == 0 {
@@ -124,7 +124,7 @@ func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	return -1
 }
 
-func (f *finder) inArray(h head, n *field.Node, last bool) (int, error) {
+func (f *setSearch) searchArray(h head, n *field.Node, last bool) (int, error) {
 	pos, at := h.off, uint64(0) // the offset and index of the current item
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
@@ -139,7 +139,7 @@ func (f *finder) inArray(h head, n *field.Node, last bool) (int, error) {
 			return 0, err
 		}
 		want &^= 1 << uint(child)
-		if pos, err = f.item(pos, n.First+child, last && want == 0); err != nil {
+		if pos, err = f.searchItem(pos, n.First+child, last && want == 0); err != nil {
 			return 0, err
 		}
 		at = index + 1

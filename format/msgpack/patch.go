@@ -8,11 +8,11 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-// Patch writes data to dst with the value at p replaced by v, and returns the extended dst. Containers count items, not
-// bytes: nothing else changes. An integer, text or byte string gets the shortest form, an integer that is not negative
-// an unsigned one, a float eight bytes whatever it had. What stands behind the value is copied, not looked at. On an
-// error dst is returned as it was: field.ErrNotFound, *format.TypeError if v cannot take the kind of what it replaces, or
-// an error of Lookup.
+// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. Containers count items,
+// not bytes, so no other byte changes. An integer, text or byte string gets the shortest form, a non-negative integer
+// an unsigned one, a float always eight bytes. Bytes behind the value are copied unread. On an error dst is returned
+// unchanged: field.ErrNotFound, *format.TypeError if v cannot be converted to the old value's kind, or an error of
+// Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -23,8 +23,8 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[s.End:]...), nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes. Else
-// it returns false and leaves data untouched. What it costs does not depend on what stands behind the value.
+// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes.
+// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -40,7 +40,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns where the value at p lies, and turns v to its kind.
+// patch returns where the value at p lies, and converts v to its kind.
 func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, er
 	return s, nil
 }
 
-// appendHead writes all of v but the content of a text or byte string.
+// appendHead appends the encoding of v without the content of a text or byte string.
 func appendHead(dst []byte, v *field.Value) []byte {
 	switch v.Kind {
 	case field.Bool:
@@ -88,7 +88,7 @@ func appendTextHead(dst []byte, size int) []byte {
 	return appendSized(dst, byteStr8, uint64(size))
 }
 
-// appendSized writes n behind its first byte, in the fewest bytes; first is that of one byte.
+// appendSized appends a first byte and n in the fewest bytes. first is the first byte of the one-byte form.
 func appendSized(dst []byte, first byte, n uint64) []byte {
 	switch {
 	case n <= math.MaxUint8:

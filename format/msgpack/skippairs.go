@@ -2,9 +2,9 @@ package msgpack
 
 import "example.com/ferry/field"
 
-// skipPairs goes over pairs from pos on as long as their key is a short text that is not wanted, by its field.NameBit, and their
-// value is one whose first bytes tell its length. It returns where it stopped and how many pairs are left. Nearly all of a
-// message is passed here, and without a call: the position stays in a register.
+// skipPairs skips pairs from pos on while their key is a short text that is not in names, a set of field.NameBit, and
+// the first bytes of their value determine its length. It returns the offset where it stopped and how many pairs are
+// left. Nearly all pairs are skipped here without a call, so pos stays in a register.
 func skipPairs(data []byte, pos int, left uint64, names uint64) (int, uint64) {
 	for ; left != 0; left-- {
 		at := pos

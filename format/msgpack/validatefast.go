@@ -6,9 +6,9 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// validateFast validates pairs from pos on, of which n are passed already, as long as they are usual ones: a short text of ASCII
-// that is no integer, and a scalar. It returns where the first other one starts, and how many are passed then. Nearly all
-// of a message is passed here, and nearly without calls.
+// validateFast validates pairs from pos on while they have a common form: a short key of ASCII that is not an integer,
+// and a scalar. n pairs are validated already. It returns the offset of the first other pair, and how many are
+// validated then. Nearly all pairs are validated here, nearly without calls.
 func (v *validator) validateFast(seen *keyset.Map, pos int, n, all uint64) (int, uint64) {
 	data := v.data
 	for ; n < all; n++ {

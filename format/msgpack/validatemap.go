@@ -40,7 +40,7 @@ func (v *validator) validatePairs(h head, depth int) (int, error) {
 	return pos, nil
 }
 
-// validateKey validates the key at pos and returns what is behind it, and its hash.
+// validateKey validates the key at pos, and returns the offset behind it and its hash.
 func (v *validator) validateKey(pos int) (int, uint64, error) {
 	k, err := readKey(v.data, pos)
 	if err != nil {

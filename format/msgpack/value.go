@@ -16,8 +16,8 @@ var (
 	errTooLong = errors.New("msgpack: a text or byte string of more than 4294967295 bytes has no form: send it in parts")
 )
 
-// Value decodes the scalar at s. A float of either width is a Float. Text and Bytes alias data. An extension, and so a
-// timestamp, is no scalar.
+// Value decodes the scalar at s. A float of either width is a Float. Text and Bytes are views into data. An extension
+// is not a scalar, and neither is a timestamp.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -53,7 +53,7 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	return convert.Read("msgpack", v, as)
 }
 
-// floatOf decodes a float with its first byte. IEEE 754 binary32 or 64.
+// floatOf decodes the float in item, which includes its first byte. IEEE 754 binary32 or 64.
 func floatOf(item []byte) float64 {
 	if item[0] == byteFloat32 {
 		return float64(math.Float32frombits(binary.BigEndian.Uint32(item[1:])))

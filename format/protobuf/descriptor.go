@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// The numbers of the fields that are read. google/protobuf/descriptor.proto.
+// Field numbers of descriptor messages. google/protobuf/descriptor.proto.
 const (
 	setFile = 1
 
@@ -31,8 +31,8 @@ const (
 // labelRepeated is FieldDescriptorProto.Label.LABEL_REPEATED.
 const labelRepeated = 3
 
-// descriptorTypes is the types of FieldDescriptorProto.Type. An enum is an int32, as any number is valid in one. A group
-// is a message, in a form that Validate refuses.
+// descriptorTypes maps FieldDescriptorProto.Type to types. An enum is an int32, because any number is valid in it. A
+// group is a message; Validate refuses its encoding.
 var descriptorTypes = [...]schema.Type{
 	1: schema.Float64, 2: schema.Float32, 3: schema.Int64, 4: schema.Uint64, 5: schema.Int32,
 	6: schema.Fixed64, 7: schema.Fixed32, 8: schema.Bool, 9: schema.String, 10: schema.Nested,
@@ -40,10 +40,10 @@ var descriptorTypes = [...]schema.Type{
 	16: schema.Sfixed64, 17: schema.Sint32, 18: schema.Sint64,
 }
 
-// ParseDescriptorSet returns the shape of one message, by its full name (pkg.Outer.Inner), from a FileDescriptorSet, as
-// protoc --include_imports --descriptor_set_out=FILE and buf build -o FILE write it: of proto2, proto3 or editions. Names
-// are those of the .proto file; enums are int32; a map is a list of messages with the fields key and value; extensions
-// are unknown fields. An error says what is missing, and which messages there are instead.
+// ParseDescriptorSet returns the shape of one message, by its full name (pkg.Outer.Inner), from a FileDescriptorSet of
+// proto2, proto3 or editions. protoc --include_imports --descriptor_set_out=FILE writes one, and buf build -o FILE.
+// Names are those of the .proto file. Enums are int32, a map is a list of messages with the fields key and value, and
+// extensions are unknown fields. An error lists what is missing and which messages the set has.
 func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	s := descriptorSet{declared: map[string]encodedDescriptor{}, shapes: map[string]*schema.Message{}}
 	set := encodedDescriptor{data, field.Span{End: len(data)}}
@@ -59,7 +59,7 @@ func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	}
 	name := strings.TrimPrefix(message, ".")
 	if _, ok := s.declared[name]; !ok {
-		return nil, fmt.Errorf("protobuf: the descriptor set has no message %q: %s", message, s.near(name))
+		return nil, fmt.Errorf("protobuf: the descriptor set has no message %q: %s", message, s.suggestNames(name))
 	}
 	root := s.shape(name)
 	for len(s.open) > 0 {
@@ -72,14 +72,14 @@ func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	return root, nil
 }
 
-// descriptorSet is the messages of a set by their full names.
+// descriptorSet holds the messages of a set by their full names.
 type descriptorSet struct {
 	declared map[string]encodedDescriptor
-	shapes   map[string]*schema.Message // of those that the message asked for leads to
-	open     []*schema.Message          // shapes without their fields
+	shapes   map[string]*schema.Message // of the messages that the requested one refers to
+	open     []*schema.Message          // shapes whose fields are still to be added
 }
 
-// declare notes the messages that d, which stands in depth messages, holds in records of the number, and those in them.
+// declare registers the messages in d's records with that number, and the messages within them. d is nested depth deep.
 func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, depth int) error {
 	if depth > MaxDepth {
 		return syntaxError(d.span.Head, fmt.Sprintf("messages nest deeper than %d", MaxDepth))
@@ -97,7 +97,7 @@ func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, d
 	})
 }
 
-// shape returns the shape of a message that is declared; it may yet have to be filled.
+// shape returns the shape of a declared message. Its fields may be added later.
 func (s *descriptorSet) shape(name string) *schema.Message {
 	if m := s.shapes[name]; m != nil {
 		return m
@@ -154,8 +154,8 @@ func (s *descriptorSet) field(d encodedDescriptor) (f schema.Field, err error) {
 	return f, nil
 }
 
-// near says which messages there are instead of name: those of its last part, else the first ones.
-func (s *descriptorSet) near(name string) string {
+// suggestNames returns names of messages for an error: those with the last part of name, else the first ones.
+func (s *descriptorSet) suggestNames(name string) string {
 	const most = 8
 	short := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	var all, alike []string
@@ -179,13 +179,13 @@ func (s *descriptorSet) near(name string) string {
 	return verb + strings.Join(alike, ", ")
 }
 
-// encodedDescriptor is a message of a set.
+// encodedDescriptor is one encoded message of a descriptor set.
 type encodedDescriptor struct {
 	data []byte
 	span field.Span
 }
 
-// each calls visit for all records with the number, which are messages.
+// each calls visit for each record with that number; the records are messages.
 func (d encodedDescriptor) each(number int, visit func(encodedDescriptor) error) error {
 	for pos := d.span.Off; pos < d.span.End; {
 		r, err := findRecord(d.data, pos, d.span.End, number)
@@ -206,13 +206,13 @@ func (d encodedDescriptor) each(number int, visit func(encodedDescriptor) error)
 	return nil
 }
 
-// text returns the text with the number; it is empty if there is none.
+// text returns the text field with that number, or "".
 func (d encodedDescriptor) text(number int) (string, error) {
 	v, err := d.value(number, field.String)
 	return string(v.Bytes), err
 }
 
-// integer returns the number with the number; it is 0 if there is none.
+// integer returns the integer field with that number, or 0.
 func (d encodedDescriptor) integer(number int) (int64, error) {
 	v, err := d.value(number, field.Int32)
 	return v.Int, err

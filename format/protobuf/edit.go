@@ -10,10 +10,10 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Insert plans a field behind the others of its message, or an item of a repeated field. A list without items takes no
-// bytes: an item 0 begins it. Without a schema, or for a field that it does not know, an integer and a bool become a
-// varint, a float eight bytes, and text, bytes, Untyped and the records of a Map get a length. A list cannot be inserted
-// as a whole. format.Editor has the details.
+// Insert plans a field behind the others of its message, or an item of a repeated field. An empty list has no bytes, so
+// inserting item 0 starts it. If the schema does not know the field, or there is none, an integer or bool becomes a
+// varint, a float eight bytes, and text, bytes, Untyped and the records of a Map get a length. A whole list cannot be
+// inserted. The details are those of format.Editor.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	steps := p.Steps()
@@ -22,9 +22,9 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	}
 	var t enclosingRecords
 	last := &steps[len(steps)-1]
-	parent, err := f.follow(data, steps[:len(steps)-1], &t)
+	parent, err := f.followPath(data, steps[:len(steps)-1], &t)
 	if errors.Is(err, field.ErrNotFound) && len(steps) > 1 && last.Index == 0 {
-		return f.begin(e, data, steps, v)
+		return f.insertFirstItem(e, data, steps, v)
 	}
 	if err != nil {
 		return err
@@ -47,16 +47,16 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		return err
 	}
 	if d.Repeated {
-		return mismatch(v.Kind, field.AnyType, fmt.Sprintf("field %d (%s) is a list: insert its items one by one", d.Number, d.Name))
+		return typeMismatch(v.Kind, field.AnyType, fmt.Sprintf("field %d (%s) is a list: insert its items one by one", d.Number, d.Name))
 	}
 	return appendField(e, data, parent, d, v, len(steps), &t)
 }
 
-// begin inserts the first item of the list that all but the last step lead to.
-func (f Format) begin(e *format.Edit, data []byte, steps []field.Step, v field.Value) error {
+// insertFirstItem inserts the first item of a list. All steps but the last one lead to the list.
+func (f Format) insertFirstItem(e *format.Edit, data []byte, steps []field.Step, v field.Value) error {
 	var t enclosingRecords
 	above := len(steps) - 2
-	message, err := f.follow(data, steps[:above], &t)
+	message, err := f.followPath(data, steps[:above], &t)
 	if err != nil {
 		return err
 	}
@@ -68,11 +68,11 @@ func (f Format) begin(e *format.Edit, data []byte, steps []field.Step, v field.V
 	return appendField(e, data, message, *d, v, len(steps), &t)
 }
 
-// fieldFor is the field of m that a step leads to. One that m does not know gets the type that v is of.
+// fieldFor returns the field of m that a step names. A field that m does not know gets the type of v.
 func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field, error) {
 	number, hint := numberOfName(m, step), 0
 	if number <= 0 || number > MaxNumber {
-		return schema.Field{}, mismatch(v.Kind, field.AnyType, fmt.Sprintf("%q is no field number of 1 to %d, nor a name that a schema knows", step.Name, MaxNumber))
+		return schema.Field{}, typeMismatch(v.Kind, field.AnyType, fmt.Sprintf("%q is no field number of 1 to %d, nor a name that a schema knows", step.Name, MaxNumber))
 	}
 	if d := fieldByNumber(m, number, &hint); d != nil {
 		return *d, nil
@@ -93,15 +93,15 @@ func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field,
 	return d, nil
 }
 
-// appendField plans a record of d with the value v behind the others of a message.
+// appendField plans a record of d with the value v at the end of a message.
 func appendField(e *format.Edit, data []byte, message valuePlace, d schema.Field, v field.Value, depth int, t *enclosingRecords) error {
-	if message.record.end > 0 { // not the outermost one
-		t.enter(message.record)
+	if message.record.end > 0 { // not the outermost message
+		t.push(message.record)
 	}
 	return insertRecord(e, data, message.span.End, &d, v, depth, t)
 }
 
-// insertRecord plans a record of d with the value v at pos, in depth containers.
+// insertRecord plans a record of d with the value v at pos, nested depth deep.
 func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field.Value, depth int, t *enclosingRecords) error {
 	head := appendTag(e.Room(), d.Number, encodingOf(d.Type).wire)
 	if encodingOf(d.Type).wire != wireLength {
@@ -124,7 +124,7 @@ func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field
 	return nil
 }
 
-// contentOf is place.content for a new value of d.
+// contentOf is valuePlace.content for a new value of d.
 func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, error) {
 	if v.Kind == field.Untyped && d.Type == schema.Bytes {
 		return v.Bytes, nil
@@ -133,14 +133,14 @@ func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, e
 	return item.content(dst, v, depth)
 }
 
-// insertItem plans an item of a list before the one that has the index.
+// insertItem plans an item of a list before the one with that index.
 func insertItem(e *format.Edit, data []byte, list valuePlace, index int, v field.Value, depth int, t *enclosingRecords) error {
 	if index < 0 {
 		return field.ErrNotFound
 	}
 	count, pos := 0, -1
-	var in record // that pos is in or before
-	err := items(data, list.span, list.shape, func(i int, r record, s field.Span) bool {
+	var in record // the record that pos is in or before
+	err := eachItem(data, list.span, list.shape, func(i int, r record, s field.Span) bool {
 		if count = i + 1; i == index {
 			in, pos = r, s.Head
 			return false
@@ -155,7 +155,7 @@ func insertItem(e *format.Edit, data []byte, list valuePlace, index int, v field
 		return field.ErrNotFound
 	case pos < 0: // behind the last item
 		if count == 0 {
-			in = list.record // no values are packed in it
+			in = list.record // its values are not packed
 		}
 		pos = in.end
 	}
@@ -166,21 +166,21 @@ func insertItem(e *format.Edit, data []byte, list valuePlace, index int, v field
 	if err != nil {
 		return err
 	}
-	t.enter(in)
+	t.push(in)
 	e.PutCopy(pos, pos, content)
 	t.resize(e, data, len(content))
 	return nil
 }
 
-// Delete plans the message without the value at p: all records of a field, as consumers take the last of several, or one
-// item of a repeated one. format.Editor has the details.
+// Delete plans the message without the value at p: without all records of the field, as consumers take the last of
+// several, or without one item of a repeated field. The details are those of format.Editor.
 func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	if p.Len() == 0 {
 		return format.ErrWhole
 	}
 	var t enclosingRecords
-	at, err := f.follow(data, p.Steps(), &t)
+	at, err := f.followPath(data, p.Steps(), &t)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Cast returns v as a value of a type: out of the type's range, or of another kind, it is a *format.TypeError, and what
-// becomes a float32 is rounded to one. How many bytes an integer or a float takes is up to the field it is written to.
+// Cast returns v as a value of a type. A value out of the type's range or of another kind gives a *format.TypeError. A
+// float32 is rounded. The width of an integer or float depends on the field it is written to.
 func (Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 	return convert.Read("protobuf", v, as)
 }
 
-// appendTyped appends the content of a value of type t. Text and bytes are returned as they are instead.
+// appendTyped appends the content of a value of type t. It returns text and bytes as they are, without dst.
 func appendTyped(dst []byte, t schema.Type, v field.Value) ([]byte, error) {
 	s := encodingOf(t)
 	given := v.Kind
@@ -41,14 +41,14 @@ func appendTyped(dst []byte, t schema.Type, v field.Value) ([]byte, error) {
 		return appendInt(dst, s.wire, n.Int), nil
 	case field.Float:
 		if n.Float != v.Float && v.Float == v.Float {
-			return nil, mismatch(given, t.Field(), fmt.Sprintf("%v would be rounded: cast it to float32", v.Float))
+			return nil, typeMismatch(given, t.Field(), fmt.Sprintf("%v would be rounded: cast it to float32", v.Float))
 		}
 		return appendFloat(dst, s.wire, n.Float), nil
 	}
 	return n.Bytes, nil
 }
 
-// appendUntyped is appendTyped for a value whose field no schema knows, as its wire type allows.
+// appendUntyped is appendTyped for a field that no schema describes. The wire type decides what it accepts.
 func appendUntyped(dst []byte, wire wireType, v field.Value) ([]byte, error) {
 	reason := "a value of this kind is not written so"
 	switch {
@@ -75,10 +75,10 @@ func appendUntyped(dst []byte, wire wireType, v field.Value) ([]byte, error) {
 	case v.Kind == field.Float && wire == wireFixed64:
 		return appendTyped(dst, schema.Float64, v)
 	}
-	return nil, mismatch(field.Untyped, field.AnyType, fmt.Sprintf("the field has wire type %d, the new value is %v: %s", wire, v.Kind, reason))
+	return nil, typeMismatch(field.Untyped, field.AnyType, fmt.Sprintf("the field has wire type %d, the new value is %v: %s", wire, v.Kind, reason))
 }
 
-// holds reports whether b is the content of one record of the wire type, which is neither bytes nor a group.
+// holds reports whether b is the content of one record of the wire type, which is not wireLength or a group.
 func (w wireType) holds(b []byte) bool {
 	switch w {
 	case wireFixed32:
@@ -90,11 +90,11 @@ func (w wireType) holds(b []byte) bool {
 	return ok
 }
 
-// messageOf checks the records that v holds, of a message that stands in depth containers, and returns them.
+// messageOf validates the records in v, a message nested depth deep, and returns them.
 func messageOf(m *schema.Message, v field.Value, depth int) ([]byte, error) {
 	most := format.Options{}.Depth() - depth
 	if most < 1 {
-		return nil, mismatch(v.Kind, field.AnyType, "the message would nest too deep")
+		return nil, typeMismatch(v.Kind, field.AnyType, "the message would nest too deep")
 	}
 	if err := (Format{m}).Validate(v.Bytes, format.Options{MaxDepth: most}); err != nil {
 		return nil, fmt.Errorf("protobuf: the new message: %w", err)
@@ -123,7 +123,7 @@ func appendTag(dst []byte, number int, wire wireType) []byte {
 	return binary.AppendUvarint(dst, uint64(number)<<3|uint64(wire))
 }
 
-// uvarintSize returns how many bytes a length takes.
+// uvarintSize returns the size in bytes of a length.
 func uvarintSize(n int) int {
 	size := 1
 	for ; n >= 0x80; n >>= 7 {

@@ -5,7 +5,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// scalarEncoding is how values of a type are written. Encoding, "Message Structure".
+// scalarEncoding is the encoding of a type. Encoding, "Message Structure".
 type scalarEncoding struct {
 	kind   field.Kind
 	wire   wireType
@@ -35,14 +35,14 @@ func encodingOf(t schema.Type) scalarEncoding {
 	if int(t) < len(scalarEncodings) {
 		return scalarEncodings[t]
 	}
-	return scalarEncoding{field.Untyped, wireLength, false} // a type that the schema package does not have
+	return scalarEncoding{field.Untyped, wireLength, false} // a type unknown to this package
 }
 
-// isPackable reports whether several values of type t may stand in one record, without tags. Encoding, "Packed Repeated
+// isPackable reports whether one record may hold several values of type t, without tags. Encoding, "Packed Repeated
 // Fields".
 func isPackable(t schema.Type) bool { return encodingOf(t).wire != wireLength }
 
-// fits reports whether r is how a field d is written.
+// fits reports whether r has the encoding of field d.
 func fits(d *schema.Field, r *record) bool {
 	return r.wire() == encodingOf(d.Type).wire || d.Repeated && r.wire() == wireLength && isPackable(d.Type)
 }
@@ -52,8 +52,8 @@ func isPacked(d *schema.Field, r *record) bool {
 	return d.Repeated && r.wire() == wireLength && isPackable(d.Type)
 }
 
-// fieldByNumber returns the field of m with the number; nil if m is nil or has none. hint is where to begin looking: fields
-// mostly stand in a message in the order of its schema.
+// fieldByNumber returns the field of m with that number, or nil. m may be nil. The search starts at hint, because
+// fields mostly have the order of the schema.
 func fieldByNumber(m *schema.Message, number int, hint *int) *schema.Field {
 	if m == nil {
 		return nil
@@ -70,8 +70,8 @@ func fieldByNumber(m *schema.Message, number int, hint *int) *schema.Field {
 	return nil
 }
 
-// numberOfName returns the number that a step leads to from m, which may be nil: that of the field of this name, or the number
-// that the step is; -1 if it is neither.
+// numberOfName returns the field number that a step names in m, which may be nil: the number of the field with that
+// name, or the step as a number; -1 otherwise.
 func numberOfName(m *schema.Message, step *field.Step) int {
 	if m != nil {
 		for i := range m.Fields {
@@ -83,15 +83,15 @@ func numberOfName(m *schema.Message, step *field.Step) int {
 	return step.Index
 }
 
-// valuePlace is where a path leads: a span, and what the schema says about it.
+// valuePlace is the target of a path: a span, and its description in the schema.
 type valuePlace struct {
 	span    field.Span
-	record  record          // that the span is, or begins with
-	shape   *schema.Field   // nil where the schema does not know the field, or it does not fit
+	record  record          // the span's record, or its first one
+	shape   *schema.Field   // nil if the schema does not know the field or the record does not fit it
 	message *schema.Message // of a Map, if it is known
 }
 
-// placeOf is where r leads, the first of the records of a message that end at end: without a schema for it d is nil.
+// placeOf returns the place of r, the first record of a field. The message ends at end. d is nil without a schema.
 func placeOf(data []byte, r record, d *schema.Field, end int) (valuePlace, error) {
 	if d == nil || !fits(d, &r) {
 		return valuePlace{span: r.span(), record: r}, nil
@@ -103,7 +103,7 @@ func placeOf(data []byte, r record, d *schema.Field, end int) (valuePlace, error
 	return valuePlace{span: field.Span{Head: r.head, Off: r.head, End: last, Kind: field.List}, record: r, shape: d}, err
 }
 
-// itemOf is where r leads as one value of d.
+// itemOf returns the place of r as one value of d.
 func itemOf(r record, d *schema.Field) valuePlace {
 	return valuePlace{
 		span:   field.Span{Head: r.head, Off: r.off, End: r.end, Kind: encodingOf(d.Type).kind},
@@ -111,7 +111,7 @@ func itemOf(r record, d *schema.Field) valuePlace {
 	}
 }
 
-// recordRun returns the end of the list that begins with r: the records of one repeated field, one after another.
+// recordRun returns the end of the list that starts with r: consecutive records of one repeated field.
 func recordRun(data []byte, r record, d *schema.Field, end int) (int, error) {
 	for r.end < end {
 		more, err := readRecord(data, r.end, end)
@@ -126,7 +126,7 @@ func recordRun(data []byte, r record, d *schema.Field, end int) (int, error) {
 	return r.end, nil
 }
 
-// packedElement returns the value at pos of the packed values of type t that end at end.
+// packedElement returns the value at pos among packed values of type t that end at end.
 func packedElement(data []byte, pos, end int, t schema.Type) (field.Span, error) {
 	s := field.Span{Head: pos, Off: pos, Kind: encodingOf(t).kind}
 	switch encodingOf(t).wire {

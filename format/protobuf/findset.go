@@ -8,31 +8,31 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Find is Lookup for all paths of s in one pass over data, which ends as soon as all are found. It allocates nothing.
+// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
 func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("protobuf: room for %d spans where the set has %d paths", len(spans), s.Len())
 	}
 	spans = spans[:s.Len()]
 	clear(spans)
-	g := finder{data: data, nodes: s.Nodes(), spans: spans, left: len(spans)}
+	g := setSearch{data: data, nodes: s.Nodes(), spans: spans, left: len(spans)}
 	root := &g.nodes[0]
 	if f.Message == nil && root.Leaf < 0 {
-		return g.numbers(root, 0, len(data))
+		return g.searchNumbers(root, 0, len(data))
 	}
-	return g.hit(root, f.root(data))
+	return g.storeHit(root, f.rootPlace(data))
 }
 
-// finder is a pass for a set of paths.
-type finder struct {
+// setSearch searches the paths of a set.
+type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 	left  int // paths not found yet
 }
 
-// hit notes that node leads to p, and goes on below it.
-func (f *finder) hit(node *field.Node, p valuePlace) error {
+// storeHit stores p as the span of node, and searches p for the children of node.
+func (f *setSearch) storeHit(node *field.Node, p valuePlace) error {
 	if node.Leaf >= 0 {
 		f.spans[node.Leaf] = p.span
 		f.left--
@@ -41,19 +41,20 @@ func (f *finder) hit(node *field.Node, p valuePlace) error {
 	case node.Count == 0 || f.left == 0:
 		return nil
 	case p.span.Kind == field.List:
-		return f.items(node, p)
+		return f.searchItems(node, p)
 	case p.isMessage() && p.message == nil:
-		return f.numbers(node, p.span.Off, p.span.End)
+		return f.searchNumbers(node, p.span.Off, p.span.End)
 	case p.isMessage():
-		return f.fields(node, p.span, p.message)
+		return f.searchFields(node, p.span, p.message)
 	}
 	return nil
 }
 
-// numbers is fields without a schema. Of the children that are left, the first is the one that mostly comes next.
-func (f *finder) numbers(node *field.Node, pos, end int) error {
+// searchNumbers is fields without a schema. It tries the first remaining child first, as fields mostly have the order of the
+// set.
+func (f *setSearch) searchNumbers(node *field.Node, pos, end int) error {
 	children := f.nodes[node.First:][:node.Count]
-	var left, want uint64 // children not met yet, by index and by number
+	var left, want uint64 // children not found yet, by index and by number
 	for i := range children {
 		if number := children[i].Step.Index; number > 0 {
 			left |= 1 << i
@@ -82,7 +83,7 @@ func (f *finder) numbers(node *field.Node, pos, end int) error {
 				f.left--
 			}
 			if child.Count > 0 && r.wire() == wireLength {
-				if err := f.numbers(child, r.off, r.end); err != nil {
+				if err := f.searchNumbers(child, r.off, r.end); err != nil {
 					return err
 				}
 			}
@@ -95,9 +96,9 @@ func (f *finder) numbers(node *field.Node, pos, end int) error {
 	return nil
 }
 
-// fields looks for the children of node among the records of a message. want has a bit for the number of each child that
-// was not met yet: the first record with a number is the one that counts.
-func (f *finder) fields(node *field.Node, s field.Span, m *schema.Message) error {
+// searchFields searches the records of a message for the children of node. want has a bit for the number of each child not
+// found yet. The first record with a number counts.
+func (f *setSearch) searchFields(node *field.Node, s field.Span, m *schema.Message) error {
 	children := f.nodes[node.First:][:node.Count]
 	var met, want uint64 // by child, by number
 	for i := range children {
@@ -127,7 +128,7 @@ func (f *finder) fields(node *field.Node, s field.Span, m *schema.Message) error
 			if err != nil {
 				return err
 			}
-			if err := f.hit(&children[i], p); err != nil {
+			if err := f.storeHit(&children[i], p); err != nil {
 				return err
 			}
 		}
@@ -136,20 +137,20 @@ func (f *finder) fields(node *field.Node, s field.Span, m *schema.Message) error
 	return nil
 }
 
-// items looks for the children of node, which are indices, in a list.
-func (f *finder) items(node *field.Node, list valuePlace) error {
+// searchItems searches a list for the children of node, which are indices.
+func (f *setSearch) searchItems(node *field.Node, list valuePlace) error {
 	children := f.nodes[node.First:][:node.Count]
 	last := -1
 	for i := range children {
 		last = max(last, children[i].Step.Index)
 	}
 	var below error
-	err := items(f.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
+	err := eachItem(f.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
 		p := itemOf(r, list.shape)
 		p.span = s
 		for i := range children {
 			if children[i].Step.Index == index && below == nil {
-				below = f.hit(&children[i], p)
+				below = f.storeHit(&children[i], p)
 			}
 		}
 		return index < last && f.left > 0 && below == nil

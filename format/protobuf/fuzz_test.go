@@ -129,7 +129,7 @@ func compareRecords(t *testing.T, data []byte) {
 			}
 			break
 		}
-		if i >= len(want) || r.number() != int(want[i].number) || r.wire() != wireType(want[i].typ) || !bytes.Equal(data[r.value(data):r.end], want[i].value) {
+		if i >= len(want) || r.number() != int(want[i].number) || r.wire() != wireType(want[i].typ) || !bytes.Equal(data[r.tagEnd(data):r.end], want[i].value) {
 			t.Fatalf("record %d: got %+v, the peer reads %+v\n% x", i, r, want, data)
 		}
 		if r.wire() == wireLength {

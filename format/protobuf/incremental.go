@@ -14,47 +14,47 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch begins the search for the value at p in a message that arrives in pieces. What has a length is passed by it, groups
-// record by record. As a message has no length of its own, a field that is missing in the outermost one is Absent at its
-// end only. A list is found at its first record, of a length that no byte tells.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. Values with a length are skipped
+// by it, groups record by record. A message has no length of its own, so a missing field of the outermost one is Absent
+// only at its end. A list is found at its first record; its end is unknown.
 func (f Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	k := &pathSearch{root: f.Message, path: p.Steps(), depth: o.Depth()}
 	return incremental.New(searchFormat{f, k}, k, o)
 }
 
-// searchFormat decodes what a seeker has found, without the message around it.
+// searchFormat decodes the value that a pathSearch has found, without the message around it.
 type searchFormat struct {
 	Format
 	k *pathSearch
 }
 
-// Value implements format.Format for a record that begins with its wire type.
+// Value implements format.Format for a record that starts with its wire type.
 func (f searchFormat) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if f.k.shape == nil || s.Kind != field.Int {
 		return f.Format.Value(data, s, as)
 	}
-	v, ok := integer(f.k.shape.Type, data[s.Off:s.End])
+	v, ok := decodeInteger(f.k.shape.Type, data[s.Off:s.End])
 	if !ok {
 		return field.Value{}, errSpan
 	}
 	return convert.Read("protobuf", v, as)
 }
 
-// pathSearch follows a path through a message that arrives in pieces.
+// pathSearch is the state of one search.
 type pathSearch struct {
 	root  *schema.Message
 	path  []field.Step
 	depth int
 
-	step    int             // of the path, that the records at hand are asked for
-	message *schema.Message // that they stand in; nil if it is not known
-	number  int             // that is sought
-	end     int             // offset where they end
-	list    *schema.Field   // what they are the items of, if the step is an index
-	index   int             // items that come before the one sought
-	packed  int             // offset where the packed values at hand end; 0 if there are none
-	groups  []int           // the numbers of the groups that are open
-	shape   *schema.Field   // of the value, if it is known
+	step      int             // index in path of the step that the next records are compared with
+	message   *schema.Message // shape of the current message; nil if unknown
+	number    int             // the sought field number
+	end       int             // offset where the current message ends
+	list      *schema.Field   // the repeated field of the current items, if the step is an index
+	index     int             // number of items before the sought one
+	packedEnd int             // offset where the current packed values end; 0 outside of packed values
+	groups    []int           // numbers of the open groups
+	shape     *schema.Field   // of the value, if known
 }
 
 // Start implements incremental.Grammar.
@@ -64,11 +64,11 @@ func (k *pathSearch) Start(s *incremental.Search) {
 		s.Container(field.Span{End: -1, Kind: field.Map})
 		return
 	}
-	k.enter(s, k.root, math.MaxInt)
+	k.enterMessage(s, k.root, math.MaxInt)
 }
 
-// enter is where the records of a message start.
-func (k *pathSearch) enter(s *incremental.Search, m *schema.Message, end int) {
+// enterMessage starts the search of a message's records.
+func (k *pathSearch) enterMessage(s *incremental.Search, m *schema.Message, end int) {
 	k.message, k.end, k.list, k.number = m, end, nil, numberOfName(m, &k.path[k.step])
 	k.step++
 	if k.number <= 0 {
@@ -78,19 +78,19 @@ func (k *pathSearch) enter(s *incremental.Search, m *schema.Message, end int) {
 
 // End implements incremental.Grammar.
 func (k *pathSearch) End(s *incremental.Search) error {
-	if k.end < math.MaxInt || k.packed > 0 || len(k.groups) > 0 {
+	if k.end < math.MaxInt || k.packedEnd > 0 || len(k.groups) > 0 {
 		return io.ErrUnexpectedEOF
 	}
 	s.Absent()
 	return nil
 }
 
-// Next implements incremental.Grammar: it takes a record, all of it unless the path goes on in it.
+// Next implements incremental.Grammar. It consumes a whole record, or only its head if the path continues in it.
 func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
-	if k.packed > 0 {
-		return k.element(s, b)
+	if k.packedEnd > 0 {
+		return k.readPackedElement(s, b)
 	}
-	left := k.left(s)
+	left := k.bytesLeft(s)
 	if left == 0 {
 		if len(k.groups) > 0 {
 			return 0, s.Syntax(0, "a group has no end in its message")
@@ -109,21 +109,21 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	case wire == wireEnd:
 		return end, k.endGroup(s, number, end)
 	case len(k.groups) > 0 || number != k.number && k.list == nil:
-		return end, k.over(s, number, wire)
+		return end, k.skipRecord(s, number, wire)
 	}
-	return k.record(s, wire, off, end, number)
+	return k.readRecord(s, wire, off, end, number)
 }
 
-// left returns how many bytes are left in the message at hand; math.MaxInt in the outermost one, whose end is not known.
-func (k *pathSearch) left(s *incremental.Search) int {
+// bytesLeft returns how many bytes are left in the current message; math.MaxInt in the outermost one, whose end is unknown.
+func (k *pathSearch) bytesLeft(s *incremental.Search) int {
 	if k.end == math.MaxInt {
 		return math.MaxInt
 	}
 	return k.end - s.Off()
 }
 
-// over passes a record, which is entered if it is a group.
-func (k *pathSearch) over(s *incremental.Search, number int, wire wireType) error {
+// skipRecord skips a record. It enters a group, because a group has no length.
+func (k *pathSearch) skipRecord(s *incremental.Search, number int, wire wireType) error {
 	if wire != wireStart {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (k *pathSearch) over(s *incremental.Search, number int, wire wireType) erro
 	return nil
 }
 
-// endGroup takes the tag of that number, up to end, that ends the innermost group.
+// endGroup reads the end of the innermost group: the tag with that number, which ends at end.
 func (k *pathSearch) endGroup(s *incremental.Search, number, end int) error {
 	last := len(k.groups) - 1
 	if last < 0 || k.groups[last] != number {
@@ -146,8 +146,8 @@ func (k *pathSearch) endGroup(s *incremental.Search, number, end int) error {
 	return nil
 }
 
-// record takes the record with content at off up to end that has the number sought, or follows one that has.
-func (k *pathSearch) record(s *incremental.Search, wire wireType, off, end, number int) (int, error) {
+// readRecord reads a record with the sought number, or the record behind the current list. Its content is at off to end.
+func (k *pathSearch) readRecord(s *incremental.Search, wire wireType, off, end, number int) (int, error) {
 	d := k.list
 	if d == nil {
 		hint := 0
@@ -164,16 +164,16 @@ func (k *pathSearch) record(s *incremental.Search, wire wireType, off, end, numb
 		k.enterList(s, d)
 		return 0, nil
 	case inPacked:
-		k.packed = incremental.Add(s.Off(), uint64(end))
+		k.packedEnd = incremental.Add(s.Off(), uint64(end))
 		return off, nil
 	case k.list != nil && k.index > 0:
 		k.index--
 		return end, nil
 	}
-	return k.value(s, d, wire, off, end)
+	return k.foundRecord(s, d, wire, off, end)
 }
 
-// enterList is at the first record of d, which repeats.
+// enterList starts the search of the repeated field d at its first record.
 func (k *pathSearch) enterList(s *incremental.Search, d *schema.Field) {
 	if k.step == len(k.path) {
 		s.Container(field.Span{Head: s.Off(), Off: s.Off(), End: -1, Kind: field.List})
@@ -186,8 +186,8 @@ func (k *pathSearch) enterList(s *incremental.Search, d *schema.Field) {
 	k.step++
 }
 
-// value takes the record on the path; d is nil if its shape is not known.
-func (k *pathSearch) value(s *incremental.Search, d *schema.Field, wire wireType, off, end int) (int, error) {
+// foundRecord reads the record on the path. d is nil if its shape is unknown.
+func (k *pathSearch) foundRecord(s *incremental.Search, d *schema.Field, wire wireType, off, end int) (int, error) {
 	at := s.Off()
 	span := field.Span{Head: at, Off: at + off, End: incremental.Add(at, uint64(end)), Kind: field.Untyped}
 	var m *schema.Message
@@ -199,7 +199,7 @@ func (k *pathSearch) value(s *incremental.Search, d *schema.Field, wire wireType
 	}
 	switch {
 	case k.step < len(k.path) && (span.Kind == field.Map || d == nil && wire == wireLength):
-		k.enter(s, m, min(span.End, math.MaxInt-1))
+		k.enterMessage(s, m, min(span.End, math.MaxInt-1))
 		return off, nil
 	case k.step < len(k.path):
 		s.Absent()
@@ -210,14 +210,14 @@ func (k *pathSearch) value(s *incremental.Search, d *schema.Field, wire wireType
 	}
 	k.shape = d
 	s.Scalar(span, span.Off, byte(wire))
-	return end, k.over(s, k.number, wire)
+	return end, k.skipRecord(s, k.number, wire)
 }
 
-// element takes the packed value that b starts with.
-func (k *pathSearch) element(s *incremental.Search, b []byte) (int, error) {
-	left := k.packed - s.Off()
+// readPackedElement reads the packed value at the start of b.
+func (k *pathSearch) readPackedElement(s *incremental.Search, b []byte) (int, error) {
+	left := k.packedEnd - s.Off()
 	if left == 0 {
-		k.packed = 0
+		k.packedEnd = 0
 		return 0, nil
 	}
 	t := encodingOf(k.list.Type)
@@ -236,7 +236,7 @@ func (k *pathSearch) element(s *incremental.Search, b []byte) (int, error) {
 	return end, nil
 }
 
-// encodesField reports whether a record of that wire type holds a value of d, or packed ones. d may be nil.
+// encodesField reports whether a record of that wire type holds one value of d, or packed ones. d may be nil.
 func encodesField(d *schema.Field, wire wireType) (inRecord, inPacked bool) {
 	if d == nil {
 		return false, false
@@ -244,7 +244,7 @@ func encodesField(d *schema.Field, wire wireType) (inRecord, inPacked bool) {
 	return wire == encodingOf(d.Type).wire, wire == wireLength && d.Repeated && isPackable(d.Type)
 }
 
-// readTagPart reads the tag that b starts with, in a message of which left bytes are left.
+// readTagPart reads the tag at the start of b. The message has left bytes left.
 func readTagPart(b []byte, left int) (number int, wire wireType, behind int, err error) {
 	tag, behind, err := readVarintPart(b, 0, left)
 	switch wire = wireType(tag & 7); {
@@ -258,7 +258,8 @@ func readTagPart(b []byte, left int) (number int, wire wireType, behind int, err
 	return int(tag >> 3), wire, behind, nil
 }
 
-// readContentPart returns where the content of a record starts and ends whose tag ends at pos. That of a group is none.
+// readContentPart returns where the content of a record starts and ends. Its tag ends at pos. A group has no content
+// here.
 func readContentPart(b []byte, wire wireType, pos, left int) (off, end int, err error) {
 	size := uint64(0)
 	switch off = pos; wire {
@@ -280,7 +281,7 @@ func readContentPart(b []byte, wire wireType, pos, left int) (off, end int, err 
 	return off, incremental.Add(off, size), nil
 }
 
-// readVarintPart is varint for bytes of which more may come, up to left.
+// readVarintPart is readVarint for bytes that may be incomplete. The message has left bytes left.
 func readVarintPart(b []byte, pos, left int) (n uint64, behind int, err error) {
 	limit := min(len(b), left)
 	for i := pos; i < limit; i++ {

@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Format is Protocol Buffers. Its zero value reads any message, by field numbers; with a Message of a schema it reads
-// messages of that shape, also by names.
+// Format is Protocol Buffers. The zero value reads any message, by field numbers. With a Message it reads messages of
+// that shape, also by names.
 type Format struct{ Message *schema.Message }
 
 var (
@@ -31,15 +31,15 @@ func (Format) Descriptor() format.Descriptor {
 // WithSchema returns the format for messages of the shape m; for any message if m is nil.
 func (Format) WithSchema(m *schema.Message) format.Format { return Format{Message: m} }
 
-// Lookup returns where the value at p lies. A step is a field number, or with a schema a name or a number, or an index
-// in a repeated field; the empty path is the whole message. Without a schema a step leads into any bytes with a length,
-// which are taken for a message, and of a repeated field only the first item is found. Where a field that does not repeat
-// stands twice the first one is found, while most consumers take the last: with a schema Validate refuses that. It reads
-// tags and lengths only, up to the hit, and copies nothing. A missing field gives field.ErrNotFound; data that ends early
-// io.ErrUnexpectedEOF, wrapped; anything else malformed *format.SyntaxError.
+// Lookup returns where the value at p lies. A step is a field number, with a schema also a name, or an index in a
+// repeated field. The empty path is the whole message. Without a schema, bytes with a length are taken for a message if
+// the path continues in them, and only the first item of a repeated field is found. If a singular field occurs twice,
+// Lookup finds the first one, while most consumers take the last; with a schema Validate refuses such a message. Lookup
+// reads only tags and lengths, up to the value, and copies nothing. A missing field gives field.ErrNotFound, data that
+// ends early io.ErrUnexpectedEOF, wrapped, other malformed data *format.SyntaxError.
 func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	if f.Message != nil {
-		at, err := f.follow(data, p.Steps(), nil)
+		at, err := f.followPath(data, p.Steps(), nil)
 		return at.span, err
 	}
 	return lookup(data, p.Steps()) // inlined, so that a call through the interface is one call
@@ -60,7 +60,7 @@ func lookup(data []byte, steps []field.Step) (field.Span, error) {
 	return at, nil
 }
 
-// findRecord returns the first record with the number in data[pos:end].
+// findRecord returns the first record with that number in data[pos:end].
 func findRecord(data []byte, pos, end, number int) (record, error) {
 	if number <= 0 {
 		return record{}, field.ErrNotFound
@@ -77,12 +77,13 @@ func findRecord(data []byte, pos, end, number int) (record, error) {
 	}
 }
 
-// numberBit stands for a field number in what scan is asked for. Numbers that are 64 apart share it.
+// numberBit returns the bit of a field number in scanRecords' set. Numbers that are 64 apart share a bit.
 func numberBit(number int) uint64 { return 1 << (number & 63) }
 
-// scanRecords returns the first record in data[pos:end] whose number want has a bit for; the zero record if there is none. It
-// goes over usual records by itself: tags and lengths of a byte or two. What else there is, errors included, it leaves to
-// next, and returns it if odd asks for it. Whether a record ends inside is seen where the next one is sought.
+// scanRecords returns the first record in data[pos:end] whose number has a bit in want, or the zero record. It reads
+// records with tags and lengths of one or two bytes itself, and calls readRecord for all others. With odd it returns
+// the first record that it does not read itself, or its error. It notices a record that exceeds end only at the next
+// one.
 func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, error) {
 	const highs = 0x8080808080808080
 	b := data[:end]
@@ -90,7 +91,7 @@ func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, erro
 	for uint(pos) < uint(len(b)) {
 		head = pos
 		tag, off, stop := uint(b[pos]), pos+1, 0
-		if tag-8 >= 0x80-8 { // two bytes, or no number
+		if tag-8 >= 0x80-8 { // two bytes, or not a field number
 			if tag < 8 || uint(off) >= uint(len(b)) || b[off]-1 >= 0x7f {
 				tag = uint(wireEnd)
 			} else {
@@ -144,6 +145,6 @@ func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, erro
 	if pos <= end {
 		return record{}, nil
 	}
-	_, err := readRecord(data, head, end) // the last one goes on behind the end
+	_, err := readRecord(data, head, end) // the last record exceeds the end
 	return record{}, err
 }

@@ -8,14 +8,14 @@ import (
 	"example.com/ferry/format"
 )
 
-// wireType is how a value is encoded: the low three bits of a tag. Encoding, "Message Structure".
+// wireType is the encoding of a value: the low three bits of a tag. Encoding, "Message Structure".
 type wireType uint8
 
 const (
 	wireVarint  wireType = 0
 	wireFixed64 wireType = 1
-	wireLength  wireType = 2 // a length and so many bytes: text, bytes, a message, packed numbers
-	wireStart   wireType = 3 // a group, up to the tag with its number and wireEnd
+	wireLength  wireType = 2 // a length and that many bytes: text, bytes, a message, packed numbers
+	wireStart   wireType = 3 // a group; it ends at the tag with its number and wireEnd
 	wireEnd     wireType = 4
 	wireFixed32 wireType = 5
 )
@@ -23,11 +23,11 @@ const (
 // MaxNumber is the largest field number. Language guide, "Assigning Field Numbers".
 const MaxNumber = 1<<29 - 1
 
-// MaxDepth bounds how deep groups and messages nest, whatever format.Options say.
+// MaxDepth bounds the nesting of groups and messages, whatever format.Options say.
 const MaxDepth = 256
 
-// record is one tag and value, as offsets from the start of the message. It has four members, as the compiler keeps
-// structs of up to four in registers. The content of a group has the tag that ends it.
+// record is one tag and value, as offsets from the start of the message. The content of a group includes its end tag.
+// record has four fields, because the compiler keeps structs of up to four in registers.
 type record struct {
 	tag            uint // a field number of 29 bits and a wire type: more than an int of 32 bits holds
 	head, off, end int
@@ -36,14 +36,14 @@ type record struct {
 func (r record) number() int    { return int(r.tag >> 3) }
 func (r record) wire() wireType { return wireType(r.tag & 7) }
 
-// readRecord returns the record at pos of data[:end], which is where the records of a message end; pos must be less. Tags and
-// lengths that are longer than they need be are accepted. The error is io.ErrUnexpectedEOF, wrapped, if data ends within
-// the record, else *format.SyntaxError.
+// readRecord returns the record at pos of data[:end], where end is the end of a message and pos is less than end. It
+// accepts tags and lengths longer than necessary. If data ends within the record the error is io.ErrUnexpectedEOF,
+// wrapped, else *format.SyntaxError.
 func readRecord(data []byte, pos, end int) (record, error) {
 	return readRecordWithin(data, pos, end, MaxDepth)
 }
 
-// readRecordWithin is next where depth more groups may nest.
+// readRecordWithin is readRecord where depth more groups may nest.
 func readRecordWithin(data []byte, pos, end, depth int) (record, error) {
 	head := pos
 	b := data[:end]
@@ -90,7 +90,7 @@ func readRecordWithin(data []byte, pos, end, depth int) (record, error) {
 	return r, nil
 }
 
-// skipGroup returns the offset behind the tag that ends the group g.
+// skipGroup returns the offset behind the end tag of the group g.
 func skipGroup(data []byte, g record, end, depth int) (int, error) {
 	if depth == 0 {
 		return 0, syntaxError(g.head, fmt.Sprintf("groups nest deeper than %d", MaxDepth))
@@ -112,7 +112,8 @@ func skipGroup(data []byte, g record, end, depth int) (int, error) {
 	return 0, truncated(data, end, end, fmt.Sprintf("a group with the number %d has no end", g.number()))
 }
 
-// readVarint reads the number at pos and returns what is behind it. Encoding, "Base 128 Varints": ten bytes hold 64 bits.
+// readVarint reads the number at pos and returns the offset behind it. Encoding, "Base 128 Varints": ten bytes hold 64
+// bits.
 func readVarint(data []byte, pos, end int) (n uint64, behind int, err error) {
 	b := data[pos:end]
 	for i, c := range b {
@@ -127,7 +128,8 @@ func readVarint(data []byte, pos, end int) (n uint64, behind int, err error) {
 	return 0, 0, truncated(data, pos, end, "a varint has no end")
 }
 
-// truncated is the error for a record that goes on behind end: the message ends in it, or only what it stands in does.
+// truncated returns the error for a record that exceeds end. If data continues behind end, the enclosing message is
+// malformed; otherwise data ends early.
 func truncated(data []byte, pos, end int, reason string) error {
 	if end < len(data) {
 		return syntaxError(pos, reason+" in its message")
@@ -139,8 +141,8 @@ func syntaxError(offset int, reason string) error {
 	return &format.SyntaxError{Format: "protobuf", Offset: offset, Reason: reason}
 }
 
-// value returns where the tag of r ends: its length, if it has one, stands there.
-func (r record) value(data []byte) int {
+// tagEnd returns the offset behind r's tag, where its length starts if it has one.
+func (r record) tagEnd(data []byte) int {
 	_, behind, err := readVarint(data, r.head, r.off)
 	if err != nil {
 		return r.off
@@ -148,7 +150,7 @@ func (r record) value(data []byte) int {
 	return behind
 }
 
-// span is where r lies, without a schema: only a group is no bytes without a type.
+// span returns the span of r without a schema. A group is an Extension, any other record Untyped.
 func (r record) span() field.Span {
 	if r.wire() == wireStart {
 		return field.Span{Head: r.head, Off: r.off, End: r.end, Kind: field.Extension}

@@ -5,37 +5,37 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// enclosingRecords is the records whose content a path leads into, from the outside in.
+// enclosingRecords holds the records around the target of a path, from the outside in.
 type enclosingRecords struct {
 	records [field.MaxSteps]record
 	n       int
 }
 
-func (t *enclosingRecords) enter(r record) {
+func (t *enclosingRecords) push(r record) {
 	if t != nil {
 		t.records[t.n] = r
 		t.n++
 	}
 }
 
-// root is where the empty path leads.
-func (f Format) root(data []byte) valuePlace {
+// rootPlace returns the place of the whole message.
+func (f Format) rootPlace(data []byte) valuePlace {
 	return valuePlace{span: field.Span{End: len(data), Kind: field.Map}, message: f.Message}
 }
 
-// follow is Lookup that knows shapes and, if t is not nil, notes the records on the way.
-func (f Format) follow(data []byte, steps []field.Step, t *enclosingRecords) (valuePlace, error) {
-	at := f.root(data)
+// followPath is Lookup that uses the schema. If t is not nil, it stores the records around the value there.
+func (f Format) followPath(data []byte, steps []field.Step, t *enclosingRecords) (valuePlace, error) {
+	at := f.rootPlace(data)
 	for i := range steps {
 		var err error
 		if at.span.Kind == field.List {
-			at, err = item(data, at, steps[i].Index, t)
+			at, err = listItem(data, at, steps[i].Index, t)
 		} else {
 			if !at.isMessage() {
 				return valuePlace{}, field.ErrNotFound
 			}
 			if i > 0 {
-				t.enter(at.record)
+				t.push(at.record)
 			}
 			at, err = at.step(data, &steps[i])
 		}
@@ -46,17 +46,17 @@ func (f Format) follow(data []byte, steps []field.Step, t *enclosingRecords) (va
 	return at, nil
 }
 
-// isItem reports whether p is one of the items of a repeated field.
+// isItem reports whether p is an item of a repeated field.
 func (p *valuePlace) isItem() bool {
 	return p.shape != nil && p.shape.Repeated && p.span.Kind != field.List
 }
 
-// isMessage reports whether there may be records in p: it is a message, or bytes that no schema calls anything else.
+// isMessage reports whether p may hold records: it is a message, or bytes that no schema describes.
 func (p *valuePlace) isMessage() bool {
 	return p.span.Kind == field.Map || p.shape == nil && p.record.wire() == wireLength
 }
 
-// step goes from a message to the field that a step leads to.
+// step returns the place of the field of p that step names.
 func (p *valuePlace) step(data []byte, step *field.Step) (valuePlace, error) {
 	r, err := findRecord(data, p.span.Off, p.span.End, numberOfName(p.message, step))
 	if err != nil {
@@ -66,20 +66,20 @@ func (p *valuePlace) step(data []byte, step *field.Step) (valuePlace, error) {
 	return placeOf(data, r, fieldByNumber(p.message, r.number(), &hint), p.span.End)
 }
 
-// item goes from a list to one of its items.
-func item(data []byte, list valuePlace, index int, t *enclosingRecords) (valuePlace, error) {
+// listItem returns the place of the list's item with that index.
+func listItem(data []byte, list valuePlace, index int, t *enclosingRecords) (valuePlace, error) {
 	if index < 0 {
 		return valuePlace{}, field.ErrNotFound
 	}
 	found := valuePlace{}
-	err := items(data, list.span, list.shape, func(i int, r record, s field.Span) bool {
+	err := eachItem(data, list.span, list.shape, func(i int, r record, s field.Span) bool {
 		if i < index {
 			return true
 		}
 		found = itemOf(r, list.shape)
 		found.span = s
 		if isPacked(list.shape, &r) {
-			t.enter(r)
+			t.push(r)
 		}
 		return false
 	})
@@ -89,8 +89,8 @@ func item(data []byte, list valuePlace, index int, t *enclosingRecords) (valuePl
 	return found, err
 }
 
-// items calls each for the items of list, with the record that each is or stands in, until each returns false.
-func items(data []byte, list field.Span, d *schema.Field, each func(index int, r record, s field.Span) bool) error {
+// eachItem calls each for the items of list until it returns false. r is the item's record, or the one it is packed in.
+func eachItem(data []byte, list field.Span, d *schema.Field, each func(index int, r record, s field.Span) bool) error {
 	index := 0
 	for pos := list.Off; pos < list.End; {
 		r, err := readRecord(data, pos, list.End)

@@ -11,22 +11,27 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// maxTag is how many bytes of a tag every consumer reads: some read a tag as a number of 32 bits.
+// maxTag is the longest tag in bytes that every consumer reads. Some read a tag as a number of 32 bits.
 const maxTag = 5
 
-// Validate reads data once: all tags and lengths, and with a schema those of the messages within. Beyond structure and
-// bounds it refuses, unless o.BoundsOnly, what consumers read differently: groups, which many do not know, and tags of
-// more than five bytes; with a schema also a string that is not UTF-8, a value that is not written as its field's type is
-// or does not fit it, a field twice that does not repeat, of which most take the last and merge messages, and one that
-// repeats with others in between. Fields that the schema does not know are accepted. Without a schema nothing says
-// which fields repeat, or what is in bytes with a length. No bytes are a message of no fields. A message ends where data
+// Validate reads data once: all tags and lengths, with a schema also those of the messages within. Unless o.BoundsOnly
+// is set, it refuses data that consumers read differently:
+//
+// - groups, which many do not support, and tags of more than five bytes
+//
+// - with a schema a string that is not UTF-8, a value that does not have its field's encoding or range, a singular
+// field that occurs twice, and a repeated field with other fields between its records
+//
+// Fields that the schema does not know are accepted. Without a schema no field is known to be repeated, and bytes with
+// a length are not read. Empty data is a message without fields. A message ends where data does, so o.AllowTrailing has
+// no effect. More than 256 levels are refused even if o.MaxDepth allows them.
 // does, so o.AllowTrailing changes nothing. More than 256 levels are refused even if o.MaxDepth allows them.
 func (f Format) Validate(data []byte, o format.Options) error {
 	if f.Message == nil {
 		return validateRecords(data, !o.BoundsOnly)
 	}
 	v := validator{data: data, max: min(o.Depth(), MaxDepth), strict: !o.BoundsOnly}
-	return v.message(0, len(data), f.Message, 1)
+	return v.validateMessage(0, len(data), f.Message, 1)
 }
 
 type validator struct {
@@ -36,7 +41,7 @@ type validator struct {
 	seen   keyset.Stack
 }
 
-// validateRecords validates those of a message whose shape nothing tells.
+// validateRecords validates the records of a message without a schema.
 func validateRecords(data []byte, strict bool) error {
 	for pos := 0; ; {
 		r, err := scanRecords(data, pos, len(data), 0, true)
@@ -44,7 +49,7 @@ func validateRecords(data []byte, strict bool) error {
 			return err
 		}
 		if strict {
-			if err := isCommonRecord(data, r); err != nil {
+			if err := checkCommonRecord(data, r); err != nil {
 				return err
 			}
 		}
@@ -52,14 +57,14 @@ func validateRecords(data []byte, strict bool) error {
 	}
 }
 
-// message validates the records in data[pos:end], which stand in depth containers.
-func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
+// validateMessage validates the records in data[pos:end], nested depth deep.
+func (v *validator) validateMessage(pos, end int, m *schema.Message, depth int) error {
 	if depth > v.max {
 		return syntaxError(pos, fmt.Sprintf("nested deeper than %d levels", v.max))
 	}
 	start, hint, fields := pos, 0, 0
 	open := v.seen.Open()
-	var before *schema.Field // the field that the record before belongs to
+	var before *schema.Field // the field of the previous record
 	for pos < end {
 		r, err := readRecord(v.data, pos, end)
 		if err != nil {
@@ -67,7 +72,7 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 		}
 		pos = r.end
 		if v.strict {
-			if err := isCommonRecord(v.data, r); err != nil {
+			if err := checkCommonRecord(v.data, r); err != nil {
 				return err
 			}
 		}
@@ -77,44 +82,44 @@ func (v *validator) message(pos, end int, m *schema.Message, depth int) error {
 				open.Add(&v.seen, keyset.Int(uint64(r.number()), false))
 				fields++
 			}
-			if err := v.field(&r, d, depth); err != nil {
+			if err := v.validateField(&r, d, depth); err != nil {
 				return err
 			}
 		}
 		before = d
 	}
 	if !v.seen.Close(&open) {
-		if off := duplicate(v.data, start, end, m, fields); off >= 0 {
+		if off := findDuplicate(v.data, start, end, m, fields); off >= 0 {
 			r, err := readRecord(v.data, off, end)
 			if err != nil {
 				return err
 			}
-			return repeatedField(&r, fieldByNumber(m, r.number(), &hint))
+			return duplicateFieldError(&r, fieldByNumber(m, r.number(), &hint))
 		}
 	}
 	return nil
 }
 
-// isCommonRecord refuses records that some consumers do not read.
-func isCommonRecord(data []byte, r record) error {
+// checkCommonRecord refuses records that some consumers do not read.
+func checkCommonRecord(data []byte, r record) error {
 	switch {
 	case r.wire() == wireStart:
 		return syntaxError(r.head, fmt.Sprintf("field %d is a group, which many consumers do not know", r.number()))
-	case r.off-r.head > maxTag && r.value(data)-r.head > maxTag:
-		return syntaxError(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number(), r.value(data)-r.head, maxTag))
+	case r.off-r.head > maxTag && r.tagEnd(data)-r.head > maxTag:
+		return syntaxError(r.head, fmt.Sprintf("the tag of field %d has %d bytes: consumers read at most %d", r.number(), r.tagEnd(data)-r.head, maxTag))
 	}
 	return nil
 }
 
-func repeatedField(r *record, d *schema.Field) error {
+func duplicateFieldError(r *record, d *schema.Field) error {
 	if d.Repeated {
 		return syntaxError(r.head, fmt.Sprintf("more of field %d (%s) behind other fields: a list has to stand in one piece", r.number(), d.Name))
 	}
 	return syntaxError(r.head, fmt.Sprintf("field %d (%s) stands twice and does not repeat", r.number(), d.Name))
 }
 
-// field validates r, a record of d in a message that stands in depth containers.
-func (v *validator) field(r *record, d *schema.Field, depth int) error {
+// validateField validates r, a record of d in a message nested depth deep.
+func (v *validator) validateField(r *record, d *schema.Field, depth int) error {
 	if !fits(d, r) {
 		if v.strict {
 			return syntaxError(r.head, fmt.Sprintf("field %d (%s) has wire type %d, not that of its type", r.number(), d.Name, r.wire()))
@@ -127,17 +132,17 @@ func (v *validator) field(r *record, d *schema.Field, depth int) error {
 		}
 	}
 	if d.Type == schema.Nested {
-		return v.message(r.off, r.end, d.Message, depth+1)
+		return v.validateMessage(r.off, r.end, d.Message, depth+1)
 	}
 	if !isPacked(d, r) {
-		return v.value(field.Span{Head: r.head, Off: r.off, End: r.end}, d)
+		return v.validateValue(field.Span{Head: r.head, Off: r.off, End: r.end}, d)
 	}
 	for pos := r.off; pos < r.end; {
 		s, err := packedElement(v.data, pos, r.end, d.Type)
 		if err != nil {
 			return err
 		}
-		if err := v.value(s, d); err != nil {
+		if err := v.validateValue(s, d); err != nil {
 			return err
 		}
 		pos = s.End
@@ -145,8 +150,8 @@ func (v *validator) field(r *record, d *schema.Field, depth int) error {
 	return nil
 }
 
-// value refuses what consumers of a field of type d make different things of.
-func (v *validator) value(s field.Span, d *schema.Field) error {
+// validateValue refuses a value of type d that consumers read differently.
+func (v *validator) validateValue(s field.Span, d *schema.Field) error {
 	if !v.strict {
 		return nil
 	}
@@ -157,14 +162,14 @@ func (v *validator) value(s field.Span, d *schema.Field) error {
 			return syntaxError(s.Head, fmt.Sprintf("field %d (%s) is a string and not UTF-8", d.Number, d.Name))
 		}
 	case field.Int:
-		if n, ok := integer(d.Type, b); !ok || !inRange(n, d.Type) {
+		if n, ok := decodeInteger(d.Type, b); !ok || !inRange(n, d.Type) {
 			return syntaxError(s.Head, fmt.Sprintf("field %d (%s) is out of the range of its type", d.Number, d.Name))
 		}
 	}
 	return nil
 }
 
-// inRange reports whether n, which integer read as type t, is one of its values.
+// inRange reports whether n, which integer read as type t, is in t's range.
 func inRange(n field.Value, t schema.Type) bool {
 	switch t.Field() {
 	case field.Int32:
@@ -175,9 +180,9 @@ func inRange(n field.Value, t schema.Type) bool {
 	return true
 }
 
-// duplicate returns the offset of the first record found whose field stands twice among the count that message added, of
-// the records in data[start:end]; -1 if none does.
-func duplicate(data []byte, start, end int, m *schema.Message, count int) int {
+// findDuplicate returns the offset of a record whose singular field occurs twice, or -1. It checks the count records in
+// data[start:end] that message added to the numbers seen.
+func findDuplicate(data []byte, start, end int, m *schema.Message, count int) int {
 	same := func(a, b int) bool {
 		x, _, err := readVarint(data, a, end)
 		if err != nil {
@@ -189,7 +194,7 @@ func duplicate(data []byte, start, end int, m *schema.Message, count int) int {
 	return keyset.Duplicate(count, end-start, recordHeads(data, start, end, m), same)
 }
 
-// recordHeads yields the offset and hash of each record whose number message adds to the numbers seen.
+// recordHeads yields the offset and hash of each of these records.
 func recordHeads(data []byte, start, end int, m *schema.Message) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		hint := 0

@@ -15,11 +15,11 @@ import (
 
 var errSpan = errors.New("protobuf: the span does not lie in the data: it comes from another message or schema")
 
-// Value decodes the scalar at s. Where a schema gave it its kind it is converted to the type asked for; an integer is
-// looked up in the schema once more, which costs about what finding it did. Else it is read as that type: a varint as any
-// integer or a bool, four bytes as int32, uint32 or float32, eight as int64, uint64 or float64, bytes with a length as a
-// string or bytes, and all of them as AnyType: then it is Untyped, with the bytes as they are. A value that the type cannot
-// hold gives *format.TypeError. Text and Bytes alias data.
+// Value decodes the scalar at s. If a schema gave it its kind, it is converted to the requested type; for an integer
+// Value reads the schema again, which costs about as much as Lookup. Without a schema it is read as that type: a varint
+// as any integer or a bool, four bytes as int32, uint32 or float32, eight bytes as int64, uint64 or float64, bytes with
+// a length as a string or bytes. AnyType gives Untyped with the encoded bytes. A value that the type cannot hold gives
+// *format.TypeError. Text and Bytes are views into data.
 func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -36,7 +36,7 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 	case field.Text, field.Bytes:
 		v.Bytes = b
 	case field.Float:
-		v.Float, ok = float(b)
+		v.Float, ok = decodeFloat(b)
 	case field.Bool:
 		var n uint64
 		n, ok = wholeVarint(b)
@@ -44,10 +44,10 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 	case field.Int:
 		d := f.shapeAt(data, s)
 		if ok = d != nil; ok {
-			v, ok = integer(d.Type, b)
+			v, ok = decodeInteger(d.Type, b)
 		}
 	default:
-		return field.Value{}, mismatch(s.Kind, as, "it is no scalar: name one inside it")
+		return field.Value{}, typeMismatch(s.Kind, as, "it is no scalar: name one inside it")
 	}
 	if !ok {
 		return field.Value{}, errSpan
@@ -55,7 +55,7 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 	return convert.Read("protobuf", v, as)
 }
 
-// View returns the content of a text, which a schema has to call one. It allocates nothing.
+// View returns the content of a text, which only a schema can describe as such. It allocates nothing.
 func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	if s.Kind != field.Text || uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) {
 		return nil, false
@@ -63,7 +63,7 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	return data[s.Off:s.End:s.End], true
 }
 
-// shapeAt returns the field that s, a span of Lookup, Find or Walk, lies in; nil if there is none.
+// shapeAt returns the field of s, a span of Lookup, Find or Walk; nil if there is none.
 func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 	m, hint := f.Message, 0
 	for pos, end := 0, len(data); pos < end; {
@@ -84,26 +84,26 @@ func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 	return nil
 }
 
-// untypedValue reads the content of a record as a type.
+// untypedValue decodes the content of a record as a type.
 func untypedValue(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	t, ok := schema.Bytes, false
 	switch {
 	case as == field.AnyType:
 		return field.Value{Kind: field.Untyped, Bytes: b}, nil
 	case as == field.String && wire == wireLength && !utf8.Valid(b):
-		return field.Value{}, mismatch(field.Untyped, as, "it is not UTF-8: read it as bytes")
+		return field.Value{}, typeMismatch(field.Untyped, as, "it is not UTF-8: read it as bytes")
 	case as <= field.ByteString:
 		t, ok = untypedEncodings[as][wire&7]-1, untypedEncodings[as][wire&7] > 0
 	}
 	if !ok {
-		return field.Value{}, mismatch(field.Untyped, as, fmt.Sprintf("wire type %d holds none: it has %d bytes", wire, len(b)))
+		return field.Value{}, typeMismatch(field.Untyped, as, fmt.Sprintf("wire type %d holds none: it has %d bytes", wire, len(b)))
 	}
 	v := field.Value{Kind: encodingOf(t).kind}
 	switch v.Kind {
 	case field.Int:
-		v, ok = integer(t, b)
+		v, ok = decodeInteger(t, b)
 	case field.Float:
-		v.Float, ok = float(b)
+		v.Float, ok = decodeFloat(b)
 	case field.Bool:
 		var n uint64
 		n, ok = wholeVarint(b)
@@ -117,7 +117,7 @@ func untypedValue(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	return convert.Read("protobuf", v, as)
 }
 
-// untypedEncodings is the schema's type, plus one, that bytes of a wire type are read as, where a field's type is asked for.
+// untypedEncodings is the schema type, plus one, to read bytes of a wire type as, by the requested type.
 var untypedEncodings = [...][8]schema.Type{
 	field.Int32:      {wireVarint: schema.Int32 + 1, wireFixed32: schema.Sfixed32 + 1},
 	field.Uint32:     {wireVarint: schema.Uint32 + 1, wireFixed32: schema.Fixed32 + 1},
@@ -130,10 +130,10 @@ var untypedEncodings = [...][8]schema.Type{
 	field.ByteString: {wireLength: schema.Bytes + 1},
 }
 
-// integer reads all of b as type t. A varint of more bits than t has keeps the lower ones if the others only repeat the
-// sign, or are zero: writers differ there. With other bits it stays as it is, out of t's range. False means that b is no
-// number of this size.
-func integer(t schema.Type, b []byte) (field.Value, bool) {
+// decodeInteger reads all of b as type t. Writers differ in the upper bits of a varint that t cannot hold: if they repeat the
+// sign or are zero, they are dropped; otherwise the result is out of t's range. false means that b is not a number of
+// this size.
+func decodeInteger(t schema.Type, b []byte) (field.Value, bool) {
 	s := encodingOf(t)
 	var n uint64
 	ok := true
@@ -170,8 +170,8 @@ func wholeVarint(b []byte) (uint64, bool) {
 	return n, err == nil && end == len(b)
 }
 
-// float reads a float of four bytes or eight. IEEE 754 binary32 or 64.
-func float(b []byte) (float64, bool) {
+// decodeFloat reads a float of four bytes or eight. IEEE 754 binary32 or 64.
+func decodeFloat(b []byte) (float64, bool) {
 	switch len(b) {
 	case 4:
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), true
@@ -181,6 +181,6 @@ func float(b []byte) (float64, bool) {
 	return 0, false
 }
 
-func mismatch(have field.Kind, want field.Type, reason string) error {
+func typeMismatch(have field.Kind, want field.Type, reason string) error {
 	return &format.TypeError{Format: "protobuf", Have: have, Want: want, Reason: reason}
 }

@@ -8,13 +8,13 @@ import (
 	"example.com/ferry/format"
 )
 
-// Walk calls visit for the message as a whole and for each field in order: with its number, or with the name that a
-// schema has for it. Only a schema says what is a message or a list, so without one all fields are leaves. What stands
-// in several pieces, which Validate refuses with a schema, is several lists. A group is one Extension. More than 256
+// Walk calls visit for the message and for each field in order. The step is the field's number, or its name in the
+// schema. Without a schema all fields are leaves, because only a schema describes messages and lists. A repeated field
+// in several pieces, which Validate refuses with a schema, gives several lists. A group is one Extension. More than 256
 // levels are refused.
 func (f Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
-	return w.value(field.Step{Index: -1, Key: -1}, 0, f.root(data))
+	return w.value(field.Step{Index: -1, Key: -1}, 0, f.rootPlace(data))
 }
 
 type walker struct {
@@ -22,7 +22,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits p, which stands in depth containers, and what it holds.
+// value visits p, nested depth deep, and its content.
 func (w *walker) value(step field.Step, depth int, p valuePlace) error {
 	if depth > MaxDepth {
 		return syntaxError(p.span.Head, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
@@ -67,7 +67,7 @@ func (w *walker) fields(depth int, p valuePlace) error {
 
 func (w *walker) items(depth int, list valuePlace) error {
 	var stop error
-	err := items(w.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
+	err := eachItem(w.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
 		p := itemOf(r, list.shape)
 		p.span = s
 		stop = w.value(field.Step{Index: index, Key: -1}, depth, p)

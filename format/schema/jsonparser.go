@@ -36,7 +36,7 @@ func (p *parser) line(offset int64) int {
 	return 1 + bytes.Count(p.data[:min(max(offset, 0), int64(len(p.data)))], []byte("\n"))
 }
 
-func (p *parser) fail(reason string, values ...any) *SyntaxError {
+func (p *parser) syntaxError(reason string, values ...any) *SyntaxError {
 	return &SyntaxError{Line: p.line(p.tokens.InputOffset()), Field: strings.Join(p.path, "."), Reason: fmt.Sprintf(reason, values...)}
 }
 
@@ -47,7 +47,7 @@ func (p *parser) token() (json.Token, error) {
 	case errors.As(err, &syntax):
 		return nil, &SyntaxError{p.line(syntax.Offset), strings.Join(p.path, "."), strings.TrimPrefix(syntax.Error(), "json: ")}
 	case err != nil:
-		return nil, p.fail("the file ends where more should come")
+		return nil, p.syntaxError("the file ends where more should come")
 	}
 	return t, nil
 }
@@ -67,10 +67,10 @@ func (p *parser) object(member func(string) error) error {
 		return err
 	}
 	if t != json.Delim('{') {
-		return p.fail("%s where an object { should be", describeToken(t))
+		return p.syntaxError("%s where an object { should be", describeToken(t))
 	}
 	if len(p.path) > 2*field.MaxSteps {
-		return p.fail("fields within fields, more than %d deep: a path has so many steps at most", field.MaxSteps)
+		return p.syntaxError("fields within fields, more than %d deep: a path has so many steps at most", field.MaxSteps)
 	}
 	seen := map[string]bool{}
 	for {
@@ -84,7 +84,7 @@ func (p *parser) object(member func(string) error) error {
 		}
 		p.path = append(p.path, name)
 		if seen[name] {
-			return p.fail("it is there twice")
+			return p.syntaxError("it is there twice")
 		}
 		seen[name] = true
 		if err := member(name); err != nil {
@@ -101,7 +101,7 @@ func (p *parser) boolean() (bool, error) {
 	}
 	b, ok := t.(bool)
 	if !ok {
-		return false, p.fail("%s where true or false should be", describeToken(t))
+		return false, p.syntaxError("%s where true or false should be", describeToken(t))
 	}
 	return b, nil
 }

@@ -48,18 +48,18 @@ func Parse(data []byte) (*Message, error) {
 		case "types":
 			return p.object(p.typ)
 		}
-		return p.fail(`unknown member: want "fields" or "types"`)
+		return p.syntaxError(`unknown member: want "fields" or "types"`)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.tokens.Token(); !errors.Is(err, io.EOF) {
-		return nil, p.fail("something stands behind the closing brace: a hint file is one JSON object")
+		return nil, p.syntaxError("something stands behind the closing brace: a hint file is one JSON object")
 	}
 	if !given {
-		return nil, p.fail(`there is no "fields"`)
+		return nil, p.syntaxError(`there is no "fields"`)
 	}
-	if err := p.undefined(); err != nil {
+	if err := p.undefinedTypeError(); err != nil {
 		return nil, err
 	}
 	return root, nil
@@ -75,9 +75,9 @@ type namedType struct {
 // fields reads the fields of m.
 func (p *parser) fields(m *Message) error {
 	return p.object(func(name string) error {
-		here := p.fail("")
+		here := p.syntaxError("")
 		if err := checkName(name); err != nil {
-			return p.fail("%v", err)
+			return p.syntaxError("%v", err)
 		}
 		f := Field{Name: name, Number: -1}
 		typed := false
@@ -89,7 +89,7 @@ func (p *parser) fields(m *Message) error {
 				f.Repeated, err = p.boolean()
 			case "type", "fields":
 				if typed {
-					return p.fail(`a field has either "type" or "fields"`)
+					return p.syntaxError(`a field has either "type" or "fields"`)
 				}
 				if typed = true; member == "type" {
 					return p.typeOf(&f)
@@ -97,7 +97,7 @@ func (p *parser) fields(m *Message) error {
 				f.Type, f.Message = Nested, &Message{Name: name}
 				return p.fields(f.Message)
 			default:
-				return p.fail(`unknown member: want "key", "type", "list" or "fields"`)
+				return p.syntaxError(`unknown member: want "key", "type", "list" or "fields"`)
 			}
 			return err
 		})
@@ -134,18 +134,18 @@ func checkName(name string) error {
 // typ reads the definition of a named type.
 func (p *parser) typ(name string) error {
 	if _, taken := scalarType(name); taken || name == "" {
-		return p.fail("%q is no name for a type of your own: choose another", name)
+		return p.syntaxError("%q is no name for a type of your own: choose another", name)
 	}
-	n := p.mention(name)
+	n := p.mentionType(name)
 	n.defined = true
 	return p.fields(n.message)
 }
 
-// mention returns the type with that name, whether it is defined yet or not.
-func (p *parser) mention(name string) *namedType {
+// mentionType returns the type with that name, whether it is defined yet or not.
+func (p *parser) mentionType(name string) *namedType {
 	n := p.named[name]
 	if n == nil {
-		n = &namedType{message: &Message{Name: name}, mention: p.fail("")}
+		n = &namedType{message: &Message{Name: name}, mention: p.syntaxError("")}
 		p.named[name] = n
 	}
 	return n
@@ -158,10 +158,10 @@ func (p *parser) typeOf(f *Field) error {
 	}
 	name, ok := t.(string)
 	if !ok {
-		return p.fail("%s where the name of a type should be, as text", describeToken(t))
+		return p.syntaxError("%s where the name of a type should be, as text", describeToken(t))
 	}
 	if f.Type, ok = scalarType(name); !ok {
-		f.Type, f.Message = Nested, p.mention(name).message
+		f.Type, f.Message = Nested, p.mentionType(name).message
 	}
 	return nil
 }
@@ -188,11 +188,11 @@ func (p *parser) key() (int, error) {
 			return int(n), nil
 		}
 	}
-	return 0, p.fail(`%q is no key: want "0x00" to "0x3f" of Y3, or a field number of protobuf`, describeToken(t))
+	return 0, p.syntaxError(`%q is no key: want "0x00" to "0x3f" of Y3, or a field number of protobuf`, describeToken(t))
 }
 
-// undefined returns the error for the first mention of a type without a definition.
-func (p *parser) undefined() error {
+// undefinedTypeError returns the error for the first mention of a type without a definition.
+func (p *parser) undefinedTypeError() error {
 	var first *SyntaxError
 	for name, n := range p.named {
 		if !n.defined && (first == nil || n.mention.Line < first.Line || n.mention.Line == first.Line && n.mention.Field < first.Field) {

@@ -36,14 +36,14 @@ func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error)
 		switch {
 		case ok && !at.Repeated:
 			if s == Hex && next.Number > maxKey {
-				return field.Path{}, field.AnyType, fmt.Errorf("schema: %s has the number %d, which is no Y3 key: at most 0x%02x", before(p, i+1), next.Number, maxKey)
+				return field.Path{}, field.AnyType, fmt.Errorf("schema: %s has the number %d, which is no Y3 key: at most 0x%02x", pathPrefix(p, i+1), next.Number, maxKey)
 			}
 			steps[i] = s.number(next.Number)
 		case ok:
 		case !known && !isNumber:
-			return field.Path{}, field.AnyType, fmt.Errorf("schema: %s is not in the schema, so it is not known what %q within it is: give its number", before(p, i), step.Name)
+			return field.Path{}, field.AnyType, fmt.Errorf("schema: %s is not in the schema, so it is not known what %q within it is: give its number", pathPrefix(p, i), step.Name)
 		case known && (at.Type != Nested || at.Repeated || !isNumber):
-			return field.Path{}, field.AnyType, at.lacks(before(p, i), step.Name)
+			return field.Path{}, field.AnyType, at.missingFieldError(pathPrefix(p, i), step.Name)
 		}
 		at, known = next, ok
 	}
@@ -74,8 +74,8 @@ func (s Spelling) number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// before returns the first n steps of p, for error messages.
-func before(p field.Path, n int) string {
+// pathPrefix returns the first n steps of p, for error messages.
+func pathPrefix(p field.Path, n int) string {
 	if n == 0 {
 		return "the message"
 	}
@@ -86,8 +86,8 @@ func before(p field.Path, n int) string {
 	return strings.Join(steps, ".")
 }
 
-// lacks returns the error for a name that f, the field at path, does not have.
-func (f *Field) lacks(path, name string) error {
+// missingFieldError returns the error for a name that f, the field at path, does not have.
+func (f *Field) missingFieldError(path, name string) error {
 	switch {
 	case f.Repeated:
 		return fmt.Errorf("schema: %s is a %v: name an item of it by its index before %q", path, f, name)

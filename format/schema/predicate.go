@@ -14,14 +14,14 @@ func (m *Message) Predicate(p *field.Predicate, s Spelling) (*field.Predicate, e
 	return p.Rename(func(path field.Path) (field.Path, field.Type, error) {
 		numbers, as, err := m.Path(path, s)
 		if err == nil && s == Decimal {
-			err = m.plain(path)
+			err = m.checkReadableWithoutSchema(path)
 		}
 		return numbers, as, err
 	})
 }
 
-// plain refuses a path whose protobuf value cannot be read without a schema.
-func (m *Message) plain(p field.Path) error {
+// checkReadableWithoutSchema refuses a path whose protobuf value cannot be read without a schema.
+func (m *Message) checkReadableWithoutSchema(p field.Path) error {
 	at := m.Root()
 	for i, step := range p.Steps() {
 		next, ok := at.Child(step)
@@ -29,7 +29,7 @@ func (m *Message) plain(p field.Path) error {
 			return nil
 		}
 		if at = next; at.Repeated || at.Type == Sint32 || at.Type == Sint64 {
-			return fmt.Errorf("schema: %s is a %v, which nobody can test without the schema: test another field", before(p, i+1), &at)
+			return fmt.Errorf("schema: %s is a %v, which nobody can test without the schema: test another field", pathPrefix(p, i+1), &at)
 		}
 	}
 	return nil

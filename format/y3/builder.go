@@ -8,25 +8,26 @@ import (
 // Item is the key of an item in a slice.
 const Item = 0
 
-// Builder writes one message, packet by packet. The first error stays, and Message returns it.
+// Builder writes one message, packet by packet. After the first error it writes nothing more, and Message returns the
+// error.
 type Builder struct {
 	dialect Dialect
 	buf     []byte
 	start   int
-	open    []int // where the values of the open nodes begin
+	open    []int // offsets where the values of the open nodes start
 	err     error
 }
 
 // NewBuilder returns a Builder for a dialect.
 func NewBuilder(d Dialect) *Builder { return AppendBuilder(d, nil) }
 
-// AppendBuilder returns a Builder that writes behind dst, in its memory as far as that goes.
+// AppendBuilder returns a Builder that appends to dst.
 func AppendBuilder(d Dialect, dst []byte) *Builder {
 	return &Builder{dialect: d, buf: dst, start: len(dst)}
 }
 
-// Message returns what was written, behind what AppendBuilder was given. A key out of 0x00 to 0x3f, a slice in dialect N,
-// a value above MaxLength and a node without its End are errors.
+// Message returns dst with the message. A key outside 0x00 to 0x3f, a slice in dialect N, a value above MaxLength and a
+// node without End are errors.
 func (b *Builder) Message() ([]byte, error) {
 	if b.err == nil && len(b.open) > 0 {
 		b.err = fmt.Errorf("y3: %d nodes are still open: call End for each", len(b.open))
@@ -37,10 +38,10 @@ func (b *Builder) Message() ([]byte, error) {
 	return b.buf, nil
 }
 
-// Node opens a node: what is written up to End is in it.
+// Node opens a node. It contains the packets up to the matching End.
 func (b *Builder) Node(key int) { b.begin(key, nodeFlag) }
 
-// Slice opens a slice, whose items have the key Item. Dialect N has none.
+// Slice opens a slice, whose items have the key Item. Dialect N has no slices.
 func (b *Builder) Slice(key int) {
 	if b.dialect == N && b.err == nil {
 		b.err = fmt.Errorf("y3: slice 0x%02x in dialect N, which has none", key)
@@ -54,7 +55,7 @@ func (b *Builder) begin(key int, flags byte) {
 	b.open = append(b.open, len(b.buf))
 }
 
-// End closes the node or slice opened last.
+// End closes the innermost open node or slice.
 func (b *Builder) End() {
 	if len(b.open) == 0 {
 		if b.err == nil {
@@ -88,7 +89,7 @@ func (b *Builder) check(n int) {
 	}
 }
 
-// integer writes a packet whose value is at most 10 bytes long, and so has a length of one byte.
+// integer writes a packet with a value of at most 10 bytes, so its length takes one byte.
 func (b *Builder) integer(key int, v int64) {
 	b.tag(key, 0)
 	at := len(b.buf)
@@ -96,7 +97,7 @@ func (b *Builder) integer(key int, v int64) {
 	b.buf[at] = byte(len(b.buf) - at - 1)
 }
 
-// Int32 writes an integer; what reads it must know its width.
+// Int32 writes an integer. The reader must know its width.
 func (b *Builder) Int32(key int, v int32) { b.integer(key, int64(v)) }
 
 // Int64 writes an integer.

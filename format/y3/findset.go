@@ -2,7 +2,7 @@ package y3
 
 import "example.com/ferry/field"
 
-// Find is Lookup for all paths of s in one pass, which ends as soon as all are found; format.Format has the details.
+// Find is Lookup for all paths of s in one pass. The pass ends once all are found.
 func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	return find(data, s.Nodes(), spans[:s.Len()], f.Dialect) // inlined, so that a call through the interface is one call
 }
@@ -11,16 +11,16 @@ func find(data []byte, nodes []field.Node, spans []field.Span, d Dialect) error 
 	for i := range spans {
 		spans[i] = field.Span{}
 	}
-	var s setSearch // set member by member: the compiler builds a composite literal elsewhere and copies it
+	var s setSearch // set field by field: the compiler would build a composite literal elsewhere and copy it
 	s.data, s.nodes, s.spans, s.left, s.dialect = data, nodes, spans, len(spans), d
 	if leaf := nodes[0].Leaf; leaf >= 0 {
 		spans[leaf] = field.Span{End: len(data), Kind: field.Map}
 		s.left--
 	}
-	return s.keys(&nodes[0], 0, len(data))
+	return s.searchKeys(&nodes[0], 0, len(data))
 }
 
-// setSearch is a pass for a set of paths.
+// setSearch searches the paths of a set.
 type setSearch struct {
 	data    []byte
 	nodes   []field.Node
@@ -29,9 +29,9 @@ type setSearch struct {
 	dialect Dialect
 }
 
-// keys looks for the children of parent among the packets of data[pos:end]. want has a bit for each key asked for and
-// not met yet, as the first packet of a key is the one that counts.
-func (s *setSearch) keys(parent *field.Node, pos, end int) error {
+// searchKeys searches the packets of data[pos:end] for the children of parent. want has a bit for each key not found yet. The
+// first packet with a key counts.
+func (s *setSearch) searchKeys(parent *field.Node, pos, end int) error {
 	children := s.nodes[parent.First:][:parent.Count]
 	var want uint64
 	for i := range children {
@@ -45,7 +45,7 @@ func (s *setSearch) keys(parent *field.Node, pos, end int) error {
 			return err
 		}
 		p := Packet{Tag: s.data[head], Head: head, Off: head + 2, End: head + 2 + int(s.data[head+1])}
-		if p.End >= p.Off+0x40 || p.End > end { // not a short packet that is all there
+		if p.End >= p.Off+0x40 || p.End > end { // a long packet, or one that exceeds end
 			if p, err = Next(s.data, head, end); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (s *setSearch) keys(parent *field.Node, pos, end int) error {
 			if children[i].Step.Key != p.Key() {
 				continue
 			}
-			if err := s.hit(&children[i], p); err != nil {
+			if err := s.storeHit(&children[i], p); err != nil {
 				return err
 			}
 		}
@@ -64,8 +64,8 @@ func (s *setSearch) keys(parent *field.Node, pos, end int) error {
 	return nil
 }
 
-// items is keys for a slice: the children of parent are indices.
-func (s *setSearch) items(parent *field.Node, pos, end int) error {
+// searchItems is keys for a slice, where the children of parent are indices.
+func (s *setSearch) searchItems(parent *field.Node, pos, end int) error {
 	children := s.nodes[parent.First:][:parent.Count]
 	last := -1
 	for i := range children {
@@ -79,7 +79,7 @@ func (s *setSearch) items(parent *field.Node, pos, end int) error {
 		if p.Key() == 0 {
 			for i := range children {
 				if children[i].Step.Index == index {
-					if err := s.hit(&children[i], p); err != nil {
+					if err := s.storeHit(&children[i], p); err != nil {
 						return err
 					}
 				}
@@ -91,8 +91,8 @@ func (s *setSearch) items(parent *field.Node, pos, end int) error {
 	return nil
 }
 
-// hit notes that p is where node leads, and goes on below it.
-func (s *setSearch) hit(node *field.Node, p Packet) error {
+// storeHit stores p as the span of node, and searches p for the children of node.
+func (s *setSearch) storeHit(node *field.Node, p Packet) error {
 	span := s.dialect.span(s.data, p)
 	if node.Leaf >= 0 {
 		s.spans[node.Leaf] = span
@@ -102,7 +102,7 @@ func (s *setSearch) hit(node *field.Node, p Packet) error {
 	case node.Count == 0 || s.left == 0 || !p.IsNode():
 		return nil
 	case span.Kind == field.List:
-		return s.items(node, p.Off, p.End)
+		return s.searchItems(node, p.Off, p.End)
 	}
-	return s.keys(node, p.Off, p.End)
+	return s.searchKeys(node, p.Off, p.End)
 }

@@ -12,20 +12,20 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch begins the search for the value at p in a message that arrives in pieces. All packets on the way are passed by
-// their length. As a Y3 message has no length of its own, a first key that is missing is Absent at its end only.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. Packets outside the path are
+// skipped by their length. A Y3 message has no length of its own, so a missing first key is Absent only at its end.
 func (f Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(f, &pathSearch{dialect: f.Dialect, path: p.Steps()}, o)
 }
 
-// pathSearch follows a path through a message that arrives in pieces.
+// pathSearch is the state of one search.
 type pathSearch struct {
 	dialect Dialect
 	path    []field.Step
-	step    int  // of the path, that the packets at hand are asked for
-	list    bool // what they lie in is a slice
-	index   int  // items that come before the one sought
-	end     int  // offset where what they lie in ends
+	step    int  // index in path of the step that the next packets are compared with
+	isSlice bool // the current container is a slice
+	index   int  // number of items before the sought one
+	end     int  // offset where the current container ends
 }
 
 // Start implements incremental.Grammar.
@@ -35,14 +35,14 @@ func (k *pathSearch) Start(s *incremental.Search) {
 		s.Container(field.Span{End: -1, Kind: field.Map})
 		return
 	}
-	k.enter(s, field.Map)
+	k.enterContainer(s, field.Map)
 }
 
-// enter is where the packets of a value of that kind start, if it has any.
-func (k *pathSearch) enter(s *incremental.Search, kind field.Kind) {
+// enterContainer starts the search of the packets in a value of that kind, if it has any.
+func (k *pathSearch) enterContainer(s *incremental.Search, kind field.Kind) {
 	st := &k.path[k.step]
-	k.list, k.index = kind == field.List, st.Index
-	if kind == field.Untyped || kind == field.Map && st.Key < 0 || k.list && st.Index < 0 {
+	k.isSlice, k.index = kind == field.List, st.Index
+	if kind == field.Untyped || kind == field.Map && st.Key < 0 || k.isSlice && st.Index < 0 {
 		s.Absent()
 	}
 }
@@ -56,7 +56,7 @@ func (k *pathSearch) End(s *incremental.Search) error {
 	return nil
 }
 
-// Next implements incremental.Grammar: it takes a packet, all of it unless it is a node on the path.
+// Next implements incremental.Grammar. It consumes a whole packet, or only its head if the path continues in it.
 func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	left := k.end - s.Off()
 	switch {
@@ -76,12 +76,12 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	behind := incremental.Add(off, uint64(n))
 	key := int(b[0] & keyMask)
 	switch {
-	case k.list && key == Item && k.index > 0:
+	case k.isSlice && key == Item && k.index > 0:
 		k.index--
 		return behind, nil
-	case k.list && key != Item, !k.list && key != k.path[k.step].Key:
+	case k.isSlice && key != Item, !k.isSlice && key != k.path[k.step].Key:
 		return behind, nil
-	case b[0]&nodeFlag != 0 && n > 0 && off == len(b): // the first packet tells a slice from a map
+	case b[0]&nodeFlag != 0 && n > 0 && off == len(b): // the first packet decides between a slice and a map
 		return 0, io.ErrUnexpectedEOF
 	}
 	head := s.Off()
@@ -90,7 +90,7 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	switch {
 	case k.step < len(k.path):
 		k.end = min(span.End, math.MaxInt-1)
-		k.enter(s, span.Kind)
+		k.enterContainer(s, span.Kind)
 		return off, nil
 	case span.Kind == field.Untyped:
 		s.Scalar(span, span.Off)
@@ -100,7 +100,8 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	return off, nil
 }
 
-// readLengthPart reads the length of the packet that b starts with, and returns where it ends. left bytes are left in its node.
+// readLengthPart reads the length of the packet at the start of b, and returns the offset behind it. The node has left
+// bytes left.
 func readLengthPart(b []byte, left int) (n, off int, err error) {
 	whole := b[:min(len(b), left)]
 	for i, c := range whole[1:] {

@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// Format is the format of one dialect: P, unless it says otherwise.
+// Format is the format of one dialect. The zero value is dialect P.
 type Format struct{ Dialect Dialect }
 
 var (
@@ -33,18 +33,18 @@ func (f Format) Descriptor() format.Descriptor {
 	return d
 }
 
-// Lookup returns where the value at p lies: the key of each step is the low six bits of a tag in hex, 0x10; a decimal
-// step is an index in a slice. It reads tags and lengths only, up to the hit, and copies nothing; the Span is valid as
-// long as data is. The empty path is the whole message. A missing key gives field.ErrNotFound; data that ends early gives
-// io.ErrUnexpectedEOF, wrapped; anything else malformed gives *format.SyntaxError. Y3 SPEC draft-01.
+// Lookup returns where the value at p lies. A step is a key, the low six bits of a tag in hex (0x10), or an index in a
+// slice in decimal. The empty path is the whole message. Lookup reads only tags and lengths, up to the value, and
+// copies nothing. The Span is valid while data is unchanged. A missing key gives field.ErrNotFound, data that ends
+// early io.ErrUnexpectedEOF, wrapped, other malformed data *format.SyntaxError. Y3 SPEC draft-01.
 func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return lookup(data, p.Steps(), f.Dialect) // inlined, so that a call through the interface is one call
 }
 
-// lookup follows keys to packets whose lengths take one byte or two, with all it knows in registers. What else there is,
-// errors included, it leaves to follow, from the packet on where it comes to it.
+// lookup follows keys to packets with lengths of one or two bytes, and keeps its state in registers. At any other
+// packet, malformed ones included, it continues with followPath.
 func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
-	pos, i, node := 0, 0, data // node is what the packets at hand lie in; it starts where data does
+	pos, i, node := 0, 0, data // node is the rest of data up to the end of the current container
 steps:
 	for i < len(steps) && len(node) >= 2 {
 		key := steps[i].Key
@@ -52,7 +52,7 @@ steps:
 			break
 		}
 		lengths := node[1:]
-		tags := node[:len(lengths)] // equally long, so that one bounds check serves both
+		tags := node[:len(lengths)] // equally long, so that one bounds check covers both
 		for {
 			if uint(pos) >= uint(len(tags)) {
 				break steps
@@ -86,7 +86,7 @@ steps:
 	return followPath(data, field.Span{Off: pos, End: len(node), Kind: field.Map}, steps[i:], d)
 }
 
-// followPath goes from parent, or what is left of it, to where steps lead.
+// followPath returns the span that steps lead to from parent. parent may be only the rest of its container.
 func followPath(data []byte, parent field.Span, steps []field.Step, d Dialect) (field.Span, error) {
 	for i := range steps {
 		head, err := findPacket(data, parent, steps[i])
@@ -105,7 +105,7 @@ func followPath(data []byte, parent field.Span, steps []field.Step, d Dialect) (
 	return parent, nil
 }
 
-// findPacket returns the offset of the packet that step leads to from parent; where parent ends, if there is none.
+// findPacket returns the offset of the packet in parent that step names, or parent's end.
 func findPacket(data []byte, parent field.Span, step field.Step) (int, error) {
 	switch {
 	case parent.Kind == field.Map && step.Key >= 0:
@@ -123,12 +123,12 @@ func findPacket(data []byte, parent field.Span, step field.Step) (int, error) {
 	return head, err
 }
 
-// scanPackets returns the offset of the first packet in data[pos:end] whose key want has a bit for, the first two bytes of which
-// are there; end if there is none. Whether a packet ends inside is seen where the next one is sought, so one comparison a
-// packet bounds all reads; the caller checks the packet found.
+// scanPackets returns the offset of the first packet in data[pos:end] whose key has a bit in want, or end. The packet's
+// first two bytes are in data. A packet that exceeds end is noticed only at the next one, so one comparison per packet
+// bounds all reads; the caller checks the returned packet.
 func scanPackets(data []byte, pos, end int, want uint64) (int, error) {
 	if pos+1 < end {
-		tags := data[:end-1] // equally long, so that one bounds check serves both
+		tags := data[:end-1] // equally long, so that one bounds check covers both
 		lengths := data[1:end][:len(tags)]
 		for uint(pos) < uint(len(tags)) {
 			n := int(lengths[pos])

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// Dialect is one of the two encodings that call themselves draft-01.
+// Dialect is one of the two encodings that are both called draft-01.
 type Dialect uint8
 
 const (
@@ -24,10 +24,10 @@ const (
 	keyMask   = 0x3f
 )
 
-// MaxLength is the largest value a packet can hold, in bytes: a length is a signed 32-bit number.
+// MaxLength is the largest value of a packet in bytes. A length is a signed 32-bit number.
 const MaxLength = math.MaxInt32
 
-// MaxDepth bounds how deep nodes nest, whatever format.Options say.
+// MaxDepth bounds the nesting of nodes, whatever format.Options say.
 const MaxDepth = 256
 
 const maxLengthBytes = 5
@@ -44,9 +44,9 @@ func (p Packet) Key() int { return int(p.Tag & keyMask) }
 // IsNode reports whether the value is a sequence of packets.
 func (p Packet) IsNode() bool { return p.Tag&nodeFlag != 0 }
 
-// Next returns the packet at offset pos of data[:end], which is where the packets of a node, or the message, end. It
-// accepts lengths that are longer than they need be, up to five bytes. pos must be less than end. The error is
-// io.ErrUnexpectedEOF, wrapped, if data ends within the packet, else *format.SyntaxError.
+// Next returns the packet at offset pos of data[:end], where end is the end of a node or of the message. pos must be
+// less than end. It accepts lengths longer than necessary, up to five bytes. If data ends within the packet the error
+// is io.ErrUnexpectedEOF, wrapped, else *format.SyntaxError.
 func Next(data []byte, pos, end int) (Packet, error) {
 	b := data[:end]
 	if uint(pos)+1 >= uint(len(b)) {
@@ -65,8 +65,8 @@ func Next(data []byte, pos, end int) (Packet, error) {
 	return Packet{Tag: b[pos], Head: pos, Off: off, End: off + n}, nil
 }
 
-// readLength reads the length at pos and returns it and where it ends. A length is a PVarInt32: signed, seven bits a byte,
-// most significant first. SPEC draft-01, "Length".
+// readLength reads the length at pos, and returns it and the offset behind it. A length is a PVarInt32: signed, seven
+// bits a byte, most significant first. SPEC draft-01, "Length".
 func readLength(data []byte, pos, end int) (n, off int, err error) {
 	b := data[pos:end]
 	if len(b) > 0 && b[0]&0x40 != 0 {
@@ -87,8 +87,8 @@ func readLength(data []byte, pos, end int) (n, off int, err error) {
 	return 0, 0, truncated(data, end, end, 0)
 }
 
-// truncated is the error for a packet with n value bytes from pos on, or without a whole length if n is 0: the message ends
-// in it, or only the node that ends at end does.
+// truncated returns the error for a packet with n value bytes from pos on, or with an incomplete length if n is 0. If
+// data continues behind end, the enclosing node is malformed; otherwise data ends early.
 func truncated(data []byte, pos, end, n int) error {
 	reason := "packet ends before its length does"
 	if n > 0 {
@@ -116,8 +116,8 @@ func appendLength(dst []byte, n int) []byte {
 	return append(dst, byte(n&0x7f))
 }
 
-// kind says what a packet holds. In dialect P a node whose first packet has key 0 is a slice even without the slice flag:
-// y3-codec-golang writes a slice of structs so where it is the root, and gives keys from 0x10 on to fields.
+// kind returns the kind of a packet. In dialect P a node whose first packet has key 0 is a slice even without the slice
+// flag: y3-codec-golang omits the flag for a slice of structs at the root, and gives fields keys from 0x10 on.
 func (d Dialect) kind(data []byte, tag byte, off, end int) field.Kind {
 	switch {
 	case tag&nodeFlag == 0:
@@ -130,7 +130,7 @@ func (d Dialect) kind(data []byte, tag byte, off, end int) field.Kind {
 	return field.Map
 }
 
-// Span returns where p, a packet of data that Next returned, lies and what it holds.
+// Span returns where p lies and its kind. p is a packet of data that Next returned.
 func (f Format) Span(data []byte, p Packet) field.Span { return f.Dialect.span(data, p) }
 
 func (d Dialect) span(data []byte, p Packet) field.Span {

@@ -8,20 +8,20 @@ import (
 	"example.com/ferry/format"
 )
 
-// Patch writes data to dst with the primitive at p replaced by v, and returns the extended dst; the lengths of all nodes
-// around it are put right. Text, bytes and Untyped are written as they are, a bool as a byte, an integer as the dialect
-// writes it, signed (or, from 2^63 on, as the int64 of the same bits). A float has two encodings: Cast it first.
+// Patch appends data to dst with the primitive at p replaced by v, and returns the extended dst. It updates the lengths
+// of all nodes around it. Text, bytes and Untyped are copied, a bool becomes one byte, an integer takes the dialect's
+// signed form (from 2^63 on that of the int64 with the same bits). A float has two encodings: Cast it first.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	var t enclosingNodes
-	if err := t.toPrimitive(f, data, p); err != nil {
+	if err := t.followToPrimitive(f, data, p); err != nil {
 		return dst, err
 	}
 	var number [10]byte
-	content, err := f.content(number[:0], v)
+	content, err := f.encodeValue(number[:0], v)
 	if err != nil {
 		return dst, err
 	}
-	if err := t.resize(f, len(content)-(t.at.End-t.at.Off)); err != nil {
+	if err := t.computeSizes(f, len(content)-(t.at.End-t.at.Off)); err != nil {
 		return dst, err
 	}
 	pos := 0
@@ -34,18 +34,18 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[t.at.End:]...), nil
 }
 
-// PatchInPlace overwrites the primitive at p in data itself, if v takes exactly as many bytes as it does. It returns
-// false and leaves data untouched if it does not. v is what Patch takes.
+// PatchInPlace overwrites the primitive at p in data itself if v takes exactly as many bytes. Otherwise it returns
+// false and leaves data unchanged. It accepts the same values as Patch.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	at, err := f.Lookup(data, p)
 	if err != nil {
 		return false, err
 	}
 	if at.Kind != field.Untyped {
-		return false, f.mismatch(at.Kind, field.AnyType, "only a primitive packet can be replaced")
+		return false, f.typeMismatch(at.Kind, field.AnyType, "only a primitive packet can be replaced")
 	}
 	var scratch [10]byte
-	content, err := f.content(scratch[:0], v)
+	content, err := f.encodeValue(scratch[:0], v)
 	if err != nil || len(content) != at.End-at.Off {
 		return false, err
 	}
@@ -53,7 +53,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// enclosingNodes is the packets on the way to a value, the last of which is its own, and the sizes that their values get.
+// enclosingNodes holds the packets on the way to a value, the last of which is its own, and their new sizes.
 type enclosingNodes struct {
 	at    field.Span // of the value
 	n     int
@@ -61,7 +61,7 @@ type enclosingNodes struct {
 	sizes [field.MaxSteps]int // bytes
 }
 
-// follow is Lookup that notes all packets on the way.
+// follow is Lookup that stores all packets on the way.
 func (t *enclosingNodes) follow(data []byte, p field.Path, d Dialect) error {
 	t.at = field.Span{End: len(data), Kind: field.Map}
 	for _, st := range p.Steps() {
@@ -83,16 +83,16 @@ func (t *enclosingNodes) follow(data []byte, p field.Path, d Dialect) error {
 	return nil
 }
 
-func (t *enclosingNodes) toPrimitive(f Format, data []byte, p field.Path) error {
+func (t *enclosingNodes) followToPrimitive(f Format, data []byte, p field.Path) error {
 	err := t.follow(data, p, f.Dialect)
 	if err == nil && t.at.Kind != field.Untyped {
-		err = f.mismatch(t.at.Kind, field.AnyType, "only a primitive packet can be replaced")
+		err = f.typeMismatch(t.at.Kind, field.AnyType, "only a primitive packet can be replaced")
 	}
 	return err
 }
 
-// resize finds the sizes from the inside out, as the value grows by some bytes and lengths by others.
-func (t *enclosingNodes) resize(f Format, grown int) error {
+// computeSizes computes the new sizes from the inside out. A larger value may need a longer length.
+func (t *enclosingNodes) computeSizes(f Format, grown int) error {
 	for i := t.n - 1; i >= 0; i-- {
 		c := t.chain[i]
 		size := c.End - c.Off + grown
@@ -109,8 +109,8 @@ func (f Format) tooLong(size, offset int) error {
 	return fmt.Errorf("%s: patched node of %d bytes at offset %d: at most %d", f.Name(), size, offset, MaxLength)
 }
 
-// content returns the value bytes of v, in scratch if it is a number.
-func (f Format) content(scratch []byte, v field.Value) ([]byte, error) {
+// encodeValue returns the encoded value of v. A number is encoded in scratch.
+func (f Format) encodeValue(scratch []byte, v field.Value) ([]byte, error) {
 	switch v.Kind {
 	case field.Untyped, field.Text, field.Bytes:
 		return v.Bytes, nil
@@ -121,11 +121,11 @@ func (f Format) content(scratch []byte, v field.Value) ([]byte, error) {
 	case field.Float:
 		return nil, &format.TypeError{Format: f.Name(), Have: field.Float, Want: field.AnyType, Reason: "say float32 or float64"}
 	}
-	return nil, f.mismatch(v.Kind, field.AnyType, "a primitive packet holds a bool, a number, text or bytes")
+	return nil, f.typeMismatch(v.Kind, field.AnyType, "a primitive packet holds a bool, a number, text or bytes")
 }
 
-// Cast returns v as the Untyped value that holds its encoding as a type, for Patch. A value out of the type's range, or
-// of another kind, gives *format.TypeError. An integer may become a float.
+// Cast returns v as an Untyped value with its encoding as a type, for Patch. A value out of the type's range or of
+// another kind gives *format.TypeError. An integer may become a float.
 func (f Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 	untyped := func(b []byte) (field.Value, error) { return field.Value{Kind: field.Untyped, Bytes: b}, nil }
 	isFloat := v.Kind == field.Float
@@ -151,7 +151,7 @@ func (f Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 		switch {
 		case v.Unsigned && as == field.Uint64:
 		case v.Unsigned || v.Int < low || v.Int > high:
-			return field.Value{}, f.mismatch(v.Kind, as, fmt.Sprintf("it is out of range %d to %d", low, high))
+			return field.Value{}, f.typeMismatch(v.Kind, as, fmt.Sprintf("it is out of range %d to %d", low, high))
 		case as == field.Uint32:
 			v.Int = int64(int32(v.Int)) // written as the int32 of the same bits
 		}
@@ -165,5 +165,5 @@ func (f Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 	case as == field.String && v.Kind == field.Text, as == field.ByteString && (v.Kind == field.Text || v.Kind == field.Bytes), as == field.AnyType && v.Kind == field.Untyped:
 		return untyped(v.Bytes)
 	}
-	return field.Value{}, f.mismatch(v.Kind, as, "the kinds differ")
+	return field.Value{}, f.typeMismatch(v.Kind, as, "the kinds differ")
 }

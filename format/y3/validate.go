@@ -9,11 +9,11 @@ import (
 	"example.com/ferry/format"
 )
 
-// Validate reads all tags and lengths once. Beyond structure and bounds it refuses, unless o.BoundsOnly, what consumers
-// read differently: a key twice in a node, a length longer than it need be, a slice flag on a primitive, items of a slice
-// with a key; in dialect N any slice, of which YoMo's decoder keeps only the last item. An empty message is one that ends
-// early. What a value's bytes mean, UTF-8 included, is not in the message. A Y3 message ends where data does, so
-// o.AllowTrailing changes nothing.
+// Validate reads all tags and lengths once. Unless o.BoundsOnly is set, it refuses data that consumers read
+// differently: a key twice in a node, a length longer than necessary, a slice flag on a primitive, items of a slice
+// with a key, and in dialect N any slice, as YoMo's decoder keeps only the last item. An empty message is one that ends
+// early. The content of primitives is not checked, not even for UTF-8, because the message does not carry its type. A
+// message ends where data does, so o.AllowTrailing has no effect.
 func (f Format) Validate(data []byte, o format.Options) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%s: empty message: %w", f.Name(), io.ErrUnexpectedEOF)
@@ -50,7 +50,7 @@ func (f Format) validate(data []byte, o format.Options, pos, end, depth int, isL
 	return nil
 }
 
-// ambiguous says why consumers may not read p alike, or nothing.
+// ambiguous returns the reason why consumers may read p differently, or "".
 func (f Format) ambiguous(p Packet, kind field.Kind, isList, again bool) string {
 	switch {
 	case p.Off-p.Head-1 != lengthSize(p.End-p.Off):
@@ -67,8 +67,8 @@ func (f Format) ambiguous(p Packet, kind field.Kind, isList, again bool) string 
 	return ""
 }
 
-// Walk calls visit for the message as a whole, and for each packet in order, containers before what they hold. Items of
-// a slice have an index, all others a key. Nodes that nest deeper than MaxDepth are a *format.SyntaxError.
+// Walk calls visit for the message and for each packet in order, containers before their content. Items of a slice have
+// an index, other packets a key. Nodes nested deeper than MaxDepth give a *format.SyntaxError.
 func (f Format) Walk(data []byte, visit format.Visit) error {
 	whole := field.Span{End: len(data), Kind: field.Map}
 	err := visit(field.Step{Index: -1, Key: -1}, 0, whole)

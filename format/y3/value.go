@@ -9,34 +9,34 @@ import (
 	"example.com/ferry/format"
 )
 
-// Value decodes the primitive at s as a type, since its bytes do not carry one: as AnyType it is Untyped, with its raw
-// bytes. A value that the type cannot hold, or that is not encoded as that type is, gives *format.TypeError.
+// Value decodes the primitive at s as a type, because its bytes do not carry one. AnyType gives Untyped with the
+// encoded bytes. A value that the type cannot hold, or that does not have the type's encoding, gives *format.TypeError.
 func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Kind != field.Untyped {
-		return field.Value{}, f.mismatch(s.Kind, as, "it is no primitive packet")
+		return field.Value{}, f.typeMismatch(s.Kind, as, "it is no primitive packet")
 	}
 	b := data[s.Off:s.End]
 	switch as {
 	case field.Int32, field.Int64, field.Uint32, field.Uint64:
 		n, ok := f.Dialect.integer(b)
 		if !ok {
-			return field.Value{}, f.mismatch(s.Kind, as, fmt.Sprintf("its %d bytes are no integer", len(b)))
+			return field.Value{}, f.typeMismatch(s.Kind, as, fmt.Sprintf("its %d bytes are no integer", len(b)))
 		}
 		switch {
 		case as == field.Uint32 && n < 0 && n >= math.MinInt32: // written as the int32 of the same bits
 			n = int64(uint32(n))
 		case as == field.Int32 && n != int64(int32(n)), as == field.Uint32 && n != int64(uint32(n)):
-			return field.Value{}, f.mismatch(s.Kind, as, fmt.Sprintf("%d is out of range", n))
+			return field.Value{}, f.typeMismatch(s.Kind, as, fmt.Sprintf("%d is out of range", n))
 		}
 		return field.Value{Kind: field.Int, Int: n, Unsigned: as == field.Uint64 && n < 0}, nil
 	case field.Float32:
 		if len(b) == 0 || len(b) > 4 {
-			return field.Value{}, f.mismatch(s.Kind, as, fmt.Sprintf("it has %d bytes, not 1 to 4", len(b)))
+			return field.Value{}, f.typeMismatch(s.Kind, as, fmt.Sprintf("it has %d bytes, not 1 to 4", len(b)))
 		}
 		return field.Value{Kind: field.Float, Float: float64(math.Float32frombits(uint32(bigEndian(b) << (8 * (4 - len(b))))))}, nil
 	case field.Float64:
 		if len(b) == 0 || len(b) > 8 {
-			return field.Value{}, f.mismatch(s.Kind, as, fmt.Sprintf("it has %d bytes, not 1 to 8", len(b)))
+			return field.Value{}, f.typeMismatch(s.Kind, as, fmt.Sprintf("it has %d bytes, not 1 to 8", len(b)))
 		}
 		return field.Value{Kind: field.Float, Float: math.Float64frombits(bigEndian(b) << (8 * (8 - len(b))))}, nil
 	case field.Boolean:
@@ -44,12 +44,12 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 			return field.Value{Kind: field.Bool}, nil
 		}
 		if len(b) != 1 || b[0] > 1 {
-			return field.Value{}, f.mismatch(s.Kind, as, "it is neither 00 nor 01")
+			return field.Value{}, f.typeMismatch(s.Kind, as, "it is neither 00 nor 01")
 		}
 		return field.Value{Kind: field.Bool, Bool: b[0] == 1}, nil
 	case field.String:
 		if !utf8.Valid(b) {
-			return field.Value{}, f.mismatch(s.Kind, as, "it is not UTF-8: read it as bytes")
+			return field.Value{}, f.typeMismatch(s.Kind, as, "it is not UTF-8: read it as bytes")
 		}
 		return field.Value{Kind: field.Text, Bytes: b}, nil
 	case field.ByteString:
@@ -58,7 +58,7 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 	return field.Value{Kind: field.Untyped, Bytes: b}, nil
 }
 
-func (f Format) mismatch(have field.Kind, want field.Type, reason string) error {
+func (f Format) typeMismatch(have field.Kind, want field.Type, reason string) error {
 	return &format.TypeError{Format: f.Name(), Have: have, Want: want, Reason: reason}
 }
 
@@ -116,7 +116,7 @@ func (d Dialect) appendInteger(dst []byte, n int64) []byte {
 	return append(dst, byte(n&0x7f))
 }
 
-// appendFloat writes the upper size bytes of bits without the zero bytes at their end, but at least one.
+// appendFloat appends the upper size bytes of bits without trailing zero bytes, but at least one byte.
 func appendFloat(dst []byte, bits uint64, size int) []byte {
 	for size > 1 && byte(bits>>(64-8*size)) == 0 {
 		size--

@@ -1,7 +1,7 @@
-// Package convert turns one scalar into another type, where nothing of it is lost.
+// Package convert converts scalars between types without loss.
 //
-// Formats whose bytes carry types share it: Read is what a cast in a path expression asks for, Replace what a patch does
-// to a value so that it takes the kind of the one it replaces, and Insert what a new value is held to.
+// Formats with types on the wire share it. Read implements the cast in a path expression. Replace converts a patch's value
+// to the kind of the old one. Insert checks a new value.
 //
 //	v, err := convert.Read("cbor", field.Value{Kind: field.Int, Int: 300}, field.Float64) // Float: 300
 package convert

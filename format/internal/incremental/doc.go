@@ -1,10 +1,9 @@
-// Package incremental runs a format's grammar over a message that arrives in pieces.
+// Package incremental searches a message that arrives in pieces.
 //
-// A Grammar is asked about the start of what has arrived, and says how many bytes that takes: of a head, of a key, of a
-// text that nobody wants, most of which may still be to come. A Search puts pieces together where a head or key is cut,
-// passes the rest unseen and uncopied, and keeps the bytes of the one value that is sought. Counted is the grammar of
-// formats whose containers say how many items they hold.
+// A format implements a Grammar, which reads the next head or key and returns the size of the item. The Search joins
+// pieces where a head or key is cut, skips the rest of the item without copying it, and keeps the bytes of the sought
+// value. Counted is the Grammar of formats whose containers count their items.
 //
 //	search := incremental.New(Format{}, grammar, options)
-//	answer, err := search.Feed(piece)
+//	result, err := search.Feed(piece)
 package incremental

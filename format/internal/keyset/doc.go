@@ -1,8 +1,8 @@
-// Package keyset finds a key that stands twice in one map of an encoded message.
+// Package keyset finds duplicate keys in the maps of an encoded message.
 //
-// Usual maps are checked key by key while the message is read: a Stack holds the keys of all open maps in a fixed table
-// that lies on the caller's goroutine stack. A map with more keys than that is read once more by Duplicate, whose time
-// grows with the map's size and not with its square, also for keys chosen by an attacker: Hash is seeded by the process.
+// Keys are checked while the message is read: a Stack holds the keys of all open maps in a fixed table on the caller's
+// goroutine stack. Duplicate reads a map with more keys a second time. Its time grows linearly with the map's size, even
+// for keys that an attacker chooses, because the seed of Hash is random in each process.
 //
 //	var keys keyset.Stack
 //	m := keys.Open()
