@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// Part says what the bytes are that Body.Next has taken. Its spans mean the data given to that call.
+// Part describes the bytes that Body.Next has taken. Its spans refer to the data of that call.
 type Part struct {
-	Content Span  // what the message carries, without the encoding; empty if these bytes are of the encoding only
-	Trailer Field // a field behind the last chunk; its Name is empty if these bytes are none
+	Content Span  // the content, without the chunked encoding; empty if the bytes are encoding only
+	Trailer Field // a field behind the last chunk; its Name is empty if the bytes are no trailer
 }
 
-// Body finds the end of a message in the bytes that follow its head. It holds a few numbers and none of the bytes, so a body of
-// any length takes the same room. Head.Body makes one.
+// Body finds the end of a message in the bytes that follow its head. It stores counters and no bytes, so its size does not
+// depend on the body. Head.Body returns one.
 type Body struct {
 	framing  Framing
 	state    chunkState
@@ -25,7 +25,7 @@ type Body struct {
 	extensions, trailers, fields int // bytes, bytes and lines so far
 }
 
-// Body returns the Body of the message whose head was parsed. nil means the default limits.
+// Body returns the Body of the message whose head h is. Nil means the default limits.
 func (h *Head) Body(limits *Limits) Body {
 	return Body{framing: h.Framing, left: h.Length, response: h.response, limits: limits.orDefault()}
 }
@@ -33,7 +33,7 @@ func (h *Head) Body(limits *Limits) Body {
 // Done reports whether the message is at its end. A body until close, or a tunnel, never is: see End.
 func (b *Body) Done() bool {
 	switch b.framing {
-	case NoBody:
+	case BodyNone:
 		return true
 	case Length:
 		return b.left == 0
@@ -43,9 +43,9 @@ func (b *Body) Done() bool {
 	return false
 }
 
-// Take returns how many bytes data begins with that belong to the message, as far as that can be said yet: keep the rest, and
-// give it again with what follows. At most a chunk's size line or a trailer's line is left so. Bytes that are not in order
-// give *Error; the n bytes before them are.
+// Take returns how many of the first bytes of data belong to the message. If data ends within a chunk's size line or a trailer
+// line, that line is not counted: pass it again, together with the bytes that follow. Malformed bytes give *Error; the n bytes
+// before them are valid.
 func (b *Body) Take(data []byte) (n int, err error) {
 	for {
 		m, _, err := b.Next(data[n:])
@@ -56,8 +56,8 @@ func (b *Body) Take(data []byte) (n int, err error) {
 	}
 }
 
-// Next is Take up to the end of the first part: it says of n bytes what they are. It returns 0 if the message is done, or if
-// it takes more bytes than data to say so.
+// Next is like Take, and stops at the end of the first part, which it describes. It returns 0 if the message is complete, or if
+// data is too short.
 func (b *Body) Next(data []byte) (n int, p Part, err error) {
 	switch {
 	case b.Done() || len(data) == 0:
@@ -88,7 +88,7 @@ func (b *Body) take(data []byte) (int, Part, error) {
 	return n, Part{Content: span(0, n)}, nil
 }
 
-// End tells the body that its connection delivers no more. A message that was to go on gives io.ErrUnexpectedEOF.
+// End is for the end of the connection. It returns io.ErrUnexpectedEOF if the message is incomplete.
 func (b *Body) End() error {
 	if b.Done() || b.framing == UntilClose || b.framing == Tunnel {
 		return nil

@@ -44,8 +44,8 @@ func (b *Body) nextChunked(data []byte) (int, Part, error) {
 	return b.trailerLine(data)
 }
 
-// line returns the length of the line data begins with, 0 if it has no end yet, or -1 if it has none in most bytes.
-func line(data []byte, most int) int {
+// lineLength returns the length of the first line of data, 0 if the line is incomplete, or -1 if it exceeds most bytes.
+func lineLength(data []byte, most int) int {
 	n := bytes.IndexByte(data[:min(len(data), most)], '\n') + 1
 	if n == 0 && len(data) >= most {
 		return -1
@@ -53,13 +53,13 @@ func line(data []byte, most int) int {
 	return n
 }
 
-// sizeLine takes a chunk's size and its extensions.
+// sizeLine parses a chunk's size and its extensions.
 func (b *Body) sizeLine(data []byte) (int, error) {
 	room := b.limits.extensions() - b.extensions
 	tooLong := func(at int) (int, error) {
 		return 0, b.refuse(400, at, fmt.Sprintf("chunk extensions of more than %d bytes", b.limits.extensions()))
 	}
-	n := line(data, maxSizeDigits+room+2)
+	n := lineLength(data, maxSizeDigits+room+2)
 	if n <= 0 {
 		if n < 0 {
 			return tooLong(0)
@@ -79,7 +79,7 @@ func (b *Body) sizeLine(data []byte) (int, error) {
 	case digits > maxSizeDigits:
 		return bad(maxSizeDigits, fmt.Sprintf("a chunk size of more than %d digits", maxSizeDigits))
 	case end+2 != n || line[end] != '\r':
-		return bad(end, badText(line[end]))
+		return bad(end, describeText(line[end]))
 	case extension > 0 && line[digits] != ';':
 		return bad(digits, "no semicolon or CRLF behind a chunk size")
 	case extension > room:
@@ -101,9 +101,9 @@ func (b *Body) sizeLine(data []byte) (int, error) {
 	return n, nil
 }
 
-// trailerLine takes a trailer field, or the empty line that ends the body.
+// trailerLine parses a trailer field, or the empty line that ends the body.
 func (b *Body) trailerLine(data []byte) (int, Part, error) {
-	n := line(data, min(b.limits.trailers()-b.trailers, b.limits.fieldLine()))
+	n := lineLength(data, min(b.limits.trailers()-b.trailers, b.limits.fieldLine()))
 	switch {
 	case n < 0:
 		return 0, Part{}, b.refuse(431, 0, fmt.Sprintf("trailers of more than %d bytes", b.limits.trailers()))
@@ -117,7 +117,7 @@ func (b *Body) trailerLine(data []byte) (int, Part, error) {
 	}
 	colon, start, end := fieldLine(line, 0)
 	if end < 0 {
-		return 0, Part{}, b.refuse(400, ^end, badField(line, 0, ^end)+" in "+quote(line))
+		return 0, Part{}, b.refuse(400, ^end, describeField(line, 0, ^end)+" in "+quote(line))
 	}
 	f := Field{Name: span(0, colon), Value: span(start, trim(line, start, end)), ID: classify(line[:colon])}
 	if headOnly.has(f.ID) {

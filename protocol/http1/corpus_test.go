@@ -21,7 +21,7 @@ type sample struct {
 	want    []byte // what is sent on
 }
 
-func (s sample) asked() Method {
+func (s sample) requestMethod() Method {
 	if strings.HasPrefix(s.name, "HEAD:") {
 		return MethodHead
 	}
@@ -84,7 +84,7 @@ func escape(b []byte) string {
 	return strings.TrimSuffix(s.String(), "\n")
 }
 
-// outcome is what becomes of one message.
+// outcome is the result for one message.
 type outcome struct {
 	err     error
 	whole   bool   // it came to its end
@@ -98,8 +98,8 @@ func (o outcome) String() string {
 	return fmt.Sprintf("whole %v, %d bytes, error %v, sent %q, content %q", o.whole, o.used, o.err, o.sent, o.content)
 }
 
-// forward does what a proxy does with a message that arrives in pieces, which end where cuts say, and then the connection's end.
-func forward(raw []byte, response bool, asked Method, l *Limits, cuts ...int) (o outcome) {
+// forward forwards a message as a proxy does. The message arrives in pieces that end at cuts, and then the connection ends.
+func forward(raw []byte, response bool, requestMethod Method, l *Limits, cuts ...int) (o outcome) {
 	o.head = &Head{}
 	n := 0
 	var body Body
@@ -107,7 +107,7 @@ func forward(raw []byte, response bool, asked Method, l *Limits, cuts ...int) (o
 		data := raw[:end:end]
 		if n == 0 {
 			if response {
-				n, o.err = ParseResponse(data, o.head, asked, l)
+				n, o.err = ParseResponse(data, o.head, requestMethod, l)
 			} else {
 				n, o.err = ParseRequest(data, o.head, l)
 			}
@@ -151,7 +151,7 @@ func TestCorpus(t *testing.T) {
 		total += len(samples)
 		out := comment + "\n"
 		for _, s := range samples {
-			got := forward(s.raw, c.responses, s.asked(), nil)
+			got := forward(s.raw, c.responses, s.requestMethod(), nil)
 			out += "\n== " + s.name + "\n" + escape(s.raw) + "\n-- " + s.verdict + "\n"
 			if s.verdict == "forward" && got.whole {
 				out += escape(got.sent) + "\n"
@@ -188,27 +188,28 @@ func TestSplit(t *testing.T) {
 	for _, c := range corpora {
 		_, samples := corpus(t, c.file)
 		for _, s := range samples {
-			checkSplits(t, s.raw, c.responses, s.asked())
+			checkSplits(t, s.raw, c.responses, s.requestMethod())
 		}
 	}
 }
 
-func checkSplits(t *testing.T, raw []byte, response bool, asked Method) {
+func checkSplits(t *testing.T, raw []byte, response bool, requestMethod Method) {
 	t.Helper()
-	want := forward(raw, response, asked, nil).String()
+	want := forward(raw, response, requestMethod, nil).String()
 	every := make([]int, len(raw))
 	for i := range raw {
 		every[i] = i
-		if got := forward(raw, response, asked, nil, i).String(); got != want {
+		if got := forward(raw, response, requestMethod, nil, i).String(); got != want {
 			t.Fatalf("%q cut at %d:\ngot  %s\nwant %s", raw, i, got, want)
 		}
 	}
-	if got := forward(raw, response, asked, nil, every...).String(); got != want {
+	if got := forward(raw, response, requestMethod, nil, every...).String(); got != want {
 		t.Fatalf("%q byte by byte:\ngot  %s\nwant %s", raw, got, want)
 	}
 }
 
-// TestTruncated ends the connection within each message that is sent on: it must not pass for whole, unless it has no length.
+// TestTruncated ends the connection within each message. The message must not count as complete, unless the connection's end is
+// its framing.
 func TestTruncated(t *testing.T) {
 	for _, c := range corpora {
 		_, samples := corpus(t, c.file)
@@ -217,7 +218,7 @@ func TestTruncated(t *testing.T) {
 				continue
 			}
 			for i := range s.raw {
-				got := forward(s.raw[:i], c.responses, s.asked(), nil)
+				got := forward(s.raw[:i], c.responses, s.requestMethod(), nil)
 				if got.err != nil || got.whole && got.head.Framing != UntilClose {
 					t.Errorf("%s: cut off after %d bytes: got %v, want it unfinished", s.name, i, got)
 				}

@@ -15,10 +15,10 @@ import (
 
 const sentinel = "GET /sentinel HTTP/1.1\r\nHost: sentinel.example\r\n\r\n"
 
-// checkAgreement sends on what is accepted of raw and has net/http read it: it must find the same message, and behind it the
-// very next byte. It reports whether raw was accepted.
-func checkAgreement(raw []byte, response bool, asked Method) (accepted bool, err error) {
-	o := forward(raw, response, asked, nil)
+// checkAgreement forwards raw and parses the result with net/http, which must find the same message and the same end. It reports
+// whether raw was accepted.
+func checkAgreement(raw []byte, response bool, requestMethod Method) (accepted bool, err error) {
+	o := forward(raw, response, requestMethod, nil)
 	if o.err != nil || !o.whole {
 		return false, nil
 	}
@@ -29,7 +29,7 @@ func checkAgreement(raw []byte, response bool, asked Method) (accepted bool, err
 	in := bufio.NewReader(io.MultiReader(bytes.NewReader(o.sent), strings.NewReader(behind)))
 	var theirs theirView
 	if response {
-		theirs, err = readResponse(in, asked)
+		theirs, err = readResponse(in, requestMethod)
 	} else {
 		theirs, err = readRequest(in)
 	}
@@ -59,13 +59,13 @@ func checkAgreement(raw []byte, response bool, asked Method) (accepted bool, err
 	if string(rest) != behind {
 		return true, fmt.Errorf("behind the message net/http leaves %q, want %q", rest, behind)
 	}
-	if more := forward(append(raw[:o.used:o.used], behind...), response, asked, nil); more.used != o.used {
+	if more := forward(append(raw[:o.used:o.used], behind...), response, requestMethod, nil); more.used != o.used {
 		return true, fmt.Errorf("of the message and the next one %d bytes are taken, want %d", more.used, o.used)
 	}
 	return true, nil
 }
 
-// theirView is a message as somebody reads it.
+// theirView is a message as net/http reads it.
 type theirView struct {
 	line    string
 	fields  map[string][]string
@@ -84,8 +84,8 @@ func readRequest(in *bufio.Reader) (v theirView, err error) {
 	return v, err
 }
 
-func readResponse(in *bufio.Reader, asked Method) (v theirView, err error) {
-	r, err := http.ReadResponse(in, &http.Request{Method: map[Method]string{MethodGet: "GET", MethodHead: "HEAD", MethodConnect: "CONNECT"}[asked]})
+func readResponse(in *bufio.Reader, requestMethod Method) (v theirView, err error) {
+	r, err := http.ReadResponse(in, &http.Request{Method: map[Method]string{MethodGet: "GET", MethodHead: "HEAD", MethodConnect: "CONNECT"}[requestMethod]})
 	if err != nil {
 		return v, err
 	}
@@ -104,7 +104,7 @@ func addTrailers(fields map[string][]string, trailers map[string][]string) {
 	}
 }
 
-// ourView is what a reader of the message sent on has to find, made from the message received.
+// ourView is the message that net/http must find in the forwarded bytes.
 func ourView(raw []byte, o outcome) (v theirView, err error) {
 	h := o.head
 	v.fields = map[string][]string{}
@@ -112,23 +112,23 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 		name := prefix + textproto.CanonicalMIMEHeaderKey(string(f.Name.Of(data)))
 		v.fields[name] = append(v.fields[name], string(f.Value.Of(data)))
 	}
-	named := map[string]bool{}
+	connectionNamed := map[string]bool{}
 	for _, f := range h.Fields {
 		if f.ID == Connection {
 			for option := range strings.SplitSeq(string(f.Value.Of(raw)), ",") {
-				named[strings.ToLower(strings.Trim(option, " \t"))] = true
+				connectionNamed[strings.ToLower(strings.Trim(option, " \t"))] = true
 			}
 		}
 	}
 	bare := h.response && (h.Status/100 == 1 || h.Status == 204 || h.Framing == Tunnel)
 	for _, f := range h.Fields {
 		switch {
-		case hopByHop.has(f.ID), f.ID == TransferEncoding, f.ID == Host && !h.response, named[strings.ToLower(string(f.Name.Of(raw)))]:
+		case hopByHop.has(f.ID), f.ID == TransferEncoding, f.ID == Host && !h.response, connectionNamed[strings.ToLower(string(f.Name.Of(raw)))]:
 		case f.ID == Expect && h.Minor == 0 && !h.response:
 		case f.ID == ContentLength && bare:
-		case f.ID == ContentLength && h.odd != 0:
+		case f.ID == ContentLength && h.rewritten != 0:
 			v.fields["Content-Length"] = []string{fmt.Sprint(h.length)}
-		case f.ID == Trailer && h.seen.has(TransferEncoding) && !bare: // net/http moves it
+		case f.ID == Trailer && h.seenIDs.has(TransferEncoding) && !bare: // net/http moves it
 		default:
 			add("", raw, f)
 		}
@@ -140,7 +140,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 		v.fields["Cache-Control"] = []string{"no-cache"} // net/http adds it
 	}
 	coding := "[]"
-	if h.seen.has(TransferEncoding) && !bare {
+	if h.seenIDs.has(TransferEncoding) && !bare {
 		coding = "[chunked]"
 	}
 	if h.response {
@@ -168,7 +168,7 @@ func ourTrailers(raw []byte, o outcome, add func(string, []byte, Field)) error {
 	var n int
 	var err error
 	if o.head.response {
-		n, err = ParseResponse(raw, &again, o.head.asked, nil)
+		n, err = ParseResponse(raw, &again, o.head.requestMethod, nil)
 	} else {
 		n, err = ParseRequest(raw, &again, nil)
 	}
@@ -192,7 +192,7 @@ func TestAgreesWithNetHTTP(t *testing.T) {
 	for _, c := range corpora {
 		_, samples := corpus(t, c.file)
 		for _, s := range samples {
-			accepted, err := checkAgreement(s.raw, c.responses, s.asked())
+			accepted, err := checkAgreement(s.raw, c.responses, s.requestMethod())
 			if err != nil {
 				t.Errorf("%s: %q: %v", s.name, s.raw, err)
 			}
@@ -216,7 +216,7 @@ func TestMutationsAgree(t *testing.T) {
 		for range rounds {
 			for _, s := range samples {
 				raw := mutate(rnd, s.raw, samples[rnd.IntN(len(samples))].raw)
-				ok, err := checkAgreement(raw, c.responses, s.asked())
+				ok, err := checkAgreement(raw, c.responses, s.requestMethod())
 				if err != nil {
 					t.Fatalf("from %s: %q: %v", s.name, raw, err)
 				}
@@ -249,10 +249,10 @@ func mutate(rnd *rand.Rand, raw, other []byte) []byte {
 				out = append(out[:at:at], out[at+1:]...)
 			}
 		case 3: // a line of the other message
-			lines := bytes.SplitAfter(other, []byte("\n"))
+			writtenLines := bytes.SplitAfter(other, []byte("\n"))
 			mine := bytes.SplitAfter(out, []byte("\n"))
 			i := rnd.IntN(len(mine) + 1)
-			mine = append(mine[:i:i], append([][]byte{lines[rnd.IntN(len(lines))]}, mine[i:]...)...)
+			mine = append(mine[:i:i], append([][]byte{writtenLines[rnd.IntN(len(writtenLines))]}, mine[i:]...)...)
 			out = bytes.Join(mine, nil)
 		case 4: // a line twice, or gone
 			mine := bytes.SplitAfter(out, []byte("\n"))

@@ -1,8 +1,8 @@
-// Package http1 reads, judges and forwards HTTP/1.1 and HTTP/1.0 messages for a proxy, without a socket (RFC 9112).
+// Package http1 parses, checks and forwards HTTP/1.1 and HTTP/1.0 messages for a proxy, without a socket (RFC 9112).
 //
-// ParseRequest and ParseResponse locate a head's parts in the bytes it came in and copy nothing; Body then says of the bytes that
-// follow how many belong to the message. AppendRequest and AppendResponse write the head as it came, less what is meant for
-// one connection only. What two readers could understand differently is refused with an *Error that knows its answer.
+// ParseRequest and ParseResponse find the parts of a head in its bytes and copy nothing. Body then tells how many of the following
+// bytes belong to the message. AppendRequest and AppendResponse copy the head without the fields of one connection. A message
+// that two parsers could read differently is refused: *Error has the status of the response.
 //
 //	n, err := http1.ParseRequest(buf, &head, nil)                    // n is 0 until the head is whole
 //	out = http1.AppendRequest(out, buf, &head, &http1.RequestEdit{}) // the head, for the server behind

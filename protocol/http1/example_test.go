@@ -65,11 +65,11 @@ func ExampleError() {
 	var refused *http1.Error
 	if errors.As(err, &refused) {
 		fmt.Println(refused)
-		answer := http1.AppendAnswer(nil, refused.Status, head.Method, true)
+		answer := http1.AppendLocalResponse(nil, refused.Status, head.Method, true)
 		fmt.Println(strings.Split(string(answer), "\r\n")[0])
 	}
 	// Output:
-	// http1: both Content-Length and Transfer-Encoding at offset 76: answer 400 and close the connection
+	// http1: both Content-Length and Transfer-Encoding at offset 76: respond with 400 and close the connection
 	// HTTP/1.1 400 Bad Request
 }
 

@@ -1,12 +1,12 @@
 package http1
 
-// Span is where something lies in the data a head was parsed from: bytes Start up to End.
+// Span is a part of the data that a head was parsed from: bytes Start up to End.
 type Span struct{ Start, End uint32 }
 
-// Of returns the bytes of data that s means, a view.
+// Of returns the bytes of s, a view of data.
 func (s Span) Of(data []byte) []byte { return data[s.Start:s.End:s.End] }
 
-// Empty reports whether s means no bytes.
+// Empty reports whether s has no bytes.
 func (s Span) Empty() bool { return s.Start == s.End }
 
 func span(start, end int) Span { return Span{uint32(start), uint32(end)} }
@@ -18,10 +18,10 @@ type Field struct {
 	ID    ID
 }
 
-// ID names the fields a proxy must understand; every other field is Other.
+// ID identifies the fields that a proxy evaluates. Every other field is Other.
 type ID uint8
 
-// The fields that are told apart while parsing.
+// The fields that the parsers distinguish.
 const (
 	Other ID = iota
 	Host
@@ -33,7 +33,7 @@ const (
 	KeepAlive
 	TE
 	Trailer
-	Proxy // what a CGI program would take for its HTTP_PROXY variable
+	Proxy // a CGI program would read it as HTTP_PROXY
 	ProxyConnection
 	ProxyAuthenticate
 	ProxyAuthorization
@@ -63,11 +63,11 @@ func set(ids ...ID) (s idSet) {
 func (s idSet) has(id ID) bool { return s>>id&1 != 0 }
 
 var (
-	// hopByHop are meant for one connection (RFC 9110, section 7.6.1), or for this proxy, and never passed on as they came.
+	// hopByHop are for one connection only (RFC 9110, section 7.6.1). They are never forwarded as they came.
 	hopByHop = set(Connection, KeepAlive, TE, Upgrade, Proxy, ProxyConnection, ProxyAuthenticate, ProxyAuthorization)
-	// framing says where a message ends.
+	// framing fields define where a message ends.
 	framing = set(ContentLength, TransferEncoding)
-	// headOnly may not come behind a body, after everything was decided without them (RFC 9110, section 6.5.1).
+	// headOnly fields are refused in trailers: the proxy has acted without them by then (RFC 9110, section 6.5.1).
 	headOnly = hopByHop | framing | set(Host, Expect, Trailer, XForwardedFor, XForwardedProto, Via, Traceparent,
 		Authorization, Cookie, SetCookie, ContentType, ContentEncoding, ContentRange, CacheControl)
 )
@@ -80,7 +80,7 @@ func FieldID(name []byte) ID {
 	return classify(name)
 }
 
-// classify says which field a name means: by its length and first letter it is compared with at most one.
+// classify returns the ID of a name. Length and first letter select at most one candidate to compare with.
 func classify(name []byte) ID {
 	id, want := Other, ""
 	switch first := name[0] | 0x20; len(name) {

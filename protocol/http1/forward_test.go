@@ -64,8 +64,8 @@ func TestAppendRequest(t *testing.T) {
 			if err := row.edit.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			if got := string(AppendRequest([]byte(">"), d, h, &row.edit)); got != ">"+lines(row.want) {
-				t.Errorf("got  %q\nwant %q", got[1:], lines(row.want))
+			if got := string(AppendRequest([]byte(">"), d, h, &row.edit)); got != ">"+writtenLines(row.want) {
+				t.Errorf("got  %q\nwant %q", got[1:], writtenLines(row.want))
 			}
 		})
 	}
@@ -97,8 +97,8 @@ func TestAppendResponse(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d, h := mustResponse(t, row.text, MethodGet)
-			if got := string(AppendResponse(nil, d, h, &row.edit)); got != lines(row.want) {
-				t.Errorf("got  %q\nwant %q", got, lines(row.want))
+			if got := string(AppendResponse(nil, d, h, &row.edit)); got != writtenLines(row.want) {
+				t.Errorf("got  %q\nwant %q", got, writtenLines(row.want))
 			}
 		})
 	}
@@ -146,8 +146,8 @@ func TestAnswers(t *testing.T) {
 		}
 		for _, closes := range []bool{false, true} {
 			for _, method := range []string{"GET", "HEAD"} {
-				asked := MethodOf([]byte(method))
-				in := bufio.NewReader(bytes.NewReader(AppendAnswer(nil, status, asked, closes)))
+				requestMethod := MethodOf([]byte(method))
+				in := bufio.NewReader(bytes.NewReader(AppendLocalResponse(nil, status, requestMethod, closes)))
 				r, err := http.ReadResponse(in, &http.Request{Method: method})
 				if err != nil {
 					t.Fatal(err)

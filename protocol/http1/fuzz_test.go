@@ -10,15 +10,15 @@ func seeds(f *testing.F, file string) {
 	}
 }
 
-func fuzz(t *testing.T, raw []byte, response bool, asked Method) {
+func fuzz(t *testing.T, raw []byte, response bool, requestMethod Method) {
 	if len(raw) > 4<<10 {
 		return
 	}
-	if _, err := checkAgreement(raw, response, asked); err != nil {
+	if _, err := checkAgreement(raw, response, requestMethod); err != nil {
 		t.Fatalf("%q: %v", raw, err)
 	}
 	if len(raw) < 256 {
-		checkSplits(t, raw, response, asked)
+		checkSplits(t, raw, response, requestMethod)
 	}
 }
 
@@ -30,8 +30,8 @@ func FuzzRequest(f *testing.F) {
 func FuzzResponse(f *testing.F) {
 	seeds(f, "responses.txt")
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, asked := range []Method{MethodGet, MethodHead, MethodConnect} {
-			fuzz(t, raw, true, asked)
+		for _, requestMethod := range []Method{MethodGet, MethodHead, MethodConnect} {
+			fuzz(t, raw, true, requestMethod)
 		}
 	})
 }

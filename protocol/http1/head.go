@@ -2,10 +2,10 @@ package http1
 
 import "bytes"
 
-// Method is a request method a proxy treats specially, or that routes often name.
+// Method is a request method that the proxy treats specially, or that routes often match.
 type Method uint8
 
-// The methods that are told apart; Head.MethodName has the name of the others too.
+// The methods that the parser distinguishes. Head.MethodName has every method's name.
 const (
 	MethodOther Method = iota
 	MethodGet
@@ -19,7 +19,7 @@ const (
 	MethodPatch
 )
 
-// Form is how a request says what it wants. RFC 9112, section 3.2.
+// Form is the form of a request target. RFC 9112, section 3.2.
 type Form uint8
 
 // The forms of a request target.
@@ -30,31 +30,31 @@ const (
 	Asterisk              // *, with OPTIONS
 )
 
-// Framing is how a message's end is found. RFC 9112, section 6.3.
+// Framing defines where a message ends. RFC 9112, section 6.3.
 type Framing uint8
 
 // The framings.
 const (
-	NoBody     Framing = iota // the message ends with its head
+	BodyNone   Framing = iota // the message ends with its head
 	Length                    // Head.Length bytes follow
 	Chunked                   // chunks follow
 	UntilClose                // the body ends with the connection; responses only
-	Tunnel                    // what follows is no HTTP: 101, or 2xx to CONNECT
+	Tunnel                    // the bytes that follow are not HTTP: 101, or 2xx to CONNECT
 )
 
 type phase uint8
 
 const (
-	atStart phase = iota
+	atFirstLine phase = iota
 	atFields
 	atEnd
 )
 
-const maxNamed = 8 // fields Connection may name: each is compared with each field when the head is forwarded
+const maxNamed = 8 // options of Connection that name fields: each is compared with each field when the head is forwarded
 
-// Head is where the parts of a request's or response's head lie. One Head serves any number of messages, one after another,
-// and allocates only for a head of more fields than any before it. Its spans mean the data it was parsed from, wherever
-// those bytes have moved since. It must not be copied or used from two goroutines at once. The zero value is ready.
+// Head holds the spans of a request's or response's head. A Head can be reused for one message after another; it allocates only
+// if a head has more fields than all before it. Its spans are offsets, so they stay valid when the data moves. It must not be
+// copied, or used by two goroutines at a time. The zero value is ready.
 type Head struct {
 	// Of a request.
 	Method     Method
@@ -63,8 +63,8 @@ type Head struct {
 	Target     Span
 	Path       Span // of Origin and Absolute; empty for a target such as http://host
 	Query      Span // without the question mark
-	Authority  Span // the host the request is for: of the target if it has one, else of the Host field; may be empty in HTTP/1.0
-	Expect     bool // it waits for 100 Continue before its body
+	Authority  Span // the host of the target if it has one, else of the Host field; may be empty in HTTP/1.0
+	Expect     bool // the client waits for 100 Continue before it sends the body
 
 	// Of a response.
 	Status int
@@ -74,34 +74,34 @@ type Head struct {
 	Minor     uint8 // HTTP/1.Minor: 0 or 1
 	Framing   Framing
 	Length    int64 // bytes of content, with Framing Length
-	KeepAlive bool  // the sender wants, and its framing allows, another message on this connection
-	Upgrade   bool  // it asks for, or with 101 grants, the protocol that its Upgrade field names. See UpgradeTo
+	KeepAlive bool  // another message may follow on the connection
+	Upgrade   bool  // a request for another protocol, or with 101 the consent. See UpgradeTo
 	Fields    []Field
 
 	response bool
 	phase    phase
 	pos      int // offset of the first line not yet parsed
-	scanned  int // offset up to which that line is known to hold no LF
+	scanned  int // the line has no LF before this offset
 
-	line      Span  // the first line, with CRLF
-	fieldsEnd int   // offset of the empty line
-	seen      idSet // the IDs in Fields
-	odd       idSet // of framing: written in a way that a careless reader may miss
-	length    int64 // what Content-Length says
-	hostField Span
-	upgradeTo Span
-	options   options
-	named     [maxNamed]Span
-	nnamed    int
-	asked     Method
+	line                 Span  // the first line, with CRLF
+	fieldsEnd            int   // offset of the empty line
+	seenIDs              idSet // the IDs in Fields
+	rewritten            idSet // framing fields that are written anew, as a lenient parser may misread them
+	length               int64 // of Content-Length
+	hostField            Span
+	upgradeTo            Span
+	options              options
+	connectionNamed      [maxNamed]Span
+	connectionNamedCount int
+	requestMethod        Method
 
 	inline [32]Field
 }
 
-// options are what a Connection field can say beside names of fields.
+// options are the options of a Connection field other than names of fields.
 type options struct{ closes, keepsAlive, upgrades, trailers bool }
 
-// Reset forgets a head that was parsed in part. A parser does it by itself after a head that was parsed to its end.
+// Reset discards a partly parsed head. The parsers call it when h holds a complete one.
 func (h *Head) Reset() {
 	fields := h.Fields[:0]
 	if fields == nil {
@@ -112,8 +112,8 @@ func (h *Head) Reset() {
 	h.Authority, h.Expect, h.Status, h.Reason = Span{}, false, 0, Span{}
 	h.Minor, h.Framing, h.Length, h.KeepAlive, h.Upgrade, h.Fields = 0, 0, 0, false, false, fields
 	h.response, h.phase, h.pos, h.scanned, h.line, h.fieldsEnd = false, 0, 0, 0, Span{}, 0
-	h.seen, h.odd, h.length, h.hostField, h.upgradeTo = 0, 0, 0, Span{}, Span{}
-	h.options, h.nnamed, h.asked = options{}, 0, 0
+	h.seenIDs, h.rewritten, h.length, h.hostField, h.upgradeTo = 0, 0, 0, Span{}, Span{}
+	h.options, h.connectionNamedCount, h.requestMethod = options{}, 0, 0
 }
 
 // Get returns the value of the first field with the name, a view of data, the bytes h was parsed from. Letters match in
@@ -129,7 +129,7 @@ func (h *Head) Get(data []byte, name string) []byte {
 
 // Find returns the first field with the ID, which is not Other.
 func (h *Head) Find(id ID) (Field, bool) {
-	if h.seen.has(id) {
+	if h.seenIDs.has(id) {
 		for _, f := range h.Fields {
 			if f.ID == id {
 				return f, true
@@ -139,11 +139,11 @@ func (h *Head) Find(id ID) (Field, bool) {
 	return Field{}, false
 }
 
-// UpgradeTo returns the protocols a message with Upgrade names, a view of data. Tunnel only those you mean, such as
-// websocket: behind h2c, requests would pass that no route has seen.
+// UpgradeTo returns the protocols that a message with Upgrade names, a view of data. Allow known ones only, such as websocket:
+// requests behind h2c would bypass the routes.
 func (h *Head) UpgradeTo(data []byte) []byte { return h.upgradeTo.Of(data) }
 
-// refuse makes the error of a head, which is done with thereby.
+// refuse returns an error for the head, and ends its parsing.
 func (h *Head) refuse(status, offset int, reason string) error {
 	h.phase = atEnd
 	if h.response {

@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-func lines(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+func writtenLines(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 
 func mustRequest(t *testing.T, text string) ([]byte, *Head) {
 	t.Helper()
-	data, h := []byte(lines(text)), &Head{}
+	data, h := []byte(writtenLines(text)), &Head{}
 	if n, err := ParseRequest(data, h, nil); n == 0 || err != nil {
 		t.Fatalf("%q: %d, %v, want a whole head", data, n, err)
 	}
 	return data, h
 }
 
-func mustResponse(t *testing.T, text string, asked Method) ([]byte, *Head) {
+func mustResponse(t *testing.T, text string, requestMethod Method) ([]byte, *Head) {
 	t.Helper()
-	data, h := []byte(lines(text)), &Head{}
-	if n, err := ParseResponse(data, h, asked, nil); n == 0 || err != nil {
+	data, h := []byte(writtenLines(text)), &Head{}
+	if n, err := ParseResponse(data, h, requestMethod, nil); n == 0 || err != nil {
 		t.Fatalf("%q: %d, %v, want a whole head", data, n, err)
 	}
 	return data, h
@@ -64,17 +64,17 @@ func TestHead(t *testing.T) {
 
 func TestResponseFraming(t *testing.T) {
 	for _, row := range []struct {
-		name, text string
-		asked      Method
-		framing    Framing
-		length     int64
-		keep       bool
+		name, text    string
+		requestMethod Method
+		framing       Framing
+		length        int64
+		keep          bool
 	}{
 		{"length", "HTTP/1.1 200 OK\nContent-Length: 3\n\n", MethodGet, Length, 3, true},
-		{"HEAD", "HTTP/1.1 200 OK\nContent-Length: 3\n\n", MethodHead, NoBody, 0, true},
-		{"304", "HTTP/1.1 304 Not Modified\nContent-Length: 3\n\n", MethodGet, NoBody, 0, true},
-		{"204", "HTTP/1.1 204 No Content\n\n", MethodGet, NoBody, 0, true},
-		{"100", "HTTP/1.1 100 Continue\n\n", MethodPost, NoBody, 0, true},
+		{"HEAD", "HTTP/1.1 200 OK\nContent-Length: 3\n\n", MethodHead, BodyNone, 0, true},
+		{"304", "HTTP/1.1 304 Not Modified\nContent-Length: 3\n\n", MethodGet, BodyNone, 0, true},
+		{"204", "HTTP/1.1 204 No Content\n\n", MethodGet, BodyNone, 0, true},
+		{"100", "HTTP/1.1 100 Continue\n\n", MethodPost, BodyNone, 0, true},
 		{"101", "HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n", MethodGet, Tunnel, 0, true},
 		{"CONNECT 200", "HTTP/1.1 200 OK\nContent-Length: 3\n\n", MethodConnect, Tunnel, 0, true},
 		{"CONNECT 403", "HTTP/1.1 403 Forbidden\nContent-Length: 3\n\n", MethodConnect, Length, 3, true},
@@ -84,7 +84,7 @@ func TestResponseFraming(t *testing.T) {
 		{"1.0 keep-alive", "HTTP/1.0 200 OK\nContent-Length: 3\nConnection: keep-alive\n\n", MethodGet, Length, 3, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, h := mustResponse(t, row.text, row.asked)
+			_, h := mustResponse(t, row.text, row.requestMethod)
 			if h.Framing != row.framing || h.Length != row.length || h.KeepAlive != row.keep {
 				t.Errorf("got framing %d, %d bytes, keep-alive %v, want %d, %d, %v", h.Framing, h.Length, h.KeepAlive, row.framing, row.length, row.keep)
 			}
@@ -100,11 +100,11 @@ func TestReuse(t *testing.T) {
 	for _, c := range corpora {
 		_, samples := corpus(t, c.file)
 		for _, s := range samples {
-			fresh := forward(s.raw, c.responses, s.asked(), nil)
+			fresh := forward(s.raw, c.responses, s.requestMethod(), nil)
 			var n int
 			var err error
 			if c.responses {
-				n, err = ParseResponse(s.raw, &h, s.asked(), nil)
+				n, err = ParseResponse(s.raw, &h, s.requestMethod(), nil)
 			} else {
 				n, err = ParseRequest(s.raw, &h, nil)
 			}

@@ -2,7 +2,7 @@ package http1
 
 import "fmt"
 
-// The default limits: enough for browsers with long cookies, little enough for the open internet.
+// The default limits. They fit browsers with long cookies, and bound hostile clients.
 const (
 	DefaultMaxHead        = 64 << 10
 	DefaultMaxRequestLine = 8 << 10
@@ -12,9 +12,9 @@ const (
 	DefaultMaxTrailers    = 4 << 10
 )
 
-const maxLimit = 16 << 20 // bytes, or fields: what Validate accepts at most
+const maxLimit = 16 << 20 // bytes, or fields: the largest value that Validate accepts
 
-// Limits bound what a peer may send. The zero value of each field means its default; nil Limits are all defaults.
+// Limits bound the messages of a peer. The zero value of each field means its default; nil Limits are all defaults.
 // Parsers only read them, so one value serves any number of connections at once.
 type Limits struct {
 	// MaxHead bounds a head, from the first byte to the empty line, in bytes. Zero means 64 KiB. Beyond it: 431.
@@ -29,7 +29,7 @@ type Limits struct {
 	MaxExtensions int `yaml:"max_extensions,omitempty"`
 	// MaxTrailers bounds the trailer section of a chunked body, in bytes. Zero means 4 KiB. Beyond it: 431.
 	MaxTrailers int `yaml:"max_trailers,omitempty"`
-	// MaxBody bounds the content of one message, in bytes. Zero means no bound. Beyond it: 413.
+	// MaxBody bounds the content of one message, in bytes. Zero means no bound. A larger one: 413.
 	MaxBody int64 `yaml:"max_body,omitempty"`
 }
 

@@ -2,16 +2,16 @@ package http1
 
 import "bytes"
 
-// ParseRequest parses the head of a request and returns its length in bytes. While the head is not whole it returns 0: read
-// more and call again with the same Head and all bytes from the first on; lines once parsed are not looked at again. What is
-// malformed, ambiguous or beyond limits (nil: the defaults) gives *Error, as soon as the line that is wrong is there to its
-// end. One empty line before the request is passed over, and counted in the length. RFC 9112, sections 2 to 6.
+// ParseRequest parses the head of a request and returns its length in bytes. It returns 0 while the head is incomplete: read
+// more, and call again with the same Head and all bytes from the first one on. Parsed lines are not parsed again. A head that is
+// malformed, ambiguous or beyond limits (nil: the defaults) gives *Error, once the wrong line is complete. One empty line before
+// the request is skipped, and counted in the length. RFC 9112, sections 2 to 6.
 func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 	l := limits.orDefault()
-	if !h.begin(data, false) {
-		return h.wait(data, h.pos, l)
+	if !h.startParse(data, false) {
+		return h.awaitLine(data, h.pos, l)
 	}
-	if h.phase == atStart {
+	if h.phase == atFirstLine {
 		if h.pos == 0 && len(data) >= 2 && data[0] == '\r' && data[1] == '\n' {
 			h.pos = 2 // RFC 9112, section 2.2: left over from a client that ends its bodies with CRLF
 		}
@@ -20,9 +20,9 @@ func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 		case reason != "":
 			return h.malformed(data, h.pos, l, status, at, reason)
 		case next == 0:
-			return h.wait(data, h.pos, l)
+			return h.awaitLine(data, h.pos, l)
 		}
-		if err := h.bound(h.pos, next, l); err != nil {
+		if err := h.checkLength(h.pos, next, l); err != nil {
 			return 0, err
 		}
 		h.line = span(h.pos, next)
@@ -35,20 +35,20 @@ func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 	if h.Minor == 1 && h.hostField.Empty() {
 		return 0, h.refuse(400, h.fieldsEnd, "no Host field")
 	}
-	if h.Method == MethodConnect && h.seen&framing != 0 {
+	if h.Method == MethodConnect && h.seenIDs&framing != 0 {
 		return 0, h.refuse(400, h.fieldsEnd, "CONNECT with a body")
 	}
 	if h.Form == Origin || h.Form == Asterisk {
 		h.Authority = h.hostField
 	}
-	if err := h.close(l); err != nil {
+	if err := h.finishHead(l); err != nil {
 		return 0, err
 	}
 	return n, nil
 }
 
-// requestLine parses the line at pos and returns the offset behind it, or 0 if the line has no end yet; or what is wrong,
-// where, and the status to answer with. RFC 9112, section 3.
+// requestLine parses the line at pos and returns the offset behind it, or 0 if the line is incomplete. For a malformed
+// line it returns the offset of the fault, the status to respond with, and the reason. RFC 9112, section 3.
 func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason string) {
 	end := skip(data, pos, isToken)
 	if end == len(data) {
@@ -91,7 +91,7 @@ func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason s
 	return pos + 10, 0, 0, ""
 }
 
-// version reads HTTP/1.1 or HTTP/1.0, from at least eight bytes.
+// version parses HTTP/1.1 or HTTP/1.0. b has at least eight bytes.
 func version(b []byte) (minor uint8, ok bool) {
 	if string(b[:7]) != "HTTP/1." || b[7] != '0' && b[7] != '1' {
 		return 0, false
@@ -104,7 +104,7 @@ func looksLikeVersion(b []byte) bool {
 	return string(b[:5]) == "HTTP/" && chars[b[5]]&chars[b[7]]&isDigit != 0 && b[6] == '.'
 }
 
-// MethodOf is the Method of that name.
+// MethodOf returns the Method with that name.
 func MethodOf(name []byte) Method {
 	switch string(name) {
 	case "GET":

@@ -2,24 +2,24 @@ package http1
 
 import "bytes"
 
-// ParseResponse parses the head of a response and returns its length in bytes, or 0 while it is not whole: see ParseRequest.
-// asked is the method of the request it answers, which decides about its body. Every error has status 502. A status of 1xx
-// but 101 is followed by another response to the same request. RFC 9112, sections 4 and 6.3.
-func ParseResponse(data []byte, h *Head, asked Method, limits *Limits) (int, error) {
+// ParseResponse parses the head of a response and returns its length in bytes, or 0 while it is incomplete: see ParseRequest.
+// requestMethod is the method of the request, which decides whether the response has a body. Every error has status 502. After a
+// status of 1xx other than 101, another response to the same request follows. RFC 9112, sections 4 and 6.3.
+func ParseResponse(data []byte, h *Head, requestMethod Method, limits *Limits) (int, error) {
 	l := limits.orDefault()
-	if !h.begin(data, true) {
-		return h.wait(data, h.pos, l)
+	if !h.startParse(data, true) {
+		return h.awaitLine(data, h.pos, l)
 	}
-	h.asked = asked
-	if h.phase == atStart {
+	h.requestMethod = requestMethod
+	if h.phase == atFirstLine {
 		next, at, reason := h.statusLine(data)
 		switch {
 		case reason != "":
 			return h.malformed(data, 0, l, 502, at, reason)
 		case next == 0:
-			return h.wait(data, 0, l)
+			return h.awaitLine(data, 0, l)
 		}
-		if err := h.bound(0, next, l); err != nil {
+		if err := h.checkLength(0, next, l); err != nil {
 			return 0, err
 		}
 		h.line = span(0, next)
@@ -29,14 +29,14 @@ func ParseResponse(data []byte, h *Head, asked Method, limits *Limits) (int, err
 	if n == 0 {
 		return 0, err
 	}
-	if err := h.close(l); err != nil {
+	if err := h.finishHead(l); err != nil {
 		return 0, err
 	}
 	return n, nil
 }
 
-// statusLine parses the first line and returns the offset behind it, or 0 if the line has no end yet; or what is wrong and
-// where. The space before an absent reason may be absent too. RFC 9112, section 4.
+// statusLine parses the first line and returns the offset behind it, or 0 if the line is incomplete. For a malformed line it
+// returns the offset of the fault and its description. A line without a reason may lack the space before it. RFC 9112, section 4.
 func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 	const code = len("HTTP/1.1 ")
 	const reason = "no status line: HTTP/1.1 or HTTP/1.0, one space, three digits,"
@@ -58,22 +58,22 @@ func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 		start++
 	}
 	end = skipText(data, start)
-	if unended(data, end) {
+	if lineIncomplete(data, end) {
 		return 0, 0, ""
 	}
 	if data[end] != '\r' || data[end+1] != '\n' {
-		return 0, end, badText(data[end])
+		return 0, end, describeText(data[end])
 	}
 	h.Reason = span(start, end)
 	return end + 2, 0, ""
 }
 
-// bodyless decides about responses whose fields say nothing of their body, and reports whether this is one.
+// bodyless sets the framing of responses whose framing fields do not count, and reports whether this is one.
 func (h *Head) bodyless() bool {
 	switch {
-	case h.Status == 101, h.asked == MethodConnect && h.Status/100 == 2:
+	case h.Status == 101, h.requestMethod == MethodConnect && h.Status/100 == 2:
 		h.Framing = Tunnel
-	case h.Status/100 == 1, h.Status == 204, h.Status == 304, h.asked == MethodHead:
+	case h.Status/100 == 1, h.Status == 204, h.Status == 304, h.requestMethod == MethodHead:
 	default:
 		return false
 	}

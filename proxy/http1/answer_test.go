@@ -33,7 +33,7 @@ func answers(tb testing.TB, answer string, closes bool) string {
 	})
 }
 
-var badGateway = string(wire.AppendAnswer(nil, 502, wire.MethodGet, false))
+var badGateway = string(wire.AppendLocalResponse(nil, 502, wire.MethodGet, false))
 
 func TestAnswers(t *testing.T) {
 	const get = "GET / HTTP/1.1\nHost: a\n\n"

@@ -48,7 +48,7 @@ func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 		}, crlf("HTTP/1.1 200 OK\nX-Set: new\nConnection: close\n\nhello"), true},
 		{"that fails", post, func(u *proxytest.Upstream) {
 			u.Fail(exchange.Failure{Cause: route.OnConnectFailure, TimedOut: true})
-		}, string(wire.AppendAnswer(nil, 504, wire.MethodPost, false)), false},
+		}, string(wire.AppendLocalResponse(nil, 504, wire.MethodPost, false)), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			both(t, func(t *testing.T, c loop.Config) {

@@ -56,7 +56,7 @@ func (d *downstreamSide) match(p []byte) int {
 	result := route.NeedPayload
 	if m == nil {
 		m = d.loopState.matcher(d.settings.plan.Table)
-		found, result = m.Match(&d.request, nil, d.head.Framing == wire.NoBody)
+		found, result = m.Match(&d.request, nil, d.head.Framing == wire.BodyNone)
 	}
 	if result == route.NeedPayload {
 		if d.payload.matcher == nil {
@@ -178,7 +178,7 @@ var idempotentMethods = [...][]byte{
 func (d *downstreamSide) setChanges() {
 	h, c := &d.head, &d.relay.Changes
 	c.Via = d.settings.Via
-	c.Upgrade = h.Upgrade && h.Framing == wire.NoBody && d.settings.upgrades(d.requestHead.UpgradeTo())
+	c.Upgrade = h.Upgrade && h.Framing == wire.BodyNone && d.settings.upgrades(d.requestHead.UpgradeTo())
 	if d.settings.ForwardedFor {
 		c.ForwardedFor, c.Proto, c.KeepForwarded = d.clientAddr(), "http", d.settings.TrustForwarded
 	}
@@ -187,7 +187,7 @@ func (d *downstreamSide) setChanges() {
 // SendRequest gives the request to an upstream side from its first byte on.
 func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	d.useKeptHead()
-	d.framed = up.Request(&d.requestHead, d.head.Framing == wire.NoBody)
+	d.framed = up.Request(&d.requestHead, d.head.Framing == wire.BodyNone)
 	var trailers *trailerFields
 	switch kept := d.relay.Replay.Body(); {
 	case len(kept) == 0:

@@ -51,7 +51,7 @@ func (h *responseHead) Status() int { return h.head.Status }
 
 func contentLength(h *wire.Head) int64 {
 	switch h.Framing {
-	case wire.NoBody:
+	case wire.BodyNone:
 		return 0
 	case wire.Length:
 		return h.Length

@@ -12,7 +12,7 @@ import (
 // respondStatus answers with a status of the proxy's own. No response has begun.
 func (d *downstreamSide) respondStatus(status int) {
 	d.keepAlive = d.keepsConnection()
-	d.write(wire.AppendAnswer(d.loopState.scratch[:0], status, d.head.Method, !d.keepAlive))
+	d.write(wire.AppendLocalResponse(d.loopState.scratch[:0], status, d.head.Method, !d.keepAlive))
 	d.count(status)
 	d.responseOver()
 }

@@ -99,7 +99,7 @@ func (u *upstreamSide) takeHead(c *loop.Conn, behind []byte) (over bool) {
 		}
 		return false
 	}
-	framed, ok := u.relay.Response(&u.responseHead, u.head.Framing == wire.NoBody)
+	framed, ok := u.relay.Response(&u.responseHead, u.head.Framing == wire.BodyNone)
 	if !ok {
 		return true
 	}

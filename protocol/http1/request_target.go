@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// target takes data[start:end], visible characters, apart. What is wrong gives a reason and its offset. RFC 9112, section 3.2.
+// target parses data[start:end], which are visible characters. A malformed target gives a reason and its offset. RFC 9112, section 3.2.
 func (h *Head) target(data []byte, start, end int) (at int, reason string) {
 	h.Target = span(start, end)
 	switch {
@@ -43,7 +43,7 @@ func (h *Head) target(data []byte, start, end int) (at int, reason string) {
 	return h.pathAndQuery(data, path, end)
 }
 
-// pathAndQuery takes apart a path, which may be empty, and what follows its question mark.
+// pathAndQuery parses a path, which may be empty, and the query behind its question mark.
 func (h *Head) pathAndQuery(data []byte, start, end int) (at int, reason string) {
 	h.Path, h.Query = span(start, end), span(end, end)
 	if i := bytes.IndexByte(data[start:end], '?'); i >= 0 {

@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// judge takes in a field that has a meaning for the proxy. next is the offset behind its line.
-func (h *Head) judge(data []byte, f Field, next int) error {
+// takeField evaluates a field that has a meaning for the proxy. next is the offset behind its line.
+func (h *Head) takeField(data []byte, f Field, next int) error {
 	value := f.Value.Of(data)
-	again := h.seen.has(f.ID)
-	h.seen |= set(f.ID)
+	again := h.seenIDs.has(f.ID)
+	h.seenIDs |= set(f.ID)
 	bad := func(reason string) error {
 		return h.refuse(400, int(f.Value.Start), reason+" in "+quote(data[f.Name.Start:next]))
 	}
@@ -35,7 +35,7 @@ func (h *Head) judge(data []byte, f Field, next int) error {
 			return bad("no number of bytes")
 		}
 		h.length = n
-		h.note(data, f, next, len(value) == 1 || value[0] != '0')
+		h.checkCanonical(data, f, next, len(value) == 1 || value[0] != '0')
 	case TransferEncoding:
 		if again {
 			return bad("a second Transfer-Encoding field")
@@ -43,9 +43,9 @@ func (h *Head) judge(data []byte, f Field, next int) error {
 		if !equalFold(value, "chunked") {
 			return bad("a transfer coding other than chunked")
 		}
-		h.note(data, f, next, string(value) == "chunked")
+		h.checkCanonical(data, f, next, string(value) == "chunked")
 	case Connection:
-		return h.judgeConnection(data, f, bad)
+		return h.takeConnection(data, f, bad)
 	case Trailer:
 		for at := f.Value; ; {
 			name, rest, ok := token(data, at)
@@ -81,16 +81,16 @@ func (h *Head) judge(data []byte, f Field, next int) error {
 	return nil
 }
 
-// note remembers of a framing field whether it must be written anew: because its value is not as this package writes it,
-// or its line is not name, colon, one space, value, CRLF.
-func (h *Head) note(data []byte, f Field, next int, usual bool) {
+// checkCanonical marks a framing field that has to be written anew: its value is not as this package writes it, or its line is
+// not name, colon, one space, value, CRLF.
+func (h *Head) checkCanonical(data []byte, f Field, next int, usual bool) {
 	if !usual || data[f.Value.Start-1] != ' ' || f.Value.Start != f.Name.End+2 || int(f.Value.End)+2 != next {
-		h.odd |= set(f.ID)
+		h.rewritten |= set(f.ID)
 	}
 }
 
-// judgeConnection takes in the options of a Connection field. RFC 9110, section 7.6.1.
-func (h *Head) judgeConnection(data []byte, f Field, bad func(string) error) error {
+// takeConnection evaluates the options of a Connection field. RFC 9110, section 7.6.1.
+func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) error {
 	for at := f.Value; ; {
 		option, rest, ok := token(data, at)
 		if !ok {
@@ -108,19 +108,19 @@ func (h *Head) judgeConnection(data []byte, f Field, bad func(string) error) err
 		case equalFold(name, "upgrade"):
 			h.options.upgrades = true
 		case equalFold(name, "te"):
-			// Dropped, or written anew, whether it is named or not.
+			// The forwarded head has no TE field, or a new one.
 		case (framing | set(Host, Expect)).has(classify(name)):
 			return bad("a Connection option that would drop a field the message cannot do without")
-		case h.nnamed == maxNamed:
+		case h.connectionNamedCount == maxNamed:
 			return bad(fmt.Sprintf("more than %d fields named", maxNamed))
 		default:
-			h.named[h.nnamed] = option
-			h.nnamed++
+			h.connectionNamed[h.connectionNamedCount] = option
+			h.connectionNamedCount++
 		}
 	}
 }
 
-// token returns the first token of a comma-separated list and what is left of the list; an empty one at the list's end.
+// token returns the first token of a comma-separated list, and the rest of the list. At the end of the list the token is empty.
 func token(data []byte, list Span) (name, rest Span, ok bool) {
 	view := data[:list.End]
 	start := int(list.Start)
@@ -152,9 +152,9 @@ func parseLength(value []byte) (int64, bool) {
 	return n, true
 }
 
-// close decides what only the whole head can tell: host, framing, and whether the connection goes on.
-func (h *Head) close(l *Limits) error {
-	hasLength, chunked := h.seen.has(ContentLength), h.seen.has(TransferEncoding)
+// finishHead decides what needs the whole head: framing, and whether the connection stays open.
+func (h *Head) finishHead(l *Limits) error {
+	hasLength, chunked := h.seenIDs.has(ContentLength), h.seenIDs.has(TransferEncoding)
 	switch {
 	case hasLength && chunked:
 		return h.refuse(400, h.fieldsEnd, "both Content-Length and Transfer-Encoding")
@@ -173,7 +173,7 @@ func (h *Head) close(l *Limits) error {
 		h.Framing = UntilClose
 	}
 	h.KeepAlive = h.Framing != UntilClose && !h.options.closes && (h.Minor == 1 || h.options.keepsAlive)
-	h.Expect = h.Expect && h.Framing != NoBody
+	h.Expect = h.Expect && h.Framing != BodyNone
 	h.Upgrade = h.Minor == 1 && h.options.upgrades && !h.upgradeTo.Empty()
 	h.phase = atEnd
 	return nil

@@ -2,30 +2,30 @@ package http1
 
 import "strconv"
 
-// ResponseEdit says how a response's head changes on its way to a client. The zero value sends it as it came, less what was
-// meant for the server's connection only.
+// ResponseEdit is how a response's head changes on its way to a client. The zero value removes the fields of the server's
+// connection, and nothing else.
 type ResponseEdit struct {
 	Close     bool   // write Connection: close, as the proxy closes behind it
-	KeepAlive bool   // write Connection: keep-alive, as a client of HTTP/1.0 that asked for it expects. Close wins
-	Decoded   bool   // the client speaks HTTP/1.0: what is chunked is sent to it without the chunks, and ends with Close
+	KeepAlive bool   // write Connection: keep-alive, for a client of HTTP/1.0 that asked for it. Close has precedence
+	Decoded   bool   // the client speaks HTTP/1.0: a chunked body is sent without chunks, and ends with the connection
 	Via       string // this proxy's name, for Via; empty for none
 	Fields    *Edits
-	Upgrade   bool // pass Upgrade on: the connection becomes a tunnel
+	Upgrade   bool // forward Upgrade: the connection becomes a tunnel
 }
 
-// Validate reports what of a configured edit could not be sent.
+// Validate returns an error for an edit that could not be encoded.
 func (e *ResponseEdit) Validate() error { return validVia(e.Via) }
 
-var nothingBack ResponseEdit
+var noResponseEdit ResponseEdit
 
-// AppendResponse appends the head of the response that h was parsed from data to its end, as it is to go to a client: HTTP/1.1, one framing
-// or none, no field meant for the server's connection. What ends with the server's connection is marked Connection: close. A
-// nil edit is the zero value.
+// AppendResponse appends the head of a response as it goes to a client. h was parsed from data. The result is HTTP/1.1, with one
+// framing field or none, and without the fields of the server's connection. A body that ends with the server's connection gives
+// Connection: close. A nil edit is the zero value.
 func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	if e == nil {
-		e = &nothingBack
+		e = &noResponseEdit
 	}
-	drop := hopByHop | h.odd
+	drop := hopByHop | h.rewritten
 	frames := true
 	if h.Framing == Tunnel || h.Status/100 == 1 || h.Status == 204 {
 		drop |= framing // RFC 9112, section 6.1, and RFC 9110, section 8.6: they have none
@@ -55,7 +55,7 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	case e.Upgrade && h.Upgrade:
 		dst = h.appendUpgrade(dst, data)
 	case h.Framing == Tunnel || h.Status/100 == 1:
-		// The connection goes on, whatever it becomes.
+		// The connection stays open.
 	case closes:
 		dst = append(dst, "Connection: close\r\n"...)
 	case e.KeepAlive:

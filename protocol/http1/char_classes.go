@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// What a byte may be part of.
+// The classes of characters: a byte may be part of these.
 const (
 	isToken  = 1 << iota // RFC 9110, section 5.6.2
 	isTarget             // visible ASCII but '#': a fragment is no part of a target (RFC 9112, section 3.2)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// begin readies h for data and reports whether there is a new line's end to look at.
-func (h *Head) begin(data []byte, response bool) bool {
+// startParse prepares h for data. It reports whether data has the end of a line that was not parsed yet.
+func (h *Head) startParse(data []byte, response bool) bool {
 	if h.phase == atEnd || h.Fields == nil {
 		h.Reset()
 	}
@@ -20,17 +20,17 @@ func (h *Head) begin(data []byte, response bool) bool {
 	return false
 }
 
-// wait notes that the line at pos has not come to its end yet, or refuses it if it is too long already.
-func (h *Head) wait(data []byte, pos int, l *Limits) (int, error) {
+// awaitLine stores that the line at pos is incomplete, or refuses it if it is too long already.
+func (h *Head) awaitLine(data []byte, pos int, l *Limits) (int, error) {
 	h.pos, h.scanned = pos, len(data)
-	return 0, h.bound(pos, len(data), l)
+	return 0, h.checkLength(pos, len(data), l)
 }
 
-// bound refuses a line that begins at pos and reaches end or further, if that is beyond a limit. What is refused does not
-// depend on how much of the line is there.
-func (h *Head) bound(pos, end int, l *Limits) error {
+// checkLength refuses a line from pos to end, or further, that exceeds a limit. The result does not depend on how much of the
+// line has arrived.
+func (h *Head) checkLength(pos, end int, l *Limits) error {
 	line, status, name := l.fieldLine(), 431, "field line"
-	if h.phase == atStart {
+	if h.phase == atFirstLine {
 		line, status, name = l.requestLine(), 414, "first line"
 	}
 	if head := l.head(); head < pos+line {
@@ -43,26 +43,26 @@ func (h *Head) bound(pos, end int, l *Limits) error {
 	return nil
 }
 
-// malformed refuses the line at pos for what is at offset, once the line is there to its LF: so the verdict is the same
-// however the bytes arrive.
+// malformed refuses the line at pos because of the byte at offset, once the line has its LF. So the result does not depend on
+// how the bytes arrive.
 func (h *Head) malformed(data []byte, pos int, l *Limits, status, offset int, reason string) (int, error) {
 	n := bytes.IndexByte(data[pos:], '\n')
 	if n < 0 {
-		return h.wait(data, pos, l)
+		return h.awaitLine(data, pos, l)
 	}
-	if err := h.bound(pos, pos+n+1, l); err != nil {
+	if err := h.checkLength(pos, pos+n+1, l); err != nil {
 		return 0, err
 	}
 	return 0, h.refuse(status, offset, reason+" in "+quote(data[pos:pos+n+1]))
 }
 
-// parseFields parses from the line at h.pos to the empty line and returns the offset behind it; 0 if it is not there yet.
+// parseFields parses from the line at h.pos to the empty line and returns the offset behind it; 0 if the head is incomplete.
 func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 	maxHead, maxLine, maxFields := l.head(), l.fieldLine(), l.fields()
 	pos := h.pos
 	for {
 		if pos+1 < len(data) && data[pos] == '\r' && data[pos+1] == '\n' {
-			if err := h.bound(pos, pos+2, l); err != nil {
+			if err := h.checkLength(pos, pos+2, l); err != nil {
 				return 0, err
 			}
 			h.fieldsEnd = pos
@@ -71,13 +71,13 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 		colon, start, end := fieldLine(data, pos)
 		switch {
 		case end < 0:
-			return h.malformed(data, pos, l, 400, ^end, badField(data, pos, ^end))
+			return h.malformed(data, pos, l, 400, ^end, describeField(data, pos, ^end))
 		case end == 0:
-			return h.wait(data, pos, l)
+			return h.awaitLine(data, pos, l)
 		}
 		next := end + 2
 		if next-pos > maxLine || next > maxHead {
-			return 0, h.bound(pos, next, l)
+			return 0, h.checkLength(pos, next, l)
 		}
 		if len(h.Fields) == maxFields {
 			return 0, h.refuse(431, pos, fmt.Sprintf("a head of more than %d fields", maxFields))
@@ -86,7 +86,7 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 		f := Field{Name: span(pos, colon), Value: span(start, trim(data, start, end)), ID: id}
 		h.Fields = append(h.Fields, f)
 		if id != Other {
-			if err := h.judge(data, f, next); err != nil {
+			if err := h.takeField(data, f, next); err != nil {
 				return 0, err
 			}
 		}
@@ -107,7 +107,7 @@ func fieldLine(data []byte, pos int) (colon, start, end int) {
 	}
 	start = skipSpace(data, colon+1)
 	end = skipText(data, start)
-	if unended(data, end) {
+	if lineIncomplete(data, end) {
 		return 0, 0, 0
 	}
 	if data[end] != '\r' || data[end+1] != '\n' {
@@ -116,15 +116,15 @@ func fieldLine(data []byte, pos int) (colon, start, end int) {
 	return colon, start, end
 }
 
-// unended reports whether data, from which text was skipped up to end, is too short to tell what ends the text.
-func unended(data []byte, end int) bool {
+// lineIncomplete reports whether data, whose text ends at end, is too short to show what ends the text.
+func lineIncomplete(data []byte, end int) bool {
 	return end+1 >= len(data) && (end == len(data) || data[end] == '\r')
 }
 
-// badField says why the byte at an offset makes the line at pos no field line.
-func badField(data []byte, pos, at int) string {
+// describeField returns why the byte at an offset makes the line at pos no field line.
+func describeField(data []byte, pos, at int) string {
 	if bytes.IndexByte(data[pos:at], ':') >= 0 {
-		return badText(data[at])
+		return describeText(data[at])
 	}
 	c := data[at]
 	switch {
@@ -140,7 +140,7 @@ func badField(data []byte, pos, at int) string {
 	return fmt.Sprintf("character %q in a field name", c)
 }
 
-func badText(c byte) string {
+func describeText(c byte) string {
 	switch c {
 	case '\n':
 		return "LF without CR before it"

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// RequestEdit says how a request's head changes on its way to a server. The zero value sends it as it came, less what was
-// meant for this connection only.
+// RequestEdit is how a request's head changes on its way to a server. The zero value removes the fields of the client's
+// connection, and nothing else.
 type RequestEdit struct {
-	Host          string // in place of the host the client asked for; empty keeps that
+	Host          string // replaces the request's host; empty keeps it
 	Strip         int    // bytes of the path that Prefix replaces: as many as the route's prefix has
 	Prefix        string
 	ForwardedFor  string // the client's address, for X-Forwarded-For; empty leaves that field alone
 	Proto         string // http or https, for X-Forwarded-Proto; empty leaves that field alone
-	KeepForwarded bool   // the client is a proxy one trusts: add to its X-Forwarded fields, rather than replace them
+	KeepForwarded bool   // the client is a trusted proxy: its X-Forwarded fields are added to, not replaced
 	Via           string // this proxy's name, for Via; empty for none
 	Fields        *Edits
-	Upgrade       bool // pass Upgrade on: the connection is to become a tunnel
-	NoExpect      bool // the proxy has answered 100 Continue itself
+	Upgrade       bool // forward Upgrade: the connection is to become a tunnel
+	NoExpect      bool // the proxy has sent 100 Continue itself
 }
 
-// Validate reports what of a configured edit could not be sent.
+// Validate returns an error for an edit that could not be encoded.
 func (e *RequestEdit) Validate() error {
 	switch {
 	case e.Host != "" && !validHost([]byte(e.Host), false):
@@ -31,7 +31,7 @@ func (e *RequestEdit) Validate() error {
 		return fmt.Errorf("http1: prefix %q: write a path that begins with a slash, without ? and with other characters than visible ones escaped", e.Prefix)
 	case e.Proto != "" && e.Proto != "http" && e.Proto != "https":
 		return fmt.Errorf("http1: forwarded protocol %q: write http or https", e.Proto)
-	case !textual(e.ForwardedFor):
+	case !validText(e.ForwardedFor):
 		return fmt.Errorf("http1: forwarded for %q: write an address", e.ForwardedFor)
 	}
 	return validVia(e.Via)
@@ -44,7 +44,7 @@ func validPath(s string) bool {
 	return b[0] == '/' && reason == "" && skip(b, 0, isTarget) == len(b) && int(h.Path.End) == len(b)
 }
 
-func textual(s string) bool { return skipText([]byte(s), 0) == len(s) }
+func validText(s string) bool { return skipText([]byte(s), 0) == len(s) }
 
 func validVia(name string) error {
 	if skip([]byte(name), 0, isHost) != len(name) {
@@ -53,16 +53,16 @@ func validVia(name string) error {
 	return nil
 }
 
-var nothing RequestEdit
+var noRequestEdit RequestEdit
 
-// AppendRequest appends the head of the request that h was parsed from data to its end, as it is to go to a server: HTTP/1.1, target in
-// origin form (RFC 9112, section 3.2.2: a host within the target replaces the Host field), one framing, no field meant for
-// the client's connection. A nil edit is the zero value. What needs no change is copied in as few pieces as possible.
+// AppendRequest appends the head of a request as it goes to a server. h was parsed from data. The result is HTTP/1.1, its target
+// in origin form (RFC 9112, section 3.2.2: a host in the target replaces the Host field), with one framing field and without the
+// fields of the client's connection. A nil edit is the zero value. Unchanged parts are copied in as few pieces as possible.
 func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	if e == nil {
-		e = &nothing
+		e = &noRequestEdit
 	}
-	drop := hopByHop | h.odd
+	drop := hopByHop | h.rewritten
 	if e.Host != "" || h.Form == Absolute || h.Form == Authority {
 		drop |= set(Host)
 	}
@@ -72,7 +72,7 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	if e.ForwardedFor != "" {
 		drop |= set(XForwardedFor)
 	}
-	keepProto := e.KeepForwarded && h.seen.has(XForwardedProto)
+	keepProto := e.KeepForwarded && h.seenIDs.has(XForwardedProto)
 	if e.Proto != "" && !keepProto {
 		drop |= set(XForwardedProto)
 	}
@@ -83,7 +83,7 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 		dst = appendRequestLine(dst, data, h, e)
 		from = h.line.End
 	}
-	if drop.has(Host) || !h.seen.has(Host) {
+	if drop.has(Host) || !h.seenIDs.has(Host) {
 		dst = append(dst, data[from:h.line.End]...)
 		from = h.line.End
 		dst = append(dst, "Host: "...)
@@ -112,7 +112,7 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendRequestLine writes the request line anew.
+// appendRequestLine appends a new request line.
 func appendRequestLine(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	dst = append(dst, h.MethodName.Of(data)...)
 	dst = append(dst, ' ')
@@ -144,10 +144,10 @@ func AppendPath(dst, path []byte, strip int, prefix string) []byte {
 	return append(dst, path...)
 }
 
-// appendForwardedFor writes one X-Forwarded-For with what earlier proxies wrote, if it is to be kept, and the client.
+// appendForwardedFor appends one X-Forwarded-For: the addresses of earlier proxies, if they are kept, and the client.
 func (h *Head) appendForwardedFor(dst, data []byte, e *RequestEdit) []byte {
 	dst = append(dst, "X-Forwarded-For: "...)
-	if e.KeepForwarded && h.seen.has(XForwardedFor) {
+	if e.KeepForwarded && h.seenIDs.has(XForwardedFor) {
 		for i := range h.Fields {
 			f := &h.Fields[i]
 			if f.ID == XForwardedFor && !f.Value.Empty() && !h.namedByConnection(data, f) && !e.Fields.drops(f.Name.Of(data)) {
@@ -160,10 +160,10 @@ func (h *Head) appendForwardedFor(dst, data []byte, e *RequestEdit) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendFields copies data from an offset to the end of the fields, less the lines of those that are dropped, and writes what
-// the edits add.
+// appendFields copies data from an offset to the end of the fields, without the dropped lines, and appends the fields of the
+// edits.
 func (h *Head) appendFields(dst, data []byte, from int, drop idSet, e *Edits) []byte {
-	if h.seen&drop != 0 || h.nnamed > 0 || e != nil && e.sizes != 0 {
+	if h.seenIDs&drop != 0 || h.connectionNamedCount > 0 || e != nil && e.dropLengths != 0 {
 		for i := range h.Fields {
 			f := &h.Fields[i]
 			if !drop.has(f.ID) && !h.namedByConnection(data, f) && !e.drops(f.Name.Of(data)) {
@@ -178,14 +178,14 @@ func (h *Head) appendFields(dst, data []byte, from int, drop idSet, e *Edits) []
 	}
 	dst = append(dst, data[from:h.fieldsEnd]...)
 	if e != nil {
-		dst = append(dst, e.lines...)
+		dst = append(dst, e.writtenLines...)
 	}
 	return dst
 }
 
-// namedByConnection reports whether the Connection field says that f goes no further than to this proxy.
+// namedByConnection reports whether the Connection field names f: then f is not forwarded.
 func (h *Head) namedByConnection(data []byte, f *Field) bool {
-	for _, s := range h.named[:h.nnamed] {
+	for _, s := range h.connectionNamed[:h.connectionNamedCount] {
 		if equalFoldTokens(s.Of(data), f.Name.Of(data)) {
 			return true
 		}
@@ -193,12 +193,12 @@ func (h *Head) namedByConnection(data []byte, f *Field) bool {
 	return false
 }
 
-// appendFraming writes anew what was dropped as odd.
+// appendFraming appends the framing field that is written anew, if there is one.
 func (h *Head) appendFraming(dst []byte) []byte {
-	if h.odd == 0 {
+	if h.rewritten == 0 {
 		return dst
 	}
-	if h.odd.has(TransferEncoding) {
+	if h.rewritten.has(TransferEncoding) {
 		return append(dst, "Transfer-Encoding: chunked\r\n"...)
 	}
 	return appendLength(dst, h.length)

@@ -2,17 +2,17 @@ package http1
 
 import "fmt"
 
-// Continue is the answer that lets a client with Head.Expect send its body. RFC 9110, section 15.2.1.
+// Continue is the interim response that asks a client with Head.Expect for its body. RFC 9110, section 15.2.1.
 const Continue = "HTTP/1.1 100 Continue\r\n\r\n"
 
-// answer is one of the proxy's own responses, ready in both ways of treating the connection.
-type answer struct {
+// localResponse is a response of the proxy's own, encoded for both ends of the connection's life.
+type localResponse struct {
 	head [2]string // before the body: 0 keeps the connection, 1 closes it
 	body string
 }
 
-var answers = func() map[int]answer {
-	all := map[int]answer{}
+var localResponses = func() map[int]localResponse {
+	all := map[int]localResponse{}
 	for status, reason := range map[int]string{
 		400: "Bad Request",
 		404: "Not Found",
@@ -28,7 +28,7 @@ var answers = func() map[int]answer {
 		504: "Gateway Timeout",
 		505: "HTTP Version Not Supported",
 	} {
-		a := answer{body: fmt.Sprintf("%d %s\n", status, reason)}
+		a := localResponse{body: fmt.Sprintf("%d %s\n", status, reason)}
 		for i, connection := range []string{"keep-alive", "close"} {
 			a.head[i] = fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: %s\r\n\r\n",
 				status, reason, len(a.body), connection)
@@ -38,20 +38,19 @@ var answers = func() map[int]answer {
 	return all
 }()
 
-// AppendAnswer appends a small response of the proxy's own to a request of method asked: 400, 404, 408, 413, 414, 417, 431 or
-// 500 to 505; any other status is answered as 500. With closes it says that the connection ends behind it, as it must after
-// an *Error.
-func AppendAnswer(dst []byte, status int, asked Method, closes bool) []byte {
-	a, ok := answers[status]
+// AppendLocalResponse appends a small response of the proxy's own to a request with the given method: 400, 404, 408, 413, 414, 417,
+// 431 or 500 to 505. Any other status becomes 500. closes writes Connection: close, which is required after an *Error.
+func AppendLocalResponse(dst []byte, status int, requestMethod Method, closes bool) []byte {
+	a, ok := localResponses[status]
 	if !ok {
-		a = answers[500]
+		a = localResponses[500]
 	}
 	head := a.head[0]
 	if closes {
 		head = a.head[1]
 	}
 	dst = append(dst, head...)
-	if asked == MethodHead {
+	if requestMethod == MethodHead {
 		return dst
 	}
 	return append(dst, a.body...)

@@ -11,17 +11,17 @@ type Pair struct {
 	Value string `yaml:"value"`
 }
 
-// Edits are changes to the fields of each message of a route, made ready once. They may be used from several goroutines at
-// once. Nil Edits change nothing.
+// Edits are compiled changes to the fields of a message. Several goroutines may use one value at a time. Nil Edits change
+// nothing.
 type Edits struct {
-	drop  [][]byte
-	sizes uint64 // bit n: drop has a name of n bytes; bit 63 stands for all longer ones
-	lines []byte
+	drop         [][]byte
+	dropLengths  uint64 // bit n: drop has a name of n bytes; bit 63 stands for all longer ones
+	writtenLines []byte
 }
 
-// NewEdits makes Edits that remove all fields of some names, put one field in place of those of its name, and add fields to
-// those there are. Names and values are checked; Host, and what belongs to one connection or frames the message, are none of
-// theirs: RequestEdit and ResponseEdit write those.
+// NewEdits compiles edits. remove removes all fields of a name, set replaces all fields of its name by one, add adds a field.
+// Names and values are checked. Host, framing fields and fields of one connection cannot be edited: RequestEdit and
+// ResponseEdit write those.
 func NewEdits(set, add []Pair, remove []string) (*Edits, error) {
 	e := &Edits{}
 	for _, name := range remove {
@@ -49,7 +49,7 @@ func (e *Edits) remove(name string) error {
 		return err
 	}
 	e.drop = append(e.drop, []byte(name))
-	e.sizes |= 1 << min(len(name), 63)
+	e.dropLengths |= 1 << min(len(name), 63)
 	return nil
 }
 
@@ -60,11 +60,11 @@ func (e *Edits) write(p Pair) error {
 	if skipText([]byte(p.Value), 0) != len(p.Value) {
 		return fmt.Errorf("http1: value %q of field %s has a control character: take it out", p.Value, p.Name)
 	}
-	e.lines = appendField(e.lines, p.Name, p.Value)
+	e.writtenLines = appendField(e.writtenLines, p.Name, p.Value)
 	return nil
 }
 
-// editable says why a route may not name a field.
+// editable returns an error for a field that a route may not edit.
 func editable(name string) error {
 	b := []byte(name)
 	if len(b) == 0 || skip(b, 0, isToken) != len(b) {
@@ -76,9 +76,9 @@ func editable(name string) error {
 	return nil
 }
 
-// drops reports whether the fields of that name are removed.
+// drops reports whether fields of that name are removed.
 func (e *Edits) drops(name []byte) bool {
-	if e == nil || e.sizes>>min(len(name), 63)&1 == 0 {
+	if e == nil || e.dropLengths>>min(len(name), 63)&1 == 0 {
 		return false
 	}
 	for _, d := range e.drop {
