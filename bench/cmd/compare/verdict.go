@@ -88,7 +88,11 @@ func (c *comparison) table(base string, limit float64) string {
 		}
 		v := p.verdict(c.better, limit)
 		if v == notMeasured {
-			fmt.Fprintf(&b, "| %s | %s | | | | | %d | %s: %v |\n", p.row, p.name, len(p.base), v, p.err)
+			reason := "too few rounds"
+			if p.err != nil {
+				reason = p.err.Error()
+			}
+			fmt.Fprintf(&b, "| %s | %s | | | | | %d | %s: %s |\n", p.row, p.name, len(p.base), v, reason)
 			continue
 		}
 		ratio, margin := p.ratio(c.better)
