@@ -8,11 +8,11 @@ import (
 // builderWriter writes through the Builder of a format from outside this module.
 type builderWriter struct {
 	builder format.Builder
-	lists   []bool // of each open container: whether it is a List
+	lists   []bool // for each open container: true for a List
 	notes   *Notes
 }
 
-func (w *builderWriter) open(at place, kind field.Kind) error {
+func (w *builderWriter) open(at location, kind field.Kind) error {
 	step := w.step(at)
 	w.lists = append(w.lists, kind == field.List)
 	return w.builder.Begin(step, kind)
@@ -23,18 +23,18 @@ func (w *builderWriter) close() error {
 	return w.builder.End()
 }
 
-func (w *builderWriter) scalar(at place, v value) error {
+func (w *builderWriter) scalar(at location, v value) error {
 	if v.number != "" {
 		var err error
-		if v, err = v.fixed(w.notes); err != nil {
+		if v, err = v.fixedSize(w.notes); err != nil {
 			return err
 		}
 	}
 	return w.builder.Scalar(w.step(at), v.Value)
 }
 
-// step is the step of a value with its name as text, as the schema or the source has it.
-func (w *builderWriter) step(at place) field.Step {
+// step returns the step of a value. Its name is that of the schema, or else that of the source.
+func (w *builderWriter) step(at location) field.Step {
 	if len(w.lists) == 0 || w.lists[len(w.lists)-1] {
 		return at.Step
 	}

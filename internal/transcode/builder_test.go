@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// outside is CBOR under a name that this package has no writer for. Its Builder writes CBOR of one-byte heads.
+// outside is CBOR under another name, for which this package has no writer. Its Builder writes CBOR with one-byte heads.
 type outside struct{ cbor.Format }
 
 func (outside) Name() string               { return "outside" }

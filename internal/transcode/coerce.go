@@ -11,17 +11,17 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// The names of the numbers that JSON has no digits for. Protocol Buffers, ProtoJSON format, "Representation of each type".
+// The texts of float values that JSON cannot write as numbers. Protocol Buffers, ProtoJSON format, "Representation of each type".
 const (
 	nan      = "NaN"
 	infinity = "Infinity"
 )
 
-// quietNaN is the NaN that all formats write the same way: text keeps no payload. IEEE 754, section 6.2.1.
+// quietNaN is written for every NaN, as text has no NaN payload. IEEE 754, section 6.2.1.
 const quietNaN = 0x7ff8000000000000
 
-// coerce gives v, whose kind the bytes told, the type t. Nothing of it is lost but the digits that a float cannot hold,
-// which is noted. In JSON bytes are base64 text, and what is no number is text too.
+// coerce converts v, whose kind comes from the encoding, to the schema's type t. Only digits that a float cannot hold are lost,
+// with a note. In JSON, bytes are base64 text, and NaN and infinities are text, too.
 func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
 	isNumber := v.Kind == field.Int || v.Kind == field.Float
 	switch as := t.Field(); {
@@ -30,7 +30,7 @@ func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
 	case as == field.ByteString && v.Kind == field.Text && isJSON:
 		raw, err := base64.StdEncoding.Strict().DecodeString(string(v.Bytes))
 		if err != nil {
-			return v, fmt.Errorf("transcode: %.40q is not base64, which is how json has bytes", v.Bytes)
+			return v, fmt.Errorf("transcode: %.40q is not base64, which json uses for bytes", v.Bytes)
 		}
 		return value{Value: field.Value{Kind: field.Bytes, Bytes: raw}}, nil
 	case as == field.Float32 && isNumber:
@@ -38,7 +38,7 @@ func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
 	case as == field.Float64 && isNumber:
 		return float(v, 64, notes)
 	case (as == field.Float32 || as == field.Float64) && v.Kind == field.Text && isJSON:
-		return special(string(v.Bytes), as)
+		return parseSpecialFloat(string(v.Bytes), as)
 	case isNumber && isInteger(as):
 		return integer(v, as)
 	}
@@ -47,7 +47,7 @@ func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
 
 func isInteger(as field.Type) bool { return field.Int32 <= as && as <= field.Uint64 }
 
-// digits returns v as decimal text: all of an integer, of a float what it takes to read it back.
+// digits returns v as decimal text: all digits of an integer, the shortest digits that restore a float.
 func (v *value) digits() string {
 	switch {
 	case v.number != "":
@@ -60,10 +60,10 @@ func (v *value) digits() string {
 	return strconv.FormatInt(v.Int, 10)
 }
 
-// isWhole reports whether JSON's text of a number is that of an integer. -0 is a float: no integer is negative and zero.
-func isWhole(text string) bool { return !strings.ContainsAny(text, ".eE") && text != "-0" }
+// isIntegerText reports whether a JSON number is an integer. -0 is a float, as integers have no negative zero.
+func isIntegerText(text string) bool { return !strings.ContainsAny(text, ".eE") && text != "-0" }
 
-// float reads a number of any kind as a float of so many bits.
+// float converts a number of any kind to a float of bits bits.
 func float(v value, bits int, notes *Notes) (value, error) {
 	out := value{Value: field.Value{Kind: field.Float}, single: bits == 32}
 	if v.Kind != field.Float || v.number != "" {
@@ -78,13 +78,13 @@ func float(v value, bits int, notes *Notes) (value, error) {
 	switch {
 	case math.IsInf(out.Float, 0) && !math.IsInf(v.Float, 0):
 		return out, fmt.Errorf("transcode: %s exceeds the range of a float%d", v.digits(), bits)
-	case out.Float != v.Float && v.Float == v.Float: // but for NaN, which is not itself
+	case out.Float != v.Float && v.Float == v.Float: // v.Float is no NaN
 		notes.add(roundedTo(bits))
 	}
 	return out, nil
 }
 
-// parseFloat reads decimal text, and notes if it had more digits than there is room for.
+// parseFloat reads decimal text, with a note if the float cannot hold all digits.
 func parseFloat(text string, bits int, notes *Notes) (float64, error) {
 	f, err := strconv.ParseFloat(text, bits)
 	if err != nil {
@@ -100,7 +100,7 @@ func roundedTo(bits int) string {
 	return "numbers with more digits than a float" + strconv.Itoa(bits) + " holds were rounded to it"
 }
 
-// significant returns the digits of a decimal number without sign, point, exponent and the zeros at both ends.
+// significant returns the digits of a decimal number without sign, point, exponent, and zeros at both ends.
 func significant(text string) string {
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		text = text[:i]
@@ -108,7 +108,7 @@ func significant(text string) string {
 	return strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(text), "0")
 }
 
-func special(text string, as field.Type) (value, error) {
+func parseSpecialFloat(text string, as field.Type) (value, error) {
 	v := value{Value: field.Value{Kind: field.Float}, single: as == field.Float32}
 	switch text {
 	case nan:
@@ -123,8 +123,8 @@ func special(text string, as field.Type) (value, error) {
 	return v, nil
 }
 
-// specialName is the inverse of special.
-func specialName(f float64) string {
+// specialFloatName is the inverse of parseSpecialFloat.
+func specialFloatName(f float64) string {
 	switch {
 	case f > 0:
 		return infinity
@@ -134,7 +134,7 @@ func specialName(f float64) string {
 	return nan
 }
 
-// integer reads a number of any kind as an integer in the range of a type. 5.0 and 1e3 are integers too.
+// integer converts a number of any kind to an integer in the range of a type. 5.0 and 1e3 are integers, too.
 func integer(v value, as field.Type) (value, error) {
 	text, bits := v.digits(), 64
 	if as == field.Int32 || as == field.Uint32 {

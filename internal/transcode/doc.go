@@ -1,11 +1,11 @@
-// Package transcode rewrites one encoded message in another format: JSON, CBOR, BSON, MessagePack, Protocol Buffers, and
-// the two dialects of Y3.
+// Package transcode translates an encoded message into another format: JSON, CBOR, BSON, MessagePack, Protocol Buffers, or a
+// dialect of Y3.
 //
-// It walks the source and writes as it goes, so nothing is decoded into Go values: keys keep their order, integers stay
-// integers of any size, floats stay floats. What the other format has no word for is either written in the nearest way
-// and noted (bytes in JSON become base64 text), or an error that names the field. With a schema each value takes the type
-// that it has there, so nothing is lost on the way there and back; protobuf needs one. Y3 carries no types: without a
-// schema it is a tree of hex keys and hex bytes as JSON, and only such a tree goes back.
+// It walks the source and writes the target directly, without Go values in between. Keys keep their order, integers of any size
+// stay integers, floats stay floats. If the target has no equivalent of a value, it gets the nearest one and a note (bytes become
+// base64 text in JSON), or the result is an error that names the field. With a schema each value has its declared type, so a
+// round trip loses nothing; protobuf needs a schema. Y3 has no types on the wire: without a schema its JSON is a tree of hex keys
+// and hex bytes, and only such a tree becomes Y3.
 //
 //	out, notes, err := transcode.MessageAs(nil, reading, y3.Format{}, json.Format{}, noise)
 package transcode

@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/internal/transcode"
 )
 
-// Any valid CBOR becomes JSON that encoding/json accepts, or an error; and what came from JSON goes back to it whole.
+// The target expects that valid CBOR becomes JSON that encoding/json accepts, or an error. The JSON must survive a round trip.
 func FuzzCBOR(f *testing.F) {
 	for _, p := range pairs {
 		f.Add(unhex(f, p.cbor))
@@ -39,7 +39,7 @@ func FuzzCBOR(f *testing.F) {
 	})
 }
 
-// Any valid Y3 message goes to JSON and back unchanged, but for the slice flag of a slice that came without one.
+// The target expects that a valid Y3 message survives a round trip over JSON, except that a slice without its flag gets it.
 func FuzzY3(f *testing.F) {
 	f.Add(unhex(f, "81 16 b0 14 10 01 01 d1 06 00 01 05 00 01 7b 94 03 15 01 01 16 00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -65,8 +65,8 @@ func FuzzY3(f *testing.F) {
 	})
 }
 
-// With a schema, any valid message of any format becomes one of any other, or an error; and what came over without a note
-// is the same once it has been there and back.
+// The target expects that with a schema a valid message of each format becomes one of each other format, or an error. A message
+// that was translated without a note must survive a round trip.
 func FuzzAs(f *testing.F) {
 	formats := []format.Format{
 		cbor.Format{}, json.Format{}, y3.Format{}, y3n, bson.Format{}, msgpack.Format{}, protobuf.Format{Message: noise},

@@ -10,14 +10,14 @@ import (
 )
 
 // Message appends data, a valid message of format from, to dst as a message of format to, and returns the extended dst.
-// What the result cannot say is an error that starts with the path of the field; on any error dst is returned as it was.
+// If the target format cannot represent a value, the error starts with the path of the field. On an error dst is unchanged.
 func Message(dst, data []byte, from, to format.Format) ([]byte, Notes, error) {
 	return MessageAs(dst, data, from, to, nil)
 }
 
-// MessageAs is Message for messages of the shape m: keys and numbers become names and back, and each value takes the type
-// that m gives it, with its width. What m does not know goes its way as without a schema. A format of protobuf must have
-// m too. A nil m is no schema.
+// MessageAs is Message for messages with the schema m: numbers become names and names become numbers, and each value gets its
+// declared type and width. Fields that are not in m are translated as without a schema. A protobuf Format must have m, too. A nil
+// m means no schema.
 func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]byte, Notes, error) {
 	if from.Name() == to.Name() {
 		return append(dst, data...), nil, nil
@@ -39,7 +39,7 @@ func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]b
 	if err != nil {
 		return dst, nil, err
 	}
-	if err := copyValue(newShaper(w, root, from, &notes), data, from, whole, &notes); err != nil {
+	if err := copyValue(newTypedWriter(w, root, from, &notes), data, from, whole, &notes); err != nil {
 		return dst, nil, err
 	}
 	message, err := w.message()
@@ -78,16 +78,16 @@ func newWriter(from string, target format.Format, typed bool, notes *Notes) (wri
 	return nil, fmt.Errorf("transcode: cannot write %s", target.Name())
 }
 
-// JSON appends the value at s, which a Lookup or Walk of data returned, to dst as JSON, with bytes as hex text. It does
-// not validate: a map of CBOR with the keys 1 and "1" gives a key twice.
+// JSON appends the value at s, a span that Lookup or Walk returned for data, to dst as JSON, with bytes as hex text. It does not
+// validate the result: a CBOR map with the keys 1 and "1" becomes an object with a duplicate key.
 func JSON(dst, data []byte, f format.Format, s field.Span) ([]byte, error) {
 	return JSONAs(dst, data, f, s, nil)
 }
 
-// JSONAs is JSON for a value of which a schema says that it is as; nil is no schema.
+// JSONAs is JSON for a value whose field in the schema is as; nil means no schema.
 func JSONAs(dst, data []byte, f format.Format, s field.Span, as *schema.Field) ([]byte, error) {
 	w := &jsonWriter{dst: dst, hex: true, notes: new(Notes)}
-	if err := copyValue(newShaper(w, as, f, w.notes), data, f, s, w.notes); err != nil {
+	if err := copyValue(newTypedWriter(w, as, f, w.notes), data, f, s, w.notes); err != nil {
 		return dst, err
 	}
 	return w.dst, nil

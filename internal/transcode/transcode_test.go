@@ -19,7 +19,7 @@ import (
 
 var y3n = y3.Format{Dialect: y3.N}
 
-// unhex makes a message of hex with spaces.
+// unhex returns the message that s is in hex, with spaces.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
@@ -29,13 +29,13 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// rows of one message in both formats, and what is said about the way from CBOR to JSON. RFC 8949, appendix A.
+// The rows are messages in both formats, and the notes of translating CBOR to JSON. RFC 8949, appendix A.
 var pairs = []struct {
 	name  string
 	cbor  string
 	json  string
 	notes []string
-	back  string // what JSON becomes as CBOR where that is not where it came from
+	back  string // the CBOR of the JSON, if it differs from the original
 }{
 	{name: "zero", cbor: "00", json: "0"},
 	{name: "23", cbor: "17", json: "23"},
@@ -215,8 +215,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Keys that are one in JSON, or in Y3, cannot come out twice.
-func TestKeysThatMeet(t *testing.T) {
+// The test has keys that are equal in JSON, or in Y3. The translation must fail.
+func TestKeysThatBecomeEqual(t *testing.T) {
 	t.Parallel()
 	if out, _, err := transcode.Message(nil, []byte("\xa2\x01\x00\x61\x31\x00"), cbor.Format{}, json.Format{}); err == nil {
 		t.Errorf(`{1: 0, "1": 0} became %s`, out)
@@ -298,7 +298,7 @@ func TestJSONOfOneValue(t *testing.T) {
 			}
 		}
 	}
-	// A value that no walk comes to without a schema: it takes the bytes of field 1 for a message.
+	// Without a schema no walk reaches this value: it would read the bytes of field 1 as a message.
 	message := []byte("\x0a\x02\x08\x05")
 	span, err := protobuf.Format{}.Lookup(message, field.MustParse("1.1"))
 	if err != nil {

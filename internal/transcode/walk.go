@@ -8,18 +8,18 @@ import (
 	"example.com/ferry/format"
 )
 
-// writer is one target format, told what a walk of the source meets.
+// writer writes one target format. copyValue calls it for each value of the source.
 type writer interface {
-	open(at place, kind field.Kind) error // a Map or List, until the close that belongs to it
+	open(at location, kind field.Kind) error // starts a Map or List, which the matching close ends
 	close() error
-	scalar(at place, v value) error
+	scalar(at location, v value) error
 	message() ([]byte, error)
 }
 
-// Notes says what was written in another way than the source had it, each kind of change once.
+// Notes lists the kinds of values that were changed in translation, each kind once.
 type Notes []string
 
-// maxNotes bounds Notes: there are more tags than anybody wants to read of.
+// maxNotes bounds Notes, as a message may have any number of CBOR tags.
 const maxNotes = 16
 
 func (n *Notes) add(text string) {
@@ -35,21 +35,21 @@ func (n *Notes) add(text string) {
 // value is a scalar.
 type value struct {
 	field.Value
-	number string // decimal digits, of a number that field.Value would round, or that the source has as text anyway
+	number string // decimal digits of a number that field.Value would round, or that is text in the source
 	single bool   // a float32
-	lost   string // what to note unless a schema knows the value
+	note   string // the note to add if the schema does not declare the value
 }
 
-// copyValue tells w the value at s, which a Lookup or Walk of data returned, with all it holds.
-func copyValue(w *shaper, data []byte, f format.Format, s field.Span, notes *Notes) error {
+// copyValue passes the value at s, a span that Lookup or Walk returned for data, with its content to w.
+func copyValue(w *typedWriter, data []byte, f format.Format, s field.Span, notes *Notes) error {
 	if f.Name() == "cbor" {
 		r := cborReader{data: data[:s.End], pos: s.Head, w: w, notes: notes}
 		return r.item(field.Step{Index: -1, Key: -1}, 0)
 	}
 	if s.Kind == field.Map || s.Kind == field.List {
-		return copyWalk(w, data, f, s, notes)
+		return copyContainer(w, data, f, s, notes)
 	}
-	v, err := scalarAt(f, data, s, notes)
+	v, err := decodeScalar(f, data, s, notes)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func copyValue(w *shaper, data []byte, f format.Format, s field.Span, notes *Not
 
 var errSpan = errors.New("transcode: the span is no map or list of this message: it comes from another one")
 
-// errEnd ends the walk behind the value that was asked for.
+// errEnd stops the walk behind the copied value.
 var errEnd = errors.New("transcode: end")
 
-// copyWalk tells w the map or list at s.
-func copyWalk(w *shaper, data []byte, f format.Format, s field.Span, notes *Notes) error {
-	var open []field.Step // the containers that w has open
-	base := -1            // the depth of the value itself; -1 until the walk is there
+// copyContainer passes the map or list at s to w.
+func copyContainer(w *typedWriter, data []byte, f format.Format, s field.Span, notes *Notes) error {
+	var open []field.Step // the open containers of w
+	base := -1            // the depth of the value itself; -1 before the walk has reached it
 	closeTo := func(depth int) error {
 		for ; len(open) > depth; open = open[:len(open)-1] {
 			if err := w.end(); err != nil {
@@ -89,7 +89,7 @@ func copyWalk(w *shaper, data []byte, f format.Format, s field.Span, notes *Note
 		if at.Kind == field.Map || at.Kind == field.List {
 			return pathError(open, w.begin(step, at.Kind))
 		}
-		v, err := scalarAt(f, data, at, notes)
+		v, err := decodeScalar(f, data, at, notes)
 		if err == nil {
 			err = w.scalar(step, v)
 		}
@@ -108,12 +108,12 @@ func copyWalk(w *shaper, data []byte, f format.Format, s field.Span, notes *Note
 	return closeTo(0)
 }
 
-// scalarAt decodes what the bytes tell: digits as they stand, the raw bytes of a value without a type.
-func scalarAt(f format.Format, data []byte, at field.Span, notes *Notes) (value, error) {
+// decodeScalar decodes a scalar without a schema: the digits of a number as text, or the raw bytes of a value without a type.
+func decodeScalar(f format.Format, data []byte, at field.Span, notes *Notes) (value, error) {
 	switch name := f.Name(); {
-	case name == "protobuf": // its Value would look for the type in the schema once more
+	case name == "protobuf": // its Value would look up the type in the schema again
 		raw := field.Value{Kind: field.Untyped, Bytes: data[at.Off:at.End]}
-		return value{Value: raw, lost: "fields that the schema does not know became their bytes"}, nil
+		return value{Value: raw, note: "fields that the schema does not know became their bytes"}, nil
 	case at.Kind == field.Untyped:
 		return value{Value: field.Value{Kind: field.Untyped, Bytes: data[at.Off:at.End]}}, nil
 	case name == "json" && (at.Kind == field.Int || at.Kind == field.Float):
@@ -125,10 +125,10 @@ func scalarAt(f format.Format, data []byte, at field.Span, notes *Notes) (value,
 	return value{Value: v, single: at.Kind == field.Float && at.End-at.Head == msgpackSingle}, err
 }
 
-// pathError names the field that err is about. The first step is the value itself and has no name.
+// pathError returns err with the path of its field. The first step is the value itself and has no name.
 func pathError(steps []field.Step, err error) error {
 	for i := len(steps) - 1; i > 0 && err != nil; i-- {
-		err = within(steps[i], err)
+		err = prependStep(steps[i], err)
 	}
 	return err
 }
@@ -142,8 +142,8 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
 func (e *fieldError) Unwrap() error { return e.err }
 
-// within puts step in front of the path that err is about.
-func within(step field.Step, err error) error {
+// prependStep returns err with step before its path.
+func prependStep(step field.Step, err error) error {
 	var inner *fieldError
 	if errors.As(err, &inner) {
 		return &fieldError{step.String() + "." + inner.path, inner.err}

@@ -9,11 +9,11 @@ import (
 	"example.com/ferry/field"
 )
 
-// msgpackSingle is how many bytes a float32 of MessagePack takes.
+// msgpackSingle is the length in bytes of a float32 in MessagePack.
 const msgpackSingle = 5
 
-// msgpackWriter writes MessagePack: everything in its shortest form. A container's head is put before its content once
-// that is counted. Specification, section "Formats".
+// msgpackWriter writes MessagePack, each value in its shortest form. It inserts a container's head when the container is closed.
+// Specification, section "Formats".
 type msgpackWriter struct {
 	dst   []byte
 	stack []msgpackContainer
@@ -22,14 +22,14 @@ type msgpackWriter struct {
 
 type msgpackContainer struct {
 	list  bool
-	start int // in dst, of the content
+	start int // offset of the content in dst
 	items int
 }
 
 func (w *msgpackWriter) message() ([]byte, error) { return w.dst, nil }
 
-func (w *msgpackWriter) open(at place, kind field.Kind) error {
-	err := w.lead(at)
+func (w *msgpackWriter) open(at location, kind field.Kind) error {
+	err := w.appendKey(at)
 	w.stack = append(w.stack, msgpackContainer{list: kind == field.List, start: len(w.dst)})
 	return err
 }
@@ -54,8 +54,8 @@ func (w *msgpackWriter) close() error {
 	return nil
 }
 
-// lead writes the key of a value in a map.
-func (w *msgpackWriter) lead(at place) error {
+// appendKey writes the key of a value in a map.
+func (w *msgpackWriter) appendKey(at location) error {
 	if len(w.stack) == 0 {
 		return nil
 	}
@@ -67,13 +67,13 @@ func (w *msgpackWriter) lead(at place) error {
 	return w.text(at.name(w.notes))
 }
 
-func (w *msgpackWriter) scalar(at place, v value) error {
-	if err := w.lead(at); err != nil {
+func (w *msgpackWriter) scalar(at location, v value) error {
+	if err := w.appendKey(at); err != nil {
 		return err
 	}
 	if v.number != "" {
 		var err error
-		if v, err = v.fixed(w.notes); err != nil {
+		if v, err = v.fixedSize(w.notes); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (w *msgpackWriter) scalar(at place, v value) error {
 	case v.Kind == field.Text:
 		return w.text(string(v.Bytes))
 	default:
-		return w.sized(0xc4, v.Bytes)
+		return w.appendSized(0xc4, v.Bytes)
 	}
 	return nil
 }
@@ -127,11 +127,11 @@ func (w *msgpackWriter) text(s string) error {
 		w.dst = append(append(w.dst, 0xa0|byte(len(s))), s...)
 		return nil
 	}
-	return w.sized(0xd9, []byte(s))
+	return w.appendSized(0xd9, []byte(s))
 }
 
-// sized writes b behind its length; first is the first byte where the length takes one byte.
-func (w *msgpackWriter) sized(first byte, b []byte) error {
+// appendSized writes b behind its length. first is the first byte of the form whose length is one byte.
+func (w *msgpackWriter) appendSized(first byte, b []byte) error {
 	switch n := uint64(len(b)); {
 	case n <= math.MaxUint8:
 		w.dst = append(w.dst, first, byte(n))
@@ -146,9 +146,9 @@ func (w *msgpackWriter) sized(first byte, b []byte) error {
 	return nil
 }
 
-// fixed returns v, which has digits, as an integer of 64 bits or a float64, for formats that have no larger ones.
-func (v *value) fixed(notes *Notes) (value, error) {
-	if !isWhole(v.number) {
+// fixedSize returns v, which has digits, as a 64-bit integer or a float64, for formats without larger numbers.
+func (v *value) fixedSize(notes *Notes) (value, error) {
+	if !isIntegerText(v.number) {
 		return float(*v, 64, notes)
 	}
 	as := field.Uint64

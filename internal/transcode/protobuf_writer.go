@@ -21,8 +21,8 @@ const (
 	wireFixed32 = 5
 )
 
-// protobufWriter writes Protocol Buffers. A list of numbers is packed; an empty list has no bytes at all. A length is put
-// before its content once that is known.
+// protobufWriter writes Protocol Buffers. A list of numbers is packed; an empty list has no bytes. It inserts a container's
+// length when the container is closed.
 type protobufWriter struct {
 	dst   []byte
 	stack []protobufContainer
@@ -32,26 +32,26 @@ type protobufWriter struct {
 type protobufContainer struct {
 	list  bool
 	field *schema.Field // of a list
-	head  int           // in dst, of its tag
-	start int           // in dst, of the content
+	head  int           // offset of its tag in dst
+	start int           // offset of the content in dst
 }
 
-// packed reports whether the items of a list stand in one record.
+// packed reports whether the items of a list are in one record.
 func (c *protobufContainer) packed() bool { return c.list && wireOf(c.field.Type) != wireLength }
 
 func (w *protobufWriter) message() ([]byte, error) { return w.dst, nil }
 
-func (w *protobufWriter) open(at place, kind field.Kind) error {
-	c := protobufContainer{list: kind == field.List, field: at.is, head: len(w.dst)}
+func (w *protobufWriter) open(at location, kind field.Kind) error {
+	c := protobufContainer{list: kind == field.List, field: at.declared, head: len(w.dst)}
 	switch {
 	case len(w.stack) == 0 && c.list:
 		return errors.New("transcode: a list is no protobuf message: want a map of fields")
 	case len(w.stack) > 0:
-		if err := known(at); err != nil {
+		if err := checkNumber(at); err != nil {
 			return err
 		}
 		if !c.list || c.packed() {
-			w.tag(at.is.Number, wireLength)
+			w.tag(at.declared.Number, wireLength)
 		}
 	}
 	c.start = len(w.dst)
@@ -76,33 +76,33 @@ func (w *protobufWriter) tag(number, wire int) {
 	w.dst = binary.AppendUvarint(w.dst, uint64(number)<<3|uint64(wire))
 }
 
-// known refuses what has no number.
-func known(at place) error {
+// checkNumber returns an error if the value has no field number.
+func checkNumber(at location) error {
 	switch {
-	case at.is == nil:
+	case at.declared == nil:
 		return fmt.Errorf("transcode: the schema has no field %q, so it has no number in protobuf", at.String())
-	case at.is.Number < 1:
-		return fmt.Errorf("transcode: the schema's number %d is none of protobuf: want 1 or more", at.is.Number)
+	case at.declared.Number < 1:
+		return fmt.Errorf("transcode: the schema's number %d is none of protobuf: want 1 or more", at.declared.Number)
 	}
 	return nil
 }
 
-func (w *protobufWriter) scalar(at place, v value) error {
+func (w *protobufWriter) scalar(at location, v value) error {
 	if len(w.stack) == 0 {
 		return errors.New("transcode: a single value is no protobuf message: want a map of fields")
 	}
 	if v.Kind == field.Null {
 		return errors.New("transcode: protobuf has no null: leave the field out")
 	}
-	if err := known(at); err != nil {
+	if err := checkNumber(at); err != nil {
 		return err
 	}
-	wire := wireOf(at.is.Type)
+	wire := wireOf(at.declared.Type)
 	if !w.stack[len(w.stack)-1].packed() {
-		w.tag(at.is.Number, wire)
+		w.tag(at.declared.Number, wire)
 	}
 	n := uint64(v.Int)
-	switch at.is.Type {
+	switch at.declared.Type {
 	case schema.Bool:
 		n = 0
 		if v.Bool {
@@ -140,7 +140,7 @@ func wireOf(t schema.Type) int {
 	return wireVarint
 }
 
-// protobufValue decodes the content of a record as the type that the schema gives it.
+// protobufValue decodes the content of a record as a value of type t.
 func protobufValue(raw []byte, t schema.Type) (value, error) {
 	var n uint64
 	switch wire := wireOf(t); {

@@ -19,7 +19,7 @@ const (
 	tagNegativeBignum = 3
 )
 
-// cborWriter writes RFC 8949 with definite lengths. A container's head is put before its content once that is counted.
+// cborWriter writes CBOR, RFC 8949, with definite lengths. It inserts a container's head when the container is closed.
 type cborWriter struct {
 	dst   []byte
 	stack []cborContainer
@@ -28,14 +28,14 @@ type cborWriter struct {
 
 type cborContainer struct {
 	major byte
-	start int // in dst, of the content
+	start int // offset of the content in dst
 	items int
 }
 
 func (w *cborWriter) message() ([]byte, error) { return w.dst, nil }
 
-func (w *cborWriter) open(at place, kind field.Kind) error {
-	w.lead(at)
+func (w *cborWriter) open(at location, kind field.Kind) error {
+	w.appendKey(at)
 	major := byte(cborhead.Map)
 	if kind == field.List {
 		major = cborhead.Array
@@ -52,8 +52,8 @@ func (w *cborWriter) close() error {
 	return nil
 }
 
-// lead writes the key of a value in a map.
-func (w *cborWriter) lead(at place) {
+// appendKey writes the key of a value in a map.
+func (w *cborWriter) appendKey(at location) {
 	if len(w.stack) == 0 {
 		return
 	}
@@ -66,8 +66,8 @@ func (w *cborWriter) lead(at place) {
 	w.dst = append(cborhead.Append(w.dst, cborhead.Text, uint64(len(name))), name...)
 }
 
-func (w *cborWriter) scalar(at place, v value) error {
-	w.lead(at)
+func (w *cborWriter) scalar(at location, v value) error {
+	w.appendKey(at)
 	switch {
 	case v.number != "":
 		return w.digits(v.number)
@@ -93,12 +93,12 @@ func (w *cborWriter) scalar(at place, v value) error {
 	return nil
 }
 
-// maxDigits bounds the integers that have no fixed width: converting them costs more than their length.
+// maxDigits bounds integers of any size, as the cost of converting them grows faster than their length.
 const maxDigits = 4096
 
-// digits writes the number that JSON has as text: an integer of any size as an integer, anything else as a float64.
+// digits writes a number from its decimal text: an integer of any size as an integer, others as a float64.
 func (w *cborWriter) digits(text string) error {
-	if !isWhole(text) {
+	if !isIntegerText(text) {
 		return w.float(text)
 	}
 	if n, err := strconv.ParseUint(strings.TrimPrefix(text, "-"), 10, 64); err == nil {

@@ -25,7 +25,8 @@ const (
 	bsonInt64    = 0x12
 )
 
-// bsonWriter writes BSON. An integer is an int32 or an int64 as the schema says, else an int32 if it fits.
+// bsonWriter writes BSON. An integer has the type that the schema declares; without a schema it is an int32 if it fits, and
+// otherwise an int64.
 type bsonWriter struct {
 	dst   []byte
 	stack []bsonContainer
@@ -34,21 +35,21 @@ type bsonWriter struct {
 
 type bsonContainer struct {
 	list  bool
-	start int // in dst, of its length
+	start int // offset of its length in dst
 	items int
 }
 
 func (w *bsonWriter) message() ([]byte, error) { return w.dst, nil }
 
-func (w *bsonWriter) open(at place, kind field.Kind) error {
+func (w *bsonWriter) open(at location, kind field.Kind) error {
 	list := kind == field.List
 	switch {
 	case len(w.stack) > 0 && list:
-		if err := w.lead(at, bsonArray); err != nil {
+		if err := w.appendKey(at, bsonArray); err != nil {
 			return err
 		}
 	case len(w.stack) > 0:
-		if err := w.lead(at, bsonDocument); err != nil {
+		if err := w.appendKey(at, bsonDocument); err != nil {
 			return err
 		}
 	case list:
@@ -71,8 +72,8 @@ func (w *bsonWriter) close() error {
 	return nil
 }
 
-// lead writes the type and the key of an element. The key of an item is its index. bsonspec.org 1.1, "Array".
-func (w *bsonWriter) lead(at place, typ byte) error {
+// appendKey writes the type and the key of an element. The key of a list item is its index. bsonspec.org 1.1, "Array".
+func (w *bsonWriter) appendKey(at location, typ byte) error {
 	in := &w.stack[len(w.stack)-1]
 	name := strconv.Itoa(in.items)
 	if !in.list {
@@ -80,19 +81,19 @@ func (w *bsonWriter) lead(at place, typ byte) error {
 	}
 	in.items++
 	if strings.IndexByte(name, 0) >= 0 {
-		return fmt.Errorf("transcode: the key %q has a NUL, which ends a key of bson", name)
+		return fmt.Errorf("transcode: the key %q has a NUL, which would end it in bson", name)
 	}
 	w.dst = append(append(append(w.dst, typ), name...), 0)
 	return nil
 }
 
-func (w *bsonWriter) scalar(at place, v value) error {
+func (w *bsonWriter) scalar(at location, v value) error {
 	if len(w.stack) == 0 {
 		return errors.New("transcode: a single value is no bson message: want a map")
 	}
 	if v.number != "" {
 		var err error
-		if v, err = v.fixed(w.notes); err != nil {
+		if v, err = v.fixedSize(w.notes); err != nil {
 			return err
 		}
 	}
@@ -102,8 +103,8 @@ func (w *bsonWriter) scalar(at place, v value) error {
 	if len(v.Bytes) > math.MaxInt32-16 {
 		return fmt.Errorf("transcode: a value of %d bytes has no form in bson: at most %d", len(v.Bytes), math.MaxInt32)
 	}
-	typ := bsonType(at.is, v.Value)
-	if err := w.lead(at, typ); err != nil {
+	typ := bsonType(at.declared, v.Value)
+	if err := w.appendKey(at, typ); err != nil {
 		return err
 	}
 	switch typ {
@@ -129,15 +130,15 @@ func (w *bsonWriter) scalar(at place, v value) error {
 	return nil
 }
 
-// bsonType is the type of an element that holds v, of which the schema says that it is is.
-func bsonType(is *schema.Field, v field.Value) byte {
+// bsonType returns the type of an element for v, whose field in the schema is declared; nil without a schema.
+func bsonType(declared *schema.Field, v field.Value) byte {
 	switch v.Kind {
 	case field.Null:
 		return bsonNull
 	case field.Bool:
 		return bsonBool
 	case field.Int:
-		if is != nil && is.Type.Field() == field.Int32 || is == nil && v.Int == int64(int32(v.Int)) {
+		if declared != nil && declared.Type.Field() == field.Int32 || declared == nil && v.Int == int64(int32(v.Int)) {
 			return bsonInt32
 		}
 		return bsonInt64

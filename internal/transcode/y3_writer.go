@@ -19,17 +19,17 @@ const (
 	maxKey = 0x3f
 )
 
-// y3Writer writes packets: tag, length, value. A length is put before its content once that is known.
+// y3Writer writes packets of tag, length and value. It inserts a node's length when the node is closed.
 type y3Writer struct {
-	dst     []byte
-	stack   []y3Container
-	format  y3.Format
-	dialect string
-	foreign bool // the source is the other dialect: bytes of an unknown type may be an integer
+	dst          []byte
+	stack        []y3Container
+	format       y3.Format
+	dialect      string
+	otherDialect bool // the source is the other dialect, in which bytes of an unknown type may be an integer
 }
 
-func newY3Writer(dialect string, foreign bool) *y3Writer {
-	w := &y3Writer{dialect: dialect, foreign: foreign}
+func newY3Writer(dialect string, otherDialect bool) *y3Writer {
+	w := &y3Writer{dialect: dialect, otherDialect: otherDialect}
 	if dialect == "y3n" {
 		w.format.Dialect = y3.N
 	}
@@ -38,12 +38,12 @@ func newY3Writer(dialect string, foreign bool) *y3Writer {
 
 type y3Container struct {
 	list  bool
-	start int // in dst, of the content
+	start int // offset of the content in dst
 }
 
 func (w *y3Writer) message() ([]byte, error) { return w.dst, nil }
 
-func (w *y3Writer) open(at place, kind field.Kind) error {
+func (w *y3Writer) open(at location, kind field.Kind) error {
 	list := kind == field.List
 	if len(w.stack) > 0 {
 		tag, err := w.tag(at)
@@ -69,13 +69,13 @@ func (w *y3Writer) open(at place, kind field.Kind) error {
 func (w *y3Writer) close() error {
 	top := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
-	if len(w.stack) > 0 { // the message itself has no header
+	if len(w.stack) > 0 { // the message has no header
 		w.dst = slices.Insert(w.dst, top.start, appendLength(nil, len(w.dst)-top.start)...)
 	}
 	return nil
 }
 
-func (w *y3Writer) scalar(at place, v value) error {
+func (w *y3Writer) scalar(at location, v value) error {
 	if len(w.stack) == 0 {
 		return errors.New("transcode: a single value is no " + w.dialect + " message: want a map of keys, as in {\"0x01\": ...}")
 	}
@@ -87,13 +87,13 @@ func (w *y3Writer) scalar(at place, v value) error {
 	switch {
 	case v.Kind == field.Null:
 		return fmt.Errorf("transcode: %s has no null: leave the field out", w.dialect)
-	case at.is != nil:
-		cast, err := w.format.Cast(v.Value, at.is.Type.Field())
+	case at.declared != nil:
+		cast, err := w.format.Cast(v.Value, at.declared.Type.Field())
 		if err != nil {
 			return err
 		}
 		raw = cast.Bytes
-	case v.Kind == field.Untyped && w.foreign:
+	case v.Kind == field.Untyped && w.otherDialect:
 		return fmt.Errorf("transcode: %s may write this value differently: give it a type in the schema", w.dialect)
 	case v.Kind == field.Bytes || v.Kind == field.Untyped:
 	case v.Kind == field.Text:
@@ -107,8 +107,8 @@ func (w *y3Writer) scalar(at place, v value) error {
 	return nil
 }
 
-// tag is the key of a value in its parent: 0 in a list, else what its name says in hex.
-func (w *y3Writer) tag(at place) (byte, error) {
+// tag returns the key of a value in its parent: 0 in a list, otherwise y3Key.
+func (w *y3Writer) tag(at location) (byte, error) {
 	in := w.stack[len(w.stack)-1]
 	if in.list {
 		return 0, nil
@@ -123,13 +123,13 @@ func (w *y3Writer) tag(at place) (byte, error) {
 	return byte(n), nil
 }
 
-// y3Key is the key that the schema gives a value, or that its name says.
-func y3Key(at place) (int, error) {
-	if at.is != nil {
-		if at.is.Number > maxKey {
-			return 0, fmt.Errorf("transcode: the schema's number %d is no y3 key: want 0x00 to 0x3f", at.is.Number)
+// y3Key returns the key of a value: its number in the schema, or its name parsed as hex.
+func y3Key(at location) (int, error) {
+	if at.declared != nil {
+		if at.declared.Number > maxKey {
+			return 0, fmt.Errorf("transcode: the schema's number %d is no y3 key: want 0x00 to 0x3f", at.declared.Number)
 		}
-		return at.is.Number, nil
+		return at.declared.Number, nil
 	}
 	if at.Key >= 0 {
 		return at.Key, nil
@@ -139,15 +139,15 @@ func y3Key(at place) (int, error) {
 	if !ok || err != nil {
 		return 0, fmt.Errorf("transcode: %q is no y3 key: want 0x00 to 0x3f, or a schema that has the name", at.Name)
 	}
-	if at.in != nil {
-		if known, ok := at.in.Child(field.Step{Index: -1, Key: int(n)}); ok {
+	if at.parent != nil {
+		if known, ok := at.parent.Child(field.Step{Index: -1, Key: int(n)}); ok {
 			return 0, fmt.Errorf("transcode: the schema's name for %q is %q: use that", at.Name, known.Name)
 		}
 	}
 	return int(n), nil
 }
 
-// appendLength writes n as a PVarInt32: groups of seven bits, the most significant first, and the first of them signed.
+// appendLength writes n as a PVarInt32: groups of seven bits, the most significant first. The first group is signed.
 func appendLength(dst []byte, n int) []byte {
 	groups := 1
 	for n>>(7*groups-1) > 0 {

@@ -8,14 +8,14 @@ import (
 	"example.com/ferry/format"
 )
 
-// bsonOwn are the types that no other format has a value for. bsonspec.org 1.1, production element.
+// bsonOwn are the types without an equivalent in other formats. bsonspec.org 1.1, production element.
 var bsonOwn = map[byte]string{
 	0x0b: "a regular expression", 0x0c: "a DBPointer", 0x0f: "code with a scope", 0x11: "a timestamp of the oplog",
 	0x13: "a decimal128", 0x7f: "the max key", 0xff: "the min key",
 }
 
-// bsonValue decodes the scalar at a span, and notes what other formats have no type for: an ObjectID becomes hex text, a
-// datetime the milliseconds that it is.
+// bsonValue decodes the scalar at a span. Two types become values of other formats, with a note: an ObjectID becomes hex text, a
+// datetime its milliseconds as an integer.
 func bsonValue(f format.Format, data []byte, at field.Span, notes *Notes) (value, error) {
 	typ := data[at.Head]
 	if name := bsonOwn[typ]; name != "" {
@@ -38,7 +38,7 @@ func bsonValue(f format.Format, data []byte, at field.Span, notes *Notes) (value
 	case typ == bsonBinary && data[at.Off-1] != 0:
 		notes.add("the subtypes of binaries were dropped")
 	case typ == bsonInt64 && v.Int == int64(int32(v.Int)):
-		out.lost = "int64 values that an int32 holds lost their width"
+		out.note = "int64 values that an int32 holds lost their width"
 	}
 	return out, err
 }

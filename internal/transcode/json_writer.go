@@ -12,11 +12,11 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// jsonWriter writes RFC 8259 text without white space.
+// jsonWriter writes JSON, RFC 8259, without white space.
 type jsonWriter struct {
 	dst   []byte
 	stack []jsonContainer
-	hex   bool // bytes as hex, else as base64
+	hex   bool // bytes are hex, otherwise base64
 	notes *Notes
 }
 
@@ -27,8 +27,8 @@ type jsonContainer struct {
 
 func (w *jsonWriter) message() ([]byte, error) { return w.dst, nil }
 
-func (w *jsonWriter) open(at place, kind field.Kind) error {
-	w.lead(at)
+func (w *jsonWriter) open(at location, kind field.Kind) error {
+	w.appendKey(at)
 	w.stack = append(w.stack, jsonContainer{list: kind == field.List})
 	if kind == field.List {
 		w.dst = append(w.dst, '[')
@@ -49,8 +49,8 @@ func (w *jsonWriter) close() error {
 	return nil
 }
 
-// lead writes what stands before a value: a comma, and its key in a map.
-func (w *jsonWriter) lead(at place) {
+// appendKey writes the comma before a value, and in a map its key.
+func (w *jsonWriter) appendKey(at location) {
 	if len(w.stack) == 0 {
 		return
 	}
@@ -65,8 +65,8 @@ func (w *jsonWriter) lead(at place) {
 	w.dst = append(appendQuoted(w.dst, at.name(w.notes)), ':')
 }
 
-func (w *jsonWriter) scalar(at place, v value) error {
-	w.lead(at)
+func (w *jsonWriter) scalar(at location, v value) error {
+	w.appendKey(at)
 	switch {
 	case v.number != "":
 		w.dst = append(w.dst, v.number...)
@@ -79,13 +79,13 @@ func (w *jsonWriter) scalar(at place, v value) error {
 	case v.Kind == field.Int:
 		w.dst = strconv.AppendInt(w.dst, v.Int, 10)
 	case v.Kind == field.Float:
-		return w.float(v.Float, at.is)
+		return w.float(v.Float, at.declared)
 	case v.Kind == field.Text:
 		w.dst = appendQuoted(w.dst, string(v.Bytes))
 	case w.hex || v.Kind == field.Untyped:
 		w.dst = append(hex.AppendEncode(append(w.dst, '"'), v.Bytes), '"')
 	default:
-		if at.is == nil {
+		if at.declared == nil {
 			w.notes.add("bytes became base64 text")
 		}
 		w.dst = append(base64.StdEncoding.AppendEncode(append(w.dst, '"'), v.Bytes), '"')
@@ -93,19 +93,19 @@ func (w *jsonWriter) scalar(at place, v value) error {
 	return nil
 }
 
-// float writes the shortest digits that read back as f, and so that they read back as a float: 1.0, not 1. Where the
-// schema says that it is a float32, so will whoever reads it back.
-func (w *jsonWriter) float(f float64, is *schema.Field) error {
+// float writes the shortest digits that restore f, with a point or exponent: 1.0, not 1. If the schema declares a float32, the
+// digits need to restore only that.
+func (w *jsonWriter) float(f float64, declared *schema.Field) error {
 	bits := 64
-	if is != nil && is.Type == schema.Float32 {
+	if declared != nil && declared.Type == schema.Float32 {
 		bits = 32
 	}
 	switch a := math.Abs(f); {
 	case f != f || a > math.MaxFloat64:
-		if is == nil {
+		if declared == nil {
 			return errors.New("transcode: json has no number for " + strconv.FormatFloat(f, 'g', -1, 64))
 		}
-		w.dst = appendQuoted(w.dst, specialName(f))
+		w.dst = appendQuoted(w.dst, specialFloatName(f))
 	case a != 0 && (a < 1e-6 || a >= 1e21):
 		w.dst = strconv.AppendFloat(w.dst, f, 'e', -1, bits)
 	default:
@@ -117,8 +117,8 @@ func (w *jsonWriter) float(f float64, is *schema.Field) error {
 	return nil
 }
 
-// appendQuoted writes s as a JSON string. All control characters are escaped, also those that JSON would let pass, so
-// that a message printed on a terminal stays text.
+// appendQuoted appends s as a JSON string. It escapes all control characters, more than JSON requires, so that a printed message
+// cannot control a terminal.
 func appendQuoted(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')

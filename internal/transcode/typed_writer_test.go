@@ -20,15 +20,15 @@ import (
 	"example.com/ferry/internal/transcode"
 )
 
-// document makes random messages together with their schema.
+// document makes random messages and their schema.
 type document struct {
 	*rand.Rand
 	y3    *y3.Builder
-	lists bool // dialect N has none
-	big   bool // integers above the largest int64, which bson has not
+	lists bool // not in dialect N
+	big   bool // integers above the largest int64, which are not in bson
 }
 
-// shape returns a message type of a few fields.
+// shape returns a random message type with a few fields.
 func (d *document) shape(depth int) *schema.Message {
 	m := &schema.Message{Name: "M"}
 	for i, key := range d.Perm(62)[:1+d.IntN(7)] {
@@ -45,7 +45,7 @@ func (d *document) shape(depth int) *schema.Message {
 	return m
 }
 
-// fill writes a message of the shape m, some of whose fields are not there. It has at least one.
+// fill writes a message of type m with at least one of its fields.
 func (d *document) fill(m *schema.Message) {
 	for i := range m.Fields {
 		f := m.Fields[i]
@@ -110,7 +110,7 @@ func (d *document) as(t *testing.T, m *schema.Message, f format.Format, dialect 
 	return out
 }
 
-// with returns f as a format of messages of the shape m.
+// with returns the format f for messages of type m.
 func with(f format.Format, m *schema.Message) format.Format {
 	if f.Name() == "protobuf" {
 		return protobuf.Format{Message: m}
@@ -118,7 +118,7 @@ func with(f format.Format, m *schema.Message) format.Format {
 	return f
 }
 
-// With a schema no pair of formats loses anything on the way there and back.
+// The test makes a round trip between each pair of formats, with a schema. Nothing may be lost.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []y3.Format{{Dialect: y3.P}, y3n} {
@@ -148,7 +148,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// noise has a field of each kind that formats differ about.
+// noise has a field of each type that formats encode differently.
 var noise = &schema.Message{Name: "Noise", Fields: []schema.Field{
 	{Name: "level", Number: 0x11, Type: schema.Float32},
 	{Name: "mean", Number: 0x12, Type: schema.Float64},
@@ -262,7 +262,7 @@ func TestAsRefused(t *testing.T) {
 	}
 }
 
-// One value of a message is printed with the names and types that the schema has for it.
+// The test prints one value of a message with the schema's names and types.
 func TestJSONAs(t *testing.T) {
 	t.Parallel()
 	message := []byte("\x99\x0b\x11\x02\x3f\xc0\x15\x01\xff\x12\x02\x7f\xf8")

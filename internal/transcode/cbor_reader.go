@@ -11,19 +11,19 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// maxNesting bounds the recursion for data that nobody validated.
+// maxNesting bounds the recursion, as data may not have been validated.
 const maxNesting = 256
 
-// cborReader tells a writer what one CBOR item holds. It reads the item itself, since a walk of fields looks through tags
-// and takes the keys 1 and "1" as one, and here both make a difference.
+// cborReader passes the values of one CBOR item to a writer. It does not use Format.Walk, which skips tags and treats the keys 1
+// and "1" as equal.
 type cborReader struct {
 	data  []byte
 	pos   int
-	w     *shaper
+	w     *typedWriter
 	notes *Notes
 }
 
-// item reads the item at pos, which stands under key.
+// item reads the item at pos, whose key in its parent is key.
 func (r *cborReader) item(key field.Step, depth int) error {
 	if depth > maxNesting {
 		return fmt.Errorf("transcode: more than %d containers in containers", maxNesting)
@@ -96,13 +96,13 @@ func (r *cborReader) container(key field.Step, h cborhead.Head, depth int) error
 			step = field.Step{Name: name, Index: -1, Key: -1}
 		}
 		if err := r.item(step, depth+1); err != nil {
-			return within(step, err)
+			return prependStep(step, err)
 		}
 	}
 	return r.w.end()
 }
 
-// key reads a map key. An integer becomes its decimal text.
+// key reads a map key. It returns an integer as decimal text.
 func (r *cborReader) key() (string, error) {
 	h, err := r.head()
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *cborReader) key() (string, error) {
 	return "", fmt.Errorf("transcode: a map key at offset %d is neither text nor an integer", r.pos)
 }
 
-// text reads the content of a text or byte string, and puts its chunks together. RFC 8949, section 3.2.3.
+// text reads the content of a text or byte string, and joins its chunks. RFC 8949, section 3.2.3.
 func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
 	v := field.Value{Kind: field.Text}
 	if h.Major == cborhead.Bytes {
@@ -157,7 +157,7 @@ func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
 
 func (r *cborReader) bignum(key field.Step, magnitude []byte, tag uint64) error {
 	n := new(big.Int).SetBytes(magnitude)
-	if n.BitLen() > maxDigits*3 { // some 3.3 bits a digit
+	if n.BitLen() > maxDigits*3 { // a digit takes about 3.3 bits
 		return fmt.Errorf("transcode: an integer of %d bytes: at most %d digits", len(magnitude), maxDigits)
 	}
 	if tag == tagNegativeBignum {
@@ -166,7 +166,7 @@ func (r *cborReader) bignum(key field.Step, magnitude []byte, tag uint64) error 
 	return r.w.scalar(key, value{Value: field.Value{Kind: field.Int}, number: n.String()})
 }
 
-// negative makes n -1-n. RFC 8949, section 3.1.
+// negative returns -1-n. RFC 8949, section 3.1.
 func negative(n *big.Int) *big.Int { return n.Not(n) }
 
 func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
@@ -188,7 +188,7 @@ func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
 	return field.Value{}, fmt.Errorf("transcode: simple value %d has no form in another format", h.Arg)
 }
 
-// head reads the head at pos, and moves pos behind it.
+// head reads the head at pos and moves pos behind it.
 func (r *cborReader) head() (cborhead.Head, error) {
 	h, err := cborhead.Read(r.data, r.pos)
 	r.pos = h.Next

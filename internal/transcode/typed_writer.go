@@ -1,0 +1,109 @@
+package transcode
+
+import (
+	"fmt"
+
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/format/schema"
+)
+
+// location is a value's step in its parent, and the schema's declarations of both, nil if there are none.
+type location struct {
+	field.Step
+	parent, declared *schema.Field
+}
+
+// name returns the key of a value in a map as text: its name in the schema, or else its key, a Y3 key in hex, or an integer in
+// decimal.
+func (at location) name(notes *Notes) string {
+	switch {
+	case at.declared != nil:
+		return at.declared.Name
+	case at.Name != "":
+		return at.Name
+	case at.Key < 0 && at.Index >= 0:
+		notes.add("integer keys became text")
+	}
+	return at.String()
+}
+
+// typedWriter passes values from a reader to a writer. It looks up each value in the schema and converts it to the declared type.
+type typedWriter struct {
+	to       writer
+	root     *schema.Field
+	open     []*schema.Field // the open containers; nil for one that is not in the schema
+	from     format.Format
+	numbered bool // from identifies fields by numbers
+	notes    *Notes
+}
+
+func newTypedWriter(to writer, root *schema.Field, from format.Format, notes *Notes) *typedWriter {
+	return &typedWriter{to: to, root: root, from: from, numbered: from.Descriptor().Numbered, notes: notes}
+}
+
+func (s *typedWriter) location(step field.Step) location {
+	at := location{Step: step}
+	if len(s.open) == 0 {
+		at.declared = s.root
+		return at
+	}
+	parent := s.open[len(s.open)-1]
+	if at.parent = parent; parent == nil {
+		return at
+	}
+	if !s.numbered && !parent.Repeated {
+		step.Index, step.Key = -1, -1 // an integer as a key is no field number
+	}
+	if child, ok := parent.Child(step); ok {
+		at.declared = &child
+	}
+	return at
+}
+
+// begin opens a Map or List; the matching call of end closes it.
+func (s *typedWriter) begin(step field.Step, kind field.Kind) error {
+	at := s.location(step)
+	if at.declared != nil && (kind == field.List) != at.declared.Repeated || at.declared != nil && kind == field.Map && at.declared.Type != schema.Nested {
+		return fmt.Errorf("transcode: a %v where the schema has %v", kind, at.declared)
+	}
+	s.open = append(s.open, at.declared)
+	return s.to.open(at, kind)
+}
+
+func (s *typedWriter) end() error {
+	s.open = s.open[:len(s.open)-1]
+	return s.to.close()
+}
+
+func (s *typedWriter) scalar(step field.Step, v value) error {
+	at := s.location(step)
+	if at.declared == nil {
+		if v.note != "" {
+			s.notes.add(v.note)
+		}
+		return s.to.scalar(at, v)
+	}
+	if v.Kind != field.Null {
+		var err error
+		if v, err = s.typed(v, at.declared); err != nil {
+			return err
+		}
+	}
+	return s.to.scalar(at, v)
+}
+
+// typed returns v as a value of its declared type.
+func (s *typedWriter) typed(v value, declared *schema.Field) (value, error) {
+	if declared.Repeated || declared.Type == schema.Nested {
+		return v, fmt.Errorf("transcode: %v where the schema has %v", v.Kind, declared)
+	}
+	switch {
+	case v.Kind == field.Untyped && s.from.Name() == "protobuf":
+		return protobufValue(v.Bytes, declared.Type)
+	case v.Kind == field.Untyped:
+		decoded, err := s.from.Value(v.Bytes, field.Span{End: len(v.Bytes), Kind: field.Untyped}, declared.Type.Field())
+		return value{Value: decoded, single: declared.Type == schema.Float32}, err
+	}
+	return coerce(v, declared.Type, s.from.Name() == "json", s.notes)
+}
