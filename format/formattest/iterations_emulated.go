@@ -5,15 +5,8 @@ package formattest
 // make test-cross emulates these processors, which is ten times slower. Errors in the width of an int or in the order
 // of bytes show in few documents.
 const (
-<<<<<<< HEAD
 	generatedDocuments  = 4 // documents from each generator
 	mutantsPerDocument  = 2 // damaged copies of each document
 	patchesPerDocument  = 5 // values of each document that are patched
 	searchesPerDocument = 1 // values of each document that are searched with a cut at each byte
-=======
-	generated  = 4 // documents from each generator
-	mutants    = 2 // damaged copies of each document
-	patched    = 5 // values of each document that are patched
-	searchCuts = 1 // values of each document that are searched with a cut at each byte
->>>>>>> fe73b03 (formattest: searchCuts under every build tag)
 )

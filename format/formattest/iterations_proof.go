@@ -4,15 +4,8 @@ package formattest
 
 // The long proof: minutes for each format.
 const (
-<<<<<<< HEAD
 	generatedDocuments  = 100 // documents from each generator
 	mutantsPerDocument  = 100 // damaged copies of each document
 	patchesPerDocument  = 100 // values of each document that are patched
 	searchesPerDocument = 25  // values of each document that are searched with a cut at each byte
-=======
-	generated  = 100 // documents from each generator
-	mutants    = 100 // damaged copies of each document
-	patched    = 100 // values of each document that are patched
-	searchCuts = 25  // values of each document that are searched with a cut at each byte
->>>>>>> fe73b03 (formattest: searchCuts under every build tag)
 )

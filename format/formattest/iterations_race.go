@@ -2,11 +2,11 @@
 
 package formattest
 
-// The race detector makes all of it ten times slower and finds nothing more in values without state: the kinds of checks
-// are the same, the random documents fewer.
+// The race detector makes the tests ten times slower and finds no more in values without state. The checks are the
+// same, with fewer random documents.
 const (
-	generated  = 15 // documents from each generator
-	mutants    = 10 // damaged copies of each document
-	patched    = 30 // values of each document that are patched
-	searchCuts = 4  // values of each document that are searched with a cut at each byte
+	generatedDocuments  = 15 // documents from each generator
+	mutantsPerDocument  = 10 // damaged copies of each document
+	patchesPerDocument  = 30 // values of each document that are patched
+	searchesPerDocument = 4  // values of each document that are searched with a cut at each byte
 )
