@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// BatchConfig says when a batch is full: whichever comes first.
+// BatchConfig bounds a batch. The first bound that is reached completes it.
 type BatchConfig struct {
-	// Count is how many events a batch holds. Zero means any number.
+	// Count is the number of events in a batch. Zero means any number.
 	Count int `yaml:"count,omitempty"`
 
-	// Bytes is what the events of a batch may hold in all; a larger event is a batch by itself. Zero means 1 MiB.
+	// Bytes bounds the total size of a batch's events; a larger event is a batch by itself. Zero means 1 MiB.
 	Bytes int `yaml:"bytes,omitempty"`
 
-	// Interval is how long the first event of a batch waits. Zero means until the batch is full. The Pipeline has no clock
-	// of its own: its owner calls Flush when Due says so.
+	// Interval bounds how long the first event of a batch waits. Zero means until the batch is full. The Pipeline has no
+	// clock: its owner calls Flush at the time that Due returns.
 	Interval time.Duration `yaml:"interval,omitempty"`
 }
 
-// Batch gathers events until a batch is full, which becomes the message: an array in the format that they are in. Each
-// event is copied as it is encoded, without its envelope; none is decoded.
+// Batch collects events until a batch is full. The message is then the batch: an array in the events' format. It copies each
+// event without its envelope and decodes none.
 func Batch(c BatchConfig) (Flusher, error) {
 	if c.Count < 0 || c.Bytes < 0 || c.Interval < 0 {
 		return nil, fmt.Errorf("pipeline: batch of %d events, %d bytes, %v: none may be negative", c.Count, c.Bytes, c.Interval)
@@ -34,13 +34,13 @@ func Batch(c BatchConfig) (Flusher, error) {
 
 type batch struct {
 	config BatchConfig
-	events []byte // one behind the other; a comma before each in JSON
+	events []byte // one after the other; a comma before each in JSON
 	count  int
 	json   bool
 	since  time.Time
 }
 
-// Run adds m to the batch, and makes it the batch before if m had no room in that, or the one that m filled.
+// Run adds m to the batch. If m completes the batch, or does not fit, m becomes the complete batch.
 func (b *batch) Run(m *Message) (bool, error) {
 	v, err := m.Event()
 	if err != nil {
@@ -56,11 +56,11 @@ func (b *batch) Run(m *Message) (bool, error) {
 	}
 	full := b.count > 0 && len(b.events)+len(event) > b.config.Bytes
 	if full {
-		m.SetBytes(b.take(m))
+		m.SetBytes(b.encode(m))
 	}
 	b.add(event, json)
 	if !full && (b.count == b.config.Count || len(b.events) >= b.config.Bytes) {
-		m.SetBytes(b.take(m))
+		m.SetBytes(b.encode(m))
 		full = true
 	}
 	return full, nil
@@ -76,29 +76,29 @@ func (b *batch) add(event []byte, json bool) {
 	b.count++
 }
 
-// Flush makes m the batch as it is.
+// Flush makes m the incomplete batch.
 func (b *batch) Flush(m *Message) (bool, error) {
 	if b.count == 0 {
 		return false, nil
 	}
-	m.SetBytes(b.take(m))
+	m.SetBytes(b.encode(m))
 	return true, nil
 }
 
-// Due returns when the first event of the batch has waited for its Interval.
+// Due returns the time at which the first event of the batch has waited for Interval.
 func (b *batch) Due() (time.Time, bool) {
 	return b.since.Add(b.config.Interval), b.count > 0 && b.config.Interval > 0
 }
 
-// take returns the batch as an array, and empties it.
-func (b *batch) take(m *Message) []byte {
-	out := m.spare[m.next][:0]
+// encode returns the batch as an array and empties it.
+func (b *batch) encode(m *Message) []byte {
+	out := m.buffers[m.next][:0]
 	if b.json {
 		out = append(append(append(out, '['), b.events...), ']')
 	} else {
 		out = append(appendListHead(out, b.count), b.events...)
 	}
-	m.spare[m.next] = out
+	m.buffers[m.next] = out
 	m.next = 1 - m.next
 	b.events, b.count = b.events[:0], 0
 	return out

@@ -8,19 +8,19 @@ import (
 	"io"
 )
 
-// CompressConfig says how messages are compressed.
+// CompressConfig configures the compression of messages.
 type CompressConfig struct {
 	// Algorithm is gzip (RFC 1952) or zlib (RFC 1950).
 	Algorithm string `yaml:"algorithm"`
 
-	// Level is 1, fastest, to 9, smallest. Zero means the library's own choice.
+	// Level is from 1, fastest, to 9, smallest. Zero means the library's default.
 	Level int `yaml:"level,omitempty"`
 
-	// Raw has the compressed bytes come out as they are; else they come as base64, as in EdgeX.
+	// Raw omits the base64 encoding of the compressed bytes, which EdgeX uses.
 	Raw bool `yaml:"raw,omitempty"`
 }
 
-// Compress compresses each message as it is encoded, whatever it is. Every byte of it is read.
+// Compress compresses each message, in any form. It reads all bytes of the message.
 func Compress(c CompressConfig) (Step, error) {
 	level := c.Level
 	if level < 0 || level > gzip.BestCompression {
@@ -46,7 +46,7 @@ func Compress(c CompressConfig) (Step, error) {
 }
 
 type compressor struct {
-	writer interface { // what gzip's and zlib's writers have in common
+	writer interface { // the methods that gzip's and zlib's writers share
 		io.WriteCloser
 		Reset(w io.Writer)
 	}
@@ -54,7 +54,7 @@ type compressor struct {
 	raw bool
 }
 
-// output gathers what is written to it.
+// output collects the compressed bytes.
 type output struct{ data []byte }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -62,7 +62,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Run makes m its compressed bytes.
+// Run replaces m by its compressed bytes.
 func (z *compressor) Run(m *Message) (bool, error) {
 	z.out.data = z.out.data[:0]
 	z.writer.Reset(&z.out)

@@ -1,9 +1,8 @@
-// Package pipeline is the steps of an EdgeX app service on encoded events: filter, tag, give another identity, convert,
-// batch, compress.
+// Package pipeline has the steps of an EdgeX app service on encoded events: filter, add tags, set IDs, convert, batch, compress.
 //
-// A message runs through the steps in order, in whatever form it came. A filter reads one name, an identity is overwritten
-// where it stands, tags are put in, readings are cut out: nothing is decoded, and what passes unchanged is not copied.
-// Where a step has to rewrite the message, it says so.
+// A message passes the steps in order, in the form in which it arrived. A filter reads one name. SetID overwrites the ID in
+// place. AddTags inserts tags, and FilterByResourceName removes readings. None decodes the event, and an unchanged message is not
+// copied. The comment of each step says whether it copies or translates the message.
 //
 //	keep, err := pipeline.FilterByDeviceName(pipeline.Filter{Values: []string{"^pump-"}})
 //	p := pipeline.New(nil, keep, pipeline.AddTags(edgex.Tag{Name: "site", Value: "dock"}))

@@ -8,25 +8,25 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// Filter says which names pass. The zero value lets all pass.
+// Filter selects names. The zero value selects all.
 type Filter struct {
-	// Values are regular expressions, as in EdgeX: a name that any of them matches, or matches a part of, passes. pump
-	// matches pump-12 too; ^pump$ does not.
+	// Values are regular expressions, as in EdgeX. A name is selected if one of them matches any part of it: pump matches
+	// pump-12, too; ^pump$ does not.
 	Values []string `yaml:"values,omitempty"`
 
-	// Out has the names pass that no value matches.
+	// Out inverts the filter: it selects the names that no value matches.
 	Out bool `yaml:"out,omitempty"`
 }
 
-// names is a Filter compiled.
-type names struct {
-	parts    [][]byte // values that mean themselves
+// nameFilter is a compiled Filter.
+type nameFilter struct {
+	parts    [][]byte // values without special characters
 	patterns []*regexp.Regexp
 	out      bool
 }
 
-func (f Filter) compile() (*names, error) {
-	n := &names{out: f.Out}
+func (f Filter) compile() (*nameFilter, error) {
+	n := &nameFilter{out: f.Out}
 	for _, v := range f.Values {
 		if regexp.QuoteMeta(v) == v {
 			n.parts = append(n.parts, []byte(v))
@@ -41,8 +41,8 @@ func (f Filter) compile() (*names, error) {
 	return n, nil
 }
 
-func (n *names) pass(name []byte) bool {
-	if n.all() {
+func (n *nameFilter) selects(name []byte) bool {
+	if n.selectsAll() {
 		return true
 	}
 	for _, p := range n.parts {
@@ -58,16 +58,16 @@ func (n *names) pass(name []byte) bool {
 	return n.out
 }
 
-// all reports whether any name passes.
-func (n *names) all() bool { return len(n.parts)+len(n.patterns) == 0 }
+// selectsAll reports whether the filter selects every name.
+func (n *nameFilter) selectsAll() bool { return len(n.parts)+len(n.patterns) == 0 }
 
-// FilterByProfileName lets events pass whose profile f lets pass. It reads the event up to that name.
+// FilterByProfileName discards events whose profile f does not select. It reads the event up to that name.
 func FilterByProfileName(f Filter) (Step, error) { return filter(f, (*edgex.View).ProfileName) }
 
-// FilterByDeviceName lets events pass whose device f lets pass. It reads the event up to that name.
+// FilterByDeviceName discards events whose device f does not select. It reads the event up to that name.
 func FilterByDeviceName(f Filter) (Step, error) { return filter(f, (*edgex.View).DeviceName) }
 
-// FilterBySourceName lets events pass whose source f lets pass. It reads the event up to that name.
+// FilterBySourceName discards events whose source f does not select. It reads the event up to that name.
 func FilterBySourceName(f Filter) (Step, error) { return filter(f, (*edgex.View).SourceName) }
 
 func filter(f Filter, name func(*edgex.View) ([]byte, error)) (Step, error) {
@@ -77,20 +77,19 @@ func filter(f Filter, name func(*edgex.View) ([]byte, error)) (Step, error) {
 	}
 	return StepFunc(func(m *Message) (bool, error) {
 		v, err := m.Event()
-		if err != nil || n.all() {
+		if err != nil || n.selectsAll() {
 			return err == nil, err
 		}
 		text, err := name(v)
 		if err != nil {
 			return false, err
 		}
-		return n.pass(text), nil
+		return n.selects(text), nil
 	}), nil
 }
 
-// FilterByResourceName takes the readings out of an event whose resource f does not let pass; an event that has none left
-// ends. Readings are passed over and cut out as they are encoded. That costs a look at each of their fields in CBOR, and
-// at each byte in JSON; a message that loses some is copied without them.
+// FilterByResourceName removes the readings whose resource f does not select, and discards an event without readings. It does
+// not decode readings: it reads each of their fields in CBOR, each byte in JSON. If it removes any, it copies the message.
 func FilterByResourceName(f Filter) (Step, error) {
 	n, err := f.compile()
 	if err != nil {
@@ -98,10 +97,10 @@ func FilterByResourceName(f Filter) (Step, error) {
 	}
 	return StepFunc(func(m *Message) (bool, error) {
 		v, err := m.Event()
-		if err != nil || n.all() {
+		if err != nil || n.selectsAll() {
 			return err == nil, err
 		}
-		kept, err := v.KeepReadings(n.pass)
+		kept, err := v.KeepReadings(n.selects)
 		return kept > 0, err
 	}), nil
 }

@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/edgex/pipeline"
 )
 
-// FuzzPipeline runs any bytes through a filter, identities and a change of form: nothing panics, what comes out of a
-// pipeline that validates is valid, in the form asked for, with the ID asked for, and stays as it is the second time.
+// FuzzPipeline runs any bytes through a filter, new IDs and a change of form. Nothing panics. The output of a pipeline that
+// validates is valid, in the given form, has the given ID, and passes the pipeline a second time unchanged.
 func FuzzPipeline(f *testing.F) {
 	e := event(f, "pump-1", "pressure", "flow")
 	e.AddBinary("image", []byte{0xca, 0xfe, 0, 1}, "image/png")

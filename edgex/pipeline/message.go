@@ -6,30 +6,30 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// Message is what a Step works on.
+// Message is the message that a Step reads and changes.
 type Message struct {
-	config Config
-	data   []byte
-	view   edgex.View
-	opened bool
-	other  bool      // data is no event any more
-	spare  [2][]byte // where changed messages are written, in turn: data may lie in the one of them that is not next
-	next   int
+	config   Config
+	data     []byte
+	view     edgex.View
+	opened   bool
+	notEvent bool      // data is a batch or compressed, not an event
+	buffers  [2][]byte // memory for changed messages, used in turn: data may be in the one that was used last
+	next     int
 }
 
 func (m *Message) reset(data []byte) {
-	m.data, m.opened, m.other = data, false, false
+	m.data, m.opened, m.notEvent = data, false, false
 }
 
-// Bytes returns the message as it is.
+// Bytes returns the encoded message.
 func (m *Message) Bytes() []byte { return m.data }
 
-// Event returns a view of the message. Changes planned there are carried out when the step returns. A message that is a
-// batch, or compressed, is an error.
+// Event returns a view of the message. The pipeline applies the changes planned in it when the step returns. It is an error if
+// the message is a batch or compressed.
 func (m *Message) Event() (*edgex.View, error) {
 	switch {
-	case m.other:
-		return nil, errors.New("the message is no single event in plain any more: put this step before those that batch and compress")
+	case m.notEvent:
+		return nil, errors.New("the message is no single event but a batch, or compressed: put this step before those that batch and compress")
 	case m.opened:
 		return &m.view, nil
 	}
@@ -40,29 +40,29 @@ func (m *Message) Event() (*edgex.View, error) {
 	return &m.view, nil
 }
 
-// SetEvent makes data, an event in any form, the message. data is kept until the pipeline's next Run or Flush.
+// SetEvent replaces the message by data, an event in any form. The pipeline uses data until its next Run or Flush.
 func (m *Message) SetEvent(data []byte) { m.reset(data) }
 
-// SetBytes makes data, which is no event, the message. data is kept until the pipeline's next Run or Flush.
+// SetBytes replaces the message by data, which is no event. The pipeline uses data until its next Run or Flush.
 func (m *Message) SetBytes(data []byte) {
 	m.reset(data)
-	m.other = true
+	m.notEvent = true
 }
 
-// rewrite has write append a new message to a buffer that is used again.
+// rewrite returns the message that write appends to one of the buffers.
 func (m *Message) rewrite(write func(dst []byte) ([]byte, error)) ([]byte, error) {
-	out, err := write(m.spare[m.next][:0])
+	out, err := write(m.buffers[m.next][:0])
 	if err != nil {
 		return nil, err
 	}
-	m.spare[m.next] = out
+	m.buffers[m.next] = out
 	m.next = 1 - m.next
 	return out, nil
 }
 
-// commit carries out what a step planned.
+// commit applies the changes that a step planned.
 func (m *Message) commit() error {
-	if !m.opened || m.other || !m.view.Changed() {
+	if !m.opened || m.notEvent || !m.view.Changed() {
 		return nil
 	}
 	if done, err := m.view.InPlace(); done || err != nil {

@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// Step is one thing that is done to a message. It returns false if the message ends here: it was filtered out, or waits
-// in a batch.
+// Step processes one message. Run returns false if the message goes no further: a filter discarded it, or it waits in a batch.
 type Step interface {
 	Run(m *Message) (more bool, err error)
 }
 
-// Flusher is a Step that keeps messages for later.
+// Flusher is a Step that buffers messages.
 type Flusher interface {
 	Step
 
-	// Flush makes m what was kept so far; false if nothing was.
+	// Flush makes m the buffered messages; false if there are none.
 	Flush(m *Message) (more bool, err error)
 
-	// Due returns when it wants to be flushed; false if it does not.
+	// Due returns the time at which Flush should be called; false if there is none.
 	Due() (time.Time, bool)
 }
 
@@ -28,13 +27,13 @@ type StepFunc func(m *Message) (bool, error)
 // Run calls f.
 func (f StepFunc) Run(m *Message) (bool, error) { return f(m) }
 
-// Config bounds what a Pipeline takes. The zero value is safe for bytes from outside.
+// Config configures a Pipeline. The zero value is safe for messages from outside.
 type Config struct {
-	// MaxEvent is the size of the largest message that is read, in bytes. Zero means edgex.MaxEvent.
+	// MaxEvent bounds a message, in bytes. Zero means edgex.MaxEvent.
 	MaxEvent int `yaml:"max_event,omitempty"`
 
-	// Trusted has messages taken as they come, where they were validated before: a filter reads the beginning of a message
-	// only, and consumers may read the rest in another way.
+	// Trusted skips validation, for messages that were validated before. Without validation, consumers may read a message in
+	// another way than a filter, which reads only its beginning.
 	Trusted bool `yaml:"trusted,omitempty"`
 }
 
@@ -44,7 +43,7 @@ type Pipeline struct {
 	message Message
 }
 
-// New makes a Pipeline of steps, in order. nil means the default Config.
+// New returns a Pipeline of steps, in order. A nil c means defaults.
 func New(c *Config, steps ...Step) *Pipeline {
 	p := &Pipeline{steps: steps}
 	if c != nil {
@@ -53,9 +52,9 @@ func New(c *Config, steps ...Step) *Pipeline {
 	return p
 }
 
-// Run runs data, an event in any form, through the steps, and returns what comes out; false if nothing does. data may be
-// changed in place. The result is data itself, or is valid until the next Run or Flush. Nothing is allocated for a
-// message that is filtered, or given an identity of the same length.
+// Run passes data, an event in any form, through the steps and returns the result; false if there is none. It may change data in
+// place. The result is data itself, or is valid until the next Run or Flush. Filters, and IDs of the same length, allocate
+// nothing.
 func (p *Pipeline) Run(data []byte) (out []byte, ok bool, err error) {
 	m := &p.message
 	m.reset(data)
@@ -71,7 +70,7 @@ func (p *Pipeline) Run(data []byte) (out []byte, ok bool, err error) {
 	return p.run(0)
 }
 
-// run is Run from the step at first on.
+// run passes the message through the steps from index first on.
 func (p *Pipeline) run(first int) (out []byte, ok bool, err error) {
 	for i, s := range p.steps[first:] {
 		more, err := s.Run(&p.message)
@@ -88,8 +87,8 @@ func (p *Pipeline) run(first int) (out []byte, ok bool, err error) {
 	return p.message.data, true, nil
 }
 
-// Flush runs what a step kept through the steps behind it, and returns what comes out; false once nothing is kept. It is
-// called when Due says so, and until it returns false before the Pipeline is given up.
+// Flush passes the messages that a step buffers through the steps behind it and returns the result; false if no step buffers
+// any. Call it at the time that Due returns, and before the end until it returns false.
 func (p *Pipeline) Flush() (out []byte, ok bool, err error) {
 	for i, s := range p.steps {
 		f, keeps := s.(Flusher)
@@ -111,7 +110,7 @@ func (p *Pipeline) Flush() (out []byte, ok bool, err error) {
 	return nil, false, nil
 }
 
-// Due returns when Flush should be called, the earliest that a step asks for; false if none does.
+// Due returns the earliest time at which a step needs Flush; false if none does.
 func (p *Pipeline) Due() (at time.Time, ok bool) {
 	for _, s := range p.steps {
 		if f, keeps := s.(Flusher); keeps {

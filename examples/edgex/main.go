@@ -1,6 +1,6 @@
-// Command edgex is an EdgeX app service in one page: it reads a message from stdin, as it came from the bus in any of
-// EdgeX's wire forms, and writes it to stdout as events of pumps only, tagged, without their noise, in JSON. Nothing is
-// decoded on the way. Status 1 means an error, which stderr tells; a message that is filtered out gives no output.
+// Command edgex is an EdgeX app service in one page. It reads a message from stdin, in any of EdgeX's wire forms. If the message
+// is an event of a pump, it writes it to stdout in JSON, with a tag, and without readings of noise; otherwise it writes nothing.
+// It does not decode the event. Exit status 1 means an error, which it prints to stderr.
 package main
 
 import (

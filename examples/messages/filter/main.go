@@ -1,4 +1,5 @@
-// Filter prints which of some Y3 messages a predicate holds for. It reads the encoded bytes, with names from a hint file:
+// Filter prints the names of the Y3 files whose message matches a predicate. It reads the encoded bytes, with names from a hint
+// file:
 //
 //	go run ./examples/messages/filter examples/messages/noise.json 'event.noise.level > 1' examples/messages/*.y3
 package main
@@ -41,7 +42,7 @@ func main() {
 	}
 }
 
-// compile returns the predicate with the keys of Y3 for the names of the hint file.
+// compile returns a matcher for the predicate, with each name of the hint file replaced by its Y3 key.
 func compile(hints, predicate string) (*format.Matcher, error) {
 	text, err := os.ReadFile(hints)
 	if err != nil {

@@ -2,19 +2,19 @@ package pipeline
 
 import "example.com/ferry/edgex"
 
-// SetID gives each event the ID that next returns: in place where it is as long as the old one, as UUIDs are, else in a
-// copy of the message.
+// SetID sets each event's ID to the text that next returns. It overwrites an ID of the same length, such as a UUID, in place;
+// otherwise it copies the message.
 func SetID(next func() string) Step {
 	return change(func(v *edgex.View) error { return v.SetID(next()) })
 }
 
-// SetCorrelationID gives each envelope the ID that next returns, as SetID does. An event without an envelope is an error.
+// SetCorrelationID sets each envelope's correlation ID, as SetID sets the event's. An event without an envelope is an error.
 func SetCorrelationID(next func() string) Step {
 	return change(func(v *edgex.View) error { return v.SetCorrelationID(next()) })
 }
 
-// AddTags puts tags into each event, in the place of those that have the same names. The message is copied, its payload
-// not decoded: in base64 what stands behind the tags is encoded again, which are an event's last field.
+// AddTags adds tags to each event; a tag replaces one of the same name. It copies the message and does not decode the event. In
+// base64 it encodes the bytes behind the tags again; these are few, as tags are an event's last field.
 func AddTags(tags ...edgex.Tag) Step {
 	return change(func(v *edgex.View) error { return v.SetTags(tags...) })
 }
@@ -29,9 +29,9 @@ func change(plan func(v *edgex.View) error) Step {
 	})
 }
 
-// Transform puts each message into another form, see edgex.View's Convert: from CBOR to JSON and back, with or without its
-// envelope. A message that has the form already passes as it is. Another one is rewritten as a whole, as the formats have
-// no byte in common; it is not decoded into Go values.
+// Transform converts each message to another form, as edgex.View's Convert does: between CBOR and JSON, with or without the
+// envelope. It does not copy a message that has the form already. It translates the whole of any other message, without
+// decoding it into Go values.
 func Transform(to edgex.Form) Step {
 	return StepFunc(func(m *Message) (bool, error) {
 		v, err := m.Event()
