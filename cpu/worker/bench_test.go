@@ -9,7 +9,7 @@ import (
 	"example.com/ferry"
 )
 
-// BenchmarkCall is one message there and its answer back.
+// BenchmarkCall sends one message and receives its response.
 func BenchmarkCall(b *testing.B) {
 	p := start(b, role(b, "serve"))
 	for _, row := range []struct {
@@ -31,7 +31,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkLimit is 100 bytes there and back, and nothing else: what two switches of process cost.
+// BenchmarkLimit sends 100 bytes there and back over a socket: the cost of two process switches.
 func BenchmarkLimit(b *testing.B) {
 	p := start(b, role(b, "script", scriptVariable+"=read,hello,mirror"))
 	c, err := p.acquire(b.Context())
@@ -49,7 +49,7 @@ func BenchmarkLimit(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch is messages of 100 bytes, 64 at a time; the figures are for one message.
+// BenchmarkBatch sends messages of 100 bytes, 64 at a time. The figures are for one message.
 func BenchmarkBatch(b *testing.B) {
 	p := start(b, role(b, "serve"))
 	in := make([]ferry.Message, 64)
@@ -69,10 +69,10 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkDirect is the same handler called in this process, on work of about a millisecond; BenchmarkWorker is it in
-// another one.
+// BenchmarkDirect calls a handler of about a millisecond in this process. BenchmarkWorker calls the same handler in another
+// one.
 func BenchmarkDirect(b *testing.B) {
-	var dst collector
+	var dst payloadCollector
 	in := ferry.Message{Tag: "work", Payload: make([]byte, 100)}
 	for b.Loop() {
 		dst.b = dst.b[:0]
@@ -84,7 +84,7 @@ func BenchmarkDirect(b *testing.B) {
 
 func BenchmarkWorker(b *testing.B) {
 	p := start(b, role(b, "serve"))
-	var dst collector
+	var dst payloadCollector
 	in := ferry.Message{Tag: "work", Payload: make([]byte, 100)}
 	for b.Loop() {
 		dst.b = dst.b[:0]

@@ -8,10 +8,10 @@ import (
 	"example.com/ferry"
 )
 
-// maxMissed is how many processes may die, one after the other, before a message could be written to them.
-const maxMissed = 2
+// maxDeadOnArrival is how many processes in a row may die before the message was written to one; then the message fails.
+const maxDeadOnArrival = 2
 
-// How much is sent to a process ahead of what it handles: so many requests, of so many bytes unless it is one alone.
+// Bounds of what is sent to a process ahead of the request that it handles. A single request may exceed aheadBytes.
 const (
 	aheadRequests = 16
 	aheadBytes    = 256 << 10
@@ -19,9 +19,8 @@ const (
 
 var _ ferry.BatchHandler = (*Pool)(nil)
 
-// Handle has in handled by one of the processes and sends on what it answers, with the calling goroutine. It waits in line
-// for a process. The context's end, and Config.Deadline, end the handler's context; a process that does not return within
-// Config.Grace is killed.
+// Handle waits for a process, which handles in, and sends its responses to out on the calling goroutine. The end of ctx, and
+// Config.Deadline, end the handler's context; a process whose handler does not return within Config.Grace is killed.
 //
 // The error is the Sender's, a *HandlerError, the context's, or matches ErrBusy, ErrClosed, ErrDeadline, ErrTooLarge or
 // ErrDied (*DiedError). After ErrBusy and ErrTooLarge the handler has not seen the message.
@@ -30,14 +29,13 @@ func (p *Pool) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) 
 	return p.HandleBatch(ctx, one[:], out)
 }
 
-// HandleBatch has the messages handled one after the other by one process, which gets some of them ahead. An error does
-// not stop it: messages that a process had not begun when it died go to the next one. Errors of several messages are
-// joined.
+// HandleBatch waits for a process, which handles the messages in order; some of them are sent ahead. An error does not stop
+// it: messages that a process had not begun when it died go to another process. The errors of several messages are joined.
 func (p *Pool) HandleBatch(ctx context.Context, in []ferry.Message, out ferry.Sender) error {
-	var errs problems
-	missed := 0 // processes that died before they could be told
+	var errs batchErrors
+	missed := 0 // processes that died before the message was written
 	for len(in) > 0 {
-		if err := check(&in[0], p.cfg.MaxMessage); err != nil {
+		if err := checkSize(&in[0], p.cfg.MaxMessage); err != nil {
 			errs.add(err)
 			in = in[1:]
 			continue
@@ -52,7 +50,7 @@ func (p *Pool) HandleBatch(ctx context.Context, in []ferry.Message, out ferry.Se
 		if err == nil {
 			continue
 		}
-		if missed++; begun || missed == maxMissed {
+		if missed++; begun || missed == maxDeadOnArrival {
 			missed = 0
 			errs.add(err)
 			in = in[1:]
@@ -61,55 +59,55 @@ func (p *Pool) HandleBatch(ctx context.Context, in []ferry.Message, out ferry.Se
 	return errs.join()
 }
 
-// Call has request handled as a message without a tag, and returns dst with the payloads of its answers appended. Its
-// errors are those of Handle; dst is returned with what had come until then.
+// Call handles request as a message without a tag, and appends the payloads of the responses to dst. Its errors are those of
+// Handle; the payloads received before an error are returned with it.
 func (p *Pool) Call(ctx context.Context, request, dst []byte) ([]byte, error) {
-	all := collector{dst}
+	all := payloadCollector{dst}
 	err := p.Handle(ctx, &ferry.Message{Payload: request}, &all)
 	return all.b, err
 }
 
-// collector is a Sender that keeps payloads.
-type collector struct{ b []byte }
+// payloadCollector is a Sender that appends payloads.
+type payloadCollector struct{ b []byte }
 
-func (c *collector) Send(_ context.Context, m ferry.Message) error {
+func (c *payloadCollector) Send(_ context.Context, m ferry.Message) error {
 	c.b = append(c.b, m.Payload...)
 	return nil
 }
 
-// problems are the errors of a batch.
-type problems []error
+// batchErrors are the errors of a batch.
+type batchErrors []error
 
-func (p *problems) add(err error) {
+func (p *batchErrors) add(err error) {
 	if err != nil {
 		*p = append(*p, err)
 	}
 }
 
-func (p problems) join() error {
+func (p batchErrors) join() error {
 	if len(p) == 1 {
 		return p[0]
 	}
 	return errors.Join(p...)
 }
 
-// handle has c handle messages from in on, gives c back, and returns how many have ended. An error tells how c died, and
-// begun whether it may have begun the message after those.
-func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out ferry.Sender, errs *problems) (n int, begun bool, err error) {
+// handle sends messages of in to c, returns c to the pool, and returns how many messages have ended. An error says how c died,
+// and begun whether c may have begun the next message.
+func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out ferry.Sender, errs *batchErrors) (n int, begun bool, err error) {
 	usable := false
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if usable {
-			p.pass(c)
+			p.handOver(c)
 			return
 		}
-		c.kill() // also where the Sender panicked, which leaves the process in the middle of a request
+		c.kill() // also if the Sender panicked: the process is in the middle of a request then
 		p.discard(c)
 	}()
-	r := &run{process: c, ctx: ctx, in: in, out: out, id: c.watch.begin()}
-	defer c.watch.finish()
-	defer context.AfterFunc(ctx, func() { c.watch.end(r.id, context.Cause(ctx)) })()
+	r := &batchRun{process: c, ctx: ctx, in: in, out: out, id: c.canceller.beginRun()}
+	defer c.canceller.endRun()
+	defer context.AfterFunc(ctx, func() { c.canceller.cancelRun(r.id, context.Cause(ctx)) })()
 	err = r.exchange()
 	*errs = append(*errs, r.errs...)
 	begun = r.sent > r.ended
@@ -118,16 +116,16 @@ func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out f
 		usable = true
 		return r.ended, false, nil
 	}
-	if cause := c.unwanted(); cause != nil {
+	if cause := c.cancelCause(); cause != nil {
 		err = cause
 	}
-	died := c.autopsy(err)
+	died := c.diagnose(err)
 	died.started, died.Begun = true, begun
 	return r.ended, begun, died
 }
 
-// count adds what became of the messages of r.
-func (p *Pool) count(r *run, died bool) {
+// count adds the results of r to the statistics.
+func (p *Pool) count(r *batchRun, died bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Handled += uint64(r.ended - len(r.errs))
@@ -137,9 +135,9 @@ func (p *Pool) count(r *run, died bool) {
 	}
 }
 
-// unwanted says why the request handled is not wanted any more; nil if it is.
-func (c *process) unwanted() error {
-	if cause := c.watch.cause(); cause != nil {
+// cancelCause returns why the request being handled was cancelled; nil if it was not.
+func (c *process) cancelCause() error {
+	if cause := c.canceller.cause(); cause != nil {
 		return cause
 	}
 	if c.pool.ctx.Err() != nil {
@@ -148,23 +146,23 @@ func (c *process) unwanted() error {
 	return nil
 }
 
-// run is one exchange with a process.
-type run struct {
+// batchRun is the state of one call of handle.
+type batchRun struct {
 	*process
-	ctx    context.Context
-	in     []ferry.Message
-	out    ferry.Sender
-	id     uint64
-	sent   int
-	ended  int
-	ahead  int // bytes sent and not ended
-	unsent error
-	errs   problems // of messages that ended
+	ctx        context.Context
+	in         []ferry.Message
+	out        ferry.Sender
+	id         uint64
+	sent       int
+	ended      int
+	bytesAhead int // bytes of the requests sent and not ended
+	sendErr    error
+	errs       batchErrors // of messages that ended
 }
 
-// exchange sends requests and takes answers until all that were sent have ended. An error means that the process is of
-// no more use.
-func (r *run) exchange() error {
+// exchange sends requests and receives responses until all requests sent have ended. After an error the process cannot be used
+// any more.
+func (r *batchRun) exchange() error {
 	for {
 		if err := r.send(); err != nil {
 			return err
@@ -178,29 +176,29 @@ func (r *run) exchange() error {
 	}
 }
 
-// send writes as many requests as may be ahead, once half of that is free.
-func (r *run) send() error {
-	if r.sent-r.ended > aheadRequests/2 || r.ahead > aheadBytes/2 {
+// send writes as many requests ahead as allowed, once half of that is free.
+func (r *batchRun) send() error {
+	if r.sent-r.ended > aheadRequests/2 || r.bytesAhead > aheadBytes/2 {
 		return nil
 	}
-	b := r.process.out[:0]
+	b := r.process.writeBuf[:0]
 	was := r.sent
 	for r.sent < len(r.in) && r.sent-r.ended < aheadRequests {
 		m := &r.in[r.sent]
 		size := len(m.Tag) + len(m.Payload)
-		if check(m, r.cfg.MaxMessage) != nil || r.ahead > 0 && r.ahead+size > aheadBytes {
+		if checkSize(m, r.cfg.MaxMessage) != nil || r.bytesAhead > 0 && r.bytesAhead+size > aheadBytes {
 			break
 		}
 		b = appendMessage(b, m)
-		r.ahead += size
+		r.bytesAhead += size
 		r.sent++
 	}
-	r.process.out = kept(b)
+	r.process.writeBuf = reusable(b)
 	if r.sent == was {
 		return nil
 	}
-	if !r.watch.sent(r.number + uint64(r.sent-was)) {
-		r.sent = was // the context has ended
+	if !r.canceller.requestsSent(r.number + uint64(r.sent-was)) {
+		r.sent = was // the run was cancelled
 		return nil
 	}
 	r.number += uint64(r.sent - was)
@@ -211,8 +209,8 @@ func (r *run) send() error {
 	return err
 }
 
-// receive takes one frame.
-func (r *run) receive() error {
+// receive handles one frame.
+func (r *batchRun) receive() error {
 	k, body, err := r.frames.next()
 	if err != nil {
 		return err
@@ -224,10 +222,10 @@ func (r *run) receive() error {
 			return err
 		}
 		if len(m.Payload) > r.cfg.MaxMessage {
-			return &ProtocolError{Reason: fmt.Sprintf("an answer of %d bytes exceeds MaxMessage %d", len(m.Payload), r.cfg.MaxMessage)}
+			return &ProtocolError{Reason: fmt.Sprintf("a response of %d bytes exceeds MaxMessage %d", len(m.Payload), r.cfg.MaxMessage)}
 		}
 		r.tag = m.Tag
-		r.answer(m)
+		r.forward(m)
 		return nil
 	case end:
 		number, handled, err := parseEnd(body)
@@ -237,44 +235,44 @@ func (r *run) receive() error {
 		if want := r.number - uint64(r.sent-r.ended) + 1; number != want {
 			return &ProtocolError{Reason: fmt.Sprintf("the end of request %d, want that of %d", number, want)}
 		}
-		r.finished(handled)
+		r.requestEnded(handled)
 		return nil
 	}
 	return &ProtocolError{Reason: fmt.Sprintf("a frame of kind %d, want a message (%d) or an end (%d)", k, message, end)}
 }
 
-// answer sends m on. The time that takes is not the process's.
-func (r *run) answer(m ferry.Message) {
-	if r.unsent != nil {
+// forward gives m to the Sender. The request's deadline is paused meanwhile.
+func (r *batchRun) forward(m ferry.Message) {
+	if r.sendErr != nil {
 		return
 	}
-	r.watch.pause()
-	r.unsent = r.out.Send(r.ctx, m)
-	r.watch.resume()
-	if r.unsent != nil {
-		r.watch.stop(r.unsent)
+	r.canceller.pause()
+	r.sendErr = r.out.Send(r.ctx, m)
+	r.canceller.resume()
+	if r.sendErr != nil {
+		r.canceller.cancelCurrent(r.sendErr)
 	}
 }
 
-// finished is told how the handler of the oldest request ended.
-func (r *run) finished(handled error) {
-	if cause := r.unwanted(); handled != nil && cause != nil {
+// requestEnded records the result of the oldest request.
+func (r *batchRun) requestEnded(handled error) {
+	if cause := r.cancelCause(); handled != nil && cause != nil {
 		handled = cause
 	}
-	if r.unsent != nil {
-		handled, r.unsent = r.unsent, nil
+	if r.sendErr != nil {
+		handled, r.sendErr = r.sendErr, nil
 	}
 	r.errs.add(handled)
 	m := &r.in[r.ended]
-	r.ahead -= len(m.Tag) + len(m.Payload)
+	r.bytesAhead -= len(m.Tag) + len(m.Payload)
 	r.ended++
 	if r.ended < r.sent {
-		r.watch.next()
+		r.canceller.nextRequest()
 	}
 }
 
-// kept returns b for use again, unless one large message has made it large.
-func kept(b []byte) []byte {
+// reusable returns b emptied, or nil if a large message has made it too large to keep.
+func reusable(b []byte) []byte {
 	if cap(b) > keepBuffer {
 		return nil
 	}

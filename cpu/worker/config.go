@@ -9,9 +9,9 @@ import (
 	"example.com/ferry"
 )
 
-// Config says what a Pool runs. Command is needed; zero values of the rest mean the defaults named.
+// Config configures a Pool. Command is required; a zero value elsewhere means the default.
 type Config struct {
-	// Name stands for the pool in errors. Empty means the program's name.
+	// Name is the name of the pool in errors. Empty means the program's name.
 	Name string
 
 	// Command is the program and its arguments. The program calls Serve.
@@ -29,40 +29,43 @@ type Config struct {
 	// Queue is how many calls may wait for a process; further ones get ErrBusy. Zero means 64; negative means none.
 	Queue int
 
-	// Deadline bounds the handling of one message, from when a process takes it up. Waiting for a process and for the
-	// Sender of answers is not counted. Zero means no bound but the context's.
+	// Deadline bounds the handling of one message, from when a process begins it. Waiting for a process and for the Sender of
+	// responses is not counted. Zero means no bound but the context's.
 	Deadline time.Duration
 
 	// Grace is how long a handler has, once its context has ended, before its process is killed. Zero means 100 ms.
 	Grace time.Duration
 
-	// MaxMessage bounds the payload of a request and of an answer, in bytes, up to 1 GiB. Zero means 4 MiB.
+	// MaxMessage bounds the payload of a request and of a response, in bytes, up to 1 GiB. Zero means 4 MiB.
 	MaxMessage int
 
 	// StartTimeout bounds the time from the start of a process until it calls Serve. Zero means 10 s.
 	StartTimeout time.Duration
 
-	// MinBackoff and MaxBackoff bound the pause before a process that ended is started again. It doubles each time, and
-	// begins anew after a process has lived for longer than MaxBackoff. Zero means 50 ms and 5 s.
+	// MinBackoff and MaxBackoff bound the pause before a process that ended is started again. The pause doubles each time. It
+	// is MinBackoff again after a process has lived for longer than MaxBackoff. Zero means 50 ms and 5 s.
 	MinBackoff, MaxBackoff time.Duration
 
-	// Nice is the processes' nice value, 1 to 19; it is never raised above what it is already. Zero means 10; negative
-	// means that it is left as it is.
+	// Nice is the nice value of the processes, 1 to 19. A value that is higher already stays. Zero means 10; negative leaves
+	// the value unchanged.
 	Nice int
 
-	// Idle lets the processes have only the CPU time that nobody else wants (SCHED_IDLE; elsewhere than on Linux nice
-	// 19). On a machine that others keep busy they may make no progress.
+	// Idle gives the processes only the CPU time that no other process uses (SCHED_IDLE; on other systems than Linux nice 19).
+	// On a busy machine they may make no progress.
 	Idle bool
 
-	// Stderr takes what the processes print, to stdout and stderr, a Write at a time. Nil means that only the last of it
-	// is kept, for errors.
+	// Stderr receives the processes' output, of stdout and stderr, one Write at a time. Nil drops it, except for the end of it,
+	// which errors quote.
 	Stderr io.Writer
 }
 
 const maxMaxMessage = 1 << 30
 
-// filled returns c with its defaults, or what is wrong with it.
-func (c Config) filled() (Config, error) {
+// longest is 73 years: twice a duration of the configuration does not overflow.
+const longest = time.Duration(1 << 61)
+
+// withDefaults returns c with its defaults, or an error that names the wrong field.
+func (c Config) withDefaults() (Config, error) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return c, errors.New("worker: Config.Command is empty: name the program that calls worker.Serve")
 	}
@@ -101,6 +104,7 @@ func (c Config) filled() (Config, error) {
 		if *d.v == 0 {
 			*d.v = d.def
 		}
+		*d.v = min(*d.v, longest)
 	}
 	if c.Nice > 19 {
 		return c, fmt.Errorf("worker: %s: Config.Nice is %d: want at most 19", c.Name, c.Nice)
@@ -115,8 +119,8 @@ func (c Config) filled() (Config, error) {
 	return c, nil
 }
 
-// check refuses a message that does not fit a frame.
-func check(m *ferry.Message, maxMessage int) error {
+// checkSize returns an error if a message does not fit a frame.
+func checkSize(m *ferry.Message, maxMessage int) error {
 	if len(m.Payload) > maxMessage {
 		return fmt.Errorf("%w: the payload on tag %q has %d bytes, MaxMessage is %d", ErrTooLarge, m.Tag, len(m.Payload), maxMessage)
 	}

@@ -14,11 +14,11 @@ import (
 	"example.com/ferry"
 )
 
-// What does not greet as a worker is an error of Start that names the command.
+// TestStartFails: Start returns an error that names the command of a program that is not a worker.
 func TestStartFails(t *testing.T) {
 	greeting := helloFrame(1 << 20)
 	other := append([]byte(nil), greeting...)
-	other[prefix+1+len(magic)] = version + 1
+	other[prefixSize+1+len(magic)] = version + 1
 	for _, row := range []struct {
 		name, script string
 		want         string
@@ -30,7 +30,7 @@ func TestStartFails(t *testing.T) {
 		{"speaks another version", "write:" + hex.EncodeToString(other) + ",hang", "the peer speaks version 2, this side 1"},
 		{"speaks another language", "write:" + hex.EncodeToString([]byte("HTTP/1.1 400 Bad Request\r\n")) + ",hang", "a frame of 1347703880 bytes, want 1 to 64"},
 		{"greets with another frame", "write:" + hex.EncodeToString(appendEnd(nil, 1, done, "")) + ",hang", "the first frame is of kind 3, want a hello"},
-		{"greets without the magic", "write:" + hex.EncodeToString(closeFrame(append(open(nil, hello), "hello"...), 0)) + ",hang", `does not begin with "ferry worker"`},
+		{"greets without the magic", "write:" + hex.EncodeToString(closeFrame(append(beginFrame(nil, hello), "hello"...), 0)) + ",hang", `does not begin with "ferry worker"`},
 		{"closes its socket and lives on", "read,close,hang", "it closed its socket and did not exit"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSilentProgram(t *testing.T) {
 	}
 }
 
-// The process dies after each byte of its answers.
+// TestDeathAtEachByte: the process dies after each byte of its responses.
 func TestDeathAtEachByte(t *testing.T) {
 	p := start(t, role(t, "script", scriptVariable+"=hello,read,read,cut,die"))
 	full := fullAnswer()
@@ -115,13 +115,13 @@ func TestGarbage(t *testing.T) {
 	}{
 		{"an empty frame", []byte{0, 0, 0, 0}, "a frame of 0 bytes"},
 		{"a frame that is too large", []byte{255, 255, 255, 255}, "a frame of 4294967295 bytes, want 1 to"},
-		{"an unknown kind", closeFrame(open(nil, 200), 0), "a frame of kind 200, want a message (2) or an end (3)"},
+		{"an unknown kind", closeFrame(beginFrame(nil, 200), 0), "a frame of kind 200, want a message (2) or an end (3)"},
 		{"a second hello", helloFrame(1), "a frame of kind 1"},
 		{"a cancel", cancelFrame(1), "a frame of kind 4"},
-		{"a short message", closeFrame(append(open(nil, message), 1, 2), 0), "a message of 2 bytes is shorter than its header"},
-		{"a tag beyond its message", closeFrame(half[:prefix+1+messageHead+1], 0), "a tag of 3 bytes exceeds the 1 bytes left"},
-		{"a payload that is too large", appendMessage(nil, &ferry.Message{Payload: make([]byte, 101)}), "an answer of 101 bytes exceeds MaxMessage 100"},
-		{"an end without status", closeFrame(append(open(nil, end), 1, 2), 0), "an end of 2 bytes, want 9"},
+		{"a short message", closeFrame(append(beginFrame(nil, message), 1, 2), 0), "a message of 2 bytes is shorter than its header"},
+		{"a tag beyond its message", closeFrame(half[:prefixSize+1+messageHead+1], 0), "a tag of 3 bytes exceeds the 1 bytes left"},
+		{"a payload that is too large", appendMessage(nil, &ferry.Message{Payload: make([]byte, 101)}), "a response of 101 bytes exceeds MaxMessage 100"},
+		{"an end without status", closeFrame(append(beginFrame(nil, end), 1, 2), 0), "an end of 2 bytes, want 9"},
 		{"an end with an unknown status", appendEnd(nil, 1, 9, ""), "an end with status 9, want 0 to 2"},
 		{"the end of another request", appendEnd(nil, 2, done, ""), "the end of request 2, want that of 1"},
 	} {
@@ -205,7 +205,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// The Sender's time is not the handler's: it may be much longer than the deadline.
+// TestDeadlineSparesTheSender: the deadline does not count the time of the Sender.
 func TestDeadlineSparesTheSender(t *testing.T) {
 	t.Parallel()
 	cfg := role(t, "serve")
@@ -222,7 +222,7 @@ func TestDeadlineSparesTheSender(t *testing.T) {
 	}
 }
 
-// A message that kills its process, in the middle of a batch, takes no other with it.
+// TestBatchSurvivesADeath: a message that kills its process, in the middle of a batch, fails alone.
 func TestBatchSurvivesADeath(t *testing.T) {
 	p := start(t, role(t, "serve"))
 	in := make([]ferry.Message, 40)
@@ -270,14 +270,14 @@ func TestContextEndsABatch(t *testing.T) {
 		t.Errorf("HandleBatch = %v after %d answers, want context.Canceled after 2", err, n)
 	}
 	if s := p.Stats(); s.Handled != 1 || s.Failed != 3 || s.Died != 0 {
-		t.Errorf("Stats() = %+v, want 1 handled, 3 failed, nobody killed", s)
+		t.Errorf("Stats() = %+v, want 1 handled, 3 failed, no process killed", s)
 	}
 	if _, err := ask(t.Context(), p, "echo", ""); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }
 
-// A program that starts once and then never again: calls fail with the reason instead of waiting for ever, and the
+// TestCrashLoop: a program starts once and then never again. Calls fail with the reason instead of waiting for ever, and the
 // attempts become fewer.
 func TestCrashLoop(t *testing.T) {
 	cfg := role(t, "serve")

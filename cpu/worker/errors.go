@@ -23,17 +23,17 @@ var (
 	ErrTooLarge = errors.New("worker: message too large")
 )
 
-// DiedError tells of a process that ended while it handled a message, or before it was ready for one. It unwraps to
+// DiedError is the error of a process that ended while it handled a message, or before it was ready for one. It unwraps to
 // ErrDied and Cause.
 type DiedError struct {
 	Name    string   // Config.Name
 	Command []string // program and arguments
-	PID     int      // 0: the program could not be started
+	PID     int      // 0 if the program could not be started
 	Status  string   // how it ended: "exit status 2", "signal: killed"
-	Cause   error    // why it was killed: ErrDeadline, ErrClosed, the context's error, *ProtocolError; nil: it died by itself
-	Stderr  string   // the last of what it printed, at most 2 KiB
-	Begun   bool     // the handler may have seen the message, so only the caller can tell whether to try again
-	started bool     // it had said hello
+	Cause   error    // why it was killed: ErrDeadline, ErrClosed, the context's error, *ProtocolError; nil if it died by itself
+	Stderr  string   // the end of its output, at most 2 KiB
+	Begun   bool     // the handler may have seen the message: only the caller knows whether a retry is safe
+	started bool     // it had sent its HELLO
 }
 
 func (e *DiedError) Error() string {
@@ -70,7 +70,7 @@ func (e *DiedError) Unwrap() []error {
 	return []error{ErrDied, e.Cause}
 }
 
-// HandlerError is what the handler in the process returned, or the panic it ended with. The process lives on.
+// HandlerError is the error that the handler in the process returned, or its panic. The process continues.
 type HandlerError struct {
 	Text  string // the error's text, or the panic's value and stack; at most 8 KiB
 	Panic bool
@@ -83,7 +83,7 @@ func (e *HandlerError) Error() string {
 	return "worker: handler: " + e.Text
 }
 
-// ProtocolError is a peer that does not speak the protocol of this package.
+// ProtocolError is a violation of the protocol (docs/worker.md).
 type ProtocolError struct{ Reason string }
 
 func (e *ProtocolError) Error() string { return "worker: protocol: " + e.Reason }

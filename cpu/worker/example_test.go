@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/cpu/worker"
 )
 
-// self is this test's own program, told to serve: one program may be both sides.
+// self runs this test's own program in the role of a worker: one program may be both sides.
 func self() worker.Config {
 	return worker.Config{
 		Name:    "upper",
@@ -32,7 +32,7 @@ func Example() {
 	// Output: FROM ANOTHER PROCESS <nil>
 }
 
-// printer is a Sender that prints; a stream function is given one that publishes.
+// printer is a Sender that prints. The Sender of a stream function publishes.
 type printer struct{}
 
 func (printer) Send(_ context.Context, m ferry.Message) error {
@@ -96,7 +96,7 @@ func ExampleStart_notAWorker() {
 }
 
 func ExampleServe() {
-	// A program that is not run by Start says so, and does not wait for ever.
+	// In a program that Start has not run, Serve returns an error at once.
 	err := worker.Serve(context.Background(), ferry.HandlerFunc(nil))
 	fmt.Println(err)
 	// Output: worker: FERRY_WORKER_SOCKET is not set: Serve is for programs that worker.Start runs

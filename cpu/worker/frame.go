@@ -8,24 +8,24 @@ import (
 	"example.com/ferry"
 )
 
-// version is the protocol's. Both sides say it first; it changes when a frame does.
+// version is the version of the protocol (docs/worker.md). Both sides send it first.
 const version = 1
 
-// magic opens the body of a hello, so that a program that merely writes to the socket is not taken for a worker.
+// magic begins the body of a HELLO, so that a program that merely writes to the socket is not taken for a worker.
 const magic = "ferry worker"
 
-// kind says what a frame is for. A frame is a length (4 bytes, little endian, of what follows it), a kind and a body.
-// Requests have no number of their own: both sides count them, from 1.
+// kind is the kind of a frame. A frame is a length (4 bytes, little endian, of the bytes behind it), a kind and a body.
+// Requests carry no number: both sides count them, from 1.
 type kind uint8
 
 const (
 	hello   kind = 1 // both, first: magic, version (1), the largest payload (4)
-	message kind = 2 // parent: a request; child: an answer to the request that is handled
-	end     kind = 3 // child: the request is handled: its number (8), status (1), text
-	cancel  kind = 4 // parent: requests up to this number (8) are not wanted any more
+	message kind = 2 // parent: a request; child: a response to the request being handled
+	end     kind = 3 // child: the request has ended: its number (8), status (1), text
+	cancel  kind = 4 // parent: requests up to this number (8) are cancelled
 )
 
-// status says how a request ended.
+// status is the result of a request.
 type status uint8
 
 const (
@@ -36,33 +36,33 @@ const (
 
 // Sizes in bytes.
 const (
-	prefix      = 4                 // the length in front of a frame
+	prefixSize  = 4                 // the length in front of a frame
 	messageHead = 1 + 4 + 4 + 8 + 2 // type, source, to, time, length of the tag
 	maxTag      = 1<<16 - 1
 	maxText     = 8 << 10 // of an end: longer ones are cut
 	maxHello    = 64
 	minBuffer   = 16 << 10
-	keepBuffer  = 5 << 20 // buffers that one large message has grown above this are let go
+	keepBuffer  = 5 << 20 // larger buffers are not kept
 )
 
-// maxFrame is the largest frame for a payload of so many bytes, without prefix.
+// maxFrame returns the size of the largest frame for payloads of up to maxMessage bytes, without prefix.
 func maxFrame(maxMessage int) int { return 1 + messageHead + maxTag + max(maxMessage, 9+maxText) }
 
-// open appends the beginning of a frame; closeFrame, given len(b) before it, completes it.
-func open(b []byte, k kind) []byte { return append(b, 0, 0, 0, 0, byte(k)) }
+// beginFrame appends the beginning of a frame. closeFrame completes the frame that begins at start.
+func beginFrame(b []byte, k kind) []byte { return append(b, 0, 0, 0, 0, byte(k)) }
 
 func closeFrame(b []byte, start int) []byte {
-	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-prefix))
+	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-prefixSize))
 	return b
 }
 
 func helloFrame(maxMessage int) []byte {
-	b := append(open(nil, hello), magic...)
+	b := append(beginFrame(nil, hello), magic...)
 	b = append(b, version)
 	return closeFrame(binary.LittleEndian.AppendUint32(b, uint32(maxMessage)), 0)
 }
 
-// parseHello returns the largest payload that the peer takes, in bytes.
+// parseHello returns the largest payload that the peer accepts, in bytes.
 func parseHello(body []byte) (int, error) {
 	if len(body) <= len(magic) || string(body[:len(magic)]) != magic {
 		return 0, &ProtocolError{Reason: fmt.Sprintf("a hello of %d bytes does not begin with %q", len(body), magic)}
@@ -81,10 +81,10 @@ func parseHello(body []byte) (int, error) {
 	return int(size), nil
 }
 
-// appendMessage appends m, whose size was checked.
+// appendMessage appends m. The caller has checked its size.
 func appendMessage(b []byte, m *ferry.Message) []byte {
 	start := len(b)
-	b = append(open(b, message), byte(m.Type))
+	b = append(beginFrame(b, message), byte(m.Type))
 	b = binary.LittleEndian.AppendUint32(b, uint32(m.Source))
 	b = binary.LittleEndian.AppendUint32(b, uint32(m.To))
 	b = binary.LittleEndian.AppendUint64(b, uint64(m.Time))
@@ -93,8 +93,8 @@ func appendMessage(b []byte, m *ferry.Message) []byte {
 	return closeFrame(append(b, m.Payload...), start)
 }
 
-// parseMessage returns a message whose payload is a view of body. The tag is last where it says the same: a run of
-// messages with one tag allocates it once.
+// parseMessage returns a message whose payload is a view of body. If its tag equals last, it uses last: a run of messages
+// with one tag allocates the tag once.
 func parseMessage(body []byte, last string) (ferry.Message, error) {
 	if len(body) < messageHead {
 		return ferry.Message{}, &ProtocolError{Reason: fmt.Sprintf("a message of %d bytes is shorter than its header of %d", len(body), messageHead)}
@@ -119,12 +119,12 @@ func parseMessage(body []byte, last string) (ferry.Message, error) {
 
 func appendEnd(b []byte, number uint64, s status, text string) []byte {
 	start := len(b)
-	b = binary.LittleEndian.AppendUint64(open(b, end), number)
+	b = binary.LittleEndian.AppendUint64(beginFrame(b, end), number)
 	b = append(b, byte(s))
 	return closeFrame(append(b, text[:min(len(text), maxText)]...), start)
 }
 
-// parseEnd returns which request has ended and how: nil, or a *HandlerError.
+// parseEnd returns the number of the request that has ended, and its result: nil, or a *HandlerError.
 func parseEnd(body []byte) (number uint64, handled, malformed error) {
 	if len(body) < 9 {
 		return 0, nil, &ProtocolError{Reason: fmt.Sprintf("an end of %d bytes, want 9 or more", len(body))}
@@ -141,7 +141,7 @@ func parseEnd(body []byte) (number uint64, handled, malformed error) {
 }
 
 func cancelFrame(number uint64) []byte {
-	return closeFrame(binary.LittleEndian.AppendUint64(open(nil, cancel), number), 0)
+	return closeFrame(binary.LittleEndian.AppendUint64(beginFrame(nil, cancel), number), 0)
 }
 
 func parseCancel(body []byte) (uint64, error) {
@@ -151,37 +151,37 @@ func parseCancel(body []byte) (uint64, error) {
 	return binary.LittleEndian.Uint64(body), nil
 }
 
-// reader cuts frames out of a stream of bytes.
-type reader struct {
+// frameReader reads frames from a stream.
+type frameReader struct {
 	r          io.Reader
 	max        int // bytes of the largest frame taken, without prefix
 	buf        []byte
-	start, end int // what was read and not yet taken
+	start, end int // buf[start:end] was read and not yet returned
 }
 
 // next returns the next frame's kind and body, which is valid until next is called again. A stream that ends between
 // frames gives io.EOF, within one io.ErrUnexpectedEOF, and a length that is 0 or too large *ProtocolError.
-func (r *reader) next() (kind, []byte, error) {
+func (r *frameReader) next() (kind, []byte, error) {
 	if r.start == r.end && cap(r.buf) > keepBuffer {
 		r.buf = nil
 	}
-	if err := r.fill(prefix); err != nil {
+	if err := r.fill(prefixSize); err != nil {
 		return 0, nil, err
 	}
 	size := binary.LittleEndian.Uint32(r.buf[r.start:])
 	if size == 0 || uint64(size) > uint64(r.max) {
 		return 0, nil, &ProtocolError{Reason: fmt.Sprintf("a frame of %d bytes, want 1 to %d", size, r.max)}
 	}
-	if err := r.fill(prefix + int(size)); err != nil {
+	if err := r.fill(prefixSize + int(size)); err != nil {
 		return 0, nil, err
 	}
-	frame := r.buf[r.start+prefix : r.start+prefix+int(size)]
-	r.start += prefix + int(size)
+	frame := r.buf[r.start+prefixSize : r.start+prefixSize+int(size)]
+	r.start += prefixSize + int(size)
 	return kind(frame[0]), frame[1:], nil
 }
 
-// fill reads until n bytes lie at start. The buffer grows with what has arrived, not with what a length promises.
-func (r *reader) fill(n int) error {
+// fill reads until there are n bytes at start. The buffer grows with the bytes that have arrived, not with the announced length.
+func (r *frameReader) fill(n int) error {
 	for r.end-r.start < n {
 		switch {
 		case r.start == r.end:

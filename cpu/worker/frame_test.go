@@ -24,21 +24,21 @@ func everyFrame() []byte {
 func TestReaderAtEachCut(t *testing.T) {
 	all := everyFrame()
 	ends := map[int]bool{0: true}
-	whole := &reader{r: iotest.OneByteReader(bytes.NewReader(all)), max: 1000}
+	whole := &frameReader{r: iotest.OneByteReader(bytes.NewReader(all)), max: 1000}
 	at := 0
 	for range 6 {
 		_, body, err := whole.next()
 		if err != nil {
 			t.Fatal(err)
 		}
-		at += prefix + 1 + len(body)
+		at += prefixSize + 1 + len(body)
 		ends[at] = true
 	}
 	if at != len(all) {
 		t.Fatalf("6 frames have %d bytes, want %d", at, len(all))
 	}
 	for n := range all {
-		r := &reader{r: bytes.NewReader(all[:n]), max: 1000}
+		r := &frameReader{r: bytes.NewReader(all[:n]), max: 1000}
 		var err error
 		for err == nil {
 			_, _, err = r.next()
@@ -55,7 +55,7 @@ func TestReaderAtEachCut(t *testing.T) {
 
 // A length that nothing follows costs no memory.
 func TestReaderTrustsNoLength(t *testing.T) {
-	r := &reader{r: bytes.NewReader([]byte{0, 0, 0, 0x3f, byte(message), 1, 2, 3}), max: 1 << 30}
+	r := &frameReader{r: bytes.NewReader([]byte{0, 0, 0, 0x3f, byte(message), 1, 2, 3}), max: 1 << 30}
 	if _, _, err := r.next(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("next = %v, want io.ErrUnexpectedEOF", err)
 	}
@@ -66,7 +66,7 @@ func TestReaderTrustsNoLength(t *testing.T) {
 
 func TestReaderLetsLargeBuffersGo(t *testing.T) {
 	large := appendMessage(nil, &ferry.Message{Payload: make([]byte, keepBuffer)})
-	r := &reader{r: bytes.NewReader(append(large, appendEnd(nil, 1, done, "")...)), max: len(large)}
+	r := &frameReader{r: bytes.NewReader(append(large, appendEnd(nil, 1, done, "")...)), max: len(large)}
 	if k, body, err := r.next(); k != message || len(body) != messageHead+keepBuffer || err != nil {
 		t.Fatalf("next = %d, %d bytes, %v", k, len(body), err)
 	}
@@ -79,7 +79,7 @@ func TestReaderLetsLargeBuffersGo(t *testing.T) {
 }
 
 func TestTextOfAnEndIsCut(t *testing.T) {
-	r := &reader{r: bytes.NewReader(appendEnd(nil, 1, failed, strings.Repeat("x", 1<<20))), max: maxFrame(0)}
+	r := &frameReader{r: bytes.NewReader(appendEnd(nil, 1, failed, strings.Repeat("x", 1<<20))), max: maxFrame(0)}
 	_, body, err := r.next()
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte{255, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1000
-		r := &reader{r: bytes.NewReader(data), max: limit}
-		slow := &reader{r: iotest.OneByteReader(bytes.NewReader(data)), max: limit}
+		r := &frameReader{r: bytes.NewReader(data), max: limit}
+		slow := &frameReader{r: iotest.OneByteReader(bytes.NewReader(data)), max: limit}
 		var again []byte
 		for {
 			k, body, err := r.next()
@@ -108,7 +108,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				break
 			}
-			whole := append(open(nil, k), body...)
+			whole := append(beginFrame(nil, k), body...)
 			again = append(again, closeFrame(whole, 0)...)
 			parsed(t, k, body)
 		}
@@ -155,7 +155,7 @@ func parsed(t *testing.T, k kind, body []byte) {
 	default:
 		return
 	}
-	if !bytes.Equal(again[prefix+1:], body) {
-		t.Fatalf("kind %d: written again %x, want %x", k, again[prefix+1:], body)
+	if !bytes.Equal(again[prefixSize+1:], body) {
+		t.Fatalf("kind %d: written again %x, want %x", k, again[prefixSize+1:], body)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"example.com/ferry"
 )
 
-// The test binary is also the program that the tests run: these variables say so.
+// The test binary is also the program that the tests run. These variables select a role.
 const (
 	roleVariable   = "FERRY_TEST_ROLE"
 	scriptVariable = "FERRY_TEST_SCRIPT"
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// upper is the Examples' handler.
+// upper is the handler of the Examples.
 func upper(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	if len(in.Payload) == 0 {
 		return errors.New("nothing to do")
@@ -62,7 +62,7 @@ func upper(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 
 var work = make([]byte, 256<<10)
 
-// obey does what the tag says.
+// obey is a handler with a behaviour for each tag.
 func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	switch in.Tag {
 	case "", "echo":
@@ -75,7 +75,7 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 			sum += crc32.ChecksumIEEE(work)
 		}
 		return out.Send(ctx, ferry.Message{Payload: binary.LittleEndian.AppendUint32(nil, sum)})
-	case "many": // as many answers as the payload says
+	case "many": // as many responses as the payload says
 		n, err := strconv.Atoi(string(in.Payload))
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 			}
 		}
 		return nil
-	case "large": // an answer of as many bytes as the payload says
+	case "large": // a response of as many bytes as the payload says
 		n, err := strconv.Atoi(string(in.Payload))
 		if err != nil {
 			return err
@@ -105,13 +105,13 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 		fmt.Println("to stdout")
 		fmt.Fprintln(os.Stderr, "to stderr")
 		return out.Send(ctx, ferry.Message{Payload: []byte("printed")})
-	case "wait": // says that it has begun, and waits for its context
+	case "wait": // responds that it has begun, and waits for its context
 		if err := out.Send(ctx, ferry.Message{Payload: []byte("begun")}); err != nil {
 			return err
 		}
 		<-ctx.Done()
 		return ctx.Err()
-	case "spin": // says that it has begun, and does not stop
+	case "spin": // responds that it has begun, and does not stop
 		if err := out.Send(ctx, ferry.Message{Payload: []byte("begun")}); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	case "tight": // does not stop
 		for n := 0; ; n++ {
 		}
-	case "orphan": // spins until somebody ends it
+	case "orphan": // spins until it is killed
 		if err := holdOn("serve"); err != nil {
 			return err
 		}
@@ -141,13 +141,13 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	return fmt.Errorf("unknown order %q", in.Tag)
 }
 
-// play speaks the protocol by hand, as a script of steps says.
+// play runs a script of protocol steps.
 func play(script string) error {
-	conn, err := parent()
+	conn, err := parentSocket()
 	if err != nil {
 		return err
 	}
-	in := reader{r: conn, max: 1 << 20}
+	in := frameReader{r: conn, max: 1 << 20}
 	var body []byte // of the last frame read
 	for step := range strings.SplitSeq(script, ",") {
 		verb, arg, _ := strings.Cut(step, ":")
@@ -183,7 +183,7 @@ func play(script string) error {
 	return nil
 }
 
-// fullAnswer is what a process writes for one request: two answers and an end.
+// fullAnswer returns the bytes of a process for one request: two responses and an END.
 func fullAnswer() []byte {
 	b := appendMessage(nil, &ferry.Message{Tag: "a", Payload: []byte("one")})
 	b = appendMessage(b, &ferry.Message{Tag: "b", Payload: []byte("two")})
@@ -222,14 +222,14 @@ func start(t testing.TB, cfg Config) *Pool {
 	return p
 }
 
-// ask has one message handled and returns the answers.
+// ask sends one message and returns the responses.
 func ask(ctx context.Context, p *Pool, tag, payload string) ([]ferry.Message, error) {
 	var out list
 	err := p.Handle(ctx, &ferry.Message{Tag: tag, Payload: []byte(payload)}, &out)
 	return out, err
 }
 
-// list is a Sender that keeps what is sent.
+// list is a Sender that keeps the messages.
 type list []ferry.Message
 
 func (l *list) Send(_ context.Context, m ferry.Message) error {

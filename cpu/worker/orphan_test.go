@@ -17,10 +17,10 @@ import (
 	"example.com/ferry"
 )
 
-// lifeline is a variable that names a listener. A process that dials it is gone when the connection ends.
+// lifeline is a variable with the address of a listener. A process that dials it has ended when the connection ends.
 const lifelineVariable = "FERRY_TEST_LIFELINE"
 
-// beParent runs a pool whose process handles a message that never ends, until somebody kills it.
+// beParent runs a pool whose process handles a message that never ends, until it is killed.
 func beParent() error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -35,7 +35,7 @@ func beParent() error {
 
 const childVariable = "FERRY_TEST_CHILD"
 
-// holdOn dials the lifeline, says which process this is, and keeps the connection for as long as it lives.
+// holdOn dials the lifeline, sends its process id, and keeps the connection open until the process ends.
 func holdOn(kind string) error {
 	conn, err := net.Dial("tcp", os.Getenv(lifelineVariable))
 	if err != nil {
@@ -46,9 +46,9 @@ func holdOn(kind string) error {
 	return err
 }
 
-// beDeaf greets and then listens to nobody.
+// beDeaf does the handshake and then reads nothing.
 func beDeaf() error {
-	conn, err := parent()
+	conn, err := parentSocket()
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func beDeaf() error {
 
 var held []net.Conn // so that no finalizer closes them
 
-// The parent is killed while its process is busy: the process ends. A deaf one reads nothing, not even the end of its
-// socket, and is ended by the kernel where it can be told to.
+// TestParentDies: the parent is killed while its process is busy, and the process ends. A deaf process does not even read the
+// end of its socket: the kernel kills it, where that can be asked for.
 func TestParentDies(t *testing.T) {
 	children := []string{"serve"}
 	if runtime.GOOS == "linux" {
@@ -107,7 +107,7 @@ func TestParentDies(t *testing.T) {
 	}
 }
 
-// Without the kernel's help: the socket ends, the handler does not, and the process exits.
+// TestOrphanExits: without the kernel's help, the process exits when its socket ends and the handler does not.
 func TestOrphanExits(t *testing.T) {
 	near, far := net.Pipe()
 	s := newServer(far)
@@ -129,10 +129,10 @@ func TestOrphanExits(t *testing.T) {
 	}
 }
 
-// greetServer does the parent's part of the greeting.
-func greetServer(t *testing.T, conn net.Conn) *reader {
+// greetServer does the parent's part of the handshake.
+func greetServer(t *testing.T, conn net.Conn) *frameReader {
 	t.Helper()
-	r := &reader{r: conn, max: 1 << 20}
+	r := &frameReader{r: conn, max: 1 << 20}
 	if _, err := conn.Write(helloFrame(1000)); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func greetServer(t *testing.T, conn net.Conn) *reader {
 	return r
 }
 
-// What a parent may send that is not the protocol ends Serve with what is wrong.
+// TestServeRefuses: a parent that violates the protocol ends Serve with the reason.
 func TestServeRefuses(t *testing.T) {
 	request := appendMessage(nil, &ferry.Message{Tag: "x"})
 	many := make([]byte, 0, 40*len(request))
@@ -158,9 +158,9 @@ func TestServeRefuses(t *testing.T) {
 		bytes []byte
 		want  string
 	}{
-		{"an unknown kind", closeFrame(open(nil, 99), 0), "a frame of kind 99, want a message (2) or a cancel (4)"},
-		{"a short cancel", closeFrame(append(open(nil, cancel), 1), 0), "a cancel of 1 bytes, want 8"},
-		{"a short message", closeFrame(append(open(nil, message), 1), 0), "a message of 1 bytes"},
+		{"an unknown kind", closeFrame(beginFrame(nil, 99), 0), "a frame of kind 99, want a message (2) or a cancel (4)"},
+		{"a short cancel", closeFrame(append(beginFrame(nil, cancel), 1), 0), "a cancel of 1 bytes, want 8"},
+		{"a short message", closeFrame(append(beginFrame(nil, message), 1), 0), "a message of 1 bytes"},
 		{"a payload that is too large", appendMessage(nil, &ferry.Message{Payload: make([]byte, 1001)}), "a request of 1001 bytes exceeds MaxMessage 1000"},
 		{"too many requests", many, "more than 16 requests sent ahead"},
 		{"half a frame", request[:7], io.ErrUnexpectedEOF.Error()},

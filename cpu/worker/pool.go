@@ -9,59 +9,59 @@ import (
 	"time"
 )
 
-// Pool is a number of processes that handle messages. Its methods may overlap.
+// Pool is a number of processes that handle messages. Any goroutine may call its methods at any time.
 type Pool struct {
-	cfg     Config
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
-	starter chan func() // what the thread that starts processes does next
-	slots   sync.WaitGroup
+	cfg         Config
+	ctx         context.Context // ends with Close
+	cancel      context.CancelFunc
+	startCalls  chan func() // functions for the thread that starts processes
+	supervisors sync.WaitGroup
 
 	mu       sync.Mutex
 	idle     []*process
-	waiting  []chan grant // in the order of their calls
-	startErr error        // why the last process that was to start did not, if none has since
+	waiting  []chan grant // in order of arrival
+	startErr error        // why the last process did not start; nil if one has started since
 	stats    Stats
 }
 
-// grant is what a waiting call is given: a process to itself, or the reason why there is none.
+// grant ends the wait of a call: it has a process, which is the call's alone, or an error.
 type grant struct {
 	process *process
 	err     error
 }
 
-// Stats is what a Pool has done and is doing.
+// Stats are the counters of a Pool.
 type Stats struct {
-	Workers int    // processes that are to run
-	Ready   int    // of those, that run
-	Busy    int    // of those, that handle messages
+	Workers int    // Config.Workers
+	Ready   int    // processes that run
+	Busy    int    // processes that handle messages
 	Waiting int    // calls that wait for a process
 	Handled uint64 // messages whose handler ended without error
-	Failed  uint64 // messages whose handler ended with one, or that ended with their context or deadline in time
+	Failed  uint64 // messages whose handler returned an error, also because the context or the deadline ended
 	Died    uint64 // messages whose process died or was killed while it handled them
 	Refused uint64 // calls refused with ErrBusy
 	Started uint64 // processes that became ready
-	Ended   uint64 // of those, that ended
+	Ended   uint64 // processes that ended after they were ready
 	Unready uint64 // processes that ended without becoming ready
 }
 
 // Start runs the processes and returns when all of them are ready. If one does not become ready, the others are ended and
-// the error is a *DiedError, or says what is wrong with cfg. Close ends the processes.
+// the error is a *DiedError, or names the wrong field of cfg. Close ends the processes.
 func Start(cfg Config) (*Pool, error) {
-	cfg, err := cfg.filled()
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Stderr != nil {
-		cfg.Stderr = &shared{w: cfg.Stderr}
+		cfg.Stderr = &lockedWriter{w: cfg.Stderr}
 	}
-	p := &Pool{cfg: cfg, starter: make(chan func())}
+	p := &Pool{cfg: cfg, startCalls: make(chan func())}
 	p.stats.Workers = cfg.Workers
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	go p.start()
 	first := make(chan error, cfg.Workers)
 	for range cfg.Workers {
-		p.slots.Go(func() { p.supervise(first) })
+		p.supervisors.Go(func() { p.supervise(first) })
 	}
 	for range cfg.Workers {
 		if err := <-first; err != nil {
@@ -72,31 +72,31 @@ func Start(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// start runs what is sent to it on one thread that lives as long as the processes. Linux ends them with the thread that
-// started them, whatever becomes of its process, so that it must not be one that the runtime may end.
+// start runs the functions of startCalls on one thread that lives as long as the processes. Linux kills the processes when the
+// thread that started them ends, so this must not be a thread that the runtime may end.
 func (p *Pool) start() {
 	runtime.LockOSThread()
-	for f := range p.starter {
+	for f := range p.startCalls {
 		f()
 	}
 }
 
 // Close ends the processes and waits until they are gone. A process that handles a message has Config.Grace to end by
-// itself; its call, like all that wait, fails with ErrClosed unless the message was handled in that time.
+// itself. Its call fails with ErrClosed, as all waiting calls do, unless the message was handled in that time.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	already := p.ctx.Err() != nil
 	p.cancel()
-	p.refuse(ErrClosed)
+	p.failWaiting(ErrClosed)
 	p.mu.Unlock()
-	p.slots.Wait()
+	p.supervisors.Wait()
 	if !already {
-		close(p.starter)
+		close(p.startCalls)
 	}
 	return nil
 }
 
-// Stats returns the counts of this moment.
+// Stats returns a snapshot.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// supervise keeps one process running until the Pool is closed. It tells once whether the first one became ready.
+// supervise keeps one process running until the Pool is closed. It sends to first whether the first process became ready.
 func (p *Pool) supervise(first chan<- error) {
 	pause := backoff{min: p.cfg.MinBackoff, max: p.cfg.MaxBackoff}
 	for {
@@ -116,11 +116,11 @@ func (p *Pool) supervise(first chan<- error) {
 			first = nil
 		}
 		if err != nil {
-			p.unready(err)
+			p.startFailed(err)
 		} else {
 			since := time.Now()
-			p.ready(c)
-			p.attend(c)
+			p.started(c)
+			p.awaitEnd(c)
 			lived = time.Since(since)
 		}
 		select {
@@ -144,12 +144,12 @@ func (b *backoff) next(lived time.Duration) time.Duration {
 	return b.last
 }
 
-// attend waits until c has ended, or ends it when the Pool is closed.
-func (p *Pool) attend(c *process) {
+// awaitEnd waits until c has ended, or ends it when the Pool is closed.
+func (p *Pool) awaitEnd(c *process) {
 	select {
 	case <-c.exited:
 	case <-p.ctx.Done():
-		c.dismiss()
+		c.stop()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,19 +161,19 @@ func (p *Pool) attend(c *process) {
 	}
 }
 
-// ready gives a new process to whoever waits.
-func (p *Pool) ready(c *process) {
+// started hands over a new process.
+func (p *Pool) started(c *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.startErr = nil
 	p.stats.Ready++
 	p.stats.Started++
 	p.stats.Busy++
-	p.pass(c)
+	p.handOver(c)
 }
 
-// unready tells those who wait that the last process to hope for did not start either.
-func (p *Pool) unready(err error) {
+// startFailed fails the waiting calls if no process runs.
+func (p *Pool) startFailed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
@@ -182,19 +182,19 @@ func (p *Pool) unready(err error) {
 	p.stats.Unready++
 	p.startErr = err
 	if p.stats.Ready == 0 {
-		p.refuse(err)
+		p.failWaiting(err)
 	}
 }
 
-// refuse fails all calls that wait. The caller holds mu.
-func (p *Pool) refuse(err error) {
+// failWaiting fails all calls that wait. The caller holds mu.
+func (p *Pool) failWaiting(err error) {
 	for _, w := range p.waiting {
 		w <- grant{err: err}
 	}
 	p.waiting = nil
 }
 
-// acquire returns a process for the caller alone, who gives it back with pass or discard. It waits in line for one.
+// acquire waits for a process and returns it. The process is the caller's alone until handOver or discard.
 func (p *Pool) acquire(ctx context.Context) (*process, error) {
 	p.mu.Lock()
 	switch n := len(p.idle); {
@@ -233,13 +233,13 @@ func (p *Pool) acquire(ctx context.Context) (*process, error) {
 	if i := slices.Index(p.waiting, turn); i >= 0 {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 	} else if g := <-turn; g.process != nil {
-		p.pass(g.process)
+		p.handOver(g.process)
 	}
 	return nil, context.Cause(ctx)
 }
 
-// pass gives a busy process to the next in line. The caller holds mu.
-func (p *Pool) pass(c *process) {
+// handOver gives a process to the first waiting call, or makes it idle. The caller holds mu.
+func (p *Pool) handOver(c *process) {
 	switch {
 	case c.ended():
 		p.discard(c)
@@ -252,7 +252,7 @@ func (p *Pool) pass(c *process) {
 	}
 }
 
-// discard counts a busy process as gone. The caller holds mu; supervise starts another.
+// discard drops a process that has ended. supervise starts another one. The caller holds mu.
 func (p *Pool) discard(c *process) {
 	p.stats.Busy--
 	c.close()

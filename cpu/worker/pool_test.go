@@ -109,7 +109,7 @@ func TestBatchKeepsOrder(t *testing.T) {
 	}
 }
 
-// A batch of requests and answers that fit no socket buffer: neither side may wait for the other to read.
+// TestLargeBatch: requests and responses exceed the socket buffers, and neither side may wait for the other to read.
 func TestLargeBatch(t *testing.T) {
 	p := start(t, role(t, "serve"))
 	var in []ferry.Message
@@ -271,7 +271,7 @@ func TestWaitingEndsWithContext(t *testing.T) {
 		t.Errorf("the call that was handled: %v, want context.Canceled", err)
 	}
 	if s := p.Stats(); s.Died != 0 || s.Waiting != 0 {
-		t.Errorf("Stats() = %+v, want nobody killed, nobody waiting", s)
+		t.Errorf("Stats() = %+v, want no process killed, no call waiting", s)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestServeElsewhere(t *testing.T) {
 	}
 }
 
-// Close meets calls that are handled, that wait and that come too late: each of them returns.
+// TestCloseUnderLoad: calls return that are handled, that wait, or that come after Close.
 func TestCloseUnderLoad(t *testing.T) {
 	before := resources(t)
 	cfg := role(t, "serve")
@@ -395,7 +395,7 @@ func TestCloseUnderLoad(t *testing.T) {
 	before.same(t)
 }
 
-// used is what may leak.
+// used holds counts of what may leak.
 type used struct{ goroutines, files int }
 
 func resources(t *testing.T) used {

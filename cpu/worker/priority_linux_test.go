@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each thread of the process has the priority that Config says.
+// TestPriority: each thread of the process has the priority of Config.
 func TestPriority(t *testing.T) {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// What a process starts in its group ends with it.
+// TestGroupEnds: processes that a worker has started in its group end with it.
 func TestGroupEnds(t *testing.T) {
 	p := start(t, role(t, "serve"))
 	answers, err := ask(t.Context(), p, "child", "")
@@ -73,7 +73,7 @@ func TestGroupEnds(t *testing.T) {
 		t.Fatalf("process %d is in the group of this one", grandchild)
 	}
 	_ = p.Close()
-	// It was sent SIGKILL: it is gone, or about to be, or nobody has waited for it yet.
+	// It was sent SIGKILL: it has ended, is about to end, or was not reaped yet.
 	for alive(grandchild) {
 		time.Sleep(time.Millisecond)
 	}

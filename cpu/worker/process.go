@@ -11,41 +11,41 @@ import (
 	"time"
 )
 
-// socketVariable tells the program which file descriptor its socket is.
+// socketVariable is the environment variable with the descriptor of the worker's socket.
 const socketVariable = "FERRY_WORKER_SOCKET"
 
-// exitTime is how long a process that has closed its socket may take to exit by itself, on a busy machine.
+// exitTime is how long a process may take to exit after it has closed its socket. It allows for a busy machine.
 const exitTime = 2 * time.Second
 
-// process is one run of the program. Whoever has acquired it reads, writes and uses its buffers alone.
+// process is one running process of the program. Only the goroutine that has acquired it reads, writes and uses its buffers.
 type process struct {
-	pool   *Pool
-	cfg    *Config
-	cmd    *exec.Cmd
-	conn   net.Conn
-	frames reader
-	out    []byte // for what is written next
-	tag    string // of the last answer
-	number uint64 // of the last request
-	watch  watch
-	said   *tail
+	pool      *Pool
+	cfg       *Config
+	cmd       *exec.Cmd
+	conn      net.Conn
+	frames    frameReader
+	writeBuf  []byte // reused by each write
+	tag       string // of the last response
+	number    uint64 // of the last request
+	canceller canceller
+	output    *outputTail
 
 	exited chan struct{} // closed when the process is gone
-	status string        // how it went, once exited is closed
+	status string        // how it ended; set before exited is closed
 
 	mu     sync.Mutex
-	buried bool // its id may belong to somebody else by now
+	reaped bool // its id may belong to another process by now
 }
 
 // launch starts the program and waits until it calls Serve. The error is a *DiedError.
 func (p *Pool) launch() (*process, error) {
-	c := &process{pool: p, cfg: &p.cfg, exited: make(chan struct{}), said: &tail{next: p.cfg.Stderr}}
-	c.watch.process = c
+	c := &process{pool: p, cfg: &p.cfg, exited: make(chan struct{}), output: &outputTail{next: p.cfg.Stderr}}
+	c.canceller.process = c
 	c.cmd = exec.Command(p.cfg.Command[0], p.cfg.Command[1:]...)
 	c.cmd.Dir = p.cfg.Dir
 	c.cmd.Env = p.cfg.Env
-	c.cmd.Stdout, c.cmd.Stderr = c.said, c.said
-	c.cmd.WaitDelay = time.Second // for what the program started and left behind with its output open
+	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
+	c.cmd.WaitDelay = time.Second // for processes that the program left behind with its output open
 	var err error
 	p.do(func() { c.conn, err = spawn(c.cmd) })
 	if err != nil {
@@ -53,13 +53,13 @@ func (p *Pool) launch() (*process, error) {
 	}
 	go c.reap()
 	defer context.AfterFunc(p.ctx, c.kill)()
-	err = c.greet()
+	err = c.handshake()
 	if p.ctx.Err() != nil {
 		err = ErrClosed
 	}
 	if err != nil {
 		c.close()
-		return nil, c.autopsy(err)
+		return nil, c.diagnose(err)
 	}
 	return c, nil
 }
@@ -67,20 +67,20 @@ func (p *Pool) launch() (*process, error) {
 // do runs f on the thread that starts processes.
 func (p *Pool) do(f func()) {
 	ran := make(chan struct{})
-	p.starter <- func() {
+	p.startCalls <- func() {
 		defer close(ran)
 		f()
 	}
 	<-ran
 }
 
-// greet lowers the process's priority and exchanges hellos.
-func (c *process) greet() error {
-	if err := c.lower(); err != nil {
+// handshake lowers the priority of the process and exchanges HELLOs.
+func (c *process) handshake() error {
+	if err := c.lowerPriority(); err != nil {
 		return err
 	}
 	timer := time.AfterFunc(c.cfg.StartTimeout, c.kill)
-	err := c.hellos()
+	err := c.exchangeHellos()
 	if !timer.Stop() {
 		return &ProtocolError{Reason: fmt.Sprintf("no hello within %v", c.cfg.StartTimeout)}
 	}
@@ -88,14 +88,14 @@ func (c *process) greet() error {
 		return err
 	}
 	c.frames.max = maxFrame(c.cfg.MaxMessage)
-	return c.lower() // a thread that was being started the first time may have been missed
+	return c.lowerPriority() // the first time may have missed a thread that was just being started
 }
 
-func (c *process) hellos() error {
+func (c *process) exchangeHellos() error {
 	if _, err := c.conn.Write(helloFrame(c.cfg.MaxMessage)); err != nil {
 		return err
 	}
-	c.frames = reader{r: c.conn, max: maxHello}
+	c.frames = frameReader{r: c.conn, max: maxHello}
 	k, body, err := c.frames.next()
 	if err != nil {
 		return err
@@ -107,8 +107,8 @@ func (c *process) hellos() error {
 	return err
 }
 
-func (c *process) lower() error {
-	if err := lower(c.cmd.Process.Pid, c.cfg); err != nil {
+func (c *process) lowerPriority() error {
+	if err := setPriority(c.cmd.Process.Pid, c.cfg); err != nil {
 		return fmt.Errorf("worker: lower the priority of process %d: %w: Config.Nice -1 leaves it as it is", c.cmd.Process.Pid, err)
 	}
 	return nil
@@ -117,39 +117,39 @@ func (c *process) lower() error {
 // reap waits for the end of the process.
 func (c *process) reap() {
 	if awaitExit(c.cmd.Process.Pid) {
-		c.bury() // while its id is still its own
+		c.killLeftovers() // the id is not reused until Wait
 	}
 	err := c.cmd.Wait()
-	c.bury()
+	c.killLeftovers()
 	c.status = c.cmd.ProcessState.String()
 	if c.cmd.ProcessState == nil {
 		c.status = err.Error()
 	}
-	_ = c.conn.SetReadDeadline(time.Now().Add(time.Second)) // what it started may hold the socket open
+	_ = c.conn.SetReadDeadline(time.Now().Add(time.Second)) // a process that it started may hold the socket open
 	close(c.exited)
 }
 
-// bury ends what the process started and left behind in its group.
-func (c *process) bury() {
+// killLeftovers kills the processes that this one has left behind in its group.
+func (c *process) killLeftovers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.buried {
+	if !c.reaped {
 		killGroup(c.cmd.Process.Pid)
-		c.buried = true
+		c.reaped = true
 	}
 }
 
-// kill ends the process and what it started, at once.
+// kill kills the process and its group.
 func (c *process) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.buried {
+	if !c.reaped {
 		killGroup(c.cmd.Process.Pid)
 	}
 }
 
-// dismiss tells the process that no more requests come, and kills it if it has not ended after Grace.
-func (c *process) dismiss() {
+// stop ends the stream of requests, and kills the process if it has not ended after Grace.
+func (c *process) stop() {
 	hangUp(c.conn)
 	select {
 	case <-c.exited:
@@ -159,8 +159,8 @@ func (c *process) dismiss() {
 	}
 }
 
-// autopsy ends the process if it has not ended yet, and tells how it did. cause is what reading from it has led to.
-func (c *process) autopsy(cause error) *DiedError {
+// diagnose kills the process if it has not ended yet, and returns how it ended. cause is the error of reading from it.
+func (c *process) diagnose(cause error) *DiedError {
 	if isHangUp(cause) {
 		cause = nil
 		select {
@@ -173,11 +173,11 @@ func (c *process) autopsy(cause error) *DiedError {
 	<-c.exited
 	return &DiedError{
 		Name: c.cfg.Name, Command: c.cfg.Command, PID: c.cmd.Process.Pid,
-		Status: c.status, Cause: cause, Stderr: c.said.String(),
+		Status: c.status, Cause: cause, Stderr: c.output.String(),
 	}
 }
 
-// isHangUp reports whether err says that the other side is gone, rather than what it did wrong.
+// isHangUp reports whether err only says that the other side has closed the connection.
 func isHangUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isReset(err)
 }

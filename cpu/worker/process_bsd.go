@@ -11,11 +11,11 @@ const socketType = syscall.SOCK_STREAM
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// awaitExit cannot wait here without giving up the process's id.
+// awaitExit returns false: these systems cannot wait without releasing the process's id.
 func awaitExit(int) bool { return false }
 
-// lower gives the process its low nice value. That it is lower already is refused, and no error.
-func lower(pid int, cfg *Config) error {
+// setPriority sets the nice value of the process. The system refuses to raise a priority that is lower already: no error.
+func setPriority(pid int, cfg *Config) error {
 	nice := cfg.Nice
 	switch {
 	case cfg.Idle:

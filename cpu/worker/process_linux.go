@@ -11,12 +11,12 @@ import (
 
 const socketType = syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC
 
-// attributes has the process killed when the thread that started it ends, which is with this process.
+// attributes makes the kernel kill the process when the thread that started it ends, which is when this process ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitExit waits until pid has ended and leaves it to be waited for, so that its id stays its own.
+// awaitExit waits until pid has ended, without reaping it, so that its id is not reused.
 func awaitExit(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -26,30 +26,30 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// lower gives all threads of the process their low priority; those they start inherit it.
-func lower(pid int, cfg *Config) error {
+// setPriority sets the priority of all threads of the process. New threads inherit it.
+func setPriority(pid int, cfg *Config) error {
 	if cfg.Idle {
-		return gone(idle(pid))
+		return ignoreExited(setIdlePolicy(pid))
 	}
 	if cfg.Nice < 0 {
 		return nil
 	}
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
 	if err != nil {
-		return gone(err)
+		return ignoreExited(err)
 	}
 	if 20-raw >= cfg.Nice { // Linux's system call returns 20 - nice
 		return nil
 	}
 	err = unix.Setpriority(unix.PRIO_PGRP, pid, cfg.Nice)
-	if errors.Is(err, unix.EACCES) { // what it started is lower already
+	if errors.Is(err, unix.EACCES) { // a process that it started has a lower priority already
 		return nil
 	}
-	return gone(err)
+	return ignoreExited(err)
 }
 
-// idle sets each thread, until it finds none that it has not set: those started since come from one that was.
-func idle(pid int) error {
+// setIdlePolicy sets SCHED_IDLE for each thread. New threads inherit it, so it lists the threads until it finds no new one.
+func setIdlePolicy(pid int) error {
 	set := make(map[int]bool)
 	for {
 		threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
@@ -63,7 +63,7 @@ func idle(pid int) error {
 				continue
 			}
 			attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
-			if err := gone(unix.SchedSetAttr(tid, &attr, 0)); err != nil {
+			if err := ignoreExited(unix.SchedSetAttr(tid, &attr, 0)); err != nil {
 				return err
 			}
 			set[tid] = true
@@ -74,8 +74,8 @@ func idle(pid int) error {
 	}
 }
 
-// gone takes it for no error that the process has ended: how is told elsewhere.
-func gone(err error) error {
+// ignoreExited returns nil if err says that the process has ended: reap reports that.
+func ignoreExited(err error) error {
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -17,7 +17,7 @@ func inherited(int) (net.Conn, error) { return nil, errUnix }
 
 func awaitExit(int) bool { return false }
 
-func lower(int, *Config) error { return nil }
+func setPriority(int, *Config) error { return nil }
 
 func killGroup(int) {}
 

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// spawn starts cmd in a process group of its own, and returns this side of a socket whose other one it inherits. A group
-// rather than a session: Linux weighs nice values within a session's autogroup only.
+// spawn starts cmd in a process group of its own, and returns one end of a socket pair; cmd inherits the other end. It makes no
+// session, as Linux weighs nice values only within the autogroup of a session.
 func spawn(cmd *exec.Cmd) (net.Conn, error) {
 	near, far, err := pair()
 	if err != nil {
@@ -37,8 +37,8 @@ func spawn(cmd *exec.Cmd) (net.Conn, error) {
 	return conn, nil
 }
 
-// pair returns two connected sockets that no other process started meanwhile inherits: one that did would keep the end of
-// this process from its children.
+// pair returns two connected sockets, which no process that is started meanwhile inherits. A process that did would keep the
+// socket open when this process ends.
 func pair() (near, far *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -52,7 +52,7 @@ func pair() (near, far *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "parent"), nil
 }
 
-// inherited returns the socket that spawn left at a descriptor. What this process starts does not inherit it.
+// inherited returns the socket at a descriptor that spawn has passed on. Processes that this one starts do not inherit it.
 func inherited(fd int) (net.Conn, error) {
 	syscall.CloseOnExec(fd)
 	f := os.NewFile(uintptr(fd), "parent")
@@ -65,7 +65,7 @@ func inherited(fd int) (net.Conn, error) {
 
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// hangUp lets the other side read the end.
+// hangUp ends this side of the stream.
 func hangUp(conn net.Conn) {
 	if c, ok := conn.(*net.UnixConn); ok {
 		_ = c.CloseWrite()

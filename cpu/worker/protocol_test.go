@@ -72,7 +72,7 @@ func TestVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &reader{r: strings.NewReader(string(frame)), max: maxFrame(4 << 20)}
+		r := &frameReader{r: strings.NewReader(string(frame)), max: maxFrame(4 << 20)}
 		k, body, err := r.next()
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestVectors(t *testing.T) {
 // TestHelloIsBounded: a largest payload beyond what the protocol allows is refused, which 32 bits could not hold.
 func TestHelloIsBounded(t *testing.T) {
 	for _, size := range []uint32{maxMaxMessage + 1, 1 << 31, 1<<32 - 1} {
-		r := &reader{r: strings.NewReader(string(helloFrame(int(size & (1<<31 - 1))))), max: maxHello}
+		r := &frameReader{r: strings.NewReader(string(helloFrame(int(size & (1<<31 - 1))))), max: maxHello}
 		_, body, err := r.next()
 		if err != nil {
 			t.Fatal(err)

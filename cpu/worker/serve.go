@@ -16,18 +16,18 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-// orphanGrace is how long a handler may go on when the parent is gone.
+// orphanGrace is how long a handler may continue when the parent is gone.
 const orphanGrace = time.Second
 
-// Serve handles what the parent sends, one message at a time, until the parent closes the Pool or dies (nil), or ctx ends
-// (its error). It is called once, by a program that Start runs; in any other it fails at once.
+// Serve handles the parent's messages, one at a time. It returns nil when the parent closes the Pool or dies, and the error of
+// ctx when that ends. A program that Start runs calls it once; in any other program it fails at once.
 //
-// The handler's context ends when its message is no longer wanted; a handler that goes on is killed with the process. Its
-// panic is an error of that message alone. Answers leave within 200 µs, or with the end of the handler. What the program
-// prints goes to the parent's Config.Stderr. When the parent is gone and a handler does not return within a second, Serve
-// exits the process with status 1.
+// The handler's context ends when its message is cancelled; if the handler continues, the parent kills the process. A panic of
+// the handler is an error of that message alone. Responses leave within 200 µs, or with the end of the handler. The program's
+// output goes to the parent's Config.Stderr. When the parent is gone and a handler does not return within a second, Serve exits
+// the process with status 1.
 func Serve(ctx context.Context, h ferry.Handler) error {
-	conn, err := parent()
+	conn, err := parentSocket()
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func Serve(ctx context.Context, h ferry.Handler) error {
 	return s.serve(ctx, h)
 }
 
-// parent returns the socket to the parent, once.
-func parent() (net.Conn, error) {
+// parentSocket returns the socket to the parent. It works once.
+func parentSocket() (net.Conn, error) {
 	text, ok := os.LookupEnv(socketVariable)
 	if !ok {
 		return nil, fmt.Errorf("worker: %s is not set: Serve is for programs that worker.Start runs", socketVariable)
@@ -59,31 +59,31 @@ func parent() (net.Conn, error) {
 	return conn, nil
 }
 
-// server is the program's side.
+// server is the worker's side of the protocol.
 type server struct {
 	conn     net.Conn
-	frames   reader
+	frames   frameReader
 	max      int // bytes of the largest payload
 	requests chan ferry.Message
-	answers  outlet
+	out      frameWriter
 	orphaned func()
 
-	mu       sync.Mutex
-	number   uint64             // of the request handled
-	unwanted uint64             // requests up to this number
-	stop     context.CancelFunc // ends the request handled; nil: none is
+	mu        sync.Mutex
+	number    uint64             // of the request being handled
+	cancelled uint64             // requests up to this number
+	stop      context.CancelFunc // cancels the request being handled; nil if there is none
 }
 
 func newServer(conn net.Conn) *server {
 	s := &server{conn: conn, requests: make(chan ferry.Message, aheadRequests)}
-	s.frames = reader{r: conn, max: maxHello}
-	s.answers.w = conn
+	s.frames = frameReader{r: conn, max: maxHello}
+	s.out.w = conn
 	return s
 }
 
 func (s *server) serve(ctx context.Context, h ferry.Handler) error {
 	defer s.conn.Close()
-	if err := s.greet(); err != nil {
+	if err := s.handshake(); err != nil {
 		return fmt.Errorf("worker: greet the parent: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -93,7 +93,7 @@ func (s *server) serve(ctx context.Context, h ferry.Handler) error {
 		err := s.read()
 		cancel(err)
 		if !errors.Is(err, io.EOF) {
-			_ = s.conn.Close() // so that no answer waits to be read
+			_ = s.conn.Close() // a pending write of a response fails then
 		}
 		select {
 		case <-served:
@@ -113,7 +113,7 @@ func (s *server) serve(ctx context.Context, h ferry.Handler) error {
 	}
 }
 
-func (s *server) greet() error {
+func (s *server) handshake() error {
 	k, body, err := s.frames.next()
 	if err != nil {
 		return err
@@ -123,14 +123,14 @@ func (s *server) greet() error {
 	}
 	s.max, err = parseHello(body)
 	if _, werr := s.conn.Write(helloFrame(s.max)); err == nil {
-		err = werr // else the parent learns from the answer what is wrong
+		err = werr // the parent reads from this HELLO which version this side speaks
 	}
-	s.answers.max = s.max
+	s.out.max = s.max
 	s.frames.max = maxFrame(s.max)
 	return err
 }
 
-// read takes what the parent sends, until it ends.
+// read reads the parent's frames until the stream ends.
 func (s *server) read() error {
 	tag := ""
 	for {
@@ -160,18 +160,18 @@ func (s *server) read() error {
 			if err != nil {
 				return err
 			}
-			s.unwant(number)
+			s.cancelUpTo(number)
 		default:
 			return &ProtocolError{Reason: fmt.Sprintf("a frame of kind %d, want a message (%d) or a cancel (%d)", k, message, cancel)}
 		}
 	}
 }
 
-// unwant ends requests up to number.
-func (s *server) unwant(number uint64) {
+// cancelUpTo cancels the requests up to number.
+func (s *server) cancelUpTo(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unwanted = max(s.unwanted, number)
+	s.cancelled = max(s.cancelled, number)
 	if s.stop != nil && s.number <= number {
 		s.stop()
 	}
@@ -185,24 +185,24 @@ func (s *server) handleAll(ctx context.Context, h ferry.Handler) {
 		case m := <-s.requests:
 			st, text := s.handle(ctx, h, &m)
 			m.Release()
-			s.answers.end(s.number, st, text)
+			s.out.end(s.number, st, text)
 		}
 	}
 }
 
-// handle calls the handler, unless the request is not wanted any more.
+// handle calls the handler, unless the request is cancelled.
 func (s *server) handle(ctx context.Context, h ferry.Handler, m *ferry.Message) (st status, text string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s.mu.Lock()
 	s.number++
 	s.stop = stop
-	unwanted := s.number <= s.unwanted
+	unwanted := s.number <= s.cancelled
 	s.mu.Unlock()
 	if unwanted {
 		return failed, context.Canceled.Error()
 	}
-	out := &sender{outlet: &s.answers}
+	out := &sender{frameWriter: &s.out}
 	defer func() {
 		if v := recover(); v != nil {
 			st, text = panicked, fmt.Sprintf("%v\n%s", v, debug.Stack())

@@ -10,14 +10,14 @@ import (
 	"example.com/ferry"
 )
 
-// An answer is usually the last thing a handler does, so it waits a moment for the end to be written with it.
+// Most handlers return right after their response. So a response waits a moment, to be written together with the END.
 const (
 	flushDelay = 200 * time.Microsecond
-	flushSize  = 32 << 10 // bytes that do not wait
+	flushSize  = 32 << 10 // bytes that are written at once
 )
 
-// outlet writes frames to the parent, several at once where they come at once.
-type outlet struct {
+// frameWriter writes frames to the parent. It gathers frames that come in quick succession.
+type frameWriter struct {
 	w   io.Writer
 	max int // bytes of the largest payload
 
@@ -28,16 +28,17 @@ type outlet struct {
 	armed bool
 }
 
-// end writes the end of a request: before the next one is begun, so that the parent knows which one a process died of.
-func (o *outlet) end(number uint64, s status, text string) {
+// end writes the END of a request before the next one begins, so that the parent knows which request was handled when the
+// process died.
+func (o *frameWriter) end(number uint64, s status, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.b = appendEnd(o.b, number, s, text)
 	o.flush()
 }
 
-// answer appends an answer, to be written soon. The caller holds mu.
-func (o *outlet) answer(m *ferry.Message) error {
+// respond appends a response, which is written soon. The caller holds mu.
+func (o *frameWriter) respond(m *ferry.Message) error {
 	o.b = appendMessage(o.b, m)
 	switch {
 	case len(o.b) >= flushSize:
@@ -53,26 +54,26 @@ func (o *outlet) answer(m *ferry.Message) error {
 	return o.err
 }
 
-func (o *outlet) expire() {
+func (o *frameWriter) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.armed = false
 	o.flush()
 }
 
-// flush writes. The caller holds mu.
-func (o *outlet) flush() {
+// flush writes the gathered frames. The caller holds mu.
+func (o *frameWriter) flush() {
 	if len(o.b) > 0 && o.err == nil {
 		_, o.err = o.w.Write(o.b)
 	}
-	o.b = kept(o.b)
+	o.b = reusable(o.b)
 }
 
-var errReturned = errors.New("worker: Send after Handle has returned: the answer belongs to no request")
+var errReturned = errors.New("worker: Send after Handle has returned: the response belongs to no request")
 
 // sender is the Sender of one request.
 type sender struct {
-	*outlet
+	*frameWriter
 	returned bool
 }
 
@@ -81,7 +82,7 @@ func (s *sender) Send(ctx context.Context, m ferry.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := check(&m, s.max); err != nil {
+	if err := checkSize(&m, s.max); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -89,7 +90,7 @@ func (s *sender) Send(ctx context.Context, m ferry.Message) error {
 	if s.returned {
 		return errReturned
 	}
-	return s.answer(&m)
+	return s.respond(&m)
 }
 
 func (s *sender) close() {
