@@ -1,13 +1,13 @@
-// Command cpuserver answers after a millisecond at /delay1ms, whatever else it does: CRC-32 checksums of 256 KiB, 10,000 to
-// 20,000 in a row. Asked of /checksumWithCpuWorker they are jobs of a cpu.Pool, and /delay1ms stays quick; asked of
-// /checksumWithoutCpuWorker they are a handler like any other, and it does not.
+// Command cpuserver shows CPU-heavy requests beside quick ones. /delay1ms responds after a millisecond. The other paths compute
+// 10,000 to 20,000 CRC-32 checksums of 256 KiB. /checksumWithCpuWorker does so in a job of a cpu.Pool, and /delay1ms stays
+// quick meanwhile. /checksumWithoutCpuWorker does so in a plain handler, and /delay1ms becomes slow.
 //
 //	go run ./examples/cpuserver
 //	hey -c 10 -z 10s http://127.0.0.1:8080/checksumWithCpuWorker &
 //	hey -c 10 -z 10s http://127.0.0.1:8080/delay1ms
 //
-// /checksumSmallTaskWithCpuWorker is a job of about a millisecond, and /stats counts the checksums done so far. With -mode
-// plain there is no pool, and the process is as Go makes it.
+// /checksumSmallTaskWithCpuWorker is a job of about a millisecond, and /stats returns the number of checksums so far. With -mode
+// plain there is no pool, and the process has Go's default settings.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends, and finishes the requests it has.
+// run serves until ctx ends, and then finishes the requests in flight.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("cpuserver", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
@@ -95,14 +95,14 @@ func delay(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "done")
 }
 
-// block is what is summed.
+// block is the input of each checksum.
 var block = make([]byte, 256<<10)
 
-// counter counts the checksums done.
+// counter counts checksums.
 type counter struct{ n atomic.Uint64 }
 
-// handler does between least and most checksums. It checkpoints after each, some microseconds: in a job that lets others
-// run, and anywhere it ends the work when the client has gone.
+// handler computes least to most checksums. It checkpoints after each one, every few microseconds: in a job this lets other jobs
+// run, and everywhere it ends the work when the client has gone.
 func (c *counter) handler(least, most int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// TestMain makes the test's binary the command itself where a test asks for it: it changes its whole process.
+// TestMain lets the test binary run as the command, in a process of its own, as TuneProcess changes the whole process.
 func TestMain(m *testing.M) {
 	if os.Getenv("CPUSERVER_TEST_RUN") != "" {
 		main()
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start runs the command and returns its address; it is interrupted at the end, and has to end well.
+// start runs the command and returns its address. When the test ends it interrupts the command, which must exit without error.
 func start(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)

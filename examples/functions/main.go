@@ -1,6 +1,6 @@
-// Command functions is a function in a program of its own, which a node runs: it answers PNG images on images/... with
-// thumbnails on thumbs/.... Pictures from outside take memory and time as they like, so it is a worker: the node starts it
-// twice, kills it when it takes too long, and starts it again when it dies. See node.yaml for how to run it.
+// Command functions is a function in a program of its own, which a node runs. It responds to PNG images on images/... with
+// thumbnails on thumbs/.... Images of unknown origin may take much memory and time, so the function is a worker: the node runs
+// two processes of it, kills one that takes too long, and starts one that died again. See node.yaml for how to run it.
 package main
 
 import (
@@ -24,7 +24,8 @@ func main() {
 
 const (
 	width     = 64       // of a thumbnail, in pixels
-	maxPixels = 20 << 20 // of a picture
+	maxHeight = 1024     // of a thumbnail, in pixels
+	maxPixels = 20 << 20 // of an image
 )
 
 func thumbnail(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
@@ -32,25 +33,25 @@ func thumbnail(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	if err != nil {
 		return err
 	}
-	if head.Width*head.Height > maxPixels {
-		return fmt.Errorf("a picture of %d x %d: at most %d pixels", head.Width, head.Height, maxPixels)
+	if int64(head.Width)*int64(head.Height) > maxPixels {
+		return fmt.Errorf("an image of %d x %d: at most %d pixels", head.Width, head.Height, maxPixels)
 	}
-	picture, err := png.Decode(bytes.NewReader(in.Payload))
+	img, err := png.Decode(bytes.NewReader(in.Payload))
 	if err != nil {
 		return err
 	}
 	var payload bytes.Buffer
-	if err := png.Encode(&payload, scaled(picture)); err != nil {
+	if err := png.Encode(&payload, scaled(img)); err != nil {
 		return err
 	}
 	tag := "thumbs/" + strings.TrimPrefix(in.Tag, "images/")
 	return out.Send(ctx, ferry.Message{Tag: tag, Type: ferry.Raw, Payload: payload.Bytes()})
 }
 
-// scaled takes the pixel nearest to each of the thumbnail's.
+// scaled returns a thumbnail. Each of its pixels is the nearest one of the image.
 func scaled(from image.Image) image.Image {
 	b := from.Bounds()
-	to := image.NewRGBA(image.Rect(0, 0, width, max(1, b.Dy()*width/b.Dx())))
+	to := image.NewRGBA(image.Rect(0, 0, width, min(max(1, b.Dy()*width/b.Dx()), maxHeight)))
 	for y := range to.Rect.Dy() {
 		for x := range to.Rect.Dx() {
 			to.Set(x, y, from.At(b.Min.X+x*b.Dx()/to.Rect.Dx(), b.Min.Y+y*b.Dy()/to.Rect.Dy()))

@@ -1,7 +1,7 @@
-// Package bufpool lends byte buffers that several holders may share.
+// Package bufpool is a pool of byte buffers with reference counts.
 //
-// Get lends a buffer with one reference; each further holder calls Retain, and every holder calls Release once. The last
-// Release puts the buffer back. Builds with the race detector overwrite what comes back, so a test that reads a released
+// Get returns a buffer with one reference. Each further holder calls Retain, and every holder calls Release once. The last
+// Release returns the buffer to the pool. Builds with the race detector overwrite it then, so that a test that reads a released
 // buffer reads garbage.
 //
 //	b := bufpool.Get(len(frame))
@@ -18,13 +18,13 @@ import (
 const (
 	minShift = 12      // 4 KiB
 	maxShift = 20      // 1 MiB; larger buffers are left to the garbage collector
-	keep     = 4 << 20 // bytes of free buffers of one class that are kept whatever the garbage collector does
+	keep     = 4 << 20 // bytes of free buffers of one class that garbage collections do not free
 )
 
 var classes [maxShift - minShift + 1]class
 
-// class is the free buffers of one size. A garbage collection empties a sync.Pool, and the large buffers of a busy
-// process are what makes the next one due: so some stay in a list of their own.
+// class holds the free buffers of one size. A garbage collection empties a sync.Pool, and allocating large buffers again brings
+// the next collection on. So up to keep bytes stay in a list, and only the rest is in a sync.Pool.
 type class struct {
 	mu   sync.Mutex
 	free []*Buf
@@ -56,7 +56,7 @@ func (c *class) put(b *Buf) {
 	c.more.Put(b)
 }
 
-// Buf is a shared buffer. Its holders agree among themselves who writes to B; Retain and Release may overlap.
+// Buf is a shared buffer. Any goroutine may call Retain and Release at any time. Only one holder at a time may write to B.
 type Buf struct {
 	B     []byte
 	refs  atomic.Int32
@@ -85,7 +85,7 @@ func Get(n int) *Buf {
 // Retain adds a reference.
 func (b *Buf) Retain() { b.refs.Add(1) }
 
-// Release gives one reference back. The buffer must not be touched afterwards.
+// Release drops one reference. The holder must not use the buffer afterwards.
 func (b *Buf) Release() {
 	switch n := b.refs.Add(-1); {
 	case n > 0:

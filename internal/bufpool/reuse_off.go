@@ -2,5 +2,5 @@
 
 package bufpool
 
-// Reuse is whether what is given back is handed out again: not in this build.
+// Reuse reports whether released buffers are used again: not in this build.
 const Reuse = false

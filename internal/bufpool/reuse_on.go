@@ -2,6 +2,6 @@
 
 package bufpool
 
-// Reuse is whether what is given back, here and to the free lists of package proxy, is handed out again. A build with the tag
-// nopool allocates everything anew and leaves it to the garbage collector: bench's buffer_reuse compares the two.
+// Reuse reports whether released buffers, here and in the free lists of packages loop and proxy, are used again. A build with
+// the tag nopool always allocates, and leaves free buffers to the garbage collector: bench's buffer_reuse compares the two.
 const Reuse = true
