@@ -67,7 +67,7 @@ func (d *downstreamSide) match(p []byte) int {
 			d.malformed(err)
 			return len(p)
 		}
-		if found, result = m.Match(&d.request, content, whole); result == route.NeedPayload {
+		if found, result = m.Continue(&d.request, content, whole); result == route.NeedPayload {
 			d.awaitPayload()
 			return 0
 		}
