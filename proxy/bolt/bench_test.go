@@ -13,7 +13,7 @@ import (
 	wire "example.com/ferry/protocol/bolt"
 )
 
-// reflector is a server that allocates nothing for a request: it turns requests of one size around where they lie.
+// reflector is a server that echoes requests of one size without an allocation.
 func reflector(t testing.TB) *server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,10 +59,10 @@ func reflector(t testing.TB) *server {
 
 const (
 	burst   = 4    // requests in flight on a connection
-	content = 1024 // bytes of each, and of its answer
+	content = 1024 // bytes of each, and of its response
 )
 
-// rounds sends n rounds of burst requests over a connection and reads their answers, without an allocation.
+// rounds sends n rounds of burst requests and reads their responses, without an allocation.
 func rounds(t testing.TB, c net.Conn, n int) {
 	var all []byte
 	for i := range burst {
@@ -81,7 +81,7 @@ func rounds(t testing.TB, c net.Conn, n int) {
 	}
 }
 
-// A request allocates nothing once what it takes has been there before.
+// A request allocates nothing once the free lists have what it needs.
 func TestRequestAllocatesNothing(t *testing.T) {
 	if !bufpool.Reuse {
 		t.Skip("needs buffers that are used again: a build without -tags nopool")
@@ -93,7 +93,7 @@ func TestRequestAllocatesNothing(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	rounds(t, c, n)
 	runtime.ReadMemStats(&after)
-	if got := after.Mallocs - before.Mallocs; got > n*burst/100 { // the runtime's own, and those of rounds
+	if got := after.Mallocs - before.Mallocs; got > n*burst/100 { // by the runtime, and by rounds
 		t.Errorf("%d allocations for %d requests", got, n*burst)
 	}
 }

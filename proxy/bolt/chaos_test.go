@@ -16,11 +16,11 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-const chaosSeed = 4190 // of clients and servers; how the loops take their bytes is left to chance
+const chaosSeed = 4190 // of clients and servers; the order in which loops read is random
 
-// moody is a server that echoes as chance has it: late, in another order, with an answer to nobody before it, announcing that
-// it goes away, or with an end or a reset before, within or behind the answer. Sometimes it does not read for a while.
-func moody(t *testing.T, seed uint64) *server {
+// unreliableServer echoes with random faults: late, in another order, behind a response to no request, behind GOAWAY, or with an end
+// or a reset before, within or behind the response. Sometimes it does not read for a while.
+func unreliableServer(t *testing.T, seed uint64) *server {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(chaosSeed, seed))
 	draw := func(n int) int {
@@ -50,7 +50,7 @@ func moody(t *testing.T, seed uint64) *server {
 			_ = p.write(frame)
 			_ = p.Conn.(*net.TCPConn).CloseWrite()
 		case 3, 4:
-			p.mu.Lock() // so that no other answer comes behind it
+			p.mu.Lock() // so that no other response follows it
 			_, _ = p.Write(frame[:draw(len(frame))])
 			_ = p.Close()
 			p.mu.Unlock()
@@ -63,7 +63,7 @@ func moody(t *testing.T, seed uint64) *server {
 		case 7:
 			time.Sleep(time.Duration(draw(20)) * time.Millisecond)
 			_ = p.write(frame)
-		case 8: // no answer
+		case 8: // no response
 		case 9:
 			beat, _ := wire.AppendHeartbeat(nil, f.Dialect(), f.ID())
 			_ = p.write(append(beat, frame...))
@@ -84,8 +84,8 @@ func must(frame []byte, err error) []byte {
 	return frame
 }
 
-// visitor is a client that sends some requests at once, leaves as chance has it, and looks at every answer.
-func visitor(t *testing.T, addr, name string, random *rand.Rand) (answers int) {
+// randomClient sends some requests at once, closes its connection at a random moment, and checks every response.
+func randomClient(t *testing.T, addr, name string, random *rand.Rand) (answers int) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Error(err)
@@ -119,10 +119,10 @@ func visitor(t *testing.T, addr, name string, random *rand.Rand) (answers int) {
 	}
 	go func(cut, how int) {
 		switch how {
-		case 0: // leaves in the middle, politely
+		case 0: // closes its side in the middle
 			_, _ = conn.Write(sends[:cut])
 			_ = conn.(*net.TCPConn).CloseWrite()
-		case 1: // and not
+		case 1: // resets
 			_, _ = conn.Write(sends[:cut])
 			_ = conn.(*net.TCPConn).SetLinger(0)
 			_ = conn.Close()
@@ -159,14 +159,14 @@ func visitor(t *testing.T, addr, name string, random *rand.Rand) (answers int) {
 	return answers
 }
 
-// TestChaos has clients of all kinds meet such servers, while plans come and go. Whatever is answered is the answer to its
-// own request, and when all is over nothing is left behind.
+// TestChaos runs such clients and servers while plans are replaced. Every response belongs to its request, and afterwards nothing is
+// left behind.
 func TestChaos(t *testing.T) {
 	t.Logf("seed %d", chaosSeed)
 	for _, portable := range []bool{false, true} {
 		t.Run(map[bool]string{false: "system", true: "goroutines"}[portable], func(t *testing.T) {
 			t.Parallel()
-			servers := []*server{moody(t, 1), moody(t, 2), moody(t, 3)}
+			servers := []*server{unreliableServer(t, 1), unreliableServer(t, 2), unreliableServer(t, 3)}
 			cfg := &Config{Requests: 8, MaxQueued: 4 << 20, CheckCRC: true}
 			retry := &route.Retry{On: []route.Cause{route.OnReset, route.OnTimeout, route.OnConnectFailure}, Attempts: 3, Idempotent: true, PerTryTimeout: 100 * time.Millisecond}
 			routes := []route.Rule{
@@ -174,7 +174,7 @@ func TestChaos(t *testing.T) {
 				{Name: "plain", Cluster: "c", Forward: route.Forward{Timeout: 300 * time.Millisecond}},
 			}
 			up := cluster("c", servers...)
-			up.Endpoints = append(up.Endpoints, upstream.EndpointConfig{Address: "127.0.0.1:1"}) // where nobody listens
+			up.Endpoints = append(up.Endpoints, upstream.EndpointConfig{Address: "127.0.0.1:1"}) // without a listener
 			up.Connections, up.Streams, up.Heartbeat = 2, 4, 50*time.Millisecond
 			p := start(t, &loop.Config{Loops: 2, Portable: portable}, cfg, routes, up)
 			clusters := []*upstream.Cluster{p.use(cfg, nil, routes, up)["c"]}
@@ -184,7 +184,7 @@ func TestChaos(t *testing.T) {
 				visits.Go(func() {
 					random := rand.New(rand.NewPCG(chaosSeed, 100+i))
 					for j := range 25 {
-						answered.Add(int64(visitor(t, p.addr, fmt.Sprintf("client %d-%d", i, j), random)))
+						answered.Add(int64(randomClient(t, p.addr, fmt.Sprintf("client %d-%d", i, j), random)))
 					}
 				})
 			}
@@ -213,7 +213,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// empty waits until nothing is left of what was: no connection, request, queue or session.
+// empty waits until no connection, request, queue or session is left.
 func (p *proxy) empty(clusters ...*upstream.Cluster) {
 	p.t.Helper()
 	var left string

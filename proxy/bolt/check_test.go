@@ -58,7 +58,7 @@ func TestCheckRoutes(t *testing.T) {
 	}
 }
 
-// checkField expects one error about a field, or none.
+// checkField expects one error at a field, or none.
 func checkField(t *testing.T, name string, err error, want string) {
 	t.Helper()
 	var errs invalid.Errors

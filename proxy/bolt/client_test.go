@@ -6,6 +6,7 @@ import (
 	"time"
 
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/proxytest"
 )
 
 func TestCutAtEveryByte(t *testing.T) {
@@ -21,7 +22,7 @@ func TestCutAtEveryByte(t *testing.T) {
 			if err := c.write(part); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(100 * time.Microsecond) // so that most parts arrive alone; nothing depends on it
+			time.Sleep(100 * time.Microsecond) // so that most parts arrive alone; the result does not depend on it
 		}
 		for range 2 {
 			c.echoed(c.status(7, wire.StatusSuccess), []byte("hello"))
@@ -39,11 +40,11 @@ func TestIdleHasNoObject(t *testing.T) {
 		c.send(call(wire.V1, uint32(i), "a", nil))
 		c.status(uint32(i), wire.StatusSuccess)
 	}
-	eventually(t, "no session is in use", func() bool { return p.active() == 0 })
+	proxytest.Eventually(t, "no session is in use", func() bool { return p.active() == 0 })
 	if err := clients[0].write([]byte{1, 1}); err != nil { // a frame's first bytes
 		t.Fatal(err)
 	}
-	eventually(t, "one session is in use", func() bool { return p.active() == 1 })
+	proxytest.Eventually(t, "one session is in use", func() bool { return p.active() == 1 })
 	if _, stats := p.group.Stats(); stats[0].Conns != 101 {
 		t.Errorf("%d connections, want 100 and the server's", stats[0].Conns)
 	}
@@ -106,7 +107,7 @@ func TestMalformed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		bytes  []byte
-		before bool // a good answer comes first
+		before bool // a response with success comes first
 		id     uint32
 		told   bool
 	}{
@@ -188,10 +189,10 @@ func TestClientGone(t *testing.T) {
 	for i := range 10 {
 		gone.send(call(wire.V1, uint32(i), "a", nil))
 	}
-	eventually(t, "the first request is there", func() bool { return s.served.Load() == 1 })
-	_ = gone.Conn.(*net.TCPConn).SetLinger(0) // a reset: one that ends in order may still read
+	proxytest.Eventually(t, "the first request is there", func() bool { return s.served.Load() == 1 })
+	_ = gone.Conn.(*net.TCPConn).SetLinger(0) // a reset: a client that closes in order may still read
 	_ = gone.Close()
-	eventually(t, "the client is forgotten", func() bool { return p.active() == 0 })
+	proxytest.Eventually(t, "the client is forgotten", func() bool { return p.active() == 0 })
 	stays.send(call(wire.V1, 3, "a", []byte("mine")))
 	close(release)
 	stays.echoed(stays.status(3, wire.StatusSuccess), []byte("mine"))
@@ -200,7 +201,7 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A client has as many requests in flight as it may: the others are not read, and none is lost.
+// Requests above the limit of requests in flight are not read until others have their response, and none is lost.
 func TestRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	release := make(chan bool)
@@ -215,10 +216,10 @@ func TestRequestsInFlight(t *testing.T) {
 	for i := range 50 {
 		c.send(call(wire.V1, uint32(i), "a", nil))
 	}
-	eventually(t, "three requests are there", func() bool { return s.served.Load() >= 3 })
+	proxytest.Eventually(t, "three requests are there", func() bool { return s.served.Load() >= 3 })
 	release <- true
 	c.read()
-	eventually(t, "one more is", func() bool { return s.served.Load() >= 4 })
+	proxytest.Eventually(t, "one more is", func() bool { return s.served.Load() >= 4 })
 	if n := s.served.Load(); n != 4 {
 		t.Errorf("%d requests were sent while 3 may be in flight and 1 is answered", n)
 	}
@@ -228,7 +229,7 @@ func TestRequestsInFlight(t *testing.T) {
 	}
 }
 
-// A client that takes no answers is given up, and delays nobody else on the connection they share.
+// A client that reads no responses is disconnected, and delays no other client on the shared connection.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(p *peer, f wire.Frame) {
@@ -241,7 +242,7 @@ func TestSlowClient(t *testing.T) {
 	sent := make(chan bool)
 	go func() {
 		defer close(sent)
-		for i := uint32(0); ; i++ { // until it is given up
+		for i := uint32(0); ; i++ { // until it is disconnected
 			frame, _ := wire.Append(nil, call(wire.V1, i, "a", nil))
 			if slow.write(frame) != nil {
 				return
@@ -255,7 +256,7 @@ func TestSlowClient(t *testing.T) {
 	<-sent
 }
 
-// What a client has asked before it sends what is no frame is still answered, however much more it sends.
+// Requests before a malformed frame still get their responses, however much follows the frame.
 func TestAnswersBeforeMalformed(t *testing.T) {
 	t.Parallel()
 	release := make(chan bool)
@@ -265,7 +266,7 @@ func TestAnswersBeforeMalformed(t *testing.T) {
 	})
 	c := simple(t, nil, s).dial()
 	c.send(call(wire.V1, 1, "a", numbered(1)))
-	eventually(t, "the request is there", func() bool { return s.served.Load() == 1 })
+	proxytest.Eventually(t, "the request is there", func() bool { return s.served.Load() == 1 })
 	if err := c.write(append([]byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1<<20)...)); err != nil {
 		t.Fatal(err)
 	}

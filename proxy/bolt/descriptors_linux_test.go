@@ -9,8 +9,8 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// When this process has no descriptor left to connect with, the endpoint is not blamed. The test is not parallel: the limit is
-// the process's.
+// When this process has no descriptor left to connect with, that does not count against the endpoint. The test is not parallel, as the
+// limit is the process's.
 func TestNoDescriptorsLeft(t *testing.T) {
 	s := newServer(t, nil)
 	careful := cluster("c", s, newServer(t, nil))

@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// A listener whose table has no route tells its clients so.
+// A request without a route gets an error response.
 func Example() {
 	group, err := loop.New(&loop.Config{Loops: 1})
 	if err != nil {
@@ -65,7 +65,7 @@ func Example() {
 	// Output: <nil> response 7 no processor
 }
 
-// What only HTTP can do is refused for Bolt.
+// Routes with features of HTTP are refused for Bolt.
 func ExampleCheckRoutes() {
 	table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{
 		Hosts:  []string{"*"},

@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// Whatever a client and a server write, in whatever pieces, the proxy lives, and serves another client.
+// The proxy survives any bytes of a client and a server, in any pieces, and serves another client.
 func FuzzPeers(f *testing.F) {
 	good, _ := wire.Append(nil, call(wire.V1, 1, "a", []byte("hello")))
 	crc, _ := wire.Append(nil, call(wire.V2CRC, 1, "a", filled(100)))
@@ -52,7 +52,7 @@ func FuzzPeers(f *testing.F) {
 	brief := route.Rule{Name: "brief", Cluster: "c", Forward: route.Forward{Timeout: 20 * time.Millisecond}}
 	p := start(f, nil, &Config{FrameTimeout: 20 * time.Millisecond, CheckCRC: true}, []route.Rule{brief},
 		cluster("c", &server{addr: ln.Addr().String()}))
-	path := filepath.Join(f.TempDir(), "s") // as ports of TCP are soon used up
+	path := filepath.Join(f.TempDir(), "s") // TCP ports would run out
 	if _, err := p.group.Listen(loop.Addr{Unix: path}, p.service.Accept); err != nil {
 		f.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func FuzzPeers(f *testing.F) {
 		defer c.Close()
 		for step := int(cut) + 1; len(client) > 0; client = client[min(step, len(client)):] {
 			if _, err := c.Write(client[:min(step, len(client))]); err != nil {
-				break // it has been closed
+				break // the connection was closed
 			}
 		}
 		beat, _ := wire.AppendHeartbeat(nil, wire.V1, 99)

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
-// forwardAll is a table of one route, for everything.
+// forwardAll is one route for all requests.
 var forwardAll = []route.Rule{{Name: "all", Cluster: "c"}}
 
-// outcomes adds up what became of the attempts at a cluster's endpoints.
+// outcomes adds up the outcomes of a cluster's endpoints.
 func outcomes(c *upstream.Cluster) (sum [upstream.Outcomes]int64) {
 	for _, e := range c.Snapshot().Endpoints {
 		for o, n := range e.Outcomes {
@@ -23,7 +24,7 @@ func outcomes(c *upstream.Cluster) (sum [upstream.Outcomes]int64) {
 	return sum
 }
 
-// A client that dies within its upload takes no request of another client with it, and the server is not blamed.
+// A client that dies within its upload fails no request of another client, and that does not count against the server.
 func TestUploadFailsAlone(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*net.TCPConn) error{
@@ -48,7 +49,7 @@ func TestUploadFailsAlone(t *testing.T) {
 			const large = 2 * largeFrame
 			waits, dies := p.dial(), p.dial()
 			waits.send(call(wire.V2CRC, 1, "a", filled(large)))
-			eventually(t, "the first upload is served", func() bool { return s.served.Load() == 1 })
+			proxytest.Eventually(t, "the first upload is served", func() bool { return s.served.Load() == 1 })
 			frame, err := wire.Append(nil, call(wire.V2CRC, 2, "a", filled(large)))
 			if err != nil {
 				t.Fatal(err)
@@ -57,11 +58,11 @@ func TestUploadFailsAlone(t *testing.T) {
 			if err := dies.write(frame[:large/2]); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "half of the second upload is read", func() bool { return p.bytesIn()-before == large/2 })
+			proxytest.Eventually(t, "half of the second upload is read", func() bool { return p.bytesIn()-before == large/2 })
 			if err := leave(dies.Conn.(*net.TCPConn)); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the second upload has ended", func() bool { return c.Snapshot().Active == 1 })
+			proxytest.Eventually(t, "the second upload has ended", func() bool { return c.Snapshot().Active == 1 })
 			close(release)
 			waits.echoed(waits.status(1, wire.StatusSuccess), filled(large))
 			want := [upstream.Outcomes]int64{upstream.Success: 1, upstream.Canceled: 1}
@@ -72,7 +73,7 @@ func TestUploadFailsAlone(t *testing.T) {
 	}
 }
 
-// A server whose connection is paused for a slow client is not given up for the heartbeats that it cannot be seen to answer.
+// A server whose connection is paused for a slow client does not miss heartbeats, as its responses cannot be read.
 func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
 	t.Parallel()
 	const size, beat = 20 << 20, 20 * time.Millisecond
@@ -90,8 +91,8 @@ func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
 	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
 }
 
-// While a connection is paused for a slow client, the time for the server's response does not run: a request that joins shortly
-// before frame_timeout is served when the server goes on.
+// While a connection is paused for a slow client, frame_timeout does not run against the server: a request that joins shortly before
+// it would have passed gets its response.
 func TestPausedTimeIsNotTheServers(t *testing.T) {
 	t.Parallel()
 	const frameTimeout, size, tail = 2 * time.Second, 20 << 20, 1 << 20
@@ -124,7 +125,7 @@ func TestPausedTimeIsNotTheServers(t *testing.T) {
 func (p *proxy) paused() {
 	p.t.Helper()
 	last := int64(-1)
-	eventually(p.t, "reading from the server is paused", func() bool {
+	proxytest.Eventually(p.t, "reading from the server is paused", func() bool {
 		before := last
 		last = p.bytesIn()
 		time.Sleep(20 * time.Millisecond)

@@ -1,18 +1,20 @@
 package bolt
 
 import (
-	"math/rand/v2"
 	"testing"
+
+	"example.com/ferry/proxy/proxytest"
 )
 
-// Any order of adding and removing leaves what a map would have, also where ids begin again.
+// pendingRequests behave like a map in any order of adding and removing, also when ids wrap around.
 func TestPending(t *testing.T) {
 	t.Parallel()
+	random := proxytest.Rand(t)
 	p, want := pendingRequests{last: 1<<32 - 500}, map[uint32]*request{}
 	var ids []uint32
 	for range 20_000 {
-		if len(ids) > 0 && rand.IntN(100) < 49 {
-			i := rand.IntN(len(ids))
+		if len(ids) > 0 && random.IntN(100) < 49 {
+			i := random.IntN(len(ids))
 			id := ids[i]
 			ids[i] = ids[len(ids)-1]
 			ids = ids[:len(ids)-1]

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// A connection whose server takes no more is not chosen as long as there may be another one.
+// A connection with a full queue is not chosen while another one may be opened.
 func TestFullConnectionIsNotChosen(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

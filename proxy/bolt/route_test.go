@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
 
@@ -33,7 +34,7 @@ func TestRouteBeforeTheCRCArrives(t *testing.T) {
 			if err := first.write(frame[:len(frame)-1]); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the proxy has read all but one byte", func() bool { return p.bytesIn()-before == int64(len(frame)-1) })
+			proxytest.Eventually(t, "the proxy has read all but one byte", func() bool { return p.bytesIn()-before == int64(len(frame)-1) })
 			second.send(call(wire.V2CRC, 2, "a", []byte(`{"kind":"alarm"}`)))
 			second.echoed(second.status(2, wire.StatusSuccess), []byte("alarms"))
 			if err := first.write(frame[len(frame)-1:]); err != nil {

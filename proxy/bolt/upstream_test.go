@@ -10,11 +10,12 @@ import (
 	"time"
 
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
-// deadAddr is where nobody listens.
+// deadAddr returns an address without a listener.
 func deadAddr(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,7 +42,7 @@ func retrying(on ...route.Cause) []route.Rule {
 	return []route.Rule{r}
 }
 
-// A request that was not sent goes to another server, large ones too.
+// A request that was not sent goes to another server, also a large one.
 func TestRetryAfterConnectFailure(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -55,7 +56,7 @@ func TestRetryAfterConnectFailure(t *testing.T) {
 	}
 }
 
-// A request that a server has lost is sent again only where the route says that it may be.
+// A request whose connection was reset is sent again only if the route allows it.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -119,10 +120,10 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("the server got %d requests, want 1, 1 and 3", n)
 	}
 	c.send(call(wire.V1, 4, "long", []byte("right")))
-	eventually(t, "the last request is there", func() bool { return s.served.Load() == 6 })
+	proxytest.Eventually(t, "the last request is there", func() bool { return s.served.Load() == 6 })
 	close(release)
 	c.echoed(c.status(4, wire.StatusSuccess), []byte("right"))
-	eventually(t, "five answers were late", func() bool { return p.service.Late() == 5 })
+	proxytest.Eventually(t, "five answers were late", func() bool { return p.service.Late() == 5 })
 }
 
 func TestRoutes(t *testing.T) {
@@ -188,7 +189,7 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// A connection is opened when each there is has enough to do, up to the bound; and one keeps its dialect.
+// A connection is opened when all others have Streams requests, up to the bound. A connection keeps its dialect.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	release := make(chan bool)
@@ -208,14 +209,14 @@ func TestConnections(t *testing.T) {
 			clients[d].send(call(d, uint32(i), "a", nil))
 		}
 	}
-	eventually(t, "24 requests are there", func() bool { return s.served.Load() == 24 })
+	proxytest.Eventually(t, "24 requests are there", func() bool { return s.served.Load() == 24 })
 	if n := s.conns.Load(); n != 6 {
 		t.Errorf("%d connections for 8 requests of each of 3 dialects, 4 on each, want 6", n)
 	}
 	for i := range 20 {
 		clients[wire.V1].send(call(wire.V1, uint32(i+8), "a", nil))
 	}
-	eventually(t, "44 requests are there", func() bool { return s.served.Load() == 44 })
+	proxytest.Eventually(t, "44 requests are there", func() bool { return s.served.Load() == 44 })
 	if n := s.conns.Load(); n != 7 {
 		t.Errorf("%d connections, want 7", n)
 	}
@@ -268,8 +269,8 @@ func TestGoAway(t *testing.T) {
 	}
 }
 
-// A server's own requests are nobody's here, its heartbeats are answered.
-func TestServerAsks(t *testing.T) {
+// Requests of a server are refused, and its heartbeats acknowledged.
+func TestFramesOfServersOwn(t *testing.T) {
 	t.Parallel()
 	answers := make(chan string, 4)
 	s := newServer(t, nil)
@@ -291,7 +292,7 @@ func TestServerAsks(t *testing.T) {
 	}
 }
 
-// An idle connection to a server is asked for a sign of life, and closed when it gives none.
+// Heartbeats are sent on an idle connection, and it is closed when the server responds to none.
 func TestHeartbeatsToServers(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -319,7 +320,7 @@ func TestHeartbeatsToServers(t *testing.T) {
 	s.ends()
 }
 
-// A loop that was held up for more than two pauses, as on a machine that slept, still gives up a server that answers nothing.
+// A loop that was delayed by more than two heartbeats, as on a machine that slept, still closes the connection of a mute server.
 func TestHeartbeatsAfterSleep(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -360,7 +361,7 @@ func TestIdleServerConnection(t *testing.T) {
 	c := p.dial()
 	c.send(call(wire.V1, 1, "a", nil))
 	c.status(1, wire.StatusSuccess)
-	eventually(t, "only the client's connection is left", func() bool {
+	proxytest.Eventually(t, "only the client's connection is left", func() bool {
 		sum, _ := p.group.Stats()
 		return sum.Conns == 1
 	})
@@ -368,8 +369,8 @@ func TestIdleServerConnection(t *testing.T) {
 	c.status(2, wire.StatusSuccess)
 }
 
-// An answer that was damaged on its way ends the connection it came by. The request goes again over another one.
-func TestDamagedAnswerIsAskedForAgain(t *testing.T) {
+// A response with a wrong CRC ends its connection. The request is sent again on another one.
+func TestDamagedResponseIsRetried(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
 	s := newServer(t, func(p *peer, f wire.Frame) {

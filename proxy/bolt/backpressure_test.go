@@ -8,19 +8,20 @@ import (
 
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
-// deafServer is a server that accepts connections, and reads from them when it is told to.
-func deafServer(t *testing.T) (addr string, listen chan bool, got *atomic.Int64) {
+// stalledServer accepts connections, and reads from them once read is closed.
+func stalledServer(t *testing.T) (addr string, read chan bool, got *atomic.Int64) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ln.Close() })
-	listen, got = make(chan bool), &atomic.Int64{}
+	read, got = make(chan bool), &atomic.Int64{}
 	go func() {
 		for {
 			c, err := ln.Accept()
@@ -29,7 +30,7 @@ func deafServer(t *testing.T) (addr string, listen chan bool, got *atomic.Int64)
 			}
 			go func() {
 				defer c.Close()
-				<-listen
+				<-read
 				for {
 					if _, err := readFrame(c); err != nil {
 						return
@@ -39,10 +40,10 @@ func deafServer(t *testing.T) (addr string, listen chan bool, got *atomic.Int64)
 			}()
 		}
 	}()
-	return ln.Addr().String(), listen, got
+	return ln.Addr().String(), read, got
 }
 
-// queued is how many bytes the proxy holds for servers and clients.
+// queued returns how many bytes the proxy has queued for servers and clients.
 func (p *proxy) queued() (n int) {
 	p.t.Helper()
 	for _, l := range p.group.Loops() {
@@ -55,7 +56,7 @@ func (p *proxy) queued() (n int) {
 	return n
 }
 
-// on has a loop call f, and waits.
+// on calls f on a loop and waits.
 func (p *proxy) on(l *loop.Loop, f func()) {
 	p.t.Helper()
 	done := make(chan bool)
@@ -65,16 +66,16 @@ func (p *proxy) on(l *loop.Loop, f func()) {
 	<-done
 }
 
-// Nobody waits for an answer to a oneway, so nothing but the server's reading bounds how many there are.
+// Oneways have no response, so only backpressure from the server bounds them.
 func TestOnewaysToServerThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	addr, listen, got := deafServer(t)
+	addr, read, got := stalledServer(t)
 	p := start(t, nil, nil, []route.Rule{{Name: "all", Cluster: "c"}}, cluster("c", &server{addr: addr}))
 	c := p.dial()
 	m := call(wire.V1, 1, "a", filled(60_000))
 	m.Type = wire.Oneway
 	frame, _ := wire.Append(nil, m)
-	const frames = 1000 // more than the kernel holds
+	const frames = 1000 // more than the buffers of the kernel hold
 	var sent atomic.Int64
 	go func() {
 		for range frames {
@@ -85,7 +86,7 @@ func TestOnewaysToServerThatDoesNotRead(t *testing.T) {
 		}
 	}()
 	most, last, stands := 0, int64(0), 0
-	eventually(t, "the client has to wait", func() bool {
+	proxytest.Eventually(t, "the client has to wait", func() bool {
 		most = max(most, p.queued())
 		if now := sent.Load(); now == 0 || now != last {
 			last, stands = now, 0
@@ -99,14 +100,14 @@ func TestOnewaysToServerThatDoesNotRead(t *testing.T) {
 	if last == frames {
 		t.Fatal("all was sent, so nothing is shown")
 	}
-	close(listen)
-	eventually(t, "all oneways arrive", func() bool { return got.Load() == frames })
+	close(read)
+	proxytest.Eventually(t, "all oneways arrive", func() bool { return got.Load() == frames })
 }
 
-// A server that never reads again is given up, and with it the wait of those it held.
+// A server that stops reading is disconnected after frame_timeout, and its clients are read again.
 func TestServerThatNeverReads(t *testing.T) {
 	t.Parallel()
-	addr, _, _ := deafServer(t)
+	addr, _, _ := stalledServer(t)
 	p := start(t, nil, &Config{FrameTimeout: 50 * time.Millisecond}, []route.Rule{{Name: "all", Cluster: "c"}},
 		upstream.Config{Name: "c", Endpoints: []upstream.EndpointConfig{{Address: addr}}, Connections: 1, Heartbeat: -1})
 	c := p.dial()
@@ -118,10 +119,10 @@ func TestServerThatNeverReads(t *testing.T) {
 			}
 		}
 	}()
-	c.status(c.read().ID()+1, wire.StatusClosed) // and the one before, whichever came first
+	c.status(c.read().ID()+1, wire.StatusClosed) // and the request before; which one is first does not matter
 }
 
-// A client that takes nothing more is given up, however little it leaves.
+// A client that stops reading is disconnected after frame_timeout, however little is queued.
 func TestClientThatNeverReads(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(p *peer, f wire.Frame) { p.send(reply(f, filled(60_000))) })
@@ -131,11 +132,11 @@ func TestClientThatNeverReads(t *testing.T) {
 	for i := range uint32(200) {
 		c.send(call(wire.V1, i, "a", nil))
 	}
-	eventually(t, "answers wait", func() bool { return p.queued() > 0 })
-	eventually(t, "the client is given up", func() bool { return p.queued() == 0 && p.active() == 0 })
+	proxytest.Eventually(t, "answers wait", func() bool { return p.queued() > 0 })
+	proxytest.Eventually(t, "the client is given up", func() bool { return p.queued() == 0 && p.active() == 0 })
 }
 
-// As many as may be in flight are, and a large one among them ends all the same.
+// A large request that reaches the limit of requests in flight is still read to its end.
 func TestLargeRequestIsTheLastThatMayBe(t *testing.T) {
 	t.Parallel()
 	c := simple(t, &Config{Requests: 1}, newServer(t, nil)).dial()
@@ -146,7 +147,7 @@ func TestLargeRequestIsTheLastThatMayBe(t *testing.T) {
 	}
 }
 
-// A server that asks and asks, and does not read what it is told, gets no more answers.
+// A server that sends heartbeats and does not read the responses gets no more of them.
 func TestServerAsksTooMuch(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -176,8 +177,8 @@ func TestServerAsksTooMuch(t *testing.T) {
 	}
 }
 
-// While a large response is on its way to a client, the responses that the proxy makes itself wait behind it. They have a bound:
-// beyond it the client's frames are not read, and all are answered in the end.
+// Responses of the proxy's own wait behind a large response. They are bounded: above the bound no frame is read, and in the end all
+// frames get their response.
 func TestOwnResponsesBehindLargeOne(t *testing.T) {
 	t.Parallel()
 	const size, beats = 4 * largeFrame, 200_000
@@ -201,7 +202,7 @@ func TestOwnResponsesBehindLargeOne(t *testing.T) {
 	written := make(chan error, 1)
 	go func() { written <- c.write(all) }()
 	last, stands := int64(0), 0
-	eventually(t, "the client has to wait", func() bool {
+	proxytest.Eventually(t, "the client has to wait", func() bool {
 		if now := p.bytesIn() - before; now == 0 || now != last {
 			last, stands = now, 0
 		}

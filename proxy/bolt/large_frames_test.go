@@ -9,10 +9,11 @@ import (
 
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
 
-// 20 MiB pass both ways, and the process does not grow by as much: its two ends here write and read in pieces too.
+// 20 MiB pass both ways, and the process allocates much less: client and server of this test write and read in pieces, too.
 func TestLargeInBoundedMemory(t *testing.T) {
 	const size = 20 << 20
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +76,7 @@ func TestLargeInBoundedMemory(t *testing.T) {
 	if err := put(c.Conn, head, 18); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(10 * time.Millisecond) // the answer meets a client that does not read
+	time.Sleep(10 * time.Millisecond) // the response arrives before the client reads
 	if err := take(c.Conn, 20+size); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestLargeInBoundedMemory(t *testing.T) {
 	}
 }
 
-// What comes while a large answer is on its way is not put between its pieces, and comes in the order in which it was ready.
+// Responses that are ready while a large one is being written follow it, in order, and not between its pieces.
 func TestAnswersDoNotMix(t *testing.T) {
 	t.Parallel()
 	const size = 3 << 20
@@ -119,7 +120,7 @@ func TestAnswersDoNotMix(t *testing.T) {
 		beat, _ := wire.AppendHeartbeat(nil, wire.V2CRC, 4)
 		_ = c.write(beat)
 	}()
-	eventually(t, "the small request is served", func() bool { return s.served.Load() >= 2 })
+	proxytest.Eventually(t, "the small request is served", func() bool { return s.served.Load() >= 2 })
 	go func() {
 		rest <- true
 		<-first
@@ -135,7 +136,7 @@ func TestAnswersDoNotMix(t *testing.T) {
 	}
 }
 
-// A client that dies in the middle of a large frame takes its connection to the server with it and nobody else's requests.
+// A client that dies within a large frame ends its connection to the server, and no other client's requests.
 func TestClientDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -155,7 +156,7 @@ func TestClientDiesInTheMiddle(t *testing.T) {
 		other.send(call(wire.V1, 3, "a", filled(200_000)))
 		other.echoed(other.status(3, wire.StatusSuccess), filled(200_000))
 	}
-	eventually(t, "no session is left", func() bool { return p.active() == 0 })
+	proxytest.Eventually(t, "no session is left", func() bool { return p.active() == 0 })
 	if n := s.served.Load(); n != 10 {
 		t.Errorf("the server got %d requests, want the 10 that were whole", n)
 	}
@@ -174,13 +175,13 @@ func TestFrameTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ends()
-	eventually(t, "the server's connection is closed too", func() bool {
+	proxytest.Eventually(t, "the server's connection is closed too", func() bool {
 		sum, _ := p.group.Stats()
 		return sum.Conns == 0
 	})
 }
 
-// A server that dies, or stops, in the middle of its answer ends the client's connection: nothing else could tell it.
+// A server that dies, or stops, within its response ends the client's connection: an error response cannot follow half a frame.
 func TestServerDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, closes := range []bool{true, false} {
@@ -202,7 +203,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 	}
 }
 
-// A server that dies while it gets a large request has that answered, and the connection goes on.
+// When a server dies during a large request, the client gets an error response, and its connection continues.
 func TestServerDiesDuringUpload(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -233,7 +234,7 @@ func TestServerDiesDuringUpload(t *testing.T) {
 	}
 }
 
-// A client that takes nothing of its large answer has the server wait, until somebody else waits for that too.
+// A client that does not read its large response pauses the server's connection, until another request needs it.
 func TestSlowClientOfLargeAnswer(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20
@@ -253,7 +254,7 @@ func TestSlowClientOfLargeAnswer(t *testing.T) {
 		sum, _ := p.group.Stats()
 		return sum.BytesIn
 	}
-	eventually(t, "the server waits", func() bool {
+	proxytest.Eventually(t, "the server waits", func() bool {
 		before := moved()
 		time.Sleep(20 * time.Millisecond)
 		return before > 1<<20 && moved() == before
@@ -266,7 +267,7 @@ func TestSlowClientOfLargeAnswer(t *testing.T) {
 	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
 }
 
-// Large frames that stop in their middle take all connections there may be to a server, but one.
+// Large frames that stall take all connections that limits.connections allows, other than one.
 func TestLargeLeaveOneConnection(t *testing.T) {
 	t.Parallel()
 	narrow := cluster("c", newServer(t, nil))
@@ -281,7 +282,7 @@ func TestLargeLeaveOneConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "two frames are on their way", func() bool {
+	proxytest.Eventually(t, "two frames are on their way", func() bool {
 		sum, _ := p.group.Stats()
 		return sum.Conns == 2+2
 	})

@@ -12,10 +12,11 @@ import (
 
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
 
-// Another Plan is put in place under load again and again, and no request fails.
+// The Plan is replaced many times under load, and no request fails.
 func TestUseUnderLoad(t *testing.T) {
 	t.Parallel()
 	routes := []route.Rule{{Name: "all", Cluster: "c"}}
@@ -42,13 +43,13 @@ func TestUseUnderLoad(t *testing.T) {
 	for i := range 30 {
 		p.use(nil, nil, routes, cluster("c", servers[i%2]))
 		before := servers[i%2].served.Load()
-		eventually(t, "the new plan's server is used", func() bool { return servers[i%2].served.Load() > before+20 })
+		proxytest.Eventually(t, "the new plan's server is used", func() bool { return servers[i%2].served.Load() > before+20 })
 	}
 	stop.Store(true)
 	clients.Wait()
 }
 
-// Whatever a server has answered before the end of a shutdown, its client gets. Both sides count.
+// A client gets every response that its server has sent before the end of a shutdown. Both sides count.
 func TestShutdownUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, portable := range []bool{false, true} {
@@ -77,7 +78,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		eventually(t, "there is load", func() bool { return answered.Load() > 200 })
+		proxytest.Eventually(t, "there is load", func() bool { return answered.Load() > 200 })
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		if err := p.group.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -90,7 +91,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 	}
 }
 
-// A client that goes on and on is not waited for.
+// A shutdown does not wait for a client that keeps sending requests.
 func TestShutdownOfBusyClient(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -134,7 +135,7 @@ func TestOwns(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.dial()
-	eventually(t, "two clients are there", func() bool {
+	proxytest.Eventually(t, "two clients are there", func() bool {
 		sum, _ := p.group.Stats()
 		return sum.Conns == 2 && p.active() == 1
 	})
@@ -158,7 +159,7 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// A client that has more to ask than it may have in flight gets all its answers, also when it is told to go.
+// A client with more requests than may be in flight gets all its responses, also during a shutdown.
 func TestShutdownAnswersWhatWasRead(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

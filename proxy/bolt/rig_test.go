@@ -18,12 +18,13 @@ import (
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
 
-const patience = 20 * time.Second // until a test that waits in vain gives up
+const patience = proxytest.Patience
 
 // readFrame reads a whole frame.
 func readFrame(r io.Reader) (wire.Frame, error) {
@@ -46,11 +47,11 @@ func readFrame(r io.Reader) (wire.Frame, error) {
 	}
 }
 
-// peer is one end of a Bolt connection, spoken by a goroutine.
+// peer is one end of a Bolt connection.
 type peer struct {
 	net.Conn
 	t  testing.TB
-	mu sync.Mutex // of write
+	mu sync.Mutex // held to write
 }
 
 func (p *peer) write(frame []byte) error {
@@ -72,7 +73,7 @@ func (p *peer) send(m wire.Message) {
 	}
 }
 
-// read reads a frame, and its CRC has to be right.
+// read reads a frame and checks its CRC.
 func (p *peer) read() wire.Frame {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(patience))
@@ -100,7 +101,7 @@ func (p *peer) ends() {
 	}
 }
 
-// status reads an answer and compares.
+// status reads a response and compares its id and status.
 func (p *peer) status(id uint32, want wire.Status) wire.Frame {
 	p.t.Helper()
 	f := p.read()
@@ -110,7 +111,7 @@ func (p *peer) status(id uint32, want wire.Status) wire.Frame {
 	return f
 }
 
-// call is a request that calls service.
+// call returns a request to service.
 func call(d wire.Dialect, id uint32, service string, content []byte) wire.Message {
 	m := wire.Message{
 		Dialect: d, Type: wire.Request, Command: wire.CommandRequest, ID: id, Codec: wire.Hessian2, Timeout: patience,
@@ -122,7 +123,7 @@ func call(d wire.Dialect, id uint32, service string, content []byte) wire.Messag
 	return m
 }
 
-// reply is the answer to a request.
+// reply returns the response to a request.
 func reply(f wire.Frame, content []byte) wire.Message {
 	return wire.Message{
 		Dialect: f.Dialect(), Type: wire.Response, Command: wire.CommandResponse, ID: f.ID(), Codec: f.Codec(),
@@ -130,7 +131,7 @@ func reply(f wire.Frame, content []byte) wire.Message {
 	}
 }
 
-// server is a Bolt server. handle gets each frame but heartbeats, which are answered; without one it echoes.
+// server is a Bolt server. It calls handle, or echo without one, for each frame other than heartbeats, which it acknowledges.
 type server struct {
 	t      testing.TB
 	addr   string
@@ -221,7 +222,7 @@ type proxy struct {
 	addr    string
 }
 
-// start starts a proxy. Routes lead to the clusters of their names.
+// start starts a proxy with routes to clusters.
 func start(t testing.TB, lc *loop.Config, c *Config, routes []route.Rule, clusters ...upstream.Config) *proxy {
 	t.Helper()
 	if lc == nil {
@@ -254,7 +255,7 @@ func start(t testing.TB, lc *loop.Config, c *Config, routes []route.Rule, cluste
 	return p
 }
 
-// use puts another plan in place, and returns its clusters.
+// use makes a new plan current and returns its clusters.
 func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters ...upstream.Config) map[string]*upstream.Cluster {
 	p.t.Helper()
 	table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: routes}}}, all.Formats())
@@ -299,7 +300,7 @@ func (p *proxy) dial() *peer {
 	return &peer{Conn: c, t: p.t}
 }
 
-// active returns how many connections have a session now.
+// active returns the number of sessions.
 func (p *proxy) active() (n int) {
 	for i, l := range p.group.Loops() {
 		got := make(chan int)
@@ -311,17 +312,7 @@ func (p *proxy) active() (n int) {
 	return n
 }
 
-// eventually waits for what is bound to happen.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for began := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > patience {
-			t.Fatalf("not even after %v: %s", patience, what)
-		}
-	}
-}
-
-// filled returns n bytes that tell where they stand.
+// filled returns n bytes that differ by their offset.
 func filled(n int) []byte {
 	b := make([]byte, n+8)
 	for at := 0; at < n; at += 8 {

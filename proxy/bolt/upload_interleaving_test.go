@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Nothing may come between two pieces of a large frame: neither the heartbeats that are due while a client sends it slowly, nor
-// an answer to what the server asks meanwhile.
+// Nothing is written between two pieces of a large frame: neither heartbeats that are due while a client sends it slowly, nor the
+// response to a heartbeat of the server.
 func TestNothingBetweenPieces(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,7 +47,7 @@ func TestNothingBetweenPieces(t *testing.T) {
 	if err := s.write(question); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * beat) // for what is not to come
+	time.Sleep(2 * beat) // for heartbeats that must not come
 	if err := c.write(frame[largeFrame:]); err != nil {
 		t.Fatal(err)
 	}
