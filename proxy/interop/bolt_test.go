@@ -14,7 +14,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// printed is what Client prints where all went well.
+// printed returns the output of Client when all its calls succeed.
 func printed(switched, noSuchService, connection string) []string {
 	return []string{
 		"sync: 20, answers with the crc switch " + switched,
@@ -33,11 +33,11 @@ func printed(switched, noSuchService, connection string) []string {
 	}
 }
 
-// requests is how many requests to a service that is there a Client makes: as printed, and those that end or follow a oneway,
-// a timeout and the heartbeats.
+// requests is the number of requests that a Client makes to an existing service: the printed ones, and those around a oneway, a
+// timeout and the heartbeats.
 const requests = 20 + 20 + 20 + (20 + 1) + 1 + (1 + 2) + 64 + 20 + 3 + 3 + 1
 
-// TestBolt has the real client call the real server, in all three versions of the protocol at the same time.
+// TestBolt: the Java client calls the Java server through ferry, in all three dialects at the same time.
 func TestBolt(t *testing.T) {
 	j := newJava(t)
 	server := j.server(t)
@@ -68,14 +68,14 @@ func TestBolt(t *testing.T) {
 	})
 }
 
-// calls runs a client of each version against address.
+// calls runs a client of each dialect against address.
 func calls(t *testing.T, j java, address, noSuchService string) {
 	for _, mode := range []struct {
 		name string
 		want []string
 	}{
 		{"v1", printed("0", noSuchService, "protocol 1 version 1")},
-		{"v2", printed("20", noSuchService, "protocol 2 version 1")}, // with the switch, and without a CRC, as the library has it
+		{"v2", printed("20", noSuchService, "protocol 2 version 1")}, // with the switch byte and without a CRC, as the library sends it
 		{"crc", printed("20", noSuchService, "protocol 2 version 2")},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func calls(t *testing.T, j java, address, noSuchService string) {
 	}
 }
 
-// line returns a line, or that there is none.
+// line returns the i-th line, or a text that says that there is none.
 func line(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]
@@ -98,14 +98,14 @@ func line(lines []string, i int) string {
 	return "(no line)"
 }
 
-// forwarder is a proxy of the service that Client calls.
+// forwarder is a proxy for the service that Client calls.
 type forwarder struct {
 	*proxy.Proxy
 	address string
 }
 
-// config is that of a proxy in front of server, which is asked for heartbeats all the time, and gets another connection for
-// every so many requests in flight.
+// config returns the configuration of a proxy for server. It sends heartbeats all the time, and opens another connection for every
+// few requests in flight.
 func config(server string, streams int) *proxy.Config {
 	return &proxy.Config{
 		Listeners: []proxy.Listener{{
@@ -124,7 +124,7 @@ func config(server string, streams int) *proxy.Config {
 	}
 }
 
-// newProxy starts a proxy. It ends with the test.
+// newProxy starts a proxy that ends with the test.
 func newProxy(t *testing.T, c *proxy.Config) forwarder {
 	t.Helper()
 	p, err := proxy.New(c, nil, nil)
@@ -141,7 +141,7 @@ func newProxy(t *testing.T, c *proxy.Config) forwarder {
 	return forwarder{p, strings.TrimPrefix(p.Addresses()[0], "bolt://")}
 }
 
-// reload gives the proxy a new cluster every now and then, until the test ends.
+// reload replaces the cluster of the proxy repeatedly until the test ends.
 func (f forwarder) reload(t *testing.T, server string) {
 	done := make(chan struct{})
 	go func() {
@@ -156,7 +156,7 @@ func (f forwarder) reload(t *testing.T, server string) {
 	t.Cleanup(func() { <-done })
 }
 
-// counted looks at what three clients have left in the proxy's books: their requests, and those to a service it has not.
+// counted checks the proxy's counters after three clients: their requests, and those to a missing service.
 func (f forwarder) counted(t *testing.T, unrouted uint64) {
 	t.Helper()
 	counts := f.Snapshot().Traffic

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestNode has Node's clients ask each server through ferry.
+// TestNode: Node's clients send requests to each server through ferry.
 func TestNode(t *testing.T) {
 	const size = 16 << 20
 	downloaded := sum(size)
@@ -20,7 +20,7 @@ func TestNode(t *testing.T) {
 			got := nodeClient(t, f.url("18080"), "kept", "parallel", "upload", "download", "pauses", "fetch")
 			connections := "1"
 			if server == "python" {
-				connections = "50" // its answers end with the connection, as nobody can tell their length
+				connections = "50" // its responses end with the connection, as they have no length
 			}
 			want := "kept: 50 requests, " + connections + " connections\n" +
 				"parallel: 80 requests, N connections\n" +
@@ -44,7 +44,7 @@ func nodeClient(t *testing.T, base string, parts ...string) string {
 	return output(t, "", "node", append([]string{filepath.Join("testdata", "client.mjs"), base}, parts...)...)
 }
 
-// TestNodePause leaves a server of Node alone for longer than it keeps connections by default, and asks again.
+// TestNodePause sends a request after a pause that is longer than Node's keep-alive timeout.
 func TestNodePause(t *testing.T) {
 	t.Parallel()
 	const nodesDefault = 5 * time.Second
@@ -62,7 +62,7 @@ func TestNodePause(t *testing.T) {
 	}
 }
 
-// TestPython has Python's clients ask each server through ferry.
+// TestPython: Python's clients send requests to each server through ferry.
 func TestPython(t *testing.T) {
 	for server, address := range servers(t) {
 		t.Run(server, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestEvents has a server send each event only when the client says that it has the one before.
+// TestEvents: a server sends each event only after the client has confirmed the one before.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	const count = 50

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// output runs a program to its end and returns what it wrote to its standard output. It has to end with status 0.
+// output runs a program to its end and returns its standard output. It fails the test unless the exit status is 0.
 func output(t *testing.T, stdin string, name string, args ...string) string {
 	t.Helper()
 	program := needs.Program(t, name)
@@ -30,7 +30,7 @@ func output(t *testing.T, stdin string, name string, args ...string) string {
 	return string(out)
 }
 
-// TestCurl has curl ask each server through ferry.
+// TestCurl: curl sends requests to each server through ferry.
 func TestCurl(t *testing.T) {
 	const size = 1 << 20
 	upload := filepath.Join(t.TempDir(), "upload")
@@ -42,7 +42,7 @@ func TestCurl(t *testing.T) {
 	rows := []struct {
 		name  string
 		only  string   // servers; empty means all
-		args  []string // URL stands for ferry's
+		args  []string // URL is replaced by ferry's URL
 		stdin string
 		want  string
 	}{
@@ -71,7 +71,7 @@ func TestCurl(t *testing.T) {
 			"-H", "If-Modified-Since: Fri, 02 Jan 2026 03:04:05 GMT", "-w", "%{http_code} %{num_connects}\n", "-o", "/dev/null", "-o", "/dev/null", "URL/text", "URL/text",
 		}, want: "304 1\n304 0\n"},
 		{
-			name: "one connection for three", only: "go nginx node", // Python's answers end with the connection
+			name: "one connection for three", only: "go nginx node", // Python's responses end with the connection
 			args: []string{"-w", "%{num_connects}\n", "URL/a", "URL/b", "URL/c"}, want: "GET /a\n1\nGET /b\n0\nGET /c\n0\n",
 		},
 		{name: "delete", args: []string{"-X", "DELETE", "URL/echo/7"}, want: "DELETE /echo/7\n"},
@@ -96,7 +96,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// TestCurlContinue sees that 100 Continue comes from the server before the body leaves.
+// TestCurlContinue: 100 Continue comes from the server before the client sends the body.
 func TestCurlContinue(t *testing.T) {
 	upload := filepath.Join(t.TempDir(), "upload")
 	if err := os.WriteFile(upload, block, 0o600); err != nil {
@@ -109,7 +109,7 @@ func TestCurlContinue(t *testing.T) {
 	}
 }
 
-// short is what a person reads of a long text.
+// short shortens a long text for an error message.
 func short(s string) string {
 	if len(s) > 300 {
 		return fmt.Sprintf("%q and %d bytes more", s[:300], len(s)-300)

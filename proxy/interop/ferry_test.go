@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// built is the directory of the program ferry; empty until a test needs it.
+// built is the directory of the program ferry; empty until build has made it.
 var built string
 
-// build makes the program ferry, once.
+// build builds the program ferry once.
 var build = sync.OnceValues(func() (path string, err error) {
 	if built, err = os.MkdirTemp("", "interop"); err != nil {
 		return "", err
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ferry is ferry as users run it: a process of its own, with a file of examples/proxy.
+// ferry is a process of the program ferry with a file of examples/proxy.
 type ferry struct {
 	t     *testing.T
 	ports map[string]string // addresses in use, by the port in the file
@@ -52,8 +52,8 @@ type ferry struct {
 
 var loopback = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
 
-// run starts ferry with an example in which the addresses of servers, by their ports, are replaced by those given, and its own
-// by free ones. edit is pairs of what else is replaced by what. It ends with the test, and has to end well.
+// run starts ferry with an example. It replaces the addresses of servers, by port, with those given, and the listeners' addresses with
+// free ones. edit has pairs of further replacements. The process ends with the test, which fails unless it ends well.
 func run(t *testing.T, example string, servers map[string]string, edit ...string) *ferry {
 	t.Helper()
 	program, err := build()
@@ -93,7 +93,7 @@ func run(t *testing.T, example string, servers map[string]string, edit ...string
 	return f
 }
 
-// at is the address in place of a port in the file.
+// at returns the address that replaces a port of the file.
 func (f *ferry) at(port string) string {
 	f.t.Helper()
 	if f.ports[port] == "" {
@@ -102,12 +102,12 @@ func (f *ferry) at(port string) string {
 	return f.ports[port]
 }
 
-// url is that of a port in the file.
+// url returns the URL for a port of the file.
 func (f *ferry) url(port string) string { return "http://" + f.at(port) }
 
 var anonymous = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`)
 
-// memory is what the process has of its own now, in MiB, without the pages of its program. It is 0 where there is no /proc.
+// memory returns the private memory of the process in MiB, without the pages of its program. It is 0 without /proc.
 func (f *ferry) memory() int {
 	f.t.Helper()
 	if runtime.GOOS != "linux" {
@@ -130,8 +130,7 @@ func (f *ferry) memory() int {
 	return n >> 10
 }
 
-// watch looks at the memory all the time until stop is called, which returns the most there was, and fails the test if that
-// is more than the budget, in MiB.
+// watch measures the memory until stop is called. stop returns the maximum, and fails the test if it is above the budget, in MiB.
 func (f *ferry) watch(budget int) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	most := make(chan int)
@@ -154,7 +153,7 @@ func (f *ferry) watch(budget int) (stop func()) {
 	}
 }
 
-// freePort is an address nobody listens on. Somebody may by the time it is used.
+// freePort returns an address without a listener. Another process may listen there by the time it is used.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -165,8 +164,8 @@ func freePort(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// onFreePort starts a program that prints a line with some text when it is ready. One that ends before that is made and
-// started again, as its port may have been taken. It is told to end with the test, and has to with status 0.
+// onFreePort starts a program and waits until it prints a line with some text. If the program ends before, it is started again, as
+// its port may be in use. The program is ended with the test, which fails unless its exit status is 0.
 func onFreePort(t *testing.T, command func() (c *exec.Cmd, ready string), started func(*exec.Cmd)) {
 	t.Helper()
 	var said string

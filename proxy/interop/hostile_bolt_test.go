@@ -32,7 +32,7 @@ func TestHostileBolt(t *testing.T) {
 		{name: "large frames that come byte by byte", do: few(1000, whole[:100], "a", 200*time.Millisecond), budget: 64},
 		{name: "frames that are too large", do: few(20, string(huge), strings.Repeat("a", 1000), beat), budget: 32},
 		{name: "connections that break within a frame", do: breaks(whole), budget: 64},
-		{name: "requests without end, and nobody reads", do: few(8, "", whole, beat), budget: 640},
+		{name: "requests without end, responses unread", do: few(8, "", whole, beat), budget: 640},
 		{name: "noise", do: noise, budget: 32},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestHostileBolt(t *testing.T) {
 	}
 }
 
-// boltRequest is a request whose answer has the same content.
+// boltRequest returns a request whose response has the same content.
 func boltRequest(t *testing.T, id uint32, content []byte) []byte {
 	t.Helper()
 	b, err := wire.Append(nil, wire.Message{
@@ -54,7 +54,7 @@ func boltRequest(t *testing.T, id uint32, content []byte) []byte {
 	return b
 }
 
-// callBolt makes n calls over a connection of their own, and wants all their answers.
+// callBolt makes n calls on a new connection, and expects all responses.
 func callBolt(t *testing.T, address string, n int) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -82,7 +82,7 @@ func callBolt(t *testing.T, address string, n int) {
 	}
 }
 
-// serveBolt is a server whose answers have their requests' content.
+// serveBolt starts a server that echoes the content of requests.
 func serveBolt(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

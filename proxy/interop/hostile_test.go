@@ -15,13 +15,13 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// beat is the pause of clients that flood: as short as leaves something of a small machine to those that share it with them.
+// beat is the pause of flooding clients. A shorter one would leave no CPU to the others on a small machine.
 const beat = time.Millisecond
 
-// thousands is how many connections a crowd has.
+// thousands is the number of connections of a crowd.
 const thousands = 10_000
 
-// needFiles wants what a crowd takes: a descriptor for each connection, in this process and in ferry.
+// needFiles skips the test if a crowd needs more descriptors than this process may have: one for each connection.
 func needFiles(t *testing.T) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -30,15 +30,15 @@ func needFiles(t *testing.T) {
 	}
 }
 
-// attack does harm to the listener at an address until ctx ends. It says when it is fully under way.
+// attack attacks the listener at an address until ctx ends. It reports when it is fully under way.
 type attack func(ctx context.Context, address string, underWay func())
 
-// TestHostile has clients that mean no good at ferry, while others ask it for something: all of those get what they want, and
-// memory stays within a budget.
+// TestHostile runs hostile clients beside honest ones. The honest ones get all their responses, and ferry's memory stays within a
+// budget.
 func TestHostile(t *testing.T) {
 	needFiles(t)
 	mux := paths()
-	mux.HandleFunc("/ignore", func(http.ResponseWriter, *http.Request) {}) // answers, whatever the request still has to say
+	mux.HandleFunc("/ignore", func(http.ResponseWriter, *http.Request) {}) // responds before the body of the request ends
 	server := serveGo(t, mux)
 	const head = "POST /hash HTTP/1.1\r\nHost: a\r\n"
 	for _, row := range []struct {
@@ -62,11 +62,11 @@ func TestHostile(t *testing.T) {
 		{name: "chunks of one byte without end", do: few(8, head+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\na\r\n", 200), beat), budget: 48},
 		{name: "chunk extensions without end", do: few(8, head+"Transfer-Encoding: chunked\r\n\r\n1;", strings.Repeat("a", 1000), beat), budget: 48},
 		{
-			name: "a body without end that nobody wants", budget: 48,
+			name: "a body without end for a path that ignores it", budget: 48,
 			do: few(8, "POST /ignore HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "3e8\r\n"+strings.Repeat("a", 1000)+"\r\n", beat),
 		},
-		{name: "requests without end, and nobody reads", do: few(50, "", strings.Repeat("GET /bytes?n=1000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20), beat), budget: 96},
-		{name: "small requests without end, and nobody reads", do: few(50, "", strings.Repeat("GET /echo HTTP/1.1\r\nHost: a\r\n\r\n", 100), beat), budget: 96},
+		{name: "requests without end, responses unread", do: few(50, "", strings.Repeat("GET /bytes?n=1000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20), beat), budget: 96},
+		{name: "small requests without end, responses unread", do: few(50, "", strings.Repeat("GET /echo HTTP/1.1\r\nHost: a\r\n\r\n", 100), beat), budget: 96},
 		{name: "connections that break within a request", do: breaks(head + "Content-Length: 100000\r\n\r\n" + strings.Repeat("a", 50_000)), budget: 64},
 		{name: "noise", do: noise, budget: 32},
 	} {
@@ -78,7 +78,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// during has ask ask before, during and after an attack.
+// during calls ask before, during and after an attack.
 func during(t *testing.T, f *ferry, do attack, port string, budget int, ask func(n int)) {
 	t.Helper()
 	stop := f.watch(budget)
@@ -92,7 +92,7 @@ func during(t *testing.T, f *ferry, do attack, port string, budget int, ask func
 	<-underWay
 	for range 4 {
 		ask(40)
-		time.Sleep(100 * time.Millisecond) // for the attack to get somewhere on a machine that is quick to answer
+		time.Sleep(100 * time.Millisecond) // so that the attack has an effect on a fast machine, too
 	}
 	cancel()
 	<-done
@@ -100,8 +100,7 @@ func during(t *testing.T, f *ferry, do attack, port string, budget int, ask func
 	stop()
 }
 
-// few has n connections that say start and then more without end, each time after a pause, and never read. Those that are
-// closed are opened again.
+// few opens n connections that send start and then more without end, with pauses, and never read. Closed ones are opened again.
 func few(n int, start, more string, pause time.Duration) attack {
 	return func(ctx context.Context, address string, underWay func()) {
 		underWay()
@@ -126,8 +125,7 @@ func few(n int, start, more string, pause time.Duration) attack {
 	}
 }
 
-// crowd has thousands of connections that say start, and then a little more in turn, without end. Those that are closed are
-// opened again.
+// crowd opens thousands of connections that send start, and then a little more in turn, without end. Closed ones are opened again.
 func crowd(start, more string) attack {
 	return func(ctx context.Context, address string, underWay func()) {
 		const together = 8
@@ -170,7 +168,7 @@ func crowd(start, more string) attack {
 	}
 }
 
-// breaks has connections that say something and are reset.
+// breaks opens connections that send a part and are reset.
 func breaks(start string) attack {
 	return func(ctx context.Context, address string, underWay func()) {
 		underWay()
@@ -186,7 +184,7 @@ func breaks(start string) attack {
 	}
 }
 
-// noise has connections that say anything.
+// noise opens connections that send random bytes.
 func noise(ctx context.Context, address string, underWay func()) {
 	underWay()
 	for ctx.Err() == nil {

@@ -13,10 +13,10 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// patience is how long the test waits for a Java program that has something to say, or is to end.
+// patience bounds the wait for the output or the end of a Java program.
 const patience = 2 * time.Minute
 
-// java is a JDK, and the classes of java/ with what they need.
+// java has the paths of a JDK and of the classes of java/.
 type java struct {
 	program   string
 	classpath string
@@ -44,12 +44,12 @@ func newJava(t *testing.T) java {
 	return java{program: program, classpath: classes + string(filepath.ListSeparator) + jars}
 }
 
-// command is a class's main program. What it says beside its output goes to stderr.
+// command returns the command that runs a class. Its errors go to stderr.
 func (j java) command(ctx context.Context, stderr *bytes.Buffer, class string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, j.program, append([]string{
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", // starts fast
 		"-Dbolt.tcp.heartbeat.interval=100",  // ms
-		"-Dbolt.tcp.heartbeat.maxtimes=1000", // a slow machine is no reason to close
+		"-Dbolt.tcp.heartbeat.maxtimes=1000", // do not close on a slow machine
 		"-cp", j.classpath, class,
 	}, args...)...)
 	c.Stderr = stderr
@@ -57,7 +57,7 @@ func (j java) command(ctx context.Context, stderr *bytes.Buffer, class string, a
 	return c
 }
 
-// server starts Server and returns its address. It ends with the test.
+// server starts Server and returns its address. Server ends with the test.
 func (j java) server(t *testing.T) string {
 	t.Helper()
 	stderr := new(bytes.Buffer)
@@ -75,7 +75,7 @@ func (j java) server(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		stdin.Close() // it ends by itself then
+		stdin.Close() // ends Server
 		time.AfterFunc(patience, cancel)
 		c.Wait()
 		cancel()
@@ -93,7 +93,7 @@ func (j java) server(t *testing.T) string {
 	return "127.0.0.1:" + port
 }
 
-// client runs Client to its end and returns what it printed, line by line.
+// client runs Client to its end and returns the lines of its output.
 func (j java) client(t *testing.T, address, mode string) []string {
 	t.Helper()
 	stderr := new(bytes.Buffer)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLarge sends 1 GiB each way, with a length and in chunks, all at once, and compares what went in with what came out.
+// TestLarge sends 1 GiB each way, with a length and in chunks, at the same time, and compares what was sent and received.
 func TestLarge(t *testing.T) {
 	const size = 1 << 30
 	f := run(t, "http1.yaml", map[string]string{"18090": serveGo(t, paths())})
@@ -59,14 +59,14 @@ func TestLarge(t *testing.T) {
 	stop()
 }
 
-// client asks over connections of its own, as many at a time as there are requests.
+// client has a connection for each concurrent request.
 func client(t *testing.T) *http.Client {
 	tr := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
 
-// answer sends a request, and wants the answer to say that all is well.
+// answer sends a request and expects status 200.
 func answer(t *testing.T, r *http.Request) *http.Response {
 	t.Helper()
 	a, err := client(t).Do(r)

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// TestLoad has the usual load makers do what they do to ferry. None of their requests may fail.
+// TestLoad runs load generators against ferry. None of their requests may fail.
 func TestLoad(t *testing.T) {
 	for _, name := range []string{"ab", "wrk", "h2load", "nginx"} {
 		needs.Program(t, name)

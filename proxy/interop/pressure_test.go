@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// counted counts what is read of it.
+// counted counts the bytes read from it.
 type counted struct {
 	io.Reader
 	n atomic.Int64
@@ -26,7 +26,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// settles returns the count when it has not moved for a while.
+// settles returns the count once it has not changed for a while.
 func (c *counted) settles() int64 {
 	last := int64(0)
 	for begun, since := time.Now(), time.Now(); time.Since(since) < 500*time.Millisecond && time.Since(begun) < patience; {
@@ -38,12 +38,11 @@ func (c *counted) settles() int64 {
 	return last
 }
 
-// TestPressure has clients that do not read for a while, and servers that do not. The other side has to wait for them, and
-// nobody else.
+// TestPressure: some clients, and some servers, do not read for a while. Their peer has to wait; no other connection does.
 func TestPressure(t *testing.T) {
 	const (
 		size   = 64 << 20
-		most   = size / 2 // what the sockets' buffers may take of it
+		most   = size / 2 // the part that socket buffers may hold
 		number = 4        // of each kind
 	)
 	want := sum(size)
@@ -121,7 +120,7 @@ func TestPressure(t *testing.T) {
 	stop()
 }
 
-// honest is clients that do nothing wrong, over connections that are kept and over new ones.
+// honest has well-behaved clients, on persistent and on new connections.
 type honest struct {
 	t    *testing.T
 	url  string
@@ -136,7 +135,7 @@ func newHonest(t *testing.T, url string) *honest {
 	return &honest{t, url, kept, once}
 }
 
-// ask asks n times, one of ten over a new connection. Every answer has to be right.
+// ask sends n requests, one of ten on a new connection, and checks every response.
 func (h *honest) ask(n int) {
 	h.t.Helper()
 	const together = 4

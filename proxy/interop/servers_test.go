@@ -21,10 +21,10 @@ import (
 
 // The servers have these paths in common:
 //
-//	/text       what text is, in one piece; Go and nginx have ranges, validators and gzip
+//	/text       the constant text, in one piece; Go and nginx have ranges, validators and gzip
 //	/echo...    the method and the path
 //	/hash       the method, the length and the SHA-256 of the request's body
-//	/bytes?n=   so many bytes of pattern, chunked where the server can
+//	/bytes?n=   n bytes of pattern, chunked where the server can
 var (
 	text     = bytes.Repeat([]byte("All that is gold does not glitter, not all those who wander are lost.\n"), 1500)
 	modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -43,7 +43,7 @@ func serveGo(t *testing.T, h http.Handler) string {
 	return ln.Addr().String()
 }
 
-// paths is the server in Go.
+// paths is the handler of the server in Go.
 func paths() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -78,8 +78,8 @@ func paths() *http.ServeMux {
 	return mux
 }
 
-// nginx runs nginx, which has /text and /echo itself and asks the server in Go for the rest. It writes a line for each request
-// it has got to the file log.
+// nginx runs nginx, which serves /text and /echo itself and forwards the rest to the server in Go. It logs each request to the file
+// log.
 func nginx(t *testing.T) (address, log string) {
 	t.Helper()
 	program := needs.Program(t, "nginx")
@@ -95,7 +95,7 @@ func nginx(t *testing.T) (address, log string) {
 	}
 	user := ""
 	if os.Geteuid() == 0 {
-		user = "user root;" // else it would not read its own directory
+		user = "user root;" // otherwise it cannot read its own directory
 	}
 	onFreePort(t, func() (*exec.Cmd, string) {
 		address = freePort(t)
@@ -127,7 +127,7 @@ http {
 		if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// It says nothing when it is ready: the shell waits for its pid, which is there once it listens.
+		// It prints nothing when it is ready. The shell waits for its pid file, which exists once it listens.
 		c := exec.Command("sh", "-c", `"$1" -p "$2" -c "$2/conf" & n=$!; trap 'kill -QUIT $n' TERM
 			while kill -0 $n 2>/dev/null && ! [ -s "$2/pid" ]; do sleep 0.02; done; kill -0 $n && echo ready; wait $n; wait $n`, "sh", program, dir)
 		return c, "ready"
@@ -135,7 +135,7 @@ http {
 	return address, log
 }
 
-// script runs a server of testdata, which prints its port when it is ready.
+// script runs a server of testdata. The server prints its port when it is ready.
 func script(t *testing.T, interpreter, file string, args ...string) string {
 	t.Helper()
 	program := needs.Program(t, interpreter)
@@ -148,8 +148,8 @@ func script(t *testing.T, interpreter, file string, args ...string) string {
 	return address
 }
 
-// servers are all there are, by name. Node's ends connections that are unused for so long, as its default of 5 s is long for a
-// test.
+// servers starts all servers and returns their addresses by name. Node's keep-alive timeout is 200 ms, as its default of 5 s is long
+// for a test.
 func servers(t *testing.T) map[string]string {
 	t.Helper()
 	address, _ := nginx(t)
@@ -161,12 +161,12 @@ func servers(t *testing.T) map[string]string {
 	}
 }
 
-// pattern has n bytes, none of which stand where they would if one was lost.
+// pattern returns n bytes in which a lost byte shows.
 func pattern(n int64) io.Reader { return &patternReader{left: n} }
 
 type patternReader struct{ at, left int64 }
 
-// block is one period of the pattern, which has a number in each of its lines.
+// block is one period of the pattern, with a number in each line.
 var block = func() []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < 1<<20; i++ {
@@ -186,7 +186,7 @@ func (p *patternReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// sum is the SHA-256 of n bytes of pattern.
+// sum returns the SHA-256 of n bytes of pattern.
 func sum(n int64) string {
 	h := sha256.New()
 	io.Copy(h, pattern(n))

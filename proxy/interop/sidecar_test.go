@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestSidecar asks a server through two ferries, as examples/proxy/sidecar.yaml has them.
+// TestSidecar sends requests through two ferries, as configured in examples/proxy/sidecar.yaml.
 func TestSidecar(t *testing.T) {
 	upload := filepath.Join(t.TempDir(), "upload")
 	if err := os.WriteFile(upload, block, 0o600); err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// sample is a case of the corpus of protocol/http1: bytes that may be a request, and whether they are to be forwarded.
+// sample is a case of the corpus of protocol/http1: bytes, and whether they are a request to forward.
 type sample struct {
 	name     string
 	raw      string
@@ -33,7 +33,7 @@ func corpus(t *testing.T) []sample {
 			name, block, _ := strings.Cut(block, "\n")
 			raw, verdict, ok := strings.Cut(block, "\n-- ")
 			if !ok {
-				continue // the comment
+				continue // a comment
 			}
 			data, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.ReplaceAll(raw, "\n", ""), `"`, `\"`) + `"`)
 			if err != nil {
@@ -48,8 +48,8 @@ func corpus(t *testing.T) []sample {
 	return all
 }
 
-// TestSmuggling sends each case to a server through ferry, with a marked request behind it on the same connection. What ferry
-// refuses, the server must not see; of what ferry forwards it must see one request, and answer the mark as the mark.
+// TestSmuggling sends each case to a server through ferry, followed by a marked request on the same connection. The server must not
+// see a case that ferry refuses. It must see one request of a case that ferry forwards, and respond to the marked one as such.
 func TestSmuggling(t *testing.T) {
 	samples := corpus(t)
 	t.Run("go", func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestSmuggling(t *testing.T) {
 	})
 }
 
-// smuggle sends the cases. log is what the server has seen, the last one last: method, target and maybe more of each request.
+// smuggle sends the cases. log has the requests that the server has seen, in order: method, target and possibly more of each.
 func smuggle(t *testing.T, samples []sample, server string, log func() []string) {
 	f := run(t, "http1.yaml", map[string]string{"18090": server})
 	before, kept, refused := 0, 0, 0
@@ -88,7 +88,7 @@ func smuggle(t *testing.T, samples []sample, server string, log func() []string)
 		mark := fmt.Sprintf("/mark-%d", i)
 		c := talk(t, f.at("18080"), s.raw, "GET "+mark+" HTTP/1.1\r\nHost: mark\r\n\r\n")
 
-		// Once the server has seen this one, over a connection of its own, it has seen what came before.
+		// Once the server has seen this request, on another connection, it has seen all before it.
 		barrier := fmt.Sprintf("/barrier-%d", i)
 		if a, err := http.Get("http://" + server + barrier); err != nil {
 			t.Fatal(err)
@@ -139,16 +139,16 @@ func smuggle(t *testing.T, samples []sample, server string, log func() []string)
 	}
 }
 
-// talked is what came back of a case and the mark behind it.
+// talked has the responses to a case and to the marked request behind it.
 type talked struct {
 	status int  // of the case
-	last   bool // the case's answer said that it was the last one
-	marked bool // the mark was answered as such
+	last   bool // the response to the case closes the connection
+	marked bool // the marked request got its response
 	wrong  string
-	closed bool // by ferry, of its own
+	closed bool // by ferry
 }
 
-// talk sends a case and the mark behind it, and reads the answers.
+// talk sends a case and the marked request, and reads the responses.
 func talk(t *testing.T, address, raw, mark string) (got talked) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -164,7 +164,7 @@ func talk(t *testing.T, address, raw, mark string) (got talked) {
 	want, _, _ := strings.Cut(mark, " HTTP")
 	r := bufio.NewReader(conn)
 	for _, method := range []string{method, "GET"} {
-		status, body, last, err := readAnswer(r, method)
+		status, body, last, err := readResponse(r, method)
 		if err != nil {
 			got.closed = true
 			return got
@@ -193,8 +193,8 @@ func talk(t *testing.T, address, raw, mark string) (got talked) {
 	return got
 }
 
-// readAnswer reads the next answer that is final.
-func readAnswer(r *bufio.Reader, method string) (status int, body string, last bool, err error) {
+// readResponse reads the next final response.
+func readResponse(r *bufio.Reader, method string) (status int, body string, last bool, err error) {
 	for {
 		a, err := http.ReadResponse(r, &http.Request{Method: method})
 		if err != nil {

@@ -18,12 +18,12 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// TestWebSocket has a WebSocket of Python, made by hand, and Node's own, where it has one, talk to a server that echoes frames,
-// through one ferry and through two.
+// TestWebSocket: a WebSocket client in Python, and Node's own where it has one, exchange frames with an echo server through one ferry
+// and through two.
 func TestWebSocket(t *testing.T) {
 	needs.Program(t, "python3")
 	needs.Program(t, "node")
-	const option = "--experimental-websocket" // Node 20.10 needs it, and to 22 it says nothing new
+	const option = "--experimental-websocket" // needed by Node 20.10, ignored by Node 22
 	hasOwn := exec.Command("node", option, "-e", "0").Run() == nil
 	server := serveGo(t, http.HandlerFunc(echoFrames))
 	for _, tt := range []struct{ name, file, port, server string }{
@@ -48,7 +48,7 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// echoFrames is a WebSocket that sends back each frame of data, and of the end. RFC 6455.
+// echoFrames is a WebSocket that echoes data and close frames. RFC 6455.
 func echoFrames(w http.ResponseWriter, r *http.Request) {
 	key := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) // section 4.2.2
 	conn, buf, err := http.NewResponseController(w).Hijack()
@@ -64,7 +64,7 @@ func echoFrames(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// echoFrame reads a frame, which is masked, and sends it back, not masked. It returns an error behind the last one. Section 5.2.
+// echoFrame reads a masked frame and sends it back unmasked. It returns an error behind the last one. Section 5.2.
 func echoFrame(conn net.Conn, r *bufio.Reader) error {
 	var start [2]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
@@ -80,7 +80,7 @@ func echoFrame(conn net.Conn, r *bufio.Reader) error {
 		out = append(out, long[8-n:]...)
 		length = binary.BigEndian.Uint64(long[:])
 	}
-	body := make([]byte, 4+length) // the mask, and what it masks
+	body := make([]byte, 4+length) // the mask and the masked data
 	if _, err := io.ReadFull(r, body); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func echoFrame(conn net.Conn, r *bufio.Reader) error {
 	if _, err := conn.Write(append(out, body[4:]...)); err != nil {
 		return err
 	}
-	if opcode := start[0] & 0x0f; opcode == 8 { // the end: section 5.5.1
+	if opcode := start[0] & 0x0f; opcode == 8 { // close: section 5.5.1
 		return io.EOF
 	}
 	return nil
