@@ -89,7 +89,7 @@ func (r *request) send(f wire.Frame, frame []byte) {
 	}
 	u := pool.sharedConn(f.Dialect(), r.downstream.closing())
 	if u == nil {
-		r.x.Answered(upstream.Canceled)
+		r.x.EndAttempt(upstream.Canceled)
 		r.refuseOverload()
 		return
 	}

@@ -83,7 +83,7 @@ func (s *session) connectUpload(r *request) {
 	}
 	u := pool.uploadConn(r.frame().Dialect(), s)
 	if u == nil {
-		r.x.Answered(upstream.Canceled)
+		r.x.EndAttempt(upstream.Canceled)
 		r.refuseOverload()
 		return
 	}

@@ -73,7 +73,7 @@ func (u *upstreamConn) send(r *request, f wire.Frame, frame []byte) {
 	}
 	if !r.x.Cluster.Wait() {
 		r.upstream = nil
-		r.x.Answered(upstream.Canceled)
+		r.x.EndAttempt(upstream.Canceled)
 		r.refuse(traffic.Overload)
 		return
 	}

@@ -102,7 +102,7 @@ func (u *upstreamConn) respondWhole(r *request, f wire.Frame, frame []byte) erro
 		}
 	}
 	status := f.Status()
-	r.x.Answered(responseOutcome(status))
+	r.x.EndAttempt(responseOutcome(status))
 	r.x.Out = int64(len(frame))
 	f.SetID(r.clientID)
 	r.downstream.respond(r, frame, status)
@@ -112,7 +112,7 @@ func (u *upstreamConn) respondWhole(r *request, f wire.Frame, frame []byte) erro
 // startResponse passes on the first piece of a large response.
 func (u *upstreamConn) startResponse(r *request, f wire.Frame, p []byte) int {
 	status := f.Status()
-	r.x.Answered(responseOutcome(status))
+	r.x.EndAttempt(responseOutcome(status))
 	r.x.Out = int64(f.FrameLen())
 	timeout := r.downstream.frameTimeout()
 	u.response = largeResponse{request: r, status: status, left: f.FrameLen(), timeout: timeout}

@@ -44,7 +44,7 @@ func (u *upstreamConn) abortUpload(id uint32, cause error) *request {
 	r := u.sent.find(id)
 	if r != nil {
 		u.cancel(r)
-		r.x.Answered(upstream.Canceled)
+		r.x.EndAttempt(upstream.Canceled)
 	}
 	u.abort(cause)
 	return r

@@ -129,6 +129,7 @@ type Changes struct {
 // Failure is why an Upstream has no response.
 type Failure struct {
 	Cause    route.Cause // OnConnectFailure or OnReset
+	Err      error       // why there is no connection, with OnConnectFailure; nil if that is not known
 	TimedOut bool        // the connection was not made in time
 	Sent     bool        // the server may have seen some of the request
 	Stale    bool        // a connection that served other requests ended without a byte of this response: no fault of the server

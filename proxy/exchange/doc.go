@@ -1,19 +1,17 @@
-// Package exchange is what all protocols of a proxy do alike with a request: admit it to a route, choose an endpoint, decide
-// about another attempt, count it and log it.
+// Package exchange has the parts of a proxied request that do not depend on its protocol.
 //
-// A Plan is what becomes of a listener's requests; it never changes, and a reload makes another one. An Exchange is one
-// request under a Plan, kept by a driver from the request's first byte to the answer's last. It owns no connection and no
-// byte: the drivers, proxy/bolt and proxy/http1, bring both.
+// A Plan is the compiled configuration of a listener's requests. An Exchange is one request: it admits the request to a route,
+// picks endpoints, decides about retries, counts and logs. A Relay is an Exchange between two sides: a Downstream speaks the
+// client's protocol, an Upstream the server's, and neither knows the other. The Relay passes heads, bodies and trailers between
+// them, with backpressure, and bounds the times that a request may take. Connections and encodings belong to the sides.
 //
-//	x.Begin(plan, l)                              // at the first byte
-//	r, answer := matcher.Match(&request, nil, true)
-//	if why := x.Admit(r); why == traffic.Forwarded {
-//		why = x.Choose()                          // x.Endpoint is where to send it
+//	relay.Init(downstream, l)                     // once
+//	relay.Begin(plan, timeouts)                   // at the first byte of a request
+//	if why := relay.Admit(r); why == traffic.Forwarded {
+//		relay.Forward(head)                       // opens an Upstream, which gets the head
 //	}
-//	...
-//	if x.Failed(method, route.OnReset, true) {    // again: x.Choose()
-//	}
-//	...
-//	x.Answered(upstream.Success)                  // the answer's head is here
-//	x.End(traffic.HTTP(200))                      // and its last byte is queued
+//	pause := relay.RequestData(piece)             // until Downstream.ResumeRequest
+//	relay.RequestEnd(nil)                         // Downstream.Response, ResponseData and ResponseEnd follow
+//	relay.Finish(head, clientAddress, 200)        // counts and logs the request
+//	relay.Release()
 package exchange

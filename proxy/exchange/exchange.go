@@ -11,7 +11,8 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Exchange is one request and what has become of it so far. It belongs to one loop. After End it can begin again.
+// Exchange is the state of one request: its route, its attempts and its counters. It belongs to one loop. After End, Begin may
+// follow.
 type Exchange struct {
 	Plan     *Plan
 	Route    *route.Route // nil until it is admitted
@@ -19,22 +20,22 @@ type Exchange struct {
 	Endpoint *upstream.Endpoint // of the attempt under way; nil between attempts
 	Began    time.Duration      // loop.Now at Begin
 	Attempt  int                // 1 for the first
-	In, Out  int64              // bytes of request and answer, heads included: the driver counts them
+	In, Out  int64              // bytes of request and response, heads included: the driver counts them
 
 	loop    *loop.Loop
 	cluster int                // which of Plan.Clusters
 	failed  *upstream.Endpoint // of the last attempt
 	chosen  time.Duration      // loop.Now at Choose
-	why     traffic.Refusal
+	refusal traffic.Refusal
 }
 
-// Begin begins a request under p.
+// Begin begins a request, which uses p until its end.
 func (x *Exchange) Begin(p *Plan, l *loop.Loop) {
 	*x = Exchange{Plan: p, loop: l, Began: l.Now()}
 }
 
-// Admit takes the route that was found for the request, nil if none was, and chooses the cluster. Anything but
-// traffic.Forwarded is to be answered so by the proxy itself, as is a route that does not forward.
+// Admit applies the route of a request, nil if none matches: it checks the rate limit and picks the cluster. If the result is not
+// traffic.Forwarded, or the route does not forward, the driver responds itself.
 func (x *Exchange) Admit(r *route.Route) traffic.Refusal {
 	x.Route = r
 	switch {
@@ -52,14 +53,14 @@ func (x *Exchange) Admit(r *route.Route) traffic.Refusal {
 	return traffic.Forwarded
 }
 
-// Refuse notes why the proxy answers the request itself, and returns it.
+// Refuse counts a request that the proxy does not forward, and returns why.
 func (x *Exchange) Refuse(why traffic.Refusal) traffic.Refusal {
-	x.why = why
+	x.refusal = why
 	x.Plan.Listener.Refused(x.loop.Index(), why)
 	return why
 }
 
-// Choose chooses the endpoint for an attempt. Answered, Failed or End follows.
+// Choose picks the endpoint of an attempt. EndAttempt, Failed, Lost or End follows.
 func (x *Exchange) Choose() traffic.Refusal {
 	x.chosen = x.loop.Now()
 	e, err := x.Cluster.Pick(rand.Uint64(), x.chosen, x.failed)
@@ -74,8 +75,8 @@ func (x *Exchange) Choose() traffic.Refusal {
 	return x.Refuse(traffic.NoEndpoint)
 }
 
-// Answered ends the attempt under way: the answer's head is here.
-func (x *Exchange) Answered(o upstream.Outcome) {
+// EndAttempt ends the current attempt, if there is one, with an outcome.
+func (x *Exchange) EndAttempt(o upstream.Outcome) {
 	if x.Endpoint != nil {
 		now := x.loop.Now()
 		x.Endpoint.Done(o, now-x.chosen, now)
@@ -83,29 +84,29 @@ func (x *Exchange) Answered(o upstream.Outcome) {
 	}
 }
 
-// Failed ends the attempt under way without an answer, and reports whether Choose is to follow for another one. method is the
-// request's, nil in Bolt; sent says that the server may have seen some of it. Ask only if the request can be sent again as a
-// whole, else call Lost.
+// Failed ends the current attempt without a response, and reports whether the route allows another one: then Choose follows.
+// method is the request's, nil in Bolt. sent says that the server may have received a part of the request. If the request cannot
+// be sent again, call Lost instead.
 func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
 	x.Lost(why)
 	return x.again(method, route.Attempt{Number: x.Attempt, Cause: why, Sent: sent})
 }
 
-// Lost ends the attempt under way without an answer, as Failed does, when there is not to be another one.
-func (x *Exchange) Lost(why route.Cause) { x.Answered(outcomes[why]) }
+// Lost ends the current attempt without a response. No other one follows.
+func (x *Exchange) Lost(why route.Cause) { x.EndAttempt(outcomes[why]) }
 
-// NotConnected ends the attempt under way, whose connection was not made because of err. A cause on this machine does not count
-// against the endpoint. Failed or Lost follows, to decide about another attempt.
-func (x *Exchange) NotConnected(err error) { x.Answered(upstream.ConnectOutcome(err)) }
+// NotConnected ends the current attempt, whose connection failed with err. A cause on this machine does not count against the
+// endpoint. Failed or Lost follows and decides about another attempt.
+func (x *Exchange) NotConnected(err error) { x.EndAttempt(upstream.ConnectOutcome(err)) }
 
-// Repeat reports whether an answer with that status is to be thrown away, and Choose to follow for another attempt. The attempt
-// is ended in any case, as by Answered. It is for HTTP only.
+// Repeat ends the current attempt with the status of its response, and reports whether the route repeats the request: then the
+// driver discards the response, and Choose follows. It is for HTTP only.
 func (x *Exchange) Repeat(method []byte, status int) bool {
 	o := upstream.Success
 	if status >= 500 {
 		o = upstream.Failure
 	}
-	x.Answered(o)
+	x.EndAttempt(o)
 	return x.again(method, route.Attempt{Number: x.Attempt, Status: status, Sent: true})
 }
 
@@ -123,23 +124,23 @@ var outcomes = map[route.Cause]upstream.Outcome{
 	route.OnTimeout:        upstream.Timeout,
 }
 
-// End ends the request, and its attempt if one is under way: the client is gone then. c is how it was answered.
+// End ends the request and counts it with code c. If an attempt is under way, the client has left.
 func (x *Exchange) End(c traffic.Code) {
-	x.Answered(upstream.Canceled)
+	x.EndAttempt(upstream.Canceled)
 	if x.Route != nil {
 		x.Plan.Routes[x.Route.Index].Done(x.loop.Index(), c, x.loop.Now()-x.Began, x.In, x.Out)
 	}
 	x.Plan = nil
 }
 
-// Logs reports whether the request is to be logged, as Log then does, before End.
+// Logs reports whether the access log samples the request. Then Log follows, before End.
 func (x *Exchange) Logs(c traffic.Code) bool {
 	return x.Plan.Log != nil && x.Plan.Log.Sampled(rand.Uint64(), c)
 }
 
-// Log writes e to the access log, with all that x knows filled in.
+// Log writes e to the access log, after it filled in the fields of the exchange.
 func (x *Exchange) Log(e *traffic.Entry, c traffic.Code) {
-	e.Listener, e.Code, e.Refusal, e.Attempts, e.In, e.Out = x.Plan.Listener.Name, c, x.why, x.Attempt, x.In, x.Out
+	e.Listener, e.Code, e.Refusal, e.Attempts, e.In, e.Out = x.Plan.Listener.Name, c, x.refusal, x.Attempt, x.In, x.Out
 	e.Took = x.loop.Now() - x.Began
 	if x.Route != nil {
 		e.Route = x.Route.Name

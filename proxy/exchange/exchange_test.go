@@ -75,12 +75,12 @@ func (w *world) refused(why traffic.Refusal) uint64 {
 	return w.metrics.Snapshot().Listeners[0].Refused[why]
 }
 
-func TestAnswered(t *testing.T) {
+func TestCounts(t *testing.T) {
 	t.Parallel()
 	do(t, route.Rule{Cluster: "c"}, func(w *world) {
 		x := w.begin(t)
 		x.In, x.Out = 10, 20
-		x.Answered(upstream.Success)
+		x.EndAttempt(upstream.Success)
 		x.End(traffic.HTTP(200))
 		r := w.metrics.Snapshot().Routes[0]
 		if r.Requests[traffic.HTTP(200)] != 1 || r.In != 10 || r.Out != 20 || r.Retries != 0 {

@@ -6,13 +6,12 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Plan is what becomes of a listener's requests. It is not changed once it is used.
+// Plan is the compiled configuration of a listener's requests. It does not change while it is used; a reload makes another one.
 type Plan struct {
-	Table    *route.Table
-	Clusters []*upstream.Cluster // as Table.Clusters names them
-	// Connectors open the Upstreams of each of Clusters. A Relay needs them.
-	Connectors []Connector
-	Routes     []*traffic.Route // of Table.Routes
+	Table      *route.Table
+	Clusters   []*upstream.Cluster // in the order of Table.Clusters
+	Connectors []Connector         // in the same order; a Relay needs them
+	Routes     []*traffic.Route    // the counters of Table.Routes
 	Listener   *traffic.Listener
 	Log        *traffic.Log // nil means none
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
@@ -133,7 +134,7 @@ func (r *Relay) Downstream() Downstream { return r.down }
 // Detach gives up the request for a tunnel: the attempt has succeeded, no side is called any more, and the caller keeps the
 // Exchange until it ends it.
 func (r *Relay) Detach() Exchange {
-	r.Answered(upstream.Success)
+	r.EndAttempt(upstream.Success)
 	r.up, r.attempt, r.response = nil, noAttempt, responseEnded
 	r.deadlines.stopAll()
 	return r.Exchange
@@ -220,7 +221,7 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 		r.retry()
 		return false, false
 	}
-	r.Answered(outcome(status))
+	r.EndAttempt(outcome(status))
 	r.response = responseStarted
 	r.deadlines.stop(responseDeadline)
 	r.deadlines.stop(tryDeadline)
@@ -243,6 +244,9 @@ func (r *Relay) ResponseEnd(trailers Fields) {
 // UpstreamFailed says that there is no response, or no whole one. The Upstream's part is over.
 func (r *Relay) UpstreamFailed(f Failure) {
 	r.up, r.attempt = nil, noAttempt
+	if f.Err != nil && f.Cause == route.OnConnectFailure {
+		r.NotConnected(f.Err)
+	}
 	switch {
 	case r.response != responseAwaited:
 		r.reset()
@@ -250,7 +254,7 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		// The server had closed the connection before it saw the request, or might have: RFC 9112, section 9.3.1. That says nothing
 		// about its health.
 		r.resent = true
-		r.Answered(upstream.Canceled)
+		r.EndAttempt(upstream.Canceled)
 		r.connect(true)
 	case r.Replay.Whole && r.Failed(r.Method, f.Cause, f.Sent):
 		r.retry()
@@ -271,7 +275,7 @@ func (r *Relay) ResponseMalformed() {
 		r.reset()
 		return
 	}
-	r.Answered(upstream.Failure)
+	r.EndAttempt(upstream.Failure)
 	r.reject(BadGateway)
 }
 

@@ -146,7 +146,9 @@ func (u *upstreamSide) Closed(_ *loop.Conn, err error) {
 		return
 	}
 	f := u.failure()
-	f.TimedOut = u.state == connecting && errors.Is(err, os.ErrDeadlineExceeded)
+	if u.state == connecting {
+		f.Err, f.TimedOut = err, errors.Is(err, os.ErrDeadlineExceeded)
+	}
 	u.pool.closed()
 	u.fail(f)
 }

@@ -3,12 +3,15 @@ package proxytest
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
 )
 
 // world is a plan with an in-memory connector, on one loop.
@@ -197,6 +200,25 @@ func TestFailures(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection that fails for want of descriptors on this machine does not count against the endpoint.
+func TestLocalFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{})
+	w.do(func() {
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, get, true)
+		w.connector.Opened[0].Fail(exchange.Failure{Cause: route.OnConnectFailure, Err: os.NewSyscallError("socket", syscall.EMFILE)})
+		var local, failed int64
+		for _, e := range w.plan.Clusters[0].Snapshot().Endpoints {
+			local += e.Outcomes[upstream.LocalFailure]
+			failed += e.Outcomes[upstream.ConnectFailure]
+		}
+		if local != 1 || failed != 0 || d.Rejected == nil {
+			t.Errorf("%d local failures and %d of connecting, want one and none", local, failed)
+		}
+	})
 }
 
 func TestRetryOfAStatus(t *testing.T) {
