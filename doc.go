@@ -1,4 +1,4 @@
-// Package ferry is the vocabulary that stream and rpc share: a Message, who handles it and who sends it.
+// Package ferry is the vocabulary that stream and rpc share: Message, Handler and Sender.
 //
 // A message is bytes plus a little metadata. Folders stand in the order a message meets them: transport carries the
 // bytes, protocol frames them, field and format read them without decoding, stream hands them to functions. This package

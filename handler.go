@@ -17,8 +17,8 @@ func (f HandlerFunc) Handle(ctx context.Context, in *Message, out Sender) error 
 	return f(ctx, in, out)
 }
 
-// BatchHandler is a Handler that would rather have all messages of one tag that are waiting at once, in order. in and
-// its payloads are borrowed until HandleBatch returns.
+// BatchHandler is a Handler that receives all waiting messages of one tag in one call, in order. in and its payloads are
+// borrowed until HandleBatch returns.
 type BatchHandler interface {
 	Handler
 	HandleBatch(ctx context.Context, in []Message, out Sender) error

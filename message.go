@@ -2,11 +2,11 @@ package ferry
 
 import "fmt"
 
-// Type says what a payload's bytes are. The numbers are part of the native wire (docs/native.md).
+// Type is the format of a payload. The numbers are part of the native wire (docs/native.md).
 type Type uint8
 
 const (
-	Raw      Type = 0 // opaque bytes: no field of it can be read
+	Raw      Type = 0 // opaque bytes without readable fields
 	Y3       Type = 1 // Y3 as y3-codec-golang writes it
 	Y3N      Type = 2 // Y3 as YoMo's frames use it
 	CBOR     Type = 3 // RFC 8949
@@ -21,7 +21,7 @@ const (
 
 var typeNames = [...]string{"raw", "y3", "y3n", "cbor", "json", "protobuf", "bson", "msgpack"}
 
-// String returns the name the command line uses.
+// String returns the name that the command line uses.
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
 		return typeNames[t]
@@ -29,7 +29,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("type(%d)", uint8(t))
 }
 
-// ParseType is the inverse of String; it also serves a format's or codec's Name.
+// ParseType is the inverse of String. The names of formats and codecs are the same.
 func ParseType(name string) (Type, error) {
 	for i, n := range typeNames {
 		if n == name {
@@ -39,20 +39,20 @@ func ParseType(name string) (Type, error) {
 	return 0, fmt.Errorf("ferry: unknown type %q: want one of %v", name, typeNames)
 }
 
-// SourceID is the address of one connected client, given out by the node. 0 means none.
+// SourceID is the node's number for one connected client. 0 means none.
 type SourceID uint32
 
 // Message is what a source publishes and a function observes.
 //
-// Payload is borrowed: in a Handler it is valid until Handle returns. Whoever keeps it longer calls Detach (no copy, must
-// be released) or Clone (a copy, garbage collected). Send copies, so a Payload may be reused as soon as Send returns.
+// Payload is borrowed: in a Handler it is valid until Handle returns. To keep it longer, call Detach (no copy, must be
+// released) or Clone (a copy, garbage collected). Send copies it, so a Payload may be reused when Send has returned.
 type Message struct {
 	Tag     string   // topic, '/' separates levels
-	Type    Type     // what Payload's bytes are
+	Type    Type     // format of Payload
 	Payload []byte   // borrowed, see above
-	Time    int64    // Unix time in nanoseconds at the source; Send fills in 0, up to eight sent in a row alike
-	Source  SourceID // who published it; set by the node, ignored by Send
-	To      SourceID // 0: to all who observe Tag; else only to that source (backflow)
+	Time    int64    // Unix time in nanoseconds at the source; Send replaces 0 by the current time, which up to eight messages in a row share
+	Source  SourceID // publisher; set by the node, ignored by Send
+	To      SourceID // 0 means every observer of Tag; otherwise only the client with that number
 
 	owner Owner
 }
@@ -63,15 +63,15 @@ type Owner interface {
 	Release()
 }
 
-// Borrowed returns m with its Payload marked as lying in memory that o counts references to. A nil o means garbage
-// collected memory, for which Detach and Release cost nothing.
+// Borrowed returns m with o as the owner of the memory that its Payload lies in. A nil o means garbage collected memory, for
+// which Detach and Release do nothing.
 func (m Message) Borrowed(o Owner) Message {
 	m.owner = o
 	return m
 }
 
-// Detach returns m so that its Payload stays valid until Release is called on the returned Message, exactly once.
-// It copies nothing.
+// Detach returns m with a Payload that stays valid until Release is called on the returned Message, exactly once. It copies
+// nothing.
 func (m *Message) Detach() Message {
 	if m.owner != nil {
 		m.owner.Retain()
@@ -79,7 +79,7 @@ func (m *Message) Detach() Message {
 	return *m
 }
 
-// Release gives back what Detach kept.
+// Release ends the use of a Message that Detach returned.
 func (m *Message) Release() {
 	if m.owner != nil {
 		m.owner.Release()

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// BenchmarkThroughput sends through a hop in the same process to one function.
+// BenchmarkThroughput sends through a broker in the same process to one function.
 func BenchmarkThroughput(b *testing.B) {
 	for _, tr := range []struct {
 		name string
@@ -26,7 +26,7 @@ func BenchmarkThroughput(b *testing.B) {
 		for _, size := range []int{100, 1 << 10, 64 << 10} {
 			b.Run(fmt.Sprintf("%s/%d", tr.name, size), func(b *testing.B) {
 				t, addr := tr.make()
-				s := newSite(b, t, addr, hop.Config{})
+				s := newTestNode(b, t, addr, hop.Config{})
 				done := make(chan struct{})
 				n := 0
 				r, err := s.dial(nil).Start(b.Context(), stream.Function{Observe: []string{"a"}, Concurrency: 1, Handler: stream.Sink(
@@ -64,7 +64,7 @@ func BenchmarkThroughput(b *testing.B) {
 
 // BenchmarkLatency is one message at a time from Send to the handler, all in one process.
 func BenchmarkLatency(b *testing.B) {
-	s := newSite(b, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(b, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 	got := make(chan struct{})
 	r, err := s.dial(nil).Start(b.Context(), stream.Function{Observe: []string{"a"}, Concurrency: 1, Handler: stream.Sink(
 		func(context.Context, *ferry.Message) error {

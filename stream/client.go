@@ -13,21 +13,21 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Client is one connection to a node. It dials again whenever the connection is lost, and takes up its sources and
-// functions where they were. All its methods may overlap.
+// Client is one connection to a node. It dials again when the connection is lost, and resumes its sources and functions. All
+// its methods may overlap.
 type Client struct {
 	transport transport.Transport
 	addr      string
 	cfg       Config
 	ctx       context.Context // ends with Close
 	cancel    context.CancelFunc
-	ended     chan struct{} // the connection loop has returned
+	ended     chan struct{} // closed when run has returned
 	stats     counters
 
 	mu      sync.Mutex
 	conn    *conn         // nil while there is none to send over
 	serving *conn         // conn, or one whose node is stopping
-	changed chan struct{} // closed and replaced whenever conn changes
+	changed chan struct{} // closed and replaced when conn changes
 	sources map[string]*Source
 	running map[uint32]*subscription
 	lastSub uint32
@@ -38,12 +38,12 @@ type counters struct {
 	connects, handled, failed atomic.Uint64
 }
 
-// Stats is what a Client has done so far.
+// Stats is a copy of a Client's counters at one moment.
 type Stats struct {
 	Connected bool
 	Connects  uint64 // 1 for a connection that was never lost
-	Handled   uint64 // messages given to handlers
-	Failed    uint64 // of those, with an error or a panic
+	Handled   uint64 // messages passed to handlers
+	Failed    uint64 // messages whose handler returned an error or panicked
 }
 
 // Dial connects to the node at addr (for tcp, tls and quic host:port) and returns when the node has accepted the client.
@@ -58,28 +58,28 @@ func Dial(ctx context.Context, t transport.Transport, addr string, cfg *Config) 
 		c.cancel()
 		return nil, fmt.Errorf("stream: connect to %s://%s: %w", t.Scheme(), addr, err)
 	}
-	c.set(first)
-	go c.loop(first)
+	c.setConn(first)
+	go c.run(first)
 	return c, nil
 }
 
-// loop serves connections, one after the other, until Close.
-func (c *Client) loop(cn *conn) {
+// run serves cn and the connections that replace it, until Close.
+func (c *Client) run(cn *conn) {
 	defer close(c.ended)
 	pause := c.cfg.MinBackoff
 	for {
 		if c.ctx.Err() != nil {
-			cn.peer.Close(ErrClosed) // closed while it was dialled
+			cn.peer.Close(ErrClosed) // Close was called while cn was dialled
 		}
-		began := time.Now()
+		start := time.Now()
 		err := cn.serve()
-		c.set(nil)
-		cn.salvage()
+		c.setConn(nil)
+		cn.keepUnsent()
 		if c.ctx.Err() != nil {
 			return
 		}
 		c.cfg.Log.Info("stream: connection lost, dialling again", "addr", c.addr, "err", err)
-		if time.Since(began) > c.cfg.MaxBackoff {
+		if time.Since(start) > c.cfg.MaxBackoff {
 			pause = c.cfg.MinBackoff
 		}
 		for {
@@ -97,7 +97,7 @@ func (c *Client) loop(cn *conn) {
 			}
 			c.cfg.Log.Debug("stream: dialling again failed", "addr", c.addr, "err", err)
 		}
-		c.set(cn)
+		c.setConn(cn)
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
-	cn, err := greet(c, raw)
+	cn, err := handshake(c, raw)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -125,17 +125,18 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	return cn, nil
 }
 
-// set makes cn the connection, asks it for what the client's sources and functions need, and wakes whoever waits.
-func (c *Client) set(cn *conn) {
+// setConn makes cn the connection, nil for none, and requests the tags and subscriptions of the client's sources and
+// functions on it.
+func (c *Client) setConn(cn *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.conn, c.serving = cn, cn
 	if cn != nil {
 		for _, s := range c.sources {
-			cn.askTag(s)
+			cn.requestTag(s)
 		}
 		for _, s := range c.running {
-			cn.askSub(s)
+			cn.requestSub(s)
 		}
 	}
 	close(c.changed)
@@ -149,8 +150,8 @@ func (c *Client) current() (*conn, <-chan struct{}) {
 	return c.conn, c.changed
 }
 
-// ID returns the number the node knows this client by: what others put in Message.To to answer it. It is 0 while there is
-// no connection, and changes with each.
+// ID returns the node's number for this client: others set Message.To to it to address the client. It is 0 while there is
+// no connection, and another one for each connection.
 func (c *Client) ID() ferry.SourceID {
 	if cn, _ := c.current(); cn != nil {
 		return cn.id
@@ -166,9 +167,9 @@ func (c *Client) Stats() Stats {
 	}
 }
 
-// Flush waits until the node has routed everything that was sent before. Its error names messages that the node dropped
-// since the last Flush because their payload was invalid, or says that the connection was lost meanwhile, when it is not
-// known what arrived.
+// Flush waits until the node has routed everything that was sent before. Its error names the messages that the node has
+// dropped since the last Flush because their payload was invalid. If the connection is lost meanwhile, the error says so,
+// and the messages may or may not have arrived.
 func (c *Client) Flush(ctx context.Context) error {
 	cn, changed := c.current()
 	for cn == nil {
@@ -202,8 +203,8 @@ func (c *Client) wait(ctx context.Context, ch <-chan struct{}) error {
 	}
 }
 
-// noticed keeps what the node says of dropped messages for Flush.
-func (c *Client) noticed(err error) {
+// addNotice keeps a notice of dropped messages for Flush.
+func (c *Client) addNotice(err error) {
 	c.cfg.Log.Warn("stream: the node dropped messages", "err", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,14 +213,15 @@ func (c *Client) noticed(err error) {
 	}
 }
 
-// Close sends what was sent, for at most two seconds, and closes the connection. Functions end.
+// Close stops the functions and closes the connection. Before, it waits until the node has confirmed everything that was
+// sent, for at most two seconds.
 func (c *Client) Close() error {
 	c.cancel()
 	c.mu.Lock()
 	cn := c.serving
 	c.mu.Unlock()
 	if cn != nil {
-		cn.leave(2 * time.Second)
+		cn.close(2 * time.Second)
 	}
 	<-c.ended
 	c.mu.Lock()
@@ -227,7 +229,7 @@ func (c *Client) Close() error {
 	c.running = map[uint32]*subscription{}
 	c.mu.Unlock()
 	for _, s := range running {
-		s.finish(ErrClosed)
+		s.running.stop(ErrClosed)
 	}
 	return nil
 }

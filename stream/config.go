@@ -11,13 +11,13 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Config says how a Client presents itself. A nil *Config and zero values mean the defaults named.
+// Config is how a Client connects. A nil *Config and zero values mean the defaults named.
 type Config struct {
-	// Token is the secret that the node knows the client's identity by. It may be empty where a certificate or the
-	// node's configuration speaks for the client. It is never logged.
+	// Token is the secret of the client's identity. It may be empty if a certificate or the node's configuration
+	// identifies the client. It is never logged.
 	Token []byte
 
-	// Name is shown in the node's logs and metrics. It carries no authority.
+	// Name appears in the node's logs and metrics. It grants nothing.
 	Name string
 
 	// MinBackoff and MaxBackoff bound the pause before a lost connection is dialled again; it doubles with each failure
@@ -27,7 +27,7 @@ type Config struct {
 	// DialTimeout bounds one attempt to connect, handshake included. Zero means 10 s.
 	DialTimeout time.Duration
 
-	// Log takes lost connections and handlers' errors. Nil means slog.Default.
+	// Log gets lost connections and handlers' errors. Nil means slog.Default.
 	Log *slog.Logger
 }
 
@@ -50,7 +50,7 @@ func (c *Config) filled() Config {
 	return f
 }
 
-// Policy says what the node does with messages a function has no room for.
+// Policy is what the node does with messages that a function has no room for.
 type Policy = native.Policy
 
 // The policies. The node counts what it drops.
@@ -60,7 +60,7 @@ const (
 	DropNewest = native.DropNewest // keep what is queued
 )
 
-// ParsePolicy reads block, drop-oldest or drop-newest.
+// ParsePolicy parses block, drop-oldest or drop-newest.
 func ParsePolicy(s string) (Policy, error) {
 	p, err := native.ParsePolicy(s)
 	if err != nil {
@@ -69,41 +69,43 @@ func ParsePolicy(s string) (Policy, error) {
 	return p, nil
 }
 
-// Function observes tags and answers with new messages.
+// Function observes tags and may publish new messages.
 type Function struct {
-	// Observe are the tag filters: '/' separates levels, + stands for one level, # for the rest.
+	// Observe are the tag filters: '/' separates levels, + matches one level, # matches the rest.
 	Observe []string
 
-	// Where is a predicate over the payload, evaluated at the node. Empty means every message.
+	// Where is a predicate on the payload. The node evaluates it, and sends only messages for which it holds. Empty means every
+	// message.
 	Where string
 
-	// Group names a set of functions of which one gets each message. Empty means this function gets them all.
+	// Group names a consumer group: one of its functions gets each message. Empty means that this function gets every message.
 	Group string
 
-	// Back, instead of what is published on the tags, observes what others answer to this client (Message.To).
-	Back bool
+	// Addressed observes messages that are addressed to this client (Message.To), instead of those that are published to
+	// everyone.
+	Addressed bool
 
-	// Policy says what happens when the function is too slow. The zero value is Block.
+	// Policy is what the node does when the function is too slow. The zero value is Block.
 	Policy Policy
 
-	// Window is how many bytes of each tag may be on their way to the function or waiting in it. Zero means 1 MiB.
+	// Window bounds the bytes of each tag that are sent to the function and not handled yet. Zero means 1 MiB.
 	Window int
 
-	// Queue is how many bytes of each tag the node may hold on top. Zero means the node's own bound.
+	// Queue bounds the bytes of each tag that wait in the node. Zero means the node's own bound.
 	Queue int
 
-	// Concurrency is how many calls of Handler may run at once. Messages of one source on one tag are handled in order
-	// whatever it is. Zero means one for each CPU.
+	// Concurrency bounds the calls of Handler that run at once. Messages of one source on one tag are handled in order in
+	// any case. Zero means one call for each CPU.
 	Concurrency int
 
-	// Handler is called for each message; a ferry.BatchHandler gets those that wait together.
+	// Handler is called for each message. A ferry.BatchHandler is called once for all messages that wait together.
 	Handler ferry.Handler
 }
 
-// Sink makes a Handler of a function that only observes.
+// Sink returns a Handler that calls f, which only observes.
 func Sink(f func(ctx context.Context, in *ferry.Message) error) ferry.Handler {
 	return ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, _ ferry.Sender) error { return f(ctx, in) })
 }
 
-// ErrClosed says that the Client was closed.
+// ErrClosed is the error of operations on a closed Client.
 var ErrClosed = errors.New("stream: client closed")

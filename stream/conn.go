@@ -14,7 +14,7 @@ import (
 	"example.com/ferry/transport"
 )
 
-// conn is one connection of a Client, from handshake to loss.
+// conn is one connection of a Client.
 type conn struct {
 	client    *Client
 	peer      *peer.Conn
@@ -24,18 +24,18 @@ type conn struct {
 	heartbeat time.Duration
 
 	mu       sync.Mutex
-	requests map[uint32]*Source // by TAG's ref; the node has not answered yet
+	requests map[uint32]*Source // TAGs without a RESULT, by ref
 	tags     map[uint32]*Source // granted, by tag number
 	subs     map[uint32]*subscription
 	lastRef  uint32
 }
 
-// greet does the handshake over raw.
-func greet(c *Client, raw transport.Conn) (*conn, error) {
+// handshake returns a connection over raw that the node has welcomed.
+func handshake(c *Client, raw transport.Conn) (*conn, error) {
 	cn := &conn{
 		client: c, requests: map[uint32]*Source{}, tags: map[uint32]*Source{}, subs: map[uint32]*subscription{},
 	}
-	cn.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: cn.retire})
+	cn.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: cn.drain})
 	w, err := cn.peer.Connect(native.HelloFrame{Token: c.cfg.Token, Name: c.cfg.Name})
 	if err != nil {
 		return nil, err
@@ -45,10 +45,10 @@ func greet(c *Client, raw transport.Conn) (*conn, error) {
 	return cn, nil
 }
 
-// serve runs the connection until it is lost, and returns why.
+// serve runs the connection until it ends, and returns the reason.
 func (cn *conn) serve() error {
 	go cn.peer.Beat(cn.heartbeat)
-	err := peer.Serve(cn.peer, &kinds, func() *reader { return &reader{conn: cn, tags: map[uint32]*observedTag{}} })
+	err := peer.Serve(cn.peer, &frameHandlers, func() *receiver { return &receiver{conn: cn, tags: map[uint32]*observedTag{}} })
 	if peer.IsClean(err) {
 		err = errors.New("the node closed the connection")
 	}
@@ -64,66 +64,66 @@ func (cn *conn) writerFor(tag uint32) *peer.FrameWriter {
 	return cn.peer.Writer(int(tag%uint32(n)), nil)
 }
 
-// kinds is the frames that a node may send beside those that package peer handles.
-var kinds = peer.Table[*reader]{
-	native.Tag: {OnData: true, Handle: func(r *reader, f native.Frame) error {
+// frameHandlers handles the frames of a node that package peer does not handle itself.
+var frameHandlers = peer.Table[*receiver]{
+	native.Tag: {OnData: true, Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseTag(f)
 		if err == nil {
-			r.announced(v)
+			r.announceTag(v)
 		}
 		return err
 	}},
-	native.Select: {OnData: true, Handle: func(r *reader, f native.Frame) error {
+	native.Select: {OnData: true, Handle: func(r *receiver, f native.Frame) error {
 		id, err := native.ParseNumber(f)
 		if err == nil {
-			r.selectSub(id)
+			r.selectSubscription(id)
 		}
 		return err
 	}},
-	native.Credit: {Handle: func(r *reader, f native.Frame) error {
+	native.Credit: {Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseCredit(f)
 		if err == nil {
-			r.conn.credit(v)
+			r.conn.addCredit(v)
 		}
 		return err
 	}},
-	native.Result: {Handle: func(r *reader, f native.Frame) error {
+	native.Result: {Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseResult(f)
 		if err == nil {
-			r.conn.result(v)
+			r.conn.handleResult(v)
 		}
 		return err
 	}},
-	native.Notice: {Handle: func(r *reader, f native.Frame) error {
+	native.Notice: {Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseNotice(f)
 		if err == nil {
-			r.conn.noticed(v)
+			r.conn.handleNotice(v)
 		}
 		return err
 	}},
 }
 
-func (cn *conn) credit(v native.CreditFrame) {
+func (cn *conn) addCredit(v native.CreditFrame) {
 	cn.mu.Lock()
 	s := cn.tags[v.Tag]
 	cn.mu.Unlock()
 	if s != nil {
-		s.credit(cn, int(min(v.Bytes, maxCredit)))
+		s.addCredit(cn, int(min(v.Bytes, maxCredit)))
 	}
 }
 
-func (cn *conn) noticed(v native.NoticeFrame) {
+func (cn *conn) handleNotice(v native.NoticeFrame) {
 	name := fmt.Sprintf("number %d", v.Tag)
 	cn.mu.Lock()
 	if s := cn.tags[v.Tag]; s != nil {
 		name = s.tag
 	}
 	cn.mu.Unlock()
-	cn.client.noticed(fmt.Errorf("stream: %d messages on tag %s were dropped: %w", v.Count, name, &native.Error{Code: v.Code, Reason: v.Reason}))
+	cn.client.addNotice(fmt.Errorf("stream: %d messages on tag %s were dropped: %w", v.Count, name, &native.Error{Code: v.Code, Reason: v.Reason}))
 }
 
-// result takes the answer to TAG or SUB.
-func (cn *conn) result(v native.ResultFrame) {
+// handleResult passes the result of a TAG or SUB to its source or subscription.
+func (cn *conn) handleResult(v native.ResultFrame) {
 	var refused error
 	if v.Code != native.CodeOK {
 		refused = &native.Error{Code: v.Code, Reason: v.Reason}
@@ -141,14 +141,14 @@ func (cn *conn) result(v native.ResultFrame) {
 	case v.Kind == native.Tag && src != nil && refused != nil:
 		src.refuse(refused)
 	case v.Kind == native.Tag && src != nil:
-		src.grant(cn, v.Value)
+		src.resume(cn, v.Value)
 	case v.Kind == native.Sub && sub != nil:
-		sub.answered(refused)
+		sub.handleResult(refused)
 	}
 }
 
-// askTag asks for a tag's number.
-func (cn *conn) askTag(s *Source) {
+// requestTag sends TAG for a source.
+func (cn *conn) requestTag(s *Source) {
 	cn.mu.Lock()
 	cn.lastRef++
 	ref := cn.lastRef
@@ -157,8 +157,8 @@ func (cn *conn) askTag(s *Source) {
 	cn.peer.Tell(func(b []byte) []byte { return native.AppendTag(b, native.TagFrame{Ref: ref, Name: s.tag}) })
 }
 
-// askSub subscribes.
-func (cn *conn) askSub(s *subscription) {
+// requestSub sends SUB for a subscription.
+func (cn *conn) requestSub(s *subscription) {
 	cn.mu.Lock()
 	cn.subs[s.id] = s
 	cn.mu.Unlock()
@@ -174,9 +174,9 @@ func (cn *conn) barrier(ctx context.Context) error {
 	return err
 }
 
-// retire answers a node that stops: what was received is handled, what was sent is confirmed, then the client says that
-// it is done. The node closes the connection when it has nothing left for the client.
-func (cn *conn) retire() {
+// drain is called when the node announces that it stops. It waits until received messages are handled and sent ones are
+// confirmed, and then tells the node that the client is done. The node closes the connection once it has sent everything.
+func (cn *conn) drain() {
 	cn.mu.Lock()
 	subs := make([]*subscription, 0, len(cn.subs))
 	for _, s := range cn.subs {
@@ -184,7 +184,7 @@ func (cn *conn) retire() {
 	}
 	cn.mu.Unlock()
 	for _, s := range subs {
-		s.settle(cn.peer.Context())
+		s.pool.waitIdle(cn.peer.Context())
 	}
 	cn.client.mu.Lock()
 	if cn.client.conn == cn {
@@ -193,7 +193,7 @@ func (cn *conn) retire() {
 		cn.client.changed = make(chan struct{})
 	}
 	cn.client.mu.Unlock()
-	sources := cn.granted()
+	sources := cn.sources()
 	for _, s := range sources {
 		s.pause(cn)
 	}
@@ -202,8 +202,8 @@ func (cn *conn) retire() {
 	}
 }
 
-// granted returns the sources that may send over cn.
-func (cn *conn) granted() []*Source {
+// sources returns the sources that have a publish grant on cn.
+func (cn *conn) sources() []*Source {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
 	all := make([]*Source, 0, len(cn.tags))
@@ -213,9 +213,9 @@ func (cn *conn) granted() []*Source {
 	return all
 }
 
-// leave ends the connection: everything sent is written and confirmed first, for at most patience.
-func (cn *conn) leave(patience time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// close closes the connection after the node has confirmed everything sent, but waits for that no longer than wait.
+func (cn *conn) close(wait time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	if cn.barrier(ctx) == nil {
 		cn.peer.Leave()
@@ -225,21 +225,21 @@ func (cn *conn) leave(patience time.Duration) {
 	cn.peer.Close(ErrClosed)
 }
 
-// salvage keeps what was sent and never given to the transport, for the next connection.
-func (cn *conn) salvage() {
+// keepUnsent keeps messages that were sent and never passed to the transport, for the next connection.
+func (cn *conn) keepUnsent() {
 	tags := map[uint32]*Source{}
-	for _, s := range cn.granted() {
+	for _, s := range cn.sources() {
 		s.pause(cn)
 	}
 	cn.mu.Lock()
 	maps.Copy(tags, cn.tags)
 	cn.mu.Unlock()
-	for _, o := range cn.peer.Writers() {
-		o.TakeUnsent(func(frames []byte) {
+	for _, w := range cn.peer.Writers() {
+		w.TakeUnsent(func(frames []byte) {
 			for len(frames) > 0 {
 				f := native.Frame(frames[:native.Size(frames)])
 				if f.Kind() == native.Pub && tags[f.Tag()] != nil {
-					tags[f.Tag()].keep(f)
+					tags[f.Tag()].keepUnsent(f)
 				}
 				frames = frames[len(f):]
 			}

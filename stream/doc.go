@@ -1,10 +1,10 @@
 // Package stream connects sources, functions and sinks through a node: a source publishes on a tag, a function observes
-// tags and answers with new messages, a sink only observes.
+// tags and may publish new messages, a sink only observes.
 //
-// A Client is one connection over any transport; it reconnects by itself, and what it runs goes on. A subscription may
-// have a predicate, which the node evaluates on the encoded bytes: what does not match never crosses the wire. Credit
-// per subscription and tag flows back to the source, so a slow function holds up its own tag and nothing else. At most
-// Function.Concurrency handlers run at once, in order for each source and tag.
+// A Client is one connection over any transport. When it is lost the Client dials again and resumes its sources and
+// functions. A function may have a predicate, which the node evaluates on the encoded bytes: other messages never cross the
+// wire. Credit for each subscription and tag flows back to the source, so a slow function holds up its own tag and nothing
+// else. At most Function.Concurrency handlers run at once, in order for each source and tag.
 //
 // A function in ten lines:
 //

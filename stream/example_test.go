@@ -95,3 +95,95 @@ func exampleClient() (context.Context, *stream.Client, func()) {
 		_ = node.Shutdown(ctx)
 	}
 }
+
+// A function replies to the client that sent a message: To addresses it, and a function with Addressed receives it.
+func ExampleFunction_addressed() {
+	ctx, client, stop := exampleClient()
+	defer stop()
+	double := stream.Function{Observe: []string{"double"}, Handler: ferry.HandlerFunc(
+		func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+			return out.Send(ctx, ferry.Message{Tag: "doubled", To: in.Source, Payload: append(in.Payload, in.Payload...)})
+		})}
+	replies := make(chan string)
+	collect := stream.Function{Observe: []string{"doubled"}, Addressed: true, Handler: stream.Sink(
+		func(_ context.Context, in *ferry.Message) error {
+			replies <- string(in.Payload)
+			return nil
+		})}
+	for _, f := range []stream.Function{double, collect} {
+		running, err := client.Start(ctx, f)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer running.Stop()
+	}
+	fmt.Println(client.Send(ctx, ferry.Message{Tag: "double", Payload: []byte("ho")}))
+	fmt.Println(<-replies)
+	// Output:
+	// <nil>
+	// hoho
+}
+
+// Members of a group share the messages: each message goes to one of them.
+func ExampleFunction_group() {
+	ctx, client, stop := exampleClient()
+	defer stop()
+	done := make(chan string)
+	for range 2 {
+		running, err := client.Start(ctx, stream.Function{Observe: []string{"jobs"}, Group: "workers", Handler: stream.Sink(
+			func(_ context.Context, in *ferry.Message) error {
+				done <- string(in.Payload)
+				return nil
+			})})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer running.Stop()
+	}
+	for _, job := range []string{"a", "b", "c"} {
+		if err := client.Send(ctx, ferry.Message{Tag: "jobs", Payload: []byte(job)}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(<-done)
+	fmt.Println(<-done)
+	fmt.Println(<-done)
+	// Unordered output:
+	// a
+	// b
+	// c
+}
+
+// A Source publishes on one tag without looking it up for each message.
+func ExampleSource() {
+	ctx, client, stop := exampleClient()
+	defer stop()
+	got := make(chan string)
+	running, err := client.Start(ctx, stream.Function{Observe: []string{"counter"}, Handler: stream.Sink(
+		func(_ context.Context, in *ferry.Message) error {
+			got <- string(in.Payload)
+			return nil
+		})})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer running.Stop()
+	source, err := client.Source(ctx, "counter")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range 3 {
+		if err := source.Send(ctx, ferry.Message{Payload: fmt.Append(nil, i)}); err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(<-got)
+	}
+	// Output:
+	// 0
+	// 1
+	// 2
+}

@@ -30,7 +30,7 @@ func (c *Client) Run(ctx context.Context, f Function) error {
 	}
 }
 
-// Running is a Function that was started.
+// Running is a started Function.
 type Running struct {
 	client *Client
 	subs   []*subscription // one for each filter
@@ -51,8 +51,8 @@ func (c *Client) Start(ctx context.Context, f Function) (*Running, error) {
 	}
 	r := &Running{client: c, ended: make(chan struct{}), pool: newPool(c, &f)}
 	for _, filter := range f.Observe {
-		r.subs = append(r.subs, &subscription{running: r, pool: r.pool, answer: make(chan error, 1), frame: native.SubFrame{
-			Addressed: f.Back, Policy: f.Policy, Window: uint32(window), Queue: uint32(f.Queue), Filter: filter, Group: f.Group, Where: f.Where,
+		r.subs = append(r.subs, &subscription{running: r, pool: r.pool, result: make(chan error, 1), frame: native.SubFrame{
+			Addressed: f.Addressed, Policy: f.Policy, Window: uint32(window), Queue: uint32(f.Queue), Filter: filter, Group: f.Group, Where: f.Where,
 		}})
 	}
 	c.mu.Lock()
@@ -61,13 +61,13 @@ func (c *Client) Start(ctx context.Context, f Function) (*Running, error) {
 		s.id, s.frame.ID = c.lastSub, c.lastSub
 		c.running[s.id] = s
 		if c.conn != nil {
-			c.conn.askSub(s)
+			c.conn.requestSub(s)
 		}
 	}
 	c.mu.Unlock()
 	for _, s := range r.subs {
 		select {
-		case err := <-s.answer:
+		case err := <-s.result:
 			if err != nil {
 				r.Stop()
 				return nil, err
@@ -109,16 +109,16 @@ func (f *Function) check() error {
 // Done is closed when the function has ended.
 func (r *Running) Done() <-chan struct{} { return r.ended }
 
-// Err says why the function ended; nil after Stop.
+// Err waits until the function has ended and returns why; nil after Stop.
 func (r *Running) Err() error {
 	<-r.ended
 	return r.err
 }
 
-// Stop ends the function and waits for the handlers that run. What was received and not yet handled is dropped.
-func (r *Running) Stop() { r.finish(nil) }
+// Stop ends the function and waits for running handlers. Messages that were received and not yet handled are dropped.
+func (r *Running) Stop() { r.stop(nil) }
 
-func (r *Running) finish(why error) {
+func (r *Running) stop(why error) {
 	r.once.Do(func() {
 		r.err = why
 		for _, s := range r.subs {
@@ -150,55 +150,50 @@ type subscription struct {
 	pool    *pool
 	id      uint32
 	frame   native.SubFrame
-	answer  chan error // the node's first answer
+	result  chan error // of the first SUB
 }
 
-// answered takes the node's answer to SUB: the first one, or one to a new connection's.
-func (s *subscription) answered(refused error) {
+// handleResult takes the node's result of SUB, which is sent again on each new connection. A later refusal ends the function.
+func (s *subscription) handleResult(refused error) {
 	if refused != nil {
 		refused = fmt.Errorf("stream: subscribe to %q: %w", s.frame.Filter, refused)
 	}
 	select {
-	case s.answer <- refused:
+	case s.result <- refused:
 	default:
 		if refused != nil {
-			go s.finish(refused)
+			go s.running.stop(refused)
 		}
 	}
 }
 
-func (s *subscription) finish(why error) { s.running.finish(why) }
-
-// settle waits until everything received was handled.
-func (s *subscription) settle(ctx context.Context) { s.pool.settle(ctx) }
-
-// pool runs a function's handler: at most limit calls at once, in order for each inbox.
+// pool calls a function's handler: at most concurrency calls at once, in order for each inbox.
 type pool struct {
-	client  *Client
-	handler ferry.Handler
-	batch   ferry.BatchHandler // nil if handler takes one message at a time
-	limit   int
-	window  int
-	ctx     context.Context // ends with the function
-	cancel  context.CancelFunc
+	client      *Client
+	handler     ferry.Handler
+	batch       ferry.BatchHandler // nil if handler takes one message at a time
+	concurrency int
+	window      int
+	ctx         context.Context // ends with the function
+	cancel      context.CancelFunc
 
 	mu      sync.Mutex
-	work    sync.Cond // ready is not empty, or the pool stops
-	idle    sync.Cond // pending has fallen to 0
+	work    sync.Cond // signalled when ready grows or the pool stops
+	idle    sync.Cond // signalled when active becomes 0 or the pool stops
 	ready   peer.FIFO[*inbox]
 	started int // workers
-	waiting int // of those
-	pending int // inboxes with something in them
+	waiting int // workers without work
+	active  int // inboxes that hold messages or are being handled
 	workers sync.WaitGroup
 }
 
 func newPool(c *Client, f *Function) *pool {
-	p := &pool{client: c, handler: f.Handler, limit: f.Concurrency, window: f.Window}
+	p := &pool{client: c, handler: f.Handler, concurrency: f.Concurrency, window: f.Window}
 	if p.window == 0 {
 		p.window = 1 << 20
 	}
-	if p.limit == 0 {
-		p.limit = runtime.GOMAXPROCS(0)
+	if p.concurrency == 0 {
+		p.concurrency = runtime.GOMAXPROCS(0)
 	}
 	p.batch, _ = f.Handler.(ferry.BatchHandler)
 	p.work.L, p.idle.L = &p.mu, &p.mu
@@ -206,13 +201,13 @@ func newPool(c *Client, f *Function) *pool {
 	return p
 }
 
-// submit has an inbox worked on that was empty before.
+// submit queues an inbox that has become active, and starts a worker for it if all are busy.
 func (p *pool) submit(in *inbox) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pending++
+	p.active++
 	p.ready.Push(in)
-	if p.waiting == 0 && p.started < p.limit && p.ctx.Err() == nil {
+	if p.waiting == 0 && p.started < p.concurrency && p.ctx.Err() == nil {
 		p.started++
 		p.workers.Add(1)
 		go p.worker()
@@ -237,18 +232,18 @@ func (p *pool) worker() {
 		}
 		in := p.ready.Pop()
 		p.mu.Unlock()
-		more := w.turn(p, in)
+		more := w.handleFront(p, in)
 		p.mu.Lock()
 		if more {
 			p.ready.Push(in)
-		} else if p.pending--; p.pending == 0 {
+		} else if p.active--; p.active == 0 {
 			p.idle.Broadcast()
 		}
 		p.mu.Unlock()
 	}
 }
 
-// stop ends the workers and waits for them.
+// stop ends the workers and waits until they have returned.
 func (p *pool) stop() {
 	p.mu.Lock()
 	p.cancel()
@@ -258,8 +253,8 @@ func (p *pool) stop() {
 	p.workers.Wait()
 }
 
-// settle waits until all inboxes are empty, the pool stops, or ctx ends.
-func (p *pool) settle(ctx context.Context) {
+// waitIdle waits until all inboxes are empty, the pool stops, or ctx ends.
+func (p *pool) waitIdle(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() {
 		p.mu.Lock()
 		p.idle.Broadcast()
@@ -267,7 +262,7 @@ func (p *pool) settle(ctx context.Context) {
 	})()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.pending > 0 && p.ctx.Err() == nil && ctx.Err() == nil {
+	for p.active > 0 && p.ctx.Err() == nil && ctx.Err() == nil {
 		p.idle.Wait()
 	}
 }

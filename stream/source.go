@@ -17,31 +17,33 @@ import (
 type Source struct {
 	client *Client
 	tag    string
-	lane   atomic.Pointer[lane] // nil while the tag has no number on a live connection
+	grant  atomic.Pointer[publishGrant] // nil while no connection has one
 
 	mu      sync.Mutex
-	ready   chan struct{} // closed and replaced when lane or refused changes
+	changed chan struct{} // closed and replaced when grant or refused changes
 	refused error
-	unsent  []native.Frame // of the last connection, to be sent first
+	unsent  []native.Frame // messages that the last connection did not send: they leave first
 }
 
-// lane is the right to publish on a tag over one connection.
-type lane struct {
+// publishGrant is the node's permission to publish on a tag over one connection, with the credit for it.
+type publishGrant struct {
 	conn   *conn
-	id     uint32
-	out    *peer.FrameWriter
-	credit int           // bytes; guarded by out's lock
-	more   chan struct{} // closed when credit arrives; guarded by out's lock
+	id     uint32 // tag number
+	writer *peer.FrameWriter
+
+	// Guarded by writer's lock.
+	credit      int           // bytes
+	creditAdded chan struct{} // closed when credit arrives; nil while no Send waits
 }
 
-// maxCredit bounds a tag's credit in bytes, whatever the node grants: an int may have 32 bits.
+// maxCredit bounds the credit of a tag in bytes, whatever the node grants: an int may have 32 bits.
 const maxCredit = 1 << 30
 
-// quiet is how long the last write must have ended ago for Send to write by itself: less than that means a source that
-// sends so fast that gathering pays.
-const quiet = 3 * time.Microsecond
+// quietFor is how long ago the last write must have ended for Send to write itself. If it ended later, messages come so fast
+// that gathering them is cheaper.
+const quietFor = 3 * time.Microsecond
 
-// Source returns the source for a tag, once the node has granted it; the same one for the same tag.
+// Source returns the source for a tag, once the node has granted it. Calls for the same tag return the same source.
 func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 	if err := topic.CheckTag(tag); err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
@@ -49,21 +51,21 @@ func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 	c.mu.Lock()
 	s := c.sources[tag]
 	if s == nil {
-		s = &Source{client: c, tag: tag, ready: make(chan struct{})}
+		s = &Source{client: c, tag: tag, changed: make(chan struct{})}
 		c.sources[tag] = s
 		if c.conn != nil {
-			c.conn.askTag(s)
+			c.conn.requestTag(s)
 		}
 	}
 	c.mu.Unlock()
-	if _, err := s.await(ctx); err != nil {
+	if _, err := s.awaitGrant(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // Send publishes m; see ferry.Sender. It blocks while the node withholds the tag's credit and while there is no
-// connection, until ctx ends. A nil error means the message is on its way: Flush tells when it has arrived.
+// connection, until ctx ends. A nil error means that the message will be sent: Flush waits until it has arrived.
 func (c *Client) Send(ctx context.Context, m ferry.Message) error {
 	c.mu.Lock()
 	s := c.sources[m.Tag]
@@ -77,7 +79,7 @@ func (c *Client) Send(ctx context.Context, m ferry.Message) error {
 	return s.Send(ctx, m)
 }
 
-// Send is Client.Send for the source's own tag, whatever m.Tag says; it spares looking the tag up.
+// Send is Client.Send for the source's own tag; it ignores m.Tag and does not look the tag up.
 func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 	h := native.PubHeader{Type: m.Type, Time: m.Time}
 	if m.To != 0 {
@@ -85,49 +87,49 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 	}
 	size := native.PubHeaderSize + len(m.Payload)
 	for {
-		l := s.lane.Load()
-		if l == nil {
+		g := s.grant.Load()
+		if g == nil {
 			var err error
-			if l, err = s.await(ctx); err != nil {
+			if g, err = s.awaitGrant(ctx); err != nil {
 				return err
 			}
 		}
-		if size > l.conn.maxFrame {
-			return fmt.Errorf("stream: message of %d bytes on tag %q: the node takes at most %d", len(m.Payload), s.tag, l.conn.maxFrame-native.PubHeaderSize)
+		if size > g.conn.maxFrame {
+			return fmt.Errorf("stream: message of %d bytes on tag %q: the node takes at most %d", len(m.Payload), s.tag, g.conn.maxFrame-native.PubHeaderSize)
 		}
-		l.out.Lock()
+		g.writer.Lock()
 		var blocked <-chan struct{}
 		switch {
-		case l.out.Closed() || s.lane.Load() != l: // lost, or told to stop: the next connection
-			l.out.Unlock()
-			if err := s.lost(ctx, l); err != nil {
+		case g.writer.Closed() || s.grant.Load() != g: // the connection is lost or draining: wait for the next one
+			g.writer.Unlock()
+			if err := s.awaitLoss(ctx, g); err != nil {
 				return err
 			}
 			continue
-		case l.credit <= 0:
-			if l.more == nil {
-				l.more = make(chan struct{})
+		case g.credit <= 0:
+			if g.creditAdded == nil {
+				g.creditAdded = make(chan struct{})
 			}
-			blocked = l.more
-		case l.out.Room() <= 0:
-			blocked = l.out.WaitRoom()
+			blocked = g.creditAdded
+		case g.writer.Room() <= 0:
+			blocked = g.writer.WaitRoom()
 		default:
-			h.Tag = l.id
+			h.Tag = g.id
 			if m.Time == 0 {
-				h.Time = l.out.Now()
+				h.Time = g.writer.Now()
 			}
 			if m.To == 0 {
-				h.Source = l.conn.id
+				h.Source = g.conn.id
 			}
-			l.out.SetTail(native.AppendPub(l.out.Tail(size), h, m.Payload))
-			l.credit -= size
-			l.out.UnlockFlush(quiet)
+			g.writer.SetTail(native.AppendPub(g.writer.Tail(size), h, m.Payload))
+			g.credit -= size
+			g.writer.UnlockFlush(quietFor)
 			return nil
 		}
-		l.out.Unlock()
+		g.writer.Unlock()
 		select {
 		case <-blocked:
-		case <-l.conn.peer.Context().Done():
+		case <-g.conn.peer.Context().Done():
 		case <-ctx.Done():
 			return fmt.Errorf("stream: tag %q has no credit: its consumers are behind: %w", s.tag, ctx.Err())
 		case <-s.client.ctx.Done():
@@ -136,102 +138,103 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 	}
 }
 
-// await returns the lane, once there is one.
-func (s *Source) await(ctx context.Context) (*lane, error) {
+// awaitGrant waits for a grant and returns it, or the node's refusal.
+func (s *Source) awaitGrant(ctx context.Context) (*publishGrant, error) {
 	for {
 		s.mu.Lock()
-		l, ready, refused := s.lane.Load(), s.ready, s.refused
+		g, changed, refused := s.grant.Load(), s.changed, s.refused
 		s.mu.Unlock()
 		if refused != nil {
 			return nil, refused
 		}
-		if l != nil {
-			return l, nil
+		if g != nil {
+			return g, nil
 		}
-		if err := s.client.wait(ctx, ready); err != nil {
+		if err := s.client.wait(ctx, changed); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// lost waits until l is no longer the lane.
-func (s *Source) lost(ctx context.Context, l *lane) error {
+// awaitLoss waits until g is no longer the source's grant.
+func (s *Source) awaitLoss(ctx context.Context, g *publishGrant) error {
 	s.mu.Lock()
-	ready := s.ready
+	changed := s.changed
 	s.mu.Unlock()
-	if s.lane.Load() != l {
+	if s.grant.Load() != g {
 		return nil
 	}
-	return s.client.wait(ctx, ready)
+	return s.client.wait(ctx, changed)
 }
 
-// grant opens a lane over cn, and first sends over it what the last connection left.
-func (s *Source) grant(cn *conn, id uint32) {
-	l := &lane{conn: cn, id: id, out: cn.writerFor(id), credit: cn.window}
+// resume takes the grant of cn with tag number id. It first sends the messages that the last connection did not send.
+func (s *Source) resume(cn *conn, id uint32) {
+	g := &publishGrant{conn: cn, id: id, writer: cn.writerFor(id), credit: cn.window}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.out.Lock()
+	g.writer.Lock()
 	for _, f := range s.unsent {
 		f.Renumber(id, cn.id)
-		l.out.Append(f)
-		l.credit -= len(f)
+		g.writer.Append(f)
+		g.credit -= len(f)
 	}
-	l.out.Unlock()
+	g.writer.Unlock()
 	s.unsent = nil
-	s.lane.Store(l)
-	s.wake()
+	s.grant.Store(g)
+	s.notify()
 }
 
-// pause ends the lane over cn: Send waits for the next connection.
+// pause gives up the grant of cn, so that Send waits for the next connection.
 func (s *Source) pause(cn *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lane.Load(); l != nil && l.conn == cn {
-		l.out.Lock() // no Send is half way
-		s.lane.Store(nil)
-		if l.more != nil {
-			close(l.more)
-			l.more = nil
+	if g := s.grant.Load(); g != nil && g.conn == cn {
+		g.writer.Lock() // wait for a Send that holds g
+		s.grant.Store(nil)
+		if g.creditAdded != nil {
+			close(g.creditAdded)
+			g.creditAdded = nil
 		}
-		l.out.Unlock()
-		s.wake()
+		g.writer.Unlock()
+		s.notify()
 	}
 }
 
-// refuse tells whoever waits that the node does not grant the tag. The next Source or Send for it asks again.
+// refuse ends the source, because the node does not grant its tag. The next Source or Send for the tag asks the node again.
 func (s *Source) refuse(why error) {
 	s.client.mu.Lock()
 	delete(s.client.sources, s.tag)
 	s.client.mu.Unlock()
 	s.mu.Lock()
 	s.refused = fmt.Errorf("stream: publish on %q: %w", s.tag, why)
-	s.wake()
+	s.notify()
 	s.mu.Unlock()
 }
 
-// keep takes a copy of a frame that was never sent. The tag's lane is closed with it.
-func (s *Source) keep(f native.Frame) {
+// keepUnsent copies a message for the next connection. The source is paused.
+func (s *Source) keepUnsent(f native.Frame) {
 	s.mu.Lock()
 	s.unsent = append(s.unsent, append(native.Frame(nil), f...))
 	s.mu.Unlock()
 }
 
-func (s *Source) wake() {
-	close(s.ready)
-	s.ready = make(chan struct{})
+// notify wakes the goroutines that wait for changed; s.mu is held.
+func (s *Source) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-// credit lets more be sent over cn.
-func (s *Source) credit(cn *conn, n int) {
-	l := s.lane.Load()
-	if l == nil || l.conn != cn {
+// addCredit adds n bytes of credit to the grant of cn.
+func (s *Source) addCredit(cn *conn, n int) {
+	g := s.grant.Load()
+	if g == nil || g.conn != cn {
 		return
 	}
-	l.out.Lock()
-	l.credit = min(l.credit+n, maxCredit)
-	if l.more != nil && l.credit > 0 {
-		close(l.more)
-		l.more = nil
+	g.writer.Lock()
+	g.credit = min(g.credit+n, maxCredit)
+	if g.creditAdded != nil && g.credit > 0 {
+		close(g.creditAdded)
+		g.creditAdded = nil
 	}
-	l.out.Unlock()
+	g.writer.Unlock()
 }

@@ -23,16 +23,16 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// site is a hop that listens on one transport.
-type site struct {
-	t    testing.TB
-	hop  *hop.Broker
-	tr   transport.Transport
-	addr string
-	stop func()
+// testNode is a broker that listens on one transport.
+type testNode struct {
+	t      testing.TB
+	broker *hop.Broker
+	tr     transport.Transport
+	addr   string
+	stop   func()
 }
 
-func newSite(t testing.TB, tr transport.Transport, addr string, cfg hop.Config) *site {
+func newTestNode(t testing.TB, tr transport.Transport, addr string, cfg hop.Config) *testNode {
 	t.Helper()
 	if cfg.Identify == nil {
 		cfg.Identify = hop.Anyone
@@ -50,7 +50,7 @@ func newSite(t testing.TB, tr transport.Transport, addr string, cfg hop.Config) 
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(ctx, l, hop.ValidateFull) }()
-	s := &site{t: t, hop: h, tr: tr, addr: addr}
+	s := &testNode{t: t, broker: h, tr: tr, addr: addr}
 	if addr == "127.0.0.1:0" {
 		s.addr = l.Addr().String()
 	}
@@ -73,7 +73,7 @@ func newSite(t testing.TB, tr transport.Transport, addr string, cfg hop.Config) 
 	return s
 }
 
-func (s *site) dial(cfg *stream.Config) *stream.Client {
+func (s *testNode) dial(cfg *stream.Config) *stream.Client {
 	s.t.Helper()
 	c, err := stream.Dial(s.t.Context(), s.tr, s.addr, quiet(cfg))
 	if err != nil {
@@ -92,16 +92,16 @@ func quiet(cfg *stream.Config) *stream.Config {
 	return cfg
 }
 
-// inbox collects payloads.
-type inbox struct {
+// collector is a handler that collects payloads.
+type collector struct {
 	mu   sync.Mutex
 	got  []string
 	more chan struct{}
 }
 
-func newInbox() *inbox { return &inbox{more: make(chan struct{}, 1)} }
+func newCollector() *collector { return &collector{more: make(chan struct{}, 1)} }
 
-func (b *inbox) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender) error {
+func (b *collector) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender) error {
 	b.mu.Lock()
 	b.got = append(b.got, string(in.Payload))
 	b.mu.Unlock()
@@ -112,8 +112,8 @@ func (b *inbox) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender) err
 	return nil
 }
 
-// await returns what was collected once there are n.
-func (b *inbox) await(t *testing.T, n int) []string {
+// await waits for n payloads and returns all.
+func (b *collector) await(t *testing.T, n int) []string {
 	t.Helper()
 	late := time.After(10 * time.Second)
 	for {
@@ -169,26 +169,26 @@ func numbered(n int) []string {
 
 func same(a, b []string) bool { return strings.Join(a, ",") == strings.Join(b, ",") }
 
-// everywhere runs a test over each transport.
-func everywhere(t *testing.T, test func(t *testing.T, s *site)) {
+// overEachTransport runs a test over memory, tcp and quic.
+func overEachTransport(t *testing.T, test func(t *testing.T, s *testNode)) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		test(t, newSite(t, memory.New(nil), "node", hop.Config{}))
+		test(t, newTestNode(t, memory.New(nil), "node", hop.Config{}))
 	})
 	t.Run("tcp", func(t *testing.T) {
 		t.Parallel()
-		test(t, newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{}))
+		test(t, newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{}))
 	})
 	t.Run("quic", func(t *testing.T) {
 		t.Parallel()
-		test(t, newSite(t, quicTransport(t), "127.0.0.1:0", hop.Config{}))
+		test(t, newTestNode(t, quicTransport(t), "127.0.0.1:0", hop.Config{}))
 	})
 }
 
 func TestOrderAndCompleteness(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *site) {
+	overEachTransport(t, func(t *testing.T, s *testNode) {
 		const n = 5000
-		sink := newInbox()
+		sink := newCollector()
 		start(t, s.dial(nil), stream.Function{Observe: []string{"a/+"}, Handler: sink, Concurrency: 1})
 		src := s.dial(nil)
 		for i := range n {
@@ -201,8 +201,8 @@ func TestOrderAndCompleteness(t *testing.T) {
 }
 
 func TestLargeMessages(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *site) {
-		sink := newInbox()
+	overEachTransport(t, func(t *testing.T, s *testNode) {
+		sink := newCollector()
 		start(t, s.dial(nil), stream.Function{Observe: []string{"big"}, Handler: sink, Concurrency: 1, Window: 64 << 10})
 		src := s.dial(nil)
 		var want []string
@@ -224,9 +224,9 @@ func TestLargeMessages(t *testing.T) {
 	})
 }
 
-func TestWhereIsAskedAtTheNode(t *testing.T) {
-	s := newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
-	hot, every := newInbox(), newInbox()
+func TestNodeEvaluatesWhere(t *testing.T) {
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	hot, every := newCollector(), newCollector()
 	c := s.dial(nil)
 	start(t, c, stream.Function{Observe: []string{"t"}, Where: `v > 30 && name == "pump-1"`, Handler: hot, Concurrency: 1})
 	start(t, c, stream.Function{Observe: []string{"t"}, Handler: every, Concurrency: 1})
@@ -248,7 +248,7 @@ func TestWhereIsAskedAtTheNode(t *testing.T) {
 	if got := hot.await(t, len(want)); !same(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	snap := s.hop.Snapshot()
+	snap := s.broker.Snapshot()
 	if out := snap.Tags[0].Out.Messages; out != uint64(101+len(want)) {
 		t.Errorf("%d messages left the node, want %d", out, 101+len(want))
 	}
@@ -258,10 +258,10 @@ func TestWhereIsAskedAtTheNode(t *testing.T) {
 }
 
 func TestGroupSharesEqually(t *testing.T) {
-	s := newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 	const n = 3000
 	var counts [3]atomic.Int64
-	all := newInbox()
+	all := newCollector()
 	for i := range counts {
 		start(t, s.dial(nil), stream.Function{
 			Observe: []string{"jobs"}, Group: "workers", Concurrency: 1,
@@ -274,7 +274,7 @@ func TestGroupSharesEqually(t *testing.T) {
 	src := s.dial(nil)
 	for i := range n {
 		send(t, src, ferry.Message{Tag: "jobs", Payload: []byte(fmt.Sprint(i))})
-		if i%50 == 0 { // what is shared out is what the members have room for
+		if i%50 == 0 { // a full member would leave its share to the others
 			flush(t, src)
 		}
 	}
@@ -292,17 +292,17 @@ func TestGroupSharesEqually(t *testing.T) {
 	}
 }
 
-func TestBackflow(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *site) {
+func TestAddressedMessages(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, s *testNode) {
 		fn := s.dial(nil)
 		start(t, fn, stream.Function{Observe: []string{"ask"}, Handler: ferry.HandlerFunc(
 			func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 				return out.Send(ctx, ferry.Message{Tag: "answer", To: in.Source, Payload: append([]byte("re: "), in.Payload...)})
 			})})
 		one, other := s.dial(nil), s.dial(nil)
-		mine, theirs := newInbox(), newInbox()
-		start(t, one, stream.Function{Observe: []string{"answer"}, Back: true, Handler: mine})
-		start(t, other, stream.Function{Observe: []string{"answer"}, Back: true, Handler: theirs})
+		mine, theirs := newCollector(), newCollector()
+		start(t, one, stream.Function{Observe: []string{"answer"}, Addressed: true, Handler: mine})
+		start(t, other, stream.Function{Observe: []string{"answer"}, Addressed: true, Handler: theirs})
 		send(t, one, ferry.Message{Tag: "ask", Payload: []byte("1")})
 		if got := mine.await(t, 1); got[0] != "re: 1" {
 			t.Errorf("got %q", got)
@@ -314,9 +314,9 @@ func TestBackflow(t *testing.T) {
 	})
 }
 
-// TestSlowFunctionHoldsUpItsTagOnly: with Block a slow consumer of one tag stops that tag's sources; others go on.
+// TestSlowFunctionHoldsUpItsTagOnly: with policy block, a slow function stops the sources of its tag and of no other.
 func TestSlowFunctionHoldsUpItsTagOnly(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *site) {
+	overEachTransport(t, func(t *testing.T, s *testNode) {
 		release := make(chan struct{})
 		var once sync.Once
 		defer once.Do(func() { close(release) })
@@ -330,7 +330,7 @@ func TestSlowFunctionHoldsUpItsTagOnly(t *testing.T) {
 				return nil
 			}),
 		})
-		fast := newInbox()
+		fast := newCollector()
 		start(t, c, stream.Function{Observe: []string{"fast"}, Handler: fast, Concurrency: 1})
 		src := s.dial(nil)
 		payload := make([]byte, 10<<10)
@@ -380,9 +380,9 @@ func TestDropPolicies(t *testing.T) {
 		policy stream.Policy
 		last   bool // the newest message survives
 	}{{stream.DropOldest, true}, {stream.DropNewest, false}} {
-		s := newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+		s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 		release := make(chan struct{})
-		got := newInbox()
+		got := newCollector()
 		start(t, s.dial(nil), stream.Function{
 			Observe: []string{"x"}, Policy: c.policy, Window: 2 << 10, Queue: 4 << 10, Concurrency: 1,
 			Handler: ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
@@ -396,7 +396,7 @@ func TestDropPolicies(t *testing.T) {
 			send(t, src, ferry.Message{Tag: "x", Payload: []byte(fmt.Sprint(i))})
 		}
 		flush(t, src)
-		snap := s.hop.Snapshot()
+		snap := s.broker.Snapshot()
 		dropped := int(snap.Dropped["queue_full"])
 		if dropped == 0 || snap.Subscriptions[0].QueuedBytes > 4<<10 {
 			t.Errorf("policy %d: %d dropped, %d bytes queued, want some and at most 4096", c.policy, dropped, snap.Subscriptions[0].QueuedBytes)
@@ -412,10 +412,10 @@ func TestDropPolicies(t *testing.T) {
 	}
 }
 
-func TestRestartOfTheNodeHeals(t *testing.T) {
+func TestClientsReconnectAfterARestartOfTheNode(t *testing.T) {
 	network := memory.New(nil)
-	s := newSite(t, network, "node", hop.Config{})
-	sink := newInbox()
+	s := newTestNode(t, network, "node", hop.Config{})
+	sink := newCollector()
 	fn, src := s.dial(nil), s.dial(nil)
 	start(t, fn, stream.Function{Observe: []string{"a"}, Handler: sink, Concurrency: 1})
 	for i := range 10 {
@@ -425,11 +425,11 @@ func TestRestartOfTheNodeHeals(t *testing.T) {
 	if got := sink.await(t, 10); !same(got, numbered(10)) {
 		t.Errorf("before the restart: %q", got)
 	}
-	newSite(t, network, "node", hop.Config{})
+	newTestNode(t, network, "node", hop.Config{})
 	for fn.Stats().Connects < 2 || !fn.Stats().Connected {
 		time.Sleep(time.Millisecond)
 	}
-	flush(t, fn) // its SUB is dealt with
+	flush(t, fn) // the node has handled its SUB
 	for i := 10; i < 20; i++ {
 		send(t, src, ferry.Message{Tag: "a", Payload: []byte(fmt.Sprint(i))})
 	}
@@ -438,11 +438,11 @@ func TestRestartOfTheNodeHeals(t *testing.T) {
 	}
 }
 
-func TestRestartOfAFunctionHeals(t *testing.T) {
-	s := newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+func TestFunctionReconnectsAfterARestart(t *testing.T) {
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 	src := s.dial(nil)
 	for i := range 3 {
-		sink := newInbox()
+		sink := newCollector()
 		c := s.dial(nil)
 		start(t, c, stream.Function{Observe: []string{"a"}, Handler: sink})
 		send(t, src, ferry.Message{Tag: "a", Payload: []byte(fmt.Sprint(i))})
@@ -450,18 +450,18 @@ func TestRestartOfAFunctionHeals(t *testing.T) {
 			t.Errorf("round %d: got %q", i, got)
 		}
 		_ = c.Close()
-		for s.hop.Snapshot().Connections > 1 {
+		for s.broker.Snapshot().Connections > 1 {
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
 func TestBatchHandlerAndPanics(t *testing.T) {
-	s := newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 	c := s.dial(nil)
-	b := &batcher{inbox: newInbox()}
+	b := &batcher{inbox: newCollector()}
 	start(t, c, stream.Function{Observe: []string{"a"}, Handler: b, Concurrency: 1})
-	sink := newInbox()
+	sink := newCollector()
 	start(t, c, stream.Function{Observe: []string{"a"}, Concurrency: 1, Handler: ferry.HandlerFunc(
 		func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 			if string(in.Payload) == "7" {
@@ -482,7 +482,7 @@ func TestBatchHandlerAndPanics(t *testing.T) {
 	}
 }
 
-type batcher struct{ inbox *inbox }
+type batcher struct{ inbox *collector }
 
 func (b *batcher) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	return b.inbox.Handle(ctx, in, out)
@@ -504,7 +504,7 @@ func TestRefusals(t *testing.T) {
 		}
 		return &hop.Identity{Name: "edge", Publish: []string{"up/#"}, Subscribe: []string{"down/#"}}, nil
 	}
-	s := newSite(t, tcp.New(nil), "127.0.0.1:0", hop.Config{Identify: id, MaxSubs: 2})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{Identify: id, MaxSubs: 2})
 	code := func(err error) native.Code {
 		var e *native.Error
 		if !errors.As(err, &e) {
@@ -520,7 +520,7 @@ func TestRefusals(t *testing.T) {
 	if err := c.Send(t.Context(), ferry.Message{Tag: "down/x"}); code(err) != native.CodeForbidden || !strings.Contains(err.Error(), `"edge" may not publish on "down/x"`) {
 		t.Errorf("a forbidden tag: got %v", err)
 	}
-	handler := newInbox()
+	handler := newCollector()
 	if err := c.Run(t.Context(), stream.Function{Observe: []string{"#"}, Handler: handler}); code(err) != native.CodeForbidden {
 		t.Errorf("a forbidden filter: got %v", err)
 	}
@@ -535,7 +535,7 @@ func TestRefusals(t *testing.T) {
 	if err := c.Flush(t.Context()); code(err) != native.CodeInvalid || !strings.Contains(err.Error(), "up/x") {
 		t.Errorf("a payload with a duplicate key: got %v", err)
 	}
-	if n := s.hop.Snapshot().Dropped["invalid"]; n != 1 {
+	if n := s.broker.Snapshot().Dropped["invalid"]; n != 1 {
 		t.Errorf("%d invalid messages counted, want 1", n)
 	}
 	if c.Stats().Connects != 1 {

@@ -15,7 +15,7 @@ import (
 // TestTagNumberIsReused: a tag's number stands for another tag once its publishers have left; a function sees the right
 // name with each message.
 func TestTagNumberIsReused(t *testing.T) {
-	s := newSite(t, memory.New(nil), "node", hop.Config{MaxTags: 1})
+	s := newTestNode(t, memory.New(nil), "node", hop.Config{MaxTags: 1})
 	names := make(chan string, 1)
 	start(t, s.dial(nil), stream.Function{Observe: []string{"#"}, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
 		names <- fmt.Sprintf("%s %s", in.Tag, in.Payload)
@@ -29,7 +29,7 @@ func TestTagNumberIsReused(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		_ = c.Close()
-		for len(s.hop.Snapshot().Tags) > 0 {
+		for len(s.broker.Snapshot().Tags) > 0 {
 			time.Sleep(time.Millisecond)
 		}
 	}

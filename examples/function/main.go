@@ -1,5 +1,5 @@
-// Command function is a stream function: what sensors say of temperatures above 30 it publishes again as alerts. The
-// node tests the predicate, so that nothing else crosses the wire. See node.yaml for how to run it.
+// Command function is a stream function: it publishes temperatures above 30 again, as alerts. The node evaluates the
+// predicate, so that no other message crosses the wire. node.yaml says how to run it.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(ctx context.Context) error {
 		Where:   `readings.0.value > 30`,
 		Handler: ferry.HandlerFunc(alert),
 	})
-	if ctx.Err() != nil { // interrupted: that is how it ends
+	if ctx.Err() != nil { // interrupted, which is its normal end
 		return nil
 	}
 	return err

@@ -1,4 +1,4 @@
-// Package topic checks and matches tags and tag filters: '/' separates levels, + stands for one level, # for the rest
+// Package topic checks and matches tags and tag filters: '/' separates levels, + matches one level, # matches the rest
 // (MQTT 5.0, section 4.7).
 //
 //	topic.Match("sensors/+/cpu", "sensors/edge-1/cpu") // true
@@ -14,7 +14,7 @@ import (
 // MaxLen bounds a tag or filter, in bytes.
 const MaxLen = 1024
 
-// CheckTag says why s cannot be a tag; nil if it can.
+// CheckTag returns why s is no valid tag, or nil.
 func CheckTag(s string) error {
 	if err := checkText("tag", s); err != nil {
 		return err
@@ -25,7 +25,7 @@ func CheckTag(s string) error {
 	return nil
 }
 
-// CheckFilter says why s cannot be a filter; nil if it can.
+// CheckFilter returns why s is no valid filter, or nil.
 func CheckFilter(s string) error {
 	if err := checkText("filter", s); err != nil {
 		return err
@@ -35,7 +35,7 @@ func CheckFilter(s string) error {
 		level, rest, more = strings.Cut(rest, "/")
 		switch {
 		case level == "#" && more:
-			return fmt.Errorf("filter %q goes on behind #: it must be the last level", s)
+			return fmt.Errorf("filter %q has levels behind #: it must be the last level", s)
 		case level != "#" && level != "+" && strings.ContainsAny(level, "+#"):
 			return fmt.Errorf("filter %q has a wildcard inside the level %q: it must stand alone", s, level)
 		}
@@ -60,7 +60,7 @@ func checkText(what, s string) error {
 	return nil
 }
 
-// Match reports whether tag is one that filter stands for.
+// Match reports whether filter matches tag.
 func Match(filter, tag string) bool {
 	for {
 		f, frest, fmore := strings.Cut(filter, "/")
@@ -72,7 +72,7 @@ func Match(filter, tag string) bool {
 		case f != "+" && f != t:
 			return false
 		case !tmore:
-			return !fmore || frest == "#" // "a/#" stands for "a" too
+			return !fmore || frest == "#" // "a/#" matches "a", too
 		case !fmore:
 			return false
 		}
@@ -80,7 +80,7 @@ func Match(filter, tag string) bool {
 	}
 }
 
-// Covers reports whether every tag that inner stands for is one that outer stands for.
+// Covers reports whether outer matches every tag that inner matches.
 func Covers(outer, inner string) bool {
 	for {
 		o, orest, omore := strings.Cut(outer, "/")

@@ -80,7 +80,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// FuzzCovers holds Covers to its meaning: what inner matches, outer matches.
+// FuzzCovers: if outer covers inner, outer matches every tag that inner matches.
 func FuzzCovers(f *testing.F) {
 	f.Add("a/#", "a/+", "a/b")
 	f.Fuzz(func(t *testing.T, outer, inner, tag string) {

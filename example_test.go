@@ -1,0 +1,95 @@
+package ferry_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"example.com/ferry"
+)
+
+// printer is a Sender that prints.
+type printer struct{}
+
+func (printer) Send(_ context.Context, m ferry.Message) error {
+	fmt.Printf("%s %s %s\n", m.Tag, m.Type, m.Payload)
+	return nil
+}
+
+// A function is a Handler: it receives a message and may send others.
+func ExampleHandlerFunc() {
+	alert := ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+		return out.Send(ctx, ferry.Message{Tag: strings.Replace(in.Tag, "sensors", "alerts", 1), Type: in.Type, Payload: in.Payload})
+	})
+	in := ferry.Message{Tag: "sensors/pump-1", Type: ferry.JSON, Payload: []byte(`{"value":93}`)}
+	fmt.Println(alert.Handle(context.Background(), &in, printer{}))
+	// Output:
+	// alerts/pump-1 json {"value":93}
+	// <nil>
+}
+
+// total adds up the bytes of all payloads that wait together.
+type total struct{ batches, bytes int }
+
+func (t *total) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+	return t.HandleBatch(ctx, []ferry.Message{*in}, out)
+}
+
+func (t *total) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sender) error {
+	t.batches++
+	for i := range in {
+		t.bytes += len(in[i].Payload)
+	}
+	return nil
+}
+
+// A BatchHandler pays its cost for one call, such as a commit, once for all messages that wait.
+func ExampleBatchHandler() {
+	var h ferry.BatchHandler = &total{}
+	waiting := []ferry.Message{{Payload: []byte("one")}, {Payload: []byte("two")}, {Payload: []byte("three")}}
+	err := h.HandleBatch(context.Background(), waiting, printer{})
+	fmt.Println(*h.(*total), err)
+	// Output: {1 11} <nil>
+}
+
+// A Payload is valid until Handle returns. Clone keeps a copy.
+func ExampleMessage_Clone() {
+	buffer := []byte("21.5")
+	m := ferry.Message{Tag: "sensors/pump-1", Payload: buffer}
+	kept := m.Clone()
+	copy(buffer, "99.9") // the buffer is used for the next message
+	fmt.Printf("%s %s\n", m.Payload, kept.Payload)
+	// Output: 99.9 21.5
+}
+
+// shared is memory with a count of references.
+type shared struct{ references int }
+
+func (s *shared) Retain() { s.references++ }
+
+func (s *shared) Release() { s.references-- }
+
+// Detach keeps a Payload without a copy, until Release.
+func ExampleMessage_Detach() {
+	memory := &shared{references: 1}
+	m := ferry.Message{Payload: []byte("21.5")}.Borrowed(memory)
+	kept := m.Detach()
+	memory.Release() // Handle has returned
+	fmt.Println(memory.references, string(kept.Payload))
+	kept.Release()
+	fmt.Println(memory.references)
+	// Output:
+	// 1 21.5
+	// 0
+}
+
+// The names of types are those of the command line.
+func ExampleParseType() {
+	t, err := ferry.ParseType("cbor")
+	fmt.Println(t, uint8(t), err)
+	_, err = ferry.ParseType("xml")
+	fmt.Println(err)
+	// Output:
+	// cbor 3 <nil>
+	// ferry: unknown type "xml": want one of [raw y3 y3n cbor json protobuf bson msgpack]
+}
