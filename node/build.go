@@ -84,7 +84,7 @@ func (x *Extensions) Program() config.Program {
 	return p
 }
 
-// Build puts a node together and binds its addresses, so that what cannot work fails here. Run must follow, or Close.
+// Build makes a node and binds its addresses: a busy port or a wrong file is an error here. The caller calls Run or Close.
 func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	if extensions.Transports == nil {
 		extensions.Transports = Transports()
@@ -102,40 +102,40 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 		}
 	}()
 
-	// 1 to 5. Streams, if anybody can connect to them: what a message meets is below.
+	// 1 to 5. Streams, if there is a listener: buildStreams has the parts that a message meets.
 	if len(cfg.Listeners) > 0 {
 		if err := n.buildStreams(); err != nil {
 			return nil, err
 		}
 	}
 
-	// 6. The proxy, which has listeners, loops and connections of its own, and takes requests from here on.
+	// 6. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
 		if n.proxy, err = proxy.New(cfg.Proxy, extensions.Formats, n.log); err != nil {
 			return nil, err
 		}
 	}
 
-	// 7. The admin server, which shows all of the above.
+	// 7. The admin server, which shows the parts above.
 	if cfg.Admin.Address != "" {
-		if n.admin, err = admin.New(n.shown()); err != nil {
+		if n.admin, err = admin.New(n.adminConfig()); err != nil {
 			return nil, err
 		}
 	}
 	return n, nil
 }
 
-// buildStreams makes what carries messages, in the order in which one meets it.
+// buildStreams makes the parts that carry messages, in the order in which a message meets them.
 func (n *Node) buildStreams() error {
 	cfg := n.cfg
 
-	// 1. Who this node is: its CA, certificate and local token, made on the first start.
+	// 1. The node's identity: CA, certificate and local token, made on the first start.
 	var err error
 	if n.id, err = pki.Open(pki.Config{Dir: cfg.DataDir, Names: certificateNames(cfg)}); err != nil {
 		return err
 	}
 
-	// 2. Who its clients are.
+	// 2. The clients' identities.
 	known, err := credentials(cfg.Identities, n.id)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (n *Node) buildStreams() error {
 		return err
 	}
 
-	// 3. The hop: every message passes through it, from the connection it arrives on to those that observe its tag.
+	// 3. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
 	l := cfg.Limits
 	n.hop, err = hop.New(hop.Config{
 		Identify: identify, Formats: n.extensions.Formats, Log: n.log,
@@ -157,7 +157,7 @@ func (n *Node) buildStreams() error {
 		return err
 	}
 
-	// 4. The addresses clients connect to, and one within this process for what has no better way.
+	// 4. The listeners, and one within this process for the node's own clients.
 	for _, each := range cfg.Listeners {
 		if err := n.listen(each, n.extensions.Transports); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (n *Node) buildStreams() error {
 	}
 	n.inside = endpoint{inside, "node"}
 
-	// 5. The functions the node runs itself: clients like any other. The heavy ones share a pool.
+	// 5. The functions that the node runs: clients like any other. The heavy ones share a pool.
 	if cfg.Heavy() {
 		if n.pool, err = cpu.New(cpu.Config{Tokens: cfg.CPU.Tokens, Queue: cfg.CPU.Queue}); err != nil {
 			return err
@@ -183,8 +183,8 @@ func (n *Node) buildStreams() error {
 	return n.add(cfg.Functions...)
 }
 
-// shown is what the admin server shows: of what the node has not, nothing.
-func (n *Node) shown() admin.Config {
+// adminConfig returns the configuration of the admin server. Parts that the node lacks are nil.
+func (n *Node) adminConfig() admin.Config {
 	c := admin.Config{Address: n.cfg.Admin.Address, Hosts: n.cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats()}
 	if n.hop != nil {
 		c.Snapshot, c.Tap, c.Functions = n.hop.Snapshot, n.tap, n.functions
@@ -195,8 +195,8 @@ func (n *Node) shown() admin.Config {
 	return c
 }
 
-// liveFunctions are what live.functions turns on. One that falls behind loses the oldest readings instead of holding up the
-// sensors.
+// liveFunctions returns the functions of live.functions. One that falls behind drops its oldest readings, so that it does not
+// slow the sensors.
 func liveFunctions() []config.Function {
 	return []config.Function{
 		{Name: "averages", Run: "averages", Observe: []string{"sensors/#"}, Policy: config.DropOldest, CPU: config.Light},
@@ -210,7 +210,7 @@ func (n *Node) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer closing(client)
+	defer closeQuietly(client)
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "localhost"
@@ -218,13 +218,13 @@ func (n *Node) live(ctx context.Context) error {
 	return live.Sensors{Host: tagLevel(host), Interval: n.cfg.Live.Interval, Log: n.log}.Run(ctx, client)
 }
 
-// tap is what the admin server's streams get their messages from.
+// tap subscribes for one stream of the admin server.
 func (n *Node) tap(ctx context.Context, filters []string, deliver func(*ferry.Message)) error {
 	client, err := n.dialTo(ctx, n.inside, "dashboard")
 	if err != nil {
 		return err
 	}
-	defer closing(client)
+	defer closeQuietly(client)
 	err = client.Run(ctx, stream.Function{
 		Observe: filters, Policy: stream.DropOldest, Concurrency: 1,
 		Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error { deliver(in); return nil }),

@@ -1,8 +1,8 @@
-// Package node is the daemon that `ferry run` starts: listeners, the broker between them, the machine's sensors, functions
-// on goroutines, on a pool or in processes of their own, the proxy, and the admin server, put together from one
-// configuration. What that does not name is not there: a node with a proxy and no listeners has no streams at all.
+// Package node is the daemon that `ferry run` starts, built from one configuration: listeners, the broker between them, the
+// machine's sensors, functions, the proxy and the admin server. A part that the configuration does not name is not started: a
+// node with a proxy and without listeners has no streams.
 //
-// build.go is the place to read: it names everything there is, in the order in which a message meets it.
+// Read build.go first: it makes every part, in the order in which a message meets them.
 //
 //	formats := all.Formats()
 //	n, err := node.Build(config.Default(), node.Extensions{Formats: formats, Functions: node.Functions(formats)})

@@ -16,12 +16,12 @@ import (
 // startTimeout bounds how long a function may take to connect and be accepted.
 const startTimeout = 10 * time.Second
 
-// functions are the node's own, in a fixed order. It is admin.Functions.
+// functions are the functions that the node runs, in a fixed order. They implement admin.Functions.
 type functions []*function
 
 var _ admin.Functions = functions(nil)
 
-// function is one function with a connection of its own while it runs.
+// function is one function. While it runs it has its own connection to the node.
 type function struct {
 	config.Function
 	node *Node
@@ -32,17 +32,17 @@ type function struct {
 
 	mu      sync.Mutex // held for a moment
 	running *running
-	err     error // why it does not run, if nobody stopped it
+	err     error // why it ended, unless it was stopped
 }
 
-// running is what a function that runs can be asked.
+// running is a running function and its statistics.
 type running struct {
 	*stream.Running
 	client    func() stream.Stats
-	processes func() worker.Stats // nil for one that is no worker
+	processes func() worker.Stats // nil unless it is a worker
 }
 
-// add takes functions that are to run with the node.
+// add adds functions that start with the node.
 func (n *Node) add(list ...config.Function) error {
 	for _, c := range list {
 		if c.Run != "" && !slices.Contains(names(n.extensions.Functions), c.Run) {
@@ -122,7 +122,7 @@ func (f *function) start(ctx context.Context) error {
 	return f.set(r, nil)
 }
 
-// open starts the function's processes, connects it and subscribes; end undoes what came of it. change is held.
+// open starts the function's processes, connects it and subscribes. After an error, end releases what was opened. change is held.
 func (f *function) open(ctx context.Context) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -154,14 +154,14 @@ func (f *function) stop() {
 	f.end()
 }
 
-// end lets go of connection and processes; change is held.
+// end closes connection and processes; change is held.
 func (f *function) end() {
 	if f.client != nil {
-		closing(f.client)
+		closeQuietly(f.client)
 		f.client = nil
 	}
 	if f.processes != nil {
-		closing(f.processes)
+		closeQuietly(f.processes)
 		f.processes = nil
 	}
 	_ = f.set(nil, nil)
@@ -177,7 +177,7 @@ func (f *function) set(r *running, err error) error {
 	return err
 }
 
-// state returns what the function does, and notes why it does not if it ended by itself.
+// state returns the state of the function for the admin server. If it has ended by itself, state records why.
 func (f *function) state() admin.Function {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -190,7 +190,7 @@ func (f *function) state() admin.Function {
 		case <-f.running.Done():
 			f.err, f.running = f.running.Err(), nil
 		default:
-			f.running.tell(&s)
+			f.running.fill(&s)
 		}
 	}
 	if f.err != nil {
@@ -199,8 +199,8 @@ func (f *function) state() admin.Function {
 	return s
 }
 
-// tell writes what a running function does into s.
-func (r *running) tell(s *admin.Function) {
+// fill writes the statistics of a running function into s.
+func (r *running) fill(s *admin.Function) {
 	s.Running = true
 	c := r.client()
 	s.Handled, s.Failed = c.Handled, c.Failed
@@ -211,6 +211,6 @@ func (r *running) tell(s *admin.Function) {
 	s.Processes.Ready, s.Processes.Died = p.Ready, p.Died
 	s.Processes.Restarts = p.Started - min(p.Started, uint64(p.Workers))
 	if p.Ready == 0 {
-		s.Error = "none of its processes runs: it is started again"
+		s.Error = "no process runs: the next one is being started"
 	}
 }

@@ -235,7 +235,7 @@ func TestHeavyThatDoesNotYield(t *testing.T) {
 	metric(t, n, "ferry_cpu_tokens_held 0")
 }
 
-// TestHeavyWaitsForCredit has a heavy function answer to somebody who takes nothing: the token is free meanwhile.
+// TestHeavyWaitsForCredit: while a heavy function waits for credit to send, its token is free.
 func TestHeavyWaitsForCredit(t *testing.T) {
 	talk := Function{"talk", func() ferry.Handler {
 		return ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
@@ -295,12 +295,12 @@ func TestTimeoutOfContexts(t *testing.T) {
 		send(t, c, name+"/a", "wait")
 		metric(t, n, `ferry_function_failed_total{function="`+name+`"} 1`)
 	}
-	slow := &limited{time.Nanosecond, ferry.HandlerFunc(obey)}
+	slow := &timeoutHandler{time.Nanosecond, ferry.HandlerFunc(obey)}
 	err := slow.Handle(t.Context(), &ferry.Message{Tag: "a", Payload: []byte("wait")}, c)
 	if want := "node: the function took longer than 1ns: context deadline exceeded"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	quick := &limited{time.Hour, ferry.HandlerFunc(obey)}
+	quick := &timeoutHandler{time.Hour, ferry.HandlerFunc(obey)}
 	if err := quick.Handle(t.Context(), &ferry.Message{Tag: "a/b", Payload: []byte("fail")}, c); err == nil || err.Error() != "told to fail" {
 		t.Errorf("got %v, want the handler's own error", err)
 	}

@@ -19,7 +19,7 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Security is what a transport needs to prove who the node is and to check who others are.
+// Security configures how a transport identifies the node and verifies its peers.
 type Security struct {
 	Server           *tls.Config // for listening
 	Client           *tls.Config // for dialing: trusts the local CA only
@@ -93,7 +93,7 @@ func (n *Node) security(c config.Listener) (Security, error) {
 	return s, nil
 }
 
-// reachable returns where a listener can be dialled from this machine.
+// reachable returns an address at which this machine can dial a listener.
 func reachable(a net.Addr) string {
 	if ap, err := netip.ParseAddrPort(a.String()); err == nil && ap.Addr().IsUnspecified() {
 		return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), ap.Port()).String()

@@ -19,11 +19,11 @@ func newLog(c config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// warnings passes on warnings and errors: what the node's own clients say of their connections is no news, for they come
-// and go with the node.
-type warnings struct{ slog.Handler }
+// warningsOnly drops records below warning. The connections of the node's own clients start and end with the node, so their
+// info records tell nothing new.
+type warningsOnly struct{ slog.Handler }
 
 // Enabled is slog.Handler's.
-func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+func (w warningsOnly) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }

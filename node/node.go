@@ -49,8 +49,8 @@ type endpoint struct {
 	addr      string
 }
 
-// Addresses returns what clients connect to, as scheme://address, with the ports that were bound: those of streams, then those
-// of the proxy, whose schemes are http1 and bolt.
+// Addresses returns the addresses that clients connect to, as scheme://address with the bound ports: those of streams, then
+// those of the proxy, whose schemes are http1 and bolt.
 func (n *Node) Addresses() []string {
 	var all []string
 	for _, l := range n.listeners {
@@ -72,12 +72,12 @@ func (n *Node) Admin() string {
 	return "http://" + n.admin.Addr().String() + "/"
 }
 
-// Ready is closed when the node takes traffic and its own functions run.
+// Ready is closed when the node accepts traffic and its functions run.
 func (n *Node) Ready() <-chan struct{} { return n.ready }
 
-// Run serves until ctx ends, then drains: no new connections, sources finish, queues empty, requests are answered, connections
-// close. It returns nil if everything was delivered within the drain timeout, and the error of whatever failed otherwise. It may
-// be called once.
+// Run serves until ctx ends, then drains: it accepts no connections, sources finish, queues empty, requests get their responses,
+// and connections close. It returns nil if the drain took no longer than limits.drain_timeout, else the error of the part that
+// failed. Run may be called once.
 func (n *Node) Run(ctx context.Context) error {
 	serving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -130,12 +130,12 @@ func (n *Node) setReady(ready bool) {
 	}
 }
 
-// drain ends everything in the order a message takes, so that none is lost between two parts.
+// drain stops the parts in the order in which a message meets them, so that no message is lost between two of them.
 func (n *Node) drain() error {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Limits.DrainTimeout)
 	defer cancel()
 	for _, l := range n.listeners {
-		closing(l)
+		closeQuietly(l)
 	}
 	var proxied error
 	var wg sync.WaitGroup
@@ -160,7 +160,7 @@ func (n *Node) drain() error {
 	return err
 }
 
-// cpuStats returns what tells how the pool of heavy functions does; nil if there is none.
+// cpuStats returns the function that reads the statistics of the pool of heavy functions; nil if there is no pool.
 func (n *Node) cpuStats() func() cpu.Stats {
 	if n.pool == nil {
 		return nil
@@ -168,13 +168,13 @@ func (n *Node) cpuStats() func() cpu.Stats {
 	return n.pool.Stats
 }
 
-// Close gives up a node that was built and is not run.
+// Close releases a node that was built but is not run.
 func (n *Node) Close() {
 	for _, l := range n.listeners {
-		closing(l)
+		closeQuietly(l)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // there is nothing to wait for
+	cancel() // nothing is in flight
 	if n.hop != nil {
 		_ = n.hop.Shutdown(ctx)
 	}
@@ -186,7 +186,7 @@ func (n *Node) Close() {
 	}
 }
 
-// dial connects one of the node's own clients, over the network if it can.
+// dial connects one of the node's own clients: over a listener if one is trusted, else within the process.
 func (n *Node) dial(ctx context.Context, name string) (*stream.Client, error) {
 	to := n.near
 	if to.transport == nil {
@@ -196,7 +196,7 @@ func (n *Node) dial(ctx context.Context, name string) (*stream.Client, error) {
 }
 
 func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Client, error) {
-	log := slog.New(warnings{n.log.With("client", name).Handler()})
+	log := slog.New(warningsOnly{n.log.With("client", name).Handler()})
 	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(n.id.Token()), Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
@@ -204,5 +204,5 @@ func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Cl
 	return c, nil
 }
 
-// closing closes what has nothing more to say.
-func closing(c io.Closer) { _ = c.Close() }
+// closeQuietly closes c, whose error changes nothing any more.
+func closeQuietly(c io.Closer) { _ = c.Close() }

@@ -195,7 +195,7 @@ func TestMainJob(t *testing.T) {
 	}
 	next(t, averages)
 	if err := n.functions.Start("none"); err == nil {
-		t.Error("a function nobody has was started")
+		t.Error("an unknown function was started")
 	}
 	if err := stop(); err != nil {
 		t.Errorf("drain: %v", err)

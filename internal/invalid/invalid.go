@@ -1,4 +1,4 @@
-// Package invalid says what is wrong in a configuration, all at once, each with the field it is about.
+// Package invalid collects the errors of a configuration, each with its field.
 //
 //	var es invalid.Errors
 //	es.Add("route", "virtual_hosts[0].hosts", "none: name a host, or * for all others")

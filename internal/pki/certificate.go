@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// How long certificates live, and when the node's own is renewed. A certificate starts to count an hour early, for
-// machines whose clock is slow.
+// The lifetimes of certificates, and when the node's own is renewed. A certificate is valid from an hour before it was issued,
+// for clients whose clock is slow.
 const (
 	caLife      = 10 * 365 * 24 * time.Hour
 	leafLife    = 90 * 24 * time.Hour
 	renewBefore = 30 * 24 * time.Hour
-	slack       = time.Hour
+	clockSkew   = time.Hour
 )
 
-// openCA reads the authority's certificate, or makes it: with the key given, any two of them are as good as each other.
+// openCA reads the CA's certificate, or makes one for key.
 func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	if cert, err := readCertificate(path); err == nil {
 		if !key.PublicKey.Equal(cert.PublicKey) {
@@ -42,7 +42,7 @@ func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	}
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
-		return nil, fmt.Errorf("pki: encode the authority's key: %w", err)
+		return nil, fmt.Errorf("pki: encode the CA's key: %w", err)
 	}
 	digest := sha256.Sum256(public)
 	template := &x509.Certificate{
@@ -67,7 +67,7 @@ func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.server != nil && id.fit(id.server.Leaf) {
+	if id.server != nil && id.usable(id.server.Leaf) {
 		return id.server, nil
 	}
 	key, err := openKey(filepath.Join(id.dir, ServerKeyFile))
@@ -76,7 +76,7 @@ func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	}
 	path := filepath.Join(id.dir, ServerFile)
 	leaf, err := readCertificate(path)
-	if err != nil || !id.fit(leaf) || !key.PublicKey.Equal(leaf.PublicKey) {
+	if err != nil || !id.usable(leaf) || !key.PublicKey.Equal(leaf.PublicKey) {
 		template := &x509.Certificate{
 			Subject:     pkix.Name{CommonName: "ferry node"},
 			KeyUsage:    x509.KeyUsageDigitalSignature,
@@ -104,8 +104,8 @@ func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return id.server, nil
 }
 
-// fit reports whether leaf still serves.
-func (id *Identity) fit(leaf *x509.Certificate) bool {
+// usable reports whether leaf is valid long enough, is issued by this CA and has all names.
+func (id *Identity) usable(leaf *x509.Certificate) bool {
 	if time.Until(leaf.NotAfter) < renewBefore || leaf.CheckSignatureFrom(id.ca) != nil {
 		return false
 	}
@@ -117,8 +117,8 @@ func (id *Identity) fit(leaf *x509.Certificate) bool {
 	return true
 }
 
-// IssueClient makes a certificate for a client, whose identity is name (the subject's common name), and its key, both as
-// PEM. They are not kept.
+// IssueClient returns a certificate for a client, with name as the subject's common name, and its key, both as PEM. The node
+// keeps neither.
 func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error) {
 	if name == "" {
 		return nil, nil, errors.New("pki: a client certificate needs a name: it is the client's identity")
@@ -141,7 +141,7 @@ func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error)
 
 // issue signs template, valid from now on for life, and no longer than parent.
 func issue(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey, life time.Duration) ([]byte, error) {
-	template.NotBefore = time.Now().Add(-slack)
+	template.NotBefore = time.Now().Add(-clockSkew)
 	template.NotAfter = time.Now().Add(life)
 	if parent != template && template.NotAfter.After(parent.NotAfter) {
 		template.NotAfter = parent.NotAfter

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// openKey reads a private key, or makes it.
+// openKey reads a private key, or makes one.
 func openKey(path string) (*ecdsa.PrivateKey, error) {
 	if err := ensure(path, func() ([]byte, error) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,7 +50,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return encode("PRIVATE KEY", raw), nil
 }
 
-// openToken reads the local token, or makes it.
+// openToken reads the local token, or makes one.
 func openToken(path string) (string, error) {
 	if err := ensure(path, func() ([]byte, error) {
 		var secret [32]byte
@@ -75,7 +75,7 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// ensure makes a secret file if there is none, and checks that nobody else may read the one there is.
+// ensure makes a secret file if there is none. It refuses an existing one that other users may read.
 func ensure(path string, content func() ([]byte, error)) error {
 	info, err := os.Stat(path)
 	switch {
@@ -105,7 +105,7 @@ func readPEM(path, kind string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// create writes path unless it exists: of several who try at once one wins, whose file all find.
+// create writes path unless it exists. If several processes create it at the same time, one of them succeeds and all use its file.
 func create(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, func(temp string) error {
 		err := os.Link(temp, path)
@@ -116,12 +116,12 @@ func create(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// replace writes path over what is there.
+// replace writes path and replaces an existing file.
 func replace(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
 }
 
-// write makes a complete file on the disk before place gives it its name, which is on the disk when write returns.
+// write syncs a complete temporary file to disk before place renames it to path. The name is on disk when write returns.
 func write(path string, data []byte, mode fs.FileMode, place func(temp string) error) error {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
@@ -141,7 +141,7 @@ func write(path string, data []byte, mode fs.FileMode, place func(temp string) e
 	return syncDir(dir)
 }
 
-// syncDir makes the names in dir survive a power failure, where the system can.
+// syncDir syncs the names in dir to disk, where the system can.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -22,7 +22,7 @@ const (
 	TokenFile     = "token"      // 0600: 32 random bytes in base64url, and a newline
 )
 
-// Config says where an identity lives, and whose.
+// Config configures an Identity.
 type Config struct {
 	// Dir is the data directory, made if it is missing. Empty means ./ferry-data.
 	Dir string
@@ -46,7 +46,7 @@ type Identity struct {
 	server *tls.Certificate // renewed by certificate
 }
 
-// Open reads the identity in c.Dir, and makes what is missing.
+// Open reads the identity in c.Dir and makes missing files.
 func Open(c Config) (*Identity, error) {
 	dir := c.Dir
 	if dir == "" {
@@ -75,7 +75,7 @@ func Open(c Config) (*Identity, error) {
 	return id, nil
 }
 
-// withLocal adds the names each node answers to.
+// withLocal adds the names of this machine.
 func withLocal(names []string) []string {
 	all := append([]string{"127.0.0.1", "::1", "localhost"}, names...)
 	if host, err := os.Hostname(); err == nil && host != "" {
@@ -87,14 +87,14 @@ func withLocal(names []string) []string {
 // Token returns the local token. It must not be logged.
 func (id *Identity) Token() string { return id.token }
 
-// CheckToken reports whether got is the local token, in a time that does not tell how much of it is right.
+// CheckToken reports whether got is the local token, in constant time.
 func (id *Identity) CheckToken(got string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(id.token))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// ServerTLS returns a configuration for listeners, which are to Clone it before they change it. Clients may show a
-// certificate, which must be of this node's authority; the certificate it serves is renewed while the node runs.
+// ServerTLS returns a configuration for listeners. A caller that changes it must Clone it first. A client certificate is optional
+// and must be issued by this node's CA. The server certificate is renewed while the node runs.
 func (id *Identity) ServerTLS() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(id.ca)

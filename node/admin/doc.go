@@ -6,10 +6,10 @@
 //	/api/stream       messages of a tag filter as server-sent events
 //	/api/functions    the node's own functions; POST to NAME/start or NAME/stop
 //	/api/proxy        the proxy's listeners, routes and clusters, as JSON
-//	/                 the dashboard, which draws what all of these say
+//	/                 the dashboard, which draws these
 //
-// It is meant for this machine and has no password, so it answers only to names that cannot be another site's: IP
-// addresses, localhost and Config.Hosts. What changes anything takes same-origin requests only.
+// It has no password, so a node binds it to loopback only. It serves requests for names that cannot be another site's: IP
+// addresses, localhost and Config.Hosts. A request that changes state must be of the same origin.
 //
 //	s, err := admin.New(admin.Config{Address: "127.0.0.1:4195"})
 //	go s.Serve()

@@ -25,7 +25,7 @@ var (
 	longestDesc    = desc("ferry_cpu_unyielding_longest_seconds", "Longest run time of a call that passed no checkpoint, by function.", "job")
 )
 
-// functionCollector says what the functions do.
+// functionCollector collects the metrics of the functions.
 type functionCollector struct{ functions Functions }
 
 // Describe sends no descriptions: which metrics there are depends on the functions.
@@ -34,7 +34,7 @@ func (c functionCollector) Describe(chan<- *prometheus.Desc) {}
 // Collect sends the metrics of each function.
 func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, f := range c.functions.List() {
-		ch <- gauge(runningDesc, one(f.Running), f.Name)
+		ch <- gauge(runningDesc, boolToInt(f.Running), f.Name)
 		ch <- counter(handledDesc, f.Handled, f.Name)
 		ch <- counter(failedDesc, f.Failed, f.Name)
 		if p := f.Processes; p != nil {
@@ -45,7 +45,7 @@ func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// cpuCollector says how the pool of heavy functions does.
+// cpuCollector collects the metrics of the pool of heavy functions.
 type cpuCollector struct{ stats func() cpu.Stats }
 
 // Describe sends no descriptions: which jobs there are depends on what runs.
@@ -69,5 +69,5 @@ func (c cpuCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 func seconds(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, valid(labels)...)
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, validLabels(labels)...)
 }

@@ -5,27 +5,27 @@ import (
 	"net/http"
 )
 
-// ErrNoFunction says that no function has the name asked for.
+// ErrNoFunction is the error for an unknown function name.
 var ErrNoFunction = errors.New("admin: no such function")
 
-// Functions are what the node runs itself.
+// Functions are the functions that the node runs.
 type Functions interface {
 	// List returns all functions, running or not, always in the same order.
 	List() []Function
-	// Start starts the named function and Stop stops it; one that is in that state already is no error. An unknown name
-	// gives ErrNoFunction.
+	// Start starts the named function and Stop stops it. Neither fails if the function is in that state already. An unknown
+	// name gives ErrNoFunction.
 	Start(name string) error
 	Stop(name string) error
 }
 
-// Function is one function and what it does now.
+// Function is the state of one function.
 type Function struct {
 	Name      string     `json:"name"`
 	Observe   []string   `json:"observe"`         // tag filters
 	Where     string     `json:"where,omitempty"` // predicate
 	CPU       string     `json:"cpu"`             // light, heavy or worker
 	Running   bool       `json:"running"`
-	Error     string     `json:"error,omitempty"`     // why it does not run, if nobody stopped it
+	Error     string     `json:"error,omitempty"`     // why it ended, unless it was stopped
 	Handled   uint64     `json:"handled"`             // messages, since it was started
 	Failed    uint64     `json:"failed"`              // of those, how many calls ended with an error or a panic
 	Processes *Processes `json:"processes,omitempty"` // of a worker
@@ -45,9 +45,9 @@ func functionRoutes(mux *http.ServeMux, fs Functions) {
 		mux.HandleFunc("POST /api/functions/{name}/"+verb, func(w http.ResponseWriter, r *http.Request) {
 			switch err := act(r.PathValue("name")); {
 			case errors.Is(err, ErrNoFunction):
-				text(w, http.StatusNotFound, "no function "+safe(r.PathValue("name"))+": GET /api/functions lists them")
+				writeText(w, http.StatusNotFound, "no function "+printable(r.PathValue("name"))+": GET /api/functions lists them")
 			case err != nil:
-				text(w, http.StatusInternalServerError, err.Error())
+				writeText(w, http.StatusInternalServerError, err.Error())
 			default:
 				listFunctions(w, fs)
 			}
@@ -56,5 +56,5 @@ func functionRoutes(mux *http.ServeMux, fs Functions) {
 }
 
 func listFunctions(w http.ResponseWriter, fs Functions) {
-	answerJSON(w, append([]Function{}, fs.List()...))
+	writeJSON(w, append([]Function{}, fs.List()...))
 }

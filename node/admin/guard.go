@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// guard keeps other sites' pages out. A page that makes a name of its own resolve to this machine (DNS rebinding) is
-// told by the Host it asks for: only IP addresses, localhost and the given names pass. A page that posts here from
-// elsewhere is told by Origin and Sec-Fetch-Site.
+// guard refuses requests from the pages of other sites. A page can make its own host name resolve to this machine (DNS
+// rebinding): only requests whose Host is an IP address, localhost or one of hosts pass. A page that posts from another origin
+// is recognized by Origin and Sec-Fetch-Site.
 func guard(hosts []string, next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !knownHost(r.Host, hosts) {
-			text(w, http.StatusMisdirectedRequest, "this node does not go by the name "+safe(r.Host)+": use its address, or add the name to admin.hosts")
+			writeText(w, http.StatusMisdirectedRequest, "this node does not go by the name "+printable(r.Host)+": use its address, or add the name to admin.hosts")
 			return
 		}
 		h := w.Header()
 		if r.ContentLength != 0 {
-			h.Set("Connection", "close") // so that nothing waits for a body that comes a byte at a time
-			text(w, http.StatusRequestEntityTooLarge, "no request here takes a body: send none")
+			h.Set("Connection", "close") // do not wait for the body, which may come a byte at a time
+			writeText(w, http.StatusRequestEntityTooLarge, "no request here takes a body: send none")
 			return
 		}
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -43,8 +43,8 @@ func knownHost(hostport string, hosts []string) bool {
 	return slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// safe returns s without what could be mistaken for more than a name.
-func safe(s string) string {
+// printable returns at most 100 bytes of s, with ? for spaces and other than ASCII characters.
+func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f {
 			return r

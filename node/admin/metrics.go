@@ -13,11 +13,11 @@ import (
 	"example.com/ferry/stream/hop"
 )
 
-// maxSeries bounds the values of a label that clients choose: tags, and subscriptions. The first ones seen keep a series
-// of their own, what comes later is counted together under the value "other".
+// maxSeries bounds the values of a label that clients choose: tags and subscriptions. The first values have a series each; later
+// ones are counted together as "other".
 const maxSeries = 500
 
-// metricsHandler answers with what cfg shows now. The registry is this server's own.
+// metricsHandler serves the metrics of the parts in cfg, from a registry of its own.
 func metricsHandler(cfg Config) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
@@ -55,7 +55,7 @@ var (
 	deliveredDesc   = desc("ferry_delivered_total", "Messages sent to a subscription since it began.", "client", "filter")
 )
 
-// hopCollector turns a snapshot into metrics.
+// hopCollector collects the metrics of the broker.
 type hopCollector struct {
 	snapshot func() hop.Snapshot
 
@@ -66,7 +66,7 @@ type hopCollector struct {
 
 type subscription struct{ client, filter string }
 
-// series is which values of a label have a series of their own.
+// series is the set of label values that have their own series.
 type series[K comparable] map[K]bool
 
 // label returns k, or other if there is no room for k.
@@ -157,7 +157,7 @@ func latency(l hop.Latency) prometheus.Metric {
 	var below uint64
 	for i, n := range l.Counts {
 		below += n
-		if i < hop.LatencyBuckets-1 { // the last one has no bound: it is +Inf's
+		if i < hop.LatencyBuckets-1 { // the last one has no bound: it is +Inf
 			buckets[hop.LatencyBound(i).Seconds()] = below
 		}
 	}
@@ -165,15 +165,15 @@ func latency(l hop.Latency) prometheus.Metric {
 }
 
 func counter(d *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), valid(labels)...)
+	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), validLabels(labels)...)
 }
 
 func gauge(d *prometheus.Desc, n int, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), valid(labels)...)
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), validLabels(labels)...)
 }
 
-// valid makes values of labels, names in a configuration among them, what Prometheus takes.
-func valid(labels []string) []string {
+// validLabels replaces invalid UTF-8 in label values, which Prometheus refuses.
+func validLabels(labels []string) []string {
 	for i, l := range labels {
 		labels[i] = strings.ToValidUTF8(l, "?")
 	}

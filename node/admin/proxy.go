@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// The answer to GET /api/proxy. Counters count from the start of the proxy; what a reload puts in place of something else starts
-// anew. Times are seconds. Names of fields stay as they are; there may be more one day.
+// proxyState is the response to GET /api/proxy. Counters count from the start of the proxy; those of a part that a reload
+// replaced start at zero. Times are seconds. The names of fields are stable; fields may be added.
 type proxyState struct {
 	Now       float64         `json:"now"` // since the proxy began
 	Listeners []proxyListener `json:"listeners"`
@@ -25,16 +25,16 @@ type proxyListener struct {
 	Address     string            `json:"address"`
 	Connections int               `json:"connections"` // open now
 	Accepted    uint64            `json:"accepted"`
-	Refused     map[string]uint64 `json:"refused"` // requests that were not forwarded, by every reason there is
+	Refused     map[string]uint64 `json:"refused"` // requests that were not forwarded, by reason; each reason is present
 }
 
 type proxyRoute struct {
 	Listener string            `json:"listener"`
 	Name     string            `json:"name"`
-	Requests map[string]uint64 `json:"requests"` // by how they were answered, as 2xx
-	Failed   uint64            `json:"failed"`   // of those: what was asked was not done, by the server or by the proxy
+	Requests map[string]uint64 `json:"requests"` // by status code of the response, as 2xx
+	Failed   uint64            `json:"failed"`   // requests that failed, at the endpoint or in the proxy
 	In       uint64            `json:"in"`       // bytes of requests
-	Out      uint64            `json:"out"`      // bytes of answers
+	Out      uint64            `json:"out"`      // bytes of responses
 	Retries  uint64            `json:"retries"`
 	Took     proxyHistogram    `json:"took"`
 }
@@ -42,7 +42,7 @@ type proxyRoute struct {
 type proxyHistogram struct {
 	Count   uint64        `json:"count"`
 	Sum     float64       `json:"sum"`
-	Buckets []proxyBucket `json:"buckets"` // each has the requests of the one before as well
+	Buckets []proxyBucket `json:"buckets"` // cumulative
 }
 
 type proxyBucket struct {
@@ -64,16 +64,16 @@ type proxyEndpoint struct {
 	Address     string           `json:"address"`
 	Weight      int              `json:"weight"`
 	Healthy     bool             `json:"healthy"`               // as health checks say; true if there are none
-	EjectedFor  float64          `json:"ejected_for,omitempty"` // how much longer; left out if it is in use
+	EjectedFor  float64          `json:"ejected_for,omitempty"` // seconds left; left out if it is in use
 	Active      int64            `json:"active"`
 	Connections int64            `json:"connections"`
-	Requests    map[string]int64 `json:"requests"` // attempts, by what became of them
-	Failed      int64            `json:"failed"`   // of those, by what the endpoint or the way to it did
+	Requests    map[string]int64 `json:"requests"` // attempts, by outcome
+	Failed      int64            `json:"failed"`   // attempts that the endpoint or the connection to it failed
 	Ejections   int64            `json:"ejections"`
-	Downs       int64            `json:"downs"` // times health checks found it down that was not
+	Downs       int64            `json:"downs"` // times that health checks found it down while it was up
 }
 
-// proxyHandler answers with what the proxy does, as JSON.
+// proxyHandler serves the state of the proxy as JSON.
 func proxyHandler(snapshot func() proxy.Snapshot) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		s := snapshot()
@@ -93,7 +93,7 @@ func proxyHandler(snapshot func() proxy.Snapshot) http.HandlerFunc {
 		for _, c := range s.Clusters {
 			state.Clusters = append(state.Clusters, clusterOf(c, s.Now))
 		}
-		answerJSON(w, state)
+		writeJSON(w, state)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestProxyStateOfOthers(t *testing.T) {
 		t.Errorf("without a proxy: got %d %s", status, body)
 	}
 	_, url = start(t, Config{Proxy: func() proxy.Snapshot { return proxy.Snapshot{} }})
-	const want = `{"now":0,"listeners":[],"routes":[],"clusters":[]}` + "\n" // lists, so that nobody has to ask whether there are any
+	const want = `{"now":0,"listeners":[],"routes":[],"clusters":[]}` + "\n" // empty lists, not null
 	if status, body := do(t, "GET", url+"/api/proxy"); status != http.StatusOK || body != want {
 		t.Errorf("of nothing: got %d %s, want %s", status, body, want)
 	}

@@ -35,7 +35,7 @@ var (
 	upstreamChecksDesc      = desc("ferry_upstream_checks_failed_total", "Health checks that failed.", "cluster")
 )
 
-// proxyCollector says what the proxy does.
+// proxyCollector collects the metrics of the proxy.
 type proxyCollector struct{ snapshot func() proxy.Snapshot }
 
 // Describe sends no descriptions: which metrics there are depends on the configuration, which can change.
@@ -71,7 +71,7 @@ func collectRoute(ch chan<- prometheus.Metric, r traffic.RouteStats) {
 	for code, n := range r.Requests {
 		ch <- counter(proxyRequestsDesc, n, r.Listener, r.Name, code.String())
 	}
-	names := valid([]string{r.Listener, r.Name})
+	names := validLabels([]string{r.Listener, r.Name})
 	buckets := make(map[float64]uint64, len(r.Took.Buckets))
 	for _, b := range r.Took.Buckets {
 		buckets[b.UpTo.Seconds()] = b.Count
@@ -89,8 +89,8 @@ func collectCluster(ch chan<- prometheus.Metric, c upstream.Stats) {
 		}
 		ch <- gauge(upstreamActiveDesc, int(e.Active), c.Name, e.Address)
 		ch <- gauge(upstreamConnectionsDesc, int(e.Conns), c.Name, e.Address)
-		ch <- gauge(upstreamHealthyDesc, one(e.Healthy), c.Name, e.Address)
-		ch <- gauge(upstreamEjectedDesc, one(e.Ejected > 0), c.Name, e.Address)
+		ch <- gauge(upstreamHealthyDesc, boolToInt(e.Healthy), c.Name, e.Address)
+		ch <- gauge(upstreamEjectedDesc, boolToInt(e.Ejected > 0), c.Name, e.Address)
 		ch <- counter(upstreamEjectionsDesc, uint64(e.Ejections), c.Name, e.Address)
 		ch <- counter(upstreamDownsDesc, uint64(e.Downs), c.Name, e.Address)
 	}
@@ -102,8 +102,8 @@ func collectCluster(ch chan<- prometheus.Metric, c upstream.Stats) {
 	ch <- counter(upstreamChecksDesc, uint64(c.ChecksFailed), c.Name)
 }
 
-// one is 1 for true.
-func one(is bool) int {
+// boolToInt returns 1 for true and 0 for false.
+func boolToInt(is bool) int {
 	if is {
 		return 1
 	}

@@ -25,10 +25,10 @@ import (
 // maxConnections bounds the connections served at once; more wait in the kernel's backlog.
 const maxConnections = 256
 
-// Config says what a Server shows. Nil members leave out what they would show.
+// Config configures a Server. A nil member leaves its part out.
 type Config struct {
 	Address   string                // HOST:PORT; port 0 takes any
-	Hosts     []string              // names, beside loopback ones, the server may be called by
+	Hosts     []string              // further host names that requests may be for
 	Snapshot  func() hop.Snapshot   // read for each scrape of /metrics
 	Tap       Tap                   // gives /api/stream its messages
 	Functions Functions             // what /api/functions lists, starts and stops
@@ -46,7 +46,7 @@ type Server struct {
 	end   context.CancelFunc // ends the streams, which Shutdown would wait for
 }
 
-// New binds cfg.Address; a busy port is an error that names it. Serve then answers requests.
+// New binds cfg.Address; a busy port is an error that names it. The caller calls Serve.
 func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -77,12 +77,12 @@ func New(cfg Config) (*Server, error) {
 
 func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong") })
+	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "pong") })
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
 		if s.ready.Load() {
-			text(w, http.StatusOK, "ready")
+			writeText(w, http.StatusOK, "ready")
 		} else {
-			text(w, http.StatusServiceUnavailable, "not ready: starting or draining")
+			writeText(w, http.StatusServiceUnavailable, "not ready: starting or draining")
 		}
 	})
 	mux.Handle("GET /metrics", metricsHandler(cfg))
@@ -107,10 +107,10 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 // Addr returns the address the server listens on.
 func (s *Server) Addr() net.Addr { return s.ln.Addr() }
 
-// SetReady says whether /ready answers 200.
+// SetReady sets whether /ready responds 200.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 
-// Serve answers requests until Shutdown; then it returns nil.
+// Serve serves requests until Shutdown; then it returns nil.
 func (s *Server) Serve() error {
 	if err := s.http.Serve(s.ln); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin: %w", err)
@@ -123,28 +123,28 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.ready.Store(false)
 	s.end()
 	err := s.http.Shutdown(ctx)
-	_ = s.ln.Close() // which the HTTP server did only if it was served
+	_ = s.ln.Close() // the HTTP server closes it only after Serve
 	if err != nil {
 		return errors.Join(fmt.Errorf("admin: %w", err), s.http.Close())
 	}
 	return nil
 }
 
-func text(w http.ResponseWriter, status int, body string) {
+func writeText(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body+"\n") // a client that went away is no error of ours
+	_, _ = io.WriteString(w, body+"\n") // the client may have disconnected
 }
 
-// answerJSON answers with v, which json can write.
-func answerJSON(w http.ResponseWriter, v any) {
+// writeJSON responds with v as JSON.
+func writeJSON(w http.ResponseWriter, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		text(w, http.StatusInternalServerError, err.Error())
+		writeText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(append(body, '\n')) // a client that went away is no error of ours
+	_, _ = w.Write(append(body, '\n')) // the client may have disconnected
 }

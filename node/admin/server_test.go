@@ -212,7 +212,7 @@ func TestFunctionMetrics(t *testing.T) {
 	}
 }
 
-// listed are functions that nobody can start or stop.
+// listed are functions that cannot be started or stopped.
 type listed []Function
 
 func (l listed) List() []Function   { return l }

@@ -45,23 +45,23 @@ func (s *streams) typeName(m *ferry.Message) string {
 	return m.Type.String()
 }
 
-// ServeHTTP answers GET /api/stream?tag=FILTER&tag=FILTER with one event a message, and the event "dropped" with a count
-// where the reader was too slow.
+// ServeHTTP serves GET /api/stream?tag=FILTER&tag=FILTER with one event for each message. The event "dropped" has the
+// number of messages that were dropped as the reader was too slow.
 func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	filters := r.URL.Query()["tag"]
 	if len(filters) == 0 || len(filters) > maxFilters {
-		text(w, http.StatusBadRequest, fmt.Sprintf("want 1 to %d tag filters: /api/stream?tag=sensors/%%23", maxFilters))
+		writeText(w, http.StatusBadRequest, fmt.Sprintf("want 1 to %d tag filters: /api/stream?tag=sensors/%%23", maxFilters))
 		return
 	}
 	for _, f := range filters {
 		if err := topic.CheckFilter(f); err != nil {
-			text(w, http.StatusBadRequest, err.Error())
+			writeText(w, http.StatusBadRequest, err.Error())
 			return
 		}
 	}
 	if s.open.Add(1) > maxStreams {
 		s.open.Add(-1)
-		text(w, http.StatusServiceUnavailable, fmt.Sprintf("%d streams are open: close one first", maxStreams))
+		writeText(w, http.StatusServiceUnavailable, fmt.Sprintf("%d streams are open: close one first", maxStreams))
 		return
 	}
 	defer s.open.Add(-1)

@@ -17,7 +17,7 @@ func dashboard() http.Handler {
 	}
 	next := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store") // a node that was replaced must not be drawn by its predecessor's code
+		w.Header().Set("Cache-Control", "no-store") // after an upgrade the browser must not use the old scripts
 		next.ServeHTTP(w, r)
 	})
 }

@@ -10,17 +10,17 @@ import (
 	"example.com/ferry"
 )
 
-// AlertsWhere is what makes an average an alert. The node tests it on the encoded bytes, so the function never sees
-// an event that is none.
+// AlertsWhere is the predicate that makes an average an alert. The node evaluates it on the encoded bytes, so the function
+// receives alerts only.
 const AlertsWhere = `sourceName == "cpu" && readings.0.value > 80 || sourceName == "memory" && readings.0.value > 90`
 
-// Alerts is a handler for the events on averages/... that AlertsWhere holds for: it passes them on to alerts/... as they
-// are, at most once in Pause for each tag and source.
+// Alerts is a handler for the events on averages/... that AlertsWhere holds for. It publishes them unchanged on
+// alerts/..., at most one in each Pause for each tag and source.
 type Alerts struct {
 	Pause time.Duration // 0 means 10 s
 
 	mu     sync.Mutex
-	raised map[alertKey]int64 // when the last one was, by the clock of the source
+	raised map[alertKey]int64 // time of the last alert, by the clock of the source
 }
 
 type alertKey struct {
@@ -28,7 +28,7 @@ type alertKey struct {
 	source ferry.SourceID
 }
 
-// Handle takes one event.
+// Handle handles one event.
 func (a *Alerts) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	rest, ok := strings.CutPrefix(in.Tag, "averages/")
 	if !ok {

@@ -11,11 +11,11 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// maxWindows bounds the (tag, resource) pairs that Averages remembers.
+// maxWindows bounds the (tag, resource) pairs that have a window.
 const maxWindows = 4096
 
-// Averages is a handler for events on sensors/...: it answers each on averages/... with the same event, in which each
-// numeric reading is the average of its resource over Span.
+// Averages is a handler for events on sensors/...: it publishes each on averages/..., with each numeric reading
+// replaced by the average of its resource over Span.
 type Averages struct {
 	Span time.Duration // 0 means 10 s
 
@@ -23,7 +23,7 @@ type Averages struct {
 	windows map[[2]string]*window // by tag and resource
 }
 
-// Handle takes one event, in CBOR or JSON, and answers in the same format.
+// Handle handles one event, in CBOR or JSON, and publishes in the same format.
 func (a *Averages) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	rest, ok := strings.CutPrefix(in.Tag, "sensors/")
 	if !ok {
@@ -88,7 +88,7 @@ func (a *Averages) add(tag, resource string, t int64, v float64) (float64, error
 	return w.add(t, v, span), nil
 }
 
-// forget drops the windows that got nothing since t.
+// forget drops the windows without a value since t.
 func (a *Averages) forget(t int64) {
 	for key, w := range a.windows {
 		if w.newest() < t {

@@ -16,7 +16,7 @@ import (
 // MaxChecksum bounds what one message can make Checksum compute, in bytes: seconds of work.
 const MaxChecksum = 64 << 30
 
-// block is how much is summed between two checkpoints: some 10 us of work, up to 100 on a small machine.
+// block is the number of bytes summed between two checkpoints: 10 us of work, up to 100 us on a small machine.
 var block [256 << 10]byte
 
 var (
@@ -24,20 +24,20 @@ var (
 	checkpointPath = field.MustParse("checkpoint")
 )
 
-// Checksum is a handler that is there to keep a core busy. For {"bytes": N} on checksum/... it computes the CRC-32 of N
-// zero bytes and answers {"bytes":N,"crc32":"hex"} on checksums/..., in the same format. With "checkpoint": false it
-// neither yields to others nor looks at its context, as a function does that knows nothing of package cpu.
+// Checksum is a handler that keeps a core busy, for tests and demonstrations. For {"bytes": N} on checksum/... it computes the CRC-32 of N
+// zero bytes and publishes {"bytes":N,"crc32":"hex"} on checksums/..., in the same format. With "checkpoint": false it neither
+// yields nor checks its context, like a function that does not use package cpu.
 type Checksum struct {
-	Formats []format.Format // those a request may be in; JSON and CBOR are answered
+	Formats []format.Format // formats of requests; results are JSON or CBOR
 }
 
-// sum is what Checksum answers.
+// sum is the result that Checksum publishes.
 type sum struct {
 	Bytes int64  `json:"bytes"`
 	CRC32 string `json:"crc32"`
 }
 
-// Handle takes one request.
+// Handle handles one request.
 func (c Checksum) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	rest, ok := strings.CutPrefix(in.Tag, "checksum")
 	if !ok || rest != "" && rest[0] != '/' {
@@ -68,7 +68,7 @@ func (c Checksum) Handle(ctx context.Context, in *ferry.Message, out ferry.Sende
 	return out.Send(ctx, ferry.Message{Tag: "checksums" + rest, Type: in.Type, Time: in.Time, Payload: payload})
 }
 
-// request finds the two fields in the encoded message.
+// request reads the two fields of the encoded message.
 func (c Checksum) request(in *ferry.Message) (bytes int64, checkpoint bool, err error) {
 	f, err := c.format(in.Type)
 	if err != nil {

@@ -35,7 +35,7 @@ func addFloat(e *edgex.Event, resource, units string, v float64) error {
 	return nil
 }
 
-// stamp gives e and its readings one time.
+// stamp sets one time for e and its readings.
 func stamp(e *edgex.Event, origin int64) {
 	e.Origin = origin
 	for i := range e.Readings {

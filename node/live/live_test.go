@@ -244,7 +244,7 @@ func TestAlerts(t *testing.T) {
 		{"averages/a/cpu", 1, 100 * second, 1},
 		{"averages/a/cpu", 1, 105 * second, 1}, // within the pause
 		{"averages/a/memory", 1, 105 * second, 2},
-		{"averages/a/cpu", 2, 105 * second, 3}, // somebody else says so
+		{"averages/a/cpu", 2, 105 * second, 3}, // of another source
 		{"averages/a/cpu", 1, 110 * second, 4},
 		{"averages/a/cpu", 1, 50 * second, 5}, // the clock was put back
 	} {

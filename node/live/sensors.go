@@ -20,14 +20,14 @@ type reading struct {
 	value    float64
 }
 
-// sensor reads a group of numbers. read returns nothing where there is nothing to read yet.
+// sensor reads a group of numbers. read returns no readings while it has none.
 type sensor struct {
 	name string
 	slow bool // reading takes milliseconds: once a second is enough
 	read func(ctx context.Context) ([]reading, error)
 }
 
-// machine returns the sensors of this machine, each with a memory of its last reading of its own.
+// machine returns the sensors of this machine. Each keeps its own last reading.
 func machine() []sensor {
 	return []sensor{
 		{name: "cpu", read: new(cpuSensor).read},
@@ -48,7 +48,7 @@ func (s *cpuSensor) read(ctx context.Context) ([]reading, error) {
 	}
 	last := s.last
 	s.last = now
-	if len(last) != len(now) { // the first reading, or cores came and went
+	if len(last) != len(now) { // the first reading, or the number of cores changed
 		return nil, nil
 	}
 	all := make([]reading, 1, len(now)+1)
@@ -58,7 +58,7 @@ func (s *cpuSensor) read(ctx context.Context) ([]reading, error) {
 		busy, total = busy+b, total+t
 		all = append(all, reading{fmt.Sprintf("cpu%d", i), "%", percent(b, t)})
 	}
-	if total == 0 { // the kernel has not counted on since
+	if total == 0 { // the kernel has not updated its counters since
 		return nil, nil
 	}
 	all[0] = reading{"cpu", "%", percent(busy, total)}
@@ -90,13 +90,13 @@ func readMemory(ctx context.Context) ([]reading, error) {
 	}, nil
 }
 
-// meter turns a counter that only grows into a rate per second.
+// meter converts a growing counter into a rate per second.
 type meter struct {
 	last uint64
 	at   time.Time
 }
 
-// rate returns the growth since the last call; ok is false for the first one, and when the counter started anew.
+// rate returns the growth since the last call; ok is false for the first call, and when the counter was reset.
 func (m *meter) rate(count uint64, now time.Time) (perSecond float64, ok bool) {
 	last, seconds := m.last, now.Sub(m.at).Seconds()
 	ok = !m.at.IsZero() && count >= last && seconds > 0
@@ -117,8 +117,8 @@ func (s *diskSensor) read(ctx context.Context) ([]reading, error) {
 	}
 	all := []reading{{"used_percent", "%", usage.UsedPercent}}
 	disks, err := disk.IOCountersWithContext(ctx)
-	if err != nil || len(disks) == 0 { // in a container there may be none to see
-		return all, nil //nolint:nilerr // how full it is counts on its own
+	if err != nil || len(disks) == 0 { // a container may show none
+		return all, nil //nolint:nilerr // the first number is valid without the others
 	}
 	var read, written uint64
 	for name, d := range disks {
@@ -176,7 +176,7 @@ func (s *networkSensor) read(ctx context.Context) ([]reading, error) {
 	return []reading{{"received", "B/s", r}, {"sent", "B/s", w}}, nil
 }
 
-// readTemperature reads what sensors there are; a machine without any gives no readings.
+// readTemperature reads all temperature sensors. A machine without any gives no readings.
 func readTemperature(ctx context.Context) ([]reading, error) {
 	found, err := sensors.TemperaturesWithContext(ctx)
 	var all []reading
@@ -186,7 +186,7 @@ func readTemperature(ctx context.Context) ([]reading, error) {
 		}
 	}
 	if len(all) > 0 {
-		return all, nil // err says which others could not be read
+		return all, nil // err names the sensors that could not be read
 	}
 	return nil, err
 }

@@ -17,8 +17,8 @@ type Sensors struct {
 	Log      *slog.Logger  // nil means slog.Default
 }
 
-// Run publishes on out until ctx ends, and then returns nil. A sensor that cannot be read is logged once and tried
-// again; one that is slow, or has no credit, delays itself only.
+// Run publishes on out until ctx ends, and then returns nil. A sensor that cannot be read is logged once and retried. A slow
+// sensor, or one without credit, delays no other sensor.
 func (s Sensors) Run(ctx context.Context, out ferry.Sender) error {
 	if s.Interval == 0 {
 		s.Interval = 100 * time.Millisecond
@@ -49,7 +49,7 @@ func (s Sensors) follow(ctx context.Context, each sensor, out ferry.Sender) {
 			return
 		}
 		if err != nil && !failing {
-			s.Log.Warn("sensor cannot be read or published", "sensor", each.name, "error", err)
+			s.Log.Warn("sensor cannot be read or published", "sensor", each.name, "err", err)
 		}
 		failing = err != nil
 		select {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// maxSamples bounds one window; a faster resource is averaged over its newest ones.
+// maxSamples bounds one window. A resource with more readings is averaged over the newest ones.
 const maxSamples = 1024
 
 // window keeps the values of one resource over a span of time.
@@ -13,8 +13,8 @@ type window struct {
 	values []float64
 }
 
-// add takes a value and returns the average over span, up to and including it. Values that are older than the newest
-// one are averaged too, but do not move the window.
+// add adds a value and returns the average over span, that value included. A value older than the newest one is averaged, but
+// does not move the window.
 func (w *window) add(t int64, v float64, span time.Duration) float64 {
 	w.times, w.values = append(w.times, t), append(w.values, v)
 	newest := t

@@ -13,8 +13,8 @@ import (
 	"example.com/ferry/stream/hop"
 )
 
-// credentials returns all who may connect: those of the configuration, and "local", who has the token in the data
-// directory and may do everything.
+// credentials returns the identities that may connect: those of the configuration, and "local", which has the token of the data
+// directory and every grant.
 func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential, error) {
 	everything := []string{"#"}
 	all := []hop.Credential{{
@@ -22,18 +22,18 @@ func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential,
 		TokenHash: hop.HashToken([]byte(local.Token())),
 	}}
 	for _, c := range list {
-		who := hop.Credential{Identity: hop.Identity{Name: c.Name}, CommonName: c.CommonName}
+		credential := hop.Credential{Identity: hop.Identity{Name: c.Name}, CommonName: c.CommonName}
 		if allowed(c, config.VerbPublish) {
-			who.Identity.Publish = c.Publish
+			credential.Identity.Publish = c.Publish
 		}
 		if allowed(c, config.VerbSubscribe) {
-			who.Identity.Subscribe = c.Subscribe
+			credential.Identity.Subscribe = c.Subscribe
 		}
 		var err error
-		if who.TokenHash, err = tokenHash(c); err != nil {
+		if credential.TokenHash, err = tokenHash(c); err != nil {
 			return nil, err
 		}
-		all = append(all, who)
+		all = append(all, credential)
 	}
 	return all, nil
 }

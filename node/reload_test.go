@@ -102,17 +102,17 @@ func TestWatchChanges(t *testing.T) {
 	w := watch(t, fmt.Sprintf(watchedYAML, "''", a))
 	w.answers("a")
 	w.write(fmt.Sprintf(watchedYAML, "''", b))
-	w.says("configuration read again: the proxy does as it says")
+	w.says("configuration read again: the proxy uses it")
 	w.answers("b")
 	w.write("proxy: {}\n")
-	w.says("level=ERROR", "configuration refused: the one before stays", "node.yaml:1:8: proxy: missing field listeners")
+	w.says("level=ERROR", "configuration refused: the previous one stays in use", "node.yaml:1:8: proxy: missing field listeners")
 	w.answers("b")
 	if err := os.Remove(w.file); err != nil {
 		t.Fatal(err)
 	}
-	w.says("configuration refused: the one before stays", "no such file")
+	w.says("configuration refused: the previous one stays in use", "no such file")
 	w.write(fmt.Sprintf(watchedYAML, "''", a))
-	w.says("configuration read again: the proxy does as it says")
+	w.says("configuration read again: the proxy uses it")
 	w.answers("a")
 }
 
