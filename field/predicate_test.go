@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// eval runs p over values; a path that is not among them is missing.
+// eval evaluates p over values. A path without a value there is missing.
 func eval(p *Predicate, values map[string]Value) (ok, mismatch bool) {
 	at := 0
 	for at >= 0 {
@@ -54,7 +54,7 @@ func TestPredicate(t *testing.T) {
 		ok, mismatch bool
 	}{
 		{`deviceName == "pump-1" && readings.0.value > 30`, true, false},
-		{`deviceName == "pump-2" && missing > 30`, false, false}, // short circuit: nothing is missed
+		{`deviceName == "pump-2" && missing > 30`, false, false}, // short circuit: the missing field is not read
 		{`deviceName == "pump-2" || readings.0.value > 30`, true, false},
 		{`deviceName == "pump-1" || missing > 30`, true, false},
 		{`missing > 30`, false, true},

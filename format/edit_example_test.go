@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format/json"
 )
 
-// An event is sent on with one name changed. On a TCP connection that is one system call, which reads the parts where
-// they are: the event is not copied, however long it is.
+// An event is forwarded with one name changed. On a TCP connection that is one system call, which reads the parts in
+// place: the event is not copied, whatever its size.
 func ExampleEdit_Buffers() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,7 +47,7 @@ func ExampleEdit_Buffers() {
 	// Output: {"deviceName":"north/pump-1","readings":[{"value":30}]} <nil> <nil>
 }
 
-// An Edit that is used again allocates nothing: here in place, where the new value is as long as the one it replaces.
+// A reused Edit allocates nothing. Here it changes the message in place if the new value is as long as the old one.
 func ExampleEdit_InPlace() {
 	event := []byte(`{"deviceName":"pump-1","readings":[{"value":30}]}`)
 	var e format.Edit

@@ -14,11 +14,11 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// editable is a format with a message that grows.
+// editable is a format with a message of variable size.
 type editable struct {
 	format.Format
 	format.Editor
-	least                     string // a message to begin with
+	least                     string // a message to start with
 	id, outer, payload, added string // paths
 }
 
@@ -31,13 +31,13 @@ var editables = []editable{
 	{msgpack.Format{}, msgpack.Format{}, "\x80", "id", "event", "event.payload", "event.added"},
 }
 
-// message has an id and, in a container, a text of size bytes.
+// message returns a message with an id and, in a container, a text of size bytes.
 func (f editable) message(t testing.TB, size int) []byte {
 	t.Helper()
 	data := []byte(f.least)
 	empty := data
 	if f.id != "id" {
-		empty = nil // a node is what it holds
+		empty = nil // a node has no head of its own
 	}
 	for _, step := range []struct {
 		path string
@@ -59,7 +59,7 @@ func (f editable) message(t testing.TB, size int) []byte {
 	return data
 }
 
-// TestEditsCopyNothing sees that each change of a large message leaves it in few parts, and the payload where it is.
+// TestEditsCopyNothing checks that a change of a large message consists of few parts and leaves the payload in place.
 func TestEditsCopyNothing(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -94,12 +94,11 @@ func TestEditsCopyNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkEdit plans changes of a message of 12 MB, and carries them out into memory that is there; memcpy is the limit
-// of that.
+// BenchmarkEdit plans changes of a message of 12 MB and applies them into existing memory. The limit of that is memcpy.
 func BenchmarkEdit(b *testing.B) {
 	for _, f := range editables {
 		data := f.message(b, 12<<20)
-		dst := append(make([]byte, 0, len(data)+1000), data...) // its pages are there before anything is measured
+		dst := append(make([]byte, 0, len(data)+1000), data...) // touches its pages before the measurement
 		id, added := field.MustParse(f.id), field.MustParse(f.added)
 		same := field.Value{Kind: field.Text, Bytes: []byte("00000000-0f24-48aa-ae4c-de9dac3fb9bc")}
 		longer := field.Value{Kind: field.Text, Bytes: []byte("an id that is longer than the one that stands there")}

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/all"
 )
 
-// TestNames keeps format names, the types of messages and the contract's powers together.
+// TestNames checks that each format's name, message type and interfaces agree.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

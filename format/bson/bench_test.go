@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// sevenKinds is a document of n elements whose values are of BSON's closest to seven kinds in turn.
+// sevenKinds returns a document of n elements with values of seven kinds in turn, or BSON's closest ones.
 func sevenKinds(t testing.TB, n int) []byte {
 	t.Helper()
 	values := []any{"a", int32(-65), int32(128), int32(-1), int64(math.MaxInt64), 0.25, 23.0}
@@ -27,7 +27,7 @@ func sevenKinds(t testing.TB, n int) []byte {
 	return data
 }
 
-// limitScan is the least a scan for a key has to do: it knows that all values are texts or numbers, and checks bounds only.
+// limitScan is the least work of a scan for a key. It assumes texts and numbers as values, and checks bounds only.
 func limitScan(data []byte, name string) (start, end int) {
 	for pos := 4; uint(pos) < uint(len(data)); {
 		typ := data[pos]

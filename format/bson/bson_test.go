@@ -18,7 +18,7 @@ import (
 
 var instant = time.Date(2026, 11, 20, 13, 0, 0, 500e6, time.UTC)
 
-// everyType returns a document with an element of each type, as the driver writes it.
+// everyType returns a document with one element of each type, encoded by the driver.
 func everyType(t testing.TB) []byte {
 	t.Helper()
 	data, err := bson.Marshal(bson.D{
@@ -60,7 +60,7 @@ func TestValue(t *testing.T) {
 		path string
 		as   field.Type
 		kind field.Kind // of the span
-		want string     // the value as text; empty if it is a *format.TypeError
+		want string     // the value as text; empty for a *format.TypeError
 	}{
 		{"double", field.AnyType, field.Float, "0.25"},
 		{"string", field.AnyType, field.Text, "pump-1"},
@@ -122,7 +122,7 @@ func text(v field.Value) string {
 	return string(v.Bytes)
 }
 
-// TestPatchAsDriver changes each element to what the driver would have written instead.
+// TestPatchAsDriver compares each patched element with the driver's encoding of the new value.
 func TestPatchAsDriver(t *testing.T) {
 	doc := func(v any) []byte {
 		data, err := bson.Marshal(bson.D{{Key: "a", Value: bson.A{"first", bson.D{{Key: "b", Value: v}}}}, {Key: "z", Value: true}})
@@ -198,7 +198,7 @@ func TestPatchAbove2GiB(t *testing.T) {
 	}
 }
 
-// TestLookupInPart finds what is there in the first part of a message whose rest has not come yet.
+// TestLookupInPart finds values in the first part of an incomplete message.
 func TestLookupInPart(t *testing.T) {
 	data := everyType(t)
 	p := field.MustParse("document.list.1.deep")

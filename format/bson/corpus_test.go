@@ -9,13 +9,13 @@ import (
 	"example.com/ferry/format"
 )
 
-// bsonCorpus has a case a line: what the corpus says of it, ferry's verdict, its name, and its bytes. See
+// bsonCorpus has one case a line: the corpus's verdict, ferry's verdict, its name, and its bytes. See
 // testdata/README.md.
 //
 //go:embed testdata/bson-corpus.tsv
 var bsonCorpus string
 
-// verdict is what Validate makes of data: refused, accepted, or accepted with BoundsOnly alone.
+// verdict is the result of Validate: refused, accepted, or accepted only with BoundsOnly.
 func verdict(data []byte) string {
 	switch {
 	case Format{}.Validate(data, format.Options{}) == nil:
@@ -26,8 +26,8 @@ func verdict(data []byte) string {
 	return "refused"
 }
 
-// TestBSONCorpus: what is valid is accepted, what is an error refused; what is degenerate, which a decoder may read, is not
-// refused by BoundsOnly.
+// TestBSONCorpus runs the corpus: valid documents must be accepted and errors refused. BoundsOnly must accept
+// degenerate documents, which a decoder may read.
 func TestBSONCorpus(t *testing.T) {
 	t.Parallel()
 	for line := range strings.Lines(bsonCorpus) {

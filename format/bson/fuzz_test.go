@@ -67,8 +67,8 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
 }
 
-// FuzzValidate compares with another implementation. That one looks at the structure of the outermost document only, so
-// its own answer for each document inside is asked for too. It may be more lenient where ours says so.
+// FuzzValidate compares with another implementation. That one checks only the structure of the outermost document, so
+// it is also called for each document inside. It may accept more where our documentation says so.
 func FuzzValidate(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -124,8 +124,8 @@ func known(err error, reasons ...string) bool {
 	return false
 }
 
-// deepValidate is bson.Raw.Validate of data and of all documents and arrays in it. It reads beyond a document's length
-// where there are bytes, so they are cut off.
+// deepValidate calls bson.Raw.Validate for data and for all documents and arrays in it. That function reads behind a
+// document's end if there are bytes, so they are cut off.
 func deepValidate(data []byte, depth int) error {
 	raw := bson.Raw(data)
 	if len(data) >= 4 {

@@ -17,8 +17,8 @@ func TestSearch(t *testing.T) {
 	tests := []struct {
 		name, data, path string
 		answer           format.SearchResult
-		fed              int    // bytes that the answer, or the error, takes
-		err              string // the end of it
+		fed              int    // bytes up to the result or error
+		err              string // end of the error text
 	}{
 		{"value", inner, "d.n", format.Found, 18, ""},
 		{"container at its head", inner, "d", format.Found, 11, ""},
@@ -66,7 +66,7 @@ func TestSearchCut(t *testing.T) {
 	}
 }
 
-// TestSearchTooLong finds values that are longer than what is kept.
+// TestSearchTooLong finds values longer than MaxValue.
 func TestSearchTooLong(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 32)

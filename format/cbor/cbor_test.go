@@ -81,7 +81,7 @@ func compare(t *testing.T, data []byte, path string, want any) {
 	}
 }
 
-// TestForms looks keys up that are written in other ways than the shortest.
+// TestForms looks up keys that do not have the shortest form.
 func TestForms(t *testing.T) {
 	for _, row := range []struct {
 		name, data, path string
@@ -148,7 +148,7 @@ func TestFoldKeys(t *testing.T) {
 	}
 }
 
-// TestManyKeys puts the second one of a key at several places of maps of several sizes.
+// TestManyKeys puts a duplicate key at several places of maps of several sizes.
 func TestManyKeys(t *testing.T) {
 	for _, n := range []int{2, 63, 64, 65, 66, 300, 3000, 200000} {
 		data := cborhead.Append(nil, cborhead.Map, uint64(n))
@@ -210,7 +210,7 @@ func TestFindTooFewSpans(t *testing.T) {
 	}
 }
 
-// TestScan holds the benchmark's limit to the right answer.
+// TestScan checks the result of the benchmark's limit.
 func TestScan(t *testing.T) {
 	doc := sevenKinds(t, 63, false)
 	s, err := Format{}.Lookup(doc, field.MustParse("32"))

@@ -45,8 +45,8 @@ func (headReader) Head(b []byte, mayBreak bool) (incremental.Item, error) {
 	return it, nil
 }
 
-// Pass skips items whose first one or two bytes determine their length.
-func (headReader) Pass(b []byte, n uint64) (size int, left uint64) {
+// SkipScalars skips items whose first one or two bytes determine their length.
+func (headReader) SkipScalars(b []byte, n uint64) (size int, left uint64) {
 	for n > 0 && size < len(b) {
 		item := shortItemLength(b, size)
 		if item == 0 || item > len(b)-size {
@@ -58,8 +58,8 @@ func (headReader) Pass(b []byte, n uint64) (size int, left uint64) {
 	return size, n
 }
 
-// Is reports whether st matches the key b.
-func (headReader) Is(b []byte, st *field.Step) bool {
+// KeyMatches reports whether st matches the key b.
+func (headReader) KeyMatches(b []byte, st *field.Step) bool {
 	k, err := readKey(b, 0)
 	return err == nil && k.matches(b, st)
 }

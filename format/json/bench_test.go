@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// sevenKinds is an object of n members whose values are of seven kinds in turn.
+// sevenKinds returns an object of n members with values of seven kinds in turn.
 func sevenKinds(n int) []byte {
 	values := []string{`"a"`, "-65", "128", "-1", "18446744073709551615", "0.25", "23"}
 	var b strings.Builder
@@ -19,8 +19,8 @@ func sevenKinds(n int) []byte {
 	return []byte("{" + b.String()[1:] + "}")
 }
 
-// limitScan is the least a scan for a name has to do: it knows that there is no white space, no escape and no container,
-// and checks bounds only.
+// limitScan is the least work of a scan for a name. It assumes no white space, escapes or containers, and checks bounds
+// only.
 func limitScan(data []byte, name string) (start, end int) {
 	for pos := 1; uint(pos) < uint(len(data)) && data[pos] == '"'; pos++ {
 		key := pos + 1

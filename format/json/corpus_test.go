@@ -9,12 +9,13 @@ import (
 	"example.com/ferry/format"
 )
 
-// jsonTestSuite has a case a line: its name, ferry's verdict, and the text so many times. See testdata/README.md.
+// jsonTestSuite has one case a line: its name, ferry's verdict, and the text with its number of repetitions. See
+// testdata/README.md.
 //
 //go:embed testdata/jsontestsuite.tsv
 var jsonTestSuite string
 
-// verdict is what Validate makes of data: refused, accepted, or accepted with BoundsOnly alone.
+// verdict is the result of Validate: refused, accepted, or accepted only with BoundsOnly.
 func verdict(data []byte) string {
 	switch {
 	case Format{}.Validate(data, format.Options{}) == nil:
@@ -25,7 +26,8 @@ func verdict(data []byte) string {
 	return "refused"
 }
 
-// TestJSONTestSuite: y_ is JSON, n_ is none, and i_ may be either. Strict validation also refuses y_ where readers differ.
+// TestJSONTestSuite runs the suite: y_ is JSON, n_ is not, i_ may be either. Strict validation also refuses y_ cases
+// that consumers read differently.
 func TestJSONTestSuite(t *testing.T) {
 	t.Parallel()
 	strict := 0

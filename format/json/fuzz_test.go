@@ -65,8 +65,8 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
 }
 
-// FuzzValidate compares with encoding/json. That may be more lenient only where ours says so: UTF-8, surrogates,
-// duplicate names, deep nesting.
+// FuzzValidate compares with encoding/json, which accepts more: invalid UTF-8, lone surrogates, duplicate names and
+// deep nesting.
 func FuzzValidate(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)

@@ -96,7 +96,7 @@ func TestPatch(t *testing.T) {
 
 func nan() float64 { var zero float64; return zero / zero }
 
-// TestManyNames puts the second one of a name at the end of objects of several sizes.
+// TestManyNames puts a duplicate name at the end of objects of several sizes.
 func TestManyNames(t *testing.T) {
 	for _, n := range []int{2, 63, 64, 65, 300, 3000, 100000} {
 		var b strings.Builder

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlainEnd has one byte that is not plain anywhere in strings of any length up to that of several blocks.
+// TestPlainEnd puts one byte that is not plain at each position of strings up to several blocks long.
 func TestPlainEnd(t *testing.T) {
 	t.Parallel()
 	for n := range 140 {
@@ -37,7 +37,7 @@ func TestQuoted(t *testing.T) {
 	long := string(bytes.Repeat([]byte("x"), 100))
 	for _, row := range []struct {
 		name, text string
-		want       int // -1: it does not end
+		want       int // -1 if the string does not end
 		escaped    bool
 	}{
 		{"nothing", ``, -1, false},

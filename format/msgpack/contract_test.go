@@ -30,7 +30,7 @@ func container(r *rand.Rand, dst []byte, fix, wide byte, n int) []byte {
 	return binary.BigEndian.AppendUint16(append(dst, wide), uint16(n))
 }
 
-// random appends one item of any kind. Maps have keys that differ.
+// random appends one item of any kind. The keys of a map differ.
 func random(r *rand.Rand, dst []byte, depth int) []byte {
 	lengths := []int{0, 1, 31, 32, 256 >> (depth / 2)}
 	kinds := 9

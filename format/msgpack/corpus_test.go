@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// testSuite is groups of values, each with all of its encodings. See testdata/README.md.
+// testSuite has groups of values, each with all of its encodings. See testdata/README.md.
 //
 //go:embed testdata/msgpack-test-suite.json
 var testSuite []byte
@@ -48,7 +48,7 @@ func TestMessagePackTestSuite(t *testing.T) {
 	}
 }
 
-// represents reports whether data is what c says. A bignum is the value of a number that few JSON readers hold.
+// represents reports whether data encodes c. A bignum has the value of a number that few JSON readers can hold.
 func represents(t *testing.T, data []byte, c map[string]any) bool {
 	t.Helper()
 	for kind, want := range c {
@@ -67,8 +67,8 @@ func represents(t *testing.T, data []byte, c map[string]any) bool {
 	return false
 }
 
-// equalBytes compares what JSON has no form for: binaries and extensions are hex digits, of these behind the type; a
-// timestamp is seconds and nanoseconds.
+// equalBytes compares values that JSON cannot express: binaries and extensions are hex digits, an extension's type
+// first; a timestamp is seconds and nanoseconds.
 func equalBytes(t *testing.T, data []byte, kind string, want any) bool {
 	t.Helper()
 	s, err := Format{}.Lookup(data, field.Path{})
@@ -87,7 +87,7 @@ func equalBytes(t *testing.T, data []byte, kind string, want any) bool {
 	return s.Kind == field.Extension && data[s.Off-1] == timestampType
 }
 
-// equal compares the value in data with one of JSON, and what it holds.
+// equal compares the value in data, and its content, with one of JSON.
 func equal(t *testing.T, data []byte, want any) bool {
 	t.Helper()
 	s, err := Format{}.Lookup(data, field.Path{})
@@ -147,7 +147,7 @@ func wantInteger(t *testing.T, text json.Number) integer {
 	return n
 }
 
-// children counts what the outermost container holds.
+// children counts the children of the outermost container.
 func children(t *testing.T, data []byte) int {
 	t.Helper()
 	n := 0

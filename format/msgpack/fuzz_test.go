@@ -40,7 +40,7 @@ func seeds(t testing.TB) [][]byte {
 	return all
 }
 
-// TestPeer compares each vector with what another implementation makes of it.
+// TestPeer compares each vector with the result of another implementation.
 func TestPeer(t *testing.T) {
 	for _, data := range seeds(t) {
 		compareStructure(t, data)
@@ -56,7 +56,7 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
 }
 
-// FuzzPeer compares with another implementation: where an item ends, and what values it holds.
+// FuzzPeer compares item boundaries and values with another implementation.
 func FuzzPeer(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -67,7 +67,7 @@ func FuzzPeer(f *testing.F) {
 	})
 }
 
-// peerSkip returns what stands behind the first item.
+// peerSkip returns the bytes behind the first item.
 var peerSkip = msgp.Skip
 
 func compareStructure(t *testing.T, data []byte) {
@@ -100,7 +100,8 @@ func compareStructure(t *testing.T, data []byte) {
 	}
 }
 
-// compareValues walks valid data and reads each scalar with msgp too. Of extensions only the type and length count.
+// compareValues walks valid data and reads each scalar with msgp too. Of extensions it compares only the type and
+// length.
 func compareValues(t *testing.T, data []byte) {
 	if (Format{}).Validate(data, format.Options{}) != nil {
 		return

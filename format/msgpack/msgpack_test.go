@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// TestForms looks keys up that are written in other ways than the shortest, and in places where there are none.
+// TestForms looks up keys that do not have the shortest form, and keys in values that are not maps.
 func TestForms(t *testing.T) {
 	for _, row := range []struct {
 		name, data, path string
@@ -69,7 +69,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestPatchForms holds what Patch writes to the shortest form of each family.
+// TestPatchForms checks that Patch writes the shortest form of each family.
 func TestPatchForms(t *testing.T) {
 	for _, row := range []struct {
 		name, old string
@@ -126,7 +126,7 @@ func TestFoldKeys(t *testing.T) {
 	}
 }
 
-// TestManyKeys puts the second one of a key at several places of maps of several sizes.
+// TestManyKeys puts a duplicate key at several places of maps of several sizes.
 func TestManyKeys(t *testing.T) {
 	for _, n := range []int{2, 64, 65, 300, 200000} {
 		data := binary.BigEndian.AppendUint32([]byte{byteMap16 + 1}, uint32(n))

@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// fields is a message with the values of the Y3 stress test (10cella/yomo-y3-stress-testing) in turn, in the order of
-// keys. Integers are zigzag, but for the largest uint64.
+// fields is a message with the values of the Y3 stress test (10cella/yomo-y3-stress-testing) in the order of keys.
+// Integers are zigzag, except for the largest uint64.
 func fields(keys []int) []byte {
 	var b []byte
 	tag := func(key int, t protowire.Type) { b = protowire.AppendTag(b, protowire.Number(key), t) }
@@ -51,7 +51,7 @@ func inOrder(n int) []int {
 	return keys
 }
 
-// limitScan is the least that a checked search by hand takes: one loop, no path, no depth, no groups.
+// limitScan is the least work of a checked search written by hand: one loop, no path, no nesting, no groups.
 func limitScan(b []byte, number uint64) (off, end int, ok bool) {
 	for i := 0; i < len(b); {
 		tag := uint64(b[i])
@@ -117,7 +117,7 @@ func BenchmarkLookup(b *testing.B) {
 	for i := range mixed {
 		keys := inOrder(63)
 		r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-		for j, key := range keys { // the 32nd is in the middle, as in the message in order
+		for j, key := range keys { // the 32nd is in the middle, as in the ordered message
 			if key == 32 {
 				keys[j], keys[31] = keys[31], keys[j]
 			}

@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// pump is a shape with each type alone and repeated, and with itself inside.
+// pump is a recursive shape with each type, single and repeated.
 var pump = func() *schema.Message {
 	m := &schema.Message{Name: "test.Pump"}
 	for t := schema.Bytes; t <= schema.Sfixed64; t++ {
@@ -26,7 +26,7 @@ var pump = func() *schema.Message {
 	return m
 }()
 
-// shaped is the format with a schema, by a name of its own for its vectors.
+// shaped is the format with a schema. It has a name of its own for its vectors.
 type shaped struct{ Format }
 
 func (shaped) Name() string { return "schema" }
@@ -42,7 +42,8 @@ func TestContract(t *testing.T) {
 
 var sizes = []int{0, 1, 2, 20, 127, 128, 300}
 
-// randomRecords appends records without a schema. Numbers may repeat, tags and lengths be longer than need be.
+// randomRecords appends records without a schema. Numbers may repeat, and tags and lengths may be longer than
+// necessary.
 func randomRecords(r *rand.Rand, dst []byte, depth int) []byte {
 	for range r.IntN(12) {
 		number := protowire.Number(1 + r.IntN(1<<(1+r.IntN(29))))
@@ -70,7 +71,7 @@ func randomRecords(r *rand.Rand, dst []byte, depth int) []byte {
 	return dst
 }
 
-// long sometimes makes the varint at the end of dst a byte longer.
+// long sometimes makes the varint at the end of dst one byte longer.
 func long(r *rand.Rand, dst []byte) []byte {
 	if r.IntN(8) > 0 {
 		return dst
@@ -98,7 +99,7 @@ func randomPump(r *rand.Rand, dst []byte, depth int) []byte {
 			}
 			dst = protowire.AppendTag(dst, protowire.Number(d.Number), protowire.BytesType)
 			dst = protowire.AppendBytes(dst, content)
-			count = r.IntN(2) // and some behind them that are not packed
+			count = r.IntN(2) // followed by some that are not packed
 		}
 		for range count {
 			dst = protowire.AppendTag(dst, protowire.Number(d.Number), protowire.Type(encodingOf(d.Type).wire))
@@ -129,7 +130,7 @@ func randomValue(r *rand.Rand, dst []byte, t schema.Type, depth int) []byte {
 		return append(dst, byte(n&1))
 	case schema.Int32:
 		if n = int64(int32(n)); r.IntN(4) == 0 {
-			n = int64(uint32(n)) // five bytes, as some write a negative one
+			n = int64(uint32(n)) // five bytes, as some encoders write a negative one
 		}
 		return protowire.AppendVarint(dst, uint64(n))
 	case schema.Uint32:

@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// plant is a descriptor set with what a .proto file may have: imports, nested types, an enum, maps, recursion.
+// plant is a descriptor set with the features of .proto files: imports, nested types, an enum, maps, recursion.
 const plant = `
 file {
   name: "unit.proto" package: "plant.unit" syntax: "proto3"
@@ -108,7 +108,7 @@ func TestParseDescriptorsOwnSet(t *testing.T) {
 	}
 }
 
-// compareShape compares m with what the library makes of the same descriptor, and all that it leads to.
+// compareShape compares m, and all messages it refers to, with the library's result for the same descriptor.
 func compareShape(t *testing.T, m *schema.Message, want protoreflect.MessageDescriptor, seen map[string]bool) {
 	t.Helper()
 	if seen[m.Name] {
@@ -192,7 +192,7 @@ func TestParseDescriptorSetErrors(t *testing.T) {
 	}
 }
 
-// pumpMessage is what the library writes for plant.Pump.
+// pumpMessage returns the library's encoding of plant.Pump.
 func pumpMessage(t testing.TB, text string) []byte {
 	t.Helper()
 	set, _ := plantSet(t)

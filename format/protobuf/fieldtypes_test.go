@@ -15,7 +15,7 @@ const pumpText = `name: "pump-1" level: -7 state: ON
   labels { key: "floor" value: 3 } labels { key: "hall" value: 4294967295 }
   unit { symbol: "bar" } samples: 0.5 samples: -2`
 
-// TestNames reads what the library wrote, by names and by numbers.
+// TestNames reads the library's encoding by names and by numbers.
 func TestNames(t *testing.T) {
 	_, set := plantSet(t)
 	m, err := ParseDescriptorSet(set, "plant.Pump")

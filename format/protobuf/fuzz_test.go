@@ -19,7 +19,7 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-// seeds are the inputs of all vectors, and random messages.
+// seeds returns the inputs of all vectors, and random messages.
 func seeds(t testing.TB) [][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/vectors/*/*.txt")
@@ -45,7 +45,7 @@ func seeds(t testing.TB) [][]byte {
 	return all
 }
 
-// TestPeer compares each seed with what another implementation makes of it.
+// TestPeer compares each seed with the result of another implementation.
 func TestPeer(t *testing.T) {
 	for _, data := range seeds(t) {
 		compareRecords(t, data)
@@ -68,7 +68,7 @@ func FuzzSchema(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{pump}, data) })
 }
 
-// FuzzPeer compares with another implementation: where records end, and what numbers and values they have.
+// FuzzPeer compares record boundaries, numbers and values with another implementation.
 func FuzzPeer(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -93,15 +93,15 @@ func FuzzDescriptor(f *testing.F) {
 	})
 }
 
-// peerRecord is what the other implementation sees.
+// peerRecord is a record as the other implementation reads it.
 type peerRecord struct {
 	number protowire.Number
 	typ    protowire.Type
 	value  []byte // with its length
 }
 
-// peerRecords reads data up to the first record that the other implementation refuses, or that has a number above the
-// largest, which it takes for a MessageSet's.
+// peerRecords reads data up to the first record that the other implementation refuses, or whose number exceeds the
+// largest one, which it takes for a MessageSet's.
 func peerRecords(data []byte) (all []peerRecord, ok bool) {
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)
@@ -147,7 +147,7 @@ func compareRecords(t *testing.T, data []byte) {
 	}
 }
 
-// compareFirst looks for w if no record before has its number.
+// compareFirst looks up w if no earlier record has its number.
 func compareFirst(t *testing.T, data []byte, before []peerRecord, w peerRecord) {
 	for _, b := range before {
 		if b.number == w.number {
@@ -183,7 +183,8 @@ func compareFirst(t *testing.T, data []byte, before []peerRecord, w peerRecord) 
 	}
 }
 
-// hasGroup reports whether a group may begin anywhere: within it the peer takes larger numbers and deeper nesting.
+// hasGroup reports whether a group may start anywhere. Inside a group the peer accepts larger numbers and deeper
+// nesting.
 func hasGroup(data []byte) bool {
 	return slices.ContainsFunc(data, func(c byte) bool { return wireType(c&7) == wireStart })
 }

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// TestUntyped reads fields as types that only the reader knows.
+// TestUntyped reads fields as the type that the caller gives.
 func TestUntyped(t *testing.T) {
 	rows := []struct {
 		name, data string
@@ -48,7 +48,7 @@ func TestUntyped(t *testing.T) {
 	}
 }
 
-// TestWrongType reads fields as what they cannot be.
+// TestWrongType reads fields as types that their bytes cannot have.
 func TestWrongType(t *testing.T) {
 	rows := map[string]struct {
 		data string
@@ -98,7 +98,7 @@ func TestForeignSpan(t *testing.T) {
 	}
 }
 
-// TestPatchUntyped writes values by the wire type of what they replace.
+// TestPatchUntyped writes values with the wire type of the old ones.
 func TestPatchUntyped(t *testing.T) {
 	varint, four, eight, text := "\x08\x01", "\x0d\x00\x00\x00\x00", "\x09\x00\x00\x00\x00\x00\x00\x00\x00", "\x0a\x01a"
 	i := func(n int64) field.Value { return field.Value{Kind: field.Int, Int: n} }
@@ -150,7 +150,7 @@ func TestCast(t *testing.T) {
 	}
 }
 
-// TestInsertWithSchema begins a list, and refuses what has no place.
+// TestInsertWithSchema starts a list, and refuses values without a place.
 func TestInsertWithSchema(t *testing.T) {
 	f := Format{pump}
 	one := field.Value{Kind: field.Int, Int: 1}
@@ -186,7 +186,7 @@ func TestInsertWithSchema(t *testing.T) {
 	}
 }
 
-// TestDepth holds Validate and Walk to their bounds, with a schema that holds itself.
+// TestDepth checks the nesting limits of Validate and Walk, with a recursive schema.
 func TestDepth(t *testing.T) {
 	nest := func(n int) []byte {
 		var data []byte

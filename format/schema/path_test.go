@@ -100,7 +100,7 @@ func TestPredicate(t *testing.T) {
 		t.Errorf("got %v, %v, want %s", got, err, want)
 	}
 	for _, text := range []string{`far > 1`, `exists(pumps)`, `prefix(pumps.0.name, "p")`} {
-		if got, err = m.Predicate(field.MustParsePredicate(text), schema.Decimal); err == nil || !strings.Contains(err.Error(), "which nobody can test without the schema") {
+		if got, err = m.Predicate(field.MustParsePredicate(text), schema.Decimal); err == nil || !strings.Contains(err.Error(), "which cannot be tested without the schema") {
 			t.Errorf("%s in protobuf: got %v, %v, want an error", text, got, err)
 		}
 	}

@@ -29,7 +29,7 @@ func (m *Message) checkReadableWithoutSchema(p field.Path) error {
 			return nil
 		}
 		if at = next; at.Repeated || at.Type == Sint32 || at.Type == Sint64 {
-			return fmt.Errorf("schema: %s is a %v, which nobody can test without the schema: test another field", pathPrefix(p, i+1), &at)
+			return fmt.Errorf("schema: %s is a %v, which cannot be tested without the schema: test another field", pathPrefix(p, i+1), &at)
 		}
 	}
 	return nil

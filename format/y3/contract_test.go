@@ -13,7 +13,7 @@ func TestContract(t *testing.T) {
 	t.Run("N", func(t *testing.T) { formattest.Run(t, Format{Dialect: N}, randomMessage(N)) })
 }
 
-// randomMessage writes messages with values on both sides of each length encoding's limits.
+// randomMessage returns a message with values on both sides of each limit of the length encoding.
 func randomMessage(d Dialect) formattest.Generator {
 	return func(r *rand.Rand) []byte {
 		b := NewBuilder(d)
@@ -62,7 +62,7 @@ func fill(b *Builder, r *rand.Rand, depth int, keys []int) {
 		}
 	}
 	if depth == 0 {
-		b.Bool(0, true) // a message is not empty
+		b.Bool(0, true) // a message must not be empty
 	}
 }
 

@@ -28,7 +28,7 @@ func fuzzLookup(f *testing.F, form Format) {
 func FuzzValidate(f *testing.F)  { fuzzValidate(f, Format{Dialect: P}) }
 func FuzzValidateN(f *testing.F) { fuzzValidate(f, Format{Dialect: N}) }
 
-// fuzzValidate writes what is valid anew with the Builder: it comes out the same, byte by byte.
+// fuzzValidate writes valid messages again with the Builder. The bytes must be equal.
 func fuzzValidate(f *testing.F, form Format) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -23,7 +23,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestValues holds the encoder and the decoder to what y3 v1.0.5 (N) and y3-codec-golang v1.7.3 (P) write.
+// TestValues compares the encoder and the decoder with y3 v1.0.5 (N) and y3-codec-golang v1.7.3 (P).
 func TestValues(t *testing.T) {
 	t.Parallel()
 	i := func(n int64) field.Value { return field.Value{Kind: field.Int, Int: n} }
@@ -201,7 +201,7 @@ func TestWrongType(t *testing.T) {
 	}
 }
 
-// regressions are inputs that other decoders panic on, over-read, or answer wrongly.
+// regressions are inputs that make other decoders panic, read too far, or return wrong values.
 var regressions = []struct {
 	name string
 	data []byte

@@ -18,23 +18,23 @@ type Item struct {
 	Tag      bool   // the item is a tag of the next item
 }
 
-// Heads reads items of a format whose containers count their children.
-type Heads interface {
+// HeadReader reads items of a format whose containers count their children.
+type HeadReader interface {
 	// Head reads the head at the start of b. A break gives a *format.SyntaxError unless mayBreak is set.
 	Head(b []byte, mayBreak bool) (Item, error)
 
-	// Pass skips up to n scalar items at the start of b that are complete and simple to measure. It returns their size
+	// SkipScalars skips up to n scalar items at the start of b that are complete and simple to measure. It returns their size
 	// in bytes and how many of the n remain.
-	Pass(b []byte, n uint64) (size int, left uint64)
+	SkipScalars(b []byte, n uint64) (size int, left uint64)
 
-	// Is reports whether st matches the key b, a text or an integer without tags.
-	Is(b []byte, st *field.Step) bool
+	// KeyMatches reports whether st matches the key b, a text or an integer without tags.
+	KeyMatches(b []byte, st *field.Step) bool
 }
 
-// Counted is the Grammar of such a format. It enters the containers that it skips, because only their content shows
+// CountedGrammar is the Grammar of such a format. It enters the containers that it skips, because only their content shows
 // where they end.
-type Counted struct {
-	heads Heads
+type CountedGrammar struct {
+	heads HeadReader
 	steps []field.Step
 	depth int
 
@@ -70,20 +70,20 @@ type openContainer struct {
 const unknownCount = 1 << 62
 
 // NewCounted returns the grammar that searches the value at p.
-func NewCounted(heads Heads, p field.Path, o format.SearchOptions) *Counted {
-	return &Counted{heads: heads, steps: p.Steps(), depth: o.Depth()}
+func NewCounted(heads HeadReader, p field.Path, o format.SearchOptions) *CountedGrammar {
+	return &CountedGrammar{heads: heads, steps: p.Steps(), depth: o.Depth()}
 }
 
 // Start implements Grammar.
-func (c *Counted) Start(*Search) {
-	*c = Counted{heads: c.heads, steps: c.steps, depth: c.depth, containers: c.containers[:0], onPath: true}
+func (c *CountedGrammar) Start(*Search) {
+	*c = CountedGrammar{heads: c.heads, steps: c.steps, depth: c.depth, containers: c.containers[:0], onPath: true}
 }
 
 // End implements Grammar.
-func (c *Counted) End(*Search) error { return io.ErrUnexpectedEOF }
+func (c *CountedGrammar) End(*Search) error { return io.ErrUnexpectedEOF }
 
 // Next implements Grammar.
-func (c *Counted) Next(s *Search, b []byte) (int, error) {
+func (c *CountedGrammar) Next(s *Search, b []byte) (int, error) {
 	switch {
 	case c.openString != field.Missing:
 		return c.nextChunk(s, b)
@@ -96,7 +96,7 @@ func (c *Counted) Next(s *Search, b []byte) (int, error) {
 		return 0, nil
 	}
 	if len(c.containers) > 1 && !c.tagged {
-		n, left := c.heads.Pass(b, in.left)
+		n, left := c.heads.SkipScalars(b, in.left)
 		if in.left = left; n > 0 {
 			return n, nil
 		}
@@ -125,14 +125,14 @@ func (c *Counted) Next(s *Search, b []byte) (int, error) {
 }
 
 // leaveContainer ends the innermost container.
-func (c *Counted) leaveContainer(s *Search) {
+func (c *CountedGrammar) leaveContainer(s *Search) {
 	if c.containers = c.containers[:len(c.containers)-1]; len(c.containers) == 0 {
 		s.Absent()
 	}
 }
 
 // skipTag skips a tag and keeps the offset of the item's first tag.
-func (c *Counted) skipTag(s *Search, it Item) int {
+func (c *CountedGrammar) skipTag(s *Search, it Item) int {
 	if !c.tagged {
 		c.tagged, c.head = true, s.Off()
 	}
@@ -140,7 +140,7 @@ func (c *Counted) skipTag(s *Search, it Item) int {
 }
 
 // skipItem skips an item outside the path.
-func (c *Counted) skipItem(s *Search, it Item) (int, error) {
+func (c *CountedGrammar) skipItem(s *Search, it Item) (int, error) {
 	c.tagged = false
 	switch {
 	case it.Kind == field.Map || it.Kind == field.List:
@@ -153,7 +153,7 @@ func (c *Counted) skipItem(s *Search, it Item) (int, error) {
 }
 
 // enterContainer opens a container.
-func (c *Counted) enterContainer(s *Search, it Item) error {
+func (c *CountedGrammar) enterContainer(s *Search, it Item) error {
 	if c.step+len(c.containers) > c.depth {
 		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", c.depth))
 	}
@@ -166,7 +166,7 @@ func (c *Counted) enterContainer(s *Search, it Item) error {
 }
 
 // followPath reads the item on the path at the start of b.
-func (c *Counted) followPath(s *Search, b []byte) (int, error) {
+func (c *CountedGrammar) followPath(s *Search, b []byte) (int, error) {
 	it, err := c.heads.Head(b, false)
 	switch {
 	case err != nil:
@@ -190,7 +190,7 @@ func (c *Counted) followPath(s *Search, b []byte) (int, error) {
 }
 
 // foundValue reports the item as the value.
-func (c *Counted) foundValue(s *Search, it Item) (int, error) {
+func (c *CountedGrammar) foundValue(s *Search, it Item) (int, error) {
 	at := s.Off()
 	span := field.Span{Head: at, Off: at + it.Off, End: -1, Kind: it.Kind}
 	if c.tagged {
@@ -210,7 +210,7 @@ func (c *Counted) foundValue(s *Search, it Item) (int, error) {
 }
 
 // matchKeyItem compares the key at the start of b, in the map on the path, with the step.
-func (c *Counted) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) (int, error) {
+func (c *CountedGrammar) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) (int, error) {
 	st := &c.steps[c.step-1]
 	hit := false
 	switch {
@@ -223,7 +223,7 @@ func (c *Counted) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) 
 		if it.End > len(b) {
 			return 0, io.ErrUnexpectedEOF
 		}
-		hit = c.heads.Is(b[:it.End], st)
+		hit = c.heads.KeyMatches(b[:it.End], st)
 	}
 	in.left--
 	c.onPath = hit
@@ -231,7 +231,7 @@ func (c *Counted) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) 
 }
 
 // nextChunk reads the next chunk of an open string, or the break behind the last one.
-func (c *Counted) nextChunk(s *Search, b []byte) (int, error) {
+func (c *CountedGrammar) nextChunk(s *Search, b []byte) (int, error) {
 	it, err := c.heads.Head(b, true)
 	switch {
 	case err != nil:

@@ -212,7 +212,7 @@ func (s *Search) Value(as field.Type) (field.Value, error) {
 	case s.err != nil:
 		return field.Value{}, s.err
 	case s.result != format.Found:
-		return field.Value{}, fmt.Errorf("%s: no value: the answer is %v: %w", s.format.Name(), s.result, field.ErrNotFound)
+		return field.Value{}, fmt.Errorf("%s: no value: the search result is %v: %w", s.format.Name(), s.result, field.ErrNotFound)
 	case kind == field.List || kind == field.Map:
 		return field.Value{}, &format.TypeError{Format: s.format.Name(), Have: kind, Want: as, Reason: "it is no scalar: name one inside it"}
 	case s.collecting || s.span.End-s.keptFrom > s.maxValue:

@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/format/internal/incremental"
 )
 
-// script is a Grammar that takes what it is told to: items of so many bytes, then a text of CBOR.
+// script is a Grammar for a given sequence of item sizes, followed by a CBOR text.
 type script struct {
 	items []int
 	at    int
@@ -64,7 +64,7 @@ func TestPassedUnseen(t *testing.T) {
 	}
 }
 
-// TestPieces cuts a message of items that are shorter than what it takes to tell what they are.
+// TestPieces cuts a message of items that are shorter than the bytes needed to recognize them.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	message := "1223334444\x65hello."

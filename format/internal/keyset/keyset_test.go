@@ -56,7 +56,7 @@ func TestInt(t *testing.T) {
 	}
 }
 
-// names yields all keys with a hash that has few values, so that they meet in the table.
+// names yields all keys with few different hashes, so that they collide in the table.
 func names(keys []string, values uint64) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		for i, k := range keys {

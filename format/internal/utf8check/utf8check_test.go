@@ -27,7 +27,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestEachLengthAndPlace has one byte outside of ASCII anywhere in texts of any length up to that of several blocks.
+// TestEachLengthAndPlace puts one byte outside of ASCII at each position of texts up to several blocks long.
 func TestEachLengthAndPlace(t *testing.T) {
 	t.Parallel()
 	for n := range 100 {
