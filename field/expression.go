@@ -8,7 +8,7 @@ import (
 // writtenPath is a path as a predicate is printed with it, and the cast for a test that has none of its own.
 type writtenPath struct {
 	path Path
-	as   Type
+	cast Type
 }
 
 // expression is a parsed predicate. It counts its tests, prints itself in canonical form, and compiles itself.
@@ -73,7 +73,7 @@ func (n negation) count() int { return n.of.count() }
 
 func (n negation) write(b *strings.Builder, operands []writtenPath, _ int) {
 	b.WriteByte('!')
-	if t, ok := n.of.(Test); ok && t.op > prefix {
+	if t, ok := n.of.(Test); ok && t.operator > prefix {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}
@@ -92,18 +92,18 @@ func (t Test) compile(tests *[]Test, then, otherwise int) {
 func (t Test) write(b *strings.Builder, operands []writtenPath, _ int) {
 	text, as := quotePath(operands[t.Path].path.String()), t.As
 	if as == AnyType && !t.Exists {
-		as = operands[t.Path].as
+		as = operands[t.Path].cast
 	}
 	if as != AnyType {
 		text = as.String() + "(" + text + ")"
 	}
-	switch t.op {
+	switch t.operator {
 	case exists:
 		b.WriteString("exists(" + text + ")")
 	case prefix:
 		b.WriteString("prefix(" + text + ", " + strconv.Quote(t.text) + ")")
 	default:
-		b.WriteString(text + " " + opNames[t.op] + " " + t.literal())
+		b.WriteString(text + " " + opNames[t.operator] + " " + t.literal())
 	}
 }
 

@@ -24,7 +24,7 @@ func TestKeyFilter(t *testing.T) {
 	}
 }
 
-func TestNameBitTellsNumberedNamesApart(t *testing.T) {
+func TestNameBitDiffersForNumberedNames(t *testing.T) {
 	t.Parallel()
 	var wanted KeyFilter
 	st := newStep("k32")
@@ -39,7 +39,7 @@ func TestNameBitTellsNumberedNamesApart(t *testing.T) {
 	}
 }
 
-func TestMet(t *testing.T) {
+func TestNamesAfter(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name  string

@@ -13,15 +13,15 @@ const maxNumberText = 64
 // number is an exact integer or a float64.
 type number struct {
 	isFloat  bool
-	unsigned bool // the integer is uint64(i), above the largest int64
-	i        int64
-	f        float64
+	unsigned bool // the integer is uint64(integer), above the largest int64
+	integer  int64
+	float    float64
 }
 
 func (n number) String() string {
 	switch {
 	case n.isFloat:
-		text := strconv.FormatFloat(n.f, 'g', -1, 64)
+		text := strconv.FormatFloat(n.float, 'g', -1, 64)
 		for _, c := range []byte(text) {
 			if c == '.' || c == 'e' {
 				return text
@@ -29,9 +29,9 @@ func (n number) String() string {
 		}
 		return text + ".0"
 	case n.unsigned:
-		return strconv.FormatUint(uint64(n.i), 10)
+		return strconv.FormatUint(uint64(n.integer), 10)
 	}
-	return strconv.FormatInt(n.i, 10)
+	return strconv.FormatInt(n.integer, 10)
 }
 
 var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
@@ -67,9 +67,9 @@ func parseNumber(b []byte) (number, bool) {
 	}
 	if !isFloat && exact && (!negative || mantissa <= 1<<63) {
 		if negative {
-			return number{i: -int64(mantissa)}, true
+			return number{integer: -int64(mantissa)}, true
 		}
-		return number{i: int64(mantissa), unsigned: mantissa > math.MaxInt64}, true
+		return number{integer: int64(mantissa), unsigned: mantissa > math.MaxInt64}, true
 	}
 	if exact && mantissa < 1<<53 && -22 <= scale && scale <= 22 { // both factors are exact, so one rounding is correct
 		f := float64(mantissa)
@@ -81,10 +81,10 @@ func parseNumber(b []byte) (number, bool) {
 		if negative {
 			f = -f
 		}
-		return number{isFloat: true, f: f}, true
+		return number{isFloat: true, float: f}, true
 	}
 	f, err := strconv.ParseFloat(string(b), 64)
-	return number{isFloat: true, f: f}, err == nil
+	return number{isFloat: true, float: f}, err == nil
 }
 
 // maxDigits is the number of decimal digits that always fit a uint64.
@@ -168,30 +168,30 @@ func compare[T int64 | uint64 | float64](a, b T) ordering {
 func compareNumbers(a, b number) ordering {
 	switch {
 	case a.isFloat && b.isFloat:
-		return compare(a.f, b.f)
+		return compare(a.float, b.float)
 	case a.isFloat:
-		if o := compareIntFloat(b, a.f); o != unordered {
+		if o := compareIntFloat(b, a.float); o != unordered {
 			return -o
 		}
 		return unordered
 	case b.isFloat:
-		return compareIntFloat(a, b.f)
+		return compareIntFloat(a, b.float)
 	case a.unsigned != b.unsigned:
 		if a.unsigned {
 			return greater
 		}
 		return less
 	case a.unsigned:
-		return compare(uint64(a.i), uint64(b.i))
+		return compare(uint64(a.integer), uint64(b.integer))
 	}
-	return compare(a.i, b.i)
+	return compare(a.integer, b.integer)
 }
 
 func compareIntFloat(a number, f float64) ordering {
 	const two53, two63, two64 = 1 << 53, 1 << 63, 1 << 64
 	switch {
-	case -two53 <= a.i && a.i <= two53 && !a.unsigned:
-		return compare(float64(a.i), f) // exact
+	case -two53 <= a.integer && a.integer <= two53 && !a.unsigned:
+		return compare(float64(a.integer), f) // exact
 	case f != f:
 		return unordered
 	case f >= two64:
@@ -201,13 +201,13 @@ func compareIntFloat(a number, f float64) ordering {
 	case a.unsigned && f < two63:
 		return greater
 	case a.unsigned:
-		return compare(uint64(a.i), uint64(f)) // from 2^63 on every float64 is whole
+		return compare(uint64(a.integer), uint64(f)) // from 2^63 on every float64 is whole
 	case f >= two63:
 		return less
 	}
 	whole := int64(f)
-	if a.i != whole {
-		return compare(a.i, whole)
+	if a.integer != whole {
+		return compare(a.integer, whole)
 	}
 	return compare(float64(whole), f) // f-whole is the fraction; float64(whole) is exact, as f is truncated
 }

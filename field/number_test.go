@@ -25,14 +25,14 @@ func TestParseNumber(t *testing.T) {
 			continue
 		}
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-			if n.isFloat || n.unsigned || n.i != i {
+			if n.isFloat || n.unsigned || n.integer != i {
 				t.Errorf("%q: got %+v, want %d", s, n, i)
 			}
 		} else if u, err := strconv.ParseUint(s, 10, 64); err == nil {
-			if n.isFloat || !n.unsigned || uint64(n.i) != u {
+			if n.isFloat || !n.unsigned || uint64(n.integer) != u {
 				t.Errorf("%q: got %+v, want %d", s, n, u)
 			}
-		} else if f, err := strconv.ParseFloat(s, 64); err != nil || !n.isFloat || n.f != f {
+		} else if f, err := strconv.ParseFloat(s, 64); err != nil || !n.isFloat || n.float != f {
 			t.Errorf("%q: got %+v, want %v", s, n, f)
 		}
 	}
@@ -45,7 +45,7 @@ func FuzzParseNumber(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		n, ok := parseNumber([]byte(s))
 		want, err := strconv.ParseFloat(s, 64)
-		if ok && (err != nil || n.isFloat && n.f != want) {
+		if ok && (err != nil || n.isFloat && n.float != want) {
 			t.Errorf("%q: got %+v, strconv has %v, %v", s, n, want, err)
 		}
 	})
@@ -56,22 +56,22 @@ func TestCompareNumbers(t *testing.T) {
 	t.Parallel()
 	var all []number
 	for _, i := range []int64{0, 1, -1, 1 << 53, 1<<53 + 1, -1<<53 - 1, math.MaxInt64, math.MinInt64} {
-		all = append(all, number{i: i})
+		all = append(all, number{integer: i})
 	}
 	for _, u := range []uint64{1 << 63, 1<<63 + 1, math.MaxUint64} {
-		all = append(all, number{i: int64(u), unsigned: true})
+		all = append(all, number{integer: int64(u), unsigned: true})
 	}
 	for _, f := range []float64{0, 0.5, -0.5, 1, -1.5, 1 << 53, 1 << 63, -1 << 63, 1 << 64, 1e300, -1e300, math.Inf(1), math.Inf(-1)} {
-		all = append(all, number{isFloat: true, f: f})
+		all = append(all, number{isFloat: true, float: f})
 	}
 	exact := func(n number) *big.Float {
 		switch {
 		case n.isFloat:
-			return new(big.Float).SetFloat64(n.f)
+			return new(big.Float).SetFloat64(n.float)
 		case n.unsigned:
-			return new(big.Float).SetUint64(uint64(n.i))
+			return new(big.Float).SetUint64(uint64(n.integer))
 		}
-		return new(big.Float).SetInt64(n.i)
+		return new(big.Float).SetInt64(n.integer)
 	}
 	for _, a := range all {
 		for _, b := range all {
@@ -79,7 +79,7 @@ func TestCompareNumbers(t *testing.T) {
 				t.Errorf("%+v and %+v: got %d, want %d", a, b, got, want)
 			}
 		}
-		nan := number{isFloat: true, f: math.NaN()}
+		nan := number{isFloat: true, float: math.NaN()}
 		if compareNumbers(a, nan) != unordered || compareNumbers(nan, a) != unordered {
 			t.Errorf("%+v has an order with NaN", a)
 		}

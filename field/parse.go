@@ -10,11 +10,11 @@ import (
 
 // parser reads a predicate from left to right. Each method is one rule of the grammar in Predicate's docstring.
 type parser struct {
-	text  string
-	at    int // bytes from the start of text
-	paths []Path
-	types []Type
-	index map[string]int // the text of a path -> its index in paths
+	text      string
+	at        int // bytes from the start of text
+	paths     []Path
+	types     []Type
+	pathIndex map[string]int // the text of a path -> its index in paths
 }
 
 var errNesting = errors.New("parentheses and negations nest too deep")
@@ -110,13 +110,13 @@ func (p *parser) test() (expression, error) {
 	var err error
 	switch word := p.functionCall(); word {
 	case "exists":
-		t.op, t.Exists = exists, true
+		t.operator, t.Exists = exists, true
 		if t.Path, err = p.path(AnyType); err == nil && !p.consume(")") {
 			err = p.expected(`")"`)
 		}
 		return t, err
 	case "prefix":
-		t.op, t.kind = prefix, Text
+		t.operator, t.kind = prefix, Text
 		if err = p.operand(&t, p.functionCall()); err == nil && !p.consume(",") {
 			err = p.expected(`"," and a string`)
 		}
@@ -132,9 +132,9 @@ func (p *parser) test() (expression, error) {
 			return t, err
 		}
 	}
-	for _, o := range []op{equal, notEqual, atMost, atLeast, lessThan, greaterThan} { // <= before <
+	for _, o := range []operator{equal, notEqual, atMost, atLeast, lessThan, greaterThan} { // <= before <
 		if p.consume(opNames[o]) {
-			t.op = o
+			t.operator = o
 			return t, p.literal(&t)
 		}
 	}
@@ -205,14 +205,14 @@ func (p *parser) path(as Type) (int, error) {
 			return 0, p.expected("a path, exists(, prefix(, a cast, ! or (")
 		}
 	}
-	i, known := p.index[text]
+	i, known := p.pathIndex[text]
 	if !known {
 		path, err := Parse(text)
 		if err != nil {
 			return 0, p.fail(start, err)
 		}
 		i = len(p.paths)
-		p.index[text] = i
+		p.pathIndex[text] = i
 		p.paths, p.types = append(p.paths, path), append(p.types, as)
 	}
 	if as != AnyType && p.types[i] != AnyType && p.types[i] != as {
@@ -238,7 +238,7 @@ func (p *parser) literal(t *Test) (err error) {
 	}
 	word := p.text[start:end]
 	if word == "true" || word == "false" {
-		if t.op != equal && t.op != notEqual {
+		if t.operator != equal && t.operator != notEqual {
 			return p.fail(start, fmt.Errorf("%s has no order: compare it with == or !=", word))
 		}
 		t.kind, t.boolean, p.at = Bool, word == "true", end

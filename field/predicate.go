@@ -56,17 +56,17 @@ type Test struct {
 	Exists     bool // the test holds if there is any value at Path; Holds is not called
 	Then, Else int
 
-	op      op
-	kind    Kind // of the literal: Bool, Int (any number) or Text
-	boolean bool
-	number  number
-	text    string
+	operator operator
+	kind     Kind // of the literal: Bool, Int (any number) or Text
+	boolean  bool
+	number   number
+	text     string
 }
 
-type op uint8
+type operator uint8
 
 const (
-	exists op = iota
+	exists operator = iota
 	prefix
 	equal
 	notEqual
@@ -83,7 +83,7 @@ func ParsePredicate(s string) (*Predicate, error) {
 	if len(s) > MaxPredicate {
 		return nil, fmt.Errorf("field: predicate of %d bytes: at most %d", len(s), MaxPredicate)
 	}
-	p := parser{text: s, index: map[string]int{}}
+	p := parser{text: s, pathIndex: map[string]int{}}
 	root, err := p.predicate(0)
 	if err == nil && p.skipBlanks() < len(s) {
 		err = p.expected(`"&&", "||" or the end`)
@@ -158,15 +158,15 @@ func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 		}
 	case Int:
 		if t.kind == Int {
-			return t.ordered(compareNumbers(number{i: v.Int, unsigned: v.Unsigned}, t.number)), false
+			return t.ordered(compareNumbers(number{integer: v.Int, unsigned: v.Unsigned}, t.number)), false
 		}
 	case Float:
 		if t.kind == Int {
-			return t.ordered(compareNumbers(number{f: v.Float, isFloat: true}, t.number)), false
+			return t.ordered(compareNumbers(number{float: v.Float, isFloat: true}, t.number)), false
 		}
 	case Bool:
 		if t.kind == Bool {
-			return (v.Bool == t.boolean) == (t.op == equal), false
+			return (v.Bool == t.boolean) == (t.operator == equal), false
 		}
 	}
 	return false, true
@@ -180,11 +180,11 @@ func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 		return isNumber && t.ordered(compareNumbers(n, t.number)), !isNumber
 	case t.kind == Bool:
 		return false, true
-	case t.op == equal:
+	case t.operator == equal:
 		return string(text) == t.text, false
-	case t.op == notEqual:
+	case t.operator == notEqual:
 		return string(text) != t.text, false
-	case t.op == prefix:
+	case t.operator == prefix:
 		return len(text) >= len(t.text) && string(text[:len(t.text)]) == t.text, false
 	}
 	switch { // conversions within a comparison do not allocate
@@ -198,7 +198,7 @@ func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 
 // ordered reports whether the test's operator accepts the ordering o.
 func (t *Test) ordered(o ordering) bool {
-	switch t.op {
+	switch t.operator {
 	case equal:
 		return o == same
 	case notEqual:

@@ -156,7 +156,7 @@ func TestRename(t *testing.T) {
 		if !ok {
 			return Path{}, AnyType, ErrNotFound
 		}
-		return o.path, o.as, nil
+		return o.path, o.cast, nil
 	}
 	for _, test := range []struct{ text, want string }{
 		{`level > 30`, `float32(0x11) > 30`},

@@ -211,7 +211,7 @@ func TestLookupInPart(t *testing.T) {
 	}
 }
 
-func TestFindNeedsRoom(t *testing.T) {
+func TestFindTooFewSpans(t *testing.T) {
 	set, err := field.NewSet(field.MustParse("a"), field.MustParse("b"))
 	if err != nil {
 		t.Fatal(err)

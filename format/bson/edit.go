@@ -31,7 +31,7 @@ func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) 
 	}
 	e.PutCopy(c.at.value, c.end, appendStart(e.Room(), c.typ, c.subtype, &v))
 	putAfter(e, c.end, c.typ, v)
-	updateLengths(e, data, c.around[:p.Len()], grown)
+	updateLengths(e, data, c.lengthOffsets[:p.Len()], grown)
 	return nil
 }
 
@@ -135,13 +135,13 @@ var nulByte = []byte{0}
 // editedContainer is the document or array that an edit changes.
 type editedContainer struct {
 	container
-	array  bool
-	n      int
-	around [field.MaxSteps]int // offsets of the n lengths that change; the last one is the container's own
+	array         bool
+	n             int
+	lengthOffsets [field.MaxSteps]int // offsets of the n lengths that change; the last one is the container's own
 }
 
 func (h *editedContainer) locate(data []byte, p field.Path) error {
-	at, err := locate(data, p, &h.around)
+	at, err := locate(data, p, &h.lengthOffsets)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (h *editedContainer) locate(data []byte, p field.Path) error {
 		return field.ErrNotFound
 	}
 	h.array, h.n = typ == typeArray, p.Len()+1
-	h.around[h.n-1] = at.value
+	h.lengthOffsets[h.n-1] = at.value
 	h.container, err = openContainer(data, at.value, at.limit)
 	return err
 }
@@ -225,7 +225,7 @@ func (h *editedContainer) planKeysAndLengths(e *format.Edit, data []byte, grown,
 		e.Reset(data)
 		return err
 	}
-	updateLengths(e, data, h.around[:h.n], grown)
+	updateLengths(e, data, h.lengthOffsets[:h.n], grown)
 	return nil
 }
 
@@ -265,12 +265,12 @@ func (h *editedContainer) renumber(e *format.Edit, data []byte, pos, n int) (gro
 	}
 }
 
-// updateLengths adds the same number of bytes to the lengths at offsets around.
-func updateLengths(e *format.Edit, data []byte, around []int, grown int) {
+// updateLengths adds the same number of bytes to the lengths at offsets.
+func updateLengths(e *format.Edit, data []byte, offsets []int, grown int) {
 	if grown == 0 {
 		return
 	}
-	for _, at := range around {
+	for _, at := range offsets {
 		var room [4]byte
 		binary.LittleEndian.PutUint32(room[:], binary.LittleEndian.Uint32(data[at:])+uint32(grown))
 		e.PutCopy(at, at+4, room[:])

@@ -25,14 +25,14 @@ type pathSearch struct {
 	path []field.Step
 	step int // index in path of the step that the next elements are compared with
 
-	state   searchState
-	end     int  // offset of the NUL that closes the current document
-	isArray bool // the current document is an array
-	index   int  // number of elements before the sought one
+	state       searchState
+	end         int  // offset of the NUL that closes the current document
+	isArray     bool // the current document is an array
+	itemsBefore int  // number of elements before the sought one
 
-	typ     byte // of the current element
-	head    int  // offset of typ
-	matches bool // the element matches the step
+	typ           byte // of the current element
+	elementOffset int  // offset of typ
+	matches       bool // the element matches the step
 }
 
 // searchState is what the next bytes are.
@@ -96,10 +96,10 @@ func (k *pathSearch) readElementType(s *incremental.Search, typ byte, left int) 
 		s.Absent()
 		return 1, nil
 	}
-	k.typ, k.head, k.state = typ, s.Off(), atKey
+	k.typ, k.elementOffset, k.state = typ, s.Off(), atKey
 	if k.isArray {
-		k.matches, k.state = k.index == 0, inKey
-		k.index--
+		k.matches, k.state = k.itemsBefore == 0, inKey
+		k.itemsBefore--
 	}
 	return 1, nil
 }
@@ -158,8 +158,8 @@ func (k *pathSearch) readValue(s *incremental.Search, b []byte, left int) (int, 
 	at := s.Off()
 	if k.step < len(k.path) {
 		st := &k.path[k.step]
-		k.isArray, k.index = k.typ == typeArray, st.Index
-		if k.isArray && k.index < 0 || strings.IndexByte(st.Name, 0) >= 0 {
+		k.isArray, k.itemsBefore = k.typ == typeArray, st.Index
+		if k.isArray && k.itemsBefore < 0 || strings.IndexByte(st.Name, 0) >= 0 {
 			s.Absent()
 			return 0, nil
 		}
@@ -167,7 +167,7 @@ func (k *pathSearch) readValue(s *incremental.Search, b []byte, left int) (int, 
 		k.end = at + n - 1
 		return 4, nil
 	}
-	span := field.Span{Head: k.head, Off: at, End: incremental.Add(at, uint64(n)), Kind: kind}
+	span := field.Span{Head: k.elementOffset, Off: at, End: incremental.Add(at, uint64(n)), Kind: kind}
 	switch kind {
 	case field.Map, field.List:
 		span.Off += 4

@@ -27,7 +27,7 @@ func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, erro
 	dst[base+c.at.head] = c.typ
 	dst = appendValue(dst, c.typ, c.subtype, &v)
 	dst = append(dst, data[c.end:]...)
-	for _, at := range c.around[:p.Len()] {
+	for _, at := range c.lengthOffsets[:p.Len()] {
 		b := dst[base+at:]
 		binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)+uint32(grown))
 	}
@@ -48,16 +48,16 @@ func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, erro
 
 // valueChange is the range that a patch replaces, and the new value's type.
 type valueChange struct {
-	at           valuePlace
-	end          int // offset behind the value
-	typ, subtype byte
-	around       [field.MaxSteps]int // offsets of the lengths of the containers around the value
+	at            valuePlace
+	end           int // offset behind the value
+	typ, subtype  byte
+	lengthOffsets [field.MaxSteps]int // offsets of the lengths of the containers around the value
 }
 
 // prepare finds the value at p, and converts v to a type that can replace it.
 func (c *valueChange) prepare(data []byte, p field.Path, v *field.Value) error {
 	var err error
-	if c.at, err = locate(data, p, &c.around); err != nil {
+	if c.at, err = locate(data, p, &c.lengthOffsets); err != nil {
 		return err
 	}
 	s, err := c.at.span(data)

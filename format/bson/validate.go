@@ -15,7 +15,7 @@ import (
 // an array are 0, 1, 2 and so on. Deprecated types and all subtypes of binaries are accepted. The scope of code counts
 // as a level of nesting. More than 256 levels are refused even if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
-	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: elementKeys{data, o.FoldKeys}}
+	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: elementKeys{data, o.FoldKeys}}
 	c, err := openContainer(data, 0, wholeMessage.limit)
 	if err != nil {
 		return err
@@ -33,18 +33,18 @@ func (Format) Validate(data []byte, o format.Options) error {
 }
 
 type validator struct {
-	data   []byte
-	max    int
-	strict bool
-	keys   elementKeys
-	seen   keyset.Stack
+	data     []byte
+	maxDepth int
+	strict   bool
+	keys     elementKeys
+	seen     keyset.Stack
 }
 
 // validateElements validates the elements of the document or array c, which is nested depth deep. c must be complete in
 // data.
 func (v *validator) validateElements(typ byte, c container, depth int) error {
-	if depth >= v.max {
-		return depthError(c.pos-4, v.max)
+	if depth >= v.maxDepth {
+		return depthError(c.pos-4, v.maxDepth)
 	}
 	unique := v.strict && typ == typeDocument // the keys of an array are checked against their index
 	seen := v.seen.Open()

@@ -81,8 +81,8 @@ func compare(t *testing.T, data []byte, path string, want any) {
 	}
 }
 
-// TestForms looks up keys that do not have the shortest form.
-func TestForms(t *testing.T) {
+// TestUnusualEncodings looks up keys that do not have the shortest form.
+func TestUnusualEncodings(t *testing.T) {
 	for _, row := range []struct {
 		name, data, path string
 		head             int
@@ -210,8 +210,8 @@ func TestFindTooFewSpans(t *testing.T) {
 	}
 }
 
-// TestScan checks the result of the benchmark's limit.
-func TestScan(t *testing.T) {
+// TestLimitScan checks the result of the benchmark's limit.
+func TestLimitScan(t *testing.T) {
 	doc := sevenKinds(t, 63, false)
 	s, err := Format{}.Lookup(doc, field.MustParse("32"))
 	start, end := limitScan(doc, 32)

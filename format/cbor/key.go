@@ -12,7 +12,7 @@ import (
 // key is a map key of any type.
 type key struct {
 	head
-	at, end int // where it lies, without its tags
+	start, end int // where it lies, without its tags
 }
 
 func readKey(data []byte, pos int) (key, error) {
@@ -21,7 +21,7 @@ func readKey(data []byte, pos int) (key, error) {
 		return key{}, err
 	}
 	end, err := skipItems(data, at, 1, 0)
-	return key{head: h, at: at, end: end}, err
+	return key{head: h, start: at, end: end}, err
 }
 
 // matches reports whether st names k.

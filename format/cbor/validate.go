@@ -16,7 +16,7 @@ import (
 // reads them the same way. A tag counts as a level of nesting. More than 256 levels are refused even if
 // Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
-	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
+	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
 	end, err := v.validateItem(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
 		return syntaxError(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
@@ -25,11 +25,11 @@ func (Format) Validate(data []byte, o format.Options) error {
 }
 
 type validator struct {
-	data   []byte
-	max    int
-	strict bool
-	keys   keyset.Keys
-	seen   keyset.Stack
+	data     []byte
+	maxDepth int
+	strict   bool
+	keys     keyset.Keys
+	seen     keyset.Stack
 }
 
 // validateItem validates the item at pos, which is nested depth deep, and returns the offset behind it.
@@ -49,8 +49,8 @@ func (v *validator) validateItem(pos, depth int) (int, error) {
 	if b>>5 == cborhead.Text && v.strict {
 		return end, v.validateText(pos+1, end)
 	}
-	if b&^0x20 == cborhead.Array<<5 && depth >= v.max { // an empty container
-		return 0, depthError(pos, v.max)
+	if b&^0x20 == cborhead.Array<<5 && depth >= v.maxDepth { // an empty container
+		return 0, depthError(pos, v.maxDepth)
 	}
 	return end, nil
 }
@@ -65,8 +65,8 @@ func (v *validator) validateLongItem(pos, depth int) (int, error) {
 	case cborhead.Bytes, cborhead.Text:
 		return v.validateString(h)
 	case cborhead.Array, cborhead.Map, cborhead.Tag:
-		if depth >= v.max {
-			return 0, depthError(pos, v.max)
+		if depth >= v.maxDepth {
+			return 0, depthError(pos, v.maxDepth)
 		}
 		if h.Info != cborhead.Indefinite && h.Arg > uint64(len(v.data)-h.Next) && h.Major != cborhead.Tag {
 			return 0, io.ErrUnexpectedEOF

@@ -145,7 +145,7 @@ func (keyReader) KeyText(data []byte, pos int) string {
 	if name := k.step(data).String(); name != "" {
 		return name
 	}
-	return fmt.Sprintf("% x", data[k.at:k.end])
+	return fmt.Sprintf("% x", data[k.start:k.end])
 }
 
 // AfterValue implements keyset.Reader.

@@ -16,12 +16,12 @@ import (
 
 // searchOutcome is the result of a Search for one message.
 type searchOutcome struct {
-	answer format.SearchResult
-	err    string
-	deep   bool // err is about nesting, which Lookup does not bound
-	span   field.Span
-	value  string
-	fed    int // bytes fed until the result
+	answer  format.SearchResult
+	err     string
+	tooDeep bool // err is about nesting, which Lookup does not bound
+	span    field.Span
+	value   string
+	fed     int // bytes fed until the result
 }
 
 // feedPieces resets s and feeds it data in pieces of the sizes that next returns. It overwrites each piece afterwards,
@@ -44,7 +44,7 @@ func feedPieces(s format.Search, data []byte, next func(rest int) int) searchOut
 	}
 	if err != nil {
 		got.err = err.Error()
-		got.deep = strings.Contains(got.err, "nested deeper")
+		got.tooDeep = strings.Contains(got.err, "nested deeper")
 	}
 	if got.span = s.Span(); got.answer == format.Found {
 		got.value = values(s.Value)
@@ -111,7 +111,7 @@ func checkAgainstLookup(t testing.TB, f format.Format, data []byte, p field.Path
 	want, err := f.Lookup(data, p)
 	switch {
 	case errors.Is(err, field.ErrNotFound):
-		if got.answer != format.Absent && !got.deep {
+		if got.answer != format.Absent && !got.tooDeep {
 			t.Errorf("NewSearch(%q): got %+v, where Lookup finds nothing\n% x", p, got, data)
 		}
 	case err != nil: // perhaps in a part that a Search does not read
@@ -119,7 +119,7 @@ func checkAgainstLookup(t testing.TB, f format.Format, data []byte, p field.Path
 			t.Errorf("NewSearch(%q): got both an answer and an error, %+v\n% x", p, got, data)
 		}
 	case got.answer != format.Found:
-		if !got.deep {
+		if !got.tooDeep {
 			t.Errorf("NewSearch(%q): got %+v, where Lookup has %+v\n% x", p, got, want, data)
 		}
 	default:

@@ -48,15 +48,15 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	switch {
 	case err == nil && h.object:
 		return format.ErrExists
-	case err != nil && (!errors.Is(err, field.ErrNotFound) || !h.object && s.n != last.Index):
+	case err != nil && (!errors.Is(err, field.ErrNotFound) || !h.object && s.index != last.Index):
 		return err
 	}
-	pos, first := s.prev, s.n == 0 && err == nil // it becomes the first item
+	pos, first := s.previousEnd, s.index == 0 && err == nil // it becomes the first item
 	if first {
-		pos = s.at
+		pos = s.start
 	}
 	b := e.Room()
-	if s.n > 0 {
+	if s.index > 0 {
 		b = append(b, ',')
 	}
 	if h.object {
@@ -96,8 +96,8 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	if s.n > 0 {
-		e.Put(s.prev, end, nil)
+	if s.index > 0 {
+		e.Put(s.previousEnd, end, nil)
 		return nil
 	}
 	next, alone, err := readSeparator(data, end, false, h.bracket())
@@ -107,7 +107,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if !alone {
 		end = next
 	}
-	e.Put(s.at, end, nil)
+	e.Put(s.start, end, nil)
 	return nil
 }
 
@@ -156,26 +156,26 @@ func findContainer(data []byte, p field.Path) (editedContainer, error) {
 
 // editPosition is the position of a member or item that exists or is to be inserted.
 type editPosition struct {
-	n     int // number of members or items before it
-	prev  int // offset behind the value before it, or behind the opening bracket
-	at    int // offset of its own start
-	value int
+	index       int // number of members or items before it
+	previousEnd int // offset behind the value before it, or behind the opening bracket
+	start       int // offset of its own start
+	value       int
 }
 
 // findPosition returns the position that st names. Without such a member or item it returns the position behind the last one,
 // of which only n and prev are set, and field.ErrNotFound.
 func (h editedContainer) findPosition(data []byte, st *field.Step) (editPosition, error) {
-	s := editPosition{prev: h.start}
-	for ; ; s.n++ {
-		at, value, hit, err := h.readNext(data, s.prev, s.n, st)
+	s := editPosition{previousEnd: h.start}
+	for ; ; s.index++ {
+		at, value, hit, err := h.readNext(data, s.previousEnd, s.index, st)
 		if err != nil {
 			return s, err
 		}
 		if hit {
-			s.at, s.value = at, value
+			s.start, s.value = at, value
 			return s, nil
 		}
-		if s.prev, err = skipValue(data, value); err != nil {
+		if s.previousEnd, err = skipValue(data, value); err != nil {
 			return s, err
 		}
 	}

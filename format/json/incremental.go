@@ -14,18 +14,18 @@ var _ format.Incremental = Format{}
 // byte, because nothing else shows where they end. A number ends with the byte behind it, or with the message. The span
 // of a number longer than MaxValue has the kind Int, as its rest is not read.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
-	return incremental.New(Format{}, &pathSearch{path: p.Steps(), depth: o.Depth()}, o)
+	return incremental.New(Format{}, &pathSearch{path: p.Steps(), maxDepth: o.Depth()}, o)
 }
 
 // pathSearch is the state of one search.
 type pathSearch struct {
-	path  []field.Step
-	depth int
+	path     []field.Step
+	maxDepth int
 
 	step        int // index in path of the step that the current container is searched for
 	state       searchState
 	isList      bool // the current container is a list
-	index       int  // number of items before the sought one
+	itemsBefore int  // number of items before the sought one
 	nameMatches bool // the name matches the step
 	openSkipped int  // number of open containers that are skipped
 	escaped     bool // the last byte was a backslash that escapes the next one
@@ -52,7 +52,7 @@ const (
 )
 
 // Start implements incremental.Grammar.
-func (k *pathSearch) Start(*incremental.Search) { *k = pathSearch{path: k.path, depth: k.depth} }
+func (k *pathSearch) Start(*incremental.Search) { *k = pathSearch{path: k.path, maxDepth: k.maxDepth} }
 
 // End implements incremental.Grammar. The end of the message ends an outermost number.
 func (k *pathSearch) End(s *incremental.Search) error {
@@ -87,8 +87,8 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	case atName:
 		return k.compareName(b)
 	case atItem:
-		k.nameMatches = k.index == 0
-		k.index--
+		k.nameMatches = k.itemsBefore == 0
+		k.itemsBefore--
 		k.state = atSkippedValue
 		if k.nameMatches {
 			k.state = atValue
@@ -198,8 +198,8 @@ var literalWords = [256]string{'t': "true", 'f': "false", 'n': "null"}
 
 // enterContainer reads the opening bracket of a container on the path.
 func (k *pathSearch) enterContainer(s *incremental.Search) (int, error) {
-	k.index = k.path[k.step].Index
-	if k.isList && k.index < 0 {
+	k.itemsBefore = k.path[k.step].Index
+	if k.isList && k.itemsBefore < 0 {
 		s.Absent()
 		return 0, nil
 	}
@@ -232,8 +232,8 @@ func (k *pathSearch) skipContainerPart(b []byte) (int, error) {
 			k.state = inString
 			return pos + 1, nil
 		case openingBracket:
-			if k.openSkipped++; k.step+k.openSkipped > k.depth {
-				return 0, depthError(pos, k.depth)
+			if k.openSkipped++; k.step+k.openSkipped > k.maxDepth {
+				return 0, depthError(pos, k.maxDepth)
 			}
 		case closingBracket:
 			if k.openSkipped--; k.openSkipped == 0 {

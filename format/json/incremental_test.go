@@ -68,8 +68,8 @@ func TestSearchTooLong(t *testing.T) {
 	}
 }
 
-// TestSearchCarriesNoMore skips names and gaps of any length without keeping them.
-func TestSearchCarriesNoMore(t *testing.T) {
+// TestSearchKeepsNoSkippedBytes skips names and gaps of any length without keeping them.
+func TestSearchKeepsNoSkippedBytes(t *testing.T) {
 	for name, part := range map[string]string{
 		"name":            `"` + strings.Repeat("a", 1<<20) + `":1`,
 		"name of escapes": `"` + strings.Repeat(`\u0061`, 1<<18) + `":1`,

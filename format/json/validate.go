@@ -17,7 +17,7 @@ import (
 // BoundsOnly checks the grammar, but not UTF-8, surrogates and duplicate names. More than 256 levels are refused even
 // if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
-	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, names: objectNames{data, o.FoldKeys}}
+	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, names: objectNames{data, o.FoldKeys}}
 	end, err := v.validateValue(skipSpace(data, 0), 0)
 	if err != nil {
 		return err
@@ -29,11 +29,11 @@ func (Format) Validate(data []byte, o format.Options) error {
 }
 
 type validator struct {
-	data   []byte
-	max    int
-	strict bool
-	names  objectNames
-	seen   keyset.Stack
+	data     []byte
+	maxDepth int
+	strict   bool
+	names    objectNames
+	seen     keyset.Stack
 }
 
 // validateValue validates the value at pos, which is nested depth deep, and returns the offset behind it.
@@ -46,8 +46,8 @@ func (v *validator) validateValue(pos, depth int) (int, error) {
 		end, err := v.validateText(pos + 1)
 		return end + 1, err
 	case '{', '[':
-		if depth >= v.max {
-			return 0, depthError(pos, v.max)
+		if depth >= v.maxDepth {
+			return 0, depthError(pos, v.maxDepth)
 		}
 		if c == '{' {
 			return v.validateObject(pos+1, depth+1)

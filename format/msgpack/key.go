@@ -11,7 +11,7 @@ import (
 // key is a map key of any type.
 type key struct {
 	head
-	at, end int
+	start, end int
 }
 
 func readKey(data []byte, pos int) (key, error) {
@@ -20,7 +20,7 @@ func readKey(data []byte, pos int) (key, error) {
 		return key{}, err
 	}
 	end, err := skipItems(data, pos, 1)
-	return key{head: h, at: pos, end: end}, err
+	return key{head: h, start: pos, end: end}, err
 }
 
 // matches reports whether st names k.
@@ -30,7 +30,7 @@ func (k key) matches(data []byte, st *field.Step) bool {
 		return string(data[k.off:k.end]) == st.Name
 	case field.Int:
 		n, ok := parseInteger(st.Name)
-		return ok && n == integerAt(data, k.at)
+		return ok && n == integerAt(data, k.start)
 	}
 	return false
 }
@@ -42,7 +42,7 @@ func (k key) step(data []byte) field.Step {
 	case field.Text:
 		st.Name = string(data[k.off:k.end])
 	case field.Int:
-		n := integerAt(data, k.at)
+		n := integerAt(data, k.start)
 		switch {
 		case n.unsigned:
 			st.Name = strconv.FormatUint(uint64(n.n), 10)
@@ -58,7 +58,7 @@ func (k key) step(data []byte) field.Step {
 // identity returns what makes k, a text or an integer, equal to another key.
 func (k key) identity(data []byte) keyset.Identity {
 	if k.kind == field.Int {
-		n := integerAt(data, k.at)
+		n := integerAt(data, k.start)
 		if n.n < 0 && !n.unsigned {
 			return keyset.Identity{Class: keyset.Negative, N: ^uint64(n.n)}
 		}

@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// TestForms looks up keys that do not have the shortest form, and keys in values that are not maps.
-func TestForms(t *testing.T) {
+// TestUnusualEncodings looks up keys that do not have the shortest form, and keys in values that are not maps.
+func TestUnusualEncodings(t *testing.T) {
 	for _, row := range []struct {
 		name, data, path string
 		head             int

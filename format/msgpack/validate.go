@@ -19,7 +19,7 @@ const maxNesting = 256
 // timestamp is valid. Forms longer than necessary and unknown extensions are accepted, because every decoder reads them
 // the same way. More than 256 levels are refused even if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
-	v := validator{data: data, max: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
+	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
 	end, err := v.validateItem(0, 0)
 	if err == nil && end < len(data) && !o.AllowTrailing {
 		return syntaxError(end, fmt.Sprintf("%d bytes behind the message", len(data)-end))
@@ -28,11 +28,11 @@ func (Format) Validate(data []byte, o format.Options) error {
 }
 
 type validator struct {
-	data   []byte
-	max    int
-	strict bool
-	keys   keyset.Keys
-	seen   keyset.Stack
+	data     []byte
+	maxDepth int
+	strict   bool
+	keys     keyset.Keys
+	seen     keyset.Stack
 }
 
 // validateItem validates the item at pos, which is nested depth deep, and returns the offset behind it.
@@ -43,8 +43,8 @@ func (v *validator) validateItem(pos, depth int) (int, error) {
 	}
 	if h.kind == field.List || h.kind == field.Map {
 		switch {
-		case depth >= v.max:
-			return 0, depthError(pos, v.max)
+		case depth >= v.maxDepth:
+			return 0, depthError(pos, v.maxDepth)
 		case h.items() > uint64(len(v.data)-h.off):
 			return 0, io.ErrUnexpectedEOF
 		case h.kind == field.Map:

@@ -18,22 +18,22 @@ var _ format.Incremental = Format{}
 // by it, groups record by record. A message has no length of its own, so a missing field of the outermost one is Absent
 // only at its end. A list is found at its first record; its end is unknown.
 func (f Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
-	k := &pathSearch{root: f.Message, path: p.Steps(), depth: o.Depth()}
+	k := &pathSearch{root: f.Message, path: p.Steps(), maxDepth: o.Depth()}
 	return incremental.New(searchFormat{f, k}, k, o)
 }
 
 // searchFormat decodes the value that a pathSearch has found, without the message around it.
 type searchFormat struct {
 	Format
-	k *pathSearch
+	search *pathSearch
 }
 
 // Value implements format.Format for a record that starts with its wire type.
 func (f searchFormat) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
-	if f.k.shape == nil || s.Kind != field.Int {
+	if f.search.shape == nil || s.Kind != field.Int {
 		return f.Format.Value(data, s, as)
 	}
-	v, ok := decodeInteger(f.k.shape.Type, data[s.Off:s.End])
+	v, ok := decodeInteger(f.search.shape.Type, data[s.Off:s.End])
 	if !ok {
 		return field.Value{}, errSpan
 	}
@@ -42,24 +42,24 @@ func (f searchFormat) Value(data []byte, s field.Span, as field.Type) (field.Val
 
 // pathSearch is the state of one search.
 type pathSearch struct {
-	root  *schema.Message
-	path  []field.Step
-	depth int
+	root     *schema.Message
+	path     []field.Step
+	maxDepth int
 
-	step      int             // index in path of the step that the next records are compared with
-	message   *schema.Message // shape of the current message; nil if unknown
-	number    int             // the sought field number
-	end       int             // offset where the current message ends
-	list      *schema.Field   // the repeated field of the current items, if the step is an index
-	index     int             // number of items before the sought one
-	packedEnd int             // offset where the current packed values end; 0 outside of packed values
-	groups    []int           // numbers of the open groups
-	shape     *schema.Field   // of the value, if known
+	step        int             // index in path of the step that the next records are compared with
+	message     *schema.Message // shape of the current message; nil if unknown
+	number      int             // the sought field number
+	end         int             // offset where the current message ends
+	list        *schema.Field   // the repeated field of the current items, if the step is an index
+	itemsBefore int             // number of items before the sought one
+	packedEnd   int             // offset where the current packed values end; 0 outside of packed values
+	groups      []int           // numbers of the open groups
+	shape       *schema.Field   // of the value, if known
 }
 
 // Start implements incremental.Grammar.
 func (k *pathSearch) Start(s *incremental.Search) {
-	*k = pathSearch{root: k.root, path: k.path, depth: k.depth, groups: k.groups[:0]}
+	*k = pathSearch{root: k.root, path: k.path, maxDepth: k.maxDepth, groups: k.groups[:0]}
 	if len(k.path) == 0 {
 		s.Container(field.Span{End: -1, Kind: field.Map})
 		return
@@ -127,8 +127,8 @@ func (k *pathSearch) skipRecord(s *incremental.Search, number int, wire wireType
 	if wire != wireStart {
 		return nil
 	}
-	if len(k.groups) == k.depth {
-		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", k.depth))
+	if len(k.groups) == k.maxDepth {
+		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", k.maxDepth))
 	}
 	k.groups = append(k.groups, number)
 	return nil
@@ -166,8 +166,8 @@ func (k *pathSearch) readRecord(s *incremental.Search, wire wireType, off, end, 
 	case inPacked:
 		k.packedEnd = incremental.Add(s.Off(), uint64(end))
 		return off, nil
-	case k.list != nil && k.index > 0:
-		k.index--
+	case k.list != nil && k.itemsBefore > 0:
+		k.itemsBefore--
 		return end, nil
 	}
 	return k.foundRecord(s, d, wire, off, end)
@@ -179,7 +179,7 @@ func (k *pathSearch) enterList(s *incremental.Search, d *schema.Field) {
 		s.Container(field.Span{Head: s.Off(), Off: s.Off(), End: -1, Kind: field.List})
 		return
 	}
-	if k.index = k.path[k.step].Index; k.index < 0 {
+	if k.itemsBefore = k.path[k.step].Index; k.itemsBefore < 0 {
 		s.Absent()
 	}
 	k.list = d
@@ -225,8 +225,8 @@ func (k *pathSearch) readPackedElement(s *incremental.Search, b []byte) (int, er
 	switch {
 	case err != nil:
 		return 0, err
-	case k.index > 0:
-		k.index--
+	case k.itemsBefore > 0:
+		k.itemsBefore--
 	case k.step < len(k.path):
 		s.Absent()
 	default:

@@ -30,15 +30,15 @@ func (f Format) Validate(data []byte, o format.Options) error {
 	if f.Message == nil {
 		return validateRecords(data, !o.BoundsOnly)
 	}
-	v := validator{data: data, max: min(o.Depth(), MaxDepth), strict: !o.BoundsOnly}
+	v := validator{data: data, maxDepth: min(o.Depth(), MaxDepth), strict: !o.BoundsOnly}
 	return v.validateMessage(0, len(data), f.Message, 1)
 }
 
 type validator struct {
-	data   []byte
-	max    int
-	strict bool
-	seen   keyset.Stack
+	data     []byte
+	maxDepth int
+	strict   bool
+	seen     keyset.Stack
 }
 
 // validateRecords validates the records of a message without a schema.
@@ -59,8 +59,8 @@ func validateRecords(data []byte, strict bool) error {
 
 // validateMessage validates the records in data[pos:end], nested depth deep.
 func (v *validator) validateMessage(pos, end int, m *schema.Message, depth int) error {
-	if depth > v.max {
-		return syntaxError(pos, fmt.Sprintf("nested deeper than %d levels", v.max))
+	if depth > v.maxDepth {
+		return syntaxError(pos, fmt.Sprintf("nested deeper than %d levels", v.maxDepth))
 	}
 	start, hint, fields := pos, 0, 0
 	open := v.seen.Open()
@@ -127,8 +127,8 @@ func (v *validator) validateField(r *record, d *schema.Field, depth int) error {
 		return nil
 	}
 	if d.Repeated {
-		if depth++; depth > v.max {
-			return syntaxError(r.head, fmt.Sprintf("nested deeper than %d levels", v.max))
+		if depth++; depth > v.maxDepth {
+			return syntaxError(r.head, fmt.Sprintf("nested deeper than %d levels", v.maxDepth))
 		}
 	}
 	if d.Type == schema.Nested {

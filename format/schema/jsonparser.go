@@ -26,10 +26,10 @@ func (e *SyntaxError) Error() string {
 
 // parser reads a hint file from front to back.
 type parser struct {
-	data   []byte
-	tokens *json.Decoder
-	path   []string // of the current member
-	named  map[string]*namedType
+	data    []byte
+	decoder *json.Decoder
+	path    []string // of the current member
+	named   map[string]*namedType
 }
 
 func (p *parser) line(offset int64) int {
@@ -37,11 +37,11 @@ func (p *parser) line(offset int64) int {
 }
 
 func (p *parser) syntaxError(reason string, values ...any) *SyntaxError {
-	return &SyntaxError{Line: p.line(p.tokens.InputOffset()), Field: strings.Join(p.path, "."), Reason: fmt.Sprintf(reason, values...)}
+	return &SyntaxError{Line: p.line(p.decoder.InputOffset()), Field: strings.Join(p.path, "."), Reason: fmt.Sprintf(reason, values...)}
 }
 
 func (p *parser) token() (json.Token, error) {
-	t, err := p.tokens.Token()
+	t, err := p.decoder.Token()
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):

@@ -36,8 +36,8 @@ const maxNumber = 1<<29 - 1
 // fixed64, sfixed32 and sfixed64, and the names under "types". Named types may contain each other and themselves.
 // Unknown, missing and duplicate members give a *SyntaxError.
 func Parse(data []byte) (*Message, error) {
-	p := parser{data: data, tokens: json.NewDecoder(bytes.NewReader(data)), named: map[string]*namedType{}}
-	p.tokens.UseNumber()
+	p := parser{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), named: map[string]*namedType{}}
+	p.decoder.UseNumber()
 	root := &Message{}
 	given := false
 	err := p.object(func(member string) (err error) {
@@ -53,7 +53,7 @@ func Parse(data []byte) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.tokens.Token(); !errors.Is(err, io.EOF) {
+	if _, err := p.decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, p.syntaxError("something stands behind the closing brace: a hint file is one JSON object")
 	}
 	if !given {
@@ -67,9 +67,9 @@ func Parse(data []byte) (*Message, error) {
 
 // namedType is a type that was mentioned, defined, or both.
 type namedType struct {
-	message *Message
-	defined bool
-	mention *SyntaxError // the error if it is never defined
+	message        *Message
+	defined        bool
+	undefinedError *SyntaxError // the error if it is never defined
 }
 
 // fields reads the fields of m.
@@ -145,7 +145,7 @@ func (p *parser) typ(name string) error {
 func (p *parser) mentionType(name string) *namedType {
 	n := p.named[name]
 	if n == nil {
-		n = &namedType{message: &Message{Name: name}, mention: p.syntaxError("")}
+		n = &namedType{message: &Message{Name: name}, undefinedError: p.syntaxError("")}
 		p.named[name] = n
 	}
 	return n
@@ -195,8 +195,8 @@ func (p *parser) key() (int, error) {
 func (p *parser) undefinedTypeError() error {
 	var first *SyntaxError
 	for name, n := range p.named {
-		if !n.defined && (first == nil || n.mention.Line < first.Line || n.mention.Line == first.Line && n.mention.Field < first.Field) {
-			first = n.mention
+		if !n.defined && (first == nil || n.undefinedError.Line < first.Line || n.undefinedError.Line == first.Line && n.undefinedError.Field < first.Field) {
+			first = n.undefinedError
 			first.Reason = fmt.Sprintf("unknown type %q: want %s, or one that stands under \"types\"", name, strings.Join(scalarNames(), ", "))
 		}
 	}

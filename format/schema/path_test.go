@@ -71,7 +71,7 @@ func TestPathErrors(t *testing.T) {
 }
 
 // A walk of a message comes with keys and numbers, a path with names: both find the field.
-func TestAt(t *testing.T) {
+func TestFieldAtPath(t *testing.T) {
 	t.Parallel()
 	m := pumps(t)
 	for _, c := range []struct{ path, want string }{

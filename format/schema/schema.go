@@ -15,8 +15,8 @@ type Message struct {
 // Field is one field of a Message.
 type Field struct {
 	Name     string
-	Number   int      // the Y3 key or the protobuf field number
-	Type     Type     //
+	Number   int // the Y3 key or the protobuf field number
+	Type     Type
 	Repeated bool     // a list of Type
 	Message  *Message // the fields of a Nested field; recursive types refer to themselves
 }

@@ -11,11 +11,11 @@ const Item = 0
 // Builder writes one message, packet by packet. After the first error it writes nothing more, and Message returns the
 // error.
 type Builder struct {
-	dialect Dialect
-	buf     []byte
-	start   int
-	open    []int // offsets where the values of the open nodes start
-	err     error
+	dialect   Dialect
+	buf       []byte
+	start     int
+	openNodes []int // offsets where the values of the open nodes start
+	err       error
 }
 
 // NewBuilder returns a Builder for a dialect.
@@ -29,8 +29,8 @@ func AppendBuilder(d Dialect, dst []byte) *Builder {
 // Message returns dst with the message. A key outside 0x00 to 0x3f, a slice in dialect N, a value above MaxLength and a
 // node without End are errors.
 func (b *Builder) Message() ([]byte, error) {
-	if b.err == nil && len(b.open) > 0 {
-		b.err = fmt.Errorf("y3: %d nodes are still open: call End for each", len(b.open))
+	if b.err == nil && len(b.openNodes) > 0 {
+		b.err = fmt.Errorf("y3: %d nodes are still open: call End for each", len(b.openNodes))
 	}
 	if b.err != nil {
 		return b.buf[:b.start], b.err
@@ -52,19 +52,19 @@ func (b *Builder) Slice(key int) {
 func (b *Builder) begin(key int, flags byte) {
 	b.tag(key, flags)
 	b.buf = append(b.buf, 0) // room for the length of a value under 64 bytes
-	b.open = append(b.open, len(b.buf))
+	b.openNodes = append(b.openNodes, len(b.buf))
 }
 
 // End closes the innermost open node or slice.
 func (b *Builder) End() {
-	if len(b.open) == 0 {
+	if len(b.openNodes) == 0 {
 		if b.err == nil {
 			b.err = fmt.Errorf("y3: End without Node or Slice at offset %d", len(b.buf)-b.start)
 		}
 		return
 	}
-	off := b.open[len(b.open)-1]
-	b.open = b.open[:len(b.open)-1]
+	off := b.openNodes[len(b.openNodes)-1]
+	b.openNodes = b.openNodes[:len(b.openNodes)-1]
 	n := len(b.buf) - off
 	b.check(n)
 	if more := lengthSize(n) - 1; more > 0 && b.err == nil {

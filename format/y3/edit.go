@@ -23,13 +23,13 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	if err != nil {
 		return err
 	}
-	if err := t.computeSizes(f, len(content)-(t.at.End-t.at.Off)); err != nil {
+	if err := t.computeSizes(f, len(content)-(t.span.End-t.span.Off)); err != nil {
 		return err
 	}
 	if isEncodedByContent(v.Kind) {
-		e.PutCopy(t.at.Off, t.at.End, content)
+		e.PutCopy(t.span.Off, t.span.End, content)
 	} else {
-		e.Put(t.at.Off, t.at.End, v.Bytes)
+		e.Put(t.span.Off, t.span.End, v.Bytes)
 	}
 	t.planLengths(e, data)
 	return nil
@@ -93,19 +93,19 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err := t.follow(data, parent, f.Dialect); err != nil {
 		return err
 	}
-	head, err := findPacket(data, t.at, last)
+	head, err := findPacket(data, t.span, last)
 	if err != nil {
 		return err
 	}
-	if head == t.at.End {
+	if head == t.span.End {
 		return field.ErrNotFound
 	}
-	packet, err := Next(data, head, t.at.End)
+	packet, err := Next(data, head, t.span.End)
 	if err != nil {
 		return err
 	}
 	if reason := t.refusesDelete(f.Dialect, data, packet); reason != "" {
-		return f.typeMismatch(t.at.Kind, field.AnyType, reason)
+		return f.typeMismatch(t.span.Kind, field.AnyType, reason)
 	}
 	if err := t.computeSizes(f, packet.Head-packet.End); err != nil {
 		return err
@@ -140,36 +140,36 @@ func (f Format) validateContent(v field.Value, tag byte, depth int) (byte, error
 // insertOffset returns where the packet for st is inserted, and its tag.
 func (t *enclosingNodes) insertOffset(f Format, data []byte, st field.Step) (pos int, tag byte, err error) {
 	switch {
-	case t.at.Kind == field.List && st.Index >= 0:
+	case t.span.Kind == field.List && st.Index >= 0:
 		pos, err = t.itemOffset(data, st.Index)
 		return pos, Item, err
-	case t.at.Kind != field.Map:
+	case t.span.Kind != field.Map:
 		return 0, 0, field.ErrNotFound
 	case st.Key < 0:
-		return 0, 0, f.typeMismatch(t.at.Kind, field.AnyType, fmt.Sprintf("its keys are 0x00 to 0x3f, and not %q", st.Name))
+		return 0, 0, f.typeMismatch(t.span.Kind, field.AnyType, fmt.Sprintf("its keys are 0x00 to 0x3f, and not %q", st.Name))
 	}
 	tag = byte(st.Key)
-	switch pos, err = findPacket(data, t.at, st); {
+	switch pos, err = findPacket(data, t.span, st); {
 	case err != nil:
 		return 0, 0, err
-	case pos < t.at.End:
+	case pos < t.span.End:
 		return 0, 0, format.ErrExists
-	case t.at.Off == t.at.End && t.wouldBeSlice(f.Dialect, tag):
-		return 0, 0, f.typeMismatch(t.at.Kind, field.AnyType, "a node whose first key is 0x00 is a slice")
+	case t.span.Off == t.span.End && t.wouldBeSlice(f.Dialect, tag):
+		return 0, 0, f.typeMismatch(t.span.Kind, field.AnyType, "a node whose first key is 0x00 is a slice")
 	}
 	return pos, tag, nil
 }
 
 // itemOffset returns the offset of the slice's item index. If the slice has exactly index items, it is the slice's end.
 func (t *enclosingNodes) itemOffset(data []byte, index int) (int, error) {
-	pos, err := scanPackets(data, t.at.Off, t.at.End, 1<<Item)
+	pos, err := scanPackets(data, t.span.Off, t.span.End, 1<<Item)
 	for n := 0; err == nil && n < index; n++ {
-		if pos == t.at.End {
+		if pos == t.span.End {
 			return 0, field.ErrNotFound
 		}
 		var p Packet
-		if p, err = Next(data, pos, t.at.End); err == nil {
-			pos, err = scanPackets(data, p.End, t.at.End, 1<<Item)
+		if p, err = Next(data, pos, t.span.End); err == nil {
+			pos, err = scanPackets(data, p.End, t.span.End, 1<<Item)
 		}
 	}
 	return pos, err
@@ -177,11 +177,11 @@ func (t *enclosingNodes) itemOffset(data []byte, index int) (int, error) {
 
 // refusesDelete returns the reason why the innermost packet cannot lose p, or "".
 func (t *enclosingNodes) refusesDelete(d Dialect, data []byte, p Packet) string {
-	first, last := p.Head == t.at.Off, p.End == t.at.End
+	first, last := p.Head == t.span.Off, p.End == t.span.End
 	switch {
 	case first && last && t.n == 0:
 		return "a message without a packet is none"
-	case first && last && t.at.Kind == field.List && t.chain[t.n-1].Tag&sliceFlag == 0:
+	case first && last && t.span.Kind == field.List && t.packets[t.n-1].Tag&sliceFlag == 0:
 		return "a slice without a flag and without items would be a node"
 	case first && !last && t.wouldBeSlice(d, data[p.End]):
 		return "without its first packet the node would be a slice, as key 0x00 comes next"
@@ -191,12 +191,12 @@ func (t *enclosingNodes) refusesDelete(d Dialect, data []byte, p Packet) string 
 
 // wouldBeSlice reports whether the innermost node reads as a slice if tag is its first one.
 func (t *enclosingNodes) wouldBeSlice(d Dialect, tag byte) bool {
-	return d == P && t.n > 0 && t.at.Kind == field.Map && tag&keyMask == Item
+	return d == P && t.n > 0 && t.span.Kind == field.Map && tag&keyMask == Item
 }
 
 // planLengths plans the new lengths that resize found.
 func (t *enclosingNodes) planLengths(e *format.Edit, data []byte) {
-	for i, c := range t.chain[:t.n] {
+	for i, c := range t.packets[:t.n] {
 		var room [maxLengthBytes]byte
 		if length := appendLength(room[:0], t.sizes[i]); !bytes.Equal(length, data[c.Head+1:c.Off]) {
 			e.PutCopy(c.Head+1, c.Off, length)

@@ -20,12 +20,12 @@ func (f Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 
 // pathSearch is the state of one search.
 type pathSearch struct {
-	dialect Dialect
-	path    []field.Step
-	step    int  // index in path of the step that the next packets are compared with
-	isSlice bool // the current container is a slice
-	index   int  // number of items before the sought one
-	end     int  // offset where the current container ends
+	dialect     Dialect
+	path        []field.Step
+	step        int  // index in path of the step that the next packets are compared with
+	isSlice     bool // the current container is a slice
+	itemsBefore int  // number of items before the sought one
+	end         int  // offset where the current container ends
 }
 
 // Start implements incremental.Grammar.
@@ -41,7 +41,7 @@ func (k *pathSearch) Start(s *incremental.Search) {
 // enterContainer starts the search of the packets in a value of that kind, if it has any.
 func (k *pathSearch) enterContainer(s *incremental.Search, kind field.Kind) {
 	st := &k.path[k.step]
-	k.isSlice, k.index = kind == field.List, st.Index
+	k.isSlice, k.itemsBefore = kind == field.List, st.Index
 	if kind == field.Untyped || kind == field.Map && st.Key < 0 || k.isSlice && st.Index < 0 {
 		s.Absent()
 	}
@@ -76,8 +76,8 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	behind := incremental.Add(off, uint64(n))
 	key := int(b[0] & keyMask)
 	switch {
-	case k.isSlice && key == Item && k.index > 0:
-		k.index--
+	case k.isSlice && key == Item && k.itemsBefore > 0:
+		k.itemsBefore--
 		return behind, nil
 	case k.isSlice && key != Item, !k.isSlice && key != k.path[k.step].Key:
 		return behind, nil

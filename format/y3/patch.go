@@ -21,17 +21,17 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	if err != nil {
 		return dst, err
 	}
-	if err := t.computeSizes(f, len(content)-(t.at.End-t.at.Off)); err != nil {
+	if err := t.computeSizes(f, len(content)-(t.span.End-t.span.Off)); err != nil {
 		return dst, err
 	}
 	pos := 0
-	for i, c := range t.chain[:t.n] {
+	for i, c := range t.packets[:t.n] {
 		dst = append(dst, data[pos:c.Head+1]...)
 		dst = appendLength(dst, t.sizes[i])
 		pos = c.Off
 	}
 	dst = append(dst, content...)
-	return append(dst, data[t.at.End:]...), nil
+	return append(dst, data[t.span.End:]...), nil
 }
 
 // PatchInPlace overwrites the primitive at p in data itself if v takes exactly as many bytes. Otherwise it returns
@@ -55,29 +55,29 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 
 // enclosingNodes holds the packets on the way to a value, the last of which is its own, and their new sizes.
 type enclosingNodes struct {
-	at    field.Span // of the value
-	n     int
-	chain [field.MaxSteps]Packet
-	sizes [field.MaxSteps]int // bytes
+	span    field.Span // of the value
+	n       int
+	packets [field.MaxSteps]Packet
+	sizes   [field.MaxSteps]int // bytes
 }
 
 // follow is Lookup that stores all packets on the way.
 func (t *enclosingNodes) follow(data []byte, p field.Path, d Dialect) error {
-	t.at = field.Span{End: len(data), Kind: field.Map}
+	t.span = field.Span{End: len(data), Kind: field.Map}
 	for _, st := range p.Steps() {
-		head, err := findPacket(data, t.at, st)
+		head, err := findPacket(data, t.span, st)
 		if err != nil {
 			return err
 		}
-		if head == t.at.End {
+		if head == t.span.End {
 			return field.ErrNotFound
 		}
-		packet, err := Next(data, head, t.at.End)
+		packet, err := Next(data, head, t.span.End)
 		if err != nil {
 			return err
 		}
-		t.at = d.span(data, packet)
-		t.chain[t.n] = packet
+		t.span = d.span(data, packet)
+		t.packets[t.n] = packet
 		t.n++
 	}
 	return nil
@@ -85,8 +85,8 @@ func (t *enclosingNodes) follow(data []byte, p field.Path, d Dialect) error {
 
 func (t *enclosingNodes) followToPrimitive(f Format, data []byte, p field.Path) error {
 	err := t.follow(data, p, f.Dialect)
-	if err == nil && t.at.Kind != field.Untyped {
-		err = f.typeMismatch(t.at.Kind, field.AnyType, "only a primitive packet can be replaced")
+	if err == nil && t.span.Kind != field.Untyped {
+		err = f.typeMismatch(t.span.Kind, field.AnyType, "only a primitive packet can be replaced")
 	}
 	return err
 }
@@ -94,7 +94,7 @@ func (t *enclosingNodes) followToPrimitive(f Format, data []byte, p field.Path) 
 // computeSizes computes the new sizes from the inside out. A larger value may need a longer length.
 func (t *enclosingNodes) computeSizes(f Format, grown int) error {
 	for i := t.n - 1; i >= 0; i-- {
-		c := t.chain[i]
+		c := t.packets[i]
 		size := c.End - c.Off + grown
 		if size > MaxLength {
 			return f.tooLong(size, c.Head)

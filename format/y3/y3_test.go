@@ -23,8 +23,8 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestValues compares the encoder and the decoder with y3 v1.0.5 (N) and y3-codec-golang v1.7.3 (P).
-func TestValues(t *testing.T) {
+// TestEncodingsOfOtherImplementations compares the encoder and the decoder with y3 v1.0.5 (N) and y3-codec-golang v1.7.3 (P).
+func TestEncodingsOfOtherImplementations(t *testing.T) {
 	t.Parallel()
 	i := func(n int64) field.Value { return field.Value{Kind: field.Int, Int: n} }
 	u := func(n uint64) field.Value {

@@ -69,7 +69,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestReadSaysWhyNot(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	for _, row := range []struct {
 		v    field.Value
 		as   field.Type

@@ -34,28 +34,28 @@ type HeadReader interface {
 // CountedGrammar is the Grammar of such a format. It enters the containers that it skips, because only their content shows
 // where they end.
 type CountedGrammar struct {
-	heads HeadReader
-	steps []field.Step
-	depth int
+	heads    HeadReader
+	steps    []field.Step
+	maxDepth int
 
-	step       int             // index in steps of the step that the next item on the path has to match
-	onPath     bool            // the next item is on the path
-	containers []openContainer // open containers: the one on the path, and the skipped ones inside it
-	index      int             // number of items before the sought one in the list on the path
-	tagged     bool            // the next item has tags before it
-	head       int             // offset of the first of these tags
+	step        int             // index in steps of the step that the next item on the path has to match
+	onPath      bool            // the next item is on the path
+	containers  []openContainer // open containers: the one on the path, and the skipped ones inside it
+	itemsBefore int             // number of items before the sought one in the list on the path
+	tagged      bool            // the next item has tags before it
+	tagOffset   int             // offset of the first of these tags
 
-	openString field.Kind // kind of the string whose chunks follow; else Missing
-	restOfName string     // the part of the step's name that later chunks of a key must match
-	stringUse  stringUse  // what openString is read for
+	openString field.Kind    // kind of the string whose chunks follow; else Missing
+	restOfName string        // the part of the step's name that later chunks of a key must match
+	purpose    stringPurpose // what openString is read for
 }
 
-// stringUse is the purpose of reading a string in chunks.
-type stringUse uint8
+// stringPurpose is the purpose of reading a string in chunks.
+type stringPurpose uint8
 
 const (
-	skipString stringUse = iota
-	matchKey             // a key that has matched so far
+	skipString stringPurpose = iota
+	matchKey                 // a key that has matched so far
 	keepValue
 )
 
@@ -71,12 +71,12 @@ const unknownCount = 1 << 62
 
 // NewCounted returns the grammar that searches the value at p.
 func NewCounted(heads HeadReader, p field.Path, o format.SearchOptions) *CountedGrammar {
-	return &CountedGrammar{heads: heads, steps: p.Steps(), depth: o.Depth()}
+	return &CountedGrammar{heads: heads, steps: p.Steps(), maxDepth: o.Depth()}
 }
 
 // Start implements Grammar.
 func (c *CountedGrammar) Start(*Search) {
-	*c = CountedGrammar{heads: c.heads, steps: c.steps, depth: c.depth, containers: c.containers[:0], onPath: true}
+	*c = CountedGrammar{heads: c.heads, steps: c.steps, maxDepth: c.maxDepth, containers: c.containers[:0], onPath: true}
 }
 
 // End implements Grammar.
@@ -112,11 +112,11 @@ func (c *CountedGrammar) Next(s *Search, b []byte) (int, error) {
 		return c.skipTag(s, it), nil
 	case len(c.containers) > 1:
 	case !in.pairs:
-		if c.index == 0 {
+		if c.itemsBefore == 0 {
 			c.onPath = true
 			return 0, nil
 		}
-		c.index--
+		c.itemsBefore--
 	case in.left%2 == 0:
 		return c.matchKeyItem(s, b, in, it)
 	}
@@ -134,7 +134,7 @@ func (c *CountedGrammar) leaveContainer(s *Search) {
 // skipTag skips a tag and keeps the offset of the item's first tag.
 func (c *CountedGrammar) skipTag(s *Search, it Item) int {
 	if !c.tagged {
-		c.tagged, c.head = true, s.Off()
+		c.tagged, c.tagOffset = true, s.Off()
 	}
 	return it.Off
 }
@@ -146,7 +146,7 @@ func (c *CountedGrammar) skipItem(s *Search, it Item) (int, error) {
 	case it.Kind == field.Map || it.Kind == field.List:
 		return it.Off, c.enterContainer(s, it)
 	case it.Open:
-		c.openString, c.stringUse = it.Kind, skipString
+		c.openString, c.purpose = it.Kind, skipString
 		return it.Off, nil
 	}
 	return it.End, nil
@@ -154,8 +154,8 @@ func (c *CountedGrammar) skipItem(s *Search, it Item) (int, error) {
 
 // enterContainer opens a container.
 func (c *CountedGrammar) enterContainer(s *Search, it Item) error {
-	if c.step+len(c.containers) > c.depth {
-		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", c.depth))
+	if c.step+len(c.containers) > c.maxDepth {
+		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", c.maxDepth))
 	}
 	in := openContainer{left: min(it.Items, unknownCount), open: it.Open, pairs: it.Kind == field.Map}
 	if in.open {
@@ -184,7 +184,7 @@ func (c *CountedGrammar) followPath(s *Search, b []byte) (int, error) {
 		s.Absent()
 		return 0, nil
 	}
-	c.onPath, c.tagged, c.index, c.containers = false, false, st.Index, c.containers[:0]
+	c.onPath, c.tagged, c.itemsBefore, c.containers = false, false, st.Index, c.containers[:0]
 	c.step++
 	return it.Off, c.enterContainer(s, it)
 }
@@ -194,13 +194,13 @@ func (c *CountedGrammar) foundValue(s *Search, it Item) (int, error) {
 	at := s.Off()
 	span := field.Span{Head: at, Off: at + it.Off, End: -1, Kind: it.Kind}
 	if c.tagged {
-		span.Head = c.head
+		span.Head = c.tagOffset
 	}
 	switch {
 	case it.Kind == field.Map || it.Kind == field.List:
 		s.Container(span)
 	case it.Open:
-		c.openString, c.stringUse = it.Kind, keepValue
+		c.openString, c.purpose = it.Kind, keepValue
 		s.Scalar(span, at)
 	default:
 		span.End = Add(at, uint64(it.End))
@@ -215,7 +215,7 @@ func (c *CountedGrammar) matchKeyItem(s *Search, b []byte, in *openContainer, it
 	hit := false
 	switch {
 	case it.Kind == field.Text && it.Open:
-		c.restOfName, c.stringUse, c.openString = st.Name, matchKey, it.Kind
+		c.restOfName, c.purpose, c.openString = st.Name, matchKey, it.Kind
 		in.left--
 		c.tagged = false
 		return it.Off, nil
@@ -239,7 +239,7 @@ func (c *CountedGrammar) nextChunk(s *Search, b []byte) (int, error) {
 	case it.Break:
 		kind := c.openString
 		c.openString = field.Missing
-		switch c.stringUse {
+		switch c.purpose {
 		case matchKey:
 			c.onPath = c.restOfName == ""
 		case keepValue:
@@ -249,7 +249,7 @@ func (c *CountedGrammar) nextChunk(s *Search, b []byte) (int, error) {
 	case it.Kind != c.openString || it.Open || it.Tag:
 		return 0, s.Syntax(0, fmt.Sprintf("byte 0x%02x where a chunk of an open string should start", b[0]))
 	}
-	if c.stringUse != matchKey {
+	if c.purpose != matchKey {
 		return it.End, nil
 	}
 	if size := it.End - it.Off; size <= len(c.restOfName) {
@@ -261,6 +261,6 @@ func (c *CountedGrammar) nextChunk(s *Search, b []byte) (int, error) {
 			return it.End, nil
 		}
 	}
-	c.stringUse = skipString
+	c.purpose = skipString
 	return it.End, nil
 }

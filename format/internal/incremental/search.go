@@ -42,7 +42,7 @@ type Search struct {
 	kind       field.Kind // of the scalar
 	keptFrom   int        // offset of the first byte that is kept
 	prefixLen  int        // number of bytes in kept before that one
-	kept       []byte
+	keptBytes  []byte
 
 	result format.SearchResult
 	err    error
@@ -59,7 +59,7 @@ func New(f format.Format, g Grammar, o format.SearchOptions) *Search {
 
 // Reset implements format.Search.
 func (s *Search) Reset() {
-	*s = Search{format: s.format, grammar: s.grammar, maxValue: s.maxValue, pending: s.pending[:0], kept: s.kept[:0]}
+	*s = Search{format: s.format, grammar: s.grammar, maxValue: s.maxValue, pending: s.pending[:0], keptBytes: s.keptBytes[:0]}
 	s.grammar.Start(s)
 }
 
@@ -85,14 +85,14 @@ func (s *Search) Scalar(span field.Span, from int, lead ...byte) {
 		s.result = format.Found
 		return
 	}
-	s.kept, s.prefixLen, s.collecting, s.end, s.kind = append(s.kept[:0], lead...), len(lead), true, span.End, span.Kind
+	s.keptBytes, s.prefixLen, s.collecting, s.end, s.kind = append(s.keptBytes[:0], lead...), len(lead), true, span.End, span.Kind
 }
 
 // Ends sets the end of the scalar, and its kind if only the end shows that.
 func (s *Search) Ends(end int, kind field.Kind) { s.end, s.kind = end, kind }
 
 // Kept returns the collected bytes of the scalar up to Off.
-func (s *Search) Kept() []byte { return s.kept[s.prefixLen:] }
+func (s *Search) Kept() []byte { return s.keptBytes[s.prefixLen:] }
 
 // errOffset ends a search where int has 32 bits and the message exceeds 2 GiB.
 var errOffset = errors.New("format: the message is longer than an int counts")
@@ -172,11 +172,11 @@ func (s *Search) advance(b []byte) {
 		to = min(to, s.end)
 	}
 	if start := max(at, s.keptFrom); start < to {
-		if to-start > s.maxValue+s.prefixLen-len(s.kept) {
+		if to-start > s.maxValue+s.prefixLen-len(s.keptBytes) {
 			s.result = format.Found
 			return
 		}
-		s.kept = append(s.kept, b[start-at:to-at]...)
+		s.keptBytes = append(s.keptBytes, b[start-at:to-at]...)
 	}
 	if s.end >= 0 && s.off >= s.end {
 		s.collecting, s.result = false, format.Found
@@ -223,7 +223,7 @@ func (s *Search) Value(as field.Type) (field.Value, error) {
 	if s.span.Head < s.keptFrom {
 		head = max(s.prefixLen-1, 0)
 	}
-	v, err := s.format.Value(s.kept, field.Span{Head: head, Off: s.span.Off - at, End: s.span.End - at, Kind: kind}, as)
+	v, err := s.format.Value(s.keptBytes, field.Span{Head: head, Off: s.span.Off - at, End: s.span.End - at, Kind: kind}, as)
 	return v, shiftOffset(err, at)
 }
 

@@ -39,7 +39,7 @@ func (g *script) Next(s *incremental.Search, b []byte) (int, error) {
 	return g.items[g.at-1], nil
 }
 
-func TestPassedUnseen(t *testing.T) {
+func TestSkippedBytesAreNotRead(t *testing.T) {
 	t.Parallel()
 	g := &script{items: []int{1 << 20}}
 	s := incremental.New(cbor.Format{}, g, format.SearchOptions{})
@@ -124,7 +124,7 @@ func TestErrorStays(t *testing.T) {
 	}
 }
 
-func TestNoAnswer(t *testing.T) {
+func TestNoResult(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"", "1", "12345"} {
 		s := incremental.New(cbor.Format{}, &script{items: []int{9}}, format.SearchOptions{})

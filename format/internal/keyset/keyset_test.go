@@ -33,7 +33,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-func TestFold(t *testing.T) {
+func TestFoldASCIICase(t *testing.T) {
 	for c := range 256 {
 		for d := range 256 {
 			a, b := []byte{'-', byte(c)}, []byte{'-', byte(d)}
@@ -50,7 +50,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func TestInt(t *testing.T) {
+func TestHashOfIntegers(t *testing.T) {
 	if Int(5, false) == Int(5, true) || Int(5, false) == Int(6, false) {
 		t.Error("two integers have one hash")
 	}
