@@ -78,7 +78,7 @@ func TestSearchLarge(t *testing.T) {
 	formattest.SearchLarge(t, Format{}, data, "id", "last")
 }
 
-func FuzzSeek(f *testing.F) {
+func FuzzSearch(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s, "readings.0.value", uint64(len(s)))
 	}

@@ -26,8 +26,8 @@ func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.CBOR, Detection: format.DetectFirst}
 }
 
-// Lookup returns where the value at p lies in data, as byte offsets. Head includes its tags and head, Off excludes
-// them. A step is a text key, an integer key or an index. Lookup stops at the value and does not check the items before
+// Lookup returns where the value at p lies in data, as byte offsets: Head is that of its tags and head, Off that of its
+// content. A step is a text key, an integer key or an index. Lookup stops at the value and does not check the items before
 // it: it accepts heads of any length, and takes the first of duplicate keys. It allocates nothing. A missing key gives
 // field.ErrNotFound, data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {

@@ -25,10 +25,10 @@ func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.MsgPack, Detection: format.DetectSecond}
 }
 
-// Lookup returns where the value at p lies in data, as byte offsets. Head includes its length and an extension's type,
-// Off excludes them. A step is a text key, an integer key or an index. Lookup stops at the value and does not check the
-// items before it; it takes the first of duplicate keys. It allocates nothing. A missing key gives field.ErrNotFound,
-// data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
+// Lookup returns where the value at p lies in data, as byte offsets: Head is that of its first byte, Off that of its
+// content, behind a length and an extension's type. A step is a text key, an integer key or an index. Lookup stops at the
+// value and does not check the items before it; it takes the first of duplicate keys. It allocates nothing. A missing key
+// gives field.ErrNotFound, data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	pos := 0
 	steps := p.Steps()

@@ -105,10 +105,10 @@ func TestSearchLarge(t *testing.T) {
 	formattest.SearchLarge(t, Format{}, data, "1", "3.1")
 }
 
-func FuzzSeek(f *testing.F)      { fuzzSeek(f, Format{}, "5.1") }
-func FuzzSeekShape(f *testing.F) { fuzzSeek(f, Format{pump}, "int32_list.1") }
+func FuzzSearch(f *testing.F)      { fuzzSearch(f, Format{}, "5.1") }
+func FuzzSearchShape(f *testing.F) { fuzzSearch(f, Format{pump}, "int32_list.1") }
 
-func fuzzSeek(f *testing.F, form Format, path string) {
+func fuzzSearch(f *testing.F, form Format, path string) {
 	for _, s := range seeds(f) {
 		f.Add(s, path, uint64(len(s)))
 	}

@@ -70,7 +70,7 @@ func TestPathErrors(t *testing.T) {
 	}
 }
 
-// A walk of a message comes with keys and numbers, a path with names: both find the field.
+// At finds a field by the keys and numbers that Walk reports, and by the names that a path has.
 func TestFieldAtPath(t *testing.T) {
 	t.Parallel()
 	m := pumps(t)

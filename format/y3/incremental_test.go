@@ -74,10 +74,10 @@ func TestSearchLarge(t *testing.T) {
 	formattest.SearchLarge(t, Format{}, data, "0x10", "0x12.0x10")
 }
 
-func FuzzSeek(f *testing.F)  { fuzzSeek(f, Format{Dialect: P}) }
-func FuzzSeekN(f *testing.F) { fuzzSeek(f, Format{Dialect: N}) }
+func FuzzSearch(f *testing.F)  { fuzzSearch(f, Format{Dialect: P}) }
+func FuzzSearchN(f *testing.F) { fuzzSearch(f, Format{Dialect: N}) }
 
-func fuzzSeek(f *testing.F, form Format) {
+func fuzzSearch(f *testing.F, form Format) {
 	for _, r := range regressions {
 		f.Add(r.data, "0x01.0x02", uint64(len(r.data)))
 	}

@@ -170,19 +170,19 @@ func (r *cborReader) bignum(key field.Step, magnitude []byte, tag uint64) error 
 func negative(n *big.Int) *big.Int { return n.Not(n) }
 
 func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
-	switch {
-	case h.Info == cborhead.False&31 || h.Info == cborhead.True&31:
+	switch h.Info {
+	case cborhead.False & 31, cborhead.True & 31:
 		return field.Value{Kind: field.Bool, Bool: h.Info == cborhead.True&31}, nil
-	case h.Info == cborhead.Null&31:
+	case cborhead.Null & 31:
 		return field.Value{Kind: field.Null}, nil
-	case h.Info == cborhead.Undefined&31:
+	case cborhead.Undefined & 31:
 		r.notes.add("undefined became null")
 		return field.Value{Kind: field.Null}, nil
-	case h.Info == cborhead.Float16&31:
+	case cborhead.Float16 & 31:
 		return field.Value{Kind: field.Float, Float: cborhead.Half(uint16(h.Arg))}, nil
-	case h.Info == cborhead.Float32&31:
+	case cborhead.Float32 & 31:
 		return field.Value{Kind: field.Float, Float: float64(math.Float32frombits(uint32(h.Arg)))}, nil
-	case h.Info == cborhead.Float64&31:
+	case cborhead.Float64 & 31:
 		return field.Value{Kind: field.Float, Float: math.Float64frombits(h.Arg)}, nil
 	}
 	return field.Value{}, fmt.Errorf("transcode: simple value %d has no form in another format", h.Arg)
