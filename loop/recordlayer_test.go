@@ -69,7 +69,7 @@ func readRecords(r io.Reader) (data []byte, err error) {
 			data = append(data, payload...)
 		case kind == endRecord:
 			if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-				return data, fmt.Errorf("after the end: %v", err)
+				return data, fmt.Errorf("after the end: %w", err)
 			}
 			return data, nil
 		case kind != paddingRecord:

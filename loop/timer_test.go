@@ -24,7 +24,7 @@ func (t *clockTimer) expire(now uint64) {
 func TestWheel(t *testing.T) {
 	for _, begin := range []uint64{0, 1<<32 - 5000} { // an entry keeps 32 bits of its tick
 		w := &wheel{now: begin}
-		rng := rand.New(rand.NewPCG(1, uint64(begin)))
+		rng := rand.New(rand.NewPCG(1, begin))
 		timers := make([]*clockTimer, 200)
 		want := make([]uint64, len(timers))
 		for i := range timers {

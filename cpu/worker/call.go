@@ -181,7 +181,7 @@ func (r *batchRun) send() error {
 	if r.sent-r.ended > aheadRequests/2 || r.bytesAhead > aheadBytes/2 {
 		return nil
 	}
-	b := r.process.writeBuf[:0]
+	b := r.writeBuf[:0]
 	was := r.sent
 	for r.sent < len(r.in) && r.sent-r.ended < aheadRequests {
 		m := &r.in[r.sent]
@@ -193,7 +193,7 @@ func (r *batchRun) send() error {
 		r.bytesAhead += size
 		r.sent++
 	}
-	r.process.writeBuf = reusable(b)
+	r.writeBuf = reusable(b)
 	if r.sent == was {
 		return nil
 	}
