@@ -126,6 +126,10 @@ func (l *Loop) writeFailed(c *Conn, err error) {
 	c.state |= hungUp
 	c.markReadable()
 	l.serve(c)
+	if layerErr := c.layerError(); layerErr != nil {
+		c.end(layerErr, true)
+		return
+	}
 	c.fail("write", err)
 }
 
