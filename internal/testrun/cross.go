@@ -14,13 +14,12 @@ var foreign = []processor{{"arm", "qemu-arm"}, {"s390x", "qemu-s390x"}}
 
 func (p processor) platform() string { return "linux/" + p.arch }
 
-// batch is the tests of crossPackages on p. An emulator is some ten times slower, so they run with -short; vet has seen
-// the packages in the batches of their module.
+// batch is the tests of crossPackages on p. An emulator is some ten times slower, so they run with -short.
 func (p processor) batch() batch {
 	return batch{
 		dir:   ".",
 		label: p.platform(),
-		args:  append([]string{"-short", "-vet=off", "-exec", p.emulator}, crossPackages...),
+		args:  append([]string{"-short", "-exec", p.emulator}, crossPackages...),
 		env:   []string{"GOOS=linux", "GOARCH=" + p.arch, "CGO_ENABLED=0"},
 	}
 }
