@@ -288,7 +288,7 @@ func readInteger(data []byte) (any, []byte, error) {
 // readTime reads a timestamp as a time in UTC; the MessagePack specification, section "Timestamp extension type".
 func readTime(data []byte) (time.Time, []byte, error) {
 	var seconds, nanos int64
-	rest := data
+	var rest []byte
 	switch {
 	case bytes.HasPrefix(data, []byte{0xd6, 0xff}) && len(data) >= 6:
 		seconds, rest = int64(binary.BigEndian.Uint32(data[2:])), data[6:]

@@ -3,6 +3,7 @@ package msgpack
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -76,7 +77,7 @@ func (c *planner) add(t reflect.Type, at []int) error {
 		if err != nil {
 			return err
 		}
-		index := append(at[:len(at):len(at)], i)
+		index := append(slices.Clip(at), i)
 		inner := f.Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
