@@ -1,16 +1,19 @@
 package quic
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net"
 	"sync"
 
 	"github.com/quic-go/quic-go"
 
 	"example.com/ferry/transport"
+	"example.com/ferry/transport/internal/accept"
 )
 
-// maxSilent bounds the connections on which no bytes have arrived yet, or that wait for Accept.
+// maxSilent bounds the connections on which no bytes have arrived yet. A further one evicts the oldest.
 const maxSilent = 256
 
 type listener struct {
@@ -18,6 +21,7 @@ type listener struct {
 	socket     *socket
 	cfg        *Config
 	ready      chan *Conn
+	silent     *accept.Waiting
 	identified identifiedSet
 	ctx        context.Context // ends with Close
 	cancel     context.CancelFunc
@@ -29,7 +33,7 @@ type listener struct {
 }
 
 func newListener(s *socket, cfg *Config) *listener {
-	l := &listener{socket: s, cfg: cfg, ready: make(chan *Conn)}
+	l := &listener{socket: s, cfg: cfg, ready: make(chan *Conn), silent: accept.NewWaiting(cmp.Or(cfg.maxSilent, maxSilent))}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -80,7 +84,6 @@ func (l *listener) release(qc *quic.Conn) {
 
 func (l *listener) acceptAll() {
 	defer l.cancel() // Accept returns if the socket fails
-	silent := make(chan struct{}, maxSilent)
 	for {
 		qc, err := l.inner.Accept(l.ctx)
 		if err != nil {
@@ -90,24 +93,22 @@ func (l *listener) acceptAll() {
 		l.live++
 		l.mu.Unlock()
 		context.AfterFunc(qc.Context(), func() { l.release(qc) })
-		select {
-		case silent <- struct{}{}:
-			l.running.Go(func() {
-				l.admit(qc)
-				<-silent
-			})
-		case <-l.ctx.Done():
-			_ = qc.CloseWithError(codeRefused, "the node stops")
-		}
+		ctx, done := l.silent.Start(l.ctx, l.cfg.HandshakeTimeout)
+		l.running.Go(func() { l.admit(ctx, done, qc) })
 	}
 }
 
 // admit waits for the dialer's first bytes and passes the connection to Accept.
-func (l *listener) admit(qc *quic.Conn) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.HandshakeTimeout)
+func (l *listener) admit(ctx context.Context, done func(), qc *quic.Conn) {
 	first, err := qc.AcceptStream(ctx)
-	cancel()
-	if err != nil {
+	evicted := errors.Is(context.Cause(ctx), accept.ErrEvicted)
+	done()
+	switch {
+	case err == nil:
+	case evicted:
+		_ = qc.CloseWithError(codeRefused, accept.ErrEvicted.Error())
+		return
+	default:
 		_ = qc.CloseWithError(codeRefused, "nothing was written in time: the dialer speaks first")
 		return
 	}

@@ -48,6 +48,8 @@ type Config struct {
 	// MaxStreams is how many streams the peer may have open in one connection. 0 means 256.
 	MaxStreams int `yaml:"max_streams,omitempty"`
 
+	maxSilent int // tests set it; 0 means the constant maxSilent
+
 	// ClientTLS is for Dial. Nil means the system's roots.
 	ClientTLS *tls.Config `yaml:"-"`
 

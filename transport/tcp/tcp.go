@@ -22,7 +22,7 @@ type Config struct {
 	// HandshakeTimeout bounds the TLS handshake of one connection. Zero means 10 s.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 
-	// MaxHandshakes bounds the TLS handshakes in progress; further connections wait in the kernel's backlog. Zero means 256.
+	// MaxHandshakes bounds the TLS handshakes in progress; a further connection evicts the oldest. Zero means 256.
 	MaxHandshakes int `yaml:"max_handshakes,omitempty"`
 
 	// ClientTLS is for Dial. Nil means the system's roots. Versions below TLS 1.3 are never used.

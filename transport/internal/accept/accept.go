@@ -22,25 +22,25 @@ import (
 type Handshake struct {
 	Do      func(context.Context, net.Conn) (net.Conn, error) // nil means no handshake
 	Timeout time.Duration                                     // for one handshake
-	Max     int                                               // at once; further connections wait in the kernel's backlog
+	Max     int                                               // at once; a further connection evicts the oldest
 }
 
 // Listener is a transport.Listener over another listener, which it owns.
 type Listener struct {
-	inner      net.Listener
-	handshake  Handshake
-	ready      chan net.Conn
-	handshakes chan struct{}   // one token per handshake
-	ctx        context.Context // ends with Close
-	cancel     context.CancelFunc
-	running    sync.WaitGroup
+	inner     net.Listener
+	handshake Handshake
+	ready     chan net.Conn
+	waiting   *Waiting
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
 }
 
 var _ transport.Listener = (*Listener)(nil)
 
 // New starts accepting connections from inner.
 func New(inner net.Listener, h Handshake) *Listener {
-	l := &Listener{inner: inner, handshake: h, ready: make(chan net.Conn), handshakes: make(chan struct{}, h.Max)}
+	l := &Listener{inner: inner, handshake: h, ready: make(chan net.Conn), waiting: NewWaiting(h.Max)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.running.Go(l.acceptAll)
 	return l
@@ -95,20 +95,14 @@ func (l *Listener) acceptAll() {
 			l.deliver(conn)
 			continue
 		}
-		select {
-		case l.handshakes <- struct{}{}:
-			l.running.Go(func() { l.shakeHands(conn) })
-		case <-l.ctx.Done():
-			_ = conn.Close()
-		}
+		ctx, done := l.waiting.Start(l.ctx, l.handshake.Timeout)
+		l.running.Go(func() { l.shakeHands(ctx, done, conn) })
 	}
 }
 
-func (l *Listener) shakeHands(conn net.Conn) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.handshake.Timeout)
+func (l *Listener) shakeHands(ctx context.Context, done func(), conn net.Conn) {
 	ready, err := l.handshake.Do(ctx, conn)
-	cancel()
-	<-l.handshakes
+	done()
 	if err != nil {
 		_ = conn.Close()
 		return
