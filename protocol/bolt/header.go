@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// Keys of SOFARPC's header map. Plain SOFABolt has none of them: the class of a request says what it calls.
+// Keys of SOFARPC's header map. Plain SOFABolt has none of them: there the class of a request identifies the handler.
 const (
 	Service       = "service"                  // interface and version: com.example.Echo:1.0
 	TargetService = "sofa_head_target_service" // the same, as SOFARPC writes it for the server

@@ -46,7 +46,7 @@ type sessionPhase uint8
 const (
 	phaseOpen        sessionPhase = iota
 	phaseDraining                 // requests are still accepted while others are in flight
-	phaseDiscarding               // what the client sends is discarded; responses are still written
+	phaseDiscarding               // bytes from the client are discarded; responses are still written
 	phaseWriteClosed              // our side is closed
 )
 
@@ -57,7 +57,7 @@ var _ loop.Shutdowner = (*session)(nil)
 
 func (s *session) Opened(*loop.Conn) {}
 
-// enter goes on to a later phase. It never goes back.
+// enter moves to a later phase. A session never returns to an earlier one.
 func (s *session) enter(p sessionPhase) {
 	if p <= s.phase {
 		return
@@ -160,7 +160,7 @@ func (s *session) malformed(st *settings, f wire.Frame) {
 	}
 }
 
-// discarding reports whether what the client sends is discarded, other than the rest of a frame that is being forwarded.
+// discarding reports whether bytes from the client are discarded, other than the rest of a frame that is being forwarded.
 func (s *session) discarding() bool {
 	return s.phase >= phaseDiscarding && s.upload.left == 0 && s.upload.pending == nil
 }

@@ -39,8 +39,8 @@ func (s *session) newRequest(st *settings, f wire.Frame, p []byte) *request {
 	return r
 }
 
-// admit applies the route to the request, and reports whether it is to be forwarded. If not, admit has responded. err is what is
-// malformed in the request.
+// admit applies the route to the request, and reports whether it is to be forwarded. If not, admit has responded. err is why
+// the request is malformed, or nil.
 func (s *session) admit(st *settings, r *request, f wire.Frame, found *route.Route, err error) bool {
 	if st.plan.Log != nil {
 		r.service = append(r.service, s.loopState.matchInput.Bolt.Service...)

@@ -16,7 +16,7 @@ const (
 	maxFreeRequests = 1 << 13
 )
 
-// loopState is what a Service keeps for one event loop.
+// loopState is the part of a Service that belongs to one event loop.
 type loopState struct {
 	service *Service
 	loop    *loop.Loop

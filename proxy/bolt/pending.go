@@ -1,6 +1,6 @@
 package bolt
 
-// pending has the requests that were sent on one connection and have no response yet, by the id they were sent with. Ids
+// pendingRequests has the requests that were sent on one connection and have no response yet, by the id they were sent with. Ids
 // count up, and the low bits of an id are its slot. An id whose slot is still taken by an older request is skipped, so there are no
 // collisions. An id returns after 2^32 others at the earliest, so a late response finds no request.
 type pendingRequests struct {
@@ -11,7 +11,7 @@ type pendingRequests struct {
 
 const minSlots = 32
 
-// id returns an id that no request has.
+// nextID returns an id that no request has.
 func (p *pendingRequests) nextID() uint32 {
 	p.last++
 	for len(p.slots) > 0 && p.slots[p.slot(p.last)] != nil {

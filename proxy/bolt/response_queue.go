@@ -7,7 +7,7 @@ import (
 	wire "example.com/ferry/protocol/bolt"
 )
 
-// responseQueue orders what is written to a client. A large response passes in pieces; whole responses and further large ones wait
+// responseQueue orders the responses to a client. A large response passes in pieces; whole responses and further large ones wait
 // meanwhile, as they must not stand between two pieces.
 type responseQueue struct {
 	current      *request // whose large response is being written
@@ -109,7 +109,8 @@ func (s *session) largeData(r *request, p []byte) (full bool) {
 	return s.responses.current == r && s.client.Full()
 }
 
-// endLarge ends the large response to r, and r. If it was being written, what waits follows, up to the next unfinished one.
+// endLarge ends the large response to r, and r. If it was the current one, the waiting responses follow, up to the next
+// unfinished one.
 func (s *session) endLarge(r *request, status wire.Status) {
 	q := &s.responses
 	if q.current != r {
@@ -145,7 +146,7 @@ func (s *session) failLarge(r *request, cause error) {
 	s.respondStatus(r, wire.StatusClosed)
 }
 
-// resume goes on with the response that was paused.
+// resume resumes reading the large response, if it was paused.
 func (q *responseQueue) resume() {
 	if q.current != nil && q.current.upstream != nil {
 		q.current.upstream.resume()

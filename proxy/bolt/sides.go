@@ -47,7 +47,7 @@ type downstream interface {
 	// block stops reading from the client until unblock, because u takes no more. It reports whether it was not blocked before.
 	block(u upstreamSide) bool
 	unblock()
-	// resume goes on with what waited for the upstream.
+	// resume continues an upload that waited for the upstream.
 	resume()
 
 	// closing reports whether the client's connection is about to end: a connection that is opened for it is closed when idle.

@@ -62,7 +62,7 @@ func (u *upstreamConn) checkLiveness() {
 	}
 	if cfg.Heartbeat > 0 {
 		silent := now - u.readAt
-		sent := time.Duration(u.missedHeartbeats) * cfg.Heartbeat // of that time, what the heartbeats so far account for
+		sent := time.Duration(u.missedHeartbeats) * cfg.Heartbeat // the part of silent that missed heartbeats account for
 		if silent >= sent+cfg.Heartbeat {
 			if u.missedHeartbeats == maxMissedHeartbeats {
 				u.abort(fmt.Errorf("bolt: %v has responded to none of %d heartbeats", u.pool.endpoint.Addr(), maxMissedHeartbeats))

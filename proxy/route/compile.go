@@ -11,7 +11,7 @@ import (
 
 const maxWeight = 1_000_000
 
-// route compiles a Rule.
+// compileRoute compiles a Rule.
 func (b *builder) compileRoute(at fieldPath, c *Rule) *Route {
 	r := &Route{Rule: *c, At: string(at)}
 	if r.Name == "" {
@@ -196,7 +196,7 @@ func (b *builder) checkHost(at fieldPath, host string) {
 	}
 }
 
-// prefix checks a path or prefix that is written into requests.
+// checkPrefix checks a path or prefix that is written into requests.
 func (b *builder) checkPrefix(at fieldPath, prefix string) {
 	edit := http1.RequestEdit{Prefix: prefix}
 	if err := edit.Validate(); err != nil {
@@ -204,7 +204,7 @@ func (b *builder) checkPrefix(at fieldPath, prefix string) {
 	}
 }
 
-// replaces checks that the route matches a literal path, which prefix replaces.
+// checkReplaces checks that the route matches a literal path, which prefix replaces.
 func (b *builder) checkReplaces(at fieldPath, prefix string, r *Route) {
 	if prefix != "" && !r.conditions.path.hasLiteralPrefix() {
 		b.addError(at, "%q has nothing to replace: match a path, prefix or segment_prefix", prefix)

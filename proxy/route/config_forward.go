@@ -42,7 +42,7 @@ type Rewrite struct {
 	// Host replaces the host: host or host:port.
 	Host string `yaml:"host,omitempty"`
 
-	// Prefix replaces what the route's Path, Prefix or SegmentPrefix has matched. It begins with a slash.
+	// Prefix replaces the part of the path that the route's Path, Prefix or SegmentPrefix matches. It begins with a slash.
 	Prefix string `yaml:"prefix,omitempty"`
 
 	// Regex is replaced by Replacement wherever it matches in the path, in RE2's syntax.

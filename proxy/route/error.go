@@ -12,7 +12,7 @@ type Error = invalid.Error
 // Errors are all errors in a Config. It is never empty.
 type Errors = invalid.Errors
 
-// place is the path of a field in a Config.
+// fieldPath is the path of a field in a Config.
 type fieldPath string
 
 func (p fieldPath) dot(name string) fieldPath { return p + "." + fieldPath(name) }

@@ -23,7 +23,7 @@ type hosts struct {
 	catchAll *virtualHost            // for *; nil if there is none
 }
 
-// add maps name to v. It returns what is wrong with name, or nothing.
+// add maps name to v. It returns the reason if name is not valid.
 func (hs *hosts) add(name string, v *virtualHost) (reason string) {
 	if name == "*" {
 		if hs.catchAll != nil {

@@ -55,8 +55,8 @@ func (t *Table) NewMatcher() *Matcher {
 	return m
 }
 
-// Match starts a search for the route of r and forgets the search before it, whether that one ended or not. payload is what
-// has arrived of the payload of r, from the first byte on; whole says that no more follows. NeedPayload means that Continue
+// Match starts a search for the route of r and forgets the search before it, whether that one ended or not. payload is the part
+// of the payload of r that has arrived, from the first byte on; whole says that no more follows. NeedPayload means that Continue
 // decides when more has arrived. With whole set, or with MaxPayload bytes, the result is never NeedPayload.
 func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Result) {
 	m.Reset()

@@ -8,13 +8,13 @@ import (
 // MaxPayload is the length in bytes of the part of a payload that conditions look at.
 const MaxPayload = 64 << 10
 
-// payload is a compiled Payload.
+// payloadCondition is a compiled Payload.
 type payloadCondition struct {
 	tests    []field.Test
 	searches []int // for each path of the predicate, its index in Table.seeks
 }
 
-// seek is a field that conditions of a table look for. Conditions that name the same field share it.
+// fieldSearch is a field that conditions of a table look for. Conditions that name the same field share it.
 type fieldSearch struct {
 	format format.Incremental
 	path   field.Path
@@ -47,7 +47,7 @@ func (b *builder) compilePayload(at fieldPath, c *Payload) *payloadCondition {
 	return compiled
 }
 
-// search is the search for one field in the payload of the current request.
+// runningSearch is the search for one field in the payload of the current request.
 type runningSearch struct {
 	format.Search
 	fed    int // bytes of the payload that were fed to it

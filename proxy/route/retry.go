@@ -13,7 +13,7 @@ type Attempt struct {
 	Sent   bool  // the endpoint may have received part of the request
 }
 
-// causes is a compiled Retry.On and Retry.Statuses.
+// retryCauses is a compiled Retry.On and Retry.Statuses.
 type retryCauses struct {
 	failures []Cause
 	statuses [10]uint64 // a bit set: bit n%64 of word n/64 is status n

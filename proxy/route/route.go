@@ -26,7 +26,7 @@ type Route struct {
 	retryOn    retryCauses
 }
 
-// share is a cluster and the sum of the weights up to and including its own.
+// weightedCluster is a cluster and the sum of the weights up to and including its own.
 type weightedCluster struct {
 	cluster   int
 	weightSum uint64

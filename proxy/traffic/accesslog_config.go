@@ -16,7 +16,7 @@ type LogConfig struct {
 	Sample float64 `yaml:"sample,omitempty"`
 }
 
-// Check reports what is wrong in c: nil or invalid.Errors.
+// Check returns everything wrong in c as invalid.Errors, or nil.
 func (c *LogConfig) Check() error {
 	var errs invalid.Errors
 	if c.Sample < 0 || c.Sample > 1 || math.IsNaN(c.Sample) {

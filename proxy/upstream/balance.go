@@ -34,7 +34,7 @@ func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endp
 	return e, nil
 }
 
-// two draws two different endpoints by weight. If one of them is avoid, it returns the other one twice.
+// drawTwo draws two different endpoints by weight. If one of them is avoid, it returns the other one twice.
 func drawTwo(m *members, random uint64, avoid *Endpoint) (a, b *Endpoint) {
 	i := m.draw(uint32(random >> 32))
 	j := m.drawOther(i, uint32(random))

@@ -7,7 +7,7 @@ type Config struct {
 	// Name is the name that routes refer to.
 	Name string `yaml:"name" schema:"required"`
 
-	// Protocol is what the endpoints speak: http1 or bolt. Empty means the protocol of the listeners whose routes lead here. A
+	// Protocol is the protocol of the endpoints: http1 or bolt. Empty means the protocol of the listeners whose routes lead here. A
 	// cluster of listeners with different protocols must name its own.
 	Protocol Protocol `yaml:"protocol,omitempty"`
 
@@ -47,7 +47,7 @@ type Config struct {
 	Outlier *Outlier `yaml:"outlier,omitempty"`
 }
 
-// Server is one endpoint, or one for each address of a name.
+// EndpointConfig is one endpoint, or one for each address of a name.
 type EndpointConfig struct {
 	// Address is HOST:PORT, or unix: and a path. A host name gives one endpoint for each of its addresses.
 	Address string `yaml:"address" schema:"required"`
@@ -105,7 +105,7 @@ type Health struct {
 	Healthy int `yaml:"healthy,omitempty" schema:"min=0"`
 }
 
-// Check is the kind of a health check.
+// HealthKind is the kind of a health check.
 type HealthKind string
 
 // The values of Check.
@@ -128,7 +128,7 @@ type Outlier struct {
 	MaxEjected int `yaml:"max_ejected,omitempty" schema:"min=0"`
 }
 
-// Protocol is what the two ends of a connection speak.
+// Protocol is the protocol of a connection.
 type Protocol string
 
 // The values of Protocol.

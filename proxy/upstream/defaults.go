@@ -42,7 +42,7 @@ func (c *Config) withDefaults() Config {
 	return out
 }
 
-// fill sets value to its default if it is zero.
+// setDefault sets value to its default if it is zero.
 func setDefault[T comparable](value *T, otherwise T) {
 	var zero T
 	if *value == zero {

@@ -36,7 +36,7 @@ type Endpoint struct {
 	_ cacheLines
 }
 
-// line keeps the fields before it and behind it on different cache lines. Processors fetch lines in pairs.
+// cacheLines keeps the fields before it and behind it on different cache lines. Processors fetch lines in pairs.
 type cacheLines [128]byte
 
 // Pool has the connections of one loop to one endpoint. A driver makes it and stores it with SetPool.

@@ -39,7 +39,7 @@ func (l *latency) observe(took, now time.Duration) {
 	}
 }
 
-// at returns the average in ns, decayed by its age, so that an endpoint that was slow is tried again. It is 0 if nothing is
+// decayed returns the average in ns, decayed by its age, so that an endpoint that was slow is tried again. It is 0 if nothing is
 // known.
 func (l *latency) decayed(now time.Duration) float64 {
 	average, age := unpackLatency(l.word.Load(), now)
@@ -49,18 +49,18 @@ func (l *latency) decayed(now time.Duration) float64 {
 	return average
 }
 
-// last returns the average after the last request, not decayed.
+// lastAverage returns the average after the last request, not decayed.
 func (l *latency) lastAverage() time.Duration {
 	average, _ := unpackLatency(l.word.Load(), 0)
 	return time.Duration(average)
 }
 
-// read splits a word. age is in ms. It is 0 if the loop that changed the word has a clock ahead of now.
+// unpackLatency splits a word. age is in ms. It is 0 if the loop that changed the word has a clock ahead of now.
 func unpackLatency(word uint64, now time.Duration) (average float64, age int32) {
 	return float64(math.Float32frombits(uint32(word >> 32))), max(int32(millis(now)-uint32(word)), 0)
 }
 
-// remains returns the factor for an average of that age in ms.
+// decay returns the factor for an average of that age in ms.
 func decay(age int32) float64 {
 	return math.Exp2(-float64(age) / float64(halfLife/time.Millisecond))
 }

@@ -84,7 +84,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 	}
 }
 
-// turnTo marks an endpoint as down because of err, or as up if err is nil.
+// setHealth marks an endpoint as down because of err, or as up if err is nil.
 func (c *Cluster) setHealth(e *Endpoint, err error) {
 	if err != nil {
 		e.timesDown.Add(1)
@@ -100,7 +100,7 @@ func (c *Cluster) setHealth(e *Endpoint, err error) {
 
 const maxProbeResponse = 128 << 10 // bytes that a probe reads at most
 
-// converse connects to an endpoint and sends a request. Each time more bytes arrive, it calls done with all bytes so far, until done
+// roundTrip connects to an endpoint and sends a request. Each time more bytes arrive, it calls done with all bytes so far, until done
 // returns true or an error.
 func roundTrip(ctx context.Context, at loop.Addr, request []byte, done func(data []byte) (bool, error)) error {
 	conn, err := connect(ctx, at)
@@ -140,7 +140,7 @@ func connect(ctx context.Context, at loop.Addr) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", at.TCP.String())
 }
 
-// because returns the error of ctx if ctx has ended, and err otherwise.
+// contextOr returns the error of ctx if ctx has ended, and err otherwise.
 func contextOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

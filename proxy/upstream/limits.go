@@ -1,6 +1,6 @@
 package upstream
 
-// begin counts a request as active, and reports whether limits.requests allows it.
+// admit counts a request as active, and reports whether limits.requests allows it.
 func (c *Cluster) admit() bool {
 	if c.active.Add(1) > int64(c.cfg.Limits.Requests) {
 		c.active.Add(-1)
@@ -35,7 +35,7 @@ func (e *Endpoint) Connect() bool {
 	return true
 }
 
-// Room returns how many more connections limits.connections allows now.
+// ConnectionsLeft returns how many more connections limits.connections allows now.
 func (e *Endpoint) ConnectionsLeft() int {
 	return e.cluster.cfg.Limits.Connections - int(e.conns.Load())
 }

@@ -50,7 +50,7 @@ func newMembers(all []*Endpoint) *members {
 	return m
 }
 
-// share gives each of up its range of positions.
+// assignPositions gives each of up its range of positions.
 func (m *members) assignPositions() {
 	even := true
 	for _, e := range m.up {
@@ -84,7 +84,7 @@ func (m *members) assignPositions() {
 	}
 }
 
-// at returns the index in up of the owner of position p.
+// owner returns the index in up of the owner of position p.
 func (m *members) owner(p uint64) int {
 	if m.positionEnds == nil {
 		return int(p)
@@ -96,10 +96,10 @@ func (m *members) owner(p uint64) int {
 	return int(i)
 }
 
-// one draws an index of up by weight.
+// draw draws an index of up by weight.
 func (m *members) draw(random uint32) int { return m.owner(scale(random, m.total)) }
 
-// other draws an index of up other than i, by weight. up has at least two endpoints.
+// drawOther draws an index of up other than i, by weight. up has at least two endpoints.
 func (m *members) drawOther(i int, random uint32) int {
 	start, end := uint64(i), uint64(i+1)
 	if m.positionEnds != nil {

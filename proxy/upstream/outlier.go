@@ -2,7 +2,7 @@ package upstream
 
 import "time"
 
-// judge counts a request's outcome and ejects e after too many failures in a row.
+// detectOutlier counts a request's outcome and ejects e after too many failures in a row.
 func (e *Endpoint) detectOutlier(o Outcome, now time.Duration) {
 	limits := e.cluster.cfg.Outlier
 	switch {

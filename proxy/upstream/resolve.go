@@ -27,7 +27,7 @@ func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// server is one EndpointConfig: a name, or an address that is its own endpoint.
+// target is one EndpointConfig: a name, or an address that is its own endpoint.
 type target struct {
 	host   string // a name to resolve; empty if the address is not a name
 	port   uint16
@@ -79,7 +79,7 @@ func validName(s string) bool {
 	return len(s) <= 253 && strings.Trim(labels[len(labels)-1], "0123456789") != ""
 }
 
-// follow resolves a name once in each ResolveInterval until ctx ends.
+// resolvePeriodically resolves a name once in each ResolveInterval until ctx ends.
 func (c *Cluster) resolvePeriodically(ctx context.Context, s *target) {
 	for {
 		pause := c.cfg.ResolveInterval
