@@ -145,7 +145,7 @@ func (w *worker) call(p *pool, in *inbox, handle func() error) {
 		failed := p.client.stats.failed.Add(1)
 		if now := time.Now(); now.Sub(w.loggedAt) > failureLogInterval {
 			w.loggedAt = now
-			p.client.cfg.Log.Error("stream: handler failed", "tag", in.tag, "err", err, "failed", failed)
+			p.client.cfg.Log.Error("stream: handler failed", "tag", in.tag, "err", err, "failed so far", failed)
 		}
 	}()
 	err = handle()

@@ -32,5 +32,5 @@ func ExampleCheckFilter() {
 	fmt.Println(topic.CheckFilter("sensors/#/temp"))
 	// Output:
 	// <nil>
-	// filter "sensors/#/temp" has levels behind #: it must be the last level
+	// filter "sensors/#/temp" goes on behind #: it must be the last level
 }

@@ -35,7 +35,7 @@ func CheckFilter(s string) error {
 		level, rest, more = strings.Cut(rest, "/")
 		switch {
 		case level == "#" && more:
-			return fmt.Errorf("filter %q has levels behind #: it must be the last level", s)
+			return fmt.Errorf("filter %q goes on behind #: it must be the last level", s)
 		case level != "#" && level != "+" && strings.ContainsAny(level, "+#"):
 			return fmt.Errorf("filter %q has a wildcard inside the level %q: it must stand alone", s, level)
 		}
