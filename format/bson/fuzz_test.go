@@ -2,12 +2,9 @@ package bson
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,41 +15,9 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-// vectors returns the inputs in testdata/vectors.
-func vectors(t testing.TB) [][]byte {
-	t.Helper()
-	files, err := filepath.Glob("testdata/vectors/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no vectors", err)
-	}
-	var all [][]byte
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for block := range strings.SplitSeq(string(text), "\n\n") {
-			var data []byte
-			for line := range strings.Lines(block) {
-				if strings.HasPrefix(line, "---") {
-					all = append(all, data)
-					break
-				}
-				digits, _, _ := strings.Cut(line, "#")
-				part, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
-				if err != nil {
-					t.Fatalf("%s: %v", file, err)
-				}
-				data = append(data, part...)
-			}
-		}
-	}
-	return all
-}
-
 func seeds(f *testing.F) [][]byte {
 	f.Helper()
-	all := vectors(f)
+	all := formattest.VectorInputs(f, "bson")
 	for seed := range uint64(8) {
 		all = append(all, random(rand.New(rand.NewPCG(7, seed)), nil, false, 0))
 	}
@@ -77,7 +42,7 @@ func FuzzValidate(f *testing.F) {
 }
 
 func TestValidateAsDriver(t *testing.T) {
-	for _, data := range vectors(t) {
+	for _, data := range formattest.VectorInputs(t, "bson") {
 		compareValidate(t, data)
 	}
 	for seed := range uint64(50) {

@@ -1,11 +1,8 @@
 package cbor
 
 import (
-	"encoding/hex"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,26 +13,12 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
+// seeds returns the inputs of all vectors, and EdgeX events.
 func seeds(f *testing.F) [][]byte {
 	f.Helper()
-	var all [][]byte
+	all := formattest.VectorInputs(f, "cbor")
 	for _, e := range events(f) {
 		all = append(all, e)
-	}
-	files, err := filepath.Glob("testdata/vectors/*.txt")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no vectors", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if b, err := hex.DecodeString(strings.TrimSpace(line)); err == nil && len(b) > 0 {
-				all = append(all, b)
-			}
-		}
 	}
 	return all
 }

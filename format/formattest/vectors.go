@@ -25,7 +25,7 @@ type vector struct {
 }
 
 // loadVectors reads testdata/vectors/NAME/*.txt, if the package has several formats, or testdata/vectors/*.txt.
-func loadVectors(t *testing.T, name string) []vector {
+func loadVectors(t testing.TB, name string) []vector {
 	t.Helper()
 	var files []string
 	for _, pattern := range []string{"testdata/vectors/" + name + "/*.txt", "testdata/vectors/*.txt"} {
@@ -50,6 +50,21 @@ func loadVectors(t *testing.T, name string) []vector {
 		all = append(all, blocks...)
 	}
 	return all
+}
+
+// VectorInputs returns the inputs of the vectors that Run uses for a format with that name, as seeds for a fuzz target.
+func VectorInputs(t testing.TB, name string) [][]byte {
+	t.Helper()
+	var inputs [][]byte
+	for _, v := range loadVectors(t, name) {
+		if v.data != nil {
+			inputs = append(inputs, v.data)
+		}
+	}
+	if len(inputs) == 0 {
+		t.Fatal("formattest: no vectors in testdata/vectors")
+	}
+	return inputs
 }
 
 // parseVectors also returns blocks that are comments. Their data is nil.

@@ -1,10 +1,8 @@
 package json
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,28 +29,12 @@ func events(t testing.TB) map[string][]byte {
 	return all
 }
 
+// seeds returns the inputs of all vectors, and EdgeX events.
 func seeds(f *testing.F) [][]byte {
 	f.Helper()
-	var all [][]byte
+	all := formattest.VectorInputs(f, "json")
 	for _, e := range events(f) {
 		all = append(all, e)
-	}
-	files, err := filepath.Glob("testdata/vectors/*.txt")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no vectors", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if raw, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "|"); ok {
-				all = append(all, []byte(raw))
-			} else if b, err := hex.DecodeString(strings.TrimSpace(line)); err == nil && len(b) > 0 {
-				all = append(all, b)
-			}
-		}
 	}
 	return all
 }

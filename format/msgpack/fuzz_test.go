@@ -2,12 +2,9 @@ package msgpack
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,30 +16,9 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-func seeds(t testing.TB) [][]byte {
-	t.Helper()
-	files, err := filepath.Glob("testdata/vectors/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no vectors", err)
-	}
-	var all [][]byte
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(line), " ", "")); err == nil && len(b) > 0 {
-				all = append(all, b)
-			}
-		}
-	}
-	return all
-}
-
 // TestPeer compares each vector with the result of another implementation.
 func TestPeer(t *testing.T) {
-	for _, data := range seeds(t) {
+	for _, data := range formattest.VectorInputs(t, "msgpack") {
 		compareStructure(t, data)
 		compareValues(t, data)
 	}
@@ -50,7 +26,7 @@ func TestPeer(t *testing.T) {
 
 // FuzzLookup holds any bytes to the contract.
 func FuzzLookup(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range formattest.VectorInputs(f, "msgpack") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
@@ -58,7 +34,7 @@ func FuzzLookup(f *testing.F) {
 
 // FuzzPeer compares item boundaries and values with another implementation.
 func FuzzPeer(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range formattest.VectorInputs(f, "msgpack") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -153,7 +129,11 @@ func same(v field.Value, want any) bool {
 }
 
 // FuzzPatch replaces a text wherever it stands.
-func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{}, seeds(f)) }
+func FuzzPatch(f *testing.F) {
+	formattest.FuzzPatches(f, Format{}, formattest.VectorInputs(f, "msgpack"))
+}
 
 // FuzzEdit inserts, deletes and replaces anything anywhere.
-func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }
+func FuzzEdit(f *testing.F) {
+	formattest.FuzzEdits(f, Format{}, formattest.VectorInputs(f, "msgpack")...)
+}

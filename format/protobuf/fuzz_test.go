@@ -2,14 +2,10 @@ package protobuf
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -22,22 +18,7 @@ import (
 // seeds returns the inputs of all vectors, and random messages.
 func seeds(t testing.TB) [][]byte {
 	t.Helper()
-	files, err := filepath.Glob("testdata/vectors/*/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no vectors", err)
-	}
-	var all [][]byte
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(line), " ", "")); err == nil && len(b) > 0 {
-				all = append(all, b)
-			}
-		}
-	}
+	all := append(formattest.VectorInputs(t, "protobuf"), formattest.VectorInputs(t, "schema")...)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(7, seed))
 		all = append(all, randomRecords(r, nil, 0), randomPump(r, nil, 0))
