@@ -129,7 +129,7 @@ func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, e
 	if v.Kind == field.Untyped && d.Type == schema.Bytes {
 		return v.Bytes, nil
 	}
-	item := itemOf(record{tag: uint(encodingOf(d.Type).wire)}, d)
+	item := itemOf(record{tag: int(encodingOf(d.Type).wire)}, d)
 	return item.content(dst, v, depth)
 }
 

@@ -138,7 +138,7 @@ func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, erro
 			continue
 		}
 		if want>>(tag>>3&63)&1 != 0 && stop <= len(b) {
-			return record{tag, head, off, stop}, nil
+			return record{int(tag), head, off, stop}, nil
 		}
 		pos = stop
 	}

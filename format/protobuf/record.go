@@ -28,12 +28,10 @@ const MaxDepth = 256
 
 // record is one tag and value, as offsets from the start of the message. The content of a group includes its end tag.
 // record has four fields, because the compiler keeps structs of up to four in registers.
-type record struct {
-	tag            uint // a field number of 29 bits and a wire type: more than an int of 32 bits holds
-	head, off, end int
-}
+type record struct{ tag, head, off, end int }
 
-func (r record) number() int    { return int(r.tag >> 3) }
+// number shifts without a sign: a tag has 32 bits, and int may have no more.
+func (r record) number() int    { return int(uint(r.tag) >> 3) }
 func (r record) wire() wireType { return wireType(r.tag & 7) }
 
 // readRecord returns the record at pos of data[:end], where end is the end of a message and pos is less than end. It
@@ -57,7 +55,7 @@ func readRecordWithin(data []byte, pos, end, depth int) (record, error) {
 	if tag>>3-1 >= MaxNumber {
 		return record{}, syntaxError(head, fmt.Sprintf("field number %d is not 1 to %d", tag>>3, MaxNumber))
 	}
-	r := record{tag: uint(tag), head: head, off: pos}
+	r := record{tag: int(tag), head: head, off: pos}
 	size := uint64(0)
 	switch r.wire() {
 	case wireVarint:
