@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 )
 
-// fixed is a server that answers every request, whose head and body take size bytes, in the same way, and allocates nothing.
-func fixed(tb testing.TB, size int, answer string) string {
-	return script(tb, func(conn net.Conn, r *bufio.Reader) {
+// fixedServer is a server that respondAlways every request, whose head and body take size bytes, in the same way, and allocates nothing.
+func fixedServer(tb testing.TB, size int, response string) string {
+	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		buf := make([]byte, size)
-		out := []byte(answer)
+		out := []byte(response)
 		for {
 			if _, err := io.ReadFull(r, buf); err != nil {
 				return
@@ -40,16 +41,16 @@ func TestAllocations(t *testing.T) {
 			} else {
 				request += "\r\n"
 			}
-			answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-			r := start(t, setup{loop: loop.Config{Loops: 1}, servers: []string{fixed(t, len(request), answer)}})
+			response := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			r := start(t, setup{loop: loop.Config{Loops: 1}, servers: []string{fixedServer(t, len(request), response)}})
 			c := r.dial()
-			out, in := []byte(request), make([]byte, len(answer))
+			out, in := []byte(request), make([]byte, len(response))
 			ask := func(n int) {
 				for range n {
 					if _, err := c.Write(out); err != nil {
 						t.Fatal(err)
 					}
-					if _, err := io.ReadFull(c.r, in); err != nil {
+					if _, err := io.ReadFull(c.R, in); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -10,20 +10,20 @@ import (
 	"example.com/ferry/loop"
 )
 
-// asker sends the same request again and again, as long as there are requests to be made.
-type asker struct {
+// benchClient sends the same request until no requests are left.
+type benchClient struct {
 	loop.Base
-	request []byte
-	answer  int // bytes
-	got     int
-	left    *atomic.Int64
-	done    chan<- struct{}
+	request  []byte
+	response int // bytes
+	got      int
+	left     *atomic.Int64
+	done     chan<- struct{}
 }
 
-func (a *asker) Opened(c *loop.Conn) { c.Write(a.request) }
+func (a *benchClient) Opened(c *loop.Conn) { c.Write(a.request) }
 
-func (a *asker) Data(c *loop.Conn, p []byte) int {
-	if a.got += len(p); a.got < a.answer {
+func (a *benchClient) Data(c *loop.Conn, p []byte) int {
+	if a.got += len(p); a.got < a.response {
 		return len(p)
 	}
 	a.got = 0
@@ -36,18 +36,18 @@ func (a *asker) Data(c *loop.Conn, p []byte) int {
 	return len(p)
 }
 
-// answerer answers each request, whose size it knows.
-type answerer struct {
+// benchServer respondAlways each request, whose size it knows.
+type benchServer struct {
 	loop.Base
-	request int // bytes
-	got     int
-	answer  []byte
+	request  int // bytes
+	got      int
+	response []byte
 }
 
-func (a *answerer) Data(c *loop.Conn, p []byte) int {
+func (a *benchServer) Data(c *loop.Conn, p []byte) int {
 	a.got += len(p)
 	for ; a.got >= a.request; a.got -= a.request {
-		c.Write(a.answer)
+		c.Write(a.response)
 	}
 	return len(p)
 }
@@ -57,13 +57,13 @@ func (a *answerer) Data(c *loop.Conn, p []byte) int {
 func BenchmarkRequests(b *testing.B) {
 	body := strings.Repeat("b", 1000)
 	request := fmt.Sprintf("POST /path?query HTTP/1.1\r\nHost: a.example\r\nUser-Agent: bench\r\nAccept: */*\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	response := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	const conns = 100
 	g, err := loop.New(&loop.Config{Loops: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	ln, err := g.Listen(anyPort, func(*loop.Conn) loop.Handler { return &answerer{request: len(request), answer: []byte(answer)} })
+	ln, err := g.Listen(anyPort, func(*loop.Conn) loop.Handler { return &benchServer{request: len(request), response: []byte(response)} })
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func BenchmarkRequests(b *testing.B) {
 	l := g.Loops()[0]
 	if err := l.Post(func() {
 		for range conns {
-			l.Dial(at, time.Second, &asker{request: []byte(request), answer: len(answer), left: &left, done: done})
+			l.Dial(at, time.Second, &benchClient{request: []byte(request), response: len(response), left: &left, done: done})
 		}
 	}); err != nil {
 		b.Fatal(err)
@@ -88,7 +88,7 @@ func BenchmarkRequests(b *testing.B) {
 	for range conns {
 		<-done
 	}
-	sum, _ := r.group.Stats()
+	sum, _ := r.Group.Stats()
 	b.ReportMetric(float64(sum.Reads)/float64(b.N), "reads/op")
 	b.ReportMetric(float64(sum.Writes)/float64(b.N), "writes/op")
 	b.ReportMetric(float64(sum.Polls)/float64(b.N), "polls/op")

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
 
-// TestBodyRate has a client send a body a byte at a time: it is answered 408, and the server's connection ends. What the floor
-// counts is tested in package exchange.
+// TestBodyRate has a client send a body one byte at a time. It gets 408, and the server's connection ends. Package exchange tests how
+// the rate is measured.
 func TestBodyRate(t *testing.T) {
 	toJSON := []route.Rule{
 		{Match: route.Match{Payload: &route.Payload{Format: "json", Where: "a == 1"}}, Cluster: "web"},
@@ -30,16 +31,16 @@ func TestBodyRate(t *testing.T) {
 		{"no floor", -1, nil, 200},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				ended := make(chan error, 1)
 				cfg := setup{loop: c, config: Config{BodyRate: row.rate}, rules: row.rules, servers: []string{
-					script(t, func(conn net.Conn, r *bufio.Reader) {
+					proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 						req, err := http.ReadRequest(r)
 						if err == nil {
 							_, err = io.Copy(io.Discard, req.Body)
 						}
 						ended <- err
-						io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 0\n\n"))
+						io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\nContent-Length: 0\n\n"))
 					}),
 				}}
 				r := start(t, cfg)
@@ -47,13 +48,13 @@ func TestBodyRate(t *testing.T) {
 				quick.timeouts.RatePeriod = brief
 				r.service.current.Store(&quick)
 				conn := r.dial()
-				conn.send("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n")
+				conn.Send("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n")
 				if row.status == 200 {
 					for range 4 {
-						conn.send("1\n \n")
+						conn.Send("1\n \n")
 						time.Sleep(brief)
 					}
-					conn.send("0\n\n")
+					conn.Send("0\n\n")
 				} else {
 					go func() {
 						for { // until the connection ends
@@ -64,7 +65,7 @@ func TestBodyRate(t *testing.T) {
 						}
 					}()
 				}
-				resp, _ := conn.read("POST")
+				resp, _ := conn.ReadResponse("POST")
 				if resp.StatusCode != row.status || resp.Close != (row.status != 200) {
 					t.Errorf("status %d, closes %v; want %d", resp.StatusCode, resp.Close, row.status)
 				}

@@ -14,14 +14,15 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
-// moody is a server that answers as chance has it: properly, in chunks, before it has read all, twice as 1xx, with an end or a
-// reset before, within or behind the answer.
-func moody(tb testing.TB) string {
-	return script(tb, func(conn net.Conn, r *bufio.Reader) {
+// randomServer starts a server that responds at random: with a length, in chunks, before the request is whole, with an interim
+// response first, and with an end or a reset before, within or behind the response.
+func randomServer(tb testing.TB) string {
+	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		for {
 			req, err := http.ReadRequest(r)
 			if err != nil {
@@ -41,17 +42,17 @@ func moody(tb testing.TB) string {
 				conn.(*net.TCPConn).SetLinger(0)
 				return
 			case 2:
-				io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 1000\n\n"+id))
+				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\nContent-Length: 1000\n\n"+id))
 				return
 			case 3:
-				io.WriteString(conn, crlf("HTTP/1.1 102 Processing\n\nHTTP/1.1 503 Service Unavailable\nContent-Length: 0\n\n"))
+				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 102 Processing\n\nHTTP/1.1 503 Service Unavailable\nContent-Length: 0\n\n"))
 			case 4:
-				io.WriteString(conn, crlf("HTTP/1.1 200 OK\n\n"+id)) // until the connection ends
+				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\n\n"+id)) // until the connection ends
 				return
 			case 5, 6:
-				io.WriteString(conn, crlf(fmt.Sprintf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n%x\n%s\n0\n\n", len(id), id)))
+				io.WriteString(conn, proxytest.CRLF(fmt.Sprintf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n%x\n%s\n0\n\n", len(id), id)))
 			default:
-				io.WriteString(conn, crlf(fmt.Sprintf("HTTP/1.1 200 OK\nContent-Length: %d\n\n%s", len(id), id)))
+				io.WriteString(conn, proxytest.CRLF(fmt.Sprintf("HTTP/1.1 200 OK\nContent-Length: %d\n\n%s", len(id), id)))
 			}
 			if early || rand.IntN(10) == 0 {
 				return
@@ -60,14 +61,14 @@ func moody(tb testing.TB) string {
 	})
 }
 
-// TestChaos has clients of all kinds meet such servers, while plans come and go. Whatever is answered must be the answer to its own request, and when
-// all is over nothing may be left behind.
+// TestChaos connects random clients to random servers while plans change. Each response must belong to its request. At the end, no
+// connection, request or buffer may be left.
 func TestChaos(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		cfg := setup{
 			loop: c, config: Config{MaxRequests: 20, ForwardedFor: true},
 			cluster: upstream.Config{IdleTimeout: brief, Limits: upstream.Limits{Connections: 8}},
-			servers: []string{moody(t), moody(t)},
+			servers: []string{randomServer(t), randomServer(t)},
 			rules: []route.Rule{{
 				Match:   route.Match{Headers: []route.Header{{Name: "X-Retry"}}},
 				Cluster: "web", Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnReset, route.On5xx}, Idempotent: true}},
@@ -77,7 +78,7 @@ func TestChaos(t *testing.T) {
 			}, {Cluster: "web"}},
 		}
 		r := start(t, cfg)
-		var answered atomic.Int64
+		var responded atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
@@ -88,7 +89,7 @@ func TestChaos(t *testing.T) {
 						return
 					}
 					conn.SetDeadline(time.Now().Add(patience))
-					ids := pester(conn, fmt.Sprintf("%d-%d", i, j))
+					ids := sendRandomRequests(conn, fmt.Sprintf("%d-%d", i, j))
 					br := bufio.NewReader(conn)
 					for _, id := range ids {
 						resp, err := http.ReadResponse(br, nil)
@@ -102,9 +103,9 @@ func TestChaos(t *testing.T) {
 						if err != nil {
 							break
 						}
-						answered.Add(1)
+						responded.Add(1)
 						if resp.StatusCode == 200 && string(body) != id && string(body) != "local" {
-							t.Errorf("request %s got the answer %q", id, body)
+							t.Errorf("request %s got the response %q", id, body)
 						}
 					}
 					conn.Close()
@@ -128,11 +129,11 @@ func TestChaos(t *testing.T) {
 				all = append(all, current())
 			}
 		}
-		if answered.Load() == 0 {
-			t.Error("nothing was answered")
+		if responded.Load() == 0 {
+			t.Error("no response came")
 		}
 		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-			sum, _ := r.group.Stats()
+			sum, _ := r.Group.Stats()
 			left := int64(sum.Conns + sum.Queues + sum.Unread)
 			for _, web := range all {
 				up := web.Snapshot()
@@ -141,7 +142,7 @@ func TestChaos(t *testing.T) {
 					left += e.Active + e.Conns
 				}
 			}
-			for _, l := range r.metrics.Snapshot().Listeners {
+			for _, l := range r.Metrics.Snapshot().Listeners {
 				left += int64(l.Connections)
 			}
 			if left == 0 {
@@ -154,8 +155,8 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// pester sends some requests at once, of which the last may not be whole, and returns what each asks for.
-func pester(conn net.Conn, name string) (ids []string) {
+// sendRandomRequests sends up to five requests at once, of which the last may be incomplete, and returns their paths.
+func sendRandomRequests(conn net.Conn, name string) (ids []string) {
 	var text strings.Builder
 	for k := range 1 + rand.IntN(5) {
 		id := fmt.Sprintf("/%s-%d", name, k)
@@ -175,7 +176,7 @@ func pester(conn net.Conn, name string) (ids []string) {
 			fmt.Fprintf(&text, "Transfer-Encoding: chunked\n\n%x\n%s\n0\n\n", len(body), body)
 		}
 	}
-	raw := crlf(text.String())
+	raw := proxytest.CRLF(text.String())
 	switch rand.IntN(8) {
 	case 0: // leaves in the middle, politely
 		raw = raw[:rand.IntN(len(raw))]

@@ -40,10 +40,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestNoPlan connects before there is anything to be served.
+// TestNoPlan connects before the service has a plan.
 func TestNoPlan(t *testing.T) {
 	r := start(t, setup{servers: []string{"127.0.0.1:1"}})
-	ln, err := r.group.Listen(anyPort, New(nil, 2).Accept)
+	ln, err := r.Group.Listen(anyPort, New(nil, 2).Accept)
 	if err != nil {
 		t.Fatal(err)
 	}

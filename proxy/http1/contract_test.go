@@ -34,33 +34,33 @@ func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 			u.Data(nil)
 			u.Data([]byte("world"))
 			u.End(proxytest.Fields{{Name: "X-S", Value: "s"}})
-		}, crlf("HTTP/1.1 103 Early Hints\n\nHTTP/1.1 200 OK\nX-Stays: 2\nX-Set: new\nTransfer-Encoding: chunked\n\n6\nhello \n5\nworld\n0\nX-S: s\n\n"), false},
+		}, proxytest.CRLF("HTTP/1.1 103 Early Hints\n\nHTTP/1.1 200 OK\nX-Stays: 2\nX-Set: new\nTransfer-Encoding: chunked\n\n6\nhello \n5\nworld\n0\nX-S: s\n\n"), false},
 		{"of known length", post, func(u *proxytest.Upstream) {
 			u.Respond(&proxytest.ResponseHead{Code: 404, Length: 5})
 			u.Data([]byte("hello"))
 			u.End(nil)
-		}, crlf("HTTP/1.1 404 Not Found\nX-Set: new\nContent-Length: 5\n\nhello"), false},
+		}, proxytest.CRLF("HTTP/1.1 404 Not Found\nX-Set: new\nContent-Length: 5\n\nhello"), false},
 		{"to HTTP/1.0", "POST /x HTTP/1.0\nContent-Length: 5\n\nabcde", func(u *proxytest.Upstream) {
 			u.Interim(103)
 			u.Respond(&proxytest.ResponseHead{Code: 200, Length: -1})
 			u.Data([]byte("hello"))
 			u.End(nil)
-		}, crlf("HTTP/1.1 200 OK\nX-Set: new\nConnection: close\n\nhello"), true},
+		}, proxytest.CRLF("HTTP/1.1 200 OK\nX-Set: new\nConnection: close\n\nhello"), true},
 		{"that fails", post, func(u *proxytest.Upstream) {
 			u.Fail(exchange.Failure{Cause: route.OnConnectFailure, TimedOut: true})
 		}, string(wire.AppendLocalResponse(nil, 504, wire.MethodPost, false)), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				c.Loops = 1
-				cfg := setup{loop: c, servers: []string{dead(t)}, rules: []route.Rule{{Cluster: "web", Forward: route.Forward{Response: edits}}}}
+				cfg := setup{loop: c, servers: []string{proxytest.DeadAddr(t)}, rules: []route.Rule{{Cluster: "web", Forward: route.Forward{Response: edits}}}}
 				r := start(t, cfg)
 				p := r.plan(cfg)
 				p.Connectors = []exchange.Connector{&proxytest.Connector{TB: t, OnEnd: func(u *proxytest.Upstream) {
 					if u.Body.String() != "abcde" || u.Path != "/x" || row.request == post && string(u.Trailers.Get("X-T")) != "t" {
 						t.Errorf("the server got %q of %s, trailers %v", u.Body.String(), u.Path, u.Trailers)
 					}
-					_ = r.group.Loops()[0].Post(func() { row.respond(u) }) // not within the call that ends the request
+					_ = r.Group.Loops()[0].Post(func() { row.respond(u) }) // not within the call that ends the request
 				}}}
 				r.service.Use(nil, p)
 				conn := r.dial()
@@ -69,14 +69,14 @@ func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 					rounds = 1
 				}
 				for range rounds {
-					conn.send(row.request)
+					conn.Send(row.request)
 					got := make([]byte, len(row.want))
-					if n, err := io.ReadFull(conn.r, got); err != nil || string(got) != row.want {
+					if n, err := io.ReadFull(conn.R, got); err != nil || string(got) != row.want {
 						t.Fatalf("got %q, %v\nwant %q", got[:n], err, row.want)
 					}
 				}
 				if row.closes {
-					conn.ends()
+					conn.Ends()
 				}
 			})
 		})
@@ -85,9 +85,9 @@ func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 
 // TestUpstreamMeetsAnotherProtocol has a downstream side in memory send requests to a server of HTTP/1.1.
 func TestUpstreamMeetsAnotherProtocol(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops = 1
-		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		server := proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			w.Header().Set("X-Seen", strings.Join([]string{r.Method, r.Host, r.URL.String(), r.Header.Get("X-A"), r.Trailer.Get("X-T"), r.Header.Get("X-Forwarded-For"), r.Header.Get("Via")}, " "))
 			w.Header().Set("Trailer", "X-S")

@@ -14,49 +14,41 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
-// dead is an address that nobody listens on.
-func dead(tb testing.TB) string {
-	ln := listen(tb)
-	ln.Close()
-	return ln.Addr().String()
+// silentServer starts a server that reads and never responds.
+func silentServer(tb testing.TB) string {
+	return proxytest.Script(tb, func(_ net.Conn, r *bufio.Reader) { io.Copy(io.Discard, r) })
 }
-
-// silent reads and says nothing.
-func silent(tb testing.TB) string {
-	return script(tb, func(_ net.Conn, r *bufio.Reader) { io.Copy(io.Discard, r) })
-}
-
-const brief = 50 * time.Millisecond // for timeouts that are to happen
 
 func TestFailures(t *testing.T) {
 	const get = "GET / HTTP/1.1\nHost: a\n\n"
 	const put = "PUT / HTTP/1.1\nHost: a\nContent-Length: 10\n\nabc"
-	mute := func(t *testing.T) string { return silent(t) }
+	silent := func(t *testing.T) string { return silentServer(t) }
 	slow := []route.Rule{{Cluster: "web", Forward: route.Forward{Timeout: brief}}}
 	for _, row := range []struct {
-		name    string
-		server  func(t *testing.T) string
-		c       setup
-		request string
-		status  int
-		lasts   bool
+		name      string
+		server    func(t *testing.T) string
+		c         setup
+		request   string
+		status    int
+		keepAlive bool
 	}{
-		{"nobody listens", func(t *testing.T) string { return dead(t) }, setup{}, get, 502, true},
-		{"no route", mute, setup{rules: []route.Rule{{Match: route.Match{Path: "/x"}, Cluster: "web"}}}, get, 404, true},
-		{"malformed", mute, setup{}, "GET / HTTP/1.1\nHost: a\nContent-Length: x\n\n", 400, false},
-		{"two framings", mute, setup{}, "POST / HTTP/1.1\nHost: a\nContent-Length: 3\nTransfer-Encoding: chunked\n\n0\n\n", 400, false},
-		{"malformed chunk", mute, setup{}, "POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\nx\n", 400, false},
-		{"connect", mute, setup{}, "CONNECT a:80 HTTP/1.1\nHost: a:80\n\n", 501, false},
-		{"unknown version", mute, setup{}, "GET / HTTP/2.0\nHost: a\n\n", 505, false},
-		{"half a head", mute, setup{config: Config{HeaderTimeout: brief}}, "GET / HTTP/1.1\nHo", 408, false},
-		{"half a body", mute, setup{config: Config{BodyTimeout: brief}}, put, 408, false},
-		{"no answer", mute, setup{rules: slow}, get, 504, true},
-		{"half a head of an answer", func(t *testing.T) string {
-			return script(t, func(conn net.Conn, r *bufio.Reader) {
+		{"connection refused", func(t *testing.T) string { return proxytest.DeadAddr(t) }, setup{}, get, 502, true},
+		{"no route", silent, setup{rules: []route.Rule{{Match: route.Match{Path: "/x"}, Cluster: "web"}}}, get, 404, true},
+		{"malformed", silent, setup{}, "GET / HTTP/1.1\nHost: a\nContent-Length: x\n\n", 400, false},
+		{"two framings", silent, setup{}, "POST / HTTP/1.1\nHost: a\nContent-Length: 3\nTransfer-Encoding: chunked\n\n0\n\n", 400, false},
+		{"malformed chunk", silent, setup{}, "POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\nx\n", 400, false},
+		{"connect", silent, setup{}, "CONNECT a:80 HTTP/1.1\nHost: a:80\n\n", 501, false},
+		{"unknown version", silent, setup{}, "GET / HTTP/2.0\nHost: a\n\n", 505, false},
+		{"half a head", silent, setup{config: Config{HeaderTimeout: brief}}, "GET / HTTP/1.1\nHo", 408, false},
+		{"half a body", silent, setup{config: Config{BodyTimeout: brief}}, put, 408, false},
+		{"no response", silent, setup{rules: slow}, get, 504, true},
+		{"half a head of a response", func(t *testing.T) string {
+			return proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 				if _, err := http.ReadRequest(r); err == nil {
 					io.WriteString(conn, "HTTP/1.1 200 OK\r\nConte")
 				}
@@ -64,20 +56,20 @@ func TestFailures(t *testing.T) {
 		}, setup{}, get, 502, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				row.c.loop = c
 				row.c.servers = []string{row.server(t)}
 				conn := start(t, row.c).dial()
-				conn.send(row.request)
-				resp, body := conn.read("GET")
+				conn.Send(row.request)
+				resp, body := conn.ReadResponse("GET")
 				if resp.StatusCode != row.status || !strings.Contains(body, http.StatusText(row.status)) {
 					t.Errorf("got %d %q, want %d", resp.StatusCode, body, row.status)
 				}
-				if resp.Close == row.lasts {
-					t.Errorf("connection closes: %v, want %v", resp.Close, !row.lasts)
+				if resp.Close == row.keepAlive {
+					t.Errorf("connection closes: %v, want %v", resp.Close, !row.keepAlive)
 				}
-				if !row.lasts {
-					conn.ends()
+				if !row.keepAlive {
+					conn.Ends()
 				}
 			})
 		})
@@ -89,20 +81,20 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
 			var served atomic.Int64
-			r := start(t, setup{loop: loop.Config{Loops: 1}, cluster: upstream.Config{Limits: limits}, servers: []string{serve(t,
+			r := start(t, setup{loop: loop.Config{Loops: 1}, cluster: upstream.Config{Limits: limits}, servers: []string{proxytest.ServeHTTP(t,
 				func(http.ResponseWriter, *http.Request) {
 					served.Add(1)
 					<-release
 				})}})
-			clients := []*client{r.dial(), r.dial(), r.dial()}
+			clients := []*proxytest.Client{r.dial(), r.dial(), r.dial()}
 			for _, c := range clients {
-				c.send("GET / HTTP/1.1\nHost: a\n\n")
+				c.Send("GET / HTTP/1.1\nHost: a\n\n")
 			}
-			// Of three, one is with the server and one may wait; some are refused at once, whichever they are.
+			// Of three requests, one is at the server and one may wait. The others are refused at once.
 			statuses := make(chan int, len(clients))
 			for _, c := range clients {
 				go func() {
-					resp, err := http.ReadResponse(c.r, nil)
+					resp, err := http.ReadResponse(c.R, nil)
 					if err != nil {
 						statuses <- -1
 						return
@@ -111,7 +103,7 @@ func TestLimits(t *testing.T) {
 				}()
 			}
 			if got := <-statuses; got != 503 {
-				t.Errorf("first answer is %d, want 503", got)
+				t.Errorf("first response is %d, want 503", got)
 			}
 			close(release)
 			counts := map[int]int{503: 1}
@@ -123,95 +115,95 @@ func TestLimits(t *testing.T) {
 				want = 2
 			}
 			if counts[200] != want || counts[503] != len(clients)-want || served.Load() != int64(want) {
-				t.Errorf("got answers %v, %d served; want %d of 200 and the rest 503", counts, served.Load(), want)
+				t.Errorf("got responses %v, %d served; want %d of 200 and the rest 503", counts, served.Load(), want)
 			}
 		})
 	}
 }
 
-// aborted reads an answer that does not come to its end, and has to show that.
-func (c *client) aborted() {
-	c.tb.Helper()
-	resp, err := http.ReadResponse(c.r, nil)
+// readTruncated reads a response that is cut short. The client must be able to tell.
+func readTruncated(c *proxytest.Client) {
+	c.TB.Helper()
+	resp, err := http.ReadResponse(c.R, nil)
 	if err == nil {
 		_, err = io.ReadAll(resp.Body)
 	}
 	if err == nil {
-		c.tb.Fatal("half an answer passes for a whole one")
+		c.TB.Fatal("a truncated response counts as complete")
 	}
 	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		c.tb.Fatalf("half an answer ended with %v", err)
+		c.TB.Fatalf("a truncated response ended with %v", err)
 	}
 }
 
-func TestServerDiesWithinAnAnswer(t *testing.T) {
+func TestServerDiesWithinAResponse(t *testing.T) {
 	for name, head := range map[string]string{
 		"length":      "Content-Length: 1000\n",
 		"chunked":     "Transfer-Encoding: chunked\n",
 		"until close": "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
-				r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+				r := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 					if _, err := http.ReadRequest(r); err != nil {
 						return
 					}
-					io.WriteString(conn, crlf("HTTP/1.1 200 OK\n"+head+"\n64\nabc"))
+					io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\n"+head+"\n64\nabc"))
 					if head == "" {
 						time.Sleep(brief) // a reset overtakes what was not read
 						conn.(*net.TCPConn).SetLinger(0)
 					}
 				})}})
 				conn := r.dial()
-				conn.send("GET / HTTP/1.1\nHost: a\n\n")
+				conn.Send("GET / HTTP/1.1\nHost: a\n\n")
 				if head == "" {
-					// Of a body that ends with the connection, only a reset tells that it is not whole.
+					// If the body ends with the connection, only a reset tells that it is incomplete.
 					_, err := io.ReadAll(conn)
 					if !errors.Is(err, syscall.ECONNRESET) {
 						t.Fatalf("got %v, want a reset", err)
 					}
 					return
 				}
-				conn.aborted()
+				readTruncated(conn)
 			})
 		})
 	}
 }
 
-func TestAnswerStops(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
-			io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 1000\n\nabc"))
+func TestResponseStalls(t *testing.T) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
+			io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\nContent-Length: 1000\n\nabc"))
 			io.Copy(io.Discard, r)
 		})}})
 		conn := r.dial()
-		conn.send("GET / HTTP/1.1\nHost: a\n\n")
-		conn.aborted()
+		conn.Send("GET / HTTP/1.1\nHost: a\n\n")
+		readTruncated(conn)
 	})
 }
 
 func TestIdleTimeout(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		slow := setup{loop: c, servers: []string{serve(t, echo)}}
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		slow := setup{loop: c, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}
 		r := start(t, slow)
 		used := r.dial()
-		used.send("GET / HTTP/1.1\nHost: a\n\n")
-		used.read("GET")
+		used.Send("GET / HTTP/1.1\nHost: a\n\n")
+		used.ReadResponse("GET")
 		quick := slow
 		quick.config.IdleTimeout = brief
 		r.use(quick) // only now, so that used is not closed before it asks
-		used.send("GET / HTTP/1.1\nHost: a\n\n")
-		if resp, _ := used.read("GET"); resp.StatusCode != 200 {
+		used.Send("GET / HTTP/1.1\nHost: a\n\n")
+		if resp, _ := used.ReadResponse("GET"); resp.StatusCode != 200 {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		used.ends()
-		r.dial().ends()
+		used.Ends()
+		r.dial().Ends()
 	})
 }
 
-// TestWaiting has requests share one connection to the server: they wait for it, one after the other, but not for ever.
+// TestWaiting has requests wait for the only connection to the server, up to their timeout.
 func TestWaiting(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops = 1
 		one := upstream.Config{Limits: upstream.Limits{Connections: 1}}
 		hold := make(chan struct{})
@@ -220,84 +212,84 @@ func TestWaiting(t *testing.T) {
 			{Match: route.Match{Path: "/brief"}, Cluster: "web", Forward: route.Forward{Timeout: brief}},
 			{Cluster: "web"},
 		}
-		r := start(t, setup{loop: c, cluster: one, rules: rules, servers: []string{serve(t, func(w http.ResponseWriter, r *http.Request) {
+		r := start(t, setup{loop: c, cluster: one, rules: rules, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 			asked <- r.URL.Path
 			if r.URL.Path == "/hold" {
 				<-hold
 			}
-			echo(w, r)
+			proxytest.EchoHTTP(w, r)
 		})}})
 		first, second, third := r.dial(), r.dial(), r.dial()
-		first.send("GET /hold HTTP/1.1\nHost: a\n\n")
+		first.Send("GET /hold HTTP/1.1\nHost: a\n\n")
 		<-asked
-		second.send("POST /patient HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi")
-		third.send("GET /brief HTTP/1.1\nHost: a\n\n")
-		if resp, _ := third.read("GET"); resp.StatusCode != 503 {
+		second.Send("POST /patient HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi")
+		third.Send("GET /brief HTTP/1.1\nHost: a\n\n")
+		if resp, _ := third.ReadResponse("GET"); resp.StatusCode != 503 {
 			t.Errorf("status %d, want 503", resp.StatusCode)
 		}
 		close(hold)
-		first.read("GET")
-		if resp, body := second.read("POST"); resp.StatusCode != 200 || body != "hi" {
+		first.ReadResponse("GET")
+		if resp, body := second.ReadResponse("POST"); resp.StatusCode != 200 || body != "hi" {
 			t.Errorf("got %d %q", resp.StatusCode, body)
 		}
 		if got := <-asked; got != "/patient" {
 			t.Errorf("server was asked for %s, want /patient", got)
 		}
-		if sum, _ := r.group.Stats(); sum.Dialed != 1 {
+		if sum, _ := r.Group.Stats(); sum.Dialed != 1 {
 			t.Errorf("%d connections were dialled, want 1", sum.Dialed)
 		}
 	})
 }
 
-// TestWaiterLeaves has a client go away that waits for a connection.
+// TestWaiterLeaves closes a client whose request waits for a connection.
 func TestWaiterLeaves(t *testing.T) {
 	hold := make(chan struct{})
 	asked := make(chan struct{}, 10)
 	r := start(t, setup{loop: loop.Config{Loops: 1}, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}, servers: []string{
-		serve(t, func(http.ResponseWriter, *http.Request) {
+		proxytest.ServeHTTP(t, func(http.ResponseWriter, *http.Request) {
 			asked <- struct{}{}
 			<-hold
 		}),
 	}})
 	first, second := r.dial(), r.dial()
-	first.send("GET / HTTP/1.1\nHost: a\n\n")
+	first.Send("GET / HTTP/1.1\nHost: a\n\n")
 	<-asked
-	second.send("GET / HTTP/1.1\nHost: a\n\n")
+	second.Send("GET / HTTP/1.1\nHost: a\n\n")
 	second.Conn.(*net.TCPConn).SetLinger(0)
 	second.Close()
 	for { // until the proxy knows
-		if sum, _ := r.group.Stats(); sum.Accepted == 2 && sum.Closed == 1 {
+		if sum, _ := r.Group.Stats(); sum.Accepted == 2 && sum.Closed == 1 {
 			break
 		}
 		time.Sleep(time.Millisecond)
 	}
 	close(hold)
-	first.read("GET")
-	first.send("GET / HTTP/1.1\nHost: a\n\n")
-	first.read("GET")
+	first.ReadResponse("GET")
+	first.Send("GET / HTTP/1.1\nHost: a\n\n")
+	first.ReadResponse("GET")
 	if n := len(asked); n != 1 {
 		t.Errorf("server was asked %d more times, want 1", n)
 	}
 }
 
-// TestPools looks at connections to a server that nobody needs any more.
+// TestPools checks that the pool closes connections that are unused or whose cluster is closed.
 func TestPools(t *testing.T) {
 	for name, end := range map[string]func(r *rig, web *upstream.Cluster){
 		"unused":         func(*rig, *upstream.Cluster) {},
 		"cluster closed": func(_ *rig, web *upstream.Cluster) { web.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := setup{servers: []string{serve(t, echo)}}
+			c := setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}
 			if name == "unused" {
 				c.cluster.IdleTimeout = brief
 			}
 			r := start(t, c)
 			conn := r.dial()
-			conn.send("GET / HTTP/1.1\nHost: a\n\n")
-			conn.read("GET")
+			conn.Send("GET / HTTP/1.1\nHost: a\n\n")
+			conn.ReadResponse("GET")
 			end(r, r.service.current.Load().plan.Clusters[0])
 			for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-				sum, _ := r.group.Stats()
+				sum, _ := r.Group.Stats()
 				if sum.Closed == sum.Dialed {
 					break
 				}
@@ -309,42 +301,41 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestServerClosesIdle has a server close each connection behind its second request, without a word: the client must not see
-// that.
+// TestServerClosesIdle has a server close each connection when its second request arrives. The client must not notice.
 func TestServerClosesIdle(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		var served atomic.Int64
-		r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			for i := range 2 {
 				if _, err := http.ReadRequest(r); err != nil || i == 1 {
 					return
 				}
 				served.Add(1)
-				io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 2\n\nhi"))
+				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\nContent-Length: 2\n\nhi"))
 			}
 		})}})
 		conn := r.dial()
 		for range 20 {
-			conn.send("GET / HTTP/1.1\nHost: a\n\n")
-			if resp, body := conn.read("GET"); resp.StatusCode != 200 || body != "hi" {
+			conn.Send("GET / HTTP/1.1\nHost: a\n\n")
+			if resp, body := conn.ReadResponse("GET"); resp.StatusCode != 200 || body != "hi" {
 				t.Fatalf("got %d %q", resp.StatusCode, body)
 			}
 		}
 		if n := served.Load(); n != 20 {
-			t.Errorf("server answered %d requests, want 20", n)
+			t.Errorf("server responded to %d requests, want 20", n)
 		}
-		// What is not idempotent is not sent twice.
-		conn.send("POST / HTTP/1.1\nHost: a\nContent-Length: 1\n\nx")
-		if resp, _ := conn.read("POST"); resp.StatusCode != 502 {
+		// A request that is not idempotent is not sent twice.
+		conn.Send("POST / HTTP/1.1\nHost: a\nContent-Length: 1\n\nx")
+		if resp, _ := conn.ReadResponse("POST"); resp.StatusCode != 502 {
 			t.Errorf("status %d, want 502", resp.StatusCode)
 		}
 	})
 }
 
 func TestClientLeaves(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		left := make(chan error, 1)
-		r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			if _, err := http.ReadRequest(r); err == nil {
 				left <- nil
 				_, err := r.ReadByte()
@@ -352,7 +343,7 @@ func TestClientLeaves(t *testing.T) {
 			}
 		})}})
 		conn := r.dial()
-		conn.send("GET / HTTP/1.1\nHost: a\n\n")
+		conn.Send("GET / HTTP/1.1\nHost: a\n\n")
 		<-left
 		conn.Conn.(*net.TCPConn).SetLinger(0)
 		conn.Close()
@@ -363,27 +354,27 @@ func TestClientLeaves(t *testing.T) {
 }
 
 func TestClientEndsItsSide(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, servers: []string{serve(t, echo)}})
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 		conn := r.dial()
-		conn.send("GET /1 HTTP/1.1\nHost: a\n\nGET /2 HTTP/1.1\nHost: a\n\nGET /3 HT")
+		conn.Send("GET /1 HTTP/1.1\nHost: a\n\nGET /2 HTTP/1.1\nHost: a\n\nGET /3 HT")
 		if err := conn.Conn.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"GET a /1", "GET a /2"} {
-			if resp, _ := conn.read("GET"); resp.Header.Get("X-Seen") != want {
+			if resp, _ := conn.ReadResponse("GET"); resp.Header.Get("X-Seen") != want {
 				t.Errorf("server saw %q, want %q", resp.Header.Get("X-Seen"), want)
 			}
 		}
-		if n, err := conn.r.Read(make([]byte, 1)); n > 0 || err == nil {
+		if n, err := conn.R.Read(make([]byte, 1)); n > 0 || err == nil {
 			t.Errorf("got %d bytes and error %v, want the end", n, err)
 		}
 	})
 }
 
-func TestEarlyAnswer(t *testing.T) {
+func TestEarlyResponse(t *testing.T) {
 	refuses := func(t *testing.T) string {
-		return script(t, func(conn net.Conn, r *bufio.Reader) {
+		return proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			for {
 				req, err := http.ReadRequest(r)
 				if err != nil {
@@ -392,7 +383,7 @@ func TestEarlyAnswer(t *testing.T) {
 				if req.URL.Path == "/late" {
 					io.Copy(io.Discard, req.Body)
 				}
-				io.WriteString(conn, crlf("HTTP/1.1 403 Forbidden\nContent-Length: 2\n\nno"))
+				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 403 Forbidden\nContent-Length: 2\n\nno"))
 				if req.URL.Path != "/late" {
 					io.Copy(io.Discard, r)
 				}
@@ -400,25 +391,25 @@ func TestEarlyAnswer(t *testing.T) {
 		})
 	}
 	for _, row := range []struct {
-		name  string
-		size  int
-		lasts bool
+		name      string
+		size      int
+		keepAlive bool
 	}{{"small", 1000, true}, {"large", 10 << 20, false}} {
 		t.Run(row.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				conn := start(t, setup{loop: c, servers: []string{refuses(t)}}).dial()
-				conn.send("POST /early HTTP/1.1\nHost: a\nContent-Length: " + strconv.Itoa(row.size) + "\n\nabc")
-				resp, body := conn.read("POST")
-				if resp.StatusCode != 403 || body != "no" || resp.Close == row.lasts {
+				conn.Send("POST /early HTTP/1.1\nHost: a\nContent-Length: " + strconv.Itoa(row.size) + "\n\nabc")
+				resp, body := conn.ReadResponse("POST")
+				if resp.StatusCode != 403 || body != "no" || resp.Close == row.keepAlive {
 					t.Fatalf("got %d %q, closes %v", resp.StatusCode, body, resp.Close)
 				}
-				if !row.lasts {
-					conn.ends()
+				if !row.keepAlive {
+					conn.Ends()
 					return
 				}
-				conn.send(strings.Repeat("x", row.size-3) + "GET /late HTTP/1.1\nHost: a\n\n")
-				if resp, _ := conn.read("GET"); resp.StatusCode != 403 {
-					t.Errorf("second answer: %d", resp.StatusCode)
+				conn.Send(strings.Repeat("x", row.size-3) + "GET /late HTTP/1.1\nHost: a\n\n")
+				if resp, _ := conn.ReadResponse("GET"); resp.StatusCode != 403 {
+					t.Errorf("second response: %d", resp.StatusCode)
 				}
 			})
 		})

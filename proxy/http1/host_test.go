@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
 
-// TestHost sees whom the server thinks it is asked as.
+// TestHost checks the Host field that the server gets.
 func TestHost(t *testing.T) {
-	server := serve(t, echo)
+	server := proxytest.ServeHTTP(t, proxytest.EchoHTTP)
 	rewritten := []route.Rule{{Cluster: "web", Forward: route.Forward{Rewrite: route.Rewrite{Host: "b.example"}}}}
 	for _, row := range []struct {
 		name, head, want string
@@ -23,8 +24,8 @@ func TestHost(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := start(t, setup{rules: row.rules, servers: []string{server}}).dial()
-			c.send(row.head)
-			resp, _ := c.read("GET")
+			c.Send(row.head)
+			resp, _ := c.ReadResponse("GET")
 			if got, want := resp.Header.Get("X-Seen"), "GET "+row.want+" /"; got != want {
 				t.Errorf("server saw %q, want %q", got, want)
 			}

@@ -5,28 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 )
 
-// echo answers with what it was sent.
-func echo(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	w.Header().Set("X-Seen", fmt.Sprintf("%s %s %s", r.Method, r.Host, r.URL))
-	for name, values := range r.Trailer {
-		w.Header().Set("X-Trailer-"+name, strings.Join(values, ","))
-	}
-	w.Write(body)
-}
-
 func TestNetHTTP(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, servers: []string{serve(t, echo)}})
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 		for _, size := range []int{0, 1, 1000, 70_000, 1 << 20} {
 			for _, chunked := range []bool{false, true} {
 				body := bytes.Repeat([]byte{'x'}, size)
@@ -51,18 +38,18 @@ func TestNetHTTP(t *testing.T) {
 }
 
 func TestPipelining(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, servers: []string{serve(t, echo)}})
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 		conn := r.dial()
 		text := ""
 		for i := range 10 {
 			text += fmt.Sprintf("POST /%d HTTP/1.1\nHost: a\nContent-Length: 2\n\n%02d", i, i)
 		}
-		conn.send(text)
+		conn.Send(text)
 		for i := range 10 {
-			resp, body := conn.read("POST")
+			resp, body := conn.ReadResponse("POST")
 			if want := fmt.Sprintf("POST a /%d", i); resp.Header.Get("X-Seen") != want || body != fmt.Sprintf("%02d", i) {
-				t.Fatalf("answer %d: server saw %q, body %q", i, resp.Header.Get("X-Seen"), body)
+				t.Fatalf("response %d: server saw %q, body %q", i, resp.Header.Get("X-Seen"), body)
 			}
 		}
 	})

@@ -15,16 +15,17 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
 
-// TestLargeBodies has a slow server read and a slow client be answered, both with more than the proxy may hold.
+// TestLargeBodies sends a body to a slow server and one to a slow client. Both exceed what the proxy may buffer.
 func TestLargeBodies(t *testing.T) {
 	const size = 64 << 20
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops, c.HighWater = 1, 128<<10
 		begin := make(chan struct{}, 1)
-		r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			req, err := http.ReadRequest(r)
 			if err != nil {
 				return
@@ -37,12 +38,11 @@ func TestLargeBodies(t *testing.T) {
 			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nX-Sum: %x\r\nContent-Length: %d\r\n\r\n", sum.Sum(nil), size)
 			io.CopyN(conn, rand.NewChaCha8([32]byte{2}), size)
 		})}})
-		// held waits until nothing moves any more, and looks at what the proxy holds then: at most two queues as long as they
-		// may be, and one read beyond.
+		// held waits until no byte moves, and checks what the proxy buffers: at most two full queues and one read.
 		held := func(when string, least, most int64) {
 			t.Helper()
 			for last := int64(-1); ; {
-				sum, _ := r.group.Stats()
+				sum, _ := r.Group.Stats()
 				if moved := sum.BytesIn + sum.BytesOut; moved != last {
 					last = moved
 					time.Sleep(brief) // for the kernel to fill; what is asserted holds at any time
@@ -67,7 +67,7 @@ func TestLargeBodies(t *testing.T) {
 		}()
 		held("server does not read", 0, size)
 		begin <- struct{}{}
-		resp, err := http.ReadResponse(conn.r, nil)
+		resp, err := http.ReadResponse(conn.R, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,30 +86,30 @@ func TestLargeBodies(t *testing.T) {
 	})
 }
 
-// TestLastAnswerIsRead has a client read its last answer long after the proxy has written it.
-func TestLastAnswerIsRead(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+// TestLastResponseIsRead has a client read its last response long after the proxy has queued it.
+func TestLastResponseIsRead(t *testing.T) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops, c.CloseTimeout = 1, brief
 		body := make([]byte, 8<<20)
-		r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
+		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
 		conn := r.dial()
-		conn.send("GET / HTTP/1.0\n\n")
+		conn.Send("GET / HTTP/1.0\n\n")
 		for last := int64(-1); ; {
-			sum, _ := r.group.Stats()
+			sum, _ := r.Group.Stats()
 			if sum.BytesOut == last && last > 0 {
 				break
 			}
 			last = sum.BytesOut
 			time.Sleep(4 * brief)
 		}
-		if _, got := conn.read("GET"); len(got) != len(body) {
+		if _, got := conn.ReadResponse("GET"); len(got) != len(body) {
 			t.Errorf("got %d bytes, want %d", len(got), len(body))
 		}
 	})
 }
 
-// ask makes requests over several connections until stop is closed, and returns how many. Each must be answered by one of
-// the servers; a connection may end in order behind an answer that says so.
+// ask sends requests over several connections until stop is closed. Each must get its response. A connection may end behind a
+// response that says so.
 func ask(t *testing.T, addr string, stop <-chan struct{}) *sync.WaitGroup {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -143,8 +143,8 @@ func ask(t *testing.T, addr string, stop <-chan struct{}) *sync.WaitGroup {
 }
 
 func TestUseUnderLoad(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		servers := []string{serve(t, echo), serve(t, echo)}
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		servers := []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP), proxytest.ServeHTTP(t, proxytest.EchoHTTP)}
 		first := setup{loop: c, servers: servers[:1]}
 		r := start(t, first)
 		stop := make(chan struct{})
@@ -161,24 +161,23 @@ func TestUseUnderLoad(t *testing.T) {
 	})
 }
 
-// TestShutdownUnderLoad shuts down while every connection always has a request on its way: each that the proxy has read is
-// answered, and none of its answers is cut off.
+// TestShutdownUnderLoad shuts down while every connection has a request in flight. Each gets its whole response.
 func TestShutdownUnderLoad(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		slow := make(chan struct{})
-		r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, r *http.Request) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 			<-slow
-			echo(w, r)
+			proxytest.EchoHTTP(w, r)
 		})}})
-		var clients []*client
+		var clients []*proxytest.Client
 		for i := range 20 {
 			conn := r.dial()
-			conn.send(fmt.Sprintf("POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\n%02d", i))
+			conn.Send(fmt.Sprintf("POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\n%02d", i))
 			clients = append(clients, conn)
 		}
 		idle := r.dial()
 		for { // until the proxy has all requests
-			sum, _ := r.group.Stats()
+			sum, _ := r.Group.Stats()
 			if sum.Dialed >= int64(len(clients)) {
 				break
 			}
@@ -188,16 +187,16 @@ func TestShutdownUnderLoad(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			done <- r.group.Shutdown(ctx)
+			done <- r.Group.Shutdown(ctx)
 		}()
-		idle.ends()
+		idle.Ends()
 		close(slow)
 		for i, conn := range clients {
-			resp, body := conn.read("POST")
+			resp, body := conn.ReadResponse("POST")
 			if resp.StatusCode != 200 || body != fmt.Sprintf("%02d", i) || !resp.Close {
 				t.Errorf("client %d got %d %q, closes %v", i, resp.StatusCode, body, resp.Close)
 			}
-			conn.ends()
+			conn.Ends()
 			conn.Close()
 		}
 		idle.Close()
@@ -207,22 +206,21 @@ func TestShutdownUnderLoad(t *testing.T) {
 	})
 }
 
-// TestDrain has the clients of one service leave, as when its listener is taken away, and not those of another on the same
-// loops.
+// TestDrain closes the clients of one service, as when its listener is removed, and not those of another one on the same loops.
 func TestDrain(t *testing.T) {
-	r := start(t, setup{servers: []string{serve(t, echo)}})
+	r := start(t, setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 	other := New(nil, 2)
-	other.Use(nil, r.plan(setup{servers: []string{serve(t, echo)}}))
-	ln, err := r.group.Listen(anyPort, other.Accept)
+	other.Use(nil, r.plan(setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}))
+	ln, err := r.Group.Listen(anyPort, other.Accept)
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaves, stays := r.dial(), (&rig{tb: t, addr: ln.Addr().String()}).dial()
-	for _, c := range []*client{leaves, stays} {
-		c.send("GET / HTTP/1.1\nHost: a\n\n")
-		c.read("GET")
+	leaves, stays := r.dial(), proxytest.Dial(t, ln.Addr().String())
+	for _, c := range []*proxytest.Client{leaves, stays} {
+		c.Send("GET / HTTP/1.1\nHost: a\n\n")
+		c.ReadResponse("GET")
 	}
-	for _, l := range r.group.Loops() {
+	for _, l := range r.Group.Loops() {
 		if err := l.Post(func() {
 			for c, h := range l.All() {
 				if r.service.Owns(h) {
@@ -233,29 +231,29 @@ func TestDrain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	leaves.ends()
-	stays.send("GET / HTTP/1.1\nHost: a\n\n")
-	if resp, _ := stays.read("GET"); resp.StatusCode != 200 {
+	leaves.Ends()
+	stays.Send("GET / HTTP/1.1\nHost: a\n\n")
+	if resp, _ := stays.ReadResponse("GET"); resp.StatusCode != 200 {
 		t.Errorf("status %d", resp.StatusCode)
 	}
 }
 
-// TestSlowloris has many clients send heads that never end, while one asks in earnest.
+// TestSlowloris has many clients send heads that never end, while another one sends requests.
 func TestSlowloris(t *testing.T) {
 	n := 1000
 	if testing.Short() {
 		n = 100
 	}
-	r := start(t, setup{config: Config{HeaderTimeout: time.Second}, servers: []string{serve(t, echo)}})
-	slow := make([]*client, n)
+	r := start(t, setup{config: Config{HeaderTimeout: time.Second}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
+	slow := make([]*proxytest.Client, n)
 	for i := range slow {
 		slow[i] = r.dial()
-		slow[i].send("GET / HTTP/1.1\nHost: a\nX-")
+		slow[i].Send("GET / HTTP/1.1\nHost: a\nX-")
 	}
 	honest := r.dial()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { // another byte now and then does not help them
+	wg.Go(func() { // further bytes do not extend the time
 		for {
 			for _, c := range slow {
 				select {
@@ -268,13 +266,13 @@ func TestSlowloris(t *testing.T) {
 		}
 	})
 	for range 100 {
-		honest.send("GET / HTTP/1.1\nHost: a\n\n")
-		if resp, _ := honest.read("GET"); resp.StatusCode != 200 {
+		honest.Send("GET / HTTP/1.1\nHost: a\n\n")
+		if resp, _ := honest.ReadResponse("GET"); resp.StatusCode != 200 {
 			t.Fatalf("status %d", resp.StatusCode)
 		}
 	}
 	for i, c := range slow {
-		resp, err := http.ReadResponse(c.r, nil)
+		resp, err := http.ReadResponse(c.R, nil)
 		if err != nil || resp.StatusCode != http.StatusRequestTimeout {
 			t.Fatalf("client %d: got %v, %v; want 408", i, resp, err)
 		}
@@ -283,21 +281,20 @@ func TestSlowloris(t *testing.T) {
 	wg.Wait()
 }
 
-// TestIdleCost looks at what connections leave behind that have been used and wait for another request: no session, and
-// nothing remembered.
+// TestIdleCost checks that an idle connection that was used has no object of its own.
 func TestIdleCost(t *testing.T) {
-	r := start(t, setup{loop: loop.Config{Loops: 1}, servers: []string{serve(t, echo)}})
+	r := start(t, setup{loop: loop.Config{Loops: 1}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 	const n = 200
 	for range n {
 		c := r.dial()
-		c.send("GET / HTTP/1.1\nHost: a\n\n")
-		c.read("GET")
+		c.Send("GET / HTTP/1.1\nHost: a\n\n")
+		c.ReadResponse("GET")
 	}
 	seen := make(chan string, 1)
-	if err := r.group.Loops()[0].Post(func() {
+	if err := r.Group.Loops()[0].Post(func() {
 		sh := r.service.loops[0]
 		idle := 0
-		for _, h := range r.group.Loops()[0].All() {
+		for _, h := range r.Group.Loops()[0].All() {
 			if h == loop.Handler(sh.idle) {
 				idle++
 			}

@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/traffic"
 )
 
-// TestLog looks at what the access log says of a request, of one that was refused, and of one that makes no sense.
+// TestLog checks the access log of a request and of a malformed one.
 func TestLog(t *testing.T) {
-	c := setup{servers: []string{serve(t, echo)}}
+	c := setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}
 	r := start(t, c)
 	file := filepath.Join(t.TempDir(), "access.log")
 	log, err := traffic.OpenLog(&traffic.LogConfig{File: file}, slog.New(slog.DiscardHandler))
@@ -28,11 +29,11 @@ func TestLog(t *testing.T) {
 	p.Log = log
 	r.service.Use(nil, p)
 	conn := r.dial()
-	conn.send("GET /path?q HTTP/1.1\nHost: a.example\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\n\n")
-	conn.read("GET")
-	conn.send("nonsense\n\n")
-	conn.read("GET")
-	conn.ends()
+	conn.Send("GET /path?q HTTP/1.1\nHost: a.example\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\n\n")
+	conn.ReadResponse("GET")
+	conn.Send("nonsense\n\n")
+	conn.ReadResponse("GET")
+	conn.Ends()
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +57,10 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogOfTunnel looks at what the access log says of a connection that became a tunnel, once that has ended.
+// TestLogOfTunnel checks the access log of a tunnel that has ended.
 func TestLogOfTunnel(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		cfg := setup{loop: c, servers: []string{switches(t)}}
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		cfg := setup{loop: c, servers: []string{upgradingServer(t)}}
 		r := start(t, cfg)
 		file := filepath.Join(t.TempDir(), "access.log")
 		log, err := traffic.OpenLog(&traffic.LogConfig{File: file}, slog.New(slog.DiscardHandler))
@@ -70,17 +71,17 @@ func TestLogOfTunnel(t *testing.T) {
 		p.Log = log
 		r.service.Use(nil, p)
 		conn := r.dial()
-		conn.send(upgrade)
-		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+		conn.Send(upgrade)
+		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 101 {
 			t.Fatalf("got %v, %v", resp, err)
 		}
 		io.WriteString(conn, strings.Repeat("x", 1000))
 		conn.Conn.(*net.TCPConn).CloseWrite()
-		if _, err := io.ReadAll(conn.r); err != nil {
+		if _, err := io.ReadAll(conn.R); err != nil {
 			t.Fatal(err)
 		}
 		r.eventually("the tunnel is over", func() bool {
-			sum, _ := r.group.Stats()
+			sum, _ := r.Group.Stats()
 			return sum.Conns == 0
 		})
 		if err := log.Close(); err != nil {

@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 )
 
-// TestLongPipeline has a client send far more requests than a connection may have unread, whatever it gets in between.
+// TestLongPipeline has a client pipeline more requests than a connection may have unread.
 func TestLongPipeline(t *testing.T) {
 	const number = 2000
 	padding := strings.Repeat("x", 2000)
-	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) })}})
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) })}})
 		conn := r.dial()
 		sent := make(chan error, 1)
 		go func() {
@@ -28,7 +29,7 @@ func TestLongPipeline(t *testing.T) {
 			sent <- nil
 		}()
 		for i := range number {
-			if resp, body := conn.read("GET"); resp.StatusCode != 200 || body != fmt.Sprintf("/%d", i) {
+			if resp, body := conn.ReadResponse("GET"); resp.StatusCode != 200 || body != fmt.Sprintf("/%d", i) {
 				t.Fatalf("request %d: got status %d, %q", i, resp.StatusCode, body)
 			}
 		}

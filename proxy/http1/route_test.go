@@ -11,15 +11,16 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http1"
 )
 
-// TestRoutes has one table for all that a route can say, and looks at what the server got and the client was answered.
+// TestRoutes checks for each feature of a route which request the server and which response the client gets.
 func TestRoutes(t *testing.T) {
 	heads := make(chan string, 1)
-	server := script(t, func(conn net.Conn, r *bufio.Reader) {
+	server := proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 		for {
 			head := ""
 			for !strings.HasSuffix(head, "\r\n\r\n") {
@@ -30,7 +31,7 @@ func TestRoutes(t *testing.T) {
 				head += line
 			}
 			heads <- head
-			io.WriteString(conn, crlf("HTTP/1.1 200 OK\nServer: x\nContent-Length: 0\n\n"))
+			io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\nServer: x\nContent-Length: 0\n\n"))
 		}
 	})
 	pair := func(name, value string) []wire.Pair { return []wire.Pair{{Name: name, Value: value}} }
@@ -48,7 +49,7 @@ func TestRoutes(t *testing.T) {
 	}
 	conn := start(t, setup{loop: loop.Config{Loops: 1}, rules: rules, servers: []string{server}}).dial()
 	const plain = "HTTP/1.1 200 OK\nServer: x\nContent-Length: 0\n\n"
-	for _, row := range []struct{ name, request, server, answer string }{
+	for _, row := range []struct{ name, request, server, response string }{
 		{"prefix and host", "GET /v1/a?b HTTP/1.1\nHost: a\n\n", "GET /v2/a?b HTTP/1.1\nHost: b\n\n", plain},
 		{
 			"edits", "GET /edit HTTP/1.1\nHost: a\nX-A: 1\nX-B: 1\n\n", "GET /edit HTTP/1.1\nHost: a\nX-A: 2\n\n",
@@ -84,15 +85,15 @@ func TestRoutes(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			conn.send(row.request)
+			conn.Send(row.request)
 			if row.server != "" {
-				if got := <-heads; got != crlf(row.server) {
-					t.Errorf("server got %q\nwant       %q", got, crlf(row.server))
+				if got := <-heads; got != proxytest.CRLF(row.server) {
+					t.Errorf("server got %q\nwant       %q", got, proxytest.CRLF(row.server))
 				}
 			}
-			want := strings.ReplaceAll(crlf(row.answer), "\x00", "\n")
+			want := strings.ReplaceAll(proxytest.CRLF(row.response), "\x00", "\n")
 			got := make([]byte, len(want))
-			if n, err := io.ReadFull(conn.r, got); err != nil || string(got) != want {
+			if n, err := io.ReadFull(conn.R, got); err != nil || string(got) != want {
 				t.Fatalf("client got %q, %v\nwant       %q", got[:n], err, want)
 			}
 		})
@@ -110,13 +111,13 @@ func TestForwarded(t *testing.T) {
 		{"added to", Config{ForwardedFor: true, TrustForwarded: true}, "1.2.3.4, 127.0.0.1 https "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			r := start(t, setup{config: row.config, servers: []string{serve(t, func(w http.ResponseWriter, r *http.Request) {
+			r := start(t, setup{config: row.config, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 				fmt.Fprintf(w, "%s %s %s", r.Header.Get("X-Forwarded-For"), r.Header.Get("X-Forwarded-Proto"), r.Header.Get("Via"))
 			})}})
 			conn := r.dial()
 			for range 2 {
-				conn.send("GET / HTTP/1.1\nHost: a\nX-Forwarded-For: 1.2.3.4\nX-Forwarded-Proto: https\n\n")
-				if resp, got := conn.read("GET"); got != row.want || resp.Header.Get("Via") != wantVia(row.config) {
+				conn.Send("GET / HTTP/1.1\nHost: a\nX-Forwarded-For: 1.2.3.4\nX-Forwarded-Proto: https\n\n")
+				if resp, got := conn.ReadResponse("GET"); got != row.want || resp.Header.Get("Via") != wantVia(row.config) {
 					t.Errorf("server got %q, want %q", got, row.want)
 				}
 			}
@@ -125,20 +126,20 @@ func TestForwarded(t *testing.T) {
 }
 
 func TestMaxRequests(t *testing.T) {
-	conn := start(t, setup{config: Config{MaxRequests: 2}, servers: []string{serve(t, echo)}}).dial()
+	conn := start(t, setup{config: Config{MaxRequests: 2}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}).dial()
 	for i := range 2 {
-		conn.send("GET / HTTP/1.1\nHost: a\n\n")
-		if resp, _ := conn.read("GET"); resp.Close != (i == 1) {
-			t.Errorf("answer %d: closes %v", i+1, resp.Close)
+		conn.Send("GET / HTTP/1.1\nHost: a\n\n")
+		if resp, _ := conn.ReadResponse("GET"); resp.Close != (i == 1) {
+			t.Errorf("response %d: closes %v", i+1, resp.Close)
 		}
 	}
-	conn.ends()
+	conn.Ends()
 }
 
-// TestPayloadRoutes routes by a field of the body, which arrives in pieces, in one message or several chunks.
+// TestPayloadRoutes routes by a field of the body, which arrives in pieces, with a length or in chunks.
 func TestPayloadRoutes(t *testing.T) {
 	named := func(name string) string {
-		return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		return proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			fmt.Fprintf(w, "%s %s %v", name, body, err)
 		})
@@ -148,15 +149,15 @@ func TestPayloadRoutes(t *testing.T) {
 		{Cluster: "web"},
 	}
 	for _, row := range []struct{ name, body, want string }{
-		{"taken", `{"a":9}`, "large"},
-		{"passed on", `{"a":1,"b":2}`, `web {"a":1,"b":2} <nil>`},
+		{"matched", `{"a":9}`, "large"},
+		{"forwarded", `{"a":1,"b":2}`, `web {"a":1,"b":2} <nil>`},
 		{"no JSON", `nonsense`, "web nonsense <nil>"},
 		{"empty", ``, "web  <nil>"},
 	} {
 		for _, chunked := range []bool{false, true} {
 			for _, expect := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, chunked %v, expect %v", row.name, chunked, expect), func(t *testing.T) {
-					both(t, func(t *testing.T, c loop.Config) {
+					proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 						r := start(t, setup{loop: c, rules: rules, servers: []string{named("web")}})
 						conn := r.dial()
 						head := "POST / HTTP/1.1\nHost: a\n"
@@ -174,18 +175,18 @@ func TestPayloadRoutes(t *testing.T) {
 						} else {
 							head += fmt.Sprintf("Content-Length: %d\n\n", len(row.body))
 						}
-						conn.send(head)
+						conn.Send(head)
 						if expects {
-							line, err := conn.r.ReadString('\n')
+							line, err := conn.R.ReadString('\n')
 							if err != nil || line != "HTTP/1.1 100 Continue\r\n" {
 								t.Fatalf("got %q, %v", line, err)
 							}
-							conn.r.ReadString('\n')
+							conn.R.ReadString('\n')
 						}
 						for _, piece := range pieces {
-							conn.send(piece)
+							conn.Send(piece)
 						}
-						if _, got := conn.read("POST"); got != row.want {
+						if _, got := conn.ReadResponse("POST"); got != row.want {
 							t.Errorf("got %q, want %q", got, row.want)
 						}
 					})
@@ -195,37 +196,37 @@ func TestPayloadRoutes(t *testing.T) {
 	}
 }
 
-// TestExpect has the server decide whether the body is sent.
+// TestExpect checks that the server decides whether the client sends its body.
 func TestExpect(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, r *http.Request) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/no" {
 				w.WriteHeader(403)
 				return
 			}
-			echo(w, r)
+			proxytest.EchoHTTP(w, r)
 		})}})
 		conn := r.dial()
-		conn.send("POST /yes HTTP/1.1\nHost: a\nContent-Length: 2\nExpect: 100-continue\n\n")
-		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 100 {
+		conn.Send("POST /yes HTTP/1.1\nHost: a\nContent-Length: 2\nExpect: 100-continue\n\n")
+		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 100 {
 			t.Fatalf("got %v, %v", resp, err)
 		}
-		conn.send("hi")
-		if resp, body := conn.read("POST"); resp.StatusCode != 200 || body != "hi" {
+		conn.Send("hi")
+		if resp, body := conn.ReadResponse("POST"); resp.StatusCode != 200 || body != "hi" {
 			t.Errorf("got %d %q", resp.StatusCode, body)
 		}
-		conn.send("POST /no HTTP/1.1\nHost: a\nContent-Length: 2\nExpect: 100-continue\n\n")
-		if resp, _ := conn.read("POST"); resp.StatusCode != 403 || !resp.Close {
-			t.Errorf("got %d, closes %v; want 403 and the end: nobody knows whether the body comes", resp.StatusCode, resp.Close)
+		conn.Send("POST /no HTTP/1.1\nHost: a\nContent-Length: 2\nExpect: 100-continue\n\n")
+		if resp, _ := conn.ReadResponse("POST"); resp.StatusCode != 403 || !resp.Close {
+			t.Errorf("got %d, closes %v; want 403 and the end: the body may follow or not", resp.StatusCode, resp.Close)
 		}
-		conn.ends()
+		conn.Ends()
 	})
 }
 
-// flaky answers with status to the first requests, and then with what it was sent.
-func flaky(tb testing.TB, failures int64, fail func(w http.ResponseWriter)) (addr string, asked *atomic.Int64) {
+// failAtFirst respondAlways with status to the first requests, and then with what it was sent.
+func failAtFirst(tb testing.TB, failures int64, fail func(w http.ResponseWriter)) (addr string, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
-	return serve(tb, func(w http.ResponseWriter, r *http.Request) {
+	return proxytest.ServeHTTP(tb, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || asked.Add(1) <= failures {
 			fail(w)
@@ -252,18 +253,18 @@ func TestRetries(t *testing.T) {
 		{"too few attempts", route.Retry{Statuses: []int{503}}, put, 1000, unwell, 503, 2},
 		{"another status", route.Retry{Statuses: []int{502}, Attempts: 3}, put, 1000, unwell, 503, 1},
 		{"not idempotent", route.Retry{Statuses: []int{503}, Attempts: 3}, post, 1000, unwell, 503, 1},
-		{"said to be", route.Retry{Statuses: []int{503}, Attempts: 3, Idempotent: true}, post, 1000, unwell, 200, 3},
+		{"declared idempotent", route.Retry{Statuses: []int{503}, Attempts: 3, Idempotent: true}, post, 1000, unwell, 200, 3},
 		{"reset", route.Retry{On: []route.Cause{route.OnReset}, Attempts: 3}, put, 60_000, breaks, 200, 3},
 		{"too large to keep", route.Retry{Statuses: []int{503}, Attempts: 3}, put, 70_000, unwell, 503, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
-				addr, asked := flaky(t, 2, row.fail)
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+				addr, asked := failAtFirst(t, 2, row.fail)
 				r := start(t, setup{loop: c, rules: []route.Rule{{Cluster: "web", Forward: route.Forward{Retry: &row.retry}}}, servers: []string{addr}})
 				conn := r.dial()
 				body := strings.Repeat("x", row.size)
-				conn.send(fmt.Sprintf("%s / HTTP/1.1\nHost: a\nContent-Length: %d\n\n", row.method, row.size) + body)
-				resp, got := conn.read(row.method)
+				conn.Send(fmt.Sprintf("%s / HTTP/1.1\nHost: a\nContent-Length: %d\n\n", row.method, row.size) + body)
+				resp, got := conn.ReadResponse(row.method)
 				if resp.StatusCode != row.status || row.status == 200 && got != body {
 					t.Errorf("got %d and %d bytes, want %d", resp.StatusCode, len(got), row.status)
 				}
@@ -277,27 +278,27 @@ func TestRetries(t *testing.T) {
 
 func TestRetryElsewhere(t *testing.T) {
 	patient := []route.Cause{route.OnConnectFailure}
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		for _, row := range []struct {
 			name  string
 			retry route.Retry
 			bad   string
 			ask   string
 		}{
-			{"nobody listens", route.Retry{On: patient}, dead(t), "POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi"},
+			{"connection refused", route.Retry{On: patient}, proxytest.DeadAddr(t), "POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi"},
 			{
-				"no answer",
+				"no response",
 				route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: 4 * brief, Attempts: 100},
-				silent(t),
+				silentServer(t),
 				"PUT / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi",
 			},
 		} {
 			t.Run(row.name, func(t *testing.T) {
 				rules := []route.Rule{{Cluster: "web", Forward: route.Forward{Retry: &row.retry, Timeout: patience}}}
-				conn := start(t, setup{loop: c, rules: rules, servers: []string{row.bad, serve(t, echo)}}).dial()
+				conn := start(t, setup{loop: c, rules: rules, servers: []string{row.bad, proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}).dial()
 				for range 4 {
-					conn.send(row.ask)
-					if resp, body := conn.read("PUT"); resp.StatusCode != 200 || body != "hi" {
+					conn.Send(row.ask)
+					if resp, body := conn.ReadResponse("PUT"); resp.StatusCode != 200 || body != "hi" {
 						t.Fatalf("got %d %q", resp.StatusCode, body)
 					}
 				}

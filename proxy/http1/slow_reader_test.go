@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 )
 
-// onLoop returns what f returns on the loop, of the one connection that a client has made.
+// onLoop calls f on the loop, for the one connection of a client.
 func onLoop[T any](r *rig, f func(c *loop.Conn, h loop.Handler) T) T {
-	r.tb.Helper()
-	r.eventually("the client is accepted", func() bool { sum, _ := r.group.Stats(); return sum.Accepted > 0 })
+	r.TB.Helper()
+	r.eventually("the client is accepted", func() bool { sum, _ := r.Group.Stats(); return sum.Accepted > 0 })
 	got := make(chan T, 1)
-	l := r.group.Loops()[0]
+	l := r.Group.Loops()[0]
 	if err := l.Post(func() {
 		for c, h := range l.All() {
 			if r.service.Owns(h) {
@@ -25,17 +26,17 @@ func onLoop[T any](r *rig, f func(c *loop.Conn, h loop.Handler) T) T {
 		}
 		close(got)
 	}); err != nil {
-		r.tb.Fatal(err)
+		r.TB.Fatal(err)
 	}
 	v, ok := <-got
 	if !ok {
-		r.tb.Fatal("the client's connection is closed")
+		r.TB.Fatal("the client's connection is closed")
 	}
 	return v
 }
 
-// TestSlowReader has a client read its response piece by piece, while all timers of its connection go off between two pieces.
-// It must get every byte, on a connection that is kept and on one that is closed behind the response.
+// TestSlowReader has a client read its response in pieces. Between two pieces, the timers of its connection expire. It must get every
+// byte, on a connection that is kept and on one that is closed behind the response.
 func TestSlowReader(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	for _, row := range []struct {
@@ -46,19 +47,19 @@ func TestSlowReader(t *testing.T) {
 		{"closing", "GET / HTTP/1.1\nHost: a\nConnection: close\n\n", []int{idleTimer, moveTimer}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				c.Loops, c.HighWater = 1, 64<<20 // so that the proxy queues the whole response
 				c.CloseTimeout = brief
-				r := start(t, setup{loop: c, servers: []string{serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
+				r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
 				conn := r.dial()
-				conn.send(row.request)
+				conn.Send(row.request)
 				r.eventually("the response is queued and its request over", func() bool {
 					return onLoop(r, func(c *loop.Conn, h loop.Handler) bool {
 						_, busy := h.(*downstreamSide)
 						return !busy && c.Queued() > 0
 					})
 				})
-				resp, err := http.ReadResponse(conn.r, nil)
+				resp, err := http.ReadResponse(conn.R, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,17 +91,17 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A client that stops reading its response is given up.
+// The proxy closes a client that stops reading its response.
 func TestReaderThatStops(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops, c.HighWater, c.CloseTimeout = 1, 64<<20, brief
 		r := start(t, setup{
 			loop: c, config: Config{IdleTimeout: brief, BodyTimeout: brief},
-			servers: []string{serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 16<<20)) })},
+			servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 16<<20)) })},
 		})
-		r.dial().send("GET / HTTP/1.1\nHost: a\n\n")
+		r.dial().Send("GET / HTTP/1.1\nHost: a\n\n")
 		r.eventually("the connection is closed", func() bool {
-			sum, _ := r.group.Stats()
+			sum, _ := r.Group.Stats()
 			return sum.Accepted == 1 && sum.Conns <= 1 // the server's may be kept
 		})
 	})

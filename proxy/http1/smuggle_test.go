@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 )
 
-// recorder is a server that keeps all bytes of each connection and answers each time they make a whole request more, as
+// recorder is a server that keeps all bytes of each connection and respondAlways each time they make a whole request more, as
 // package net/http reads them.
 type recorder struct {
 	mu    sync.Mutex
@@ -23,7 +24,7 @@ type recorder struct {
 }
 
 func (rec *recorder) run(tb testing.TB) string {
-	return script(tb, func(conn net.Conn, _ *bufio.Reader) {
+	return proxytest.Script(tb, func(conn net.Conn, _ *bufio.Reader) {
 		seen := &bytes.Buffer{}
 		rec.mu.Lock()
 		rec.conns = append(rec.conns, seen)
@@ -50,7 +51,7 @@ type writer func(p []byte)
 
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
-// requests reads again what the server has got since the last call: all of it has to be whole requests, and in each framing and host are said once.
+// requests parses the bytes since the last call. They must be whole requests, with one framing field and one Host field each.
 func (rec *recorder) requests(t *testing.T) (paths []string) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
@@ -78,8 +79,8 @@ func (rec *recorder) requests(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestSmuggling sends every case of the wire's corpus through the proxy, with a marked request behind it: the server must see
-// the case once or not at all, the mark once if the connection lived on, and nothing else.
+// TestSmuggling sends every case of protocol/http1's corpus through the proxy, with a marked request behind it. The server must get
+// the case at most once, the marked request once if the connection stays open, and nothing else.
 func TestSmuggling(t *testing.T) {
 	const mark = "GET /mark HTTP/1.1\r\nHost: mark\r\n\r\n"
 	cases := 0
@@ -108,7 +109,7 @@ func TestSmuggling(t *testing.T) {
 					t.Fatal(err)
 				}
 				conn.Conn.(*net.TCPConn).CloseWrite()
-				got, err := io.ReadAll(conn.r)
+				got, err := io.ReadAll(conn.R)
 				if err != nil {
 					t.Fatalf("got %q, %v", got, err)
 				}
@@ -127,7 +128,7 @@ func TestSmuggling(t *testing.T) {
 				case verdict != "forward" && !strings.HasPrefix(string(got), "HTTP/1.1 "+verdict):
 					t.Errorf("client got %q, want status %s", got, verdict)
 				case verdict != "forward" && strings.Count(string(got), "HTTP/1.1 ") != 1:
-					t.Errorf("client got %q, want one answer and the end", got)
+					t.Errorf("client got %q, want one response and the end", got)
 				}
 			})
 		}

@@ -8,32 +8,33 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 )
 
 const upgrade = "GET /chat HTTP/1.1\nHost: a\nConnection: Upgrade\nUpgrade: websocket\n\n"
 
-// switches is a server that changes to another protocol, in which it echoes, and says "bye" behind the client's end.
-func switches(tb testing.TB) string {
-	return script(tb, func(conn net.Conn, r *bufio.Reader) {
+// upgradingServer starts a server that changes to another protocol, echoes in it, and sends "bye" behind the client's end.
+func upgradingServer(tb testing.TB) string {
+	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		req, err := http.ReadRequest(r)
 		if err != nil {
 			return
 		}
 		if req.Header.Get("Upgrade") == "" {
-			io.WriteString(conn, crlf("HTTP/1.1 400 Bad Request\nContent-Length: 0\n\n"))
+			io.WriteString(conn, proxytest.CRLF("HTTP/1.1 400 Bad Request\nContent-Length: 0\n\n"))
 			return
 		}
-		io.WriteString(conn, crlf("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n")+"hello,")
+		io.WriteString(conn, proxytest.CRLF("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n")+"hello,")
 		io.Copy(conn, r)
 		io.WriteString(conn, "bye")
 	})
 }
 
 func TestTunnel(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		conn := start(t, setup{loop: c, servers: []string{switches(t)}}).dial()
-		conn.send(upgrade + "early,") // the client need not wait
-		resp, err := http.ReadResponse(conn.r, nil)
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		conn := start(t, setup{loop: c, servers: []string{upgradingServer(t)}}).dial()
+		conn.Send(upgrade + "early,") // the client need not wait
+		resp, err := http.ReadResponse(conn.R, nil)
 		if err != nil || resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" {
 			t.Fatalf("got %v, %v", resp, err)
 		}
@@ -42,7 +43,7 @@ func TestTunnel(t *testing.T) {
 			conn.Write(make([]byte, size))
 			conn.Conn.(*net.TCPConn).CloseWrite()
 		}()
-		got, err := io.ReadAll(conn.r)
+		got, err := io.ReadAll(conn.R)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,71 +58,71 @@ func TestTunnel(t *testing.T) {
 }
 
 func TestTunnelIdle(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		conn := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{switches(t)}}).dial()
-		conn.send(upgrade)
-		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		conn := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{upgradingServer(t)}}).dial()
+		conn.Send(upgrade)
+		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 101 {
 			t.Fatalf("got %v, %v", resp, err)
 		}
-		if got, err := io.ReadAll(conn.r); err != nil || string(got) != "hello," {
+		if got, err := io.ReadAll(conn.R); err != nil || string(got) != "hello," {
 			t.Errorf("got %q, %v; want the end behind what the server said", got, err)
 		}
 	})
 }
 
 func TestTunnelBreaks(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
-		conn := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		conn := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			http.ReadRequest(r)
-			io.WriteString(conn, crlf("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n"))
+			io.WriteString(conn, proxytest.CRLF("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n"))
 			r.ReadByte()
 			conn.(*net.TCPConn).SetLinger(0)
 		})}}).dial()
-		conn.send(upgrade)
-		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+		conn.Send(upgrade)
+		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 101 {
 			t.Fatalf("got %v, %v", resp, err)
 		}
-		conn.send("x")
-		if got, err := io.ReadAll(conn.r); err == nil || len(got) > 0 {
+		conn.Send("x")
+		if got, err := io.ReadAll(conn.R); err == nil || len(got) > 0 {
 			t.Errorf("got %q, %v; want a reset", got, err)
 		}
 	})
 }
 
-// TestUpgradeNotAllowed asks for a protocol that is not to be asked for: the server sees a plain request.
+// TestUpgradeNotAllowed requests a protocol that is not allowed. The server gets a request without Upgrade.
 func TestUpgradeNotAllowed(t *testing.T) {
-	conn := start(t, setup{config: Config{Upgrades: []string{"foo"}}, servers: []string{switches(t)}}).dial()
-	conn.send(upgrade)
-	if resp, _ := conn.read("GET"); resp.StatusCode != 400 {
+	conn := start(t, setup{config: Config{Upgrades: []string{"foo"}}, servers: []string{upgradingServer(t)}}).dial()
+	conn.Send(upgrade)
+	if resp, _ := conn.ReadResponse("GET"); resp.StatusCode != 400 {
 		t.Errorf("status %d, want 400", resp.StatusCode)
 	}
 }
 
-// A tunnel whose client is gone waits for the server to take what the client has sent, but not for ever.
+// A tunnel whose client has left waits for the server to take the client's bytes, up to a timeout.
 func TestTunnelToServerThatDoesNotRead(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.HighWater, c.CloseTimeout = 64<<20, brief // so that the client's end is seen
 		over := make(chan bool)
-		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			conn.(*net.TCPConn).SetReadBuffer(4096)
 			if _, err := http.ReadRequest(r); err != nil {
 				return
 			}
-			io.WriteString(conn, crlf("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n"))
+			io.WriteString(conn, proxytest.CRLF("HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n"))
 			conn.(*net.TCPConn).CloseWrite()
 			<-over
 		})}})
 		defer close(over)
 		conn := r.dial()
-		conn.send(upgrade)
-		if resp, err := http.ReadResponse(conn.r, nil); err != nil || resp.StatusCode != 101 {
+		conn.Send(upgrade)
+		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 101 {
 			t.Fatalf("got %v, %v", resp, err)
 		}
-		conn.ends()
+		conn.Ends()
 		conn.Write(make([]byte, 16<<20))
 		conn.Conn.(*net.TCPConn).CloseWrite()
 		r.eventually("both connections are closed", func() bool {
-			sum, _ := r.group.Stats()
+			sum, _ := r.Group.Stats()
 			return sum.Conns == 0
 		})
 	})

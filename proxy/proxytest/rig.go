@@ -51,9 +51,9 @@ func BothLoops(t *testing.T, f func(t *testing.T, c loop.Config)) {
 
 // Rig is event loops and what a driver needs on them. The loops end with the test.
 type Rig struct {
-	TB    testing.TB
-	Group *loop.Group
-	Book  *traffic.Metrics
+	TB      testing.TB
+	Group   *loop.Group
+	Metrics *traffic.Metrics
 }
 
 // NewRig starts a Rig. Connections that are left when the test ends are reset.
@@ -68,7 +68,7 @@ func NewRig(tb testing.TB, c loop.Config) *Rig {
 		cancel()
 		_ = g.Shutdown(ctx)
 	})
-	return &Rig{TB: tb, Group: g, Book: traffic.NewMetrics(len(g.Loops()))}
+	return &Rig{TB: tb, Group: g, Metrics: traffic.NewMetrics(len(g.Loops()))}
 }
 
 // Table compiles the routes of one virtual host that takes every host.
@@ -101,7 +101,7 @@ func (r *Rig) Plan(log *traffic.Log, rules []route.Rule, clusters ...upstream.Co
 		}
 		made[clusters[i].Name] = c
 	}
-	return exchange.NewPlan("test", Table(r.TB, rules...), made, r.Book, log)
+	return exchange.NewPlan("test", Table(r.TB, rules...), made, r.Metrics, log)
 }
 
 // Listen serves the connections of a port of its own, and returns its address.

@@ -112,8 +112,8 @@ func (c *Client) Send(text string) {
 	}
 }
 
-// Read reads one response to a request of that method, and its body.
-func (c *Client) Read(method string) (*http.Response, string) {
+// ReadResponse reads one response to a request of that method, and its body.
+func (c *Client) ReadResponse(method string) (*http.Response, string) {
 	c.TB.Helper()
 	resp, err := http.ReadResponse(c.R, &http.Request{Method: method})
 	if err != nil {

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 
 	wire "example.com/ferry/protocol/http1"
 )
 
-// answers is a server that reads one request after another and writes answer, as it stands, to each; then it closes the
-// connection if it is to.
-func answers(tb testing.TB, answer string, closes bool) string {
-	return script(tb, func(conn net.Conn, r *bufio.Reader) {
+// respondAlways starts a server that writes the same response, as it stands, to each request. closes ends the connection behind
+// the response.
+func respondAlways(tb testing.TB, response string, closes bool) string {
+	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		for {
 			req, err := http.ReadRequest(r)
 			if err != nil {
@@ -26,7 +27,7 @@ func answers(tb testing.TB, answer string, closes bool) string {
 			if _, err := io.Copy(io.Discard, req.Body); err != nil {
 				return
 			}
-			if _, err := io.WriteString(conn, crlf(answer)); err != nil || closes {
+			if _, err := io.WriteString(conn, proxytest.CRLF(response)); err != nil || closes {
 				return
 			}
 		}
@@ -35,15 +36,15 @@ func answers(tb testing.TB, answer string, closes bool) string {
 
 var badGateway = string(wire.AppendLocalResponse(nil, 502, wire.MethodGet, false))
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
 	const get = "GET / HTTP/1.1\nHost: a\n\n"
 	for _, row := range []struct {
-		name    string
-		request string
-		answer  string
-		closes  bool   // the server, behind its answer
-		want    string // all the client gets
-		lasts   bool   // the client's connection
+		name      string
+		request   string
+		response  string
+		closes    bool   // the server, behind its response
+		want      string // all the client gets
+		keepAlive bool   // the client's connection
 	}{
 		{"length", get, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true},
 		{"no reason", get, "HTTP/1.1 200 \nContent-Length: 0\n\n", false, "HTTP/1.1 200 \nContent-Length: 0\n\n", true},
@@ -90,48 +91,48 @@ func TestAnswers(t *testing.T) {
 			badGateway, true,
 		},
 		{
-			"upgrade nobody asked for", get, "HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n", true,
+			"unrequested upgrade", get, "HTTP/1.1 101 Switching Protocols\nConnection: upgrade\nUpgrade: websocket\n\n", true,
 			badGateway, true,
 		},
 		{
-			"server closes without an answer", get, "", true,
+			"server closes without a response", get, "", true,
 			badGateway, true,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
-				r := start(t, setup{loop: c, servers: []string{answers(t, row.answer, row.closes)}})
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+				r := start(t, setup{loop: c, servers: []string{respondAlways(t, row.response, row.closes)}})
 				conn := r.dial()
 				want := row.want
 				if want != badGateway {
-					want = crlf(want)
+					want = proxytest.CRLF(want)
 				}
 				rounds := 1
-				if row.lasts {
+				if row.keepAlive {
 					rounds = 3
 				}
 				for i := range rounds {
-					conn.send(row.request)
+					conn.Send(row.request)
 					got := make([]byte, len(want))
-					if n, err := io.ReadFull(conn.r, got); err != nil || string(got) != want {
-						t.Fatalf("answer %d: got %q, %v\nwant %q", i+1, got[:n], err, want)
+					if n, err := io.ReadFull(conn.R, got); err != nil || string(got) != want {
+						t.Fatalf("response %d: got %q, %v\nwant %q", i+1, got[:n], err, want)
 					}
 				}
-				if row.lasts {
+				if row.keepAlive {
 					if err := conn.Conn.(*net.TCPConn).CloseWrite(); err != nil {
 						t.Fatal(err)
 					}
 				}
-				conn.ends()
+				conn.Ends()
 			})
 		})
 	}
 }
 
-// TestCuts sends a request and an answer in two pieces each, cut at every byte, and byte by byte.
+// TestCuts sends a request and a response in two pieces each, cut at every byte, and byte by byte.
 func TestCuts(t *testing.T) {
-	request := crlf("POST /a HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\n0\nX-T: 1\n\n")
-	answer := crlf("HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-S: 2\n\n")
+	request := proxytest.CRLF("POST /a HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\n0\nX-T: 1\n\n")
+	response := proxytest.CRLF("HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-S: 2\n\n")
 	pieces := func(text string, cut int) []string {
 		if cut < len(text) {
 			return []string{text[:cut], text[cut:]}
@@ -148,7 +149,7 @@ func TestCuts(t *testing.T) {
 		return nil
 	}
 	cuts := make(chan int, 1)
-	server := script(t, func(conn net.Conn, r *bufio.Reader) {
+	server := proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 		for {
 			req, err := http.ReadRequest(r)
 			if err != nil {
@@ -159,22 +160,22 @@ func TestCuts(t *testing.T) {
 				t.Errorf("server got body %q, trailer %v, error %v", body, req.Trailer, err)
 				return
 			}
-			if err := write(conn, answer, <-cuts); err != nil {
+			if err := write(conn, response, <-cuts); err != nil {
 				return
 			}
 		}
 	})
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		r := start(t, setup{loop: c, servers: []string{server}})
 		conn := r.dial()
-		for cut := range max(len(request), len(answer)) + 1 {
+		for cut := range max(len(request), len(response)) + 1 {
 			cuts <- cut
 			if err := write(conn, request, cut); err != nil {
 				t.Fatal(err)
 			}
-			got := make([]byte, len(answer))
-			if n, err := io.ReadFull(conn.r, got); err != nil || string(got) != answer {
-				t.Fatalf("cut at %d: got %q, %v\nwant %q", cut, got[:n], err, answer)
+			got := make([]byte, len(response))
+			if n, err := io.ReadFull(conn.R, got); err != nil || string(got) != response {
+				t.Fatalf("cut at %d: got %q, %v\nwant %q", cut, got[:n], err, response)
 			}
 		}
 	})

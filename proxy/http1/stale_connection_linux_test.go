@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/upstream"
 )
 
-// TestStaleConnection has the loop read a client's request and, behind it in the same turn, what the server did to its kept
-// connection meanwhile: ended it, reset it, or sent what no request has asked for. None of the request has left by then, so it
-// goes to the server on another connection, whatever its method.
+// TestStaleConnection makes the loop read a request and, in the same turn, that the server has ended or reset the kept connection,
+// or sent unrequested bytes on it. No byte of the request has left, so the proxy sends it on another connection, whatever its
+// method.
 func TestStaleConnection(t *testing.T) {
 	for name, act := range map[string]func(net.Conn){
 		"closed": func(c net.Conn) { c.Close() },
@@ -24,11 +25,11 @@ func TestStaleConnection(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "POST"} {
 			t.Run(name+" "+method, func(t *testing.T) {
-				// Only epoll says in which order things happened.
+				// Only epoll reports events in order.
 				c := loop.Config{Loops: 1}
 				conns := make(chan net.Conn, 10)
 				r := start(t, setup{loop: c, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}, servers: []string{
-					script(t, func(conn net.Conn, r *bufio.Reader) {
+					proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 						conns <- conn
 						for {
 							req, err := http.ReadRequest(r)
@@ -46,18 +47,18 @@ func TestStaleConnection(t *testing.T) {
 				conn := r.dial()
 				for i := range 5 {
 					want := strings.Repeat("x", 1+i*30_000)
-					conn.send("POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi")
-					conn.read("POST")
+					conn.Send("POST / HTTP/1.1\nHost: a\nContent-Length: 2\n\nhi")
+					conn.ReadResponse("POST")
 					server := <-conns
 					stopped, goOn := make(chan bool), make(chan bool)
-					if err := r.group.Loops()[0].Post(func() { close(stopped); <-goOn }); err != nil {
+					if err := r.Group.Loops()[0].Post(func() { close(stopped); <-goOn }); err != nil {
 						t.Fatal(err)
 					}
 					<-stopped
-					conn.send(fmt.Sprintf("%s / HTTP/1.1\nHost: a\nContent-Length: %d\n\n%s", method, len(want), want))
+					conn.Send(fmt.Sprintf("%s / HTTP/1.1\nHost: a\nContent-Length: %d\n\n%s", method, len(want), want))
 					act(server)
 					close(goOn)
-					if resp, body := conn.read(method); resp.StatusCode != 200 || body != want {
+					if resp, body := conn.ReadResponse(method); resp.StatusCode != 200 || body != want {
 						t.Fatalf("round %d: got %d %.50q, want 200 and %d bytes", i, resp.StatusCode, body, len(want))
 					}
 					(<-conns).Close() // so that the next round begins with another

@@ -9,22 +9,23 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/upstream"
 )
 
 const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-// TestBytesBehindAResponseInTheKernel has a server send more than was asked for, of which the proxy's read takes exactly the
-// response, while another request waits for the connection. What is left in the kernel must not become its response.
+// TestBytesBehindAResponseInTheKernel has a server send surplus bytes. The proxy's read takes exactly the response, while another
+// request waits for the connection. The bytes left in the kernel must not become its response.
 func TestBytesBehindAResponseInTheKernel(t *testing.T) {
-	both(t, func(t *testing.T, c loop.Config) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		for _, turn := range []int{512, 256 << 10} { // the bytes behind are read in the next turn, or in the same
 			c.Loops, c.ReadBuffer, c.TurnBytes = 1, 512, turn
 			head := "HTTP/1.1 200 OK\r\nContent-Length: 400\r\nX-Pad: "
 			head += strings.Repeat("p", 512-400-len(head)-4) + "\r\n\r\n"
 			asked, goOn := make(chan bool, 10), make(chan bool, 10)
 			r := start(t, setup{loop: c, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}, servers: []string{
-				script(t, func(conn net.Conn, r *bufio.Reader) {
+				proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 					for {
 						req, err := http.ReadRequest(r)
 						if err != nil {
@@ -41,15 +42,15 @@ func TestBytesBehindAResponseInTheKernel(t *testing.T) {
 				}),
 			}})
 			first, second := r.dial(), r.dial()
-			first.send("GET /first HTTP/1.1\nHost: a\n\n")
+			first.Send("GET /first HTTP/1.1\nHost: a\n\n")
 			<-asked
-			second.send("GET /second HTTP/1.1\nHost: a\n\n")
+			second.Send("GET /second HTTP/1.1\nHost: a\n\n")
 			r.eventually("the second waits", func() bool {
 				return r.service.current.Load().plan.Clusters[0].Snapshot().Waiting == 1
 			})
 			goOn <- true
-			first.read("GET")
-			if resp, body := second.read("GET"); resp.StatusCode != 200 || body != "honest" {
+			first.ReadResponse("GET")
+			if resp, body := second.ReadResponse("GET"); resp.StatusCode != 200 || body != "honest" {
 				t.Errorf("turns of %d bytes: got %d %q, want what the server said to this request", turn, resp.StatusCode, body)
 			}
 		}

@@ -9,16 +9,17 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/proxytest"
 )
 
-// TestServersThatSayTooMuch has servers answer with more than they were asked for, in one piece and in two. No byte of that
-// may become an answer to the next request, of the same client or another one.
-func TestServersThatSayTooMuch(t *testing.T) {
+// TestServersThatSendTooMuch has servers send more than the response, in one piece and in two. The surplus must not become the
+// response to the next request, of the same client or another one.
+func TestServersThatSendTooMuch(t *testing.T) {
 	const evil = "HTTP/1.1 200 OK\nContent-Length: 4\n\nevil"
 	const get = "GET / HTTP/1.1\nHost: a\n\n"
 	for _, tt := range []struct {
-		name, request, answer, behind string
-		want                          int
+		name, request, response, behind string
+		want                            int
 	}{
 		{"no content", get, "HTTP/1.1 204 No Content\n\n", evil, 204},
 		{"no content with a length", get, "HTTP/1.1 204 No Content\nContent-Length: 40\n\n", evil, 204},
@@ -36,23 +37,23 @@ func TestServersThatSayTooMuch(t *testing.T) {
 		{"upgrade refused", "GET / HTTP/1.1\nHost: a\nConnection: upgrade\nUpgrade: websocket\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", evil, 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			both(t, func(t *testing.T, c loop.Config) {
+			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				c.Loops = 1 // so that all clients use the same connections to the server
 				more := make(chan bool, 1)
-				r := start(t, setup{loop: c, servers: []string{script(t, func(conn net.Conn, r *bufio.Reader) {
+				r := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 					for {
 						req, err := http.ReadRequest(r)
 						switch {
 						case err != nil:
 							return
 						case strings.HasPrefix(req.URL.Path, "/honest"):
-							io.WriteString(conn, crlf("HTTP/1.1 200 OK\nContent-Length: 6\n\nhonest"))
+							io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\nContent-Length: 6\n\nhonest"))
 						case req.Header.Get("X-Later") == "":
-							io.WriteString(conn, crlf(tt.answer+tt.behind))
+							io.WriteString(conn, proxytest.CRLF(tt.response+tt.behind))
 						default:
-							io.WriteString(conn, crlf(tt.answer))
+							io.WriteString(conn, proxytest.CRLF(tt.response))
 							<-more
-							io.WriteString(conn, crlf(tt.behind))
+							io.WriteString(conn, proxytest.CRLF(tt.behind))
 						}
 					}
 				})}})
@@ -62,11 +63,11 @@ func TestServersThatSayTooMuch(t *testing.T) {
 					if later {
 						request = strings.Replace(request, "Host", "X-Later: 1\nHost", 1)
 					}
-					one.send(request)
+					one.Send(request)
 					method, _, _ := strings.Cut(request, " ")
-					resp, body := one.read(method)
+					resp, body := one.ReadResponse(method)
 					for resp.StatusCode == 102 {
-						resp, body = one.read(method)
+						resp, body = one.ReadResponse(method)
 					}
 					if resp.StatusCode != tt.want || strings.Contains(body, "evil") {
 						t.Errorf("got %d %q, want %d", resp.StatusCode, body, tt.want)
@@ -77,13 +78,13 @@ func TestServersThatSayTooMuch(t *testing.T) {
 							return r.service.current.Load().plan.Clusters[0].Snapshot().Endpoints[0].Conns == 0
 						})
 					}
-					for _, next := range []*client{one, r.dial()} {
+					for _, next := range []*proxytest.Client{one, r.dial()} {
 						if next == one && (resp.Close || method == "POST") {
 							continue
 						}
 						for range 2 {
-							next.send("GET /honest HTTP/1.1\nHost: a\n\n")
-							if resp, body := next.read("GET"); resp.StatusCode != 200 || body != "honest" {
+							next.Send("GET /honest HTTP/1.1\nHost: a\n\n")
+							if resp, body := next.ReadResponse("GET"); resp.StatusCode != 200 || body != "honest" {
 								t.Errorf("then got %d %q, want 200 honest", resp.StatusCode, body)
 							}
 						}
