@@ -36,8 +36,8 @@ func (a Addr) String() string {
 	return a.TCP.String()
 }
 
-// split returns the network and address for package net.
-func (a Addr) split() (network, address string) {
+// netAddress returns the network and address for package net.
+func (a Addr) netAddress() (network, address string) {
 	if a.Unix != "" {
 		return "unix", a.Unix
 	}

@@ -40,7 +40,7 @@ func (s *goroutineSocket) notify(r ready) {
 // connect runs on a goroutine of its own.
 func (s *goroutineSocket) connect() {
 	var d net.Dialer
-	network, address := s.to.split()
+	network, address := s.to.netAddress()
 	conn, err := d.DialContext(s.dialing, network, address)
 	s.mu.Lock()
 	closed := s.closed

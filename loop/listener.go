@@ -30,7 +30,7 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 	if g.closed {
 		return nil, fmt.Errorf("loop: listen on %s: %w", at, net.ErrClosed)
 	}
-	nls, err := g.sockets(at)
+	nls, err := g.listenSockets(at)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("loop: address %s is in use: stop what listens there, or listen elsewhere: %w", at, err)
@@ -66,8 +66,8 @@ func closeAll(nls []net.Listener) {
 	}
 }
 
-// sockets listens once for all loops, or once for each loop.
-func (g *Group) sockets(at Addr) ([]net.Listener, error) {
+// listenSockets listens once for all loops, or once for each loop.
+func (g *Group) listenSockets(at Addr) ([]net.Listener, error) {
 	if at.Unix != "" {
 		nl, err := listenUnix(at.Unix)
 		return []net.Listener{nl}, err
@@ -78,7 +78,7 @@ func (g *Group) sockets(at Addr) ([]net.Listener, error) {
 	if share {
 		count = len(g.loops)
 		if !g.cfg.ReusePort && at.TCP.Port() != 0 {
-			if err := probe(at); err != nil {
+			if err := probeUnshared(at); err != nil {
 				return nil, err
 			}
 		}
@@ -92,7 +92,7 @@ func (g *Group) sockets(at Addr) ([]net.Listener, error) {
 			return err
 		}
 	}
-	network, address := at.split()
+	network, address := at.netAddress()
 	var nls []net.Listener
 	for range count {
 		nl, err := lc.Listen(context.Background(), network, address)

@@ -33,7 +33,7 @@ type Loop struct {
 	toFlush       []*Conn     // have something to write
 	ended         []endedConn // are closed at the end of the turn
 	events        []event
-	buf           []byte // lent to Data
+	readBuf       []byte // lent to Data
 
 	// The lists of the last turn, emptied: they are filled again in the next turn.
 	spareConns []*Conn
@@ -61,7 +61,7 @@ func newLoop(g *Group, index int) (*Loop, error) {
 		cfg: g.cfg, index: index, sys: sys,
 		acceptors: make(map[int32]*acceptor),
 		events:    make([]event, eventBatch),
-		buf:       make([]byte, g.cfg.ReadBuffer),
+		readBuf:   make([]byte, g.cfg.ReadBuffer),
 		start:     g.start,
 		done:      make(chan struct{}),
 	}, nil

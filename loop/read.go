@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-const leastRead = 4 << 10 // bytes of room for a read behind the unread bytes
+const minReadRoom = 4 << 10 // bytes of room for a read behind the unread bytes
 
 // serve delivers what c has received to its handler, until there is no more or c has had its share of the turn.
 func (l *Loop) serve(c *Conn) {
@@ -29,7 +29,7 @@ func (l *Loop) serve(c *Conn) {
 			l.readLater(c)
 			return
 		}
-		room := l.buf
+		room := l.readBuf
 		if c.unread != nil {
 			room = l.extend(c)
 		}
@@ -83,8 +83,8 @@ func (c *Conn) markReadable() {
 // extend returns the room behind the unread bytes. It moves them to a larger buffer if there is little.
 func (l *Loop) extend(c *Conn) []byte {
 	b := c.unread.B
-	if cap(b)-len(b) < leastRead {
-		larger := bufpool.Get(max(2*cap(b), len(b)+leastRead))
+	if cap(b)-len(b) < minReadRoom {
+		larger := bufpool.Get(max(2*cap(b), len(b)+minReadRoom))
 		larger.B = append(larger.B, b...)
 		c.unread.Release()
 		c.unread, b = larger, larger.B
@@ -105,7 +105,7 @@ func (l *Loop) deliver(c *Conn, p []byte) {
 	case len(rest) > l.cfg.MaxUnread && !c.is(paused|closing):
 		c.fail("read", fmt.Errorf("handler leaves %d bytes unread: at most Config.MaxUnread, %d, are kept", len(rest), l.cfg.MaxUnread))
 	case c.unread == nil:
-		c.unread = bufpool.Get(max(len(rest), leastRead))
+		c.unread = bufpool.Get(max(len(rest), minReadRoom))
 		c.unread.B = append(c.unread.B, rest...)
 		l.stats.Unread++
 	case n > 0:

@@ -46,8 +46,8 @@ func netAddr(sa unix.Sockaddr) net.Addr {
 	return nil
 }
 
-// probe returns an error if a TCP address that several sockets are going to share is in use: it binds it without sharing.
-func probe(a Addr) error {
+// probeUnshared returns an error if a TCP address that several sockets are going to share is in use: it binds it without sharing.
+func probeUnshared(a Addr) error {
 	family, sa := sockaddr(a)
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -77,7 +77,7 @@ func (t *connTimers) get(i int, w *wheel) (at uint64, ok bool) {
 	case t.far&(1<<i) != 0:
 		return uint64(t.deadline[i]) << farBits, true
 	}
-	return w.full(t.deadline[i]), true
+	return w.fullTick(t.deadline[i]), true
 }
 
 // SetTimer makes the loop call Handler.Timer once with which, 0 to Timers-1, d after the loop's clock. d is rounded up to

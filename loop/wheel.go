@@ -42,12 +42,12 @@ type timerOwner interface {
 	expire(now uint64)
 }
 
-// full returns the tick whose low 32 bits are at and that is nearest to now.
-func (w *wheel) full(at uint32) uint64 { return w.now + uint64(int64(int32(at-uint32(w.now)))) }
+// fullTick returns the tick whose low 32 bits are at and that is nearest to now.
+func (w *wheel) fullTick(at uint32) uint64 { return w.now + uint64(int64(int32(at-uint32(w.now)))) }
 
 // schedule makes the wheel look at e at tick at or earlier.
 func (w *wheel) schedule(e *wheelEntry, at uint64) {
-	if e.level != notInWheel && w.full(e.at) <= at {
+	if e.level != notInWheel && w.fullTick(e.at) <= at {
 		return
 	}
 	w.remove(e)
@@ -115,15 +115,15 @@ func (w *wheel) advance(to uint64) {
 		for level := wheelLevels - 1; level > 0; level-- {
 			shift := level * slotBits
 			if w.now&(1<<shift-1) == 0 {
-				w.visit(level, w.now>>shift%slotsPerLevel)
+				w.visitSlot(level, w.now>>shift%slotsPerLevel)
 			}
 		}
-		w.visit(0, w.now%slotsPerLevel)
+		w.visitSlot(0, w.now%slotsPerLevel)
 	}
 }
 
-// visit empties a slot: it expires the timers that are due and inserts the others again.
-func (w *wheel) visit(level int, slot uint64) {
+// visitSlot empties a slot: it expires the timers that are due and inserts the others again.
+func (w *wheel) visitSlot(level int, slot uint64) {
 	for {
 		e := w.slots[level][slot]
 		if e == nil {
