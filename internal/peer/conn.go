@@ -14,7 +14,7 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Config says what one end of a connection allows its peer, and what it does when the connection ends.
+// Config is the limits of one end of a connection, and its callbacks.
 type Config struct {
 	// Lowest and Highest are the protocol versions this end speaks. Zero means those of package native.
 	Lowest, Highest uint8
@@ -29,7 +29,7 @@ type Config struct {
 	// requests and does not read the responses. Zero means 256 KiB.
 	MaxResponses int
 
-	// Linger is how long a closing connection may take to write what was appended. Zero means 2 s.
+	// Linger is how long a closing connection may take to write the appended frames. Zero means 2 s.
 	Linger time.Duration
 
 	// OnDrain is called in a goroutine of its own when the peer announces that it stops. Nil treats that as the end.
@@ -144,7 +144,7 @@ func (c *Conn) Respond(appendTo func([]byte) []byte) {
 // maxControlFrame is the size in bytes that a control frame rarely exceeds; append grows the buffer for a longer one.
 const maxControlFrame = 4 << 10
 
-// Drain tells the peer that this end stops, once; what is in flight goes on.
+// Drain tells the peer, once, that this end stops. Messages in flight are still handled.
 func (c *Conn) Drain(reason string) {
 	if c.moveTo(Draining) {
 		c.Tell(func(b []byte) []byte {
@@ -153,7 +153,7 @@ func (c *Conn) Drain(reason string) {
 	}
 }
 
-// Leave tells the peer that this end is done. The peer writes what it has for this end, and closes.
+// Leave tells the peer that this end is done. The peer writes its queued frames and closes the connection.
 func (c *Conn) Leave() {
 	c.Tell(func(b []byte) []byte { return native.AppendGoaway(b, native.GoawayFrame{Code: native.CodeOK}) })
 }
@@ -168,7 +168,7 @@ func (e remoteError) Unwrap() error { return e.reason }
 func IsClean(why error) bool { return why == nil || errors.Is(why, io.EOF) }
 
 // Close closes the connection for the reason why, once; it does not wait. A *native.Error is told to the peer. After that,
-// and after an orderly end (nil, io.EOF), what was appended before is still written, for at most Config.Linger.
+// and after an orderly end (nil, io.EOF), frames appended before are still written, for at most Config.Linger.
 func (c *Conn) Close(why error) {
 	if c.moveTo(Closing) {
 		go c.finish(why)

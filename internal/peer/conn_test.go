@@ -39,7 +39,7 @@ func pair(t *testing.T) (dialed, accepted transport.Conn) {
 	return dialed, accepted
 }
 
-// log is what a receiver has handled, of all streams of a connection.
+// log lists the frames that a connection's receivers have handled.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -57,7 +57,7 @@ func (l *log) String() string {
 	return strings.Join(l.lines, ", ")
 }
 
-// receiver notes what it gets.
+// receiver logs its calls.
 type receiver struct{ log *log }
 
 func (r *receiver) BatchBegins() {}
@@ -225,7 +225,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestHostileClientInHandshake: what is not a HELLO is refused with a reason.
+// TestHostileClientInHandshake: other bytes than a HELLO are refused with a reason.
 func TestHostileClientInHandshake(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -270,7 +270,7 @@ func TestHostileClientInHandshake(t *testing.T) {
 	}
 }
 
-// TestHostileNodeInHandshake: a client does not go on with what is not a WELCOME it can use.
+// TestHostileNodeInHandshake: a client refuses other bytes than a WELCOME that it can use.
 func TestHostileNodeInHandshake(t *testing.T) {
 	with := func(change func(*native.WelcomeFrame)) []byte {
 		w := welcome
@@ -550,13 +550,13 @@ func (m *multi) OpenStream(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// TestDataStreams: frames of data streams reach handlers that take them; what may not come there ends the connection.
+// TestDataStreams: frames of data streams reach the handlers that allow it; other frames there end the connection.
 func TestDataStreams(t *testing.T) {
 	join := native.AppendJoin(nil, 0)
 	join = join[:len(join):len(join)] // an append copies it
 	for _, c := range []struct {
 		name    string
-		streams []string // what is written to each
+		streams []string // the bytes that are written to each
 		handled string
 		reason  string // "": no error
 	}{
@@ -607,7 +607,7 @@ func TestDataStreams(t *testing.T) {
 	}
 }
 
-// TestWriterOpensAStream: what is appended for a data stream arrives there behind JOIN.
+// TestWriterOpensAStream: frames appended for a data stream arrive there behind JOIN.
 func TestWriterOpensAStream(t *testing.T) {
 	near, far := pair(t)
 	w := &wire{t: t, conn: near}

@@ -26,7 +26,7 @@ type Receiver interface {
 // ends the connection.
 type Table[R Receiver] [32]Kind[R]
 
-// Kind says where a frame kind may arrive and what handles it. Nil Handle means nowhere.
+// Kind is the streams on which a frame kind may arrive, and its handler. Nil Handle means that it may not arrive.
 type Kind[R Receiver] struct {
 	OnData bool // on data streams, too
 	Handle func(R, native.Frame) error
@@ -68,7 +68,7 @@ func readStream[R Receiver](c *Conn, table *Table[R], r R, in *FrameReader, data
 	}
 }
 
-// Dispatch passes a batch of whole frames to their handlers. Serve does so with what it reads; a benchmark may do it with
+// Dispatch passes a batch of whole frames to their handlers. Serve calls it for each read; a benchmark may call it with
 // frames of its own.
 func Dispatch[R Receiver](c *Conn, table *Table[R], r R, batch []byte, shared *bufpool.Buf, data bool) error {
 	r.BatchBegins()
@@ -130,7 +130,7 @@ func (c *Conn) goaway(f native.Frame) error {
 	return remoteError{&native.Error{Code: v.Code, Reason: v.Reason}}
 }
 
-// errNoJoin says that a data stream does not begin as it must.
+// errNoJoin is the error of a data stream whose first frame is not JOIN.
 var errNoJoin = &native.Error{Code: native.CodeProtocol, Reason: "a data stream that does not begin with JOIN"}
 
 // readDataStream reads a data stream that the peer has opened. Its end is no reason to close the connection.

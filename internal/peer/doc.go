@@ -1,7 +1,7 @@
 // Package peer is one end of a native connection: the handshake, the streams in both directions, liveness, and the end.
 //
 // Both ends of the wire of package native stand on it: the client in package stream and the broker in stream/hop. A
-// FrameWriter gathers what many goroutines append into few large writes, a FrameReader cuts what arrives into batches of
+// FrameWriter gathers the frames of many goroutines into few large writes, a FrameReader cuts a stream into batches of
 // whole frames. A Table names the frame kinds that an end takes and their handlers; a Receiver takes runs of PUBs, which
 // are not looked up one by one. state.go draws the states of a Conn.
 //

@@ -174,8 +174,8 @@ func TestFrameWriter(t *testing.T) {
 	}
 }
 
-// TestFrameWriterKeepsWhatWasNotSent: after a failed write, what was appended later is still there.
-func TestFrameWriterKeepsWhatWasNotSent(t *testing.T) {
+// TestFrameWriterKeepsUnsentFrames: after a failed write, TakeUnsent returns the frames that were appended later.
+func TestFrameWriterKeepsUnsentFrames(t *testing.T) {
 	o := NewFrameWriter(1 << 20)
 	broken := errors.New("broken")
 	release := make(chan struct{})

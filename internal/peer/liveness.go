@@ -15,7 +15,7 @@ type Limits struct {
 	Write     time.Duration // for one write
 }
 
-// progress is what Check last saw of a stream.
+// progress is the state of a stream at the last Check.
 type progress struct {
 	reads   uint64
 	since   time.Time // when reads changed

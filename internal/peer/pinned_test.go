@@ -33,7 +33,7 @@ func (o *FrameWriter) bufs() []*bufpool.Buf {
 	return bufs
 }
 
-// patterns are the frames that a queue may be given: sizes, and how largeFrame the shared buffer is that each lies in (0: none).
+// patterns are the frames that a queue may be given: sizes, and how large the shared buffer is that each lies in (0: none).
 var patterns = []struct {
 	name         string
 	sizes        []int
@@ -74,7 +74,7 @@ func TestQueuePinsWhatItCounts(t *testing.T) {
 	}
 }
 
-// TestFrameWriterPinsWhatItCounts: what waits for one write keeps no more than twice its bytes, and one block.
+// TestFrameWriterPinsWhatItCounts: frames that wait for a write keep at most twice their bytes, and one block.
 func TestFrameWriterPinsWhatItCounts(t *testing.T) {
 	for _, c := range patterns {
 		t.Run(c.name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func (q *Queue) Push(frames []byte, shared *bufpool.Buf) {
 		q.tail, q.inTail = bufpool.Get(max(len(frames), min(q.bytes, blockSize))), 0
 	}
 	n := len(q.tail.B)
-	q.tail.B = append(q.tail.B, frames...) // goroutines that read what was cut before do not look behind it
+	q.tail.B = append(q.tail.B, frames...) // readers of pieces that were cut before do not read behind those
 	if q.inTail > 0 {
 		if last := q.pieces.Back(); last.Buf == q.tail {
 			last.Frames = q.tail.B[n-len(last.Frames):]

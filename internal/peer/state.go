@@ -12,9 +12,9 @@ package peer
 //	  Closed ◄──────────────────────────────── Closing
 //	             everything written, or Linger
 //
-// Handshake: only HELLO and WELCOME are read. Established: all frames of the Table. Draining: the same, but one end has
-// announced that it stops, so a client reconnects elsewhere. Closing: what arrives is discarded, what was appended is
-// written. Closed: the goroutines have ended.
+// Handshake: only HELLO and WELCOME are read. Established: all frames of the Table are handled. Draining: the same, but one
+// end has announced that it stops, so a client reconnects elsewhere. Closing: arriving frames are discarded, appended frames
+// are written. Closed: the goroutines have ended.
 type State int32
 
 // The states.
