@@ -233,7 +233,7 @@ func TestCloseWithoutLingerLosesNothingSilently(t *testing.T) {
 
 func TestSilentDialerIsRefusedWithAReason(t *testing.T) {
 	server, client, _ := identity(t)
-	l, err := quic.New(&quic.Config{ServerTLS: server, HandshakeTimeout: 300 * time.Millisecond}).Listen(t.Context(), "127.0.0.1:0")
+	l, err := quic.New(&quic.Config{ServerTLS: server, HandshakeTimeout: 2 * time.Second}).Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
