@@ -76,10 +76,13 @@ func TestUploadFailsAlone(t *testing.T) {
 // A server whose connection is paused for a slow client does not miss heartbeats, as its responses cannot be read.
 func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
 	t.Parallel()
-	const size, beat = 20 << 20, 20 * time.Millisecond
+	const size, beat = 20 << 20, 50 * time.Millisecond
+	content := filled(size)
 	s := newServer(t, func(p *peer, f wire.Frame) {
-		frame, _ := wire.Append(nil, reply(f, filled(size)))
-		_ = p.write(frame)
+		go func() { // heartbeats get their response meanwhile
+			frame, _ := wire.Append(nil, reply(f, content))
+			_ = p.write(frame)
+		}()
 	})
 	one := cluster("c", s)
 	one.Heartbeat = beat
@@ -124,11 +127,15 @@ func TestPausedTimeIsNotTheServers(t *testing.T) {
 // paused waits until nothing more is read from the server for a client that takes nothing.
 func (p *proxy) paused() {
 	p.t.Helper()
-	last := int64(-1)
+	last, unchanged := int64(0), 0
 	proxytest.Eventually(p.t, "reading from the server is paused", func() bool {
 		before := last
-		last = p.bytesIn()
+		if last = p.bytesIn(); last == before && last > 256<<10 { // the default of loop.Config.HighWater
+			unchanged++
+		} else {
+			unchanged = 0
+		}
 		time.Sleep(20 * time.Millisecond)
-		return last > 1<<20 && last == before
+		return unchanged == 5
 	})
 }
