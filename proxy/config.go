@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Config is a proxy as it is written.
+// Config configures a proxy.
 type Config struct {
 	// Loops is how many event loops run. Zero means one for each core Go may use.
 	Loops int `yaml:"loops,omitempty" schema:"min=0"`
@@ -32,14 +32,14 @@ type Config struct {
 	// Listeners are the addresses clients connect to.
 	Listeners []Listener `yaml:"listeners" schema:"required"`
 
-	// Clusters are the servers behind.
+	// Clusters are the groups of servers that requests are forwarded to.
 	Clusters []upstream.Config `yaml:"clusters,omitempty"`
 
-	// AccessLog has a line for each request, or for some. None is written unless it names a file.
+	// AccessLog configures the access log. None is written unless it names a file.
 	AccessLog traffic.LogConfig `yaml:"access_log,omitempty"`
 }
 
-// Listener is one address and what becomes of the requests that come there. It has one of Cluster, Routes and VirtualHosts.
+// Listener configures one address and the routes of its requests. It has one of Cluster, Routes and VirtualHosts.
 type Listener struct {
 	// Name stands in logs and metrics. Empty means the address.
 	Name string `yaml:"name,omitempty"`
@@ -59,10 +59,10 @@ type Listener struct {
 	// VirtualHosts have routes for some hosts each.
 	VirtualHosts []route.VirtualHost `yaml:"virtual_hosts,omitempty"`
 
-	// HTTP1 is for listeners that speak it.
+	// HTTP1 applies to listeners with protocol http1.
 	HTTP1 http1.Config `yaml:"http1,omitempty"`
 
-	// Bolt is for listeners that speak it.
+	// Bolt applies to listeners with protocol bolt.
 	Bolt bolt.Config `yaml:"bolt,omitempty"`
 }
 
@@ -75,7 +75,7 @@ const (
 	Bolt  = upstream.Bolt
 )
 
-// name is what the listener is called.
+// name returns the listener's name.
 func (l *Listener) name() string {
 	if l.Name != "" {
 		return l.Name
@@ -83,7 +83,7 @@ func (l *Listener) name() string {
 	return l.Address
 }
 
-// table is the routing table as package route writes it.
+// table returns the routing table in package route's form.
 func (l *Listener) table() *route.Config {
 	switch {
 	case l.Cluster != "":
@@ -100,7 +100,7 @@ func (l *Listener) table() *route.Config {
 	return &route.Config{VirtualHosts: l.VirtualHosts}
 }
 
-// loops is the part of c that the event loops are made of.
+// loops returns the configuration of the event loops.
 func (c *Config) loops() *loop.Config {
 	out := &loop.Config{Loops: c.Loops, ReusePort: c.ReusePort, Portable: c.Goroutines}
 	if c.MaxConnections > 0 { // else loop.Config has the default

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// Proxy is a proxy at work, made by New. Its methods may be called by any goroutine.
+// Proxy is a running proxy, made by New. Its methods may be called by any goroutine.
 type Proxy struct {
 	formats []format.Format
 	log     *slog.Logger
@@ -26,8 +26,8 @@ type Proxy struct {
 }
 
 // New binds the listeners of cfg and serves them from then on; Shutdown, or the end of Run, ends that. formats are those that
-// payloads may be named in. A nil log means slog.Default. What is wrong in cfg gives Errors, all at once; what the machine
-// refuses, as a busy port, gives another error. cfg is kept and must not be changed.
+// payloads may be named in. A nil log means slog.Default. An invalid cfg gives Errors, all at once; a failure of
+// the system, such as a busy port, gives another error. cfg is kept and must not be changed.
 func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error) {
 	tables, err := cfg.compile(formats)
 	if err != nil {
@@ -54,8 +54,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	return p, nil
 }
 
-// Addresses returns what clients connect to, as protocol://address in the order of the configuration, with the ports that were
-// bound.
+// Addresses returns the bound addresses of the listeners, as protocol://address, in the order of the configuration.
 func (p *Proxy) Addresses() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,8 +65,8 @@ func (p *Proxy) Addresses() []string {
 	return all
 }
 
-// Shutdown ends the proxy: listeners close, clients that wait for an answer get it, all others are closed. Connections that are
-// left when ctx ends are reset; its error is returned then.
+// Shutdown ends the proxy: it closes the listeners and idle connections, and the others behind their outstanding responses. When
+// ctx ends, it resets the remaining connections and returns the error of ctx.
 func (p *Proxy) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {

@@ -35,7 +35,7 @@ type http1Service struct{ *http1.Service }
 
 func (s http1Service) use(l *Listener, p *exchange.Plan) { s.Use(&l.HTTP1, p) }
 
-// parts are what a reload changes.
+// parts are the objects that a reload replaces.
 type parts struct {
 	cfg       *Config
 	access    *traffic.Log
@@ -79,16 +79,16 @@ func (p *parts) listenerAt(l *Listener) *listener {
 	return nil
 }
 
-// cluster is a cluster at work.
+// cluster is a running cluster.
 type cluster struct {
 	*upstream.Cluster
 	cfg  *upstream.Config
 	stop context.CancelFunc // ends Run
 }
 
-// Reload puts cfg in place of the configuration there is. Listeners and clusters that did not change keep their connections;
-// requests under way end as they began, and no client is told anything. What is wrong in cfg gives Errors; after any error all
-// is as it was. The loops themselves cannot change.
+// Reload replaces the configuration by cfg. Unchanged listeners and clusters keep their connections, and requests under way use
+// the old configuration to their end. An invalid cfg gives Errors. After an error, the old configuration stays. Settings of the
+// loops cannot change.
 func (p *Proxy) Reload(cfg *Config) error {
 	tables, err := cfg.compile(p.formats)
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *Proxy) Reopen() error {
 	return p.parts.access.Reopen()
 }
 
-// change makes what cfg has and p lacks, and if all of that can be had, puts it in place and gives up what cfg lacks.
+// change creates the objects that cfg adds. If that succeeds, it puts them in place and closes those that cfg removes.
 func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	old := p.parts
 	next := parts{cfg: cfg, access: old.access, listeners: map[string]*listener{}, clusters: map[string]*cluster{}}
@@ -192,7 +192,7 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	return nil
 }
 
-// keep has the metrics forget the listeners and routes that are in no plan any more.
+// keep removes the counters of listeners and routes that are in no plan.
 func (p *Proxy) keep(plans []*exchange.Plan) {
 	var listeners []*traffic.Listener
 	var routes []*traffic.Route
@@ -203,7 +203,7 @@ func (p *Proxy) keep(plans []*exchange.Plan) {
 	p.metrics.Keep(listeners, routes)
 }
 
-// newCluster makes a cluster and has it look after its endpoints.
+// newCluster makes a cluster and starts its name lookups and health checks.
 func (p *Proxy) newCluster(c *upstream.Config) (*cluster, error) {
 	made, err := upstream.New(c, p.group, p.log)
 	if err != nil {
@@ -236,8 +236,8 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
 	return &listener{l, s, socket, plan.Listener}, nil
 }
 
-// giveUp closes what is of past and not of kept: listeners first, whose clients get the answers they wait for, then clusters,
-// whose connections close when they are idle.
+// giveUp closes the objects of past that are not in kept: first listeners, whose clients get their outstanding responses, then
+// clusters, whose connections close when they are idle.
 func (p *Proxy) giveUp(past, kept parts) {
 	sockets := map[*loop.Listener]bool{}
 	for _, l := range kept.listeners {
@@ -269,7 +269,7 @@ func (p *Proxy) giveUp(past, kept parts) {
 	}
 }
 
-// drain has the connections of a listener end as they do at shutdown.
+// drain closes the connections of a listener as a shutdown does.
 func drain(l *loop.Loop, s service) {
 	for c, h := range l.All() {
 		if d, ok := h.(loop.Shutdowner); ok && s.Owns(h) {

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Snapshot is what a proxy has done since it began, and what it holds now.
+// Snapshot is a copy of a proxy's counters at one moment.
 type Snapshot struct {
 	Now      time.Duration    // since the proxy began; an endpoint's Ejected is on this clock
 	Bound    []Bound          // in the order of the configuration
@@ -20,14 +20,14 @@ type Snapshot struct {
 	Loops    []loop.Stats
 }
 
-// Bound is where a listener takes connections.
+// Bound is the bound address of a listener.
 type Bound struct {
 	Listener string // its name
 	Protocol Protocol
 	Address  string // with the port that was bound
 }
 
-// Snapshot collects the numbers of all parts. It waits for each loop's turn to end.
+// Snapshot copies the counters of all parts. It waits for each loop's turn to end.
 func (p *Proxy) Snapshot() Snapshot {
 	p.mu.Lock()
 	s := Snapshot{Now: p.group.Now(), Bound: p.parts.bound()}

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// fixedServer is a server that respondAlways every request, whose head and body take size bytes, in the same way, and allocates nothing.
+// fixedServer starts a server that sends the same response for each size bytes of requests, and allocates nothing.
 func fixedServer(tb testing.TB, size int, response string) string {
 	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		buf := make([]byte, size)

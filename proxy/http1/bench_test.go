@@ -36,7 +36,7 @@ func (a *benchClient) Data(c *loop.Conn, p []byte) int {
 	return len(p)
 }
 
-// benchServer respondAlways each request, whose size it knows.
+// benchServer responds to each request, whose size it knows.
 type benchServer struct {
 	loop.Base
 	request  int // bytes

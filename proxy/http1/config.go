@@ -11,19 +11,19 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// Config is what a listener that speaks HTTP/1.1 can be told. The zero value works.
+// Config configures a listener of HTTP/1.1. The zero value works.
 type Config struct {
-	// Limits bound what clients and servers may send; max_body is for clients only.
+	// Limits bound the messages of clients and servers; max_body applies to clients only.
 	Limits wire.Limits `yaml:"limits,omitempty"`
 
-	// HeaderTimeout bounds the time from the first byte of a request's head to its end, however slowly bytes come. Zero means
-	// 10 s; negative means never.
+	// HeaderTimeout bounds the time from the first byte of a request's head to its last one. Zero means 10 s; negative means
+	// never.
 	HeaderTimeout time.Duration `yaml:"header_timeout,omitempty"`
 
 	// IdleTimeout closes a client's connection that is unused for this long. Zero means 75 s; negative means never.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
-	// BodyTimeout bounds the time in which no byte of a request's body, an answer or a tunnel moves. Zero means 60 s;
+	// BodyTimeout bounds the time in which no byte of a request's body, a response or a tunnel moves. Zero means 60 s;
 	// negative means never.
 	BodyTimeout time.Duration `yaml:"body_timeout,omitempty"`
 
@@ -32,22 +32,22 @@ type Config struct {
 	// connection closed. Zero means 100; negative means no floor, as for bodies that are streams of rare events.
 	BodyRate int `yaml:"body_rate,omitempty"`
 
-	// Upgrades are the protocols a connection may change to; others are not asked for. Empty means websocket. Behind h2c,
-	// requests would pass that no route has seen.
+	// Upgrades are the protocols that a connection may change to; requests for others are forwarded without Upgrade. Empty means
+	// websocket. Do not add h2c: its requests would bypass the routes.
 	Upgrades []string `yaml:"upgrades,omitempty"`
 
-	// ForwardedFor tells servers the client's address and scheme, by X-Forwarded-For and X-Forwarded-Proto, in place of what
-	// the client says there itself. Without it these fields pass as they came.
+	// ForwardedFor replaces X-Forwarded-For and X-Forwarded-Proto by the client's address and scheme. Without it, these fields
+	// pass unchanged.
 	ForwardedFor bool `yaml:"forwarded_for,omitempty"`
 
-	// TrustForwarded is for clients that are proxies of one's own: their X-Forwarded fields are added to rather than
-	// replaced. It needs ForwardedFor.
+	// TrustForwarded is for clients that are trusted proxies: their X-Forwarded fields are added to, not replaced. It needs
+	// ForwardedFor.
 	TrustForwarded bool `yaml:"trust_forwarded,omitempty"`
 
-	// Via is this proxy's name in the Via fields of requests and answers. Empty writes none.
+	// Via is this proxy's name in the Via fields of requests and responses. Empty writes none.
 	Via string `yaml:"via,omitempty"`
 
-	// MaxRequests is how many requests a client's connection is used for. Zero means no bound.
+	// MaxRequests bounds the requests on a client's connection. Zero means no bound.
 	MaxRequests int `yaml:"max_requests,omitempty" schema:"min=0"`
 }
 
@@ -78,7 +78,7 @@ func (c *Config) Check() error {
 	return es.Err()
 }
 
-// reason is what err says without the name of its package.
+// reason returns the text of err without the name of its package.
 func reason(err error) string { return strings.TrimPrefix(err.Error(), "http1: ") }
 
 func (c *Config) withDefaults() Config {
@@ -93,7 +93,7 @@ func (c *Config) withDefaults() Config {
 	return out
 }
 
-// upgrades reports whether a connection may change to a protocol.
+// upgrades reports whether a connection may change to protocol.
 func (c *Config) upgrades(protocol []byte) bool {
 	for _, name := range c.Upgrades {
 		if strings.EqualFold(name, string(protocol)) {

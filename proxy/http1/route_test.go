@@ -223,7 +223,7 @@ func TestExpect(t *testing.T) {
 	})
 }
 
-// failAtFirst respondAlways with status to the first requests, and then with what it was sent.
+// failAtFirst responds with status to the first requests, and then echoes.
 func failAtFirst(tb testing.TB, failures int64, fail func(w http.ResponseWriter)) (addr string, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	return proxytest.ServeHTTP(tb, func(w http.ResponseWriter, r *http.Request) {

@@ -21,8 +21,8 @@ type settings struct {
 	plan     *exchange.Plan
 }
 
-// New makes a Service for a group of so many loops. A nil c means defaults. It turns clients away until Use has given it a
-// Plan.
+// New makes a Service for a group with that number of loops. A nil c means defaults. The Service refuses clients until Use gives it
+// a Plan.
 func New(c *Config, loops int) *Service {
 	s := &Service{connector: NewConnector(nil, loops)}
 	for i := range loops {

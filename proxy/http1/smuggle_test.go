@@ -16,8 +16,7 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// recorder is a server that keeps all bytes of each connection and respondAlways each time they make a whole request more, as
-// package net/http reads them.
+// recorder is a server that stores all bytes of each connection, and responds to each request that net/http finds in them.
 type recorder struct {
 	mu    sync.Mutex
 	conns []*bytes.Buffer
