@@ -91,7 +91,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	if c.ForwardedFor != "" {
 		b = appendField(b, "X-Forwarded-For", forwardedFor+c.ForwardedFor)
 	}
-	if c.Proto != "" && !(c.KeepForwarded && h.Get("X-Forwarded-Proto") != nil) {
+	if c.Proto != "" && (!c.KeepForwarded || h.Get("X-Forwarded-Proto") == nil) {
 		b = appendField(b, "X-Forwarded-Proto", c.Proto)
 	}
 	if c.Via != "" {

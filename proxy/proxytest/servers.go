@@ -54,7 +54,7 @@ func Serve(tb testing.TB, handle func(net.Conn)) string {
 func Script(tb testing.TB, talk func(conn net.Conn, r *bufio.Reader)) string {
 	tb.Helper()
 	return Serve(tb, func(conn net.Conn) {
-		conn.SetDeadline(time.Now().Add(Patience))
+		_ = conn.SetDeadline(time.Now().Add(Patience))
 		talk(conn, bufio.NewReader(conn))
 	})
 }
@@ -64,7 +64,7 @@ func ServeHTTP(tb testing.TB, h http.HandlerFunc) string {
 	tb.Helper()
 	ln := Listen(tb)
 	s := &http.Server{Handler: h, ReadHeaderTimeout: Patience}
-	go s.Serve(ln)
+	go func() { _ = s.Serve(ln) }()
 	tb.Cleanup(func() { s.Close() })
 	return ln.Addr().String()
 }
@@ -79,7 +79,7 @@ func EchoHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, values := range r.Trailer {
 		w.Header().Set("X-Trailer-"+name, strings.Join(values, ","))
 	}
-	w.Write(body)
+	_, _ = w.Write(body)
 }
 
 // CRLF writes the ends of lines as HTTP/1.1 has them.
@@ -100,7 +100,7 @@ func Dial(tb testing.TB, addr string) *Client {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(Patience))
+	_ = conn.SetDeadline(time.Now().Add(Patience))
 	return &Client{conn, bufio.NewReader(conn), tb}
 }
 
