@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Changed returns the fields, such as admin.address, in which next differs from c: all but the proxy's. Lists count as one field.
+// Changed returns the fields, such as admin.address, in which next differs from c, except for those of the proxy. A list counts as one field.
 func (c *Config) Changed(next *Config) []string {
 	a, b := *c, *next
 	a.Proxy, b.Proxy = nil, nil

@@ -20,9 +20,9 @@ func TestChanged(t *testing.T) {
 		{"the proxy", func(c *Config) { c.Proxy = &proxy.Config{Loops: 1} }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			next := base()
+			next := defaults()
 			c.change(next)
-			if got := base().Changed(next); !reflect.DeepEqual(got, c.want) {
+			if got := defaults().Changed(next); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -12,10 +12,10 @@ import (
 	"example.com/ferry/internal/topic"
 )
 
-// functionName is what a name may be, as it stands in addresses of the admin server.
+// functionName matches a name, which is part of URLs of the admin server.
 var functionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// checkFunctions checks what the node is to run. known are the names that run may have.
+// checkFunctions checks the functions and their pool. known are the valid values of run.
 func (c *Config) checkFunctions(known []string, errs *configErrors) {
 	names := map[string]string{}
 	if c.Live.Functions {
@@ -77,7 +77,7 @@ func (f Function) check(at string, known []string, errs *configErrors) {
 	}
 }
 
-// unknown says which functions there are instead of got.
+// unknown returns the error text for a function got that is not in known.
 func unknown(got string, known []string) string {
 	if len(known) == 0 {
 		return fmt.Sprintf("unknown function %q: this program brings none", got)

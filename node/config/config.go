@@ -6,38 +6,38 @@ import (
 	"example.com/ferry/proxy"
 )
 
-// Config is everything a node can be told. Relative paths resolve against the working directory.
+// Config is the configuration of a node. Relative paths resolve against the working directory.
 type Config struct {
-	// Listeners are the addresses clients of streams connect to. Naming any replaces the default ones; a file with a proxy has
-	// none but those it names, and without any the node is a proxy and nothing else.
+	// Listeners are the addresses that clients of streams connect to. A file that names listeners, or a proxy, has no default
+	// ones. A node with a proxy and without listeners has no streams.
 	Listeners []Listener `yaml:"listeners,omitempty"`
 
-	// Proxy forwards requests of other protocols. It has listeners of its own, and can be changed while the node runs.
+	// Proxy forwards requests of other protocols. It has its own listeners, and is reloaded while the node runs.
 	Proxy *proxy.Config `yaml:"proxy,omitempty"`
 
 	// Admin is the HTTP server for dashboard, metrics and probes.
 	Admin Admin `yaml:"admin,omitempty"`
 
-	// DataDir holds the local CA, the local token and streams. It is created on first start.
+	// DataDir holds the local CA and the local token. It is created on first start.
 	DataDir string `yaml:"data_dir,omitempty"`
 
 	// Names are further host names and IP addresses that clients connect by, for the certificate that the node makes. It has
 	// those of the listeners, this machine's host name and localhost in any case.
 	Names []string `yaml:"names,omitempty"`
 
-	// Identities are the clients beside "local", which holds the token in data_dir and may do everything.
+	// Identities are the clients beside "local", which has the token in data_dir and all grants.
 	Identities []Identity `yaml:"identities,omitempty"`
 
-	// Limits bound what clients can make the node hold.
+	// Limits bound the memory that clients can make the node use.
 	Limits Limits `yaml:"limits,omitempty"`
 
 	// Streams are refused in this version: every tag is delivered at most once, to the subscribers that are connected.
 	Streams []Stream `yaml:"streams,omitempty"`
 
-	// Live is the input and the functions that the node brings itself. Off unless a file turns it on.
+	// Live turns on the sensors and functions of ferry itself. With a file they are off by default.
 	Live Live `yaml:"live,omitempty"`
 
-	// Functions are what else the node runs: they observe tags and answer on others.
+	// Functions run in the node: they observe tags and publish on others.
 	Functions []Function `yaml:"functions,omitempty"`
 
 	// CPU is the pool that heavy functions share.
@@ -52,8 +52,8 @@ type Listener struct {
 	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT or unix://PATH.
 	Address string `yaml:"address" schema:"required"`
 
-	// Validate says how much of each message is read once where it enters: full reads all of it, bounds its structure
-	// and lengths, off nothing.
+	// Validate is how each message is checked where it enters: full checks all of it, bounds its structure and lengths, off
+	// nothing.
 	Validate Validation `yaml:"validate,omitempty"`
 
 	// CertFile is the PEM certificate of a quic or tls listener. Empty means the one the node makes in data_dir.
@@ -73,7 +73,7 @@ type Listener struct {
 	Insecure bool `yaml:"insecure,omitempty"`
 }
 
-// Validation says how much of a message a listener reads.
+// Validation is how a listener checks messages.
 type Validation string
 
 // The values of Validation.
@@ -89,19 +89,19 @@ type Admin struct {
 	// "off" or "" starts no server.
 	Address string `yaml:"address"`
 
-	// Hosts are the names, beside loopback ones, that a browser may call the server by.
+	// Hosts are further host names that browsers may use for the server, as through a reverse proxy.
 	Hosts []string `yaml:"hosts,omitempty"`
 }
 
-// Identity is one client: what it proves itself by, and what it may do.
+// Identity is one client, its secret and its grants.
 type Identity struct {
-	// Name stands in logs and metrics.
+	// Name is shown in logs and metrics.
 	Name string `yaml:"name" schema:"required"`
 
 	// Token is the client's secret, or sha256:HEX of it.
 	Token string `yaml:"token,omitempty"`
 
-	// TokenFile is a file that holds what token would.
+	// TokenFile is a file with the token.
 	TokenFile string `yaml:"token_file,omitempty"`
 
 	// CommonName is the subject of the client's certificate.
@@ -113,11 +113,11 @@ type Identity struct {
 	// Subscribe are the tags it may observe; + and # are wildcards.
 	Subscribe []string `yaml:"subscribe,omitempty"`
 
-	// Verbs are what it may do with them. Empty means all.
+	// Verbs restrict it to publish or subscribe. Empty means both.
 	Verbs []Verb `yaml:"verbs,omitempty"`
 }
 
-// Verb is something an identity may be allowed to do.
+// Verb is an operation that an identity may be granted.
 type Verb string
 
 // The values of Verb.
@@ -126,7 +126,7 @@ const (
 	VerbSubscribe Verb = "subscribe"
 )
 
-// Limits bound what clients can make the node hold.
+// Limits bound the memory that clients can make the node use.
 type Limits struct {
 	// MaxFrame bounds one message with its header.
 	MaxFrame Size `yaml:"max_frame,omitempty"`
@@ -137,7 +137,7 @@ type Limits struct {
 	// Window is how many bytes a client may publish on one tag before it waits for credit.
 	Window Size `yaml:"window,omitempty"`
 
-	// Queue bounds the bytes of one tag that wait for one subscription.
+	// Queue bounds the bytes of one tag that are queued for one subscription.
 	Queue Size `yaml:"queue,omitempty"`
 
 	// MaxTags bounds the tags the node keeps state and counters for.
@@ -146,13 +146,13 @@ type Limits struct {
 	// MaxSubscriptions bounds the subscriptions of one client.
 	MaxSubscriptions int `yaml:"max_subscriptions,omitempty" schema:"min=1"`
 
-	// HandshakeTimeout closes a connection that has not said who it is by then.
+	// HandshakeTimeout bounds the time until a new connection is identified.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 
-	// Heartbeat is how often an idle connection is asked for a sign of life; three missed ones close it.
+	// Heartbeat is the time between pings of an idle connection. Three without a reply close it.
 	Heartbeat time.Duration `yaml:"heartbeat,omitempty"`
 
-	// WriteTimeout closes a connection whose client takes nothing for this long.
+	// WriteTimeout closes a connection whose client reads nothing for this long.
 	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
 
 	// DrainTimeout bounds how long a stopping node finishes its work: queues empty, requests get their responses. Connections
@@ -160,25 +160,25 @@ type Limits struct {
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
 
-// Stream says how the messages of some tags are delivered.
+// Stream configures how the messages of some tags are delivered.
 type Stream struct {
 	// Tags is a tag filter; + and # are wildcards.
 	Tags string `yaml:"tags" schema:"required"`
 
-	// Engine keeps the messages on their way.
+	// Engine is the engine that stores the messages.
 	Engine Engine `yaml:"engine,omitempty"`
 
-	// Delivery is the promise made to subscribers. The memory engine keeps at-most-once only.
+	// Delivery is the guarantee for subscribers. The memory engine has at-most-once only.
 	Delivery Delivery `yaml:"delivery,omitempty"`
 }
 
-// Engine names what keeps messages on their way.
+// Engine is the name of an engine.
 type Engine string
 
 // Memory is the engine that keeps messages in memory, for subscribers that are connected.
 const Memory Engine = "memory"
 
-// Delivery is the promise made to subscribers.
+// Delivery is a delivery guarantee.
 type Delivery string
 
 // The values of Delivery.
@@ -187,9 +187,9 @@ const (
 	AtLeastOnce Delivery = "at-least-once"
 )
 
-// Live is the input and the functions that the node brings itself.
+// Live turns on the sensors and functions of ferry itself.
 type Live struct {
-	// Sensors publishes this machine's own sensors under sensors/HOST/.
+	// Sensors publishes this machine's sensors under sensors/HOST/.
 	Sensors bool `yaml:"sensors,omitempty"`
 
 	// Interval is the time between two readings of a sensor.
@@ -219,7 +219,7 @@ const (
 	LevelError Level = "error"
 )
 
-// LogFormat is how a log line is written.
+// LogFormat is the format of log lines.
 type LogFormat string
 
 // The values of LogFormat.

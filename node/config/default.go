@@ -2,15 +2,15 @@ package config
 
 import "time"
 
-// Default returns the node that runs without a file: QUIC and TCP on loopback, this machine's sensors as live input.
+// Default returns the configuration of a node without a file: QUIC and TCP on loopback, and this machine's sensors as input.
 func Default() *Config {
-	c := base()
+	c := defaults()
 	c.Live.Sensors, c.Live.Functions = true, true
 	return c
 }
 
-// base is what a file is read on top of.
-func base() *Config {
+// defaults returns the values of fields that a file does not name.
+func defaults() *Config {
 	return &Config{
 		Listeners: []Listener{
 			{Address: "quic://127.0.0.1:4190", Validate: ValidateFull},
@@ -36,7 +36,7 @@ func base() *Config {
 	}
 }
 
-// complete fills in what an entry of a list left out.
+// complete sets the defaults in entries of lists.
 func (c *Config) complete() {
 	for i := range c.Listeners {
 		if c.Listeners[i].Validate == "" {

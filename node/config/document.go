@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// document finds the place in a file that an error is about.
+// document finds the position of a field in a file.
 type document struct {
 	file  string
 	lines []string
@@ -21,8 +21,8 @@ func newDocument(file string, data []byte) *document {
 	return &document{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
 }
 
-// at makes an error that points at tk.
-func (d *document) at(tk *token.Token, field, reason string) *Error {
+// errorAt returns an error with the position of tk.
+func (d *document) errorAt(tk *token.Token, field, reason string) *Error {
 	e := &Error{File: d.file, Field: field, Reason: reason}
 	if tk != nil && tk.Position != nil {
 		e.Line, e.Column = tk.Position.Line, tk.Position.Column
@@ -33,22 +33,22 @@ func (d *document) at(tk *token.Token, field, reason string) *Error {
 	return e
 }
 
-// value makes an error that points at the value at path, or at the closest thing around it that stands in the file.
-func (d *document) value(path []string, reason string) *Error {
-	return d.at(d.token(path), dotted(path), reason)
+// errorAtValue returns an error with the position of the value at path, or of the closest enclosing value in the file.
+func (d *document) errorAtValue(path []string, reason string) *Error {
+	return d.errorAt(d.token(path), dotted(path), reason)
 }
 
-// key makes an error that points at the key itself.
-func (d *document) key(path []string, reason string) *Error {
+// errorAtKey returns an error with the position of the key at path.
+func (d *document) errorAtKey(path []string, reason string) *Error {
 	parent, ok := lookup(d.root, path[:len(path)-1])
 	if ok {
 		for _, kv := range pairs(parent) {
 			if kv.Key.GetToken().Value == path[len(path)-1] {
-				return d.at(kv.Key.GetToken(), dotted(path), reason)
+				return d.errorAt(kv.Key.GetToken(), dotted(path), reason)
 			}
 		}
 	}
-	return d.value(path, reason)
+	return d.errorAtValue(path, reason)
 }
 
 func (d *document) token(path []string) *token.Token {
@@ -65,16 +65,16 @@ func (d *document) token(path []string) *token.Token {
 	return nil
 }
 
-// yamlError turns an error of the YAML library into ours.
+// yamlError converts an error of the YAML library.
 func (d *document) yamlError(err error) error {
 	var e yaml.Error
 	if errors.As(err, &e) {
-		return Errors{d.at(e.GetToken(), "", e.GetMessage())}
+		return Errors{d.errorAt(e.GetToken(), "", e.GetMessage())}
 	}
 	return Errors{{File: d.file, Reason: err.Error()}}
 }
 
-// lookup follows names and indices; aliases and anchors are looked through.
+// lookup follows names and indices, through anchors and tags.
 func lookup(n ast.Node, path []string) (ast.Node, bool) {
 	for _, step := range path {
 		n = plain(n)

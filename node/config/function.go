@@ -2,46 +2,47 @@ package config
 
 import "time"
 
-// Function is one function that the node runs: one that the program brings, or a program of its own.
+// Function is one function that the node runs: a function of this program, or a separate program.
 type Function struct {
-	// Name stands in logs and metrics; it is started and stopped by it.
+	// Name is shown in logs, metrics and the dashboard.
 	Name string `yaml:"name" schema:"required"`
 
-	// Run is the name of a function that ferry brings: averages, alerts or checksum.
+	// Run is the name of a function of ferry: averages, alerts or checksum.
 	Run string `yaml:"run,omitempty"`
 
-	// Command is a program that calls worker.Serve, and its arguments. Either run or command is given.
+	// Command is a program that calls worker.Serve, and its arguments. Give either run or command.
 	Command []string `yaml:"command,omitempty"`
 
 	// Observe are the tags whose messages it gets; + and # are wildcards.
 	Observe []string `yaml:"observe" schema:"required"`
 
-	// Where is a predicate over the payload; what it does not hold for never reaches the function.
+	// Where is a predicate over the payload. The function gets only messages for which it holds.
 	Where string `yaml:"where,omitempty"`
 
-	// Group names a set of functions, in this node or connected to it, of which one gets each message.
+	// Group is a consumer group: one of its members, in this node or connected to it, gets each message.
 	Group string `yaml:"group,omitempty"`
 
-	// Policy says what becomes of messages the function has no room for: block makes their publishers wait.
+	// Policy is what happens while the function's queue is full: block withholds credit from the publishers, drop-oldest and
+	// drop-newest drop messages.
 	Policy Policy `yaml:"policy,omitempty"`
 
-	// CPU says where it runs: light on a goroutine, heavy on a token of the pool, worker in processes of its own. A command
-	// is a worker; a run is light if nothing is said.
+	// CPU is where it runs: light on a goroutine, heavy on a token of the pool, worker in processes of its own. Empty means
+	// worker for a command and light for a run.
 	CPU Class `yaml:"cpu,omitempty"`
 
-	// Timeout bounds the handling of one message, waiting for a token or a process not counted: a light or heavy function's
-	// context ends, a worker's process is killed if it goes on. Zero means no bound.
+	// Timeout bounds the handling of one message, from when it has a token or a process: the context of a light or heavy
+	// function ends; a worker's process that goes on is killed. Zero means no bound.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 
-	// Processes are how many a worker has, each with one message at a time. Zero means 1.
+	// Processes is the number of processes of a worker. Each handles one message at a time. Zero means 1.
 	Processes int `yaml:"processes,omitempty" schema:"min=0"`
 
-	// Concurrency is how many messages of different tags or sources a light or heavy function may handle, or wait for a token
-	// with, at once. Zero means 64 for a heavy one, and one for each CPU for a light one.
+	// Concurrency is how many messages, of different tags or sources, a light or heavy function handles at once; those that wait
+	// for a token count. Zero means 64 for a heavy function, and one for each CPU for a light one.
 	Concurrency int `yaml:"concurrency,omitempty" schema:"min=0"`
 }
 
-// Class says where a function runs.
+// Class is where a function runs.
 type Class string
 
 // The values of Class.
@@ -51,7 +52,7 @@ const (
 	Worker Class = "worker"
 )
 
-// Policy says what becomes of messages that a function has no room for.
+// Policy is what happens while a function's queue is full.
 type Policy string
 
 // The values of Policy.
@@ -63,7 +64,7 @@ const (
 
 // CPU is the pool that heavy functions share.
 type CPU struct {
-	// Tokens are how many heavy calls run at once. Zero means one for each core the node may use.
+	// Tokens is how many heavy calls run at once. Zero means one for each core the node may use.
 	Tokens int `yaml:"tokens,omitempty" schema:"min=0"`
 
 	// KernelSlices gives the node's threads short time slices, where the kernel has them: Linux from 6.12 on.
@@ -73,10 +74,10 @@ type CPU struct {
 	Queue int `yaml:"queue,omitempty" schema:"min=1"`
 }
 
-// heavyConcurrency is the default of a heavy function: enough to tell short calls from long ones.
+// heavyConcurrency is the default of a heavy function: enough for the pool to run short calls before long ones.
 const heavyConcurrency = 64
 
-// complete fills in what f left out.
+// complete sets the defaults of f.
 func (f *Function) complete() {
 	if f.Policy == "" {
 		f.Policy = Block
@@ -99,7 +100,7 @@ func (f *Function) complete() {
 // Heavy reports whether any function of c shares the pool.
 func (c *Config) Heavy() bool { return c.heavyCalls() > 0 }
 
-// heavyCalls is how many calls may wait for a token at once.
+// heavyCalls returns how many calls may wait for a token at once.
 func (c *Config) heavyCalls() int {
 	sum := 0
 	for _, f := range c.Functions {

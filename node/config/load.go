@@ -17,7 +17,7 @@ import (
 // MaxFile bounds a configuration file, in bytes.
 const MaxFile = 1 << 20
 
-// Program is what the program that reads a configuration brings: what a file may name.
+// Program is the set of names that a configuration of this program may use.
 type Program struct {
 	Functions  []string               // names for functions[].run
 	Formats    []format.Format        // formats that routes may read payloads as
@@ -40,7 +40,7 @@ func Load(path string, with Program) (*Config, error) {
 	return Parse(path, data, with)
 }
 
-// Read returns what is in the file at path, which Parse understands.
+// Read returns the content of the file at path, for Parse.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -67,9 +67,9 @@ func Parse(file string, data []byte, with Program) (*Config, error) {
 		return nil, doc.yamlError(err)
 	}
 	if len(tree.Docs) > 1 && tree.Docs[1].Body != nil {
-		return nil, Errors{doc.at(tree.Docs[1].Body.GetToken(), "", "a second document: one file holds one node")}
+		return nil, Errors{doc.errorAt(tree.Docs[1].Body.GetToken(), "", "a second document: one file holds one node")}
 	}
-	cfg := base()
+	cfg := defaults()
 	if body := body(tree); body != nil {
 		doc.root = body
 		var raw any
@@ -92,14 +92,14 @@ func Parse(file string, data []byte, with Program) (*Config, error) {
 	if found := cfg.check(with); found != nil {
 		var errs Errors
 		for _, e := range found {
-			errs = append(errs, doc.value(steps(e.Field), e.Reason))
+			errs = append(errs, doc.errorAtValue(steps(e.Field), e.Reason))
 		}
 		return nil, sorted(errs)
 	}
 	return cfg, nil
 }
 
-// body returns what the file says, nil if that is nothing.
+// body returns the root node of the file; nil if the file is empty.
 func body(tree *ast.File) ast.Node {
 	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
 		return nil

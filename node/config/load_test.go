@@ -36,7 +36,7 @@ log: {level: debug, format: json}
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := base()
+	want := defaults()
 	want.Listeners = []Listener{{Address: "tls://0.0.0.0:4190", Validate: ValidateBounds}, {Address: "unix:///run/ferry.sock", Validate: ValidateFull}}
 	want.Admin.Address = ""
 	want.DataDir = "/var/lib/ferry"
@@ -55,7 +55,7 @@ func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		if want := base(); !reflect.DeepEqual(got, want) {
+		if want := defaults(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
 	}
@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 		{"no secret", l + "identities: [{name: a}]\n", "has nothing to prove itself by"},
 		{"short secret", l + "identities: [{name: a, token: hunter2}]\n", "identities[0].token: too short"},
 		{"bad digest", l + "identities: [{name: a, token: 'sha256:12'}]\n", "64 hex digits"},
-		{"bad filter", l + "identities: [{name: a, token: 0123456789abcdef, publish: ['a/#/b']}]\n", `identities[0].publish[0]: filter "a/#/b" goes on behind #`},
+		{"bad filter", l + "identities: [{name: a, token: 0123456789abcdef, publish: ['a/#/b']}]\n", `identities[0].publish[0]: filter "a/#/b" has levels behind #`},
 		{"bad verb", l + "identities: [{name: a, token: 0123456789abcdef, verbs: [pub]}]\n", "not one of publish, subscribe"},
 		{
 			"durable on memory", "streams:\n  - tags: a\n    engine: memory\n    delivery: at-least-once\n",
@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 		{"no name", "functions: [{name: a/b, run: checksum, observe: [a]}]\n", `functions[0].name: "a/b" is no name`},
 		{"nothing to observe", f + "    run: checksum\n", "functions[0]: missing field observe"},
 		{"an empty list to observe", f + "    run: checksum\n    observe: []\n", "node.yaml:4:14: functions[0].observe: none: name the tags"},
-		{"bad tag filter", f + "    run: checksum\n    observe: [b, 'a/#/b']\n", `node.yaml:4:18: functions[0].observe[1]: filter "a/#/b" goes on behind #`},
+		{"bad tag filter", f + "    run: checksum\n    observe: [b, 'a/#/b']\n", `node.yaml:4:18: functions[0].observe[1]: filter "a/#/b" has levels behind #`},
 		{"bad predicate", f + "    run: checksum\n    observe: [a]\n    where: 'bytes >'\n", "node.yaml:5:12: functions[0].where: field: predicate ends at offset 7"},
 		{"unknown class", f + "    run: checksum\n    observe: [a]\n    cpu: hevy\n", `did you mean "heavy"?`},
 		{"no timeout", f + "    run: checksum\n    observe: [a]\n    timeout: 0.1ms\n", "node.yaml:5:14: functions[0].timeout: 100µs is too short"},
@@ -183,7 +183,7 @@ cpu: {tokens: 3, kernel_slices: false, queue: 71}
 	if !reflect.DeepEqual(got.Functions, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got.Functions, want)
 	}
-	if want := (CPU{Tokens: 3, Queue: 71}); got.CPU != want || !got.Heavy() || base().Heavy() || !base().CPU.KernelSlices {
+	if want := (CPU{Tokens: 3, Queue: 71}); got.CPU != want || !got.Heavy() || defaults().Heavy() || !defaults().CPU.KernelSlices {
 		t.Errorf("got %+v, want %+v", got.CPU, want)
 	}
 	if _, err := Parse("node.yaml", []byte("functions: [{name: a, run: b, observe: [a]}]\n"), Program{}); err == nil || !strings.Contains(err.Error(), "this program brings none") {

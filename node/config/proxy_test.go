@@ -53,7 +53,7 @@ func TestProxyOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := base()
+	want := defaults()
 	want.Listeners = nil
 	want.Proxy = &proxy.Config{
 		Loops: 2,

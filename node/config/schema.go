@@ -70,23 +70,23 @@ func (d *document) explain(v *jsonschema.ValidationError) Errors {
 	case *kind.AdditionalProperties:
 		var errs Errors
 		for _, name := range k.Properties {
-			errs = append(errs, d.key(append(slices.Clone(at), name), "unknown field"+suggest(name, fieldsAt(at))))
+			errs = append(errs, d.errorAtKey(append(slices.Clone(at), name), "unknown field"+suggest(name, fieldsAt(at))))
 		}
 		return errs
 	case *kind.Required:
-		return Errors{d.value(at, fmt.Sprintf("missing field %s", strings.Join(k.Missing, ", ")))}
+		return Errors{d.errorAtValue(at, fmt.Sprintf("missing field %s", strings.Join(k.Missing, ", ")))}
 	case *kind.Enum:
 		var want []string
 		for _, w := range k.Want {
 			want = append(want, fmt.Sprint(w))
 		}
-		return Errors{d.value(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), suggest(fmt.Sprint(k.Got), want)))}
+		return Errors{d.errorAtValue(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), suggest(fmt.Sprint(k.Got), want)))}
 	case *kind.Pattern:
-		return Errors{d.value(at, fmt.Sprintf("%q %s", k.Got, patternHint[k.Want]))}
+		return Errors{d.errorAtValue(at, fmt.Sprintf("%q %s", k.Got, patternHint[k.Want]))}
 	case *kind.Type:
-		return Errors{d.value(at, fmt.Sprintf("%s where %s is expected%s", k.Got, strings.Join(k.Want, " or "), typeHint(k)))}
+		return Errors{d.errorAtValue(at, fmt.Sprintf("%s where %s is expected%s", k.Got, strings.Join(k.Want, " or "), typeHint(k)))}
 	default:
-		return Errors{d.value(at, k.LocalizedString(message.NewPrinter(language.English)))}
+		return Errors{d.errorAtValue(at, k.LocalizedString(message.NewPrinter(language.English)))}
 	}
 }
 

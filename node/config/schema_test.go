@@ -56,7 +56,7 @@ func generate(t *testing.T) *invopop.Schema {
 	}
 	root := reflector.ReflectFromType(reflect.TypeFor[Config]())
 	root.Title = "ferry node"
-	complete(t, root, reflect.TypeFor[Config](), reflect.ValueOf(*base()))
+	complete(t, root, reflect.TypeFor[Config](), reflect.ValueOf(*defaults()))
 	return root
 }
 

@@ -12,7 +12,7 @@ type checkCmd struct {
 	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
 }
 
-// Help is what ferry check --help says on top of the model.
+// Help returns the part of ferry check --help that is not in the grammar.
 func (*checkCmd) Help() string {
 	return `Each error is one line of file:line:column: field: reason, with the line it is about below.
 
@@ -21,7 +21,7 @@ Example:
     ferry check -c node.yaml`
 }
 
-// Run reports whether a node would start from the file.
+// Run reports whether the file is a valid configuration.
 func (c *checkCmd) Run(e *env) error {
 	_, err := config.Load(c.Config, e.extensions.Program())
 	if c.Output == "json" {

@@ -20,7 +20,7 @@ import (
 	"example.com/ferry/node"
 )
 
-// grammar is the command line: one member a verb.
+// grammar is the command line: a member for each verb.
 type grammar struct {
 	Run        runCmd        `cmd:"" group:"node" help:"Run a node."`
 	Check      checkCmd      `cmd:"" group:"node" help:"Validate a configuration."`
@@ -40,7 +40,7 @@ type grammar struct {
 
 const description = "Forwards, filters and streams messages between devices, edge nodes and services, and touches only the bytes it must."
 
-// detail is the part of the overview that kong's model has no place for.
+// detail is the end of the overview, which kong's model has no place for.
 const detail = `
 Try it:
   ferry run                                     a node with this machine's own sensors as live input
@@ -51,10 +51,10 @@ Try it:
 Exit status: 0 done, 1 the work failed, 2 command line or configuration wrong, 3 field not found.
 `
 
-// casts are the types that --as takes.
+// casts are the types for --as.
 var casts = []string{"int32", "uint32", "int64", "uint64", "float32", "float64", "string", "bool", "bytes"}
 
-// env is what a verb may use of the world.
+// env is the environment of a verb.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -76,25 +76,25 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 	if extensions.Transports == nil {
 		extensions.Transports = node.Transports()
 	}
-	bare := len(args) == 0 // wrong, and answered with the overview
-	if bare {
+	noArguments := len(args) == 0 // an error that prints the overview
+	if noArguments {
 		args = []string{"--help"}
 	}
 	for _, arg := range args {
-		if !utf8.ValidString(arg) { // kong would replace such bytes without a word
+		if !utf8.ValidString(arg) { // kong would replace such bytes silently
 			fmt.Fprintf(stderr, "ferry: argument %q is not UTF-8: give a file of that name on standard input, and bytes as hex\n", arg)
 			return statusUsage
 		}
 	}
 	formats := extensions.Formats
 	var cli grammar
-	var said bytes.Buffer // by --help or --version
-	done := false         // --help or --version said it all
+	var helpText bytes.Buffer // of --help or --version
+	done := false             // --help or --version wrote the output
 	parser := kong.Must(&cli,
 		kong.Name("ferry"),
 		kong.TypeMapper(reflect.TypeFor[address](), addressMapper(extensions.Transports)),
 		kong.Description(description),
-		kong.Writers(&said, stderr),
+		kong.Writers(&helpText, stderr),
 		kong.Exit(func(int) { done = true }),
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
@@ -115,11 +115,11 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 	ctx, err := parser.Parse(verbFirst(parser.Model, args))
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: formats, model: parser.Model}
 	switch {
-	case bare:
-		_, _ = stderr.Write(said.Bytes())
+	case noArguments:
+		_, _ = stderr.Write(helpText.Bytes())
 		return statusUsage
 	case done:
-		return e.end("ferry", e.print(said.Bytes()))
+		return e.finish("ferry", e.print(helpText.Bytes()))
 	}
 	if err != nil {
 		var parse *kong.ParseError
@@ -127,15 +127,15 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
 			verb = " " + parse.Context.Selected().Name
 		}
-		text := strings.Replace(err.Error(), `"",`, "", 1) // how kong's enum says that nothing is allowed too
+		text := strings.Replace(err.Error(), `"",`, "", 1) // the empty value of an optional enum
 		fmt.Fprintf(stderr, "ferry%s: %s\nTry 'ferry%s --help'.\n", verb, text, verb)
 		return statusUsage
 	}
-	return e.end("ferry "+ctx.Selected().Name, ctx.Run(e))
+	return e.finish("ferry "+ctx.Selected().Name, ctx.Run(e))
 }
 
-// end tells the error that a command ended with, if any, and returns the exit status.
-func (e *env) end(command string, err error) int {
+// finish prints the error of a command, if any, and returns the exit status.
+func (e *env) finish(command string, err error) int {
 	var quiet quietError
 	if err != nil && !errors.As(err, &quiet) {
 		fmt.Fprintf(e.stderr, "%s: %v\n", command, err)
@@ -176,7 +176,7 @@ func names(formats []format.Format) []string {
 	return out
 }
 
-// note says on standard error what the user may want to know and a script may ignore.
+// note prints a remark on standard error, unless --quiet is given.
 func (e *env) note(text string, args ...any) {
 	if !e.quiet {
 		fmt.Fprintf(e.stderr, "ferry: "+text+"\n", args...)

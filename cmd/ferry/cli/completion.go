@@ -14,7 +14,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help is what ferry completion --help says on top of the model.
+// Help returns the part of ferry completion --help that is not in the grammar.
 func (*completionCmd) Help() string {
 	return `Put it where your shell looks:
 
@@ -43,7 +43,7 @@ func (c *completionCmd) Run(e *env) error {
 	return e.print(script.Bytes())
 }
 
-// completionVerbs returns the verbs that are there for people.
+// completionVerbs returns the visible verbs.
 func completionVerbs(app *kong.Application) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(app.Children), func(verb *kong.Node) bool { return verb.Hidden })
 }
@@ -57,7 +57,7 @@ func completionFlags(verb *kong.Node) []*kong.Flag {
 	return out
 }
 
-// choices returns the words that a flag or argument takes, separated by spaces; empty if it takes any.
+// choices returns the values of an enum flag or argument, separated by spaces; empty for others.
 func choices(v *kong.Value) string {
 	return strings.TrimSpace(strings.ReplaceAll(v.Enum, ",", " "))
 }

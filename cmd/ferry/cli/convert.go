@@ -13,7 +13,7 @@ type convertCmd struct {
 	input
 }
 
-// Help is what ferry convert --help says on top of the model.
+// Help returns the part of ferry convert --help that is not in the grammar.
 func (*convertCmd) Help() string {
 	return `Keys keep their order, integers stay integers of any size, floats stay floats. What the other type has no word for is written in the nearest way and noted, or an error that names the field. Bytes become base64 text in JSON.
 

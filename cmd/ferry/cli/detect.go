@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// byName returns the format of that name; kong has let no other name through.
+// byName returns the format of that name, which kong has checked.
 func byName(formats []format.Format, name string) format.Format {
 	for _, f := range formats {
 		if f.Name() == name {
@@ -31,12 +31,12 @@ func byType(formats []format.Format, t ferry.Type) format.Format {
 	return nil
 }
 
-// guess returns the one format that data is a valid message of.
+// detect returns the one format that data is a valid message of.
 //
-// Formats of format.DetectFirst come first. If several of them accept data, or only a numbered one, those count that find more
+// Formats of format.DetectFirst come first. If several of them accept data, or only a numbered one, those remain that find more
 // in it than a container around one scalar: nearly any short input is a number to some format, and a protobuf message within
 // another looks like one Y3 primitive. If none accepts data, those of format.DetectSecond are tried, which must find a map.
-func guess(formats []format.Format, data []byte) (format.Format, error) {
+func detect(formats []format.Format, data []byte) (format.Format, error) {
 	var why []string
 	valid := func(d format.Detection) (found []format.Format) {
 		for _, f := range formats {
@@ -55,7 +55,7 @@ func guess(formats []format.Format, data []byte) (format.Format, error) {
 	onlyNumbered := len(found) == 1 && found[0].Descriptor().Numbered
 	candidates := found
 	if len(found) > 1 || onlyNumbered {
-		candidates = slices.DeleteFunc(slices.Clone(found), func(f format.Format) bool { return !holds(f, data, 3) })
+		candidates = slices.DeleteFunc(slices.Clone(found), func(f format.Format) bool { return !hasValues(f, data, 3) })
 	}
 	if len(found) == 0 {
 		found = valid(format.DetectSecond)
@@ -72,22 +72,22 @@ func guess(formats []format.Format, data []byte) (format.Format, error) {
 	return candidates[0], nil
 }
 
-// isMap reports whether data is a map with something in it: to MessagePack any short byte is a number.
+// isMap reports whether data is a map that is not empty. Any byte below 0x80 is a number in MessagePack.
 func isMap(f format.Format, data []byte) bool {
 	whole, err := f.Lookup(data, field.Path{})
-	return err == nil && whole.Kind == field.Map && holds(f, data, 2)
+	return err == nil && whole.Kind == field.Map && hasValues(f, data, 2)
 }
 
-// errSeen ends a walk that has seen enough.
-var errSeen = errors.New("seen")
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
 
-// holds reports whether data is at least so many values, containers included.
-func holds(f format.Format, data []byte, values int) bool {
+// hasValues reports whether data has at least so many values, containers included.
+func hasValues(f format.Format, data []byte, values int) bool {
 	err := f.Walk(data, func(field.Step, int, field.Span) error {
 		if values--; values == 0 {
-			return errSeen
+			return errEnough
 		}
 		return nil
 	})
-	return errors.Is(err, errSeen)
+	return errors.Is(err, errEnough)
 }

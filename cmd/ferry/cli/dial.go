@@ -22,10 +22,10 @@ import (
 	"example.com/ferry/stream"
 )
 
-// dialTimeout is how long a node may take to answer.
+// dialTimeout bounds the time to connect to a node.
 const dialTimeout = 5 * time.Second
 
-// nodeFlags say which node a verb talks to, and as whom.
+// nodeFlags are the node that a verb connects to, and the credentials.
 type nodeFlags struct {
 	Addr      address `short:"a" default:"quic://127.0.0.1:4190" placeholder:"ADDR" help:"The node: ${addresses}; quic://127.0.0.1:4190 if left out."`
 	CA        string  `name:"ca" placeholder:"FILE" help:"The certificate to trust; ca.pem of the data directory if left out."`
@@ -69,7 +69,7 @@ func (n *nodeFlags) token() (string, error) {
 	return token, err
 }
 
-// trust returns the certificates that the node's must come from; nil, the system's, where there is no file to say so.
+// trust returns the CA certificates that the node's certificate is verified with; nil, the system's, if there is no CA file.
 func (n *nodeFlags) trust() (*tls.Config, error) {
 	path := n.CA
 	if path == "" {
@@ -81,7 +81,7 @@ func (n *nodeFlags) trust() (*tls.Config, error) {
 	return pki.ClientTLS(path)
 }
 
-// explain says what to do about a node that could not be reached.
+// explain adds advice to an error of connecting.
 func (n *nodeFlags) explain(err error) error {
 	var refused *native.Error
 	var untrusted *tls.CertificateVerificationError
@@ -96,7 +96,7 @@ func (n *nodeFlags) explain(err error) error {
 	return fmt.Errorf("%w\nis a node running? start one with: ferry run", err)
 }
 
-// address is where a node listens.
+// address is the address of a node.
 type address struct {
 	transport node.Transport
 	rest      string // without the scheme

@@ -302,7 +302,7 @@ func TestExampleProxyGateway(t *testing.T) {
 	x.edit(func(text string) string { // so slow that no second one comes back during the test
 		return strings.Replace(text, "requests_per_second: 50", "requests_per_second: 0.001", 1)
 	})
-	x.serve("18391", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "shop ", r.URL.Path) }) // and nobody on 18390
+	x.serve("18391", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "shop ", r.URL.Path) }) // 18390 refuses connections
 	seen := make(chan *http.Request, 1)
 	x.serve("18392", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/fail" {

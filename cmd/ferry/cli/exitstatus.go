@@ -17,12 +17,12 @@ const (
 	statusKilled   = 130 // a second Ctrl-C: 128 + SIGINT, as a shell has it
 )
 
-// quietError is a status whose reason was told already, or has nobody left to be told to.
+// quietError is an exit status without a message: it was printed before, or the reader of the output is gone.
 type quietError int
 
 func (e quietError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// usageError is a mistake on the command line that only shows once its words meet their input.
+// usageError is an error of the command line that is found after parsing.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -30,7 +30,7 @@ func (e usageError) Unwrap() error { return e.err }
 
 func usagef(text string, args ...any) error { return usageError{fmt.Errorf(text, args...)} }
 
-// statusOf is the exit status that tells err.
+// statusOf returns the exit status for err.
 func statusOf(err error) int {
 	var usage usageError
 	var quiet quietError
@@ -47,7 +47,7 @@ func statusOf(err error) int {
 	return statusFailed
 }
 
-// outputError makes a closed pipe the quiet end that it is to every program in a pipeline.
+// outputError returns status 0 for a closed pipe, as programs in a pipeline do.
 func outputError(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return quietError(statusDone)

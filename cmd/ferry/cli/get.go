@@ -20,7 +20,7 @@ type getCmd struct {
 	input
 }
 
-// Help is what ferry get --help says on top of the model.
+// Help returns the part of ferry get --help that is not in the grammar.
 func (*getCmd) Help() string {
 	return `Bytes are printed as hex, a map or list as JSON. A schema gives names and types to the fields of y3 and protobuf.
 
@@ -55,14 +55,14 @@ func (c *getCmd) Run(e *env) error {
 	return e.print(append(text, '\n'))
 }
 
-// render returns the value as the user asked for it. Bytes and text differ from their JSON by the quotes and escapes only.
+// render returns the value in the requested form. Text output is JSON without the quotes and escapes of a string.
 func (c *getCmd) render(m *message, span field.Span, as field.Type) ([]byte, error) {
 	if as != field.AnyType || span.Kind == field.Float {
 		v, err := m.format.Value(m.data, span, as)
 		if err != nil {
 			return nil, err
 		}
-		// No JSON says NaN, and -o json is the only one to mind.
+		// JSON has no NaN, so -o json refuses it below.
 		if as != field.AnyType || c.Output == "text" && v.Float-v.Float != 0 {
 			return c.scalar(v, as)
 		}
@@ -76,7 +76,7 @@ func (c *getCmd) render(m *message, span field.Span, as field.Type) ([]byte, err
 	return []byte(bare), err
 }
 
-// scalar writes v; as JSON, everything that is no number, bool or null is a string.
+// scalar returns v as text. As JSON, all but numbers, bool and null are strings.
 func (c *getCmd) scalar(v field.Value, as field.Type) ([]byte, error) {
 	text := textScalar(v, as)
 	isText := v.Kind == field.Text || v.Kind == field.Bytes
@@ -111,13 +111,13 @@ func textScalar(v field.Value, as field.Type) []byte {
 // pathArg is a path on the command line.
 type pathArg struct{ field.Path }
 
-// UnmarshalText parses what the user wrote.
+// UnmarshalText parses a path.
 func (p *pathArg) UnmarshalText(text []byte) (err error) {
 	p.Path, err = field.Parse(string(text))
 	return err
 }
 
-// namesHint says why no name is in a message whose bytes carry numbers, if p has one and no schema says which it is.
+// namesHint returns advice for a path with names into a numbered format without a schema; else "".
 func (m *message) namesHint(p field.Path) string {
 	named := slices.ContainsFunc(p.Steps(), func(s field.Step) bool { return s.Key < 0 && s.Index < 0 })
 	format := m.format.Descriptor()
@@ -127,7 +127,7 @@ func (m *message) namesHint(p field.Path) string {
 	return ", which has numbers for names: write one, such as " + format.SampleKey + ", or give the names with --schema"
 }
 
-// lookupError says where nothing was found.
+// lookupError adds the path and the input to an error of Lookup.
 func (m *message) lookupError(err error, p field.Path, in string) error {
 	if errors.Is(err, field.ErrNotFound) {
 		return fmt.Errorf("%w: %q in %s, a %s message%s", err, p, in, m.format.Name(), m.namesHint(p))

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/node/config"
 )
 
-// input is a message in a file or on standard input: the part that get, set and convert share.
+// input has the flags of get, set and convert for their message, in a file or on standard input.
 type input struct {
 	schemaFlags
 	File string      `arg:"" optional:"" help:"The message; - or nothing is standard input."`
@@ -33,7 +33,7 @@ func (in *input) read(e *env) ([]byte, error) {
 		r = f
 	}
 	if f, ok := r.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Size() <= int64(in.Max) { // a large file is read into the room it takes
+		if info, err := f.Stat(); err == nil && info.Size() <= int64(in.Max) { // allocate once for a large file
 			data.Grow(int(info.Size()) + bytes.MinRead)
 		}
 	}
@@ -51,7 +51,7 @@ func (in *input) read(e *env) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// message reads and validates one message of the type named, or guessed if none is.
+// message reads and validates one message of the named type. An empty name means to detect the type.
 func (in *input) message(e *env, name string) (*message, error) {
 	shape, err := in.load()
 	if err != nil {
@@ -69,16 +69,16 @@ func (in *input) message(e *env, name string) (*message, error) {
 		}
 		return m, nil
 	}
-	if m.format, err = guess(e.formats, data); err != nil {
+	if m.format, err = detect(e.formats, data); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.name(), err)
 	}
 	e.note("guessed that %s is %s", in.name(), m.format.Name())
 	return m, nil
 }
 
-// invalid is why data is no message of a type. That it ends too early is told with the place where it does.
+// invalid returns the error of Validate. For data that ends too early it adds the length of data.
 func invalid(err error, data []byte) error {
-	if err == io.ErrUnexpectedEOF { //nolint:errorlint // one that is wrapped has said more
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // a wrapped one has the offset already
 		return fmt.Errorf("%w: the message goes on behind the %d bytes there are", err, len(data))
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/node"
 )
 
-// asFerry makes the test binary be ferry.
+// asFerry is set for a test binary that runs as ferry.
 const asFerry = "FERRY_TEST_IS_FERRY"
 
 // builtin returns what cmd/ferry passes to Main.
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ferryProcess returns a ferry of its own, killed if it outlives the test.
+// ferryProcess returns a ferry process, which is killed at the end of the test.
 func ferryProcess(ctx context.Context, args ...string) *exec.Cmd {
 	return process(ctx, os.Args[0], args...)
 }

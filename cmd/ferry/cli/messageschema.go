@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// schemaFlags name the schema of messages whose bytes carry numbers for names.
+// schemaFlags name the schema of messages in a numbered format.
 type schemaFlags struct {
 	Schema  string `placeholder:"FILE" help:"Names and types for y3 and protobuf: a hint file (JSON), or with --message a descriptor set of protobuf."`
 	Message string `placeholder:"NAME" help:"Which message of the descriptor set: pkg.Name."`
@@ -46,8 +46,8 @@ func (s *schemaFlags) load() (*schema.Message, error) {
 	return nil, usageError{fmt.Errorf("%s: %w", s.Schema, err)}
 }
 
-// spelling is how the numbers of a schema are written in a predicate over messages whose format is not known yet: hint
-// files describe Y3, descriptor sets protobuf.
+// spelling returns how numbers are written in a predicate. The format of the messages is not known yet: hint files are for Y3,
+// descriptor sets for protobuf.
 func (s *schemaFlags) spelling() schema.Spelling {
 	if s.Message != "" {
 		return schema.Decimal
@@ -69,14 +69,14 @@ func withSchema(formats []format.Format, m *schema.Message) []format.Format {
 	return with
 }
 
-// message is one message and how to read it.
+// message is one message, its format and its schema.
 type message struct {
 	format format.Format
 	data   []byte
 	shape  *schema.Message // nil if there is none
 }
 
-// path returns p as it is in the bytes, and the type to read what is there as, so far as that takes a schema.
+// path returns p with numbers for names, and the type of the value, for a numbered format with a schema; else p as it is.
 func (m *message) path(p field.Path) (field.Path, field.Type, error) {
 	if m.shape == nil {
 		return p, field.AnyType, nil

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// parseValue reads text as a value that can stand where one of kind stood, or as the type the user asked for.
+// parseValue parses text as a value of the kind that it replaces, or of the type of --as.
 func parseValue(text string, kind field.Kind, as field.Type) (field.Value, error) {
 	switch as {
 	case field.AnyType:
@@ -56,8 +56,8 @@ func castHint(k field.Kind) string {
 	return ""
 }
 
-// parseNumber reads an integer exactly. A fraction in the place of an integer is left to the format to judge: to some
-// the two are one kind.
+// parseNumber reads an integer exactly. A fraction in place of an integer is left to the format, as some formats have one
+// kind of number.
 func parseNumber(text string, kind field.Kind, as field.Type) (field.Value, error) {
 	bits := 64
 	if as == field.Int32 || as == field.Uint32 || as == field.Float32 {

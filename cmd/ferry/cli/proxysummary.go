@@ -9,10 +9,10 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// forward is what a listener of the proxy does, for people.
+// forward is a listener of the proxy and its servers, as shown to the user.
 type forward struct{ From, To string }
 
-// forwarding says of each listener, bound at the address of the same index, which servers it forwards to.
+// forwarding returns the servers of each listener; addresses are the bound addresses, by the same index.
 func forwarding(cfg *proxy.Config, addresses []string) []forward {
 	all := make([]forward, len(cfg.Listeners))
 	for i := range cfg.Listeners {
@@ -37,7 +37,7 @@ func forwarding(cfg *proxy.Config, addresses []string) []forward {
 	return all
 }
 
-// clusters are the names of those that a listener's routes name.
+// clusters returns the names of the clusters in a listener's routes.
 func clusters(l *proxy.Listener) []string {
 	rules := slices.Clone(l.Routes)
 	for _, h := range l.VirtualHosts {
@@ -53,8 +53,8 @@ func clusters(l *proxy.Listener) []string {
 	return names
 }
 
-// request is a command that asks the first listener of HTTP for something; empty if there is none.
-func request(cfg *proxy.Config, forwards []forward) string {
+// sampleRequest returns a command that sends a request to the first listener of HTTP; empty if there is none.
+func sampleRequest(cfg *proxy.Config, forwards []forward) string {
 	for i, f := range forwards {
 		address, ok := strings.CutPrefix(f.From, string(proxy.HTTP1)+"://")
 		if !ok {
@@ -72,7 +72,7 @@ func request(cfg *proxy.Config, forwards []forward) string {
 	return ""
 }
 
-// namedHost is a host that hosts have routes for, where not any will do.
+// namedHost returns a host that has routes; empty if any host does.
 func namedHost(hosts []route.VirtualHost) string {
 	name := ""
 	for _, h := range hosts {

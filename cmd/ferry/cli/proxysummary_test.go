@@ -68,7 +68,7 @@ func TestRequest(t *testing.T) {
 		{"bolt://127.0.0.1:80", proxy.Listener{}, ""},
 	} {
 		cfg := &proxy.Config{Listeners: []proxy.Listener{c.listener}}
-		if got := request(cfg, []forward{{From: c.from}}); got != c.want {
+		if got := sampleRequest(cfg, []forward{{From: c.from}}); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.from, got, c.want)
 		}
 	}

@@ -26,7 +26,7 @@ type pubCmd struct {
 	Tag  string      `arg:"" help:"Where to publish: levels parted by slashes, as in sensors/pump-1."`
 }
 
-// Help is what ferry pub --help says on top of the model.
+// Help returns the part of ferry pub --help that is not in the grammar.
 func (*pubCmd) Help() string {
 	return `JSON is published as one message a line, as the lines come. Input of another type is one message. Each is validated first.
 
@@ -54,7 +54,7 @@ func (c *pubCmd) Run(e *env) error {
 	}
 	var published atomic.Int64
 	finished := make(chan error, 1)
-	go func() { // a read of standard input ends when it will
+	go func() { // a read of standard input cannot be canceled
 		finished <- c.read(e, func(t ferry.Type, payload []byte) error {
 			published.Add(1)
 			err := source.Send(ctx, ferry.Message{Type: t, Payload: payload})
@@ -78,7 +78,7 @@ func (c *pubCmd) Run(e *env) error {
 	return err
 }
 
-// read cuts standard input into messages. Without a type, a first line that is JSON means that all are.
+// read splits standard input into messages. Without --type, a first line of JSON means that every line is a JSON message.
 func (c *pubCmd) read(e *env, send func(ferry.Type, []byte) error) error {
 	r := bufio.NewReaderSize(e.stdin, 64<<10)
 	if c.Type != "" && c.Type != "json" {
@@ -129,7 +129,7 @@ func (c *pubCmd) whole(e *env, r io.Reader, send func(ferry.Type, []byte) error)
 	return send(m.format.Descriptor().Type, m.data)
 }
 
-// readLine returns the next line with its newline; io.EOF comes with the last.
+// readLine returns the next line with its newline. The last line comes with io.EOF.
 func readLine(r *bufio.Reader, limit int64) ([]byte, error) {
 	var line []byte
 	for {

@@ -17,7 +17,7 @@ type runCmd struct {
 	Config string `short:"c" placeholder:"FILE" help:"The configuration, YAML. Without it everything is embedded, and this machine's sensors are live input."`
 }
 
-// Help is what ferry run --help says on top of the model.
+// Help returns the part of ferry run --help that is not in the grammar.
 func (*runCmd) Help() string {
 	return `Ctrl-C, or SIGTERM, lets the node finish what is on its way; a second one ends it at once.
 
@@ -88,7 +88,7 @@ func (c *runCmd) Run(e *env) error {
 	return <-ran
 }
 
-// load returns the configuration, and what is in its file.
+// load returns the configuration and the content of its file.
 func (c *runCmd) load(e *env) (*config.Config, []byte, error) {
 	if c.Config == "" {
 		return config.Default(), nil, nil
@@ -101,7 +101,7 @@ func (c *runCmd) load(e *env) (*config.Config, []byte, error) {
 	return cfg, data, err
 }
 
-// configError reports a configuration that cannot be used: each error on a line of its own, as editors read them.
+// configError prints the errors of a configuration, one a line, as editors parse them.
 func configError(e *env, err error) error {
 	var errs config.Errors
 	if errors.As(err, &errs) {

@@ -4,7 +4,7 @@ import "example.com/ferry/node/config"
 
 type schemaCmd struct{}
 
-// Help is what ferry schema --help says on top of the model.
+// Help returns the part of ferry schema --help that is not in the grammar.
 func (*schemaCmd) Help() string {
 	return `An editor with a YAML language server completes and checks a configuration by it:
 

@@ -16,7 +16,7 @@ type setCmd struct {
 	input
 }
 
-// Help is what ferry set --help says on top of the model.
+// Help returns the part of ferry set --help that is not in the grammar.
 func (*setCmd) Help() string {
 	return `VALUE takes the type of what it replaces: a number stays a number, text stays text. The changed message goes to standard output; all other bytes of it stay as they are.
 
@@ -66,13 +66,13 @@ func (c *setCmd) Run(e *env) error {
 	return e.print(out)
 }
 
-// assignment is PATH=VALUE. The first = parts them.
+// assignment is PATH=VALUE, split at the first =.
 type assignment struct {
 	path  field.Path
 	value string
 }
 
-// UnmarshalText parses what the user wrote.
+// UnmarshalText parses PATH=VALUE.
 func (a *assignment) UnmarshalText(text []byte) (err error) {
 	path, value, ok := strings.Cut(string(text), "=")
 	if !ok {

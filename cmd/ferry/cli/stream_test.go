@@ -71,7 +71,7 @@ func (n testNode) subscribe(t *testing.T, addr string, args ...string) <-chan ou
 	return done
 }
 
-// await waits until somebody has subscribed to filter.
+// await waits until a client has subscribed to filter.
 func (n testNode) await(filter string) {
 	subscribed := func(s hop.SubscriptionStats) bool { return s.Filter == filter }
 	for !slices.ContainsFunc(n.hop.Snapshot().Subscriptions, subscribed) {

@@ -32,7 +32,7 @@ type subCmd struct {
 	Tag    string `arg:"" help:"Which messages: + stands for one level, # for all the rest, as in sensors/+/cpu or sensors/#."`
 }
 
-// Help is what ferry sub --help says on top of the model.
+// Help returns the part of ferry sub --help that is not in the grammar.
 func (*subCmd) Help() string {
 	return `A line of JSON has the tag, the time of the source, the source, the type and the payload: as JSON where the type can be read as JSON, else as hex, which "encoding" then says. With a schema, names stand in --where and in the JSON of y3 and protobuf; the node gets them as the numbers that are in the messages. Ctrl-C ends it.
 
@@ -91,7 +91,7 @@ func (c *subCmd) check() error {
 	return nil
 }
 
-// predicate returns --where as the node is to have it: with numbers for the names that the schema has.
+// predicate returns --where for the node, with numbers in place of the names of the schema.
 func (c *subCmd) predicate(shape *schema.Message) (string, error) {
 	if c.Where == "" {
 		return "", nil
@@ -106,7 +106,7 @@ func (c *subCmd) predicate(shape *schema.Message) (string, error) {
 	return p.String(), nil
 }
 
-// printer writes messages; those that wait together, in one go.
+// printer writes messages. It writes a batch at once.
 type printer struct {
 	env     *env
 	formats []format.Format // with the schema, if there is one
@@ -126,7 +126,7 @@ func (p *printer) Handle(ctx context.Context, in *ferry.Message, out ferry.Sende
 	return p.HandleBatch(ctx, []ferry.Message{*in}, out)
 }
 
-// HandleBatch prints what it is given, as far as the count goes.
+// HandleBatch prints messages until --count is reached.
 func (p *printer) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sender) error {
 	if p.err != nil || !p.endless && p.left == 0 {
 		return nil
@@ -200,6 +200,6 @@ func (p *printer) payload(m *ferry.Message) ([]byte, bool) {
 	if text, _, err := transcode.MessageAs(nil, m.Payload, f, jsonformat.Format{}, p.shape); err == nil {
 		return text, true
 	}
-	text, _, err := transcode.Message(nil, m.Payload, f, jsonformat.Format{}) // of another shape than the schema's
+	text, _, err := transcode.Message(nil, m.Payload, f, jsonformat.Format{}) // the message does not have the shape of the schema
 	return text, err == nil
 }

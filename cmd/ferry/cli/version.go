@@ -10,7 +10,7 @@ type versionCmd struct {
 	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
 }
 
-// Run prints what was built, from what, by what.
+// Run prints version, revision, Go version and platform.
 func (c *versionCmd) Run(e *env) error {
 	if c.Output != "json" {
 		return e.print([]byte(version() + "\n"))

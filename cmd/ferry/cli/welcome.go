@@ -50,7 +50,7 @@ something for both of them:
 {{end}}
 {{end}}`))
 
-// welcome says where the node is, and what to do with it: each line works when pasted.
+// welcome prints the addresses of the node and commands to try. Each command works when pasted.
 func welcome(e *env, cfg *config.Config, n *node.Node) error {
 	var text strings.Builder
 	streams, forwards := n.Addresses(), []forward(nil)
@@ -66,7 +66,7 @@ func welcome(e *env, cfg *config.Config, n *node.Node) error {
 		Live                                    bool
 	}{
 		streams, forwards,
-		strings.Join(streams, " and "), n.Admin(), request(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(streams, cfg.DataDir),
+		strings.Join(streams, " and "), n.Admin(), sampleRequest(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(streams, cfg.DataDir),
 		cfg.Live.Sensors && cfg.Live.Functions,
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func welcome(e *env, cfg *config.Config, n *node.Node) error {
 	return e.print([]byte(text.String()))
 }
 
-// invocation is how the user called this program. The binary that go run makes goes with it.
+// invocation returns how the user called this program. For the temporary binary of go run it is the go run command.
 func invocation(arg0 string) string {
 	switch {
 	case strings.Contains(arg0, "go-build"):
@@ -86,10 +86,10 @@ func invocation(arg0 string) string {
 	return "ferry"
 }
 
-// nearby makes an address that was bound one to connect to on this machine.
+// nearby replaces unspecified hosts in a bound address, for clients on this machine.
 var nearby = strings.NewReplacer("0.0.0.0", "127.0.0.1", "[::]", "127.0.0.1")
 
-// clientFlags are the flags, if any, that a client in this directory needs to find the node.
+// clientFlags returns the flags that a client in this directory needs to find the node.
 func clientFlags(addresses []string, dataDir string) string {
 	var flags string
 	if len(addresses) > 0 && !slices.Contains(addresses, "quic://127.0.0.1:4190") {
@@ -101,7 +101,7 @@ func clientFlags(addresses []string, dataDir string) string {
 	return flags
 }
 
-// shellWord quotes s if a shell would take it apart.
+// shellWord quotes s if a shell would split or expand it.
 func shellWord(s string) string {
 	if !strings.ContainsAny(s, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
 		return s
