@@ -137,12 +137,12 @@ func TestRunReloads(t *testing.T) {
 	l.answered(t, "a")
 
 	write(fmt.Sprintf(proxyYAML, b))
-	n.await(t, "configuration read again: the proxy does as it says")
+	n.await(t, "configuration read again: the proxy uses it")
 	l.answered(t, "b")
 
 	write(strings.Replace(fmt.Sprintf(proxyYAML, a), "cluster: web", "cluster: wep", 1))
 	hangup()
-	n.await(t, `configuration refused: the one before stays" file=node.yaml error="node.yaml:6:16: proxy.listeners[0].cluster: `)
+	n.await(t, `configuration refused: the previous one stays in use" file=node.yaml err="node.yaml:6:16: proxy.listeners[0].cluster: `)
 	l.answered(t, "b")
 
 	text := fmt.Sprintf(proxyYAML, b)
@@ -150,7 +150,7 @@ func TestRunReloads(t *testing.T) {
 		text = strings.NewReplacer(a, b, b, a).Replace(text)
 		write(text)
 		hangup()
-		n.await(t, "configuration read again: the proxy does as it says")
+		n.await(t, "configuration read again: the proxy uses it")
 	}
 	l.answered(t, "b")
 
@@ -163,7 +163,7 @@ func TestRunReloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	hangup()
-	n.await(t, "configuration read again: the proxy does as it says")
+	n.await(t, "configuration read again: the proxy uses it")
 	fresh := filepath.Join(n.dir, "access.log")
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if info, err := os.Stat(fresh); err == nil && info.Size() > 0 {
