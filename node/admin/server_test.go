@@ -290,7 +290,7 @@ func TestStreamRefuses(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                                       "want 1 to 16 tag filters",
 		"?tag=":                                  "empty",
-		"?tag=a/%23/b":                           "has levels behind #",
+		"?tag=a/%23/b":                           "goes on behind #",
 		"?" + strings.Repeat("tag=a&", 17):       "want 1 to 16",
 		"?tag=" + strings.Repeat("a", 2000) + "": "at most",
 	} {

@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 		{"no secret", l + "identities: [{name: a}]\n", "has nothing to prove itself by"},
 		{"short secret", l + "identities: [{name: a, token: hunter2}]\n", "identities[0].token: too short"},
 		{"bad digest", l + "identities: [{name: a, token: 'sha256:12'}]\n", "64 hex digits"},
-		{"bad filter", l + "identities: [{name: a, token: 0123456789abcdef, publish: ['a/#/b']}]\n", `identities[0].publish[0]: filter "a/#/b" has levels behind #`},
+		{"bad filter", l + "identities: [{name: a, token: 0123456789abcdef, publish: ['a/#/b']}]\n", `identities[0].publish[0]: filter "a/#/b" goes on behind #`},
 		{"bad verb", l + "identities: [{name: a, token: 0123456789abcdef, verbs: [pub]}]\n", "not one of publish, subscribe"},
 		{
 			"durable on memory", "streams:\n  - tags: a\n    engine: memory\n    delivery: at-least-once\n",
@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 		{"no name", "functions: [{name: a/b, run: checksum, observe: [a]}]\n", `functions[0].name: "a/b" is no name`},
 		{"nothing to observe", f + "    run: checksum\n", "functions[0]: missing field observe"},
 		{"an empty list to observe", f + "    run: checksum\n    observe: []\n", "node.yaml:4:14: functions[0].observe: none: name the tags"},
-		{"bad tag filter", f + "    run: checksum\n    observe: [b, 'a/#/b']\n", `node.yaml:4:18: functions[0].observe[1]: filter "a/#/b" has levels behind #`},
+		{"bad tag filter", f + "    run: checksum\n    observe: [b, 'a/#/b']\n", `node.yaml:4:18: functions[0].observe[1]: filter "a/#/b" goes on behind #`},
 		{"bad predicate", f + "    run: checksum\n    observe: [a]\n    where: 'bytes >'\n", "node.yaml:5:12: functions[0].where: field: predicate ends at offset 7"},
 		{"unknown class", f + "    run: checksum\n    observe: [a]\n    cpu: hevy\n", `did you mean "heavy"?`},
 		{"no timeout", f + "    run: checksum\n    observe: [a]\n    timeout: 0.1ms\n", "node.yaml:5:14: functions[0].timeout: 100µs is too short"},

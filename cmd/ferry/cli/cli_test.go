@@ -123,7 +123,7 @@ func TestUsageErrors(t *testing.T) {
 		{"bad shell", []string{"completion", "tcsh"}, "must be one of"},
 		{"bad address", []string{"sub", "-a", "127.0.0.1:4190", "#"}, `"127.0.0.1:4190" is no address: want quic://HOST:PORT`},
 		{"address of nothing", []string{"pub", "-a", "tcp://", "a"}, `"tcp://" is no address`},
-		{"bad filter", []string{"sub", "a/#/b"}, `filter "a/#/b" has levels behind #`},
+		{"bad filter", []string{"sub", "a/#/b"}, `filter "a/#/b" goes on behind #`},
 		{"wildcard to publish on", []string{"pub", "a/+"}, `tag "a/+" holds the wildcard`},
 		{"bad predicate", []string{"sub", "--where", "a >", "#"}, "ferry sub: field: predicate"},
 		{"unknown name in a predicate", []string{"sub", "--schema", "../../../examples/messages/noise.json", "--where", "event.niose.level > 1", "#"}, `event has no field "niose": is it noise?`},
