@@ -78,8 +78,12 @@ func newRig(b *testing.B, size int, where string, v Validation) *rig {
 		r.subs = append(r.subs, s.subs[1])
 	}
 	pub := open()
-	id, err := pub.grantTag("events/pump")
+	p, err := pub.publisherOf("events/pump")
 	if err != nil {
+		b.Fatal(err)
+	}
+	id := p.tag.id
+	if err := p.grant(native.ResultFrame{Kind: native.Tag, Value: id}); err != nil {
 		b.Fatal(err)
 	}
 	r.receiver = newReceiver(pub)

@@ -108,6 +108,7 @@ func (b *Broker) removeSession(s *session) {
 func (b *Broker) endSession(s *session) {
 	b.mu.Lock()
 	for _, p := range s.published {
+		p.detach()
 		b.tags.release(p.tag)
 	}
 	b.served--

@@ -24,7 +24,8 @@ type deliveryQueue struct {
 	scheduled bool // in stream.ready
 	announced bool // the client knows the tag's number
 	closed    bool
-	withheld  []*publisher // publishers whose credit is withheld until the queue is half empty
+	blocked   bool         // the queue exceeded its bound, and is not half empty yet
+	withheld  []*publisher // publishers whose credit is withheld while the queue is blocked
 	sent      Traffic
 	dropped   uint64
 }
@@ -133,13 +134,14 @@ func (q *deliveryQueue) flush(limit int) {
 // cut removes n bytes, whole frames that lie together, from the front of the queue.
 func (q *deliveryQueue) cut(n int) {
 	q.frames.Cut(n)
-	if len(q.withheld) > 0 && q.frames.Bytes() <= q.sub.queueBound/2 {
+	if q.blocked && q.frames.Bytes() <= q.sub.queueBound/2 {
 		q.releasePublishers()
 	}
 }
 
 // withhold withholds p's credit for the tag until the queue is half empty.
 func (q *deliveryQueue) withhold(p *publisher) {
+	q.blocked = true
 	if !slices.Contains(q.withheld, p) {
 		p.withhold()
 		q.withheld = append(q.withheld, p)
@@ -148,7 +150,7 @@ func (q *deliveryQueue) withhold(p *publisher) {
 
 func (q *deliveryQueue) releasePublishers() {
 	q.stream.resumable = append(q.stream.resumable, q.withheld...)
-	q.withheld = nil
+	q.blocked, q.withheld = false, nil
 }
 
 // close closes the queue and returns its messages, which belong to the caller then.

@@ -12,8 +12,8 @@ import (
 // event returns {"v": v} in CBOR, v below 24.
 func event(v byte) []byte { return []byte{0xa1, 0x61, 'v', v} }
 
-// settled waits until the broker has routed what p sent.
-func (p *peer) settled() {
+// settled waits until the broker has routed what p sent, and returns the results that arrive before that.
+func (p *peer) settled() (results []native.ResultFrame) {
 	p.t.Helper()
 	p.write(native.AppendPing(nil, false, 77))
 	for {
@@ -21,10 +21,22 @@ func (p *peer) settled() {
 		if f == nil {
 			p.t.Fatal("the connection ended before a PING was answered")
 		}
-		if f.Kind() == native.Ping {
-			return
+		switch f.Kind() {
+		case native.Ping:
+			return results
+		case native.Result:
+			results = append(results, p.parseResult(f))
 		}
 	}
+}
+
+func (p *peer) parseResult(f native.Frame) native.ResultFrame {
+	p.t.Helper()
+	v, err := native.ParseResult(f)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return v
 }
 
 func (p *peer) unsubscribe(id uint32) {

@@ -2,6 +2,7 @@ package hop
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,9 +20,72 @@ type publisher struct {
 	tag       *tag
 	withholds atomic.Int32 // delivery queues that withhold the credit
 
-	mu     sync.Mutex
-	credit int // bytes that the client may still send
-	spent  int // bytes routed and not yet returned
+	mu      sync.Mutex
+	granted bool                 // the client has its first window
+	waiting []native.ResultFrame // results of TAGs, which wait until nothing withholds the grant
+	credit  int                  // bytes that the client may still send; 0 until granted
+	spent   int                  // bytes routed and not yet returned
+}
+
+// maxWaitingResults bounds the TAGs of one session and tag that wait for a grant.
+const maxWaitingResults = 64
+
+// grant sends the result of a TAG. The first grant waits while a delivery queue of the tag is blocked: without that,
+// publishers that connect, spend their window and leave would fill the queue beyond every bound.
+func (p *publisher) grant(result native.ResultFrame) error {
+	p.mu.Lock()
+	switch {
+	case p.granted:
+		p.mu.Unlock()
+		p.session.respond(result, nil)
+		return nil
+	case len(p.waiting) == maxWaitingResults:
+		p.mu.Unlock()
+		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("%d requests wait for tag %q already", maxWaitingResults, p.tag.name)}
+	}
+	p.waiting = append(p.waiting, result)
+	first := len(p.waiting) == 1
+	p.mu.Unlock()
+	if first {
+		p.withhold() // until every queue is looked at
+		for _, q := range p.session.broker.queuesOf(p.tag) {
+			q.stream.Lock()
+			if q.blocked {
+				q.withhold(p)
+			}
+			q.stream.unlock()
+		}
+		p.resume()
+	}
+	return nil
+}
+
+// sendGrants gives the client its first window, and sends the results that wait.
+func (p *publisher) sendGrants() {
+	p.mu.Lock()
+	if p.granted {
+		p.mu.Unlock()
+		return
+	}
+	results := p.waiting
+	p.granted, p.waiting = true, nil
+	p.credit = p.session.broker.cfg.Window
+	p.mu.Unlock()
+	for _, r := range results {
+		p.session.respond(r, nil)
+	}
+}
+
+// detach removes p from the queues that withhold its credit, after its session has ended; the broker's lock is held.
+func (p *publisher) detach() {
+	if p.withholds.Load() == 0 {
+		return
+	}
+	for q := range p.tag.queues {
+		q.stream.Lock()
+		q.withheld = slices.DeleteFunc(q.withheld, func(other *publisher) bool { return other == p })
+		q.stream.Unlock()
+	}
 }
 
 // spend takes the n bytes of a run whose last frame has last bytes. One frame may overdraw the credit; the next may not.
@@ -41,9 +105,10 @@ func (p *publisher) returnHalf() { p.returnCredit(p.session.broker.cfg.Window / 
 
 func (p *publisher) withhold() { p.withholds.Add(1) }
 
-// resume takes back one withhold. The last one returns what was spent meanwhile.
+// resume takes back one withhold. The last one makes the first grant, or returns what was spent meanwhile.
 func (p *publisher) resume() {
 	if p.withholds.Add(-1) == 0 {
+		p.sendGrants()
 		p.returnCredit(1)
 	}
 }

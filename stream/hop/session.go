@@ -82,8 +82,14 @@ var frameHandlers = peer.Table[*receiver]{
 			return err
 		}
 		result := native.ResultFrame{Kind: native.Tag, Ref: v.Ref}
-		result.Value, err = r.session.grantTag(v.Name)
-		r.session.respond(result, err)
+		p, err := r.session.publisherOf(v.Name)
+		if err == nil {
+			result.Value = p.tag.id
+			err = p.grant(result)
+		}
+		if err != nil {
+			r.session.respond(result, err)
+		}
 		return nil
 	}},
 	native.Sub: {Handle: func(r *receiver, f native.Frame) error {
@@ -119,29 +125,31 @@ func (s *session) respond(r native.ResultFrame, err error) {
 	s.peer.Respond(func(b []byte) []byte { return native.AppendResult(b, r) })
 }
 
-// grantTag gives the session a publish grant for a tag, if its identity allows that, and returns the tag's number.
-func (s *session) grantTag(name string) (uint32, error) {
+// publisherOf returns the session's publisher for a tag, if its identity allows that. A new one has no credit yet.
+func (s *session) publisherOf(name string) (*publisher, error) {
 	if err := topic.CheckTag(name); err != nil {
-		return 0, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
+		return nil, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
 	if !covers(s.identity.Publish, name) {
-		return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q may not publish on %q", s.identity.Name, name)}
+		return nil, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q may not publish on %q", s.identity.Name, name)}
 	}
 	b := s.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t, err := b.tags.acquire(name, s.identity.Name)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.published[t.id] == nil {
-		s.published[t.id] = &publisher{session: s, tag: t, credit: b.cfg.Window}
+	p := s.published[t.id]
+	if p == nil {
+		p = &publisher{session: s, tag: t}
+		s.published[t.id] = p
 	} else {
 		t.users-- // a session is one user of a tag, however many TAGs it sends
 	}
-	return t.id, nil
+	return p, nil
 }
 
 // subscribe adds a subscription, if the identity allows its filter.

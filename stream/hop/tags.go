@@ -2,6 +2,8 @@ package hop
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"example.com/ferry/internal/peer"
@@ -129,4 +131,11 @@ func (tt *tagTable) free(t *tag) bool {
 	tt.freed.Out.add(t.past)
 	t.freed = true
 	return true
+}
+
+// queuesOf returns the open queues of a tag.
+func (b *Broker) queuesOf(t *tag) []*deliveryQueue {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(t.queues))
 }

@@ -13,17 +13,19 @@ import (
 func (p *peer) request(name string) native.ResultFrame {
 	p.t.Helper()
 	p.write(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: name}))
+	return p.result()
+}
+
+// result returns the next result.
+func (p *peer) result() native.ResultFrame {
+	p.t.Helper()
 	for {
 		f := p.read()
 		if f == nil {
 			p.t.Fatal("the connection ended")
 		}
 		if f.Kind() == native.Result {
-			v, err := native.ParseResult(f)
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			return v
+			return p.parseResult(f)
 		}
 	}
 }
