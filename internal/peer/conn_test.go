@@ -656,3 +656,29 @@ func TestBarrierEndsWithTheConnection(t *testing.T) {
 		t.Errorf("ended with %v", n.err)
 	}
 }
+
+// TestLargeFirstFrameOfADataStream: the first frame of a data stream is JOIN. A longer one is refused by its header.
+func TestLargeFirstFrameOfADataStream(t *testing.T) {
+	near, far := pair(t)
+	w := &wire{t: t, conn: near}
+	_ = near.SetDeadline(time.Now().Add(5 * time.Second))
+	w.write(hello)
+	m := &multi{Conn: far, accept: make(chan net.Conn), open: make(chan net.Conn, 1)}
+	n := &node{Conn: peer.New(m, peer.Config{Remote: "client"}), log: &log{}, done: make(chan struct{})}
+	if _, err := n.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	limits := welcome
+	limits.MaxFrame = 1 << 20
+	n.Welcome(limits)
+	n.serve()
+	stream, theirs := net.Pipe()
+	defer stream.Close()
+	m.accept <- theirs
+	go func() { _, _ = stream.Write(native.AppendPub(nil, native.PubHeader{}, make([]byte, 600<<10))) }()
+	if g := w.goaway(); g.Code != native.CodeTooLarge {
+		t.Errorf("got GOAWAY %v %q", g.Code, g.Reason)
+	}
+	_ = theirs.Close() // as the end of a connection ends its streams
+	<-n.done
+}

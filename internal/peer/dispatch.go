@@ -144,6 +144,7 @@ func readDataStream[R Receiver](c *Conn, table *Table[R], r R, in *FrameReader) 
 		err = errNoJoin
 		in.Close()
 	default:
+		in.SetMaxFrame(c.maxFrame)
 		err = readStream(c, table, r, in, true)
 	}
 	if !errors.Is(err, io.EOF) {

@@ -164,7 +164,8 @@ func (r *FrameReader) Progress() (reads uint64, partial bool) {
 	return r.reads.Load(), r.partial.Load()
 }
 
-// First waits for the first frame and returns only that one.
+// First waits for the first frame and returns only that one. The reader's bound must be below largeFrame: First does not
+// read large frames.
 func (r *FrameReader) First() (native.Frame, error) {
 	for {
 		f, err := native.Split(r.buf.B[r.start:], r.maxFrame)

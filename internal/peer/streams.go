@@ -83,6 +83,6 @@ func acceptStreams[R Receiver](c *Conn, table *Table[R], newReceiver func() R) {
 			return
 		}
 		c.readers.Add(1)
-		go readDataStream(c, table, newReceiver(), NewFrameReader(stream, c.maxFrame))
+		go readDataStream(c, table, newReceiver(), NewFrameReader(stream, native.MaxHandshake)) // until JOIN
 	}
 }
