@@ -682,3 +682,35 @@ func TestLargeFirstFrameOfADataStream(t *testing.T) {
 	_ = theirs.Close() // as the end of a connection ends its streams
 	<-n.done
 }
+
+// failingMulti is a connection whose data streams cannot be opened.
+type failingMulti struct {
+	*multi
+	begun chan struct{} // closed by the test once OpenStream may fail
+}
+
+func (m *failingMulti) OpenStream(context.Context) (net.Conn, error) {
+	<-m.begun
+	return nil, errors.New("no more streams")
+}
+
+// TestUnopenedStreamKeepsItsFrames: frames that wait for a data stream which cannot be opened were never sent. TakeUnsent
+// returns them.
+func TestUnopenedStreamKeepsItsFrames(t *testing.T) {
+	near, far := pair(t)
+	w := &wire{t: t, conn: near}
+	w.write(hello)
+	m := &failingMulti{multi: &multi{Conn: far, accept: make(chan net.Conn)}, begun: make(chan struct{})}
+	n := serveNode(t, m, peer.Config{})
+	fw := n.Writer(1, nil)
+	fw.Lock()
+	fw.Append(native.AppendSelect(nil, 9))
+	fw.Unlock()
+	close(m.begun)
+	<-n.done
+	var left []byte
+	fw.TakeUnsent(func(frames []byte) { left = append(left, frames...) })
+	if string(left) != string(native.AppendSelect(nil, 9)) {
+		t.Errorf("%x is left, want SELECT 9; the connection ended with %v", left, n.err)
+	}
+}

@@ -3,7 +3,6 @@ package peer
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/transport"
@@ -59,8 +58,7 @@ func writeDataStream(ctx context.Context, conn transport.Multi, i int, w *FrameW
 		_, err = stream.Write(native.AppendJoin(nil, uint32(i)))
 	}
 	if err != nil {
-		w.Close()
-		_ = w.Run(io.Discard)
+		w.end()
 		return fmt.Errorf("data stream %d: %w", i, err)
 	}
 	if err = w.Run(stream); err != nil {

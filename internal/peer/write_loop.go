@@ -38,13 +38,19 @@ func (w *FrameWriter) Run(stream io.Writer) error {
 		w.lastWrite = time.Now().UnixNano()
 		w.mu.Unlock()
 	}
+	w.end()
+	return err
+}
+
+// end closes the FrameWriter and leaves the frames that were not written to TakeUnsent. It replaces Run for a stream that
+// cannot be opened.
+func (w *FrameWriter) end() {
 	w.mu.Lock()
 	w.closed = true
 	w.wakeProducers()
 	w.closeTail()
 	w.mu.Unlock()
 	close(w.done)
-	return err
 }
 
 // await returns, under the lock, when there is something to write or the FrameWriter is closed.
