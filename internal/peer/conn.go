@@ -175,8 +175,11 @@ func (c *Conn) Close(why error) {
 	}
 }
 
-// Abort closes the socket at once. Close or Serve notices.
-func (c *Conn) Abort() { _ = c.raw.Close() }
+// Abort closes the socket at once, and does not wait: a QUIC connection lingers until its peer has read everything. Close or
+// Serve notices.
+func (c *Conn) Abort() {
+	go func() { _ = c.raw.Close() }()
+}
 
 func (c *Conn) finish(why error) {
 	if c.cfg.OnClosing != nil {
