@@ -95,20 +95,20 @@ func TestProxyDashboard(t *testing.T) {
 
 	stopRequests := request(t, through(t, n))
 	b.wait("the hint goes", hint+`.hidden`)
-	for _, tile := range []string{"requests", "took50", "took99", "connections", "endpoints"} {
+	for _, tile := range []string{"requests", "p50", "p99", "connections", "endpoints"} {
 		b.wait("there is a figure of "+tile, `/[1-9]/.test(`+figure(tile)+`)`)
 	}
 	b.wait("nothing fails", figure("failing")+` === "0.0%"`)
 	b.wait("the listener has requests", row("listeners", "Listener")+` === "public" && /^[1-9]/.test(`+row("listeners", "Requests")+`)`)
 	b.wait("the route has times", `/[1-9].*s$/.test(`+row("routes", "p50")+`) && /[1-9].*s$/.test(`+row("routes", "p99")+`)`)
 	b.wait("the endpoints have requests", `[...document.querySelectorAll('.cluster td[data-title="Requests"]')].filter((e) => /^[1-9]/.test(e.textContent)).length === 2`)
-	for _, id := range []string{"proxy-answers", "proxy-took", "proxy-failures", "proxy-connections"} {
+	for _, id := range []string{"proxy-responses", "proxy-latency", "proxy-failures", "proxy-connections"} {
 		b.do(chromedp.ScrollIntoView("#" + id))
 		b.wait(id+" has a legend", `document.querySelector("#`+id+` .legend b")`)
 	}
-	themes(b, "proxy-answers")
+	themes(b, "proxy-responses")
 
-	const trouble = `document.getElementById("trouble")`
+	const trouble = `document.getElementById("problems")`
 	server.checksFail.Store(true)
 	b.wait("an endpoint that is down is seen", `document.querySelector(".cluster.down .pill.failed")`)
 	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is down: its health checks fail" && !`+trouble+`.hidden`)

@@ -1,4 +1,5 @@
-// The dashboard: which parts the node has, and whether it is there. A part that it has not is neither shown nor asked about.
+// The dashboard's start: it polls /metrics, shows the parts that the node has (streams, proxy), and shows whether the node
+// responds. The page neither shows nor polls a part that the node does not have.
 
 import { setWindow } from './chart.js';
 import { clock } from './format.js';
@@ -8,16 +9,16 @@ import * as streams from './streams.js';
 
 const $ = (id) => document.getElementById(id);
 
-// --- what the node has
+// --- the parts of the node
 
-const told = { streams: 'ferry_connections', proxy: 'ferry_proxy_accept_pauses_total' }; // by a metric of each part
+const metricOf = { streams: 'ferry_connections', proxy: 'ferry_proxy_accept_pauses_total' }; // a node exports it if it has the part
 let parts = null;
 
 function scraped(text) {
   const s = new Scrape(text, Date.now());
-  const found = Object.keys(told).filter((part) => s.samples(told[part]).length);
-  if (!parts) begin(found);
-  if (String(found) !== String(parts)) { // another node came in its place
+  const found = Object.keys(metricOf).filter((part) => s.samples(metricOf[part]).length);
+  if (!parts) showParts(found);
+  if (String(found) !== String(parts)) { // a node with other parts runs at this address now
     location.reload();
     return;
   }
@@ -25,25 +26,25 @@ function scraped(text) {
   if (parts.includes('proxy')) proxy.refresh();
 }
 
-function begin(found) {
+function showParts(found) {
   parts = found;
   for (const e of document.querySelectorAll('[data-part]')) e.hidden = !parts.includes(e.dataset.part);
   if (parts.includes('streams')) streams.start(up, down);
 }
 
-// silent is called when /metrics does not answer. Where there are streams, these tell sooner.
-function silent() {
+// scrapeFailed runs when a request for /metrics fails. On a node with streams, the event stream detects the loss sooner.
+function scrapeFailed() {
   if (!parts?.includes('streams')) down();
 }
 
-// --- whether the node is there
+// --- the connection to the node
 
-let lost = 0;
+let lost = 0; // when the connection was lost, ms since 1970; 0 while connected
 
 function down() {
   if (!lost) lost = Date.now();
   state('lost', 'reconnecting');
-  banner(`${location.host} has not answered since ${clock(lost)}. Trying again by itself.`, false);
+  banner(`${location.host} has not responded since ${clock(lost)}. The page reconnects by itself.`, false);
 }
 
 function up() {
@@ -73,4 +74,4 @@ $('window').addEventListener('click', (e) => {
   for (const b of $('window').children) b.setAttribute('aria-pressed', b === e.target);
 });
 
-poll('/metrics', scraped, silent);
+poll('/metrics', scraped, scrapeFailed);

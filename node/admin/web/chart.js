@@ -1,16 +1,16 @@
-// Chart draws series over the last seconds on a canvas, with a legend that reads out the newest values, or those under
-// the pointer. The arrow keys move the pointer too.
+// Chart draws time series on a canvas. Its legend shows the newest values, or the values at the pointer. The arrow keys move the
+// pointer too.
 
 import { show, tick } from './format.js';
-import { Series } from './series.js';
+import { Series } from './timeseries.js';
 
 const charts = new Set();
 const view = { seconds: 60, opened: Date.now() };
 
-// setWindow chooses how many seconds all charts show.
+// setWindow sets how many seconds all charts show.
 export function setWindow(seconds) { view.seconds = seconds; }
 
-// span is how many seconds are shown now: while there is less than a window to show, the plots grow from 10 s.
+// span returns how many seconds the charts show now. After the page opens it grows from 10 s to the chosen window.
 function span(now) { return Math.min(view.seconds, Math.max(10, (now - view.opened) / 1000)); }
 
 const colors = new Map();
@@ -21,8 +21,9 @@ function color(name) {
 addEventListener('themechange', () => colors.clear());
 
 export class Chart {
-  // options: title, unit, min, max (fixed top of the scale), floor (least top of the scale), log, gap (ms between points
-  // that belong together), empty (what to say while there is nothing), spark (no axes, no legend)
+  // options: title; unit, of format.js; min, the bottom of the scale; max, its fixed top; floor, the least top; log, the bottom
+  // of a logarithmic scale; gap, in ms: the line breaks between points further apart; empty, the text shown without data; many,
+  // the plural noun for series that share a legend row; spark: no axes and no legend.
   constructor(root, options) {
     Object.assign(this, { min: 0, gap: 1000, empty: 'Waiting for data', ...options });
     this.series = new Map();
@@ -79,7 +80,7 @@ export class Chart {
     });
   }
 
-  // line returns the series called name, made with style if it is new.
+  // line returns the series with a name. It creates the series with style if there is none.
   line(name, style) {
     let s = this.series.get(name);
     if (!s) {
@@ -91,7 +92,7 @@ export class Chart {
 
   clear() { this.series.clear(); }
 
-  // top returns the top of the scale: fixed, or the next round number above what is shown.
+  // top returns the top of the scale: max, or the next round number above the values shown.
   top(from) {
     if (this.max) return this.max;
     let high = 0;
@@ -143,7 +144,7 @@ export class Chart {
     }
   }
 
-  // scales writes the numbers of both axes, above the lines and with a halo so that they stay readable.
+  // scales writes the labels of both axes over the lines, with an outline that keeps them readable.
   scales(g, width, height, top, y, seconds) {
     g.font = '11px system-ui, sans-serif';
     g.fillStyle = color('--soft');
@@ -204,7 +205,7 @@ export class Chart {
     g.globalAlpha = 1;
   }
 
-  // readOut writes the legend, and marks the values under the pointer.
+  // readOut updates the legend and marks the values at the pointer.
   readOut(g, now, from, x, y, bottom, width) {
     const reading = this.cursor != null;
     const t = reading ? from + this.cursor * (now - from) : now;
@@ -261,7 +262,7 @@ export class Chart {
     });
   }
 
-  // describe tells a screen reader what the legend shows.
+  // describe updates the label for screen readers from the legend.
   describe() {
     if (this.spark) return;
     const items = [...this.legend.children].map((li) => `${li.children[1].textContent} ${li.children[2].textContent}`);
@@ -276,20 +277,20 @@ function ceiling(v, binary) {
   return [1, 2, 5, 10].map((n) => n * base).find((n) => n >= v * 0.999);
 }
 
-// One clock draws all charts that can be seen: ten times a second, once a second for who prefers less motion.
-const calm = matchMedia('(prefers-reduced-motion: reduce)');
+// One loop draws all visible charts ten times a second, or once a second if the user prefers reduced motion.
+const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
 let drawn = 0, described = 0;
 function frame(at) {
   requestAnimationFrame(frame);
-  if (at - drawn < (calm.matches ? 1000 : 95)) return;
+  if (at - drawn < (reducedMotion.matches ? 1000 : 95)) return;
   drawn = at;
-  const speak = at - described > 5000;
-  if (speak) described = at;
+  const describing = at - described > 5000;
+  if (describing) described = at;
   const now = Date.now();
   for (const c of charts) {
     if (!c.visible) continue;
     c.draw(now);
-    if (speak) c.describe();
+    if (describing) c.describe();
   }
 }
 requestAnimationFrame(frame);

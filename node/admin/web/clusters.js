@@ -1,16 +1,17 @@
-// Clusters shows the servers behind the proxy, a card a cluster. What is down or ejected is seen from afar.
+// Clusters shows one card for each cluster of the proxy, with its endpoints. A cluster with an endpoint that is down or ejected
+// is highlighted.
 
 import { show } from './format.js';
 import { Table } from './table.js';
 
-// state is how an endpoint does: [text, class].
+// state returns the state of an endpoint, as [text, class].
 function state(e) {
   if (!e.healthy) return ['down', 'pill failed'];
   if (e.ejected_for) return [`ejected, ${show(Math.ceil(e.ejected_for), 'count')} s left`, 'pill waiting'];
   return ['up', 'pill running'];
 }
 
-// up reports whether an endpoint is in use.
+// up reports whether the proxy sends requests to an endpoint.
 export function up(e) { return e.healthy && !e.ejected_for; }
 
 export class Clusters {
@@ -20,7 +21,7 @@ export class Clusters {
     this.cards = new Map();
   }
 
-  // update shows the clusters of between.
+  // update shows the clusters that proxyRates returns.
   update(list) {
     this.none.hidden = list.length > 0;
     for (const [name, card] of this.cards) {
@@ -59,13 +60,13 @@ export class Clusters {
     ]));
   }
 
-  // notes says what is worth knowing of the cluster as a whole.
+  // notes lists what applies to the whole cluster: failed lookups, waiting and refused requests.
   notes(c) {
     const list = [];
-    if (!c.endpoints.length) list.push('its names were not found');
-    if (c.waiting) list.push(`${show(c.waiting, 'count')} requests wait for a connection`);
+    if (!c.endpoints.length) list.push('its names do not resolve');
+    if (c.waiting) list.push(`${show(c.waiting, 'count')} requests waiting for a connection`);
     for (const [limit, n] of Object.entries(c.refused)) if (n) list.push(`${show(n, 'count')} refused by limits.${limit} so far`);
-    if (c.lookups_failed) list.push(`${show(c.lookups_failed, 'count')} lookups of names failed so far`);
+    if (c.lookups_failed) list.push(`${show(c.lookups_failed, 'count')} DNS lookups failed so far`);
     return list;
   }
 }

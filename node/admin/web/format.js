@@ -1,4 +1,4 @@
-// Numbers as people read them: [text, unit].
+// Formats numbers for display, as [number, unit]: 1536 bytes are ['1.5', 'KiB'].
 
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
@@ -31,18 +31,18 @@ const units = {
   seconds,
 };
 
-// parts returns [number, unit] of v; a number there is none of is a dash.
+// parts returns [number, unit] of v. A missing value is a dash.
 export function parts(v, unit) {
   return v == null || !Number.isFinite(v) ? ['–', ''] : units[unit](v);
 }
 
-// show returns v with its unit as one text.
+// show returns v with its unit, in one string.
 export function show(v, unit) {
   const [number, name] = parts(v, unit);
   return name ? `${number} ${name}` : number;
 }
 
-// tick returns v as the scale of a plot writes it.
+// tick returns v as the label of an axis.
 export function tick(v, unit) {
   return unit === 'percent' || unit === 'celsius' ? `${Math.round(v)} ${parts(v, unit)[1]}` : show(v, unit);
 }

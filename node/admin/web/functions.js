@@ -1,4 +1,4 @@
-// Functions shows the node's own functions, each with its state, what it gets, and a button to stop or start it.
+// Functions shows one card for each function of the node: its state, its message rate and queue, and a button to stop or start it.
 
 import { show } from './format.js';
 
@@ -11,9 +11,9 @@ export class Functions {
 
   async load() {
     try {
-      const answer = await fetch('/api/functions', { cache: 'no-store', signal: AbortSignal.timeout(3000) });
-      if (answer.ok) this.show(await answer.json());
-    } catch { /* the state of the connection is shown elsewhere */ }
+      const response = await fetch('/api/functions', { cache: 'no-store', signal: AbortSignal.timeout(3000) });
+      if (response.ok) this.show(await response.json());
+    } catch { /* app.js shows that the node does not respond */ }
   }
 
   show(list) {
@@ -37,9 +37,9 @@ export class Functions {
     button.addEventListener('click', async () => {
       button.disabled = true;
       try {
-        const answer = await fetch(`/api/functions/${encodeURIComponent(name)}/${button.dataset.verb}`, { method: 'POST' });
-        if (!answer.ok) throw new Error(await answer.text());
-        this.show(await answer.json());
+        const response = await fetch(`/api/functions/${encodeURIComponent(name)}/${button.dataset.verb}`, { method: 'POST' });
+        if (!response.ok) throw new Error(await response.text());
+        this.show(await response.json());
       } catch (err) {
         find('.error').textContent = err.message;
         find('.error').hidden = false;
@@ -59,15 +59,15 @@ export class Functions {
       find('dd code').textContent = f.observe.join(', ');
       find('dd.where code').textContent = f.where ?? '';
       for (const e of root.querySelectorAll('.where')) e.hidden = !f.where;
-      this.count(root, f);
+      this.writeCounts(root, f);
       find('.error').textContent = f.error ?? '';
       find('.error').hidden = !f.error;
     };
     return { write, rate: find('.rate'), queue: find('.queue') };
   }
 
-  // count writes what went wrong since the function was started, and how the processes of a worker are.
-  count(root, f) {
+  // writeCounts shows the failures since the function was started, and the processes of a worker.
+  writeCounts(root, f) {
     const write = (name, text) => {
       for (const e of root.querySelectorAll(name)) e.hidden = !text;
       root.querySelector(`dd${name}`).textContent = text;
@@ -78,13 +78,13 @@ export class Functions {
     write('.processes', p && f.running ? `${p.ready} of ${p.wanted} running${ended}` : '');
   }
 
-  // update writes what the metrics say: rate and queue of each function's subscription.
+  // update shows the rate and the queue of each function's subscription, from the metrics.
   update(scrape, before) {
     for (const [name, card] of this.cards) {
-      const want = { client: name }, there = scrape.samples('ferry_queue_bytes').some((s) => s.labels.client === name);
-      const rate = there && before ? scrape.rate(before, 'ferry_delivered_total', want) : null;
-      card.rate.textContent = there ? show(rate, 'rate') : 'nothing while stopped';
-      card.queue.textContent = there ? `${show(scrape.sum('ferry_queue_bytes', want), 'bytes')}, ${show(scrape.sum('ferry_queue_messages', want), 'count')} messages` : '–';
+      const labels = { client: name }, subscribed = scrape.samples('ferry_queue_bytes').some((s) => s.labels.client === name);
+      const rate = subscribed && before ? scrape.rate(before, 'ferry_delivered_total', labels) : null;
+      card.rate.textContent = subscribed ? show(rate, 'rate') : 'no messages while stopped';
+      card.queue.textContent = subscribed ? `${show(scrape.sum('ferry_queue_bytes', labels), 'bytes')}, ${show(scrape.sum('ferry_queue_messages', labels), 'count')} messages` : '–';
     }
   }
 }

@@ -1,4 +1,4 @@
-// Metrics reads /metrics, the text Prometheus reads too, once a second.
+// Reads /metrics once a second and parses the Prometheus text format.
 
 import { quantiles } from './quantiles.js';
 
@@ -22,7 +22,7 @@ export function parse(text) {
   return metrics;
 }
 
-// Scrape is one reading of /metrics at one time.
+// Scrape holds the samples of one response of /metrics.
 export class Scrape {
   constructor(text, time) {
     this.metrics = parse(text);
@@ -31,7 +31,7 @@ export class Scrape {
 
   samples(name) { return this.metrics.get(name) ?? []; }
 
-  // sum adds up the samples whose labels are all those of want.
+  // sum adds up the samples that have the labels of want; others do not matter.
   sum(name, want = {}) {
     let total = 0;
     for (const { labels, value } of this.samples(name)) {
@@ -40,13 +40,13 @@ export class Scrape {
     return total;
   }
 
-  // rate returns how much a counter grew a second since before; null if it started anew.
+  // rate returns the increase of a counter per second since an earlier scrape; null if the counter was reset.
   rate(before, name, want) {
-    const grown = this.sum(name, want) - before.sum(name, want);
-    return grown < 0 ? null : grown / ((this.time - before.time) / 1000);
+    const increase = this.sum(name, want) - before.sum(name, want);
+    return increase < 0 ? null : increase / ((this.time - before.time) / 1000);
   }
 
-  // quantiles returns, for each q, the value below which that share of what a histogram counted since before lies.
+  // quantiles returns the quantiles qs of the values that a histogram counted since an earlier scrape.
   quantiles(before, name, qs) {
     const old = new Map(before.samples(`${name}_bucket`).map((s) => [s.labels.le, s.value]));
     const buckets = this.samples(`${name}_bucket`)
@@ -56,7 +56,7 @@ export class Scrape {
   }
 }
 
-// poll calls seen with the text at path, once a second, and failed when there was no answer.
+// poll requests path once a second, or every 3 s while the page is hidden. It calls seen with the text, or failed.
 export function poll(path, seen, failed) {
   const once = async () => {
     const text = await read(path);
@@ -66,11 +66,11 @@ export function poll(path, seen, failed) {
   once();
 }
 
-// read returns the text at path; null if there was no answer.
+// read returns the text at path; null if the request fails.
 export async function read(path) {
   try {
-    const answer = await fetch(path, { signal: AbortSignal.timeout(3000), cache: 'no-store' });
-    return answer.ok ? await answer.text() : null;
+    const response = await fetch(path, { signal: AbortSignal.timeout(3000), cache: 'no-store' });
+    return response.ok ? await response.text() : null;
   } catch {
     return null;
   }

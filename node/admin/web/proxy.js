@@ -1,86 +1,87 @@
-// What a node with a proxy shows: listeners, routes and clusters, the way a request takes. All of it comes from /api/proxy.
+// The dashboard's part for a proxy: listeners, routes and clusters, in the order that a request passes them. The data comes from
+// /api/proxy.
 
-import { between } from './between.js';
 import { Chart } from './chart.js';
 import { Clusters, up } from './clusters.js';
 import { show } from './format.js';
 import { read } from './metrics.js';
+import { proxyRates } from './proxyrates.js';
 import { Table } from './table.js';
 import { tiles } from './tiles.js';
 
 const $ = (id) => document.getElementById(id);
-const plot = (id, title, unit, more) => new Chart($(id), { title, unit, gap: 3500, empty: 'No request yet', ...more });
+const plot = (id, title, unit, more) => new Chart($(id), { title, unit, gap: 3500, empty: 'No requests yet', ...more });
 
 const charts = {
-  answers: plot('proxy-answers', 'Answers', 'rate', { floor: 10 }),
-  took: plot('proxy-took', 'Time to answer', 'seconds', { log: 1e-5, floor: 1e-2 }),
+  responses: plot('proxy-responses', 'Responses', 'rate', { floor: 10 }),
+  latency: plot('proxy-latency', 'Latency', 'seconds', { log: 1e-5, floor: 1e-2 }),
   failures: plot('proxy-failures', 'Failures', 'rate', { floor: 1 }),
-  connections: plot('proxy-connections', 'Connections', 'count', { floor: 2, empty: 'No connection yet' }),
+  connections: plot('proxy-connections', 'Connections', 'count', { floor: 2, empty: 'No connections yet' }),
 };
 
 const figures = tiles($('proxy-tiles'), [
-  ['requests', 'Requests', 'rate', '--c1'], ['failing', 'Failing', 'percent', '--c6'], ['took50', 'Time p50', 'seconds', '--c3'],
-  ['took99', 'Time p99', 'seconds', '--c8'], ['connections', 'Connections', 'count', '--c4'], ['endpoints', 'Endpoints up', 'count', '--c5'],
+  ['requests', 'Requests', 'rate', '--c1'], ['failing', 'Failing', 'percent', '--c6'], ['p50', 'Latency p50', 'seconds', '--c3'],
+  ['p99', 'Latency p99', 'seconds', '--c8'], ['connections', 'Connections', 'count', '--c4'], ['endpoints', 'Endpoints up', 'count', '--c5'],
 ]);
 
 const listeners = new Table($('listeners'), 'Listeners', ['Listener', ['Address', 'text address'], ['Protocol', 'text'], 'Connections', 'Requests', ['Refused', 'wrap']]);
 const routes = new Table($('routes'), 'Routes', ['Route', ['Listener', 'text'], 'Requests', 'Failing', 'p50', 'p99', 'Retries']);
 const clusters = new Clusters($('clusters'), $('no-clusters'));
-const history = []; // of answers: rates and times are those of the last 5 s
+const history = []; // responses of /api/proxy; rates and latencies are those of the last 5 s
 
-let asking = false;
+let refreshing = false;
 
-// refresh shows what the proxy does now.
+// refresh reads /api/proxy and shows it. It does nothing while an earlier call still runs.
 export async function refresh() {
-  if (asking) return;
-  asking = true;
+  if (refreshing) return;
+  refreshing = true;
   const text = await read('/api/proxy');
-  asking = false;
-  if (text != null) answered(JSON.parse(text), Date.now());
+  refreshing = false;
+  if (text != null) showResponse(JSON.parse(text), Date.now());
 }
 
-function answered(now, t) {
-  if (history.length && now.now < history[history.length - 1].now) history.length = 0; // it was started again
+function showResponse(now, t) {
+  if (history.length && now.now < history[history.length - 1].now) history.length = 0; // the node was restarted
   history.push(now);
   while (history.length > 2 && history[0].now < now.now - 5.5) history.shift();
-  const s = between(history.length > 1 ? history[0] : null, now);
+  const s = proxyRates(history.length > 1 ? history[0] : null, now);
   summary(t, s);
-  if (seen(now)) draw(t, s);
+  if (hasRequests(now)) draw(t, s);
   listeners.write(s.listeners.map(listener));
   routes.write(s.routes.map(route));
   clusters.update(s.clusters);
-  $('no-requests').hidden = seen(now);
-  $('first-request').textContent = s.listeners.length ? attempt(s.listeners[0]) : '';
+  $('no-requests').hidden = hasRequests(now);
+  $('first-request').textContent = s.listeners.length ? firstRequest(s.listeners[0]) : '';
 }
 
 function summary(t, s) {
   const endpoints = s.clusters.flatMap((c) => c.endpoints.map((e) => ({ ...e, cluster: c.name }))), used = endpoints.filter(up).length;
   figures.requests(t, s.all.rate);
   figures.failing(t, s.all.failing);
-  figures.took50(t, s.all.p50);
-  figures.took99(t, s.all.p99);
+  figures.p50(t, s.all.p50);
+  figures.p99(t, s.all.p99);
   figures.connections(t, s.all.connections);
   if (s.clusters.length) figures.endpoints(t, used, [`${used}`, `of ${endpoints.length}`]); else figures.endpoints(t, null);
   mark('failing', s.all.failing >= 1);
   mark('endpoints', used < endpoints.length || s.clusters.some((c) => !c.endpoints.length));
-  trouble(s.clusters.filter((c) => !c.endpoints.length).map((c) => `${c.name} has no endpoints: its names were not found`)
+  showProblems(s.clusters.filter((c) => !c.endpoints.length).map((c) => `${c.name} has no endpoints: its names do not resolve`)
     .concat(endpoints.filter((e) => !up(e)).map((e) => `${e.address} of ${e.cluster} ${e.healthy ? 'is ejected: its requests failed' : 'is down: its health checks fail'}`)));
 }
 
-// seen reports whether anybody has sent a request.
-function seen(now) {
+// hasRequests reports whether the proxy has received a request since its start.
+function hasRequests(now) {
   return now.routes.some((r) => r.took.count) || now.listeners.some((l) => Object.values(l.refused).some((n) => n));
 }
 
-const colors = { // of codes that mean the same everywhere; others get what is left
+const colors = { // of the common status codes; others get one of the remaining colors
   '2xx': '--c1', success: '--c1', '3xx': '--c2', '4xx': '--c3', '5xx': '--c6',
 };
 
 function draw(t, s) {
   const put = (chart, name, v, style) => v != null && charts[chart].line(name, style).push(t, v);
-  for (const [code, v] of s.codes) put('answers', code.replaceAll('_', ' '), v, { fill: 0.08, order: Number(code[0]) || 0, ...(colors[code] && { color: colors[code] }) });
-  put('took', 'p50', s.all.p50, { color: '--c3' });
-  put('took', 'p99', s.all.p99, { color: '--c8' });
+  for (const [code, v] of s.codes) put('responses', code.replaceAll('_', ' '), v, { fill: 0.08, order: Number(code[0]) || 0, ...(colors[code] && { color: colors[code] }) });
+  put('latency', 'p50', s.all.p50, { color: '--c3' });
+  put('latency', 'p99', s.all.p99, { color: '--c8' });
   put('failures', 'failed', s.all.failures, { color: '--c6', fill: 0.1 });
   put('failures', 'refused', s.all.refused, { color: '--c8' });
   put('failures', 'retried', s.all.retries, { color: '--c3' });
@@ -93,13 +94,13 @@ function draw(t, s) {
 
 function mark(tile, bad) { $('proxy-tiles').querySelector(`[data-tile="${tile}"]`).classList.toggle('bad', bad); }
 
-// trouble says what is not in use, above everything else.
-function trouble(list) {
+// showProblems lists the endpoints that are not in use, at the top of the page.
+function showProblems(list) {
   const few = list.slice(0, 4);
   if (list.length > few.length) few.push(`and ${list.length - few.length} more`);
   const text = few.join('\n');
-  if ($('trouble').textContent !== text) $('trouble').textContent = text;
-  $('trouble').hidden = !text;
+  if ($('problems').textContent !== text) $('problems').textContent = text;
+  $('problems').hidden = !text;
 }
 
 function listener(l) {
@@ -117,8 +118,8 @@ function route(r) {
   ];
 }
 
-// attempt is how to send the first request to a listener.
-function attempt(l) {
+// firstRequest returns a command that sends a request to a listener.
+function firstRequest(l) {
   if (l.protocol !== 'http1') return `${l.protocol}://${l.address}`;
   if (l.address.startsWith('/')) return `curl --unix-socket ${l.address} http://localhost/`;
   return `curl http://${l.address.replace(/^(0\.0\.0\.0|\[::\])(?=:)/, location.hostname)}/`;

@@ -1,5 +1,5 @@
-// quantiles returns, for each q, the value below which that share of what a histogram counted lies; null if it counted
-// nothing. buckets are {le, n}: n values are at most le. They are in order, and the last le is Infinity.
+// quantiles returns the quantiles qs of a histogram, such as [0.5, 0.99]. It interpolates within a bucket. A quantile of an empty
+// histogram is null. buckets are cumulative {le, n}: n values are at most le. They ascend, and the last le is Infinity.
 export function quantiles(buckets, qs) {
   const total = buckets.length ? buckets[buckets.length - 1].n : 0;
   if (total <= 0) return qs.map(() => null);

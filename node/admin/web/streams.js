@@ -1,11 +1,11 @@
-// What a node with streams shows: the machine, its messages and its functions. What arrives over /api/stream is EdgeX events, as
-// sensors, averages and alerts publish them; everything about the node itself comes from /metrics.
+// The dashboard's part for streams: the machine, its messages and its functions. The sensors, averages and alerts are EdgeX
+// events from /api/stream. The figures of the node come from /metrics.
 
 import { Chart } from './chart.js';
-import { listen } from './events.js';
+import { subscribe } from './eventstream.js';
 import { clock, show } from './format.js';
 import { Functions } from './functions.js';
-import { Heavy } from './heavy.js';
+import { HeavyFunctions } from './heavyfunctions.js';
 import { tiles } from './tiles.js';
 
 const $ = (id) => document.getElementById(id);
@@ -19,10 +19,10 @@ const charts = {
   messages: new Chart($('messages'), { title: 'Messages', unit: 'rate', floor: 10, gap: 3500 }),
   bytes: new Chart($('bytes'), { title: 'Bytes', unit: 'byterate', floor: 1024, gap: 3500 }),
   latency: new Chart($('latency'), { title: 'Latency, source to node', unit: 'seconds', log: 1e-5, floor: 1e-3, gap: 3500, empty: 'No messages yet' }),
-  queues: new Chart($('queues'), { title: 'Queues', unit: 'bytes', floor: 1024, gap: 3500, empty: 'Nobody has subscribed' }),
+  queues: new Chart($('queues'), { title: 'Queues', unit: 'bytes', floor: 1024, gap: 3500, empty: 'No subscriptions' }),
 };
 
-// The lines of the sensors' charts: [resource, name, color]. Its moving average is drawn over each.
+// The lines of the sensors' charts: [resource, name, color]. Each has a second line for its moving average.
 const lines = {
   cpu: [['cpu', 'all cores', '--c1']],
   memory: [['used_percent', 'used', '--c2']],
@@ -35,9 +35,9 @@ const figures = tiles($('tiles'), [
   ['p50', 'Latency p50', 'seconds', '--c3'], ['p99', 'Latency p99', 'seconds', '--c6'], ['clients', 'Clients', 'count', '--c4'],
 ]);
 
-// --- what the stream says
+// --- messages of /api/stream
 
-let host = null, skew = Infinity; // skew: how far the node's clock is behind this one, with the way between them
+let host = null, skew = Infinity; // skew, ms: this clock minus the node's clock, plus the network delay
 const hosts = new Set();
 
 function message(m) {
@@ -101,18 +101,18 @@ function alert(machine, topic, event, t) {
   $('alert-empty').hidden = true;
 }
 
-// --- what the metrics say
+// --- metrics of /metrics
 
-const heavy = new Heavy($('heavy'));
+const heavy = new HeavyFunctions($('heavy'));
 const functions = new Functions($('functions'), $('no-functions'));
-const history = []; // of scrapes: rates over 2 s, latency over 5 s
+const history = []; // scrapes of the last 6 s: rates are over about 2 s, latencies over 6 s
 let started = null;
 
-// scraped shows what a reading of /metrics says.
+// scraped shows the values of a scrape.
 export function scraped(s) {
-  const birth = s.sum('process_start_time_seconds');
-  if (started && birth !== started) history.length = 0;
-  started = birth;
+  const startTime = s.sum('process_start_time_seconds');
+  if (started && startTime !== started) history.length = 0;
+  started = startTime;
   history.push(s);
   while (history[0].time < s.time - 6000) history.shift();
   heavy.update(s);
@@ -141,9 +141,9 @@ export function scraped(s) {
   }
 }
 
-// start follows the stream from now on. It calls up when the node is there, and down when it is not.
+// start subscribes to /api/stream. It calls up when the stream connects and down when it fails.
 export function start(up, down) {
-  listen(['sensors/#', 'averages/#', 'alerts/#'], {
+  subscribe(['sensors/#', 'averages/#', 'alerts/#'], {
     message,
     up: () => {
       skew = Infinity;
@@ -151,7 +151,7 @@ export function start(up, down) {
       up();
     },
     down,
-    dropped: (n) => console.info(`${n} messages skipped: this page is slower than the stream`),
+    dropped: (n) => console.info(`${n} messages were dropped: this page reads slower than they arrive`),
   });
   setInterval(() => functions.load(), 3000);
 }

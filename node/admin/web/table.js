@@ -1,7 +1,7 @@
-// Table is rows of figures that change in place. On a narrow page each row is a block in which every figure has its title.
+// Table shows rows of figures and updates them in place. On a narrow page each row becomes a block, with a title at each figure.
 
 export class Table {
-  // titles are those of the columns: a text, or [text, class]. The first names the row.
+  // titles are the titles of the columns, each a text or [text, class]. The first column is the name of the row.
   constructor(root, label, titles) {
     const table = document.createElement('table');
     table.className = 'figures';
@@ -20,7 +20,7 @@ export class Table {
     for (const e of table.querySelectorAll('thead, tbody, tr, th')) role(e);
   }
 
-  // write shows rows: each is a list of cells, and each of these a text or [text, class].
+  // write shows rows. A row is a list of cells, each a text or [text, class].
   write(rows) {
     while (this.body.rows.length > rows.length) this.body.deleteRow(-1);
     rows.forEach((cells, i) => {
@@ -47,7 +47,7 @@ export class Table {
   }
 }
 
-// role says what e is, which a browser forgets when it does not lay it out as a table.
+// role sets the ARIA role of e. Without it, browsers drop the role when the style sheet changes the element's display.
 function role(e) {
   e.setAttribute('role', { THEAD: 'rowgroup', TBODY: 'rowgroup', TR: 'row', TH: 'columnheader', TD: 'cell' }[e.tagName]);
 }

@@ -1,4 +1,4 @@
-// The theme is set before the first paint: what was chosen last, else what the system prefers.
+// Sets the theme before the first paint: the user's last choice, or else the system's preference.
 (function () {
   const root = document.documentElement;
   const system = matchMedia('(prefers-color-scheme: dark)');
@@ -12,7 +12,7 @@
   addEventListener('DOMContentLoaded', () => {
     document.getElementById('theme').addEventListener('click', () => {
       const next = root.dataset.theme === 'dark' ? 'light' : 'dark';
-      try { localStorage.setItem('ferry-theme', next); } catch { /* private windows forget */ }
+      try { localStorage.setItem('ferry-theme', next); } catch { /* private windows have no storage */ }
       root.dataset.theme = next;
       dispatchEvent(new Event('themechange'));
     });

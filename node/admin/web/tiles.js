@@ -1,10 +1,10 @@
-// Tiles are the figures on top: the newest value of each, large, over a line of those before.
+// Tiles are the large figures at the top: each shows its newest value, and a small chart of the earlier ones.
 
 import { Chart } from './chart.js';
 import { parts } from './format.js';
 
-// tiles fills root with a tile for each [id, title, unit, color, options], and returns what writes a value into each, by id:
-// set(t, v), or set(t, v, text) where v is not what is to be read.
+// tiles adds a tile to root for each [id, title, unit, color]. It returns an object with a function for each id: set(t, v) adds a
+// value at a time; set(t, v, [number, unit]) shows that text in place of v.
 export function tiles(root, list) {
   return Object.fromEntries(list.map(([id, title, unit, color]) => {
     const tile = document.createElement('div');

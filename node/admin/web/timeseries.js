@@ -1,6 +1,6 @@
-// Series is values over time: a line of a chart. Times are milliseconds and never go back.
+// Series holds the points of one line of a chart. Times are in milliseconds and increase.
 
-const keep = 310e3; // ms: the longest window shown, and a little
+const keep = 310e3; // ms: the longest window that the page offers, and 10 s more
 
 export class Series {
   constructor(name, style = {}) {
@@ -15,7 +15,7 @@ export class Series {
     if (!Number.isFinite(v) || (n && t <= this.times[n - 1])) return;
     this.times.push(t);
     this.values.push(v);
-    if (n % 500 === 499) { // now and then: what no window shows any more
+    if (n % 500 === 499) { // drop points older than the longest window, every 500 points
       const first = this.at(t - keep);
       if (first > 0) {
         this.times.splice(0, first);

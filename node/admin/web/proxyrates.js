@@ -1,14 +1,15 @@
-// between is what the proxy did between two answers of /api/proxy: what it holds now, and its counters as rates. A rate is null
-// while there is no answer before, and where a counter started anew in between.
+// Rates of the proxy, from two responses of /api/proxy.
 
 import { quantiles } from './quantiles.js';
 
-export function between(before, now) {
+// proxyRates returns the newer response with its counters as rates since the older one. A rate is null if there is no older
+// response, or if the counter was reset in between.
+export function proxyRates(before, now) {
   const seconds = before ? now.now - before.now : 0;
-  const grown = (n, old = 0) => (seconds > 0 && n >= old ? n - old : null);
-  const rate = (n, old) => perSecond(grown(n, old), seconds);
+  const increase = (n, old = 0) => (seconds > 0 && n >= old ? n - old : null);
+  const rate = (n, old) => perSecond(increase(n, old), seconds);
   const routes = pairs(before?.routes, now.routes, (r) => `${r.listener}\n${r.name}`).map(([r, old]) => {
-    const took = histogram(r.took, old?.took, grown), requests = grown(r.took.count, old?.took.count), failed = grown(r.failed, old?.failed);
+    const took = histogram(r.took, old?.took, increase), requests = increase(r.took.count, old?.took.count), failed = increase(r.failed, old?.failed);
     const [p50, p99] = quantiles(took, [0.5, 0.99]);
     return { ...r, requests, failed, took, rate: perSecond(requests, seconds), failing: share(failed, requests), p50, p99, retries: rate(r.retries, old?.retries) };
   });
@@ -21,7 +22,7 @@ export function between(before, now) {
   const clusters = pairs(before?.clusters, now.clusters, (c) => c.name).map(([c, old]) => ({
     ...c,
     endpoints: pairs(old?.endpoints, c.endpoints, (e) => e.address).map(([e, was]) => {
-      const requests = grown(total(Object.values(e.requests)), was && total(Object.values(was.requests)));
+      const requests = increase(total(Object.values(e.requests)), was && total(Object.values(was.requests)));
       return { ...e, rate: perSecond(requests, seconds), failures: rate(e.failed, was?.failed) };
     }),
   }));
@@ -42,7 +43,7 @@ function sum(routes, listeners, seconds) {
   };
 }
 
-// codes returns how many answers of each code there were a second.
+// codes returns the responses per second of each status code.
 function codes(before, now, rate) {
   const add = (routes) => {
     const sums = {};
@@ -53,17 +54,19 @@ function codes(before, now, rate) {
   return Object.entries(add(now)).map(([code, n]) => [code, rate(n, old[code])]);
 }
 
-// pairs returns each member of now with the one of before that has the same key, if there is one.
+// pairs returns [new, old] for each element of now; old is the element of before with the same key, or undefined.
 function pairs(before, now, key) {
   const old = new Map((before ?? []).map((e) => [key(e), e]));
   return now.map((e) => [e, old.get(key(e))]);
 }
 
-function histogram(now, old, grown) {
-  const buckets = now.buckets.map((b, i) => ({ le: b.up_to, n: grown(b.count, old?.buckets[i].count) }));
-  return [...buckets, { le: Infinity, n: grown(now.count, old?.count) }];
+// histogram returns the increase of each bucket of a histogram: [{le, n}].
+function histogram(now, old, increase) {
+  const buckets = now.buckets.map((b, i) => ({ le: b.up_to, n: increase(b.count, old?.buckets[i].count) }));
+  return [...buckets, { le: Infinity, n: increase(now.count, old?.count) }];
 }
 
+// total adds up list; null if one of its elements is null.
 function total(list) {
   return list.reduce((a, b) => (a == null || b == null ? null : a + b), 0);
 }

@@ -1,19 +1,19 @@
-// Heavy shows how the pool of heavy functions does: how long calls wait for a token, where the tokens are, and which
-// functions do not yield. It is hidden on a node that has none.
+// HeavyFunctions shows the pool of heavy functions: how long calls wait for a token, how many calls run, and the functions that
+// pass no checkpoint. It is hidden on a node without heavy functions.
 
 import { Chart } from './chart.js';
 import { show } from './format.js';
 
-export class Heavy {
+export class HeavyFunctions {
   constructor(root) {
     this.root = root;
-    this.wait = new Chart(root.querySelector('#wait'), { title: 'Wait for a token', unit: 'seconds', log: 1e-5, floor: 1e-3, gap: 3500, empty: 'No heavy call yet' });
+    this.wait = new Chart(root.querySelector('#wait'), { title: 'Wait for a token', unit: 'seconds', log: 1e-5, floor: 1e-3, gap: 3500, empty: 'No heavy calls yet' });
     this.tokens = new Chart(root.querySelector('#tokens'), { title: 'Heavy calls', unit: 'count', floor: 2, gap: 3500 });
     this.list = root.querySelector('#unyielding-list');
     this.empty = root.querySelector('#unyielding-empty');
   }
 
-  // update writes what the metrics say.
+  // update shows the values of a scrape.
   update(s) {
     this.root.hidden = !s.samples('ferry_cpu_tokens').length;
     if (this.root.hidden) return;
@@ -24,13 +24,13 @@ export class Heavy {
     }
     put(this.tokens, 'tokens', '--c7', s.sum('ferry_cpu_tokens'), { width: 1, alpha: 0.6 });
     put(this.tokens, 'on a token', '--c1', s.sum('ferry_cpu_tokens_held'), { fill: 0.1 });
-    put(this.tokens, 'lent theirs', '--c6', s.sum('ferry_cpu_tokens_lent'));
+    put(this.tokens, 'without a token', '--c6', s.sum('ferry_cpu_tokens_lent'));
     put(this.tokens, 'waiting', '--c3', s.sum('ferry_cpu_queue'));
-    this.name(s);
+    this.listUnyielding(s);
   }
 
-  // name lists the functions that do not yield, the longest first.
-  name(s) {
+  // listUnyielding lists the functions that pass no checkpoint, the longest call first.
+  listUnyielding(s) {
     const jobs = s.samples('ferry_cpu_unyielding').map(({ labels: { job }, value }) => (
       { job, calls: value, longest: s.sum('ferry_cpu_unyielding_longest_seconds', { job }) }
     )).sort((a, b) => b.longest - a.longest || a.job.localeCompare(b.job));
