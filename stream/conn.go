@@ -28,6 +28,7 @@ type conn struct {
 	tags     map[uint32]*Source // granted, by tag number
 	subs     map[uint32]*subscription
 	lastRef  uint32
+	draining bool // no source publishes over the connection any more
 }
 
 // handshake returns a connection over raw that the node has welcomed.
@@ -193,13 +194,23 @@ func (cn *conn) drain() {
 		cn.client.changed = make(chan struct{})
 	}
 	cn.client.mu.Unlock()
-	sources := cn.sources()
-	for _, s := range sources {
+	cn.mu.Lock()
+	cn.draining = true
+	cn.mu.Unlock()
+	for _, s := range cn.sources() {
 		s.pause(cn)
 	}
-	if len(sources) > 0 && cn.barrier(cn.peer.Context()) == nil {
+	// The node responds to every TAG before it responds to the barrier's PING. After that cn.sources is complete.
+	if cn.barrier(cn.peer.Context()) == nil && len(cn.sources()) > 0 {
 		cn.peer.Leave()
 	}
+}
+
+// isDraining reports whether sources must wait for the next connection.
+func (cn *conn) isDraining() bool {
+	cn.mu.Lock()
+	defer cn.mu.Unlock()
+	return cn.draining
 }
 
 // sources returns the sources that have a publish grant on cn.

@@ -167,12 +167,20 @@ func (s *Source) awaitLoss(ctx context.Context, g *publishGrant) error {
 	return s.client.wait(ctx, changed)
 }
 
-// resume takes the grant of cn with tag number id. It first sends the messages that the last connection did not send.
+// resume takes the grant of cn with tag number id. It first sends the messages that the last connection did not send. If cn
+// is draining or closing, it leaves both to the next connection.
 func (s *Source) resume(cn *conn, id uint32) {
 	g := &publishGrant{conn: cn, id: id, writer: cn.writerFor(id), credit: cn.window}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if cn.isDraining() {
+		return
+	}
 	g.writer.Lock()
+	if g.writer.Closed() {
+		g.writer.Unlock()
+		return
+	}
 	for _, f := range s.unsent {
 		f.Renumber(id, cn.id)
 		g.writer.Append(f)

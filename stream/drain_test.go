@@ -1,0 +1,122 @@
+package stream_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream"
+	"example.com/ferry/transport"
+	"example.com/ferry/transport/memory"
+)
+
+// scriptedNode is the node's end of one connection, frame by frame.
+type scriptedNode struct {
+	t    *testing.T
+	conn net.Conn
+	buf  []byte
+}
+
+// welcomeNext accepts the next connection of l and welcomes its client as source id.
+func welcomeNext(t *testing.T, l transport.Listener, id uint32) *scriptedNode {
+	t.Helper()
+	conn, err := l.Accept(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	n := &scriptedNode{t: t, conn: conn}
+	n.expect(native.Hello)
+	n.write(native.AppendWelcome(nil, native.WelcomeFrame{Version: 1, Source: id, MaxFrame: 1 << 20, Window: 1 << 20, Heartbeat: 60_000}))
+	return n
+}
+
+func (n *scriptedNode) write(b []byte) {
+	n.t.Helper()
+	if _, err := n.conn.Write(b); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// expect reads the next frame, which must be of that kind.
+func (n *scriptedNode) expect(kind native.Kind) native.Frame {
+	n.t.Helper()
+	for {
+		f, err := native.Split(n.buf, 1<<20)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if f != nil {
+			n.buf = n.buf[len(f):]
+			if f.Kind() != kind {
+				n.t.Fatalf("got %v, want %v", f.Kind(), kind)
+			}
+			return f
+		}
+		b := make([]byte, 4096)
+		m, err := n.conn.Read(b)
+		n.buf = append(n.buf, b[:m]...)
+		if m == 0 && err != nil {
+			n.t.Fatalf("want %v: %v", kind, err)
+		}
+	}
+}
+
+// grant reads a TAG and grants it as number.
+func (n *scriptedNode) grant(number uint32) {
+	n.t.Helper()
+	n.result(n.expect(native.Tag), number)
+}
+
+func (n *scriptedNode) result(tag native.Frame, number uint32) {
+	n.t.Helper()
+	v, err := native.ParseTag(tag)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.write(native.AppendResult(nil, native.ResultFrame{Kind: native.Tag, Ref: v.Ref, Value: number}))
+}
+
+// TestTagGrantedWhileTheNodeDrains: a client that the node grants a tag after GOAWAY leaves, and publishes on the next
+// connection.
+func TestTagGrantedWhileTheNodeDrains(t *testing.T) {
+	network := memory.New(nil)
+	l, err := network.Listen(t.Context(), "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	sent := make(chan error, 1)
+	go func() {
+		c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+		if err == nil {
+			t.Cleanup(func() { _ = c.Close() })
+			err = c.Send(t.Context(), ferry.Message{Tag: "a", Payload: []byte("x")})
+		}
+		sent <- err
+	}()
+	first := welcomeNext(t, l, 1)
+	tag := first.expect(native.Tag)
+	first.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
+	ping, err := native.ParsePing(first.expect(native.Ping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.result(tag, 0)
+	first.write(native.AppendPing(nil, true, ping))
+	first.expect(native.Goaway)
+	_ = first.conn.Close()
+
+	second := welcomeNext(t, l, 2)
+	second.grant(0)
+	if f := second.expect(native.Pub); string(f.Payload()) != "x" {
+		t.Errorf("got %q", f.Payload())
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	_ = second.conn.Close() // Close of the client does not wait for its PING
+}

@@ -1,0 +1,33 @@
+package stream
+
+import (
+	"testing"
+
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/transport/memory"
+)
+
+// TestResumeOnAClosingConnection: a source that is granted its tag while the connection closes keeps its unsent messages for
+// the next connection.
+func TestResumeOnAClosingConnection(t *testing.T) {
+	network := memory.New(nil)
+	l, err := network.Listen(t.Context(), "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	raw, err := network.Dial(t.Context(), "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	cn := &conn{peer: peer.New(raw, peer.Config{Remote: "node"}), window: 1 << 20}
+	s := &Source{tag: "a", changed: make(chan struct{})}
+	s.keepUnsent(native.AppendPub(nil, native.PubHeader{}, []byte("x")))
+	cn.peer.Control().Close()
+	s.resume(cn, 7)
+	if len(s.unsent) != 1 || s.grant.Load() != nil {
+		t.Errorf("%d messages are kept, grant %v: want one message and no grant", len(s.unsent), s.grant.Load())
+	}
+}
