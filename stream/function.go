@@ -201,13 +201,14 @@ func newPool(c *Client, f *Function) *pool {
 	return p
 }
 
-// submit queues an inbox that has become active, and starts a worker for it if all are busy.
+// submit queues an inbox that has become active, and starts a worker if more inboxes are queued than workers wait.
 func (p *pool) submit(in *inbox) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.active++
 	p.ready.Push(in)
-	if p.waiting == 0 && p.started < p.concurrency && p.ctx.Err() == nil {
+	// A worker that was signalled for an earlier inbox still counts as waiting until it has woken up.
+	if p.ready.Len() > p.waiting && p.started < p.concurrency && p.ctx.Err() == nil {
 		p.started++
 		p.workers.Add(1)
 		go p.worker()
