@@ -164,7 +164,7 @@ func (c *Conn) expired() {
 		c.fail("handshake", fmt.Errorf("the layer was not ready in time: %w", os.ErrDeadlineExceeded))
 	case c.is(closing):
 		left := uint32(c.Unsent())
-		if c.unsent == 0 || left < c.unsent {
+		if left > 0 && (c.unsent == 0 || left < c.unsent) { // with nothing left, the layer does not end its side
 			c.unsent = left
 			c.setTimer(internalTimer, c.loop.cfg.CloseTimeout)
 			return

@@ -432,3 +432,27 @@ func TestLayerAbortAndShutdown(t *testing.T) {
 		}
 	})
 }
+
+// endlessLayer never ends its side.
+type endlessLayer struct{ identityLayer }
+
+func (*endlessLayer) CloseWrite() error { return ErrAgain }
+
+// TestCloseGivesUpOnALayer closes connections whose layer does not end its side, though the peer has taken every byte.
+func TestCloseGivesUpOnALayer(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.CloseTimeout = 10 * time.Millisecond
+		g := start(t, cfg)
+		closed := make(chan error, 1)
+		to := listen(t, g, through(func() *endlessLayer { return &endlessLayer{} }, func() Handler {
+			return &script{
+				opened: func(c *Conn) { c.Write([]byte("hi")); c.Close() },
+				closed: func(_ *Conn, err error) { closed <- err },
+			}
+		}))
+		connect(t, to)
+		if err := wait(t, "Closed", closed); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Closed with %v", err)
+		}
+	})
+}
