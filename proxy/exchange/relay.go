@@ -29,6 +29,8 @@ type Relay struct {
 	attempt  attemptState
 	resent   bool // a stale connection was left once
 
+	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
+
 	deadlines deadlines
 	movedAt   time.Duration // loop.Now when a byte of either body last moved
 	unsent    int           // what both sides had not taken when stallDeadline last passed; 0 if bytes have moved since
@@ -64,7 +66,7 @@ func (r *Relay) Begin(p *Plan, t Timeouts) {
 func (r *Relay) Release() {
 	r.deadlines.stopAll()
 	r.Replay.Reset()
-	r.Changes, r.Method, r.resent, r.unsent = Changes{}, nil, false, 0
+	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsent = Changes{}, nil, false, false, 0
 }
 
 // Forward sends an admitted request to an endpoint of its cluster. Downstream.SendRequest or Downstream.Reject follows: within
@@ -72,6 +74,7 @@ func (r *Relay) Release() {
 // h is the request's head.
 func (r *Relay) Forward(h RequestHead) {
 	r.addRouteChanges(h.Path())
+	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
 	r.connect(false)
 }
 
@@ -102,10 +105,18 @@ func (r *Relay) connect(fresh bool) {
 	case ready:
 		r.up, r.attempt = up, attemptOpen
 		r.down.SendRequest(up)
+		r.resumeRetried()
 	default:
 		r.up, r.attempt = up, attemptWaiting
 	}
 	r.startTry()
+}
+
+// resumeRetried ends a pause that the attempt before began: its Upstream was full, and that of this attempt is not.
+func (r *Relay) resumeRetried() {
+	if r.Attempt > 1 && r.request == requestOpen && r.Ready() && !r.up.RequestFull() {
+		r.down.ResumeRequest()
+	}
 }
 
 // Connected says that an Upstream that had to wait has its connection.
@@ -116,6 +127,7 @@ func (r *Relay) Connected() {
 		r.Replay.Forget()
 	}
 	if r.request == requestOpen {
+		r.rate.paused = true // until now
 		r.Moved()
 		r.down.ResumeRequest()
 	}
@@ -208,6 +220,9 @@ func (r *Relay) DownstreamDrained() {
 
 // Interim passes on a response of 1xx. It reports whether the server is to be paused until ResumeResponse.
 func (r *Relay) Interim(h ResponseHead) (pause bool) {
+	if r.continueAwaited && h.Status() == 100 {
+		r.continueAwaited, r.rate.paused = false, true // until now
+	}
 	r.down.Interim(h)
 	return r.down.ResponseFull()
 }
@@ -225,6 +240,9 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	r.response = responseStarted
 	r.deadlines.stop(responseDeadline)
 	r.deadlines.stop(tryDeadline)
+	if !end {
+		r.Moved()
+	}
 	return r.down.Response(h, end), true
 }
 

@@ -12,7 +12,7 @@ const defaultRatePeriod = 10 * time.Second
 // bodyRate is a period in which a request's body is measured.
 type bodyRate struct {
 	from   int64 // Downstream.BodyRead when it began
-	paused bool  // the client was paused in it: it says nothing of the client
+	paused bool  // the client was paused in it, or waited: it says nothing of the client
 }
 
 // WatchBody begins to measure the request's body, and the time in which bytes have to move. It is called when more of the body
@@ -96,9 +96,10 @@ func (r *Relay) checkStall() {
 
 // checkRate ends a request whose body came slower than Timeouts.BodyRate.
 func (r *Relay) checkRate() {
-	paused := r.response != responseEnded && (r.attempt == attemptWaiting || r.up != nil && r.up.RequestFull())
+	read := r.down.BodyRead()
+	paused := r.response != responseEnded && (r.attempt == attemptWaiting || r.up != nil && r.up.RequestFull() || r.continueAwaited && read == 0)
 	floor := int64(float64(r.limits.BodyRate) * r.limits.RatePeriod.Seconds())
-	if read := r.down.BodyRead(); read-r.rate.from >= floor || r.rate.paused || paused {
+	if read-r.rate.from >= floor || r.rate.paused || paused {
 		r.rate = bodyRate{from: read, paused: paused}
 		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 		return

@@ -15,6 +15,7 @@ type slowClient struct {
 	relay    Relay
 	read     int64
 	full     bool // the server
+	waits    bool // the next request, for a connection
 	rejected bool
 }
 
@@ -29,7 +30,7 @@ func (c *slowClient) Reset()                                      {}
 func (c *slowClient) ResponseFull() bool                          { return false }
 func (c *slowClient) Unsent() int                                 { return 0 }
 func (c *slowClient) BodyRead() int64                             { return c.read }
-func (c *slowClient) Open(*Relay, bool) (up Upstream, ready bool) { return (*sink)(c), true }
+func (c *slowClient) Open(*Relay, bool) (up Upstream, ready bool) { return (*sink)(c), !c.waits }
 
 type sink slowClient
 
@@ -42,9 +43,17 @@ func (s *sink) RequestFull() bool              { return s.full }
 func (s *sink) Unsent() int                    { return 0 }
 func (s *sink) Reused() bool                   { return false }
 
-type emptyHead struct{ RequestHead }
+type emptyHead struct {
+	RequestHead
+	expects bool
+}
 
-func (emptyHead) Path() []byte { return nil }
+func (emptyHead) Path() []byte            { return nil }
+func (h emptyHead) ExpectsContinue() bool { return h.expects }
+
+type continueHead struct{ ResponseHead }
+
+func (continueHead) Status() int { return 100 }
 
 // TestBodyRate ends one period after another: a request is lost at the end of the first one in which its body came slower than
 // the floor, and only if the proxy read all the time.
@@ -75,6 +84,53 @@ func TestBodyRate(t *testing.T) {
 				for i, n := range row.periods {
 					c.read += n
 					c.full = row.full != nil && row.full[i]
+					if c.relay.passed(rateDeadline); c.rejected {
+						break
+					}
+					lasted++
+				}
+				if lasted != row.want {
+					t.Errorf("the request lasts %d periods, want %d", lasted, row.want)
+				}
+				c.relay.End(0)
+			})
+		})
+	}
+}
+
+// TestBodyRateAfterAWait: the rate says nothing of a client in a period in which it waited for a connection, or for 100 Continue,
+// and all of it in those that follow.
+func TestBodyRateAfterAWait(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		head emptyHead
+		wait bool
+		end  func(r *Relay) // of the wait
+		ends int            // in which period
+		read int64          // bytes that come before
+		want int            // how many periods the request lasts
+	}{
+		{"for a connection", emptyHead{}, true, (*Relay).Connected, 1, 0, 2},
+		{"for a connection, less than a period", emptyHead{}, true, (*Relay).Connected, 0, 0, 1},
+		{"for 100 Continue", emptyHead{expects: true}, false, func(r *Relay) { r.Interim(continueHead{}) }, 1, 0, 2},
+		{"for 100 Continue, less than a period", emptyHead{expects: true}, false, func(r *Relay) { r.Interim(continueHead{}) }, 0, 0, 1},
+		{"for 100 Continue, and sends", emptyHead{expects: true}, false, func(*Relay) {}, 1, 1, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onLoop(t, func(l *loop.Loop, p *Plan) {
+				c := &slowClient{waits: row.wait}
+				p.Connectors = []Connector{c}
+				c.relay.Init(c, l)
+				c.relay.Begin(p, Timeouts{BodyRate: 1000})
+				c.relay.Admit(p.Table.Routes()[0])
+				c.relay.Forward(row.head)
+				c.relay.WatchBody()
+				c.read = row.read
+				lasted := 0
+				for period := range 4 {
+					if period == row.ends {
+						row.end(&c.relay)
+					}
 					if c.relay.passed(rateDeadline); c.rejected {
 						break
 					}

@@ -302,6 +302,60 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// A server that stops within its response, before the first byte of the body or behind it, is not waited for any longer than
+// Timeouts.Body.
+func TestStallWithinAResponse(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"", "half"} {
+		w := newWorld(t, route.Rule{})
+		over := make(chan *Downstream, 1)
+		OnLoop(t, w.loop, func() bool {
+			d := NewDownstream(t, w.loop)
+			d.Responded = func() { over <- d }
+			d.Begin(w.plan, exchange.Timeouts{Body: Brief}, get, true)
+			u := w.connector.Opened[0]
+			u.Respond(&ResponseHead{Code: 200, Length: 10})
+			if body != "" {
+				u.Data([]byte(body))
+			}
+			return true
+		})
+		select {
+		case d := <-over:
+			if !d.WasReset || !w.connector.Opened[0].Canceled {
+				t.Errorf("behind %q: reset %v, canceled %v", body, d.WasReset, w.connector.Opened[0].Canceled)
+			}
+		case <-time.After(Patience):
+			t.Fatalf("behind %q: no deadline passes", body)
+		}
+	}
+}
+
+// A client that was paused for the server of a failed attempt goes on with the server of the next one, which takes what was kept.
+func TestRetryEndsAPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnReset}}}})
+	w.do(func() {
+		d := NewDownstream(t, w.loop)
+		d.Begin(w.plan, none, &RequestHead{MethodName: "PUT", Host: "a", Target: "/x", Length: -1}, false)
+		first := w.connector.Opened[0]
+		first.Full = true
+		d.Send([]byte("one,"))
+		first.Fail(exchange.Failure{Cause: route.OnReset, Sent: true})
+		if !d.CanSend() {
+			t.Error("the client stays paused, though the second server reads")
+		}
+		d.Send([]byte("two"))
+		d.End(nil)
+		u := w.connector.Opened[1]
+		u.Respond(&ResponseHead{Code: 204})
+		u.End(nil)
+		if u.Body.String() != "one,two" || d.Status != 204 {
+			t.Errorf("status %d, the server got %q", d.Status, u.Body.String())
+		}
+	})
+}
+
 // TestEveryOrder has both sides do whatever the contract lets them do next, at random: nothing may break the contract, and a
 // response that came to its end must be whole.
 func TestEveryOrder(t *testing.T) {
