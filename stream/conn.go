@@ -196,12 +196,12 @@ func (cn *conn) drain() {
 	cn.client.mu.Unlock()
 	cn.mu.Lock()
 	cn.draining = true
+	publishes := len(cn.tags)+len(cn.requests) > 0 // a TAG without a result counts: the node may withhold the result
 	cn.mu.Unlock()
 	for _, s := range cn.sources() {
 		s.pause(cn)
 	}
-	// The node responds to every TAG before it responds to the barrier's PING. After that cn.sources is complete.
-	if cn.barrier(cn.peer.Context()) == nil && len(cn.sources()) > 0 {
+	if publishes && cn.barrier(cn.peer.Context()) == nil {
 		cn.peer.Leave()
 	}
 }

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -80,43 +81,49 @@ func (n *scriptedNode) result(tag native.Frame, number uint32) {
 	n.write(native.AppendResult(nil, native.ResultFrame{Kind: native.Tag, Ref: v.Ref, Value: number}))
 }
 
-// TestTagGrantedWhileTheNodeDrains: a client that the node grants a tag after GOAWAY leaves, and publishes on the next
-// connection.
-func TestTagGrantedWhileTheNodeDrains(t *testing.T) {
-	network := memory.New(nil)
-	l, err := network.Listen(t.Context(), "node")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	sent := make(chan error, 1)
-	go func() {
-		c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
-		if err == nil {
-			t.Cleanup(func() { _ = c.Close() })
-			err = c.Send(t.Context(), ferry.Message{Tag: "a", Payload: []byte("x")})
-		}
-		sent <- err
-	}()
-	first := welcomeNext(t, l, 1)
-	tag := first.expect(native.Tag)
-	first.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
-	ping, err := native.ParsePing(first.expect(native.Ping))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first.result(tag, 0)
-	first.write(native.AppendPing(nil, true, ping))
-	first.expect(native.Goaway)
-	_ = first.conn.Close()
+// TestTagRequestedBeforeTheNodeDrains: a client whose TAG has no result when the node sends GOAWAY leaves, whether the node
+// grants the tag then or withholds the result. It publishes on the next connection.
+func TestTagRequestedBeforeTheNodeDrains(t *testing.T) {
+	for _, granted := range []bool{true, false} {
+		t.Run(fmt.Sprint("granted ", granted), func(t *testing.T) {
+			network := memory.New(nil)
+			l, err := network.Listen(t.Context(), "node")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			sent := make(chan error, 1)
+			go func() {
+				c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+				if err == nil {
+					t.Cleanup(func() { _ = c.Close() })
+					err = c.Send(t.Context(), ferry.Message{Tag: "a", Payload: []byte("x")})
+				}
+				sent <- err
+			}()
+			first := welcomeNext(t, l, 1)
+			tag := first.expect(native.Tag)
+			first.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
+			ping, err := native.ParsePing(first.expect(native.Ping))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if granted {
+				first.result(tag, 0)
+			}
+			first.write(native.AppendPing(nil, true, ping))
+			first.expect(native.Goaway)
+			_ = first.conn.Close()
 
-	second := welcomeNext(t, l, 2)
-	second.grant(0)
-	if f := second.expect(native.Pub); string(f.Payload()) != "x" {
-		t.Errorf("got %q", f.Payload())
+			second := welcomeNext(t, l, 2)
+			second.grant(0)
+			if f := second.expect(native.Pub); string(f.Payload()) != "x" {
+				t.Errorf("got %q", f.Payload())
+			}
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+			_ = second.conn.Close() // Close of the client does not wait for its PING
+		})
 	}
-	if err := <-sent; err != nil {
-		t.Error(err)
-	}
-	_ = second.conn.Close() // Close of the client does not wait for its PING
 }
