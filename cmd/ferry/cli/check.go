@@ -14,7 +14,7 @@ type checkCmd struct {
 
 // Help returns the part of ferry check --help that is not in the grammar.
 func (*checkCmd) Help() string {
-	return `Each error is one line of file:line:column: field: reason, with the line it is about below.
+	return `Each error is printed as file:line:column: field: reason, followed by that line of the file.
 
 Example:
 

@@ -20,13 +20,13 @@ import (
 	"example.com/ferry/node"
 )
 
-// grammar is the command line: a member for each verb.
+// grammar is the command line: a field for each verb.
 type grammar struct {
 	Run        runCmd        `cmd:"" group:"node" help:"Run a node."`
 	Check      checkCmd      `cmd:"" group:"node" help:"Validate a configuration."`
 	Schema     schemaCmd     `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
-	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish what comes in on standard input."`
-	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they come."`
+	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
+	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`
 	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
 	Set        setCmd        `cmd:"" group:"message" help:"Change one field of a message."`
 	Convert    convertCmd    `cmd:"" group:"message" help:"Rewrite a message in another format."`
@@ -34,21 +34,21 @@ type grammar struct {
 	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
 	Worker     workerCmd     `cmd:"" hidden:""`
 
-	Quiet       bool             `short:"q" help:"No remarks on standard error, only errors."`
+	Quiet       bool             `short:"q" help:"Print only errors on standard error, no notes."`
 	VersionFlag kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`
 }
 
-const description = "Forwards, filters and streams messages between devices, edge nodes and services, and touches only the bytes it must."
+const description = "Forwards, filters and streams messages between devices, edge nodes and services, and changes only the bytes that it must."
 
 // detail is the end of the overview, which kong's model has no place for.
 const detail = `
 Try it:
   ferry run                                     a node with this machine's own sensors as live input
-  ferry sub 'sensors/#'                         what they say, one line of JSON a message
+  ferry sub 'sensors/#'                         the sensors' messages, one line of JSON each
   ferry get readings.0.value event.cbor         one field, found without decoding the message
   ferry set readings.0.value=31 <old >new       the same message with another value
 
-Exit status: 0 done, 1 the work failed, 2 command line or configuration wrong, 3 field not found.
+Exit status: 0 success, 1 failure, 2 wrong command line or configuration, 3 field not found.
 `
 
 // casts are the types for --as.
@@ -100,7 +100,7 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "node", Title: "A node:"},
-			{Key: "stream", Title: "Its messages:"},
+			{Key: "stream", Title: "Messages of a node:"},
 			{Key: "message", Title: "A message in a file or on standard input:"},
 			{Key: "self", Title: "This program:"},
 		}),
@@ -111,7 +111,7 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 			"casts":     strings.Join(casts, ","), "castList": strings.Join(casts, ", "),
 		},
 	)
-	parser.Model.HelpFlag.Help = "Show this."
+	parser.Model.HelpFlag.Help = "Show this help."
 	ctx, err := parser.Parse(verbFirst(parser.Model, args))
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: formats, model: parser.Model}
 	switch {
@@ -176,7 +176,7 @@ func names(formats []format.Format) []string {
 	return out
 }
 
-// note prints a remark on standard error, unless --quiet is given.
+// note prints a note on standard error, unless --quiet is given.
 func (e *env) note(text string, args ...any) {
 	if !e.quiet {
 		fmt.Fprintf(e.stderr, "ferry: "+text+"\n", args...)

@@ -16,7 +16,7 @@ type completionCmd struct {
 
 // Help returns the part of ferry completion --help that is not in the grammar.
 func (*completionCmd) Help() string {
-	return `Put it where your shell looks:
+	return `Write the script to the place where your shell looks for it:
 
     ferry completion bash >~/.local/share/bash-completion/completions/ferry
     ferry completion zsh >"${fpath[1]}/_ferry"

@@ -8,16 +8,16 @@ import (
 )
 
 type convertCmd struct {
-	From string `placeholder:"TYPE" enum:",${types}" default:"" help:"What the message is: ${typeList}; guessed if left out."`
-	To   string `placeholder:"TYPE" enum:"${types}" required:"" help:"What to make of it: ${typeList}."`
+	From string `placeholder:"TYPE" enum:",${types}" default:"" help:"The type of the message: ${typeList}. By default ferry guesses."`
+	To   string `placeholder:"TYPE" enum:"${types}" required:"" help:"The type to convert it to: ${typeList}."`
 	input
 }
 
 // Help returns the part of ferry convert --help that is not in the grammar.
 func (*convertCmd) Help() string {
-	return `Keys keep their order, integers stay integers of any size, floats stay floats. What the other type has no word for is written in the nearest way and noted, or an error that names the field. Bytes become base64 text in JSON.
+	return `Keys keep their order, integers of any size stay integers, floats stay floats. A value that the other type cannot represent is either converted to the nearest form, with a note on standard error, or refused with an error that names the field. Bytes become base64 text in JSON.
 
-With --schema nothing is lost on the way there and back, not the width of a number either: keys and field numbers become names, bytes in JSON are read back as bytes, NaN and Infinity are text there. Protobuf needs a schema. Y3 without one is a tree of hex keys and hex bytes, and such a tree goes back to Y3.
+With --schema a round trip loses nothing, not even the width of a number: keys and field numbers become names, bytes in JSON are read back as bytes, and NaN and Infinity are text in JSON. Protobuf needs a schema. Y3 without a schema becomes a tree of hex keys and hex bytes, which converts back to Y3.
 
 Examples:
 

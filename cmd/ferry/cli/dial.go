@@ -27,10 +27,10 @@ const dialTimeout = 5 * time.Second
 
 // nodeFlags are the node that a verb connects to, and the credentials.
 type nodeFlags struct {
-	Addr      address `short:"a" default:"quic://127.0.0.1:4190" placeholder:"ADDR" help:"The node: ${addresses}; quic://127.0.0.1:4190 if left out."`
-	CA        string  `name:"ca" placeholder:"FILE" help:"The certificate to trust; ca.pem of the data directory if left out."`
-	TokenFile string  `placeholder:"FILE" help:"Where the token is; token of the data directory if left out."`
-	DataDir   string  `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine, ./ferry-data if left out."`
+	Addr      address `short:"a" default:"quic://127.0.0.1:4190" placeholder:"ADDR" help:"The node: ${addresses}. The default is quic://127.0.0.1:4190."`
+	CA        string  `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory."`
+	TokenFile string  `placeholder:"FILE" help:"The file with the token. The default is token in the data directory."`
+	DataDir   string  `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
 }
 
 // dial connects to the node.

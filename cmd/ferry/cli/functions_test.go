@@ -64,7 +64,7 @@ functions:
 			t.Errorf("got GOMAXPROCS %q, want %d for %s", got, want, yaml)
 		}
 		_ = n.Process.Signal(os.Interrupt)
-		n.await(t, "finishing what is on its way")
+		n.await(t, "draining; Ctrl-C again")
 		if err := n.Wait(); err != nil {
 			t.Error(err)
 		}

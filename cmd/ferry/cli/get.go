@@ -13,16 +13,16 @@ import (
 )
 
 type getCmd struct {
-	Type   string  `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"What the message is: ${typeList}; guessed if left out."`
-	As     string  `placeholder:"T" enum:",${casts}" default:"" help:"Read the value as ${castList}; for y3 and protobuf, whose bytes carry no types."`
+	Type   string  `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"The type of the message: ${typeList}. By default ferry guesses."`
+	As     string  `placeholder:"T" enum:",${casts}" default:"" help:"Read the value as ${castList}; for y3 and protobuf, whose bytes have no types."`
 	Output string  `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text (the bare value) or json."`
-	Path   pathArg `arg:"" help:"Names and indices joined by dots: readings.0.value; keys and numbers for y3 and protobuf: 0x10.0x11, 5.1."`
+	Path   pathArg `arg:"" help:"Names and indices joined by dots, such as readings.0.value; keys or field numbers for y3 and protobuf: 0x10.0x11, 5.1."`
 	input
 }
 
 // Help returns the part of ferry get --help that is not in the grammar.
 func (*getCmd) Help() string {
-	return `Bytes are printed as hex, a map or list as JSON. A schema gives names and types to the fields of y3 and protobuf.
+	return `Bytes are printed as hex, maps and lists as JSON. A schema gives names and types to the fields of y3 and protobuf.
 
 Examples:
 

@@ -16,8 +16,8 @@ import (
 // input has the flags of get, set and convert for their message, in a file or on standard input.
 type input struct {
 	schemaFlags
-	File string      `arg:"" optional:"" help:"The message; - or nothing is standard input."`
-	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse a larger message, 64MiB if not said otherwise."`
+	File string      `arg:"" optional:"" help:"The file with the message. - or no file means standard input."`
+	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse a larger message. The default is 64MiB."`
 }
 
 // read returns the whole message, which is never empty.

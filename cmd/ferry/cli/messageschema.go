@@ -15,8 +15,8 @@ import (
 
 // schemaFlags name the schema of messages in a numbered format.
 type schemaFlags struct {
-	Schema  string `placeholder:"FILE" help:"Names and types for y3 and protobuf: a hint file (JSON), or with --message a descriptor set of protobuf."`
-	Message string `placeholder:"NAME" help:"Which message of the descriptor set: pkg.Name."`
+	Schema  string `placeholder:"FILE" help:"Names and types for y3 and protobuf: a hint file (JSON), or with --message a protobuf descriptor set."`
+	Message string `placeholder:"NAME" help:"The message type in the descriptor set: pkg.Name."`
 }
 
 // load returns the schema; nil if none is named.

@@ -20,15 +20,15 @@ import (
 
 type pubCmd struct {
 	nodeFlags
-	Type string      `short:"t" placeholder:"TYPE" enum:",raw,${types}" default:"" help:"What the messages are: ${typeList}, or raw for any bytes; guessed if left out."`
-	Ack  bool        `help:"Wait until the node has taken all messages, and fail if it dropped one."`
-	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse a larger message, 64MiB if not said otherwise; the node has a limit of its own."`
-	Tag  string      `arg:"" help:"Where to publish: levels parted by slashes, as in sensors/pump-1."`
+	Type string      `short:"t" placeholder:"TYPE" enum:",raw,${types}" default:"" help:"The type of the messages: ${typeList}, or raw for any bytes; by default ferry guesses."`
+	Ack  bool        `help:"Wait until the node has accepted all messages. Fail if it drops one."`
+	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse larger messages. The default is 64MiB; the node has its own limit."`
+	Tag  string      `arg:"" help:"The tag to publish on: levels separated by slashes, as in sensors/pump-1."`
 }
 
 // Help returns the part of ferry pub --help that is not in the grammar.
 func (*pubCmd) Help() string {
-	return `JSON is published as one message a line, as the lines come. Input of another type is one message. Each is validated first.
+	return `JSON input has one message per line; each line is published when it arrives. Input of any other type is one message. Messages are validated before they are published.
 
 Examples:
 

@@ -14,16 +14,16 @@ import (
 )
 
 type runCmd struct {
-	Config string `short:"c" placeholder:"FILE" help:"The configuration, YAML. Without it everything is embedded, and this machine's sensors are live input."`
+	Config string `short:"c" placeholder:"FILE" help:"The configuration, YAML. Without it, the node uses defaults, with this machine's sensors as live input."`
 }
 
 // Help returns the part of ferry run --help that is not in the grammar.
 func (*runCmd) Help() string {
-	return `Ctrl-C, or SIGTERM, lets the node finish what is on its way; a second one ends it at once.
+	return `Ctrl-C or SIGTERM drains the node: it delivers the messages and finishes the requests in flight, then ends. A second signal ends it at once.
 
-A configuration with a proxy is read again when the file has changed and then stayed as it is for a
-second, and on SIGHUP, which also opens the access log again. What is wrong in it is logged, and
-changes nothing; so is what needs a restart.
+A configuration with a proxy is reloaded on SIGHUP, and when its file has changed and then did not
+change for a second. SIGHUP also reopens the access log. A file with errors changes nothing: the errors
+are logged. Changes that need a restart are logged too.
 
 Examples:
 
@@ -66,7 +66,7 @@ func (c *runCmd) Run(e *env) error {
 	defer signal.Stop(signals)
 	go func() {
 		<-signals
-		e.note("finishing what is on its way; Ctrl-C again ends at once")
+		e.note("draining; Ctrl-C again ends at once")
 		drain()
 		<-signals
 		os.Exit(statusKilled)

@@ -161,7 +161,7 @@ func TestRunSuggestions(t *testing.T) {
 	}
 
 	_ = n.Process.Signal(syscall.SIGTERM)
-	n.await(t, "finishing what is on its way")
+	n.await(t, "draining; Ctrl-C again")
 	if err := n.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v, want status 0", err)
 	}
@@ -213,7 +213,7 @@ func TestRunInterruptedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = n.Process.Signal(os.Interrupt)
-	n.await(t, "finishing what is on its way")
+	n.await(t, "draining; Ctrl-C again")
 	_ = n.Process.Signal(os.Interrupt)
 	if err := n.Wait(); exitStatus(err) != statusKilled {
 		t.Errorf("got %v, want status %d", err, statusKilled)

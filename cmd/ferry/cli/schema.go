@@ -6,7 +6,7 @@ type schemaCmd struct{}
 
 // Help returns the part of ferry schema --help that is not in the grammar.
 func (*schemaCmd) Help() string {
-	return `An editor with a YAML language server completes and checks a configuration by it:
+	return `With this schema, an editor with a YAML language server completes and checks a configuration:
 
     ferry schema >ferry.schema.json
     # yaml-language-server: $schema=ferry.schema.json     the first line of node.yaml`

@@ -10,15 +10,15 @@ import (
 )
 
 type setCmd struct {
-	Type   string     `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"What the message is: ${typeList}; guessed if left out."`
-	As     string     `placeholder:"T" enum:",${casts}" default:"" help:"VALUE is ${castList}; for y3 and protobuf, whose bytes carry no types."`
-	Assign assignment `arg:"" name:"path=value" help:"The field, and its new value: bytes as hex, anything else as it reads."`
+	Type   string     `short:"t" placeholder:"TYPE" enum:",${types}" default:"" help:"The type of the message: ${typeList}. By default ferry guesses."`
+	As     string     `placeholder:"T" enum:",${casts}" default:"" help:"VALUE is ${castList}; for y3 and protobuf, whose bytes have no types."`
+	Assign assignment `arg:"" name:"path=value" help:"The field and its new value: bytes as hex, other values as text."`
 	input
 }
 
 // Help returns the part of ferry set --help that is not in the grammar.
 func (*setCmd) Help() string {
-	return `VALUE takes the type of what it replaces: a number stays a number, text stays text. The changed message goes to standard output; all other bytes of it stay as they are.
+	return `VALUE gets the type of the old value: a number stays a number, text stays text. The changed message goes to standard output. All other bytes of it stay the same.
 
 Examples:
 

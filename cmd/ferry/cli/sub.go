@@ -23,18 +23,18 @@ import (
 
 type subCmd struct {
 	nodeFlags
-	Where  string `placeholder:"PRED" help:"Only messages for which this holds, tested at the node: 'readings.0.value > 30'."`
+	Where  string `placeholder:"PRED" help:"Only messages that match this predicate, such as 'readings.0.value > 30'. The node evaluates it."`
 	From   string `hidden:"" placeholder:"START" help:"Where to start in a durable stream, which this version does not have."`
-	Policy string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"When this end is slower than the sources: block (they wait), drop-oldest or drop-newest."`
+	Policy string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"If ferry sub is slower than the publishers: block (they wait), drop-oldest or drop-newest."`
 	schemaFlags
-	Count  uint64 `short:"n" placeholder:"N" help:"End after so many messages."`
-	Output string `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (a line of JSON a message) or raw (the bytes of the payload, and a newline behind one that is JSON)."`
-	Tag    string `arg:"" help:"Which messages: + stands for one level, # for all the rest, as in sensors/+/cpu or sensors/#."`
+	Count  uint64 `short:"n" placeholder:"N" help:"Exit after N messages."`
+	Output string `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (one line of JSON per message) or raw (the payload; a JSON payload is followed by a newline)."`
+	Tag    string `arg:"" help:"The tag filter: + matches one level, # all remaining levels, as in sensors/+/cpu or sensors/#."`
 }
 
 // Help returns the part of ferry sub --help that is not in the grammar.
 func (*subCmd) Help() string {
-	return `A line of JSON has the tag, the time of the source, the source, the type and the payload: as JSON where the type can be read as JSON, else as hex, which "encoding" then says. With a schema, names stand in --where and in the JSON of y3 and protobuf; the node gets them as the numbers that are in the messages. Ctrl-C ends it.
+	return `A line of JSON has the tag, the time at the source, the source, the type and the payload. A payload that has no JSON form is printed as hex, with "encoding":"hex". With a schema, --where and the JSON of y3 and protobuf have names; ferry sends them to the node as the numbers in the messages. Ctrl-C ends ferry sub.
 
 Examples:
 

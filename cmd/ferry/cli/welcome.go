@@ -13,7 +13,7 @@ import (
 
 var welcomeText = template.Must(template.New("").Parse(`
 {{- define "proxy"}}{{range .Forwards}}ferry forwards {{.From}}
-{{- with .To}} to {{.}}{{else}} to no server, and answers itself{{end}}
+{{- with .To}} to {{.}}{{else}} to no server: its routes respond themselves{{end}}
 {{end}}{{end -}}
 
 {{if not .Streams}}{{template "proxy" .}}
@@ -24,7 +24,7 @@ a request, from another terminal:
   {{.}}
 {{end}}
 {{- with .Admin}}
-what was asked for, and how long that took:
+the requests and their latency:
   curl -s {{.}}metrics | grep -E '^ferry_(proxy|upstream)'
 {{end}}
 {{else -}}
@@ -34,18 +34,18 @@ ferry is running at {{.Addresses}}
 {{end}}
 Three things to try, in another terminal and this directory:
 {{if .Live}}
-what this machine's sensors say:
+the messages of this machine's sensors:
   {{.Ferry}} sub{{.Flags}} 'sensors/#'
 one field of one message, found without decoding it:
   {{.Ferry}} sub{{.Flags}} --count 1 -o raw 'sensors/+/cpu' | {{.Ferry}} get -q readings.0.value
-an alert, which the dashboard shows:
+publish a high average, and the dashboard shows an alert:
   echo '{"deviceName":"demo","sourceName":"cpu","readings":[{"resourceName":"cpu","value":"97"}]}' | {{.Ferry}} pub{{.Flags}} averages/demo/cpu
 {{else}}
 what clients publish:
   {{.Ferry}} sub{{.Flags}} '#'
-only what is worth a look, chosen at the node:
+only messages with a value above 30, filtered at the node:
   {{.Ferry}} sub{{.Flags}} --where 'readings.0.value > 30' 'sensors/#'
-something for both of them:
+publish a message that both print:
   echo '{"deviceName":"demo","readings":[{"value":"31"}]}' | {{.Ferry}} pub{{.Flags}} sensors/demo
 {{end}}
 {{end}}`))
