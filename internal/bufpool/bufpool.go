@@ -85,7 +85,8 @@ func Get(n int) *Buf {
 // Retain adds a reference.
 func (b *Buf) Retain() { b.refs.Add(1) }
 
-// Release drops one reference. The holder must not use the buffer afterwards.
+// Release drops one reference. The holder must not use the buffer afterwards. A buffer whose B an append has moved to another array
+// is left to the garbage collector: in the pool it would keep more memory than its class says.
 func (b *Buf) Release() {
 	switch n := b.refs.Add(-1); {
 	case n > 0:
@@ -99,7 +100,7 @@ func (b *Buf) Release() {
 			full[i] = 0xdb
 		}
 	}
-	if Reuse && b.class >= 0 {
+	if Reuse && b.class >= 0 && cap(b.B) == 1<<(b.class+minShift) {
 		b.B = b.B[:0]
 		classes[b.class].put(b)
 	}

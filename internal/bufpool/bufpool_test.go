@@ -12,6 +12,21 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestGrownBuffersAreNotReused: a buffer that append has moved to a larger array does not return as one of its first size.
+func TestGrownBuffersAreNotReused(t *testing.T) {
+	const small, rounds = 64 << 10, 100
+	for range rounds {
+		b := Get(small)
+		b.B = append(b.B, make([]byte, 1<<20)...)
+		b.Release()
+	}
+	for range rounds {
+		if b := Get(small); cap(b.B) != small {
+			t.Fatalf("Get(%d) returned a buffer of %d bytes", small, cap(b.B))
+		}
+	}
+}
+
 func TestLastReleaseReturns(t *testing.T) {
 	b := Get(10)
 	b.B = append(b.B, "hello"...)
