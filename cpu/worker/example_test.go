@@ -76,7 +76,7 @@ func ExamplePool_HandleBatch() {
 func ExampleStart_deadline() {
 	cfg := self()
 	cfg.Env = append(os.Environ(), "FERRY_TEST_ROLE=tight") // its handler never returns
-	cfg.Deadline = 10 * time.Millisecond
+	cfg.Deadline = time.Second
 	pool, err := worker.Start(cfg)
 	if err != nil {
 		fmt.Println(err)

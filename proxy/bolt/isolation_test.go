@@ -98,7 +98,7 @@ func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
 // it would have passed gets its response.
 func TestPausedTimeIsNotTheServers(t *testing.T) {
 	t.Parallel()
-	const frameTimeout, size, tail = 2 * time.Second, 20 << 20, 1 << 20
+	const frameTimeout, size, tail = 6 * time.Second, 20 << 20, 1 << 20
 	s := newServer(t, func(p *peer, f wire.Frame) {
 		if string(f.Content()) != "large" {
 			echo(p, f)
