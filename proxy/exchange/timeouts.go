@@ -87,7 +87,7 @@ func (r *Relay) checkStall() {
 		r.deadlines.set(stallDeadline, r.limits.Body)
 		return
 	}
-	if r.response == responseAwaited && (r.attempt == attemptWaiting || toServer > 0) {
+	if r.response == responseAwaited && (r.attempt == attemptWaiting || toServer > 0 || r.awaitsContinue()) {
 		r.responseLate() // the server is at fault, or there is none
 		return
 	}
@@ -96,16 +96,18 @@ func (r *Relay) checkStall() {
 
 // checkRate ends a request whose body came slower than Timeouts.BodyRate.
 func (r *Relay) checkRate() {
-	read := r.down.BodyRead()
-	paused := r.response != responseEnded && (r.attempt == attemptWaiting || r.up != nil && r.up.RequestFull() || r.continueAwaited && read == 0)
+	paused := r.response != responseEnded && (r.attempt == attemptWaiting || r.up != nil && r.up.RequestFull() || r.awaitsContinue())
 	floor := int64(float64(r.limits.BodyRate) * r.limits.RatePeriod.Seconds())
-	if read-r.rate.from >= floor || r.rate.paused || paused {
+	if read := r.down.BodyRead(); read-r.rate.from >= floor || r.rate.paused || paused {
 		r.rate = bodyRate{from: read, paused: paused}
 		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 		return
 	}
 	r.requestLate()
 }
+
+// awaitsContinue reports whether the client sends no byte of the body before the server sends 100 Continue.
+func (r *Relay) awaitsContinue() bool { return r.continueAwaited && r.down.BodyRead() == 0 }
 
 // requestLate ends a request whose body does not come in time.
 func (r *Relay) requestLate() {

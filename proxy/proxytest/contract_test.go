@@ -266,14 +266,16 @@ func TestTimeouts(t *testing.T) {
 		wait  bool
 		whole bool
 		want  exchange.Rejection
+		head  *RequestHead
 	}{
-		{"no response", route.Rule{Forward: route.Forward{Timeout: Brief}}, none, false, true, exchange.GatewayTimeout},
-		{"no connection", route.Rule{Forward: route.Forward{Timeout: Brief}}, none, true, true, exchange.Unavailable},
-		{"no body", route.Rule{}, exchange.Timeouts{Body: Brief}, false, false, exchange.RequestTimeout},
+		{"no response", route.Rule{Forward: route.Forward{Timeout: Brief}}, none, false, true, exchange.GatewayTimeout, get},
+		{"no connection", route.Rule{Forward: route.Forward{Timeout: Brief}}, none, true, true, exchange.Unavailable, get},
+		{"no body", route.Rule{}, exchange.Timeouts{Body: Brief}, false, false, exchange.RequestTimeout, get},
+		{"no 100 Continue", route.Rule{}, exchange.Timeouts{Body: Brief}, false, false, exchange.GatewayTimeout, &RequestHead{MethodName: "PUT", Host: "a", Target: "/x", Length: 5, Expect: true}},
 		{
 			"each try",
 			route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: Brief}}},
-			none, false, true, exchange.GatewayTimeout,
+			none, false, true, exchange.GatewayTimeout, get,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -284,7 +286,7 @@ func TestTimeouts(t *testing.T) {
 			OnLoop(t, w.loop, func() bool {
 				d := NewDownstream(t, w.loop)
 				d.Responded = func() { over <- d }
-				d.Begin(w.plan, row.times, get, row.whole)
+				d.Begin(w.plan, row.times, row.head, row.whole)
 				return true
 			})
 			select {
