@@ -5,6 +5,7 @@ import (
 
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
 )
 
 const defaultRatePeriod = 10 * time.Second
@@ -49,13 +50,22 @@ func (r *Relay) passed(which deadline) {
 	case responseDeadline:
 		r.responseLate()
 	case tryDeadline:
-		r.cancel()
-		r.UpstreamFailed(Failure{Cause: route.OnTimeout, TimedOut: true, Sent: true})
+		r.tryLate()
 	case stallDeadline:
 		r.checkStall()
 	case rateDeadline:
 		r.checkRate()
 	}
+}
+
+// tryLate is the end of the time for one attempt. The endpoint is not at fault if it was not sent the request.
+func (r *Relay) tryLate() {
+	sent := r.attempt == attemptOpen
+	r.cancel()
+	if !sent {
+		r.EndAttempt(upstream.Canceled)
+	}
+	r.UpstreamFailed(Failure{Cause: route.OnTimeout, TimedOut: true, Sent: sent})
 }
 
 // responseLate is the end of the time for the response.

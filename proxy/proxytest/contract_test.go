@@ -304,6 +304,33 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// An endpoint is not at fault for a try that ended while it waited for a connection: nothing was sent to it.
+func TestTryThatWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: Brief}}})
+	w.connector.Wait = true
+	over := make(chan *Downstream, 1)
+	OnLoop(t, w.loop, func() bool {
+		d := NewDownstream(t, w.loop)
+		d.Responded = func() { over <- d }
+		d.Begin(w.plan, none, &RequestHead{MethodName: "POST", Host: "a", Target: "/x"}, true)
+		return true
+	})
+	select {
+	case <-over:
+	case <-time.After(Patience):
+		t.Fatal("no deadline passes")
+	}
+	for _, e := range w.plan.Clusters[0].Snapshot().Endpoints {
+		if n := e.Outcomes[upstream.Timeout]; n != 0 {
+			t.Errorf("%d timeouts count against %s, want none", n, e.Address)
+		}
+	}
+	if got := len(w.connector.Opened); got != 2 {
+		t.Errorf("%d attempts of a request of which nothing was sent, want 2", got)
+	}
+}
+
 // A server that stops within its response, before the first byte of the body or behind it, is not waited for any longer than
 // Timeouts.Body.
 func TestStallWithinAResponse(t *testing.T) {
