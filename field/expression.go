@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// writtenPath is a path as a predicate is printed with it, and the cast for a test that has none of its own.
+// writtenPath is a path in the text of a predicate. cast is printed for a test without a cast of its own.
 type writtenPath struct {
 	path Path
 	cast Type
@@ -14,16 +14,17 @@ type writtenPath struct {
 // expression is a parsed predicate. It counts its tests, prints itself in canonical form, and compiles itself.
 type expression interface {
 	count() int
-	// write prints the expression. It adds parentheses where the operator binds weaker than level: 0 allows any
-	// expression, 1 a conjunct, 2 a factor.
+	// write prints the expression. It adds parentheses if the expression's operator binds weaker than level: 0 allows
+	// any expression, 1 a conjunct, 2 a factor.
 	write(b *strings.Builder, operands []writtenPath, level int)
-	// compile appends tests. The last ones jump to then if the expression holds, and to otherwise if it does not.
+	// compile appends the expression's tests. Evaluation continues at test then if the expression holds, and at test
+	// otherwise if it does not.
 	compile(tests *[]Test, then, otherwise int)
 }
 
-// junction is several expressions joined by && (all) or ||.
+// junction is several expressions, all joined by && or all joined by ||.
 type junction struct {
-	all   bool
+	all   bool // true for &&, false for ||
 	parts []expression
 }
 

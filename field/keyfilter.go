@@ -2,12 +2,13 @@ package field
 
 import "math/bits"
 
-// KeyFilter rejects most keys that no step matches, by one or two of their bytes. A format so skips nearly all of a
-// message without comparing keys. A clear bit means that no step matches; a set bit means that one may.
+// KeyFilter rejects most keys that no step matches. It looks at one or two bytes of a key. With it a format skips
+// nearly all of a message without comparing keys. A clear bit means that no step matches. A set bit means that a step
+// may match.
 type KeyFilter struct {
-	Names   uint64 // bit n: a step's name has NameBit n
-	Indices uint64 // bit n: a step's index is n modulo 64
-	Keys    uint64 // bit n: a step's Y3 key is n, exactly
+	Names   uint64 // bit n is set if NameBit of a step's name is n
+	Indices uint64 // bit n is set if a step's index modulo 64 is n
+	Keys    uint64 // bit n is set if a step's Y3 key is n
 }
 
 // Add sets the bits of the keys that st matches.
@@ -23,14 +24,15 @@ func (s *KeyFilter) Add(st *Step) {
 	}
 }
 
-// NameBit returns the bit, 0 to 63, of a name of size bytes in KeyFilter.Names. Middle is its byte at size/2. Names
-// that differ only in a final number of up to two digits mostly have different bits.
+// NameBit returns the number of a name's bit in KeyFilter.Names, from 0 to 63. size is the name's length in bytes,
+// middle is the byte at size/2, last is the last byte. Names that differ only in a final number of one or two digits
+// mostly have different bits.
 func NameBit(size int, middle, last byte) uint {
 	return (uint(last) + 11*uint(middle) + 5*uint(size)) & 63
 }
 
-// NamesAfter returns names without the bit of child's name, as child was found and is not searched any longer. The bit
-// stays if children share it.
+// NamesAfter returns names without the bit of child's name. A format calls it after it has found child, because later
+// keys need no comparison with child. If two children share a bit, all bits stay.
 func (n *Node) NamesAfter(names uint64, child *Node) uint64 {
 	if bits.OnesCount64(n.Filter.Names) != n.Count {
 		return names

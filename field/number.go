@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// maxNumberText bounds the length of text that is parsed as a number, in bytes. No useful decimal of a float64 is
-// longer.
+// maxNumberText bounds the length of text that is parsed as a number, in bytes. A useful decimal form of a float64 is
+// always shorter.
 const maxNumberText = 64
 
 // number is an exact integer or a float64.
 type number struct {
 	isFloat  bool
-	unsigned bool // the integer is uint64(integer), above the largest int64
+	unsigned bool // the number is uint64(integer), because it exceeds the largest int64
 	integer  int64
 	float    float64
 }
@@ -36,8 +36,9 @@ func (n number) String() string {
 
 var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// parseNumber parses text that is a decimal number as a whole: a sign, digits, a fraction, an exponent. It returns
-// false for other text and for numbers beyond float64. Short text is parsed without an allocation.
+// parseNumber parses text that consists of one decimal number: a sign, digits, a fraction, an exponent. It returns
+// false for other text and for numbers outside the range of float64. Text of usual length is parsed without an
+// allocation.
 func parseNumber(b []byte) (number, bool) {
 	if len(b) > maxNumberText {
 		return number{}, false
@@ -71,7 +72,7 @@ func parseNumber(b []byte) (number, bool) {
 		}
 		return number{integer: int64(mantissa), unsigned: mantissa > math.MaxInt64}, true
 	}
-	if exact && mantissa < 1<<53 && -22 <= scale && scale <= 22 { // both factors are exact, so one rounding is correct
+	if exact && mantissa < 1<<53 && -22 <= scale && scale <= 22 { // both operands are exact, so the result is rounded only once
 		f := float64(mantissa)
 		if scale < 0 {
 			f /= powersOfTen[-scale]
@@ -90,8 +91,8 @@ func parseNumber(b []byte) (number, bool) {
 // maxDigits is the number of decimal digits that always fit a uint64.
 const maxDigits = 19
 
-// appendDigits appends the digits at pos to the decimal number n, and returns the offset behind them. The result may
-// overflow after more than maxDigits digits.
+// appendDigits appends the digits at pos to the decimal number n. It returns the new number and the offset after the
+// digits. The number may overflow after more than maxDigits digits.
 func appendDigits(b []byte, pos int, n uint64) (uint64, int) {
 	for ; uint(pos) < uint(len(b)) && b[pos]-'0' <= 9; pos++ {
 		n = n*10 + uint64(b[pos]-'0')
@@ -99,7 +100,7 @@ func appendDigits(b []byte, pos int, n uint64) (uint64, int) {
 	return n, pos
 }
 
-// fitsUint64 reports whether a uint64 holds the digits of b.
+// fitsUint64 reports whether the digits of b form a number that fits a uint64. It ignores other bytes.
 func fitsUint64(b []byte) bool {
 	var n uint64
 	for _, c := range b {
@@ -116,7 +117,8 @@ func fitsUint64(b []byte) bool {
 	return true
 }
 
-// parseExponent parses the whole of b as an exponent such as e+12. It caps exponents beyond the range of float64.
+// parseExponent parses b, which must be one exponent such as e+12. It caps an exponent that exceeds the range of
+// float64.
 func parseExponent(b []byte) (int, bool) {
 	if b[0] != 'e' && b[0] != 'E' {
 		return 0, false
@@ -142,7 +144,7 @@ func parseExponent(b []byte) (int, bool) {
 	return n, true
 }
 
-// ordering is the result of comparing two values. NaN compares with nothing.
+// ordering is the result of comparing two values. A comparison with NaN is unordered.
 type ordering int
 
 const (
@@ -201,7 +203,7 @@ func compareIntFloat(a number, f float64) ordering {
 	case a.unsigned && f < two63:
 		return greater
 	case a.unsigned:
-		return compare(uint64(a.integer), uint64(f)) // from 2^63 on every float64 is whole
+		return compare(uint64(a.integer), uint64(f)) // a float64 of 2^63 or more has no fraction
 	case f >= two63:
 		return less
 	}
@@ -209,5 +211,5 @@ func compareIntFloat(a number, f float64) ordering {
 	if a.integer != whole {
 		return compare(a.integer, whole)
 	}
-	return compare(float64(whole), f) // f-whole is the fraction; float64(whole) is exact, as f is truncated
+	return compare(float64(whole), f) // float64(whole) is exact, because whole is f without its fraction
 }

@@ -51,7 +51,7 @@ func FuzzParseNumber(f *testing.F) {
 	})
 }
 
-// TestCompareNumbers checks every pair against math/big.
+// TestCompareNumbers compares each pair of numbers with math/big too.
 func TestCompareNumbers(t *testing.T) {
 	t.Parallel()
 	var all []number

@@ -8,13 +8,13 @@ import (
 	"unicode/utf16"
 )
 
-// parser reads a predicate from left to right. Each method is one rule of the grammar in Predicate's docstring.
+// parser parses a predicate from left to right. Each method parses one rule of the grammar in Predicate's docstring.
 type parser struct {
 	text      string
-	at        int // bytes from the start of text
+	at        int // offset in text, in bytes
 	paths     []Path
 	types     []Type
-	pathIndex map[string]int // the text of a path -> its index in paths
+	pathIndex map[string]int // from the text of a path to its index in paths
 }
 
 var errNesting = errors.New("parentheses and negations nest too deep")
@@ -23,7 +23,7 @@ func isBare(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`_.-\:/`, c) >= 0
 }
 
-// skipBlanks skips white space and returns the offset behind it.
+// skipBlanks skips white space and returns the offset after the white space.
 func (p *parser) skipBlanks() int {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
@@ -141,7 +141,8 @@ func (p *parser) test() (expression, error) {
 	return t, p.expected(`a comparison (==, !=, <, <=, >, >=)`)
 }
 
-// functionCall reads a name and the parenthesis behind it. Without both it reads nothing.
+// functionCall reads a name and the opening parenthesis after the name. If either is missing, it reads nothing and
+// returns "".
 func (p *parser) functionCall() string {
 	start := p.skipBlanks()
 	end := start
@@ -159,7 +160,7 @@ func (p *parser) functionCall() string {
 	return p.text[start:end]
 }
 
-// operand reads a path, or a cast and the path in its parentheses.
+// operand reads a path, or the path in the parentheses of a cast.
 func (p *parser) operand(t *Test, cast string) (err error) {
 	if cast == "" {
 		t.Path, err = p.path(AnyType)
@@ -293,8 +294,8 @@ func (p *parser) quoted() (string, error) {
 	return "", p.fail(start, fmt.Errorf("the string %.20q has no closing quote", p.text[start:]))
 }
 
-// plainPrefixLen counts the bytes before the next quote or escape. They are copied unchanged, even if they are not
-// UTF-8.
+// plainPrefixLen counts the bytes before the next quote or escape. The parser copies these bytes unchanged, even if
+// they are not UTF-8.
 func plainPrefixLen(s string) int {
 	if n := strings.IndexAny(s, `"\`); n >= 0 {
 		return n
@@ -302,7 +303,7 @@ func plainPrefixLen(s string) int {
 	return len(s)
 }
 
-// surrogatePair reads the two escapes that JSON uses for a rune above U+FFFF (RFC 8259, section 7).
+// surrogatePair decodes two escapes that together stand for one rune above U+FFFF, as in JSON (RFC 8259, section 7).
 func surrogatePair(s string) (rune, bool) {
 	if len(s) < 12 || s[:2] != `\u` || s[6:8] != `\u` {
 		return 0, false

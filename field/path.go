@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// MaxSteps bounds the length of a path. Parse refuses longer ones.
+// MaxSteps bounds the number of steps in a path. Parse refuses a longer path.
 const MaxSteps = 32
 
-// Step is one step of a Path. Its text is parsed in three ways, and each format uses the one that fits the container.
+// Step is one step of a Path. The text of a step is parsed in three ways. A format uses the way that fits the
+// container.
 type Step struct {
-	Name  string // the text with \. and \\ unescaped, for a text key
-	Index int    // the text as a decimal number without sign or leading zero, for an index, an integer key or a field number; else -1
-	Key   int    // the text as 0x hex, for a Y3 key, 0x00..0x3f; else -1
+	Name  string // for a text key: the text with \. and \\ unescaped
+	Index int    // for an index, an integer key or a field number: the text as a decimal number without sign or leading zero; else -1
+	Key   int    // for a Y3 key from 0x00 to 0x3f: the text as a number in 0x hex; else -1
 }
 
-// String returns text that Parse reads as this step: the escaped name, or the key or index of a step without a name. It
-// is empty for a step that no path can express, such as an empty text key.
+// String returns text that Parse reads as this step. The text is the escaped name, or the key or index of a step
+// without a name. It is empty for a step that no path can express, such as an empty text key.
 func (s Step) String() string {
 	switch {
 	case s.Name != "":
@@ -32,12 +33,13 @@ func (s Step) String() string {
 
 var escape = strings.NewReplacer(`.`, `\.`, `\`, `\\`)
 
-// Path is a compiled path. It is immutable and safe for use by many goroutines. It is as small as a slice, because the
+// Path is a compiled path. It is immutable and safe for use by many goroutines. It contains only a slice, because the
 // compiler passes structs of more than four words in memory.
 type Path struct{ steps []Step }
 
-// Parse compiles s: names and indices joined by dots, with `\.` for a dot and `\\` for a backslash within a name. The
-// empty string is the path of the whole message. A Y3 key is the low six bits of the tag byte in hex: 0x10.0x11.
+// Parse compiles s. The text is names and indices joined by dots. Within a name, `\.` is a dot and `\\` is a backslash.
+// The empty string is the path of the whole message. A step for a Y3 key is the low six bits of the tag byte in hex, as
+// in 0x10.0x11.
 func Parse(s string) (Path, error) {
 	if s == "" {
 		return Path{}, nil
@@ -101,7 +103,7 @@ func newStep(name string) Step {
 	return st
 }
 
-// String returns the text the path was parsed from.
+// String returns the text from which the path was parsed.
 func (p Path) String() string {
 	var b strings.Builder
 	for i, st := range p.steps {
@@ -113,8 +115,8 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// Parent returns the path of the container that holds the value at p, and the step from there to the value. For the
-// whole message, which has no container, ok is false.
+// Parent returns the path of the container around the value at p, and the step from the container to the value. The
+// whole message has no container: ok is false.
 func (p Path) Parent() (parent Path, last Step, ok bool) {
 	if len(p.steps) == 0 {
 		return Path{}, Step{Index: -1, Key: -1}, false
@@ -123,7 +125,7 @@ func (p Path) Parent() (parent Path, last Step, ok bool) {
 	return Path{p.steps[:n:n]}, p.steps[n], true
 }
 
-// Len returns the number of steps; 0 is the whole message.
+// Len returns the number of steps. It is 0 for the path of the whole message.
 func (p Path) Len() int { return len(p.steps) }
 
 // Steps returns the steps. The slice is shared and must not be changed.

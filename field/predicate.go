@@ -11,8 +11,9 @@ const MaxPredicate = 4096
 // MaxNesting bounds how deep parentheses and negations nest in a predicate.
 const MaxNesting = 32
 
-// Predicate is a test over the fields of a message: immutable, and safe for use by many goroutines. A format.Matcher
-// applies it to encoded bytes. Its grammar (ISO 14977 EBNF, blanks allowed between tokens):
+// Predicate is a condition on the fields of a message. It is immutable and safe for use by many goroutines. A
+// format.Matcher applies a Predicate to encoded bytes. The grammar is ISO 14977 EBNF, with blanks allowed between
+// tokens:
 //
 //	predicate  = conjunct, { "||", conjunct } ;
 //	conjunct   = factor, { "&&", factor } ;
@@ -30,10 +31,10 @@ const MaxNesting = 32
 //	path       = bare, { bare } | "`", any text with ` doubled, "`" ;
 //	bare       = letter | digit | "_" | "." | "-" | "\" | ":" | "/" ;
 //
-// A path is written as Parse reads it. A number compares exactly with a number, or with text that is a number as a
-// whole (EdgeX writes 31 as "31"). A string compares byte by byte with text or bytes. true and false compare with a
-// bool, for equality only. Any other comparison, and one with a missing field, is false and counts as a mismatch, also
-// for !=; its negation is true. exists never mismatches.
+// Parse defines the syntax of a path. A number is compared without rounding, with a number or with text that consists
+// of one number (EdgeX writes 31 as "31"). A string is compared byte by byte, with text or bytes. true and false are
+// compared with a bool, only by == and !=. Any other comparison is a mismatch, and so is a comparison with a missing
+// field. A mismatch counts as false, even for !=. The negation of a mismatch is true. exists is never a mismatch.
 type Predicate struct {
 	root  expression
 	text  string
@@ -42,22 +43,22 @@ type Predicate struct {
 	tests []Test
 }
 
-// Outcomes of a predicate. Then or Else of a Test may have one.
+// Accept and Reject are the outcomes of a predicate. They are values of Then and Else of a Test.
 const (
 	Accept = -1
 	Reject = -2
 )
 
-// Test is one step of a compiled predicate. Evaluation starts with the first of Tests and continues at Then or Else
-// until it reaches Accept or Reject. Both always point forward.
+// Test is one step of a compiled predicate. Evaluation starts with the first element of Tests and continues at Then or
+// Else until the next step is Accept or Reject. Then and Else always point to later tests.
 type Test struct {
-	Path       int  // index in Set().Paths() of the path whose value is tested
-	As         Type // the cast
-	Exists     bool // the test holds if there is any value at Path; Holds is not called
+	Path       int  // index in Set().Paths() of the tested path
+	As         Type // type of the cast; AnyType without a cast
+	Exists     bool // the test holds if Path has any value; the caller does not call Holds
 	Then, Else int
 
 	operator operator
-	kind     Kind // of the literal: Bool, Int (any number) or Text
+	kind     Kind // kind of the literal: Bool, Int (any number) or Text
 	boolean  bool
 	number   number
 	text     string
@@ -78,7 +79,7 @@ const (
 
 var opNames = [...]string{"exists", "prefix", "==", "!=", "<", "<=", ">", ">="}
 
-// ParsePredicate compiles s. Its error has the offset, the expected token and the token found.
+// ParsePredicate compiles s. An error contains the offset, the expected token and the actual token.
 func ParsePredicate(s string) (*Predicate, error) {
 	if len(s) > MaxPredicate {
 		return nil, fmt.Errorf("field: predicate of %d bytes: at most %d", len(s), MaxPredicate)
@@ -117,8 +118,8 @@ func MustParsePredicate(s string) *Predicate {
 	return p
 }
 
-// Rename returns the predicate with each path replaced by rename's result. A comparison without a cast gets the type
-// that rename returns. Rename fails with rename's error, and if the result is not a valid predicate.
+// Rename returns a copy of the predicate in which the result of rename replaces each path. A comparison without a cast
+// gets the type that rename returns. Rename fails if rename fails, or if the new predicate is invalid.
 func (p *Predicate) Rename(rename func(Path) (Path, Type, error)) (*Predicate, error) {
 	written := make([]writtenPath, p.set.Len())
 	for i, path := range p.set.Paths() {
@@ -133,21 +134,23 @@ func (p *Predicate) Rename(rename func(Path) (Path, Type, error)) (*Predicate, e
 	return ParsePredicate(b.String())
 }
 
-// String returns the predicate in canonical form, which ParsePredicate accepts. Equal predicates have equal strings.
+// String returns the predicate in canonical form. ParsePredicate accepts this form. Equal predicates have equal
+// strings.
 func (p *Predicate) String() string { return p.text }
 
-// Set returns the paths that the predicate needs, each once.
+// Set returns the set of paths that the predicate tests.
 func (p *Predicate) Set() *Set { return p.set }
 
-// Types returns the casts of the paths, by index in Set().Paths(); AnyType for a path without a cast. The slice is
+// Types returns the casts of the paths, in the order of Set().Paths(). A path without a cast has AnyType. The slice is
 // shared and must not be changed.
 func (p *Predicate) Types() []Type { return p.types }
 
 // Tests returns the compiled program. The slice is shared and must not be changed.
 func (p *Predicate) Tests() []Test { return p.tests }
 
-// Holds reports whether the test holds for v, and whether v and the literal cannot be compared. It allocates nothing
-// for text up to 32 bytes and keeps no part of v. v is a pointer because copying a Value costs more than the test.
+// Holds reports whether the test holds for v. mismatch means that v and the literal cannot be compared. Holds does not
+// allocate for text up to 32 bytes, and does not retain v.Bytes. v is a pointer because copying a Value costs more than
+// the test.
 func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 	switch v.Kind {
 	case Text:
@@ -172,7 +175,7 @@ func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 	return false, true
 }
 
-// HoldsText is Holds for a Text with the content text.
+// HoldsText is Holds for a value of Kind Text whose content is text.
 func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 	switch {
 	case t.kind == Int:
@@ -187,7 +190,7 @@ func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 	case t.operator == prefix:
 		return len(text) >= len(t.text) && string(text[:len(t.text)]) == t.text, false
 	}
-	switch { // conversions within a comparison do not allocate
+	switch { // a conversion to string inside a comparison does not allocate
 	case string(text) < t.text:
 		return t.ordered(less), false
 	case string(text) > t.text:

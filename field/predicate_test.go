@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// eval evaluates p over values. A path without a value there is missing.
+// eval evaluates p over values, which maps the text of a path to its value. A path that is not in values is missing.
 func eval(p *Predicate, values map[string]Value) (ok, mismatch bool) {
 	at := 0
 	for at >= 0 {
@@ -54,7 +54,7 @@ func TestPredicate(t *testing.T) {
 		ok, mismatch bool
 	}{
 		{`deviceName == "pump-1" && readings.0.value > 30`, true, false},
-		{`deviceName == "pump-2" && missing > 30`, false, false}, // short circuit: the missing field is not read
+		{`deviceName == "pump-2" && missing > 30`, false, false}, // the first test fails, so the missing field is not read
 		{`deviceName == "pump-2" || readings.0.value > 30`, true, false},
 		{`deviceName == "pump-1" || missing > 30`, true, false},
 		{`missing > 30`, false, true},
@@ -68,7 +68,7 @@ func TestPredicate(t *testing.T) {
 		{`prefix(n, "-")`, false, true},
 		{`readings.0.value == 31`, true, false},
 		{`readings.0.value == "31"`, true, false},
-		{`readings.0.value < 4`, false, false}, // as numbers, not as text
+		{`readings.0.value < 4`, false, false}, // the text is compared as a number
 		{`readings.0.value < "4"`, true, false},
 		{`exp == 1.5`, true, false},
 		{`exp == 15E-1`, true, false},

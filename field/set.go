@@ -5,23 +5,23 @@ import "fmt"
 // MaxSet bounds the number of paths in a Set.
 const MaxSet = 64
 
-// Set is several paths compiled into one tree. A format finds all of them in one pass. It is immutable and safe for use
-// by many goroutines.
+// Set is several paths compiled into one tree, so that a format finds all of them in one pass. A Set is immutable and
+// safe for use by many goroutines.
 type Set struct {
 	paths []Path
 	nodes []Node
 }
 
-// Node is one step of one or more paths of a Set. Its children are consecutive in Nodes.
+// Node is one step of one or more paths of a Set. The children of a node are consecutive in Nodes.
 type Node struct {
 	Step   Step
-	Leaf   int       // index of the path that ends here; -1 if none does
+	Leaf   int       // index in Paths of the path that ends at this node; -1 if no path ends here
 	First  int       // index in Nodes of the first child
 	Count  int       // number of children
-	Filter KeyFilter // of the children's steps
+	Filter KeyFilter // accepts the steps of the children
 }
 
-// NewSet compiles paths. A path given twice is an error, because a caller expects one result for each path.
+// NewSet compiles paths. Two equal paths are an error, because a caller expects a separate result for each path.
 func NewSet(paths ...Path) (*Set, error) {
 	if len(paths) > MaxSet {
 		return nil, fmt.Errorf("field: %d paths in one set: at most %d", len(paths), MaxSet)
@@ -69,8 +69,8 @@ func NewSet(paths ...Path) (*Set, error) {
 // Len returns the number of paths.
 func (s *Set) Len() int { return len(s.paths) }
 
-// Paths returns the paths in the order given. The slice is shared and must not be changed.
+// Paths returns the paths in the order of NewSet's arguments. The slice is shared and must not be changed.
 func (s *Set) Paths() []Path { return s.paths }
 
-// Nodes returns the tree; Nodes()[0] is the message itself. The slice is shared and must not be changed.
+// Nodes returns the nodes of the tree. Nodes()[0] is the whole message. The slice is shared and must not be changed.
 func (s *Set) Nodes() []Node { return s.nodes }

@@ -1,10 +1,10 @@
 package field
 
-// Type is the type that a value is read or written as. It is needed where the bytes carry no type.
+// Type is the type in which a value is read or written. A format needs a Type where the encoded bytes carry none.
 type Type uint8
 
 const (
-	AnyType Type = iota // the type that the bytes carry
+	AnyType Type = iota // the type that the encoded bytes carry
 	Int32
 	Uint32
 	Int64
@@ -18,7 +18,7 @@ const (
 
 var typeNames = [...]string{"any", "int32", "uint32", "int64", "uint64", "float32", "float64", "string", "bool", "bytes"}
 
-// String returns the name the command line uses.
+// String returns the type's name, as the command line writes it.
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
 		return typeNames[t]
@@ -26,7 +26,7 @@ func (t Type) String() string {
 	return "unknown"
 }
 
-// ParseType is the inverse of String.
+// ParseType returns the Type with the name s. It is the inverse of String.
 func ParseType(s string) (Type, bool) {
 	for i, n := range typeNames {
 		if n == s {
@@ -36,14 +36,14 @@ func ParseType(s string) (Type, bool) {
 	return AnyType, false
 }
 
-// Value is one decoded scalar. Kind selects the field that holds it.
+// Value is one decoded scalar. Kind tells which other field holds it.
 type Value struct {
 	Kind     Kind
-	Unsigned bool    // Int: the value is uint64(Int), above the largest int64
-	Bool     bool    // Bool
-	Int      int64   // Int
-	Float    float64 // Float
-	Bytes    []byte  // Text and Bytes: usually a view into the message, valid while the message is unchanged
+	Unsigned bool    // for Kind Int: the value is uint64(Int), because it exceeds the largest int64
+	Bool     bool    // for Kind Bool
+	Int      int64   // for Kind Int
+	Float    float64 // for Kind Float
+	Bytes    []byte  // for Kind Text and Bytes: usually a view into the message, valid while the message is unchanged
 }
 
 var kindNames = [...]string{"nothing", "untyped bytes", "null", "bool", "integer", "float", "text", "bytes", "list", "map", "extension"}

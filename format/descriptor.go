@@ -7,59 +7,60 @@ import (
 	"example.com/ferry/field"
 )
 
-// Descriptor holds the constant properties of a format. A program reads them instead of comparing names.
+// Descriptor holds the constant properties of a format. Programs depend on these properties, not on the format's name.
 type Descriptor struct {
-	// Type is the payload's type on the native wire. A format from outside this module takes a number from
+	// Type is the payload's type in ferry's own protocol. A format from outside this module uses a number from
 	// ferry.FirstPrivateType to 255.
 	Type ferry.Type
 
-	// Numbered is set if messages carry numbers in place of names and types. A reader needs a schema for names, and must
-	// give Value a type.
+	// Numbered means that messages carry numbers instead of names and types. To use names, a reader needs a schema. The
+	// caller of Value must pass a type.
 	Numbered bool
 
-	// SampleKey is a key as a path writes it, "0x10" or "1". Error messages of Numbered formats show it.
+	// SampleKey is an example of a key in a path, such as "0x10" or "1". Error messages of Numbered formats show it.
 	SampleKey string
 
-	// Detection says whether bytes of unknown origin may be taken for this format if they are valid in it.
+	// Detection says when the format is tried for bytes of unknown origin. If the bytes are valid in the format, they
+	// are taken for a message of it.
 	Detection Detection
 }
 
-// Detection ranks a format among those that may have written bytes of unknown origin.
+// Detection is the order in which formats are tried for bytes of unknown origin.
 type Detection uint8
 
 const (
-	DetectNever  Detection = iota // nearly any bytes are valid: the user must name the format
-	DetectFirst                   // few bytes are valid by chance
-	DetectSecond                  // many short inputs are valid by chance: tried if no DetectFirst format is valid
+	DetectNever  Detection = iota // not tried, because nearly any bytes are valid; the user must name the format
+	DetectFirst                   // tried first, because few inputs are valid by chance
+	DetectSecond                  // tried after all DetectFirst formats, because many short inputs are valid by chance
 )
 
-// Encoder is a Format that messages of other formats can be converted to.
+// Encoder is a Format that can write messages. Messages of other formats can be converted to an Encoder's format.
 type Encoder interface {
 	// NewBuilder returns a Builder for one message.
 	NewBuilder() Builder
 }
 
-// Builder writes one message, value by value, in the order of Walk. The outermost value comes first; its step is ignored.
-// After an error the message is unusable.
+// Builder writes one message. Values are written one at a time, in the order of Walk. The outermost value is written
+// first; its step is ignored. After an error the message is unusable.
 type Builder interface {
-	// Begin opens a Map or List. The values up to the End that belongs to it are its content.
+	// Begin opens a Map or List. All values before the matching End are its content.
 	Begin(step field.Step, kind field.Kind) error
 
-	// End closes what the last open Begin began.
+	// End closes the innermost open Map or List.
 	End() error
 
-	// Scalar writes a value that is neither Map nor List. It does not keep v.Bytes.
+	// Scalar writes a value that is neither Map nor List. The Builder does not retain v.Bytes.
 	Scalar(step field.Step, v field.Value) error
 
-	// Message returns the encoded message once each Begin has had its End.
+	// Message returns the encoded message. Each Begin must have a matching End before.
 	Message() ([]byte, error)
 }
 
-// ByType holds formats by payload type; nil where there is none.
+// ByType maps a payload type to its format, or to nil if there is none.
 type ByType [256]Format
 
-// NewByType indexes formats. It refuses two of one name or one type, and a type that is neither defined by ferry nor
-// private.
+// NewByType returns a ByType with these formats. It refuses two formats with the same name or the same type. It also
+// refuses a type that is neither defined by ferry nor private.
 func NewByType(formats []Format) (*ByType, error) {
 	byType := new(ByType)
 	names := map[string]bool{}

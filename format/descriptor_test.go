@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/format/cbor"
 )
 
-// renamed is CBOR under another name and payload type.
+// renamed is a copy of the CBOR format with another name and payload type.
 type renamed struct {
 	cbor.Format
 	name string

@@ -6,51 +6,52 @@ import (
 	"example.com/ferry/field"
 )
 
-// Editor is a Patcher that plans a change without applying it, and that can insert and delete values. Each method
-// resets e to data, and updates the lengths and counts of all enclosing containers in the plan. After an error the plan
-// is empty: applying it returns data unchanged. v.Bytes is not copied and must stay unchanged until e is applied.
+// Editor is a Patcher that plans a change without applying it. It can also insert and delete values. Each method resets
+// e to data. The plan includes the new lengths and counts of all enclosing containers. After an error the plan is
+// empty, so applying e returns data unchanged. v.Bytes is not copied and must stay unchanged until e is applied.
 type Editor interface {
 	Patcher
 
 	// Replace plans the change that Patch makes.
 	Replace(e *Edit, data []byte, p field.Path, v field.Value) error
 
-	// Insert plans a new value at p. The parent of p must exist. In a map the value becomes the last one; in a list it
-	// is inserted before the item with its index, or appended if the index is the list's length. An existing key gives
-	// ErrExists; a missing parent or a larger index gives field.ErrNotFound. For a List or Map, v.Bytes is its encoding
-	// in the message's own format. It must be valid, and the message must not nest deeper than Options allows by
-	// default. A value that the format cannot express gives a *TypeError, and so does one that p cannot hold.
+	// Insert plans a new value at p. The parent of p must exist. In a map the value becomes the last one. In a list the
+	// new item is inserted before the item whose index is the last step of p; an index equal to the list's length
+	// appends. An existing key gives ErrExists. A missing parent or a larger index gives field.ErrNotFound. For a List
+	// or Map, v.Bytes is the encoded container in the message's own format. This encoding must be valid, and the result
+	// must not nest deeper than Options allows by default. A *TypeError means that the format cannot express the value,
+	// or that p cannot hold it.
 	Insert(e *Edit, data []byte, p field.Path, v field.Value) error
 
-	// Delete plans the message without the value at p and its key. In a list the indices of later items decrease by
-	// one. The whole message cannot be deleted: ErrWhole.
+	// Delete plans the removal of the value at p and its key. In a list the indices of later items decrease by one.
+	// Deleting the whole message gives ErrWhole.
 	Delete(e *Edit, data []byte, p field.Path) error
 }
 
-// Edit is one planned change of an encoded message: a list of byte ranges and their replacements. Planning another
-// change discards the first, so several changes are applied one after another. The zero Edit is ready for use. A reused
-// Edit allocates nothing once its buffers have grown. It is not safe for use by several goroutines.
+// Edit is one planned change of an encoded message: a list of byte ranges and their replacements. A new plan discards
+// the previous one, so apply each change before the next is planned. The zero Edit is ready for use. A reused Edit
+// allocates nothing once its buffers have grown. An Edit is not safe for use by several goroutines.
 type Edit struct {
 	data    []byte
-	parts   []replacement // in order, without overlaps
-	scratch []byte
+	parts   []replacement // sorted by offset; ranges do not overlap
+	scratch []byte        // holds the bytes that PutCopy copied
 }
 
-// replacement puts with in place of data[off:end].
+// replacement replaces data[off:end] by with.
 type replacement struct {
 	off, end int
 	with     []byte
 }
 
-// Reset discards the planned change and starts one of data. data must stay unchanged until the change is applied.
+// Reset discards the planned change and starts a plan for data. data must stay unchanged until the change is applied.
 func (e *Edit) Reset(data []byte) {
 	e.data = data
 	clear(e.parts)
 	e.parts, e.scratch = e.parts[:0], e.scratch[:0]
 }
 
-// Put plans to replace data[off:end] by with. It does not copy with. Formats call it, in any order. Ranges must not
-// overlap. Of several at one offset the first one put comes first.
+// Put plans to replace data[off:end] by with, and does not copy with. Formats may call Put in any order. Ranges must
+// not overlap. Several insertions at one offset appear in the order of the calls.
 func (e *Edit) Put(off, end int, with []byte) {
 	if off == end && len(with) == 0 {
 		return
@@ -64,11 +65,11 @@ func (e *Edit) Put(off, end int, with []byte) {
 	e.parts[i] = replacement{off, end, with}
 }
 
-// Room returns an empty slice with spare capacity of the Edit. Bytes appended to it and passed to the next PutCopy need
-// no allocation.
+// Room returns an empty slice whose capacity belongs to the Edit. Append to it and pass the result to PutCopy: the
+// bytes then need no allocation if they fit the capacity.
 func (e *Edit) Room() []byte { return e.scratch[len(e.scratch):] }
 
-// PutCopy is Put with a copy of with. It is meant for heads and lengths, which are short and temporary.
+// PutCopy is Put with a copy of with. Use it for short temporary bytes such as heads and lengths.
 func (e *Edit) PutCopy(off, end int, with []byte) {
 	at := len(e.scratch)
 	e.scratch = append(e.scratch, with...)
@@ -84,7 +85,7 @@ func (e *Edit) Len() int {
 	return n
 }
 
-// AppendTo appends the changed message to dst, which must not overlap the message. It allocates at most once.
+// AppendTo appends the changed message to dst, and allocates at most once. dst must not overlap the message.
 func (e *Edit) AppendTo(dst []byte) []byte {
 	dst = slices.Grow(dst, e.Len())
 	at := 0
@@ -95,8 +96,8 @@ func (e *Edit) AppendTo(dst []byte) []byte {
 	return append(dst, e.data[at:]...)
 }
 
-// Buffers appends the changed message to dst as parts to write in order, as net.Buffers does. Unchanged parts are views
-// into the message: no byte of it is copied. All parts are valid until the next Reset.
+// Buffers appends the parts of the changed message to dst, in the order in which net.Buffers must write them. Unchanged
+// parts are views into the message, so no byte of the message is copied. All parts are valid until the next Reset.
 func (e *Edit) Buffers(dst [][]byte) [][]byte {
 	at := 0
 	for _, p := range e.parts {
@@ -114,8 +115,8 @@ func appendPart(dst [][]byte, part []byte) [][]byte {
 	return append(dst, part)
 }
 
-// InPlace applies the change in the message itself if no other byte has to move. Otherwise it returns false and leaves
-// the message unchanged.
+// InPlace applies the change to the message itself and returns true. If the change would shift any other byte, it
+// returns false and leaves the message unchanged.
 func (e *Edit) InPlace() bool {
 	for i := 0; i < len(e.parts); {
 		grown := 0

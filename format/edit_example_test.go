@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format/json"
 )
 
-// An event is forwarded with one name changed. On a TCP connection that is one system call, which reads the parts in
-// place: the event is not copied, whatever its size.
+// This example forwards an event with one changed name. On a TCP connection this is one system call, which reads the
+// parts where they are. The event is not copied, whatever its size.
 func ExampleEdit_Buffers() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,7 +47,8 @@ func ExampleEdit_Buffers() {
 	// Output: {"deviceName":"north/pump-1","readings":[{"value":30}]} <nil> <nil>
 }
 
-// A reused Edit allocates nothing. Here it changes the message in place if the new value is as long as the old one.
+// A reused Edit allocates nothing. This example changes the message in place if the new value is as long as the old
+// one.
 func ExampleEdit_InPlace() {
 	event := []byte(`{"deviceName":"pump-1","readings":[{"value":30}]}`)
 	var e format.Edit

@@ -14,12 +14,12 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// editable is a format with a message of variable size.
+// editable is a format and the parts from which the tests build a message of any size.
 type editable struct {
 	format.Format
 	format.Editor
-	least                     string // a message to start with
-	id, outer, payload, added string // paths
+	least                     string // smallest message that the test extends
+	id, outer, payload, added string // paths in the message
 }
 
 var editables = []editable{
@@ -31,13 +31,13 @@ var editables = []editable{
 	{msgpack.Format{}, msgpack.Format{}, "\x80", "id", "event", "event.payload", "event.added"},
 }
 
-// message returns a message with an id and, in a container, a text of size bytes.
+// message returns a message with an id and a container. The container holds a text of size bytes.
 func (f editable) message(t testing.TB, size int) []byte {
 	t.Helper()
 	data := []byte(f.least)
 	empty := data
 	if f.id != "id" {
-		empty = nil // a node has no head of its own
+		empty = nil // an empty Y3 node has no content
 	}
 	for _, step := range []struct {
 		path string
@@ -59,7 +59,8 @@ func (f editable) message(t testing.TB, size int) []byte {
 	return data
 }
 
-// TestEditsCopyNothing checks that a change of a large message consists of few parts and leaves the payload in place.
+// TestEditsCopyNothing changes a large message. The changed message must consist of few parts, and the payload must not
+// be copied.
 func TestEditsCopyNothing(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -94,11 +95,12 @@ func TestEditsCopyNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkEdit plans changes of a message of 12 MB and applies them into existing memory. The limit of that is memcpy.
+// BenchmarkEdit plans changes of a 12 MB message and applies them to memory that is already allocated. It cannot be
+// faster than memcpy.
 func BenchmarkEdit(b *testing.B) {
 	for _, f := range editables {
 		data := f.message(b, 12<<20)
-		dst := append(make([]byte, 0, len(data)+1000), data...) // touches its pages before the measurement
+		dst := append(make([]byte, 0, len(data)+1000), data...) // touch all pages of dst before the measurement
 		id, added := field.MustParse(f.id), field.MustParse(f.added)
 		same := field.Value{Kind: field.Text, Bytes: []byte("00000000-0f24-48aa-ae4c-de9dac3fb9bc")}
 		longer := field.Value{Kind: field.Text, Bytes: []byte("an id that is longer than the one that stands there")}

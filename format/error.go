@@ -7,20 +7,20 @@ import (
 	"example.com/ferry/field"
 )
 
-// SkipChildren is returned by a Visit to make Walk skip the content of a container.
+// SkipChildren tells Walk to skip the content of a container. A Visit function returns it.
 var SkipChildren = errors.New("format: skip children")
 
-// ErrExists is returned by Insert for a key that is already in its map.
+// ErrExists means that Insert found the new key already in the map.
 var ErrExists = errors.New("format: the key is there already: replace its value instead")
 
-// ErrWhole is returned by Delete for the empty path.
+// ErrWhole means that Delete was called with the empty path.
 var ErrWhole = errors.New("format: the whole message cannot be deleted: name a value inside it")
 
-// SyntaxError is where and why data is not a message of its format.
+// SyntaxError tells where and why data is not a valid message of a format.
 type SyntaxError struct {
-	Format string // the Name of the Format
-	Offset int    // in bytes from the start of data
-	Field  string // the path of the value with the error, where known
+	Format string // Name of the Format
+	Offset int    // offset of the error in bytes from the start of data
+	Field  string // path of the malformed value; empty if it is not known
 	Reason string
 }
 
@@ -31,11 +31,12 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s: %s at offset %d", e.Format, e.Reason, e.Offset)
 }
 
-// TypeError means that the value at a path cannot be read as, or replaced by, a value of another type.
+// TypeError means that the value at a path cannot be read as the wanted type, or cannot be replaced by a value of that
+// type.
 type TypeError struct {
 	Format string
 	Have   field.Kind
-	Want   field.Type // AnyType: no type would fit
+	Want   field.Type // AnyType if no type would fit
 	Reason string
 }
 

@@ -2,84 +2,84 @@ package format
 
 import "example.com/ferry/field"
 
-// Format reads one wire format. Implementations are stateless values and safe for use by many goroutines. For any data,
-// their methods do not panic, do not read outside data, and do not allocate more than len(data) bytes.
+// Format reads messages of one wire format. An implementation is a stateless value and safe for use by many goroutines.
+// For any data, its methods do not panic, do not read outside data, and do not allocate more than len(data) bytes.
 //
-// Optional interfaces, found by type assertion: Viewer, Patcher, Editor, Caster, Incremental, Encoder, schema.Reader.
+// A Format may also implement these interfaces, which are found by type assertion: Viewer, Patcher, Editor, Caster,
+// Incremental, Encoder, schema.Reader.
 type Format interface {
 	// Name is the format's name on the command line: y3, y3n, cbor, json, bson, msgpack, protobuf.
 	Name() string
 
-	// Descriptor returns the format's constant properties: its number on the wire and how its messages may be read.
+	// Descriptor returns the format's constant properties, such as its payload type.
 	Descriptor() Descriptor
 
-	// Lookup returns where the value at p lies. It stops at the value and validates only the bytes that it needs, so
-	// bytes from outside must pass Validate first. A missing key gives field.ErrNotFound. Data that ends early gives
-	// io.ErrUnexpectedEOF, possibly wrapped. Other malformed data gives *SyntaxError. If a map has a key twice, the
-	// first one counts.
+	// Lookup returns where the value at p lies. It stops at the value and validates only the bytes that it reads, so
+	// call Validate first for bytes from outside. A missing key gives field.ErrNotFound. Data that ends early gives
+	// io.ErrUnexpectedEOF, possibly wrapped. Other malformed data gives *SyntaxError. If a key occurs twice in a map,
+	// Lookup uses its first value.
 	Lookup(data []byte, p field.Path) (field.Span, error)
 
-	// Find is Lookup for all paths of s in one pass. spans[i] becomes the span of s.Paths()[i], or the zero Span if the
-	// value is missing, which is not an error. len(spans) must be at least s.Len(). The pass ends once all paths are
-	// found.
+	// Find looks up all paths of s in one pass. It stores the span of s.Paths()[i] in spans[i]. A missing value is not
+	// an error: its span is the zero Span. len(spans) must be at least s.Len(). The pass ends once all paths are found.
 	Find(data []byte, s *field.Set, spans []field.Span) error
 
-	// Value decodes the scalar at s, a span that Lookup, Find or Walk returned for the same data. as is AnyType, or the
-	// type to read the value as, which formats without types on the wire (Y3) need. Text and Bytes are views into data
-	// unless they contain escapes.
+	// Value decodes the scalar at s. Lookup, Find or Walk must have returned s for the same data. as is the type of the
+	// result, or AnyType. A format without types on the wire (Y3) needs a type other than AnyType. Text and Bytes are
+	// views into data unless they contain escapes.
 	Value(data []byte, s field.Span, as field.Type) (field.Value, error)
 
-	// Validate reads the whole message once. It returns nil only for data that all consumers read the same way.
+	// Validate reads the whole message once. It returns nil only if all consumers read the data the same way.
 	Validate(data []byte, o Options) error
 
-	// Walk calls visit for each value in order, containers before their content. It stops at visit's first error and
-	// returns it, except for SkipChildren.
+	// Walk calls visit for each value in the order of the message. A container precedes its content. Walk stops at the
+	// first error that visit returns and returns this error. SkipChildren does not stop it.
 	Walk(data []byte, visit Visit) error
 }
 
-// Visit receives one value: its step in the parent, its depth (0 for the outermost value) and its span. The step has a
-// Name for a text key, an Index for a list item or an integer key, and a Key for a Y3 key. A negative integer key has
-// its decimal text as Name. Unused fields of the step are "" and -1.
+// Visit is called with one value: its step in the parent, its depth (0 for the outermost value) and its span. The step
+// has a Name for a text key, an Index for a list item or an integer key, and a Key for a Y3 key. The Name of a negative
+// integer key is its decimal text. Unused fields of the step are "" and -1.
 type Visit func(step field.Step, depth int, s field.Span) error
 
-// Viewer is a Format that returns the content of a text faster than Value does. Predicates over text fields would
-// otherwise spend most of their time in Value.
+// Viewer is a Format that returns the content of a text faster than Value does. A Matcher uses it, because Value would
+// take most of the time of a predicate over text fields.
 type Viewer interface {
-	// View returns the content of the Text at s as a part of data. s is a span that Lookup, Find or Walk returned for
-	// the same data. ok is false if s is not a Text, or a Text with escapes or in chunks, which Value must decode.
+	// View returns the content of the Text at s as a part of data. Lookup, Find or Walk must have returned s for the
+	// same data. ok is false if s is not a Text, or if the text has escapes or chunks. Call Value for such a text.
 	View(data []byte, s field.Span) (text []byte, ok bool)
 }
 
-// Patcher is a Format that changes a value without decoding the message.
+// Patcher is a Format that can change a value without decoding the message.
 type Patcher interface {
-	// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. It updates the lengths
-	// of all enclosing containers. dst must not overlap data. v is converted to the kind of the old value; if that is
-	// impossible the error is a *TypeError. On any error dst is returned unchanged.
+	// Patch appends data to dst, with v in place of the value at p, and returns the extended dst. It updates the
+	// lengths of all enclosing containers. dst must not overlap data. v is converted to the kind of the old value. If
+	// the conversion is impossible, the error is a *TypeError. On any error dst is returned unchanged.
 	Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error)
 
-	// PatchInPlace overwrites the value at p in data itself if v takes exactly as many bytes. Otherwise it returns
-	// false and leaves data unchanged.
+	// PatchInPlace overwrites the value at p in data itself if the encoded v has exactly as many bytes. Otherwise it
+	// returns false and leaves data unchanged.
 	PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error)
 }
 
-// Caster is a Patcher for a format without types on the wire. A value with more than one encoding must be cast before
+// Caster is a Patcher for a format without types on the wire. If a value has more than one encoding, call Cast before
 // Patch.
 type Caster interface {
-	// Cast returns v in the form that Patch writes for type as: an Untyped value with the encoded bytes, or, if the
-	// format's fields have a width of their own, a value of that type. A value out of the type's range or of another
-	// kind gives a *TypeError.
+	// Cast returns v in the form that Patch writes for the type as. This is an Untyped value with the encoded bytes. If
+	// the format's fields have a width of their own, it is a value of that type. A value of another kind or out of the
+	// type's range gives a *TypeError.
 	Cast(v field.Value, as field.Type) (field.Value, error)
 }
 
-// Options sets what Validate accepts. The zero value is strict.
+// Options configures what Validate accepts. The zero value is strict.
 type Options struct {
-	MaxDepth      int  // containers within containers; 0 means 32, and no format takes more than 256
-	BoundsOnly    bool // check structure and lengths only, not UTF-8, duplicate keys or other data that consumers read differently
-	FoldKeys      bool // also refuse keys of one map that differ only in ASCII case, because EdgeX consumers disagree on them
-	AllowTrailing bool // allow bytes after the message; no effect in Y3 and protobuf, whose messages end with data
+	MaxDepth      int  // maximum nesting of containers; 0 means 32, and no format accepts more than 256
+	BoundsOnly    bool // check only structure and lengths; ignore invalid UTF-8, duplicate keys and other data that consumers read differently
+	FoldKeys      bool // refuse a map with two keys that differ only in ASCII case, because EdgeX consumers read such keys differently
+	AllowTrailing bool // accept bytes after the message; no effect in Y3 and protobuf, where a message ends with data
 }
 
-// Depth returns MaxDepth or its default.
+// Depth returns MaxDepth, or 32 if MaxDepth is not set.
 func (o Options) Depth() int {
 	if o.MaxDepth > 0 {
 		return o.MaxDepth

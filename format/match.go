@@ -2,8 +2,8 @@ package format
 
 import "example.com/ferry/field"
 
-// Matcher applies a predicate to encoded messages of one format. It reuses its spans for each message, so it is not
-// safe for use by several goroutines.
+// Matcher applies a predicate to encoded messages of one format. All calls of Match share one slice of spans, so a
+// Matcher is not safe for use by several goroutines.
 type Matcher struct {
 	format Format
 	viewer Viewer // nil if format is not a Viewer
@@ -12,15 +12,15 @@ type Matcher struct {
 	spans  []field.Span
 }
 
-// NewMatcher returns a Matcher. Matching allocates nothing.
+// NewMatcher returns a Matcher. Its method Match allocates nothing.
 func NewMatcher(f Format, p *field.Predicate) *Matcher {
 	viewer, _ := f.(Viewer)
 	return &Matcher{format: f, viewer: viewer, set: p.Set(), tests: p.Tests(), spans: make([]field.Span, p.Set().Len())}
 }
 
-// Match reports whether the predicate holds for data, in one pass. mismatch means that a comparison met a missing field
-// or one of another type, and counted as false. err is the error of Find: data is malformed before the last field of
-// the predicate, and does not match.
+// Match reports whether the predicate holds for data. It reads data in one pass. mismatch means that a compared field
+// was missing or had another type; such a comparison counts as false. err is the error of Find: data is malformed
+// before the last field of the predicate, and ok is false.
 func (m *Matcher) Match(data []byte) (ok, mismatch bool, err error) {
 	if err := m.format.Find(data, m.set, m.spans); err != nil {
 		return false, false, err

@@ -46,16 +46,16 @@ func TestMatch(t *testing.T) {
 		{`string(0x01.0x14) == 1.5`, true, false},
 		{`0x01.0x11.0 > 30`, false, true},        // untyped bytes without a cast
 		{`int32(0x01.0x10) > 30`, false, true},   // six bytes of text are not an int32
-		{`int32(0x01) > 30`, false, true},        // and neither is a node
-		{`!(int32(0x01.0x3f) > 30)`, true, true}, // the negation of false
-		{`exists(0x01.0x10.0x01)`, false, false}, // nothing below a primitive
+		{`int32(0x01) > 30`, false, true},        // a node is not an int32
+		{`!(int32(0x01.0x3f) > 30)`, true, true}, // the negation of a mismatch is true
+		{`exists(0x01.0x10.0x01)`, false, false}, // a primitive has no children
 		{`prefix(string(0x01.0x10), "pump")`, true, false},
 	}
 	data := message(t)
 	for _, test := range tests {
 		t.Run(test.predicate, func(t *testing.T) {
 			m := format.NewMatcher(y3.Format{}, field.MustParsePredicate(test.predicate))
-			for range 2 { // the second run must not depend on the first one's spans
+			for range 2 { // the spans of the first run must not change the second result
 				if ok, mismatch, err := m.Match(data); ok != test.ok || mismatch != test.mismatch || err != nil {
 					t.Errorf("got %v, mismatch %v, %v, want %v, %v", ok, mismatch, err, test.ok, test.mismatch)
 				}

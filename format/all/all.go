@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// Formats returns each format once, the more common ones first.
+// Formats returns each format once, the most common ones first.
 func Formats() []format.Format {
 	return []format.Format{
 		cbor.Format{},

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/all"
 )
 
-// TestNames checks that each format's name, message type and interfaces agree.
+// TestNames checks that the name, the payload type and the interfaces of each format agree.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

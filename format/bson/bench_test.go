@@ -12,7 +12,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// sevenKinds returns a document of n elements with values of seven kinds in turn, or BSON's closest ones.
+// sevenKinds returns a document of n elements. The values have seven kinds in turn; BSON's closest type stands for a
+// kind that BSON does not have.
 func sevenKinds(t testing.TB, n int) []byte {
 	t.Helper()
 	values := []any{"a", int32(-65), int32(128), int32(-1), int64(math.MaxInt64), 0.25, 23.0}
@@ -27,7 +28,8 @@ func sevenKinds(t testing.TB, n int) []byte {
 	return data
 }
 
-// limitScan is the least work of a scan for a key. It assumes texts and numbers as values, and checks bounds only.
+// limitScan does the least work with which a scan can find a key, as a lower limit for benchmarks. It assumes that all
+// values are texts or numbers, and checks only bounds.
 func limitScan(data []byte, name string) (start, end int) {
 	for pos := 4; uint(pos) < uint(len(data)); {
 		typ := data[pos]

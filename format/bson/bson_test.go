@@ -18,7 +18,7 @@ import (
 
 var instant = time.Date(2026, 11, 20, 13, 0, 0, 500e6, time.UTC)
 
-// everyType returns a document with one element of each type, encoded by the driver.
+// everyType returns a document with one element of each type. The MongoDB driver encodes the document.
 func everyType(t testing.TB) []byte {
 	t.Helper()
 	data, err := bson.Marshal(bson.D{
@@ -59,8 +59,8 @@ func TestValue(t *testing.T) {
 	for _, row := range []struct {
 		path string
 		as   field.Type
-		kind field.Kind // of the span
-		want string     // the value as text; empty for a *format.TypeError
+		kind field.Kind // expected kind of the span
+		want string     // expected value as text; empty if the error must be a *format.TypeError
 	}{
 		{"double", field.AnyType, field.Float, "0.25"},
 		{"string", field.AnyType, field.Text, "pump-1"},
@@ -122,7 +122,7 @@ func text(v field.Value) string {
 	return string(v.Bytes)
 }
 
-// TestPatchAsDriver compares each patched element with the driver's encoding of the new value.
+// TestPatchAsDriver patches elements and compares each with the driver's encoding of the new value.
 func TestPatchAsDriver(t *testing.T) {
 	doc := func(v any) []byte {
 		data, err := bson.Marshal(bson.D{{Key: "a", Value: bson.A{"first", bson.D{{Key: "b", Value: v}}}}, {Key: "z", Value: true}})
@@ -139,7 +139,7 @@ func TestPatchAsDriver(t *testing.T) {
 		name string
 		old  any
 		v    field.Value
-		want any // nil if refused
+		want any // nil if Patch must fail
 	}{
 		{"string", "x", word, "a longer one"},
 		{"shorter string", "a very long string", word, "a longer one"},
@@ -198,7 +198,7 @@ func TestPatchAbove2GiB(t *testing.T) {
 	}
 }
 
-// TestLookupInPart finds values in the first part of an incomplete message.
+// TestLookupInPart finds values in messages whose last bytes are missing.
 func TestLookupInPart(t *testing.T) {
 	data := everyType(t)
 	p := field.MustParse("document.list.1.deep")
@@ -228,7 +228,7 @@ func TestForeignSpan(t *testing.T) {
 		{Head: 4, Off: 3, End: 9},
 		{Head: 4, Off: 12, End: len(data) + 1},
 		{Head: len(data), Off: len(data), End: len(data)},
-		{Head: 4, Off: 12, End: 13}, // a double of one byte
+		{Head: 4, Off: 12, End: 13}, // a double cannot have one byte
 	} {
 		if v, err := (Format{}).Value(data, s, field.AnyType); !errors.Is(err, errSpan) {
 			t.Errorf("%+v: got %+v, %v, want %v", s, v, err, errSpan)

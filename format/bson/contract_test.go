@@ -16,7 +16,7 @@ func TestContract(t *testing.T) {
 	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return random(r, nil, false, 0) })
 }
 
-// closed sets the length of the document that starts at start, and appends its NUL.
+// closed appends the NUL of the document that begins at start, and sets the document's length.
 func closed(dst []byte, start int) []byte {
 	dst = append(dst, 0)
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
@@ -28,7 +28,7 @@ func randomString(r *rand.Rand, dst []byte) []byte {
 	return append(append(binary.LittleEndian.AppendUint32(dst, uint32(len(s)+1)), s...), 0)
 }
 
-// random appends a document or array with elements of any type. The keys of a document differ.
+// random appends a document or array with random elements. The keys of a document are unique.
 func random(r *rand.Rand, dst []byte, array bool, depth int) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)

@@ -9,8 +9,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// bsonCorpus has one case a line: the corpus's verdict, ferry's verdict, its name, and its bytes. See
-// testdata/README.md.
+// bsonCorpus has one test case per line: the verdict of the corpus, the verdict of Validate, the name, and the bytes.
+// See testdata/README.md.
 //
 //go:embed testdata/bson-corpus.tsv
 var bsonCorpus string
@@ -26,8 +26,8 @@ func verdict(data []byte) string {
 	return "refused"
 }
 
-// TestBSONCorpus runs the corpus: valid documents must be accepted and errors refused. BoundsOnly must accept
-// degenerate documents, which a decoder may read.
+// TestBSONCorpus runs the corpus. Validate must accept valid documents and refuse errors. With BoundsOnly it must also
+// accept degenerate documents, which a decoder may read.
 func TestBSONCorpus(t *testing.T) {
 	t.Parallel()
 	for line := range strings.Lines(bsonCorpus) {

@@ -12,7 +12,7 @@ func (v *validator) duplicateKeyError(pos int) error {
 	return syntaxError(pos+1, fmt.Sprintf("key %q stands twice in one document", v.keys.at(pos)))
 }
 
-// elementKeys reads the keys of valid elements in data. The offset of an element stands for its key.
+// elementKeys reads the keys of valid elements in data. A key is identified by the offset of its element.
 type elementKeys struct {
 	data []byte
 	fold bool
@@ -24,13 +24,13 @@ func (ks elementKeys) at(pos int) []byte {
 	return rest[:bytes.IndexByte(rest, 0)]
 }
 
-// hash returns the hash of the key of the element at pos, whose value starts at value.
+// hash returns the hash of the key of the element at pos. value is the offset of the element's value.
 func (ks elementKeys) hash(pos, value int) uint64 {
 	h, _ := keyset.Hash(ks.data[pos+1:value-1], ks.fold)
 	return h
 }
 
-// same reports whether the elements at a and b have equal keys.
+// same reports whether the elements at offsets a and b have equal keys.
 func (ks elementKeys) same(a, b int) bool {
 	if ks.fold {
 		return keyset.EqualFold(ks.at(a), ks.at(b))

@@ -15,7 +15,7 @@ import (
 
 var _ format.Editor = Format{}
 
-// Replace plans the change that Patch makes, with the same errors. It costs as much as Lookup, and copies only lengths.
+// Replace plans the change that Patch makes, with the same errors. It takes as long as Lookup and copies only lengths.
 func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	var c valueChange
@@ -35,10 +35,11 @@ func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) 
 	return nil
 }
 
-// Insert plans v at p: behind the last element of its document, or before the element of an array that has its index.
-// In an array the later elements get new keys; they are copied unless they are long. An integer becomes an int32 if it
-// fits, bytes become a binary of the generic subtype. For a List, v.Bytes is a document with the keys 0, 1, 2 and so
-// on. The errors are those of format.Editor and of Lookup.
+// Insert plans v at p. In a document the new element becomes the last one. In an array the new element is inserted
+// before the element whose index is the last step of p, and later elements get new keys. Short elements are copied for
+// that; long values are not. An integer becomes an int32 if it fits, otherwise an int64. Bytes become a binary of the
+// generic subtype. For a List, v.Bytes is a document with the keys 0, 1, 2 and so on. The errors are those of
+// format.Editor and of Lookup.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -70,8 +71,8 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	return h.planKeysAndLengths(e, data, grown, pos, last.Index+1)
 }
 
-// Delete plans the message without the element at p. Later elements of an array get new keys, as in Insert. The errors
-// are those of format.Editor and of Lookup.
+// Delete plans the removal of the element at p. Later elements of an array get new keys, as in Insert. The errors are
+// those of format.Editor and of Lookup.
 func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -94,7 +95,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return h.planKeysAndLengths(e, data, at.head-end, end, last.Index)
 }
 
-// checkInsertable returns an error if v cannot be encoded as a new element in depth documents.
+// checkInsertable returns an error if v cannot be encoded as a new element inside depth nested documents.
 func (f Format) checkInsertable(v *field.Value, depth int) error {
 	if v.Kind == field.Int && v.Unsigned {
 		return tooLarge(v.Kind)
@@ -122,7 +123,7 @@ func (f Format) checkInsertable(v *field.Value, depth int) error {
 	return nil
 }
 
-// putAfter plans the part of a value behind its start.
+// putAfter plans the part of v that appendStart does not write: the content, and the NUL after a text.
 func putAfter(e *format.Edit, pos int, typ byte, v field.Value) {
 	e.Put(pos, pos, v.Bytes)
 	if endsInNUL(typ) {
@@ -136,8 +137,8 @@ var nulByte = []byte{0}
 type editedContainer struct {
 	container
 	array         bool
-	n             int
-	lengthOffsets [field.MaxSteps]int // offsets of the n lengths that change; the last one is the container's own
+	n             int                 // number of lengths that change
+	lengthOffsets [field.MaxSteps]int // offsets of the n lengths that change; the last one is the length of this container
 }
 
 func (h *editedContainer) locate(data []byte, p field.Path) error {
@@ -155,7 +156,7 @@ func (h *editedContainer) locate(data []byte, p field.Path) error {
 	return err
 }
 
-// locateElement returns the place of the element that st names.
+// locateElement returns the place of the element that st selects.
 func (h *editedContainer) locateElement(data []byte, st *field.Step) (valuePlace, error) {
 	if h.array {
 		return h.findItem(data, st.Index)
@@ -184,8 +185,8 @@ func (h *editedContainer) insertOffset(data []byte, st *field.Step) (int, error)
 	return h.end, nil
 }
 
-// itemOffset returns the offset of the array's element index. If the array has exactly index elements, it is the array's
-// end.
+// itemOffset returns the offset of the element with this index. If index is the length of the array, it returns the
+// offset of the array's end.
 func (h *editedContainer) itemOffset(data []byte, index int) (int, error) {
 	if index < 0 {
 		return 0, field.ErrNotFound
@@ -210,8 +211,8 @@ func (h *editedContainer) itemOffset(data []byte, index int) (int, error) {
 	}
 }
 
-// planKeysAndLengths plans new keys for the array's elements from pos on, which are numbered from n, and all lengths that change.
-// After an error the plan is empty.
+// planKeysAndLengths plans the changed lengths, and new keys for an array's elements. The elements start at pos and are
+// numbered from n. grown is the number of bytes that the change itself adds. After an error the plan is empty.
 func (h *editedContainer) planKeysAndLengths(e *format.Edit, data []byte, grown, pos, n int) error {
 	if h.array {
 		more, err := h.renumber(e, data, pos, n)
@@ -229,13 +230,14 @@ func (h *editedContainer) planKeysAndLengths(e *format.Edit, data []byte, grown,
 	return nil
 }
 
-// maxCopied is the length up to which a value is copied together with its new key, in bytes. For longer values a part
-// of its own costs less.
+// maxCopied is the size in bytes up to which a value is copied together with its new key. For a longer value it is
+// cheaper to leave the value in place and add another part to the plan.
 const maxCopied = 512
 
-// renumber plans new keys and returns how many bytes they add.
+// renumber plans new keys for the elements that start at pos, numbered from n. It returns how many bytes the new keys
+// add.
 func (h *editedContainer) renumber(e *format.Edit, data []byte, pos, n int) (grown int, err error) {
-	from, b := pos, e.Room() // data[from:pos] becomes b
+	from, b := pos, e.Room() // b replaces data[from:pos]
 	for ; ; n++ {
 		more, err := h.hasElement(data, pos)
 		if err != nil {
@@ -265,7 +267,7 @@ func (h *editedContainer) renumber(e *format.Edit, data []byte, pos, n int) (gro
 	}
 }
 
-// updateLengths adds the same number of bytes to the lengths at offsets.
+// updateLengths adds grown to each of the lengths at offsets.
 func updateLengths(e *format.Edit, data []byte, offsets []int, grown int) {
 	if grown == 0 {
 		return
@@ -277,7 +279,7 @@ func updateLengths(e *format.Edit, data []byte, offsets []int, grown int) {
 	}
 }
 
-// checkSize refuses a message that would be longer than a length can express.
+// checkSize returns an error if the document would exceed the largest int32, the type of a length.
 func checkSize(data []byte, grown int) error {
 	if int64(binary.LittleEndian.Uint32(data))+int64(grown) > math.MaxInt32 {
 		return &format.TypeError{Format: "bson", Have: field.Map, Reason: "the document would exceed the 2 GiB that its length can say"}

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-// doc returns a document with these elements.
+// doc returns a document with these encoded elements.
 func doc(elements ...string) string {
 	return string(closed([]byte("\x00\x00\x00\x00"+strings.Join(elements, "")), 0))
 }

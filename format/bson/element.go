@@ -23,31 +23,32 @@ const (
 	typeBool          = 0x08
 	typeDatetime      = 0x09 // int64: milliseconds since 1970, UTC
 	typeNull          = 0x0a
-	typeRegex         = 0x0b // two C strings
-	typeDBPointer     = 0x0c // deprecated: a string and 12 bytes
+	typeRegex         = 0x0b // consists of two C strings
+	typeDBPointer     = 0x0c // deprecated: consists of a string and 12 bytes
 	typeCode          = 0x0d
 	typeSymbol        = 0x0e // deprecated
-	typeCodeWithScope = 0x0f // deprecated: its length, a string, a document
+	typeCodeWithScope = 0x0f // deprecated: consists of a length, a string and a document
 	typeInt32         = 0x10
-	typeTimestamp     = 0x11 // uint64: seconds above a counter
+	typeTimestamp     = 0x11 // uint64: seconds in the high 32 bits, a counter in the low 32 bits
 	typeInt64         = 0x12
 	typeDecimal128    = 0x13
 	typeMaxKey        = 0x7f
 	typeMinKey        = 0xff
 )
 
-// subtypeOldBinary is the subtype whose content has a second length. bsonspec.org 1.1, production subtype.
+// subtypeOldBinary is the subtype of a binary whose content begins with a second length. bsonspec.org 1.1, production
+// subtype.
 const subtypeOldBinary = 0x02
 
 const (
-	minDocument  = 5  // bytes: a length and a NUL
-	minWithScope = 14 // bytes: a length, an empty string, an empty document
+	minDocument  = 5  // size in bytes of an empty document: a length and a NUL
+	minWithScope = 14 // size in bytes of the shortest code with scope: a length, an empty string, an empty document
 	pointed      = 12 // size of the ObjectID in a DBPointer, in bytes
 )
 
-const variableWidth = 0xff // in widths
+const variableWidth = 0xff // entry in widths of a type without a fixed size
 
-// widths is the size in bytes of the types with a fixed size; variableWidth for the others.
+// widths maps a type to the size of its values in bytes, or to variableWidth.
 var widths = func() (t [256]byte) {
 	for i := range t {
 		t[i] = variableWidth
@@ -61,7 +62,7 @@ var widths = func() (t [256]byte) {
 	return t
 }()
 
-// kinds is the kind of each type; Missing for a byte that is not a type.
+// kinds maps a type to the kind of its values. The kind of a byte that is not a type is Missing.
 var kinds = [256]field.Kind{
 	typeDouble: field.Float, typeString: field.Text, typeDocument: field.Map, typeArray: field.List, typeBinary: field.Bytes,
 	typeUndefined: field.Null, typeObjectID: field.Extension, typeBool: field.Bool, typeDatetime: field.Int, typeNull: field.Null,
@@ -70,12 +71,12 @@ var kinds = [256]field.Kind{
 	typeDecimal128: field.Extension, typeMaxKey: field.Extension, typeMinKey: field.Extension,
 }
 
-// container is a document or array. Its end is a claim that may exceed the data.
+// container is a document or array. Its end is computed from its length and may exceed the data.
 type container struct {
-	pos, end int // offsets of its first element, and of the NUL that closes it
+	pos, end int // offset of the first element, and offset of the NUL that closes the container
 }
 
-// openContainer reads the length of the document or array at pos, which must end at limit or before.
+// openContainer reads the length of the document or array at pos. The container must end at limit or before limit.
 func openContainer(data []byte, pos, limit int) (container, error) {
 	n, err := readLength(data, pos, limit, minDocument, "document")
 	if err != nil {
@@ -87,7 +88,7 @@ func openContainer(data []byte, pos, limit int) (container, error) {
 	return container{pos + 4, pos + n - 1}, nil
 }
 
-// hasElement reports whether an element starts at pos; false for the NUL that closes c.
+// hasElement reports whether an element starts at pos. It returns false if pos is the offset of the NUL that closes c.
 func (c container) hasElement(data []byte, pos int) (bool, error) {
 	if pos >= len(data) {
 		return false, io.ErrUnexpectedEOF
@@ -102,10 +103,11 @@ func (c container) hasElement(data []byte, pos int) (bool, error) {
 	}
 }
 
-// shortKey is the length in bytes up to which a loop finds the end of a key faster than a call.
+// shortKey is the length in bytes up to which a loop finds the end of a key faster than bytes.IndexByte.
 const shortKey = 16
 
-// valueOffset returns where the value of the element at pos starts: behind the type, the key and its NUL.
+// valueOffset returns the offset of the value of the element at pos. The value follows the type, the key and the key's
+// NUL.
 func (c container) valueOffset(data []byte, pos int) (int, error) {
 	for at, limit := pos+1, min(c.end, len(data), pos+shortKey); at < limit; at++ {
 		if data[at] == 0 {
@@ -115,7 +117,7 @@ func (c container) valueOffset(data []byte, pos int) (int, error) {
 	return skipCString(data, pos+1, c.end, "key")
 }
 
-// skipCString returns the offset behind the C string at pos, which must end at end or before.
+// skipCString returns the offset after the C string at pos. The C string must end at end or before end.
 func skipCString(data []byte, pos, end int, what string) (int, error) {
 	if limit := min(end, len(data)); pos < limit {
 		if n := bytes.IndexByte(data[pos:limit], 0); n >= 0 {
@@ -125,12 +127,12 @@ func skipCString(data []byte, pos, end int, what string) (int, error) {
 	return 0, truncated(data, pos, end, what+" without a closing NUL")
 }
 
-// skipValue returns the offset behind the value of type typ at pos, in a container that ends at end.
+// skipValue returns the offset after the value at pos, which has type typ. The container around it ends at end.
 func skipValue(data []byte, typ byte, pos, end int) (int, error) {
 	if width := int(widths[typ]); width != variableWidth && width <= min(end, len(data))-pos {
 		return pos + width, nil
 	}
-	if typ == typeRegex { // it has no length and ends with its second NUL
+	if typ == typeRegex { // a regular expression has no length and ends with its second NUL
 		options, err := skipCString(data, pos, end, "regular expression")
 		if err != nil {
 			return 0, err
@@ -147,8 +149,9 @@ func skipValue(data []byte, typ byte, pos, end int) (int, error) {
 	return pos + n, nil
 }
 
-// valueSize returns the size in bytes of the value of type typ at pos, from its type or its length. The value may be
-// incomplete. The container ends at end. A regular expression gives 0.
+// valueSize returns the size in bytes of the value at pos, which has type typ. It uses only the type and the value's
+// length, so the rest of the value may be missing. The container around the value ends at end. The result for a regular
+// expression is 0.
 func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	least, more, what := 0, 0, ""
 	switch typ {
@@ -174,20 +177,21 @@ func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	return n + more, err
 }
 
-// readLength reads the int32 at pos, in a container that ends at end. A length below least is an error.
+// readLength reads the int32 at pos. The container around it ends at end. A length below least is an error.
 func readLength(data []byte, pos, end, least int, what string) (int, error) {
 	if end-pos < 4 || len(data)-pos < 4 {
 		return 0, truncated(data, pos, end, "length cut off")
 	}
 	n := int32(binary.LittleEndian.Uint32(data[pos:]))
-	if int(n) < least || n > math.MaxInt32-4-pointed { // the sum of a length and a header still fits in an int of 32 bits
+	if int(n) < least || n > math.MaxInt32-4-pointed { // so that the length plus a header fits an int of 32 bits
 		return 0, syntaxError(pos, fmt.Sprintf("%s of length %d", what, n))
 	}
 	return int(n), nil
 }
 
-// truncated returns the error for a value that exceeds its container's end. If the data holds the whole container, the
-// container is malformed; otherwise the data ends early.
+// truncated returns the error for a value that exceeds the end of its container. If data contains the whole container,
+// the container is malformed: the error is a *format.SyntaxError. Otherwise data ends early: the error is
+// io.ErrUnexpectedEOF.
 func truncated(data []byte, pos, end int, reason string) error {
 	if end > len(data) {
 		return io.ErrUnexpectedEOF

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/internal/unmet"
 )
 
-// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
+// Find looks up all paths of s in one pass, which ends once all paths are found. It allocates nothing.
 func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("bson: room for %d spans where the set has %d paths", len(spans), s.Len())
@@ -17,19 +17,19 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	var f setSearch // set field by field: the compiler would build a composite literal elsewhere and copy it
+	var f setSearch // set field by field, because the compiler would build a composite literal in a temporary and copy it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	return f.searchValue(wholeMessage, &f.nodes[0])
 }
 
-// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+// setSearch is the search for all paths of a set. Its recursion is at most field.MaxSteps levels deep.
 type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// searchValue searches the value at a place for the paths of node n. It returns after the last hit.
+// searchValue searches the value at the place at for the paths below node n. It returns once all of them are found.
 func (f *setSearch) searchValue(at valuePlace, n *field.Node) error {
 	if n.Leaf >= 0 {
 		s, err := at.span(f.data)
@@ -114,7 +114,7 @@ func (f *setSearch) searchArray(c container, n *field.Node) error {
 	}
 }
 
-// notFound returns nil for field.ErrNotFound, and any other err unchanged.
+// notFound returns nil if err is field.ErrNotFound, and otherwise err.
 func notFound(err error) error {
 	if errors.Is(err, field.ErrNotFound) {
 		return nil

@@ -24,7 +24,7 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
-// FuzzLookup holds any bytes to the contract.
+// FuzzLookup checks the guarantees of format.Format for any bytes.
 func FuzzLookup(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -32,8 +32,9 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
 }
 
-// FuzzValidate compares with another implementation. That one checks only the structure of the outermost document, so
-// it is also called for each document inside. It may accept more where our documentation says so.
+// FuzzValidate compares the result with another implementation. That implementation checks only the outermost document,
+// so the test calls it for each inner document too. It may accept more than Validate in the cases that Validate
+// documents.
 func FuzzValidate(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -89,8 +90,8 @@ func known(err error, reasons ...string) bool {
 	return false
 }
 
-// deepValidate calls bson.Raw.Validate for data and for all documents and arrays in it. That function reads behind a
-// document's end if there are bytes, so they are cut off.
+// deepValidate calls bson.Raw.Validate for data and for all documents and arrays inside. Raw.Validate may read bytes
+// after a document's end, so deepValidate passes only the bytes of the document.
 func deepValidate(data []byte, depth int) error {
 	raw := bson.Raw(data)
 	if len(data) >= 4 {
@@ -123,7 +124,7 @@ func deepValidate(data []byte, depth int) error {
 	return nil
 }
 
-// FuzzPatch replaces a text wherever it stands, and reads it with the driver.
+// FuzzPatch replaces each text of a message, and reads the result with the driver.
 func FuzzPatch(f *testing.F) {
 	formattest.FuzzPatches(f, Format{}, seeds(f), func(t *testing.T, message []byte, _ field.Span, p field.Path, text []byte) {
 		names := make([]string, 0, p.Len())
@@ -148,5 +149,5 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// FuzzEdit inserts, deletes and replaces anything anywhere.
+// FuzzEdit inserts, deletes and replaces values at any path.
 func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }

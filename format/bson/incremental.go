@@ -15,36 +15,36 @@ import (
 var _ format.Incremental = Format{}
 
 // NewSearch starts the search for the value at p in a message that arrives in pieces. Values outside the path are
-// skipped by their length, except for regular expressions, which have none.
+// skipped by their length. Regular expressions have no length and are read to their end.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, &pathSearch{path: p.Steps()}, o)
 }
 
-// pathSearch is the state of one search.
+// pathSearch is the incremental.Grammar of BSON: the state of one search.
 type pathSearch struct {
 	path []field.Step
-	step int // index in path of the step that the next elements are compared with
+	step int // index in path of the step that is searched in the current document
 
 	state       searchState
 	end         int  // offset of the NUL that closes the current document
 	isArray     bool // the current document is an array
-	itemsBefore int  // number of elements before the sought one
+	itemsBefore int  // number of elements before the element on the path, in an array
 
-	typ           byte // of the current element
-	elementOffset int  // offset of typ
-	matches       bool // the element matches the step
+	typ           byte // type of the current element
+	elementOffset int  // offset of the current element, which begins with its type
+	matches       bool // the current element matches the step
 }
 
-// searchState is what the next bytes are.
+// searchState tells what the next bytes are.
 type searchState uint8
 
 const (
-	atElement searchState = iota
-	atKey
-	inKey // the rest of a key that is already compared
-	atValue
-	atPattern // the first string of a regular expression
-	atOptions
+	atElement searchState = iota // type of an element, or the NUL that closes the document
+	atKey                        // key that must be compared
+	inKey                        // rest of a key that needs no comparison
+	atValue                      // value of an element
+	atPattern                    // first string of a regular expression
+	atOptions                    // second string of a regular expression
 )
 
 // Start implements incremental.Grammar.
@@ -57,7 +57,7 @@ func (k *pathSearch) End(*incremental.Search) error { return io.ErrUnexpectedEOF
 
 // Next implements incremental.Grammar.
 func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
-	left := k.end - s.Off() // bytes left in the document
+	left := k.end - s.Off() // number of bytes left in the document
 	switch {
 	case k.state == atValue:
 		return k.readValue(s, b, left)
@@ -119,8 +119,8 @@ func (k *pathSearch) compareKey(b []byte, left int) (int, error) {
 	return 0, nil
 }
 
-// skipToNUL returns how many bytes of b belong to a C string, and whether it ends in b. left bytes are left in its
-// document.
+// skipToNUL returns how many bytes of b belong to a C string, and whether the C string ends in b. left is the number of
+// bytes left in the document.
 func skipToNUL(s *incremental.Search, b []byte, left int) (n int, done bool, err error) {
 	if n = bytes.IndexByte(b[:min(len(b), left)], 0); n >= 0 {
 		return n + 1, true, nil
@@ -131,8 +131,8 @@ func skipToNUL(s *incremental.Search, b []byte, left int) (n int, done bool, err
 	return len(b), false, nil
 }
 
-// readValue reads the value at the start of b: it enters it if the path continues there, reports it if the path ends there,
-// and skips it otherwise.
+// readValue reads the value at the start of b. If the path continues in this value, readValue enters it. If the path
+// ends there, readValue reports it as found. All other values are skipped.
 func (k *pathSearch) readValue(s *incremental.Search, b []byte, left int) (int, error) {
 	kind := kinds[k.typ]
 	if k.matches && k.step < len(k.path) && kind != field.Map && kind != field.List {

@@ -17,8 +17,8 @@ func TestSearch(t *testing.T) {
 	tests := []struct {
 		name, data, path string
 		answer           format.SearchResult
-		fed              int    // bytes up to the result or error
-		err              string // end of the error text
+		fed              int    // number of bytes until Feed returns a result or an error
+		err              string // suffix of the error text
 	}{
 		{"value", inner, "d.n", format.Found, 18, ""},
 		{"container at its head", inner, "d", format.Found, 11, ""},
@@ -66,7 +66,7 @@ func TestSearchCut(t *testing.T) {
 	}
 }
 
-// TestSearchTooLong finds values longer than MaxValue.
+// TestSearchTooLong searches for values longer than MaxValue.
 func TestSearchTooLong(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 32)

@@ -26,10 +26,10 @@ func (Format) Descriptor() format.Descriptor {
 }
 
 // Lookup returns where the value at p lies in data, as byte offsets. Head is the offset of the element's type, so
-// data[Head:Off] is its type, key and length. The NUL behind a text is not part of the span. A step is a key of a
-// document, or an index in an array, which counts elements and ignores their keys. Documents outside the path are
-// skipped by their length without a check. Lookup allocates nothing. A missing key gives field.ErrNotFound, data that
-// ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
+// data[Head:Off] is the type, the key and the length. The NUL after a text is not part of the span. A step is a key of
+// a document, or an index in an array. Elements of an array are counted; their keys are ignored. Documents outside the
+// path are skipped by their length and not validated. Lookup allocates nothing. A missing key gives field.ErrNotFound,
+// data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	at, err := locate(data, p, nil)
 	if err != nil {
@@ -38,11 +38,11 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return at.span(data)
 }
 
-// valuePlace is where a value and its element lie.
+// valuePlace is the position of a value and its element.
 type valuePlace struct {
-	head  int // offset of the element; 0 for the message itself, as no element starts there
-	value int // offset of the value, its length included
-	limit int // offset of the NUL that closes the container
+	head  int // offset of the element; 0 for the whole message, because no element starts at offset 0
+	value int // offset of the value, which begins with its length if it has one
+	limit int // offset of the NUL that closes the container around the element
 }
 
 // wholeMessage is the place of the outermost document.
@@ -56,8 +56,8 @@ func (at valuePlace) typ(data []byte) byte {
 	return data[at.head]
 }
 
-// locate returns the place of the value at p. If containers is not nil, locate stores the offset of each entered
-// container there.
+// locate returns the place of the value at p. If containers is not nil, locate also stores there the offset of each
+// enclosing container.
 func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (valuePlace, error) {
 	at := wholeMessage
 	steps := p.Steps()
@@ -85,7 +85,7 @@ func locate(data []byte, p field.Path, containers *[field.MaxSteps]int) (valuePl
 	return at, nil
 }
 
-// findMember returns the first element with that name.
+// findMember returns the first element of c with this name.
 func (c container) findMember(data []byte, name string) (valuePlace, error) {
 	var w field.KeyFilter
 	w.Add(&field.Step{Name: name, Index: -1, Key: -1})
@@ -113,7 +113,7 @@ func (c container) findMember(data []byte, name string) (valuePlace, error) {
 	}
 }
 
-// findItem returns the element with that index. An index of -1 matches none.
+// findItem returns the element of c with this index. If index is negative, the error is field.ErrNotFound.
 func (c container) findItem(data []byte, index int) (valuePlace, error) {
 	if index < 0 {
 		return valuePlace{}, field.ErrNotFound

@@ -9,11 +9,11 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. It updates the lengths of
-// all documents and arrays around the value. The element keeps its type: an integer must be in the range of the old
-// int32 or int64, and a binary keeps its subtype. A null is replaced by any type; an integer then becomes an int32 if
-// it fits. Bytes behind the value are copied unread. On an error dst is returned unchanged: field.ErrNotFound,
-// *format.TypeError if v cannot replace the old value, or an error of Lookup.
+// Patch appends data to dst, with v in place of the value at p, and returns the extended dst. It updates the lengths of
+// all enclosing documents and arrays. The element keeps its type: a new integer must be in the range of the old int32
+// or int64, and a binary keeps its subtype. A null may be replaced by a value of any type; an integer then becomes an
+// int32 if it fits. Bytes after the value are copied without a check. On an error dst is returned unchanged:
+// field.ErrNotFound, *format.TypeError if v cannot replace the old value, or an error of Lookup.
 func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	var c valueChange
 	if err := c.prepare(data, p, &v); err != nil {
@@ -34,8 +34,8 @@ func (Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, erro
 	return dst, nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes.
-// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
+// PatchInPlace overwrites the value at p in data itself if the value that Patch would write has exactly as many bytes.
+// Otherwise it returns false and leaves data unchanged. The time does not depend on the bytes after the value.
 func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	var c valueChange
 	if err := c.prepare(data, p, &v); err != nil || encodedSize(c.typ, c.subtype, &v) != c.end-c.at.value {
@@ -46,15 +46,15 @@ func (Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, erro
 	return true, nil
 }
 
-// valueChange is the range that a patch replaces, and the new value's type.
+// valueChange is the old value that a patch replaces, and the type of the new value.
 type valueChange struct {
 	at            valuePlace
-	end           int // offset behind the value
-	typ, subtype  byte
+	end           int                 // offset after the old value
+	typ, subtype  byte                // type of the new value, and subtype if it is a binary
 	lengthOffsets [field.MaxSteps]int // offsets of the lengths of the containers around the value
 }
 
-// prepare finds the value at p, and converts v to a type that can replace it.
+// prepare finds the value at p, and converts v to the kind of this value.
 func (c *valueChange) prepare(data []byte, p field.Path, v *field.Value) error {
 	var err error
 	if c.at, err = locate(data, p, &c.lengthOffsets); err != nil {
@@ -90,7 +90,7 @@ func tooLarge(have field.Kind) error {
 	return &format.TypeError{Format: "bson", Have: have, Want: field.Uint64, Reason: "an integer of BSON is 2^63-1 at most"}
 }
 
-// typeOf returns the type of v as a new element.
+// typeOf returns the type that v has in a new element.
 func typeOf(v *field.Value) byte {
 	switch v.Kind {
 	case field.Bool:
@@ -114,7 +114,7 @@ func typeOf(v *field.Value) byte {
 	return typeNull
 }
 
-// encodedSize returns how many bytes appendValue writes.
+// encodedSize returns the number of bytes that appendValue writes.
 func encodedSize(typ, subtype byte, v *field.Value) int {
 	switch {
 	case widths[typ] != variableWidth:
@@ -124,7 +124,7 @@ func encodedSize(typ, subtype byte, v *field.Value) int {
 	case typ == typeDocument || typ == typeArray:
 		return len(v.Bytes)
 	}
-	return 5 + len(v.Bytes) // a length and a NUL, or a length and a subtype
+	return 5 + len(v.Bytes) // text: a length and a NUL; binary: a length and a subtype
 }
 
 func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
@@ -137,7 +137,7 @@ func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
 
 func endsInNUL(typ byte) bool { return typ == typeString || typ == typeCode || typ == typeSymbol }
 
-// appendStart appends the encoding of v up to v.Bytes.
+// appendStart appends the bytes of an encoded value that precede v.Bytes.
 func appendStart(dst []byte, typ, subtype byte, v *field.Value) []byte {
 	switch typ {
 	case typeBool:

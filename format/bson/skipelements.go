@@ -6,11 +6,12 @@ import (
 	"example.com/ferry/field"
 )
 
-// skipElements skips elements of c from pos on while their key is not in names, a set of field.NameBit, and their size
-// is known from the type or a text's length. It returns the offset where it stopped and how many of the left elements
-// remain. If the key there is in names, value is the offset of the element's value, else 0. The caller handles the end
-// of the container and of the data. Nearly all elements are skipped here without a call, so pos stays in a register.
-// Keys are read byte by byte, because predicted branches do not wait for the bytes.
+// skipElements skips elements of c, starting at pos. It stops at a key that is in names, a set of field.NameBit, and at
+// a value whose size depends on more than its type or the length of a text. at is the offset where it stopped. still is
+// how many of the left elements remain. If it stopped at a key in names, value is the offset of the element's value,
+// otherwise 0. The caller handles the end of the container and of the data. Nearly all elements are skipped here
+// without a function call, so that pos stays in a register. Keys are read byte by byte, because the processor can
+// predict the branches before the bytes are loaded.
 func skipElements(data []byte, pos int, c container, left int, names uint64) (at, value, still int) {
 	data = data[:min(c.end, len(data))]
 	for ; left != 0; left-- {
@@ -28,7 +29,7 @@ func skipElements(data []byte, pos int, c container, left int, names uint64) (at
 			return at, 0, left
 		}
 		if size := pos - key; names>>field.NameBit(size, data[key+size/2], data[pos-1])&1 != 0 {
-			if data[at] == 0 { // not an element
+			if data[at] == 0 { // a NUL is not the type of an element
 				return at, 0, left
 			}
 			return at, pos + 1, left
@@ -42,7 +43,7 @@ func skipElements(data []byte, pos int, c container, left int, names uint64) (at
 			if n < 1 {
 				return at, 0, left
 			}
-			pos += 4 // not n += 4, which may exceed an int of 32 bits
+			pos += 4 // n += 4 could overflow an int of 32 bits
 		}
 		if n > len(data)-pos {
 			return at, 0, left

@@ -2,7 +2,7 @@ package bson
 
 import "example.com/ferry/field"
 
-// span returns the span of the value, which must be complete.
+// span returns the span of the value. data must contain the whole value.
 func (at valuePlace) span(data []byte) (field.Span, error) {
 	typ := at.typ(data)
 	end, err := skipValue(data, typ, at.value, at.limit)
@@ -27,7 +27,7 @@ func (at valuePlace) span(data []byte) (field.Span, error) {
 	return s, nil
 }
 
-// endOf returns the offset behind the value with span s.
+// endOf returns the offset after the value with span s.
 func endOf(s field.Span) int {
 	if s.Kind == field.Text {
 		return s.End + 1

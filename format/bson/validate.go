@@ -10,10 +10,11 @@ import (
 	"example.com/ferry/format/internal/keyset"
 )
 
-// Validate reads data once. It returns nil only for exactly one document of BSON 1.1 that all consumers read the same
-// way: every length is exact, a bool is 0 or 1, keys and texts are UTF-8, no document has a key twice, and the keys of
-// an array are 0, 1, 2 and so on. Deprecated types and all subtypes of binaries are accepted. The scope of code counts
-// as a level of nesting. More than 256 levels are refused even if Options.MaxDepth allows them.
+// Validate reads data once. It returns nil only if data is exactly one document of BSON 1.1 that all consumers read the
+// same way. Every length must be exact. A bool must be 0 or 1. Keys and texts must be UTF-8. The keys of a document
+// must be unique. The keys of an array must be 0, 1, 2 and so on. Deprecated types and all subtypes of binaries are
+// accepted. The scope of a code value counts as a level of nesting. More than 256 levels are refused even if
+// Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: elementKeys{data, o.FoldKeys}}
 	c, err := openContainer(data, 0, wholeMessage.limit)
@@ -40,13 +41,13 @@ type validator struct {
 	seen     keyset.Stack
 }
 
-// validateElements validates the elements of the document or array c, which is nested depth deep. c must be complete in
-// data.
+// validateElements validates the elements of the document or array c. depth is the number of containers around c. data
+// must contain all of c.
 func (v *validator) validateElements(typ byte, c container, depth int) error {
 	if depth >= v.maxDepth {
 		return depthError(c.pos-4, v.maxDepth)
 	}
-	unique := v.strict && typ == typeDocument // the keys of an array are checked against their index
+	unique := v.strict && typ == typeDocument // the keys of an array are compared with the indices instead
 	seen := v.seen.Open()
 	pos, n := c.pos, 0
 	for ; ; n++ {
@@ -84,7 +85,7 @@ func (v *validator) validateElements(typ byte, c container, depth int) error {
 	return nil
 }
 
-// validateKey validates the key of element n.
+// validateKey validates the key of element n in a container of type typ.
 func (v *validator) validateKey(typ byte, at valuePlace, n int) error {
 	if !v.strict {
 		return nil
@@ -100,7 +101,7 @@ func (v *validator) validateKey(typ byte, at valuePlace, n int) error {
 	return nil
 }
 
-// validateValue validates the value at a place, and returns the offset behind it.
+// validateValue validates the value at the place at, and returns the offset after the value.
 func (v *validator) validateValue(at valuePlace, depth int) (int, error) {
 	typ := v.data[at.head]
 	if kinds[typ] == field.Missing {

@@ -7,9 +7,10 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// validateFast validates elements of the document c from pos on while they have a common form: a key of ASCII, and
-// either a text of ASCII or a value of fixed size in which all bytes are valid. It returns the offset of the first
-// other element, and how many it validated. Nearly all elements are validated here, nearly without calls.
+// validateFast validates elements of a common form in the document c, starting at pos. Such an element has an ASCII
+// key. Its value is an ASCII text, or has a fixed size and a type in which all bytes are valid. It returns the offset
+// of the first element of another form, and the number of validated elements. Nearly all elements are validated here,
+// with few function calls.
 func (v *validator) validateFast(seen *keyset.Map, pos int, c container) (next, n int) {
 	data := v.data[:c.end]
 	for ; ; n++ {

@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// validateString validates the string at pos, whose length comes first and which ends at end.
+// validateString validates the string in data[pos:end]. The string begins with its length.
 func (v *validator) validateString(pos, end int) error {
 	if last := v.data[end-1]; last != 0 {
 		return syntaxError(end-1, fmt.Sprintf("string that ends in 0x%02x and not in a NUL", last))
@@ -25,7 +25,7 @@ func (v *validator) validateText(start, end int) error {
 	return nil
 }
 
-// validateBinary validates the second length of subtype 2, the old binary.
+// validateBinary validates the second length of a binary of subtype 2.
 func (v *validator) validateBinary(pos, end int) error {
 	if v.data[pos+4] != subtypeOldBinary {
 		return nil
@@ -37,7 +37,7 @@ func (v *validator) validateBinary(pos, end int) error {
 	return err
 }
 
-// validateCodeWithScope validates the code at pos and its scope, which must end at end.
+// validateCodeWithScope validates the code at pos and the scope after it. The scope must end at end.
 func (v *validator) validateCodeWithScope(pos, end, depth int) error {
 	scope, err := skipValue(v.data, typeCode, pos, end)
 	if err != nil {

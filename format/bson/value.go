@@ -13,8 +13,8 @@ import (
 var errSpan = errors.New("bson: the span does not lie in the data: it comes from another message")
 
 // Value decodes the scalar at s. A datetime is an integer: milliseconds since 1970, UTC. Text and Bytes are views into
-// data. An extension can be read only as field.ByteString, which gives its encoded content: the 12 bytes of an
-// ObjectID.
+// data. An extension can be read only as field.ByteString. The result is its encoded content, for example the 12 bytes
+// of an ObjectID.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Off < s.Head || s.End < s.Off || s.End > len(data) || s.Head == len(data) {
 		return field.Value{}, errSpan

@@ -10,8 +10,8 @@ import (
 // maxNesting bounds the recursion of Validate and Walk, whatever Options.MaxDepth allows.
 const maxNesting = 256
 
-// Walk calls visit for each value in order. Items of an array have their index as step, whatever their key is. The
-// empty key gives an empty step. More than 256 levels are refused.
+// Walk calls visit for each value in order. The step of an array item is its index, whatever its key is. An empty key
+// gives an empty step. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data, visit}
 	return w.value(wholeMessage, 0, field.Step{Index: -1, Key: -1})
@@ -22,7 +22,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits the value at a place and its content.
+// value visits the value at the place at, and the content of this value.
 func (w *walker) value(at valuePlace, depth int, st field.Step) error {
 	if depth > maxNesting {
 		return depthError(at.head, maxNesting)

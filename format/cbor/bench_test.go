@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// sevenKinds returns a map of n pairs with keys in order from 1 and values of seven kinds in turn.
+// sevenKinds returns a map of n pairs. The keys are integers from 1, the values have seven kinds in turn.
 func sevenKinds(t testing.TB, n int, textKeys bool) []byte {
 	t.Helper()
 	values := []any{"a", -65, 128, -1, uint64(math.MaxUint64), 0.25, 23}
@@ -116,8 +116,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// limitScan is the least work of a scan for an integer key. It assumes integers as keys and scalars as values, and
-// checks bounds only.
+// limitScan does the least work with which a scan can find an integer key, as a lower limit for benchmarks. It assumes
+// integer keys and scalar values, and checks only bounds.
 func limitScan(data []byte, want int) (start, end int) {
 	pos := 2 // the map's head
 	for pos < len(data) {

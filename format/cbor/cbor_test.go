@@ -26,7 +26,7 @@ func encode(t testing.TB, v any) []byte {
 	return b
 }
 
-// TestEvents compares each value of each event with the JSON form of the same event.
+// TestEvents compares each value of each EdgeX event with the value in the JSON form of the event.
 func TestEvents(t *testing.T) {
 	text, err := os.ReadFile("testdata/edgex-vectors.json")
 	if err != nil {
@@ -73,7 +73,7 @@ func compare(t *testing.T, data []byte, path string, want any) {
 	case field.Text:
 		got = string(v.Bytes)
 	case field.Bytes:
-		b, _ := json.Marshal(v.Bytes) // base64, as JSON has it
+		b, _ := json.Marshal(v.Bytes) // base64, as in JSON
 		got = strings.Trim(string(b), `"`)
 	}
 	if err != nil || got != fmt.Sprint(want) {
@@ -148,7 +148,7 @@ func TestFoldKeys(t *testing.T) {
 	}
 }
 
-// TestManyKeys puts a duplicate key at several places of maps of several sizes.
+// TestManyKeys validates maps of several sizes with a duplicate key at several places.
 func TestManyKeys(t *testing.T) {
 	for _, n := range []int{2, 63, 64, 65, 66, 300, 3000, 200000} {
 		data := cborhead.Append(nil, cborhead.Map, uint64(n))
@@ -210,7 +210,7 @@ func TestFindTooFewSpans(t *testing.T) {
 	}
 }
 
-// TestLimitScan checks the result of the benchmark's limit.
+// TestLimitScan checks that limitScan, which the benchmark uses, finds the key.
 func TestLimitScan(t *testing.T) {
 	doc := sevenKinds(t, 63, false)
 	s, err := Format{}.Lookup(doc, field.MustParse("32"))

@@ -16,7 +16,7 @@ func TestContract(t *testing.T) {
 	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return random(r, nil, 0) })
 }
 
-// random appends one item of any kind. The keys of a map differ.
+// random appends one random item. The keys of a map are unique.
 func random(r *rand.Rand, dst []byte, depth int) []byte {
 	lengths := []int{0, 1, 2, 23, 24, 256 >> (depth / 2)}
 	kinds := 10

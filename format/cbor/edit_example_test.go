@@ -43,6 +43,6 @@ func ExampleFormat_Replace() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%q\n", e.Buffers(nil)) // as net.Buffers would send it
+	fmt.Printf("%q\n", e.Buffers(nil)) // the parts that net.Buffers writes
 	// Output: ["\xa2jdeviceName" "g" "pump-12" "hreadings\x81\xa1evalue\x18\x1e"]
 }

@@ -10,9 +10,9 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
+// Find looks up all paths of s in one pass, which ends once all paths are found. It allocates nothing.
 func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
-	return find(data, s, spans) // inlined, so that a call through the interface is one call
+	return find(data, s, spans) // Find is inlined, so a call through the interface costs only one call
 }
 
 func find(data []byte, s *field.Set, spans []field.Span) error {
@@ -22,22 +22,22 @@ func find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	var f setSearch // set field by field: the compiler would build a composite literal elsewhere and copy it
+	var f setSearch // set field by field, because the compiler would build a composite literal in a temporary and copy it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	_, err := f.searchItem(0, 0, true)
 	return err
 }
 
-// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+// setSearch is the search for all paths of a set. Its recursion is at most field.MaxSteps levels deep.
 type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// searchItem searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
-// left: the search ends with its last hit, and the returned offset is meaningless. This function loops down to the last
-// hit instead of recursing.
+// searchItem searches the item at pos for the paths below node, and returns the offset after the item. last means that
+// no path outside this item is left. In that case the search ends with the last path found, and the returned offset is
+// meaningless. On the way to the last path this function loops instead of recursing.
 func (f *setSearch) searchItem(pos, node int, last bool) (int, error) {
 	for {
 		n := &f.nodes[node]
@@ -80,7 +80,8 @@ func (f *setSearch) searchItem(pos, node int, last bool) (int, error) {
 	}
 }
 
-// searchMap is item for a map. If the last path continues below a child, inMap returns that child's offset and node.
+// searchMap is searchItem for a map. If only paths below one child are left, searchMap does not search this child but
+// returns its offset and node.
 func (f *setSearch) searchMap(h head, n *field.Node, last bool) (pos, node int, err error) {
 	data, pos := f.data, h.Next
 	children := f.nodes[n.First : n.First+n.Count]
@@ -145,7 +146,7 @@ func (f *setSearch) searchMap(h head, n *field.Node, last bool) (pos, node int, 
 	return pos, 0, nil
 }
 
-// childWithIndex returns the wanted child with this index, or -1.
+// childWithIndex returns the child in want with the index n, or -1.
 func childWithIndex(children []field.Node, want uint64, n int) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
@@ -156,7 +157,7 @@ func childWithIndex(children []field.Node, want uint64, n int) int {
 	return -1
 }
 
-// childWithKey returns the wanted child that matches k, or -1.
+// childWithKey returns the child in want that matches k, or -1.
 func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
@@ -167,12 +168,12 @@ func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	return -1
 }
 
-// searchArray is inMap for an array.
+// searchArray is searchMap for an array.
 func (f *setSearch) searchArray(h head, n *field.Node, last bool) (pos, node int, err error) {
 	data, pos := f.data, h.Next
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
-	at := 0 // the index of the item at pos
+	at := 0 // index of the item at pos
 	for ; want != 0; at++ {
 		child := unmet.Lowest(children, want)
 		if child < 0 {

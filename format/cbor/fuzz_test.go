@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-// seeds returns the inputs of all vectors, and EdgeX events.
+// seeds returns the inputs of all test vectors, and EdgeX events.
 func seeds(f *testing.F) [][]byte {
 	f.Helper()
 	all := formattest.VectorInputs(f, "cbor")
@@ -23,7 +23,7 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
-// FuzzLookup holds any bytes to the contract.
+// FuzzLookup checks the guarantees of format.Format for any bytes.
 func FuzzLookup(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -31,8 +31,8 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
 }
 
-// FuzzValidate compares with another implementation's check of well-formedness, which accepts more: invalid UTF-8,
-// duplicate keys, containers as keys, deep nesting.
+// FuzzValidate compares the result with a check for well-formedness by another implementation. That check also accepts
+// invalid UTF-8, duplicate keys, containers as keys and deep nesting.
 func FuzzValidate(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -45,7 +45,7 @@ func FuzzValidate(f *testing.F) {
 		want := mode.Wellformed(data)
 		bounds := (Format{}).Validate(data, format.Options{MaxDepth: maxNesting, BoundsOnly: true})
 		if strconv.IntSize == 32 && want == nil && errors.Is(bounds, io.ErrUnexpectedEOF) {
-			return // fxamacker takes a count of 2^31 or more for a negative int
+			return // fxamacker reads a count of 2^31 or more as a negative int
 		}
 		if deep := bounds != nil && strings.Contains(bounds.Error(), "nested deeper"); (bounds == nil) != (want == nil) && !deep {
 			t.Errorf("BoundsOnly: got %v, fxamacker %v\n% x", bounds, want, data)
@@ -65,7 +65,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// FuzzPatch replaces a text wherever it stands.
+// FuzzPatch replaces each text of a message.
 func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{}, seeds(f)) }
 
 func TestTruncated(t *testing.T) {
@@ -80,5 +80,5 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// FuzzEdit inserts, deletes and replaces anything anywhere.
+// FuzzEdit inserts, deletes and replaces values at any path.
 func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }

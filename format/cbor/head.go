@@ -5,12 +5,13 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// maxNesting bounds recursion, whatever Options.MaxDepth is: for Validate and Walk the containers in containers, for
-// Lookup and Find only those of indefinite length.
+// maxNesting bounds recursion, whatever Options.MaxDepth is. Validate and Walk count all nested containers. Lookup and
+// Find count only containers of indefinite length.
 const maxNesting = 256
 
-// itemLengths is the length of an item by its initial byte, head included; 0 if the initial byte does not determine it.
-// Two thirds of all items are skipped with one look at it.
+// itemLengths maps the initial byte of an item to the length of the item in bytes, head included. It is 0 if the
+// initial byte does not determine the length. With this table two thirds of all items are skipped after one memory
+// access.
 var itemLengths = func() (t [256]uint8) {
 	for b := range 24 {
 		t[cborhead.Uint<<5|b] = 1
@@ -28,9 +29,9 @@ var itemLengths = func() (t [256]uint8) {
 	return t
 }()
 
-// shortItemLength returns the length of the item at pos if its initial byte, or for a string the next one, determines
-// it; else 0. pos is inside data. Branches come before the table, because a predicted branch does not wait for the
-// byte.
+// shortItemLength returns the length of the item at pos if the first byte determines it, or for a string the first two
+// bytes. Otherwise it returns 0. pos must be inside data. The branches precede the table access, because the processor
+// can predict a branch before the byte is loaded.
 func shortItemLength(data []byte, pos int) int {
 	switch b := data[pos]; {
 	case b-cborhead.Text<<5 < 24:
@@ -48,8 +49,8 @@ func shortItemLength(data []byte, pos int) int {
 	}
 }
 
-// readShortInteger returns the integer from 0 to 255 at pos and its size in bytes. For other items size is 0. pos is
-// inside data.
+// readShortInteger returns the integer at pos and its size in bytes if the integer is from 0 to 255. For other items
+// size is 0. pos must be inside data.
 func readShortInteger(data []byte, pos int) (n, size int) {
 	switch b := data[pos]; {
 	case b < 24:
@@ -62,8 +63,8 @@ func readShortInteger(data []byte, pos int) (n, size int) {
 
 type head = cborhead.Head
 
-// readShortHead returns the head of the item at pos if it has one byte, or two that are in data. ok is false for longer
-// heads and for tags. pos is inside data.
+// readShortHead returns the head of the item at pos if the head has one or two bytes. ok is false for a longer or
+// incomplete head and for a tag. pos must be inside data.
 func readShortHead(data []byte, pos int) (h head, ok bool) {
 	b := data[pos]
 	h = head{Major: b >> 5, Info: b & 31, Arg: uint64(b & 31), Next: pos + 1}
@@ -75,7 +76,8 @@ func readShortHead(data []byte, pos int) (h head, ok bool) {
 	return h, h.Info < 24 && h.Major != cborhead.Tag
 }
 
-// skipTags returns the head of the item at pos, and its offset behind all tags. RFC 8949, section 3.4.
+// skipTags returns the head of the item at pos and the offset of this head, both without the tags before it. RFC 8949,
+// section 3.4.
 func skipTags(data []byte, pos int) (head, int, error) {
 	for {
 		h, err := cborhead.Read(data, pos)

@@ -10,12 +10,12 @@ import (
 var _ format.Incremental = Format{}
 
 // NewSearch starts the search for the value at p in a message that arrives in pieces. Text and byte strings are skipped
-// by their length, containers item by item. The tags of a value are part of its span, but are not kept.
+// by their length. Containers are skipped item by item. The tags of a value are part of its span but are not stored.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, incremental.NewCounted(headReader{}, p, o), o)
 }
 
-// headReader reads items for a Search.
+// headReader implements incremental.HeadReader.
 type headReader struct{}
 
 // Head reads the head at the start of b.

@@ -18,8 +18,8 @@ func TestSearch(t *testing.T) {
 	tests := []struct {
 		name, data, path string
 		answer           format.SearchResult
-		fed              int    // bytes up to the result or error
-		err              string // end of the error text
+		fed              int    // number of bytes until Feed returns a result or an error
+		err              string // suffix of the error text
 	}{
 		{"value", "\xa2\x61a\x01\x61b\x19\x12\x34", "b", format.Found, 9, ""},
 		{"container at its head", "\xa1\x61a\x98\x20", "a", format.Found, 5, ""},
@@ -52,7 +52,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchTooLong finds values longer than MaxValue.
+// TestSearchTooLong searches for values longer than MaxValue.
 func TestSearchTooLong(t *testing.T) {
 	t.Parallel()
 	for data, end := range map[string]int{

@@ -12,7 +12,7 @@ import (
 // key is a map key of any type.
 type key struct {
 	head
-	start, end int // where it lies, without its tags
+	start, end int // offsets of the key in data, without its tags
 }
 
 func readKey(data []byte, pos int) (key, error) {
@@ -24,7 +24,7 @@ func readKey(data []byte, pos int) (key, error) {
 	return key{head: h, start: at, end: end}, err
 }
 
-// matches reports whether st names k.
+// matches reports whether the step st selects the key k.
 func (k key) matches(data []byte, st *field.Step) bool {
 	switch {
 	case k.Major == cborhead.Text && k.Info == cborhead.Indefinite:
@@ -50,7 +50,7 @@ func (k key) matches(data []byte, st *field.Step) bool {
 	return ok && n == k.Arg && minus == (k.Major == cborhead.Nint)
 }
 
-// step returns k as a step of Walk.
+// step returns the step that Walk passes to visit for the key k.
 func (k key) step(data []byte) field.Step {
 	st := field.Step{Index: -1, Key: -1}
 	switch {
@@ -68,7 +68,7 @@ func (k key) step(data []byte) field.Step {
 	return st
 }
 
-// identity returns what makes k equal to another key: a whole float is the integer of its value.
+// identity returns the identity of k. A float without a fraction has the identity of the integer with the same value.
 func (k key) identity(data []byte) keyset.Identity {
 	switch k.Major {
 	case cborhead.Text:
@@ -84,7 +84,7 @@ func (k key) identity(data []byte) keyset.Identity {
 			return keyset.Identity{Class: keyset.Other, N: k.Arg}
 		}
 		f := floatOf(k.head)
-		if f != math.Trunc(f) || f < -1<<64 || f >= 1<<64 { // also for NaN
+		if f != math.Trunc(f) || f < -1<<64 || f >= 1<<64 { // NaN is not equal to its Trunc either
 			return keyset.Identity{Class: keyset.Other, N: math.Float64bits(f)}
 		}
 		if f < 0 {
@@ -95,7 +95,8 @@ func (k key) identity(data []byte) keyset.Identity {
 	return integerIdentity(k.Arg, k.Major == cborhead.Nint)
 }
 
-// uint64Magnitude returns f, in 0..2^64, as an integer. 2^64 becomes 0, so that its magnitude minus 1 is that of -2^64.
+// uint64Magnitude converts f, a number from 0 to 2^64, to an integer. It returns 0 for 2^64, because the caller
+// subtracts 1: -2^64 is then stored as 2^64-1.
 func uint64Magnitude(f float64) uint64 {
 	if f >= 1<<64 {
 		return 0

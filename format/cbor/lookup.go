@@ -26,10 +26,11 @@ func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.CBOR, Detection: format.DetectFirst}
 }
 
-// Lookup returns where the value at p lies in data, as byte offsets: Head is that of its tags and head, Off that of its
-// content. A step is a text key, an integer key or an index. Lookup stops at the value and does not check the items before
-// it: it accepts heads of any length, and takes the first of duplicate keys. It allocates nothing. A missing key gives
-// field.ErrNotFound, data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
+// Lookup returns where the value at p lies in data, as byte offsets. Head is the offset of the value's tags and head,
+// Off is the offset of the content. A step is a text key, an integer key or an index. Lookup stops at the value and
+// does not validate the items before it. It accepts heads of any length and uses the first of duplicate keys. It
+// allocates nothing. A missing key gives field.ErrNotFound, data that ends early io.ErrUnexpectedEOF, other malformed
+// data *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	pos := 0
 	steps := p.Steps()
@@ -42,7 +43,7 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return spanAt(data, pos)
 }
 
-// enterItem returns the offset of the value that st names in the item at pos.
+// enterItem returns the offset of the value that st selects in the item at pos.
 func enterItem(data []byte, pos int, st *field.Step) (int, error) {
 	if uint(pos) >= uint(len(data)) {
 		return 0, io.ErrUnexpectedEOF
@@ -131,8 +132,8 @@ func enterMap(data []byte, h head, st *field.Step) (int, error) {
 	return 0, field.ErrNotFound
 }
 
-// pairCount returns the number of pairs that a map claims. For one of indefinite length it is a number that never
-// counts down to 0.
+// pairCount returns the number of pairs that a map claims. For a map of indefinite length it returns the largest
+// uint64, which no loop counts down to 0.
 func pairCount(h head) uint64 {
 	if h.Info == cborhead.Indefinite {
 		return 1<<64 - 1

@@ -10,11 +10,11 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. CBOR's containers count
+// Patch appends data to dst, with v in place of the value at p, and returns the extended dst. A CBOR container counts
 // items, not bytes, so no other byte changes. The tags of the old value stay. An integer, text or byte string gets the
-// shortest head and a definite length, a float always eight bytes. Bytes behind the value are copied unread. On an
-// error dst is returned unchanged: field.ErrNotFound, *format.TypeError if v cannot be converted to the old value's
-// kind, or an error of Lookup.
+// shortest head and a definite length. A float is always written in nine bytes, head included. Bytes after the value
+// are copied without a check. On an error dst is returned unchanged: field.ErrNotFound, *format.TypeError if v cannot
+// be converted to the old value's kind, or an error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	at, end, err := f.patch(data, p, &v)
 	if err != nil {
@@ -25,8 +25,8 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[end:]...), nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes.
-// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
+// PatchInPlace overwrites the value at p in data itself if the value that Patch would write has exactly as many bytes.
+// Otherwise it returns false and leaves data unchanged. The time does not depend on the bytes after the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns where the value at p lies, without its tags, and converts v to its kind.
+// patch returns the offsets of the value at p, without its tags. It converts v to the kind of this value.
 func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, err error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -53,7 +53,7 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, e
 	return patchRange(data, s, v)
 }
 
-// patchRange is patch for the value at s.
+// patchRange is patch for the value with span s.
 func patchRange(data []byte, s field.Span, v *field.Value) (at, end int, err error) {
 	if err := convert.Replace("cbor", v, s.Kind); err != nil {
 		return 0, 0, err
@@ -64,8 +64,8 @@ func patchRange(data []byte, s field.Span, v *field.Value) (at, end int, err err
 	return at, s.End, err
 }
 
-// hasSameHead reports whether a text of n bytes has the same head as the text at s. This is the common case: most edits
-// in place change an ID.
+// hasSameHead reports whether a text of n bytes would have the same head as the text at s. This check speeds up the
+// most common edit in place, a new ID of the same length.
 func hasSameHead(data []byte, s field.Span, n int) bool {
 	b := data[s.Head]
 	return b>>5 == cborhead.Text && b&31 != cborhead.Indefinite && s.End-s.Off == n && s.Off-s.Head == cborhead.Size(uint64(n))
@@ -90,7 +90,7 @@ func appendStart(dst []byte, v *field.Value) []byte {
 	return append(dst, cborhead.Null)
 }
 
-// encodedSize returns how many bytes appendValue writes.
+// encodedSize returns the number of bytes that appendValue writes.
 func encodedSize(v *field.Value) int {
 	switch v.Kind {
 	case field.Int, field.Text, field.Bytes:
@@ -102,7 +102,7 @@ func encodedSize(v *field.Value) int {
 	return 1
 }
 
-// headOf returns the head of an integer, text or byte string.
+// headOf returns the head of the integer, text or byte string v.
 func headOf(v *field.Value) (major byte, arg uint64) {
 	switch {
 	case v.Kind == field.Text:

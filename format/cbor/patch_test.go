@@ -8,13 +8,13 @@ import (
 	"example.com/ferry/field"
 )
 
-// A text is overwritten in place only if Patch would write the same bytes around it: apart from tags, its head must be
-// the shortest one for the new length.
+// PatchInPlace overwrites a text only if Patch would write the same bytes around it. Apart from tags, the head must be
+// the shortest head for the new length.
 func TestPatchInPlaceOfTexts(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name, data, text string
-		want             string // empty if the patch is not in place
+		want             string // empty if PatchInPlace must return false
 	}{
 		{"same length", "a162696463616263", "xyz", "a16269646378797a"},
 		{"empty", "a162696460", "", "a162696460"},

@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// skipItems returns the offset behind the n items from pos on and their content. It reads heads only. A definite
-// container adds its items to n, so nesting costs nothing.
+// skipItems returns the offset after n items and their content, starting at pos. It reads only heads. For a container
+// of definite length it adds the number of items to n instead of recursing.
 func skipItems(data []byte, pos, n, depth int) (int, error) {
 	for ; n > 0; n-- {
 		if uint(pos) >= uint(len(data)) {
@@ -22,7 +22,7 @@ func skipItems(data []byte, pos, n, depth int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		// Each item takes at least one byte. This check stops a false count that the data cannot hold.
+		// Each item has at least one byte, so a count larger than the remaining data is wrong.
 		if n-1 > len(data)-next-more {
 			return 0, io.ErrUnexpectedEOF
 		}
@@ -34,8 +34,8 @@ func skipItems(data []byte, pos, n, depth int) (int, error) {
 	return pos, nil
 }
 
-// skipHead skips the head of an item that shortItemLength does not know, and its content if it is a string. It returns
-// how many items the container holds that are still to be skipped.
+// skipHead skips the head of an item whose length shortItemLength cannot determine. If the item is a string, it skips
+// the content too. more is the number of items in a container that the caller must still skip.
 func skipHead(data []byte, pos, depth int) (next, more int, err error) {
 	h, err := cborhead.Read(data, pos)
 	if err != nil {
@@ -72,8 +72,8 @@ func skipHead(data []byte, pos, depth int) (next, more int, err error) {
 	return h.Next, 0, nil
 }
 
-// skipChunks returns the offset behind a string of indefinite length: definite strings of its own type up to a break.
-// RFC 8949, section 3.2.3.
+// skipChunks returns the offset after a string of indefinite length. Such a string consists of definite strings of the
+// same major type and a break. RFC 8949, section 3.2.3.
 func skipChunks(data []byte, open head) (int, error) {
 	pos := open.Next
 	for {
@@ -85,7 +85,7 @@ func skipChunks(data []byte, open head) (int, error) {
 	}
 }
 
-// readChunk returns the chunk at pos and the offset behind it; a nil chunk for the break.
+// readChunk returns the chunk at pos and the offset after the chunk. For the break, chunk is nil.
 func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err error) {
 	if uint(pos) >= uint(len(data)) {
 		return nil, 0, io.ErrUnexpectedEOF
@@ -107,7 +107,7 @@ func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err er
 	return data[h.Next:next:next], next, nil
 }
 
-// skipToBreak returns the offset behind the container with the indefinite head open.
+// skipToBreak returns the offset after a container of indefinite length with the head open.
 func skipToBreak(data []byte, open head, depth int) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(open.Next-1, maxNesting)
@@ -123,7 +123,7 @@ func skipToBreak(data []byte, open head, depth int) (int, error) {
 	}
 }
 
-// atBreak reports whether a break at pos ends the container, of which n items were read.
+// atBreak reports whether a break at pos ends the container with the head open. n is the number of items before pos.
 func atBreak(data []byte, pos int, open head, n int) (bool, error) {
 	if uint(pos) >= uint(len(data)) {
 		return false, io.ErrUnexpectedEOF

@@ -5,11 +5,11 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// skipPairs skips pairs from pos on while their key is short and not in names and indices, the sets of a
-// field.KeyFilter, and their value is short. It returns the offset where it stopped and how many pairs are left. Nearly
-// all pairs are skipped here without a call, so pos stays in a register. The lengths of values come from a table.
-// Branches would be faster for messages of one shape, but with keys in any order they are mispredicted, which more than
-// doubles the time.
+// skipPairs skips short pairs, starting at pos. It stops at a long key or value, and at a key that is in names or
+// indices, the sets of a field.KeyFilter. It returns the offset where it stopped and how many pairs are left. Nearly
+// all pairs are skipped here without a function call, so that pos stays in a register. The lengths of values are read
+// from a table. Branches would be faster if all messages had the same shape. With keys in any order branches are
+// mispredicted, and the search takes more than twice as long.
 func skipPairs(data []byte, pos int, left, names, indices uint64) (int, uint64) {
 	for ; left != 0; left-- {
 		at := pos

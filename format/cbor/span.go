@@ -7,7 +7,7 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// spanAt returns the span of the item at pos, its tags included. Its kind is that of the tagged item.
+// spanAt returns the span of the item at pos, tags included. The span's Kind is the kind of the tagged item.
 func spanAt(data []byte, pos int) (field.Span, error) {
 	if uint(pos) >= uint(len(data)) {
 		return field.Span{}, io.ErrUnexpectedEOF
@@ -41,7 +41,7 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 	return s, nil
 }
 
-// kinds is the kind of an item by its initial byte. RFC 8949, sections 3.1 and 3.3.
+// kinds maps the initial byte of an item to the kind of the item. RFC 8949, sections 3.1 and 3.3.
 var kinds = func() (t [256]field.Kind) {
 	majors := [8]field.Kind{field.Int, field.Int, field.Bytes, field.Text, field.List, field.Map, field.Extension, field.Extension}
 	for b := range t {

@@ -10,11 +10,11 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Validate reads data once. It returns nil only for exactly one well-formed item (RFC 8949, section 5.3.1) that all
-// consumers read the same way: texts and their chunks are UTF-8, no map has a key twice in any encoding, and no key is
-// a container. Heads longer than necessary, indefinite lengths and unknown tags are accepted, because every decoder
-// reads them the same way. A tag counts as a level of nesting. More than 256 levels are refused even if
-// Options.MaxDepth allows them.
+// Validate reads data once. It returns nil only if data is exactly one well-formed item (RFC 8949, section 5.3.1) that
+// all consumers read the same way. Texts and their chunks must be UTF-8. No map may contain a key twice, in any
+// encoding. No key may be a container. Heads longer than necessary, indefinite lengths and unknown tags are accepted,
+// because every decoder reads them the same way. A tag counts as a level of nesting. More than 256 levels are refused
+// even if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
 	end, err := v.validateItem(0, 0)
@@ -32,7 +32,8 @@ type validator struct {
 	seen     keyset.Stack
 }
 
-// validateItem validates the item at pos, which is nested depth deep, and returns the offset behind it.
+// validateItem validates the item at pos and returns the offset after the item. depth is the number of containers
+// around the item.
 func (v *validator) validateItem(pos, depth int) (int, error) {
 	if uint(pos) >= uint(len(v.data)) {
 		return 0, io.ErrUnexpectedEOF
@@ -49,7 +50,7 @@ func (v *validator) validateItem(pos, depth int) (int, error) {
 	if b>>5 == cborhead.Text && v.strict {
 		return end, v.validateText(pos+1, end)
 	}
-	if b&^0x20 == cborhead.Array<<5 && depth >= v.maxDepth { // an empty container
+	if b&^0x20 == cborhead.Array<<5 && depth >= v.maxDepth { // this is an empty container
 		return 0, depthError(pos, v.maxDepth)
 	}
 	return end, nil

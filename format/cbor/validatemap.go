@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// validatePairs validates the pairs of the map h.
+// validatePairs validates the pairs of the map with the head h.
 func (v *validator) validatePairs(h head, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos, n := h.Next, uint64(0)
@@ -52,9 +52,9 @@ func (v *validator) validatePairs(h head, depth int) (int, error) {
 	return pos, nil
 }
 
-// validateFast validates pairs from pos on while they have a common form: a short key of ASCII, and a scalar. n pairs
-// are validated already. It returns the offset of the first other pair, and how many are validated then. Nearly all
-// pairs are validated here, nearly without calls.
+// validateFast validates pairs of a common form, starting at pos. Such a pair has a short ASCII key and a scalar value.
+// n is the number of pairs that are already validated, all is the number of pairs in the map. It returns the offset of
+// the first pair of another form, and the new n. Nearly all pairs are validated here, with few function calls.
 func (v *validator) validateFast(seen *keyset.Map, pos int, n, all uint64) (int, uint64) {
 	data := v.data
 	for ; n < all; n++ {
@@ -90,7 +90,7 @@ func (v *validator) validateFast(seen *keyset.Map, pos int, n, all uint64) (int,
 	return pos, n
 }
 
-// validateKey validates the key at pos, and returns the offset behind it and its hash.
+// validateKey validates the key at pos. It returns the offset after the key, and the key's hash.
 func (v *validator) validateKey(pos, depth int) (int, uint64, error) {
 	if uint(pos) >= uint(len(v.data)) {
 		return 0, 0, io.ErrUnexpectedEOF
@@ -124,7 +124,7 @@ func (v *validator) validateKey(pos, depth int) (int, uint64, error) {
 	return end, k.identity(v.data).Hash(v.keys.Fold), nil
 }
 
-// keyReader reads keys for package keyset.
+// keyReader implements keyset.Reader.
 type keyReader struct{ Format }
 
 // Key implements keyset.Reader.

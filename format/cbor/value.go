@@ -12,8 +12,9 @@ import (
 
 var errSpan = errors.New("cbor: the span does not lie in the data: it comes from another message")
 
-// Value decodes the scalar at s. Tags are ignored, undefined is null, and a float of any width is a Float. An integer
-// below the lowest int64 can only be read as a float. Text and Bytes are views into data unless they come in chunks.
+// Value decodes the scalar at s. Tags are ignored. The simple value undefined becomes Null, and a float of any width
+// becomes a Float. An integer below the lowest int64 can only be read as a float. Text and Bytes are views into data
+// unless the string consists of chunks.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -64,8 +65,8 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	return data[s.Off:s.End:s.End], true
 }
 
-// stringAt returns the content of the string with head h that ends at end: a part of data, or a copy if it comes in
-// chunks.
+// stringAt returns the content of the string that has the head h and ends at end. The content is a part of data, or a
+// copy if the string consists of chunks.
 func stringAt(data []byte, h head, end int) []byte {
 	if h.Info != cborhead.Indefinite {
 		return data[h.Next:end:end]
@@ -80,7 +81,7 @@ func stringAt(data []byte, h head, end int) []byte {
 	}
 }
 
-// floatOf decodes the float with head h. IEEE 754 binary16, 32 or 64. RFC 8949, section 3.3.
+// floatOf returns the float in the head h: IEEE 754 binary16, binary32 or binary64. RFC 8949, section 3.3.
 func floatOf(h head) float64 {
 	switch h.Info {
 	case cborhead.Float16 & 31:

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// events returns the events of testdata/edgex-vectors.json, as go-mod-core-contracts v4.0.3 encodes them.
+// events returns the events of testdata/edgex-vectors.json, which go-mod-core-contracts v4.0.3 encoded.
 func events(t testing.TB) map[string][]byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/edgex-vectors.json")

@@ -8,9 +8,9 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Walk calls visit for each value in order. Values under keys that no path can name (byte strings, floats, containers)
-// have an empty step. Finding the end of a container reads its content once more for each level around it. More than
-// 256 levels are refused.
+// Walk calls visit for each value in order. Byte strings, floats and containers as keys cannot be named by a path;
+// their values have an empty step. To find the end of a container, Walk reads the content again for each level around
+// it. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
 	_, err := w.item(0, 0, field.Step{Index: -1, Key: -1})
@@ -22,7 +22,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// item visits the item at pos and its content, and returns the offset behind it.
+// item visits the item at pos and its content, and returns the offset after the item.
 func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(pos, maxNesting)

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// sevenKinds returns an object of n members with values of seven kinds in turn.
+// sevenKinds returns an object of n members. The values have seven kinds in turn.
 func sevenKinds(n int) []byte {
 	values := []string{`"a"`, "-65", "128", "-1", "18446744073709551615", "0.25", "23"}
 	var b strings.Builder
@@ -19,8 +19,8 @@ func sevenKinds(n int) []byte {
 	return []byte("{" + b.String()[1:] + "}")
 }
 
-// limitScan is the least work of a scan for a name. It assumes no white space, escapes or containers, and checks bounds
-// only.
+// limitScan does the least work with which a scan can find a name, as a lower limit for benchmarks. It assumes that
+// there are no spaces, escapes or containers, and checks only bounds.
 func limitScan(data []byte, name string) (start, end int) {
 	for pos := 1; uint(pos) < uint(len(data)) && data[pos] == '"'; pos++ {
 		key := pos + 1
@@ -28,7 +28,7 @@ func limitScan(data []byte, name string) (start, end int) {
 			pos++
 		}
 		found := string(data[key:pos]) == name
-		pos += 2 // the quote and the colon
+		pos += 2 // skip the quote and the colon
 		start = pos
 		if uint(pos) < uint(len(data)) && data[pos] == '"' {
 			for pos++; uint(pos) < uint(len(data)) && data[pos] != '"'; {

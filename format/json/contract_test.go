@@ -23,7 +23,7 @@ var texts = []string{
 	`"` + strings.Repeat("long ", 9) + `"`,
 }
 
-// random appends one value of any kind. The names of an object differ.
+// random appends one random value. The names of an object are unique.
 func random(r *rand.Rand, dst []byte, depth int) []byte {
 	kinds := 6
 	if depth < 5 && len(dst) < 300 {

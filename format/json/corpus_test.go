@@ -9,8 +9,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// jsonTestSuite has one case a line: its name, ferry's verdict, and the text with its number of repetitions. See
-// testdata/README.md.
+// jsonTestSuite has one test case per line: the name, the verdict of Validate, how often the text is repeated, and the
+// text. See testdata/README.md.
 //
 //go:embed testdata/jsontestsuite.tsv
 var jsonTestSuite string
@@ -26,8 +26,8 @@ func verdict(data []byte) string {
 	return "refused"
 }
 
-// TestJSONTestSuite runs the suite: y_ is JSON, n_ is not, i_ may be either. Strict validation also refuses y_ cases
-// that consumers read differently.
+// TestJSONTestSuite runs the suite. y_ cases are JSON, n_ cases are not, i_ cases may be either. Strict validation also
+// refuses y_ cases that consumers read differently.
 func TestJSONTestSuite(t *testing.T) {
 	t.Parallel()
 	strict := 0

@@ -11,7 +11,7 @@ import (
 
 var _ format.Editor = Format{}
 
-// Replace plans the change that Patch makes, with the same errors. It costs as much as Lookup. v is copied, because it
+// Replace plans the change that Patch makes, with the same errors. It takes as long as Lookup. It copies v, because v
 // may need escapes.
 func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
@@ -23,8 +23,9 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	return nil
 }
 
-// Insert plans v at p with a comma and without white space: behind the last member of its object, or between two items
-// of a list. Existing white space stays. The errors are those of format.Editor and of Lookup.
+// Insert plans v at p, with a comma and without white space. In an object the new member becomes the last one. In a
+// list the new item is inserted before the item whose index is the last step of p. Existing white space stays. The
+// errors are those of format.Editor and of Lookup.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -51,7 +52,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	case err != nil && (!errors.Is(err, field.ErrNotFound) || !h.object && s.index != last.Index):
 		return err
 	}
-	pos, first := s.previousEnd, s.index == 0 && err == nil // it becomes the first item
+	pos, first := s.previousEnd, s.index == 0 && err == nil // first: the new item becomes the first one
 	if first {
 		pos = s.start
 	}
@@ -76,8 +77,8 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 
 var commaBytes = []byte{','}
 
-// Delete plans the message without the value at p, its name, and one comma if it has a neighbour. The errors are those
-// of format.Editor and of Lookup.
+// Delete plans the removal of the value at p and its name. If another value remains, one comma is removed too. The
+// errors are those of format.Editor and of Lookup.
 func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -114,7 +115,7 @@ func (Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 // editedContainer is the object or list that an edit changes.
 type editedContainer struct {
 	object bool
-	start  int // offset behind the opening bracket
+	start  int // offset after the opening bracket
 }
 
 func (h editedContainer) bracket() byte {
@@ -154,16 +155,16 @@ func findContainer(data []byte, p field.Path) (editedContainer, error) {
 	}
 }
 
-// editPosition is the position of a member or item that exists or is to be inserted.
+// editPosition is the position of a member or item in its container. The member or item exists, or is to be inserted.
 type editPosition struct {
-	index       int // number of members or items before it
-	previousEnd int // offset behind the value before it, or behind the opening bracket
-	start       int // offset of its own start
-	value       int
+	index       int // number of members or items before this one
+	previousEnd int // offset after the previous value, or after the opening bracket
+	start       int // offset of the member or item
+	value       int // offset of the value
 }
 
-// findPosition returns the position that st names. Without such a member or item it returns the position behind the last one,
-// of which only n and prev are set, and field.ErrNotFound.
+// findPosition returns the position of the member or item that st selects. Without such a member or item the error is
+// field.ErrNotFound, and index and previousEnd are those of a new last member or item.
 func (h editedContainer) findPosition(data []byte, st *field.Step) (editPosition, error) {
 	s := editPosition{previousEnd: h.start}
 	for ; ; s.index++ {
@@ -181,7 +182,8 @@ func (h editedContainer) findPosition(data []byte, st *field.Step) (editPosition
 	}
 }
 
-// readNext returns where member or item n, the first one behind pos, and its value start, and whether st names it.
+// readNext reads the first member or item after pos, which has n others before it. It returns the offsets of this
+// member or item and of its value. hit means that st selects it.
 func (h editedContainer) readNext(data []byte, pos, n int, st *field.Step) (at, value int, hit bool, err error) {
 	if h.object {
 		m, err := readMember(data, pos, n == 0)

@@ -36,7 +36,7 @@ func ExampleFormat_Replace() {
 		fmt.Println(err)
 		return
 	}
-	for _, part := range e.Buffers(nil) { // as net.Buffers would send it
+	for _, part := range e.Buffers(nil) { // the parts that net.Buffers writes
 		fmt.Printf("%s\n", part)
 	}
 	// Output:

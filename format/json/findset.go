@@ -7,15 +7,16 @@ import (
 	"example.com/ferry/field"
 )
 
-// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+// setSearch is the search for all paths of a set. Its recursion is at most field.MaxSteps levels deep.
 type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// searchValue searches the value at pos for the paths of node, and returns the offset behind it. With last, no other path is
-// left: the search ends with its last hit, and the returned offset is meaningless.
+// searchValue searches the value at pos for the paths below node, and returns the offset after the value. last means
+// that no path outside this value is left. In that case the search ends with the last path found, and the returned
+// offset is meaningless.
 func (f *setSearch) searchValue(pos, node int, last bool) (int, error) {
 	n := &f.nodes[node]
 	if n.Leaf >= 0 {
@@ -80,7 +81,7 @@ func (f *setSearch) searchObject(pos int, n *field.Node, want uint64, last bool)
 	}
 }
 
-// childWithName returns the wanted child with m's name, or -1.
+// childWithName returns the child in want with the name of m, or -1.
 func childWithName(children []field.Node, want uint64, data []byte, m *member) int {
 	name := data[m.key:m.keyEnd]
 	for ; want != 0; want &= want - 1 {

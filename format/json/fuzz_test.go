@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-// events returns the events of testdata/edgex-vectors.json, which are those of EdgeX go-mod-core-contracts v4.0.3.
+// events returns the events of testdata/edgex-vectors.json, which come from EdgeX go-mod-core-contracts v4.0.3.
 func events(t testing.TB) map[string][]byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/edgex-vectors.json")
@@ -29,7 +29,7 @@ func events(t testing.TB) map[string][]byte {
 	return all
 }
 
-// seeds returns the inputs of all vectors, and EdgeX events.
+// seeds returns the inputs of all test vectors, and EdgeX events.
 func seeds(f *testing.F) [][]byte {
 	f.Helper()
 	all := formattest.VectorInputs(f, "json")
@@ -39,7 +39,7 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
-// FuzzLookup holds any bytes to the contract.
+// FuzzLookup checks the guarantees of format.Format for any bytes.
 func FuzzLookup(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -47,8 +47,8 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
 }
 
-// FuzzValidate compares with encoding/json, which accepts more: invalid UTF-8, lone surrogates, duplicate names and
-// deep nesting.
+// FuzzValidate compares the result with encoding/json. That package also accepts invalid UTF-8, lone surrogates,
+// duplicate names and deep nesting.
 func FuzzValidate(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -74,7 +74,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// FuzzPatch replaces a text wherever it stands by any other, and reads it with encoding/json.
+// FuzzPatch replaces each text of a message by any other text, and reads the result with encoding/json.
 func FuzzPatch(f *testing.F) {
 	formattest.FuzzPatches(f, Format{}, seeds(f), func(t *testing.T, message []byte, at field.Span, _ field.Path, text []byte) {
 		var read string
@@ -84,5 +84,5 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// FuzzEdit inserts, deletes and replaces anything anywhere.
+// FuzzEdit inserts, deletes and replaces values at any path.
 func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }

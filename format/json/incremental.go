@@ -10,51 +10,52 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch starts the search for the value at p in a message that arrives in pieces. Skipped values are read byte by
-// byte, because nothing else shows where they end. A number ends with the byte behind it, or with the message. The span
-// of a number longer than MaxValue has the kind Int, as its rest is not read.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. The end of a skipped value is not
+// known in advance, so all its bytes are read. A number ends before the first byte that cannot belong to it, or at the
+// end of the message. The span of a number longer than MaxValue has Kind Int, because the rest of the number is not
+// read.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, &pathSearch{path: p.Steps(), maxDepth: o.Depth()}, o)
 }
 
-// pathSearch is the state of one search.
+// pathSearch is the incremental.Grammar of JSON: the state of one search.
 type pathSearch struct {
 	path     []field.Step
 	maxDepth int
 
-	step        int // index in path of the step that the current container is searched for
+	step        int // index in path of the step that is searched in the current container
 	state       searchState
 	isList      bool // the current container is a list
-	itemsBefore int  // number of items before the sought one
-	nameMatches bool // the name matches the step
-	openSkipped int  // number of open containers that are skipped
-	escaped     bool // the last byte was a backslash that escapes the next one
+	itemsBefore int  // number of items before the item on the path
+	nameMatches bool // the last name matches the step
+	openSkipped int  // number of open containers outside the path
+	escaped     bool // the last byte was a backslash that escapes the next byte
 }
 
-// searchState is what the next bytes are.
+// searchState tells what the next bytes are.
 type searchState uint8
 
 const (
-	atValue        searchState = iota // a value on the path
-	atFirst                           // the first byte of a container's content
-	atNext                            // the bytes behind a value
-	atName                            // a member
-	inName                            // the rest of a name that does not match
-	atColon                           // the bytes behind a name
-	atItem                            // an item
-	atSkippedValue                    // a value outside the path
-	inContainer                       // the rest of such a container
-	inString                          // the rest of a string in such a container
-	inText                            // the rest of a text outside the path
-	inToken                           // the rest of a number or literal outside the path
-	inNumber                          // the rest of the sought number
-	inValue                           // the rest of the sought text
+	atValue        searchState = iota // value on the path
+	atFirst                           // first byte after an opening bracket
+	atNext                            // bytes after a value
+	atName                            // member of an object
+	inName                            // rest of a name that does not match
+	atColon                           // bytes after a name
+	atItem                            // item of a list
+	atSkippedValue                    // value outside the path
+	inContainer                       // rest of a container outside the path
+	inString                          // rest of a string in a container outside the path
+	inText                            // rest of a text outside the path
+	inToken                           // rest of a number or literal outside the path
+	inNumber                          // rest of the number that is the value
+	inValue                           // rest of the text that is the value
 )
 
 // Start implements incremental.Grammar.
 func (k *pathSearch) Start(*incremental.Search) { *k = pathSearch{path: k.path, maxDepth: k.maxDepth} }
 
-// End implements incremental.Grammar. The end of the message ends an outermost number.
+// End implements incremental.Grammar. If the whole message is one number, the end of the message ends this number.
 func (k *pathSearch) End(s *incremental.Search) error {
 	if k.state != inNumber || k.step > 0 {
 		return io.ErrUnexpectedEOF
@@ -128,10 +129,11 @@ func (k *pathSearch) readSeparator(s *incremental.Search, b []byte) (int, error)
 	return 1, nil
 }
 
-// longestEscape is the largest number of bytes in quotes for one byte of a name: \u0041.
+// longestEscape is the maximum number of bytes that encode one byte of a name, as in \u0041.
 const longestEscape = 6
 
-// compareName compares the name at the start of b with the step, as far as they may be equal.
+// compareName compares the name at the start of b with the step. It needs the complete name only while the name can
+// still match.
 func (k *pathSearch) compareName(b []byte) (int, error) {
 	if b[0] != '"' {
 		return 0, unexpectedByte(b, 0, "a name in quotes")
@@ -224,7 +226,8 @@ func (k *pathSearch) startSkippedValue(b []byte) (int, error) {
 	return 0, unexpectedByte(b, 0, "a value")
 }
 
-// skipContainerPart skips the bytes in b of a container outside the path. It distinguishes only strings and brackets.
+// skipContainerPart skips the bytes of b that belong to a container outside the path. It looks only for strings and
+// brackets.
 func (k *pathSearch) skipContainerPart(b []byte) (int, error) {
 	for pos, c := range b {
 		switch byteClass[c] {
@@ -245,7 +248,7 @@ func (k *pathSearch) skipContainerPart(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// readTextPart reads the bytes in b of a string, and its closing quote.
+// readTextPart reads the bytes of b that belong to a string, with the closing quote.
 func (k *pathSearch) readTextPart(s *incremental.Search, b []byte) int {
 	start := 0
 	if k.escaped {
@@ -271,8 +274,8 @@ func (k *pathSearch) readTextPart(s *incremental.Search, b []byte) int {
 	return end + 1
 }
 
-// readTokenPart reads the bytes in b of a number or literal. A number ends before the first byte that cannot belong to it,
-// so all of it is kept by then.
+// readTokenPart reads the bytes of b that belong to a number or literal. A number ends before the first byte that
+// cannot belong to it. All bytes of the number are stored by then.
 func (k *pathSearch) readTokenPart(s *incremental.Search, b []byte) int {
 	n := 0
 	for n < len(b) && byteClass[b[n]] == partOfToken {

@@ -15,8 +15,8 @@ func TestSearch(t *testing.T) {
 	tests := []struct {
 		name, data, path string
 		answer           format.SearchResult
-		fed              int    // bytes up to the result or error
-		err              string // end of the error text
+		fed              int    // number of bytes until Feed returns a result or an error
+		err              string // suffix of the error text
 	}{
 		{"text", ` {"a": "x", "b" : "yz" }`, "b", format.Found, 22, ""},
 		{"text with escapes", `["\\\"", "\"\\"]`, "1", format.Found, 15, ""},
@@ -50,7 +50,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchTooLong finds values longer than MaxValue.
+// TestSearchTooLong searches for values longer than MaxValue.
 func TestSearchTooLong(t *testing.T) {
 	t.Parallel()
 	for data, kind := range map[string]field.Kind{
@@ -68,7 +68,7 @@ func TestSearchTooLong(t *testing.T) {
 	}
 }
 
-// TestSearchKeepsNoSkippedBytes skips names and gaps of any length without keeping them.
+// TestSearchKeepsNoSkippedBytes skips long names and gaps. The search must not store them.
 func TestSearchKeepsNoSkippedBytes(t *testing.T) {
 	for name, part := range map[string]string{
 		"name":            `"` + strings.Repeat("a", 1<<20) + `":1`,

@@ -66,7 +66,7 @@ func TestPatch(t *testing.T) {
 	for _, row := range []struct {
 		name, data, path string
 		v                field.Value
-		want             string // empty: *format.TypeError
+		want             string // empty if the error must be a *format.TypeError
 	}{
 		{"text", `{"a": "b" }`, "a", text("longer"), `{"a": "longer" }`},
 		{"escapes", `{"a":"b"}`, "a", text("\"\\\n\x01é"), `{"a":"\"\\\n\u0001é"}`},
@@ -96,7 +96,7 @@ func TestPatch(t *testing.T) {
 
 func nan() float64 { var zero float64; return zero / zero }
 
-// TestManyNames puts a duplicate name at the end of objects of several sizes.
+// TestManyNames validates objects of several sizes with a duplicate name at the end.
 func TestManyNames(t *testing.T) {
 	for _, n := range []int{2, 63, 64, 65, 300, 3000, 100000} {
 		var b strings.Builder

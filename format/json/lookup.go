@@ -26,10 +26,11 @@ func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.JSON, Detection: format.DetectFirst}
 }
 
-// Lookup returns where the value at p lies in data, as byte offsets. The span of a text excludes its closing quote, its
-// content both quotes. A step is the unescaped name of a member, or the index of an item. Lookup stops at the value and
-// does not check the values before it; it takes the first of duplicate names. It allocates nothing. A missing name
-// gives field.ErrNotFound, data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
+// Lookup returns where the value at p lies in data, as byte offsets. For a text, data[Head:End] begins with the opening
+// quote and excludes the closing quote; data[Off:End] excludes both quotes. A step is the unescaped name of a member,
+// or the index of an item. Lookup stops at the value and does not validate the values before it. It uses the first of
+// duplicate names. It allocates nothing. A missing name gives field.ErrNotFound, data that ends early
+// io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	pos := skipSpace(data, 0)
 	steps := p.Steps()
@@ -96,7 +97,7 @@ func enterList(data []byte, pos, index int) (int, error) {
 	}
 }
 
-// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
+// Find looks up all paths of s in one pass, which ends once all paths are found. It allocates nothing.
 func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("json: room for %d spans where the set has %d paths", len(spans), s.Len())
@@ -104,7 +105,7 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	for i := range s.Len() {
 		spans[i] = field.Span{}
 	}
-	var f setSearch // set field by field: the compiler would build a composite literal elsewhere and copy it
+	var f setSearch // set field by field, because the compiler would build a composite literal in a temporary and copy it
 	f.data, f.nodes, f.spans = data, s.Nodes(), spans
 	_, err := f.searchValue(skipSpace(data, 0), 0, true)
 	return err

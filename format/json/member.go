@@ -7,16 +7,16 @@ import (
 	"math/bits"
 )
 
-// member is one name and value of an object.
+// member is the position of one name and its value in an object.
 type member struct {
-	key, keyEnd int // the name without its quotes
-	escaped     bool
-	value       int // offset of the value; 0 at the end of the object
-	next        int // at the end of the object: offset behind its brace
+	key, keyEnd int  // offsets of the name without its quotes
+	escaped     bool // the name has escapes
+	value       int  // offset of the value; 0 at the end of the object
+	next        int  // offset after the closing brace; set only at the end of the object
 }
 
-// findMember is readMember for the next member whose name is in names, a set of field.NameBit, or that skipMembers
-// cannot skip.
+// findMember reads the next member whose name is in names, a set of field.NameBit. It may also return a member that
+// skipMembers cannot skip.
 func findMember(data []byte, pos int, first bool, names uint64) (member, error) {
 	stop, key, end := skipMembers(data, pos, first, names)
 	if end == 0 {
@@ -29,7 +29,7 @@ func findMember(data []byte, pos int, first bool, names uint64) (member, error) 
 	return member{key: key, keyEnd: end, value: value}, err
 }
 
-// readMember reads the member at pos, which is behind the opening brace if first, else behind a value.
+// readMember reads the member at pos. If first is set, pos is after the opening brace, otherwise after a value.
 func readMember(data []byte, pos int, first bool) (member, error) {
 	at := pos
 	if !first && at < len(data) && data[at] == ',' {
@@ -52,7 +52,8 @@ func readMember(data []byte, pos int, first bool) (member, error) {
 	return readSpacedMember(data, pos, first)
 }
 
-// readSpacedMember is readMember for a name with white space around it or escapes in it, and for the end of the object.
+// readSpacedMember is readMember for the less common cases: a name with escapes or with white space around it, and the
+// end of the object.
 func readSpacedMember(data []byte, pos int, first bool) (member, error) {
 	pos, end, err := readSeparator(data, pos, first, '}')
 	if err != nil || end {
@@ -69,7 +70,7 @@ func readSpacedMember(data []byte, pos int, first bool) (member, error) {
 	return m, err
 }
 
-// skipColon returns the offset of the value whose name ends before pos.
+// skipColon returns the offset of a value. pos is the offset after the value's name.
 func skipColon(data []byte, pos int) (int, error) {
 	if pos < len(data) && data[pos] <= ' ' {
 		pos = skipSpace(data, pos)
@@ -90,8 +91,8 @@ func skipColon(data []byte, pos int) (int, error) {
 	return pos, nil
 }
 
-// readSeparator skips the comma before a member or item; the first one has none. At the end of the container it returns
-// true and the offset behind it.
+// readSeparator skips the comma before a member or item. If first is set, there must be no comma. At the end of the
+// container it returns true and the offset after the container. bracket is the closing bracket.
 func readSeparator(data []byte, pos int, first bool, bracket byte) (int, bool, error) {
 	if pos < len(data) && data[pos] <= ' ' {
 		pos = skipSpace(data, pos)
@@ -118,7 +119,7 @@ func readSeparator(data []byte, pos int, first bool, bracket byte) (int, bool, e
 	return pos, false, nil
 }
 
-// is reports whether m has that name.
+// is reports whether the name of m is name.
 func (m member) is(data []byte, name string) bool {
 	if m.escaped {
 		return equalUnescaped(data[m.key:m.keyEnd], name)
@@ -126,7 +127,7 @@ func (m member) is(data []byte, name string) bool {
 	return m.keyEnd-m.key == len(name) && string(data[m.key:m.keyEnd]) == name
 }
 
-// name returns m's unescaped name: a part of data, or a copy if it has escapes.
+// name returns the unescaped name of m: a part of data, or a copy if the name has escapes.
 func (m member) name(data []byte) []byte {
 	if !m.escaped {
 		return data[m.key:m.keyEnd]

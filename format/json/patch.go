@@ -10,10 +10,11 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. JSON has one kind of
-// number, so an integer may replace a float and a float an integer. A float is written so that it reads as a float.
-// Bytes behind the value are copied unread. On an error dst is returned unchanged: field.ErrNotFound, *format.TypeError
-// if v cannot be converted to the old value's kind, or an error of Lookup.
+// Patch appends data to dst, with v in place of the value at p, and returns the extended dst. JSON has one kind of
+// number, so an integer may replace a float, and a float may replace an integer. A float is written with a fraction or
+// an exponent, so that it is still read as a float. Bytes after the value are copied without a check. On an error dst
+// is returned unchanged: field.ErrNotFound, *format.TypeError if v cannot be converted to the old value's kind, or an
+// error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -24,8 +25,8 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[endOf(s):]...), nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, written as Patch does, takes exactly as many bytes.
-// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
+// PatchInPlace overwrites the value at p in data itself if the value that Patch would write has exactly as many bytes.
+// Otherwise it returns false and leaves data unchanged. The time does not depend on the bytes after the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -48,7 +49,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns where the value at p lies, and converts v to its kind.
+// patch returns the span of the value at p. It converts v to the kind of this value.
 func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -64,7 +65,7 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, er
 	return s, convert.Replace("json", v, have)
 }
 
-// isFinite reports whether JSON can express v; it has no form for NaN and infinities.
+// isFinite reports whether v is anything but a NaN or an infinity, which JSON cannot express.
 func isFinite(v field.Value) bool {
 	return v.Kind != field.Float || !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0)
 }

@@ -10,14 +10,14 @@ import (
 	"example.com/ferry/format"
 )
 
-// Eight bytes are tested as one word. The high bit of a byte in the result is set if the byte matches. Borrows make
-// only bytes above the first match wrong, and only the first match is used.
+// Eight bytes are tested as one word. In the result, the high bit of a byte is set if the byte matches. Borrows can set
+// wrong bits only after the first match, and only the first match is used.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// tokenEnds marks the first quote or backslash in w.
+// tokenEnds sets the high bit of the first quote or backslash in w.
 func tokenEnds(w uint64) uint64 {
 	return (((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)) &^ w & highs
 }
@@ -30,8 +30,8 @@ func skipSpace(data []byte, pos int) int {
 	return pos
 }
 
-// skipString returns the offset of the quote that ends the string with content from pos on, and whether the string has
-// a backslash.
+// skipString returns the offset of the closing quote of a string, and whether the string has a backslash. The content
+// of the string begins at pos.
 func skipString(data []byte, pos int) (end int, escaped bool, err error) {
 	start := pos
 	for ; pos <= len(data)-8 && pos < start+shortText; pos += 8 {
@@ -52,12 +52,12 @@ const (
 	closingBracket        // ] or }
 	openingBracket        // [ or {
 	quote
-	tokenSeparator // comma, colon and white space: they end a number or literal
+	tokenSeparator // comma, colon or white space; ends a number or literal
 )
 
 var byteClass = [256]uint8{'"': quote, '{': openingBracket, '[': openingBracket, '}': closingBracket, ']': closingBracket, ',': tokenSeparator, ':': tokenSeparator, ' ': tokenSeparator, '\t': tokenSeparator, '\n': tokenSeparator, '\r': tokenSeparator}
 
-// skipValue returns the offset behind the value at pos. In a container it distinguishes only strings and brackets.
+// skipValue returns the offset after the value at pos. In a container it looks only for strings and brackets.
 func skipValue(data []byte, pos int) (int, error) {
 	if pos >= len(data) {
 		return 0, io.ErrUnexpectedEOF

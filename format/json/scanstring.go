@@ -6,16 +6,16 @@ import (
 	"math/bits"
 )
 
-// specialBytes marks the first byte of w that is not plain: a quote, a backslash, a control character, or a byte
-// outside of ASCII. RFC 8259, section 7.
+// specialBytes sets the high bit of the first byte of w that is not plain. The bytes that are not plain are quotes,
+// backslashes, control characters and bytes that are not ASCII. RFC 8259, section 7.
 func specialBytes(w uint64) uint64 { return specialBits(w) & highs }
 
-// specialBits is specialBytes without the mask: only the high bit of each byte has a meaning.
+// specialBits is specialBytes before the mask: in each byte of the result only the high bit has a meaning.
 func specialBits(w uint64) uint64 {
 	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
 }
 
-// countPlain returns the number of plain bytes at the start of b, at most 16. b must have 16 bytes.
+// countPlain returns the number of plain bytes at the start of b, at most 16. b must have at least 16 bytes.
 func countPlain(b []byte) int {
 	n := bits.TrailingZeros64(specialBytes(binary.LittleEndian.Uint64(b)))
 	if n == 64 {
@@ -24,7 +24,8 @@ func countPlain(b []byte) int {
 	return n / 8
 }
 
-// plainEnd returns the offset of the first byte from pos on that is not plain, or len(data).
+// plainEnd returns the offset of the first byte that is not plain, starting at pos. Without such a byte it returns
+// len(data).
 func plainEnd(data []byte, pos int) int {
 	for end := pos + 64; pos <= len(data)-16; pos += 16 {
 		if pos == end {
@@ -42,7 +43,7 @@ func plainEnd(data []byte, pos int) int {
 	return pos
 }
 
-// skipPlainBlocks skips blocks of 32 bytes that are all plain.
+// skipPlainBlocks skips all blocks of 32 bytes that contain only plain bytes.
 func skipPlainBlocks(data []byte, pos int) int {
 	b := data[pos:]
 	for len(b) >= 32 {
@@ -56,7 +57,7 @@ func skipPlainBlocks(data []byte, pos int) int {
 	return len(data) - len(b)
 }
 
-// nonASCIIPlainEnd is plainEnd that takes bytes outside of ASCII for plain.
+// nonASCIIPlainEnd is plainEnd for text that is not ASCII: it also skips bytes that are not ASCII.
 func nonASCIIPlainEnd(data []byte, pos int) int {
 	for ; pos <= len(data)-8; pos += 8 {
 		w := binary.LittleEndian.Uint64(data[pos:])
@@ -70,8 +71,8 @@ func nonASCIIPlainEnd(data []byte, pos int) int {
 	return pos
 }
 
-// quoteEnd returns the offset of the unescaped quote that ends the string around pos, or -1. It is meant for long
-// strings, as it searches for quotes and counts the backslashes before each.
+// quoteEnd returns the offset of the quote that ends the string around pos, or -1. It searches for quotes and counts
+// the backslashes before each quote, which is fast for long strings.
 func quoteEnd(data []byte, pos int) int {
 	for at := pos; ; at++ {
 		n := bytes.IndexByte(data[at:], '"')

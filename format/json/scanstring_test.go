@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlainEnd puts one byte that is not plain at each position of strings up to several blocks long.
+// TestPlainEnd uses strings up to several blocks long, and puts one byte that is not plain at each position.
 func TestPlainEnd(t *testing.T) {
 	t.Parallel()
 	for n := range 140 {

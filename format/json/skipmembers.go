@@ -2,14 +2,15 @@ package json
 
 import "example.com/ferry/field"
 
-// shortText is the length up to which skipMembers reads a text byte by byte. Up to there predicted branches beat words,
-// because each word load waits for the position of the one before.
+// shortText is the length in bytes up to which skipMembers reads a text byte by byte. For short texts predicted
+// branches are faster than word loads, because the address of each word depends on the previous word.
 const shortText = 32
 
-// skipMembers skips members from pos on, which is behind the opening brace if first, else behind a value. It returns
-// the offset behind the last value skipped. It stops at a member whose name is in names, a set of field.NameBit, and at
-// a name or value that is long or not plain. If the name there is read and has no escapes, key and end are its offsets,
-// else 0. Nearly all members are skipped here without a call, so pos stays in a register.
+// skipMembers skips members, starting at pos. If first is set, pos is after the opening brace, otherwise after a value.
+// It stops at a member whose name is in names, a set of field.NameBit. It also stops at a long text and at a backslash.
+// stop is the offset after the last skipped value. If skipMembers has read the name of the next member, key and end are
+// the offsets of this name, otherwise 0. Nearly all members are skipped here without a function call, so that pos stays
+// in a register.
 func skipMembers(data []byte, pos int, first bool, names uint64) (stop, key, end int) {
 	for {
 		at := pos
@@ -64,7 +65,7 @@ func skipMembers(data []byte, pos int, first bool, names uint64) (stop, key, end
 			}
 		} else {
 			value := at
-			for uint(at) < uint(len(data)) && data[at]-'-' <= '9'-'-' { // consumes most numbers completely
+			for uint(at) < uint(len(data)) && data[at]-'-' <= '9'-'-' { // this loop consumes most numbers completely
 				at++
 			}
 			for uint(at) < uint(len(data)) && byteClass[data[at]] == partOfToken {

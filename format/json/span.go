@@ -7,8 +7,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// spanAt returns the span of the value at pos. The span of a text in a container ends before its closing quote, as its
-// content does.
+// spanAt returns the span of the value at pos. For a text, End is the offset of the closing quote.
 func spanAt(data []byte, pos int) (field.Span, error) {
 	end, err := skipValue(data, pos)
 	if err != nil {
@@ -43,10 +42,11 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 	return s, nil
 }
 
-// isInsideContainer reports whether bytes other than white space precede the value, so that it is part of a container.
+// isInsideContainer reports whether a value is part of a container. before holds the bytes before the value. Only the
+// outermost value has nothing but white space before it.
 func isInsideContainer(before []byte) bool { return skipSpace(before, 0) < len(before) }
 
-// endOf returns the offset behind the value with span s.
+// endOf returns the offset after the value with span s.
 func endOf(s field.Span) int {
 	if s.Kind == field.Text {
 		return s.End + 1

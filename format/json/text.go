@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// unescape appends the unescaped content raw of a string. An escape that RFC 8259, section 7, does not define is
-// copied, and a lone surrogate becomes U+FFFD. The result is never longer than raw.
+// unescape appends raw, the content of a string, with its escapes decoded. An escape that RFC 8259, section 7, does not
+// define is copied. A lone surrogate becomes U+FFFD. The appended text is never longer than raw.
 func unescape(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		i := bytes.IndexByte(raw, '\\')
@@ -23,7 +23,8 @@ func unescape(dst, raw []byte) []byte {
 	return dst
 }
 
-// equalUnescaped compares the unescaped content of a string without copying it.
+// equalUnescaped reports whether raw, the content of a string, equals name after decoding the escapes. It copies
+// nothing.
 func equalUnescaped(raw []byte, name string) bool {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {
@@ -43,8 +44,8 @@ func equalUnescaped(raw []byte, name string) bool {
 	return name == ""
 }
 
-// escape writes the character of the escape at the start of raw to dst, and returns the lengths of the escape and of
-// the character.
+// escape decodes the escape at the start of raw and writes the character to dst. n is the length of the character, used
+// is the length of the escape, both in bytes.
 func escape(dst, raw []byte) (n, used int) {
 	if len(raw) < 2 {
 		return copy(dst, raw), len(raw)
@@ -81,7 +82,7 @@ func escape(dst, raw []byte) (n, used int) {
 	return 1, 2
 }
 
-// lowSurrogate reads the second escape of a surrogate pair, `\u` and four digits.
+// lowSurrogate decodes the second escape of a surrogate pair: `\u` and four hex digits.
 func lowSurrogate(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
@@ -139,7 +140,7 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(dst, '"')
 }
 
-// textSize is how many bytes appendText writes.
+// textSize returns the number of bytes that appendText writes.
 func textSize(text []byte) int {
 	n := len(text) + 2
 	for _, c := range text {

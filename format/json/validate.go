@@ -11,11 +11,11 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// Validate reads data once. It returns nil only for exactly one JSON text (RFC 8259), with white space around it, that
-// all consumers read the same way: it is UTF-8, escaped surrogates come in pairs, and no object has an unescaped name
-// twice. Numbers may have any number of digits; consumers decide how to round them. A byte order mark is refused.
-// BoundsOnly checks the grammar, but not UTF-8, surrogates and duplicate names. More than 256 levels are refused even
-// if Options.MaxDepth allows them.
+// Validate reads data once. It returns nil only if data is exactly one JSON text (RFC 8259) that all consumers read the
+// same way. White space around the text is allowed. The text must be UTF-8, escaped surrogates must form pairs, and the
+// names of an object must be unique after decoding escapes. A number may have any number of digits; consumers decide
+// how to round it. A byte order mark is refused. BoundsOnly checks the grammar, but not UTF-8, surrogates and duplicate
+// names. More than 256 levels are refused even if Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, names: objectNames{data, o.FoldKeys}}
 	end, err := v.validateValue(skipSpace(data, 0), 0)
@@ -36,7 +36,8 @@ type validator struct {
 	seen     keyset.Stack
 }
 
-// validateValue validates the value at pos, which is nested depth deep, and returns the offset behind it.
+// validateValue validates the value at pos and returns the offset after the value. depth is the number of containers
+// around the value.
 func (v *validator) validateValue(pos, depth int) (int, error) {
 	if pos >= len(v.data) {
 		return 0, io.ErrUnexpectedEOF
@@ -80,9 +81,9 @@ func (v *validator) validateList(pos, depth int) (int, error) {
 	}
 }
 
-// validateText validates the string with content from pos on, and returns the offset of its closing quote.
+// validateText validates the string whose content begins at pos, and returns the offset of the closing quote.
 func (v *validator) validateText(pos int) (end int, err error) {
-	wide := -1 // the first byte outside of ASCII
+	wide := -1 // offset of the first byte that is not ASCII; -1 if there is none
 	for {
 		if wide < 0 {
 			pos = plainEnd(v.data, pos)
@@ -117,7 +118,7 @@ func (v *validator) validateUTF8(start, end int) error {
 	return nil
 }
 
-// validateEscape validates the escape at pos and returns the offset behind it. RFC 8259, section 7.
+// validateEscape validates the escape at pos and returns the offset after the escape. RFC 8259, section 7.
 func (v *validator) validateEscape(pos int) (int, error) {
 	raw := v.data[pos:]
 	if len(raw) < 2 {
@@ -145,7 +146,7 @@ func (v *validator) validateEscape(pos int) (int, error) {
 	return 0, syntaxError(pos, fmt.Sprintf("%q is no escape", raw[:2]))
 }
 
-// numberGrammar returns the offset behind the number at pos. RFC 8259, section 6.
+// numberGrammar validates the number at pos and returns the offset after the number. RFC 8259, section 6.
 func numberGrammar(data []byte, pos int) (int, error) {
 	start := pos
 	if data[pos] == '-' {

@@ -2,9 +2,9 @@ package json
 
 import "example.com/ferry/format/internal/keyset"
 
-// validateFast validates members from pos on while their names are plain. pos is behind the opening brace if first,
-// else behind a value. It returns the offset behind the last value validated, and how many members it validated. Nearly
-// all members are validated here, scalars nearly without calls, so pos stays in a register.
+// validateFast validates members whose names are plain, starting at pos. If first is set, pos is after the opening
+// brace, otherwise after a value. It returns the offset after the last validated value, and the number of validated
+// members. Nearly all members are validated here. Scalars need few function calls, so that pos stays in a register.
 func (v *validator) validateFast(seen *keyset.Map, pos int, first bool, depth int) (next, n int, err error) {
 	data := v.data
 	for ; ; n++ {

@@ -8,7 +8,8 @@ import (
 	"example.com/ferry/format/internal/keyset"
 )
 
-// validateObject validates the members of the object with content from start on.
+// validateObject validates the members of an object and returns the offset after the object. The members begin at
+// start.
 func (v *validator) validateObject(start, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos, n := start, 0
@@ -46,7 +47,7 @@ func (v *validator) validateObject(start, depth int) (int, error) {
 	return pos, nil
 }
 
-// validateMember is readMember that also validates the name, in the same pass.
+// validateMember reads a member as readMember does, and validates the name in the same pass.
 func (v *validator) validateMember(pos int, first bool) (member, error) {
 	pos, end, err := readSeparator(v.data, pos, first, '}')
 	if err != nil || end {
@@ -68,7 +69,7 @@ func (v *validator) duplicateNameError(quote int) error {
 	return syntaxError(quote, fmt.Sprintf("name %q stands twice in one object", v.names.at(quote)))
 }
 
-// objectNames reads the names of valid objects. The offset of its opening quote stands for a name.
+// objectNames reads the names of valid objects. A name is identified by the offset of its opening quote.
 type objectNames struct {
 	data []byte
 	fold bool
@@ -79,7 +80,7 @@ func (ns objectNames) hash(m member) uint64 {
 	return h
 }
 
-// at returns the unescaped name with its opening quote at quote.
+// at returns the unescaped name whose opening quote is at offset quote.
 func (ns objectNames) at(quote int) []byte {
 	end, escaped, err := skipString(ns.data, quote+1)
 	if err != nil {
@@ -88,7 +89,7 @@ func (ns objectNames) at(quote int) []byte {
 	return member{key: quote + 1, keyEnd: end, escaped: escaped}.name(ns.data)
 }
 
-// same reports whether the names with opening quotes at a and b are equal.
+// same reports whether the two names are equal whose opening quotes are at offsets a and b.
 func (ns objectNames) same(a, b int) bool {
 	if ns.fold {
 		return keyset.EqualFold(ns.at(a), ns.at(b))
@@ -96,7 +97,7 @@ func (ns objectNames) same(a, b int) bool {
 	return bytes.Equal(ns.at(a), ns.at(b))
 }
 
-// each yields the offset of the opening quote and the hash of each name in the object with content from start on.
+// each yields the offset of the opening quote and the hash of each name in an object. The members begin at start.
 func (ns objectNames) each(start int) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		pos := start

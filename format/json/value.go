@@ -13,12 +13,12 @@ import (
 
 var errSpan = errors.New("json: the span does not lie in the data: it comes from another message")
 
-// maxDigits bounds the length of numbers that are converted. No float needs more digits, and the time to convert grows
-// faster than the length.
+// maxDigits is the maximum length of a number that Value converts, in bytes. No float64 needs more digits. The time to
+// convert a number grows faster than its length.
 const maxDigits = 1100
 
-// Value decodes the scalar at s. A number without fraction and exponent is an Int if int64 or uint64 can hold it, any
-// other number a Float. A text is a view into data unless it has escapes.
+// Value decodes the scalar at s. A number without fraction and exponent is an Int if it fits an int64 or uint64. Any
+// other number is a Float. A text is a view into data unless it has escapes.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -71,8 +71,8 @@ func number(raw []byte, s field.Span) (field.Value, error) {
 	return field.Value{Kind: field.Float, Float: f}, nil
 }
 
-// integer parses digits with an optional sign, if int64 or uint64 can hold them.
-func integer(raw []byte) (field.Value, bool) {
+// integer parses digits with an optional minus sign. ok is false if the number fits neither int64 nor uint64.
+func integer(raw []byte) (v field.Value, ok bool) {
 	digits := raw
 	if raw[0] == '-' {
 		digits = raw[1:]

@@ -11,7 +11,7 @@ import (
 // maxNesting bounds the recursion of Walk and Validate, whatever Options.MaxDepth is.
 const maxNesting = 256
 
-// Walk calls visit for each value in order. Finding the end of a container reads its content once more for each level
+// Walk calls visit for each value in order. To find the end of a container, Walk reads the content again for each level
 // around it. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
@@ -24,7 +24,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits the value at pos and its content, and returns the offset behind it.
+// value visits the value at pos and its content, and returns the offset after the value.
 func (w *walker) value(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(pos, maxNesting)

@@ -1,7 +1,7 @@
-// Package cborhead reads and writes the heads of CBOR items (RFC 8949, section 3): the initial byte, and the argument that
-// follows it.
+// Package cborhead reads and writes the heads of CBOR items (RFC 8949, section 3). A head is the initial byte and the
+// argument after it.
 //
-// A head gives an item's type and its length, count or value. The content of an item is up to the caller.
+// A head contains the type of an item and its length, count or value. The package does not read the item's content.
 //
 //	h, err := cborhead.Read(message, 0)
 //	if err == nil && h.Major == cborhead.Text && h.Info != cborhead.Indefinite {

@@ -12,7 +12,7 @@ import (
 // Major types. RFC 8949, section 3.1.
 const (
 	Uint   = 0
-	Nint   = 1 // the integer -1-Arg
+	Nint   = 1 // the value is the integer -1-Arg
 	Bytes  = 2
 	Text   = 3
 	Array  = 4
@@ -21,32 +21,33 @@ const (
 	Simple = 7
 )
 
-// Initial bytes that are a whole item, start one of fixed length, or end one. RFC 8949, appendix B.
+// Initial bytes with a meaning of their own: complete items, heads with an argument of fixed length, and the break. RFC
+// 8949, appendix B.
 const (
 	False     = 0xf4
 	True      = 0xf5
 	Null      = 0xf6
 	Undefined = 0xf7
-	SimpleArg = 0xf8 // a simple value in the next byte
+	SimpleArg = 0xf8 // the next byte is a simple value
 	Float16   = 0xf9
 	Float32   = 0xfa
 	Float64   = 0xfb
 	Break     = 0xff
 )
 
-// Indefinite is the Info of a string or container that a Break ends. RFC 8949, section 3.2.
+// Indefinite is the Info of a string or container of indefinite length, which a Break ends. RFC 8949, section 3.2.
 const Indefinite = 31
 
-// Head is the start of one item.
+// Head is the decoded head of one item.
 type Head struct {
 	Major byte
-	Info  byte   // additional information, 0..27 or Indefinite
-	Arg   uint64 // the number that follows Info, or is Info
-	Next  int    // offset behind the head
+	Info  byte   // additional information: 0 to 27, or Indefinite
+	Arg   uint64 // argument: the number after Info, or Info itself if it is less than 24
+	Next  int    // offset after the head
 }
 
-// Read reads the head at pos. It does not look whether the content is there. Data that ends within the head gives
-// io.ErrUnexpectedEOF; a Break and a reserved byte give *format.SyntaxError.
+// Read reads the head at pos. It does not check that the content is in data. Data that ends within the head gives
+// io.ErrUnexpectedEOF. A Break or a reserved initial byte gives a *format.SyntaxError.
 func Read(data []byte, pos int) (Head, error) {
 	if uint(pos) >= uint(len(data)) {
 		return Head{}, io.ErrUnexpectedEOF
@@ -78,7 +79,7 @@ func readLong(data []byte, pos int) (Head, error) {
 	return Head{}, syntax(pos, fmt.Sprintf("initial byte 0x%02x is reserved", b))
 }
 
-// argument reads n = 1, 2, 4 or 8 bytes.
+// argument decodes an argument of n bytes: 1, 2, 4 or 8.
 func argument(b []byte, n int) uint64 {
 	switch n {
 	case 1:
@@ -91,7 +92,8 @@ func argument(b []byte, n int) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// Len returns the length in bytes of the head that starts with initial: 1, 2, 3, 5 or 9. Read tells whether it is a head.
+// Len returns the length in bytes of a head that starts with initial: 1, 2, 3, 5 or 9. It does not check that initial
+// is valid; Read does.
 func Len(initial byte) int {
 	if info := initial & 31; info >= 24 && info <= 27 {
 		return 1 + 1<<(info-24)
@@ -99,7 +101,7 @@ func Len(initial byte) int {
 	return 1
 }
 
-// Size returns the length of the shortest head with that argument. RFC 8949, section 4.2.1.
+// Size returns the length in bytes of the shortest head with the argument arg. RFC 8949, section 4.2.1.
 func Size(arg uint64) int {
 	switch {
 	case arg < 24:
@@ -114,7 +116,7 @@ func Size(arg uint64) int {
 	return 9
 }
 
-// Append writes the shortest head.
+// Append appends the shortest head with the argument arg to dst.
 func Append(dst []byte, major byte, arg uint64) []byte {
 	b := major << 5
 	switch Size(arg) {
@@ -130,7 +132,7 @@ func Append(dst []byte, major byte, arg uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, b|27), arg)
 }
 
-// Half widens a number of half precision. RFC 8949, appendix D.
+// Half converts a half-precision number to a float64. RFC 8949, appendix D.
 func Half(bits uint16) float64 {
 	exponent, mantissa := int(bits>>10&31), float64(bits&0x3ff)
 	var f float64

@@ -9,7 +9,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// TestShortestHeads writes heads around each change of length. RFC 8949, section 4.2.1 and appendix A.
+// TestShortestHeads writes heads with arguments just below and above each change of length. RFC 8949, section 4.2.1 and
+// appendix A.
 func TestShortestHeads(t *testing.T) {
 	t.Parallel()
 	for arg, want := range map[uint64]string{

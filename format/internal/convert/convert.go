@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// Read converts v to type as. A value that the type cannot hold exactly gives a *format.TypeError with the format's
-// name. Only Float32 and Float64 round.
+// Read converts v to the type as. If the type cannot hold the value exactly, the error is a *format.TypeError with the
+// format's name. Only a conversion to Float32 or Float64 rounds.
 func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	ok := true
 	switch as {
@@ -41,7 +41,7 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	return v, nil
 }
 
-// mismatchReason explains why v cannot be read as the type.
+// mismatchReason explains why v cannot be read as the type as.
 func mismatchReason(v field.Value, as field.Type) string {
 	switch {
 	case v.Kind == field.Int && as <= field.Float64:
@@ -56,8 +56,8 @@ func mismatchReason(v field.Value, as field.Type) string {
 	return "it is of another kind"
 }
 
-// Replace converts v to the kind of the value that it replaces. A null has no kind, so any scalar may replace it. If
-// the conversion is impossible, v is unchanged and the error is a *format.TypeError.
+// Replace converts v to have, the kind of the value that v replaces. A null may be replaced by any scalar. If the
+// conversion is impossible, v is unchanged and the error is a *format.TypeError.
 func Replace(name string, v *field.Value, have field.Kind) error {
 	if convertKind(v, have) {
 		if v.Kind != field.Text && v.Kind != field.Bytes {
@@ -82,7 +82,7 @@ func convertKind(v *field.Value, have field.Kind) bool {
 		*v = out
 		return ok
 	case have == field.Float && v.Kind == field.Int && (v.Unsigned || int64(float64(v.Int)) != v.Int):
-		return false // it would be rounded
+		return false // a float64 would round the integer
 	case have == field.Float:
 		out, ok := toFloat(*v)
 		*v = out
@@ -98,8 +98,9 @@ func convertKind(v *field.Value, have field.Kind) bool {
 	return false
 }
 
-// Insert checks a value that is inserted in depth containers. A text that is not UTF-8 and a value that is not a scalar
-// give a *format.TypeError. A List or Map with an invalid encoding gives the error of f.
+// Insert checks a value that is inserted into depth nested containers. A text that is not UTF-8 gives a
+// *format.TypeError, and so does a value that is neither a scalar nor a container. A List or Map with an invalid
+// encoding gives the error of f.
 func Insert(f format.Format, v *field.Value, depth int) error {
 	reason := "a scalar can be inserted, and a list or map by its encoding"
 	switch {
@@ -134,7 +135,7 @@ func checkContainer(f format.Format, v *field.Value, depth int) error {
 	return nil
 }
 
-// Name refuses a new key that is not UTF-8, as some consumers could not read it.
+// Name returns a *format.TypeError for a new key that is not UTF-8, because some consumers cannot read such a key.
 func Name(name, key string) error {
 	if utf8.ValidString(key) {
 		return nil
@@ -155,7 +156,8 @@ func isScalar(k field.Kind) bool {
 	return false
 }
 
-// toInteger accepts integers, and floats without a fraction in the range of int64 or uint64.
+// toInteger converts a float to an integer. The float must have no fraction and be in the range of int64 or uint64. An
+// integer is returned unchanged.
 func toInteger(v field.Value) (field.Value, bool) {
 	if v.Kind == field.Int {
 		return v, true

@@ -17,7 +17,7 @@ func TestInsert(t *testing.T) {
 		name  string
 		v     field.Value
 		depth int
-		want  string // in the error; none if empty
+		want  string // part of the error text; empty if no error is expected
 	}{
 		{"null", field.Value{Kind: field.Null}, 1, ""},
 		{"a text", field.Value{Kind: field.Text, Bytes: []byte("é")}, 1, ""},

@@ -8,68 +8,68 @@ import (
 	"example.com/ferry/format"
 )
 
-// Item is the head of one item. Its offsets count from the item's first byte.
+// Item describes one item, as far as its head shows. Offsets count from the item's first byte.
 type Item struct {
 	Kind     field.Kind
-	Off, End int    // the content; of a container and an Open string both are the end of the head
-	Items    uint64 // direct children of a container, keys included, as claimed by the head
-	Open     bool   // a container or string without a count: a break ends it
+	Off, End int    // start and end of the content; for a container and an Open string both are the end of the head
+	Items    uint64 // number of direct children that the head of a container claims, keys included
+	Open     bool   // the item is a container or string that a break ends
 	Break    bool   // the item is a break
-	Tag      bool   // the item is a tag of the next item
+	Tag      bool   // the item is a tag, which belongs to the next item
 }
 
-// HeadReader reads items of a format whose containers count their children.
+// HeadReader reads the items of a format whose containers begin with the number of their children.
 type HeadReader interface {
 	// Head reads the head at the start of b. A break gives a *format.SyntaxError unless mayBreak is set.
 	Head(b []byte, mayBreak bool) (Item, error)
 
-	// SkipScalars skips up to n scalar items at the start of b that are complete and simple to measure. It returns their size
-	// in bytes and how many of the n remain.
+	// SkipScalars skips up to n scalars at the start of b. It stops at an incomplete item and at an item whose length
+	// takes long to compute. It returns the size of the skipped items in bytes, and how many of the n items remain.
 	SkipScalars(b []byte, n uint64) (size int, left uint64)
 
-	// KeyMatches reports whether st matches the key b, a text or an integer without tags.
+	// KeyMatches reports whether st matches the key b. The key is a text or an integer without tags.
 	KeyMatches(b []byte, st *field.Step) bool
 }
 
-// CountedGrammar is the Grammar of such a format. It enters the containers that it skips, because only their content shows
-// where they end.
+// CountedGrammar is the Grammar of formats that have a HeadReader. It also reads the items of containers outside the
+// path, because only their content shows where they end.
 type CountedGrammar struct {
 	heads    HeadReader
 	steps    []field.Step
 	maxDepth int
 
-	step        int             // index in steps of the step that the next item on the path has to match
+	step        int             // index in steps of the step that is searched next
 	onPath      bool            // the next item is on the path
-	containers  []openContainer // open containers: the one on the path, and the skipped ones inside it
-	itemsBefore int             // number of items before the sought one in the list on the path
+	containers  []openContainer // open containers: the innermost container on the path, then the skipped containers inside it
+	itemsBefore int             // number of items before the item on the path, in a list
 	tagged      bool            // the next item has tags before it
-	tagOffset   int             // offset of the first of these tags
+	tagOffset   int             // offset of the first tag before the next item
 
-	openString field.Kind    // kind of the string whose chunks follow; else Missing
-	restOfName string        // the part of the step's name that later chunks of a key must match
-	purpose    stringPurpose // what openString is read for
+	openString field.Kind    // kind of the string whose chunks are read; Missing outside such a string
+	restOfName string        // part of the step's name that the next chunks of a key must match
+	purpose    stringPurpose // why the chunks of openString are read
 }
 
-// stringPurpose is the purpose of reading a string in chunks.
+// stringPurpose tells why a string in chunks is read.
 type stringPurpose uint8
 
 const (
-	skipString stringPurpose = iota
-	matchKey                 // a key that has matched so far
-	keepValue
+	skipString stringPurpose = iota // the string is outside the path
+	matchKey                        // the string is a key; all chunks so far match the step
+	keepValue                       // the string is the value
 )
 
-// openContainer is a container that has not ended.
+// openContainer is a container whose end has not been read.
 type openContainer struct {
-	left  uint64 // items to come; unknownCount for a container that a break ends
-	open  bool
-	pairs bool
+	left  uint64 // number of items that follow; counts down from unknownCount if a break ends the container
+	open  bool   // a break ends the container
+	pairs bool   // the container is a map
 }
 
-// unknownCount is more items than a message can hold. It is even, because it counts keys and values.
+// unknownCount exceeds the number of items in any message. It is even, because a map counts keys and values.
 const unknownCount = 1 << 62
 
-// NewCounted returns the grammar that searches the value at p.
+// NewCounted returns the Grammar that searches for the value at p.
 func NewCounted(heads HeadReader, p field.Path, o format.SearchOptions) *CountedGrammar {
 	return &CountedGrammar{heads: heads, steps: p.Steps(), maxDepth: o.Depth()}
 }
@@ -124,14 +124,14 @@ func (c *CountedGrammar) Next(s *Search, b []byte) (int, error) {
 	return c.skipItem(s, it)
 }
 
-// leaveContainer ends the innermost container.
+// leaveContainer closes the innermost container. If this container was on the path, the value is absent.
 func (c *CountedGrammar) leaveContainer(s *Search) {
 	if c.containers = c.containers[:len(c.containers)-1]; len(c.containers) == 0 {
 		s.Absent()
 	}
 }
 
-// skipTag skips a tag and keeps the offset of the item's first tag.
+// skipTag skips a tag and stores the offset of the first tag before the item.
 func (c *CountedGrammar) skipTag(s *Search, it Item) int {
 	if !c.tagged {
 		c.tagged, c.tagOffset = true, s.Off()
@@ -152,7 +152,7 @@ func (c *CountedGrammar) skipItem(s *Search, it Item) (int, error) {
 	return it.End, nil
 }
 
-// enterContainer opens a container.
+// enterContainer adds a container to the open containers.
 func (c *CountedGrammar) enterContainer(s *Search, it Item) error {
 	if c.step+len(c.containers) > c.maxDepth {
 		return s.Syntax(0, fmt.Sprintf("nested deeper than %d levels", c.maxDepth))
@@ -165,7 +165,7 @@ func (c *CountedGrammar) enterContainer(s *Search, it Item) error {
 	return nil
 }
 
-// followPath reads the item on the path at the start of b.
+// followPath reads the item at the start of b, which is on the path.
 func (c *CountedGrammar) followPath(s *Search, b []byte) (int, error) {
 	it, err := c.heads.Head(b, false)
 	switch {
@@ -189,7 +189,7 @@ func (c *CountedGrammar) followPath(s *Search, b []byte) (int, error) {
 	return it.Off, c.enterContainer(s, it)
 }
 
-// foundValue reports the item as the value.
+// foundValue tells the Search that the item is the value.
 func (c *CountedGrammar) foundValue(s *Search, it Item) (int, error) {
 	at := s.Off()
 	span := field.Span{Head: at, Off: at + it.Off, End: -1, Kind: it.Kind}
@@ -209,7 +209,7 @@ func (c *CountedGrammar) foundValue(s *Search, it Item) (int, error) {
 	return it.End, nil
 }
 
-// matchKeyItem compares the key at the start of b, in the map on the path, with the step.
+// matchKeyItem compares the key at the start of b with the current step. The key belongs to the map on the path.
 func (c *CountedGrammar) matchKeyItem(s *Search, b []byte, in *openContainer, it Item) (int, error) {
 	st := &c.steps[c.step-1]
 	hit := false
@@ -230,7 +230,7 @@ func (c *CountedGrammar) matchKeyItem(s *Search, b []byte, in *openContainer, it
 	return c.skipItem(s, it)
 }
 
-// nextChunk reads the next chunk of an open string, or the break behind the last one.
+// nextChunk reads the next chunk of an open string, or the break that ends the string.
 func (c *CountedGrammar) nextChunk(s *Search, b []byte) (int, error) {
 	it, err := c.heads.Head(b, true)
 	switch {

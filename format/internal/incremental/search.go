@@ -10,39 +10,40 @@ import (
 	"example.com/ferry/format"
 )
 
-// Grammar follows a path through messages of one format. A Search calls it with the next bytes and is told the result.
+// Grammar parses messages of one format and follows one path. A Search calls it with the next bytes. The Grammar calls
+// methods of the Search to report the result.
 type Grammar interface {
-	// Start is called at the first byte of a message.
+	// Start is called before the first byte of a message.
 	Start(s *Search)
 
 	// Next reads the item at the start of b and returns its size. If the size exceeds len(b), the Search skips the
-	// missing bytes when they arrive. If b is too short to decide, Next changes no state and returns
-	// io.ErrUnexpectedEOF; it is called again with more bytes. It must not need more than the bytes of the path and of
-	// one head. b may be empty, and Next may return 0 after a change of state. A *format.SyntaxError counts from the
-	// start of b.
+	// missing bytes when they arrive. If b is too short to read the item, Next changes no state and returns
+	// io.ErrUnexpectedEOF. The Search then calls Next again with more bytes. Next must not need more bytes than those
+	// of the path and one head. b may be empty. Next may return 0 after it has changed its state. The Offset of a
+	// *format.SyntaxError counts from the start of b.
 	Next(s *Search, b []byte) (int, error)
 
-	// End is called behind the last byte of a message that Next has consumed completely.
+	// End is called at the end of a message if Next has consumed all bytes.
 	End(s *Search) error
 }
 
-// Search implements format.Search on top of a Grammar.
+// Search implements format.Search for a Grammar.
 type Search struct {
 	format   format.Format
 	grammar  Grammar
-	maxValue int // limit for kept, in bytes
+	maxValue int // maximum number of message bytes in keptBytes
 
 	off     int    // offset of the first byte that Next has not consumed
-	skip    int    // number of bytes from off on that are skipped
-	pending []byte // bytes from off on that are too few for Next to decide
+	skip    int    // number of bytes after off that are still to be skipped
+	pending []byte // bytes after off, too few for Next to read an item
 
-	span       field.Span // of the value, as its head says; zero until it is found
-	collecting bool       // the value is a scalar that has not ended
-	end        int        // offset where the scalar ends; -1 if it is not known yet
-	kind       field.Kind // of the scalar
-	keptFrom   int        // offset of the first byte that is kept
-	prefixLen  int        // number of bytes in kept before that one
-	keptBytes  []byte
+	span       field.Span // span of the value according to its head; zero until the value is found
+	collecting bool       // the value is a scalar whose end has not arrived
+	end        int        // offset where the scalar ends; -1 while the end is not known
+	kind       field.Kind // kind of the scalar
+	keptFrom   int        // offset in the message of the first byte that is stored
+	prefixLen  int        // number of bytes in keptBytes before the byte at keptFrom
+	keptBytes  []byte     // prefix from the Grammar, then bytes of the value
 
 	result format.SearchResult
 	err    error
@@ -50,7 +51,7 @@ type Search struct {
 
 var _ format.Search = (*Search)(nil)
 
-// New returns a Search at the first byte of a message of f.
+// New returns a Search for a message of format f.
 func New(f format.Format, g Grammar, o format.SearchOptions) *Search {
 	s := &Search{format: f, grammar: g, maxValue: o.Value()}
 	g.Start(s)
@@ -63,23 +64,25 @@ func (s *Search) Reset() {
 	s.grammar.Start(s)
 }
 
-// Off returns the message offset of the first byte of Next's b.
+// Off returns the offset in the message of the first byte of b, the argument of Next.
 func (s *Search) Off() int { return s.off }
 
-// Syntax returns the error for the bytes of b at pos.
+// Syntax returns a *format.SyntaxError for the byte b[pos], where b is the argument of Next.
 func (s *Search) Syntax(pos int, reason string) error {
 	return &format.SyntaxError{Format: s.format.Name(), Offset: pos, Reason: reason}
 }
 
-// Absent ends the search: the message does not hold the value.
+// Absent ends the search with the result Absent: the message does not contain the value.
 func (s *Search) Absent() { s.result = format.Absent }
 
-// Container ends the search: the value is the container at span, in offsets of the message.
+// Container ends the search with the result Found: the value is the container at span. The offsets of span count from
+// the start of the message.
 func (s *Search) Container(span field.Span) { s.span, s.result = span, format.Found }
 
-// Scalar starts collecting the value, a scalar at span, in offsets of the message. If End is -1, a call of Ends must
-// follow. The Search keeps the bytes from offset from on, behind lead. If the span's Head is before from, the last byte
-// of lead stands for the byte at Head. Value must be able to decode the scalar from lead and the kept bytes alone.
+// Scalar starts to collect the value, which is the scalar at span. The offsets of span count from the start of the
+// message. If End is -1, a call of Ends must follow. The Search stores lead and then the bytes from offset from. If the
+// span's Head is before from, the last byte of lead stands for the byte at Head. Value must be able to decode the
+// scalar from the stored bytes alone.
 func (s *Search) Scalar(span field.Span, from int, lead ...byte) {
 	if s.span, s.keptFrom = span, from; span.End-from > s.maxValue {
 		s.result = format.Found
@@ -88,13 +91,13 @@ func (s *Search) Scalar(span field.Span, from int, lead ...byte) {
 	s.keptBytes, s.prefixLen, s.collecting, s.end, s.kind = append(s.keptBytes[:0], lead...), len(lead), true, span.End, span.Kind
 }
 
-// Ends sets the end of the scalar, and its kind if only the end shows that.
+// Ends sets the end of the scalar. It also sets the kind, because the kind of some scalars is not known before the end.
 func (s *Search) Ends(end int, kind field.Kind) { s.end, s.kind = end, kind }
 
-// Kept returns the collected bytes of the scalar up to Off.
+// Kept returns the bytes of the scalar that have been collected, up to Off.
 func (s *Search) Kept() []byte { return s.keptBytes[s.prefixLen:] }
 
-// errOffset ends a search where int has 32 bits and the message exceeds 2 GiB.
+// errOffset ends the search in a message of more than 2 GiB, on a platform where int has 32 bits.
 var errOffset = errors.New("format: the message is longer than an int counts")
 
 // Feed implements format.Search.
@@ -127,7 +130,8 @@ func (s *Search) Feed(piece []byte) (format.SearchResult, error) {
 
 func (s *Search) done() bool { return s.result != format.More || s.err != nil }
 
-// feedPending calls Next with the pending bytes and a part of piece. It returns the rest of piece.
+// feedPending calls Next with the pending bytes and the first part of piece. It returns the part of piece that is not
+// consumed.
 func (s *Search) feedPending(piece []byte) []byte {
 	old := len(s.pending)
 	more := min(len(piece), max(old, 16))
@@ -144,7 +148,7 @@ func (s *Search) feedPending(piece []byte) []byte {
 	}
 }
 
-// step calls Next and returns how many bytes of b are consumed, or -1 if b is too short.
+// step calls Next and returns how many bytes of b were consumed, or -1 if b is too short.
 func (s *Search) step(b []byte) int {
 	n, err := s.grammar.Next(s, b)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -160,7 +164,7 @@ func (s *Search) step(b []byte) int {
 	return in
 }
 
-// advance moves off behind b and keeps the bytes of b that belong to the value, up to maxValue.
+// advance moves off to the end of b. It stores the bytes of b that belong to the value, up to maxValue.
 func (s *Search) advance(b []byte) {
 	at := s.off
 	s.off += len(b)
@@ -218,7 +222,7 @@ func (s *Search) Value(as field.Type) (field.Value, error) {
 	case s.collecting || s.span.End-s.keptFrom > s.maxValue:
 		return field.Value{}, format.ErrTooLong
 	}
-	at := s.keptFrom - s.prefixLen // message offset that kept[0] stands for
+	at := s.keptFrom - s.prefixLen // offset in the message of keptBytes[0]
 	head := s.span.Head - at
 	if s.span.Head < s.keptFrom {
 		head = max(s.prefixLen-1, 0)
@@ -230,7 +234,7 @@ func (s *Search) Value(as field.Type) (field.Value, error) {
 // shiftOffset adds off to the Offset of a *format.SyntaxError.
 func shiftOffset(err error, off int) error {
 	if err == nil {
-		return nil // return before syntax is allocated: errors.As makes it escape
+		return nil // return before errors.As, which makes the variable syntax escape to the heap
 	}
 	var syntax *format.SyntaxError
 	if errors.As(err, &syntax) {
@@ -239,7 +243,7 @@ func shiftOffset(err error, off int) error {
 	return err
 }
 
-// Add returns off plus length, at most the largest int.
+// Add returns the sum of off and length, capped at the largest int.
 func Add(off int, length uint64) int {
 	if length > uint64(math.MaxInt-off) {
 		return math.MaxInt
@@ -247,5 +251,5 @@ func Add(off int, length uint64) int {
 	return off + int(length)
 }
 
-// Size returns n as an int, capped so that a small offset can be added without overflow.
+// Size converts n to an int. The result is capped, so that a small offset can be added without overflow.
 func Size(n uint64) int { return int(min(n, math.MaxInt-1<<10)) }

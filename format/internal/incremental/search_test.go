@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/format/internal/incremental"
 )
 
-// script is a Grammar for a given sequence of item sizes, followed by a CBOR text.
+// script is a Grammar whose items have predefined sizes. A CBOR text follows them.
 type script struct {
 	items []int
 	at    int
@@ -64,7 +64,7 @@ func TestSkippedBytesAreNotRead(t *testing.T) {
 	}
 }
 
-// TestPieces cuts a message of items that are shorter than the bytes needed to recognize them.
+// TestPieces splits a message into three pieces at all positions. Its items are shorter than the bytes that Next needs.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	message := "1223334444\x65hello."

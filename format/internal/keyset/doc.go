@@ -1,8 +1,9 @@
 // Package keyset finds duplicate keys in the maps of an encoded message.
 //
-// Keys are checked while the message is read: a Stack holds the keys of all open maps in a fixed table on the caller's
-// goroutine stack. Duplicate reads a map with more keys a second time. Its time grows linearly with the map's size, even
-// for keys that an attacker chooses, because the seed of Hash is random in each process.
+// Keys are compared while the message is read. A Stack holds hashes of the keys of all open maps in an array of fixed
+// size, which needs no allocation. If the array is full or two hashes are equal, Duplicate reads the map a second time.
+// Its time grows linearly with the map's size, even for keys that an attacker chooses, because Hash uses a random seed
+// in each process.
 //
 //	var keys keyset.Stack
 //	m := keys.Open()

@@ -56,7 +56,8 @@ func hashLong(b []byte, fold bool) (h uint64, ascii bool) {
 	return mulFold(h^w, hashSeed), all&highs == 0
 }
 
-// loadTail returns up to 8 bytes as one word. Words of different lengths may be equal; the hash includes the length.
+// loadTail returns up to 8 bytes as one word. Byte strings of different lengths may give the same word, so the caller
+// also hashes the length.
 func loadTail(b []byte) uint64 {
 	switch n := len(b); {
 	case n == 8:
@@ -69,7 +70,7 @@ func loadTail(b []byte) uint64 {
 	return 0
 }
 
-// Int returns a hash of the integer key n, or -1-n if negative.
+// Int returns a hash of the integer key n, or of -1-n if negative is set.
 func Int(n uint64, negative bool) uint64 {
 	h := hashSeed
 	if negative {
@@ -92,7 +93,7 @@ func lowerASCII(w uint64) uint64 {
 	return w | capital>>2
 }
 
-// EqualFold reports whether a and b are equal except for ASCII case.
+// EqualFold reports whether a and b are equal when ASCII case is ignored.
 func EqualFold(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false

@@ -1,25 +1,25 @@
 package keyset
 
-// Class tells identities apart that have the same content.
+// Class is the kind of a key. Keys of different classes are different, even if their numbers or contents are equal.
 type Class uint8
 
 const (
-	Integer  Class = iota // N
-	Negative              // -1-N
-	Text                  // Content
-	Bytes                 // Content
-	Other                 // N
+	Integer  Class = iota // the integer N
+	Negative              // the integer -1-N
+	Text                  // the text Content
+	Bytes                 // the byte string Content
+	Other                 // any other key, as a format encodes it in N
 )
 
-// Identity is what makes two keys equal to some consumer. An integer and a text of the same digits are, as there are
-// languages that do not tell them apart.
+// Identity is a key in a form that can be compared. Two keys have equal identities if at least one consumer treats them
+// as equal. An integer and a text with the same digits are equal, because some languages do not distinguish them.
 type Identity struct {
 	Class   Class
 	N       uint64
 	Content []byte
 }
 
-// Equal reports whether two keys are equal, with fold also if they differ in ASCII case only.
+// Equal reports whether two keys are equal. With fold, texts that differ only in ASCII case are equal too.
 func (id Identity) Equal(other Identity, fold bool) bool {
 	if id.Class != other.Class || id.N != other.N {
 		return false
@@ -30,7 +30,7 @@ func (id Identity) Equal(other Identity, fold bool) bool {
 	return string(id.Content) == string(other.Content)
 }
 
-// Hash returns a hash that equal identities share.
+// Hash returns a hash of the identity. Equal identities have equal hashes.
 func (id Identity) Hash(fold bool) uint64 {
 	if id.Class == Text || id.Class == Bytes {
 		h, _ := Hash(id.Content, fold)

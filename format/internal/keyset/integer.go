@@ -2,11 +2,11 @@ package keyset
 
 import "math"
 
-// leastInteger is the lowest integer that CBOR has: -2^64.
+// leastInteger is the lowest integer of CBOR: -2^64.
 const leastInteger = "-18446744073709551616"
 
-// ParseInteger reads text if it is an integer from -2^64 to 2^64-1 in its shortest decimal form: n, or -1-n if minus.
-// Unlike strconv it allocates nothing for other texts.
+// ParseInteger parses an integer from -2^64 to 2^64-1 in its shortest decimal form. The integer is n, or -1-n if minus
+// is set. For other texts ok is false. Unlike strconv, ParseInteger then allocates nothing.
 func ParseInteger[T string | []byte](text T) (n uint64, minus, ok bool) {
 	if len(text) == 0 || len(text) > len(leastInteger) || text[0] > '9' {
 		return 0, false, false

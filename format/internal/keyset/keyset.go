@@ -3,13 +3,13 @@ package keyset
 import "iter"
 
 const (
-	maxKeys     = 64      // capacity of a Stack: keys of all open maps together
-	offsetLimit = 1 << 40 // an entry of Duplicate's table has 24 bits of hash above 40 bits of offset
+	maxKeys     = 64      // maximum number of keys in a Stack: the sum over all open maps
+	offsetLimit = 1 << 40 // a table entry in Duplicate is 24 bits of the hash and 40 bits of the offset
 	hashMask    = ^uint64(offsetLimit - 1)
 )
 
-// Stack holds 32 bits of the hash of each key of the open maps. The zero value is ready. It is meant to be a local
-// variable.
+// Stack holds 32 bits of the hash of each key of the open maps. The zero value is ready for use. Declare a Stack as a
+// local variable.
 type Stack struct {
 	entry [maxKeys]uint32
 	n     int
@@ -17,21 +17,22 @@ type Stack struct {
 
 // Map is the key set of one open map.
 type Map struct {
-	bloom     [4]uint64 // a Bloom filter of the hashes: one look shows that most new keys are new
+	bloom     [4]uint64 // Bloom filter of the hashes; proves for most keys that they are new without a comparison
 	base      int
 	undecided bool
 }
 
-// Open starts a map inside the open ones.
+// Open starts the key set of a map that lies inside all open maps.
 func (s *Stack) Open() Map { return Map{base: s.n} }
 
-// Close ends m. It reports whether all keys are different; if it returns false, Duplicate must decide.
+// Close ends m and reports whether all keys are known to be different. If it returns false, the caller must call
+// Duplicate.
 func (s *Stack) Close(m *Map) bool {
 	s.n = m.base
 	return !m.undecided
 }
 
-// Add adds the key with hash h.
+// Add adds a key by its hash h.
 func (m *Map) Add(s *Stack, h uint64) {
 	word, bit := h>>62, uint64(1)<<(h>>56&63)
 	if m.bloom[word]&bit != 0 || s.n == maxKeys {
@@ -43,7 +44,7 @@ func (m *Map) Add(s *Stack, h uint64) {
 	s.n++
 }
 
-// compare is Add for a key that the Bloom filter does not prove new.
+// compare is Add for a key that may be a duplicate according to the Bloom filter, or for a full Stack.
 func (m *Map) compare(s *Stack, h uint64) {
 	if s.n == maxKeys {
 		m.undecided = true
@@ -56,8 +57,9 @@ func (m *Map) compare(s *Stack, h uint64) {
 	s.n++
 }
 
-// Duplicate returns the offset of a key that occurs twice in a map of n keys and size bytes, or -1. keys yields the
-// offset and hash of each key, the same ones on each call. Duplicate allocates at most half of size.
+// Duplicate returns the offset of a key that occurs twice in a map, or -1. The map has n keys and size bytes. keys
+// yields the offset and hash of each key, and must yield the same pairs on each call. Duplicate allocates at most
+// size/2 bytes.
 func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) bool) int {
 	var few [256]uint64
 	table := few[:]
@@ -68,7 +70,8 @@ func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) boo
 	if slots > len(table) {
 		table = make([]uint64, slots)
 	}
-	// A table that is too small for all keys is used several times, each time for a share of the hashes.
+	// If the table is too small for all keys, it is filled several times, each time with the keys of one share of the
+	// hashes.
 	for shares := 1 + 2*n/slots; ; shares *= 2 {
 		off, ok := -1, true
 		for share := 0; share < shares && off < 0 && ok; share++ {
@@ -80,7 +83,8 @@ func Duplicate(n, size int, keys iter.Seq2[int, uint64], same func(a, b int) boo
 	}
 }
 
-// searchShare searches the keys of one share. It returns false once the table is three quarters full.
+// searchShare searches for a duplicate among the keys of one share. ok is false if the table became three quarters
+// full.
 func searchShare(table []uint64, share, shares uint64, keys iter.Seq2[int, uint64], same func(a, b int) bool) (int, bool) {
 	clear(table)
 	mask, left := uint64(len(table)-1), len(table)*3/4

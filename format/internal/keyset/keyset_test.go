@@ -56,7 +56,8 @@ func TestHashOfIntegers(t *testing.T) {
 	}
 }
 
-// names yields all keys with few different hashes, so that they collide in the table.
+// names yields all keys. If values is not 0, it limits the number of different hashes, so that keys collide in the
+// table.
 func names(keys []string, values uint64) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		for i, k := range keys {

@@ -7,28 +7,28 @@ import (
 	"example.com/ferry/format"
 )
 
-// Reader reads the keys of valid maps in one format.
+// Reader reads the keys of valid maps. Each format has its own Reader.
 type Reader interface {
 	format.Format
 
-	// Key returns the identity of the key at pos and the offset behind it.
+	// Key returns the identity of the key at pos and the offset after the key.
 	Key(data []byte, pos int) (Identity, int, error)
 
-	// KeyText returns the key at pos as an error message writes it.
+	// KeyText returns the key at pos in the form used by error messages.
 	KeyText(data []byte, pos int) string
 
-	// AfterValue returns the offset behind the value at pos.
+	// AfterValue returns the offset after the value at pos.
 	AfterValue(data []byte, pos int) (int, error)
 }
 
-// Keys compares the keys of valid maps.
+// Keys searches the maps of a valid message for duplicate keys.
 type Keys struct {
 	Reader Reader
 	Data   []byte
-	Fold   bool // keys that differ in ASCII case only are equal
+	Fold   bool // treat keys that differ only in ASCII case as equal
 }
 
-// Unique returns a *format.SyntaxError if a key occurs twice in the map with n pairs in Data[off:end].
+// Unique returns a *format.SyntaxError if a key occurs twice in a map. The map has n pairs, which lie in Data[off:end].
 func (ks Keys) Unique(n, off, end int) error {
 	twice := Duplicate(n, end-off, ks.each(off, n), ks.same)
 	if twice < 0 {
@@ -47,7 +47,7 @@ func (ks Keys) same(a, b int) bool {
 	return err == nil && x.Equal(y, ks.Fold)
 }
 
-// each yields the offset and hash of the n keys from pos on.
+// each yields the offset and hash of each of the n keys that start at pos.
 func (ks Keys) each(pos, n int) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		at := pos

@@ -1,8 +1,8 @@
-// Package unmet selects among the steps that a field.Set has below one node.
+// Package childset selects children of a field.Set's node by name or index.
 //
-// Find keeps the children that it has not met yet as bits of a word: bit i stands for children[i].
+// A format's Find stores the children that it has not found yet as the bits of one word. Bit i stands for children[i].
 //
-//	i := unmet.Named(children, set, name)
+//	i := childset.Named(children, set, name)
 package unmet
 
 import (
@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// Named returns the index of the child in set with that name, or -1.
+// Named returns the index in children of the child in set with this name, or -1.
 func Named(children []field.Node, set uint64, name []byte) int {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -22,7 +22,8 @@ func Named(children []field.Node, set uint64, name []byte) int {
 	return -1
 }
 
-// Lowest returns the index of the child in set whose list index is lowest, or -1 if none has one.
+// LowestIndex returns the child in set with the lowest list index, as an index in children. It returns -1 if no child
+// has a list index.
 func Lowest(children []field.Node, set uint64) int {
 	child := -1
 	for ; set != 0; set &= set - 1 {

@@ -1,5 +1,5 @@
-// Package utf8check reports whether bytes are UTF-8, and where they are not. It tests for ASCII first, 32 bytes at a time,
-// and is cheap for short texts, which most keys and values are.
+// Package utf8check finds bytes that are not UTF-8. It first tests whether all bytes are ASCII, 32 bytes at a time. It
+// is fast for short texts, because most keys and values are short.
 //
 //	utf8check.Bad([]byte("pump\xff1")) // 4
 package utf8check

@@ -42,7 +42,7 @@ func ASCII(b []byte) bool {
 	return all&highs == 0
 }
 
-// badInShort loads up to 7 bytes into one word, each at least once.
+// badInShort combines up to 7 bytes into one word, so that a high bit is set if any byte is not ASCII.
 func badInShort(b []byte) uint64 {
 	switch n := len(b); {
 	case n >= 4:

@@ -27,7 +27,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestEachLengthAndPlace puts one byte outside of ASCII at each position of texts up to several blocks long.
+// TestEachLengthAndPlace uses texts up to several blocks long, and puts one byte that is not ASCII at each position.
 func TestEachLengthAndPlace(t *testing.T) {
 	t.Parallel()
 	for n := range 100 {
