@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// writtenPath is a path in the text of a predicate. cast is printed for a test without a cast of its own.
-type writtenPath struct {
+// printedPath is a path in the text of a predicate. cast is printed for a test without a cast of its own.
+type printedPath struct {
 	path Path
 	cast Type
 }
@@ -16,19 +16,19 @@ type expression interface {
 	count() int
 	// write prints the expression. It adds parentheses if the expression's operator binds weaker than level: 0 allows
 	// any expression, 1 a conjunct, 2 a factor.
-	write(b *strings.Builder, operands []writtenPath, level int)
+	write(b *strings.Builder, operands []printedPath, level int)
 	// compile appends the expression's tests. Evaluation continues at test then if the expression holds, and at test
 	// otherwise if it does not.
 	compile(tests *[]Test, then, otherwise int)
 }
 
-// junction is several expressions, all joined by && or all joined by ||.
-type junction struct {
-	all   bool // true for &&, false for ||
+// logicalExpression is several expressions, all joined by && or all joined by ||.
+type logicalExpression struct {
+	isAnd bool // true for &&, false for ||
 	parts []expression
 }
 
-func (j junction) count() int {
+func (j logicalExpression) count() int {
 	n := 0
 	for _, p := range j.parts {
 		n += p.count()
@@ -36,9 +36,9 @@ func (j junction) count() int {
 	return n
 }
 
-func (j junction) write(b *strings.Builder, operands []writtenPath, level int) {
+func (j logicalExpression) write(b *strings.Builder, operands []printedPath, level int) {
 	own, sign := 0, " || "
-	if j.all {
+	if j.isAnd {
 		own, sign = 1, " && "
 	}
 	if own < level {
@@ -53,14 +53,14 @@ func (j junction) write(b *strings.Builder, operands []writtenPath, level int) {
 	}
 }
 
-func (j junction) compile(tests *[]Test, then, otherwise int) {
+func (j logicalExpression) compile(tests *[]Test, then, otherwise int) {
 	end := len(*tests)
 	for i, p := range j.parts {
 		end += p.count()
 		switch {
 		case i == len(j.parts)-1:
 			p.compile(tests, then, otherwise)
-		case j.all:
+		case j.isAnd:
 			p.compile(tests, end, otherwise)
 		default:
 			p.compile(tests, then, end)
@@ -68,20 +68,22 @@ func (j junction) compile(tests *[]Test, then, otherwise int) {
 	}
 }
 
-type negation struct{ of expression }
+type negation struct{ operand expression }
 
-func (n negation) count() int { return n.of.count() }
+func (n negation) count() int { return n.operand.count() }
 
-func (n negation) write(b *strings.Builder, operands []writtenPath, _ int) {
+func (n negation) write(b *strings.Builder, operands []printedPath, _ int) {
 	b.WriteByte('!')
-	if t, ok := n.of.(Test); ok && t.operator > prefix {
+	if t, ok := n.operand.(Test); ok && t.operator > prefix {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}
-	n.of.write(b, operands, 2)
+	n.operand.write(b, operands, 2)
 }
 
-func (n negation) compile(tests *[]Test, then, otherwise int) { n.of.compile(tests, otherwise, then) }
+func (n negation) compile(tests *[]Test, then, otherwise int) {
+	n.operand.compile(tests, otherwise, then)
+}
 
 func (t Test) count() int { return 1 }
 
@@ -90,7 +92,7 @@ func (t Test) compile(tests *[]Test, then, otherwise int) {
 	*tests = append(*tests, t)
 }
 
-func (t Test) write(b *strings.Builder, operands []writtenPath, _ int) {
+func (t Test) write(b *strings.Builder, operands []printedPath, _ int) {
 	text, as := quotePath(operands[t.Path].path.String()), t.As
 	if as == AnyType && !t.Exists {
 		as = operands[t.Path].cast
@@ -104,7 +106,7 @@ func (t Test) write(b *strings.Builder, operands []writtenPath, _ int) {
 	case prefix:
 		b.WriteString("prefix(" + text + ", " + strconv.Quote(t.text) + ")")
 	default:
-		b.WriteString(text + " " + opNames[t.operator] + " " + t.literal())
+		b.WriteString(text + " " + operatorNames[t.operator] + " " + t.literal())
 	}
 }
 
@@ -120,7 +122,7 @@ func (t Test) literal() string {
 
 func quotePath(text string) string {
 	for i := range len(text) {
-		if !isBare(text[i]) {
+		if !isBarePathByte(text[i]) {
 			return "`" + strings.ReplaceAll(text, "`", "``") + "`"
 		}
 	}

@@ -58,7 +58,7 @@ func parseNumber(b []byte) (number, bool) {
 	if count == 0 {
 		return number{}, false
 	}
-	exact := count <= maxDigits || fitsUint64(b[:i])
+	exact := count <= maxUint64Digits || fitsUint64(b[:i])
 	if i < len(b) {
 		exponent, ok := parseExponent(b[i:])
 		if !ok {
@@ -88,11 +88,11 @@ func parseNumber(b []byte) (number, bool) {
 	return number{isFloat: true, float: f}, err == nil
 }
 
-// maxDigits is the number of decimal digits that always fit a uint64.
-const maxDigits = 19
+// maxUint64Digits is the number of decimal digits that always fit a uint64.
+const maxUint64Digits = 19
 
 // appendDigits appends the digits at pos to the decimal number n. It returns the new number and the offset after the
-// digits. The number may overflow after more than maxDigits digits.
+// digits. The number may overflow after more than maxUint64Digits digits.
 func appendDigits(b []byte, pos int, n uint64) (uint64, int) {
 	for ; uint(pos) < uint(len(b)) && b[pos]-'0' <= 9; pos++ {
 		n = n*10 + uint64(b[pos]-'0')
@@ -149,7 +149,7 @@ type ordering int
 
 const (
 	less      ordering = -1
-	same      ordering = 0
+	equalTo   ordering = 0
 	greater   ordering = 1
 	unordered ordering = 2
 )
@@ -161,7 +161,7 @@ func compare[T int64 | uint64 | float64](a, b T) ordering {
 	case a > b:
 		return greater
 	case a == b:
-		return same
+		return equalTo
 	}
 	return unordered
 }

@@ -11,7 +11,7 @@ import (
 // parser parses a predicate from left to right. Each method parses one rule of the grammar in Predicate's docstring.
 type parser struct {
 	text      string
-	at        int // offset in text, in bytes
+	pos       int // offset in text, in bytes
 	paths     []Path
 	types     []Type
 	pathIndex map[string]int // from the text of a path to its index in paths
@@ -19,40 +19,40 @@ type parser struct {
 
 var errNesting = errors.New("parentheses and negations nest too deep")
 
-func isBare(c byte) bool {
+func isBarePathByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`_.-\:/`, c) >= 0
 }
 
 // skipBlanks skips white space and returns the offset after the white space.
 func (p *parser) skipBlanks() int {
-	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
-		p.at++
+	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
+		p.pos++
 	}
-	return p.at
+	return p.pos
 }
 
 func (p *parser) consume(token string) bool {
 	if !strings.HasPrefix(p.text[p.skipBlanks():], token) {
 		return false
 	}
-	p.at += len(token)
+	p.pos += len(token)
 	return true
 }
 
-func (p *parser) expected(what string) error {
+func (p *parser) expectedError(what string) error {
 	if p.skipBlanks() == len(p.text) {
-		return fmt.Errorf("field: predicate ends at offset %d, where %s is expected", p.at, what)
+		return fmt.Errorf("field: predicate ends at offset %d, where %s is expected", p.pos, what)
 	}
-	return fmt.Errorf("field: predicate has %.20q at offset %d, where %s is expected", p.text[p.at:], p.at, what)
+	return fmt.Errorf("field: predicate has %.20q at offset %d, where %s is expected", p.text[p.pos:], p.pos, what)
 }
 
-func (p *parser) fail(at int, err error) error {
+func (p *parser) errorAt(at int, err error) error {
 	return fmt.Errorf("field: predicate at offset %d: %w", at, err)
 }
 
-func (p *parser) predicate(depth int) (expression, error) { return p.junction(false, depth) }
+func (p *parser) predicate(depth int) (expression, error) { return p.logical(false, depth) }
 
-func (p *parser) junction(all bool, depth int) (expression, error) {
+func (p *parser) logical(all bool, depth int) (expression, error) {
 	sign := "||"
 	if all {
 		sign = "&&"
@@ -64,12 +64,12 @@ func (p *parser) junction(all bool, depth int) (expression, error) {
 		if all {
 			part, err = p.factor(depth)
 		} else {
-			part, err = p.junction(true, depth)
+			part, err = p.logical(true, depth)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if j, ok := part.(junction); ok && j.all == all { // (a && b) && c
+		if j, ok := part.(logicalExpression); ok && j.isAnd == all { // (a && b) && c
 			parts = append(parts, j.parts...)
 		} else {
 			parts = append(parts, part)
@@ -81,24 +81,24 @@ func (p *parser) junction(all bool, depth int) (expression, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	return junction{all: all, parts: parts}, nil
+	return logicalExpression{isAnd: all, parts: parts}, nil
 }
 
 func (p *parser) factor(depth int) (expression, error) {
 	if depth > MaxNesting {
-		return nil, p.fail(p.at, errNesting)
+		return nil, p.errorAt(p.pos, errNesting)
 	}
 	if p.consume("!") {
 		of, err := p.factor(depth + 1)
 		if n, ok := of.(negation); ok { // !!a
-			return n.of, err
+			return n.operand, err
 		}
 		return negation{of}, err
 	}
 	if p.consume("(") {
 		inner, err := p.predicate(depth + 1)
 		if err == nil && !p.consume(")") {
-			err = p.expected(`"&&", "||" or ")"`)
+			err = p.expectedError(`"&&", "||" or ")"`)
 		}
 		return inner, err
 	}
@@ -112,19 +112,19 @@ func (p *parser) test() (expression, error) {
 	case "exists":
 		t.operator, t.Exists = exists, true
 		if t.Path, err = p.path(AnyType); err == nil && !p.consume(")") {
-			err = p.expected(`")"`)
+			err = p.expectedError(`")"`)
 		}
 		return t, err
 	case "prefix":
 		t.operator, t.kind = prefix, Text
 		if err = p.operand(&t, p.functionCall()); err == nil && !p.consume(",") {
-			err = p.expected(`"," and a string`)
+			err = p.expectedError(`"," and a string`)
 		}
 		if err == nil {
-			t.text, err = p.quoted()
+			t.text, err = p.quotedString()
 		}
 		if err == nil && !p.consume(")") {
-			err = p.expected(`")"`)
+			err = p.expectedError(`")"`)
 		}
 		return t, err
 	default:
@@ -133,12 +133,12 @@ func (p *parser) test() (expression, error) {
 		}
 	}
 	for _, o := range []operator{equal, notEqual, atMost, atLeast, lessThan, greaterThan} { // <= before <
-		if p.consume(opNames[o]) {
+		if p.consume(operatorNames[o]) {
 			t.operator = o
 			return t, p.literal(&t)
 		}
 	}
-	return t, p.expected(`a comparison (==, !=, <, <=, >, >=)`)
+	return t, p.expectedError(`a comparison (==, !=, <, <=, >, >=)`)
 }
 
 // functionCall reads a name and the opening parenthesis after the name. If either is missing, it reads nothing and
@@ -146,15 +146,15 @@ func (p *parser) test() (expression, error) {
 func (p *parser) functionCall() string {
 	start := p.skipBlanks()
 	end := start
-	for end < len(p.text) && isBare(p.text[end]) {
+	for end < len(p.text) && isBarePathByte(p.text[end]) {
 		end++
 	}
 	if end == start {
 		return ""
 	}
-	p.at = end
+	p.pos = end
 	if !p.consume("(") {
-		p.at = start
+		p.pos = start
 		return ""
 	}
 	return p.text[start:end]
@@ -168,12 +168,12 @@ func (p *parser) operand(t *Test, cast string) (err error) {
 	}
 	as, ok := ParseType(cast)
 	if !ok || as == AnyType {
-		p.at -= len(cast) + 1
-		return p.fail(p.at, fmt.Errorf("unknown function %q: want exists, prefix or one of %v", cast, typeNames[1:]))
+		p.pos -= len(cast) + 1
+		return p.errorAt(p.pos, fmt.Errorf("unknown function %q: want exists, prefix or one of %v", cast, typeNames[1:]))
 	}
 	t.As = as
 	if t.Path, err = p.path(as); err == nil && !p.consume(")") {
-		err = p.expected(`")"`)
+		err = p.expectedError(`")"`)
 	}
 	return err
 }
@@ -185,39 +185,39 @@ func (p *parser) path(as Type) (int, error) {
 	if p.consume("`") {
 		var b strings.Builder
 		for {
-			part, _, closed := strings.Cut(p.text[p.at:], "`")
+			part, _, closed := strings.Cut(p.text[p.pos:], "`")
 			if !closed {
-				return 0, p.fail(start, fmt.Errorf("the path %.20q has no closing backquote", p.text[start:]))
+				return 0, p.errorAt(start, fmt.Errorf("the path %.20q has no closing backquote", p.text[start:]))
 			}
 			b.WriteString(part)
-			p.at += len(part) + 1
-			if p.at == len(p.text) || p.text[p.at] != '`' {
+			p.pos += len(part) + 1
+			if p.pos == len(p.text) || p.text[p.pos] != '`' {
 				break
 			}
 			b.WriteByte('`')
-			p.at++
+			p.pos++
 		}
 		text = b.String()
 	} else {
-		for p.at < len(p.text) && isBare(p.text[p.at]) {
-			p.at++
+		for p.pos < len(p.text) && isBarePathByte(p.text[p.pos]) {
+			p.pos++
 		}
-		if text = p.text[start:p.at]; text == "" {
-			return 0, p.expected("a path, exists(, prefix(, a cast, ! or (")
+		if text = p.text[start:p.pos]; text == "" {
+			return 0, p.expectedError("a path, exists(, prefix(, a cast, ! or (")
 		}
 	}
 	i, known := p.pathIndex[text]
 	if !known {
 		path, err := Parse(text)
 		if err != nil {
-			return 0, p.fail(start, err)
+			return 0, p.errorAt(start, err)
 		}
 		i = len(p.paths)
 		p.pathIndex[text] = i
 		p.paths, p.types = append(p.paths, path), append(p.types, as)
 	}
 	if as != AnyType && p.types[i] != AnyType && p.types[i] != as {
-		return 0, p.fail(start, fmt.Errorf("path %q is read as %v and as %v: choose one", text, p.types[i], as))
+		return 0, p.errorAt(start, fmt.Errorf("path %q is read as %v and as %v: choose one", text, p.types[i], as))
 	}
 	if as != AnyType {
 		p.types[i] = as
@@ -230,68 +230,68 @@ func (p *parser) literal(t *Test) (err error) {
 	start := p.skipBlanks()
 	if start < len(p.text) && p.text[start] == '"' {
 		t.kind = Text
-		t.text, err = p.quoted()
+		t.text, err = p.quotedString()
 		return err
 	}
 	end := start
-	for end < len(p.text) && (isBare(p.text[end]) || p.text[end] == '+') {
+	for end < len(p.text) && (isBarePathByte(p.text[end]) || p.text[end] == '+') {
 		end++
 	}
 	word := p.text[start:end]
 	if word == "true" || word == "false" {
 		if t.operator != equal && t.operator != notEqual {
-			return p.fail(start, fmt.Errorf("%s has no order: compare it with == or !=", word))
+			return p.errorAt(start, fmt.Errorf("%s has no order: compare it with == or !=", word))
 		}
-		t.kind, t.boolean, p.at = Bool, word == "true", end
+		t.kind, t.boolean, p.pos = Bool, word == "true", end
 		return nil
 	}
 	n, ok := parseNumber([]byte(word))
 	if !ok {
-		return p.expected(`a number, a string in double quotes, true or false`)
+		return p.expectedError(`a number, a string in double quotes, true or false`)
 	}
-	t.kind, t.number, p.at = Int, n, end
+	t.kind, t.number, p.pos = Int, n, end
 	return nil
 }
 
-func (p *parser) quoted() (string, error) {
+func (p *parser) quotedString() (string, error) {
 	start := p.skipBlanks()
 	if !p.consume(`"`) {
-		return "", p.expected("a string in double quotes")
+		return "", p.expectedError("a string in double quotes")
 	}
 	var b strings.Builder
-	for p.at < len(p.text) {
-		rest := p.text[p.at:]
+	for p.pos < len(p.text) {
+		rest := p.text[p.pos:]
 		if rest[0] == '"' {
-			p.at++
+			p.pos++
 			return b.String(), nil
 		}
 		if n := plainPrefixLen(rest); n > 0 {
 			b.WriteString(rest[:n])
-			p.at += n
+			p.pos += n
 			continue
 		}
 		if strings.HasPrefix(rest, `\/`) { // JSON, RFC 8259, section 7
 			b.WriteByte('/')
-			p.at += 2
+			p.pos += 2
 			continue
 		}
 		if r, ok := surrogatePair(rest); ok {
 			b.WriteRune(r)
-			p.at += len(`\uXXXX\uXXXX`)
+			p.pos += len(`\uXXXX\uXXXX`)
 			continue
 		}
 		r, multibyte, tail, err := strconv.UnquoteChar(rest, '"')
 		if err != nil {
-			return "", p.fail(p.at, fmt.Errorf("%.12q is no escape of Go or JSON", rest))
+			return "", p.errorAt(p.pos, fmt.Errorf("%.12q is no escape of Go or JSON", rest))
 		}
 		if multibyte {
 			b.WriteRune(r)
 		} else {
 			b.WriteByte(byte(r))
 		}
-		p.at = len(p.text) - len(tail)
+		p.pos = len(p.text) - len(tail)
 	}
-	return "", p.fail(start, fmt.Errorf("the string %.20q has no closing quote", p.text[start:]))
+	return "", p.errorAt(start, fmt.Errorf("the string %.20q has no closing quote", p.text[start:]))
 }
 
 // plainPrefixLen counts the bytes before the next quote or escape. The parser copies these bytes unchanged, even if

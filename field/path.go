@@ -22,7 +22,7 @@ type Step struct {
 func (s Step) String() string {
 	switch {
 	case s.Name != "":
-		return escape.Replace(s.Name)
+		return stepEscaper.Replace(s.Name)
 	case s.Key >= 0:
 		return fmt.Sprintf("0x%02x", s.Key)
 	case s.Index >= 0:
@@ -31,7 +31,7 @@ func (s Step) String() string {
 	return ""
 }
 
-var escape = strings.NewReplacer(`.`, `\.`, `\`, `\\`)
+var stepEscaper = strings.NewReplacer(`.`, `\.`, `\`, `\\`)
 
 // Path is a compiled path. It is immutable and safe for use by many goroutines. It contains only a slice, because the
 // compiler passes structs of more than four words in memory.

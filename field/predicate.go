@@ -77,7 +77,7 @@ const (
 	atLeast
 )
 
-var opNames = [...]string{"exists", "prefix", "==", "!=", "<", "<=", ">", ">="}
+var operatorNames = [...]string{"exists", "prefix", "==", "!=", "<", "<=", ">", ">="}
 
 // ParsePredicate compiles s. An error contains the offset, the expected token and the actual token.
 func ParsePredicate(s string) (*Predicate, error) {
@@ -87,7 +87,7 @@ func ParsePredicate(s string) (*Predicate, error) {
 	p := parser{text: s, pathIndex: map[string]int{}}
 	root, err := p.predicate(0)
 	if err == nil && p.skipBlanks() < len(s) {
-		err = p.expected(`"&&", "||" or the end`)
+		err = p.expectedError(`"&&", "||" or the end`)
 	}
 	if err != nil {
 		return nil, err
@@ -97,9 +97,9 @@ func ParsePredicate(s string) (*Predicate, error) {
 		return nil, fmt.Errorf("field: predicate: %w", err)
 	}
 	c := Predicate{root: root, set: set, types: p.types}
-	written := make([]writtenPath, set.Len())
+	written := make([]printedPath, set.Len())
 	for i, path := range set.Paths() {
-		written[i] = writtenPath{path, AnyType}
+		written[i] = printedPath{path, AnyType}
 	}
 	var b strings.Builder
 	root.write(&b, written, 0)
@@ -121,13 +121,13 @@ func MustParsePredicate(s string) *Predicate {
 // Rename returns a copy of the predicate in which the result of rename replaces each path. A comparison without a cast
 // gets the type that rename returns. Rename fails if rename fails, or if the new predicate is invalid.
 func (p *Predicate) Rename(rename func(Path) (Path, Type, error)) (*Predicate, error) {
-	written := make([]writtenPath, p.set.Len())
+	written := make([]printedPath, p.set.Len())
 	for i, path := range p.set.Paths() {
 		renamed, as, err := rename(path)
 		if err != nil {
 			return nil, err
 		}
-		written[i] = writtenPath{renamed, as}
+		written[i] = printedPath{renamed, as}
 	}
 	var b strings.Builder
 	p.root.write(&b, written, 0)
@@ -196,22 +196,22 @@ func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 	case string(text) > t.text:
 		return t.ordered(greater), false
 	}
-	return t.ordered(same), false
+	return t.ordered(equalTo), false
 }
 
 // ordered reports whether the test's operator accepts the ordering o.
 func (t *Test) ordered(o ordering) bool {
 	switch t.operator {
 	case equal:
-		return o == same
+		return o == equalTo
 	case notEqual:
-		return o != same
+		return o != equalTo
 	case lessThan:
 		return o == less
 	case atMost:
-		return o == less || o == same
+		return o == less || o == equalTo
 	case greaterThan:
 		return o == greater
 	}
-	return o == greater || o == same
+	return o == greater || o == equalTo
 }

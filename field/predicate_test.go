@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// eval evaluates p over values, which maps the text of a path to its value. A path that is not in values is missing.
-func eval(p *Predicate, values map[string]Value) (ok, mismatch bool) {
+// evalPredicate evaluates p over values, which maps the text of a path to its value. A path that is not in values is
+// missing.
+func evalPredicate(p *Predicate, values map[string]Value) (ok, mismatch bool) {
 	at := 0
 	for at >= 0 {
 		t := &p.Tests()[at]
@@ -100,14 +101,14 @@ func TestPredicate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ok, mismatch := eval(p, values); ok != test.ok || mismatch != test.mismatch {
+			if ok, mismatch := evalPredicate(p, values); ok != test.ok || mismatch != test.mismatch {
 				t.Errorf("got %v, mismatch %v, want %v, %v", ok, mismatch, test.ok, test.mismatch)
 			}
 			again, err := ParsePredicate(p.String())
 			if err != nil || again.String() != p.String() {
 				t.Fatalf("canonical text %q: got %v, %v", p, again, err)
 			}
-			if ok, mismatch := eval(again, values); ok != test.ok || mismatch != test.mismatch {
+			if ok, mismatch := evalPredicate(again, values); ok != test.ok || mismatch != test.mismatch {
 				t.Errorf("canonical text %q: got %v, mismatch %v, want %v, %v", p, ok, mismatch, test.ok, test.mismatch)
 			}
 		})
@@ -150,7 +151,7 @@ func TestPredicateSet(t *testing.T) {
 
 func TestRename(t *testing.T) {
 	t.Parallel()
-	names := map[string]writtenPath{"level": {MustParse("0x11"), Float32}, "unit": {MustParse("a b"), AnyType}, "id": {MustParse("id"), Int32}, "twin": {MustParse("0x11"), Int32}}
+	names := map[string]printedPath{"level": {MustParse("0x11"), Float32}, "unit": {MustParse("a b"), AnyType}, "id": {MustParse("id"), Int32}, "twin": {MustParse("0x11"), Int32}}
 	rename := func(p Path) (Path, Type, error) {
 		o, ok := names[p.String()]
 		if !ok {

@@ -10,19 +10,19 @@ import (
 	"example.com/ferry/format/cbor"
 )
 
-// renamed is a copy of the CBOR format with another name and payload type.
-type renamed struct {
+// renamedCBOR is a copy of the CBOR format with another name and payload type.
+type renamedCBOR struct {
 	cbor.Format
 	name string
 	typ  ferry.Type
 }
 
-func (r renamed) Name() string                  { return r.name }
-func (r renamed) Descriptor() format.Descriptor { return format.Descriptor{Type: r.typ} }
+func (r renamedCBOR) Name() string                  { return r.name }
+func (r renamedCBOR) Descriptor() format.Descriptor { return format.Descriptor{Type: r.typ} }
 
 func TestByType(t *testing.T) {
 	t.Parallel()
-	private := renamed{name: "own", typ: 200}
+	private := renamedCBOR{name: "own", typ: 200}
 	byType, err := format.NewByType(append(all.Formats(), private))
 	if err != nil {
 		t.Fatal(err)
@@ -31,13 +31,13 @@ func TestByType(t *testing.T) {
 		t.Errorf("indexed %v", byType)
 	}
 	for name, row := range map[string]struct {
-		second renamed
+		second renamedCBOR
 		want   string
 	}{
-		"the type of raw payloads": {renamed{name: "own", typ: ferry.Raw}, "payload type 0"},
-		"a reserved type":          {renamed{name: "own", typ: ferry.LastType + 1}, "want one of ferry's, 1 to 7, or a private one, 128 to 255"},
-		"a type twice":             {renamed{name: "own", typ: ferry.CBOR}, "cbor and own both have payload type 3"},
-		"a name twice":             {renamed{name: "cbor", typ: 128}, "two formats are named cbor"},
+		"the type of raw payloads": {renamedCBOR{name: "own", typ: ferry.Raw}, "payload type 0"},
+		"a reserved type":          {renamedCBOR{name: "own", typ: ferry.LastType + 1}, "want one of ferry's, 1 to 7, or a private one, 128 to 255"},
+		"a type twice":             {renamedCBOR{name: "own", typ: ferry.CBOR}, "cbor and own both have payload type 3"},
+		"a name twice":             {renamedCBOR{name: "cbor", typ: 128}, "two formats are named cbor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

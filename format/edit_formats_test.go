@@ -14,15 +14,15 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// editable is a format and the parts from which the tests build a message of any size.
-type editable struct {
+// editableFormat is a format and the parts from which the tests build a message of any size.
+type editableFormat struct {
 	format.Format
 	format.Editor
 	least                     string // smallest message that the test extends
 	id, outer, payload, added string // paths in the message
 }
 
-var editables = []editable{
+var editables = []editableFormat{
 	{cbor.Format{}, cbor.Format{}, "\xa0", "id", "event", "event.payload", "event.added"},
 	{json.Format{}, json.Format{}, "{}", "id", "event", "event.payload", "event.added"},
 	{y3.Format{}, y3.Format{}, "\x00\x00", "0x01", "0x02", "0x02.0x10", "0x02.0x11"},
@@ -32,7 +32,7 @@ var editables = []editable{
 }
 
 // message returns a message with an id and a container. The container holds a text of size bytes.
-func (f editable) message(t testing.TB, size int) []byte {
+func (f editableFormat) message(t testing.TB, size int) []byte {
 	t.Helper()
 	data := []byte(f.least)
 	empty := data

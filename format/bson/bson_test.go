@@ -230,8 +230,8 @@ func TestForeignSpan(t *testing.T) {
 		{Head: len(data), Off: len(data), End: len(data)},
 		{Head: 4, Off: 12, End: 13}, // a double cannot have one byte
 	} {
-		if v, err := (Format{}).Value(data, s, field.AnyType); !errors.Is(err, errSpan) {
-			t.Errorf("%+v: got %+v, %v, want %v", s, v, err, errSpan)
+		if v, err := (Format{}).Value(data, s, field.AnyType); !errors.Is(err, errForeignSpan) {
+			t.Errorf("%+v: got %+v, %v, want %v", s, v, err, errForeignSpan)
 		}
 		if text, ok := (Format{}).View(data, s); ok {
 			t.Errorf("%+v: got the text %q", s, text)
@@ -278,7 +278,7 @@ func TestDepth(t *testing.T) {
 			for extra, ok := range []bool{true, false} {
 				nested := []byte{5, 0, 0, 0, 0}
 				for range row.levels - 1 + extra {
-					nested = closed(append([]byte{0, 0, 0, 0, typ, '0', 0}, nested...), 0)
+					nested = closeDocument(append([]byte{0, 0, 0, 0, typ, '0', 0}, nested...), 0)
 				}
 				if err := (Format{}).Validate(nested, format.Options{MaxDepth: row.max}); (err == nil) != ok {
 					t.Errorf("%d levels of type %d, MaxDepth %d: got %v, want ok %v", row.levels+extra, typ, row.max, err, ok)

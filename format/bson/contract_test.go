@@ -13,11 +13,11 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return random(r, nil, false, 0) })
+	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return appendRandomDocument(r, nil, false, 0) })
 }
 
-// closed appends the NUL of the document that begins at start, and sets the document's length.
-func closed(dst []byte, start int) []byte {
+// closeDocument appends the NUL of the document that begins at start, and sets the document's length.
+func closeDocument(dst []byte, start int) []byte {
 	dst = append(dst, 0)
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	return dst
@@ -28,8 +28,8 @@ func randomString(r *rand.Rand, dst []byte) []byte {
 	return append(append(binary.LittleEndian.AppendUint32(dst, uint32(len(s)+1)), s...), 0)
 }
 
-// random appends a document or array with random elements. The keys of a document are unique.
-func random(r *rand.Rand, dst []byte, array bool, depth int) []byte {
+// appendRandomDocument appends a document or array with random elements. The keys of a document are unique.
+func appendRandomDocument(r *rand.Rand, dst []byte, array bool, depth int) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	n := r.IntN(8)
@@ -52,9 +52,9 @@ func random(r *rand.Rand, dst []byte, array bool, depth int) []byte {
 		dst = append(append(append(dst, typ), name...), 0)
 		switch at := len(dst); typ {
 		case typeDocument, typeArray:
-			dst = random(r, dst, typ == typeArray, depth+1)
+			dst = appendRandomDocument(r, dst, typ == typeArray, depth+1)
 		case typeCodeWithScope:
-			dst = random(r, randomString(r, append(dst, 0, 0, 0, 0)), false, depth+1)
+			dst = appendRandomDocument(r, randomString(r, append(dst, 0, 0, 0, 0)), false, depth+1)
 			binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at))
 		case typeString, typeCode, typeSymbol:
 			dst = randomString(r, dst)
@@ -77,10 +77,10 @@ func random(r *rand.Rand, dst []byte, array bool, depth int) []byte {
 		case typeDouble:
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(r.NormFloat64()))
 		default:
-			for range widths[typ] {
+			for range sizeByType[typ] {
 				dst = append(dst, byte(r.Uint32()))
 			}
 		}
 	}
-	return closed(dst, start)
+	return closeDocument(dst, start)
 }

@@ -29,8 +29,8 @@ func (Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) 
 	if data[c.at.head] != c.typ {
 		e.PutCopy(c.at.head, c.at.head+1, []byte{c.typ})
 	}
-	e.PutCopy(c.at.value, c.end, appendStart(e.Room(), c.typ, c.subtype, &v))
-	putAfter(e, c.end, c.typ, v)
+	e.PutCopy(c.at.value, c.end, appendUpToContent(e.Room(), c.typ, c.subtype, &v))
+	putContent(e, c.end, c.typ, v)
 	updateLengths(e, data, c.lengthOffsets[:p.Len()], grown)
 	return nil
 }
@@ -66,8 +66,8 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	}
 	b = append(b, 0)
 	grown := len(b) + encodedSize(typ, 0, &v)
-	e.PutCopy(pos, pos, appendStart(b, typ, 0, &v))
-	putAfter(e, pos, typ, v)
+	e.PutCopy(pos, pos, appendUpToContent(b, typ, 0, &v))
+	putContent(e, pos, typ, v)
 	return h.planKeysAndLengths(e, data, grown, pos, last.Index+1)
 }
 
@@ -123,8 +123,8 @@ func (f Format) checkInsertable(v *field.Value, depth int) error {
 	return nil
 }
 
-// putAfter plans the part of v that appendStart does not write: the content, and the NUL after a text.
-func putAfter(e *format.Edit, pos int, typ byte, v field.Value) {
+// putContent plans the part of v that appendUpToContent does not write: the content, and the NUL after a text.
+func putContent(e *format.Edit, pos int, typ byte, v field.Value) {
 	e.Put(pos, pos, v.Bytes)
 	if endsInNUL(typ) {
 		e.Put(pos, pos, nulByte)
@@ -137,7 +137,7 @@ var nulByte = []byte{0}
 type editedContainer struct {
 	container
 	array         bool
-	n             int                 // number of lengths that change
+	lengthCount   int                 // number of lengths that change
 	lengthOffsets [field.MaxSteps]int // offsets of the n lengths that change; the last one is the length of this container
 }
 
@@ -150,8 +150,8 @@ func (h *editedContainer) locate(data []byte, p field.Path) error {
 	if typ != typeDocument && typ != typeArray {
 		return field.ErrNotFound
 	}
-	h.array, h.n = typ == typeArray, p.Len()+1
-	h.lengthOffsets[h.n-1] = at.value
+	h.array, h.lengthCount = typ == typeArray, p.Len()+1
+	h.lengthOffsets[h.lengthCount-1] = at.value
 	h.container, err = openContainer(data, at.value, at.limit)
 	return err
 }
@@ -226,7 +226,7 @@ func (h *editedContainer) planKeysAndLengths(e *format.Edit, data []byte, grown,
 		e.Reset(data)
 		return err
 	}
-	updateLengths(e, data, h.lengthOffsets[:h.n], grown)
+	updateLengths(e, data, h.lengthOffsets[:h.lengthCount], grown)
 	return nil
 }
 

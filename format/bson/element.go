@@ -41,17 +41,17 @@ const (
 const subtypeOldBinary = 0x02
 
 const (
-	minDocument  = 5  // size in bytes of an empty document: a length and a NUL
-	minWithScope = 14 // size in bytes of the shortest code with scope: a length, an empty string, an empty document
-	pointed      = 12 // size of the ObjectID in a DBPointer, in bytes
+	minDocument      = 5  // size in bytes of an empty document: a length and a NUL
+	minCodeWithScope = 14 // size in bytes of the shortest code with scope: a length, an empty string, an empty document
+	objectIDSize     = 12 // size of the ObjectID in a DBPointer, in bytes
 )
 
-const variableWidth = 0xff // entry in widths of a type without a fixed size
+const variableSize = 0xff // entry in sizeByType for a type without a fixed size
 
-// widths maps a type to the size of its values in bytes, or to variableWidth.
-var widths = func() (t [256]byte) {
+// sizeByType maps a type to the size of its values in bytes, or to variableSize.
+var sizeByType = func() (t [256]byte) {
 	for i := range t {
-		t[i] = variableWidth
+		t[i] = variableSize
 	}
 	for typ, n := range map[byte]byte{
 		typeDouble: 8, typeUndefined: 0, typeObjectID: 12, typeBool: 1, typeDatetime: 8, typeNull: 0, typeInt32: 4,
@@ -62,8 +62,8 @@ var widths = func() (t [256]byte) {
 	return t
 }()
 
-// kinds maps a type to the kind of its values. The kind of a byte that is not a type is Missing.
-var kinds = [256]field.Kind{
+// kindByType maps a type to the kind of its values. The kind of a byte that is not a type is Missing.
+var kindByType = [256]field.Kind{
 	typeDouble: field.Float, typeString: field.Text, typeDocument: field.Map, typeArray: field.List, typeBinary: field.Bytes,
 	typeUndefined: field.Null, typeObjectID: field.Extension, typeBool: field.Bool, typeDatetime: field.Int, typeNull: field.Null,
 	typeRegex: field.Extension, typeDBPointer: field.Extension, typeCode: field.Text, typeSymbol: field.Text,
@@ -103,13 +103,13 @@ func (c container) hasElement(data []byte, pos int) (bool, error) {
 	}
 }
 
-// shortKey is the length in bytes up to which a loop finds the end of a key faster than bytes.IndexByte.
-const shortKey = 16
+// maxByteLoopKey is the length in bytes up to which a loop finds the end of a key faster than bytes.IndexByte.
+const maxByteLoopKey = 16
 
 // valueOffset returns the offset of the value of the element at pos. The value follows the type, the key and the key's
 // NUL.
 func (c container) valueOffset(data []byte, pos int) (int, error) {
-	for at, limit := pos+1, min(c.end, len(data), pos+shortKey); at < limit; at++ {
+	for at, limit := pos+1, min(c.end, len(data), pos+maxByteLoopKey); at < limit; at++ {
 		if data[at] == 0 {
 			return at + 1, nil
 		}
@@ -124,12 +124,12 @@ func skipCString(data []byte, pos, end int, what string) (int, error) {
 			return pos + n + 1, nil
 		}
 	}
-	return 0, truncated(data, pos, end, what+" without a closing NUL")
+	return 0, truncatedError(data, pos, end, what+" without a closing NUL")
 }
 
 // skipValue returns the offset after the value at pos, which has type typ. The container around it ends at end.
 func skipValue(data []byte, typ byte, pos, end int) (int, error) {
-	if width := int(widths[typ]); width != variableWidth && width <= min(end, len(data))-pos {
+	if width := int(sizeByType[typ]); width != variableSize && width <= min(end, len(data))-pos {
 		return pos + width, nil
 	}
 	if typ == typeRegex { // a regular expression has no length and ends with its second NUL
@@ -144,7 +144,7 @@ func skipValue(data []byte, typ byte, pos, end int) (int, error) {
 		return 0, err
 	}
 	if limit := min(end, len(data)); n > limit-pos {
-		return 0, truncated(data, pos, end, fmt.Sprintf("value of %d bytes where %d are left in its document", n, end-pos))
+		return 0, truncatedError(data, pos, end, fmt.Sprintf("value of %d bytes where %d are left in its document", n, end-pos))
 	}
 	return pos + n, nil
 }
@@ -162,16 +162,16 @@ func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	case typeBinary:
 		more, what = 5, "binary"
 	case typeDBPointer:
-		least, more, what = 1, 4+pointed, "string"
+		least, more, what = 1, 4+objectIDSize, "string"
 	case typeCodeWithScope:
-		least, what = minWithScope, "code with scope"
+		least, what = minCodeWithScope, "code with scope"
 	case typeRegex:
 		return 0, nil
 	default:
-		if widths[typ] == variableWidth {
+		if sizeByType[typ] == variableSize {
 			return 0, syntaxError(pos, fmt.Sprintf("value of type 0x%02x, which there is not", typ))
 		}
-		return int(widths[typ]), nil
+		return int(sizeByType[typ]), nil
 	}
 	n, err := readLength(data, pos, end, least, what)
 	return n + more, err
@@ -180,19 +180,19 @@ func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 // readLength reads the int32 at pos. The container around it ends at end. A length below least is an error.
 func readLength(data []byte, pos, end, least int, what string) (int, error) {
 	if end-pos < 4 || len(data)-pos < 4 {
-		return 0, truncated(data, pos, end, "length cut off")
+		return 0, truncatedError(data, pos, end, "length cut off")
 	}
 	n := int32(binary.LittleEndian.Uint32(data[pos:]))
-	if int(n) < least || n > math.MaxInt32-4-pointed { // so that the length plus a header fits an int of 32 bits
+	if int(n) < least || n > math.MaxInt32-4-objectIDSize { // so that the length plus a header fits an int of 32 bits
 		return 0, syntaxError(pos, fmt.Sprintf("%s of length %d", what, n))
 	}
 	return int(n), nil
 }
 
-// truncated returns the error for a value that exceeds the end of its container. If data contains the whole container,
-// the container is malformed: the error is a *format.SyntaxError. Otherwise data ends early: the error is
+// truncatedError returns the error for a value that exceeds the end of its container. If data contains the whole
+// container, the container is malformed: the error is a *format.SyntaxError. Otherwise data ends early: the error is
 // io.ErrUnexpectedEOF.
-func truncated(data []byte, pos, end int, reason string) error {
+func truncatedError(data []byte, pos, end int, reason string) error {
 	if end > len(data) {
 		return io.ErrUnexpectedEOF
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"example.com/ferry/field"
-	"example.com/ferry/format/internal/unmet"
+	"example.com/ferry/format/internal/childset"
 )
 
 // Find looks up all paths of s in one pass, which ends once all paths are found. It allocates nothing.
@@ -67,7 +67,7 @@ func (f *setSearch) searchDocument(c container, n *field.Node) error {
 				return err
 			}
 		}
-		if child := unmet.Named(children, want, f.data[pos+1:value-1]); child >= 0 {
+		if child := childset.Named(children, want, f.data[pos+1:value-1]); child >= 0 {
 			want &^= 1 << uint(child)
 			at, below := valuePlace{pos, value, c.end}, &children[child]
 			names = n.NamesAfter(names, below)
@@ -95,13 +95,13 @@ func (f *setSearch) searchArray(c container, n *field.Node) error {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
 	for pos, index := c.pos, 0; ; index++ {
-		child := unmet.Lowest(children, want)
+		child := childset.LowestIndex(children, want)
 		if child < 0 {
 			return nil
 		}
 		at, err := container{pos, c.end}.findItem(f.data, children[child].Step.Index-index)
 		if err != nil {
-			return notFound(err)
+			return ignoreNotFound(err)
 		}
 		index = children[child].Step.Index
 		want &^= 1 << uint(child)
@@ -114,8 +114,8 @@ func (f *setSearch) searchArray(c container, n *field.Node) error {
 	}
 }
 
-// notFound returns nil if err is field.ErrNotFound, and otherwise err.
-func notFound(err error) error {
+// ignoreNotFound returns nil if err is field.ErrNotFound, and otherwise err.
+func ignoreNotFound(err error) error {
 	if errors.Is(err, field.ErrNotFound) {
 		return nil
 	}

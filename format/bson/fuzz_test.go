@@ -15,18 +15,18 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-func seeds(f *testing.F) [][]byte {
+func fuzzSeeds(f *testing.F) [][]byte {
 	f.Helper()
 	all := formattest.VectorInputs(f, "bson")
 	for seed := range uint64(8) {
-		all = append(all, random(rand.New(rand.NewPCG(7, seed)), nil, false, 0))
+		all = append(all, appendRandomDocument(rand.New(rand.NewPCG(7, seed)), nil, false, 0))
 	}
 	return all
 }
 
 // FuzzLookup checks the guarantees of format.Format for any bytes.
 func FuzzLookup(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
@@ -36,7 +36,7 @@ func FuzzLookup(f *testing.F) {
 // so the test calls it for each inner document too. It may accept more than Validate in the cases that Validate
 // documents.
 func FuzzValidate(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s)
 	}
 	f.Fuzz(compareValidate)
@@ -47,7 +47,7 @@ func TestValidateAsDriver(t *testing.T) {
 		compareValidate(t, data)
 	}
 	for seed := range uint64(50) {
-		data := random(rand.New(rand.NewPCG(9, seed)), nil, false, 0)
+		data := appendRandomDocument(rand.New(rand.NewPCG(9, seed)), nil, false, 0)
 		if err := deepValidate(data, 0); err != nil {
 			t.Errorf("the driver refuses a generated document: %v\n% x", err, data)
 		}
@@ -126,7 +126,7 @@ func deepValidate(data []byte, depth int) error {
 
 // FuzzPatch replaces each text of a message, and reads the result with the driver.
 func FuzzPatch(f *testing.F) {
-	formattest.FuzzPatches(f, Format{}, seeds(f), func(t *testing.T, message []byte, _ field.Span, p field.Path, text []byte) {
+	formattest.FuzzPatches(f, Format{}, fuzzSeeds(f), func(t *testing.T, message []byte, _ field.Span, p field.Path, text []byte) {
 		names := make([]string, 0, p.Len())
 		for _, st := range p.Steps() {
 			names = append(names, st.Name)
@@ -150,4 +150,4 @@ func TestTruncated(t *testing.T) {
 }
 
 // FuzzEdit inserts, deletes and replaces values at any path.
-func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }
+func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, fuzzSeeds(f)...) }

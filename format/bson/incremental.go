@@ -134,7 +134,7 @@ func skipToNUL(s *incremental.Search, b []byte, left int) (n int, done bool, err
 // readValue reads the value at the start of b. If the path continues in this value, readValue enters it. If the path
 // ends there, readValue reports it as found. All other values are skipped.
 func (k *pathSearch) readValue(s *incremental.Search, b []byte, left int) (int, error) {
-	kind := kinds[k.typ]
+	kind := kindByType[k.typ]
 	if k.matches && k.step < len(k.path) && kind != field.Map && kind != field.List {
 		s.Absent()
 		return 0, nil

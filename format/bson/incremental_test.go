@@ -43,7 +43,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			formattest.SearchCase(t, Format{}, string(closed(append([]byte{0, 0, 0, 0}, test.data...), 0)), test.path, test.answer, test.fed, test.err)
+			formattest.SearchCase(t, Format{}, string(closeDocument(append([]byte{0, 0, 0, 0}, test.data...), 0)), test.path, test.answer, test.fed, test.err)
 		})
 	}
 }
@@ -74,7 +74,7 @@ func TestSearchTooLong(t *testing.T) {
 		"\x02v\x00\x21\x00\x00\x00" + text + "\x00": 43,
 		"\x0bv\x00" + text + "\x00i\x00":            -1,
 	} {
-		data := closed(append([]byte{0, 0, 0, 0}, element...), 0)
+		data := closeDocument(append([]byte{0, 0, 0, 0}, element...), 0)
 		s := Format{}.NewSearch(field.MustParse("v"), format.SearchOptions{MaxValue: 16})
 		answer, fed, err := formattest.FeedSingly(s, data)
 		if answer != format.Found || err != nil || fed > 24 || s.Span().End != end || s.Span().Head != 4 {
@@ -91,11 +91,11 @@ func TestSearchLarge(t *testing.T) {
 	data := []byte("\x00\x00\x00\x00\x02id\x00\x05\x00\x00\x00e-42\x00\x05blob\x00")
 	data = append(binary.LittleEndian.AppendUint32(data, size), 0)
 	data = append(append(data, make([]byte, size)...), "\x10last\x00\x2a\x00\x00\x00"...)
-	formattest.SearchLarge(t, Format{}, closed(data, 0), "id", "last")
+	formattest.SearchLarge(t, Format{}, closeDocument(data, 0), "id", "last")
 }
 
 func FuzzSearch(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s, "readings.0.value", uint64(len(s)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, path string, seed uint64) {

@@ -117,8 +117,8 @@ func typeOf(v *field.Value) byte {
 // encodedSize returns the number of bytes that appendValue writes.
 func encodedSize(typ, subtype byte, v *field.Value) int {
 	switch {
-	case widths[typ] != variableWidth:
-		return int(widths[typ])
+	case sizeByType[typ] != variableSize:
+		return int(sizeByType[typ])
 	case typ == typeBinary && subtype == subtypeOldBinary:
 		return 9 + len(v.Bytes)
 	case typ == typeDocument || typ == typeArray:
@@ -128,7 +128,7 @@ func encodedSize(typ, subtype byte, v *field.Value) int {
 }
 
 func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
-	dst = append(appendStart(dst, typ, subtype, v), v.Bytes...)
+	dst = append(appendUpToContent(dst, typ, subtype, v), v.Bytes...)
 	if endsInNUL(typ) {
 		dst = append(dst, 0)
 	}
@@ -137,8 +137,8 @@ func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
 
 func endsInNUL(typ byte) bool { return typ == typeString || typ == typeCode || typ == typeSymbol }
 
-// appendStart appends the bytes of an encoded value that precede v.Bytes.
-func appendStart(dst []byte, typ, subtype byte, v *field.Value) []byte {
+// appendUpToContent appends the bytes of an encoded value that precede v.Bytes.
+func appendUpToContent(dst []byte, typ, subtype byte, v *field.Value) []byte {
 	switch typ {
 	case typeBool:
 		if v.Bool {

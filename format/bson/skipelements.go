@@ -19,7 +19,7 @@ func skipElements(data []byte, pos int, c container, left int, names uint64) (at
 		if uint(pos) >= uint(len(data)) {
 			return at, 0, left
 		}
-		n := int(widths[data[pos]])
+		n := int(sizeByType[data[pos]])
 		pos++
 		key := pos
 		for uint(pos) < uint(len(data)) && data[pos] != 0 {
@@ -35,7 +35,7 @@ func skipElements(data []byte, pos int, c container, left int, names uint64) (at
 			return at, pos + 1, left
 		}
 		pos++
-		if n == variableWidth {
+		if n == variableSize {
 			if data[at] != typeString || pos > len(data)-4 {
 				return at, 0, left
 			}

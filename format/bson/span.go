@@ -9,7 +9,7 @@ func (at valuePlace) span(data []byte) (field.Span, error) {
 	if err != nil {
 		return field.Span{}, err
 	}
-	s := field.Span{Head: at.head, Off: at.value, End: end, Kind: kinds[typ]}
+	s := field.Span{Head: at.head, Off: at.value, End: end, Kind: kindByType[typ]}
 	switch s.Kind {
 	case field.Text:
 		s.Off += 4

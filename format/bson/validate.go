@@ -27,8 +27,8 @@ func (Format) Validate(data []byte, o format.Options) error {
 	if err := v.validateElements(typeDocument, c, 0); err != nil {
 		return err
 	}
-	if behind := c.end + 1; behind < len(data) && !o.AllowTrailing {
-		return syntaxError(behind, fmt.Sprintf("%d bytes behind the message", len(data)-behind))
+	if after := c.end + 1; after < len(data) && !o.AllowTrailing {
+		return syntaxError(after, fmt.Sprintf("%d bytes behind the message", len(data)-after))
 	}
 	return nil
 }
@@ -71,14 +71,14 @@ func (v *validator) validateElements(typ byte, c container, depth int) error {
 			return err
 		}
 		if unique {
-			seen.Add(&v.seen, v.keys.hash(pos, at.value))
+			seen.Add(&v.seen, v.keys.keyHash(pos, at.value))
 		}
 		if pos, err = v.validateValue(at, depth+1); err != nil {
 			return err
 		}
 	}
 	if !v.seen.Close(&seen) {
-		if off := keyset.Duplicate(n, c.end-c.pos, v.keys.each(c), v.keys.same); off >= 0 {
+		if off := keyset.Duplicate(n, c.end-c.pos, v.keys.offsetsAndHashes(c), v.keys.equalKeys); off >= 0 {
 			return v.duplicateKeyError(off)
 		}
 	}
@@ -104,7 +104,7 @@ func (v *validator) validateKey(typ byte, at valuePlace, n int) error {
 // validateValue validates the value at the place at, and returns the offset after the value.
 func (v *validator) validateValue(at valuePlace, depth int) (int, error) {
 	typ := v.data[at.head]
-	if kinds[typ] == field.Missing {
+	if kindByType[typ] == field.Missing {
 		return 0, syntaxError(at.head, fmt.Sprintf("element of type 0x%02x, which there is not", typ))
 	}
 	end, err := skipValue(v.data, typ, at.value, at.limit)
@@ -117,7 +117,7 @@ func (v *validator) validateValue(at valuePlace, depth int) (int, error) {
 	case typeString, typeCode, typeSymbol:
 		err = v.validateString(at.value, end)
 	case typeDBPointer:
-		err = v.validateString(at.value, end-pointed)
+		err = v.validateString(at.value, end-objectIDSize)
 	case typeBool:
 		if b := v.data[at.value]; b > 1 {
 			err = syntaxError(at.value, fmt.Sprintf("bool of value 0x%02x: 0 is false and 1 is true", b))

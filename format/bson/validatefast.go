@@ -29,7 +29,7 @@ func (v *validator) validateFast(seen *keyset.Map, pos int, c container) (next, 
 		}
 		name := data[key:pos]
 		pos++
-		size := int(widths[typ])
+		size := int(sizeByType[typ])
 		switch {
 		case typ == typeString:
 			if pos > len(data)-4 {
@@ -39,7 +39,7 @@ func (v *validator) validateFast(seen *keyset.Map, pos int, c container) (next, 
 			if size < 5 || size > len(data)-pos || data[pos+size-1] != 0 || !utf8check.ASCII(data[pos+4:pos+size-1]) {
 				return at, n
 			}
-		case size == variableWidth || size > len(data)-pos || typ == typeBool:
+		case size == variableSize || size > len(data)-pos || typ == typeBool:
 			return at, n
 		}
 		if v.strict {

@@ -10,21 +10,21 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-var errSpan = errors.New("bson: the span does not lie in the data: it comes from another message")
+var errForeignSpan = errors.New("bson: the span does not lie in the data: it comes from another message")
 
 // Value decodes the scalar at s. A datetime is an integer: milliseconds since 1970, UTC. Text and Bytes are views into
 // data. An extension can be read only as field.ByteString. The result is its encoded content, for example the 12 bytes
 // of an ObjectID.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Off < s.Head || s.End < s.Off || s.End > len(data) || s.Head == len(data) {
-		return field.Value{}, errSpan
+		return field.Value{}, errForeignSpan
 	}
 	typ := valuePlace{head: s.Head}.typ(data)
 	content := data[s.Off:s.End:s.End]
-	if n := widths[typ]; n != variableWidth && int(n) != len(content) {
-		return field.Value{}, errSpan
+	if n := sizeByType[typ]; n != variableSize && int(n) != len(content) {
+		return field.Value{}, errForeignSpan
 	}
-	v := field.Value{Kind: kinds[typ]}
+	v := field.Value{Kind: kindByType[typ]}
 	switch v.Kind {
 	case field.Int:
 		if typ == typeInt32 {
@@ -55,7 +55,7 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	if uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) || uint(s.Head) >= uint(s.Off) {
 		return nil, false
 	}
-	if s.Head == 0 || kinds[data[s.Head]] != field.Text {
+	if s.Head == 0 || kindByType[data[s.Head]] != field.Text {
 		return nil, false
 	}
 	return data[s.Off:s.End:s.End], true

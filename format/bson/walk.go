@@ -14,7 +14,7 @@ const maxNesting = 256
 // gives an empty step. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data, visit}
-	return w.value(wholeMessage, 0, field.Step{Index: -1, Key: -1})
+	return w.visitValue(wholeMessage, 0, field.Step{Index: -1, Key: -1})
 }
 
 type walker struct {
@@ -22,8 +22,8 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits the value at the place at, and the content of this value.
-func (w *walker) value(at valuePlace, depth int, st field.Step) error {
+// visitValue visits the value at the place at, and the content of this value.
+func (w *walker) visitValue(at valuePlace, depth int, st field.Step) error {
 	if depth > maxNesting {
 		return depthError(at.head, maxNesting)
 	}
@@ -50,7 +50,7 @@ func (w *walker) value(at valuePlace, depth int, st field.Step) error {
 		if s.Kind == field.Map {
 			st = field.Step{Name: string(w.data[pos+1 : value-1]), Index: -1, Key: -1}
 		}
-		if err := w.value(valuePlace{pos, value, c.end}, depth+1, st); err != nil {
+		if err := w.visitValue(valuePlace{pos, value, c.end}, depth+1, st); err != nil {
 			return err
 		}
 		if pos, err = skipValue(w.data, w.data[pos], value, c.end); err != nil {

@@ -58,7 +58,7 @@ func BenchmarkLookup(b *testing.B) {
 }
 
 func BenchmarkEvent(b *testing.B) {
-	doc := events(b)["event_simple"]
+	doc := edgexEvents(b)["event_simple"]
 	two, err := field.NewSet(field.MustParse("deviceName"), field.MustParse("readings.0.value"))
 	if err != nil {
 		b.Fatal(err)

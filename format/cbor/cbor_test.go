@@ -36,7 +36,7 @@ func TestEvents(t *testing.T) {
 	if err := json.Unmarshal(text, &vectors); err != nil {
 		t.Fatal(err)
 	}
-	all := events(t)
+	all := edgexEvents(t)
 	for _, v := range vectors {
 		d := json.NewDecoder(strings.NewReader(v.JSON))
 		d.UseNumber()

@@ -13,11 +13,11 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return random(r, nil, 0) })
+	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return appendRandomItem(r, nil, 0) })
 }
 
-// random appends one random item. The keys of a map are unique.
-func random(r *rand.Rand, dst []byte, depth int) []byte {
+// appendRandomItem appends one random item. The keys of a map are unique.
+func appendRandomItem(r *rand.Rand, dst []byte, depth int) []byte {
 	lengths := []int{0, 1, 2, 23, 24, 256 >> (depth / 2)}
 	kinds := 10
 	if depth < 5 && len(dst) < 600 {
@@ -42,12 +42,12 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 	case 9:
 		return append(dst, 0x7f, 0x61, 'a', 0x60, 0x62, 'b', 'c', cborhead.Break)
 	case 10:
-		return random(r, cborhead.Append(dst, cborhead.Tag, r.Uint64()>>r.IntN(64)), depth+1)
+		return appendRandomItem(r, cborhead.Append(dst, cborhead.Tag, r.Uint64()>>r.IntN(64)), depth+1)
 	case 11, 12:
 		n := r.IntN(8)
 		dst = cborhead.Append(dst, cborhead.Array, uint64(n))
 		for range n {
-			dst = random(r, dst, depth+3)
+			dst = appendRandomItem(r, dst, depth+3)
 		}
 		return dst
 	default:
@@ -68,7 +68,7 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 				name := fmt.Sprintf("%.*s%d", 1+r.IntN(26), ".key.abcdefghijklmnopqrstuvwxyz", -1-i)
 				dst = append(cborhead.Append(dst, cborhead.Text, uint64(len(name))), name...)
 			}
-			dst = random(r, dst, depth+2)
+			dst = appendRandomItem(r, dst, depth+2)
 		}
 		if open {
 			dst = append(dst, cborhead.Break)

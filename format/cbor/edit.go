@@ -16,11 +16,11 @@ var _ format.Editor = Format{}
 // Replace plans the change that Patch makes, with the same errors. It takes as long as Lookup and copies only heads.
 func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
-	at, end, err := f.patch(data, p, &v)
+	at, end, err := f.preparePatch(data, p, &v)
 	if err != nil {
 		return err
 	}
-	e.PutCopy(at, end, appendStart(e.Room(), &v))
+	e.PutCopy(at, end, appendUpToContent(e.Room(), &v))
 	e.Put(end, end, v.Bytes)
 	return nil
 }
@@ -53,7 +53,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		b = c.appendKey(b, data, last.Name)
 	}
 	if v.Kind != field.List && v.Kind != field.Map {
-		b = appendStart(b, &v)
+		b = appendUpToContent(b, &v)
 	}
 	e.PutCopy(pos, pos, b)
 	e.Put(pos, pos, v.Bytes)

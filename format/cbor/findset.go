@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"example.com/ferry/field"
-	"example.com/ferry/format/internal/unmet"
+	"example.com/ferry/format/internal/childset"
 	"example.com/ferry/internal/cborhead"
 )
 
@@ -104,7 +104,7 @@ func (f *setSearch) searchMap(h head, n *field.Node, last bool) (pos, node int, 
 			if pos = key + int(size); pos > len(data) {
 				return 0, 0, io.ErrUnexpectedEOF
 			}
-			child = unmet.Named(children, want, data[key:pos])
+			child = childset.Named(children, want, data[key:pos])
 		} else if n, size := readShortInteger(data, pos); size > 0 {
 			pos, child = pos+size, childWithIndex(children, want, n)
 		} else {
@@ -175,7 +175,7 @@ func (f *setSearch) searchArray(h head, n *field.Node, last bool) (pos, node int
 	want := ^uint64(0) >> (64 - uint(n.Count))
 	at := 0 // index of the item at pos
 	for ; want != 0; at++ {
-		child := unmet.Lowest(children, want)
+		child := childset.LowestIndex(children, want)
 		if child < 0 {
 			break
 		}

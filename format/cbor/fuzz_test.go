@@ -13,11 +13,11 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-// seeds returns the inputs of all test vectors, and EdgeX events.
-func seeds(f *testing.F) [][]byte {
+// fuzzSeeds returns the inputs of all test vectors, and EdgeX events.
+func fuzzSeeds(f *testing.F) [][]byte {
 	f.Helper()
 	all := formattest.VectorInputs(f, "cbor")
-	for _, e := range events(f) {
+	for _, e := range edgexEvents(f) {
 		all = append(all, e)
 	}
 	return all
@@ -25,7 +25,7 @@ func seeds(f *testing.F) [][]byte {
 
 // FuzzLookup checks the guarantees of format.Format for any bytes.
 func FuzzLookup(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
@@ -34,7 +34,7 @@ func FuzzLookup(f *testing.F) {
 // FuzzValidate compares the result with a check for well-formedness by another implementation. That check also accepts
 // invalid UTF-8, duplicate keys, containers as keys and deep nesting.
 func FuzzValidate(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s)
 	}
 	mode, err := cbor.DecOptions{MaxNestedLevels: 65535, MaxArrayElements: 1<<31 - 1, MaxMapPairs: 1<<31 - 1}.DecMode()
@@ -66,10 +66,10 @@ func FuzzValidate(f *testing.F) {
 }
 
 // FuzzPatch replaces each text of a message.
-func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{}, seeds(f)) }
+func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{}, fuzzSeeds(f)) }
 
 func TestTruncated(t *testing.T) {
-	for name, event := range events(t) {
+	for name, event := range edgexEvents(t) {
 		for n := range event {
 			for _, o := range []format.Options{{}, {BoundsOnly: true}} {
 				if err := (Format{}).Validate(event[:n], o); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -81,4 +81,4 @@ func TestTruncated(t *testing.T) {
 }
 
 // FuzzEdit inserts, deletes and replaces values at any path.
-func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }
+func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, fuzzSeeds(f)...) }

@@ -9,10 +9,10 @@ import (
 // Find count only containers of indefinite length.
 const maxNesting = 256
 
-// itemLengths maps the initial byte of an item to the length of the item in bytes, head included. It is 0 if the
-// initial byte does not determine the length. With this table two thirds of all items are skipped after one memory
+// lengthByInitialByte maps the initial byte of an item to the length of the item in bytes, head included. It is 0 if
+// the initial byte does not determine the length. With this table two thirds of all items are skipped after one memory
 // access.
-var itemLengths = func() (t [256]uint8) {
+var lengthByInitialByte = func() (t [256]uint8) {
 	for b := range 24 {
 		t[cborhead.Uint<<5|b] = 1
 		t[cborhead.Nint<<5|b] = 1
@@ -45,7 +45,7 @@ func shortItemLength(data []byte, pos int) int {
 	case b|0x20 == cborhead.Text<<5|24 && pos+1 < len(data):
 		return 2 + int(data[pos+1])
 	default:
-		return int(itemLengths[b])
+		return int(lengthByInitialByte[b])
 	}
 }
 

@@ -27,7 +27,7 @@ func (headReader) Head(b []byte, mayBreak bool) (incremental.Item, error) {
 	if err != nil {
 		return incremental.Item{}, err
 	}
-	it := incremental.Item{Kind: kinds[b[0]], Off: h.Next, End: h.Next, Open: h.Info == cborhead.Indefinite}
+	it := incremental.Item{Kind: kindByInitialByte[b[0]], Off: h.Next, End: h.Next, Open: h.Info == cborhead.Indefinite}
 	switch h.Major {
 	case cborhead.Bytes, cborhead.Text:
 		if !it.Open {

@@ -79,7 +79,7 @@ func TestSearchLarge(t *testing.T) {
 }
 
 func FuzzSearch(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s, "readings.0.value", uint64(len(s)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, path string, seed uint64) {

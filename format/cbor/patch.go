@@ -16,7 +16,7 @@ import (
 // are copied without a check. On an error dst is returned unchanged: field.ErrNotFound, *format.TypeError if v cannot
 // be converted to the old value's kind, or an error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	at, end, err := f.patch(data, p, &v)
+	at, end, err := f.preparePatch(data, p, &v)
 	if err != nil {
 		return dst, err
 	}
@@ -44,8 +44,8 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns the offsets of the value at p, without its tags. It converts v to the kind of this value.
-func (f Format) patch(data []byte, p field.Path, v *field.Value) (at, end int, err error) {
+// preparePatch returns the offsets of the value at p, without its tags. It converts v to the kind of this value.
+func (f Format) preparePatch(data []byte, p field.Path, v *field.Value) (at, end int, err error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
 		return 0, 0, err
@@ -71,10 +71,12 @@ func hasSameHead(data []byte, s field.Span, n int) bool {
 	return b>>5 == cborhead.Text && b&31 != cborhead.Indefinite && s.End-s.Off == n && s.Off-s.Head == cborhead.Size(uint64(n))
 }
 
-func appendValue(dst []byte, v *field.Value) []byte { return append(appendStart(dst, v), v.Bytes...) }
+func appendValue(dst []byte, v *field.Value) []byte {
+	return append(appendUpToContent(dst, v), v.Bytes...)
+}
 
-// appendStart appends the encoding of v without the content of a text or byte string.
-func appendStart(dst []byte, v *field.Value) []byte {
+// appendUpToContent appends the encoding of v without the content of a text or byte string.
+func appendUpToContent(dst []byte, v *field.Value) []byte {
 	switch v.Kind {
 	case field.Bool:
 		if v.Bool {
@@ -82,7 +84,7 @@ func appendStart(dst []byte, v *field.Value) []byte {
 		}
 		return append(dst, cborhead.False)
 	case field.Int, field.Text, field.Bytes:
-		major, arg := headOf(v)
+		major, arg := headOfValue(v)
 		return cborhead.Append(dst, major, arg)
 	case field.Float:
 		return binary.BigEndian.AppendUint64(append(dst, cborhead.Float64), math.Float64bits(v.Float))
@@ -94,7 +96,7 @@ func appendStart(dst []byte, v *field.Value) []byte {
 func encodedSize(v *field.Value) int {
 	switch v.Kind {
 	case field.Int, field.Text, field.Bytes:
-		_, arg := headOf(v)
+		_, arg := headOfValue(v)
 		return cborhead.Size(arg) + len(v.Bytes)
 	case field.Float:
 		return 9
@@ -102,8 +104,8 @@ func encodedSize(v *field.Value) int {
 	return 1
 }
 
-// headOf returns the head of the integer, text or byte string v.
-func headOf(v *field.Value) (major byte, arg uint64) {
+// headOfValue returns the head of the integer, text or byte string v.
+func headOfValue(v *field.Value) (major byte, arg uint64) {
 	switch {
 	case v.Kind == field.Text:
 		return cborhead.Text, uint64(len(v.Bytes))

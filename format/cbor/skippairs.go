@@ -39,7 +39,7 @@ func skipPairs(data []byte, pos int, left, names, indices uint64) (int, uint64) 
 		if uint(pos) >= uint(len(data)) {
 			return at, left
 		}
-		size := int(itemLengths[data[pos]])
+		size := int(lengthByInitialByte[data[pos]])
 		if size == 0 {
 			if data[pos]|0x20 != cborhead.Text<<5|24 || pos+1 >= len(data) {
 				return at, left

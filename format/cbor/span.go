@@ -17,7 +17,7 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 		if size > len(data)-pos {
 			return field.Span{}, io.ErrUnexpectedEOF
 		}
-		s := field.Span{Head: pos, Off: pos, End: pos + size, Kind: kinds[b]}
+		s := field.Span{Head: pos, Off: pos, End: pos + size, Kind: kindByInitialByte[b]}
 		if b >= cborhead.Bytes<<5 && b < cborhead.Tag<<5 {
 			s.Off++
 			if b&31 == 24 {
@@ -34,15 +34,15 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 	if err != nil {
 		return field.Span{}, err
 	}
-	s := field.Span{Head: pos, Off: at, End: end, Kind: kinds[data[at]]}
+	s := field.Span{Head: pos, Off: at, End: end, Kind: kindByInitialByte[data[at]]}
 	if h.Major >= cborhead.Bytes && h.Major <= cborhead.Map {
 		s.Off = h.Next
 	}
 	return s, nil
 }
 
-// kinds maps the initial byte of an item to the kind of the item. RFC 8949, sections 3.1 and 3.3.
-var kinds = func() (t [256]field.Kind) {
+// kindByInitialByte maps the initial byte of an item to the kind of the item. RFC 8949, sections 3.1 and 3.3.
+var kindByInitialByte = func() (t [256]field.Kind) {
 	majors := [8]field.Kind{field.Int, field.Int, field.Bytes, field.Text, field.List, field.Map, field.Extension, field.Extension}
 	for b := range t {
 		t[b] = majors[b>>5]

@@ -39,7 +39,7 @@ func (v *validator) validateItem(pos, depth int) (int, error) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	b := v.data[pos]
-	size := int(itemLengths[b])
+	size := int(lengthByInitialByte[b])
 	if size == 0 || b == cborhead.SimpleArg {
 		return v.validateLongItem(pos, depth)
 	}

@@ -67,7 +67,7 @@ func (v *validator) validateFast(seen *keyset.Map, pos int, n, all uint64) (int,
 			break
 		}
 		b := data[end]
-		next := end + int(itemLengths[b])
+		next := end + int(lengthByInitialByte[b])
 		switch {
 		case b-cborhead.Text<<5 < 24:
 			if next > len(data) || !utf8check.ASCII(data[end+1:next]) {

@@ -10,14 +10,14 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-var errSpan = errors.New("cbor: the span does not lie in the data: it comes from another message")
+var errForeignSpan = errors.New("cbor: the span does not lie in the data: it comes from another message")
 
 // Value decodes the scalar at s. Tags are ignored. The simple value undefined becomes Null, and a float of any width
 // becomes a Float. An integer below the lowest int64 can only be read as a float. Text and Bytes are views into data
 // unless the string consists of chunks.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.End || s.End > len(data) {
-		return field.Value{}, errSpan
+		return field.Value{}, errForeignSpan
 	}
 	data = data[:s.End]
 	h, at, err := skipTags(data, s.Head)
@@ -28,7 +28,7 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	if err != nil {
 		return field.Value{}, err
 	}
-	v := field.Value{Kind: kinds[data[at]]}
+	v := field.Value{Kind: kindByInitialByte[data[at]]}
 	switch v.Kind {
 	case field.Int:
 		switch {
@@ -46,7 +46,7 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	case field.Bool:
 		v.Bool = data[at] == cborhead.True
 	case field.Text, field.Bytes:
-		v.Bytes = stringAt(data, h, end)
+		v.Bytes = stringContent(data, h, end)
 	case field.Null:
 	default:
 		return field.Value{}, &format.TypeError{Format: "cbor", Have: v.Kind, Want: as, Reason: "it is no scalar: name one inside it"}
@@ -65,9 +65,9 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	return data[s.Off:s.End:s.End], true
 }
 
-// stringAt returns the content of the string that has the head h and ends at end. The content is a part of data, or a
-// copy if the string consists of chunks.
-func stringAt(data []byte, h head, end int) []byte {
+// stringContent returns the content of the string that has the head h and ends at end. The content is a part of data,
+// or a copy if the string consists of chunks.
+func stringContent(data []byte, h head, end int) []byte {
 	if h.Info != cborhead.Indefinite {
 		return data[h.Next:end:end]
 	}

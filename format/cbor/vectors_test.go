@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// events returns the events of testdata/edgex-vectors.json, which go-mod-core-contracts v4.0.3 encoded.
-func events(t testing.TB) map[string][]byte {
+// edgexEvents returns the events of testdata/edgex-vectors.json, which go-mod-core-contracts v4.0.3 encoded.
+func edgexEvents(t testing.TB) map[string][]byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/edgex-vectors.json")
 	if err != nil {

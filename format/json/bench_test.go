@@ -91,7 +91,7 @@ func BenchmarkLookup(b *testing.B) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	doc := events(b)["event_simple"]
+	doc := edgexEvents(b)["event_simple"]
 	two, err := field.NewSet(field.MustParse("deviceName"), field.MustParse("readings.0.value"))
 	if err != nil {
 		b.Fatal(err)
@@ -106,7 +106,7 @@ func BenchmarkFind(b *testing.B) {
 }
 
 func BenchmarkValidate(b *testing.B) {
-	doc := events(b)["event_simple"]
+	doc := edgexEvents(b)["event_simple"]
 	b.ReportAllocs()
 	b.SetBytes(int64(len(doc)))
 	for b.Loop() {

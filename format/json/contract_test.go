@@ -11,7 +11,7 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return append(random(r, gap(r, nil), 0), ' ') })
+	formattest.Run(t, Format{}, func(r *rand.Rand) []byte { return append(appendRandomValue(r, gap(r, nil), 0), ' ') })
 }
 
 var spaces = []string{"", "", "", " ", "\n\t", "\r\n  "}
@@ -23,8 +23,8 @@ var texts = []string{
 	`"` + strings.Repeat("long ", 9) + `"`,
 }
 
-// random appends one random value. The names of an object are unique.
-func random(r *rand.Rand, dst []byte, depth int) []byte {
+// appendRandomValue appends one random value. The names of an object are unique.
+func appendRandomValue(r *rand.Rand, dst []byte, depth int) []byte {
 	kinds := 6
 	if depth < 5 && len(dst) < 300 {
 		kinds = 10
@@ -46,7 +46,7 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 			if i > 0 {
 				dst = gap(r, append(dst, ','))
 			}
-			dst = gap(r, random(r, dst, depth+1))
+			dst = gap(r, appendRandomValue(r, dst, depth+1))
 		}
 		return append(dst, ']')
 	}
@@ -64,7 +64,7 @@ func random(r *rand.Rand, dst []byte, depth int) []byte {
 			name = fmt.Sprintf(`"\u00%02x.\"%d"`, 0x40+i%32, i)
 		}
 		dst = gap(r, append(append(dst, name...), ':'))
-		dst = gap(r, random(r, dst, depth+1))
+		dst = gap(r, appendRandomValue(r, dst, depth+1))
 	}
 	return append(dst, '}')
 }

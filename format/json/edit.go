@@ -15,7 +15,7 @@ var _ format.Editor = Format{}
 // may need escapes.
 func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
-	s, err := f.patch(data, p, &v)
+	s, err := f.preparePatch(data, p, &v)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (h editedContainer) readNext(data []byte, pos, n int, st *field.Step) (at, 
 		if err != nil {
 			return 0, 0, false, err
 		}
-		return m.key - 1, m.value, m.is(data, st.Name), nil
+		return m.key - 1, m.value, m.hasName(data, st.Name), nil
 	}
 	at, end, err := readSeparator(data, pos, n == 0, ']')
 	if err == nil && end {

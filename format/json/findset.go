@@ -86,7 +86,7 @@ func childWithName(children []field.Node, want uint64, data []byte, m *member) i
 	name := data[m.key:m.keyEnd]
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
-		if m.escaped && m.is(data, children[i].Step.Name) || !m.escaped && string(name) == children[i].Step.Name {
+		if m.escaped && m.hasName(data, children[i].Step.Name) || !m.escaped && string(name) == children[i].Step.Name {
 			return i
 		}
 	}

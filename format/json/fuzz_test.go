@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/format/formattest"
 )
 
-// events returns the events of testdata/edgex-vectors.json, which come from EdgeX go-mod-core-contracts v4.0.3.
-func events(t testing.TB) map[string][]byte {
+// edgexEvents returns the events of testdata/edgex-vectors.json, which come from EdgeX go-mod-core-contracts v4.0.3.
+func edgexEvents(t testing.TB) map[string][]byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/edgex-vectors.json")
 	if err != nil {
@@ -29,11 +29,11 @@ func events(t testing.TB) map[string][]byte {
 	return all
 }
 
-// seeds returns the inputs of all test vectors, and EdgeX events.
-func seeds(f *testing.F) [][]byte {
+// fuzzSeeds returns the inputs of all test vectors, and EdgeX events.
+func fuzzSeeds(f *testing.F) [][]byte {
 	f.Helper()
 	all := formattest.VectorInputs(f, "json")
-	for _, e := range events(f) {
+	for _, e := range edgexEvents(f) {
 		all = append(all, e)
 	}
 	return all
@@ -41,7 +41,7 @@ func seeds(f *testing.F) [][]byte {
 
 // FuzzLookup checks the guarantees of format.Format for any bytes.
 func FuzzLookup(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
@@ -50,7 +50,7 @@ func FuzzLookup(f *testing.F) {
 // FuzzValidate compares the result with encoding/json. That package also accepts invalid UTF-8, lone surrogates,
 // duplicate names and deep nesting.
 func FuzzValidate(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range fuzzSeeds(f) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -76,7 +76,7 @@ func FuzzValidate(f *testing.F) {
 
 // FuzzPatch replaces each text of a message by any other text, and reads the result with encoding/json.
 func FuzzPatch(f *testing.F) {
-	formattest.FuzzPatches(f, Format{}, seeds(f), func(t *testing.T, message []byte, at field.Span, _ field.Path, text []byte) {
+	formattest.FuzzPatches(f, Format{}, fuzzSeeds(f), func(t *testing.T, message []byte, at field.Span, _ field.Path, text []byte) {
 		var read string
 		if err := json.Unmarshal(message[at.Head:endOf(at)], &read); err != nil || read != string(text) {
 			t.Errorf("encoding/json reads %q, %v, want %q", read, err, text)
@@ -85,4 +85,4 @@ func FuzzPatch(f *testing.F) {
 }
 
 // FuzzEdit inserts, deletes and replaces values at any path.
-func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, seeds(f)...) }
+func FuzzEdit(f *testing.F) { formattest.FuzzEdits(f, Format{}, fuzzSeeds(f)...) }

@@ -144,7 +144,7 @@ func (k *pathSearch) compareName(b []byte) (int, error) {
 	switch {
 	case err == nil:
 		k.state = atColon
-		k.nameMatches = member{key: 1, keyEnd: end, escaped: escaped}.is(b, want)
+		k.nameMatches = member{key: 1, keyEnd: end, escaped: escaped}.hasName(b, want)
 		return end + 1, nil
 	case len(b) <= 1+longestEscape*len(want):
 		return 0, err
@@ -188,7 +188,7 @@ func (k *pathSearch) startValue(s *incremental.Search, b []byte) (int, error) {
 		return 0, nil
 	}
 	if n := span.End - at; n > 0 {
-		if err := literal(b, 0, min(n, len(b)), literalWords[c]); err != nil {
+		if err := checkLiteral(b, 0, min(n, len(b)), literalWords[c]); err != nil {
 			return 0, err
 		}
 	}

@@ -128,7 +128,7 @@ func TestFoldKeys(t *testing.T) {
 }
 
 func TestTruncated(t *testing.T) {
-	for name, event := range events(t) {
+	for name, event := range edgexEvents(t) {
 		for n := range event {
 			if err := (Format{}).Validate(event[:n], format.Options{}); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%s, %d of %d bytes: got %v, want io.ErrUnexpectedEOF", name, n, len(event), err)

@@ -68,7 +68,7 @@ func enterObject(data []byte, pos int, st *field.Step) (int, error) {
 		if m.value == 0 {
 			return 0, field.ErrNotFound
 		}
-		if m.is(data, st.Name) {
+		if m.hasName(data, st.Name) {
 			return m.value, nil
 		}
 		if pos, err = skipValue(data, m.value); err != nil {

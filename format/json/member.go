@@ -38,7 +38,7 @@ func readMember(data []byte, pos int, first bool) (member, error) {
 	if first == (at == pos) && at < len(data) && data[at] == '"' {
 		for end := at + 1; end+8 <= len(data); end += 8 {
 			w := binary.LittleEndian.Uint64(data[end:])
-			hit := tokenEnds(w)
+			hit := quotesAndBackslashes(w)
 			if hit == 0 {
 				continue
 			}
@@ -119,8 +119,8 @@ func readSeparator(data []byte, pos int, first bool, bracket byte) (int, bool, e
 	return pos, false, nil
 }
 
-// is reports whether the name of m is name.
-func (m member) is(data []byte, name string) bool {
+// hasName reports whether the name of m is name.
+func (m member) hasName(data []byte, name string) bool {
 	if m.escaped {
 		return equalUnescaped(data[m.key:m.keyEnd], name)
 	}

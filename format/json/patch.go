@@ -16,7 +16,7 @@ import (
 // is returned unchanged: field.ErrNotFound, *format.TypeError if v cannot be converted to the old value's kind, or an
 // error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
-	s, err := f.patch(data, p, &v)
+	s, err := f.preparePatch(data, p, &v)
 	if err != nil {
 		return dst, err
 	}
@@ -28,13 +28,13 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 // PatchInPlace overwrites the value at p in data itself if the value that Patch would write has exactly as many bytes.
 // Otherwise it returns false and leaves data unchanged. The time does not depend on the bytes after the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
-	s, err := f.patch(data, p, &v)
+	s, err := f.preparePatch(data, p, &v)
 	if err != nil {
 		return false, err
 	}
 	end := endOf(s)
 	if v.Kind == field.Text {
-		if textSize(v.Bytes) != end-s.Head {
+		if encodedTextSize(v.Bytes) != end-s.Head {
 			return false, nil
 		}
 		appendText(data[s.Head:s.Head:end], v.Bytes)
@@ -49,8 +49,8 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns the span of the value at p. It converts v to the kind of this value.
-func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
+// preparePatch returns the span of the value at p. It converts v to the kind of this value.
+func (f Format) preparePatch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
 		return s, err

@@ -8,11 +8,11 @@ import (
 
 // specialBytes sets the high bit of the first byte of w that is not plain. The bytes that are not plain are quotes,
 // backslashes, control characters and bytes that are not ASCII. RFC 8259, section 7.
-func specialBytes(w uint64) uint64 { return specialBits(w) & highs }
+func specialBytes(w uint64) uint64 { return specialBits(w) & highBits }
 
 // specialBits is specialBytes before the mask: in each byte of the result only the high bit has a meaning.
 func specialBits(w uint64) uint64 {
-	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
+	return ((w ^ lowBits*'"') - lowBits) | ((w ^ lowBits*'\\') - lowBits) | (w - lowBits*' ') | w
 }
 
 // countPlain returns the number of plain bytes at the start of b, at most 16. b must have at least 16 bytes.
@@ -49,7 +49,7 @@ func skipPlainBlocks(data []byte, pos int) int {
 	for len(b) >= 32 {
 		all := specialBits(binary.LittleEndian.Uint64(b)) | specialBits(binary.LittleEndian.Uint64(b[8:])) |
 			specialBits(binary.LittleEndian.Uint64(b[16:])) | specialBits(binary.LittleEndian.Uint64(b[24:]))
-		if all&highs != 0 {
+		if all&highBits != 0 {
 			break
 		}
 		b = b[32:]
@@ -61,7 +61,7 @@ func skipPlainBlocks(data []byte, pos int) int {
 func nonASCIIPlainEnd(data []byte, pos int) int {
 	for ; pos <= len(data)-8; pos += 8 {
 		w := binary.LittleEndian.Uint64(data[pos:])
-		if hit := tokenEnds(w) | (w-ones*' ')&^w&highs; hit != 0 {
+		if hit := quotesAndBackslashes(w) | (w-lowBits*' ')&^w&highBits; hit != 0 {
 			return pos + bits.TrailingZeros64(hit)/8
 		}
 	}

@@ -2,9 +2,9 @@ package json
 
 import "example.com/ferry/field"
 
-// shortText is the length in bytes up to which skipMembers reads a text byte by byte. For short texts predicted
+// maxByteLoopText is the length in bytes up to which skipMembers reads a text byte by byte. For short texts predicted
 // branches are faster than word loads, because the address of each word depends on the previous word.
-const shortText = 32
+const maxByteLoopText = 32
 
 // skipMembers skips members, starting at pos. If first is set, pos is after the opening brace, otherwise after a value.
 // It stops at a member whose name is in names, a set of field.NameBit. It also stops at a long text and at a backslash.
@@ -55,7 +55,7 @@ func skipMembers(data []byte, pos int, first bool, names uint64) (stop, key, end
 		}
 		if data[at] == '"' {
 			at++
-			for limit := at + shortText; uint(at) < uint(len(data)) && data[at] != '"'; at++ {
+			for limit := at + maxByteLoopText; uint(at) < uint(len(data)) && data[at] != '"'; at++ {
 				if data[at] == '\\' || at == limit {
 					return pos, name, quote
 				}

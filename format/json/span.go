@@ -22,11 +22,11 @@ func spanAt(data []byte, pos int) (field.Span, error) {
 	case '"':
 		s.Kind, s.Off, s.End = field.Text, pos+1, end-1
 	case 't':
-		s.Kind, err = field.Bool, literal(data, pos, end, "true")
+		s.Kind, err = field.Bool, checkLiteral(data, pos, end, "true")
 	case 'f':
-		s.Kind, err = field.Bool, literal(data, pos, end, "false")
+		s.Kind, err = field.Bool, checkLiteral(data, pos, end, "false")
 	case 'n':
-		s.Kind, err = field.Null, literal(data, pos, end, "null")
+		s.Kind, err = field.Null, checkLiteral(data, pos, end, "null")
 	default:
 		if c != '-' && c-'0' > 9 {
 			return field.Span{}, unexpectedByte(data, pos, "a value")
@@ -54,7 +54,7 @@ func endOf(s field.Span) int {
 	return s.End
 }
 
-func literal(data []byte, pos, end int, want string) error {
+func checkLiteral(data []byte, pos, end int, want string) error {
 	switch got := string(data[pos:end]); {
 	case got == want:
 		return nil

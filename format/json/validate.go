@@ -61,12 +61,12 @@ func (v *validator) validateValue(pos, depth int) (int, error) {
 	case 'n':
 		return v.validateWord(pos, "null")
 	}
-	return numberGrammar(v.data, pos)
+	return validateNumber(v.data, pos)
 }
 
 func (v *validator) validateWord(pos int, want string) (int, error) {
 	end := min(pos+len(want), len(v.data))
-	return end, literal(v.data, pos, end, want)
+	return end, checkLiteral(v.data, pos, end, want)
 }
 
 func (v *validator) validateList(pos, depth int) (int, error) {
@@ -146,8 +146,8 @@ func (v *validator) validateEscape(pos int) (int, error) {
 	return 0, syntaxError(pos, fmt.Sprintf("%q is no escape", raw[:2]))
 }
 
-// numberGrammar validates the number at pos and returns the offset after the number. RFC 8259, section 6.
-func numberGrammar(data []byte, pos int) (int, error) {
+// validateNumber validates the number at pos and returns the offset after the number. RFC 8259, section 6.
+func validateNumber(data []byte, pos int) (int, error) {
 	start := pos
 	if data[pos] == '-' {
 		pos++

@@ -40,7 +40,7 @@ func (v *validator) validateObject(start, depth int) (int, error) {
 		}
 	}
 	if !v.seen.Close(&seen) {
-		if off := keyset.Duplicate(n, pos-start, v.names.each(start), v.names.same); off >= 0 {
+		if off := keyset.Duplicate(n, pos-start, v.names.offsetsAndHashes(start), v.names.equalNames); off >= 0 {
 			return 0, v.duplicateNameError(off)
 		}
 	}
@@ -66,7 +66,7 @@ func (v *validator) validateMember(pos int, first bool) (member, error) {
 }
 
 func (v *validator) duplicateNameError(quote int) error {
-	return syntaxError(quote, fmt.Sprintf("name %q stands twice in one object", v.names.at(quote)))
+	return syntaxError(quote, fmt.Sprintf("name %q stands twice in one object", v.names.nameAt(quote)))
 }
 
 // objectNames reads the names of valid objects. A name is identified by the offset of its opening quote.
@@ -80,8 +80,8 @@ func (ns objectNames) hash(m member) uint64 {
 	return h
 }
 
-// at returns the unescaped name whose opening quote is at offset quote.
-func (ns objectNames) at(quote int) []byte {
+// nameAt returns the unescaped name whose opening quote is at offset quote.
+func (ns objectNames) nameAt(quote int) []byte {
 	end, escaped, err := skipString(ns.data, quote+1)
 	if err != nil {
 		return nil
@@ -89,16 +89,17 @@ func (ns objectNames) at(quote int) []byte {
 	return member{key: quote + 1, keyEnd: end, escaped: escaped}.name(ns.data)
 }
 
-// same reports whether the two names are equal whose opening quotes are at offsets a and b.
-func (ns objectNames) same(a, b int) bool {
+// equalNames reports whether two names are equal. a and b are the offsets of their opening quotes.
+func (ns objectNames) equalNames(a, b int) bool {
 	if ns.fold {
-		return keyset.EqualFold(ns.at(a), ns.at(b))
+		return keyset.EqualFold(ns.nameAt(a), ns.nameAt(b))
 	}
-	return bytes.Equal(ns.at(a), ns.at(b))
+	return bytes.Equal(ns.nameAt(a), ns.nameAt(b))
 }
 
-// each yields the offset of the opening quote and the hash of each name in an object. The members begin at start.
-func (ns objectNames) each(start int) iter.Seq2[int, uint64] {
+// offsetsAndHashes yields the offset of the opening quote and the hash of each name in an object. The members begin at
+// start.
+func (ns objectNames) offsetsAndHashes(start int) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		pos := start
 		for first := true; ; first = false {

@@ -11,17 +11,17 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-var errSpan = errors.New("json: the span does not lie in the data: it comes from another message")
+var errForeignSpan = errors.New("json: the span does not lie in the data: it comes from another message")
 
-// maxDigits is the maximum length of a number that Value converts, in bytes. No float64 needs more digits. The time to
-// convert a number grows faster than its length.
-const maxDigits = 1100
+// maxNumberLength is the maximum length of a number that Value converts, in bytes. No float64 needs more digits. The
+// time to convert a number grows faster than its length.
+const maxNumberLength = 1100
 
 // Value decodes the scalar at s. A number without fraction and exponent is an Int if it fits an int64 or uint64. Any
 // other number is a Float. A text is a view into data unless it has escapes.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
-		return field.Value{}, errSpan
+		return field.Value{}, errForeignSpan
 	}
 	raw := data[s.Off:s.End:s.End]
 	v := field.Value{Kind: s.Kind}
@@ -34,7 +34,7 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 		v.Bool = string(raw) == "true"
 	case field.Int, field.Float:
 		var err error
-		if v, err = number(raw, s); err != nil {
+		if v, err = decodeNumber(raw, s); err != nil {
 			return field.Value{}, err
 		}
 	case field.Null:
@@ -52,15 +52,15 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	return data[s.Off:s.End:s.End], true
 }
 
-func number(raw []byte, s field.Span) (field.Value, error) {
-	if end, err := numberGrammar(raw, 0); err != nil || end < len(raw) {
+func decodeNumber(raw []byte, s field.Span) (field.Value, error) {
+	if end, err := validateNumber(raw, 0); err != nil || end < len(raw) {
 		return field.Value{}, syntaxError(s.Off, "malformed number")
 	}
-	if len(raw) > maxDigits {
-		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: field.Float64, Reason: "its text has " + strconv.Itoa(len(raw)) + " bytes: at most " + strconv.Itoa(maxDigits)}
+	if len(raw) > maxNumberLength {
+		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: field.Float64, Reason: "its text has " + strconv.Itoa(len(raw)) + " bytes: at most " + strconv.Itoa(maxNumberLength)}
 	}
 	if s.Kind == field.Int {
-		if v, ok := integer(raw); ok {
+		if v, ok := parseInteger(raw); ok {
 			return v, nil
 		}
 	}
@@ -71,8 +71,8 @@ func number(raw []byte, s field.Span) (field.Value, error) {
 	return field.Value{Kind: field.Float, Float: f}, nil
 }
 
-// integer parses digits with an optional minus sign. ok is false if the number fits neither int64 nor uint64.
-func integer(raw []byte) (v field.Value, ok bool) {
+// parseInteger parses digits with an optional minus sign. ok is false if the number fits neither int64 nor uint64.
+func parseInteger(raw []byte) (v field.Value, ok bool) {
 	digits := raw
 	if raw[0] == '-' {
 		digits = raw[1:]

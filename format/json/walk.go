@@ -15,7 +15,7 @@ const maxNesting = 256
 // around it. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
-	_, err := w.value(skipSpace(data, 0), 0, field.Step{Index: -1, Key: -1})
+	_, err := w.visitValue(skipSpace(data, 0), 0, field.Step{Index: -1, Key: -1})
 	return err
 }
 
@@ -24,8 +24,8 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits the value at pos and its content, and returns the offset after the value.
-func (w *walker) value(pos, depth int, st field.Step) (int, error) {
+// visitValue visits the value at pos and its content, and returns the offset after the value.
+func (w *walker) visitValue(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(pos, maxNesting)
 	}
@@ -39,32 +39,32 @@ func (w *walker) value(pos, depth int, st field.Step) (int, error) {
 	case err != nil:
 		return 0, err
 	case s.Kind == field.Map:
-		return w.object(s.Off, depth+1)
+		return w.visitMembers(s.Off, depth+1)
 	case s.Kind == field.List:
-		return w.list(s.Off, depth+1)
+		return w.visitItems(s.Off, depth+1)
 	}
 	return endOf(s), nil
 }
 
-func (w *walker) object(pos, depth int) (int, error) {
+func (w *walker) visitMembers(pos, depth int) (int, error) {
 	for first := true; ; first = false {
 		m, err := readMember(w.data, pos, first)
 		if err != nil || m.value == 0 {
 			return m.next, err
 		}
-		if pos, err = w.value(m.value, depth, field.Step{Name: string(m.name(w.data)), Index: -1, Key: -1}); err != nil {
+		if pos, err = w.visitValue(m.value, depth, field.Step{Name: string(m.name(w.data)), Index: -1, Key: -1}); err != nil {
 			return 0, err
 		}
 	}
 }
 
-func (w *walker) list(pos, depth int) (int, error) {
+func (w *walker) visitItems(pos, depth int) (int, error) {
 	for i := 0; ; i++ {
 		at, end, err := readSeparator(w.data, pos, i == 0, ']')
 		if err != nil || end {
 			return at, err
 		}
-		if pos, err = w.value(at, depth, field.Step{Index: i, Key: -1}); err != nil {
+		if pos, err = w.visitValue(at, depth, field.Step{Index: i, Key: -1}); err != nil {
 			return 0, err
 		}
 	}

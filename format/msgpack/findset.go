@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"example.com/ferry/field"
-	"example.com/ferry/format/internal/unmet"
+	"example.com/ferry/format/internal/childset"
 )
 
 // Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
@@ -76,7 +76,7 @@ func (f *setSearch) searchMap(h head, n *field.Node, last bool) (int, error) {
 			if pos = name + int(size); pos > len(data) {
 				return 0, io.ErrUnexpectedEOF
 			}
-			child = unmet.Named(children, want, data[name:pos])
+			child = childset.Named(children, want, data[name:pos])
 		} else {
 			k, err := readKey(data, pos)
 			if err != nil {
@@ -129,7 +129,7 @@ func (f *setSearch) searchArray(h head, n *field.Node, last bool) (int, error) {
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
 	for {
-		child := unmet.Lowest(children, want)
+		child := childset.LowestIndex(children, want)
 		if child < 0 || uint64(children[child].Step.Index) >= h.n {
 			break
 		}

@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// Read converts v to the type as. If the type cannot hold the value exactly, the error is a *format.TypeError with the
-// format's name. Only a conversion to Float32 or Float64 rounds.
+// Read converts v to the type as. If the type cannot hold the value exactly, the error is a *format.TypeError. name is
+// the name of the format and appears in the error. Only a conversion to Float32 or Float64 rounds.
 func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 	ok := true
 	switch as {

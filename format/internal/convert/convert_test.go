@@ -25,7 +25,7 @@ var (
 	badText  = field.Value{Kind: field.Text, Bytes: []byte{0xc3}}
 )
 
-func same(a, b field.Value) bool {
+func equalValues(a, b field.Value) bool {
 	return a.Kind == b.Kind && a.Unsigned == b.Unsigned && a.Bool == b.Bool && a.Int == b.Int && a.Float == b.Float &&
 		bytes.Equal(a.Bytes, b.Bytes)
 }
@@ -62,7 +62,7 @@ func TestRead(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			got, err := Read("cbor", row.v, row.as)
 			var mismatch *format.TypeError
-			if !same(got, row.want) || errors.As(err, &mismatch) != same(row.want, refused) {
+			if !equalValues(got, row.want) || errors.As(err, &mismatch) != equalValues(row.want, refused) {
 				t.Errorf("got %+v, %v, want %+v", got, err, row.want)
 			}
 		})
@@ -120,10 +120,10 @@ func TestReplace(t *testing.T) {
 			err := Replace("json", &got, row.have)
 			var mismatch *format.TypeError
 			want := row.want
-			if same(want, refused) {
+			if equalValues(want, refused) {
 				want = row.v
 			}
-			if !same(got, want) || errors.As(err, &mismatch) != same(row.want, refused) {
+			if !equalValues(got, want) || errors.As(err, &mismatch) != equalValues(row.want, refused) {
 				t.Errorf("got %+v, %v, want %+v", got, err, row.want)
 			}
 		})

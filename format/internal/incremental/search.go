@@ -33,9 +33,9 @@ type Search struct {
 	grammar  Grammar
 	maxValue int // maximum number of message bytes in keptBytes
 
-	off     int    // offset of the first byte that Next has not consumed
-	skip    int    // number of bytes after off that are still to be skipped
-	pending []byte // bytes after off, too few for Next to read an item
+	off         int    // offset of the first byte that Next has not consumed
+	bytesToSkip int    // number of bytes after off that are still to be skipped
+	pending     []byte // bytes after off, too few for Next to read an item
 
 	span       field.Span // span of the value according to its head; zero until the value is found
 	collecting bool       // the value is a scalar whose end has not arrived
@@ -107,14 +107,14 @@ func (s *Search) Feed(piece []byte) (format.SearchResult, error) {
 	}
 	for !s.done() {
 		switch {
-		case s.skip > 0 && len(piece) > 0:
-			n := min(s.skip, len(piece))
-			s.skip -= n
+		case s.bytesToSkip > 0 && len(piece) > 0:
+			n := min(s.bytesToSkip, len(piece))
+			s.bytesToSkip -= n
 			s.advance(piece[:n])
 			piece = piece[n:]
 		case len(s.pending) > 0 && len(piece) > 0:
 			piece = s.feedPending(piece)
-		case s.skip > 0 || len(s.pending) > 0:
+		case s.bytesToSkip > 0 || len(s.pending) > 0:
 			return s.result, s.err
 		default:
 			n := s.step(piece)
@@ -159,7 +159,7 @@ func (s *Search) step(b []byte) int {
 		return 0
 	}
 	in := min(n, len(b))
-	s.skip = n - in
+	s.bytesToSkip = n - in
 	s.advance(b[:in])
 	return in
 }
@@ -194,7 +194,7 @@ func (s *Search) End() (format.SearchResult, error) {
 		return s.result, s.err
 	}
 	s.err = io.ErrUnexpectedEOF
-	if s.skip == 0 && len(s.pending) == 0 {
+	if s.bytesToSkip == 0 && len(s.pending) == 0 {
 		s.err = s.grammar.End(s)
 		s.advance(nil)
 	}

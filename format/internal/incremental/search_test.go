@@ -12,18 +12,18 @@ import (
 	"example.com/ferry/format/internal/incremental"
 )
 
-// script is a Grammar whose items have predefined sizes. A CBOR text follows them.
-type script struct {
+// scriptedGrammar is a Grammar whose items have predefined sizes. A CBOR text follows them.
+type scriptedGrammar struct {
 	items []int
 	at    int
 	calls int
 }
 
-func (g *script) Start(*incremental.Search) { g.at = 0 }
+func (g *scriptedGrammar) Start(*incremental.Search) { g.at = 0 }
 
-func (g *script) End(*incremental.Search) error { return io.ErrUnexpectedEOF }
+func (g *scriptedGrammar) End(*incremental.Search) error { return io.ErrUnexpectedEOF }
 
-func (g *script) Next(s *incremental.Search, b []byte) (int, error) {
+func (g *scriptedGrammar) Next(s *incremental.Search, b []byte) (int, error) {
 	g.calls++
 	switch {
 	case len(b) < 3:
@@ -41,7 +41,7 @@ func (g *script) Next(s *incremental.Search, b []byte) (int, error) {
 
 func TestSkippedBytesAreNotRead(t *testing.T) {
 	t.Parallel()
-	g := &script{items: []int{1 << 20}}
+	g := &scriptedGrammar{items: []int{1 << 20}}
 	s := incremental.New(cbor.Format{}, g, format.SearchOptions{})
 	piece := make([]byte, 1<<10)
 	for range 1 << 10 {
@@ -70,7 +70,7 @@ func TestPieces(t *testing.T) {
 	message := "1223334444\x65hello."
 	for first := range len(message) {
 		for second := first; second < len(message); second++ {
-			s := incremental.New(cbor.Format{}, &script{items: []int{1, 2, 3, 4}}, format.SearchOptions{})
+			s := incremental.New(cbor.Format{}, &scriptedGrammar{items: []int{1, 2, 3, 4}}, format.SearchOptions{})
 			for _, piece := range []string{message[:first], message[first:second], message[second:]} {
 				if _, err := s.Feed([]byte(piece)); err != nil {
 					t.Fatal(err)
@@ -90,7 +90,7 @@ func TestLimit(t *testing.T) {
 		max  int
 		want error
 	}{{21, nil}, {20, format.ErrTooLong}, {1, format.ErrTooLong}} {
-		s := incremental.New(cbor.Format{}, &script{}, format.SearchOptions{MaxValue: test.max})
+		s := incremental.New(cbor.Format{}, &scriptedGrammar{}, format.SearchOptions{MaxValue: test.max})
 		answer, err := s.Feed([]byte("\x74" + text))
 		if answer != format.Found || err != nil {
 			t.Errorf("MaxValue %d: got %v, %v, want found", test.max, answer, err)
@@ -106,7 +106,7 @@ func TestLimit(t *testing.T) {
 
 func TestErrorStays(t *testing.T) {
 	t.Parallel()
-	s := incremental.New(cbor.Format{}, &script{items: []int{5}}, format.SearchOptions{})
+	s := incremental.New(cbor.Format{}, &scriptedGrammar{items: []int{5}}, format.SearchOptions{})
 	for _, piece := range []string{"12345", "!!", "!!", "\x63abc"} {
 		_, _ = s.Feed([]byte(piece))
 	}
@@ -127,7 +127,7 @@ func TestErrorStays(t *testing.T) {
 func TestNoResult(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"", "1", "12345"} {
-		s := incremental.New(cbor.Format{}, &script{items: []int{9}}, format.SearchOptions{})
+		s := incremental.New(cbor.Format{}, &scriptedGrammar{items: []int{9}}, format.SearchOptions{})
 		if answer, err := s.Feed([]byte(piece)); answer != format.More || err != nil {
 			t.Errorf("%q: got %v, %v, want more", piece, answer, err)
 		}

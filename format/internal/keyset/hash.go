@@ -10,9 +10,9 @@ import (
 var hashSeed, secondSeed = rand.Uint64(), rand.Uint64()
 
 const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-	mix   = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio: odd, with evenly spread bits
+	lowBits        = 0x0101010101010101
+	highBits       = 0x8080808080808080
+	hashMultiplier = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio: odd, with evenly spread bits
 )
 
 // Hash returns a hash of b, and whether b is ASCII. With fold, keys that differ only in ASCII case have equal hashes.
@@ -28,11 +28,11 @@ func Hash(b []byte, fold bool) (h uint64, ascii bool) {
 	default:
 		first = loadTail(b)
 	}
-	ascii = (first|last)&highs == 0
+	ascii = (first|last)&highBits == 0
 	if fold {
 		first, last = lowerASCII(first), lowerASCII(last)
 	}
-	return mulFold(first^hashSeed, last^secondSeed^uint64(n)*mix), ascii
+	return mulFold(first^hashSeed, last^secondSeed^uint64(n)*hashMultiplier), ascii
 }
 
 // hashLong is Hash for more than 16 bytes.
@@ -45,7 +45,7 @@ func hashLong(b []byte, fold bool) (h uint64, ascii bool) {
 		if fold {
 			w = lowerASCII(w)
 		}
-		h = mulFold(h^w, mix)
+		h = mulFold(h^w, hashMultiplier)
 		b = b[8:]
 	}
 	w := loadTail(b)
@@ -53,7 +53,7 @@ func hashLong(b []byte, fold bool) (h uint64, ascii bool) {
 	if fold {
 		w = lowerASCII(w)
 	}
-	return mulFold(h^w, hashSeed), all&highs == 0
+	return mulFold(h^w, hashSeed), all&highBits == 0
 }
 
 // loadTail returns up to 8 bytes as one word. Byte strings of different lengths may give the same word, so the caller
@@ -76,7 +76,7 @@ func Int(n uint64, negative bool) uint64 {
 	if negative {
 		h = ^h
 	}
-	return mulFold(h^n, mix)
+	return mulFold(h^n, hashMultiplier)
 }
 
 func mulFold(a, b uint64) uint64 {
@@ -86,10 +86,10 @@ func mulFold(a, b uint64) uint64 {
 
 // lowerASCII converts the ASCII capitals among the eight bytes of w to lower case.
 func lowerASCII(w uint64) uint64 {
-	seven := w &^ highs
-	atLeastA := seven + (0x80-'A')*ones
-	aboveZ := seven + (0x7f-'Z')*ones
-	capital := (atLeastA ^ aboveZ) &^ w & highs
+	seven := w &^ highBits
+	atLeastA := seven + (0x80-'A')*lowBits
+	aboveZ := seven + (0x7f-'Z')*lowBits
+	capital := (atLeastA ^ aboveZ) &^ w & highBits
 	return w | capital>>2
 }
 

@@ -11,8 +11,8 @@ const (
 // Stack holds 32 bits of the hash of each key of the open maps. The zero value is ready for use. Declare a Stack as a
 // local variable.
 type Stack struct {
-	entry [maxKeys]uint32
-	n     int
+	hashes [maxKeys]uint32
+	n      int
 }
 
 // Map is the key set of one open map.
@@ -40,7 +40,7 @@ func (m *Map) Add(s *Stack, h uint64) {
 		return
 	}
 	m.bloom[word] |= bit
-	s.entry[s.n&(maxKeys-1)] = uint32(h)
+	s.hashes[s.n&(maxKeys-1)] = uint32(h)
 	s.n++
 }
 
@@ -50,10 +50,10 @@ func (m *Map) compare(s *Stack, h uint64) {
 		m.undecided = true
 		return
 	}
-	for _, other := range s.entry[m.base:s.n] {
+	for _, other := range s.hashes[m.base:s.n] {
 		m.undecided = m.undecided || other == uint32(h)
 	}
-	s.entry[s.n] = uint32(h)
+	s.hashes[s.n] = uint32(h)
 	s.n++
 }
 

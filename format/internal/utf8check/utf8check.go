@@ -26,7 +26,7 @@ func Bad(b []byte) int {
 func ASCII(b []byte) bool {
 	n := len(b)
 	if n < 8 {
-		return badInShort(b)&highs == 0
+		return combineShort(b)&highs == 0
 	}
 	all := binary.LittleEndian.Uint64(b[n-8:])
 	for len(b) >= 32 {
@@ -42,8 +42,8 @@ func ASCII(b []byte) bool {
 	return all&highs == 0
 }
 
-// badInShort combines up to 7 bytes into one word, so that a high bit is set if any byte is not ASCII.
-func badInShort(b []byte) uint64 {
+// combineShort combines up to 7 bytes into one word, so that a high bit is set if any byte is not ASCII.
+func combineShort(b []byte) uint64 {
 	switch n := len(b); {
 	case n >= 4:
 		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))

@@ -16,7 +16,7 @@ func unescape(dst, raw []byte) []byte {
 		}
 		dst = append(dst, raw[:i]...)
 		var text [utf8.UTFMax]byte
-		n, used := escape(text[:], raw[i:])
+		n, used := decodeEscape(text[:], raw[i:])
 		dst = append(dst, text[:n]...)
 		raw = raw[i+used:]
 	}
@@ -35,7 +35,7 @@ func equalUnescaped(raw []byte, name string) bool {
 			continue
 		}
 		var text [utf8.UTFMax]byte
-		n, used := escape(text[:], raw)
+		n, used := decodeEscape(text[:], raw)
 		if n > len(name) || string(text[:n]) != name[:n] {
 			return false
 		}
@@ -44,9 +44,9 @@ func equalUnescaped(raw []byte, name string) bool {
 	return name == ""
 }
 
-// escape decodes the escape at the start of raw and writes the character to dst. n is the length of the character, used
-// is the length of the escape, both in bytes.
-func escape(dst, raw []byte) (n, used int) {
+// decodeEscape decodes the escape at the start of raw and writes the character to dst. n is the length of the
+// character, used is the length of the escape, both in bytes.
+func decodeEscape(dst, raw []byte) (n, used int) {
 	if len(raw) < 2 {
 		return copy(dst, raw), len(raw)
 	}
@@ -140,8 +140,8 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(dst, '"')
 }
 
-// textSize returns the number of bytes that appendText writes.
-func textSize(text []byte) int {
+// encodedTextSize returns the number of bytes that appendText writes.
+func encodedTextSize(text []byte) int {
 	n := len(text) + 2
 	for _, c := range text {
 		switch {

@@ -30,7 +30,7 @@ type Keys struct {
 
 // Unique returns a *format.SyntaxError if a key occurs twice in a map. The map has n pairs, which lie in Data[off:end].
 func (ks Keys) Unique(n, off, end int) error {
-	twice := Duplicate(n, end-off, ks.each(off, n), ks.same)
+	twice := Duplicate(n, end-off, ks.offsetsAndHashes(off, n), ks.equalAt)
 	if twice < 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (ks Keys) Unique(n, off, end int) error {
 	return &format.SyntaxError{Format: ks.Reader.Name(), Offset: twice, Reason: reason}
 }
 
-func (ks Keys) same(a, b int) bool {
+func (ks Keys) equalAt(a, b int) bool {
 	x, _, err := ks.Reader.Key(ks.Data, a)
 	if err != nil {
 		return false
@@ -47,8 +47,8 @@ func (ks Keys) same(a, b int) bool {
 	return err == nil && x.Equal(y, ks.Fold)
 }
 
-// each yields the offset and hash of each of the n keys that start at pos.
-func (ks Keys) each(pos, n int) iter.Seq2[int, uint64] {
+// offsetsAndHashes yields the offset and hash of each of the n keys that start at pos.
+func (ks Keys) offsetsAndHashes(pos, n int) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		at := pos
 		for range n {

@@ -55,7 +55,7 @@ func (k key) step(data []byte) field.Step {
 	st := field.Step{Index: -1, Key: -1}
 	switch {
 	case k.Major == cborhead.Text:
-		st.Name = string(stringAt(data, k.head, k.end))
+		st.Name = string(stringContent(data, k.head, k.end))
 	case k.Major == cborhead.Uint && k.Arg <= math.MaxInt32:
 		st.Index = int(k.Arg)
 	case k.Major == cborhead.Uint:
@@ -72,13 +72,13 @@ func (k key) step(data []byte) field.Step {
 func (k key) identity(data []byte) keyset.Identity {
 	switch k.Major {
 	case cborhead.Text:
-		text := stringAt(data, k.head, k.end)
+		text := stringContent(data, k.head, k.end)
 		if n, minus, ok := keyset.ParseInteger(text); ok {
 			return integerIdentity(n, minus)
 		}
 		return keyset.Identity{Class: keyset.Text, Content: text}
 	case cborhead.Bytes:
-		return keyset.Identity{Class: keyset.Bytes, Content: stringAt(data, k.head, k.end)}
+		return keyset.Identity{Class: keyset.Bytes, Content: stringContent(data, k.head, k.end)}
 	case cborhead.Simple:
 		if k.Info < cborhead.Float16&31 {
 			return keyset.Identity{Class: keyset.Other, N: k.Arg}

@@ -22,7 +22,7 @@ func skipItems(data []byte, pos, n, depth int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		// Each item has at least one byte, so a count larger than the remaining data is wrong.
+		// Each item has at least one byte, so a count that exceeds the remaining bytes is wrong.
 		if n-1 > len(data)-next-more {
 			return 0, io.ErrUnexpectedEOF
 		}

@@ -13,13 +13,13 @@ import (
 // Eight bytes are tested as one word. In the result, the high bit of a byte is set if the byte matches. Borrows can set
 // wrong bits only after the first match, and only the first match is used.
 const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
 )
 
-// tokenEnds sets the high bit of the first quote or backslash in w.
-func tokenEnds(w uint64) uint64 {
-	return (((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)) &^ w & highs
+// quotesAndBackslashes sets the high bit of the first quote or backslash in w.
+func quotesAndBackslashes(w uint64) uint64 {
+	return (((w ^ lowBits*'"') - lowBits) | ((w ^ lowBits*'\\') - lowBits)) &^ w & highBits
 }
 
 // skipSpace skips white space. RFC 8259, section 2.
@@ -34,8 +34,8 @@ func skipSpace(data []byte, pos int) int {
 // of the string begins at pos.
 func skipString(data []byte, pos int) (end int, escaped bool, err error) {
 	start := pos
-	for ; pos <= len(data)-8 && pos < start+shortText; pos += 8 {
-		if hit := tokenEnds(binary.LittleEndian.Uint64(data[pos:])); hit != 0 {
+	for ; pos <= len(data)-8 && pos < start+maxByteLoopText; pos += 8 {
+		if hit := quotesAndBackslashes(binary.LittleEndian.Uint64(data[pos:])); hit != 0 {
 			pos += bits.TrailingZeros64(hit) / 8
 			break
 		}
@@ -66,7 +66,7 @@ func skipValue(data []byte, pos int) (int, error) {
 	case quote:
 		if at := pos + 1; at+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[at:])
-			if hit := tokenEnds(w); hit != 0 {
+			if hit := quotesAndBackslashes(w); hit != 0 {
 				if at += bits.TrailingZeros64(hit) / 8; data[at] == '"' {
 					return at + 1, nil
 				}

@@ -3,7 +3,7 @@
 // A format's Find stores the children that it has not found yet as the bits of one word. Bit i stands for children[i].
 //
 //	i := childset.Named(children, set, name)
-package unmet
+package childset
 
 import (
 	"math/bits"
@@ -24,7 +24,7 @@ func Named(children []field.Node, set uint64, name []byte) int {
 
 // LowestIndex returns the child in set with the lowest list index, as an index in children. It returns -1 if no child
 // has a list index.
-func Lowest(children []field.Node, set uint64) int {
+func LowestIndex(children []field.Node, set uint64) int {
 	child := -1
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)

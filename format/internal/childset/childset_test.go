@@ -1,4 +1,4 @@
-package unmet
+package childset
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestSelection(t *testing.T) {
 		{Step: field.Step{Name: "a", Index: -1, Key: -1}},
 	}
 	for _, test := range []struct {
-		unmet         uint64
+		set           uint64
 		name          string
 		named, lowest int
 	}{
@@ -25,11 +25,11 @@ func TestSelection(t *testing.T) {
 		{0b1001, "c", -1, -1},
 		{0, "a", -1, -1},
 	} {
-		if got := Named(nodes, test.unmet, []byte(test.name)); got != test.named {
-			t.Errorf("Named(%04b, %q): got %d, want %d", test.unmet, test.name, got, test.named)
+		if got := Named(nodes, test.set, []byte(test.name)); got != test.named {
+			t.Errorf("Named(%04b, %q): got %d, want %d", test.set, test.name, got, test.named)
 		}
-		if got := Lowest(nodes, test.unmet); got != test.lowest {
-			t.Errorf("Lowest(%04b): got %d, want %d", test.unmet, got, test.lowest)
+		if got := LowestIndex(nodes, test.set); got != test.lowest {
+			t.Errorf("LowestIndex(%04b): got %d, want %d", test.set, got, test.lowest)
 		}
 	}
 }
