@@ -127,3 +127,47 @@ func TestTagRequestedBeforeTheNodeDrains(t *testing.T) {
 		})
 	}
 }
+
+// TestStopWhileTheNodeDrains: a function that is stopped while the node drains is unsubscribed. The node would otherwise wait
+// until the function takes what is queued for it.
+func TestStopWhileTheNodeDrains(t *testing.T) {
+	network := memory.New(nil)
+	l, err := network.Listen(t.Context(), "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	started := make(chan *stream.Running, 1)
+	clients := make(chan *stream.Client, 1)
+	go func() {
+		defer close(started)
+		c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+		if err != nil {
+			return
+		}
+		clients <- c
+		if r, err := c.Start(t.Context(), stream.Function{Observe: []string{"a"}, Handler: newCollector()}); err == nil {
+			started <- r
+		}
+	}()
+	n := welcomeNext(t, l, 1)
+	sub, err := native.ParseSub(n.expect(native.Sub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.write(native.AppendResult(nil, native.ResultFrame{Kind: native.Sub, Ref: sub.ID}))
+	c, r := <-clients, <-started
+	if r == nil {
+		t.Fatal("the function was not started")
+	}
+	n.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
+	for c.Stats().Connected {
+		time.Sleep(time.Millisecond)
+	}
+	r.Stop()
+	if id, err := native.ParseNumber(n.expect(native.Unsub)); id != sub.ID || err != nil {
+		t.Errorf("UNSUB %d, %v: want %d", id, err, sub.ID)
+	}
+	_ = n.conn.Close()
+	_ = c.Close()
+}

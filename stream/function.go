@@ -133,7 +133,7 @@ func (r *Running) stop(why error) {
 func (c *Client) unsubscribe(s *subscription) {
 	c.mu.Lock()
 	delete(c.running, s.id)
-	cn := c.conn
+	cn := c.serving
 	c.mu.Unlock()
 	if cn == nil {
 		return
