@@ -36,9 +36,12 @@ type latencies struct {
 	n      int
 }
 
+// maxLatency is the time in nanoseconds that longer ones count as: the sum of a source whose clock is not set would overflow.
+const maxLatency = int64(1024<<(LatencyBuckets/2-1)) * 3 / 2 // LatencyBound of the last bucket
+
 // add counts one message that took ns nanoseconds from its source. Negative times, from clocks that differ, count as 0.
 func (l *latencies) add(ns int64) {
-	ns = max(ns, 0)
+	ns = min(max(ns, 0), maxLatency)
 	l.counts[latencyBucket(ns)]++
 	l.sum += ns
 	l.n++
