@@ -71,6 +71,7 @@ func (b *Broker) handshake(conn transport.Conn, v Validation) *session {
 		b.refuse(c, err)
 		return nil
 	}
+	s.log.Debug("connection opened")
 	return s
 }
 

@@ -51,7 +51,6 @@ func (s *session) welcome(conn *peer.Conn, addr string) {
 	})
 	s.data = make([]*subscriberStream, conn.Streams())
 	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Name, "addr", addr))
-	s.log.Debug("connection opened")
 }
 
 // publisher returns the session's publish grant for a tag, nil if it has none.
