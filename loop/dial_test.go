@@ -3,6 +3,7 @@ package loop
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -12,6 +13,29 @@ import (
 	"testing"
 	"time"
 )
+
+// TestAddressesWhileConnecting asks for the addresses of a connection until it has them. The race detector sees the rest.
+func TestAddressesWhileConnecting(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.Loops = 1
+		g := start(t, cfg)
+		to := listen(t, g, accept(echo))
+		l := g.Loops()[0]
+		known := make(chan string, 1)
+		if err := l.Post(func() {
+			c := l.Dial(to, time.Minute, Base{})
+			for end := time.Now().Add(10 * time.Second); c.RemoteAddr() == nil && time.Now().Before(end); {
+				runtime.Gosched()
+			}
+			known <- fmt.Sprint(c.RemoteAddr())
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(t, "a connection", known); got != to.String() {
+			t.Errorf("the address is %s, want %s", got, to)
+		}
+	})
+}
 
 func TestDialFails(t *testing.T) {
 	// A listener with a full queue does not answer: connecting to it takes until the timeout.

@@ -220,7 +220,11 @@ func (g *goroutineSockets) close(id int32, reset bool) {
 }
 
 func (g *goroutineSockets) addrs(id int32) (local, remote net.Addr) {
-	if conn := g.sockets[id].conn; conn != nil {
+	s := g.sockets[id]
+	s.mu.Lock() // it may be connecting
+	conn := s.conn
+	s.mu.Unlock()
+	if conn != nil {
 		return conn.LocalAddr(), conn.RemoteAddr()
 	}
 	return nil, nil
