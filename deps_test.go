@@ -20,19 +20,19 @@ var update = flag.Bool("update", false, "rewrite deps.txt")
 
 const module = "example.com/ferry"
 
-// pkg is what `go list` tells of one package.
+// pkg is one package in the output of `go list`.
 type pkg struct {
 	ImportPath string
 	Name       string
 	Standard   bool
 	Imports    []string
-	Deps       []string // transitive
+	Deps       []string // direct and indirect dependencies
 	Module     *struct{ Path string }
 }
 
 func (p pkg) own() bool { return p.ImportPath == module || p.below("") }
 
-// below reports whether p is the package of this module at path, or lies under it. The empty path is the module's root.
+// below reports whether the path of p within this module is path, or lies under path. The empty path is the module's root.
 func (p pkg) below(path string) bool {
 	if path == "" {
 		return strings.HasPrefix(p.ImportPath, module+"/")
@@ -40,10 +40,11 @@ func (p pkg) below(path string) bool {
 	return p.ImportPath == module+"/"+path || strings.HasPrefix(p.ImportPath, module+"/"+path+"/")
 }
 
-// forTests reports whether a package exists for tests and may link what is never shipped.
+// forTests reports whether the package is used by tests only. Such a package may link what is never shipped.
 func (p pkg) forTests() bool { return strings.HasSuffix(p.Name, "test") || p.Name == "needs" }
 
-// packages returns all packages of the module and what they link, as on linux/amd64 without cgo, whatever machine this is.
+// packages returns all packages of the module with their dependencies. The result is that for linux/amd64 without cgo on every
+// machine.
 func packages(t *testing.T) map[string]pkg {
 	t.Helper()
 	all, err := list()
@@ -72,8 +73,8 @@ var list = sync.OnceValues(func() (map[string]pkg, error) {
 	}
 })
 
-// TestDeps compares what each public package links beyond the standard library with deps.txt: packages of this module by
-// path, others by module. A new dependency shows up in the review as a line of that file.
+// TestDeps compares the dependencies of each public package with deps.txt. It lists packages of this module by path and others
+// by module, but none of the standard library. So a new dependency is visible in a review as a line of deps.txt.
 func TestDeps(t *testing.T) {
 	all := packages(t)
 	var b strings.Builder
@@ -111,7 +112,7 @@ func TestDeps(t *testing.T) {
 	}
 }
 
-// diff lists the lines of the blocks that only one of want and got has, each with the package it belongs to.
+// diff returns the lines that only one of want and got has. Each line is printed with its package.
 func diff(want, got string) string {
 	lines := func(s string) map[string]bool {
 		m, head := make(map[string]bool), ""

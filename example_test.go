@@ -16,7 +16,7 @@ func (printer) Send(_ context.Context, m ferry.Message) error {
 	return nil
 }
 
-// A function is a Handler: it receives a message and may send others.
+// HandlerFunc makes a function a Handler. The function receives one message and may send others.
 func ExampleHandlerFunc() {
 	alert := ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 		return out.Send(ctx, ferry.Message{Tag: strings.Replace(in.Tag, "sensors", "alerts", 1), Type: in.Type, Payload: in.Payload})
@@ -28,7 +28,7 @@ func ExampleHandlerFunc() {
 	// <nil>
 }
 
-// total adds up the bytes of all payloads that wait together.
+// total is a BatchHandler that counts its calls and adds up the bytes of all payloads.
 type total struct{ batches, bytes int }
 
 func (t *total) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
@@ -43,7 +43,7 @@ func (t *total) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sende
 	return nil
 }
 
-// A BatchHandler pays its cost for one call, such as a commit, once for all messages that wait.
+// A BatchHandler receives all waiting messages in one call. So a cost such as a commit occurs once for all of them.
 func ExampleBatchHandler() {
 	var h ferry.BatchHandler = &total{}
 	waiting := []ferry.Message{{Payload: []byte("one")}, {Payload: []byte("two")}, {Payload: []byte("three")}}
@@ -52,29 +52,29 @@ func ExampleBatchHandler() {
 	// Output: {1 11} <nil>
 }
 
-// A Payload is valid until Handle returns. Clone keeps a copy.
+// A Payload is valid until Handle returns. Clone returns a message with a copy of the Payload.
 func ExampleMessage_Clone() {
 	buffer := []byte("21.5")
 	m := ferry.Message{Tag: "sensors/pump-1", Payload: buffer}
 	kept := m.Clone()
-	copy(buffer, "99.9") // the buffer is used for the next message
+	copy(buffer, "99.9") // the buffer is reused for the next message
 	fmt.Printf("%s %s\n", m.Payload, kept.Payload)
 	// Output: 99.9 21.5
 }
 
-// shared is memory with a count of references.
+// shared is memory with a reference count.
 type shared struct{ references int }
 
 func (s *shared) Retain() { s.references++ }
 
 func (s *shared) Release() { s.references-- }
 
-// Detach keeps a Payload without a copy, until Release.
+// Detach keeps a Payload valid until Release, without a copy.
 func ExampleMessage_Detach() {
 	memory := &shared{references: 1}
 	m := ferry.Message{Payload: []byte("21.5")}.Borrowed(memory)
 	kept := m.Detach()
-	memory.Release() // Handle has returned
+	memory.Release() // Handle has returned, so its reference is released
 	fmt.Println(memory.references, string(kept.Payload))
 	kept.Release()
 	fmt.Println(memory.references)
@@ -83,7 +83,7 @@ func ExampleMessage_Detach() {
 	// 0
 }
 
-// The names of types are those of the command line.
+// The names of the types are those on the command line.
 func ExampleParseType() {
 	t, err := ferry.ParseType("cbor")
 	fmt.Println(t, uint8(t), err)

@@ -2,9 +2,9 @@ package ferry
 
 import "context"
 
-// Handler receives one message at a time. in is borrowed until Handle returns; an error is counted and logged by the
-// caller and does not stop the function. Calls for one tag and source never overlap and keep their order; calls for
-// different tags may run at once.
+// Handler receives one message at a time. It may use in until Handle returns. An error is counted and logged by the caller; it
+// does not stop the function. Calls for one tag and source never overlap and keep their order. Calls for different tags may
+// overlap.
 type Handler interface {
 	Handle(ctx context.Context, in *Message, out Sender) error
 }
@@ -17,15 +17,15 @@ func (f HandlerFunc) Handle(ctx context.Context, in *Message, out Sender) error 
 	return f(ctx, in, out)
 }
 
-// BatchHandler is a Handler that receives all waiting messages of one tag in one call, in order. in and its payloads are
-// borrowed until HandleBatch returns.
+// BatchHandler is a Handler that receives all waiting messages of one tag in one call, in order. It may use in and the
+// payloads until HandleBatch returns.
 type BatchHandler interface {
 	Handler
 	HandleBatch(ctx context.Context, in []Message, out Sender) error
 }
 
-// Sender publishes. Send copies the payload, and blocks while the tag has no credit, until ctx ends. It may be called
-// from several goroutines.
+// Sender publishes messages. Send copies the payload. If the tag has no credit, Send blocks until there is credit or ctx ends.
+// Several goroutines may call Send at the same time.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }

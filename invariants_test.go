@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestInvariants holds the arrows of ARCHITECTURE.md: what a package may never link, however indirectly.
+// TestInvariants checks the dependencies of ARCHITECTURE.md: each package has a list of packages that it may not link, not
+// even indirectly.
 func TestInvariants(t *testing.T) {
 	all := packages(t)
 	below := func(p pkg, paths ...string) bool { return slices.ContainsFunc(paths, p.below) }
@@ -72,7 +73,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// TestOneHome holds the invariants that name the one place where a library is imported.
+// TestOneHome checks that each library is imported only in the place that ARCHITECTURE.md names.
 func TestOneHome(t *testing.T) {
 	homes := []struct{ module, home string }{
 		{"github.com/quic-go/quic-go", "transport/quic"},
@@ -89,7 +90,7 @@ func TestOneHome(t *testing.T) {
 	}
 }
 
-// TestDependenciesAreExplained wants a line in docs/dependencies.md for each module that a package of this one imports.
+// TestDependenciesAreExplained checks that docs/dependencies.md has a line for each module that a package imports.
 func TestDependenciesAreExplained(t *testing.T) {
 	text, err := os.ReadFile("docs/dependencies.md")
 	if err != nil {
@@ -109,7 +110,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 }
 
-// TestHygiene refuses unfinished work: notes to self, and skipped tests that do not say what they need.
+// TestHygiene refuses notes about unfinished work, and skipped tests that do not say what they need.
 func TestHygiene(t *testing.T) {
 	note := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
 	skip := regexp.MustCompile(`[.]Skip(f?[(]|Now[(])`)

@@ -7,8 +7,8 @@ type Type uint8
 
 const (
 	Raw      Type = 0 // opaque bytes without readable fields
-	Y3       Type = 1 // Y3 as y3-codec-golang writes it
-	Y3N      Type = 2 // Y3 as YoMo's frames use it
+	Y3       Type = 1 // Y3 as written by y3-codec-golang
+	Y3N      Type = 2 // Y3 as used by YoMo's frames
 	CBOR     Type = 3 // RFC 8949
 	JSON     Type = 4 // RFC 8259
 	Protobuf Type = 5
@@ -21,7 +21,7 @@ const (
 
 var typeNames = [...]string{"raw", "y3", "y3n", "cbor", "json", "protobuf", "bson", "msgpack"}
 
-// String returns the name that the command line uses.
+// String returns the name of the type on the command line.
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
 		return typeNames[t]
@@ -29,7 +29,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("type(%d)", uint8(t))
 }
 
-// ParseType is the inverse of String. The names of formats and codecs are the same.
+// ParseType returns the type with the name that String returns. Formats and codecs have the same names.
 func ParseType(name string) (Type, error) {
 	for i, n := range typeNames {
 		if n == name {
@@ -42,36 +42,37 @@ func ParseType(name string) (Type, error) {
 // SourceID is the node's number for one connected client. 0 means none.
 type SourceID uint32
 
-// Message is what a source publishes and a function observes.
+// Message is a message that a source publishes and a function observes.
 //
-// Payload is borrowed: in a Handler it is valid until Handle returns. To keep it longer, call Detach (no copy, must be
-// released) or Clone (a copy, garbage collected). Send copies it, so a Payload may be reused when Send has returned.
+// A Handler borrows Payload: it is valid until Handle returns. To keep it longer, call Detach or Clone. Detach copies nothing,
+// but the result must be released. Clone copies the payload into garbage-collected memory. Send copies Payload, so the caller
+// may reuse it after Send has returned.
 type Message struct {
-	Tag     string   // topic, '/' separates levels
+	Tag     string   // topic; '/' separates levels
 	Type    Type     // format of Payload
-	Payload []byte   // borrowed, see above
-	Time    int64    // Unix time in nanoseconds at the source; Send replaces 0 by the current time, which up to eight messages in a row share
-	Source  SourceID // publisher; set by the node, ignored by Send
-	To      SourceID // 0 means every observer of Tag; otherwise only the client with that number
+	Payload []byte   // valid until Handle returns, see above
+	Time    int64    // Unix time in nanoseconds at the source. Send replaces 0 with the current time; up to eight consecutive messages share one reading of the clock
+	Source  SourceID // publisher of the message; the node sets it, Send ignores it
+	To      SourceID // 0 addresses every observer of Tag; any other number addresses only that client
 
 	owner Owner
 }
 
-// Owner is reference-counted memory that a borrowed Payload lies in.
+// Owner is reference-counted memory that contains a borrowed Payload.
 type Owner interface {
 	Retain()
 	Release()
 }
 
-// Borrowed returns m with o as the owner of the memory that its Payload lies in. A nil o means garbage collected memory, for
-// which Detach and Release do nothing.
+// Borrowed returns m with o as the owner of the memory that contains Payload. A nil o means garbage-collected memory. Then
+// Detach and Release do nothing.
 func (m Message) Borrowed(o Owner) Message {
 	m.owner = o
 	return m
 }
 
-// Detach returns m with a Payload that stays valid until Release is called on the returned Message, exactly once. It copies
-// nothing.
+// Detach returns m with a Payload that stays valid until Release. Call Release on the returned Message exactly once. Detach
+// copies nothing.
 func (m *Message) Detach() Message {
 	if m.owner != nil {
 		m.owner.Retain()
@@ -79,7 +80,7 @@ func (m *Message) Detach() Message {
 	return *m
 }
 
-// Release ends the use of a Message that Detach returned.
+// Release releases the Payload of a Message that Detach returned.
 func (m *Message) Release() {
 	if m.owner != nil {
 		m.owner.Release()
@@ -88,7 +89,7 @@ func (m *Message) Release() {
 	m.Payload = nil
 }
 
-// Clone returns a copy of m with a Payload of its own.
+// Clone returns a copy of m. The copy has its own Payload.
 func (m *Message) Clone() Message {
 	c := *m
 	c.Payload = append([]byte(nil), m.Payload...)

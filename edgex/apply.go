@@ -2,7 +2,7 @@ package edgex
 
 import "example.com/ferry/internal/cborhead"
 
-// assemble collects the planned changes in v.edit.
+// assemble collects the planned changes of all parts of the message in v.edit.
 func (v *View) assemble() error {
 	if v.data == nil {
 		return errNotOpen
@@ -28,7 +28,7 @@ func (v *View) assemble() error {
 	return nil
 }
 
-// updatePayloadLength adds a change of the payload's length, for a payload that is a byte string.
+// updatePayloadLength plans the new length of a payload that is a byte string.
 func (v *View) updatePayloadLength() error {
 	pos := v.envelope.at[keyPayload]
 	end, err := v.inCBOR.skip(pos)
@@ -44,9 +44,10 @@ func (v *View) updatePayloadLength() error {
 // Changed reports whether changes are planned.
 func (v *View) Changed() bool { return len(v.outer.parts)+len(v.inner.parts) > 0 }
 
-// InPlace writes the planned changes into the message itself, if no other byte has to move, as when a UUID replaces a UUID.
-// Otherwise it returns false and leaves the message unchanged. In base64 it writes only the groups of characters around a
-// change. The cost does not depend on the size of the message. After success no change is planned, and v reads the new message.
+// InPlace writes the planned changes into the message itself. It does so only if no other byte has to move, as when a UUID
+// replaces a UUID. Otherwise it returns false and leaves the message unchanged. In base64 it writes only the groups of
+// characters that a change touches. The cost does not depend on the size of the message. After success no change is planned,
+// and v reads the new message.
 func (v *View) InPlace() (bool, error) {
 	if err := v.assemble(); err != nil || !v.edit.InPlace() {
 		return false, err
@@ -57,9 +58,9 @@ func (v *View) InPlace() (bool, error) {
 	return true, nil
 }
 
-// AppendTo appends the message with the planned changes to dst, which must not overlap the message. In base64, if a change
-// moves the bytes behind it by a multiple of three, only its own groups are encoded again; otherwise all bytes behind it are.
-// The changes stay planned, and v reads the old message, until the next Open.
+// AppendTo appends the message with the planned changes to dst. dst must not overlap the message. In base64, a change that
+// moves the bytes after it by a multiple of three is cheap: only the groups that it touches are encoded again. Any other
+// change encodes all bytes after it again. The changes stay planned, and v reads the old message, until the next Open.
 func (v *View) AppendTo(dst []byte) ([]byte, error) {
 	if err := v.assemble(); err != nil {
 		return dst, err
@@ -67,8 +68,8 @@ func (v *View) AppendTo(dst []byte) ([]byte, error) {
 	return v.edit.AppendTo(dst), nil
 }
 
-// Buffers is AppendTo for net.Buffers: it appends the parts of the message to dst. It does not copy unchanged bytes. The parts
-// are valid until another change is planned, or until the next Open.
+// Buffers is AppendTo for net.Buffers: it appends the parts of the message to dst and does not copy unchanged bytes. The parts
+// are valid until the next change is planned or until the next Open.
 func (v *View) Buffers(dst [][]byte) ([][]byte, error) {
 	if err := v.assemble(); err != nil {
 		return dst, err
@@ -76,8 +77,9 @@ func (v *View) Buffers(dst [][]byte) ([][]byte, error) {
 	return v.edit.Buffers(dst), nil
 }
 
-// AppendEvent appends the event to dst, without its AddEventRequest and envelope, and without planned changes. The event is
-// JSON in the forms JSON, JSONEnvelope and Base64JSON, and CBOR in the others. AppendEvent reads the event to find its end.
+// AppendEvent appends the event to dst, without its AddEventRequest, its envelope and the planned changes. The event is JSON
+// in the forms JSON, JSONEnvelope and Base64JSON, and CBOR in the other forms. AppendEvent reads the whole event, because it
+// must find the end.
 func (v *View) AppendEvent(dst []byte) ([]byte, error) {
 	if err := v.ready(); err != nil {
 		return dst, err

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// blockSize is the number of bytes that are encoded again at once, a multiple of three.
+// blockSize is the number of bytes that are decoded and encoded again in one step. It is a multiple of three.
 const blockSize = 3 << 10
 
-// editBase64 turns the changes of an event within base64 into changes of the text. If the bytes behind a change move by a
-// multiple of three, only the groups of three bytes that the change touches are decoded and encoded again. Otherwise all bytes
-// behind it are, a block at a time, until a later change restores their place within a group.
+// editBase64 turns the changes of an event within base64 into changes of the text. A change may move the bytes after it by a
+// multiple of three. Then only the groups of three bytes that the change touches are decoded and encoded again. Any other
+// change encodes all bytes after it again, in blocks, until a later change moves the rest back to its place within a group.
 func (v *View) editBase64() error {
 	text := v.data[v.start:]
 	parts := v.inner.parts
@@ -30,7 +30,7 @@ func (v *View) editBase64() error {
 			pos = parts[i].end
 			i++
 			switch last := i == len(parts); {
-			case moved%3 != 0 && last: // to the end
+			case moved%3 != 0 && last: // encode again up to the end of the text
 				n := bytes.IndexByte(text, '"')
 				if n < 0 || n%4 != 0 {
 					return io.ErrUnexpectedEOF
@@ -40,7 +40,7 @@ func (v *View) editBase64() error {
 					return err
 				}
 				pos, done = n, true
-			case moved%3 == 0 && (last || parts[i].off >= (pos+2)/3*3): // to the end of the group
+			case moved%3 == 0 && (last || parts[i].off >= (pos+2)/3*3): // encode again up to the end of the group
 				rest, err := appendDecoded(v.pending, text, pos, (pos+2)/3*3)
 				if v.pending = rest; err != nil {
 					return err
@@ -54,7 +54,7 @@ func (v *View) editBase64() error {
 	return nil
 }
 
-// reencode decodes the bytes from..to of the base64 into v.pending, and encodes whole blocks of it into v.encoded.
+// reencode decodes the bytes from..to of the base64 text into v.pending and encodes whole blocks of v.pending into v.encoded.
 func (v *View) reencode(text []byte, from, to int) error {
 	for from < to {
 		n := min(blockSize, to-from)
@@ -71,7 +71,8 @@ func (v *View) reencode(text []byte, from, to int) error {
 	return nil
 }
 
-// appendDecoded appends the bytes from..to of the base64 at the start of text, or fewer if padding ends it before.
+// appendDecoded appends the bytes from..to of the base64 text to dst. It appends fewer bytes if padding ends the base64
+// earlier.
 func appendDecoded(dst, text []byte, from, to int) ([]byte, error) {
 	start, end := from/3*4, (to+2)/3*4
 	if end > len(text) {

@@ -8,15 +8,15 @@ import (
 	"example.com/ferry/format"
 )
 
-// windowSize is the number of bytes that are decoded from base64 at once. The fields before the readings usually fit.
+// windowSize is the number of bytes that one step decodes from base64. The fields before the readings usually fit.
 const windowSize = 240
 
 // window gives access to the bytes of a message. If the message is in base64, it decodes windowSize bytes at a time.
 type window struct {
-	bytes []byte // a part of the message, from offset base on
+	bytes []byte // a part of the message; its first byte is at offset base
 	base  int
-	text  []byte // base64 and the bytes behind it; nil if bytes is the whole message
-	buf   []byte // memory of bytes
+	text  []byte // the base64 and the bytes after it; nil if bytes is the whole message
+	buf   []byte // memory that bytes uses after decoding
 }
 
 // plain sets w to data, which is not in base64.
@@ -24,7 +24,7 @@ func (w *window) plain(data []byte) {
 	w.bytes, w.base, w.text = data, 0, nil
 }
 
-// encoded sets w to the base64 at the start of text.
+// encoded sets w to the base64 text at the start of text.
 func (w *window) encoded(text []byte) {
 	w.bytes, w.base, w.text = nil, 0, text
 }
@@ -37,7 +37,7 @@ func (w *window) limit() int {
 	return len(w.bytes)
 }
 
-// at returns the n bytes from pos on. They are valid until the next call.
+// at returns the n bytes that start at pos. They are valid until the next call of at.
 func (w *window) at(pos, n int) ([]byte, error) {
 	if off := uint(pos - w.base); off <= uint(len(w.bytes)) && n <= len(w.bytes)-int(off) {
 		return w.bytes[off : int(off)+n], nil
@@ -68,8 +68,8 @@ func (w *window) moveWindow(pos, n int) ([]byte, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// sextets are the values of base64's characters, shifted to each of the four places in a group. Other characters have the value
-// invalid. RFC 4648, section 4.
+// sextets are the values of the characters of base64, shifted to each of the four places in a group. Any other character has
+// the value invalid. RFC 4648, section 4.
 var sextets = func() (t [4][256]uint32) {
 	for i := range t {
 		for c := range t[i] {
@@ -87,8 +87,9 @@ const (
 	invalid  = 1 << 31
 )
 
-// decodeBase64 decodes groups of four characters up to the end of text, a quote, or padding, which must be canonical. It
-// returns the number of decoded bytes. dst must have two bytes more, as it is written in larger units than a group.
+// decodeBase64 decodes groups of four characters. It stops at the end of text, at a quote or after padding. The padding must
+// be canonical. It returns the number of decoded bytes. It writes up to two bytes more than it decodes, so dst must have room
+// for them.
 func decodeBase64(dst, text []byte) (n int, err error) {
 	for len(text) >= 8 {
 		v := sextets[0][text[0]] | sextets[1][text[1]] | sextets[2][text[2]] | sextets[3][text[3]]

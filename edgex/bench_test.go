@@ -9,11 +9,11 @@ import (
 	"example.com/ferry/format/cbor"
 )
 
-// BenchmarkHop reads the device of a message and changes its ID, as a service does that forwards it.
+// BenchmarkHop reads the device of a message and changes the ID, as a forwarding service does.
 func BenchmarkHop(b *testing.B) {
 	for form, data := range large(b) {
 		if form == edgex.Base64JSON {
-			continue // Open decodes this form
+			continue // Open decodes this form, so the benchmark does not apply
 		}
 		b.Run(form.String(), func(b *testing.B) {
 			b.ReportAllocs()
@@ -59,7 +59,7 @@ func benchmarkValidate(b *testing.B, data []byte) {
 		if err == nil {
 			err = v.Validate()
 		}
-		if err != nil { // testing's Helper would cost as much as a field
+		if err != nil { // no call of Helper, which would cost as much as reading a field
 			b.Fatal(err)
 		}
 	}
@@ -75,7 +75,7 @@ func BenchmarkSetID(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendTo sets an ID of another length, which moves all bytes behind it.
+// BenchmarkAppendTo sets an ID of another length, which moves all bytes after the ID.
 func BenchmarkAppendTo(b *testing.B) {
 	for form, data := range large(b) {
 		b.Run(form.String(), func(b *testing.B) {
@@ -93,7 +93,7 @@ func BenchmarkAppendTo(b *testing.B) {
 	}
 }
 
-// BenchmarkFold validates one reading, with the search for keys that differ only in case.
+// BenchmarkFold validates one reading, including the search for keys that differ only in case.
 func BenchmarkFold(b *testing.B) {
 	data := vectors(b)[0].cbor(b)
 	for _, fold := range []bool{false, true} {

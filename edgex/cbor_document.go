@@ -9,13 +9,13 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// maxOpen bounds how deep containers of indefinite length nest, as skipIn recurses into them.
+// maxOpen bounds the nesting of containers of indefinite length, because skipIn is recursive.
 const maxOpen = 32
 
 // cborDocument is a document in CBOR.
 type cborDocument struct{ window }
 
-// head reads the head of the item at pos. It refuses a string or container whose length exceeds the message.
+// head reads the head of the item at pos. If the length of a string or container exceeds the message, it returns an error.
 func (d *cborDocument) head(pos int) (cborhead.Head, error) {
 	if off := uint(pos - d.base); off < uint(len(d.bytes)) && d.bytes[off]&31 < 24 {
 		info := d.bytes[off] & 31
@@ -37,7 +37,7 @@ func (d *cborDocument) longHead(pos int) (cborhead.Head, error) {
 	return h, nil
 }
 
-// moveToHead is head for an item whose head is not entirely in the window, or is malformed.
+// moveToHead moves the window to an item whose head is malformed or not entirely in the window, and reads the head.
 func (d *cborDocument) moveToHead(pos int) (cborhead.Head, error) {
 	b, err := d.at(pos, 1)
 	if err == nil {
@@ -49,7 +49,7 @@ func (d *cborDocument) moveToHead(pos int) (cborhead.Head, error) {
 	if _, err := cborhead.Read(b, 0); err != nil {
 		return cborhead.Head{}, syntax("cbor", pos, fmt.Sprintf("byte 0x%02x where an item should start", b[0]))
 	}
-	return d.head(pos) // the window holds it now
+	return d.head(pos) // the window now contains the head
 }
 
 func (d *cborDocument) kind(pos int) (field.Kind, error) {
@@ -77,7 +77,7 @@ func (d *cborDocument) kind(pos int) (field.Kind, error) {
 }
 
 func (d *cborDocument) skip(pos int) (int, error) {
-	if off := uint(pos - d.base); off < uint(len(d.bytes)) { // most values are short texts
+	if off := uint(pos - d.base); off < uint(len(d.bytes)) { // a fast path: most values are short texts
 		end := pos
 		switch b := d.bytes[off]; {
 		case b-cborhead.Text<<5 < 24:
@@ -92,7 +92,7 @@ func (d *cborDocument) skip(pos int) (int, error) {
 	return d.skipIn(pos, 0)
 }
 
-// skipIn is skip for an item within depth containers of indefinite length.
+// skipIn is skip for an item that is nested in depth containers of indefinite length.
 func (d *cborDocument) skipIn(pos, depth int) (int, error) {
 	for left := 1; left > 0; left-- {
 		h, err := d.head(pos)
@@ -114,7 +114,7 @@ func (d *cborDocument) skipIn(pos, depth int) (int, error) {
 		case h.Major == cborhead.Tag:
 			left++
 		}
-		if left > d.limit() { // each item takes at least one byte
+		if left > d.limit() { // each item is at least one byte long
 			return 0, io.ErrUnexpectedEOF
 		}
 	}
@@ -193,7 +193,7 @@ func (d *cborDocument) next(it *iterator) (bool, error) {
 		it.name, err = d.at(h.Next, int(h.Arg))
 		return err == nil, err
 	}
-	it.value, err = d.skip(pos) // no key that EdgeX defines
+	it.value, err = d.skip(pos) // EdgeX does not define this key
 	return err == nil, err
 }
 

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// changes are the planned changes of one document.
+// changes are the planned changes of one document. Each change has a serial number, so that undo can remove the latest ones.
 type changes struct {
-	parts   []change // by offset; they do not overlap
-	scratch []byte   // memory of their new bytes
-	start   int      // in scratch, of the change that begin started
+	parts   []change // sorted by offset; they do not overlap
+	scratch []byte   // memory of the new bytes of all changes
+	start   int      // offset in scratch at which the change that begin started begins
 	serial  int
 }
 
@@ -25,14 +25,15 @@ func (p *changes) reset() {
 	p.parts, p.scratch, p.serial = p.parts[:0], p.scratch[:0], 0
 }
 
-// begin starts a change: its caller appends the new bytes to p.scratch. end then plans that they replace off..end.
+// begin starts a change. Its caller appends the new bytes to p.scratch and then calls end, which plans that they replace
+// off..end.
 func (p *changes) begin() { p.start = len(p.scratch) }
 
 func (p *changes) end(off, end int) error {
 	return p.put(off, end, p.scratch[p.start:len(p.scratch):len(p.scratch)])
 }
 
-// put plans that with replaces off..end. It does not copy with.
+// put plans that with replaces the bytes off..end. It does not copy with.
 func (p *changes) put(off, end int, with []byte) error {
 	i := len(p.parts)
 	for i > 0 && (p.parts[i-1].off > off || p.parts[i-1].off == off && p.parts[i-1].end > end) {
@@ -52,12 +53,12 @@ func (p *changes) put(off, end int, with []byte) error {
 	return nil
 }
 
-// undo removes the changes planned since serial.
+// undo removes the changes whose serial number is larger than serial.
 func (p *changes) undo(serial int) {
 	p.parts = slices.DeleteFunc(p.parts, func(q change) bool { return q.serial > serial })
 }
 
-// growth returns the number of bytes by which the changes within off..end lengthen it.
+// growth returns by how many bytes the range off..end becomes longer through the changes within it.
 func (p *changes) growth(off, end int) int {
 	n := 0
 	for _, q := range p.parts {

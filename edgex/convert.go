@@ -15,11 +15,11 @@ import (
 	"example.com/ferry/internal/transcode"
 )
 
-// Convert appends the message in another form to dst, without planned changes. The message must be valid. Parts that are in
-// the target format already are copied; others are translated without decoding them into Go values. A binaryValue is bytes in
-// CBOR and base64 text in JSON. The forms CBOR and JSON have no envelope, so it is discarded; a message without an envelope
-// cannot take a form that has one. A value that the other format cannot represent is an error, and so is a number that it
-// would round. On any error Convert returns dst unchanged.
+// Convert appends the message in another form to dst, without planned changes. The message must be valid. Convert copies the
+// parts that are already in the target format. It translates the other parts without decoding them into Go values. A
+// binaryValue is bytes in CBOR and base64 text in JSON. The forms CBOR and JSON have no envelope, so Convert discards it. It
+// cannot add one: a message without an envelope cannot be converted to a form with an envelope. A value that the target format
+// cannot represent exactly is an error. On any error Convert returns dst unchanged.
 func (v *View) Convert(dst []byte, to Form) ([]byte, error) {
 	out, err := v.convert(dst, to)
 	if err != nil {
@@ -58,7 +58,8 @@ func (f Form) inJSON() bool { return f == JSON || f == JSONEnvelope || f == Base
 // envelopeInJSON reports whether the envelope is in JSON.
 func (f Form) envelopeInJSON() bool { return f == JSONEnvelope || f == Base64JSON || f == Base64CBOR }
 
-// appendPayload appends the payload of the envelope, without base64, or the whole message if it has no envelope.
+// appendPayload appends the payload of the envelope, decoded from base64. It appends the whole message if there is no
+// envelope.
 func (v *View) appendPayload(dst []byte) ([]byte, error) {
 	if v.envelope.doc == nil {
 		return append(dst, v.data...), nil
@@ -80,7 +81,7 @@ func (v *View) appendPayload(dst []byte) ([]byte, error) {
 	return append(dst, v.data[start:end]...), nil
 }
 
-// transcodeEvent returns data in the target format.
+// transcodeEvent translates the event in data from one format to the other. It returns data itself if the formats are equal.
 func transcodeEvent(data []byte, fromJSON, toJSON bool) ([]byte, error) {
 	var from, to format.Format = cbor.Format{}, json.Format{}
 	switch {
@@ -92,7 +93,7 @@ func transcodeEvent(data []byte, fromJSON, toJSON bool) ([]byte, error) {
 	out, notes, err := transcode.Message(nil, data, from, to)
 	var lost []string
 	for _, n := range notes {
-		if n != "bytes became base64 text" { // as EdgeX does
+		if n != "bytes became base64 text" { // EdgeX converts bytes to base64 text, too
 			lost = append(lost, n)
 		}
 	}
@@ -102,7 +103,7 @@ func transcodeEvent(data []byte, fromJSON, toJSON bool) ([]byte, error) {
 	return out, err
 }
 
-// bytesValues turns each binaryValue of an event in CBOR from base64 text into bytes.
+// bytesValues replaces the base64 text of each binaryValue by its bytes, in an event in CBOR.
 func bytesValues(event []byte) ([]byte, error) {
 	var v View
 	if err := v.Open(event, len(event)); err != nil {
@@ -138,7 +139,7 @@ func bytesValues(event []byte) ([]byte, error) {
 	return v.AppendTo(nil)
 }
 
-// wrap appends the envelope, in the form to, with event as its payload.
+// wrap appends the envelope in form to, and puts event into it as the payload.
 func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
 	// The envelope is translated with null as its payload.
 	nothing := []byte("null")
@@ -185,7 +186,7 @@ func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
 	return e.AppendTo(dst), nil
 }
 
-// withValue returns a copy of data, which l reads, with another value at k.
+// withValue returns a copy of data with another value at k. l must be open on data.
 func (l *mapFields) withValue(data []byte, k key, with []byte) ([]byte, error) {
 	pos, end, err := l.span(k)
 	if err != nil {

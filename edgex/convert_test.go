@@ -34,7 +34,7 @@ func TestConvert(t *testing.T) {
 						t.Errorf("got  %+v\nwant %+v\n%q", event, want, got)
 					}
 					expect := to.wrap(t, v.cbor(t), []byte(v.JSON))
-					if !strings.Contains(v.Name, "object") && !bytes.Equal(got[1:], expect) { // 1.0 for 1, where EdgeX writes 1
+					if !strings.Contains(v.Name, "object") && !bytes.Equal(got[1:], expect) { // Convert writes 1.0 for a number in an object where EdgeX writes 1
 						t.Errorf("got  %q\nwant %q", got[1:], expect)
 					}
 				})

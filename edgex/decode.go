@@ -13,11 +13,11 @@ import (
 	"example.com/ferry/codec/json"
 )
 
-// MaxEvent is the bound that EdgeX core-data has for an event, in bytes.
+// MaxEvent is the largest event in bytes that EdgeX core-data accepts.
 const MaxEvent = 25_000 << 10
 
-// Unmarshal decodes data, an Event, AddEventRequest or MessageEnvelope in CBOR or JSON, into the variable that v points to. It
-// refuses more than limit bytes before it decodes; 0 means MaxEvent. All bytes must be consumed.
+// Unmarshal decodes data into the variable that v points to. data is an Event, AddEventRequest or MessageEnvelope in CBOR or
+// JSON. More than limit bytes are an error before any decoding; 0 means MaxEvent. Bytes after the message are an error.
 func Unmarshal(c codec.Codec, data []byte, v any, limit int) error {
 	if err := checkSize(data, limit); err != nil {
 		return err
@@ -28,22 +28,22 @@ func Unmarshal(c codec.Codec, data []byte, v any, limit int) error {
 	return nil
 }
 
-// UnmarshalCBOR reads an event, whose keys must match in case and be unique.
+// UnmarshalCBOR decodes an event. Its keys must match in case and be unique.
 func (e *Event) UnmarshalCBOR(data []byte) error {
 	return e.unmarshal(cborFields(), data)
 }
 
-// UnmarshalJSON reads an event, whose keys must match in case.
+// UnmarshalJSON decodes an event. Its keys must match in case.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	return e.unmarshal(jsonFields(), data)
 }
 
-// UnmarshalCBOR reads a reading, whose keys must match in case and be unique.
+// UnmarshalCBOR decodes a reading. Its keys must match in case and be unique.
 func (r *Reading) UnmarshalCBOR(data []byte) error {
 	return r.unmarshal(cborFields(), data)
 }
 
-// UnmarshalJSON reads a reading, whose keys must match in case.
+// UnmarshalJSON decodes a reading. Its keys must match in case.
 func (r *Reading) UnmarshalJSON(data []byte) error {
 	return r.unmarshal(jsonFields(), data)
 }
@@ -126,9 +126,9 @@ type fields interface {
 	remaining() []string
 }
 
-// object implements fields for the format whose raw message is R.
+// object implements fields for one format. R is the format's type for a value that is not decoded yet.
 type object[R ~[]byte] struct {
-	all, one func(data []byte, v any) error // decode the object, and one of its fields
+	all, one func(data []byte, v any) error // all decodes the object, one decodes one of its fields
 	raw      map[string]R
 }
 

@@ -6,56 +6,56 @@ import (
 	"example.com/ferry/field"
 )
 
-// document reads the maps, lists, texts and integers of an encoded message, in CBOR or JSON, by their byte offsets. No method
-// reads bytes behind the value that it returns.
+// document reads the maps, lists, texts and integers of an encoded message, in CBOR or JSON. Values are named by their byte
+// offsets. A method that returns a value does not read the bytes after that value.
 type document interface {
-	// kind returns the kind of the value at pos: field.Map, List, Text, Bytes, Int, Null, or Extension for any other.
+	// kind returns the kind of the value at pos: field.Map, List, Text, Bytes, Int, Null, or Extension for all other kinds.
 	kind(pos int) (field.Kind, error)
 
-	// open starts an iteration over the members of the map, or the items of the list, at pos.
+	// open starts the iteration over a map's members or a list's items. The map or list is at pos.
 	open(it *iterator, pos int) error
 
-	// next moves it to the next member or item, and returns false at the end.
+	// next advances the iterator to the next member or item. It returns false at the end.
 	next(it *iterator) (bool, error)
 
-	// skip returns the offset behind the value at pos.
+	// skip returns the offset after the value at pos.
 	skip(pos int) (int, error)
 
-	// text returns the content of the text at pos, valid until the next call of any method.
+	// text returns the content of the text at pos. It is valid until the next call of any method.
 	text(pos int) ([]byte, error)
 
 	// integer returns the integer at pos.
 	integer(pos int) (int64, error)
 
-	// appendText appends text as the format writes it.
+	// appendText appends text in the encoding of the format.
 	appendText(dst []byte, text string) []byte
 
-	// appendMap appends the start of a map of n members, and appendEnd its end.
+	// appendMap appends the start of a map of n members. appendEnd appends the end of a map.
 	appendMap(dst []byte, n int) []byte
 	appendEnd(dst []byte) []byte
 
-	// appendName appends the name of a map's member. Unless it is the first, a separator comes before it.
+	// appendName appends the name of a map's member. A separator precedes every name except the first.
 	appendName(dst []byte, name string, first bool) []byte
 
-	// updateCount plans the change of a container's count to n members or items.
+	// updateCount plans that the head of a container says n members or items.
 	updateCount(p *changes, it *iterator, n int) error
 }
 
 // iterator visits the members of a map or the items of a list in order.
 type iterator struct {
-	head, body int // offsets of the container and of its content
-	left       int // CBOR: the number of members or items that follow; -1 if a break ends them
-	count      int // visited so far
+	head, body int // head is the offset of the container, body the offset of its content
+	left       int // CBOR: number of members or items that follow; -1 if a break ends the container
+	count      int // number of members or items visited
 	list       bool
 	done       bool
-	name       []byte // of the current member, valid until the next call of a document's method
+	name       []byte // name of the current member; valid until the next call of a document's method
 	start      int    // offset of the current member's name, or of the current item
-	value      int    // offset of its value
-	valueEnd   int    // offset behind its value; 0 if not yet known
-	end        int    // offset behind the previous member or item; after the last call of next, behind the last one
+	value      int    // offset of the current value
+	valueEnd   int    // offset after the current value; 0 if not yet known
+	end        int    // offset after the previous member or item, or after the last one once the iteration is over
 }
 
-// skipValue moves it behind the current value.
+// skipValue advances the iterator to the offset after the current value.
 func (it *iterator) skipValue(doc document) (err error) {
 	if it.value == 0 {
 		return nil
@@ -86,7 +86,7 @@ const (
 	keyContentType
 	keyResourceName
 	keyBinaryValue
-	keys // the number of keys
+	keys // number of keys
 )
 
 var keyNames = [keys]string{
@@ -128,7 +128,7 @@ func keyOf(name []byte) key {
 	return noKey
 }
 
-// mapFields finds members of a map. It reads the map once, and only as far as the members searched for.
+// mapFields finds members of a map. It reads the map once. It stops reading after the last member that was searched for.
 type mapFields struct {
 	doc document
 	it  iterator
@@ -140,7 +140,7 @@ func (l *mapFields) open(doc document, pos int) error {
 	return doc.open(&l.it, pos)
 }
 
-// step moves to the next member and returns its key. If the map has a key twice, find returns the first.
+// step advances to the next member and returns its key. If the map has a key twice, l.at keeps the offset of the first value.
 func (l *mapFields) step() (k key, more bool, err error) {
 	if l.it.done {
 		return noKey, false, nil
@@ -154,7 +154,7 @@ func (l *mapFields) step() (k key, more bool, err error) {
 	return k, true, nil
 }
 
-// find returns the offset of the value of k; false if the map has no such key.
+// find returns the offset of the value of k. It returns false if the map has no such key.
 func (l *mapFields) find(k key) (int, bool, error) {
 	for l.at[k] == 0 {
 		if _, more, err := l.step(); err != nil || !more {
@@ -164,7 +164,7 @@ func (l *mapFields) find(k key) (int, bool, error) {
 	return l.at[k], true, nil
 }
 
-// text returns the text at k.
+// text returns the text that is the value of k.
 func (l *mapFields) text(k key) ([]byte, error) {
 	pos, found, err := l.find(k)
 	if err == nil && !found {

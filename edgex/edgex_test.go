@@ -25,7 +25,7 @@ import (
 
 type vector struct{ Name, Hex, JSON string }
 
-// vectors are messages written by go-mod-core-contracts v4.0.3.
+// vectors returns the messages in testdata, which go-mod-core-contracts v4.0.3 wrote.
 func vectors(t testing.TB) []vector {
 	t.Helper()
 	data, err := os.ReadFile("testdata/vectors.json")
@@ -127,7 +127,7 @@ func TestFormatValue(t *testing.T) {
 	rows := []struct {
 		valueType string
 		value     any
-		want      string // empty: an error
+		want      string // empty if FormatValue must return an error
 	}{
 		{edgex.Bool, true, "true"},
 		{edgex.String, "ä b", "ä b"},
@@ -367,7 +367,7 @@ func FuzzUnmarshalJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { roundTrip(t, jsoncodec.Codec{}, data) })
 }
 
-// roundTrip encodes a decoded value, decodes that, and expects the same encoding again.
+// roundTrip encodes a decoded value, decodes the result and encodes again. Both encodings must be equal.
 func roundTrip(t *testing.T, c codec.Codec, data []byte) {
 	var e edgex.Event
 	if edgex.Unmarshal(c, data, &e, 0) != nil {

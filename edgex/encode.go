@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/codec/json"
 )
 
-// wireEvent has the fields of an Event in the order of the wire.
+// wireEvent has the fields of an Event in their order on the wire.
 type wireEvent struct {
 	APIVersion  string         `json:"apiVersion"`
 	ID          string         `json:"id"`
@@ -26,8 +26,8 @@ type wireEvent struct {
 
 var eventKeys = []string{"apiVersion", "id", "deviceName", "profileName", "sourceName", "origin", "readings", "tags"}
 
-// wireReading has the fields that all readings share, in the order of the wire; the value follows them. Empty fields are
-// omitted, as in the optimised form.
+// wireReading has the fields that all readings share, in their order on the wire. The value follows these fields. Empty fields
+// are omitted, as in the optimised form.
 type wireReading struct {
 	ID           string         `json:"id,omitempty"`
 	Origin       int64          `json:"origin,omitempty"`
@@ -45,7 +45,7 @@ func (e Event) MarshalCBOR() ([]byte, error) {
 	if err != nil || len(e.Extensions) == 0 {
 		return data, err
 	}
-	// The map of 7 or 8 pairs has a head of one byte. It is replaced, to count the extensions, too: RFC 8949, section 3.
+	// The map of 7 or 8 pairs has a head of one byte. A new head also counts the extensions. RFC 8949, section 3.
 	pairs := int(data[0]&0x1f) + len(e.Extensions)
 	var out []byte
 	switch {

@@ -9,10 +9,10 @@ import (
 // APIVersion is the API version of EdgeX v3 and v4.
 const APIVersion = "v3"
 
-// Event holds the readings that one command of a device returned at one time.
+// Event is one set of readings that a device returned for one command.
 type Event struct {
 	APIVersion  string
-	ID          string // a UUID
+	ID          string // UUID of the event
 	DeviceName  string
 	ProfileName string
 	SourceName  string
@@ -20,7 +20,7 @@ type Event struct {
 	Readings    []Reading
 	Tags        map[string]any
 
-	// Extensions are keys that EdgeX does not define. They are at the top level of the message, behind the other keys.
+	// Extensions are keys that EdgeX does not define. They are top-level members of the message, after the keys of EdgeX.
 	Extensions map[string]any
 }
 
@@ -36,7 +36,7 @@ func NewEvent(profile, device, source string) Event {
 	}
 }
 
-// AddSimple adds a reading of a simple type, or of an array of one; see FormatValue.
+// AddSimple adds a reading of a simple type or of an array of a simple type. FormatValue describes the accepted values.
 func (e *Event) AddSimple(resource, valueType string, value any) error {
 	text, err := FormatValue(valueType, value)
 	if err != nil {
@@ -48,14 +48,14 @@ func (e *Event) AddSimple(resource, valueType string, value any) error {
 	return nil
 }
 
-// AddBinary adds a reading of bytes. It does not copy value.
+// AddBinary adds a reading with bytes as its value. It does not copy value.
 func (e *Event) AddBinary(resource string, value []byte, mediaType string) {
 	r := e.newReading(resource, Binary)
 	r.BinaryValue, r.MediaType = value, mediaType
 	e.Readings = append(e.Readings, r)
 }
 
-// AddObject adds a reading of a structured value.
+// AddObject adds a reading with a structured value.
 func (e *Event) AddObject(resource string, value any) {
 	r := e.newReading(resource, Object)
 	r.ObjectValue = value
@@ -83,7 +83,7 @@ func (e *Event) newReading(resource, valueType string) Reading {
 // AddEventRequest is the message that device services publish.
 type AddEventRequest struct {
 	APIVersion string `json:"apiVersion"`
-	RequestID  string `json:"requestId"` // a UUID
+	RequestID  string `json:"requestId"` // UUID of the request
 	Event      Event  `json:"event"`
 }
 
@@ -92,15 +92,15 @@ func NewAddEventRequest(e Event) AddEventRequest {
 	return AddEventRequest{APIVersion: APIVersion, RequestID: newUUID(), Event: e}
 }
 
-// MessageEnvelope is a message of EdgeX's bus over MQTT.
+// MessageEnvelope wraps a message on EdgeX's MQTT message bus.
 type MessageEnvelope struct {
 	APIVersion    string            `json:"apiVersion"`
 	ReceivedTopic string            `json:"receivedTopic"`
 	CorrelationID string            `json:"correlationID"`
 	RequestID     string            `json:"requestID"`
-	ErrorCode     int               `json:"errorCode"` // 1: Payload is the error's text
+	ErrorCode     int               `json:"errorCode"` // 1 means that Payload is the text of an error
 	Payload       any               `json:"payload"`
-	ContentType   string            `json:"contentType"` // of Payload
+	ContentType   string            `json:"contentType"` // media type of Payload
 	QueryParams   map[string]string `json:"queryParams,omitempty"`
 }
 

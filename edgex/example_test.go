@@ -34,7 +34,7 @@ func ExampleSetID() {
 		fmt.Println(err)
 		return
 	}
-	// A UUID replaces a UUID, so the megabyte behind it is not read.
+	// SetID does not read the megabyte after the ID, because a UUID replaces a UUID.
 	data, err = edgex.SetID(cbor.Format{}, data, "00000000-0000-4000-8000-00000000000f")
 	fmt.Printf("%s %v\n", data[20:56], err)
 	// Output: 00000000-0000-4000-8000-00000000000f <nil>
@@ -61,7 +61,8 @@ func ExampleView() {
 	// {"id":"1","deviceName":"pump-22","readings":[{"deviceName":"pump-22","resourceName":"pressure","value":"1.5e+00"}]},"contentType":"application/json"} <nil>
 }
 
-// The payload is base64 of CBOR, as EdgeX sends binary readings. A UUID that replaces a UUID changes only its own characters.
+// The payload is base64 of CBOR, as in EdgeX's messages with binary readings. If a UUID replaces a UUID, only the characters
+// of the UUID change.
 func ExampleView_InPlace() {
 	data := []byte(`{"payload":"oWJpZHgkZDU0NzFkNTktMjgxMC00MTlhLTg3NDQtMThlYjhmYWQzNDY1","contentType":"application/cbor"}`)
 	var v edgex.View

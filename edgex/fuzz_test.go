@@ -19,7 +19,7 @@ func seed(f *testing.F) {
 	}
 }
 
-// FuzzOpen calls all methods of a View on any bytes. None panics, and changes keep a valid message valid.
+// FuzzOpen calls all methods of a View on any bytes. No method may panic. A change must keep a valid message valid.
 func FuzzOpen(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -62,7 +62,7 @@ func apply(t *testing.T, v *edgex.View) *edgex.View {
 	return valid(t, changed)
 }
 
-// FuzzSetID changes the ID and then restores it, in any bytes whose ID can be read.
+// FuzzSetID changes the ID in any bytes that have a readable ID, and then restores the ID.
 func FuzzSetID(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -93,7 +93,7 @@ func FuzzSetID(f *testing.F) {
 	})
 }
 
-// FuzzValidate compares Validate with the libraries: they read each valid message.
+// FuzzValidate checks that the libraries can decode every message that Validate accepts.
 func FuzzValidate(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -11,7 +11,7 @@ import (
 // jsonDocument is a document in JSON. RFC 8259.
 type jsonDocument struct{ data []byte }
 
-// space returns the offset behind white space at pos.
+// space returns the offset of the first byte at or after pos that is not white space.
 func (d *jsonDocument) space(pos int) int {
 	for pos < len(d.data) && (d.data[pos] == ' ' || d.data[pos] == '\n' || d.data[pos] == '\t' || d.data[pos] == '\r') {
 		pos++
@@ -68,7 +68,7 @@ func (d *jsonDocument) skip(pos int) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// scalar returns end, or an error if the value has no bytes.
+// scalar returns end. A value of no bytes is an error.
 func (d *jsonDocument) scalar(start, end int) (int, error) {
 	if start == end {
 		return 0, d.unexpected(start, "a value")
@@ -120,7 +120,7 @@ func (d *jsonDocument) next(it *iterator) (bool, error) {
 	return d.name(it, pos)
 }
 
-// name reads the name at pos, the colon, and the white space before the value.
+// name reads the name at pos, the colon and the white space before the value.
 func (d *jsonDocument) name(it *iterator, pos int) (bool, error) {
 	if pos >= len(d.data) || d.data[pos] != '"' {
 		return false, d.unexpected(pos, "a name in quotes")

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// unmarshalExact is encoding/json, except that an integer in an any is an int64 or uint64 if it fits, as in package codec/cbor.
-// A float64 would round integers above 2^53.
+// unmarshalExact decodes like encoding/json, but an integer in an any becomes an int64 or uint64 if it fits. Package
+// codec/cbor does the same. A float64 would round integers above 2^53.
 func unmarshalExact(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -51,7 +51,7 @@ func exactNumbersIn(m map[string]any) error {
 	return nil
 }
 
-// parseNumber returns an int64, uint64 or float64. A number out of range of float64 is an error.
+// parseNumber returns an int64, uint64 or float64. A number that a float64 cannot represent is an error.
 func parseNumber(s string) (any, error) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, nil

@@ -8,10 +8,11 @@ import (
 	"math/bits"
 )
 
-// quoted returns the offset of the quote that ends the string whose content starts at pos, and whether the string may have
-// escapes. It searches short strings, such as names and UUIDs, by words, and long ones by bytes.IndexByte.
+// quoted finds the end of a string whose content starts at pos. It returns the offset of the closing quote, and whether the
+// string may contain escapes. It searches short strings, such as names and UUIDs, eight bytes at a time. For long strings it
+// uses bytes.IndexByte.
 func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
-	const short = 64 // bytes
+	const short = 64 // bytes up to which a string is short
 	for end = pos; end < pos+short && len(d.data)-end >= 8; end += 8 {
 		word := binary.LittleEndian.Uint64(d.data[end:])
 		if hits := zeros(word^quotes) | zeros(word^backslashes); hits != 0 {
@@ -40,7 +41,8 @@ func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
 	return 0, false, io.ErrUnexpectedEOF
 }
 
-// unescaped returns the text between the quotes at open and end: a part of the message, or a copy if the text has escapes.
+// unescaped returns the text between the quotes at open and end. The text is a part of the message, or a copy if it has
+// escapes.
 func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
 	raw := d.data[open+1 : end]
 	if bytes.IndexByte(raw, '\\') < 0 {
@@ -53,8 +55,8 @@ func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// appendQuoted appends text as a JSON string, with no more escapes than RFC 8259, section 7, requires. It copies a word at a
-// time if no byte of it needs an escape.
+// appendQuoted appends text as a JSON string. It escapes only the characters that RFC 8259, section 7, requires. Eight bytes
+// that need no escape are copied as one word.
 func appendQuoted(dst []byte, text string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(append(dst, '"'), text...)
@@ -76,16 +78,16 @@ func appendQuoted(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// Words that repeat one byte.
+// Words of eight bytes with the same value in each byte.
 const (
 	quotes      = '"' * ones
 	backslashes = '\\' * ones
 )
 
-// zeros sets the high bit of each byte that is zero in word. Bytes above the lowest zero byte may have it set, too.
+// zeros sets the high bit of each zero byte in word. It may also set the high bit of bytes above the lowest zero byte.
 func zeros(word uint64) uint64 { return (word - ones) &^ word & highs }
 
-// special reports whether a byte of word must, or may, be escaped in a JSON string.
+// special reports whether word contains a byte that may need an escape in a JSON string.
 func special(word uint64) bool {
 	return (word-' '*ones)&^word&highs|zeros(word^quotes)|zeros(word^backslashes) != 0
 }

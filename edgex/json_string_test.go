@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The test puts each special character at each place of texts of many lengths. encoding/json reads the result, and the end of
-// the string is found whatever bytes follow it.
+// The test puts each special character at each place of texts of many lengths. encoding/json must be able to read the result.
+// The end of the string must be found whatever bytes follow the string.
 func TestQuoted(t *testing.T) {
 	t.Parallel()
 	for length := range 90 {

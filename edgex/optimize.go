@@ -2,9 +2,10 @@ package edgex
 
 import "slices"
 
-// Optimized returns e in the form that EdgeX 4.1 writes with EDGEX_OPTIMIZE_EVENT_PAYLOAD, ADR-0031. Its readings have no IDs
-// and no names of device and profile. A reading whose origin is the event's has none, and a single reading whose resource is the
-// event's source has no resource. The readings are copied, their values are not. Unmarshal restores all but the IDs.
+// Optimized returns e in the form that EdgeX 4.1 writes with EDGEX_OPTIMIZE_EVENT_PAYLOAD (ADR-0031). Its readings have no IDs
+// and no names of device and profile. A reading without an origin has the origin of the event. A single reading without a
+// resource has the event's source as its resource. Optimized copies the readings but not their values. Unmarshal restores all
+// of these fields except the IDs.
 func (e Event) Optimized() Event {
 	e.Readings = slices.Clone(e.Readings)
 	for i := range e.Readings {
@@ -20,8 +21,8 @@ func (e Event) Optimized() Event {
 	return e
 }
 
-// restore fills in the fields that Optimized removed from the readings. EdgeX does so if the option is set. Without the option
-// all readings have these fields, so restore changes nothing.
+// restore sets the fields that Optimized removed from the readings. EdgeX also restores them if the option is set. Without the
+// option all readings have these fields, so restore changes nothing.
 func (e *Event) restore() {
 	for i := range e.Readings {
 		r := &e.Readings[i]

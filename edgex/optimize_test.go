@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// optimized is an event whose readings, except the first, have another origin than the event.
+// optimized returns an event for a test of Optimized. All readings except the first have another origin than the event.
 func optimized(t *testing.T, readings int) edgex.Event {
 	e := edgex.Event{APIVersion: "v3", ID: oldID, DeviceName: "Dev", ProfileName: "Prof", SourceName: "Src", Origin: 7, Tags: map[string]any{"a": "b"}}
 	for i := range readings {

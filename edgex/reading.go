@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The value types of readings. Each type up to String also has an array type, whose name ends in Array.
+// The value types of readings. Each type up to String also has an array type. The name of the array type ends in Array.
 const (
 	Bool    = "Bool"
 	Int8    = "Int8"
@@ -29,8 +29,8 @@ const (
 	ObjectArray = "ObjectArray"
 )
 
-// Reading is one value of one resource; EdgeX calls it BaseReading. The value is in BinaryValue if ValueType is Binary, in
-// ObjectValue if it is Object or ObjectArray, and otherwise in Value.
+// Reading is one value of one resource; EdgeX calls it BaseReading. The value is in BinaryValue if ValueType is Binary. It is
+// in ObjectValue if ValueType is Object or ObjectArray. Otherwise it is in Value.
 type Reading struct {
 	ID           string
 	Origin       int64 // Unix time in nanoseconds
@@ -41,18 +41,18 @@ type Reading struct {
 	Units        string
 	Tags         map[string]any
 
-	Value        string // numbers are text, too
-	NumericValue any    // replaces Value in core-data's responses to queries for numbers
+	Value        string // numbers are also written as text
+	NumericValue any    // replaces Value when core-data responds to queries for numbers
 	BinaryValue  []byte
-	MediaType    string // of BinaryValue
+	MediaType    string // media type of BinaryValue
 	ObjectValue  any
-	Null         bool // the reading has no value
+	Null         bool // true if the reading has no value
 }
 
 // BaseReading is EdgeX's name for a Reading.
 type BaseReading = Reading
 
-// kinds are the Go kinds of the simple value types.
+// kinds are the Go kinds that correspond to the simple value types.
 var kinds = map[string]reflect.Kind{
 	Bool: reflect.Bool, String: reflect.String,
 	Int8: reflect.Int8, Int16: reflect.Int16, Int32: reflect.Int32, Int64: reflect.Int64,
@@ -60,12 +60,12 @@ var kinds = map[string]reflect.Kind{
 	Float32: reflect.Float32, Float64: reflect.Float64,
 }
 
-// FormatValue returns value as the text of a reading's Value, as EdgeX writes it: integers in decimal, floats as in 1.5e+00,
-// arrays as in [1, -2, 3]. The kind of value must be the one that valueType names: an int32 or a type defined on it for Int32, a
-// slice of these for Int32Array.
+// FormatValue returns value as the text of a reading's Value, as EdgeX writes it. Integers are decimal, floats are written as
+// in 1.5e+00, arrays as in [1, -2, 3]. value must have the Go kind that valueType names. Int32 needs an int32 or a type
+// defined on int32. Int32Array needs a slice of these.
 //
-// A StringArray is JSON, as from EdgeX 4.1 on: ["a","b c"]. EdgeX up to 4.0.3 writes texts without quotes, as in [a, b, c], so
-// a reader cannot distinguish two texts from three.
+// A StringArray is JSON, as EdgeX 4.1 and later write it: ["a","b c"]. EdgeX up to 4.0.3 writes texts without quotes, as in
+// [a, b, c]. A reader of that form cannot distinguish two texts from three.
 func FormatValue(valueType string, value any) (string, error) {
 	element, array := strings.CutSuffix(valueType, "Array")
 	kind, simple := kinds[element]

@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// eachReading calls visit for each reading of the event in order. v.reading is open on that reading.
+// eachReading calls visit for each reading of the event in order. During the call v.reading is open on that reading.
 func (v *View) eachReading(visit func(it *iterator) error) error {
 	v.list = iterator{}
 	pos, found, err := v.event.find(keyReadings)
@@ -42,7 +42,7 @@ func (v *View) eachReading(visit func(it *iterator) error) error {
 	}
 }
 
-// onlyReading reports whether the event has exactly one reading. v.reading then has all its members.
+// onlyReading reports whether the event has exactly one reading. If so, v.reading has read all members of that reading.
 func (v *View) onlyReading() (bool, error) {
 	n := 0
 	err := v.eachReading(func(*iterator) error {
@@ -57,17 +57,17 @@ func (v *View) onlyReading() (bool, error) {
 	return n == 1, err
 }
 
-// KeepReadings plans the removal of the readings for whose resource keep returns false, and returns the number of the others.
-// It reads all readings, as SetDeviceName does, without decoding them. In the optimised form a single reading may have no
-// resource name; its resource is then the event's source.
+// KeepReadings plans the removal of readings. It calls keep with the resource name of each reading and removes the reading if
+// keep returns false. It returns the number of remaining readings. Like SetDeviceName it reads all readings without decoding
+// them. In the optimised form a single reading may have no resource name. Then its resource is the event's source.
 func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err error) {
 	if err := v.ready(); err != nil {
 		return 0, err
 	}
 	p := v.eventChanges()
 	before := p.serial
-	first := 0 // offset of the first reading
-	gap := -1  // offset of the bytes to remove; -1 if the previous reading was kept
+	first := 0 // offset of the first reading of the list
+	gap := -1  // offset at which the bytes to remove start; -1 if the previous reading was kept
 	err = v.eachReading(func(it *iterator) error {
 		if it.count == 0 {
 			first = it.start
@@ -76,7 +76,8 @@ func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err erro
 		if err != nil {
 			return err
 		}
-		// A comma is removed with each reading: the comma behind it while no reading was kept, otherwise the one before it.
+		// One comma is removed with each reading. If no reading was kept so far, it is the comma after the reading, otherwise
+		// the one before.
 		from, to := it.end, it.end
 		if kept == 0 {
 			from, to = first, it.start
@@ -107,7 +108,7 @@ func (v *View) KeepReadings(keep func(resource []byte) bool) (kept int, err erro
 	return kept, nil
 }
 
-// resourceName returns the resource of the current reading.
+// resourceName returns the name of the current reading's resource.
 func (v *View) resourceName() ([]byte, error) {
 	_, found, err := v.reading.find(keyResourceName)
 	if err != nil || found {

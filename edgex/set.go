@@ -13,19 +13,19 @@ import (
 // Tag is one of an event's tags: a name and a text.
 type Tag struct{ Name, Value string }
 
-// SetID plans another ID for the event; AppendTo or InPlace applies it. On an error v is unchanged, as for all methods that
-// plan a change.
+// SetID plans another ID for the event. AppendTo or InPlace applies the change. If a method that plans a change returns an
+// error, v is unchanged.
 func (v *View) SetID(id string) error { return v.set(keyID, id) }
 
-// SetProfileName plans another profile name for the event and for each of its readings that has one.
+// SetProfileName plans another profile name for the event. Each reading that has a profile name gets the new name, too.
 func (v *View) SetProfileName(name string) error { return v.setAll(keyProfileName, name) }
 
-// SetDeviceName plans another device name for the event and for each of its readings that has one, as consumers expect the
-// same name in all. It reads all readings: each of their fields in CBOR, each byte in JSON.
+// SetDeviceName plans another device name for the event. Each reading that has a device name gets the new name, too, because
+// consumers expect one name in the whole message. It reads all readings: in CBOR each of their fields, in JSON each byte.
 func (v *View) SetDeviceName(name string) error { return v.setAll(keyDeviceName, name) }
 
 // SetSourceName plans another source name. In the optimised form a single reading may have no resource name, because its
-// resource is the source. SetSourceName then writes the old name into the reading.
+// resource is the source. Then SetSourceName also writes the old source name into the reading.
 func (v *View) SetSourceName(name string) error {
 	if err := v.ready(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (v *View) setAll(k key, text string) error {
 	return err
 }
 
-// replace plans that text replaces the text at k.
+// replace plans that text replaces the value of k.
 func (v *View) replace(p *changes, l *mapFields, k key, text string) error {
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("edgex: set %s: %q is not UTF-8: consumers would refuse the event", keyNames[k], text)
@@ -137,8 +137,8 @@ func (v *View) eventChanges() *changes {
 	return &v.outer
 }
 
-// SetTags plans tags of the event. A tag that the event has gets the new value; others are added behind the last one. A name
-// that differs only in case from another is an error, as Validate would refuse the event.
+// SetTags plans tags of the event. A tag with an existing name replaces the old value. Other tags are added after the last
+// one. Two names that differ only in case are an error, because Validate would refuse the event.
 func (v *View) SetTags(tags ...Tag) error {
 	if err := v.ready(); err != nil || len(tags) == 0 {
 		return err
@@ -194,7 +194,7 @@ func (v *View) setTags(p *changes, tags []Tag) error {
 	return fmt.Errorf("edgex: tags: %w", err)
 }
 
-// mergeTags plans tags for the map at pos.
+// mergeTags plans tags for the map of tags at pos.
 func (v *View) mergeTags(p *changes, pos int, tags []Tag) error {
 	doc := v.event.doc
 	var it iterator

@@ -10,9 +10,9 @@ import (
 
 var idPaths = []field.Path{field.MustParse("id"), field.MustParse("event.id")}
 
-// SetID changes the ID of an encoded Event or AddEventRequest. If the new ID is as long as the old one, as all UUIDs are, it
-// overwrites data and returns it, at a cost that does not depend on the event's size. Otherwise it returns a copy and leaves
-// data unchanged. View can change other fields, too, and works in envelopes.
+// SetID changes the ID of an encoded Event or AddEventRequest. If the new ID has the length of the old one, as with two UUIDs,
+// SetID overwrites data and returns data. The cost does not depend on the event's size. Otherwise SetID returns a copy and
+// leaves data unchanged. View can also change other fields, and events within envelopes.
 func SetID(p format.Patcher, data []byte, id string) ([]byte, error) {
 	v := field.Value{Kind: field.Text, Bytes: []byte(id)}
 	var err error

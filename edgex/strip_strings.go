@@ -9,15 +9,15 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// removal is a range of bytes that a copy of a message does not have.
-type removal struct{ at, n int } // at is an offset in the copy
+// removal is a range of bytes of the message that the copy lacks.
+type removal struct{ at, n int } // at is an offset in the copy, n a number of bytes
 
-// longBytes is the length of the longest byte string that is copied.
+// longBytes is the length in bytes of the longest byte string that is copied.
 const longBytes = 64
 
-// stripStrings decodes text, base64 of a checked alphabet that holds CBOR, into v.stripped, without the content of long byte
-// strings. Any content of a byte string is valid, so the copy is well-formed if and only if the whole is. It copies one item
-// after the other and does not check how they nest; Validate of the copy does.
+// stripStrings decodes CBOR in base64 into v.stripped, without the content of long byte strings. The alphabet of text is
+// already checked. Any content of a byte string is valid. So the copy is well-formed if and only if the whole CBOR is.
+// stripStrings copies one item after the other. It does not check the nesting of items; Validate checks it in the copy.
 func (v *View) stripStrings(text []byte) error {
 	d := &v.payload
 	d.encoded(text)
@@ -61,7 +61,7 @@ func (v *View) stripStrings(text []byte) error {
 	return nil
 }
 
-// copyContent copies n bytes of the payload from pos on to v.stripped.
+// copyContent copies n bytes of the payload to v.stripped, starting at offset pos.
 func (v *View) copyContent(pos, n int) error {
 	for n > 0 {
 		some := min(n, windowSize)
@@ -75,7 +75,7 @@ func (v *View) copyContent(pos, n int) error {
 	return nil
 }
 
-// offsetInWhole returns err, which is about v.stripped, with the offset in the whole payload.
+// offsetInWhole converts the offset in err from an offset in v.stripped to one in the whole payload.
 func (v *View) offsetInWhole(err error) error {
 	if err == nil {
 		return nil
@@ -93,24 +93,25 @@ func (v *View) offsetInWhole(err error) error {
 	return &whole
 }
 
-// The functions below test eight bytes at once, as one word. If the high bit of a byte is clear, adding 0x80-c sets it exactly
-// if the byte is at least c, and there is no carry to the next byte.
+// The functions below test eight bytes in one word. Adding 0x80-c to a byte with a clear high bit sets the high bit exactly if
+// the byte is at least c. The addition does not carry into the next byte.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// notBase64 returns a word without high bits if all bytes of w are characters of base64, RFC 4648, section 4. A byte whose own
-// high bit is set may carry into the next one. That does not matter, as such a byte is no character of base64 anyway.
+// notBase64 returns a word without high bits if all bytes of w are characters of base64, RFC 4648, section 4. A byte with a
+// set high bit may carry into the next byte. The result is correct nevertheless, because a byte with a set high bit is no
+// character of base64.
 func notBase64(w uint64) uint64 {
 	lower := w | ones*0x20
 	letter := (lower + ones*(0x80-'a')) &^ (lower + ones*(0x7f-'z'))
-	digit := (w + ones*(0x80-'/')) &^ (w + ones*(0x7f-'9')) // and the slash, the character before 0
+	digit := (w + ones*(0x80-'/')) &^ (w + ones*(0x7f-'9')) // also accepts the slash, the character before 0
 	notPlus := (w ^ ones*'+') + ones*0x7f
 	return notPlus&^(letter|digit) | w
 }
 
-// base64Len returns the number of base64 characters at the start of data, including up to two of padding.
+// base64Len returns the number of base64 characters at the start of data. Up to two characters of padding are included.
 func base64Len(data []byte) int {
 	n := 0
 	for ; len(data)-n >= 32; n += 32 {

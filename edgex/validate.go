@@ -11,13 +11,14 @@ import (
 	"example.com/ferry/format/json"
 )
 
-// strictly also refuses keys that differ only in case: EdgeX up to 4.0.2 treats them as one key, later versions do not.
-var strictly = format.Options{FoldKeys: true}
+// strictOptions also refuses keys that differ only in case. EdgeX up to 4.0.2 treats such keys as equal, later versions do not.
+var strictOptions = format.Options{FoldKeys: true}
 
-// Validate reads the whole message and returns nil only if all consumers read it in the same way. Envelope and payload must be
-// valid in their formats. No key may occur twice, whatever its case. contentType must match the payload. Base64 must be
-// undamaged, with canonical padding. Fields that EdgeX defines as text must be text. The cost grows with the number of bytes in
-// JSON, and with the number of items in CBOR. In base64, byte strings are checked for their alphabet but not decoded.
+// Validate reads the whole message. It returns nil only if all consumers interpret the message in the same way. Envelope and
+// payload must be valid in their formats. Keys must be unique, even if case is ignored. contentType must match the payload.
+// Base64 must be undamaged, with canonical padding. Fields that EdgeX defines as text must be text. In JSON the cost grows
+// with the number of bytes, in CBOR with the number of items. For byte strings within base64, Validate checks the alphabet but
+// does not decode them.
 func (v *View) Validate() error {
 	if err := v.ready(); err != nil {
 		return err
@@ -32,11 +33,11 @@ func (v *View) validate() error {
 	var err error
 	switch v.form {
 	case CBOR, CBOREnvelope:
-		err = cbor.Format{}.Validate(v.data, strictly)
+		err = cbor.Format{}.Validate(v.data, strictOptions)
 	case CBORBytes:
 		err = v.validateBytes()
 	case JSON, JSONEnvelope:
-		err = json.Format{}.Validate(v.data, strictly)
+		err = json.Format{}.Validate(v.data, strictOptions)
 	case Base64CBOR, Base64JSON:
 		err = v.validateBase64()
 	}
@@ -47,14 +48,14 @@ func (v *View) validate() error {
 }
 
 func (v *View) validateBytes() error {
-	if err := (cbor.Format{}).Validate(v.data, strictly); err != nil {
+	if err := (cbor.Format{}).Validate(v.data, strictOptions); err != nil {
 		return err
 	}
 	end, err := v.inCBOR.skip(v.envelope.at[keyPayload])
 	if err != nil {
 		return err
 	}
-	return inPayload(cbor.Format{}.Validate(v.data[v.start:end], strictly))
+	return inPayload(cbor.Format{}.Validate(v.data[v.start:end], strictOptions))
 }
 
 func (v *View) validateBase64() error {
@@ -68,18 +69,19 @@ func (v *View) validateBase64() error {
 	case end == len(v.data):
 		return syntax("json", end, "the payload was cut")
 	}
-	// The envelope is validated without the payload: characters of base64 are valid in a JSON string.
+	// The envelope is validated without the payload. The payload needs no check as JSON, because all characters of base64 are
+	// valid in a JSON string.
 	v.stripped = append(append(v.stripped[:0], v.data[:v.start]...), v.data[end:]...)
 	v.removals = append(v.removals[:0], removal{v.start, n})
-	if err := (json.Format{}).Validate(v.stripped, strictly); err != nil {
+	if err := (json.Format{}).Validate(v.stripped, strictOptions); err != nil {
 		return v.offsetInWhole(err)
 	}
 	var err error
-	if v.pending, err = appendDecoded(v.pending[:0], v.data[end-4:end], 0, 3); err != nil { // checks the padding
+	if v.pending, err = appendDecoded(v.pending[:0], v.data[end-4:end], 0, 3); err != nil { // decodes the last group, which checks the padding
 		return err
 	}
 	if v.form == Base64JSON {
-		return inPayload(json.Format{}.Validate(v.decoded.data, strictly))
+		return inPayload(json.Format{}.Validate(v.decoded.data, strictOptions))
 	}
 	if v.envelope.it.value == v.start-1 {
 		v.envelope.it.valueEnd = end + 1
@@ -87,7 +89,7 @@ func (v *View) validateBase64() error {
 	if err := v.stripStrings(v.data[v.start:end]); err != nil {
 		return inPayload(err)
 	}
-	return inPayload(v.offsetInWhole(cbor.Format{}.Validate(v.stripped, strictly)))
+	return inPayload(v.offsetInWhole(cbor.Format{}.Validate(v.stripped, strictOptions)))
 }
 
 func inPayload(err error) error {
@@ -97,8 +99,8 @@ func inPayload(err error) error {
 	return fmt.Errorf("in the payload: %w", err)
 }
 
-// validateFields checks the kinds of the fields that EdgeX defines, in a well-formed message, and that contentType matches the
-// payload.
+// validateFields checks a well-formed message: the fields that EdgeX defines must have the right kinds, and contentType must
+// match the payload.
 func (v *View) validateFields() error {
 	for _, k := range []key{keyID, keyDeviceName, keyProfileName, keySourceName} {
 		if err := v.event.checkKind(k, field.Text); err != nil {
@@ -137,7 +139,8 @@ func (v *View) validateFields() error {
 	return err
 }
 
-// checkUnambiguous refuses a map that one consumer could read as an event, and another as an envelope or request.
+// checkUnambiguous returns an error for a map that consumers could confuse: an event on the one hand, an envelope or request
+// on the other.
 func (v *View) checkUnambiguous() error {
 	if v.request >= 0 {
 		if err := v.reading.open(v.event.doc, v.request); err != nil {
@@ -159,7 +162,7 @@ func (v *View) checkUnambiguous() error {
 	return v.envelope.refuseKeys(keyEvent, keyID, keyDeviceName, keySourceName, keyReadings)
 }
 
-// refuseKeys returns an error if the map has one of ks.
+// refuseKeys returns an error if the map has one of the keys ks.
 func (l *mapFields) refuseKeys(ks ...key) error {
 	for _, k := range ks {
 		if _, found, err := l.find(k); err != nil {
@@ -171,7 +174,7 @@ func (l *mapFields) refuseKeys(ks ...key) error {
 	return nil
 }
 
-// checkKind returns an error if the value at k is of another kind. The value may be missing. A container may be null.
+// checkKind returns an error if the value of k has another kind. The value may be missing. A container may be null.
 func (l *mapFields) checkKind(k key, kind field.Kind) error {
 	pos, found, err := l.find(k)
 	if err != nil || !found {

@@ -13,13 +13,13 @@ import (
 type Form uint8
 
 const (
-	CBOR         Form = iota + 1 // an Event or AddEventRequest by itself, as in a NATS message
-	JSON                         // an Event or AddEventRequest in JSON
-	JSONEnvelope                 // a MessageEnvelope in JSON, its payload in JSON: the default
-	Base64CBOR                   // a MessageEnvelope in JSON, its payload base64 of CBOR: the default for binary readings
-	Base64JSON                   // a MessageEnvelope in JSON, its payload base64 of JSON: EDGEX_MSG_BASE64_PAYLOAD
-	CBOREnvelope                 // a MessageEnvelope in CBOR, its payload a map in CBOR: EDGEX_MSG_CBOR_ENCODE
-	CBORBytes                    // a MessageEnvelope in CBOR, its payload a byte string of CBOR
+	CBOR         Form = iota + 1 // an Event or AddEventRequest in CBOR without an envelope, as in a NATS message
+	JSON                         // an Event or AddEventRequest in JSON without an envelope
+	JSONEnvelope                 // a MessageEnvelope in JSON with a payload in JSON: EdgeX's default
+	Base64CBOR                   // a MessageEnvelope in JSON with CBOR in base64 as its payload: EdgeX's default for binary readings
+	Base64JSON                   // a MessageEnvelope in JSON with JSON in base64 as its payload: EDGEX_MSG_BASE64_PAYLOAD
+	CBOREnvelope                 // a MessageEnvelope in CBOR with a map as its payload: EDGEX_MSG_CBOR_ENCODE
+	CBORBytes                    // a MessageEnvelope in CBOR with CBOR in a byte string as its payload
 )
 
 var formNames = [...]string{
@@ -35,39 +35,39 @@ func (f Form) String() string {
 	return "unknown form"
 }
 
-// View reads and changes an encoded event in any form, in place. It decodes only the fields that a method returns, and reads no
-// bytes behind them. The zero View is ready for Open. A View that is used again allocates only for JSON names with escapes, once
-// its buffers have grown. It must not be copied after Open, nor used by several goroutines at once.
+// View reads and changes an encoded event in any form, in place. It decodes only the fields that its methods return, and does
+// not read the bytes after them. The zero View is ready for Open. Reuse a View to save allocations: once its buffers have
+// grown, only JSON names with escapes allocate. A View must not be copied after Open. Only one goroutine at a time may use it.
 //
-// A View trusts the message: if a key occurs twice it reads the first. Call Validate first for messages from outside.
+// A View trusts the message: if a key occurs twice, the View uses the first. Call Validate first for messages from outside.
 type View struct {
 	data  []byte
 	form  Form
-	stale bool // data was changed after Open
+	stale bool // data was changed after Open and must be opened again
 
 	envelope, event mapFields
 	request         int       // offset of the AddEventRequest around the event; -1 if there is none
-	reading         mapFields // the current reading
-	list            iterator  // the readings
-	outer, inner    changes   // changes of the message, and of the event within base64
+	reading         mapFields // fields of the current reading
+	list            iterator  // iterator over the readings
+	outer, inner    changes   // outer: changes of the message; inner: changes of the event within base64
 	edit            format.Edit
-	assembled       bool // edit has the changes
+	assembled       bool // edit contains all planned changes
 
 	inCBOR   cborDocument
 	inJSON   jsonDocument
-	payload  cborDocument // of Base64CBOR
-	decoded  jsonDocument // of Base64JSON
-	start    int          // of the payload's content: base64, or bytes of CBOR
-	buf      []byte       // of decoded
-	pending  []byte       // for encoding base64
+	payload  cborDocument // document of a payload in Base64CBOR
+	decoded  jsonDocument // document of a payload in Base64JSON
+	start    int          // offset of the payload's content: base64 text, or the bytes of CBOR
+	buf      []byte       // memory of decoded
+	pending  []byte       // bytes to encode as base64
 	encoded  []byte
-	stripped []byte // a message without its long strings, for Validate
+	stripped []byte // the message without its long strings, for Validate
 	removals []removal
 }
 
-// Open sets v to data, a message in any form, and reads its beginning. It refuses more than limit bytes before it reads any; 0
-// means MaxEvent. The cost does not depend on the size of data, except in Base64JSON, whose payload Open decodes. v uses data
-// until the next Open.
+// Open sets v to data, a message in any form, and reads the beginning of data. If data has more than limit bytes, Open returns
+// an error before it reads any; 0 means MaxEvent. The cost does not depend on the size of data, except in Base64JSON: Open
+// decodes that payload. v uses data until the next Open.
 func (v *View) Open(data []byte, limit int) error {
 	v.data, v.form, v.stale, v.assembled = nil, 0, false, false
 	v.outer.reset()
@@ -108,7 +108,7 @@ func checkSize(data []byte, limit int) error {
 	return nil
 }
 
-// open recognizes the kind of the message by the first key that only one kind has.
+// open finds out the form of the message. The first key that only one kind of message has decides.
 func (v *View) open(doc document, form Form, pos int) error {
 	v.envelope = mapFields{}
 	switch k, err := v.distinctiveKey(doc, pos, keyPayload); {
@@ -125,8 +125,8 @@ func (v *View) open(doc document, form Form, pos int) error {
 	}
 }
 
-// distinctiveKey opens the map at pos. It returns the first key that an event or AddEventRequest has, or that equals also; noKey
-// if there is none.
+// distinctiveKey opens the map at pos. It returns the first key that is either also or a key of an event or AddEventRequest.
+// If the map has no such key, it returns noKey.
 func (v *View) distinctiveKey(doc document, pos int, also key) (key, error) {
 	if err := v.event.open(doc, pos); err != nil {
 		return noKey, err
@@ -203,7 +203,7 @@ func (v *View) openEvent(doc document, form Form, pos int) error {
 	return v.enterEvent(k)
 }
 
-// enterEvent goes into the event of an AddEventRequest, if k is its key.
+// enterEvent opens the event within an AddEventRequest, if k is the key of that event.
 func (v *View) enterEvent(k key) error {
 	if v.request = -1; k != keyEvent {
 		return nil
@@ -215,8 +215,8 @@ func (v *View) enterEvent(k key) error {
 // Form returns the form of the message.
 func (v *View) Form() Form { return v.form }
 
-// ID returns the event's ID, or field.ErrNotFound if it has none. Like all texts of a View it is valid until the next call of a
-// method of v.
+// ID returns the event's ID, or field.ErrNotFound if the event has no ID. The returned text is valid until the next call of a
+// method of v. This holds for all texts that a View returns.
 func (v *View) ID() ([]byte, error) { return v.text(keyID) }
 
 // DeviceName returns the name of the event's device.
@@ -225,7 +225,7 @@ func (v *View) DeviceName() ([]byte, error) { return v.text(keyDeviceName) }
 // ProfileName returns the name of the event's device profile.
 func (v *View) ProfileName() ([]byte, error) { return v.text(keyProfileName) }
 
-// SourceName returns the name of the event's source: a resource, or a command that reads several.
+// SourceName returns the name of the event's source: either a resource, or a command that returns several resources.
 func (v *View) SourceName() ([]byte, error) { return v.text(keySourceName) }
 
 func (v *View) text(k key) ([]byte, error) {
@@ -248,7 +248,7 @@ func (v *View) ready() error {
 
 var errNotOpen = errors.New("edgex: the view has no message: Open one first")
 
-// Origin returns the event's time, Unix time in nanoseconds.
+// Origin returns the time of the event in nanoseconds of Unix time.
 func (v *View) Origin() (int64, error) {
 	if err := v.ready(); err != nil {
 		return 0, err
@@ -267,11 +267,11 @@ func (v *View) Origin() (int64, error) {
 	return n, nil
 }
 
-// CorrelationID returns the envelope's correlation ID; field.ErrNotFound if there is no envelope.
+// CorrelationID returns the envelope's correlation ID. It returns field.ErrNotFound if there is no envelope.
 func (v *View) CorrelationID() ([]byte, error) { return v.envelopeText(keyCorrelationID) }
 
-// ContentType returns the envelope's content type. It is behind the payload, so ContentType reads over the payload: in JSON by a
-// search for its end.
+// ContentType returns the envelope's content type. That field follows the payload, so ContentType must skip the payload. In
+// JSON it searches for the payload's end.
 func (v *View) ContentType() ([]byte, error) { return v.envelopeText(keyContentType) }
 
 func (v *View) envelopeText(k key) ([]byte, error) {

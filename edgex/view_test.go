@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	oldID       = "d5471d59-2810-419a-8744-18eb8fad3465" // of all vectors
+	oldID       = "d5471d59-2810-419a-8744-18eb8fad3465" // ID of the event in all vectors
 	newID       = "00000000-0000-4000-8000-00000000000f"
 	correlation = "14a42ea6-c394-41c3-8bcd-a29b9f5e6835"
 )
 
-// forms are a message in each wire form, encoded by the libraries that go-mod-messaging uses: encoding/json and
-// fxamacker/cbor.
+// forms has for each wire form a function that encodes a message. The functions use the libraries of go-mod-messaging:
+// encoding/json and fxamacker/cbor.
 var forms = []struct {
 	form edgex.Form
 	wrap func(t testing.TB, inCBOR, inJSON []byte) []byte
@@ -60,7 +60,7 @@ func envelope(t testing.TB, marshal func(any) ([]byte, error), contentType strin
 	return data
 }
 
-// eachForm runs a test for each vector in each form.
+// eachForm runs test for each vector in each form.
 func eachForm(t *testing.T, test func(t *testing.T, form edgex.Form, data []byte)) {
 	for _, v := range vectors(t) {
 		for _, f := range forms {
@@ -87,7 +87,7 @@ func valid(t testing.TB, data []byte) *edgex.View {
 	return v
 }
 
-// decode returns the event in data as a Go value, decoded by the libraries only.
+// decode decodes data with the libraries only. It returns the event as a Go value.
 func decode(t testing.TB, form edgex.Form, data []byte) (edgex.Event, string) {
 	t.Helper()
 	var out struct {
@@ -204,7 +204,7 @@ func TestViewThereAndBack(t *testing.T) {
 		if !bytes.Equal(data, original) {
 			t.Errorf("there and back gave %q\nwant %q", data, original)
 		}
-		for n := range 9 { // lengths of each remainder by 3, and of one and two bytes in CBOR's head
+		for n := range 9 { // lengths with each remainder of a division by 3, and with one and two bytes in a CBOR head
 			longer := strings.Repeat("i", 18+n)
 			check(t, v.Open(data, 0))
 			check(t, v.SetID(longer))
@@ -235,7 +235,7 @@ func TestViewThereAndBack(t *testing.T) {
 func TestViewSets(t *testing.T) {
 	eachForm(t, func(t *testing.T, form edgex.Form, data []byte) {
 		for n := range 7 {
-			name := strings.Repeat("n\"ä", 20)[:n*3+1+n%2] // escapes in JSON
+			name := strings.Repeat("n\"ä", 20)[:n*3+1+n%2] // the name needs escapes in JSON
 			name = strings.ToValidUTF8(name, "_")
 			want, wantCorrelation := decode(t, form, data)
 			v := valid(t, data)
@@ -303,7 +303,7 @@ func TestKeepReadings(t *testing.T) {
 }
 
 func TestTwoChangesInOneGroup(t *testing.T) {
-	// The names are adjacent in base64. Only both changes together keep the place of the bytes behind them.
+	// The two names are adjacent in base64. One change alone would move the bytes after the names; both together do not.
 	inCBOR := []byte("\xa3\x62id\x61a\x6adeviceName\x61b\x68readings\xf6")
 	data := forms[3].wrap(t, inCBOR, nil)
 	for a := range 5 {
@@ -437,7 +437,7 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// TestDamagedBase64 replaces each character of the payload by each character that is not in base64.
+// TestDamagedBase64 replaces each character of the payload with each character that base64 does not use.
 func TestDamagedBase64(t *testing.T) {
 	data := forms[3].wrap(t, vectors(t)[0].cbor(t), nil)
 	start := bytes.Index(data, []byte(`"payload":"`)) + len(`"payload":"`)
@@ -473,7 +473,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// large is an event of 12 MB in each form.
+// large returns an event of 12 MB in each form.
 func large(t testing.TB) map[edgex.Form][]byte {
 	e := edgex.NewEvent("P", "D", "S")
 	check(t, e.AddSimple("a", edgex.Int32, int32(1)))
@@ -521,11 +521,11 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestHopAllocatesNothing also cuts the message behind its first 600 bytes, so that reading further would fail.
+// TestHopAllocatesNothing also cuts the message after its first 600 bytes. So a View that reads further would fail.
 func TestHopAllocatesNothing(t *testing.T) {
 	for form, data := range large(t) {
 		if form == edgex.Base64JSON {
-			continue // is decoded by Open
+			continue // Open decodes this form, which allocates
 		}
 		var v edgex.View
 		hop := func() {
@@ -546,14 +546,14 @@ func TestHopAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(10, hop); n != 0 {
 			t.Errorf("%v: %v allocations", form, n)
 		}
-		if form != edgex.CBORBytes { // Open of this form checks that the payload is complete
+		if form != edgex.CBORBytes { // in this form, Open checks that the payload is complete
 			data = data[:800:800]
 			hop()
 		}
 	}
 }
 
-// TestSetStaysValid sets values that would make the event invalid, and expects errors.
+// TestSetStaysValid sets values that would make the event invalid. Each must be an error.
 func TestSetStaysValid(t *testing.T) {
 	for _, data := range []string{
 		`{"id":"a","sourceName":"all","tags":{"Site":"x"}}`,

@@ -6,22 +6,22 @@ import (
 	"strconv"
 )
 
-// Descriptor holds the constant properties of a transport. A program reads them instead of comparing schemes.
+// Descriptor holds the constant properties of a transport, so that a program need not compare schemes.
 type Descriptor struct {
-	// Scheme stands before :// in an address.
+	// Scheme is the part of an address before ://.
 	Scheme string
 
-	// Encrypted is set if connections are encrypted and a listener proves itself by a certificate.
+	// Encrypted is true if connections are encrypted and a listener has a certificate.
 	Encrypted bool
 
-	// Local is set if addresses are paths or names on this machine. All others are HOST:PORT.
+	// Local is true if addresses are paths or names on this machine. Otherwise they are HOST:PORT.
 	Local bool
 
-	// ReceiveWindow is set if the transport itself buffers what arrives, within a window that is configured.
+	// ReceiveWindow is true if the transport itself buffers received bytes, within a configured window.
 	ReceiveWindow bool
 }
 
-// The transports of this module that connect processes.
+// The transports of this module that connect different processes.
 var (
 	QUIC = Descriptor{Scheme: "quic", Encrypted: true, ReceiveWindow: true}
 	TLS  = Descriptor{Scheme: "tls", Encrypted: true}
@@ -29,7 +29,7 @@ var (
 	Unix = Descriptor{Scheme: "unix", Local: true}
 )
 
-// Syntax returns how an address is written: quic://HOST:PORT or unix://PATH.
+// Syntax returns the form of an address: quic://HOST:PORT or unix://PATH.
 func (d Descriptor) Syntax() string {
 	if d.Local {
 		return d.Scheme + "://PATH"
@@ -37,8 +37,8 @@ func (d Descriptor) Syntax() string {
 	return d.Scheme + "://HOST:PORT"
 }
 
-// CheckAddress returns an error for an addr, without its scheme, that the transport cannot use. The error's text continues
-// a sentence that begins with the address.
+// CheckAddress returns an error if the transport cannot use addr. addr has no scheme. The text of the error is the end of a
+// sentence that begins with the address.
 func (d Descriptor) CheckAddress(addr string) error {
 	if d.Local {
 		if addr == "" {
@@ -49,7 +49,7 @@ func (d Descriptor) CheckAddress(addr string) error {
 	return CheckHostPort(addr)
 }
 
-// CheckHostPort is CheckAddress for HOST:PORT.
+// CheckHostPort is CheckAddress for an address HOST:PORT.
 func CheckHostPort(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -1,7 +1,8 @@
-// Package transport is the contract of how bytes travel: Dial, Listen, Conn. Each folder below is one transport.
+// Package transport defines how bytes travel between two ends: Transport, Conn and Listener. Each folder below implements one
+// transport.
 //
-// A Conn is an ordered, reliable stream of bytes. A transport whose connections can carry several independent streams
-// (QUIC) returns Conns that are also Multi; a packet lost on one stream does not delay the others.
+// A Conn is an ordered, reliable stream of bytes. Some transports (QUIC) carry several independent streams in one connection.
+// Their Conns also implement Multi. A packet lost on one stream does not delay the other streams.
 //
 //	l, err := tr.Listen(ctx, "127.0.0.1:4190")
 //	conn, err := l.Accept(ctx)

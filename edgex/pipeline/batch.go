@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// BatchConfig bounds a batch. The first bound that is reached completes it.
+// BatchConfig bounds a batch. A batch is complete when it reaches one of the bounds.
 type BatchConfig struct {
 	// Count is the number of events in a batch. Zero means any number.
 	Count int `yaml:"count,omitempty"`
@@ -20,8 +20,8 @@ type BatchConfig struct {
 	Interval time.Duration `yaml:"interval,omitempty"`
 }
 
-// Batch collects events until a batch is full. The message is then the batch: an array in the events' format. It copies each
-// event without its envelope and decodes none.
+// Batch collects events in a batch. When the batch is complete, it replaces the message: an array in the format of the events.
+// Batch copies each event without its envelope and does not decode it.
 func Batch(c BatchConfig) (Flusher, error) {
 	if c.Count < 0 || c.Bytes < 0 || c.Interval < 0 {
 		return nil, fmt.Errorf("pipeline: batch of %d events, %d bytes, %v: none may be negative", c.Count, c.Bytes, c.Interval)
@@ -34,13 +34,13 @@ func Batch(c BatchConfig) (Flusher, error) {
 
 type batch struct {
 	config BatchConfig
-	events []byte // one after the other; a comma before each in JSON
+	events []byte // the encoded events, one after the other; JSON has a comma before each
 	count  int
 	json   bool
 	since  time.Time
 }
 
-// Run adds m to the batch. If m completes the batch, or does not fit, m becomes the complete batch.
+// Run adds m to the batch. If the batch is then complete, or if m does not fit, m becomes the complete batch.
 func (b *batch) Run(m *Message) (bool, error) {
 	v, err := m.Event()
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *batch) add(event []byte, json bool) {
 	b.count++
 }
 
-// Flush makes m the incomplete batch.
+// Flush makes m the batch that is still incomplete.
 func (b *batch) Flush(m *Message) (bool, error) {
 	if b.count == 0 {
 		return false, nil
@@ -85,12 +85,12 @@ func (b *batch) Flush(m *Message) (bool, error) {
 	return true, nil
 }
 
-// Due returns the time at which the first event of the batch has waited for Interval.
+// Due returns the time at which the Interval of the first event in the batch ends.
 func (b *batch) Due() (time.Time, bool) {
 	return b.since.Add(b.config.Interval), b.count > 0 && b.config.Interval > 0
 }
 
-// encode returns the batch as an array and empties it.
+// encode returns the batch as an array. It then empties the batch.
 func (b *batch) encode(m *Message) []byte {
 	out := m.buffers[m.next][:0]
 	if b.json {
@@ -104,7 +104,7 @@ func (b *batch) encode(m *Message) []byte {
 	return out
 }
 
-// appendListHead writes the shortest head of an array of n items. RFC 8949, sections 3.1 and 4.2.1.
+// appendListHead appends the shortest head of an array of n items. RFC 8949, sections 3.1 and 4.2.1.
 func appendListHead(dst []byte, n int) []byte {
 	const list = 4 << 5
 	switch {

@@ -20,7 +20,7 @@ type CompressConfig struct {
 	Raw bool `yaml:"raw,omitempty"`
 }
 
-// Compress compresses each message, in any form. It reads all bytes of the message.
+// Compress compresses each message. Messages in every form are accepted. It reads all bytes of the message.
 func Compress(c CompressConfig) (Step, error) {
 	level := c.Level
 	if level < 0 || level > gzip.BestCompression {
@@ -46,7 +46,7 @@ func Compress(c CompressConfig) (Step, error) {
 }
 
 type compressor struct {
-	writer interface { // the methods that gzip's and zlib's writers share
+	writer interface { // the methods that the writers of gzip and zlib have in common
 		io.WriteCloser
 		Reset(w io.Writer)
 	}
@@ -62,7 +62,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Run replaces m by its compressed bytes.
+// Run replaces m with its compressed bytes.
 func (z *compressor) Run(m *Message) (bool, error) {
 	z.out.data = z.out.data[:0]
 	z.writer.Reset(&z.out)

@@ -20,7 +20,7 @@ type Filter struct {
 
 // nameFilter is a compiled Filter.
 type nameFilter struct {
-	parts    [][]byte // values without special characters
+	parts    [][]byte // values without special characters; a name must contain one of them
 	patterns []*regexp.Regexp
 	out      bool
 }
@@ -61,13 +61,13 @@ func (n *nameFilter) selects(name []byte) bool {
 // selectsAll reports whether the filter selects every name.
 func (n *nameFilter) selectsAll() bool { return len(n.parts)+len(n.patterns) == 0 }
 
-// FilterByProfileName discards events whose profile f does not select. It reads the event up to that name.
+// FilterByProfileName discards events whose profile f does not select. It reads the event only up to the profile name.
 func FilterByProfileName(f Filter) (Step, error) { return filter(f, (*edgex.View).ProfileName) }
 
-// FilterByDeviceName discards events whose device f does not select. It reads the event up to that name.
+// FilterByDeviceName discards events whose device f does not select. It reads the event only up to the device name.
 func FilterByDeviceName(f Filter) (Step, error) { return filter(f, (*edgex.View).DeviceName) }
 
-// FilterBySourceName discards events whose source f does not select. It reads the event up to that name.
+// FilterBySourceName discards events whose source f does not select. It reads the event only up to the source name.
 func FilterBySourceName(f Filter) (Step, error) { return filter(f, (*edgex.View).SourceName) }
 
 func filter(f Filter, name func(*edgex.View) ([]byte, error)) (Step, error) {
@@ -88,8 +88,9 @@ func filter(f Filter, name func(*edgex.View) ([]byte, error)) (Step, error) {
 	}), nil
 }
 
-// FilterByResourceName removes the readings whose resource f does not select, and discards an event without readings. It does
-// not decode readings: it reads each of their fields in CBOR, each byte in JSON. If it removes any, it copies the message.
+// FilterByResourceName removes the readings whose resource f does not select. It discards an event if no reading remains. It
+// does not decode readings: in CBOR it reads each of their fields, in JSON each byte. If it removes a reading, it copies the
+// message.
 func FilterByResourceName(f Filter) (Step, error) {
 	n, err := f.compile()
 	if err != nil {

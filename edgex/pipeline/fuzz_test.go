@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/edgex/pipeline"
 )
 
-// FuzzPipeline runs any bytes through a filter, new IDs and a change of form. Nothing panics. The output of a pipeline that
-// validates is valid, in the given form, has the given ID, and passes the pipeline a second time unchanged.
+// FuzzPipeline runs any bytes through a filter, a step that sets the ID and a conversion. Nothing may panic. If the pipeline
+// validates, its output must be valid and have the requested form and ID. A second pass must not change the output.
 func FuzzPipeline(f *testing.F) {
 	e := event(f, "pump-1", "pressure", "flow")
 	e.AddBinary("image", []byte{0xca, 0xfe, 0, 1}, "image/png")

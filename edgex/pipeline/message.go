@@ -12,8 +12,8 @@ type Message struct {
 	data     []byte
 	view     edgex.View
 	opened   bool
-	notEvent bool      // data is a batch or compressed, not an event
-	buffers  [2][]byte // memory for changed messages, used in turn: data may be in the one that was used last
+	notEvent bool      // data is a batch or compressed bytes, not an event
+	buffers  [2][]byte // memory for changed messages, used alternately because data may be in one of them
 	next     int
 }
 
@@ -24,8 +24,8 @@ func (m *Message) reset(data []byte) {
 // Bytes returns the encoded message.
 func (m *Message) Bytes() []byte { return m.data }
 
-// Event returns a view of the message. The pipeline applies the changes planned in it when the step returns. It is an error if
-// the message is a batch or compressed.
+// Event returns a view of the message. A step plans changes in the view, and the pipeline applies them when the step returns.
+// If the message is a batch or compressed, Event returns an error.
 func (m *Message) Event() (*edgex.View, error) {
 	switch {
 	case m.notEvent:
@@ -40,16 +40,16 @@ func (m *Message) Event() (*edgex.View, error) {
 	return &m.view, nil
 }
 
-// SetEvent replaces the message by data, an event in any form. The pipeline uses data until its next Run or Flush.
+// SetEvent replaces the message with data, an event in any form. The pipeline uses data until its next Run or Flush.
 func (m *Message) SetEvent(data []byte) { m.reset(data) }
 
-// SetBytes replaces the message by data, which is no event. The pipeline uses data until its next Run or Flush.
+// SetBytes replaces the message with data, which need not be an event. The pipeline uses data until its next Run or Flush.
 func (m *Message) SetBytes(data []byte) {
 	m.reset(data)
 	m.notEvent = true
 }
 
-// rewrite returns the message that write appends to one of the buffers.
+// rewrite calls write, which appends a message to the free one of the two buffers, and returns that message.
 func (m *Message) rewrite(write func(dst []byte) ([]byte, error)) ([]byte, error) {
 	out, err := write(m.buffers[m.next][:0])
 	if err != nil {

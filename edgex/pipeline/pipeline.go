@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Step processes one message. Run returns false if the message goes no further: a filter discarded it, or it waits in a batch.
+// Step processes one message. Run returns false if the next step must not run: a filter discarded the message, or a batch
+// stores it.
 type Step interface {
 	Run(m *Message) (more bool, err error)
 }
@@ -14,20 +15,20 @@ type Step interface {
 type Flusher interface {
 	Step
 
-	// Flush makes m the buffered messages; false if there are none.
+	// Flush replaces m with the buffered messages. It returns false if the step buffers none.
 	Flush(m *Message) (more bool, err error)
 
-	// Due returns the time at which Flush should be called; false if there is none.
+	// Due returns the time at which Flush should be called. It returns false if the step buffers no message.
 	Due() (time.Time, bool)
 }
 
-// StepFunc is a function as a Step.
+// StepFunc makes a function a Step.
 type StepFunc func(m *Message) (bool, error)
 
 // Run calls f.
 func (f StepFunc) Run(m *Message) (bool, error) { return f(m) }
 
-// Config configures a Pipeline. The zero value is safe for messages from outside.
+// Config configures a Pipeline. The zero value is safe for untrusted messages.
 type Config struct {
 	// MaxEvent bounds a message, in bytes. Zero means edgex.MaxEvent.
 	MaxEvent int `yaml:"max_event,omitempty"`
@@ -43,7 +44,7 @@ type Pipeline struct {
 	message Message
 }
 
-// New returns a Pipeline of steps, in order. A nil c means defaults.
+// New returns a Pipeline that runs steps in order. A nil c means defaults.
 func New(c *Config, steps ...Step) *Pipeline {
 	p := &Pipeline{steps: steps}
 	if c != nil {
@@ -52,9 +53,9 @@ func New(c *Config, steps ...Step) *Pipeline {
 	return p
 }
 
-// Run passes data, an event in any form, through the steps and returns the result; false if there is none. It may change data in
-// place. The result is data itself, or is valid until the next Run or Flush. Filters, and IDs of the same length, allocate
-// nothing.
+// Run passes data, an event in any form, through the steps and returns the result. It returns false if a step discards or
+// stores the message. It may change data in place. The result is data itself, or is valid until the next Run or Flush. Filters
+// allocate nothing. A new ID of the same length allocates nothing either.
 func (p *Pipeline) Run(data []byte) (out []byte, ok bool, err error) {
 	m := &p.message
 	m.reset(data)
@@ -70,7 +71,7 @@ func (p *Pipeline) Run(data []byte) (out []byte, ok bool, err error) {
 	return p.run(0)
 }
 
-// run passes the message through the steps from index first on.
+// run passes the message through the steps, starting at index first.
 func (p *Pipeline) run(first int) (out []byte, ok bool, err error) {
 	for i, s := range p.steps[first:] {
 		more, err := s.Run(&p.message)
@@ -87,8 +88,9 @@ func (p *Pipeline) run(first int) (out []byte, ok bool, err error) {
 	return p.message.data, true, nil
 }
 
-// Flush passes the messages that a step buffers through the steps behind it and returns the result; false if no step buffers
-// any. Call it at the time that Due returns, and before the end until it returns false.
+// Flush empties one step that buffers messages. It passes these messages through the steps after that one and returns the
+// result. It returns false if no step buffers messages. Call Flush at the time that Due returns. Before the program ends, call
+// it until it returns false.
 func (p *Pipeline) Flush() (out []byte, ok bool, err error) {
 	for i, s := range p.steps {
 		f, keeps := s.(Flusher)
@@ -110,7 +112,7 @@ func (p *Pipeline) Flush() (out []byte, ok bool, err error) {
 	return nil, false, nil
 }
 
-// Due returns the earliest time at which a step needs Flush; false if none does.
+// Due returns the earliest time at which a step needs Flush. It returns false if no step needs it.
 func (p *Pipeline) Due() (at time.Time, ok bool) {
 	for _, s := range p.steps {
 		if f, keeps := s.(Flusher); keeps {

@@ -28,7 +28,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// event returns an event with a reading of each resource.
+// event returns an event with one reading for each of resources.
 func event(t testing.TB, device string, resources ...string) edgex.Event {
 	t.Helper()
 	e := edgex.NewEvent("Pump", device, "all")
@@ -45,7 +45,7 @@ func marshal(t testing.TB, marshal func(any) ([]byte, error), v any) []byte {
 	return data
 }
 
-// inEnvelope returns e as a device service publishes it: CBOR in a JSON envelope.
+// inEnvelope returns e in the form that a device service publishes: base64 of CBOR in a JSON envelope.
 func inEnvelope(t testing.TB, e edgex.Event) []byte {
 	return marshal(t, stdjson.Marshal, edgex.MessageEnvelope{
 		APIVersion: edgex.APIVersion, CorrelationID: "14a42ea6-c394-41c3-8bcd-a29b9f5e6835",
@@ -65,7 +65,7 @@ func TestFilters(t *testing.T) {
 	rows := []struct {
 		name string
 		step pipeline.Step
-		want string // the resources that remain; empty if the event is discarded
+		want string // the resources that remain; empty if the filter discards the event
 	}{
 		{"no values", must(pipeline.FilterByDeviceName(pipeline.Filter{})), "pressure flow noise"},
 		{"device", must(pipeline.FilterByDeviceName(pipeline.Filter{Values: []string{"other", "pump-12"}})), "pressure flow noise"},
@@ -90,7 +90,7 @@ func TestFilters(t *testing.T) {
 		for form, data := range messages {
 			t.Run(r.name+"/"+form, func(t *testing.T) {
 				p := pipeline.New(nil, r.step, pipeline.Transform(edgex.JSON))
-				for range 2 { // the second time with used buffers
+				for range 2 { // run twice, because the second run uses buffers of the first
 					out, ok, err := p.Run(bytes.Clone(data))
 					check(t, err)
 					var got struct {
@@ -147,7 +147,7 @@ func TestBatch(t *testing.T) {
 	rows := []struct {
 		name   string
 		config pipeline.BatchConfig
-		want   string // the number of events in each result of Run, then in those of Flush
+		want   string // number of events in each result of Run and then of Flush
 	}{
 		{"by count", pipeline.BatchConfig{Count: 3}, "3 3 +1"},
 		{"each", pipeline.BatchConfig{Count: 1}, "1 1 1 1 1 1 1"},
@@ -339,7 +339,7 @@ func TestHopAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkHop filters by device and sets both IDs, in a JSON envelope with base64 of CBOR.
+// BenchmarkHop filters by device and sets both IDs. The message is a JSON envelope with base64 of CBOR.
 func BenchmarkHop(b *testing.B) {
 	e := event(b, "pump-1", "a")
 	e.AddBinary("image", make([]byte, 1<<20), "image/png")

@@ -2,19 +2,21 @@ package pipeline
 
 import "example.com/ferry/edgex"
 
-// SetID sets each event's ID to the text that next returns. It overwrites an ID of the same length, such as a UUID, in place;
-// otherwise it copies the message.
+// SetID sets each event's ID to the text that next returns. An ID of the same length, such as a UUID, is overwritten in place.
+// Otherwise SetID copies the message.
 func SetID(next func() string) Step {
 	return change(func(v *edgex.View) error { return v.SetID(next()) })
 }
 
-// SetCorrelationID sets each envelope's correlation ID, as SetID sets the event's. An event without an envelope is an error.
+// SetCorrelationID sets each envelope's correlation ID to the text that next returns. It copies as SetID does. An event
+// without an envelope is an error.
 func SetCorrelationID(next func() string) Step {
 	return change(func(v *edgex.View) error { return v.SetCorrelationID(next()) })
 }
 
-// AddTags adds tags to each event; a tag replaces one of the same name. It copies the message and does not decode the event. In
-// base64 it encodes the bytes behind the tags again; these are few, as tags are an event's last field.
+// AddTags adds tags to each event. A tag replaces an existing tag with the same name. AddTags copies the message and does not
+// decode the event. In base64 it encodes the bytes after the tags again. These bytes are few, because tags are the last field
+// of an event.
 func AddTags(tags ...edgex.Tag) Step {
 	return change(func(v *edgex.View) error { return v.SetTags(tags...) })
 }
@@ -29,9 +31,9 @@ func change(plan func(v *edgex.View) error) Step {
 	})
 }
 
-// Transform converts each message to another form, as edgex.View's Convert does: between CBOR and JSON, with or without the
-// envelope. It does not copy a message that has the form already. It translates the whole of any other message, without
-// decoding it into Go values.
+// Transform converts each message to another form, like Convert of edgex.View: between CBOR and JSON, with or without the
+// envelope. A message that already has the form is not copied. Every other message is translated as a whole, without decoding
+// it into Go values.
 func Transform(to edgex.Form) Step {
 	return StepFunc(func(m *Message) (bool, error) {
 		v, err := m.Event()

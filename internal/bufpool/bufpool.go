@@ -1,8 +1,8 @@
 // Package bufpool is a pool of byte buffers with reference counts.
 //
-// Get returns a buffer with one reference. Each further holder calls Retain, and every holder calls Release once. The last
-// Release returns the buffer to the pool. Builds with the race detector overwrite it then, so that a test that reads a released
-// buffer reads garbage.
+// Get returns a buffer with one reference. Each further holder calls Retain. Every holder calls Release once. The last Release
+// returns the buffer to the pool. In builds with the race detector, the last Release also overwrites the buffer. So a test
+// that reads a released buffer reads garbage.
 //
 //	b := bufpool.Get(len(frame))
 //	b.B = append(b.B, frame...)
@@ -18,13 +18,13 @@ import (
 const (
 	minShift = 12      // 4 KiB
 	maxShift = 20      // 1 MiB; larger buffers are left to the garbage collector
-	keep     = 4 << 20 // bytes of free buffers of one class that garbage collections do not free
+	keep     = 4 << 20 // bytes of free buffers of each class that survive a garbage collection
 )
 
 var classes [maxShift - minShift + 1]class
 
-// class holds the free buffers of one size. A garbage collection empties a sync.Pool, and allocating large buffers again brings
-// the next collection on. So up to keep bytes stay in a list, and only the rest is in a sync.Pool.
+// class holds the free buffers of one size. A garbage collection empties a sync.Pool. Allocating large buffers again would
+// start the next collection earlier. So up to keep bytes stay in a list, and only further buffers are in a sync.Pool.
 type class struct {
 	mu   sync.Mutex
 	free []*Buf
@@ -56,11 +56,12 @@ func (c *class) put(b *Buf) {
 	c.more.Put(b)
 }
 
-// Buf is a shared buffer. Any goroutine may call Retain and Release at any time. Only one holder at a time may write to B.
+// Buf is a shared buffer. Any goroutine may call Retain and Release at any time. Only one holder at a time may
+// write to B.
 type Buf struct {
 	B     []byte
 	refs  atomic.Int32
-	class int8 // -1: not pooled
+	class int8 // index of the buffer's class; -1 means that the buffer is not pooled
 }
 
 // Get returns an empty buffer with a capacity of at least n bytes and one reference.
@@ -82,11 +83,11 @@ func Get(n int) *Buf {
 	return b
 }
 
-// Retain adds a reference.
+// Retain adds a reference to the buffer.
 func (b *Buf) Retain() { b.refs.Add(1) }
 
-// Release drops one reference. The holder must not use the buffer afterwards. A buffer whose B an append has moved to another array
-// is left to the garbage collector: in the pool it would keep more memory than its class says.
+// Release removes one reference. The holder must not use the buffer after the call. If an append has moved B to another array,
+// the buffer is left to the garbage collector: in the pool it would use more memory than its class says.
 func (b *Buf) Release() {
 	switch n := b.refs.Add(-1); {
 	case n > 0:

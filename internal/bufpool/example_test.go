@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-// The second holder retains the buffer. The last Release returns it to the pool.
+// The second holder retains the buffer. The last Release returns the buffer to the pool.
 func ExampleGet() {
 	b := bufpool.Get(5)
 	b.B = append(b.B, "hello"...)

@@ -2,5 +2,5 @@
 
 package bufpool
 
-// Reuse reports whether released buffers are used again: not in this build.
+// Reuse reports whether released buffers are used again. This build, with the tag nopool, always allocates new ones.
 const Reuse = false

@@ -2,6 +2,7 @@
 
 package bufpool
 
-// Reuse reports whether released buffers, here and in the free lists of packages loop and proxy, are used again. A build with
-// the tag nopool always allocates, and leaves free buffers to the garbage collector: bench's buffer_reuse compares the two.
+// Reuse reports whether released buffers are used again, in this package and in the free lists of packages loop and proxy. A
+// build with the tag nopool always allocates new buffers and leaves free ones to the garbage collector. The benchmark
+// buffer_reuse compares the two builds.
 const Reuse = true

@@ -1,4 +1,4 @@
-// Package invalid collects the errors of a configuration, each with its field.
+// Package invalid collects the errors of a configuration. Each error names its field.
 //
 //	var es invalid.Errors
 //	es.Add("route", "virtual_hosts[0].hosts", "none: name a host, or * for all others")
@@ -12,26 +12,27 @@ import (
 	"time"
 )
 
-// The bounds of a time in a configuration. One outside of them most likely has a wrong unit, or none.
+// The bounds of a duration in a configuration. A duration outside of the bounds most likely has a wrong unit or no unit.
 const (
 	MinDuration = time.Millisecond
-	MaxDuration = 8760 * time.Hour // a year
+	MaxDuration = 8760 * time.Hour // one year
 )
 
-// Error is one thing wrong in a configuration.
+// Error is one invalid value in a configuration.
 type Error struct {
-	Package string // that found it
-	Field   string // where: virtual_hosts[0].routes[2].match.path
-	Reason  string // what is wrong, and what to write instead
+	Package string // name of the package that found the error
+	Field   string // path of the field: virtual_hosts[0].routes[2].match.path
+	Reason  string // what is wrong with the value, and what to write instead
 }
 
-// Error returns package: field: reason.
+// Error returns the text "package: field: reason".
 func (e *Error) Error() string { return e.Package + ": " + e.Field + ": " + e.Reason }
 
-// Errors is everything wrong in a configuration. As an error it is never empty: see Err.
+// Errors are all errors in a configuration. Use Err to return them: an Errors without elements must not be returned as an
+// error.
 type Errors []*Error
 
-// Error returns one error a line.
+// Error returns the errors, one in each line.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -40,7 +41,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap lets errors.As find the single errors.
+// Unwrap lets errors.As find the individual errors.
 func (es Errors) Unwrap() []error {
 	list := make([]error, len(es))
 	for i, e := range es {
@@ -49,7 +50,7 @@ func (es Errors) Unwrap() []error {
 	return list
 }
 
-// Err is es as an error: nil if it is empty.
+// Err returns es as an error, or nil if es is empty.
 func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
@@ -57,13 +58,13 @@ func (es Errors) Err() error {
 	return es
 }
 
-// Add notes that something is wrong at a field.
+// Add appends an error for a field.
 func (es *Errors) Add(pkg, field, reason string, args ...any) {
 	*es = append(*es, &Error{pkg, field, fmt.Sprintf(reason, args...)})
 }
 
-// AddDuration notes a positive time that is not within MinDuration and MaxDuration. What zero and negative times mean is for the
-// caller.
+// AddDuration appends an error if d is positive and outside of MinDuration to MaxDuration. The caller must check zero and
+// negative durations.
 func (es *Errors) AddDuration(pkg, field string, d time.Duration) {
 	switch {
 	case d > MaxDuration:
@@ -73,8 +74,8 @@ func (es *Errors) AddDuration(pkg, field string, d time.Duration) {
 	}
 }
 
-// AddAt notes what another package found in the part of the configuration that at names. Fields are joined by a dot; an error
-// that is not Errors is about at itself.
+// AddAt appends errors that another package found in one part of the configuration. at is the path of that part, to which each
+// field is appended after a dot. An error that is not Errors is an error of the field at.
 func (es *Errors) AddAt(pkg, at string, err error) {
 	var part Errors
 	switch {

@@ -1,7 +1,8 @@
-// Package needs skips tests that need more than Go and git, where it is missing.
+// Package needs skips tests that need more than Go and git.
 //
-// A test that calls Program, Root, NetNS or Cores is skipped, with the command that installs the need, on a machine without
-// it. With CI=true in the environment the same test fails. `make test` lists the skipped tests.
+// A test calls Program, Root, NetNS or Cores. If the machine lacks what the test needs, the test is skipped. Its skip
+// text names the command that installs the need. With CI=true in the environment the test fails instead. `make test` lists the skipped
+// tests.
 //
 //	func TestDashboard(t *testing.T) {
 //		chromium := needs.Program(t, "chromium") // skips: needs chromium: make deps

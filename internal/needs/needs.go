@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Program returns the path of the named executable, and skips the test if it is not installed.
+// Program returns the path of the named executable. If the executable is not installed, the test is skipped.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -18,7 +18,7 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Root skips the test unless it runs as the superuser.
+// Root skips the test unless the process runs as the superuser.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -26,8 +26,8 @@ func Root(t testing.TB) {
 	}
 }
 
-// NetNS skips the test unless it can use several network namespaces: on Linux, with the permission to make one, and with the
-// programs ip and nft.
+// NetNS skips the test if the machine does not offer several network namespaces. That needs Linux, the permission to make a
+// namespace, and the programs ip and nft.
 func NetNS(t testing.TB) {
 	t.Helper()
 	if err := tryNetNS(); err != nil {
@@ -37,7 +37,7 @@ func NetNS(t testing.TB) {
 	Program(t, "nft")
 }
 
-// Cores skips the test on a machine with fewer than n cores. It is for tests that pin programs to cores of their own.
+// Cores skips the test on a machine with fewer than n cores. It is for tests that give each program a core of its own.
 func Cores(t testing.TB, n int) {
 	t.Helper()
 	if runtime.NumCPU() < n {
@@ -45,8 +45,8 @@ func Cores(t testing.TB, n int) {
 	}
 }
 
-// Missing ends a test for lack of what, which help installs: with CI=true as a failure, else as a skip. `make test` repeats
-// the text at its end. Call it for a need that no function above checks.
+// Missing ends a test because the machine lacks what. help says how to install it. With CI=true the test fails, otherwise it
+// is skipped. `make test` repeats the text at the end of its report. Call Missing for a need that no function above checks.
 func Missing(t testing.TB, what, help string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// recorder is a testing.TB that records how the test was ended.
+// recorder is a testing.TB that records whether the test failed or was skipped.
 type recorder struct {
 	testing.TB
 	ended string

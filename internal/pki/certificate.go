@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// The lifetimes of certificates, and when the node's own is renewed. A certificate is valid from an hour before it was issued,
-// for clients whose clock is slow.
+// The lifetimes of certificates. The node's certificate is renewed renewBefore before its end. A certificate is valid from one
+// hour before its issue, for clients with a slow clock.
 const (
 	caLife      = 10 * 365 * 24 * time.Hour
 	leafLife    = 90 * 24 * time.Hour
@@ -27,7 +27,7 @@ const (
 	clockSkew   = time.Hour
 )
 
-// openCA reads the CA's certificate, or makes one for key.
+// openCA reads the CA's certificate. If the file is missing, it makes a certificate for key.
 func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	if cert, err := readCertificate(path); err == nil {
 		if !key.PublicKey.Equal(cert.PublicKey) {
@@ -62,8 +62,8 @@ func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	return readCertificate(path)
 }
 
-// certificate returns the node's certificate, renewed if it is about to expire, has been issued by another authority or
-// lacks a name. It has the shape of tls.Config.GetCertificate.
+// certificate implements tls.Config.GetCertificate. It returns the node's certificate. It first renews a certificate that is
+// about to expire, has been issued by another authority or lacks a name.
 func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
@@ -104,7 +104,7 @@ func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return id.server, nil
 }
 
-// usable reports whether leaf is valid long enough, is issued by this CA and has all names.
+// usable reports whether leaf is valid long enough, was issued by this CA and contains all names.
 func (id *Identity) usable(leaf *x509.Certificate) bool {
 	if time.Until(leaf.NotAfter) < renewBefore || leaf.CheckSignatureFrom(id.ca) != nil {
 		return false
@@ -117,8 +117,8 @@ func (id *Identity) usable(leaf *x509.Certificate) bool {
 	return true
 }
 
-// IssueClient returns a certificate for a client, with name as the subject's common name, and its key, both as PEM. The node
-// keeps neither.
+// IssueClient returns a certificate for a client and the client's key, both as PEM. name becomes the common name of the
+// subject. The node stores neither of them.
 func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error) {
 	if name == "" {
 		return nil, nil, errors.New("pki: a client certificate needs a name: it is the client's identity")
@@ -139,7 +139,7 @@ func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error)
 	return encode("CERTIFICATE", cert), keyPEM, err
 }
 
-// issue signs template, valid from now on for life, and no longer than parent.
+// issue signs template. The certificate is valid for the duration life, but not longer than parent.
 func issue(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey, life time.Duration) ([]byte, error) {
 	template.NotBefore = time.Now().Add(-clockSkew)
 	template.NotAfter = time.Now().Add(life)

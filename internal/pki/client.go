@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// ClientTLS returns a configuration that trusts the certificates in caFile (PEM), and no others.
+// ClientTLS returns a configuration that trusts only the certificates in caFile (PEM).
 func ClientTLS(caFile string) (*tls.Config, error) {
 	data, err := os.ReadFile(caFile)
 	if err != nil {

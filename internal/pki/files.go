@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// openKey reads a private key, or makes one.
+// openKey reads a private key. If the file is missing, it creates a key.
 func openKey(path string) (*ecdsa.PrivateKey, error) {
 	if err := ensure(path, func() ([]byte, error) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,11 +50,11 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return encode("PRIVATE KEY", raw), nil
 }
 
-// openToken reads the local token, or makes one.
+// openToken reads the local token. If the file is missing, it creates a token.
 func openToken(path string) (string, error) {
 	if err := ensure(path, func() ([]byte, error) {
 		var secret [32]byte
-		_, _ = rand.Read(secret[:]) // never fails
+		_, _ = rand.Read(secret[:]) // Read never fails
 		return []byte(base64.RawURLEncoding.EncodeToString(secret[:]) + "\n"), nil
 	}); err != nil {
 		return "", err
@@ -62,7 +62,7 @@ func openToken(path string) (string, error) {
 	return ReadToken(path)
 }
 
-// ReadToken reads a token file, as a client does.
+// ReadToken reads a token file. Clients on the same machine call it.
 func ReadToken(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// ensure makes a secret file if there is none. It refuses an existing one that other users may read.
+// ensure creates a secret file if it is missing. If other users may read an existing file, ensure returns an error.
 func ensure(path string, content func() ([]byte, error)) error {
 	info, err := os.Stat(path)
 	switch {
@@ -105,7 +105,7 @@ func readPEM(path, kind string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// create writes path unless it exists. If several processes create it at the same time, one of them succeeds and all use its file.
+// create writes path unless it exists. If several processes create path at the same time, one succeeds and all use its file.
 func create(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, func(temp string) error {
 		err := os.Link(temp, path)
@@ -116,12 +116,13 @@ func create(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// replace writes path and replaces an existing file.
+// replace writes path. It replaces an existing file.
 func replace(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
 }
 
-// write syncs a complete temporary file to disk before place renames it to path. The name is on disk when write returns.
+// write writes data to a temporary file and syncs that file to disk. It then calls place, which renames the file to path. When
+// write returns, the new name is on disk, too.
 func write(path string, data []byte, mode fs.FileMode, place func(temp string) error) error {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
@@ -141,7 +142,7 @@ func write(path string, data []byte, mode fs.FileMode, place func(temp string) e
 	return syncDir(dir)
 }
 
-// syncDir syncs the names in dir to disk, where the system can.
+// syncDir syncs the names in dir to disk, if the operating system can.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -15,24 +15,24 @@ import (
 
 // The files of a data directory.
 const (
-	CAFile        = "ca.pem"     // the certificate clients trust
-	CAKeyFile     = "ca.key"     // 0600
-	ServerFile    = "server.pem" // the node's certificate
-	ServerKeyFile = "server.key" // 0600
-	TokenFile     = "token"      // 0600: 32 random bytes in base64url, and a newline
+	CAFile        = "ca.pem"     // certificate of the CA, which clients trust
+	CAKeyFile     = "ca.key"     // key of the CA; mode 0600
+	ServerFile    = "server.pem" // certificate of the node
+	ServerKeyFile = "server.key" // key of the node; mode 0600
+	TokenFile     = "token"      // mode 0600: 32 random bytes in base64url, and a newline
 )
 
 // Config configures an Identity.
 type Config struct {
-	// Dir is the data directory, made if it is missing. Empty means ./ferry-data.
+	// Dir is the data directory. Open creates it if it is missing. Empty means ./ferry-data.
 	Dir string
 
-	// Names are host names and IP addresses that the node's certificate is for, besides 127.0.0.1, ::1, localhost and the
-	// machine's host name.
+	// Names are the host names and IP addresses in the node's certificate. The certificate also has 127.0.0.1, ::1, localhost
+	// and the machine's host name.
 	Names []string
 }
 
-// Identity is an opened data directory. Its methods may overlap.
+// Identity is the identity in an opened data directory. Its methods may overlap.
 type Identity struct {
 	dir   string
 	names []string
@@ -43,10 +43,10 @@ type Identity struct {
 	resetKey [32]byte
 
 	mu     sync.Mutex
-	server *tls.Certificate // renewed by certificate
+	server *tls.Certificate // the method certificate renews it
 }
 
-// Open reads the identity in c.Dir and makes missing files.
+// Open reads the identity in c.Dir. It creates missing files.
 func Open(c Config) (*Identity, error) {
 	dir := c.Dir
 	if dir == "" {
@@ -75,7 +75,7 @@ func Open(c Config) (*Identity, error) {
 	return id, nil
 }
 
-// withLocal adds the names of this machine.
+// withLocal returns names and the names of this machine.
 func withLocal(names []string) []string {
 	all := append([]string{"127.0.0.1", "::1", "localhost"}, names...)
 	if host, err := os.Hostname(); err == nil && host != "" {
@@ -87,14 +87,14 @@ func withLocal(names []string) []string {
 // Token returns the local token. It must not be logged.
 func (id *Identity) Token() string { return id.token }
 
-// CheckToken reports whether got is the local token, in constant time.
+// CheckToken reports whether got is the local token. It compares in constant time.
 func (id *Identity) CheckToken(got string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(id.token))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// ServerTLS returns a configuration for listeners. A caller that changes it must Clone it first. A client certificate is optional
-// and must be issued by this node's CA. The server certificate is renewed while the node runs.
+// ServerTLS returns a configuration for listeners. A caller must Clone it before changing it. Clients may present a
+// certificate, which this node's CA must have issued. The server certificate is renewed while the node runs.
 func (id *Identity) ServerTLS() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(id.ca)
@@ -106,7 +106,7 @@ func (id *Identity) ServerTLS() *tls.Config {
 	}
 }
 
-// ResetKey returns a secret that is the same after each restart, for quic.Config.ResetKey.
+// ResetKey returns a secret for quic.Config.ResetKey. It is the same after each restart.
 func (id *Identity) ResetKey() *[32]byte { return &id.resetKey }
 
 func resetKey(caKey *ecdsa.PrivateKey) (key [32]byte, err error) {

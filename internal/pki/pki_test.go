@@ -118,11 +118,11 @@ func TestConcurrentOpenAgrees(t *testing.T) {
 	}
 }
 
-// handshake returns what the server knows of the client.
+// handshake returns the connection state of the server, which has the client's certificate.
 func handshake(server, client *tls.Config, name string) (tls.ConnectionState, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	n := memory.New(nil) // buffered: an alert need not be read to be sent
+	n := memory.New(nil) // connections are buffered, so the sender of a TLS alert does not wait for a reader
 	l, err := n.Listen(ctx, "node")
 	if err != nil {
 		return tls.ConnectionState{}, err
@@ -181,7 +181,7 @@ func TestServerNames(t *testing.T) {
 	if _, err := handshake(id.ServerTLS(), other, "localhost"); err == nil {
 		t.Error("another authority: accepted, want an error")
 	}
-	// A name that is configured later is in the next certificate.
+	// If a name is added to the configuration later, the next certificate contains it.
 	if _, err := handshake(open(t, dir, "late.example").ServerTLS(), trust, "late.example"); err != nil {
 		t.Errorf("late.example: %v", err)
 	}
@@ -216,7 +216,7 @@ func TestClientCertificates(t *testing.T) {
 	if _, _, err := id.IssueClient(""); err == nil {
 		t.Error("IssueClient without a name: no error")
 	}
-	// A well-behaved client does not show what was not asked for; this one does.
+	// A well-behaved client does not send a certificate from a CA that the server did not name. This client does.
 	intruder := client(open(t, t.TempDir()), "intruder")
 	forced := intruder.Certificates[0]
 	intruder.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &forced, nil }
@@ -280,7 +280,7 @@ func TestBadDirectories(t *testing.T) {
 	rows := []struct {
 		name string
 		make func(t *testing.T, dir string) string
-		want string // in the error, besides the path
+		want string // part of the error, besides the path
 	}{
 		{"a file in the way", func(t *testing.T, dir string) string {
 			path := filepath.Join(dir, "f")
@@ -302,7 +302,7 @@ func TestBadDirectories(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && r.want == "chmod 600" {
-				return // there are no permission bits
+				return // this operating system has no permission bits
 			}
 			dir := r.make(t, t.TempDir())
 			_, err := Open(Config{Dir: dir})
@@ -320,7 +320,7 @@ func TestUnwritableDirectory(t *testing.T) {
 	}
 	if f, err := os.CreateTemp(dir, ""); err == nil {
 		_ = f.Close()
-		dir = "/proc" // root may write anywhere but where the kernel makes the files
+		dir = "/proc" // even root cannot create files in /proc
 	}
 	_, err := Open(Config{Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "make it writable") {

@@ -10,19 +10,20 @@ import (
 	"sync"
 )
 
-// parallelBatches is how many batches run at a time; each runs as many packages at a time as there are cores.
+// parallelBatches is the number of batches that run at the same time. Each batch tests as many packages at a time as there are
+// cores.
 const parallelBatches = 2
 
-// batch is one `go test`.
+// batch is one call of `go test`.
 type batch struct {
-	dir   string   // of a module
-	label string   // stands before the names of packages in the report; empty for none
-	args  []string // flags, then packages
-	env   []string // in addition to that of this process
+	dir   string   // directory of a module
+	label string   // prefix of package names in the report; may be empty
+	args  []string // arguments of `go test`: flags, then packages
+	env   []string // environment variables in addition to those of this process
 }
 
-// moduleBatches splits the packages of a module into those tested with the race detector and the rest. race says that the
-// detector can be had, raceAll that it is used in every package then.
+// moduleBatches splits the packages of a module into two batches, with and without the race detector. race says that the
+// machine supports the detector. raceAll then uses it in every package.
 func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
 	if race && raceAll {
 		return []batch{{dir: dir, args: []string{"-race", "./..."}}}, nil
@@ -37,14 +38,14 @@ func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
 	} else {
 		s.plain = append(s.plain, s.race...)
 	}
-	if len(s.plain) > 0 || len(all) == 0 { // go test without packages reports what is wrong with dir
+	if len(s.plain) > 0 || len(all) == 0 { // if dir is wrong, go test without packages says why
 		all = append(all, batch{dir: dir, args: s.plain})
 	}
 	return all, nil
 }
 
-// runBatches runs the batches in order, parallelBatches at a time, and adds their events to t. It returns why batches
-// could not be run.
+// runBatches starts the batches in order, parallelBatches at a time, and adds their events to t. It returns an error if a
+// batch could not be run.
 func runBatches(t *tally, batches []batch) error {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, parallelBatches)
@@ -60,9 +61,9 @@ func runBatches(t *tally, batches []batch) error {
 	return errors.Join(errs...)
 }
 
-// run adds the events of one `go test` to t. The command's own failure is an error only if no event reports one.
+// run runs `go test` and adds its events to t. A failed command is an error only if no event reports a failure.
 func (b batch) run(t *tally) error {
-	// make lint runs vet.
+	// No vet here, because make lint runs vet.
 	cmd := exec.Command("go", append([]string{"test", "-json", "-shuffle=on", "-vet=off"}, b.args...)...)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), b.env...)
@@ -81,7 +82,7 @@ func (b batch) run(t *tally) error {
 	return decodeErr
 }
 
-// decode adds the events in r to t, and reports whether one of them is a failure.
+// decode adds the events in r to t. It reports whether an event is a failure.
 func decode(r io.Reader, label string, t *tally) (failed bool, err error) {
 	for dec := json.NewDecoder(r); ; {
 		var e event

@@ -3,18 +3,18 @@ package main
 // crossPackages are the packages whose results must not depend on the width of an int or on the order of bytes.
 var crossPackages = []string{"./field/...", "./format/...", "./protocol/...", "./edgex/...", "./codec/..."}
 
-// processor is one that is emulated.
+// processor is a processor that an emulator runs.
 type processor struct {
-	arch     string // GOARCH
-	emulator string // the program that runs its binaries
+	arch     string // value of GOARCH
+	emulator string // name of the program that runs binaries for the processor
 }
 
-// foreign are a processor with 32 bits and one with big-endian words.
+// foreign are the emulated processors: one with 32 bits, and one with big-endian words.
 var foreign = []processor{{"arm", "qemu-arm"}, {"s390x", "qemu-s390x"}}
 
 func (p processor) platform() string { return "linux/" + p.arch }
 
-// batch is the tests of crossPackages on p. An emulator is some ten times slower, so they run with -short.
+// batch returns the batch that tests crossPackages on p. It runs with -short, because an emulator is about ten times slower.
 func (p processor) batch() batch {
 	return batch{
 		dir:   ".",

@@ -1,11 +1,11 @@
-// Testrun runs the tests of each module named, with -shuffle=on, and sums up: what failed, what was skipped and how to
-// bring what it needs, and on the last line the counts.
+// Testrun runs the tests of the given modules with -shuffle=on and writes a report. The report lists the failed tests and the
+// skipped tests, with the commands that install what a skipped test needs. Its last line has the counts.
 //
-// The race detector is on in the packages that start goroutines or share memory (see needsRace), where there is a C
-// compiler. With -cross the packages that read and write bytes are also tested as programs of other processors, under
-// qemu-user (see foreign). Batches of packages run two at a time, as many tests wait more than they compute.
+// The race detector is on in packages that start goroutines or share memory (see needsRace), if there is a C compiler. With
+// -cross, the packages that read and write bytes are also tested on other processors, under qemu-user (see foreign). Two
+// batches of packages run at a time, because many tests wait more than they compute.
 //
-// Exit status 0 means that nothing failed. With CI=true in the environment a skipped test is a failure too.
+// Exit status 0 means that no test failed. With CI=true in the environment a skipped test is also a failure.
 //
 //	go run ./internal/testrun -cross . bench
 package main
@@ -42,15 +42,15 @@ func main() {
 	}
 }
 
-// options is how the tests are run.
+// options say how the tests are run.
 type options struct {
-	cross   bool // test crossPackages under emulators too
+	cross   bool // also test crossPackages under emulators
 	raceAll bool // use the race detector in every package
 	strict  bool // a skipped test is a failure
 }
 
-// run tests the modules, writes the report to w and reports whether nothing failed and, if strict, nothing was skipped.
-// An error means that the tests could not be run.
+// run tests the modules and writes the report to w. It reports whether all tests passed; skipped tests count as passed unless
+// o.strict is set. An error means that the tests could not be run.
 func run(w io.Writer, modules []string, o options) (bool, error) {
 	t := newTally(w)
 	race := hasCompiler()
@@ -81,7 +81,7 @@ func run(w io.Writer, modules []string, o options) (bool, error) {
 	return t.failed == 0 && (!o.strict || len(t.skipped) == 0), nil
 }
 
-// hasCompiler reports whether the race detector can be linked, which takes cgo.
+// hasCompiler reports whether the race detector can be linked, which needs cgo.
 func hasCompiler() bool {
 	out, err := exec.Command("go", "env", "CGO_ENABLED", "CC").Output()
 	if err != nil {

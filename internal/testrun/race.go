@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// listed is one package as `go list -json` describes it.
+// listed is one package in the output of `go list -json`.
 type listed struct {
 	ImportPath   string
 	Dir          string
@@ -30,14 +30,14 @@ func (p listed) testFiles() []string { return slices.Concat(p.TestGoFiles, p.XTe
 
 func (p listed) allFiles() []string { return slices.Concat(p.GoFiles, p.CgoFiles, p.testFiles()) }
 
-// selection is the packages of one module that have tests, by how they are tested.
+// selection are the packages of one module that have tests.
 type selection struct {
-	race  []string // with the race detector
-	plain []string // without
+	race  []string // packages to test with the race detector
+	plain []string // packages to test without the race detector
 }
 
-// selectPackages applies the rule of needsRace to each package that patterns match in the module of dir. A package that
-// cannot be read is among plain: go test reports why.
+// selectPackages calls needsRace for each package that patterns match in the module of dir. A package that cannot be read is
+// added to plain, because go test reports the reason.
 func selectPackages(dir string, patterns ...string) (selection, error) {
 	args := append([]string{"list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles"}, patterns...)
 	cmd := exec.Command("go", args...)
@@ -63,9 +63,10 @@ func selectPackages(dir string, patterns ...string) (selection, error) {
 	}
 }
 
-// needsRace reports whether the files of p, tests included, start goroutines or share memory: they have a go statement,
-// import sync/atomic, or use a type of sync that several goroutines meet at. A package without either runs on the goroutine
-// that calls it; when a caller is concurrent, the caller's own tests have the race detector, which sees the code of both.
+// needsRace reports whether the files of p, with the tests, start goroutines or share memory. That is so if a file has a go
+// statement, imports a package of sharing, or uses a type of sync that several goroutines share. All other packages run on the
+// goroutine of their caller. If a caller is concurrent, the caller's own tests use the race detector, which then observes the
+// code of both packages.
 func needsRace(p listed) bool {
 	return slices.ContainsFunc(p.allFiles(), func(name string) bool {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -73,10 +74,10 @@ func needsRace(p listed) bool {
 	})
 }
 
-// sharing is the packages whose import says that a file shares memory.
+// sharing are packages that only files with shared memory import.
 var sharing = []string{"sync/atomic", "golang.org/x/sync/errgroup"}
 
-// solitary is what files use of sync without a second goroutine: values that are computed once, and memory that is reused.
+// solitary are the names in sync that a file may use without a second goroutine: values computed once, and reused memory.
 var solitary = []string{"Once", "OnceFunc", "OnceValue", "OnceValues", "Pool"}
 
 func concurrent(file *ast.File) bool {

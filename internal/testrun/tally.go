@@ -13,28 +13,28 @@ import (
 type event struct {
 	Action  string
 	Package string
-	Test    string // empty: the event is about the package
+	Test    string // name of the test; empty if the event is about the package
 	Output  string
 	Elapsed float64 // seconds
 }
 
-// test names one test or subtest; its empty name is the package itself.
+// test identifies one test or subtest. An empty name identifies the package itself.
 type test struct{ pkg, name string }
 
-// skippedTest is one test that was skipped and the text it was skipped with.
+// skippedTest is one skipped test and the text of its t.Skip.
 type skippedTest struct {
 	test
 	reason string
 }
 
-// tally counts tests and subtests, and shows the output of those that failed. Its add and skip may overlap.
+// tally counts tests and subtests, and writes the output of failed tests. Its methods add and skip may overlap.
 type tally struct {
 	mu             sync.Mutex
 	w              io.Writer
 	passed, failed int
 	skipped        []skippedTest
-	output         map[test][]string // of the tests that have not ended
-	failedIn       map[string]bool   // packages in which a test failed
+	output         map[test][]string // output of the tests that have not ended
+	failedIn       map[string]bool   // packages with a failed test
 }
 
 func newTally(w io.Writer) *tally {
@@ -73,7 +73,8 @@ func (t *tally) endTest(k test, action string) {
 	delete(t.output, k)
 }
 
-// endPackage counts one failure for a package that failed without a failing test: it did not build, or its process died.
+// endPackage ends a package. A package may fail without a failed test: it did not build, or its process died. This counts as
+// one failure.
 func (t *tally) endPackage(e event) {
 	switch e.Action {
 	case "pass":
@@ -96,14 +97,14 @@ func (t *tally) endPackage(e event) {
 	}
 }
 
-// skip counts tests that were not started.
+// skip counts a test that was not started.
 func (t *tally) skip(pkg, name, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.skipped = append(t.skipped, skippedTest{test{pkg, name}, reason})
 }
 
-// print writes the output of a test, without the lines that say when it started, paused and continued.
+// print writes the output of a test without the lines for start, pause and continuation of the test.
 func (t *tally) print(k test) {
 	for _, line := range t.output[k] {
 		if !strings.HasPrefix(line, "=== ") {
@@ -112,7 +113,7 @@ func (t *tally) print(k test) {
 	}
 }
 
-// summary ends the report. The counts stand alone on its last line.
+// summary writes the end of the report. The last line has only the counts.
 func (t *tally) summary(strict bool) {
 	slices.SortFunc(t.skipped, func(a, b skippedTest) int {
 		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.name, b.name))
@@ -126,7 +127,7 @@ func (t *tally) summary(strict bool) {
 	fmt.Fprintf(t.w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, len(t.skipped))
 }
 
-// reason finds the text of t.Skip, which go test prints as "    file_test.go:12: text".
+// reason returns the text of t.Skip, which go test prints as "    file_test.go:12: text".
 func reason(output []string) string {
 	for _, line := range output {
 		if _, text, ok := strings.Cut(line, ".go:"); ok {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A recording of `go test -json`, shortened to what the tally reads.
+// recording is an output of `go test -json`, without the fields that tally does not read.
 const recording = `
 {"Action":"start","Package":"x/a"}
 {"Action":"run","Package":"x/a","Test":"TestGood"}

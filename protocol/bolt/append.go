@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Message has the fields of a frame for Append.
+// Message has the fields that Append writes into a frame.
 type Message struct {
 	Dialect Dialect
 	Type    Type
 	Command Command
 	ID      uint32
 	Codec   uint8
-	Switch  uint8         // SwitchCRC adds a CRC in V2CRC; 0 in V1, which has no switch
-	Timeout time.Duration // of a request; rounded down to milliseconds
-	Status  Status        // of a response
-	Class   string        // at most MaxLength bytes
-	Header  Header        // at most MaxLength bytes
+	Switch  uint8         // in V2CRC, SwitchCRC adds a CRC; 0 in V1, which has no switch
+	Timeout time.Duration // timeout of a request; rounded down to milliseconds
+	Status  Status        // status of a response
+	Class   string        // name of the content's class, at most MaxLength bytes
+	Header  Header        // encoded header map, at most MaxLength bytes
 	Content []byte
 }
 
-// Append appends m as a frame. If a field does not fit in a frame, it returns an error and dst unchanged.
+// Append appends m as a frame. If a field does not fit in a frame, Append returns an error and dst unchanged.
 func Append(dst []byte, m Message) ([]byte, error) {
 	millis := m.Timeout / time.Millisecond
 	size := int64(MaxFixed+len(m.Class)+len(m.Header)+crcLen) + int64(len(m.Content))
@@ -46,8 +46,9 @@ func Append(dst []byte, m Message) ([]byte, error) {
 	return m.appendFrame(dst), nil
 }
 
-// AppendResponse appends a response to req that has a status and no content, in the dialect of req and with a CRC if req has one.
-// req needs its fixed header only. A oneway or a response gets no response: nothing is appended.
+// AppendResponse appends a response to req with a status and without content. The response has the dialect of req, and a CRC
+// if req has one. req may be a Frame that has only its fixed header. If req is a oneway or a response, AppendResponse appends
+// nothing.
 func AppendResponse(dst []byte, req Frame, status Status) []byte {
 	if req.Type() != Request {
 		return dst
@@ -62,17 +63,17 @@ func AppendResponse(dst []byte, req Frame, status Status) []byte {
 	}.appendFrame(dst)
 }
 
-// AppendHeartbeat appends a heartbeat. It has no CRC in any dialect, as in Java.
+// AppendHeartbeat appends a heartbeat. Like Java's heartbeats, it has no CRC in any dialect.
 func AppendHeartbeat(dst []byte, d Dialect, id uint32) ([]byte, error) {
 	return Append(dst, Message{Dialect: d, Type: Request, Command: CommandHeartbeat, ID: id, Codec: Hessian2, Timeout: -time.Millisecond})
 }
 
-// AppendHeartbeatAck appends the response to a heartbeat, or nothing if that is a oneway or a response itself.
+// AppendHeartbeatAck appends the response to a heartbeat. If heartbeat is a oneway or a response, it appends nothing.
 func AppendHeartbeatAck(dst []byte, heartbeat Frame) []byte {
 	return AppendResponse(dst, heartbeat, StatusSuccess)
 }
 
-// appendFrame appends a message that was checked.
+// appendFrame appends m, whose fields Append has checked.
 func (m Message) appendFrame(dst []byte) []byte {
 	start := len(dst)
 	if m.Dialect == V1 {
@@ -82,7 +83,7 @@ func (m Message) appendFrame(dst []byte) []byte {
 	}
 	dst = append(dst, byte(m.Type))
 	dst = binary.BigEndian.AppendUint16(dst, uint16(m.Command))
-	dst = append(dst, 1) // ver2: commands have one version
+	dst = append(dst, 1) // ver2: all commands have version 1
 	dst = binary.BigEndian.AppendUint32(dst, m.ID)
 	dst = append(dst, m.Codec)
 	if m.Dialect != V1 {

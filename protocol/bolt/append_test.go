@@ -34,7 +34,8 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// TestAppendResponse: a response has the id, codec, dialect and CRC of its request, and no other bit of its switch.
+// TestAppendResponse: a response has the id, codec, dialect and CRC of its request. Other bits of the request's switch are not
+// copied.
 func TestAppendResponse(t *testing.T) {
 	for _, d := range []Dialect{V1, V2, V2CRC} {
 		for _, toggles := range []uint8{0, SwitchCRC, 2, 2 | SwitchCRC} {
@@ -68,7 +69,7 @@ func TestAppendResponse(t *testing.T) {
 	}
 }
 
-// TestNoResponse: a oneway and a response get no response.
+// TestNoResponse: AppendResponse appends nothing for a oneway or a response.
 func TestNoResponse(t *testing.T) {
 	for _, typ := range []Type{Oneway, Response} {
 		data, err := Append(nil, Message{Dialect: V1, Type: typ})
@@ -81,7 +82,7 @@ func TestNoResponse(t *testing.T) {
 	}
 }
 
-// TestResponseToRefused: a request above a limit can get a response.
+// TestResponseToRefused: a request that exceeds a limit can still get a response.
 func TestResponseToRefused(t *testing.T) {
 	data, err := Append(nil, Message{Dialect: V2CRC, Type: Request, Command: CommandRequest, ID: 5, Switch: SwitchCRC, Content: make([]byte, 1000)})
 	if err != nil {

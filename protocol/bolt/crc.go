@@ -8,12 +8,12 @@ import (
 	"math/bits"
 )
 
-// idEnd is the offset behind the request id in version 2. Version 1 has no CRC.
+// idEnd is the offset after the request id in version 2. Version 1 has no CRC.
 const idEnd = 10
 
-// SetID replaces the request id in place and corrects the CRC, at a cost that does not depend on the length of the frame. Only the
-// fixed header has to have arrived. If the end of the frame has not, pass delta to PatchCRC for each later piece. delta is 0 for a
-// frame without a CRC.
+// SetID replaces the request id in place and corrects the CRC. The cost does not depend on the length of the frame. SetID
+// needs the fixed header only. If the end of the frame has not arrived, pass delta to PatchCRC together with each later piece.
+// For a frame without a CRC, delta is 0.
 func (f Frame) SetID(id uint32) (delta uint32) {
 	if f.trailer != 0 {
 		delta = f.patch(id)
@@ -22,31 +22,31 @@ func (f Frame) SetID(id uint32) (delta uint32) {
 	return delta
 }
 
-// patch corrects the part of the CRC that has arrived, for a frame that is about to get another id.
+// patch corrects the part of the CRC that has arrived. It must be called before the request id becomes id.
 func (f Frame) patch(id uint32) (delta uint32) {
 	delta = CRCDelta(f.ID(), id, f.size)
 	PatchCRC(f.data, f.size, delta)
 	return delta
 }
 
-// CRCDelta returns the exclusive or of the CRCs of a frame with its old and with its new request id. frameLen is in bytes, CRC
-// included. The result depends on nothing else in the frame.
+// CRCDelta returns the exclusive or of two CRCs of a frame: that with oldID and that with newID. frameLen is the length of the
+// frame in bytes with its CRC. The result depends on no other part of the frame.
 func CRCDelta(oldID, newID uint32, frameLen int) uint32 {
-	// A CRC is linear: the difference of two CRCs is the CRC, started with 0, of the difference of the bytes. Only the id differs.
-	// CRC-32 processes the bits of a byte in reverse.
+	// The function is linear: the difference of two CRCs is the CRC, started with 0, of the difference of the bytes. The bytes
+	// differ in the id only. CRC-32 processes the bits of a byte in reverse order.
 	return advance(bits.ReverseBytes32(oldID^newID), frameLen-crcLen-idEnd+4)
 }
 
-// PatchCRC changes those bytes of a frame's CRC that lie in piece by delta. left is the number of bytes of the frame from the start
-// of piece on, CRC included. Bytes of piece behind the frame do not change.
+// PatchCRC applies delta to those bytes of a frame's CRC that lie in piece. left is the number of bytes from the start of
+// piece to the end of the frame, with the CRC. Bytes of piece after the frame do not change.
 func PatchCRC(piece []byte, left int, delta uint32) {
 	for i := max(left-crcLen, 0); i < min(left, len(piece)); i++ {
 		piece[i] ^= byte(delta >> (8 * (left - 1 - i)))
 	}
 }
 
-// CheckCRC computes the CRC of a frame and compares. The error is *SyntaxError if they differ, and io.ErrUnexpectedEOF if the frame
-// has not arrived whole. A frame without a CRC is always right.
+// CheckCRC computes the CRC of a frame and compares it with the CRC in the frame. If they differ, the error is *SyntaxError.
+// If part of the frame is missing, the error is io.ErrUnexpectedEOF. For a frame without a CRC, CheckCRC returns nil.
 func (f Frame) CheckCRC() error {
 	if !f.HasCRC() {
 		return nil
@@ -62,7 +62,8 @@ func (f Frame) CheckCRC() error {
 	return nil
 }
 
-// advance returns the CRC register after n zero bytes: r times x to the power of 8n. zeros has that factor for each digit of n.
+// advance returns the CRC register r after n zero bytes: r times x to the power of 8n. It multiplies r by one factor of zeros
+// for each digit of n in base 256.
 func advance(r uint32, n int) uint32 {
 	for i := 0; n > 0; i, n = i+1, n>>8 {
 		if digit := n & 255; digit != 0 {
@@ -72,8 +73,8 @@ func advance(r uint32, n int) uint32 {
 	return r
 }
 
-// zeros has the factors for each digit, in base 256, of a number of zero bytes below 2^32. It takes 4 KiB; a smaller base would need
-// more multiplications.
+// zeros has a factor for each digit, in base 256, of a number of zero bytes below 2^32. The table has 4 KiB. A smaller base
+// would save memory but need more multiplications.
 var zeros = func() (table [4][256]uint32) {
 	factor := uint32(1) << (31 - 8) // x to the power of 8
 	for i := range table {
@@ -86,13 +87,14 @@ var zeros = func() (table [4][256]uint32) {
 	return table
 }()
 
-// multiply returns a times b modulo the polynomial of CRC-32. The highest bit is the coefficient of x to the power of 0.
+// multiply returns a times b modulo the polynomial of CRC-32. The highest bit of a factor is the coefficient of x to the power
+// of 0.
 func multiply(a, b uint32) uint32 {
 	var product uint64
 	for i := range 32 {
 		product ^= (uint64(a) << i) & -(uint64(b) >> i & 1)
 	}
-	product <<= 1 // aligns the upper half with a and b; the lower half is 32 powers of x above
+	product <<= 1 // aligns the upper half with a and b; the lower half holds the higher powers, from x^32 on
 	low := uint32(product)
 	for range 4 {
 		low = low>>8 ^ crc32.IEEETable[byte(low)]

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestSetID: a frame with another id equals one written with that id, CRC included, and with its first id again equals itself.
+// TestSetID: after SetID, a frame equals one that was written with the new id, CRC included. SetID with the first id restores
+// the frame.
 func TestSetID(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -43,7 +44,8 @@ func TestSetID(t *testing.T) {
 	}
 }
 
-// TestSetIDInPieces: a frame in pieces gets the same bytes as a whole one, wherever it is cut.
+// TestSetIDInPieces: SetID and PatchCRC change a frame in two pieces as SetID changes the whole frame, wherever the frame is
+// cut.
 func TestSetIDInPieces(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {
@@ -72,7 +74,7 @@ func TestSetIDInPieces(t *testing.T) {
 	}
 }
 
-// TestPatchCRCSparesTheRest: bytes before the CRC and behind the frame do not change.
+// TestPatchCRCSparesTheRest: PatchCRC does not change the bytes before and after the CRC.
 func TestPatchCRCSparesTheRest(t *testing.T) {
 	for left := range 10 {
 		for n := range 15 {
@@ -91,7 +93,8 @@ func TestPatchCRCSparesTheRest(t *testing.T) {
 	}
 }
 
-// TestCRCDelta compares with hash/crc32 at lengths around the carry of each digit, and of large frames.
+// TestCRCDelta compares CRCDelta with hash/crc32. The lengths are those around a carry to the next digit, and those of large
+// frames.
 func TestCRCDelta(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	lengths := []int{1 << 20, 1<<24 - 1, 1<<24 + 17}
@@ -119,7 +122,7 @@ func TestCRCDelta(t *testing.T) {
 	}
 }
 
-// TestCRCDeltaOfTheLongest composes the longest frame of two halves, as hash/crc32 would take too long for it.
+// TestCRCDeltaOfTheLongest computes the CRC of the longest frame from two halves, because hash/crc32 would need too long.
 func TestCRCDeltaOfTheLongest(t *testing.T) {
 	const n = 1<<31 - 1
 	for _, split := range []int{1, 255, 65536, 1 << 30} {
@@ -132,7 +135,7 @@ func TestCRCDeltaOfTheLongest(t *testing.T) {
 	}
 }
 
-// TestWrongStaysWrong: a new id does not repair a wrong CRC.
+// TestWrongStaysWrong: SetID does not repair a wrong CRC.
 func TestWrongStaysWrong(t *testing.T) {
 	data, err := Append(nil, Message{Dialect: V2CRC, Type: Request, Switch: SwitchCRC, Content: []byte("hello")})
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// SyntaxError says where and why bytes are not a frame, not an accepted frame, or not a header map.
+// SyntaxError says at which offset, and why, bytes are not an acceptable frame or header map.
 type SyntaxError struct {
-	Offset int // in bytes from the start of the frame; for a header map, from the start of the map
+	Offset int // in bytes from the start of the frame; for an error in a header map, from the start of the map
 
-	// Field is the field at Offset, suitable as a metrics label: protocol, ver1, dialect, type, switch, class length, header length,
-	// content length, head, frame, crc or header map.
+	// Field is the name of the field at Offset. It has few values and may be a label of a metric: protocol, ver1, dialect,
+	// type, switch, class length, header length, content length, head, frame, crc or header map.
 	Field  string
 	Reason string
 }
@@ -19,7 +19,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("bolt: %s at offset %d: %s", e.Field, e.Offset, e.Reason)
 }
 
-// unknown returns the error for a byte whose value is not known.
+// unknown returns the error for a byte with an unknown value.
 func unknown(data []byte, at int, field, known string) error {
 	reason := fmt.Sprintf("%d where %s is known", data[at], known)
 	if at == 0 {
@@ -37,7 +37,7 @@ func mixed(have, first Dialect) error {
 	return &SyntaxError{at, "dialect", fmt.Sprintf("%v on a connection that began with %v: open another one for it", have, first)}
 }
 
-// refused has the values of a fixed header, one of which is above its bound. All are in bytes, other than toggles.
+// refused has the values of a fixed header of which one exceeds its bound. All values except toggles are in bytes.
 type refused struct {
 	fixed             int
 	toggles           uint8
@@ -47,7 +47,8 @@ type refused struct {
 	maxHead, maxFrame int
 }
 
-// reason returns the error for the value above its bound: first the bounds of other implementations, then those of Limits.
+// reason returns the error for the value that exceeds its bound. It checks the bounds of other implementations before those of
+// Limits.
 func (r refused) reason() error {
 	switch {
 	case r.toggles > math.MaxInt8:

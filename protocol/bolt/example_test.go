@@ -25,14 +25,15 @@ func Example() {
 	}
 	service, ok, err := f.Header().Lookup(bolt.Service)
 	fmt.Printf("%v %d to %s, %v, %v\n", f.Type(), f.ID(), service, ok, err)
-	f.SetID(4711) // the id it has on the connection it leaves by
+	f.SetID(4711) // the id on the upstream connection
 	fmt.Println(f.ID(), len(buf))
 	// Output:
 	// request 1 to com.example.Echo:1.0, true, <nil>
 	// 4711 78
 }
 
-// A frame larger than the buffer is forwarded in pieces as they arrive, with another id and the matching CRC.
+// A frame larger than the buffer is forwarded in pieces as they arrive. The frame gets another id, and PatchCRC corrects the
+// CRC in the last piece.
 func ExampleFrame_SetID() {
 	frame, err := bolt.Append(nil, bolt.Message{
 		Dialect: bolt.V2CRC, Type: bolt.Request, Command: bolt.CommandRequest, ID: 1, Switch: bolt.SwitchCRC,
@@ -43,7 +44,7 @@ func ExampleFrame_SetID() {
 		return
 	}
 	var sent []byte
-	buf := frame[:4096] // what the first read brought
+	buf := frame[:4096] // bytes from the first read
 	f, _, err := bolt.Next(buf, bolt.Limits{})
 	if err != nil {
 		fmt.Println(err)
@@ -52,7 +53,7 @@ func ExampleFrame_SetID() {
 	delta := f.SetID(4711)
 	sent = append(sent, buf...)
 	for left := f.FrameLen() - len(buf); left > 0; left -= len(buf) {
-		buf = frame[len(sent):min(len(sent)+4096, len(frame))] // what the next read brought
+		buf = frame[len(sent):min(len(sent)+4096, len(frame))] // bytes from the next read
 		bolt.PatchCRC(buf, left, delta)
 		sent = append(sent, buf...)
 	}
@@ -61,7 +62,7 @@ func ExampleFrame_SetID() {
 	// Output: 4711 <nil> <nil>
 }
 
-// A connection keeps the dialect of its first frame.
+// All frames of a connection have the dialect of the first frame.
 func ExampleLimits() {
 	first, err := bolt.AppendHeartbeat(nil, bolt.V1, 1)
 	if err != nil {

@@ -9,49 +9,51 @@ import (
 
 // Sizes in bytes.
 const (
-	MaxFixed        = 24            // the longest fixed header: with that many bytes Next never needs more
-	MaxLength       = math.MaxInt16 // of class and of header: Java reads a longer one as negative
-	DefaultMaxFrame = 64 << 20      // frames above this are refused unless Limits says otherwise
-	minFixed        = 20            // the shortest fixed header, of a V1 response; a request has 2 more, V2 has 2 more
-	switchAt        = 11            // the offset of switch in V2
+	MaxFixed        = 24            // the longest fixed header; with this many bytes Next needs no more
+	MaxLength       = math.MaxInt16 // bound on class and on header: Java reads a larger length as negative
+	DefaultMaxFrame = 64 << 20      // bound on a frame if Limits sets none
+	minFixed        = 20            // the shortest fixed header: a response in V1; a request has 2 bytes more, V2 has 2 bytes more
+	switchAt        = 11            // offset of the switch in V2
 	crcLen          = 4
 )
 
 // Limits bound the frames that Next accepts.
 type Limits struct {
-	MaxFrame int     // bytes, the whole frame; 0 means DefaultMaxFrame
-	MaxHead  int     // bytes before the content; 0 means MaxFixed + 2*MaxLength
-	Dialect  Dialect // of the first frame of the connection; 0 means any
+	MaxFrame int     // bytes of the whole frame; 0 means DefaultMaxFrame
+	MaxHead  int     // bytes of the frame before its content; 0 means MaxFixed + 2*MaxLength
+	Dialect  Dialect // dialect of the connection's first frame; 0 accepts any dialect
 }
 
-// Frame is a decoded fixed header, with a view of the bytes of the frame that had arrived when Next was called. It is valid while
-// those bytes are. Methods that do not change the frame may overlap.
+// Frame is a decoded fixed header, with a view of the bytes of the frame that had arrived when Next was called. It is valid as
+// long as these bytes are. Methods that do not change the frame may overlap.
 //
-// Its layout, all numbers big-endian, v2 only in brackets: protocol 1, [ver1 1], type 1, command 2, ver2 1, id 4, codec 1,
-// [switch 1], then timeout 4 or, in a response, status 2, then class, header 2 and content length 4; class, header,
-// content, [CRC-32 4]. RpcCommandEncoder, RpcCommandEncoderV2.
+// The layout of a frame follows. All numbers are big-endian; fields in brackets exist in v2 only. Lengths are in bytes:
+// protocol 1, [ver1 1], type 1, command 2, ver2 1, id 4, codec 1, [switch 1], then timeout 4 (in a response: status 2), length
+// of class 2, length of header 2, length of content 4, class, header, content, [CRC-32 4]. Sources: RpcCommandEncoder,
+// RpcCommandEncoderV2.
 type Frame struct {
-	// data has the bytes of the frame that have arrived. The value of its first byte, the protocol, is also the offset of type. The
-	// fields from type to codec have the same order and lengths in all dialects.
+	// data has the bytes of the frame that have arrived. Its first byte, the protocol, is also the offset of the type: 1 or 2.
+	// The fields from type to codec have the same order and lengths in all dialects.
 	data    []byte
-	size    int // of the whole frame
+	size    int // length of the whole frame
 	class   uint16
 	header  uint16
 	fixed   uint8 // length of the fixed header
 	trailer uint8 // length of the CRC: crcLen or 0
 }
 
-// Next reads the fixed header of the frame that data begins with. If it is incomplete, the Frame is empty and need is the least
-// length of data for another call; otherwise need is 0. The rest of the frame may be missing: see FrameLen and HeadLen.
+// Next decodes the fixed header at the start of data. If the fixed header is incomplete, Next returns an empty Frame, and need
+// is the smallest length of data with which to call it again. Otherwise need is 0. The bytes after the fixed header may be
+// missing; FrameLen and HeadLen return how many there will be.
 //
-// Bytes that cannot be a frame give *SyntaxError as early as possible. The connection must be closed then, as the stream cannot be
-// resynchronized. If the fixed header was complete, it is returned with the error as a Frame without class, header and content, for
-// AppendResponse.
+// Next returns *SyntaxError as soon as the bytes cannot be a frame. Then the connection must be closed, because the stream
+// cannot be resynchronized. If the fixed header is complete, Next returns a Frame together with the error. This Frame has no
+// class, header and content, and is an argument for AppendResponse.
 func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 	if len(data) == 0 {
 		return f, minFixed, nil
 	}
-	dialect, at := V1, 1 // at is the offset of type
+	dialect, at := V1, 1 // at is the offset of the type
 	switch data[0] {
 	case 1:
 	case 2:
@@ -118,16 +120,16 @@ func (f Frame) Dialect() Dialect {
 // Type returns the type of the frame.
 func (f Frame) Type() Type { return Type(f.data[f.data[0]]) }
 
-// Command returns the purpose of the frame.
+// Command returns the command, which is the purpose of the frame.
 func (f Frame) Command() Command { return Command(binary.BigEndian.Uint16(f.data[f.data[0]+1:])) }
 
-// ID returns the request id. A response has the id of its request.
+// ID returns the request id. A response has the request id of its request.
 func (f Frame) ID() uint32 { return binary.BigEndian.Uint32(f.data[f.data[0]+4:]) }
 
-// Codec returns the serialization of the content.
+// Codec returns the number of the content's serialization.
 func (f Frame) Codec() uint8 { return f.data[f.data[0]+8] }
 
-// Switch returns the switch byte: 0 in V1, which has none.
+// Switch returns the switch byte. It returns 0 in V1, which has no switch.
 func (f Frame) Switch() uint8 {
 	if f.data[0] == 1 {
 		return 0
@@ -135,11 +137,11 @@ func (f Frame) Switch() uint8 {
 	return f.data[switchAt]
 }
 
-// HasCRC reports whether the frame ends with a CRC-32 of all bytes before it.
+// HasCRC reports whether the frame ends with a CRC-32 of all preceding bytes.
 func (f Frame) HasCRC() bool { return f.trailer != 0 }
 
-// Timeout returns how long the sender of a request waits for the response. It is negative for Java's heartbeats, and 0 for a
-// response.
+// Timeout returns how long the sender of a request waits for the response. It is negative in heartbeats from Java. It is 0 in
+// a response.
 func (f Frame) Timeout() time.Duration {
 	if f.Type() == Response {
 		return 0
@@ -147,7 +149,7 @@ func (f Frame) Timeout() time.Duration {
 	return time.Duration(int32(binary.BigEndian.Uint32(f.data[f.fixed-12:]))) * time.Millisecond
 }
 
-// Status returns the status of a response. It is StatusSuccess for a request.
+// Status returns the status of a response. For a request it returns StatusSuccess.
 func (f Frame) Status() Status {
 	if f.Type() != Response {
 		return StatusSuccess
@@ -155,29 +157,30 @@ func (f Frame) Status() Status {
 	return Status(binary.BigEndian.Uint16(f.data[f.fixed-10:]))
 }
 
-// FixedLen returns the length in bytes of the fixed header: the offset of the class.
+// FixedLen returns the length of the fixed header in bytes. It is the offset of the class.
 func (f Frame) FixedLen() int { return int(f.fixed) }
 
-// ClassLen returns the length in bytes of the class; the header begins behind it.
+// ClassLen returns the length of the class in bytes. The header follows the class.
 func (f Frame) ClassLen() int { return int(f.class) }
 
-// HeadLen returns the length in bytes of the frame before the content, which routing depends on.
+// HeadLen returns the length in bytes of all parts before the content: fixed header, class and header. Routing needs only
+// these.
 func (f Frame) HeadLen() int { return int(f.fixed) + int(f.class) + int(f.header) }
 
-// ContentLen returns the length in bytes of the content. It begins at HeadLen; a CRC may follow it.
+// ContentLen returns the length of the content in bytes. The content begins at offset HeadLen; a CRC may follow.
 func (f Frame) ContentLen() int { return f.size - int(f.trailer) - f.HeadLen() }
 
-// FrameLen returns the length in bytes of the whole frame, CRC included: the next one begins there.
+// FrameLen returns the length of the whole frame in bytes, with its CRC. It is the offset of the next frame.
 func (f Frame) FrameLen() int { return f.size }
 
-// Class returns the name of the content's class: a view, nil until all of it has arrived.
+// Class returns the name of the content's class, as a view. It returns nil until the whole class has arrived.
 func (f Frame) Class() []byte { return f.part(f.FixedLen(), f.ClassLen()) }
 
-// Header returns the encoded header: a view, nil until HeadLen bytes have arrived. In SOFARPC and MOSN it is a map; other
-// implementations may write anything.
+// Header returns the encoded header, as a view. It returns nil until HeadLen bytes have arrived. In SOFARPC and MOSN the
+// header is a map; other implementations may write any bytes.
 func (f Frame) Header() Header { return Header(f.part(f.FixedLen()+f.ClassLen(), int(f.header))) }
 
-// Content returns the part of the content that has arrived: a view.
+// Content returns the part of the content that has arrived, as a view.
 func (f Frame) Content() []byte {
 	start := f.HeadLen()
 	if len(f.data) <= start {
@@ -186,7 +189,7 @@ func (f Frame) Content() []byte {
 	return f.part(start, min(f.ContentLen(), len(f.data)-start))
 }
 
-// part returns n bytes at offset at, if they have arrived.
+// part returns the n bytes at offset at. It returns nil if some of them have not arrived.
 func (f Frame) part(at, n int) []byte {
 	if end := at + n; end <= len(f.data) {
 		return f.data[at:end:end]

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestCut: wherever a frame is cut, Next needs more bytes than there are and at most the fixed header, or returns the frame with the
-// part that has arrived.
+// TestCut: Next on a cut frame either needs more bytes, at most the fixed header, or returns a Frame with the part that has
+// arrived.
 func TestCut(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {
@@ -44,7 +44,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestNeed: with as many bytes as it needs, Next makes progress.
+// TestNeed: Next makes progress when it has as many bytes as it needed.
 func TestNeed(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {
@@ -62,7 +62,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestStream: Next finds frames that follow each other, and none reaches into the next.
+// TestStream: Next finds each of several consecutive frames. No Frame contains bytes of the next frame.
 func TestStream(t *testing.T) {
 	_, all := vectors(t)
 	var stream []byte
@@ -79,10 +79,10 @@ func TestStream(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	v1 := func(tail ...byte) []byte { // a request that ends in these eight bytes: three lengths
+	v1 := func(tail ...byte) []byte { // a request that ends in these eight bytes: the three lengths
 		return append([]byte{1, 1, 0, 1, 1, 0, 0, 0, 9, 1, 0, 0, 0, 100}, tail...)
 	}
-	v2 := func(toggles byte, tail ...byte) []byte { // a response
+	v2 := func(toggles byte, tail ...byte) []byte { // a response that ends in these eight bytes: the three lengths
 		return append([]byte{2, 2, 0, 0, 2, 1, 0, 0, 0, 9, 1, toggles, 0, 0}, tail...)
 	}
 	rows := []struct {
@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestAtTheLimits: a length equal to its limit is accepted.
+// TestAtTheLimits: a length equal to the limit is accepted.
 func TestAtTheLimits(t *testing.T) {
 	m := Message{Dialect: V2CRC, Type: Request, Switch: SwitchCRC, Class: strings.Repeat("c", MaxLength), Header: make(Header, MaxLength), Content: make([]byte, 7)}
 	data, err := Append(nil, m)
@@ -158,7 +158,7 @@ func TestAtTheLimits(t *testing.T) {
 	}
 }
 
-// TestUnknownCommand: Next accepts commands that it does not know.
+// TestUnknownCommand: Next accepts unknown commands.
 func TestUnknownCommand(t *testing.T) {
 	data, err := Append(nil, Message{Dialect: V1, Type: Request, Command: 4711})
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzNext: nothing panics, views lie within the frame, Next and the reference agree at every length, and a frame that is written
-// again, or gets another id and its own again, is the same.
+// FuzzNext: nothing panics, views lie within the frame, and Next and the reference agree at every length. A frame that is
+// written again is the same. So is a frame that gets another id and then its own id.
 func FuzzNext(f *testing.F) {
 	_, all := vectors(f)
 	for _, v := range all {
@@ -43,15 +43,15 @@ func FuzzNext(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%x: %v", data, err)
 		}
-		again[data[0]+3] = data[data[0]+3]           // ver2, which Append always writes as 1
-		end := frame.FrameLen() - int(frame.trailer) // a CRC is right now
+		again[data[0]+3] = data[data[0]+3]           // ver2: Append always writes 1
+		end := frame.FrameLen() - int(frame.trailer) // the frame written by Append has a correct CRC
 		if !bytes.Equal(again[:end], data[:end]) || len(again) != frame.FrameLen() {
 			t.Fatalf("%x: written again: %x", data[:end], again)
 		}
 	})
 }
 
-// FuzzHeader: Lookup and All agree on any bytes, and views lie within them.
+// FuzzHeader: Lookup and All agree on any bytes. Their views lie within these bytes.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte(pairs(Service, "com.test.Echo:1.0", "k2", "")), Service)
 	f.Add([]byte(pairs("a", "1", "a", "2")), "a")

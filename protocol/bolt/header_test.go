@@ -86,7 +86,7 @@ func TestDamagedHeader(t *testing.T) {
 	}
 }
 
-// TestDuplicateKey: Java uses the last value of a key and MOSN the first, so Lookup returns neither.
+// TestDuplicateKey: Lookup returns no value of a duplicate key, because Java uses the last value and MOSN the first.
 func TestDuplicateKey(t *testing.T) {
 	for name, h := range map[string]Header{
 		"two values":    pairs("a", "1", "b", "2", "a", "3"),

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// reference is a frame, decoded field by field in order, into memory of its own.
+// reference is a frame that was decoded field by field. Its fields are copies.
 type reference struct {
 	Message
 	ver2   uint8
@@ -24,7 +24,7 @@ type reference struct {
 
 var errReference = errors.New("not a frame")
 
-// decode reads the frame that data begins with. It shares no code with Next.
+// decode decodes the frame at the start of data. It shares no code with Next.
 func decode(data []byte) (reference, error) {
 	var (
 		m                                  reference
@@ -194,7 +194,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestMutations: Next and the reference agree on frames with a changed byte, that are cut, or that have bytes behind them.
+// TestMutations: Next and the reference agree on frames with a changed byte, on cut frames, and on frames that bytes follow.
 func TestMutations(t *testing.T) {
 	_, all := vectors(t)
 	for _, v := range all {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what stands below the dashes in testdata/vectors.txt")
 
-// vector is a block of testdata/vectors.txt.
+// vector is one block of testdata/vectors.txt.
 type vector struct {
 	name  string
 	frame []byte
@@ -41,7 +41,7 @@ func vectors(t testing.TB) (head string, all []vector) {
 	return strings.TrimSpace(blocks[0]), all
 }
 
-// describe returns all fields of a whole frame in one line.
+// describe returns all fields of a whole frame in one line of text.
 func describe(t *testing.T, f Frame) string {
 	t.Helper()
 	var b strings.Builder
@@ -66,7 +66,7 @@ func describe(t *testing.T, f Frame) string {
 	return b.String()
 }
 
-// message returns the Message that Append writes as f.
+// message returns the Message from which Append writes the frame f.
 func message(f Frame) Message {
 	return Message{
 		Dialect: f.Dialect(), Type: f.Type(), Command: f.Command(), ID: f.ID(), Codec: f.Codec(), Switch: f.Switch(),
@@ -74,7 +74,7 @@ func message(f Frame) Message {
 	}
 }
 
-// whole returns the frame that fills data.
+// whole returns the frame that data consists of.
 func whole(t testing.TB, data []byte) Frame {
 	t.Helper()
 	f, need, err := Next(data, Limits{})
@@ -110,7 +110,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestBuilders: frames built from values equal those of Java.
+// TestBuilders: frames that Append builds from values equal those that Java builds.
 func TestBuilders(t *testing.T) {
 	_, all := vectors(t)
 	request := Message{

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// typical is a request of 400 bytes and eight fields.
+// typical is a request of 400 bytes with eight fields.
 var typical = []byte("GET /api/v1/devices/boiler-7/readings?from=1602168089&limit=50 HTTP/1.1\r\n" +
 	"Host: edge-gateway.example.com:8080\r\n" +
 	"User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0\r\n" +
@@ -16,7 +16,7 @@ var typical = []byte("GET /api/v1/devices/boiler-7/readings?from=1602168089&limi
 	"X-Request-Id: 5f2b7f0e-11d2-4a2e\r\n" +
 	"Referer: https://example.com/ui/\r\n\r\n")
 
-// kept is what a load maker or an old browser says besides.
+// kept is typical with the keep-alive option, which load generators and old browsers add.
 var kept = []byte(strings.Replace(string(typical), "Referer:", "Connection: keep-alive\r\nReferer:", 1))
 
 var answered = []byte("HTTP/1.1 200 OK\r\nServer: origin\r\nDate: Thu, 08 Oct 2020 12:01:29 GMT\r\nContent-Type: application/json\r\n" +

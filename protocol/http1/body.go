@@ -5,32 +5,32 @@ import (
 	"io"
 )
 
-// Part describes the bytes that Body.Next has taken. Its spans refer to the data of that call.
+// Part describes the bytes that one call of Body.Next has consumed. Its spans are offsets in the data of that call.
 type Part struct {
-	Content Span  // the content, without the chunked encoding; empty if the bytes are encoding only
-	Trailer Field // a field behind the last chunk; its Name is empty if the bytes are no trailer
+	Content Span  // the content, without the chunked encoding; empty if the bytes hold no content
+	Trailer Field // a field after the last chunk; its Name is empty if the bytes hold no trailer field
 }
 
 // Body finds the end of a message in the bytes that follow its head. It stores counters and no bytes, so its size does not
-// depend on the body. Head.Body returns one.
+// depend on the size of the body. Head.Body returns a Body.
 type Body struct {
 	framing  Framing
 	state    chunkState
 	response bool
-	left     int64 // bytes of content up to the end, or of the chunk
-	content  int64 // bytes of content so far
-	offset   int64 // bytes taken so far
+	left     int64 // bytes of content that follow, up to the end of the body or chunk
+	content  int64 // bytes of content consumed
+	offset   int64 // bytes consumed, with the chunked encoding
 	limits   *Limits
 
-	extensions, trailers, fields int // bytes, bytes and lines so far
+	extensions, trailers, fields int // bytes of extensions, bytes of trailers and trailer lines consumed
 }
 
-// Body returns the Body of the message whose head h is. Nil means the default limits.
+// Body returns the Body of the message that h is the head of. Nil limits mean the default limits.
 func (h *Head) Body(limits *Limits) Body {
 	return Body{framing: h.Framing, left: h.Length, response: h.response, limits: limits.orDefault()}
 }
 
-// Done reports whether the message is at its end. A body until close, or a tunnel, never is: see End.
+// Done reports whether the message has ended. It is never true for a tunnel or a body that ends with the connection: see End.
 func (b *Body) Done() bool {
 	switch b.framing {
 	case BodyNone:
@@ -44,8 +44,8 @@ func (b *Body) Done() bool {
 }
 
 // Take returns how many of the first bytes of data belong to the message. If data ends within a chunk's size line or a trailer
-// line, that line is not counted: pass it again, together with the bytes that follow. Malformed bytes give *Error; the n bytes
-// before them are valid.
+// line, Take does not count that line: pass the line again together with the bytes that follow. Malformed bytes are an *Error;
+// the n bytes before them are valid.
 func (b *Body) Take(data []byte) (n int, err error) {
 	for {
 		m, _, err := b.Next(data[n:])
@@ -56,7 +56,7 @@ func (b *Body) Take(data []byte) (n int, err error) {
 	}
 }
 
-// Next is like Take, and stops at the end of the first part, which it describes. It returns 0 if the message is complete, or if
+// Next is like Take, but it stops after the first part, and p describes that part. It returns 0 if the message is complete or
 // data is too short.
 func (b *Body) Next(data []byte) (n int, p Part, err error) {
 	switch {
@@ -74,7 +74,7 @@ func (b *Body) Next(data []byte) (n int, p Part, err error) {
 	return n, p, err
 }
 
-// take takes up to b.left bytes of content.
+// take consumes up to b.left bytes of content.
 func (b *Body) take(data []byte) (int, Part, error) {
 	n := int(min(b.left, int64(len(data))))
 	if room := b.limits.MaxBody - b.content; b.limits.MaxBody > 0 && b.framing != Tunnel && int64(n) > room {
@@ -88,7 +88,7 @@ func (b *Body) take(data []byte) (int, Part, error) {
 	return n, Part{Content: span(0, n)}, nil
 }
 
-// End is for the end of the connection. It returns io.ErrUnexpectedEOF if the message is incomplete.
+// End is called at the end of the connection. It returns io.ErrUnexpectedEOF if the message is incomplete.
 func (b *Body) End() error {
 	if b.Done() || b.framing == UntilClose || b.framing == Tunnel {
 		return nil
@@ -96,7 +96,7 @@ func (b *Body) End() error {
 	return io.ErrUnexpectedEOF
 }
 
-// refuse makes the error of a body for the byte at.
+// refuse returns the error for a malformed body. at is the offset of the wrong byte in the data of this call.
 func (b *Body) refuse(status, at int, reason string) error {
 	if b.response {
 		status = 502

@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// The classes of characters: a byte may be part of these.
+// The classes of characters. A byte may belong to several classes.
 const (
-	isToken  = 1 << iota // RFC 9110, section 5.6.2
-	isTarget             // visible ASCII but '#': a fragment is no part of a target (RFC 9112, section 3.2)
-	isHost               // of a name or IPv4 address; RFC 3986's sub-delims and escapes are refused, as no DNS name has them
+	isToken  = 1 << iota // characters of a token. RFC 9110, section 5.6.2
+	isTarget             // characters of a request target: visible ASCII but '#', because a fragment is no part of a target (RFC 9112, section 3.2)
+	isHost               // characters of a DNS name or IPv4 address; RFC 3986 also allows sub-delims and escapes, but no DNS name contains them
 	isHex
 	isDigit
-	isText // of a reason phrase, a field value or a chunk extension: no control character but HTAB (RFC 9110, section 5.5)
+	isText // characters of a reason phrase, a field value or a chunk extension: no control character but HTAB (RFC 9110, section 5.5)
 )
 
 var chars = func() (t [256]uint8) {
@@ -45,7 +45,7 @@ var chars = func() (t [256]uint8) {
 	return t
 }()
 
-// skip returns the offset of the first byte of data at or after i that is not of kind, or len(data).
+// skip returns the offset of the first byte at or after i that is not of class kind, or len(data).
 func skip(data []byte, i int, kind uint8) int {
 	for i < len(data) && chars[data[i]]&kind != 0 {
 		i++
@@ -61,8 +61,8 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// skipText returns the offset of the first control character other than HTAB at or after i, or len(data). Eight bytes at
-// a time: in a word, the lowest byte below 0x20 and the lowest 0x7f are found exactly by the carry of a subtraction.
+// skipText returns the offset of the first control character other than HTAB at or after i, or len(data). It tests eight bytes
+// in one word. A subtraction finds the lowest byte below 0x20 and the lowest 0x7f in the word exactly.
 func skipText(data []byte, i int) int {
 	const (
 		ones  = 0x0101010101010101
@@ -85,7 +85,7 @@ func skipText(data []byte, i int) int {
 	return skip(data, i, isText)
 }
 
-// trim returns the end of data[start:end] without the SP and HTAB it ends with.
+// trim returns the end of data[start:end] without trailing SP and HTAB.
 func trim(data []byte, start, end int) int {
 	for end > start && (data[end-1] == ' ' || data[end-1] == '\t') {
 		end--
@@ -93,8 +93,8 @@ func trim(data []byte, start, end int) int {
 	return end
 }
 
-// equalFold reports whether name, which holds token characters, is lower but for the case of its letters. Setting bit 5
-// changes no other token character into one of lower's, which are letters, digits and hyphens.
+// equalFold reports whether name equals lower if the case of letters is ignored. name consists of token characters, lower of
+// lower-case letters, digits and hyphens. So setting bit 5 turns no other character of name into one of lower.
 func equalFold(name []byte, lower string) bool {
 	if len(name) != len(lower) {
 		return false
@@ -107,7 +107,7 @@ func equalFold(name []byte, lower string) bool {
 	return true
 }
 
-// equalFoldTokens reports whether two tokens differ in the case of their letters at most.
+// equalFoldTokens reports whether two tokens are equal if the case of letters is ignored.
 func equalFoldTokens(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// chunkState is what comes next in a chunked body. RFC 9112, section 7.1.
+// chunkState says which element of a chunked body follows. RFC 9112, section 7.1.
 type chunkState uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 
 const maxSizeDigits = 16
 
-// nextChunked is Next for a chunked body. Lines are taken whole or not at all.
+// nextChunked is Next for a chunked body. It consumes only complete lines.
 func (b *Body) nextChunked(data []byte) (int, Part, error) {
 	switch b.state {
 	case atContent:
@@ -44,7 +44,8 @@ func (b *Body) nextChunked(data []byte) (int, Part, error) {
 	return b.trailerLine(data)
 }
 
-// lineLength returns the length of the first line of data, 0 if the line is incomplete, or -1 if it exceeds most bytes.
+// lineLength returns the length of the first line of data. It returns 0 if the line is incomplete, and -1 if the line exceeds
+// most bytes.
 func lineLength(data []byte, most int) int {
 	n := bytes.IndexByte(data[:min(len(data), most)], '\n') + 1
 	if n == 0 && len(data) >= most {
@@ -53,7 +54,7 @@ func lineLength(data []byte, most int) int {
 	return n
 }
 
-// sizeLine parses a chunk's size and its extensions.
+// sizeLine parses a line with the size and the extensions of a chunk.
 func (b *Body) sizeLine(data []byte) (int, error) {
 	room := b.limits.extensions() - b.extensions
 	tooLong := func(at int) (int, error) {
@@ -101,7 +102,7 @@ func (b *Body) sizeLine(data []byte) (int, error) {
 	return n, nil
 }
 
-// trailerLine parses a trailer field, or the empty line that ends the body.
+// trailerLine parses a trailer field or the empty line that ends the body.
 func (b *Body) trailerLine(data []byte) (int, Part, error) {
 	n := lineLength(data, min(b.limits.trailers()-b.trailers, b.limits.fieldLine()))
 	switch {

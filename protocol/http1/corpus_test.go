@@ -13,12 +13,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the forwarded bytes in testdata")
 
-// sample is a case of the corpus.
+// sample is one case of the corpus.
 type sample struct {
 	name    string
 	raw     []byte
-	verdict string // the status of the answer, or forward
-	want    []byte // what is sent on
+	verdict string // the status of the response, or forward
+	want    []byte // bytes that the proxy forwards
 }
 
 func (s sample) requestMethod() Method {
@@ -33,7 +33,7 @@ var corpora = []struct {
 	responses bool
 }{{"requests.txt", false}, {"chunked.txt", false}, {"responses.txt", true}}
 
-// corpus reads a file of cases.
+// corpus reads the cases in file.
 func corpus(tb testing.TB, file string) (comment string, samples []sample) {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/" + file)
@@ -84,12 +84,12 @@ func escape(b []byte) string {
 	return strings.TrimSuffix(s.String(), "\n")
 }
 
-// outcome is the result for one message.
+// outcome is the result of forwarding one message.
 type outcome struct {
 	err     error
-	whole   bool   // it came to its end
-	used    int    // bytes of the input that belong to it
-	sent    []byte // what is sent on
+	whole   bool   // the message is complete
+	used    int    // bytes of the input that belong to the message
+	sent    []byte // bytes that the proxy forwards
 	content []byte
 	head    *Head
 }
@@ -98,7 +98,7 @@ func (o outcome) String() string {
 	return fmt.Sprintf("whole %v, %d bytes, error %v, sent %q, content %q", o.whole, o.used, o.err, o.sent, o.content)
 }
 
-// forward forwards a message as a proxy does. The message arrives in pieces that end at cuts, and then the connection ends.
+// forward forwards a message like a proxy. The message arrives in pieces that end at cuts. Then the connection ends.
 func forward(raw []byte, response bool, requestMethod Method, l *Limits, cuts ...int) (o outcome) {
 	o.head = &Head{}
 	n := 0
@@ -183,7 +183,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestSplit cuts each case at every byte, and at all of them, and compares with the case in one piece.
+// TestSplit splits each case at every single byte, and at all bytes. The result must be that of the case in one piece.
 func TestSplit(t *testing.T) {
 	for _, c := range corpora {
 		_, samples := corpus(t, c.file)
@@ -208,8 +208,8 @@ func checkSplits(t *testing.T, raw []byte, response bool, requestMethod Method) 
 	}
 }
 
-// TestTruncated ends the connection within each message. The message must not count as complete, unless the connection's end is
-// its framing.
+// TestTruncated ends the connection within each message. The message must be incomplete, unless its end is the connection's
+// end.
 func TestTruncated(t *testing.T) {
 	for _, c := range corpora {
 		_, samples := corpus(t, c.file)

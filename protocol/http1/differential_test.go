@@ -15,8 +15,8 @@ import (
 
 const sentinel = "GET /sentinel HTTP/1.1\r\nHost: sentinel.example\r\n\r\n"
 
-// checkAgreement forwards raw and parses the result with net/http, which must find the same message and the same end. It reports
-// whether raw was accepted.
+// checkAgreement forwards raw and parses the result with net/http, which must find the same message and the same end. accepted
+// reports whether the proxy accepted raw.
 func checkAgreement(raw []byte, response bool, requestMethod Method) (accepted bool, err error) {
 	o := forward(raw, response, requestMethod, nil)
 	if o.err != nil || !o.whole {
@@ -37,7 +37,7 @@ func checkAgreement(raw []byte, response bool, requestMethod Method) (accepted b
 		return true, fmt.Errorf("net/http refuses what is sent on: %w", err)
 	}
 	if o.head.Framing == Tunnel {
-		return true, nil // net/http reads on as if it were none
+		return true, nil // net/http does not know the tunnel and reads on
 	}
 	ours, err := ourView(raw, o)
 	if err != nil {
@@ -65,7 +65,7 @@ func checkAgreement(raw []byte, response bool, requestMethod Method) (accepted b
 	return true, nil
 }
 
-// theirView is a message as net/http reads it.
+// theirView is a message as parsed by net/http.
 type theirView struct {
 	line    string
 	fields  map[string][]string
@@ -104,7 +104,7 @@ func addTrailers(fields map[string][]string, trailers map[string][]string) {
 	}
 }
 
-// ourView is the message that net/http must find in the forwarded bytes.
+// ourView returns the message that net/http must find in the forwarded bytes.
 func ourView(raw []byte, o outcome) (v theirView, err error) {
 	h := o.head
 	v.fields = map[string][]string{}
@@ -128,7 +128,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 		case f.ID == ContentLength && bare:
 		case f.ID == ContentLength && h.rewritten != 0:
 			v.fields["Content-Length"] = []string{fmt.Sprint(h.length)}
-		case f.ID == Trailer && h.seenIDs.has(TransferEncoding) && !bare: // net/http moves it
+		case f.ID == Trailer && h.seenIDs.has(TransferEncoding) && !bare: // net/http removes Trailer from the fields
 		default:
 			add("", raw, f)
 		}
@@ -137,7 +137,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 		v.fields["Connection"], v.fields["Te"] = []string{"TE"}, []string{"trailers"}
 	}
 	if strings.Join(v.fields["Pragma"], "") != "" && v.fields["Pragma"][0] == "no-cache" && v.fields["Cache-Control"] == nil {
-		v.fields["Cache-Control"] = []string{"no-cache"} // net/http adds it
+		v.fields["Cache-Control"] = []string{"no-cache"} // net/http adds Cache-Control
 	}
 	coding := "[]"
 	if h.seenIDs.has(TransferEncoding) && !bare {
@@ -162,7 +162,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 	return v, ourTrailers(raw, o, add)
 }
 
-// ourTrailers walks the body again for its trailer fields.
+// ourTrailers parses the body again and calls add for each trailer field.
 func ourTrailers(raw []byte, o outcome, add func(string, []byte, Field)) error {
 	var again Head
 	var n int
@@ -203,7 +203,7 @@ func TestAgreesWithNetHTTP(t *testing.T) {
 	}
 }
 
-// TestMutationsAgree changes the corpus a byte, a piece or a line at a time.
+// TestMutationsAgree changes a byte, a range of bytes or a line of a case in the corpus.
 func TestMutationsAgree(t *testing.T) {
 	rounds := 200
 	if testing.Short() {
@@ -231,7 +231,7 @@ func TestMutationsAgree(t *testing.T) {
 	}
 }
 
-// mutate returns raw with a few changes, which may take pieces of other.
+// mutate returns raw with a few changes. A change may insert bytes of other.
 func mutate(rnd *rand.Rand, raw, other []byte) []byte {
 	const telling = "\r\n\t\x00\x0b\x7f\x80 :;,/?#%*@[]0159aAfFgGxX+-_\"\\"
 	out := bytes.Clone(raw)
@@ -248,13 +248,13 @@ func mutate(rnd *rand.Rand, raw, other []byte) []byte {
 			if at < len(out) {
 				out = append(out[:at:at], out[at+1:]...)
 			}
-		case 3: // a line of the other message
+		case 3: // insert a line of the other message
 			writtenLines := bytes.SplitAfter(other, []byte("\n"))
 			mine := bytes.SplitAfter(out, []byte("\n"))
 			i := rnd.IntN(len(mine) + 1)
 			mine = append(mine[:i:i], append([][]byte{writtenLines[rnd.IntN(len(writtenLines))]}, mine[i:]...)...)
 			out = bytes.Join(mine, nil)
-		case 4: // a line twice, or gone
+		case 4: // repeat or remove a line
 			mine := bytes.SplitAfter(out, []byte("\n"))
 			i := rnd.IntN(len(mine))
 			if rnd.IntN(2) == 0 {
@@ -263,7 +263,7 @@ func mutate(rnd *rand.Rand, raw, other []byte) []byte {
 				mine = append(mine[:i:i], mine[i+1:]...)
 			}
 			out = bytes.Join(mine, nil)
-		case 5: // a piece of the other message
+		case 5: // insert a range of the other message
 			if len(other) > 0 {
 				i := rnd.IntN(len(other))
 				j := min(len(other), i+1+rnd.IntN(12))

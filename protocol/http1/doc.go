@@ -1,8 +1,8 @@
 // Package http1 parses, checks and forwards HTTP/1.1 and HTTP/1.0 messages for a proxy, without a socket (RFC 9112).
 //
-// ParseRequest and ParseResponse find the parts of a head in its bytes and copy nothing. Body then tells how many of the following
-// bytes belong to the message. AppendRequest and AppendResponse copy the head without the fields of one connection. A message
-// that two parsers could read differently is refused: *Error has the status of the response.
+// ParseRequest and ParseResponse find the parts of a head in its bytes and copy nothing. Body then finds the end of the
+// message in the bytes that follow. AppendRequest and AppendResponse copy the head without the fields that are meant for one
+// connection. A message that two parsers could interpret differently is refused: *Error has the status of the response.
 //
 //	n, err := http1.ParseRequest(buf, &head, nil)                    // n is 0 until the head is whole
 //	out = http1.AppendRequest(out, buf, &head, &http1.RequestEdit{}) // the head, for the server behind

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/protocol/http1"
 )
 
-// A request on its way through a proxy: its head is written anew in as few copies as possible, its body follows as it came.
+// A proxy forwards a request: it writes the head again with few copies, and forwards the body unchanged.
 func Example() {
 	buf := []byte("POST /readings HTTP/1.1\r\nHost: edge\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n42")
 
@@ -38,7 +38,7 @@ func Example() {
 	// all sent: true - another may follow: true
 }
 
-// What a request is about lies in the bytes it came in.
+// The parts of a request are views of the received bytes.
 func ExampleParseRequest() {
 	buf := []byte("GET /v1/devices?limit=5 HTTP/1.1\r\nHost: edge:8080\r\nX-Site: north\r\n\r\n")
 	var head http1.Head
@@ -57,7 +57,7 @@ func ExampleParseRequest() {
 	// north
 }
 
-// A request that two servers could read differently is refused, with the status to answer.
+// A request that two servers could interpret differently is refused. The error has the status of the response.
 func ExampleError() {
 	buf := []byte("POST / HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n")
 	var head http1.Head
@@ -73,7 +73,7 @@ func ExampleError() {
 	// HTTP/1.1 400 Bad Request
 }
 
-// A response in chunks, for a client of HTTP/1.0 that knows none: the content is taken out of them.
+// A chunked response is forwarded to a client of HTTP/1.0, which does not support chunks. So only the content is forwarded.
 func ExampleBody_Next() {
 	buf := []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
 	var head http1.Head
@@ -100,7 +100,7 @@ func ExampleBody_Next() {
 	// abcde
 }
 
-// A route of a gateway: another prefix, a field set and one removed.
+// A route of a gateway replaces the prefix of the path, sets one field and removes another.
 func ExampleAppendRequest() {
 	buf := []byte("GET /api/v1/devices HTTP/1.1\r\nHost: edge\r\nCookie: a=1\r\nX-Tenant: me\r\n\r\n")
 	fields, err := http1.NewEdits([]http1.Pair{{Name: "X-Tenant", Value: "north"}}, nil, []string{"Cookie"})

@@ -1,6 +1,7 @@
 package http1
 
-// Span is a part of the data that a head was parsed from: bytes Start up to End.
+// Span is a range of the data that a head was parsed from. Start is the offset of its first byte, End the offset after its
+// last byte.
 type Span struct{ Start, End uint32 }
 
 // Of returns the bytes of s, a view of data.
@@ -11,17 +12,17 @@ func (s Span) Empty() bool { return s.Start == s.End }
 
 func span(start, end int) Span { return Span{uint32(start), uint32(end)} }
 
-// Field is one header or trailer field. Its line begins with its name.
+// Field is one header or trailer field. Its Name starts at the beginning of the field's line.
 type Field struct {
 	Name  Span
-	Value Span // without the white space around it
+	Value Span // the value without white space before and after it
 	ID    ID
 }
 
-// ID identifies the fields that a proxy evaluates. Every other field is Other.
+// ID identifies the fields that a proxy evaluates. All other fields have the ID Other.
 type ID uint8
 
-// The fields that the parsers distinguish.
+// The fields with an ID.
 const (
 	Other ID = iota
 	Host
@@ -33,7 +34,7 @@ const (
 	KeepAlive
 	TE
 	Trailer
-	Proxy // a CGI program would read it as HTTP_PROXY
+	Proxy // the field Proxy; a CGI program would use its value as HTTP_PROXY
 	ProxyConnection
 	ProxyAuthenticate
 	ProxyAuthorization
@@ -63,16 +64,16 @@ func set(ids ...ID) (s idSet) {
 func (s idSet) has(id ID) bool { return s>>id&1 != 0 }
 
 var (
-	// hopByHop are for one connection only (RFC 9110, section 7.6.1). They are never forwarded as they came.
+	// hopByHop fields are meant for one connection (RFC 9110, section 7.6.1). They are never forwarded unchanged.
 	hopByHop = set(Connection, KeepAlive, TE, Upgrade, Proxy, ProxyConnection, ProxyAuthenticate, ProxyAuthorization)
 	// framing fields define where a message ends.
 	framing = set(ContentLength, TransferEncoding)
-	// headOnly fields are refused in trailers: the proxy has acted without them by then (RFC 9110, section 6.5.1).
+	// headOnly fields are refused in trailers, because the proxy has already evaluated the head (RFC 9110, section 6.5.1).
 	headOnly = hopByHop | framing | set(Host, Expect, Trailer, XForwardedFor, XForwardedProto, Via, Traceparent,
 		Authorization, Cookie, SetCookie, ContentType, ContentEncoding, ContentRange, CacheControl)
 )
 
-// FieldID is the ID of a field's name, in upper or lower case.
+// FieldID returns the ID of the field with that name. Upper and lower case are equal.
 func FieldID(name []byte) ID {
 	if len(name) == 0 {
 		return Other
@@ -80,7 +81,7 @@ func FieldID(name []byte) ID {
 	return classify(name)
 }
 
-// classify returns the ID of a name. Length and first letter select at most one candidate to compare with.
+// classify returns the ID of a name. At most one known name has the same length and first letter, so one comparison is enough.
 func classify(name []byte) ID {
 	id, want := Other, ""
 	switch first := name[0] | 0x20; len(name) {

@@ -2,7 +2,7 @@ package http1
 
 import "fmt"
 
-// Pair is a field to write.
+// Pair is the name and value of a field to write.
 type Pair struct {
 	// Name is the field's name.
 	Name string `yaml:"name" schema:"required"`
@@ -11,17 +11,16 @@ type Pair struct {
 	Value string `yaml:"value"`
 }
 
-// Edits are compiled changes to the fields of a message. Several goroutines may use one value at a time. Nil Edits change
-// nothing.
+// Edits are compiled changes to the fields of a message. Several goroutines may use the same Edits. Nil Edits change nothing.
 type Edits struct {
 	drop         [][]byte
-	dropLengths  uint64 // bit n: drop has a name of n bytes; bit 63 stands for all longer ones
+	dropLengths  uint64 // bit n: drop contains a name of n bytes; bit 63: a name of 63 or more bytes
 	writtenLines []byte
 }
 
-// NewEdits compiles edits. remove removes all fields of a name, set replaces all fields of its name by one, add adds a field.
-// Names and values are checked. Host, framing fields and fields of one connection cannot be edited: RequestEdit and
-// ResponseEdit write those.
+// NewEdits compiles edits and checks the names and values. remove removes all fields with a name. set replaces all fields with
+// its name by one field. add adds a field. Host, framing fields and fields that are meant for one connection cannot be edited:
+// RequestEdit and ResponseEdit write those fields.
 func NewEdits(set, add []Pair, remove []string) (*Edits, error) {
 	e := &Edits{}
 	for _, name := range remove {
@@ -64,7 +63,7 @@ func (e *Edits) write(p Pair) error {
 	return nil
 }
 
-// editable returns an error for a field that a route may not edit.
+// editable returns an error if a route may not edit the field with that name.
 func editable(name string) error {
 	b := []byte(name)
 	if len(b) == 0 || skip(b, 0, isToken) != len(b) {
@@ -76,7 +75,7 @@ func editable(name string) error {
 	return nil
 }
 
-// drops reports whether fields of that name are removed.
+// drops reports whether the edits remove the fields with that name.
 func (e *Edits) drops(name []byte) bool {
 	if e == nil || e.dropLengths>>min(len(name), 63)&1 == 0 {
 		return false

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// RequestEdit is how a request's head changes on its way to a server. The zero value removes the fields of the client's
-// connection, and nothing else.
+// RequestEdit says how a request's head changes before the proxy forwards it to a server. The zero value only removes the
+// fields that are meant for the client's connection.
 type RequestEdit struct {
-	Host          string // replaces the request's host; empty keeps it
-	Strip         int    // bytes of the path that Prefix replaces: as many as the route's prefix has
+	Host          string // replaces the request's host; empty keeps the host
+	Strip         int    // bytes at the start of the path that Prefix replaces; their number is the length of the route's prefix
 	Prefix        string
-	ForwardedFor  string // the client's address, for X-Forwarded-For; empty leaves that field alone
-	Proto         string // http or https, for X-Forwarded-Proto; empty leaves that field alone
-	KeepForwarded bool   // the client is a trusted proxy: its X-Forwarded fields are added to, not replaced
-	Via           string // this proxy's name, for Via; empty for none
+	ForwardedFor  string // the client's address for X-Forwarded-For; empty does not change that field
+	Proto         string // http or https for X-Forwarded-Proto; empty does not change that field
+	KeepForwarded bool   // the client is a trusted proxy: addresses are appended to its X-Forwarded fields, which are not replaced
+	Via           string // this proxy's name for Via; empty adds no Via
 	Fields        *Edits
-	Upgrade       bool // forward Upgrade: the connection is to become a tunnel
-	NoExpect      bool // the proxy has sent 100 Continue itself
+	Upgrade       bool // forward Upgrade, because the connection may become a tunnel
+	NoExpect      bool // remove Expect, because the proxy has sent 100 Continue
 }
 
-// Validate returns an error for an edit that could not be encoded.
+// Validate returns an error for an edit that cannot be encoded.
 func (e *RequestEdit) Validate() error {
 	switch {
 	case e.Host != "" && !validHost([]byte(e.Host), false):
@@ -55,9 +55,10 @@ func validVia(name string) error {
 
 var noRequestEdit RequestEdit
 
-// AppendRequest appends the head of a request as it goes to a server. h was parsed from data. The result is HTTP/1.1, its target
-// in origin form (RFC 9112, section 3.2.2: a host in the target replaces the Host field), with one framing field and without the
-// fields of the client's connection. A nil edit is the zero value. Unchanged parts are copied in as few pieces as possible.
+// AppendRequest appends the head of a request for a server. h was parsed from data. The result is HTTP/1.1 with one framing
+// field at most. Its target is in origin form, and a host in the request's target replaces the Host field (RFC 9112, section
+// 3.2.2). The fields that are meant for the client's connection are removed. A nil edit is the zero value. Unchanged parts are
+// copied in as few pieces as possible.
 func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	if e == nil {
 		e = &noRequestEdit
@@ -121,7 +122,7 @@ func appendRequestLine(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	case h.Form == Asterisk || h.Form == Authority:
 		dst = append(dst, h.Target.Of(data)...)
 	case len(path) == 0 && h.Method == MethodOptions && !hasQuery && e.Prefix == "":
-		dst = append(dst, '*') // RFC 9112, section 3.2.4
+		dst = append(dst, '*') // RFC 9112, section 3.2.4: OPTIONS without a path has the target *
 	default:
 		dst = AppendPath(dst, path, e.Strip, e.Prefix)
 		if hasQuery {
@@ -132,7 +133,7 @@ func appendRequestLine(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	return append(dst, " HTTP/1.1\r\n"...)
 }
 
-// AppendPath appends a path whose first strip bytes become prefix. It begins with one slash.
+// AppendPath appends path with prefix instead of its first strip bytes. The result begins with exactly one slash.
 func AppendPath(dst, path []byte, strip int, prefix string) []byte {
 	path = path[min(max(strip, 0), len(path)):]
 	if len(path) > 0 && path[0] == '/' {
@@ -144,7 +145,8 @@ func AppendPath(dst, path []byte, strip int, prefix string) []byte {
 	return append(dst, path...)
 }
 
-// appendForwardedFor appends one X-Forwarded-For: the addresses of earlier proxies, if they are kept, and the client.
+// appendForwardedFor appends one X-Forwarded-For field: the addresses from earlier proxies, if KeepForwarded is set, and the
+// client's address.
 func (h *Head) appendForwardedFor(dst, data []byte, e *RequestEdit) []byte {
 	dst = append(dst, "X-Forwarded-For: "...)
 	if e.KeepForwarded && h.seenIDs.has(XForwardedFor) {
@@ -160,8 +162,8 @@ func (h *Head) appendForwardedFor(dst, data []byte, e *RequestEdit) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendFields copies data from an offset to the end of the fields, without the dropped lines, and appends the fields of the
-// edits.
+// appendFields copies data from offset from to the end of the fields, without the lines of dropped fields. It then appends the
+// fields of the edits.
 func (h *Head) appendFields(dst, data []byte, from int, drop idSet, e *Edits) []byte {
 	if h.seenIDs&drop != 0 || h.connectionNamedCount > 0 || e != nil && e.dropLengths != 0 {
 		for i := range h.Fields {
@@ -183,7 +185,7 @@ func (h *Head) appendFields(dst, data []byte, from int, drop idSet, e *Edits) []
 	return dst
 }
 
-// namedByConnection reports whether the Connection field names f: then f is not forwarded.
+// namedByConnection reports whether the Connection field names f. Such a field is not forwarded.
 func (h *Head) namedByConnection(data []byte, f *Field) bool {
 	for _, s := range h.connectionNamed[:h.connectionNamedCount] {
 		if equalFoldTokens(s.Of(data), f.Name.Of(data)) {
@@ -193,7 +195,7 @@ func (h *Head) namedByConnection(data []byte, f *Field) bool {
 	return false
 }
 
-// appendFraming appends the framing field that is written anew, if there is one.
+// appendFraming appends a new framing field, if the field of the message is not forwarded unchanged.
 func (h *Head) appendFraming(dst []byte) []byte {
 	if h.rewritten == 0 {
 		return dst

@@ -2,25 +2,25 @@ package http1
 
 import "strconv"
 
-// ResponseEdit is how a response's head changes on its way to a client. The zero value removes the fields of the server's
-// connection, and nothing else.
+// ResponseEdit says how a response's head changes before the proxy forwards it to a client. The zero value only removes the
+// fields that are meant for the server's connection.
 type ResponseEdit struct {
-	Close     bool   // write Connection: close, as the proxy closes behind it
-	KeepAlive bool   // write Connection: keep-alive, for a client of HTTP/1.0 that asked for it. Close has precedence
-	Decoded   bool   // the client speaks HTTP/1.0: a chunked body is sent without chunks, and ends with the connection
-	Via       string // this proxy's name, for Via; empty for none
+	Close     bool   // write Connection: close, because the proxy closes the connection after this response
+	KeepAlive bool   // write Connection: keep-alive for a client of HTTP/1.0 that requested it; Close has precedence
+	Decoded   bool   // the client speaks HTTP/1.0: a chunked body is sent without the chunked encoding and ends with the connection
+	Via       string // this proxy's name for Via; empty adds no Via
 	Fields    *Edits
-	Upgrade   bool // forward Upgrade: the connection becomes a tunnel
+	Upgrade   bool // forward Upgrade, because the connection becomes a tunnel
 }
 
-// Validate returns an error for an edit that could not be encoded.
+// Validate returns an error for an edit that cannot be encoded.
 func (e *ResponseEdit) Validate() error { return validVia(e.Via) }
 
 var noResponseEdit ResponseEdit
 
-// AppendResponse appends the head of a response as it goes to a client. h was parsed from data. The result is HTTP/1.1, with one
-// framing field or none, and without the fields of the server's connection. A body that ends with the server's connection gives
-// Connection: close. A nil edit is the zero value.
+// AppendResponse appends the head of a response for a client. h was parsed from data. The result is HTTP/1.1 with one framing
+// field at most. The fields that are meant for the server's connection are removed. If the body ends with the server's
+// connection, the result has Connection: close. A nil edit is the zero value.
 func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	if e == nil {
 		e = &noResponseEdit
@@ -28,7 +28,7 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	drop := hopByHop | h.rewritten
 	frames := true
 	if h.Framing == Tunnel || h.Status/100 == 1 || h.Status == 204 {
-		drop |= framing // RFC 9112, section 6.1, and RFC 9110, section 8.6: they have none
+		drop |= framing // such responses have no framing fields: RFC 9112, section 6.1, and RFC 9110, section 8.6
 		frames = false
 	}
 	closes := e.Close || h.Framing == UntilClose
@@ -55,7 +55,7 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	case e.Upgrade && h.Upgrade:
 		dst = h.appendUpgrade(dst, data)
 	case h.Framing == Tunnel || h.Status/100 == 1:
-		// The connection stays open.
+		// These responses need no Connection field: the connection stays open.
 	case closes:
 		dst = append(dst, "Connection: close\r\n"...)
 	case e.KeepAlive:

@@ -2,7 +2,7 @@ package http1
 
 import "testing"
 
-// seeds adds a file of the corpus.
+// seeds adds the cases in a file of the corpus to the fuzz test.
 func seeds(f *testing.F, file string) {
 	_, samples := corpus(f, file)
 	for _, s := range samples {
@@ -36,7 +36,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// FuzzChunked fuzzes the body alone: the head before it is always the same.
+// FuzzChunked fuzzes the body only. The head is always the same.
 func FuzzChunked(f *testing.F) {
 	const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 	_, samples := corpus(f, "chunked.txt")

@@ -2,10 +2,10 @@ package http1
 
 import "bytes"
 
-// Method is a request method that the proxy treats specially, or that routes often match.
+// Method is a request method. The methods with a constant are treated specially by the proxy, or routes often match them.
 type Method uint8
 
-// The methods that the parser distinguishes. Head.MethodName has every method's name.
+// The methods that the parser distinguishes. Head.MethodName has the name of every method.
 const (
 	MethodOther Method = iota
 	MethodGet
@@ -26,8 +26,8 @@ type Form uint8
 const (
 	Origin    Form = iota // /path?query
 	Absolute              // http://host/path?query
-	Authority             // host:port, with CONNECT
-	Asterisk              // *, with OPTIONS
+	Authority             // host:port, only with CONNECT
+	Asterisk              // *, only with OPTIONS
 )
 
 // Framing defines where a message ends. RFC 9112, section 6.3.
@@ -36,10 +36,10 @@ type Framing uint8
 // The framings.
 const (
 	BodyNone   Framing = iota // the message ends with its head
-	Length                    // Head.Length bytes follow
-	Chunked                   // chunks follow
-	UntilClose                // the body ends with the connection; responses only
-	Tunnel                    // the bytes that follow are not HTTP: 101, or 2xx to CONNECT
+	Length                    // Head.Length bytes follow the head
+	Chunked                   // a body in the chunked encoding follows the head
+	UntilClose                // the body ends with the connection; only for responses
+	Tunnel                    // the bytes after the head are not HTTP: a response 101, or 2xx to CONNECT
 )
 
 type phase uint8
@@ -50,44 +50,44 @@ const (
 	atEnd
 )
 
-const maxNamed = 8 // options of Connection that name fields: each is compared with each field when the head is forwarded
+const maxNamed = 8 // bound on the fields that the Connection field names: each one is compared with each field when the head is forwarded
 
-// Head holds the spans of a request's or response's head. A Head can be reused for one message after another; it allocates only
-// if a head has more fields than all before it. Its spans are offsets, so they stay valid when the data moves. It must not be
-// copied, or used by two goroutines at a time. The zero value is ready.
+// Head holds the spans of the head of a request or response. A Head can be reused for one message after another. It allocates
+// only if a head has more fields than all heads before. Its spans are offsets, so they stay valid when the data is moved. A
+// Head must not be copied. Only one goroutine at a time may use it. The zero value is ready.
 type Head struct {
-	// Of a request.
+	// These fields are set for a request.
 	Method     Method
 	Form       Form
 	MethodName Span
 	Target     Span
-	Path       Span // of Origin and Absolute; empty for a target such as http://host
-	Query      Span // without the question mark
-	Authority  Span // the host of the target if it has one, else of the Host field; may be empty in HTTP/1.0
+	Path       Span // path of a target in form Origin or Absolute; empty for a target such as http://host
+	Query      Span // query without the question mark
+	Authority  Span // host of the target if the target has one, otherwise of the Host field; may be empty in HTTP/1.0
 	Expect     bool // the client waits for 100 Continue before it sends the body
 
-	// Of a response.
+	// These fields are set for a response.
 	Status int
 	Reason Span
 
-	// Of both.
-	Minor     uint8 // HTTP/1.Minor: 0 or 1
+	// These fields are set for both.
+	Minor     uint8 // minor version: 0 for HTTP/1.0, 1 for HTTP/1.1
 	Framing   Framing
-	Length    int64 // bytes of content, with Framing Length
+	Length    int64 // bytes of content, if Framing is Length
 	KeepAlive bool  // another message may follow on the connection
-	Upgrade   bool  // a request for another protocol, or with 101 the consent. See UpgradeTo
+	Upgrade   bool  // the request asks for another protocol, or the response 101 switches to it; UpgradeTo returns its name
 	Fields    []Field
 
 	response bool
 	phase    phase
-	pos      int // offset of the first line not yet parsed
-	scanned  int // the line has no LF before this offset
+	pos      int // offset of the first line that is not yet parsed
+	scanned  int // offset before which the line at pos has no LF
 
-	line                 Span  // the first line, with CRLF
-	fieldsEnd            int   // offset of the empty line
-	seenIDs              idSet // the IDs in Fields
-	rewritten            idSet // framing fields that are written anew, as a lenient parser may misread them
-	length               int64 // of Content-Length
+	line                 Span  // the first line with its CRLF
+	fieldsEnd            int   // offset of the empty line after the fields
+	seenIDs              idSet // IDs of the fields in Fields
+	rewritten            idSet // framing fields to write anew, because a lenient parser may misread them
+	length               int64 // value of Content-Length
 	hostField            Span
 	upgradeTo            Span
 	options              options
@@ -98,16 +98,16 @@ type Head struct {
 	inline [32]Field
 }
 
-// options are the options of a Connection field other than names of fields.
+// options are the options of a Connection field that are not names of fields.
 type options struct{ closes, keepsAlive, upgrades, trailers bool }
 
-// Reset discards a partly parsed head. The parsers call it when h holds a complete one.
+// Reset discards a partly parsed head. The parsers call it if h holds a complete head.
 func (h *Head) Reset() {
 	fields := h.Fields[:0]
 	if fields == nil {
 		fields = h.inline[:0]
 	}
-	// Everything but inline, field by field: clearing its 640 bytes would cost more than the parsing of two lines.
+	// Reset every field except inline: clearing the 640 bytes of inline would cost more than parsing two lines.
 	h.Method, h.Form, h.MethodName, h.Target, h.Path, h.Query = 0, 0, Span{}, Span{}, Span{}, Span{}
 	h.Authority, h.Expect, h.Status, h.Reason = Span{}, false, 0, Span{}
 	h.Minor, h.Framing, h.Length, h.KeepAlive, h.Upgrade, h.Fields = 0, 0, 0, false, false, fields
@@ -116,8 +116,8 @@ func (h *Head) Reset() {
 	h.options, h.connectionNamedCount, h.requestMethod = options{}, 0, 0
 }
 
-// Get returns the value of the first field with the name, a view of data, the bytes h was parsed from. Letters match in
-// either case. A field that is not there gives nil.
+// Get returns the value of the first field with the name, ignoring case. The value is a view of data, the bytes that h was
+// parsed from. Get returns nil if no field has the name.
 func (h *Head) Get(data []byte, name string) []byte {
 	for i := range h.Fields {
 		if f := h.Fields[i]; int(f.Name.End-f.Name.Start) == len(name) && bytes.EqualFold(f.Name.Of(data), []byte(name)) {
@@ -127,7 +127,7 @@ func (h *Head) Get(data []byte, name string) []byte {
 	return nil
 }
 
-// Find returns the first field with the ID, which is not Other.
+// Find returns the first field with the ID. id must not be Other.
 func (h *Head) Find(id ID) (Field, bool) {
 	if h.seenIDs.has(id) {
 		for _, f := range h.Fields {
@@ -139,11 +139,11 @@ func (h *Head) Find(id ID) (Field, bool) {
 	return Field{}, false
 }
 
-// UpgradeTo returns the protocols that a message with Upgrade names, a view of data. Allow known ones only, such as websocket:
-// requests behind h2c would bypass the routes.
+// UpgradeTo returns the value of the Upgrade field, a view of data: the names of protocols. Allow only known protocols such as
+// websocket. Requests within h2c would bypass the routes.
 func (h *Head) UpgradeTo(data []byte) []byte { return h.upgradeTo.Of(data) }
 
-// refuse returns an error for the head, and ends its parsing.
+// refuse returns an error for the head and ends the parsing of the head.
 func (h *Head) refuse(status, offset int, reason string) error {
 	h.phase = atEnd
 	if h.response {
@@ -152,9 +152,9 @@ func (h *Head) refuse(status, offset int, reason string) error {
 	return &Error{Status: status, Offset: int64(offset), Reason: reason}
 }
 
-// Forwarded calls yield for each field that goes on in another protocol's encoding, until yield returns false: all but those
-// meant for one connection (RFC 9110, section 7.6.1), those that frame the message, Host and Expect. name and value are views
-// of data, the bytes h was parsed from.
+// Forwarded calls yield for each field that a proxy may forward in another protocol's encoding. It stops when yield returns
+// false. It skips the fields that are meant for one connection (RFC 9110, section 7.6.1), the framing fields, Host and Expect.
+// name and value are views of data, the bytes that h was parsed from.
 func (h *Head) Forwarded(data []byte, yield func(name, value []byte) bool) {
 	drop := hopByHop | framing | set(Expect)
 	if !h.response {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// takeField evaluates a field that has a meaning for the proxy. next is the offset behind its line.
+// takeField evaluates a field that has a meaning for the proxy. next is the offset after the field's line.
 func (h *Head) takeField(data []byte, f Field, next int) error {
 	value := f.Value.Of(data)
 	again := h.seenIDs.has(f.ID)
@@ -66,7 +66,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		}
 	case Expect:
 		if h.response || h.Minor == 0 {
-			return nil // RFC 9110, section 10.1.1: of no meaning there
+			return nil // RFC 9110, section 10.1.1: ignore Expect in a response and in HTTP/1.0
 		}
 		if !bytes.EqualFold(value, []byte("100-continue")) {
 			return h.refuse(417, int(f.Value.Start), "an expectation other than 100-continue in "+quote(data[f.Name.Start:next]))
@@ -81,8 +81,8 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 	return nil
 }
 
-// checkCanonical marks a framing field that has to be written anew: its value is not as this package writes it, or its line is
-// not name, colon, one space, value, CRLF.
+// checkCanonical marks a framing field that must be written anew. The field is forwarded unchanged only if usual is set and
+// the line is name, colon, one space, value, CRLF. usual means that the value is written as this package writes it.
 func (h *Head) checkCanonical(data []byte, f Field, next int, usual bool) {
 	if !usual || data[f.Value.Start-1] != ' ' || f.Value.Start != f.Name.End+2 || int(f.Value.End)+2 != next {
 		h.rewritten |= set(f.ID)
@@ -108,7 +108,7 @@ func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) erro
 		case equalFold(name, "upgrade"):
 			h.options.upgrades = true
 		case equalFold(name, "te"):
-			// The forwarded head has no TE field, or a new one.
+			// The forwarded head has no TE field or a new one.
 		case (framing | set(Host, Expect)).has(classify(name)):
 			return bad("a Connection option that would drop a field the message cannot do without")
 		case h.connectionNamedCount == maxNamed:
@@ -120,7 +120,8 @@ func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) erro
 	}
 }
 
-// token returns the first token of a comma-separated list, and the rest of the list. At the end of the list the token is empty.
+// token returns the first token of a comma-separated list and the list after that token. At the end of the list the token is
+// empty.
 func token(data []byte, list Span) (name, rest Span, ok bool) {
 	view := data[:list.End]
 	start := int(list.Start)
@@ -135,8 +136,8 @@ func token(data []byte, list Span) (name, rest Span, ok bool) {
 	return span(start, end), span(next, len(view)), true
 }
 
-// parseLength parses a Content-Length: digits only (RFC 9110, section 8.6). A list of identical numbers, which that section
-// lets a recipient accept, is refused.
+// parseLength parses a Content-Length, which must consist of digits (RFC 9110, section 8.6). That section lets a recipient
+// accept a list of identical numbers. parseLength refuses such a list.
 func parseLength(value []byte) (int64, bool) {
 	if len(value) == 0 {
 		return 0, false
@@ -152,7 +153,7 @@ func parseLength(value []byte) (int64, bool) {
 	return n, true
 }
 
-// finishHead decides what needs the whole head: framing, and whether the connection stays open.
+// finishHead sets the framing and KeepAlive, which depend on the whole head.
 func (h *Head) finishHead(l *Limits) error {
 	hasLength, chunked := h.seenIDs.has(ContentLength), h.seenIDs.has(TransferEncoding)
 	switch {

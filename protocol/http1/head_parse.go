@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// startParse prepares h for data. It reports whether data has the end of a line that was not parsed yet.
+// startParse prepares h for data. It reports whether data contains the end of a line that is not yet parsed.
 func (h *Head) startParse(data []byte, response bool) bool {
 	if h.phase == atEnd || h.Fields == nil {
 		h.Reset()
@@ -20,14 +20,14 @@ func (h *Head) startParse(data []byte, response bool) bool {
 	return false
 }
 
-// awaitLine stores that the line at pos is incomplete, or refuses it if it is too long already.
+// awaitLine records that the line at pos is incomplete. If the line is already too long, awaitLine refuses it.
 func (h *Head) awaitLine(data []byte, pos int, l *Limits) (int, error) {
 	h.pos, h.scanned = pos, len(data)
 	return 0, h.checkLength(pos, len(data), l)
 }
 
-// checkLength refuses a line from pos to end, or further, that exceeds a limit. The result does not depend on how much of the
-// line has arrived.
+// checkLength returns an error if the line from pos to end, or a longer line, exceeds a limit. The result does not depend on
+// how much of the line has arrived.
 func (h *Head) checkLength(pos, end int, l *Limits) error {
 	line, status, name := l.fieldLine(), 431, "field line"
 	if h.phase == atFirstLine {
@@ -43,8 +43,8 @@ func (h *Head) checkLength(pos, end int, l *Limits) error {
 	return nil
 }
 
-// malformed refuses the line at pos because of the byte at offset, once the line has its LF. So the result does not depend on
-// how the bytes arrive.
+// malformed refuses the line at pos because of the byte at offset. It does so only after the LF of the line has arrived. So
+// the result does not depend on the pieces in which the bytes arrive.
 func (h *Head) malformed(data []byte, pos int, l *Limits, status, offset int, reason string) (int, error) {
 	n := bytes.IndexByte(data[pos:], '\n')
 	if n < 0 {
@@ -56,7 +56,8 @@ func (h *Head) malformed(data []byte, pos int, l *Limits, status, offset int, re
 	return 0, h.refuse(status, offset, reason+" in "+quote(data[pos:pos+n+1]))
 }
 
-// parseFields parses from the line at h.pos to the empty line and returns the offset behind it; 0 if the head is incomplete.
+// parseFields parses the lines from h.pos to the empty line. It returns the offset after the empty line, or 0 if the head is
+// incomplete.
 func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 	maxHead, maxLine, maxFields := l.head(), l.fieldLine(), l.fields()
 	pos := h.pos
@@ -95,8 +96,9 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 	}
 }
 
-// fieldLine finds in the field line at pos the colon, the value's first byte, and the CRLF at its end; that is 0 if the line
-// has no end yet. In what is no field line, end is the complement of the offset of the wrong byte.
+// fieldLine parses the field line at pos. It returns the offsets of the colon, of the value's first byte and of the CRLF. All
+// three are 0 if the line is incomplete. If the line is malformed, end is the bitwise complement of the offset of the wrong
+// byte.
 func fieldLine(data []byte, pos int) (colon, start, end int) {
 	colon = skip(data, pos, isToken)
 	if colon == len(data) {
@@ -116,12 +118,12 @@ func fieldLine(data []byte, pos int) (colon, start, end int) {
 	return colon, start, end
 }
 
-// lineIncomplete reports whether data, whose text ends at end, is too short to show what ends the text.
+// lineIncomplete reports whether more data is needed to see whether CRLF follows the text. The text ends at offset end.
 func lineIncomplete(data []byte, end int) bool {
 	return end+1 >= len(data) && (end == len(data) || data[end] == '\r')
 }
 
-// describeField returns why the byte at an offset makes the line at pos no field line.
+// describeField returns why the line at pos is no field line. at is the offset of the wrong byte.
 func describeField(data []byte, pos, at int) string {
 	if bytes.IndexByte(data[pos:at], ':') >= 0 {
 		return describeText(data[at])

@@ -92,8 +92,7 @@ func TestResponseFraming(t *testing.T) {
 	}
 }
 
-// TestEndless feeds heads and bodies that never come to an end: each is refused as soon as it is beyond its limit.
-// TestReuse parses one message after another with the same head, in the order that leaves most behind.
+// TestReuse parses several messages with the same Head. Their order is the one in which old values are most likely to remain.
 func TestReuse(t *testing.T) {
 	var h Head
 	var out []byte
@@ -184,7 +183,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestSkipText compares the search by words with one by bytes, for each byte at each offset.
+// TestSkipText compares skipText, which tests eight bytes at a time, with a search byte by byte, for each byte at each offset.
 func TestSkipText(t *testing.T) {
 	for c := range 256 {
 		for at := range 20 {

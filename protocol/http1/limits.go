@@ -2,7 +2,7 @@ package http1
 
 import "fmt"
 
-// The default limits. They fit browsers with long cookies, and bound hostile clients.
+// The default limits. They are large enough for browsers with long cookies, and bound hostile clients.
 const (
 	DefaultMaxHead        = 64 << 10
 	DefaultMaxRequestLine = 8 << 10
@@ -12,10 +12,10 @@ const (
 	DefaultMaxTrailers    = 4 << 10
 )
 
-const maxLimit = 16 << 20 // bytes, or fields: the largest value that Validate accepts
+const maxLimit = 16 << 20 // bytes, or number of fields: the largest value that Validate accepts
 
-// Limits bound the messages of a peer. The zero value of each field means its default; nil Limits are all defaults.
-// Parsers only read them, so one value serves any number of connections at once.
+// Limits bound the messages of a peer. The zero value of a field means the default of that field. Nil Limits mean all
+// defaults. Parsers do not change Limits, so several connections may share one value.
 type Limits struct {
 	// MaxHead bounds a head, from the first byte to the empty line, in bytes. Zero means 64 KiB. Beyond it: 431.
 	MaxHead int `yaml:"max_head,omitempty"`
@@ -33,7 +33,8 @@ type Limits struct {
 	MaxBody int64 `yaml:"max_body,omitempty"`
 }
 
-// Validate reports the first limit that is negative or above 16 MiB. Parsers use the default in place of such a limit.
+// Validate returns an error for the first limit that is negative or above 16 MiB. Parsers use the default in place of such a
+// limit.
 func (l *Limits) Validate() error {
 	for _, row := range []struct {
 		name  string
@@ -58,7 +59,7 @@ func (l *Limits) Validate() error {
 
 var defaults = Limits{}
 
-// orDefault returns l, or the default limits for nil.
+// orDefault returns l, or the default limits if l is nil.
 func (l *Limits) orDefault() *Limits {
 	if l == nil {
 		return &defaults

@@ -14,8 +14,8 @@ func TestLimits(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		limits Limits
-		ok     string // the largest message
-		beyond string // one byte or field more
+		ok     string // the largest message that the limit accepts
+		beyond string // a message with one byte or field more than the limit accepts
 		status int
 	}{
 		{"request line", Limits{}, "GET /" + long(8192-16) + " HTTP/1.1\r\nHost: a\r\n\r\n", "GET /" + long(8192-15) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414},
@@ -51,6 +51,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestEndless sends heads and bodies that never end. Each must be refused as soon as it exceeds its limit.
 func TestEndless(t *testing.T) {
 	for _, row := range []struct {
 		name, start, more string

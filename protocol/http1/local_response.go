@@ -2,12 +2,13 @@ package http1
 
 import "fmt"
 
-// Continue is the interim response that asks a client with Head.Expect for its body. RFC 9110, section 15.2.1.
+// Continue is the interim response that a client with Head.Expect waits for before it sends the body. RFC 9110, section
+// 15.2.1.
 const Continue = "HTTP/1.1 100 Continue\r\n\r\n"
 
-// localResponse is a response of the proxy's own, encoded for both ends of the connection's life.
+// localResponse is an encoded response that the proxy itself creates.
 type localResponse struct {
-	head [2]string // before the body: 0 keeps the connection, 1 closes it
+	head [2]string // bytes before the body: head[0] keeps the connection open, head[1] announces its close
 	body string
 }
 
@@ -38,8 +39,9 @@ var localResponses = func() map[int]localResponse {
 	return all
 }()
 
-// AppendLocalResponse appends a small response of the proxy's own to a request with the given method: 400, 404, 408, 413, 414, 417,
-// 431 or 500 to 505. Any other status becomes 500. closes writes Connection: close, which is required after an *Error.
+// AppendLocalResponse appends a small response that the proxy itself creates. requestMethod is the method of the request.
+// status is 400, 404, 408, 413, 414, 417, 431 or 500 to 505. Any other status becomes 500. closes adds Connection: close,
+// which is required after an *Error.
 func AppendLocalResponse(dst []byte, status int, requestMethod Method, closes bool) []byte {
 	a, ok := localResponses[status]
 	if !ok {

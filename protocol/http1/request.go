@@ -2,10 +2,10 @@ package http1
 
 import "bytes"
 
-// ParseRequest parses the head of a request and returns its length in bytes. It returns 0 while the head is incomplete: read
-// more, and call again with the same Head and all bytes from the first one on. Parsed lines are not parsed again. A head that is
-// malformed, ambiguous or beyond limits (nil: the defaults) gives *Error, once the wrong line is complete. One empty line before
-// the request is skipped, and counted in the length. RFC 9112, sections 2 to 6.
+// ParseRequest parses the head of a request and returns its length in bytes. While the head is incomplete, it returns 0: read
+// more bytes, then call it again with the same Head and all bytes of the request. Parsed lines are not parsed again. A head
+// that is malformed, ambiguous or beyond limits is an *Error as soon as the wrong line is complete. Nil limits are the
+// defaults. One empty line before the request is skipped and counted in the length. RFC 9112, sections 2 to 6.
 func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 	l := limits.orDefault()
 	if !h.startParse(data, false) {
@@ -13,7 +13,7 @@ func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 	}
 	if h.phase == atFirstLine {
 		if h.pos == 0 && len(data) >= 2 && data[0] == '\r' && data[1] == '\n' {
-			h.pos = 2 // RFC 9112, section 2.2: left over from a client that ends its bodies with CRLF
+			h.pos = 2 // RFC 9112, section 2.2: some clients send CRLF after a body
 		}
 		next, at, status, reason := h.requestLine(data, h.pos)
 		switch {
@@ -47,8 +47,8 @@ func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 	return n, nil
 }
 
-// requestLine parses the line at pos and returns the offset behind it, or 0 if the line is incomplete. For a malformed
-// line it returns the offset of the fault, the status to respond with, and the reason. RFC 9112, section 3.
+// requestLine parses the line at pos and returns the offset after it. It returns 0 if the line is incomplete. For a malformed
+// line it returns the offset of the wrong byte, the status of the response, and the reason. RFC 9112, section 3.
 func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason string) {
 	end := skip(data, pos, isToken)
 	if end == len(data) {
@@ -91,7 +91,7 @@ func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason s
 	return pos + 10, 0, 0, ""
 }
 
-// version parses HTTP/1.1 or HTTP/1.0. b has at least eight bytes.
+// version parses HTTP/1.1 or HTTP/1.0. b must have at least eight bytes.
 func version(b []byte) (minor uint8, ok bool) {
 	if string(b[:7]) != "HTTP/1." || b[7] != '0' && b[7] != '1' {
 		return 0, false
@@ -99,12 +99,12 @@ func version(b []byte) (minor uint8, ok bool) {
 	return b[7] - '0', true
 }
 
-// looksLikeVersion reports whether b begins with HTTP/, digit, dot and digit.
+// looksLikeVersion reports whether b begins with HTTP/ and a version such as 2.0.
 func looksLikeVersion(b []byte) bool {
 	return string(b[:5]) == "HTTP/" && chars[b[5]]&chars[b[7]]&isDigit != 0 && b[6] == '.'
 }
 
-// MethodOf returns the Method with that name.
+// MethodOf returns the Method with the name.
 func MethodOf(name []byte) Method {
 	switch string(name) {
 	case "GET":

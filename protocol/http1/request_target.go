@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// target parses data[start:end], which are visible characters. A malformed target gives a reason and its offset. RFC 9112, section 3.2.
+// target parses the request target in data[start:end], which consists of visible characters. For a malformed target it returns
+// a reason and the offset of the wrong byte. RFC 9112, section 3.2.
 func (h *Head) target(data []byte, start, end int) (at int, reason string) {
 	h.Target = span(start, end)
 	switch {
@@ -43,7 +44,7 @@ func (h *Head) target(data []byte, start, end int) (at int, reason string) {
 	return h.pathAndQuery(data, path, end)
 }
 
-// pathAndQuery parses a path, which may be empty, and the query behind its question mark.
+// pathAndQuery parses a path, which may be empty, and the query after the question mark.
 func (h *Head) pathAndQuery(data []byte, start, end int) (at int, reason string) {
 	h.Path, h.Query = span(start, end), span(end, end)
 	if i := bytes.IndexByte(data[start:end], '?'); i >= 0 {
@@ -62,8 +63,8 @@ func (h *Head) pathAndQuery(data []byte, start, end int) (at int, reason string)
 	}
 }
 
-// validHost reports whether b is a DNS name, an IPv4 address, or an IPv6 address in brackets, with or without a port from 0
-// to 65535; with needPort, with one.
+// validHost reports whether b is a DNS name, an IPv4 address, or an IPv6 address in brackets. A port from 0 to 65535 may
+// follow. If needPort is set, a port must follow.
 func validHost(b []byte, needPort bool) bool {
 	end := skip(b, 0, isHost)
 	if len(b) > 0 && b[0] == '[' {

@@ -2,9 +2,10 @@ package http1
 
 import "bytes"
 
-// ParseResponse parses the head of a response and returns its length in bytes, or 0 while it is incomplete: see ParseRequest.
-// requestMethod is the method of the request, which decides whether the response has a body. Every error has status 502. After a
-// status of 1xx other than 101, another response to the same request follows. RFC 9112, sections 4 and 6.3.
+// ParseResponse parses the head of a response and returns its length in bytes. While the head is incomplete, it returns 0,
+// like ParseRequest. requestMethod is the method of the request, which decides whether the response has a body. Every error
+// has status 502. After a response with a status 1xx other than 101, another response to the same request follows. RFC 9112,
+// sections 4 and 6.3.
 func ParseResponse(data []byte, h *Head, requestMethod Method, limits *Limits) (int, error) {
 	l := limits.orDefault()
 	if !h.startParse(data, true) {
@@ -35,8 +36,9 @@ func ParseResponse(data []byte, h *Head, requestMethod Method, limits *Limits) (
 	return n, nil
 }
 
-// statusLine parses the first line and returns the offset behind it, or 0 if the line is incomplete. For a malformed line it
-// returns the offset of the fault and its description. A line without a reason may lack the space before it. RFC 9112, section 4.
+// statusLine parses the first line and returns the offset after it. It returns 0 if the line is incomplete. For a malformed
+// line it returns the offset of the wrong byte and a description. A line without a reason phrase may also lack the space
+// before the phrase. RFC 9112, section 4.
 func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 	const code = len("HTTP/1.1 ")
 	const reason = "no status line: HTTP/1.1 or HTTP/1.0, one space, three digits,"
@@ -68,7 +70,8 @@ func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 	return end + 2, 0, ""
 }
 
-// bodyless sets the framing of responses whose framing fields do not count, and reports whether this is one.
+// bodyless reports whether the status or the request's method alone decides that no body follows. In that case it sets the
+// framing.
 func (h *Head) bodyless() bool {
 	switch {
 	case h.Status == 101, h.requestMethod == MethodConnect && h.Status/100 == 2:

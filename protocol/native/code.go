@@ -2,23 +2,23 @@ package native
 
 import "fmt"
 
-// Code is the reason for which a connection ended or a request was refused.
+// Code is the reason why a connection ended or a request was refused.
 type Code uint16
 
 // The codes of version 1.
 const (
-	CodeOK              Code = 0  // granted; in GOAWAY: the peer has finished
-	CodeDraining        Code = 1  // the node stops: reconnect later, or to another node
-	CodeProtocol        Code = 2  // malformed or unexpected frame
-	CodeUnauthenticated Code = 3  // no identity has this token or certificate
-	CodeForbidden       Code = 4  // the identity may not do this
-	CodeTooLarge        Code = 5  // a frame above the limit
-	CodeLimit           Code = 6  // too many connections, tags or subscriptions
-	CodeTimeout         Code = 7  // no bytes, or no more bytes of a frame, for too long
-	CodeCredit          Code = 8  // sent without credit
-	CodeVersion         Code = 9  // no common protocol version
-	CodeInvalid         Code = 10 // a payload that is not valid for its type
-	CodeBadRequest      Code = 11 // a malformed tag, filter, group or predicate
+	CodeOK              Code = 0  // the request is granted; in GOAWAY: the peer has finished
+	CodeDraining        Code = 1  // the node stops: connect again later, or to another node
+	CodeProtocol        Code = 2  // a frame is malformed or unexpected
+	CodeUnauthenticated Code = 3  // no identity has the client's token or certificate
+	CodeForbidden       Code = 4  // the identity has no permission for the request
+	CodeTooLarge        Code = 5  // a frame exceeds the limit
+	CodeLimit           Code = 6  // the client has too many connections, tags or subscriptions
+	CodeTimeout         Code = 7  // the peer sent no bytes, or did not complete a frame, in time
+	CodeCredit          Code = 8  // the peer sent more than its credit
+	CodeVersion         Code = 9  // client and node have no common protocol version
+	CodeInvalid         Code = 10 // a payload is not valid for its type
+	CodeBadRequest      Code = 11 // the request has a malformed tag, filter, group or predicate
 )
 
 var codeNames = [...]string{
@@ -26,7 +26,7 @@ var codeNames = [...]string{
 	"no credit", "version mismatch", "invalid payload", "bad request",
 }
 
-// String names the code.
+// String returns the name of the code.
 func (c Code) String() string {
 	if int(c) < len(codeNames) {
 		return codeNames[c]
@@ -34,10 +34,11 @@ func (c Code) String() string {
 	return fmt.Sprintf("code %d", uint16(c))
 }
 
-// Error is a Code with its reason. Parsers return it for a peer's violation; it is also what a peer sent in GOAWAY or RESULT.
+// Error is a Code with its reason. A parser returns an Error if the peer violates the protocol. An Error also represents what a
+// peer sent in GOAWAY or RESULT.
 type Error struct {
 	Code   Code
-	Reason string // one sentence for a person; holds no secret
+	Reason string // one sentence for the operator; holds no secret
 }
 
 func (e *Error) Error() string {

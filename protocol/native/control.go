@@ -7,48 +7,49 @@ import (
 	"unicode/utf8"
 )
 
-// HelloFrame opens a connection.
+// HelloFrame is the client's first frame on a connection.
 type HelloFrame struct {
 	MinVersion, MaxVersion uint8
-	Token                  []byte // credentials; empty if the client's TLS certificate is its credential
-	Name                   string // for logs and metrics; grants nothing
+	Token                  []byte // credentials; empty if the client's TLS certificate replaces them
+	Name                   string // the client's name for logs and metrics; grants nothing
 }
 
 // WelcomeFrame is the response to HELLO.
 type WelcomeFrame struct {
 	Version   uint8
-	Streams   uint8  // data streams in each direction: a tag uses number tag % Streams. 0 means all frames are on the first stream
+	Streams   uint8  // number of data streams in each direction: a tag uses stream number tag % Streams; 0 means that all frames are on the first stream
 	Source    uint32 // the client's source id
-	MaxFrame  uint32 // bytes, of the whole frame
-	Window    uint32 // bytes that may be sent on each tag before the first CREDIT
-	Heartbeat uint32 // milliseconds; three of them without a byte end the connection
+	MaxFrame  uint32 // largest frame in bytes
+	Window    uint32 // bytes that the client may send on each tag before the first CREDIT
+	Heartbeat uint32 // interval in milliseconds; a connection ends after three intervals without a byte
 }
 
-// GoawayFrame ends a connection.
+// GoawayFrame announces the end of a connection and its reason.
 type GoawayFrame struct {
 	Code   Code
 	Reason string
 }
 
-// TagFrame names a tag. A client sends it to request the tag, with any Ref; a node sends it to announce the tag's number, Ref.
+// TagFrame names a tag. A client sends it to request the tag, with a Ref that it chooses. A node sends it to announce the
+// number of the tag, which is Ref.
 type TagFrame struct {
 	Ref  uint32
 	Name string
 }
 
-// Policy decides about messages that exceed a subscription's queue.
+// Policy decides which messages are dropped, or whether publishers are blocked, when a subscription's queue is full.
 type Policy uint8
 
 // The policies.
 const (
-	Block      Policy = 0 // withhold credit of that tag from its publishers
-	DropOldest Policy = 1 // keep the newest, count the rest
-	DropNewest Policy = 2 // keep what is queued, count the rest
+	Block      Policy = 0 // drop nothing; give the publishers of that tag no more credit
+	DropOldest Policy = 1 // keep the newest messages, count the dropped ones
+	DropNewest Policy = 2 // keep the queued messages, count the dropped ones
 )
 
 var policyNames = [...]string{"block", "drop-oldest", "drop-newest"}
 
-// String names the policy as the command line does.
+// String returns the name of the policy on the command line.
 func (p Policy) String() string {
 	if int(p) < len(policyNames) {
 		return policyNames[p]
@@ -56,7 +57,7 @@ func (p Policy) String() string {
 	return fmt.Sprintf("policy %d", uint8(p))
 }
 
-// ParsePolicy is the inverse of String.
+// ParsePolicy returns the policy with the name that String returns.
 func ParsePolicy(s string) (Policy, error) {
 	for i, name := range policyNames {
 		if s == name {
@@ -66,38 +67,40 @@ func ParsePolicy(s string) (Policy, error) {
 	return 0, fmt.Errorf("native: unknown policy %q: want one of %v", s, policyNames)
 }
 
-// SubFrame subscribes.
+// SubFrame is a client's request to subscribe.
 type SubFrame struct {
-	ID        uint32 // chosen by the client; not 0
-	Addressed bool   // deliver messages addressed to this client, and no others
+	ID        uint32 // number of the subscription, chosen by the client; not 0
+	Addressed bool   // deliver only messages that are addressed to this client
 	Policy    Policy
-	Window    uint32 // bytes the node may send of each tag before the first CREDIT
-	Queue     uint32 // bytes the node may queue of each tag; 0 means the node's default
-	Filter    string // tag filter, may hold + and #
-	Group     string // each message goes to one member of a group; "" means no group
-	Where     string // predicate over the payload; "" means all
+	Window    uint32 // bytes that the node may send on each tag before the first CREDIT
+	Queue     uint32 // bytes that the node may queue for each tag; 0 means the node's default
+	Filter    string // filter of tags; may contain the wildcards + and #
+	Group     string // consumer group: each message is delivered to one member; "" means no group
+	Where     string // predicate over the payload; "" selects all messages
 }
 
-// CreditFrame allows further bytes of PUB frames of a tag: to a subscription, or from a publisher if Sub is 0.
+// CreditFrame allows Bytes more bytes of PUB frames on a tag. A client sends it for its subscription Sub. A node sends it to a
+// publisher, with Sub 0.
 type CreditFrame struct{ Sub, Tag, Bytes uint32 }
 
-// ResultFrame is the response to TAG (Ref as sent; Value is the tag's number) and to SUB (Ref is the subscription).
+// ResultFrame is the response to TAG and SUB. For a TAG, Ref is the Ref of the request and Value the number of the tag. For a
+// SUB, Ref is the number of the subscription.
 type ResultFrame struct {
-	Kind   Kind // Tag or Sub
+	Kind   Kind // kind of the request: Tag or Sub
 	Ref    uint32
 	Value  uint32
 	Code   Code
 	Reason string
 }
 
-// NoticeFrame reports to a publisher that messages were dropped.
+// NoticeFrame tells a publisher that messages were dropped.
 type NoticeFrame struct {
 	Tag, Count uint32
 	Code       Code
-	Reason     string // of the first one
+	Reason     string // reason for the first dropped message
 }
 
-// appendHeader appends a frame header without its length, which seal fills in.
+// appendHeader appends a frame header whose length is still 0. seal sets the length later.
 func appendHeader(dst []byte, k Kind, flags byte) []byte {
 	return append(dst, 0, 0, 0, 0, byte(k), flags, 0, 0)
 }
@@ -107,8 +110,8 @@ func seal(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendText appends s behind its length, two bytes. It cuts a longer text at a rune: only reasons can be that long, as other
-// texts were checked before.
+// appendText appends the length of s in two bytes, and then s. A text that is too long is cut between two runes. Only a reason
+// can be too long, because the caller has checked all other texts.
 func appendText[T string | []byte](dst []byte, s T) []byte {
 	if len(s) > math.MaxUint16 {
 		n := math.MaxUint16
@@ -139,7 +142,7 @@ func AppendWelcome(dst []byte, w WelcomeFrame) []byte {
 	return seal(dst, n)
 }
 
-// AppendPing appends a PING, or the response to one if ack is set.
+// AppendPing appends a PING. If ack is set, it appends the response to a PING.
 func AppendPing(dst []byte, ack bool, value uint64) []byte {
 	n := len(dst)
 	var flags byte
@@ -219,7 +222,8 @@ func AppendNotice(dst []byte, v NoticeFrame) []byte {
 	return seal(appendText(dst, v.Reason), n)
 }
 
-// fieldReader reads a frame's fields in order. After the frame's end all further fields are zero, and done returns an error.
+// fieldReader reads the fields of a frame in order. After the end of the frame all further fields are zero, and done returns
+// an error.
 type fieldReader struct {
 	b      []byte
 	f      Frame
@@ -252,8 +256,8 @@ func (r *fieldReader) text() string {
 	return string(b)
 }
 
-// done returns an error if a field was missing or malformed. Bytes behind the known fields are no error: they are reserved for
-// later versions.
+// done returns an error if a field was missing or malformed. Bytes after the known fields are not an error, because they are
+// reserved for later versions.
 func (r *fieldReader) done() error {
 	if r.failed {
 		return &Error{Code: CodeProtocol, Reason: fmt.Sprintf("%v frame of %d bytes ends early or holds text that is not UTF-8", r.f.Kind(), len(r.f))}
@@ -261,7 +265,7 @@ func (r *fieldReader) done() error {
 	return nil
 }
 
-// ParseHello reads a HELLO. Token is a part of f.
+// ParseHello reads a HELLO. The Token in the result is a part of f, not a copy.
 func ParseHello(f Frame) (h HelloFrame, err error) {
 	r := readFields(f)
 	if r.u32() != Magic {
@@ -273,8 +277,8 @@ func ParseHello(f Frame) (h HelloFrame, err error) {
 	return h, r.done()
 }
 
-// Negotiate returns the version for a connection between a client that sent h and a node that speaks lowest to highest: the
-// highest in both ranges.
+// Negotiate returns the protocol version of a connection: the highest version that client and node share. h is the client's
+// HELLO. The node speaks the versions lowest to highest.
 func Negotiate(h HelloFrame, lowest, highest uint8) (uint8, error) {
 	common := min(h.MaxVersion, highest)
 	if common < max(h.MinVersion, lowest) {
@@ -292,7 +296,7 @@ func ParseWelcome(f Frame) (w WelcomeFrame, err error) {
 	return w, r.done()
 }
 
-// ParsePing reads a PING. The response carries the same value.
+// ParsePing reads the value of a PING. The response carries the same value.
 func ParsePing(f Frame) (uint64, error) {
 	r := readFields(f)
 	v := r.u64()
@@ -330,7 +334,7 @@ func ParseSub(f Frame) (s SubFrame, err error) {
 	return s, nil
 }
 
-// ParseNumber reads the one number of an UNSUB, SELECT or JOIN.
+// ParseNumber reads the only field of an UNSUB, SELECT or JOIN: a number.
 func ParseNumber(f Frame) (uint32, error) {
 	r := readFields(f)
 	v := r.u32()

@@ -7,41 +7,42 @@ import (
 	"example.com/ferry"
 )
 
-// The range of protocol versions that this package speaks.
+// The protocol versions that this package speaks.
 const (
 	LowestVersion = 1
-	Version       = 1 // the highest
+	Version       = 1 // the highest version
 )
 
-// Magic opens every connection: the first four bytes after HELLO's frame header. "FRRY".
+// Magic is the first four bytes after the frame header of HELLO: "FRRY". It identifies the protocol.
 const Magic = 0x46525259
 
 // Sizes in bytes.
 const (
-	HeaderSize      = 8               // the header of every frame: length, kind, flags, type, extension
-	PubHeaderSize   = HeaderSize + 16 // a PUB frame without extension and payload
-	DefaultMaxFrame = 1 << 20         // frames above this are refused unless configured otherwise
-	MaxHandshake    = 8 << 10         // bound on a HELLO and a WELCOME, whatever MaxFrame says
+	HeaderSize      = 8               // header of every frame: length, kind, flags, type, extension
+	PubHeaderSize   = HeaderSize + 16 // header of a PUB frame, without extension and payload
+	DefaultMaxFrame = 1 << 20         // the largest frame unless configured otherwise
+	MaxHandshake    = 8 << 10         // the largest HELLO and WELCOME; MaxFrame does not apply to them
 )
 
 // Kind is the kind of a frame.
 type Kind uint8
 
-// The kinds of version 1. CALL, REPLY and CANCEL are reserved for rpc: a peer that receives one answers GOAWAY.
+// The kinds of version 1. CALL, REPLY and CANCEL are reserved for rpc: a peer that receives one responds with GOAWAY. Each
+// comment begins with the sender of the frame: the client, the node, or either.
 const (
-	Hello   Kind = 1  // client: credentials, and the versions it speaks
-	Welcome Kind = 2  // node: the client's source id, and the limits
-	Ping    Kind = 3  // either: the response has the same eight bytes and FlagAck, after all frames before are handled
+	Hello   Kind = 1  // client: credentials, and the versions that the client speaks
+	Welcome Kind = 2  // node: the client's source id, and the limits of the connection
+	Ping    Kind = 3  // either: the response has the same eight bytes and FlagAck; it is sent after all earlier frames are handled
 	Goaway  Kind = 4  // either: the connection ends, with a reason
-	Tag     Kind = 5  // client: request to publish on a tag; node: this number means that tag
-	Sub     Kind = 6  // client: subscribe
-	Unsub   Kind = 7  // client: end a subscription
-	Credit  Kind = 8  // either: this many more bytes may be sent on a tag
+	Tag     Kind = 5  // client: request to publish on a tag; node: the number of a tag
+	Sub     Kind = 6  // client: request to subscribe
+	Unsub   Kind = 7  // client: end of a subscription
+	Credit  Kind = 8  // either: permission to send more bytes on a tag
 	Pub     Kind = 9  // either: one message
-	Select  Kind = 10 // node: PUBs behind this frame, on this stream, are for that subscription
-	Result  Kind = 11 // node: the response to a TAG or SUB
-	Notice  Kind = 12 // node: the client's messages were dropped, with a reason
-	Join    Kind = 13 // either: the first frame of a data stream
+	Select  Kind = 10 // node: the PUBs that follow on this stream belong to the subscription that this frame names
+	Result  Kind = 11 // node: response to a TAG or SUB
+	Notice  Kind = 12 // node: messages of the client were dropped, with a reason
+	Join    Kind = 13 // either: first frame of a data stream
 	Call    Kind = 16
 	Reply   Kind = 17
 	Cancel  Kind = 18
@@ -53,7 +54,7 @@ var kindNames = map[Kind]string{
 	Call: "CALL", Reply: "REPLY", Cancel: "CANCEL",
 }
 
-// String names the kind as docs/native.md does.
+// String returns the name of the kind in docs/native.md.
 func (k Kind) String() string {
 	if s, ok := kindNames[k]; ok {
 		return s
@@ -61,19 +62,19 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Flags. Their meaning depends on the kind; a receiver ignores those it does not know.
+// Flags. The kind of the frame decides what a flag means. A receiver ignores unknown flags.
 const (
-	FlagAck       = 0x01 // PING: this is the response
-	FlagAddressed = 0x01 // PUB: Source is the addressee, not the publisher. SUB: deliver messages addressed to this client
-	FlagValid     = 0x02 // PUB of a node: the payload was validated in full
+	FlagAck       = 0x01 // PING: this frame is the response
+	FlagAddressed = 0x01 // PUB: Source is the addressee, not the publisher; SUB: deliver only messages addressed to this client
+	FlagValid     = 0x02 // PUB from a node: the node has validated the whole payload
 )
 
-// Frame is one whole frame, a part of the bytes that Split was given. The accessors for PUB need a frame of that kind from
-// Split, which has checked its length.
+// Frame is one whole frame. It is a part of the bytes that were passed to Split. The methods that read a PUB need a frame of
+// that kind from Split, because Split checks the length.
 type Frame []byte
 
-// Split returns the first frame in buf. If the frame is incomplete it returns nil and no error: read more and call again. A
-// frame longer than maxFrame, or too short for its kind, is an *Error as soon as its header has arrived.
+// Split returns the first frame in buf. If the frame is incomplete, Split returns nil and no error: read more bytes and call
+// it again. A frame that is longer than maxFrame, or too short for its kind, is an *Error as soon as its header has arrived.
 func Split(buf []byte, maxFrame int) (Frame, error) {
 	if len(buf) < HeaderSize {
 		if len(buf) < 4 {
@@ -95,11 +96,12 @@ func Split(buf []byte, maxFrame int) (Frame, error) {
 	return Frame(buf[:size:size]), nil
 }
 
-// Size returns the length in bytes of the frame that starts buf, which has at least four bytes. The length is unchecked.
+// Size returns the length in bytes of the frame at the start of buf. buf must have at least four bytes. The length is not
+// checked.
 func Size(buf []byte) int { return 4 + int(binary.BigEndian.Uint32(buf)) }
 
 func frameSize(buf []byte, maxFrame int) (int, error) {
-	if size := 4 + uint64(binary.BigEndian.Uint32(buf)); size > uint64(maxFrame) { // an int of 32 bits does not hold it
+	if size := 4 + uint64(binary.BigEndian.Uint32(buf)); size > uint64(maxFrame) { // the size may exceed an int of 32 bits
 		return 0, &Error{Code: CodeTooLarge, Reason: fmt.Sprintf("frame of %d bytes: at most %d are accepted here", size, maxFrame)}
 	}
 	size := Size(buf)
@@ -118,22 +120,23 @@ func (f Frame) Flags() byte { return f[5] }
 // SetFlags replaces the flag byte.
 func (f Frame) SetFlags(b byte) { f[5] = b }
 
-// Type returns the payload's type.
+// Type returns the type of the payload.
 func (f Frame) Type() ferry.Type { return ferry.Type(f[6]) }
 
-// Tag returns a PUB's tag number, which the node assigned.
+// Tag returns the tag number of a PUB. The node assigned it.
 func (f Frame) Tag() uint32 { return binary.BigEndian.Uint32(f[8:]) }
 
-// Source returns a PUB's publisher or, with FlagAddressed, its addressee.
+// Source returns the publisher of a PUB, or with FlagAddressed the addressee.
 func (f Frame) Source() ferry.SourceID { return ferry.SourceID(binary.BigEndian.Uint32(f[12:])) }
 
-// Time returns a PUB's time: Unix nanoseconds at the source.
+// Time returns the time of a PUB at its source, in nanoseconds of Unix time.
 func (f Frame) Time() int64 { return int64(binary.BigEndian.Uint64(f[16:])) }
 
-// Payload returns a PUB's payload, a part of f.
+// Payload returns the payload of a PUB, which is a part of f.
 func (f Frame) Payload() []byte { return f[PubHeaderSize+int(f[7])*4:] }
 
-// Renumber overwrites a PUB's tag number and source id. A client calls it before it sends the frame on a new connection.
+// Renumber overwrites the tag number and the source id of a PUB. A client calls it before it sends the frame on a new
+// connection.
 func (f Frame) Renumber(tag uint32, source ferry.SourceID) {
 	binary.BigEndian.PutUint32(f[8:], tag)
 	if f[5]&FlagAddressed == 0 {
@@ -141,13 +144,13 @@ func (f Frame) Renumber(tag uint32, source ferry.SourceID) {
 	}
 }
 
-// PubHeader is the content of a PUB beside its payload.
+// PubHeader has all fields of a PUB except the payload.
 type PubHeader struct {
 	Flags  byte
 	Type   ferry.Type
 	Tag    uint32
 	Source ferry.SourceID
-	Time   int64 // Unix nanoseconds
+	Time   int64 // Unix time in nanoseconds
 }
 
 // AppendPub appends a PUB frame.

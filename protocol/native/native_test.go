@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/vectors.txt")
 
-// samples are the vectors: a frame of each kind, its encoding, and the result of parsing it.
+// samples are the vectors: a frame of each kind with its encoding and the result of parsing it.
 var samples = []struct {
 	name   string
 	frame  []byte
@@ -96,7 +96,8 @@ var samples = []struct {
 	{"JOIN 2", AppendJoin(nil, 2), uint32(2), func(f Frame) (any, error) { return ParseNumber(f) }},
 }
 
-// session is a whole connection: a client publishes two readings and observes those above 30. Package hop plays it.
+// session is a whole connection: a client publishes two readings and observes those above 30. A test of package hop also uses
+// it.
 var session = []struct {
 	title string
 	frame []byte
@@ -179,7 +180,7 @@ func TestSessionVectors(t *testing.T) {
 	golden(t, "testdata/session.txt", b.String())
 }
 
-// golden compares file with want, and returns its content, which docs/native.md must hold.
+// golden compares file with want and returns the content of file. docs/native.md must contain that content.
 func golden(t *testing.T, file, want string) []byte {
 	t.Helper()
 	if *update {
@@ -204,7 +205,8 @@ func golden(t *testing.T, file, want string) []byte {
 	return raw
 }
 
-// TestCut cuts each frame at each byte: it is incomplete, and malformed if its length says that it ends there.
+// TestCut cuts each frame at each byte. The cut frame must be incomplete. If its length is set to the cut length, the frame
+// must be malformed.
 func TestCut(t *testing.T) {
 	for _, s := range samples {
 		for n := range s.frame {

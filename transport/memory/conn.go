@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// conn is one end of a connection: it reads from one pipe and writes to the other.
+// conn is one end of a connection. It reads from one pipe and writes to another.
 type conn struct {
 	in, out       *pipe
 	local, remote address
@@ -43,7 +43,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		n, err := c.in.read(p)
 		if n > 0 || len(p) == 0 || err != nil {
-			return n, err // io.EOF is not wrapped
+			return n, err // io.EOF is returned without a wrapper
 		}
 		select {
 		case <-c.in.filled:
@@ -81,13 +81,14 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 }
 
-// CloseWrite ends the stream towards the peer: its Read returns io.EOF behind the last byte. This end can still read.
+// CloseWrite ends the direction towards the peer. After the last byte, the peer's Read returns io.EOF. This end can still
+// read.
 func (c *conn) CloseWrite() error {
 	c.out.closeWriter()
 	return nil
 }
 
-// Close ends both directions. The peer can still read bytes written before; its writes fail.
+// Close ends both directions. The peer can still read the bytes that were written before. Writes of the peer fail.
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
@@ -129,14 +130,14 @@ func (c *conn) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "memory", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// pipe is one direction: a ring of bytes with one reader and one writer.
+// pipe is one direction of a connection: a ring of bytes with one reader and one writer.
 type pipe struct {
 	mu              sync.Mutex
 	ring            []byte // allocated by the first write
 	size            int
-	start, used     int  // used bytes from start on, wrapping at the end
-	writerClosed    bool // no more bytes follow
-	readerClosed    bool // bytes written are lost
+	start, used     int  // used bytes begin at start and wrap at the end of the ring
+	writerClosed    bool // no more bytes follow those in the ring
+	readerClosed    bool // written bytes are discarded
 	filled, drained chan struct{}
 }
 
@@ -144,7 +145,8 @@ func newPipe(size int) *pipe {
 	return &pipe{size: size, filled: make(chan struct{}, 1), drained: make(chan struct{}, 1)}
 }
 
-// read moves bytes to p. It returns 0 and nil if the pipe is empty, 0 and io.EOF if it is empty and its writer closed.
+// read removes bytes from the pipe and copies them to p. If the pipe is empty it returns 0 and nil, or io.EOF if the writer is
+// closed.
 func (b *pipe) read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +168,7 @@ func (b *pipe) read(p []byte) (int, error) {
 	return total, nil
 }
 
-// write moves as many bytes from p as the pipe has room for.
+// write copies bytes from p to the pipe, as many as the pipe has room for.
 func (b *pipe) write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// deadline is a point in time that can be moved while a Read or Write waits for it.
+// deadline is a point in time. It can be moved while a Read or Write waits for it.
 type deadline struct {
 	mu      sync.Mutex
 	timer   *time.Timer
-	expired chan struct{} // closed at the deadline
+	expired chan struct{} // closed when the deadline is reached
 	change  chan struct{} // closed when the deadline is moved
 }
 
@@ -37,7 +37,7 @@ func (d *deadline) set(t time.Time) {
 	}
 }
 
-// channels returns a channel that is closed at the deadline, and one that is closed when the deadline is moved.
+// channels returns two channels: expired is closed when the deadline is reached, moved when the deadline is moved.
 func (d *deadline) channels() (expired, moved <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -46,7 +46,7 @@ func New(c *Config) *Network {
 // Scheme returns memory.
 func (*Network) Scheme() string { return "memory" }
 
-// Listen takes the name addr. It fails if another listener of the Network has that name.
+// Listen reserves the name addr for a new listener. If another listener of the Network has that name, Listen fails.
 func (n *Network) Listen(ctx context.Context, addr string) (transport.Listener, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memory: listen on %q: %w", addr, err)
@@ -96,7 +96,7 @@ func (l *listener) enqueue(ctx context.Context, c *conn) error {
 		return ctx.Err()
 	}
 	select {
-	case <-l.closed: // Close may have drained the backlog before c was in it
+	case <-l.closed: // Close may have emptied the backlog before c was in it
 		l.drain()
 	default:
 	}
@@ -125,7 +125,7 @@ func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 
 func (l *listener) Addr() net.Addr { return l.addr }
 
-// Close frees the name and closes the connections that wait for Accept.
+// Close releases the name and closes the connections that Accept has not returned.
 func (l *listener) Close() error {
 	l.once.Do(func() {
 		l.n.mu.Lock()
@@ -148,7 +148,7 @@ func (l *listener) drain() {
 	}
 }
 
-// address is a name on a Network.
+// address is the name of a listener in a Network.
 type address string
 
 func (address) Network() string  { return "memory" }

@@ -17,25 +17,24 @@ import (
 
 // Error codes of CONNECTION_CLOSE and of streams, RFC 9000, section 19.19.
 const (
-	codeClosed  = 0 // both ends have read everything
-	codeUnread  = 1 // closed before the peer had read everything
+	codeClosed  = 0 // both ends have read all bytes
+	codeUnread  = 1 // this end closed before the peer had read all bytes
 	codeRefused = 2 // Accept did not return the connection
 )
 
-// Conn is a QUIC connection, and its first stream. All methods may overlap, except that Read and Write are for one
-// goroutine each at a time.
+// Conn is a QUIC connection and its first stream. All methods may overlap, except two calls of Read or two calls of Write.
 type Conn struct {
 	*stream
 	qc         *quic.Conn
 	linger     time.Duration
-	identified *identifiedSet // the listener's; nil if this end dialed
+	identified *identifiedSet // set of the listener; nil if this end dialed
 	once       sync.Once
 
 	mu       sync.Mutex
-	sockets  []*socket // of a dialed connection; the last one is in use
+	sockets  []*socket // sockets of a dialed connection; the last one is in use
 	open     map[*stream]struct{}
-	started  int              // streams opened or accepted so far: the peer sends a receipt for each
-	receipts *quic.SendStream // opened for the first receipt
+	started  int              // number of streams opened or accepted; the peer sends a receipt for each stream
+	receipts *quic.SendStream // stream for receipts to the peer; opened for the first receipt
 }
 
 var (
@@ -63,8 +62,8 @@ func (c *Conn) add(qs *quic.Stream) *stream {
 	return s
 }
 
-// OpenStream opens one more stream. It waits while the peer's limit of streams is reached. The peer sees the stream with its
-// first bytes.
+// OpenStream opens one more stream. If the peer's limit of streams is reached, it waits. The peer sees the stream when its
+// first bytes arrive.
 func (c *Conn) OpenStream(ctx context.Context) (net.Conn, error) {
 	qs, err := c.qc.OpenStreamSync(ctx)
 	if err != nil {
@@ -82,19 +81,19 @@ func (c *Conn) AcceptStream(ctx context.Context) (net.Conn, error) {
 	return c.add(qs), nil
 }
 
-// ConnectionState returns the state of TLS, which has the peer's certificate.
+// ConnectionState returns the state of TLS, including the peer's certificate.
 func (c *Conn) ConnectionState() tls.ConnectionState { return c.qc.ConnectionState().TLS }
 
-// PeerIdentified lets the receive window of an accepted connection grow beyond Config.InitialWindow. It may be called at
-// any time, and does nothing on a connection that this end dialed.
+// PeerIdentified lets the receive window of an accepted connection grow beyond Config.InitialWindow. It may be called at any
+// time. On a connection that this end dialed it does nothing.
 func (c *Conn) PeerIdentified() {
 	if c.identified != nil {
 		c.identified.add(c.qc)
 	}
 }
 
-// Migrate moves a dialed connection to a new UDP socket, for example after a better network became available. If the address
-// of the present socket changes, no call is needed: QUIC follows by itself.
+// Migrate moves a dialed connection to a new UDP socket, for example when a better network becomes available. If only the
+// address of the present socket changes, QUIC adapts without this call.
 func (c *Conn) Migrate(ctx context.Context) error {
 	c.mu.Lock()
 	dialed := len(c.sockets) > 0
@@ -122,14 +121,14 @@ func (c *Conn) moveTo(ctx context.Context, s *socket) error {
 	if err := path.Probe(ctx); err != nil {
 		return err
 	}
-	// The earlier sockets stay open: packets may be in flight to them.
+	// The earlier sockets stay open, because packets to them may be in flight.
 	c.mu.Lock()
 	c.sockets = append(c.sockets, s)
 	c.mu.Unlock()
 	return path.Switch()
 }
 
-// Close ends the connection with all its streams. It waits until the peer has read all bytes, no longer than Config.Linger.
+// Close ends the connection and all its streams. It waits until the peer has read all bytes, at most for Config.Linger.
 func (c *Conn) Close() error {
 	c.once.Do(func() {
 		c.mu.Lock()
@@ -155,7 +154,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// awaitReceipts reports whether the peer has sent a receipt, one byte, for each stream.
+// awaitReceipts waits for the peer's receipts and reports whether there is one, a single byte, for each stream.
 func (c *Conn) awaitReceipts() bool {
 	if c.linger < 0 {
 		return false
@@ -175,8 +174,8 @@ func (c *Conn) awaitReceipts() bool {
 	return got == want
 }
 
-// acknowledge sends a receipt: one more stream was read to its end, or is not read any further. If it cannot be sent, the
-// peer's Close waits for its Linger; there is no other effect.
+// acknowledge sends a receipt: this end has read one more stream to its end, or will not read the stream any further. If the
+// receipt cannot be sent, the peer's Close waits for the whole Linger. There is no other effect.
 func (c *Conn) acknowledge() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

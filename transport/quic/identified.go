@@ -6,15 +6,15 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// identifiedSet holds the open connections of a listener whose peer is identified. Only their receive windows may grow. All
-// its methods may overlap. quic-go calls allow with its own locks held, so no method calls quic-go while it holds mu.
+// identifiedSet holds those open connections of a listener whose peer is identified. Only these receive windows may grow. All
+// methods may overlap. quic-go calls allow while it holds its own locks, so no method may call quic-go while it holds mu.
 type identifiedSet struct {
 	mu    sync.Mutex
 	conns map[*quic.Conn]struct{}
 }
 
-// add lets the window of qc grow. A connection that has ended is not stored: the listener removes a connection once, when
-// it ends.
+// add lets the receive window of qc grow. It does not store a connection that has ended, because the listener has already
+// removed that connection.
 func (s *identifiedSet) add(qc *quic.Conn) {
 	s.mu.Lock()
 	if s.conns == nil {

@@ -11,7 +11,8 @@ import (
 	"example.com/ferry/transport"
 )
 
-// TestSilentClientsMakeRoom connects two silent clients to a listener with room for one, and then a client that writes.
+// TestSilentClientsMakeRoom connects two silent clients to a listener with room for one. Then it connects a client that
+// writes.
 func TestSilentClientsMakeRoom(t *testing.T) {
 	dir := t.TempDir()
 	id, err := pki.Open(pki.Config{Dir: dir})

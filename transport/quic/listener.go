@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/transport/internal/accept"
 )
 
-// maxSilent bounds the connections on which no bytes have arrived yet. A further one evicts the oldest.
+// maxSilent bounds the connections on which no bytes have arrived. A further connection evicts the oldest.
 const maxSilent = 256
 
 type listener struct {
@@ -23,12 +23,12 @@ type listener struct {
 	ready      chan *Conn
 	silent     *accept.Waiting
 	identified identifiedSet
-	ctx        context.Context // ends with Close
+	ctx        context.Context // cancelled by Close
 	cancel     context.CancelFunc
 	running    sync.WaitGroup
 
 	mu     sync.Mutex
-	live   int // open connections: they use the socket, even after Close
+	live   int // number of open connections, which use the socket even after Close
 	closed bool
 }
 
@@ -38,7 +38,7 @@ func newListener(s *socket, cfg *Config) *listener {
 	return l
 }
 
-// Accept returns the next connection on which bytes arrived; it is a *Conn.
+// Accept returns the next connection on which bytes have arrived. The connection is a *Conn.
 func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -55,7 +55,8 @@ func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 
 func (l *listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Close stops listening. Connections that Accept returned stay open, and keep the UDP port until the last one is closed.
+// Close stops listening. Connections that Accept returned stay open. The UDP port stays bound until the last of them is
+// closed.
 func (l *listener) Close() error {
 	l.cancel()
 	_ = l.inner.Close()
@@ -70,7 +71,8 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// release forgets a connection that has ended, and closes the socket after the last one of a closed listener.
+// release removes a connection that has ended. If the listener is closed and this was the last connection, release closes the
+// socket.
 func (l *listener) release(qc *quic.Conn) {
 	l.identified.remove(qc)
 	l.mu.Lock()
@@ -83,7 +85,7 @@ func (l *listener) release(qc *quic.Conn) {
 }
 
 func (l *listener) acceptAll() {
-	defer l.cancel() // Accept returns if the socket fails
+	defer l.cancel() // makes Accept return if the socket fails
 	for {
 		qc, err := l.inner.Accept(l.ctx)
 		if err != nil {
@@ -98,7 +100,7 @@ func (l *listener) acceptAll() {
 	}
 }
 
-// admit waits for the dialer's first bytes and passes the connection to Accept.
+// admit waits for the dialer's first bytes and then passes the connection to Accept.
 func (l *listener) admit(ctx context.Context, done func(), qc *quic.Conn) {
 	first, err := qc.AcceptStream(ctx)
 	evicted := errors.Is(context.Cause(ctx), accept.ErrEvicted)

@@ -14,7 +14,7 @@ import (
 	"example.com/ferry/transport"
 )
 
-// ALPN is the protocol both ends name in the TLS handshake.
+// ALPN is the name of the protocol in the TLS handshake. Both ends must use it.
 const ALPN = "ferry/1"
 
 // Config configures a Transport. The zero value works for dialing.
@@ -48,25 +48,25 @@ type Config struct {
 	// MaxStreams is how many streams the peer may have open in one connection. 0 means 256.
 	MaxStreams int `yaml:"max_streams,omitempty"`
 
-	maxSilent int // tests set it; 0 means the constant maxSilent
+	maxSilent int // replaces the constant maxSilent in tests; 0 means the constant
 
-	// ClientTLS is for Dial. Nil means the system's roots.
+	// ClientTLS configures Dial. Nil means the system's root certificates.
 	ClientTLS *tls.Config `yaml:"-"`
 
-	// ServerTLS is for Listen, which needs a certificate. Its ClientAuth requests certificates of clients.
+	// ServerTLS configures Listen and needs a certificate. Its ClientAuth decides whether clients must present certificates.
 	ServerTLS *tls.Config `yaml:"-"`
 
-	// ResetKey makes stateless resets: if a server with the same key restarts, clients of the earlier process learn at once that
-	// their connections are gone. Without it they wait for IdleTimeout. RFC 9000, section 10.3.
+	// ResetKey is the key for stateless resets, RFC 9000, section 10.3. When a server restarts with the same key, clients of
+	// the earlier process immediately notice that their connections have ended. Without ResetKey they wait for IdleTimeout.
 	ResetKey *[32]byte `yaml:"-"`
 }
 
-// Transport is QUIC over UDP.
+// Transport dials and listens with QUIC over UDP.
 type Transport struct{ cfg Config }
 
 var _ transport.Transport = (*Transport)(nil)
 
-// New returns the transport of the scheme quic. A nil c means defaults, with which it can dial only.
+// New returns the transport of the scheme quic. A nil c means defaults, with which the transport can dial but not listen.
 func New(c *Config) *Transport {
 	t := &Transport{}
 	if c != nil {
@@ -99,8 +99,8 @@ func setSize(n *int, byDefault int) {
 // Scheme returns quic.
 func (*Transport) Scheme() string { return "quic" }
 
-// Dial connects to host:port. The handshake is complete and the server's certificate verified when it returns. The Conn is
-// a *Conn.
+// Dial connects to host:port. It returns after it has completed the handshake and verified the server's certificate. The
+// returned Conn is a *Conn.
 func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
 	c, err := t.dial(ctx, addr)
 	if err != nil {
@@ -137,7 +137,7 @@ func (t *Transport) dial(ctx context.Context, addr string) (*Conn, error) {
 	return newConn(qc, first, t.cfg.Linger, socket), nil
 }
 
-// Listen binds the UDP address host:port. Port 0 takes a free port, which Addr returns.
+// Listen binds the UDP address host:port. Port 0 binds a free port, which Addr of the listener returns.
 func (t *Transport) Listen(_ context.Context, addr string) (transport.Listener, error) {
 	if s := t.cfg.ServerTLS; s == nil || (len(s.Certificates) == 0 && s.GetCertificate == nil && s.GetConfigForClient == nil) {
 		return nil, fmt.Errorf("quic: listen on %s: no server certificate: set Config.ServerTLS", addr)
@@ -182,10 +182,11 @@ func (t *Transport) tls(c *tls.Config) *tls.Config {
 	return c
 }
 
-// quic returns quic-go's configuration for dialed connections. Their peer proved its identity in the handshake.
+// quic returns quic-go's configuration for dialed connections. Their window need not start small, because the server has
+// proved its identity in the handshake.
 func (t *Transport) quic() *quic.Config {
 	return &quic.Config{
-		HandshakeIdleTimeout:           t.cfg.HandshakeTimeout / 2, // quic-go allows the whole handshake twice this
+		HandshakeIdleTimeout:           t.cfg.HandshakeTimeout / 2, // quic-go's bound on the whole handshake is twice this value
 		MaxIdleTimeout:                 t.cfg.IdleTimeout,
 		KeepAlivePeriod:                max(t.cfg.KeepAlive, 0),
 		InitialStreamReceiveWindow:     uint64(t.cfg.StreamWindow) / 2,
@@ -193,7 +194,7 @@ func (t *Transport) quic() *quic.Config {
 		InitialConnectionReceiveWindow: uint64(t.cfg.ConnWindow) / 2,
 		MaxConnectionReceiveWindow:     uint64(t.cfg.ConnWindow),
 		MaxIncomingStreams:             int64(t.cfg.MaxStreams),
-		MaxIncomingUniStreams:          1, // the peer's receipts
+		MaxIncomingUniStreams:          1, // the stream for the peer's receipts
 	}
 }
 
@@ -206,8 +207,8 @@ func (t *Transport) acceptedQUIC(identified *identifiedSet) *quic.Config {
 	return c
 }
 
-// resolve returns the address to dial and the name that the server's certificate must have. It prefers IPv4, as servers on
-// localhost listen on it.
+// resolve returns the address to dial and the name that the server's certificate must have. It prefers IPv4, because servers
+// on localhost listen on IPv4.
 func resolve(ctx context.Context, addr string) (*net.UDPAddr, string, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {

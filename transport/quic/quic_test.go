@@ -19,7 +19,7 @@ import (
 	"example.com/ferry/transport/transporttest"
 )
 
-// identity returns TLS configurations of a server and of clients that trust it.
+// identity returns TLS configurations for a server and for clients that trust this server.
 func identity(t *testing.T) (server, client *tls.Config, id *pki.Identity) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestContract(t *testing.T) {
 		Client: quic.New(&quic.Config{ClientTLS: client, HandshakeTimeout: 2 * time.Second, Linger: 2 * time.Second}),
 		Addr:   loopback,
 		Stall: func(t *testing.T, addr string) {
-			// An Initial packet with nothing behind its header starts a handshake that never completes.
+			// An Initial packet with nothing after its header starts a handshake that never completes.
 			conn, err := net.Dial("udp", addr)
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// connect returns both ends of a connection; the dialing one has written x.
+// connect returns both ends of a connection. dialed has written x.
 func connect(t *testing.T, server, client *quic.Config) (dialed, accepted transport.Conn) {
 	t.Helper()
 	return connectThrough(t, server, client, func(addr string) string { return addr })
@@ -167,7 +167,7 @@ func TestClientChangesAddress(t *testing.T) {
 		func(addr string) string { r = newRelay(t, addr); return r.addr() })
 	before := accepted.RemoteAddr().String()
 	for range 3 {
-		r.rebind(t) // as when a router forgets, or a device moves to another network
+		r.rebind(t) // as if a router forgot the mapping, or the device moved to another network
 		exchange(t, dialed, accepted)
 	}
 	if after := accepted.RemoteAddr().String(); after == before {

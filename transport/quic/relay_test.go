@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// relay forwards UDP packets between one client and one server, like a router that translates addresses.
+// relay forwards UDP packets between one client and one server. Like a router, it translates addresses.
 type relay struct {
 	clientConn *net.UDPConn
 
 	mu         sync.Mutex
 	client     *net.UDPAddr
 	server     string
-	serverConn *net.UDPConn // nil: packets are dropped
+	serverConn *net.UDPConn // nil means that packets are dropped
 }
 
 func newRelay(t *testing.T, server string) *relay {
@@ -45,13 +45,13 @@ func newRelay(t *testing.T, server string) *relay {
 
 func (r *relay) addr() string { return r.clientConn.LocalAddr().String() }
 
-// rebind makes the server see another address of the client.
+// rebind gives the client another address from the server's point of view.
 func (r *relay) rebind(t *testing.T) {
 	t.Helper()
 	r.redirect(t, r.server)
 }
 
-// redirect forwards packets to another server, or to the same one from another address.
+// redirect forwards the packets that follow to server: another server, or another address of the same server.
 func (r *relay) redirect(t *testing.T, server string) {
 	t.Helper()
 	conn, err := net.Dial("udp", server)
@@ -79,7 +79,7 @@ func (r *relay) redirect(t *testing.T, server string) {
 	}()
 }
 
-// dropAll drops all packets that follow.
+// dropAll drops all later packets.
 func (r *relay) dropAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

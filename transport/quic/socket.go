@@ -15,9 +15,9 @@ type socket struct {
 	udp *lossyUDP
 }
 
-// openSocket binds addr, or a free port on all addresses if addr is nil. In that case the kernel chooses the source address
-// of each packet, so the socket still works after the machine's address has changed. idLength is the length of connection IDs
-// in bytes; 0 means quic-go's default.
+// openSocket binds addr. If addr is nil, it binds a free port on all addresses. Then the kernel chooses the source address of
+// each packet, so the socket still works after the machine's address has changed. idLength is the length of connection IDs in
+// bytes; 0 means quic-go's default.
 func openSocket(addr *net.UDPAddr, idLength int) (*socket, error) {
 	conn, err := net.ListenUDP("udp", addr)
 	if err != nil {
@@ -27,17 +27,17 @@ func openSocket(addr *net.UDPAddr, idLength int) (*socket, error) {
 	return &socket{Transport: quic.Transport{Conn: udp, ConnectionIDLength: idLength}, udp: udp}, nil
 }
 
-// tolerateLostRoutes makes the socket treat a missing route as lost packets, which QUIC sends again. It is called after the
-// handshake, so that Dial without a route fails.
+// tolerateLostRoutes makes the socket treat a missing route as packet loss, so that QUIC sends the packets again. It is called
+// after the handshake. Before that, a missing route must make Dial fail.
 func (s *socket) tolerateLostRoutes() { s.udp.tolerant.Store(true) }
 
-// close ends the endpoint and all its connections. An error means that it was closed already.
+// close ends the endpoint and all its connections. Errors are ignored, because they mean that the endpoint is already closed.
 func (s *socket) close() {
 	_ = s.Close()
 	_ = s.udp.Close()
 }
 
-// lossyUDP is a UDP socket that, once tolerant, reports success for packets that had no route.
+// lossyUDP is a UDP socket. Once tolerant is set, it reports success for packets without a route.
 type lossyUDP struct {
 	*net.UDPConn
 	tolerant atomic.Bool
@@ -51,7 +51,8 @@ func (u *lossyUDP) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, e
 	return n, oobn, err
 }
 
-// isTransient reports whether err is about the network, which may change before the next packet, and not about the socket.
+// isTransient reports whether err is a fault of the network, which may end before the next packet. Otherwise it is a fault of
+// the socket.
 func isTransient(err error) bool {
 	for _, e := range []error{
 		syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.EPERM,

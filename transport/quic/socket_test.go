@@ -18,11 +18,11 @@ func TestTransientErrors(t *testing.T) {
 		return &net.OpError{Op: "write", Net: "udp", Err: os.NewSyscallError("sendmsg", e)}
 	}
 	rows := map[error]bool{
-		wrapped(syscall.ENETUNREACH):   true,  // between two networks
-		wrapped(syscall.EADDRNOTAVAIL): true,  // the address has just gone
-		wrapped(syscall.EPERM):         true,  // a firewall drops it
-		wrapped(syscall.EMSGSIZE):      false, // quic-go learns the path's MTU from it
-		wrapped(syscall.EIO):           false, // and from this that it has to do without segmentation offload
+		wrapped(syscall.ENETUNREACH):   true,  // a missing route while the machine changes networks
+		wrapped(syscall.EADDRNOTAVAIL): true,  // the local address has just been removed
+		wrapped(syscall.EPERM):         true,  // a firewall dropped the packet
+		wrapped(syscall.EMSGSIZE):      false, // quic-go needs this error to find the path's MTU
+		wrapped(syscall.EIO):           false, // quic-go needs this error to disable segmentation offload
 		net.ErrClosed:                  false,
 		errors.New("anything else"):    false,
 	}
@@ -35,7 +35,7 @@ func TestTransientErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkWrite is one direction of one stream over loopback, both ends in this process.
+// BenchmarkWrite measures one direction of one stream over loopback. Both ends are in this process.
 func BenchmarkWrite(b *testing.B) {
 	dir := b.TempDir()
 	id, err := pki.Open(pki.Config{Dir: dir})

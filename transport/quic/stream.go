@@ -14,12 +14,12 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// stream is a net.Conn over a QUIC stream. Close ends both directions, and errors are those of package net.
+// stream is a net.Conn over a QUIC stream. Close ends both directions. Errors are those of package net.
 type stream struct {
 	qs        *quic.Stream
 	conn      *Conn
 	closed    atomic.Bool
-	readEnded sync.Once // runs acknowledge, at the end of the stream or when reading is given up
+	readEnded sync.Once // runs acknowledge once, when the stream has ended or this end stops reading
 }
 
 func (s *stream) Read(p []byte) (int, error) {
@@ -38,18 +38,19 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, s.opError("write", err)
 }
 
-// CloseWrite ends the stream towards the peer: its Read returns io.EOF behind the last byte. This end can still read.
+// CloseWrite ends the direction towards the peer. After the last byte, the peer's Read returns io.EOF. This end can still
+// read.
 func (s *stream) CloseWrite() error { return s.qs.Close() }
 
-// Close ends both directions. Bytes written before still arrive.
+// Close ends both directions. The peer still receives bytes that were written before.
 func (s *stream) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	// QUIC ends the stream behind the last byte of a Write, so a Write in progress is interrupted first.
+	// QUIC ends the stream after the last byte of a Write. So Close must first interrupt a Write in progress.
 	_ = s.SetWriteDeadline(time.Unix(1, 0))
 	_, _ = s.qs.Write(nil)
-	_ = s.qs.Close() // an error means that the peer has stopped reading
+	_ = s.qs.Close() // an error means that the peer has already stopped reading
 	s.qs.CancelRead(codeClosed)
 	s.readEnded.Do(s.conn.acknowledge)
 	s.conn.mu.Lock()
@@ -65,12 +66,12 @@ func (s *stream) SetWriteDeadline(t time.Time) error { return s.qs.SetWriteDeadl
 func (s *stream) LocalAddr() net.Addr  { return s.conn.qc.LocalAddr() }
 func (s *stream) RemoteAddr() net.Addr { return s.conn.qc.RemoteAddr() }
 
-// opError returns err as a *net.OpError, which users of a net.Conn test for. It returns io.EOF as it is.
+// opError returns err as a *net.OpError, which users of a net.Conn expect. It returns io.EOF unchanged.
 func (s *stream) opError(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case s.closed.Load(): // even if the peer ended the stream at the same time
+	case s.closed.Load(): // this end's Close has precedence over an end by the peer
 		err = net.ErrClosed
 	case errors.Is(err, io.EOF):
 		return err
@@ -80,7 +81,7 @@ func (s *stream) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "quic", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
 }
 
-// netError returns net.ErrClosed for a close by this end, EPIPE for one by the peer, and other errors as they are.
+// netError returns net.ErrClosed if this end closed the stream, and EPIPE if the peer did. It returns other errors unchanged.
 func netError(err error) error {
 	var stream *quic.StreamError
 	var app *quic.ApplicationError

@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/transport/quic"
 )
 
-// writeUntilBlocked writes to streams until flow control stops all of them, and returns the bytes that QUIC took.
+// writeUntilBlocked writes to streams until flow control stops all of them. It returns the number of bytes that QUIC accepted.
 func writeUntilBlocked(t *testing.T, streams []net.Conn) int {
 	t.Helper()
 	taken := make(chan int)
@@ -45,7 +45,8 @@ func openStreams(t *testing.T, c transport.Conn, n int) []net.Conn {
 	return all
 }
 
-// TestUnidentifiedPeerIsBounded writes on many streams to a server that has not called PeerIdentified and reads nothing.
+// TestUnidentifiedPeerIsBounded writes on many streams to a server that has not called PeerIdentified. The server reads
+// nothing.
 func TestUnidentifiedPeerIsBounded(t *testing.T) {
 	server, client, _ := identity(t)
 	dialed, _ := connect(t, &quic.Config{ServerTLS: server, Linger: -1}, &quic.Config{ClientTLS: client, Linger: -1})

@@ -25,14 +25,14 @@ type Config struct {
 	// MaxHandshakes bounds the TLS handshakes in progress; a further connection evicts the oldest. Zero means 256.
 	MaxHandshakes int `yaml:"max_handshakes,omitempty"`
 
-	// ClientTLS is for Dial. Nil means the system's roots. Versions below TLS 1.3 are never used.
+	// ClientTLS configures Dial. Nil means the system's root certificates. Versions below TLS 1.3 are never used.
 	ClientTLS *tls.Config `yaml:"-"`
 
-	// ServerTLS is for Listen, which needs a certificate. Its ClientAuth requests certificates of clients.
+	// ServerTLS configures Listen and needs a certificate. Its ClientAuth decides whether clients must present certificates.
 	ServerTLS *tls.Config `yaml:"-"`
 }
 
-// Transport is TCP, with TLS or without.
+// Transport dials and listens on TCP, with or without TLS.
 type Transport struct {
 	cfg    Config
 	secure bool
@@ -43,8 +43,8 @@ var _ transport.Transport = (*Transport)(nil)
 // New returns the transport of the scheme tcp. A nil c means defaults.
 func New(c *Config) *Transport { return newTransport(c, false) }
 
-// NewTLS returns the transport of the scheme tls: TLS 1.3, with the server's certificate verified unless ClientTLS disables
-// that. A nil c means defaults, which allow Dial only.
+// NewTLS returns the transport of the scheme tls: TLS 1.3. Dial verifies the server's certificate unless ClientTLS disables
+// that. A nil c means defaults, with which the transport can dial but not listen.
 func NewTLS(c *Config) *Transport { return newTransport(c, true) }
 
 func newTransport(c *Config, secure bool) *Transport {
@@ -77,7 +77,7 @@ func (t *Transport) keepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: k > 0, Idle: k, Interval: max(k/3, time.Second), Count: 3}
 }
 
-// Dial connects to host:port. For tls the handshake is complete and the certificate verified when it returns.
+// Dial connects to host:port. With tls, Dial returns after it has completed the handshake and verified the certificate.
 func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: t.keepAlive()}
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -89,7 +89,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	}
 	cfg := minTLS13(t.cfg.ClientTLS)
 	if cfg.ServerName == "" {
-		// DialContext has parsed the address, so there is no error.
+		// DialContext has already parsed the address, so SplitHostPort cannot fail.
 		cfg.ServerName, _, _ = net.SplitHostPort(addr)
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.HandshakeTimeout)
@@ -102,7 +102,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	return secured, nil
 }
 
-// Listen binds host:port. Port 0 takes a free port, which Addr returns.
+// Listen binds host:port. Port 0 binds a free port, which Addr of the listener returns.
 func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener, error) {
 	if t.secure && !hasCertificate(t.cfg.ServerTLS) {
 		return nil, fmt.Errorf("tcp: listen tls on %s: no server certificate: set Config.ServerTLS", addr)

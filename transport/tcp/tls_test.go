@@ -18,7 +18,7 @@ import (
 	"example.com/ferry/transport/transporttest"
 )
 
-// identity returns TLS configurations of a server and of clients that trust it.
+// identity returns TLS configurations for a server and for clients that trust this server.
 func identity(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func ExampleNewTLS() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	id, err := pki.Open(pki.Config{Dir: dir}) // a CA and a certificate for this machine
+	id, err := pki.Open(pki.Config{Dir: dir}) // creates a CA and a certificate for this machine
 	if err != nil {
 		fmt.Println(err)
 		return

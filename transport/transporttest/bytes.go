@@ -163,7 +163,7 @@ func testPeerGone(t *testing.T, s Subject) {
 	if err := await(t, "Read", read); err == nil {
 		t.Error("Read from a peer that closed: no error")
 	}
-	// The first writes may succeed, until buffers are full or the peer's reset has arrived.
+	// The first writes may succeed until buffers are full or the peer's reset has arrived.
 	chunk := randomBytes(64 << 10)
 	limit := time.Now().Add(timeout)
 	for {

@@ -19,7 +19,7 @@ func testCloseUnblocks(t *testing.T, s Subject) {
 			}
 		}
 	})
-	// The server reads 1 MiB, so that the Write has started, and then nothing until it closes.
+	// The server reads 1 MiB, which shows that Write has started. After that it reads nothing until it closes.
 	readN(t, server, 1<<20)
 	closed := async(client.Close)
 	for name, done := range map[string]<-chan error{"Read": reading, "Write": writing} {
@@ -53,7 +53,7 @@ func testReadDeadline(t *testing.T, s Subject) {
 
 	_ = client.SetReadDeadline(time.Time{})
 	read := async(func() error { _, err := client.Read(make([]byte, 1)); return err })
-	_ = client.SetReadDeadline(time.Now().Add(time.Millisecond)) // moves the deadline of a Read in progress
+	_ = client.SetReadDeadline(time.Now().Add(time.Millisecond)) // moves the deadline of the Read that is in progress
 	wantTimeout(t, "waiting Read", await(t, "Read", read))
 
 	_ = client.SetReadDeadline(time.Now().Add(timeout))
@@ -79,7 +79,7 @@ func testWriteDeadline(t *testing.T, s Subject) {
 			}
 		}
 	})
-	_ = client.SetWriteDeadline(time.Now().Add(20 * time.Millisecond)) // the peer does not read, so Write blocks at last
+	_ = client.SetWriteDeadline(time.Now().Add(20 * time.Millisecond)) // the peer does not read, so Write blocks when the buffers are full
 	wantTimeout(t, "waiting Write", await(t, "Write", full))
 	_ = server.Close()
 }

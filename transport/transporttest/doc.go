@@ -1,5 +1,5 @@
 // Package transporttest tests a transport against the contract of package transport: bytes, closing, deadlines, contexts, and
-// peers that misbehave.
+// misbehaving peers.
 //
 //	func TestContract(t *testing.T) {
 //		transporttest.Run(t, transporttest.Subject{

@@ -12,23 +12,24 @@ import (
 
 // Subject is a transport to test.
 type Subject struct {
-	Server, Client transport.Transport // the same, unless the two ends are configured differently
+	Server, Client transport.Transport // one value, unless the two ends need different configurations
 
 	// Addr returns an unused address to listen on.
 	Addr func(t *testing.T) string
 
-	// Closed returns an address without a listener. Nil means the address of a listener that was closed.
+	// Closed returns an address on which nothing listens. If Closed is nil, the test uses the address of a closed listener.
 	Closed func(t *testing.T) string
 
-	// Stall connects to addr and does not complete the handshake before the test ends. Nil means that there is no handshake.
+	// Stall connects to addr and does not complete the handshake before the test ends. Stall is nil if the transport has no
+	// handshake.
 	Stall func(t *testing.T, addr string)
 }
 
-// timeout bounds steps that take milliseconds in a correct transport.
+// timeout bounds each step. In a correct transport a step needs milliseconds.
 const timeout = 20 * time.Second
 
-// Run tests s against the contract of package transport. Each part uses its own connections, and all its goroutines must end
-// with it.
+// Run tests s against the contract of package transport. Each subtest uses its own connections. All goroutines of a subtest
+// must end with the subtest.
 func Run(t *testing.T, s Subject) {
 	parts := []struct {
 		name string
@@ -55,7 +56,7 @@ func Run(t *testing.T, s Subject) {
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {
 			before := runtime.NumGoroutine()
-			t.Run("", func(t *testing.T) { p.test(t, s) }) // its cleanups run before goroutines are counted
+			t.Run("", func(t *testing.T) { p.test(t, s) }) // the inner Run ends, with its cleanups, before the goroutines are counted
 			waitForGoroutines(t, before)
 		})
 	}
@@ -89,7 +90,7 @@ func listen(t *testing.T, s Subject) transport.Listener {
 	return l
 }
 
-// connect returns the two ends of a new connection. The dialing end has written, and the other has read, one byte.
+// connect returns the two ends of a new connection. client has already written one byte, and server has read the byte.
 func connect(t *testing.T, s Subject) (client, server transport.Conn) {
 	t.Helper()
 	return connectTo(t, s, listen(t, s))
@@ -109,7 +110,7 @@ func connectTo(t *testing.T, s Subject, l transport.Listener) (client, server tr
 	if err != nil {
 		t.Fatalf("Accept: %v", err)
 	}
-	t.Cleanup(func() { // both at the same time, as one end may wait for the other
+	t.Cleanup(func() { // closes both ends at the same time, because each may wait for the other
 		done := async(client.Close)
 		_ = server.Close()
 		_ = await(t, "Close", done)
@@ -122,7 +123,7 @@ func connectTo(t *testing.T, s Subject, l transport.Listener) (client, server tr
 	return client, server
 }
 
-// async runs f in a goroutine of its own.
+// async runs f in a new goroutine and sends its result on the channel.
 func async(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -140,7 +141,7 @@ func await(t *testing.T, name string, done <-chan error) error {
 	}
 }
 
-// halfCloser is a Conn that can end its own direction only.
+// halfCloser is a Conn that can end the direction in which it writes and still read.
 type halfCloser interface {
 	net.Conn
 	CloseWrite() error

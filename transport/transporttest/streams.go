@@ -13,11 +13,11 @@ func testStreams(t *testing.T, s Subject) {
 	client, server := connect(t, s)
 	dialing, ok := client.(transport.Multi)
 	if !ok {
-		return // one stream per connection, which the other tests cover
+		return // the transport has one stream per connection; the other tests cover that
 	}
 	accepting := server.(transport.Multi)
 
-	// A stream whose receiver does not read is written to until it is full.
+	// One stream is full, because its receiver does not read.
 	blocked, blockedPeer := stream(t, dialing, accepting)
 	writing := async(func() error {
 		for {
@@ -28,7 +28,7 @@ func testStreams(t *testing.T, s Subject) {
 	})
 	readN(t, blockedPeer, 1) // the first byte has arrived
 
-	// It delays neither another stream nor the first one, in both directions.
+	// The full stream must not delay another stream, or its own opposite direction.
 	up, upPeer := stream(t, dialing, accepting)
 	down, downPeer := stream(t, accepting, dialing)
 	for _, pair := range [][2]net.Conn{{up, upPeer}, {down, downPeer}, {client, server}, {server, client}} {
@@ -40,7 +40,7 @@ func testStreams(t *testing.T, s Subject) {
 		}
 	}
 
-	// Close of a stream closes that stream only, and its bytes are delivered.
+	// Close of a stream closes only that stream. The bytes written before Close are delivered.
 	want := randomBytes(10_000)
 	closed := async(func() error {
 		if _, err := up.Write(want); err != nil {
@@ -67,7 +67,7 @@ func testStreams(t *testing.T, s Subject) {
 	}
 }
 
-// stream opens a stream from a to b. It writes a byte, so that b sees the stream.
+// stream opens a stream from a to b. It writes one byte, because b sees the stream only then.
 func stream(t *testing.T, a, b transport.Multi) (opened, accepted net.Conn) {
 	t.Helper()
 	ctx := testContext(t)

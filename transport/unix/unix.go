@@ -19,7 +19,7 @@ type Config struct {
 	Mode fs.FileMode `yaml:"mode,omitempty"`
 }
 
-// Transport is Unix domain sockets.
+// Transport dials and listens on Unix domain sockets.
 type Transport struct{ cfg Config }
 
 var _ transport.Transport = (*Transport)(nil)
@@ -49,7 +49,7 @@ func (*Transport) Dial(ctx context.Context, path string) (transport.Conn, error)
 	return conn, nil
 }
 
-// Listen creates the socket file at path. Closing the listener removes it.
+// Listen creates the socket file at path. Close of the listener removes the file.
 func (t *Transport) Listen(ctx context.Context, path string) (transport.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "unix", path)
@@ -72,7 +72,7 @@ func (t *Transport) Listen(ctx context.Context, path string) (transport.Listener
 	return accept.New(l, accept.Handshake{}), nil
 }
 
-// abandoned reports whether path is a socket without a listener.
+// abandoned reports whether path is a socket file on which no process listens.
 func abandoned(ctx context.Context, path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != fs.ModeSocket {

@@ -1,8 +1,8 @@
-// Package accept makes a transport.Listener of a net.Listener. Its Accept ends with its context, and a client that never
+// Package accept makes a transport.Listener of a net.Listener. Accept returns when its context ends. A client that never
 // completes its handshake does not delay other clients.
 //
-// One goroutine accepts connections, and one more for each connection makes the handshake, if there is one. Accept returns
-// connections whose handshake is complete.
+// One goroutine accepts connections. If there is a handshake, each connection has one more goroutine that performs it. Accept
+// returns only connections with a complete handshake.
 //
 //	l := accept.New(tcpListener, accept.Handshake{})
 //	conn, err := l.Accept(ctx)
@@ -18,20 +18,20 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Handshake must succeed before Accept returns a connection.
+// Handshake configures what must succeed before Accept returns a connection.
 type Handshake struct {
-	Do      func(context.Context, net.Conn) (net.Conn, error) // nil means no handshake
-	Timeout time.Duration                                     // for one handshake
-	Max     int                                               // at once; a further connection evicts the oldest
+	Do      func(context.Context, net.Conn) (net.Conn, error) // performs the handshake; nil means no handshake
+	Timeout time.Duration                                     // bound on one handshake
+	Max     int                                               // handshakes in progress at one time; a further connection evicts the oldest
 }
 
-// Listener is a transport.Listener over another listener, which it owns.
+// Listener is a transport.Listener over a net.Listener. Close also closes the net.Listener.
 type Listener struct {
 	inner     net.Listener
 	handshake Handshake
 	ready     chan net.Conn
 	waiting   *Waiting
-	ctx       context.Context // ends with Close
+	ctx       context.Context // cancelled by Close
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 }
@@ -46,7 +46,7 @@ func New(inner net.Listener, h Handshake) *Listener {
 	return l
 }
 
-// Accept returns the next connection whose handshake succeeded; after Close, net.ErrClosed.
+// Accept returns the next connection whose handshake succeeded. After Close it returns net.ErrClosed.
 func (l *Listener) Accept(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -61,10 +61,10 @@ func (l *Listener) Accept(ctx context.Context) (transport.Conn, error) {
 	}
 }
 
-// Addr returns the address listened on.
+// Addr returns the address of the net.Listener.
 func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Close stops listening and closes the connections that Accept has not returned.
+// Close stops listening. It closes the connections that Accept has not returned.
 func (l *Listener) Close() error {
 	l.cancel()
 	err := l.inner.Close()
@@ -84,7 +84,7 @@ func (l *Listener) acceptAll() {
 			}
 			return
 		}
-		if err != nil { // out of descriptors, or the peer is gone already: the next connection may succeed
+		if err != nil { // out of descriptors, or the peer has already closed: the next connection may succeed
 			select {
 			case <-time.After(10 * time.Millisecond):
 			case <-l.ctx.Done():
