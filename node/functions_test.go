@@ -21,7 +21,7 @@ import (
 	"example.com/ferry/stream"
 )
 
-// asWorker, as the first argument, makes the test binary the process of the function that the second one names.
+// asWorker as the first argument runs the test binary as a worker process. The second argument is the function's name.
 const asWorker = "worker"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testFunctions are live's, and one that obeys.
+// testFunctions returns the functions of package live, and obey.
 func testFunctions() []Function {
 	return []Function{
 		{"averages", func() ferry.Handler { return new(live.Averages) }},
@@ -50,12 +50,12 @@ func testFunctions() []Function {
 	}
 }
 
-// obey does what the payload says, and answers on done/....
+// obey carries out the command in the payload, and publishes on done/....
 func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	_, rest, _ := strings.Cut(in.Tag, "/")
 	switch order := string(in.Payload); order {
 	case "fail":
-		return errors.New("told to fail")
+		return errors.New("fails as requested")
 	case "die":
 		fmt.Println("last words")
 		os.Exit(3)
@@ -63,7 +63,7 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 		if err := out.Send(ctx, ferry.Message{Tag: "done/" + rest, Payload: in.Payload}); err != nil {
 			return err
 		}
-		for n := 0; ; n++ { // deaf to its context
+		for n := 0; ; n++ { // ignores its context
 		}
 	case "wait":
 		<-ctx.Done()
@@ -99,8 +99,8 @@ func send(t *testing.T, c *stream.Client, tag, payload string) {
 	}
 }
 
-// metric waits until /metrics holds a line.
-func metric(t *testing.T, n *Node, line string) {
+// awaitMetric waits until /metrics has a line.
+func awaitMetric(t *testing.T, n *Node, line string) {
 	t.Helper()
 	body := ""
 	for range 600 {
@@ -113,7 +113,7 @@ func metric(t *testing.T, n *Node, line string) {
 	t.Fatalf("/metrics never has %q:\n%s", line, ours)
 }
 
-// TestHeavyBesideLight has a heavy and a light function answer the same messages: all of them, each tag's in order.
+// TestHeavyBesideLight sends the same messages to a heavy and a light function. Both handle all of them, in order for each tag.
 func TestHeavyBesideLight(t *testing.T) {
 	n, c, _ := started(t, []config.Function{
 		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, Where: "bytes > 0", CPU: config.Heavy},
@@ -126,7 +126,7 @@ func TestHeavyBesideLight(t *testing.T) {
 			send(t, c, fmt.Sprintf("checksum/%d", tag), fmt.Sprintf(`{"bytes":%d}`, i*100_000))
 		}
 	}
-	wantSum, wantEcho := [tags]int{1, 1, 1}, [tags]int{} // the sum of nothing is not asked for
+	wantSum, wantEcho := [tags]int{1, 1, 1}, [tags]int{} // `where` excludes the first message of each tag
 	for range tags * (each - 1) {
 		m := next(t, sums)
 		tag := int(m.Tag[len("checksums/")] - '0')
@@ -148,7 +148,7 @@ func TestHeavyBesideLight(t *testing.T) {
 		`ferry_function_handled_total{function="sums"} 117`, `ferry_function_failed_total{function="sums"} 0`,
 		`ferry_function_handled_total{function="echo"} 120`,
 	} {
-		metric(t, n, line)
+		awaitMetric(t, n, line)
 	}
 	if _, body := get(t, n.Admin()+"api/functions"); !strings.Contains(body, `"name":"sums","observe":["checksum/#"],"where":"bytes \u003e 0","cpu":"heavy","running":true`) ||
 		!strings.Contains(body, `"name":"echo","observe":["checksum/#"],"cpu":"light","running":true`) {
@@ -156,8 +156,8 @@ func TestHeavyBesideLight(t *testing.T) {
 	}
 }
 
-// TestHeavyWithholdsCredit sends far more than function and node hold while the token is taken: the publisher waits,
-// nothing is refused and nothing dropped.
+// TestHeavyWithholdsCredit sends more messages than the function and the node can queue while no token is free. The publisher
+// waits; the node refuses and drops nothing.
 func TestHeavyWithholdsCredit(t *testing.T) {
 	release := make(chan struct{})
 	var handled atomic.Int64
@@ -190,8 +190,8 @@ func TestHeavyWithholdsCredit(t *testing.T) {
 		send(t, c, "in", payload)
 		sent++
 	}
-	metric(t, n, fmt.Sprintf(`ferry_function_handled_total{function="gate"} %d`, sent))
-	metric(t, n, "ferry_cpu_refused_total 0")
+	awaitMetric(t, n, fmt.Sprintf(`ferry_function_handled_total{function="gate"} %d`, sent))
+	awaitMetric(t, n, "ferry_cpu_refused_total 0")
 	if got := handled.Load(); got != sent {
 		t.Errorf("%d of %d messages were handled", got, sent)
 	}
@@ -207,13 +207,13 @@ func TestHeavyWithholdsCredit(t *testing.T) {
 	}
 }
 
-// TestHeavyThatDoesNotYield has a function hold the one token and not give it back: others go on, and it is named.
+// TestHeavyThatDoesNotYield runs a function that never yields the only token. Other functions still run, and the metrics list it.
 func TestHeavyThatDoesNotYield(t *testing.T) {
 	var release atomic.Bool
 	stubborn := Function{"stubborn", func() ferry.Handler {
 		return ferry.HandlerFunc(func(context.Context, *ferry.Message, ferry.Sender) error {
 			for !release.Load() {
-				time.Sleep(time.Millisecond) // without a word to the pool
+				time.Sleep(time.Millisecond) // without a checkpoint
 			}
 			return nil
 		})
@@ -225,17 +225,17 @@ func TestHeavyThatDoesNotYield(t *testing.T) {
 	defer release.Store(true)
 	sums := observe(t, c, "checksums/#")
 	send(t, c, "in", "go")
-	metric(t, n, "ferry_cpu_tokens_held 1")
+	awaitMetric(t, n, "ferry_cpu_tokens_held 1")
 	send(t, c, "checksum/a", `{"bytes":1}`)
 	if m := next(t, sums); string(m.Payload) != `{"bytes":1,"crc32":"d202ef8d"}` {
 		t.Errorf("got %s", m.Payload)
 	}
-	metric(t, n, `ferry_cpu_unyielding{job="mule"} 1`)
+	awaitMetric(t, n, `ferry_cpu_unyielding{job="mule"} 1`)
 	release.Store(true)
-	metric(t, n, "ferry_cpu_tokens_held 0")
+	awaitMetric(t, n, "ferry_cpu_tokens_held 0")
 }
 
-// TestHeavyWaitsForCredit: while a heavy function waits for credit to send, its token is free.
+// TestHeavyWaitsForCredit checks that a heavy function releases its token while it waits for credit.
 func TestHeavyWaitsForCredit(t *testing.T) {
 	talk := Function{"talk", func() ferry.Handler {
 		return ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
@@ -252,11 +252,11 @@ func TestHeavyWaitsForCredit(t *testing.T) {
 		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, CPU: config.Heavy},
 	}, talk)
 	listen := make(chan struct{})
-	heard := 0
+	received := 0
 	all := make(chan struct{})
 	_, err := c.Start(t.Context(), stream.Function{Observe: []string{"talk"}, Handler: stream.Sink(func(context.Context, *ferry.Message) error {
 		<-listen
-		if heard++; heard == 100 {
+		if received++; received == 100 {
 			close(all)
 		}
 		return nil
@@ -270,15 +270,15 @@ func TestHeavyWaitsForCredit(t *testing.T) {
 	}
 	sums := observe(t, other, "checksums/#")
 	send(t, other, "in", "go")
-	metric(t, n, "ferry_cpu_jobs_total 1")
-	metric(t, n, "ferry_cpu_tokens_held 0") // it waits, as 25 MB are more than anybody here holds
+	awaitMetric(t, n, "ferry_cpu_jobs_total 1")
+	awaitMetric(t, n, "ferry_cpu_tokens_held 0") // it waits for credit: 25 MB exceed all queues
 	send(t, other, "checksum/a", `{"bytes":1}`)
 	next(t, sums)
 	close(listen)
 	select {
 	case <-all:
 	case <-time.After(time.Minute):
-		t.Fatal("the answers did not all come")
+		t.Fatal("some results are missing")
 	}
 	if _, body := get(t, n.Admin()+"metrics"); strings.Contains(body, "ferry_cpu_unyielding") {
 		t.Error("a function that waits for credit is said not to yield")
@@ -293,7 +293,7 @@ func TestTimeoutOfContexts(t *testing.T) {
 	done := observe(t, c, "done/#")
 	for _, name := range []string{"light", "heavy"} {
 		send(t, c, name+"/a", "wait")
-		metric(t, n, `ferry_function_failed_total{function="`+name+`"} 1`)
+		awaitMetric(t, n, `ferry_function_failed_total{function="`+name+`"} 1`)
 	}
 	slow := &timeoutHandler{time.Nanosecond, ferry.HandlerFunc(obey)}
 	err := slow.Handle(t.Context(), &ferry.Message{Tag: "a", Payload: []byte("wait")}, c)
@@ -301,7 +301,7 @@ func TestTimeoutOfContexts(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	quick := &timeoutHandler{time.Hour, ferry.HandlerFunc(obey)}
-	if err := quick.Handle(t.Context(), &ferry.Message{Tag: "a/b", Payload: []byte("fail")}, c); err == nil || err.Error() != "told to fail" {
+	if err := quick.Handle(t.Context(), &ferry.Message{Tag: "a/b", Payload: []byte("fail")}, c); err == nil || err.Error() != "fails as requested" {
 		t.Errorf("got %v, want the handler's own error", err)
 	}
 	if err := quick.Handle(t.Context(), &ferry.Message{Tag: "a/b", Payload: []byte("in time")}, c); err != nil {
@@ -310,52 +310,52 @@ func TestTimeoutOfContexts(t *testing.T) {
 	next(t, done)
 }
 
-// TestWorker has a function of the program run in processes of its own, which die, are killed and are started again.
+// TestWorker runs a function in worker processes that die, are killed and are restarted.
 func TestWorker(t *testing.T) {
 	n, c, stop := started(t, []config.Function{{
 		Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker, Processes: 2, Timeout: time.Second,
 	}})
 	done := observe(t, c, "done/#")
-	answered := func(tag, payload string) {
+	expectResult := func(tag, payload string) {
 		t.Helper()
 		send(t, c, "do/"+tag, payload)
 		if m := next(t, done); m.Tag != "done/"+tag || string(m.Payload) != payload {
 			t.Fatalf("got %s on %s, want %s", m.Payload, m.Tag, payload)
 		}
 	}
-	answered("a", "first")
-	metric(t, n, `ferry_worker_processes{function="obedient"} 2`)
+	expectResult("a", "first")
+	awaitMetric(t, n, `ferry_worker_processes{function="obedient"} 2`)
 
 	send(t, c, "do/a", "die")
-	metric(t, n, `ferry_worker_died_total{function="obedient"} 1`)
-	metric(t, n, `ferry_worker_restarts_total{function="obedient"} 1`)
-	metric(t, n, `ferry_worker_processes{function="obedient"} 2`)
-	answered("a", "after a death")
+	awaitMetric(t, n, `ferry_worker_died_total{function="obedient"} 1`)
+	awaitMetric(t, n, `ferry_worker_restarts_total{function="obedient"} 1`)
+	awaitMetric(t, n, `ferry_worker_processes{function="obedient"} 2`)
+	expectResult("a", "after a death")
 
-	answered("a", "hang") // until the timeout
-	metric(t, n, `ferry_worker_died_total{function="obedient"} 2`)
-	metric(t, n, `ferry_worker_restarts_total{function="obedient"} 2`)
-	answered("a", "after a timeout")
+	expectResult("a", "hang") // until the timeout
+	awaitMetric(t, n, `ferry_worker_died_total{function="obedient"} 2`)
+	awaitMetric(t, n, `ferry_worker_restarts_total{function="obedient"} 2`)
+	expectResult("a", "after a timeout")
 
 	send(t, c, "do/a", "fail")
-	answered("a", "after a failure")
-	metric(t, n, `ferry_function_handled_total{function="obedient"} 7`)
-	metric(t, n, `ferry_function_failed_total{function="obedient"} 3`)
+	expectResult("a", "after a failure")
+	awaitMetric(t, n, `ferry_function_handled_total{function="obedient"} 7`)
+	awaitMetric(t, n, `ferry_function_failed_total{function="obedient"} 3`)
 
 	if err := n.functions.Stop("obedient"); err != nil {
 		t.Fatal(err)
 	}
-	metric(t, n, `ferry_worker_processes{function="obedient"} 0`)
+	awaitMetric(t, n, `ferry_worker_processes{function="obedient"} 0`)
 	if err := n.functions.Start("obedient"); err != nil {
 		t.Fatal(err)
 	}
-	answered("b", "after a restart of the function")
+	expectResult("b", "after a restart of the function")
 	if err := stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}
 }
 
-// lines is a log that is read while it is written.
+// lines is an io.Writer for a log. The test receives each line from the channel.
 type lines chan string
 
 func (l lines) Write(b []byte) (int, error) {
@@ -363,8 +363,8 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestFailuresAreLogged wants a failure to name its function, and what its processes print; and nothing of the comings and
-// goings of the node's own connections.
+// TestFailuresAreLogged checks that the log entry of a failure has the function's name and the output of its process, and that the
+// log has no entries for the node's internal connections.
 func TestFailuresAreLogged(t *testing.T) {
 	cfg := quiet(t)
 	cfg.Functions = []config.Function{{Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker}}
@@ -381,7 +381,7 @@ func TestFailuresAreLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, c, "do/a", "die")
-	metric(t, n, `ferry_function_failed_total{function="obedient"} 1`)
+	awaitMetric(t, n, `ferry_function_failed_total{function="obedient"} 1`)
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -406,7 +406,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	}
 }
 
-func TestWorkerThatIsNone(t *testing.T) {
+func TestWorkerWithoutProgram(t *testing.T) {
 	for command, want := range map[string]string{
 		"true":  "node: function none: worker: none (process",
 		"false": "did not start as a worker",
@@ -420,13 +420,13 @@ func TestWorkerThatIsNone(t *testing.T) {
 	}
 }
 
-// TestDrain stops a node that has work: what was sent before comes out.
+// TestDrain stops a node with queued messages, and checks that it delivers all of them.
 func TestDrain(t *testing.T) {
 	n, c, stop := started(t, []config.Function{
 		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}, CPU: config.Heavy},
 		{Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker},
 	})
-	other, err := client(t, n, "tcp", n.id.Token()) // which has no function, and so is told to stop first
+	other, err := client(t, n, "tcp", n.id.Token()) // it has no function, so the node drains it first
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-func TestFunctionsTheProgramHasNot(t *testing.T) {
+func TestUnknownFunctions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*config.Config, *Extensions)

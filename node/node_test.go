@@ -23,7 +23,7 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// quiet returns the default configuration on free ports, in a directory of the test's own, without live input.
+// quiet returns the default configuration with free ports, a temporary directory and no live input.
 func quiet(t *testing.T) *config.Config {
 	t.Helper()
 	cfg := config.Default()
@@ -34,7 +34,7 @@ func quiet(t *testing.T) *config.Config {
 	return cfg
 }
 
-// extensions returns what the tests' nodes are made of, with further functions.
+// extensions returns the extensions of the tests' nodes, with more functions.
 func extensions(more ...Function) Extensions {
 	return Extensions{
 		Formats: all.Formats(), Log: slog.New(slog.DiscardHandler),
@@ -51,7 +51,7 @@ func build(t *testing.T, cfg *config.Config, more ...Function) *Node {
 	return n
 }
 
-// run runs n until the test ends, or stop is called, and returns when it is ready.
+// run runs n until stop is called or the test ends. It returns when n is ready.
 func run(t *testing.T, n *Node) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -112,7 +112,7 @@ func closed(t *testing.T) func(*stream.Client, error) (*stream.Client, error) {
 	}
 }
 
-// observe starts a function that keeps what it gets.
+// observe starts a function that sends its messages to the returned channel.
 func observe(t *testing.T, c *stream.Client, filter string) <-chan ferry.Message {
 	t.Helper()
 	got := make(chan ferry.Message, 1000)
@@ -141,20 +141,21 @@ func next(t *testing.T, from <-chan ferry.Message) ferry.Message {
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	answer, err := http.Get(url) //nolint:noctx // a test's request to its own server
+	response, err := http.Get(url) //nolint:noctx // a test's request to its own server
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(body)
+	return response.StatusCode, string(body)
 }
 
-// TestMainJob is what `ferry run` promises: sensors cross the node over QUIC, averages and alerts come of them.
-func TestMainJob(t *testing.T) {
+// TestSensorsOverQUIC checks the default of ferry run: sensor readings cross the node over QUIC, and the functions publish averages
+// and alerts.
+func TestSensorsOverQUIC(t *testing.T) {
 	cfg := quiet(t)
 	cfg.Live.Sensors, cfg.Live.Functions = true, true
 	n := build(t, cfg)
@@ -252,7 +253,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-func TestIdentitiesThatClash(t *testing.T) {
+func TestDuplicateIdentities(t *testing.T) {
 	for name, ids := range map[string][]config.Identity{
 		"the same token":       {{Name: "a", Token: "a shared secret!"}, {Name: "b", Token: "a shared secret!"}},
 		"the same common_name": {{Name: "a", CommonName: "x"}, {Name: "b", CommonName: "x"}},
@@ -298,7 +299,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-func TestRefusedBuildLetsGo(t *testing.T) {
+func TestFailedBuildReleasesPorts(t *testing.T) {
 	cfg := quiet(t)
 	first := build(t, cfg)
 	addr := first.Addresses()[1]
@@ -316,7 +317,7 @@ func TestUnknownTransport(t *testing.T) {
 	}
 }
 
-// TestCertificates uses a certificate of the user's own, and identities that prove themselves by theirs.
+// TestCertificates uses the user's own server certificate, and clients that authenticate by certificate.
 func TestCertificates(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "other")
 	other, err := pki.Open(pki.Config{Dir: dir})
@@ -361,14 +362,14 @@ func TestCertificates(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range n.functions.List() { // which cannot verify the user's certificate, and come from within
+	for _, f := range n.functions.List() { // they connect in memory, without the user's certificate
 		if !f.Running {
 			t.Errorf("%s does not run: %s", f.Name, f.Error)
 		}
 	}
 }
 
-// TestClientsConnectByName: a client verifies the node by a name of the configuration, whatever the listener's address is.
+// TestClientsConnectByName checks that a client can verify the node by one of the configured names.
 func TestClientsConnectByName(t *testing.T) {
 	cfg := quiet(t)
 	cfg.Listeners = []config.Listener{{Address: "tls://127.0.0.1:0"}}

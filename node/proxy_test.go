@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// web starts a server that answers with its name.
+// web starts a server that responds with its name.
 func web(t *testing.T, name string) (address string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, name) }))
@@ -33,7 +33,7 @@ func inFrontOf(server string) *proxy.Config {
 	}
 }
 
-// through returns the URL of n's one listener of HTTP.
+// through returns the URL of n's HTTP listener.
 func through(t *testing.T, n *Node) string {
 	t.Helper()
 	for _, a := range n.Addresses() {
@@ -45,7 +45,7 @@ func through(t *testing.T, n *Node) string {
 	return ""
 }
 
-// TestProxyOnly wants a node with a proxy and no listeners to be that and the admin server, and nothing else.
+// TestProxyOnly checks that a node with a proxy and no listeners has only the proxy and the admin server.
 func TestProxyOnly(t *testing.T) {
 	cfg := quiet(t)
 	cfg.Listeners, cfg.Proxy = nil, inFrontOf(web(t, "a server"))
@@ -77,7 +77,7 @@ func TestProxyOnly(t *testing.T) {
 	}
 }
 
-// TestProxyBesideStreams wants both, and that both drain.
+// TestProxyBesideStreams runs streams and a proxy in one node, and drains both.
 func TestProxyBesideStreams(t *testing.T) {
 	cfg := quiet(t)
 	cfg.Proxy = inFrontOf(web(t, "a server"))
@@ -103,12 +103,12 @@ func TestProxyBesideStreams(t *testing.T) {
 	}
 }
 
-// TestProxyDrains stops a node while a request waits for its answer, which comes.
+// TestProxyDrains stops a node while a request is in flight. The response still arrives.
 func TestProxyDrains(t *testing.T) {
-	here, answer := make(chan struct{}), make(chan struct{})
+	arrived, respond := make(chan struct{}), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		close(here)
-		<-answer
+		close(arrived)
+		<-respond
 		fmt.Fprint(w, "late")
 	}))
 	defer s.Close()
@@ -122,7 +122,7 @@ func TestProxyDrains(t *testing.T) {
 		_, body := get(t, url)
 		got <- body
 	}()
-	<-here
+	<-arrived
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
 	for { // until the listener is closed
@@ -132,7 +132,7 @@ func TestProxyDrains(t *testing.T) {
 		}
 		c.Close()
 	}
-	close(answer)
+	close(respond)
 	if body := <-got; body != "late" {
 		t.Errorf("got %q", body)
 	}
@@ -141,7 +141,7 @@ func TestProxyDrains(t *testing.T) {
 	}
 }
 
-func TestProxyThatCannotBe(t *testing.T) {
+func TestProxyConfigErrors(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

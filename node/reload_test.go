@@ -24,7 +24,7 @@ const watchedYAML = `proxy:
 admin: {address: '127.0.0.1:0'}
 `
 
-// watched is a node whose configuration is watched.
+// watched is a running node that reloads its configuration file.
 type watched struct {
 	t     *testing.T
 	node  *Node
@@ -65,14 +65,14 @@ func (w *watched) write(text string) {
 	}
 }
 
-// says waits until the log has a line with all of parts.
-func (w *watched) says(parts ...string) {
+// awaitLog waits until the log has a line that contains all parts.
+func (w *watched) awaitLog(parts ...string) {
 	w.t.Helper()
-	var heard []string
+	var lines []string
 	for {
 		select {
 		case line := <-w.log:
-			heard = append(heard, line)
+			lines = append(lines, line)
 			missing := 0
 			for _, p := range parts {
 				if !strings.Contains(line, p) {
@@ -83,40 +83,41 @@ func (w *watched) says(parts ...string) {
 				return
 			}
 		case <-time.After(30 * time.Second):
-			w.t.Fatalf("the log does not say %q, but\n%s", parts, strings.Join(heard, ""))
+			w.t.Fatalf("no log line contains %q; the log is\n%s", parts, strings.Join(lines, ""))
 		}
 	}
 }
 
-func (w *watched) answers(want string) {
+// expectBody checks the body of a response through the proxy.
+func (w *watched) expectBody(want string) {
 	w.t.Helper()
 	if _, body := get(w.t, through(w.t, w.node)); body != want {
 		w.t.Errorf("got %q, want %q", body, want)
 	}
 }
 
-// TestWatchChanges changes the file, and waits until it is noticed.
+// TestWatchChanges changes the file and waits for the reload.
 func TestWatchChanges(t *testing.T) {
 	t.Parallel()
 	a, b := web(t, "a"), web(t, "b")
 	w := watch(t, fmt.Sprintf(watchedYAML, "''", a))
-	w.answers("a")
+	w.expectBody("a")
 	w.write(fmt.Sprintf(watchedYAML, "''", b))
-	w.says("configuration read again: the proxy uses it")
-	w.answers("b")
+	w.awaitLog("configuration read again: the proxy uses it")
+	w.expectBody("b")
 	w.write("proxy: {}\n")
-	w.says("level=ERROR", "configuration refused: the previous one stays in use", "node.yaml:1:8: proxy: missing field listeners")
-	w.answers("b")
+	w.awaitLog("level=ERROR", "configuration refused: the previous one stays in use", "node.yaml:1:8: proxy: missing field listeners")
+	w.expectBody("b")
 	if err := os.Remove(w.file); err != nil {
 		t.Fatal(err)
 	}
-	w.says("configuration refused: the previous one stays in use", "no such file")
+	w.awaitLog("configuration refused: the previous one stays in use", "no such file")
 	w.write(fmt.Sprintf(watchedYAML, "''", a))
-	w.says("configuration read again: the proxy uses it")
-	w.answers("a")
+	w.awaitLog("configuration read again: the proxy uses it")
+	w.expectBody("a")
 }
 
-// TestWatchSignals has the file read by a signal.
+// TestWatchSignals reloads the file by a signal.
 func TestWatchSignals(t *testing.T) {
 	t.Parallel()
 	a, b := web(t, "a"), web(t, "b")
@@ -133,26 +134,26 @@ func TestWatchSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	hang(good)
-	w.says("configuration read again")
+	w.awaitLog("configuration read again")
 	if _, err := os.Stat(accessLog); err != nil {
 		t.Errorf("the access log is not opened again: %v", err)
 	}
 
 	hang("limits: {queue: 2MiB}\n" + strings.Replace(good, a, b, 1) + "log: {level: debug}\n")
-	w.says("configuration read again")
-	w.says("level=WARN", "need a restart", `fields="limits.queue, log.level"`)
-	w.answers("b")
+	w.awaitLog("configuration read again")
+	w.awaitLog("level=WARN", "need a restart", `fields="limits.queue, log.level"`)
+	w.expectBody("b")
 
 	hang("data_dir: elsewhere\n")
-	w.says("need a restart", `fields="listeners, admin.address, data_dir, proxy"`)
+	w.awaitLog("need a restart", `fields="listeners, admin.address, data_dir, proxy"`)
 	hang(strings.Replace(good, "loops: 1", "loops: 2", 1))
-	w.says("refused", "loops: changed from 1 to 2: that needs a restart")
+	w.awaitLog("refused", "loops: changed from 1 to 2: that needs a restart")
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), "loops: 1", "lops: 1", 1))
-	w.says("refused", `node.yaml:2:3: proxy.lops: unknown field: did you mean \"loops\"?`)
+	w.awaitLog("refused", `node.yaml:2:3: proxy.lops: unknown field: did you mean \"loops\"?`)
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), a, "nowhere", 1))
-	w.says("refused", `proxy.listeners[0]`)
-	w.says("refused", `proxy.clusters[0].endpoints[0].address`)
+	w.awaitLog("refused", `proxy.listeners[0]`)
+	w.awaitLog("refused", `proxy.clusters[0].endpoints[0].address`)
 	hang(strings.Replace(good, "127.0.0.1:0", b, 1))
-	w.says("refused", "proxy: listener "+b, "in use")
-	w.answers("b")
+	w.awaitLog("refused", "proxy: listener "+b, "in use")
+	w.expectBody("b")
 }

@@ -18,14 +18,14 @@ func Example() {
 	go s.Serve() // ends with Shutdown, below
 	s.SetReady(true)
 
-	answer, err := http.Get("http://" + s.Addr().String() + "/ready")
+	response, err := http.Get("http://" + s.Addr().String() + "/ready")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	body, _ := io.ReadAll(answer.Body)
-	answer.Body.Close()
-	fmt.Printf("%d %s", answer.StatusCode, body)
+	body, _ := io.ReadAll(response.Body)
+	response.Body.Close()
+	fmt.Printf("%d %s", response.StatusCode, body)
 	fmt.Println(s.Shutdown(context.Background()))
 	// Output:
 	// 200 ready

@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// TestProxyState holds the names that scripts rely on.
+// TestProxyState checks the JSON of /api/proxy, on whose names scripts depend.
 func TestProxyState(t *testing.T) {
 	metrics := traffic.NewMetrics(2)
 	l, r := metrics.Listener("public"), metrics.Route("public", "users")

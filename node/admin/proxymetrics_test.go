@@ -91,7 +91,7 @@ func TestProxyMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfAProxyAtWork has a proxy forward a request and reads what it says of that.
+// TestMetricsOfAProxyAtWork forwards a request through a proxy and checks its metrics.
 func TestMetricsOfAProxyAtWork(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,11 +117,11 @@ func TestMetricsOfAProxyAtWork(t *testing.T) {
 	}
 	defer conn.Close()
 	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "hello" {
+	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "hello" {
 		t.Fatalf("got %q, %v", text, err)
 	}
 	_, state := do(t, "GET", url+"/api/proxy")

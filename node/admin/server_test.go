@@ -54,16 +54,16 @@ func do(t *testing.T, method, url string, header ...string) (status int, body st
 		}
 		r.Header.Set(header[i], header[i+1])
 	}
-	answer, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	b, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	b, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(b)
+	return response.StatusCode, string(b)
 }
 
 func TestProbes(t *testing.T) {
@@ -135,12 +135,12 @@ func TestBodyIsRefused(t *testing.T) {
 	if _, err := io.WriteString(c, "POST /ping HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx"); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := io.ReadAll(c) // ends, though the body never does
-	if err != nil && len(answer) == 0 {
+	response, err := io.ReadAll(c) // ends, though the body never does
+	if err != nil && len(response) == 0 {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") {
-		t.Errorf("got %q", answer)
+	if !strings.HasPrefix(string(response), "HTTP/1.1 413 ") {
+		t.Errorf("got %q", response)
 	}
 }
 
@@ -226,13 +226,13 @@ func readEvents(t *testing.T, url string, count int) (names, data []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	name := "message"
-	for lines := bufio.NewScanner(answer.Body); len(data) < count && lines.Scan(); {
+	for lines := bufio.NewScanner(response.Body); len(data) < count && lines.Scan(); {
 		line := lines.Text()
 		if n, ok := strings.CutPrefix(line, "event: "); ok {
 			name = n
@@ -300,11 +300,11 @@ func TestStreamRefuses(t *testing.T) {
 	}
 }
 
-func TestStreamTellsWhatItDropped(t *testing.T) {
+func TestStreamReportsDropped(t *testing.T) {
 	const sent = 10 * maxWaiting
 	flooded := make(chan struct{})
 	tap := func(ctx context.Context, _ []string, deliver func(*ferry.Message)) error {
-		for range sent { // far more than the reader is given time for: deliver never blocks
+		for range sent { // more than the reader can read in time; deliver never blocks
 			deliver(&ferry.Message{Tag: "a", Payload: make([]byte, 8<<10)})
 		}
 		close(flooded)
@@ -316,14 +316,14 @@ func TestStreamTellsWhatItDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	<-flooded
 	messages, dropped := 0, 0
-	lines := bufio.NewReaderSize(answer.Body, 1<<20)
+	lines := bufio.NewReaderSize(response.Body, 1<<20)
 	for event := ""; messages+dropped < sent; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -350,7 +350,8 @@ func TestStreamTellsWhatItDropped(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing makes the node hold the bytes of maxWaitingBytes, whatever the size of the messages.
+// TestStreamsHoldFewBytes checks that the node queues at most maxWaitingBytes for a reader that does not read, whatever the size
+// of the messages.
 func TestStreamsHoldFewBytes(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -379,7 +380,7 @@ func TestStreamsHoldFewBytes(t *testing.T) {
 	}
 }
 
-func TestStreamSaysWhyItFailed(t *testing.T) {
+func TestStreamReportsErrors(t *testing.T) {
 	_, url := start(t, Config{Tap: func(context.Context, []string, func(*ferry.Message)) error { return fmt.Errorf("no node") }})
 	names, data := readEvents(t, url+"/api/stream?tag=a", 2)
 	if names[1] != "failed" || data[1] != `"no node"` {
@@ -400,9 +401,9 @@ func TestStreamsAreBounded(t *testing.T) {
 	for range maxStreams {
 		go func() {
 			r, _ := http.NewRequestWithContext(ctx, "GET", url+"/api/stream?tag=a", nil)
-			if answer, err := http.DefaultClient.Do(r); err == nil {
-				_, _ = io.Copy(io.Discard, answer.Body)
-				answer.Body.Close()
+			if response, err := http.DefaultClient.Do(r); err == nil {
+				_, _ = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
 			}
 		}()
 	}
@@ -473,7 +474,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	if strings.Contains(before, `tag="other"`) {
 		t.Error("other is there before it is needed")
 	}
-	add(0, 30) // they sort first, and still do not push others out
+	add(0, 30) // they sort first, but do not replace the others
 	_, after := do(t, "GET", url+"/metrics")
 	for _, want := range []string{
 		`ferry_messages_total{dir="in",tag="t/00100"} 1`,

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// proxyYAML is a proxy that says most of what can be said, a line each.
+// proxyYAML sets most fields of a proxy, one per line.
 const proxyYAML = `proxy:
   loops: 2
   listeners:

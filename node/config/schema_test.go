@@ -77,8 +77,7 @@ func scalarSchema(t reflect.Type, from *sources) *invopop.Schema {
 	return nil
 }
 
-// complete adds what the library does not know to s, the schema of structs of type t: the rules of schema tags and the
-// defaults, which def has.
+// complete adds to s, the schema of a struct type, what the library lacks: the rules of schema tags, and the defaults in def.
 func complete(t *testing.T, s *invopop.Schema, typ reflect.Type, def reflect.Value) {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
@@ -112,7 +111,7 @@ func completeValue(t *testing.T, s *invopop.Schema, typ reflect.Type, def reflec
 	switch typ.Kind() {
 	case reflect.Struct:
 		complete(t, s, typ, def)
-	case reflect.Pointer: // left out unless it is named: without defaults
+	case reflect.Pointer: // an absent pointer has no defaults
 		completeValue(t, s, typ.Elem(), reflect.Zero(typ.Elem()))
 	case reflect.Slice:
 		completeValue(t, s.Items, typ.Elem(), reflect.Zero(typ.Elem()))

@@ -15,8 +15,7 @@ import (
 // module is the path of this module; its root is two folders up.
 const module = "example.com/ferry/"
 
-// sources knows what reflection does not: the comments of fields, and the constants of types. Packages are read when they
-// are first asked about.
+// sources reads what reflection cannot: the comments of fields and the constants of types. It parses a package on its first use.
 type sources struct {
 	t        *testing.T
 	packages map[string]*source // by import path
@@ -75,7 +74,7 @@ func (s *sources) of(t reflect.Type) *source {
 	return made
 }
 
-// add notes what a file declares.
+// add records the declarations of a file.
 func (s *source) add(file *ast.File) {
 	for _, d := range file.Decls {
 		group, ok := d.(*ast.GenDecl)

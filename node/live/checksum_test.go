@@ -21,7 +21,7 @@ func TestChecksum(t *testing.T) {
 		name, tag string
 		typ       ferry.Type
 		payload   string
-		want      string // the answer, or a part of the error
+		want      string // the result, or a part of the error
 	}{
 		{"one block and a bit", "checksum/a/b", ferry.JSON, `{"id":7,"bytes":300000}`, `{"bytes":300000,"crc32":"` + of(300000) + `"}`},
 		{"nothing", "checksum", ferry.JSON, `{"bytes":0}`, `{"bytes":0,"crc32":"00000000"}`},
@@ -43,13 +43,13 @@ func TestChecksum(t *testing.T) {
 			err := c.Handle(t.Context(), &ferry.Message{Tag: tc.tag, Type: tc.typ, Time: 5, Payload: []byte(tc.payload)}, out)
 			if err != nil {
 				if !strings.Contains(err.Error(), tc.want) || len(out.all()) > 0 {
-					t.Errorf("got %v and %d answers, want %q", err, len(out.all()), tc.want)
+					t.Errorf("got %v and %d results, want %q", err, len(out.all()), tc.want)
 				}
 				return
 			}
 			sent := out.all()
 			if len(sent) != 1 || string(sent[0].Payload) != tc.want {
-				t.Fatalf("got %+v, want one answer, %q", sent, tc.want)
+				t.Fatalf("got %+v, want one result, %q", sent, tc.want)
 			}
 			if want := "checksums" + strings.TrimPrefix(tc.tag, "checksum"); sent[0].Tag != want || sent[0].Type != tc.typ || sent[0].Time != 5 {
 				t.Errorf("got tag %s, type %v, time %d, want %s, %v, 5", sent[0].Tag, sent[0].Type, sent[0].Time, want, tc.typ)

@@ -21,7 +21,7 @@ import (
 	formatcbor "example.com/ferry/format/cbor"
 )
 
-// recorder is a ferry.Sender that keeps what it is given.
+// recorder is a ferry.Sender that records the messages it sends.
 type recorder struct {
 	mu   sync.Mutex
 	sent []ferry.Message
@@ -102,7 +102,7 @@ func TestSensorsPublishThisMachine(t *testing.T) {
 	}
 }
 
-func TestSensorThatFailsIsTriedAgain(t *testing.T) {
+func TestFailedSensorIsRetried(t *testing.T) {
 	calls := 0
 	ctx, cancel := context.WithCancel(t.Context())
 	out := newRecorder()
@@ -246,7 +246,7 @@ func TestAlerts(t *testing.T) {
 		{"averages/a/memory", 1, 105 * second, 2},
 		{"averages/a/cpu", 2, 105 * second, 3}, // of another source
 		{"averages/a/cpu", 1, 110 * second, 4},
-		{"averages/a/cpu", 1, 50 * second, 5}, // the clock was put back
+		{"averages/a/cpu", 1, 50 * second, 5}, // the clock was set back
 	} {
 		in := ferry.Message{Tag: c.tag, Source: c.source, Type: ferry.JSON, Time: c.time, Payload: []byte(`{"hot":1}`)}
 		if err := a.Handle(t.Context(), &in, out); err != nil {

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write testdata anew with what the program says now")
+var update = flag.Bool("update", false, "rewrite testdata with the program's current output")
 
-// outcome is what one command line did.
+// outcome is the exit status and the output of one command line.
 type outcome struct {
 	status         int
 	stdout, stderr string
@@ -64,7 +64,7 @@ func TestSchemaIsThatOfConfigurations(t *testing.T) {
 	}
 }
 
-// What docs/cli.md shows is what the program prints: behind each line "$ ferry ..." of it stands the output.
+// TestDocs compares the output in docs/cli.md, after each line "$ ferry ...", with the program's.
 func TestDocs(t *testing.T) {
 	t.Setenv("COLUMNS", "90")
 	t.Chdir("../../..")
@@ -106,7 +106,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
-		want string // part of what standard error says
+		want string // part of standard error
 	}{
 		{"nothing", nil, "Usage: ferry <command>"},
 		{"unknown verb", []string{"fly"}, "unexpected argument fly"},

@@ -20,7 +20,7 @@ func TestCompletionScripts(t *testing.T) {
 		golden(t, "completion."+shell, got.stdout)
 		path, err := exec.LookPath(shell)
 		if err != nil {
-			continue // the golden file is all there is to compare with
+			continue // without the shell, only the golden file is compared
 		}
 		if out, err := exec.Command(path, "-n", filepath.Join("testdata", "completion."+shell)).CombinedOutput(); err != nil {
 			t.Errorf("%s -n: %v: %s", shell, err, out)
@@ -28,7 +28,7 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
-// What bash offers for a line, the last word of which is being typed.
+// TestCompletionInBash compares the words that bash offers to complete the last word of a line.
 func TestCompletionInBash(t *testing.T) {
 	t.Parallel()
 	needs.Program(t, "bash")

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// checkout is a directory with the examples where they are in the repository, so that they run as they stand.
+// checkout is a directory with the examples at their paths in the repository, so that their commands run unchanged.
 type checkout struct{ dir string }
 
 func newCheckout(t *testing.T) checkout {
@@ -38,7 +38,7 @@ func (c checkout) command(t *testing.T, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs a command until the test ends; until then it can be interrupted. It returns when the first line was printed.
+// start runs a command until the test ends or interrupts it. It returns when the command has printed its first line.
 func (c checkout) start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := c.command(t, "ferry", args...)
@@ -67,8 +67,9 @@ func interrupt(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// hears runs ferry sub with flags for one message, and publishes with flags and pubFlags until it came.
-func (c checkout) hears(t *testing.T, flags []string, filter, tag, payload string, pubFlags ...string) string {
+// pubSub runs ferry sub for one message and returns its output. It publishes payload until the message arrives. flags are for
+// both verbs, pubFlags for ferry pub.
+func (c checkout) pubSub(t *testing.T, flags []string, filter, tag, payload string, pubFlags ...string) string {
 	t.Helper()
 	sub := c.command(t, "ferry", append(append([]string{"sub", "--count", "1"}, flags...), filter)...)
 	var stdout bytes.Buffer
@@ -99,7 +100,7 @@ func TestExampleNode(t *testing.T) {
 	c := newCheckout(t)
 	node := c.start(t, "run", "-c", "examples/node/node.yaml")
 	flags := []string{"-a", "quic://127.0.0.1:4290", "--data-dir", "ferry-data/node"}
-	if got := c.hears(t, flags, "#", "demo", `{"a":1}`); !strings.HasSuffix(got, `"type":"json","payload":{"a":1}}`+"\n") {
+	if got := c.pubSub(t, flags, "#", "demo", `{"a":1}`); !strings.HasSuffix(got, `"type":"json","payload":{"a":1}}`+"\n") {
 		t.Errorf("got %q", got)
 	}
 	interrupt(t, node)
@@ -117,7 +118,7 @@ func TestExampleFunction(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := []string{"-a", "tcp://127.0.0.1:4390", "--data-dir", "ferry-data/function"}
-	got := c.hears(t, flags, "alerts/#", "sensors/pump-1", `{"readings":[{"value":"30"}]}`+"\n"+`{"readings":[{"value":"31"}]}`)
+	got := c.pubSub(t, flags, "alerts/#", "sensors/pump-1", `{"readings":[{"value":"30"}]}`+"\n"+`{"readings":[{"value":"31"}]}`)
 	if !strings.HasPrefix(got, `{"tag":"alerts/pump-1",`) || !strings.HasSuffix(got, `"payload":{"readings":[{"value":"31"}]}}`+"\n") {
 		t.Errorf("got %q, want an alert with 31, and none with 30 before it", got)
 	}
@@ -130,7 +131,7 @@ func TestExampleNodeFunctions(t *testing.T) {
 	node := c.start(t, "run", "-c", "examples/node/functions.yaml")
 	flags := []string{"-a", "tcp://127.0.0.1:4490", "--data-dir", "ferry-data/functions-node"}
 	for _, kind := range []string{"light", "heavy", "worker"} {
-		got := c.hears(t, flags, "checksums/"+kind, "checksum/"+kind, `{"bytes":1000000}`)
+		got := c.pubSub(t, flags, "checksums/"+kind, "checksum/"+kind, `{"bytes":1000000}`)
 		if !strings.HasSuffix(got, `"payload":{"bytes":1000000,"crc32":"1279cb9e"}}`+"\n") {
 			t.Errorf("%s: got %q", kind, got)
 		}
@@ -150,7 +151,7 @@ func TestExampleFunctions(t *testing.T) {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 640, 480))); err != nil {
 		t.Fatal(err)
 	}
-	got := c.hears(t, flags, "thumbs/#", "images/hall", picture.String(), "-t", "raw")
+	got := c.pubSub(t, flags, "thumbs/#", "images/hall", picture.String(), "-t", "raw")
 	var message struct{ Tag, Payload string }
 	if err := json.Unmarshal([]byte(got), &message); err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestExampleFunctions(t *testing.T) {
 	interrupt(t, node)
 }
 
-// What examples/messages/README.md shows is what its commands print: behind each line "$ ..." stands the output.
+// TestExampleMessages compares the output in examples/messages/README.md, after each line "$ ...", with that of the command.
 func TestExampleMessages(t *testing.T) {
 	c := newCheckout(t)
 	text, err := os.ReadFile("../../../examples/messages/README.md")

@@ -32,12 +32,12 @@ func TestWorkerRefuses(t *testing.T) {
 	}
 }
 
-// A node with a heavy function has processors to spare; without one it leaves the process as it is.
+// TestRunTunes checks that ferry run sets GOMAXPROCS only for a node with a heavy function.
 func TestRunTunes(t *testing.T) {
 	t.Parallel()
 	untuned := runtime.GOMAXPROCS(0)
 	tuned := max(2*cpu.Cores(), cpu.Cores()+2)
-	if os.Getenv("GOMAXPROCS") != "" { // which ferry leaves alone
+	if os.Getenv("GOMAXPROCS") != "" { // ferry does not change it then
 		tuned = untuned
 	}
 	const heavy = `
@@ -50,12 +50,12 @@ functions:
 	for yaml, want := range map[string]int{nodeYAML: untuned, nodeYAML + heavy: max(tuned, untuned)} {
 		n := runNode(t, yaml)
 		url := regexp.MustCompile(`(?m)^dashboard: (.*)$`).FindStringSubmatch(n.welcome)
-		answer, err := http.Get(url[1] + "metrics")
+		response, err := http.Get(url[1] + "metrics")
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
 		if err != nil {
 			t.Fatal(err)
 		}

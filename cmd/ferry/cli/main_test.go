@@ -54,7 +54,7 @@ func exitStatus(err error) int {
 	return -1
 }
 
-// Ctrl-C ends a subscriber cleanly.
+// TestSubInterrupted checks that Ctrl-C ends ferry sub with status 0.
 func TestSubInterrupted(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -85,7 +85,7 @@ func TestSubInterrupted(t *testing.T) {
 	}
 }
 
-// A pipeline whose reader ends first ends the subscriber, quietly.
+// TestSubIntoClosedPipe checks that ferry sub ends without an error when the reader of its output ends.
 func TestSubIntoClosedPipe(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -103,7 +103,7 @@ func TestSubIntoClosedPipe(t *testing.T) {
 	stdout.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for { // a process that another test is just starting may hold the pipe open for a moment
+	for { // a process that another test is starting may inherit the pipe for a moment
 		n.publish(t, n.tcp, "{}", "-t", "json", "open/a")
 		select {
 		case err := <-ended:
@@ -116,7 +116,8 @@ func TestSubIntoClosedPipe(t *testing.T) {
 	}
 }
 
-// Ctrl-C while standard input is silent ends a publisher, which says what it did.
+// TestPubInterrupted checks that Ctrl-C ends ferry pub while standard input is idle, and that it prints how many messages it
+// published.
 func TestPubInterrupted(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

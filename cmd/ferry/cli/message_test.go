@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An EdgeX event in JSON; event is the same in CBOR, with one reading more, of bytes.
+// eventJSON is an EdgeX event in JSON. event is the same in CBOR, with one more reading, of bytes.
 const eventJSON = `{"deviceName":"pump-1","origin":1602168089665565200,"readings":[{"value":"30.5","ok":true,"level":0.10,"tags":null}]}` + "\n"
 
 var event = unhex("a3" +
@@ -52,7 +52,7 @@ func TestGet(t *testing.T) {
 		{"integer", event, []string{"origin"}, "1602168089665565200\n"},
 		{"integer as a float", event, []string{"--as", "float32", "-o", "json", "origin"}, "1.6021681e+18\n"},
 		{"float", event, []string{"readings.0.level"}, "0.1\n"},
-		{"float of JSON as it stands", eventJSON, []string{"readings.0.level"}, "0.10\n"},
+		{"float of JSON keeps its digits", eventJSON, []string{"readings.0.level"}, "0.10\n"},
 		{"bool", event, []string{"readings.0.ok"}, "true\n"},
 		{"null", event, []string{"readings.0.tags"}, "null\n"},
 		{"bytes", event, []string{"readings.1.binaryValue"}, "cafe0001\n"},
@@ -63,7 +63,7 @@ func TestGet(t *testing.T) {
 		{"escapes of JSON", `{"a":"x\ty\u00e9"}`, []string{"a"}, "x\tyé\n"},
 		{"dot in a name", `{"a.b":7}`, []string{`a\.b`}, "7\n"},
 		{"NaN", unhex("a16161f97e00"), []string{"a"}, "NaN\n"},
-		{"NaN as JSON, asked for as a float", unhex("a16161f97e00"), []string{"--as", "float64", "-o", "json", "a"}, "\"NaN\"\n"},
+		{"NaN as JSON, with --as float64", unhex("a16161f97e00"), []string{"--as", "float64", "-o", "json", "a"}, "\"NaN\"\n"},
 		{"y3 bytes", noise, []string{"0x01.0x10.0x11"}, "3fc0\n"},
 		{"y3 float32", noise, []string{"--as", "float32", "0x01.0x10.0x11"}, "1.5\n"},
 		{"y3 int64", noise, []string{"--as", "int64", "0x01.0x10.0x12"}, "1600000000\n"},
@@ -177,7 +177,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// A hint file and a descriptor set give names and types to the fields of Y3 and protobuf.
+// TestSchema reads and changes Y3 and protobuf by the names and types of a hint file and a descriptor set.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
@@ -233,7 +233,7 @@ func TestFailures(t *testing.T) {
 		stdin  string
 		args   []string
 		status int
-		want   string // part of what standard error says
+		want   string // part of standard error
 	}{
 		{"no such field", event, []string{"get", "readings.7.value"}, statusNotFound, `not found: "readings.7.value" in standard input, a cbor message`},
 		{"no such field to set", eventJSON, []string{"set", "id=1"}, statusNotFound, `not found: "id"`},
@@ -306,7 +306,7 @@ func TestFileAndFlagsAnywhere(t *testing.T) {
 	}
 }
 
-// A full disk is an error; a reader that went away is none.
+// TestOutputThatFails checks that a full disk is an error, and that a closed pipe is not.
 func TestOutputThatFails(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

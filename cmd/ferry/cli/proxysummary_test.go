@@ -74,7 +74,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// What a proxy says to try works when pasted.
+// TestRunProxySuggestions runs the commands that ferry run prints for a proxy.
 func TestRunProxySuggestions(t *testing.T) {
 	t.Parallel()
 	needs.Program(t, "bash")
@@ -97,10 +97,10 @@ func TestRunProxySuggestions(t *testing.T) {
 			t.Errorf("%s: %v, got %q, want %q", commands[i][1], err, out, want)
 		}
 	}
-	if answer, err := http.Get(regexp.MustCompile(`dashboard: (\S+)`).FindStringSubmatch(n.welcome)[1]); err != nil || answer.StatusCode != http.StatusOK { //nolint:noctx // a test's request to its own process
-		t.Errorf("dashboard: %v, %v", answer, err)
+	if response, err := http.Get(regexp.MustCompile(`dashboard: (\S+)`).FindStringSubmatch(n.welcome)[1]); err != nil || response.StatusCode != http.StatusOK { //nolint:noctx // a test's request to its own process
+		t.Errorf("dashboard: %v, %v", response, err)
 	} else {
-		answer.Body.Close()
+		response.Body.Close()
 	}
 	_ = n.Process.Signal(os.Interrupt)
 	if err := n.Wait(); err != nil {

@@ -30,7 +30,7 @@ const proxyYAML = `proxy:
 admin: {address: '127.0.0.1:0'}
 `
 
-// webServer starts a server that answers with its name and has stayed busy for a moment.
+// webServer starts a server that responds with its name after a millisecond.
 func webServer(t *testing.T, name string) (address string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,13 +42,13 @@ func webServer(t *testing.T, name string) (address string) {
 	return s.Listener.Addr().String()
 }
 
-// load is clients that ask without a pause, over connections that stay.
+// load is a number of clients that send requests without a pause over keep-alive connections.
 type load struct {
-	stop  chan struct{}
-	done  sync.WaitGroup
-	asked atomic.Int64
-	last  atomic.Value // the last answer's body
-	fails chan string
+	stop     chan struct{}
+	done     sync.WaitGroup
+	requests atomic.Int64
+	last     atomic.Value // body of the last response
+	fails    chan string
 }
 
 func startLoad(url string, clients int) *load {
@@ -63,37 +63,37 @@ func startLoad(url string, clients int) *load {
 					return
 				default:
 				}
-				answer, err := client.Post(url, "text/plain", strings.NewReader("a request that is not repeated"))
+				response, err := client.Post(url, "text/plain", strings.NewReader("a request that is not repeated"))
 				if err != nil {
 					l.fails <- err.Error()
 					return
 				}
-				body, err := io.ReadAll(answer.Body)
-				answer.Body.Close()
-				if err != nil || answer.StatusCode != http.StatusOK {
-					l.fails <- fmt.Sprintf("%s %q, %v", answer.Status, body, err)
+				body, err := io.ReadAll(response.Body)
+				response.Body.Close()
+				if err != nil || response.StatusCode != http.StatusOK {
+					l.fails <- fmt.Sprintf("%s %q, %v", response.Status, body, err)
 					return
 				}
 				l.last.Store(string(body))
-				l.asked.Add(1)
+				l.requests.Add(1)
 			}
 		})
 	}
 	return l
 }
 
-// answered waits until the load's answers are want.
-func (l *load) answered(t *testing.T, want string) {
+// awaitBody waits until a response of the load has the body want.
+func (l *load) awaitBody(t *testing.T, want string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); l.last.Load() != want; {
 		if time.Now().After(end) {
-			t.Fatalf("%v answers, not %s", l.last.Load(), want)
+			t.Fatalf("the last response is %v, want %s", l.last.Load(), want)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// end stops the load, which had no failure.
+// end stops the load and checks that no request failed.
 func (l *load) end(t *testing.T) {
 	t.Helper()
 	close(l.stop)
@@ -102,18 +102,18 @@ func (l *load) end(t *testing.T) {
 	for f := range l.fails {
 		t.Errorf("a request failed: %s", f)
 	}
-	if l.asked.Load() == 0 {
-		t.Error("nothing was asked")
+	if l.requests.Load() == 0 {
+		t.Error("the load sent no request")
 	}
 }
 
-// A proxy takes another configuration under load, by a signal and by a change of the file, and no request fails. What is wrong
-// changes nothing.
+// TestRunReloads reloads a proxy under load, by a signal and by a change of the file, and no request fails. A wrong file changes
+// nothing.
 func TestRunReloads(t *testing.T) {
 	t.Parallel()
 	a, b := webServer(t, "a"), webServer(t, "b")
 	n := runNode(t, fmt.Sprintf(proxyYAML, a))
-	write := func(text string) { // as a whole, as careful editors do
+	write := func(text string) { // by a rename, so that ferry reads no half-written file
 		t.Helper()
 		next := filepath.Join(n.dir, "next.yaml")
 		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
@@ -134,16 +134,16 @@ func TestRunReloads(t *testing.T) {
 		t.Fatalf("no address in %s", n.welcome)
 	}
 	l := startLoad("http://"+address[1]+"/", 8)
-	l.answered(t, "a")
+	l.awaitBody(t, "a")
 
 	write(fmt.Sprintf(proxyYAML, b))
 	n.await(t, "configuration read again: the proxy uses it")
-	l.answered(t, "b")
+	l.awaitBody(t, "b")
 
 	write(strings.Replace(fmt.Sprintf(proxyYAML, a), "cluster: web", "cluster: wep", 1))
 	hangup()
 	n.await(t, `configuration refused: the previous one stays in use" file=node.yaml err="node.yaml:6:16: proxy.listeners[0].cluster: `)
-	l.answered(t, "b")
+	l.awaitBody(t, "b")
 
 	text := fmt.Sprintf(proxyYAML, b)
 	for range 10 {
@@ -152,7 +152,7 @@ func TestRunReloads(t *testing.T) {
 		hangup()
 		n.await(t, "configuration read again: the proxy uses it")
 	}
-	l.answered(t, "b")
+	l.awaitBody(t, "b")
 
 	write(text + "cpu: {queue: 2000}\n")
 	hangup()
@@ -189,12 +189,12 @@ func TestRunReloads(t *testing.T) {
 		}
 		lines += int64(strings.Count(string(data), "\n"))
 	}
-	if asked := l.asked.Load(); lines != asked {
-		t.Errorf("%d lines in the access logs, want one for each of %d requests", lines, asked)
+	if sent := l.requests.Load(); lines != sent {
+		t.Errorf("%d lines in the access logs, want one for each of %d requests", lines, sent)
 	}
 }
 
-// The proxies that the documents show are configurations.
+// TestDocumentedProxies checks that the configurations in README.md and docs/proxy.md are valid.
 func TestDocumentedProxies(t *testing.T) {
 	t.Parallel()
 	extensions := builtin()

@@ -18,11 +18,11 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// runningNode is a ferry run in a directory of its own.
+// runningNode is a ferry run process in its own directory.
 type runningNode struct {
 	*exec.Cmd
 	dir     string
-	welcome string // what it printed once it was ready
+	welcome string // its output when it is ready
 	stderr  *bufio.Reader
 }
 
@@ -75,7 +75,7 @@ func runNode(t *testing.T, yaml string) *runningNode {
 	return n
 }
 
-// await reads standard error up to a line that holds text.
+// await reads standard error up to a line that contains text.
 func (n *runningNode) await(t *testing.T, text string) {
 	t.Helper()
 	for {
@@ -89,7 +89,7 @@ func (n *runningNode) await(t *testing.T, text string) {
 	}
 }
 
-// What ferry run says to try works when pasted.
+// TestRunSuggestions runs the commands that ferry run prints.
 func TestRunSuggestions(t *testing.T) {
 	t.Parallel()
 	needs.Program(t, "bash")
@@ -126,7 +126,7 @@ func TestRunSuggestions(t *testing.T) {
 		t.Errorf("%s: got %q, %v, want a number", commands[1][1], out, err)
 	}
 
-	// The alert comes to who watches for it, which may take a moment to begin: publish until it did.
+	// The alert reaches only a connected subscriber: publish until it arrives.
 	alerts := paste("exec " + strings.Replace(commands[0][1], "sensors/#", "alerts/demo/#", 1) + " --count 1")
 	var got bytes.Buffer
 	alerts.Stdout = &got
@@ -167,8 +167,8 @@ func TestRunSuggestions(t *testing.T) {
 	}
 }
 
-// The second Ctrl-C does not wait for a client that takes nothing.
-// A publisher that does not answer holds the node up: it may have more to send.
+// TestRunInterruptedTwice stops a publisher, which keeps the node draining because more messages may follow. The second Ctrl-C
+// ends the node at once.
 func TestRunInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	n := runNode(t, nodeYAML)
@@ -190,7 +190,7 @@ func TestRunInterruptedTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Nothing says that sub has subscribed: what is published before that is published again.
+	// ferry sub does not report when it has subscribed: publish until it prints a message.
 	got := make(chan error, 1)
 	go func() {
 		_, err := bufio.NewReader(lines).ReadString('\n')

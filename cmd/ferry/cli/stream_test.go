@@ -20,7 +20,7 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// testNode is what the verbs that talk to a node need of one.
+// testNode is a running node, with the values that pub and sub need to connect.
 type testNode struct {
 	hop       *hop.Broker
 	dir       string // data directory
@@ -62,7 +62,7 @@ func startNode(t *testing.T) testNode {
 	return n
 }
 
-// subscribe starts a ferry sub, the last word of which is a tag that no other has, and returns once the node knows it.
+// subscribe starts a ferry sub whose last argument is a unique tag filter. It returns when the node has the subscription.
 func (n testNode) subscribe(t *testing.T, addr string, args ...string) <-chan outcome {
 	t.Helper()
 	done := make(chan outcome, 1)
@@ -152,7 +152,7 @@ func TestPubSub(t *testing.T) {
 	}
 }
 
-// What sub -o raw writes is what get reads, and what pub reads.
+// TestRawPipes pipes the output of sub -o raw into get and pub.
 func TestRawPipes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -172,7 +172,7 @@ func TestRawPipes(t *testing.T) {
 func TestPubSubFailures(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	other := filepath.Join(t.TempDir(), "other") // a node that this one is not
+	other := filepath.Join(t.TempDir(), "other") // the data directory of another node
 	if _, err := pki.Open(pki.Config{Dir: other}); err != nil {
 		t.Fatal(err)
 	}
