@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// Check reports what is wrong in c: nil or Errors. formats are those that payloads may be named in.
+// Check returns all errors in c as Errors, or nil. formats are the formats that payload conditions may name.
 func (c *Config) Check(formats []format.Format) error {
 	_, err := c.compile(formats)
 	return err
@@ -47,8 +47,8 @@ func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
 type checker struct {
 	cfg       *Config
 	clusters  map[string]bool
-	protocols map[string]Protocol // that clusters name themselves
-	spoken    map[string]Protocol // by the listeners that lead to clusters
+	protocols map[string]Protocol // protocol of each cluster that sets Protocol
+	spoken    map[string]Protocol // protocol of the listeners whose routes name the cluster
 	errs      Errors
 }
 
@@ -119,10 +119,10 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 	return table
 }
 
-// canForward reports whether requests of a listener's protocol can be sent in a cluster's.
+// canForward reports whether requests of a listener's protocol can be forwarded in a cluster's protocol.
 func canForward(listener, cluster Protocol) bool { return listener == cluster }
 
-// eachCluster tells of each cluster that l names, and where.
+// eachCluster calls tell for each cluster that l names. field is the path of the name in l.
 func (l *Listener) eachCluster(tell func(field, name string)) {
 	for h, host := range l.table().VirtualHosts {
 		for r, rule := range host.Routes {
@@ -140,7 +140,7 @@ func (l *Listener) eachCluster(tell func(field, name string)) {
 	}
 }
 
-// field is where in l stands what package route calls field.
+// field translates a field path of package route to a path in l.
 func (l *Listener) field(field string) string {
 	switch {
 	case l.Cluster != "":

@@ -15,48 +15,50 @@ import (
 
 // Config configures a proxy.
 type Config struct {
-	// Loops is how many event loops run. Zero means one for each core Go may use.
+	// Loops is the number of event loops. Zero means one for each core that Go may use.
 	Loops int `yaml:"loops,omitempty" schema:"min=0"`
 
-	// ReusePort lets other processes of the same user listen on the same ports, if they ask for it too.
+	// ReusePort allows other processes of the same user to listen on the same ports, if they set the same option.
 	ReusePort bool `yaml:"reuse_port,omitempty"`
 
-	// Goroutines drives connections by goroutines instead of epoll, as is done in any case where there is no epoll. It takes
-	// more memory.
+	// Goroutines drives connections by goroutines instead of epoll, which takes more memory. On systems without
+	// epoll, goroutines are always used.
 	Goroutines bool `yaml:"goroutines,omitempty"`
 
-	// MaxConnections bounds the clients connected at once; more wait in the kernel. Zero means seven eighths of the
-	// process's limit of descriptors (RLIMIT_NOFILE); the rest is for connections to servers, listeners and files.
+	// MaxConnections is the largest number of connected clients; more clients wait in the kernel. Zero means seven
+	// eighths of the process's limit of descriptors (RLIMIT_NOFILE). The rest is for connections to servers,
+	// listeners and files.
 	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=0"`
 
-	// Listeners are the addresses clients connect to.
+	// Listeners are the addresses that clients connect to.
 	Listeners []Listener `yaml:"listeners" schema:"required"`
 
 	// Clusters are the groups of servers that requests are forwarded to.
 	Clusters []upstream.Config `yaml:"clusters,omitempty"`
 
-	// AccessLog configures the access log. None is written unless it names a file.
+	// AccessLog configures the access log. Without a file, no access log is written.
 	AccessLog traffic.LogConfig `yaml:"access_log,omitempty"`
 }
 
-// Listener configures one address and the routes of its requests. It has one of Cluster, Routes and VirtualHosts.
+// Listener configures one address and the routes of its requests. Exactly one of Cluster, Routes and VirtualHosts is
+// set.
 type Listener struct {
-	// Name stands in logs and metrics. Empty means the address.
+	// Name is used in logs and metrics. Empty means the address.
 	Name string `yaml:"name,omitempty"`
 
-	// Address is HOST:PORT with a numeric host, or unix: and a path.
+	// Address is HOST:PORT with a numeric host, or unix: followed by a path.
 	Address string `yaml:"address" schema:"required"`
 
-	// Protocol is what the clients speak, and the servers of clusters that do not name their own.
+	// Protocol is the protocol of the clients. It is also the protocol of clusters that do not set their own.
 	Protocol Protocol `yaml:"protocol" schema:"required"`
 
-	// Cluster gets all requests.
+	// Cluster is the name of the cluster that all requests are forwarded to.
 	Cluster string `yaml:"cluster,omitempty"`
 
-	// Routes are tried in this order, whatever the host; the first that matches is taken.
+	// Routes are for all hosts. They are tried in this order, and the first that matches is used.
 	Routes []route.Rule `yaml:"routes,omitempty"`
 
-	// VirtualHosts have routes for some hosts each.
+	// VirtualHosts have routes for certain hosts.
 	VirtualHosts []route.VirtualHost `yaml:"virtual_hosts,omitempty"`
 
 	// HTTP1 applies to listeners with protocol http1.
@@ -66,7 +68,7 @@ type Listener struct {
 	Bolt bolt.Config `yaml:"bolt,omitempty"`
 }
 
-// Protocol is what a listener speaks.
+// Protocol is the protocol of a listener.
 type Protocol = upstream.Protocol
 
 // The values of Protocol.
@@ -83,7 +85,7 @@ func (l *Listener) name() string {
 	return l.Address
 }
 
-// table returns the routing table in package route's form.
+// table returns the listener's routes as a configuration of package route.
 func (l *Listener) table() *route.Config {
 	switch {
 	case l.Cluster != "":
@@ -103,7 +105,7 @@ func (l *Listener) table() *route.Config {
 // loops returns the configuration of the event loops.
 func (c *Config) loops() *loop.Config {
 	out := &loop.Config{Loops: c.Loops, ReusePort: c.ReusePort, Portable: c.Goroutines}
-	if c.MaxConnections > 0 { // else loop.Config has the default
+	if c.MaxConnections > 0 { // otherwise loop.Config has the default
 		if out.Loops == 0 {
 			out.Loops = runtime.GOMAXPROCS(0)
 		}

@@ -1,10 +1,10 @@
-// Package proxy forwards requests: a listener accepts them, a route picks a cluster, and the cluster picks the endpoint that
-// responds.
+// Package proxy forwards requests: a listener accepts them, a route picks a cluster, and the cluster picks the
+// endpoint that responds.
 //
-// New binds the listeners of a Config and serves them, on one event loop a core, until Shutdown. A request passes the
-// packages below in this order: loop reads its bytes, bolt or http1 parses its head, route finds its route, exchange picks an
-// endpoint of package upstream, and traffic counts it. Bodies pass in pieces and are never buffered as a whole; nothing is
-// decoded. Reload applies another Config without losing a request.
+// New binds the listeners of a Config and serves them until Shutdown, on one event loop per core. A request passes
+// through the packages below in this order: loop reads its bytes, bolt or http1 parses its head, route finds its
+// route, exchange picks an endpoint of package upstream, and traffic counts the request. Bodies pass in pieces: no
+// body is buffered as a whole or decoded. Reload applies another Config without losing a request.
 //
 //	p, err := proxy.New(&proxy.Config{
 //		Listeners: []proxy.Listener{{Address: "127.0.0.1:18080", Protocol: proxy.HTTP1, Cluster: "web"}},

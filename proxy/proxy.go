@@ -13,21 +13,22 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// Proxy is a running proxy, made by New. Its methods may be called by any goroutine.
+// Proxy is a running proxy, created by New. Any goroutine may call its methods.
 type Proxy struct {
 	formats []format.Format
 	log     *slog.Logger
 	group   *loop.Group
 	metrics *traffic.Metrics
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	parts  parts
 	closed bool
 }
 
-// New binds the listeners of cfg and serves them from then on; Shutdown, or the end of Run, ends that. formats are those that
-// payloads may be named in. A nil log means slog.Default. An invalid cfg gives Errors, all at once; a failure of
-// the system, such as a busy port, gives another error. cfg is kept and must not be changed.
+// New binds the listeners of cfg and serves them until Shutdown. formats are the formats
+// that payload conditions may name. A nil log means slog.Default. If cfg is invalid, the error is an Errors with all
+// errors in cfg. A failure of the system, such as a port in use, is another error. The Proxy refers to cfg, which
+// must not be changed afterwards.
 func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error) {
 	tables, err := cfg.compile(formats)
 	if err != nil {
@@ -48,13 +49,13 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if err := p.change(cfg, tables); err != nil {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = p.Shutdown(ended) // all it can say is that ended has ended
+		_ = p.Shutdown(ended) // the only possible error is the cancellation of the context
 		return nil, err
 	}
 	return p, nil
 }
 
-// Addresses returns the bound addresses of the listeners, as protocol://address, in the order of the configuration.
+// Addresses returns the bound addresses of the listeners as protocol://address, in the order of the configuration.
 func (p *Proxy) Addresses() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +66,8 @@ func (p *Proxy) Addresses() []string {
 	return all
 }
 
-// Shutdown ends the proxy: it closes the listeners and idle connections, and the others behind their outstanding responses. When
-// ctx ends, it resets the remaining connections and returns the error of ctx.
+// Shutdown ends the proxy. It closes the listeners and the idle connections, and closes the other connections after
+// their outstanding responses. When ctx ends, Shutdown aborts the remaining connections and returns the error of ctx.
 func (p *Proxy) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {

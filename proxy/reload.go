@@ -17,10 +17,11 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// logGrace is how long the access log of a configuration that was replaced stays open, for requests that began under it.
+// logGrace is how long the access log of a replaced configuration stays open, for requests that began before the
+// reload.
 const logGrace = time.Minute
 
-// service is a protocol's driver for one listener: proxy/bolt, proxy/http1.
+// service is a protocol's driver for one listener. The packages proxy/bolt and proxy/http1 implement it.
 type service interface {
 	Accept(*loop.Conn) loop.Handler
 	Owns(loop.Handler) bool
@@ -39,11 +40,11 @@ func (s http1Service) use(l *Listener, p *exchange.Plan) { s.Use(&l.HTTP1, p) }
 type parts struct {
 	cfg       *Config
 	access    *traffic.Log
-	listeners map[string]*listener // by name
+	listeners map[string]*listener // key is the listener's name
 	clusters  map[string]*cluster
 }
 
-// listener is a bound address.
+// listener is a bound address and its service.
 type listener struct {
 	cfg     *Listener
 	service service
@@ -51,7 +52,7 @@ type listener struct {
 	counts  *traffic.Listener
 }
 
-// bound is where the listeners take connections, in the order of the configuration.
+// bound returns the bound addresses of the listeners, in the order of the configuration.
 func (p *parts) bound() []Bound {
 	var all []Bound
 	for i := range p.cfg.Listeners {
@@ -62,8 +63,8 @@ func (p *parts) bound() []Bound {
 	return all
 }
 
-// listenerAt returns the listener that is bound to l's address, whatever its name is; nil if there is none. Only the name tells
-// listeners on port 0 apart.
+// listenerAt returns the listener that is bound to l's address, or nil. The names may differ, except on port 0:
+// there, only the name identifies a listener.
 func (p *parts) listenerAt(l *Listener) *listener {
 	if strings.HasSuffix(l.Address, ":0") {
 		if bound := p.listeners[l.name()]; bound != nil && bound.cfg.Address == l.Address {
@@ -86,9 +87,9 @@ type cluster struct {
 	stop context.CancelFunc // ends Run
 }
 
-// Reload replaces the configuration by cfg. Unchanged listeners and clusters keep their connections, and requests under way use
-// the old configuration to their end. An invalid cfg gives Errors. After an error, the old configuration stays. Settings of the
-// loops cannot change.
+// Reload replaces the configuration by cfg. Unchanged listeners and clusters keep their connections. Requests in
+// progress use the old configuration until they end. If cfg is invalid, the error is an Errors. After an error, the
+// old configuration stays in use. Settings of the loops cannot change.
 func (p *Proxy) Reload(cfg *Config) error {
 	tables, err := cfg.compile(p.formats)
 	if err != nil {
@@ -125,7 +126,7 @@ func (p *Proxy) Reload(cfg *Config) error {
 	return p.change(cfg, tables)
 }
 
-// Reopen closes the access log's file and opens it again by its name, as after the file was moved away.
+// Reopen closes the access log's file and opens the path again. It is called after the file was moved.
 func (p *Proxy) Reopen() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +136,8 @@ func (p *Proxy) Reopen() error {
 	return p.parts.access.Reopen()
 }
 
-// change creates the objects that cfg adds. If that succeeds, it puts them in place and closes those that cfg removes.
+// change creates the objects that cfg adds. If that succeeds, it publishes them and closes the objects that cfg
+// removes.
 func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	old := p.parts
 	next := parts{cfg: cfg, access: old.access, listeners: map[string]*listener{}, clusters: map[string]*cluster{}}
@@ -173,7 +175,7 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener}
 			continue
 		}
-		if namesake := old.listeners[l.name()]; namesake != nil && staying[namesake] { // whose counters go on under another name
+		if namesake := old.listeners[l.name()]; namesake != nil && staying[namesake] { // namesake is renamed and keeps its counters, so l gets new ones
 			plans[i].Listener = p.metrics.NewListener(l.name())
 		}
 		if next.listeners[l.name()], err = p.listen(l, plans[i]); err != nil {
@@ -182,7 +184,7 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 		}
 	}
 
-	for i := range cfg.Listeners { // from here on nothing can fail
+	for i := range cfg.Listeners { // no step below can fail
 		l := &cfg.Listeners[i]
 		next.listeners[l.name()].service.use(l, plans[i])
 	}
@@ -203,7 +205,7 @@ func (p *Proxy) keep(plans []*exchange.Plan) {
 	p.metrics.Keep(listeners, routes)
 }
 
-// newCluster makes a cluster and starts its name lookups and health checks.
+// newCluster creates a cluster and starts its name lookups and health checks.
 func (p *Proxy) newCluster(c *upstream.Config) (*cluster, error) {
 	made, err := upstream.New(c, p.group, p.log)
 	if err != nil {
@@ -236,8 +238,8 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
 	return &listener{l, s, socket, plan.Listener}, nil
 }
 
-// giveUp closes the objects of past that are not in kept: first listeners, whose clients get their outstanding responses, then
-// clusters, whose connections close when they are idle.
+// giveUp closes the objects of past that are not in kept. It closes listeners first, and their clients still get
+// outstanding responses. Then it closes clusters, whose connections are closed when idle.
 func (p *Proxy) giveUp(past, kept parts) {
 	sockets := map[*loop.Listener]bool{}
 	for _, l := range kept.listeners {
@@ -251,7 +253,7 @@ func (p *Proxy) giveUp(past, kept parts) {
 			p.log.Warn("closing a listener", "listener", name, "error", err)
 		}
 		for _, each := range p.group.Loops() {
-			_ = each.PostWait(context.Background(), func() { drain(each, l.service) }) // a loop that has ended has no connections
+			_ = each.PostWait(context.Background(), func() { drain(each, l.service) }) // an error means that the loop has ended, so it has no connections
 		}
 	}
 	for name, c := range past.clusters {
@@ -269,7 +271,7 @@ func (p *Proxy) giveUp(past, kept parts) {
 	}
 }
 
-// drain closes the connections of a listener as a shutdown does.
+// drain closes the connections of a listener after their outstanding responses.
 func drain(l *loop.Loop, s service) {
 	for c, h := range l.All() {
 		if d, ok := h.(loop.Shutdowner); ok && s.Owns(h) {

@@ -12,22 +12,22 @@ import (
 
 // Snapshot is a copy of a proxy's counters at one moment.
 type Snapshot struct {
-	Now      time.Duration    // since the proxy began; an endpoint's Ejected is on this clock
+	Now      time.Duration    // time since the proxy began; EndpointStats.Ejected is on the same clock
 	Bound    []Bound          // in the order of the configuration
-	Traffic  traffic.Snapshot // listeners and routes
-	Access   traffic.LogStats // of the access log there is now
-	Clusters []upstream.Stats // by name
+	Traffic  traffic.Snapshot // counters of listeners and routes
+	Access   traffic.LogStats // counters of the current access log
+	Clusters []upstream.Stats // sorted by name
 	Loops    []loop.Stats
 }
 
 // Bound is the bound address of a listener.
 type Bound struct {
-	Listener string // its name
+	Listener string // name of the listener
 	Protocol Protocol
-	Address  string // with the port that was bound
+	Address  string // bound address, including the actual port
 }
 
-// Snapshot copies the counters of all parts. It waits for each loop's turn to end.
+// Snapshot copies all counters. It waits until each loop has finished its current turn.
 func (p *Proxy) Snapshot() Snapshot {
 	p.mu.Lock()
 	s := Snapshot{Now: p.group.Now(), Bound: p.parts.bound()}

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// A server that reads too slowly fills the queue of its connection. Each client whose frame has filled the queue, or found it full, is
-// not read until the queue has drained. So a queue exceeds its high watermark by one frame of each client at most, also with oneways,
-// which no response bounds.
+// Backpressure from a slow server. A server that reads too slowly fills the queue of its connection. A client is
+// paused if its frame fills the queue or finds the queue full. The client resumes when the queue has drained. So a
+// queue exceeds its high watermark by at most one frame of each client. This also bounds oneways, which have no
+// response.
 
 // blockIfFull stops reading from the client d while the queue is full.
 func (u *upstreamConn) blockIfFull(d downstream) {
@@ -19,7 +20,7 @@ func (u *upstreamConn) blockIfFull(d downstream) {
 	}
 }
 
-// unblockAll resumes reading from all clients that blockIfFull has stopped.
+// unblockAll resumes reading from all clients that blockIfFull has paused.
 func (u *upstreamConn) unblockAll() {
 	blocked := u.blocked
 	u.blocked = nil
@@ -28,18 +29,19 @@ func (u *upstreamConn) unblockAll() {
 	}
 }
 
-// unblocked removes a client that has left.
+// unblocked removes client d, which has left, from the paused clients.
 func (u *upstreamConn) unblocked(d downstream) {
 	u.blocked = slices.DeleteFunc(u.blocked, func(other downstream) bool { return other == d })
 }
 
-// startWriteTimer gives the server the frame_timeout of d to read a part of the queue.
+// startWriteTimer gives the server frame_timeout to read a part of the queue. The frame_timeout is that of d's
+// listener.
 func (u *upstreamConn) startWriteTimer(d downstream) {
 	u.queuedBefore = u.socket.Queued()
 	u.socket.SetTimer(stalledWriteTimer, d.frameTimeout())
 }
 
-// checkWriteProgress ends the connection of a server that has read nothing for frame_timeout.
+// checkWriteProgress aborts the connection of a server that has read nothing for frame_timeout.
 func (u *upstreamConn) checkWriteProgress() {
 	switch {
 	case len(u.blocked) == 0:

@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// CheckRoutes returns an error for everything in a table that exists in HTTP only, as invalid.Errors, or nil. Fields are as in
-// package route.
+// CheckRoutes returns an error for each element of a table that exists in HTTP only. The result is invalid.Errors, or
+// nil. Field names are as in package route.
 func CheckRoutes(t *route.Table) error {
 	var errs invalid.Errors
 	for _, r := range t.Routes() {

@@ -17,22 +17,23 @@ type Config struct {
 	// MaxFrame bounds the frame of a request, in bytes. Zero means 64 MiB.
 	MaxFrame int `yaml:"max_frame,omitempty" schema:"min=0"`
 
-	// Requests bounds the requests in flight on a connection. No more are read until one has its response. Zero means 1024.
+	// Requests is the largest number of requests in flight on a connection. At the limit, the proxy pauses reading
+	// until a request has its response. Zero means 1024.
 	Requests int `yaml:"requests,omitempty" schema:"min=0"`
 
-	// FrameTimeout bounds the time from a frame's first byte to its last, and the time in which a client, or a server, reads nothing
-	// of what is queued for it. Zero means 30 s.
+	// FrameTimeout bounds the time from a frame's first byte to its last. It also bounds the time in which a client,
+	// or a server, reads nothing of what is queued for it. Zero means 30 s.
 	FrameTimeout time.Duration `yaml:"frame_timeout,omitempty"`
 
-	// MaxQueued bounds the bytes of responses that a client leaves unread. Above it, the connection is aborted. Zero means 64 MiB
-	// and a byte.
+	// MaxQueued bounds the bytes of responses that a client leaves unread. Above it, the connection is aborted. Zero
+	// means 64 MiB and a byte.
 	MaxQueued int `yaml:"max_queued,omitempty" schema:"min=0"`
 
 	// CheckCRC verifies the CRC-32 of requests and responses up to 64 KiB here, not only at the two ends.
 	CheckCRC bool `yaml:"check_crc,omitempty"`
 }
 
-// Check returns everything wrong in c as invalid.Errors, or nil.
+// Check returns an error for every invalid field of c as invalid.Errors, or nil.
 func (c *Config) Check() error {
 	var errs invalid.Errors
 	for _, f := range []struct {

@@ -1,11 +1,12 @@
 // Package bolt forwards SOFABolt: requests of many clients over few connections to each server.
 //
-// A Service is one listener. Its connections belong to the loops of a loop.Group. Package exchange chooses route and endpoint of a
-// request. The frame gets a new request id and leaves on a connection that many clients share; the id of the response leads back to
-// the request. A frame is copied once, from the read buffer to the write queue. A frame above 64 KiB passes in pieces, on a connection
-// of its own. A client's connection with nothing in flight has no object in this package.
+// A Service is one listener. Its connections belong to the loops of a loop.Group. Package exchange chooses the route
+// and the endpoint of a request. The proxy replaces the frame's request id and sends the frame on a connection that
+// many clients share. The id of the response leads back to the request. A frame is copied once, from the read buffer
+// to the write queue. A frame above 64 KiB passes in pieces, on a connection of its own. A client's connection with
+// nothing in flight has no object in this package.
 //
-// A request has two sides, session and upstreamConn, which meet in the interfaces of sides.go.
+// A request has two sides, session and upstreamConn. They use each other through the interfaces of sides.go.
 //
 //	s := bolt.New(nil, len(group.Loops()))
 //	s.Use(nil, exchange.NewPlan("rpc", table, clusters, metrics, nil))

@@ -13,29 +13,30 @@ import (
 // largeFrame is the length in bytes above which a frame passes in pieces.
 const largeFrame = 64 << 10
 
-// session handles a client's connection while it has something in flight: a request, a part of a frame, or a response.
+// session is the handler of a client's connection while something is in flight: a request, part of a frame, or a
+// response.
 type session struct {
 	loopState    *loopState
 	client       *loop.Conn
 	dialect      wire.Dialect // 0 before the first frame
-	firstRequest *request     // of the list of those in flight
-	inFlight     int          // requests
+	firstRequest *request     // first request in flight; the requests form a linked list
+	inFlight     int          // number of requests in flight
 	upload       upload
 	responses    responseQueue
-	blockedBy    upstreamSide // has a full queue: no frame is read until it calls unblock
-	bytesWritten int64        // of responses
-	bytesTaken   int64        // of bytesWritten, when slowClientTimer was set
+	blockedBy    upstreamSide // connection whose queue is full; no frame is read until it calls unblock
+	bytesWritten int64        // bytes of responses written or queued
+	bytesTaken   int64        // bytesWritten minus the queued bytes, when slowClientTimer was set
 
 	phase         sessionPhase
-	midFrame      bool // the first bytes of a frame have arrived, and not all
-	inData        bool // Data is running, which calls update at its end
+	midFrame      bool // part of a frame has arrived
+	inData        bool // Data is running, which calls update when it ends
 	readingPaused bool
-	dataPending   bool // the loop will call Data again with unread bytes
+	dataPending   bool // bytes are unread, and the loop will call Data again
 	slowClient    bool // slowClientTimer is set
 	halfClosed    bool // the client has closed its side
 }
 
-// sessionPhase says how far a connection is from its end. enter is where phases change.
+// sessionPhase is the stage of closing a client's connection. Only enter changes it.
 //
 //	phaseOpen ──Shutdown──► phaseDraining ──drainTime──► phaseDiscarding
 //	    └─────────────malformed frame───────────────────────────▲
@@ -45,19 +46,19 @@ type sessionPhase uint8
 
 const (
 	phaseOpen        sessionPhase = iota
-	phaseDraining                 // requests are still accepted while others are in flight
+	phaseDraining                 // requests are still accepted while other requests are in flight
 	phaseDiscarding               // bytes from the client are discarded; responses are still written
-	phaseWriteClosed              // our side is closed
+	phaseWriteClosed              // the proxy has closed its side
 )
 
-// drainTime bounds phaseDraining, and phaseWriteClosed.
+// drainTime bounds phaseDraining and phaseWriteClosed.
 const drainTime = time.Second
 
 var _ loop.Shutdowner = (*session)(nil)
 
 func (s *session) Opened(*loop.Conn) {}
 
-// enter moves to a later phase. A session never returns to an earlier one.
+// enter changes the phase. A session never returns to an earlier phase.
 func (s *session) enter(p sessionPhase) {
 	if p <= s.phase {
 		return
@@ -69,9 +70,9 @@ func (s *session) enter(p sessionPhase) {
 	}
 }
 
-// Data reads whole frames, and large ones in pieces.
+// Data reads whole frames, and large frames in pieces.
 func (s *session) Data(c *loop.Conn, p []byte) int {
-	st := s.loopState.current()
+	st := s.loopState.currentSettings()
 	s.inData, s.dataPending = true, false
 	at, frames := 0, 0
 	for at < len(p) && !s.blocked(st) {
@@ -81,7 +82,7 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 		}
 		n, err := s.readFrame(st, p[at:])
 		if err != nil {
-			s.enter(phaseDiscarding) // requests before it still get their responses
+			s.enter(phaseDiscarding) // earlier requests still get their responses
 			at = len(p)
 			break
 		}
@@ -92,26 +93,26 @@ func (s *session) Data(c *loop.Conn, p []byte) int {
 		frames++
 	}
 	s.inData = false
-	s.updateFrameTimer(st, at < len(p) && !s.blocked(st) || s.upload.left > 0, frames > 0)
+	s.updateFrameTimer(st, at < len(p) && !s.blocked(st) || s.upload.bytesLeft > 0, frames > 0)
 	s.update()
 	return at
 }
 
-// updateFrameTimer bounds the time that a frame takes to arrive.
+// updateFrameTimer starts or stops the timeout for a frame that has arrived in part.
 func (s *session) updateFrameTimer(st *settings, midFrame, progress bool) {
 	switch {
 	case !midFrame:
 		s.client.StopTimer(frameTimer)
-	case !s.midFrame || progress && s.upload.left == 0:
+	case !s.midFrame || progress && s.upload.bytesLeft == 0:
 		s.client.SetTimer(frameTimer, st.config.FrameTimeout)
 	}
 	s.midFrame = midFrame
 }
 
-// readFrame reads the frame that p begins with, or the next piece of a large one, and returns its length in p. It returns 0 if more
-// bytes have to arrive. After an error the stream cannot be resynchronized.
+// readFrame processes the frame at the start of p, or the next piece of a large frame. It returns the number of bytes
+// processed, or 0 if more bytes have to arrive. After an error the stream cannot be resynchronized.
 func (s *session) readFrame(st *settings, p []byte) (int, error) {
-	if s.upload.left > 0 {
+	if s.upload.bytesLeft > 0 {
 		return s.uploadData(p), nil
 	}
 	limits := wire.Limits{MaxFrame: st.config.MaxFrame, Dialect: s.dialect}
@@ -126,8 +127,8 @@ func (s *session) readFrame(st *settings, p []byte) (int, error) {
 	}
 	s.dialect = f.Dialect()
 	if f.Type() == wire.Response || f.Command() == wire.CommandHeartbeat || f.Command() == wire.CommandGoaway {
-		s.control(f)
-		s.upload.left = size // the frame is discarded
+		s.handleControlFrame(f)
+		s.upload.bytesLeft = size // discard the frame
 		return s.uploadData(p), nil
 	}
 	if size > largeFrame {
@@ -136,9 +137,9 @@ func (s *session) readFrame(st *settings, p []byte) (int, error) {
 	return size, s.forwardWhole(st, f, p[:size])
 }
 
-// control handles a frame that is not forwarded. A heartbeat is acknowledged, a response is counted as late, and a GOAWAY needs
-// nothing.
-func (s *session) control(f wire.Frame) {
+// handleControlFrame handles a frame that is not forwarded. It acknowledges a heartbeat, counts a response as late, and ignores
+// a GOAWAY.
+func (s *session) handleControlFrame(f wire.Frame) {
 	switch {
 	case f.Type() == wire.Response:
 		s.loopState.lateResponses.Add(1)
@@ -149,8 +150,8 @@ func (s *session) control(f wire.Frame) {
 	}
 }
 
-// malformed counts and refuses bytes that cannot be a frame. f is empty if its fixed header is incomplete; then there is no id to
-// respond to.
+// malformed counts and rejects bytes that are not a valid frame. f is empty if its fixed header is incomplete; then
+// there is no id to respond to.
 func (s *session) malformed(st *settings, f wire.Frame) {
 	ls := s.loopState
 	st.plan.Listener.Refused(ls.loop.Index(), traffic.BadRequest)
@@ -160,22 +161,23 @@ func (s *session) malformed(st *settings, f wire.Frame) {
 	}
 }
 
-// discarding reports whether bytes from the client are discarded, other than the rest of a frame that is being forwarded.
+// discarding reports whether bytes from the client are discarded. The rest of a frame that is being forwarded is not
+// discarded.
 func (s *session) discarding() bool {
-	return s.phase >= phaseDiscarding && s.upload.left == 0 && s.upload.pending == nil
+	return s.phase >= phaseDiscarding && s.upload.bytesLeft == 0 && s.upload.pending == nil
 }
 
-// blocked reports whether nothing is read from the client for now. A large frame that has begun is read to its end, whatever the
-// limits for further frames.
+// blocked reports whether reading from the client is paused. A large frame that has begun is read to its end even if
+// a limit is reached.
 func (s *session) blocked(st *settings) bool {
-	if up := &s.upload; up.pending != nil || up.left > 0 {
+	if up := &s.upload; up.pending != nil || up.bytesLeft > 0 {
 		return s.client.Full() || up.blocked()
 	}
 	return s.inFlight >= st.config.Requests || s.client.Full() || s.responses.controlBytes >= maxControlBytes || s.blockedBy != nil
 }
 
-// update follows a change of state. It pauses or resumes reading. When nothing is in flight, it closes the connection or gives it to
-// the idleHandler.
+// update is called after each change of state. It pauses or resumes reading. If nothing is in flight, update closes
+// the connection or hands the connection to the idleHandler.
 func (s *session) update() {
 	if s.inData {
 		return
@@ -190,7 +192,7 @@ func (s *session) update() {
 		c.ResumeReading()
 		s.dataPending = len(c.Unread()) > 0
 	}
-	if s.inFlight > 0 || s.readingPaused || s.dataPending || s.responses.current != nil || s.upload.left > 0 {
+	if s.inFlight > 0 || s.readingPaused || s.dataPending || s.responses.current != nil || s.upload.bytesLeft > 0 {
 		return
 	}
 	switch {
@@ -204,7 +206,7 @@ func (s *session) update() {
 	}
 }
 
-// becomeIdle gives the connection to the idleHandler and frees the session.
+// becomeIdle hands the connection to the idleHandler and frees the session.
 func (s *session) becomeIdle(st *settings) {
 	ls, c := s.loopState, s.client
 	h := &ls.idle[dialectIndex(s.dialect)]
@@ -220,14 +222,14 @@ func (s *session) Drained(c *loop.Conn) {
 	s.update()
 }
 
-// HalfClosed is called when the client has closed its side. Requests that were read still get their responses. A frame that has not
-// arrived whole never will.
+// HalfClosed is called when the client has closed its side. Complete requests still get their responses. An
+// incomplete frame is dropped.
 func (s *session) HalfClosed(*loop.Conn) {
 	if s.midFrame {
 		s.loopState.service.settings.Load().plan.Listener.Refused(s.loopState.loop.Index(), traffic.BadRequest)
 	}
 	r := s.upload.abort(errHalfFrame)
-	s.upload.left = 0
+	s.upload.bytesLeft = 0
 	s.halfClosed, s.midFrame = true, false
 	if r != nil {
 		s.respondStatus(r, wire.StatusClosed)
@@ -263,7 +265,7 @@ func (s *session) Shutdown(c *loop.Conn) {
 
 // Closed ends the requests in flight.
 func (s *session) Closed(*loop.Conn, error) {
-	s.inData = true // so that update does nothing from now on
+	s.inData = true // stops update from doing anything
 	_ = s.upload.abort(errHalfFrame)
 	if s.blockedBy != nil {
 		s.blockedBy.unblocked(s)
@@ -273,13 +275,13 @@ func (s *session) Closed(*loop.Conn, error) {
 		if r.upstream != nil {
 			r.upstream.cancel(r)
 		}
-		s.end(r, 0, 0)
+		s.finishRequest(r, 0, 0)
 	}
 	s.loopState.clientClosed()
 	s.loopState.freeSession(s)
 }
 
-// block stops reading from the client until unblock.
+// block pauses reading from the client until unblock.
 func (s *session) block(u upstreamSide) bool {
 	if s.blockedBy != nil {
 		return false

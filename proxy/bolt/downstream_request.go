@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// forwardWhole forwards a frame that has arrived whole.
+// forwardWhole forwards a frame that is completely in frame.
 func (s *session) forwardWhole(st *settings, f wire.Frame, frame []byte) error {
 	if st.config.CheckCRC {
 		if err := f.CheckCRC(); err != nil {
@@ -15,7 +15,7 @@ func (s *session) forwardWhole(st *settings, f wire.Frame, frame []byte) error {
 		}
 	}
 	r := s.newRequest(st, f, frame)
-	found, err := s.loopState.route(st, f)
+	found, err := s.loopState.findRoute(st, f)
 	if s.admit(st, r, f, found, err) {
 		r.receivedAt = s.loopState.loop.Now()
 		r.send(f, frame)
@@ -23,11 +23,11 @@ func (s *session) forwardWhole(st *settings, f wire.Frame, frame []byte) error {
 	return nil
 }
 
-// newRequest begins the request of frame f, which p begins with.
+// newRequest creates the request of frame f. p begins with the frame.
 func (s *session) newRequest(st *settings, f wire.Frame, p []byte) *request {
 	r := s.loopState.newRequest()
-	r.x.Begin(st.plan, s.loopState.loop)
-	r.x.In = int64(f.FrameLen())
+	r.exchange.Begin(st.plan, s.loopState.loop)
+	r.exchange.In = int64(f.FrameLen())
 	r.loopState, r.downstream, r.oneway = s.loopState, s, f.Type() == wire.Oneway
 	r.clientID = f.ID()
 	copy(r.fixedHeader[:f.FixedLen()], p)
@@ -39,8 +39,8 @@ func (s *session) newRequest(st *settings, f wire.Frame, p []byte) *request {
 	return r
 }
 
-// admit applies the route to the request, and reports whether it is to be forwarded. If not, admit has responded. err is why
-// the request is malformed, or nil.
+// admit applies route found to the request and reports whether the request is forwarded. If not, admit has sent a
+// response. err is the reason why the request is malformed, or nil.
 func (s *session) admit(st *settings, r *request, f wire.Frame, found *route.Route, err error) bool {
 	if st.plan.Log != nil {
 		r.service = append(r.service, s.loopState.matchInput.Bolt.Service...)
@@ -50,7 +50,7 @@ func (s *session) admit(st *settings, r *request, f wire.Frame, found *route.Rou
 		r.refuse(traffic.BadRequest)
 		return false
 	}
-	if why := r.x.Admit(found); why != traffic.Forwarded {
+	if why := r.exchange.Admit(found); why != traffic.Forwarded {
 		s.respondStatus(r, refusalStatus(why))
 		return false
 	}
@@ -59,32 +59,33 @@ func (s *session) admit(st *settings, r *request, f wire.Frame, found *route.Rou
 	return true
 }
 
-// respond writes a whole response, with the client's request id, and ends the request.
+// respond writes a whole response and ends the request. frame already has the client's request id.
 func (s *session) respond(r *request, frame []byte, status wire.Status) {
 	s.write(frame)
 	s.endRequest(r, status)
 }
 
-// respondStatus ends a request that no connection holds with a response of the proxy's own. A oneway gets none.
+// respondStatus ends a request with a response of the proxy's own. No connection holds the request. A oneway gets no
+// response.
 func (s *session) respondStatus(r *request, status wire.Status) {
 	ls := s.loopState
 	ls.scratch = wire.AppendResponse(ls.scratch[:0], r.frame(), status)
-	r.x.Out = int64(len(ls.scratch))
+	r.exchange.Out = int64(len(ls.scratch))
 	s.writeControl(ls.scratch)
 	s.endRequest(r, status)
 }
 
-// endRequest ends a request with the status of its response.
+// endRequest ends a request. status is the status of its response.
 func (s *session) endRequest(r *request, status wire.Status) {
-	s.end(r, traffic.Bolt(status), int(status))
+	s.finishRequest(r, traffic.Bolt(status), int(status))
 }
 
-// end logs, counts and frees a request. code and status are 0 if the client has left.
-func (s *session) end(r *request, code traffic.Code, status int) {
-	if r.x.Logs(code) {
+// finishRequest logs, counts and frees a request. code and status are 0 if the client has left.
+func (s *session) finishRequest(r *request, code traffic.Code, status int) {
+	if r.exchange.Logs(code) {
 		s.log(r, code, status)
 	}
-	r.x.End(code)
+	r.exchange.End(code)
 	if r.next != nil {
 		r.next.prev = r.prev
 	}
@@ -105,5 +106,5 @@ func (s *session) log(r *request, code traffic.Code, status int) {
 	if addr := s.client.RemoteAddr(); addr != nil {
 		e.Client = addr.String()
 	}
-	r.x.Log(e, code)
+	r.exchange.Log(e, code)
 }

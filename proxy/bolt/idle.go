@@ -9,12 +9,12 @@ import (
 const (
 	idleTimer       = iota
 	frameTimer      // bounds the time from a frame's first byte to its last
-	closeTimer      // bounds the phases of closing
-	slowClientTimer // bounds the time in which the client takes nothing of its responses
+	closeTimer      // bounds the phases in which the connection is closing
+	slowClientTimer // bounds the time in which the client reads none of its responses
 )
 
-// idleHandler handles all connections of one loop and dialect that have nothing in flight. An idle connection needs no object of its
-// own.
+// idleHandler handles all connections of one loop and one dialect that have nothing in flight. Such a connection
+// needs no object of its own.
 type idleHandler struct {
 	loopState *loopState
 	dialect   wire.Dialect

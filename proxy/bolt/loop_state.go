@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// The lengths of the free lists. The garbage collector gets the objects beyond them.
+// The capacities of the free lists. Further objects are left to the garbage collector.
 const (
 	maxFreeSessions = 1 << 10
 	maxFreeRequests = 1 << 13
@@ -20,13 +20,13 @@ const (
 type loopState struct {
 	service *Service
 	loop    *loop.Loop
-	idle    [4]idleHandler // by dialectIndex
+	idle    [4]idleHandler // indexed by dialectIndex
 
 	freeSessions []*session
 	freeRequests []*request
-	active       int // sessions in use
+	active       int // number of sessions in use
 
-	settings      *settings // that matcher belongs to
+	settings      *settings // settings that matcher was made for
 	matcher       *route.Matcher
 	matchInput    route.Request
 	matchHeader   headerValues
@@ -43,7 +43,8 @@ func (ls *loopState) init(s *Service) {
 	}
 }
 
-// dialects are in the order of the arrays that have an element for each. The first stands for a connection before its first frame.
+// dialects lists the dialects in the order of arrays indexed by dialectIndex. The first element stands for a
+// connection that has received no frame yet.
 var dialects = [...]wire.Dialect{0, wire.V1, wire.V2, wire.V2CRC}
 
 // dialectIndex returns the index of d in dialects.
@@ -59,8 +60,8 @@ func dialectIndex(d wire.Dialect) int {
 	return 0
 }
 
-// current returns the settings for a new frame, and makes the matcher for them.
-func (ls *loopState) current() *settings {
+// currentSettings returns the settings for a new frame. It updates the matcher if the settings have changed.
+func (ls *loopState) currentSettings() *settings {
 	now := ls.service.settings.Load()
 	if now != ls.settings {
 		ls.settings, ls.matcher = now, now.plan.Table.NewMatcher()
@@ -107,7 +108,7 @@ func (ls *loopState) freeRequest(r *request) {
 	}
 }
 
-// clientClosed counts the end of a client's connection.
+// clientClosed counts that a client's connection has closed.
 func (ls *loopState) clientClosed() {
 	ls.service.settings.Load().plan.Listener.Closed(ls.loop.Index())
 }

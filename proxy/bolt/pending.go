@@ -1,17 +1,18 @@
 package bolt
 
-// pendingRequests has the requests that were sent on one connection and have no response yet, by the id they were sent with. Ids
-// count up, and the low bits of an id are its slot. An id whose slot is still taken by an older request is skipped, so there are no
-// collisions. An id returns after 2^32 others at the earliest, so a late response finds no request.
+// pendingRequests holds the requests that were sent on one connection and have no response yet. The key is the id of
+// the sent frame. Ids count up, and the low bits of an id are its slot. If an older request still occupies the slot,
+// the id is skipped, so there are no collisions. An id is reused after 2^32 other ids at the earliest, so a late
+// response finds no request.
 type pendingRequests struct {
-	slots []*request // a power of two of them, at most half of them taken
+	slots []*request // the length is a power of two; at most half of the slots are in use
 	count int
 	last  uint32
 }
 
 const minSlots = 32
 
-// nextID returns an id that no request has.
+// nextID returns an id that no pending request has.
 func (p *pendingRequests) nextID() uint32 {
 	p.last++
 	for len(p.slots) > 0 && p.slots[p.slot(p.last)] != nil {
@@ -22,7 +23,7 @@ func (p *pendingRequests) nextID() uint32 {
 
 func (p *pendingRequests) slot(id uint32) int { return int(id) & (len(p.slots) - 1) }
 
-// add adds r and returns the id to send it with.
+// add adds r and returns the id for its frame.
 func (p *pendingRequests) add(r *request) uint32 {
 	if 2*p.count >= len(p.slots) {
 		p.grow()
@@ -33,7 +34,7 @@ func (p *pendingRequests) add(r *request) uint32 {
 	return r.sentID
 }
 
-// grow doubles the slots. Requests in different slots stay in different slots.
+// grow doubles the number of slots. Requests in different slots stay in different slots.
 func (p *pendingRequests) grow() {
 	old := p.slots
 	p.slots = make([]*request, max(2*len(old), minSlots))
@@ -44,7 +45,7 @@ func (p *pendingRequests) grow() {
 	}
 }
 
-// find returns the request that was sent as id, or nil.
+// find returns the request whose frame was sent with id, or nil.
 func (p *pendingRequests) find(id uint32) *request {
 	if p.count == 0 {
 		return nil

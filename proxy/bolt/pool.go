@@ -8,24 +8,24 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// pool has the connections of one loop to one endpoint. All listeners share them.
+// pool has the connections of one loop to one endpoint. All listeners share the pool.
 type pool struct {
 	endpoint  *upstream.Endpoint
 	loop      *loop.Loop
-	loopState *loopState // of the listener that made the pool
+	loopState *loopState // belongs to the listener that created the pool
 	byDialect [len(dialects)]dialectConns
 	retired   bool
 }
 
-// dialectConns has the connections of one dialect. A connection never changes its dialect.
+// dialectConns has the connections of one dialect. The dialect of a connection never changes.
 type dialectConns struct {
-	shared    []*upstreamConn // carry the whole frames of many requests
-	exclusive []*upstreamConn // carry one large request at a time, until its response
+	shared    []*upstreamConn // each carries the whole frames of many requests
+	exclusive []*upstreamConn // each carries one large request at a time, until its response has arrived
 }
 
 var _ upstream.Pool = (*pool)(nil)
 
-// poolOf returns the loop's pool for an endpoint.
+// poolOf returns the loop's pool for endpoint e.
 func poolOf(e *upstream.Endpoint, ls *loopState) *pool {
 	if p, ok := e.Pool(ls.loop.Index(), upstream.Bolt).(*pool); ok {
 		return p
@@ -35,8 +35,9 @@ func poolOf(e *upstream.Endpoint, ls *loopState) *pool {
 	return p
 }
 
-// sharedConn returns a connection for a whole frame: one with room, else a new one, else the one with the fewest requests, or nil if
-// there can be none. closeWhenIdle says that a new one is closed as soon as it is idle.
+// sharedConn returns a connection for a whole frame. It prefers a connection with room, then a new connection, then
+// the connection with the fewest requests. It returns nil if there can be none. closeWhenIdle means that a new
+// connection is closed as soon as it is idle.
 func (p *pool) sharedConn(d wire.Dialect, closeWhenIdle bool) *upstreamConn {
 	conns, cfg := &p.byDialect[dialectIndex(d)], p.endpoint.Cluster().Config()
 	var best *upstreamConn
@@ -45,7 +46,7 @@ func (p *pool) sharedConn(d wire.Dialect, closeWhenIdle bool) *upstreamConn {
 		case u.retiring:
 		case u.connected && !u.paused && !u.socket.Full() && u.load() < cfg.Streams:
 			return u
-		case best == nil || u.better(best):
+		case best == nil || u.betterThan(best):
 			best = u
 		}
 	}
@@ -59,8 +60,8 @@ func (p *pool) sharedConn(d wire.Dialect, closeWhenIdle bool) *upstreamConn {
 	return best
 }
 
-// better reports whether u is the better choice than other if none has room.
-func (u *upstreamConn) better(other *upstreamConn) bool {
+// betterThan reports whether u is a betterThan choice than other when no connection has room.
+func (u *upstreamConn) betterThan(other *upstreamConn) bool {
 	if u.paused != other.paused {
 		return other.paused
 	}
@@ -76,7 +77,7 @@ func (p *pool) exclusiveConn(d wire.Dialect, closeWhenIdle bool) *upstreamConn {
 		}
 	}
 	if len(conns.shared) == 0 && p.endpoint.ConnectionsLeft() == 1 && p.endpoint.Cluster().Config().Limits.Connections > 1 {
-		return nil // the last connection that limits.connections allows is left to whole frames
+		return nil // the last connection that limits.connections allows is reserved for whole frames
 	}
 	u := p.dial(d, closeWhenIdle)
 	if u != nil {
@@ -94,16 +95,16 @@ func (p *pool) dial(d wire.Dialect, closeWhenIdle bool) *upstreamConn {
 	return u
 }
 
-// Retire closes each connection when it is idle.
+// Retire closes each connection when it becomes idle.
 func (p *pool) Retire() {
 	p.retired = true
-	for u := range p.all {
+	for u := range p.allConns {
 		u.closeIfDone()
 	}
 }
 
-// all yields the connections.
-func (p *pool) all(yield func(*upstreamConn) bool) {
+// allConns yields allConns connections of the pool.
+func (p *pool) allConns(yield func(*upstreamConn) bool) {
 	for i := range p.byDialect {
 		for _, list := range [...][]*upstreamConn{p.byDialect[i].shared, p.byDialect[i].exclusive} {
 			for _, u := range list {
@@ -115,7 +116,7 @@ func (p *pool) all(yield func(*upstreamConn) bool) {
 	}
 }
 
-// remove removes a connection that was closed.
+// remove removes a closed connection.
 func (p *pool) remove(u *upstreamConn) {
 	conns := &p.byDialect[dialectIndex(u.dialect)]
 	is := func(other *upstreamConn) bool { return other == u }

@@ -12,68 +12,68 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// request is a request that a client has sent and that has no response yet. The list of its session has it until it ends. An
-// upstream connection may hold it besides: upstreamConn.unsent before it is connected, upstreamConn.sent until the response begins,
-// upstreamConn.response until a large response ends.
+// request is a client's request that has no response yet. It is in the list of its session until it ends. An upstream
+// connection may hold it too. While the connection is not open, the request is in upstreamConn.unsent. Afterwards it
+// is in upstreamConn.sent until the response begins. During a large response it is in upstreamConn.response.
 type request struct {
-	x          exchange.Exchange
+	exchange   exchange.Exchange
 	loopState  *loopState
 	downstream downstream
-	upstream   upstreamSide    // the connection that holds it; nil if none does
-	next, prev *request        // in the list of the session
-	replay     *bufpool.Buf    // a copy of the frame, if it waits or may be sent again
-	queued     *queuedResponse // its large response, while another one is being written
+	upstream   upstreamSide    // connection that holds the request, or nil
+	next, prev *request        // neighbors in the session's list
+	replay     *bufpool.Buf    // copy of the frame, kept while the request waits or may be sent again
+	queued     *queuedResponse // the request's large response while it waits for another large response
 
-	clientID    uint32 // the id the client gave it
-	sentID      uint32 // the id it has in upstreamConn.sent
+	clientID    uint32 // id that the client gave the request
+	sentID      uint32 // id of the request in upstreamConn.sent
 	fixedHeader [wire.MaxFixed]byte
 	oneway      bool
-	large       bool // it passes in pieces
-	replayable  bool // the route allows to send it twice
+	large       bool // the frame passes in pieces
+	replayable  bool // the route allows sending the request twice
 
-	receivedAt time.Duration // when its last byte had arrived
-	timeout    time.Duration // from receivedAt on, over all attempts; negative means none
-	deadline   time.Duration // of the attempt, on the loop's clock; 0 means none
+	receivedAt time.Duration // when the last byte of the request arrived
+	timeout    time.Duration // limit for all attempts together, counted from receivedAt; negative means none
+	deadline   time.Duration // deadline of the current attempt on the loop's clock; 0 means none
 
-	service, method []byte // for the access log
+	service, method []byte // copies for the access log
 }
 
-// noLimits are for frames that were checked before.
+// noLimits is for frames that have passed the limits before.
 var noLimits = wire.Limits{MaxFrame: math.MaxInt32}
 
-// frame returns the frame with its fixed header only.
+// frame returns a wire.Frame that has the fixed header only.
 func (r *request) frame() wire.Frame {
 	f, _, _ := wire.Next(r.fixedHeader[:], noLimits)
 	return f
 }
 
-// setTimeout sets the time the request may take: the shorter one of the route's and the client's.
+// setTimeout sets the request's timeout to the smaller of the route's and the client's.
 func (r *request) setTimeout(f wire.Frame) {
-	r.timeout = r.x.Route.Forward.Timeout
+	r.timeout = r.exchange.Route.Forward.Timeout
 	if own := f.Timeout(); own > 0 && (r.timeout < 0 || own < r.timeout) {
 		r.timeout = own
 	}
 }
 
-// setDeadline sets the deadline of an attempt that begins now.
+// setDeadline sets the deadline of an attempt that begins at now.
 func (r *request) setDeadline(now time.Duration) {
 	r.deadline = 0
 	if r.timeout >= 0 {
 		r.deadline = r.receivedAt + r.timeout
 	}
-	if retry := r.x.Route.Forward.Retry; retry != nil && retry.PerTryTimeout > 0 {
+	if retry := r.exchange.Route.Forward.Retry; retry != nil && retry.PerTryTimeout > 0 {
 		if try := now + retry.PerTryTimeout; r.deadline == 0 || try < r.deadline {
 			r.deadline = try
 		}
 	}
 }
 
-// timedOut reports whether the time for all attempts is over.
+// timedOut reports whether the timeout of the request has passed.
 func (r *request) timedOut(now time.Duration) bool {
 	return r.timeout >= 0 && now >= r.receivedAt+r.timeout
 }
 
-// keepReplay keeps a copy of the frame.
+// keepReplay copies the frame to replay.
 func (r *request) keepReplay(frame []byte) {
 	if r.replay == nil {
 		r.replay = bufpool.Get(len(frame))
@@ -81,7 +81,8 @@ func (r *request) keepReplay(frame []byte) {
 	}
 }
 
-// send chooses an endpoint and a connection, and sends the frame f, whose bytes are frame. They are lent.
+// send chooses an endpoint and a connection, and sends the request. f is the parsed frame, and frame is its bytes,
+// which are lent.
 func (r *request) send(f wire.Frame, frame []byte) {
 	pool := r.choosePool()
 	if pool == nil {
@@ -89,30 +90,31 @@ func (r *request) send(f wire.Frame, frame []byte) {
 	}
 	u := pool.sharedConn(f.Dialect(), r.downstream.closing())
 	if u == nil {
-		r.x.EndAttempt(upstream.Canceled)
+		r.exchange.EndAttempt(upstream.Canceled)
 		r.refuseOverload()
 		return
 	}
 	u.send(r, f, frame)
 }
 
-// choosePool begins an attempt. If there cannot be one, it responds and returns nil.
+// choosePool begins an attempt and returns the pool of the chosen endpoint. If no attempt is possible, choosePool
+// sends an error response and returns nil.
 func (r *request) choosePool() *pool {
-	if why := r.x.Choose(); why != traffic.Forwarded {
+	if why := r.exchange.Choose(); why != traffic.Forwarded {
 		r.downstream.respondStatus(r, refusalStatus(why))
 		return nil
 	}
-	return poolOf(r.x.Endpoint, r.loopState)
+	return poolOf(r.exchange.Endpoint, r.loopState)
 }
 
-// refuse responds in place of the endpoint.
+// refuse sends an error response of the proxy's own.
 func (r *request) refuse(why traffic.Refusal) {
-	r.downstream.respondStatus(r, refusalStatus(r.x.Refuse(why)))
+	r.downstream.respondStatus(r, refusalStatus(r.exchange.Refuse(why)))
 }
 
 func (r *request) refuseOverload() { r.refuse(traffic.Overload) }
 
-// refusalStatus returns the status of the response to a request that is refused.
+// refusalStatus returns the response status of a refused request.
 func refusalStatus(why traffic.Refusal) wire.Status {
 	switch why {
 	case traffic.RateLimited, traffic.Overload:
@@ -123,22 +125,22 @@ func refusalStatus(why traffic.Refusal) wire.Status {
 	return wire.StatusNoProcessor
 }
 
-// failureStatus has the status of the response to a request whose last attempt failed.
+// failureStatus maps the cause of the last failed attempt to the status of the response.
 var failureStatus = map[route.Cause]wire.Status{
 	route.OnConnectFailure: wire.StatusClientSend,
 	route.OnReset:          wire.StatusClosed,
 	route.OnTimeout:        wire.StatusTimeout,
 }
 
-// fail ends an attempt that no connection holds. The request is sent again, or gets an error response. sent says that the endpoint
-// may have received a part of it.
+// fail ends an attempt whose request is on no connection. The request is either sent again or gets an error response.
+// sent means that the endpoint may have received a part of the request.
 func (r *request) fail(why route.Cause, sent bool) {
 	r.upstream = nil
 	now := r.loopState.loop.Now()
 	whole := r.replay != nil || r.downstream.uploadPending(r)
 	if !whole || r.timedOut(now) {
-		r.x.Lost(why)
-	} else if r.x.Failed(nil, why, sent) {
+		r.exchange.Lost(why)
+	} else if r.exchange.Failed(nil, why, sent) {
 		if r.large {
 			r.downstream.connectUpload(r)
 			return
@@ -153,8 +155,8 @@ func (r *request) fail(why route.Cause, sent bool) {
 	r.downstream.respondStatus(r, failureStatus[why])
 }
 
-// responseOutcome returns the outcome of an attempt by the status of its response. Only a status by which a server reports its own
-// overload or failure is a Failure: exceptions of the application, and requests for a missing service, are not.
+// responseOutcome returns the outcome of an attempt from the status of its response. A status that reports an
+// overload or a failure of the server is a Failure. An exception of the application, or a missing service, is not.
 func responseOutcome(s wire.Status) upstream.Outcome {
 	switch s {
 	case wire.StatusThreadpoolBusy, wire.StatusComm, wire.StatusClosed:

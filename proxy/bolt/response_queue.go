@@ -7,26 +7,26 @@ import (
 	wire "example.com/ferry/protocol/bolt"
 )
 
-// responseQueue orders the responses to a client. A large response passes in pieces; whole responses and further large ones wait
-// meanwhile, as they must not stand between two pieces.
+// responseQueue orders the responses to a client. A large response is written in pieces, and no other frame may stand
+// between two pieces. Other responses wait until the large response has ended.
 type responseQueue struct {
-	current      *request // whose large response is being written
+	current      *request // request whose large response is being written, or nil
 	waiting      []*queuedResponse
-	size         int // bytes of waiting
-	controlBytes int // bytes of waiting that the proxy made itself
+	size         int // total bytes in waiting
+	controlBytes int // bytes in waiting that are responses of the proxy's own
 }
 
-// queuedResponse is one or more whole responses, or the pieces so far of a large one.
+// queuedResponse is one or more whole responses, or the pieces of one large response that have arrived so far.
 type queuedResponse struct {
 	bytes      []byte
-	unfinished *request // of a large response, until its last piece is there
+	unfinished *request // request of a large response whose last piece has not arrived; otherwise nil
 }
 
-// maxControlBytes bounds, in bytes, the responses of the proxy's own that wait on one connection: to heartbeats, and to requests that
-// are not forwarded.
+// maxControlBytes bounds the bytes of the proxy's own responses that wait on one connection. These are responses to
+// heartbeats and to requests that are not forwarded.
 const maxControlBytes = 64 << 10
 
-// write sends a whole frame to the client, or queues it behind a large response.
+// write sends a whole frame to the client. While a large response is being written, the frame is queued instead.
 func (s *session) write(p []byte) {
 	q := &s.responses
 	if q.current == nil {
@@ -40,7 +40,7 @@ func (s *session) write(p []byte) {
 	s.checkQueue()
 }
 
-// writeControl sends a whole frame that the proxy made itself.
+// writeControl sends a whole frame of the proxy's own.
 func (s *session) writeControl(p []byte) {
 	if s.responses.current != nil {
 		s.responses.controlBytes += len(p)
@@ -58,7 +58,8 @@ func (s *session) writeNow(p []byte) {
 	s.bytesWritten += int64(len(p))
 }
 
-// checkQueue aborts the connection of a client that leaves more than max_queued unread, and starts the timer for a slow one.
+// checkQueue aborts the connection of a client that leaves more than max_queued bytes unread. It starts
+// slowClientTimer if the queue is full.
 func (s *session) checkQueue() {
 	limit := s.loopState.service.settings.Load().config.MaxQueued
 	if n := s.client.Queued() + s.responses.size; n > limit {
@@ -70,7 +71,7 @@ func (s *session) checkQueue() {
 	}
 }
 
-// startSlowClientTimer gives the client frame_timeout to read a part of its responses.
+// startSlowClientTimer gives the client frame_timeout to read part of its responses.
 func (s *session) startSlowClientTimer() {
 	s.bytesTaken = s.bytesWritten - int64(s.client.Queued())
 	s.client.SetTimer(slowClientTimer, s.frameTimeout())
@@ -87,7 +88,7 @@ func (s *session) checkSlowClient() {
 	}
 }
 
-// startLarge begins the large response to r. It is written at once if no other is being written.
+// startLarge begins the large response to r. If another large response is being written, the new one is queued.
 func (s *session) startLarge(r *request) {
 	q := &s.responses
 	if q.current == nil {
@@ -98,7 +99,7 @@ func (s *session) startLarge(r *request) {
 	q.waiting = append(q.waiting, r.queued)
 }
 
-// largeData writes or queues a piece. It reports whether the client takes no more for now.
+// largeData writes or queues a piece of a large response. full means that the client's queue is full.
 func (s *session) largeData(r *request, p []byte) (full bool) {
 	if s.responses.current == r {
 		s.writeNow(p)
@@ -109,8 +110,8 @@ func (s *session) largeData(r *request, p []byte) (full bool) {
 	return s.responses.current == r && s.client.Full()
 }
 
-// endLarge ends the large response to r, and r. If it was the current one, the waiting responses follow, up to the next
-// unfinished one.
+// endLarge ends the large response to r, and ends r. If r was the current response, endLarge then writes the waiting
+// responses up to the next unfinished one.
 func (s *session) endLarge(r *request, status wire.Status) {
 	q := &s.responses
 	if q.current != r {
@@ -132,7 +133,8 @@ func (s *session) endLarge(r *request, status wire.Status) {
 	s.endRequest(r, status)
 }
 
-// failLarge ends r within its large response. A client that has seen a part of it is disconnected; another gets an error response.
+// failLarge ends r, whose large response cannot be completed. If the client has received a part of it, the client is
+// disconnected. Otherwise the client gets an error response.
 func (s *session) failLarge(r *request, cause error) {
 	q := &s.responses
 	if q.current == r {
@@ -146,7 +148,7 @@ func (s *session) failLarge(r *request, cause error) {
 	s.respondStatus(r, wire.StatusClosed)
 }
 
-// resume resumes reading the large response, if it was paused.
+// resume resumes reading the current large response from its upstream connection.
 func (q *responseQueue) resume() {
 	if q.current != nil && q.current.upstream != nil {
 		q.current.upstream.resume()

@@ -7,14 +7,14 @@ import (
 	"example.com/ferry/proxy/exchange"
 )
 
-// Service is one listener. The loops call Accept and Owns; any goroutine may call the other methods.
+// Service is one listener. The loops call Accept and Owns. Any goroutine may call the other methods.
 type Service struct {
 	settings atomic.Pointer[settings]
-	loops    []loopState // by the loop's index
+	loops    []loopState // indexed by the loop's index
 }
 
-// New makes a Service for a number of loops. A nil c means defaults; otherwise c has passed Check. Use is called before the first
-// connection is accepted.
+// New creates a Service. loops is the number of loops in the group. A nil c means defaults; any other c must have
+// passed Check. Call Use before the first connection is accepted.
 func New(c *Config, loops int) *Service {
 	s := &Service{loops: make([]loopState, loops)}
 	s.settings.Store(&settings{config: c.withDefaults()})
@@ -24,7 +24,7 @@ func New(c *Config, loops int) *Service {
 	return s
 }
 
-// Use puts a configuration and a Plan in place for new requests. It copies c.
+// Use applies a configuration and a Plan to new requests. It copies c.
 func (s *Service) Use(c *Config, p *exchange.Plan) {
 	s.settings.Store(&settings{config: c.withDefaults(), plan: p, needs: newRequestNeeds(p)})
 }
@@ -47,7 +47,7 @@ func (s *Service) Owns(h loop.Handler) bool {
 	return false
 }
 
-// Late returns how many responses arrived after their request had ended. They are discarded.
+// Late returns the number of responses that arrived after their request had ended. They are discarded.
 func (s *Service) Late() int64 {
 	var sum int64
 	for i := range s.loops {

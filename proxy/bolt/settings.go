@@ -2,19 +2,19 @@ package bolt
 
 import "example.com/ferry/proxy/exchange"
 
-// settings is the configuration that Use puts in place. It never changes.
+// settings is an immutable snapshot of the configuration. Use replaces it.
 type settings struct {
 	config Config
 	plan   *exchange.Plan
 	needs  requestNeeds
 }
 
-// requestNeeds says which parts of a request a Plan depends on. No other part is read.
+// requestNeeds says which parts of a request a Plan reads. Other parts are not parsed.
 type requestNeeds struct {
-	target  bool   // service and method
-	header  bool   // other pairs of the header
+	target  bool   // service and method name
+	header  bool   // header pairs other than service and method
 	payload bool   // the content
-	replay  []bool // by Route.Index: a request may be sent twice, so a copy is kept
+	replay  []bool // indexed by Route.Index; true if a copy of the request is needed for retries
 }
 
 func newRequestNeeds(p *exchange.Plan) requestNeeds {

@@ -7,50 +7,57 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// A request has two sides. The client's connection is its downstream (session), a connection to an endpoint its upstream
-// (upstreamConn). They meet in the request and in the two interfaces below; neither uses the other's fields.
+// The two sides of a request. The downstream side (session) is the client's connection. The upstream side
+// (upstreamConn) is a connection to an endpoint. They share the request and call each other through the two
+// interfaces below. Neither uses the other's fields.
 //
 //	client ──frames──► session ──send, startUpload──► upstreamConn ──frames──► server
 //	client ◄──frames── session ◄──respond, startLarge── upstreamConn ◄──frames── server
 //
-// This is the contract of package exchange, cut down to one protocol. An upstream connection carries the requests of many clients,
-// a frame passes renumbered in place, and requests of one connection share one deadline timer; an exchange.Relay for each request
-// would copy and time each of them. Frames are lent: they are valid until the call returns.
+// This is a reduced form of the contract in package exchange, for one protocol. An upstream connection carries the
+// requests of many clients, a frame is renumbered in place, and the requests of a connection share one deadline
+// timer. An exchange.Relay for each request would need a copy and timers for each request. Frames are lent: they are
+// valid until the call returns.
 
 // downstream is the client's side, as the upstream side uses it.
 type downstream interface {
-	// respond writes a whole response and ends r. frame has the client's request id.
+	// respond writes a whole response and ends r. frame already has the client's request id.
 	respond(r *request, frame []byte, status wire.Status)
 	// respondStatus ends r with a response of the proxy's own.
 	respondStatus(r *request, status wire.Status)
 	// endRequest ends r without writing a response.
 	endRequest(r *request, status wire.Status)
 
-	// startLarge begins a response that comes in pieces. endLarge or failLarge follows.
+	// startLarge begins a response that arrives in pieces. endLarge or failLarge follows.
 	startLarge(r *request)
-	// largeData writes a piece. It reports whether the client takes no more for now: the upstream may pause until resume.
+	// largeData writes a piece of the response. full means that the client's queue is full: the upstream may pause
+	// until resume.
 	largeData(r *request, p []byte) (full bool)
-	// endLarge ends the response and r.
+	// endLarge ends the response and ends r.
 	endLarge(r *request, status wire.Status)
-	// failLarge ends r within its response. The client gets an error response, or is disconnected if it has seen a part.
+	// failLarge ends r before its response is complete. If the client has received a part of the response, the client
+	// is disconnected. Otherwise the client gets an error response.
 	failLarge(r *request, cause error)
 
-	// uploading reports whether an upload has started. Before, nothing of its frame was sent.
+	// uploading reports whether the first piece of an upload has been sent.
 	uploading() bool
-	// uploadPending reports whether r is a large request of which nothing was sent.
+	// uploadPending reports whether r is a large request whose first piece has not been sent.
 	uploadPending(r *request) bool
-	// connectUpload chooses a connection for a large request of which nothing was sent.
+	// connectUpload chooses a connection for large request r, whose first piece has not been sent.
 	connectUpload(r *request)
-	// uploadLost is called when the connection of the upload is closed. notConnected is why it was never open, nil if it was.
+	// uploadLost is called when the connection of the upload is closed. notConnected is the reason if the connection
+	// was never open, else nil.
 	uploadLost(why route.Cause, notConnected error)
 
-	// block stops reading from the client until unblock, because u takes no more. It reports whether it was not blocked before.
+	// block pauses reading from the client until unblock, because the queue of u is full. It returns false if the
+	// client was already paused.
 	block(u upstreamSide) bool
 	unblock()
-	// resume continues an upload that waited for the upstream.
+	// resume continues an upload that waits for the upstream.
 	resume()
 
-	// closing reports whether the client's connection is about to end: a connection that is opened for it is closed when idle.
+	// closing reports whether the client's connection is about to be closed. An upstream connection opened for such a
+	// client is closed when idle.
 	closing() bool
 	frameTimeout() time.Duration
 	checksCRC() bool
@@ -58,24 +65,24 @@ type downstream interface {
 
 // upstreamSide is a connection to an endpoint, as the downstream side uses it.
 type upstreamSide interface {
-	// cancel gives up a request that the connection holds. Its response will be discarded.
+	// cancel abandons a request that the connection holds. Its response will be discarded.
 	cancel(r *request)
-	// unblocked removes d from those that wait for the endpoint to read.
+	// unblocked removes d from the clients that are paused until the endpoint reads.
 	unblocked(d downstream)
-	// resume ends the pause that largeData asked for.
+	// resume resumes reading, which was paused after largeData returned full.
 	resume()
 
-	// uploadBlocked reports whether the connection takes nothing of an upload now. downstream.resume follows.
+	// uploadBlocked reports whether the connection cannot accept upload bytes now. It calls downstream.resume later.
 	uploadBlocked() bool
-	// startUpload returns the id that a large request is sent with.
+	// startUpload assigns large request r the id of its frame on this connection.
 	startUpload(r *request) (id uint32)
 	uploadData(p []byte)
-	// endUpload is called behind the last byte: the time for the response begins.
+	// endUpload is called after the last byte of the upload. The response timeout starts.
 	endUpload(id uint32)
-	// abortUpload ends the connection within an upload. It returns the request, nil if that has ended. The attempt counts as
-	// canceled, not as the endpoint's failure.
+	// abortUpload aborts the connection before the upload is complete. It returns the request, or nil if the request
+	// has already ended. The attempt counts as canceled, not as a failure of the endpoint.
 	abortUpload(id uint32, cause error) *request
-	// releaseUpload gives the connection back before the upload has started.
+	// releaseUpload makes the connection available to other requests. The upload has ended or has not started.
 	releaseUpload()
 }
 

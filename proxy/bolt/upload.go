@@ -6,31 +6,31 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// upload is a large frame that passes from the client to an upstream connection in pieces. The connection carries nothing else until
-// the response, so a slow client delays no other.
+// upload is a large frame that passes from the client to an upstream connection in pieces. The connection carries
+// nothing else until the response has arrived, so a slow client delays no other client.
 //
 //	none ──forwardLarge──► pending ──startUpload──► left > 0 ──last piece──► none
 //	                          └──the request ends: the frame is discarded──► left > 0, conn nil ──last piece──► none
 type upload struct {
-	pending *request     // its first piece waits in the client's connection until conn takes it
-	conn    upstreamSide // nil with left above 0: the frame is discarded
-	left    int          // bytes of the frame to come
-	delta   uint32       // the change of the frame's CRC
-	sentID  uint32       // the id it is sent with
+	pending   *request     // request whose first piece is still unread, until conn can accept it
+	conn      upstreamSide // nil while left is above 0: the frame is discarded
+	bytesLeft int          // bytes of the frame that have not arrived
+	crcDelta  uint32       // correction of the frame's CRC for the new id
+	sentID    uint32       // id of the frame on conn
 }
 
-// blocked reports whether the upstream takes nothing for now.
+// blocked reports whether the upstream connection cannot accept bytes now.
 func (up *upload) blocked() bool { return up.conn != nil && up.conn.uploadBlocked() }
 
-// requestEnded is called when r ends. If its upload is pending, the frame is discarded.
+// requestEnded is called when r ends. If the upload of r has not started, its frame is discarded.
 func (up *upload) requestEnded(r *request) {
 	if up.pending == r {
 		up.release()
-		up.pending, up.left = nil, r.frame().FrameLen()
+		up.pending, up.bytesLeft = nil, r.frame().FrameLen()
 	}
 }
 
-// release gives the connection back.
+// release returns the connection to the pool.
 func (up *upload) release() {
 	if u := up.conn; u != nil {
 		up.conn = nil
@@ -38,8 +38,8 @@ func (up *upload) release() {
 	}
 }
 
-// abort ends the upload within its frame. The server cannot tell where another frame would begin, so its connection ends, too. It
-// returns the request, nil if there is none to respond to.
+// abort ends the upload before its frame is complete. The server cannot tell where another frame would begin, so the
+// server's connection is closed too. abort returns the request, or nil if there is none to respond to.
 func (up *upload) abort(cause error) (r *request) {
 	if up.conn != nil && up.pending == nil {
 		r = up.conn.abortUpload(up.sentID, cause)
@@ -48,7 +48,8 @@ func (up *upload) abort(cause error) (r *request) {
 	return r
 }
 
-// forwardLarge forwards a frame in pieces. p begins with the frame. It returns how many bytes of p it has read.
+// forwardLarge forwards a frame in pieces. p begins with the frame. It returns the number of bytes of p that were
+// processed.
 func (s *session) forwardLarge(st *settings, f wire.Frame, p []byte) (int, error) {
 	if s.upload.pending == nil {
 		look := f.HeadLen()
@@ -60,14 +61,14 @@ func (s *session) forwardLarge(st *settings, f wire.Frame, p []byte) (int, error
 		}
 		r := s.newRequest(st, f, p)
 		r.large, s.upload.pending = true, r
-		found, err := s.loopState.route(st, f)
+		found, err := s.loopState.findRoute(st, f)
 		if s.admit(st, r, f, found, err) {
 			s.connectUpload(r)
 		}
 	}
 	switch {
 	case s.upload.pending == nil:
-		return s.uploadData(p), nil // the request was refused, and its frame is discarded
+		return s.uploadData(p), nil // the request was refused: discard its frame
 	case s.upload.blocked():
 		return 0, nil
 	}
@@ -83,40 +84,41 @@ func (s *session) connectUpload(r *request) {
 	}
 	u := pool.uploadConn(r.frame().Dialect(), s)
 	if u == nil {
-		r.x.EndAttempt(upstream.Canceled)
+		r.exchange.EndAttempt(upstream.Canceled)
 		r.refuseOverload()
 		return
 	}
 	s.upload.conn = u
 }
 
-// startUpload sends the first piece.
+// startUpload sends the first piece of a large request.
 func (s *session) startUpload(f wire.Frame, p []byte) int {
 	up := &s.upload
 	r := up.pending
-	s.midFrame = false // so that the frame timer starts again
-	up.pending, up.left = nil, f.FrameLen()
+	s.midFrame = false // makes the frame timer start again
+	up.pending, up.bytesLeft = nil, f.FrameLen()
 	up.sentID = up.conn.startUpload(r)
 	if r.oneway {
 		s.endRequest(r, wire.StatusSuccess)
 	}
-	// SetID corrects the part of the CRC that has arrived; uploadData must not correct it again.
+	// SetID corrects the CRC bytes that are already in p. uploadData must not correct them again.
 	delta := f.SetID(up.sentID)
-	up.delta = 0
+	up.crcDelta = 0
 	n := s.uploadData(p)
-	up.delta = delta
+	up.crcDelta = delta
 	return n
 }
 
-// uploadData sends or discards the next piece of a large frame, which p begins with, and returns its length.
+// uploadData sends or discards the next piece of a large frame. p begins with the piece. The result is the length of
+// the piece.
 func (s *session) uploadData(p []byte) int {
 	up := &s.upload
-	n := min(len(p), up.left)
+	n := min(len(p), up.bytesLeft)
 	if up.conn != nil {
-		wire.PatchCRC(p[:n], up.left, up.delta)
+		wire.PatchCRC(p[:n], up.bytesLeft, up.crcDelta)
 		up.conn.uploadData(p[:n])
 	}
-	if up.left -= n; up.left == 0 {
+	if up.bytesLeft -= n; up.bytesLeft == 0 {
 		if up.conn != nil {
 			up.conn.endUpload(up.sentID)
 		}
@@ -134,7 +136,7 @@ func (s *session) uploadLost(why route.Cause, notConnected error) {
 	s.upload.conn = nil
 	if r := s.upload.pending; r != nil {
 		if notConnected != nil {
-			r.x.NotConnected(notConnected)
+			r.exchange.NotConnected(notConnected)
 		}
 		r.fail(why, false)
 	}

@@ -15,41 +15,41 @@ import (
 
 // The timers of a connection to an endpoint.
 const (
-	deadlineTimer     = iota // bounds the requests in flight
-	heartbeatTimer           // checks that the server responds, and that the connection is used
+	deadlineTimer     = iota // bounds the time of the requests in flight
+	heartbeatTimer           // checks that the server responds and that the connection is in use
 	responseTimer            // bounds the time that a large response takes
 	stalledWriteTimer        // bounds the time in which the server reads nothing
 )
 
-// upstreamConn is one connection to an endpoint, shared by requests of many clients.
+// upstreamConn is one connection to an endpoint. Requests of many clients share it.
 //
 //	connecting ──Opened──► connected ──retire, nothing in flight──► closed
 //	connecting, connected ──abort, the server closes──► closed: requests fail
 //
-// retiring keeps new requests away in either state. paused stops reading while connected.
+// In both states, retiring means that no new request is sent. While connected, paused means that reading is paused.
 type upstreamConn struct {
 	pool     *pool
 	socket   *loop.Conn
 	dialect  wire.Dialect
-	unsent   []*request      // until the connection is open
-	sent     pendingRequests // until the response
-	response largeResponse   // that is being read
+	unsent   []*request      // requests that wait until the connection is open
+	sent     pendingRequests // requests that wait for a response
+	response largeResponse   // large response that is being read
 
-	uploader        downstream   // has an upload here, or is about to
-	blocked         []downstream // wait until the server has read its queue
-	queuedBefore    int          // bytes queued when stalledWriteTimer was set
-	deferredControl []byte       // responses to the server's own frames, to be written behind the upload
-	controlBytes    int          // at least the bytes of such responses that are queued or deferred
+	uploadClient    downstream   // client whose upload uses this connection or is about to
+	blocked         []downstream // clients that are paused until the server reads its queue
+	queuedBefore    int          // queued bytes when stalledWriteTimer was set
+	deferredControl []byte       // responses to the server's own frames, written after the upload
+	controlBytes    int          // upper bound of the bytes of such responses that are queued or deferred
 
-	nextDeadline     time.Duration // for which deadlineTimer is set; 0 if it is not
+	nextDeadline     time.Duration // expiry of deadlineTimer on the loop's clock; 0 if the timer is not set
 	usedAt           time.Duration // when a request was last sent
 	readAt           time.Duration // when bytes were last read
 	missedHeartbeats int
 
 	connected     bool
-	paused        bool // reading is paused for a slow client
+	paused        bool // reading is paused because a client is slow
 	closeWhenIdle bool
-	retiring      bool // no request is sent any more
+	retiring      bool // no further request is sent
 }
 
 var _ loop.Shutdowner = (*upstreamConn)(nil)
@@ -58,22 +58,23 @@ var _ loop.Shutdowner = (*upstreamConn)(nil)
 func (u *upstreamConn) load() int { return len(u.unsent) + u.sent.count }
 
 func (u *upstreamConn) idle() bool {
-	return u.load() == 0 && u.uploader == nil && u.response.left == 0
+	return u.load() == 0 && u.uploadClient == nil && u.response.bytesLeft == 0
 }
 
-// midUpload reports whether a large frame has begun and not ended: nothing else may be written.
-func (u *upstreamConn) midUpload() bool { return u.uploader != nil && u.uploader.uploading() }
+// midUpload reports whether a large frame is partly sent. Nothing else may be written meanwhile.
+func (u *upstreamConn) midUpload() bool { return u.uploadClient != nil && u.uploadClient.uploading() }
 
-// send sends a request's frame f, whose bytes are frame and lent. It keeps a copy until the connection is open.
+// send sends a request. f is the parsed frame, and frame is its bytes, which are lent. If the connection is not open
+// yet, send keeps a copy.
 func (u *upstreamConn) send(r *request, f wire.Frame, frame []byte) {
 	r.upstream = u
 	if u.connected {
 		u.write(r, f, frame)
 		return
 	}
-	if !r.x.Cluster.Wait() {
+	if !r.exchange.Cluster.Wait() {
 		r.upstream = nil
-		r.x.EndAttempt(upstream.Canceled)
+		r.exchange.EndAttempt(upstream.Canceled)
 		r.refuse(traffic.Overload)
 		return
 	}
@@ -115,18 +116,18 @@ func (u *upstreamConn) Opened(*loop.Conn) {
 	unsent := u.unsent
 	u.unsent = nil
 	for _, r := range unsent {
-		r.x.Cluster.Unwait()
+		r.exchange.Cluster.Unwait()
 		f, _, _ := wire.Next(r.replay.B, noLimits)
 		u.write(r, f, r.replay.B)
 	}
-	if u.uploader != nil {
-		u.uploader.resume()
+	if u.uploadClient != nil {
+		u.uploadClient.resume()
 	}
 	u.checkLiveness()
 	u.closeIfDone()
 }
 
-// cancel gives up a request whose client has left. Its response will be discarded.
+// cancel abandons a request whose client has left. Its response will be discarded.
 func (u *upstreamConn) cancel(r *request) {
 	r.upstream = nil
 	switch {
@@ -136,20 +137,20 @@ func (u *upstreamConn) cancel(r *request) {
 	case u.sent.find(r.sentID) == r:
 		u.sent.remove(r)
 	default:
-		r.x.Cluster.Unwait()
+		r.exchange.Cluster.Unwait()
 		u.unsent = slices.DeleteFunc(u.unsent, func(other *request) bool { return other == r })
 	}
 	u.closeIfDone()
 }
 
-// closeIfDone closes a connection that is idle and not needed any more.
+// closeIfDone retires a connection that is not needed any more.
 func (u *upstreamConn) closeIfDone() {
 	if u.closeWhenIdle || u.retiring || u.pool.retired {
 		u.retire()
 	}
 }
 
-// retire closes the connection when it is idle. No request is sent from then on.
+// retire closes the connection when it becomes idle. No further request is sent.
 func (u *upstreamConn) retire() {
 	if u.idle() {
 		u.retiring = true
@@ -157,20 +158,21 @@ func (u *upstreamConn) retire() {
 	}
 }
 
-// abort ends the connection at once.
+// abort closes the connection immediately. cause is the error that its requests fail with.
 func (u *upstreamConn) abort(cause error) {
 	u.retiring = true
 	u.socket.Abort(cause)
 }
 
-// pause stops reading while the client takes no more of a large response. That time does not count against the server.
+// pause pauses reading, because the client of a large response is slow. The paused time does not count against the
+// server.
 func (u *upstreamConn) pause() {
 	u.paused = true
 	u.socket.PauseReading()
 	u.socket.StopTimer(responseTimer)
 }
 
-// resume reads on after pause. From now on the server has frame_timeout for the rest.
+// resume resumes reading after pause. The server then has frame_timeout for the rest of the response.
 func (u *upstreamConn) resume() {
 	if !u.paused {
 		return
@@ -183,8 +185,8 @@ func (u *upstreamConn) resume() {
 
 func (u *upstreamConn) Drained(*loop.Conn) {
 	u.unblockAll()
-	if u.uploader != nil {
-		u.uploader.resume()
+	if u.uploadClient != nil {
+		u.uploadClient.resume()
 	}
 }
 
@@ -205,12 +207,12 @@ func (u *upstreamConn) Timer(_ *loop.Conn, which int) {
 		u.checkLiveness()
 	case which == stalledWriteTimer:
 		u.checkWriteProgress()
-	case u.response.left > 0:
+	case u.response.bytesLeft > 0:
 		u.abort(fmt.Errorf("bolt: a response of %v has not ended in time: frame_timeout", u.pool.endpoint.Addr()))
 	}
 }
 
-// Closed fails the requests that the connection holds. err is why it was closed.
+// Closed fails the requests that the connection holds. err is the reason why it was closed.
 func (u *upstreamConn) Closed(_ *loop.Conn, err error) {
 	u.retiring = true
 	u.pool.endpoint.Disconnect()
@@ -220,14 +222,14 @@ func (u *upstreamConn) Closed(_ *loop.Conn, err error) {
 	if u.connected {
 		why, notConnected = route.OnReset, nil
 	}
-	if d := u.uploader; d != nil {
-		u.uploader = nil
+	if d := u.uploadClient; d != nil {
+		u.uploadClient = nil
 		d.uploadLost(why, notConnected)
 	}
 	u.failResponse(err)
 	for _, r := range u.unsent {
-		r.x.Cluster.Unwait()
-		r.x.NotConnected(err)
+		r.exchange.Cluster.Unwait()
+		r.exchange.NotConnected(err)
 		r.fail(why, false)
 	}
 	for _, r := range u.sent.slots {

@@ -9,16 +9,17 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// largeResponse is a large frame that passes from an endpoint to a client in pieces. The zero value means that there is none.
+// largeResponse is a large frame that passes from an endpoint to a client in pieces. The zero value means that there
+// is none.
 type largeResponse struct {
-	request *request // nil if the frame is discarded
-	status  wire.Status
-	left    int           // bytes of the frame to come
-	timeout time.Duration // frame_timeout
-	delta   uint32        // the change of the frame's CRC
+	request   *request // nil if the frame is discarded
+	status    wire.Status
+	bytesLeft int           // bytes of the frame that have not arrived
+	timeout   time.Duration // frame_timeout of the client's listener
+	crcDelta  uint32        // correction of the frame's CRC for the client's id
 }
 
-// Data reads whole responses, and large ones in pieces.
+// Data reads whole responses, and large responses in pieces.
 func (u *upstreamConn) Data(_ *loop.Conn, p []byte) int {
 	u.readAt, u.missedHeartbeats = u.pool.loop.Now(), 0
 	at := 0
@@ -37,10 +38,10 @@ func (u *upstreamConn) Data(_ *loop.Conn, p []byte) int {
 	return at
 }
 
-// readFrame reads the frame that p begins with, or the next piece of a large one, and returns its length in p. It returns 0 if more
-// bytes have to arrive.
+// readFrame processes the frame at the start of p, or the next piece of a large frame. It returns the number of bytes
+// processed, or 0 if more bytes have to arrive.
 func (u *upstreamConn) readFrame(p []byte) (int, error) {
-	if u.response.left > 0 {
+	if u.response.bytesLeft > 0 {
 		return u.responseData(p), nil
 	}
 	f, need, err := wire.Next(p, wire.Limits{MaxFrame: math.MaxInt32, Dialect: u.dialect})
@@ -52,7 +53,7 @@ func (u *upstreamConn) readFrame(p []byte) (int, error) {
 	case need > 0 || size <= largeFrame && len(p) < size:
 		return 0, nil
 	case f.Type() != wire.Response:
-		u.control(f)
+		u.handleControlFrame(f)
 	case u.sent.find(f.ID()) != nil:
 		r := u.sent.find(f.ID())
 		u.sent.remove(r)
@@ -63,12 +64,13 @@ func (u *upstreamConn) readFrame(p []byte) (int, error) {
 	case f.Command() != wire.CommandHeartbeat:
 		u.pool.loopState.lateResponses.Add(1)
 	}
-	u.response.left = size // the frame is discarded
+	u.response.bytesLeft = size // discard the frame
 	return u.responseData(p), nil
 }
 
-// control handles a frame of the server's own. A heartbeat is acknowledged, GOAWAY retires the connection, and requests are refused.
-func (u *upstreamConn) control(f wire.Frame) {
+// handleControlFrame handles a frame that is not a response. It acknowledges a heartbeat, retires the connection on GOAWAY, and
+// refuses a request.
+func (u *upstreamConn) handleControlFrame(f wire.Frame) {
 	status := wire.StatusNoProcessor
 	switch f.Command() {
 	case wire.CommandGoaway:
@@ -81,7 +83,7 @@ func (u *upstreamConn) control(f wire.Frame) {
 	ls.scratch = wire.AppendResponse(ls.scratch[:0], f, status)
 	queued := u.socket.Queued() + len(u.deferredControl)
 	if u.controlBytes = min(u.controlBytes, queued); u.controlBytes+len(ls.scratch) > maxControlBytes {
-		return // the server does not read these responses
+		return // the server does not read its responses
 	}
 	u.controlBytes += len(ls.scratch)
 	if u.midUpload() {
@@ -91,19 +93,19 @@ func (u *upstreamConn) control(f wire.Frame) {
 	}
 }
 
-// respondWhole passes on a response that has arrived whole.
+// respondWhole passes on a response that is completely in frame.
 func (u *upstreamConn) respondWhole(r *request, f wire.Frame, frame []byte) error {
 	r.upstream = nil
 	if r.downstream.checksCRC() {
 		if err := f.CheckCRC(); err != nil {
-			u.retiring = true // a retry takes another connection
+			u.retiring = true // so that a retry uses another connection
 			r.fail(route.OnReset, true)
 			return err
 		}
 	}
 	status := f.Status()
-	r.x.EndAttempt(responseOutcome(status))
-	r.x.Out = int64(len(frame))
+	r.exchange.EndAttempt(responseOutcome(status))
+	r.exchange.Out = int64(len(frame))
 	f.SetID(r.clientID)
 	r.downstream.respond(r, frame, status)
 	return nil
@@ -112,28 +114,29 @@ func (u *upstreamConn) respondWhole(r *request, f wire.Frame, frame []byte) erro
 // startResponse passes on the first piece of a large response.
 func (u *upstreamConn) startResponse(r *request, f wire.Frame, p []byte) int {
 	status := f.Status()
-	r.x.EndAttempt(responseOutcome(status))
-	r.x.Out = int64(f.FrameLen())
+	r.exchange.EndAttempt(responseOutcome(status))
+	r.exchange.Out = int64(f.FrameLen())
 	timeout := r.downstream.frameTimeout()
-	u.response = largeResponse{request: r, status: status, left: f.FrameLen(), timeout: timeout}
+	u.response = largeResponse{request: r, status: status, bytesLeft: f.FrameLen(), timeout: timeout}
 	r.downstream.startLarge(r)
 	u.socket.SetTimer(responseTimer, timeout)
-	delta := f.SetID(r.clientID) // corrects the part of the CRC that has arrived; responseData must not correct it again
+	delta := f.SetID(r.clientID) // corrects the CRC bytes already in p; responseData must not correct them again
 	n := u.responseData(p)
-	u.response.delta = delta
+	u.response.crcDelta = delta
 	return n
 }
 
-// responseData passes on or discards the next piece of a large response, which p begins with, and returns its length.
+// responseData passes on or discards the next piece of a large response. p begins with the piece. The result is the
+// length of the piece.
 func (u *upstreamConn) responseData(p []byte) int {
 	a := &u.response
-	n := min(len(p), a.left)
+	n := min(len(p), a.bytesLeft)
 	full := false
 	if r := a.request; r != nil {
-		wire.PatchCRC(p[:n], a.left, a.delta)
+		wire.PatchCRC(p[:n], a.bytesLeft, a.crcDelta)
 		full = r.downstream.largeData(r, p[:n])
 	}
-	if a.left -= n; a.left == 0 {
+	if a.bytesLeft -= n; a.bytesLeft == 0 {
 		u.endResponse()
 	} else if full && u.onlyResponding() {
 		u.pause()
@@ -141,10 +144,10 @@ func (u *upstreamConn) responseData(p []byte) int {
 	return n
 }
 
-// onlyResponding reports whether no other request depends on this connection than those whose responses are read: pausing delays
-// only their clients.
+// onlyResponding reports whether no request depends on this connection except the one whose large response is
+// being read. Then a pause delays only the client of that response.
 func (u *upstreamConn) onlyResponding() bool {
-	return u.load() == 0 && u.uploader == nil && len(u.blocked) == 0
+	return u.load() == 0 && u.uploadClient == nil && len(u.blocked) == 0
 }
 
 // endResponse ends a large response.
@@ -158,7 +161,7 @@ func (u *upstreamConn) endResponse() {
 	}
 }
 
-// failResponse ends a large response in its middle, as the connection is closed.
+// failResponse ends a large response that is incomplete, because the connection is closed.
 func (u *upstreamConn) failResponse(err error) {
 	r := u.response.request
 	if r == nil {

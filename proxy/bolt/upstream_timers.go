@@ -10,7 +10,7 @@ import (
 
 const maxMissedHeartbeats = 3
 
-// watchDeadline makes sure that deadlineTimer expires no later than deadline. 0 means no deadline.
+// watchDeadline makes sure that deadlineTimer expires no later than deadline. Zero means no deadline.
 func (u *upstreamConn) watchDeadline(deadline time.Duration) {
 	if deadline != 0 && (u.nextDeadline == 0 || deadline < u.nextDeadline) {
 		u.nextDeadline = deadline
@@ -42,8 +42,9 @@ func (u *upstreamConn) failExpired() {
 	}
 }
 
-// checkLiveness closes a connection that was unused for idle_timeout. It sends a heartbeat to a server that was silent, and ends the
-// connection after maxMissedHeartbeats without a response.
+// checkLiveness closes a connection that was unused for idle_timeout. If nothing was read from the server for one
+// heartbeat interval, checkLiveness sends a heartbeat. It aborts the connection after maxMissedHeartbeats heartbeats
+// without a response.
 func (u *upstreamConn) checkLiveness() {
 	cfg, now := u.pool.endpoint.Cluster().Config(), u.pool.loop.Now()
 	next := time.Duration(-1)
@@ -58,11 +59,11 @@ func (u *upstreamConn) checkLiveness() {
 		}
 	}
 	if u.midUpload() || u.paused {
-		u.readAt, u.missedHeartbeats = now, 0 // no heartbeat can be sent now, or its response read
+		u.readAt, u.missedHeartbeats = now, 0 // no heartbeat can be sent now, or its response is not read
 	}
 	if cfg.Heartbeat > 0 {
 		silent := now - u.readAt
-		sent := time.Duration(u.missedHeartbeats) * cfg.Heartbeat // the part of silent that missed heartbeats account for
+		sent := time.Duration(u.missedHeartbeats) * cfg.Heartbeat // the silent time that earlier heartbeats account for
 		if silent >= sent+cfg.Heartbeat {
 			if u.missedHeartbeats == maxMissedHeartbeats {
 				u.abort(fmt.Errorf("bolt: %v has responded to none of %d heartbeats", u.pool.endpoint.Addr(), maxMissedHeartbeats))
@@ -74,7 +75,7 @@ func (u *upstreamConn) checkLiveness() {
 			u.missedHeartbeats++
 			sent += cfg.Heartbeat
 		}
-		// After a long turn, or a machine's sleep, the next heartbeat may be late already.
+		// If the loop or the machine was suspended, the next heartbeat may already be overdue.
 		if wait := max(sent+cfg.Heartbeat-silent, 0); next < 0 || wait < next {
 			next = wait
 		}

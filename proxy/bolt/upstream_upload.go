@@ -5,14 +5,15 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// uploadConn returns a connection with nothing in flight for a large frame of d, or nil if there can be none. A client that dies
-// within its frame ends the connection, so no other request may wait for a response on it.
+// uploadConn returns a connection with nothing in flight for a large frame of d, or nil if there can be none. If a
+// client leaves before its frame is complete, the connection must be closed. So no other request may wait for a
+// response on it.
 func (p *pool) uploadConn(dialect wire.Dialect, d downstream) upstreamSide {
 	u := p.exclusiveConn(dialect, d.closing())
 	if u == nil {
 		return nil
 	}
-	u.uploader = d
+	u.uploadClient = d
 	return u
 }
 
@@ -44,14 +45,14 @@ func (u *upstreamConn) abortUpload(id uint32, cause error) *request {
 	r := u.sent.find(id)
 	if r != nil {
 		u.cancel(r)
-		r.x.EndAttempt(upstream.Canceled)
+		r.exchange.EndAttempt(upstream.Canceled)
 	}
 	u.abort(cause)
 	return r
 }
 
 func (u *upstreamConn) releaseUpload() {
-	u.uploader = nil
+	u.uploadClient = nil
 	if len(u.deferredControl) > 0 {
 		u.socket.Write(u.deferredControl)
 		u.deferredControl = nil

@@ -2,135 +2,145 @@ package exchange
 
 import "example.com/ferry/proxy/route"
 
-// The contract between the two sides of a request. A Downstream speaks a client's protocol, an Upstream a server's; neither
-// knows the other. A Relay stands between them: it calls both, and both call it. All of them belong to one event loop.
+// The contract between the two sides of a request. A Downstream speaks the client's protocol, an Upstream speaks the
+// server's. Neither knows the other: a Relay stands between them. The Relay calls both sides, and both sides call the
+// Relay. All three belong to one event loop.
 //
 //	client ──bytes──► Downstream ──RequestData──► Relay ──RequestData──► Upstream ──bytes──► server
 //	client ◄──bytes── Downstream ◄─ResponseData── Relay ◄─ResponseData── Upstream ◄──bytes── server
 //
-// Bytes, heads and trailers are lent: they are valid until the call returns. A side that cannot take more says so
-// (RequestFull, ResponseFull), and the Relay's answer to the other side is "pause". A pause concerns one request only: a side
-// that shares its connection among requests withholds that request's flow-control window and reads on for the others.
+// Bytes, heads and trailers are lent: they are valid until the call returns. A side whose queue is full reports it
+// (RequestFull, ResponseFull). The Relay then tells the other side to pause. A pause concerns one request only. A
+// side whose connection carries several requests withholds that request's flow-control window and keeps reading for
+// the others.
 //
-// A body passes as content, or framed: as it lies between the two peers, chunks included. It is framed only if the side that
-// takes it says so when it gets the head, which it does if the head is of its own protocol. A framed body has its trailers
-// within.
+// A body passes in one of two forms. Content is the body without its framing. A framed body is the body's bytes as
+// received, chunk headers and trailers included. The receiving side gets a framed body only if it asks for one when
+// it gets the head. It asks if the head is of its own protocol.
 
 // Downstream is the client's side of a request. Its Relay calls it.
 type Downstream interface {
-	// SendRequest gives the request to up from its first byte on: Request, RequestData with what Relay.Replay keeps of the body,
-	// and RequestEnd if the request is whole. It is called when there is an upstream: within Relay.Forward, later if the request had
-	// to wait, and again for each retry.
+	// SendRequest sends the request to up from its first byte: Request, then RequestData with the body bytes in
+	// Relay.Replay, then RequestEnd if the request is complete. The Relay calls SendRequest within Relay.Forward. If
+	// the request has to wait for a connection, the Relay calls SendRequest when the connection is open. Each retry
+	// calls SendRequest again.
 	SendRequest(up Upstream)
 	// ResumeRequest ends a pause of the request's body.
 	ResumeRequest()
 
-	// Interim passes on a response of 1xx other than 101. A client of a protocol without such responses does not get it.
+	// Interim passes on a 1xx response other than 101. If the client's protocol has no such responses, Interim does
+	// nothing.
 	Interim(h ResponseHead)
-	// Response begins the response. end says that no body follows. framed asks for the body as it lies. ResponseEnd follows in
-	// any case, unless Reset comes first.
+	// Response begins the response. end means that no body follows. The side returns framed to ask for a framed body.
+	// ResponseEnd follows in any case, unless Reset is called first.
 	Response(h ResponseHead, end bool) (framed bool)
 	ResponseData(p []byte)
-	// ResponseEnd ends the response. trailers is nil if there are none. The side calls Relay.Finish.
+	// ResponseEnd ends the response. trailers is nil if there are none. The side then calls Relay.Finish.
 	ResponseEnd(trailers Fields)
-	// Reject answers with a response of the proxy's own, as no other has begun. The side calls Relay.Finish.
+	// Reject sends a response of the proxy's own. The Relay calls Reject only before a response has started. The side
+	// then calls Relay.Finish.
 	Reject(why Rejection)
-	// Reset ends a response that began and cannot be completed, so that the client does not take it for the whole; behind a
-	// response it ends the connection, or the stream, whose request body does not come to its end. The side calls Relay.Finish
-	// unless it has.
+	// Reset ends a response that has started and cannot be completed, so that the client does not treat the response
+	// as complete. After a complete response, Reset ends the connection or the stream, because the rest of the
+	// request body will not arrive. The side then calls Relay.Finish, unless it has called Relay.Finish before.
 	Reset()
 
-	// ResponseFull reports whether the client has more to read than it should: the response is paused.
+	// ResponseFull reports whether the client's queue is at its high watermark. The response is then paused.
 	ResponseFull() bool
-	// Unsent is how many bytes of the response the client has not taken. It is asked seldom and may call the system.
+	// Unsent returns the number of response bytes that the client has not acknowledged. The Relay calls it seldom, so
+	// it may make a system call.
 	Unsent() int
-	// BodyRead is how many bytes of the request's body have come from the client.
+	// BodyRead returns the number of request body bytes that were read from the client.
 	BodyRead() int64
 }
 
-// Upstream is the server's side of a request. Its Relay calls it. It exists from Connector.Open until it calls ResponseEnd or
-// Failed of its Relay, or Cancel is called: afterwards neither calls the other.
+// Upstream is the server's side of a request. Its Relay calls it. Connector.Open creates an Upstream. It lives until
+// it calls Relay.ResponseEnd, Relay.UpstreamFailed or Relay.ResponseMalformed, or until the Relay calls Cancel.
+// Afterwards neither calls the other.
 type Upstream interface {
-	// Request begins the request, changed as Relay.Changes says. end says that no body follows. framed asks for the body as it
-	// lies. RequestEnd follows in any case, unless Cancel comes first.
+	// Request begins the request and applies Relay.Changes to the head. end means that no body follows. The side
+	// returns framed to ask for a framed body. RequestEnd follows in any case, unless Cancel is called first.
 	Request(h RequestHead, end bool) (framed bool)
 	RequestData(p []byte)
 	// RequestEnd ends the request. trailers is nil if there are none.
 	RequestEnd(trailers Fields)
 	// ResumeResponse ends a pause of the response's body.
 	ResumeResponse()
-	// Cancel gives the request up. What the server still sends for it is dropped.
+	// Cancel abandons the request. Whatever the server still sends for the request is discarded.
 	Cancel()
 
-	// RequestFull reports whether the server has more to read than it should: the request is paused.
+	// RequestFull reports whether the server's queue is at its high watermark. The request is then paused.
 	RequestFull() bool
-	// Unsent is how many bytes of the request the server has not taken. It is asked seldom and may call the system.
+	// Unsent returns the number of request bytes that the server has not acknowledged. The Relay calls it seldom, so
+	// it may make a system call.
 	Unsent() int
-	// Reused reports whether the connection served other requests before: the server may have closed it unseen.
+	// Reused reports whether the connection has served other requests. The server may have closed a reused connection
+	// without the proxy's noticing.
 	Reused() bool
 }
 
-// Connector opens Upstreams of one protocol. Plan has one for each cluster.
+// Connector opens Upstreams of one protocol. A Plan has one Connector for each cluster.
 type Connector interface {
-	// Open returns an Upstream for r at r.Endpoint, nil if too many requests wait for a connection. If ready is false, the request
-	// has to wait for one, and the Upstream calls r.Connected when it has it. fresh asks for a connection that has served no other
-	// request.
+	// Open returns an Upstream that connects r to r.Endpoint. up is nil if too many requests already wait for a
+	// connection. If ready is false, the request waits for a connection, and the Upstream calls r.Connected once the
+	// connection is available. fresh asks for a connection that has served no other request.
 	Open(r *Relay, fresh bool) (up Upstream, ready bool)
 }
 
-// Fields are the fields of a head or of trailers, in the order in which they came, without those that concern one connection
-// only (RFC 9110, section 7.6.1).
+// Fields are the fields of a head or of trailers, in their original order. Fields that concern one connection only
+// are left out (RFC 9110, section 7.6.1).
 type Fields interface {
-	// All calls yield for each field until it returns false, so that a range statement can use it.
+	// All calls yield for each field until yield returns false. All can be used in a range statement.
 	All(yield func(name, value []byte) bool)
-	// Get returns the first value of that name, in upper or lower case, nil if there is none.
+	// Get returns the first value of the field called name, or nil if there is no such field. Case does not matter.
 	Get(name string) []byte
 }
 
-// RequestHead is a request's head. Where a protocol lacks something, it is nil. A side whose own protocol h is of asserts its
-// type, and takes what it needs without going through the fields.
+// RequestHead is a request's head. A part that the protocol does not have is nil. A side may use a type assertion to
+// recognize a head of its own protocol, and then read the head directly.
 type RequestHead interface {
 	Fields
 	Method() []byte
 	Scheme() []byte
 	Authority() []byte
 	Path() []byte                // as sent, without the query
-	Query() (q []byte, has bool) // without the question mark
-	ContentLength() int64        // bytes, -1 if the head does not say
-	// ExpectsContinue reports whether the client waits for 100 Continue before it sends the body (RFC 9110, section 10.1.1). An
-	// Upstream passes that on, and the server's 100 comes back as Interim; with Changes.ContinueSent it does not.
+	Query() (q []byte, has bool) // without the question mark; has is false if the path has none
+	ContentLength() int64        // in bytes; -1 if the head does not say
+	// ExpectsContinue reports whether the client waits for 100 Continue before it sends the body (RFC 9110, section
+	// 10.1.1). An Upstream forwards the expectation, and the server's 100 returns through Interim. If
+	// Changes.ContinueSent is true, the Upstream does not forward the expectation.
 	ExpectsContinue() bool
-	// UpgradeTo is the protocol the client asks to change to, nil if it does not.
+	// UpgradeTo returns the protocol that the client asks to upgrade to, or nil.
 	UpgradeTo() []byte
 }
 
-// ResponseHead is a response's head.
+// ResponseHead is the head of a response.
 type ResponseHead interface {
 	Fields
 	Status() int
-	ContentLength() int64 // bytes, -1 if the head does not say
+	ContentLength() int64 // in bytes; -1 if the head does not say
 }
 
-// Changes say how a request's head changes on its way. The downstream side fills them in, and Forward what the route says;
-// the upstream side applies them in its own encoding.
+// Changes are the changes to a request's head on its way to the server. The downstream side fills in the listener's
+// changes, and Forward adds those of the route. The upstream side applies all of them in its own encoding.
 type Changes struct {
-	Host          string // in place of the request's; empty keeps that
-	Strip         int    // bytes of the path that Prefix replaces
+	Host          string // replaces the request's host; empty keeps it
+	Strip         int    // length in bytes of the start of the path that Prefix replaces
 	Prefix        string
-	ForwardedFor  string // the client's address, for X-Forwarded-For; empty leaves that field alone
-	Proto         string // http or https, for X-Forwarded-Proto; empty leaves that field alone
-	KeepForwarded bool   // add to the X-Forwarded fields that came, rather than replace them
-	Via           string // the proxy's name, for Via; empty for none
+	ForwardedFor  string // client address for X-Forwarded-For; empty leaves the field unchanged
+	Proto         string // http or https for X-Forwarded-Proto; empty leaves the field unchanged
+	KeepForwarded bool   // appends to the client's X-Forwarded fields instead of replacing them
+	Via           string // name of the proxy for the Via field; empty adds no Via
 	Fields        *route.FieldEdits
-	Upgrade       bool // ask for the protocol that the client asks for
-	ContinueSent  bool // the proxy has answered 100 Continue itself
+	Upgrade       bool // forwards the client's Upgrade to the server
+	ContinueSent  bool // the proxy has already sent 100 Continue to the client
 }
 
-// Failure is why an Upstream has no response.
+// Failure describes why an attempt has no response.
 type Failure struct {
 	Cause    route.Cause // OnConnectFailure or OnReset
-	Err      error       // why there is no connection, with OnConnectFailure; nil if that is not known
-	TimedOut bool        // the connection was not made in time
-	Sent     bool        // the server may have seen some of the request
-	Stale    bool        // a connection that served other requests ended without a byte of this response: no fault of the server
+	Err      error       // why connecting failed; set with OnConnectFailure, nil if unknown
+	TimedOut bool        // connecting took too long
+	Sent     bool        // the server may have received a part of the request
+	Stale    bool        // a reused connection ended before the first byte of the response: not a fault of the server
 }

@@ -7,36 +7,37 @@ import (
 	"example.com/ferry/loop"
 )
 
-// deadline is one of the times that bound a request.
+// deadline is the kind of a time limit on a request.
 type deadline uint8
 
 const (
-	responseDeadline deadline = iota // until the response's head is there, all attempts together
-	tryDeadline                      // the same for one attempt
-	stallDeadline                    // until a byte of either body moves
-	rateDeadline                     // until the rate of the request's body is measured
+	responseDeadline deadline = iota // time for the response head, over all attempts
+	tryDeadline                      // time for the response head, in one attempt
+	stallDeadline                    // time in which a byte of either body must move
+	rateDeadline                     // end of the period over which BodyRate is measured
 	deadlineCount
 )
 
-// deadlines are a request's, on one timer of its loop. Setting one again, or stopping it, costs a store.
+// deadlines holds the deadlines of one request. They share one timer of the loop. To set or stop a deadline again
+// costs only a store.
 type deadlines struct {
-	loop  *loop.Loop
-	timer *loop.Timer
-	at    [deadlineCount]time.Duration // on the loop's clock
-	armed uint8                        // a bit for each
-	next  time.Duration                // when the timer goes off; 0 if it is not set
+	loop    *loop.Loop
+	timer   *loop.Timer
+	expiry  [deadlineCount]time.Duration // expiry of each deadline, in time of the loop's clock
+	armed   uint8                        // bit i is set while deadline i is set
+	timerAt time.Duration                // when the timer expires, in time of the loop's clock; 0 if the timer is not set
 }
 
-// set sets a deadline d from now on; it replaces an earlier one.
+// set makes the deadline expire after d. It replaces an earlier setting.
 func (ds *deadlines) set(which deadline, d time.Duration) {
 	at := ds.loop.Now() + d
 	if at < 0 {
-		at = math.MaxInt64 // d is "never" in all but name
+		at = math.MaxInt64 // d is so large that the sum overflowed
 	}
-	ds.at[which] = at
+	ds.expiry[which] = at
 	ds.armed |= 1 << which
-	if ds.next == 0 || at < ds.next {
-		ds.next = at
+	if ds.timerAt == 0 || at < ds.timerAt {
+		ds.timerAt = at
 		ds.timer.Set(d)
 	}
 }
@@ -47,24 +48,25 @@ func (ds *deadlines) stop(which deadline) { ds.armed &^= 1 << which }
 
 func (ds *deadlines) stopAll() { ds.armed = 0 }
 
-// due returns a deadline that has passed and stops it; ok is false if none has, and the timer is set for the next one.
+// due stops one deadline that has expired and returns it. If none has expired, ok is false and the timer is set for
+// the next deadline.
 func (ds *deadlines) due() (which deadline, ok bool) {
 	now := ds.loop.Now()
-	ds.next = 0
+	ds.timerAt = 0
 	for which := range deadlineCount {
 		if !ds.isSet(which) {
 			continue
 		}
-		if ds.at[which] <= now {
+		if ds.expiry[which] <= now {
 			ds.stop(which)
 			return which, true
 		}
-		if ds.next == 0 || ds.at[which] < ds.next {
-			ds.next = ds.at[which]
+		if ds.timerAt == 0 || ds.expiry[which] < ds.timerAt {
+			ds.timerAt = ds.expiry[which]
 		}
 	}
-	if ds.next != 0 {
-		ds.timer.Set(ds.next - now)
+	if ds.timerAt != 0 {
+		ds.timer.Set(ds.timerAt - now)
 	}
 	return 0, false
 }

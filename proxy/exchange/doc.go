@@ -1,9 +1,10 @@
 // Package exchange has the parts of a proxied request that do not depend on its protocol.
 //
-// A Plan is the compiled configuration of a listener's requests. An Exchange is one request: it admits the request to a route,
-// picks endpoints, decides about retries, counts and logs. A Relay is an Exchange between two sides: a Downstream speaks the
-// client's protocol, an Upstream the server's, and neither knows the other. The Relay passes heads, bodies and trailers between
-// them, with backpressure, and bounds the times that a request may take. Connections and encodings belong to the sides.
+// A Plan is the compiled configuration of one listener. An Exchange is one request: it admits the request to a route,
+// picks endpoints, decides about retries, counts and logs. A Relay is an Exchange with two sides. A Downstream speaks
+// the client's protocol, an Upstream speaks the server's, and neither knows the other. The Relay passes heads, bodies
+// and trailers between the two sides, with backpressure. The Relay also enforces the timeouts of the request.
+// Connections and encodings belong to the sides.
 //
 //	relay.Init(downstream, l)                     // once
 //	relay.Begin(plan, timeouts)                   // at the first byte of a request

@@ -11,31 +11,31 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Exchange is the state of one request: its route, its attempts and its counters. It belongs to one loop. After End, Begin may
-// follow.
+// Exchange is the state of one request: its route, its attempts and its counters. It belongs to one loop. After End,
+// Begin may be called for another request.
 type Exchange struct {
 	Plan     *Plan
-	Route    *route.Route // nil until it is admitted
+	Route    *route.Route // nil before Admit, and if no route matches
 	Cluster  *upstream.Cluster
-	Endpoint *upstream.Endpoint // of the attempt under way; nil between attempts
+	Endpoint *upstream.Endpoint // endpoint of the current attempt; nil between attempts
 	Began    time.Duration      // loop.Now at Begin
-	Attempt  int                // 1 for the first
-	In, Out  int64              // bytes of request and response, heads included: the driver counts them
+	Attempt  int                // number of attempts so far; 1 during the first
+	In, Out  int64              // bytes of the request and of the response, heads included; the caller counts them
 
-	loop    *loop.Loop
-	cluster int                // which of Plan.Clusters
-	failed  *upstream.Endpoint // of the last attempt
-	chosen  time.Duration      // loop.Now at Choose
-	refusal traffic.Refusal
+	loop         *loop.Loop
+	clusterIndex int                // index into Plan.Clusters
+	lastEndpoint *upstream.Endpoint // endpoint of the previous attempt
+	chosenAt     time.Duration      // loop.Now at Choose
+	refusal      traffic.Refusal
 }
 
-// Begin begins a request, which uses p until its end.
+// Begin begins a request. The request uses p until End.
 func (x *Exchange) Begin(p *Plan, l *loop.Loop) {
 	*x = Exchange{Plan: p, loop: l, Began: l.Now()}
 }
 
-// Admit applies the route of a request, nil if none matches: it checks the rate limit and picks the cluster. If the result is not
-// traffic.Forwarded, or the route does not forward, the driver responds itself.
+// Admit applies route r to the request: it checks the rate limit and picks the cluster. r is nil if no route matches.
+// If the result is not traffic.Forwarded, or the route does not forward, the caller responds itself.
 func (x *Exchange) Admit(r *route.Route) traffic.Refusal {
 	x.Route = r
 	switch {
@@ -44,8 +44,8 @@ func (x *Exchange) Admit(r *route.Route) traffic.Refusal {
 	case !r.Bucket.Allow(x.loop.Now()):
 		return x.Refuse(traffic.RateLimited)
 	case r.Forwards():
-		x.cluster = r.Pick(rand.Uint64())
-		x.Cluster = x.Plan.Clusters[x.cluster]
+		x.clusterIndex = r.Pick(rand.Uint64())
+		x.Cluster = x.Plan.Clusters[x.clusterIndex]
 		if r.Budget != nil {
 			r.Budget.Request(x.loop.Now())
 		}
@@ -60,10 +60,10 @@ func (x *Exchange) Refuse(why traffic.Refusal) traffic.Refusal {
 	return why
 }
 
-// Choose picks the endpoint of an attempt. EndAttempt, Failed, Lost or End follows.
+// Choose picks an endpoint for an attempt. EndAttempt, Failed, Lost or End follows.
 func (x *Exchange) Choose() traffic.Refusal {
-	x.chosen = x.loop.Now()
-	e, err := x.Cluster.Pick(rand.Uint64(), x.chosen, x.failed)
+	x.chosenAt = x.loop.Now()
+	e, err := x.Cluster.Pick(rand.Uint64(), x.chosenAt, x.lastEndpoint)
 	switch {
 	case err == nil:
 		x.Endpoint = e
@@ -75,42 +75,42 @@ func (x *Exchange) Choose() traffic.Refusal {
 	return x.Refuse(traffic.NoEndpoint)
 }
 
-// EndAttempt ends the current attempt, if there is one, with an outcome.
+// EndAttempt ends the current attempt with outcome o. It does nothing if there is no attempt.
 func (x *Exchange) EndAttempt(o upstream.Outcome) {
 	if x.Endpoint != nil {
 		now := x.loop.Now()
-		x.Endpoint.Done(o, now-x.chosen, now)
-		x.failed, x.Endpoint = x.Endpoint, nil
+		x.Endpoint.Done(o, now-x.chosenAt, now)
+		x.lastEndpoint, x.Endpoint = x.Endpoint, nil
 	}
 }
 
-// Failed ends the current attempt without a response, and reports whether the route allows another one: then Choose follows.
-// method is the request's, nil in Bolt. sent says that the server may have received a part of the request. If the request cannot
-// be sent again, call Lost instead.
+// Failed ends the current attempt without a response. It reports whether the route allows another attempt; the caller
+// then calls Choose. method is the request's method, nil in Bolt. sent means that the server may have received a part
+// of the request. For a request that cannot be sent again, call Lost instead.
 func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
 	x.Lost(why)
-	return x.again(method, route.Attempt{Number: x.Attempt, Cause: why, Sent: sent})
+	return x.retryAllowed(method, route.Attempt{Number: x.Attempt, Cause: why, Sent: sent})
 }
 
-// Lost ends the current attempt without a response. No other one follows.
-func (x *Exchange) Lost(why route.Cause) { x.EndAttempt(outcomes[why]) }
+// Lost ends the current attempt without a response. No other attempt follows.
+func (x *Exchange) Lost(why route.Cause) { x.EndAttempt(outcomeByCause[why]) }
 
-// NotConnected ends the current attempt, whose connection failed with err. A cause on this machine does not count against the
-// endpoint. Failed or Lost follows and decides about another attempt.
+// NotConnected ends the current attempt because its connection failed with err. An error caused by this machine does
+// not count against the endpoint. The caller then calls Failed or Lost, which decides about another attempt.
 func (x *Exchange) NotConnected(err error) { x.EndAttempt(upstream.ConnectOutcome(err)) }
 
-// Repeat ends the current attempt with the status of its response, and reports whether the route repeats the request: then the
-// driver discards the response, and Choose follows. It is for HTTP only.
+// Repeat ends the current attempt with the status of its response. It reports whether the route retries the request.
+// If so, the caller discards the response and calls Choose. Repeat is for HTTP only.
 func (x *Exchange) Repeat(method []byte, status int) bool {
 	o := upstream.Success
 	if status >= 500 {
 		o = upstream.Failure
 	}
 	x.EndAttempt(o)
-	return x.again(method, route.Attempt{Number: x.Attempt, Status: status, Sent: true})
+	return x.retryAllowed(method, route.Attempt{Number: x.Attempt, Status: status, Sent: true})
 }
 
-func (x *Exchange) again(method []byte, a route.Attempt) bool {
+func (x *Exchange) retryAllowed(method []byte, a route.Attempt) bool {
 	if x.Route.Forward.Retry == nil || !x.Route.Retries(method, a, x.loop.Now()) {
 		return false
 	}
@@ -118,13 +118,14 @@ func (x *Exchange) again(method []byte, a route.Attempt) bool {
 	return true
 }
 
-var outcomes = map[route.Cause]upstream.Outcome{
+var outcomeByCause = map[route.Cause]upstream.Outcome{
 	route.OnConnectFailure: upstream.ConnectFailure,
 	route.OnReset:          upstream.Reset,
 	route.OnTimeout:        upstream.Timeout,
 }
 
-// End ends the request and counts it with code c. If an attempt is under way, the client has left.
+// End ends the request and counts it with code c. An attempt that is still in progress counts as canceled, because
+// the client has left.
 func (x *Exchange) End(c traffic.Code) {
 	x.EndAttempt(upstream.Canceled)
 	if x.Route != nil {
@@ -133,12 +134,12 @@ func (x *Exchange) End(c traffic.Code) {
 	x.Plan = nil
 }
 
-// Logs reports whether the access log samples the request. Then Log follows, before End.
+// Logs reports whether the access log samples the request. If so, the caller calls Log before End.
 func (x *Exchange) Logs(c traffic.Code) bool {
 	return x.Plan.Log != nil && x.Plan.Log.Sampled(rand.Uint64(), c)
 }
 
-// Log writes e to the access log, after it filled in the fields of the exchange.
+// Log fills in the fields of e that the exchange knows, and writes e to the access log.
 func (x *Exchange) Log(e *traffic.Entry, c traffic.Code) {
 	e.Listener, e.Code, e.Refusal, e.Attempts, e.In, e.Out = x.Plan.Listener.Name, c, x.refusal, x.Attempt, x.In, x.Out
 	e.Took = x.loop.Now() - x.Began
@@ -150,7 +151,7 @@ func (x *Exchange) Log(e *traffic.Entry, c traffic.Code) {
 	}
 	last := x.Endpoint
 	if last == nil {
-		last = x.failed
+		last = x.lastEndpoint
 	}
 	if last != nil {
 		e.Endpoint = last.Addr().String()

@@ -6,17 +6,17 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Plan is the compiled configuration of a listener's requests. It does not change while it is used; a reload makes another one.
+// Plan is the compiled configuration of one listener. A Plan is immutable: a reload creates a new one.
 type Plan struct {
 	Table      *route.Table
 	Clusters   []*upstream.Cluster // in the order of Table.Clusters
-	Connectors []Connector         // in the same order; a Relay needs them
-	Routes     []*traffic.Route    // the counters of Table.Routes
+	Connectors []Connector         // in the order of Clusters; required by a Relay
+	Routes     []*traffic.Route    // counters of Table.Routes, in their order
 	Listener   *traffic.Listener
-	Log        *traffic.Log // nil means none
+	Log        *traffic.Log // access log; nil means none
 }
 
-// NewPlan makes a Plan for a listener. clusters has every cluster that table names.
+// NewPlan creates a Plan for a listener. clusters must contain every cluster that table names.
 func NewPlan(listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
 	p := &Plan{Table: table, Listener: metrics.Listener(listener), Log: log}
 	for _, name := range table.Clusters() {

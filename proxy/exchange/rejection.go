@@ -2,24 +2,24 @@ package exchange
 
 import "example.com/ferry/proxy/traffic"
 
-// Rejection is why the proxy answers a request itself, whatever the protocol.
+// Rejection is the reason for a response of the proxy's own. It does not depend on the protocol.
 type Rejection uint8
 
-// The rejections, and the HTTP status of each.
+// The rejections and the HTTP status of each.
 const (
 	NoRoute        Rejection = iota // 404
 	RateLimited                     // 429
 	Unavailable                     // 503: no endpoint is up, or a limit of the cluster is reached
-	BadGateway                      // 502: the server cannot be reached, ended its connection, or sent what is no response
-	GatewayTimeout                  // 504
-	RequestTimeout                  // 408: the client did not send its body in time; its connection ends
+	BadGateway                      // 502: the server is unreachable, closed its connection, or sent an invalid response
+	GatewayTimeout                  // 504: the server did not respond in time
+	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
 )
 
-// HTTPStatus is the status of the proxy's response.
+// HTTPStatus returns the HTTP status of the proxy's response.
 func (r Rejection) HTTPStatus() int { return [...]int{404, 429, 503, 502, 504, 408}[r] }
 
-// rejection is how a request that is not forwarded is answered.
-func rejection(why traffic.Refusal) Rejection {
+// rejectionFor returns the Rejection for a request that is not forwarded.
+func rejectionFor(why traffic.Refusal) Rejection {
 	switch why {
 	case traffic.NoRoute:
 		return NoRoute

@@ -10,16 +10,16 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Relay carries one request between its Downstream and an Upstream: it is the one place for attempts and retries, for the times
-// that bound a request, and for its lines in counters and access log. A downstream side embeds one and uses it for one request
-// after another. Its methods are for its loop only.
+// Relay carries one request between its Downstream and an Upstream. It alone handles attempts and retries, timeouts,
+// counters and the access log entry. A downstream side embeds one Relay and reuses it for one request after another.
+// Only the Relay's loop may call its methods.
 //
-// Three states say how far a request is, and relay_state.go has what leads from one to the next.
+// The progress of a request is described by three states. relay_state.go draws their transitions.
 type Relay struct {
 	Exchange
-	Changes Changes      // for the attempts to come
-	Method  []byte       // the request's, if one of it may be sent twice (RFC 9110, section 9.2.2); else nil
-	Replay  ReplayBuffer // what came so far, as the downstream side keeps it
+	Changes Changes      // changes to the request's head in every attempt
+	Method  []byte       // method of the request if it is idempotent (RFC 9110, section 9.2.2), else nil
+	Replay  ReplayBuffer // copy of the request so far, filled by the downstream side
 
 	down     Downstream
 	up       Upstream // nil while there is no attempt
@@ -27,34 +27,34 @@ type Relay struct {
 	request  requestState
 	response responseState
 	attempt  attemptState
-	resent   bool // a stale connection was left once
+	resent   bool // the request was already sent again after a stale connection
 
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
 
-	deadlines deadlines
-	movedAt   time.Duration // loop.Now when a byte of either body last moved
-	unsent    int           // what both sides had not taken when stallDeadline last passed; 0 if bytes have moved since
-	rate      bodyRate
+	deadlines      deadlines
+	movedAt        time.Duration // loop.Now when a byte of either body last moved
+	unsentAtExpiry int           // unacknowledged bytes of both sides when stallDeadline last expired; 0 if bytes have moved since
+	rate           bodyRate
 }
 
-// Timeouts bound what the two sides of a request may take. They come from the listener.
+// Timeouts are the listener's limits on the two bodies of a request.
 type Timeouts struct {
-	Body     time.Duration // in which no byte of either body moves; not above 0 means no bound
-	BodyRate int           // bytes of the request's body in a second, averaged over RatePeriod; not above 0 means no floor
+	Body     time.Duration // longest time in which no byte of either body moves; zero or negative means no limit
+	BodyRate int           // lowest rate of the request body in bytes per second, averaged over RatePeriod; zero or negative means no limit
 
-	// RatePeriod is over how much time the rate of a request's body is averaged, and the grace in which there is no floor. Zero
-	// means 10 s.
+	// RatePeriod is the time over which BodyRate is averaged. BodyRate is not enforced before the first period ends.
+	// Zero means 10 s.
 	RatePeriod time.Duration
 }
 
-// Init readies a Relay for the requests of d, on a loop. It comes before all else, once.
+// Init prepares a Relay for the requests of d on loop l. Init is called once, before any other method.
 func (r *Relay) Init(d Downstream, l *loop.Loop) {
 	r.down = d
 	r.deadlines.loop, r.deadlines.timer = l, l.NewTimer(r.expire)
 	r.Replay.Reset()
 }
 
-// Begin begins a request, at its first byte.
+// Begin begins a request. It is called at the request's first byte.
 func (r *Relay) Begin(p *Plan, t Timeouts) {
 	r.Exchange.Begin(p, r.deadlines.loop)
 	r.limits = t
@@ -62,23 +62,23 @@ func (r *Relay) Begin(p *Plan, t Timeouts) {
 	r.request, r.response, r.attempt = requestOpen, responseAwaited, noAttempt
 }
 
-// Release ends the use of the Relay for a request. Begin may follow.
+// Release ends the current request's use of the Relay. Begin may be called afterwards.
 func (r *Relay) Release() {
 	r.deadlines.stopAll()
 	r.Replay.Reset()
-	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsent = Changes{}, nil, false, false, 0
+	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, nil, false, false, 0
 }
 
-// Forward sends an admitted request to an endpoint of its cluster. Downstream.SendRequest or Downstream.Reject follows: within
-// the call, unless the request has to wait for a connection.
-// h is the request's head.
+// Forward sends an admitted request to an endpoint of its cluster. h is the request's head. Forward calls
+// Downstream.SendRequest or Downstream.Reject. If the request has to wait for a connection, that call happens after
+// Forward has returned.
 func (r *Relay) Forward(h RequestHead) {
 	r.addRouteChanges(h.Path())
 	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
 	r.connect(false)
 }
 
-// addRouteChanges adds what the route changes in the request's head. An empty path is routed as "/".
+// addRouteChanges adds the route's changes to Changes. An empty path is routed as "/".
 func (r *Relay) addRouteChanges(path []byte) {
 	c, f := &r.Changes, &r.Route.Forward
 	c.Host, c.Fields = f.Rewrite.Host, r.Route.RequestEdits
@@ -86,21 +86,21 @@ func (r *Relay) addRouteChanges(path []byte) {
 		c.Strip, c.Prefix = r.Route.Rewrite(path)
 		return
 	}
-	_, c.Prefix = r.Route.Rewrite(rootPath) // there is no slash to strip
+	_, c.Prefix = r.Route.Rewrite(rootPath) // an empty path has no slash to strip
 }
 
 var rootPath = []byte("/")
 
-// connect begins an attempt.
+// connect begins an attempt. fresh asks for a connection that has served no other request.
 func (r *Relay) connect(fresh bool) {
 	if why := r.Choose(); why != traffic.Forwarded {
-		r.reject(rejection(why))
+		r.reject(rejectionFor(why))
 		return
 	}
-	up, ready := r.Plan.Connectors[r.cluster].Open(r, fresh)
+	up, ready := r.Plan.Connectors[r.clusterIndex].Open(r, fresh)
 	switch {
 	case up == nil:
-		r.reject(rejection(r.Refuse(traffic.Overload)))
+		r.reject(rejectionFor(r.Refuse(traffic.Overload)))
 		return
 	case ready:
 		r.up, r.attempt = up, attemptOpen
@@ -109,17 +109,18 @@ func (r *Relay) connect(fresh bool) {
 	default:
 		r.up, r.attempt = up, attemptWaiting
 	}
-	r.startTry()
+	r.startTryTimeout()
 }
 
-// resumeRetried ends a pause that the attempt before began: its Upstream was full, and that of this attempt is not.
+// resumeRetried resumes the request body after a retry. The previous attempt may have paused the body because its Upstream
+// was full. It stays paused if the new Upstream is full too.
 func (r *Relay) resumeRetried() {
 	if r.Attempt > 1 && r.request == requestOpen && r.Ready() && !r.up.RequestFull() {
 		r.down.ResumeRequest()
 	}
 }
 
-// Connected says that an Upstream that had to wait has its connection.
+// Connected is called by an Upstream that had to wait for a connection and now has one.
 func (r *Relay) Connected() {
 	r.attempt = attemptOpen
 	r.down.SendRequest(r.up)
@@ -127,24 +128,24 @@ func (r *Relay) Connected() {
 		r.Replay.Forget()
 	}
 	if r.request == requestOpen {
-		r.rate.paused = true // until now
+		r.rate.paused = true // it was paused until now
 		r.Moved()
 		r.down.ResumeRequest()
 	}
-	r.startTry()
+	r.startTryTimeout()
 }
 
-// Ready reports whether there is an Upstream that takes RequestData.
+// Ready reports whether an Upstream accepts RequestData.
 func (r *Relay) Ready() bool { return r.attempt == attemptOpen }
 
-// Loop is the loop that the request belongs to.
+// Loop returns the loop that the request belongs to.
 func (r *Relay) Loop() *loop.Loop { return r.deadlines.loop }
 
-// Downstream is the side that Init was given.
+// Downstream returns the downstream side that was passed to Init.
 func (r *Relay) Downstream() Downstream { return r.down }
 
-// Detach gives up the request for a tunnel: the attempt has succeeded, no side is called any more, and the caller keeps the
-// Exchange until it ends it.
+// Detach hands the request over to a tunnel. The attempt counts as a success, and the Relay calls neither side
+// afterwards. The caller must end the returned Exchange.
 func (r *Relay) Detach() Exchange {
 	r.EndAttempt(upstream.Success)
 	r.up, r.attempt, r.response = nil, noAttempt, responseEnded
@@ -152,16 +153,17 @@ func (r *Relay) Detach() Exchange {
 	return r.Exchange
 }
 
-// Upstream is that of the attempt under way, nil if there is none.
+// Upstream returns the upstream side of the current attempt, or nil.
 func (r *Relay) Upstream() Upstream { return r.up }
 
-// KeepsRequest reports whether the request may have to be sent again: the downstream side then keeps it in Replay.
+// KeepsRequest reports whether the request may have to be sent again. The downstream side then copies the request to
+// Replay.
 func (r *Relay) KeepsRequest() bool {
 	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.Method != nil && r.up != nil && r.up.Reused()
 }
 
-// RequestData passes on bytes of the request's body, content or framed as the Upstream said. It reports whether the client is
-// to be paused until ResumeRequest. Ready must be true.
+// RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. pause
+// means that the client is paused until ResumeRequest. Ready must be true.
 func (r *Relay) RequestData(p []byte) (pause bool) {
 	r.up.RequestData(p)
 	r.Moved()
@@ -172,7 +174,7 @@ func (r *Relay) RequestData(p []byte) (pause bool) {
 	return false
 }
 
-// RequestEnd says that the request is whole: the time for its response begins.
+// RequestEnd is called when the request is complete. The response timeout starts.
 func (r *Relay) RequestEnd(trailers Fields) {
 	r.request = requestEnded
 	r.deadlines.stop(rateDeadline)
@@ -186,20 +188,20 @@ func (r *Relay) RequestEnd(trailers Fields) {
 	if r.Route.Forward.Timeout > 0 {
 		r.deadlines.set(responseDeadline, r.Route.Forward.Timeout)
 	}
-	r.startTry()
+	r.startTryTimeout()
 }
 
-// RequestEnded reports whether the request is whole.
+// RequestEnded reports whether the request is complete.
 func (r *Relay) RequestEnded() bool { return r.request == requestEnded }
 
-// startTry begins the time of one attempt, once the request is whole.
-func (r *Relay) startTry() {
+// startTryTimeout starts the timeout of one attempt once the request is complete.
+func (r *Relay) startTryTimeout() {
 	if retry := r.Route.Forward.Retry; retry != nil && retry.PerTryTimeout > 0 && r.request == requestEnded && r.up != nil {
 		r.deadlines.set(tryDeadline, retry.PerTryTimeout)
 	}
 }
 
-// UpstreamDrained says that the server has taken what made RequestFull true.
+// UpstreamDrained is called when the server's queue has drained. It resumes the request.
 func (r *Relay) UpstreamDrained() {
 	if r.request == requestOpen {
 		r.Moved()
@@ -207,7 +209,7 @@ func (r *Relay) UpstreamDrained() {
 	}
 }
 
-// DownstreamDrained says that the client has taken what made ResponseFull true.
+// DownstreamDrained is called when the client's queue has drained. It resumes the response.
 func (r *Relay) DownstreamDrained() {
 	if r.up == nil {
 		return
@@ -218,17 +220,18 @@ func (r *Relay) DownstreamDrained() {
 	r.up.ResumeResponse()
 }
 
-// Interim passes on a response of 1xx. It reports whether the server is to be paused until ResumeResponse.
+// Interim passes on a 1xx response. pause means that the server is paused until ResumeResponse.
 func (r *Relay) Interim(h ResponseHead) (pause bool) {
 	if r.continueAwaited && h.Status() == 100 {
-		r.continueAwaited, r.rate.paused = false, true // until now
+		r.continueAwaited, r.rate.paused = false, true // it was paused until now
 	}
 	r.down.Interim(h)
 	return r.down.ResponseFull()
 }
 
-// Response passes on the response's head. If ok is false, the route repeats a request with that status: the Upstream was
-// canceled, and its part is over. framed asks for the body as it lies. ResponseEnd follows in any case.
+// Response passes on the response's head. ok is false if the route retries a request on that status: the Upstream was
+// canceled and must not use the Relay any more. framed asks for a framed body. If ok is true, ResponseEnd or
+// UpstreamFailed follows.
 func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	status := h.Status()
 	if r.Replay.Whole && r.Repeat(r.Method, status) {
@@ -236,7 +239,7 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 		r.retry()
 		return false, false
 	}
-	r.EndAttempt(outcome(status))
+	r.EndAttempt(statusOutcome(status))
 	r.response = responseStarted
 	r.deadlines.stop(responseDeadline)
 	r.deadlines.stop(tryDeadline)
@@ -246,20 +249,21 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	return r.down.Response(h, end), true
 }
 
-// ResponseData passes on bytes of the response's body. It reports whether the server is to be paused until ResumeResponse.
+// ResponseData passes on bytes of the response body. pause means that the server is paused until ResumeResponse.
 func (r *Relay) ResponseData(p []byte) (pause bool) {
 	r.down.ResponseData(p)
 	r.Moved()
 	return r.down.ResponseFull()
 }
 
-// ResponseEnd ends the response. The Upstream has let go of its connection, and its part is over.
+// ResponseEnd ends the response. The Upstream has already released its connection and must not use the Relay
+// afterwards.
 func (r *Relay) ResponseEnd(trailers Fields) {
 	r.up, r.attempt, r.response = nil, noAttempt, responseEnded
 	r.down.ResponseEnd(trailers)
 }
 
-// UpstreamFailed says that there is no response, or no whole one. The Upstream's part is over.
+// UpstreamFailed is called when there is no complete response. The Upstream must not use the Relay afterwards.
 func (r *Relay) UpstreamFailed(f Failure) {
 	r.up, r.attempt = nil, noAttempt
 	if f.Err != nil && f.Cause == route.OnConnectFailure {
@@ -269,8 +273,8 @@ func (r *Relay) UpstreamFailed(f Failure) {
 	case r.response != responseAwaited:
 		r.reset()
 	case f.Stale && !r.resent && r.Replay.Whole && (!f.Sent || r.Method != nil):
-		// The server had closed the connection before it saw the request, or might have: RFC 9112, section 9.3.1. That says nothing
-		// about its health.
+		// The server closed a reused connection, probably before it saw the request: RFC 9112, section 9.3.1. This
+		// does not count against the server's health.
 		r.resent = true
 		r.EndAttempt(upstream.Canceled)
 		r.connect(true)
@@ -286,7 +290,8 @@ func (r *Relay) UpstreamFailed(f Failure) {
 	}
 }
 
-// ResponseMalformed says that the server sent what is no response, or not to this request. The Upstream's part is over.
+// ResponseMalformed is called when the server sent bytes that are not a valid response to this request. The Upstream
+// must not use the Relay afterwards.
 func (r *Relay) ResponseMalformed() {
 	r.up, r.attempt = nil, noAttempt
 	if r.response != responseAwaited {
@@ -297,14 +302,15 @@ func (r *Relay) ResponseMalformed() {
 	r.reject(BadGateway)
 }
 
-// Abandon gives up the attempt under way, as the client is gone, or its request is answered otherwise.
+// Abandon cancels the current attempt, because the client has left or gets a response of the proxy's own.
 func (r *Relay) Abandon() { r.cancel() }
 
-// RejectRequest answers a request that is not forwarded, for a reason that Admit gave.
-func (r *Relay) RejectRequest(why traffic.Refusal) { r.reject(rejection(why)) }
+// RejectRequest responds to a request that Admit has refused. why is the result of Admit.
+func (r *Relay) RejectRequest(why traffic.Refusal) { r.reject(rejectionFor(why)) }
 
-// Finish counts the request, logs it if it is to be, and ends it. h is its head, nil if it has none; client is the client's
-// address, without a port, and status the response's, 0 if the client has not got one.
+// Finish counts the request, logs the request if the access log samples it, and ends the request. h is the request's
+// head, nil if there is none. client returns the client's address without a port. status is the status of the
+// response, 0 if the client got none.
 func (r *Relay) Finish(h RequestHead, client func() string, status int) {
 	code := traffic.Code(0)
 	if status != 0 {
@@ -318,7 +324,7 @@ func (r *Relay) Finish(h RequestHead, client func() string, status int) {
 	r.End(code)
 }
 
-// NewEntry returns a line of the access log with what a head says: views of it.
+// NewEntry returns an access log entry with the fields of head h. The entry's byte slices are views of h.
 func NewEntry(h RequestHead, client string, status int) traffic.Entry {
 	e := traffic.Entry{Client: client, Status: status}
 	if h == nil {
@@ -344,20 +350,20 @@ func (r *Relay) retry() {
 	r.connect(false)
 }
 
-// reject has the downstream side answer. The time for the response is over, and so is that for its attempt.
+// reject makes the downstream side send a response of the proxy's own. It stops all deadlines.
 func (r *Relay) reject(why Rejection) {
 	r.deadlines.stopAll()
 	r.response = responseEnded
 	r.down.Reject(why)
 }
 
-// reset has the downstream side end a response that began.
+// reset makes the downstream side end a response that has started.
 func (r *Relay) reset() {
 	r.response = responseEnded
 	r.down.Reset()
 }
 
-func outcome(status int) upstream.Outcome {
+func statusOutcome(status int) upstream.Outcome {
 	if status >= 500 {
 		return upstream.Failure
 	}

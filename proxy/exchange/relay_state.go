@@ -1,7 +1,7 @@
 package exchange
 
-// A Relay's request, response and attempt have a state each, as each may be ahead of the others: a response may begin, and end,
-// before the request is whole.
+// The states of a Relay. The request, the response and the attempt have one state each, because none of them waits
+// for another: a response may start and end before the request is complete.
 //
 //	request:  requestOpen ──RequestEnd──► requestEnded
 //	response: responseAwaited ──Response──► responseStarted ──ResponseEnd, reset──► responseEnded
@@ -16,18 +16,18 @@ type (
 )
 
 const (
-	requestOpen  requestState = iota // more of its body may come
-	requestEnded                     // it is whole
+	requestOpen  requestState = iota // more of the request body may arrive
+	requestEnded                     // the request is complete
 )
 
 const (
 	responseAwaited responseState = iota
-	responseStarted               // the client has its head
-	responseEnded                 // nothing more of it comes: whole, cut short, or the proxy's own
+	responseStarted               // the client has the response's head
+	responseEnded                 // no more of the response follows: it is complete, cut short, or the proxy's own
 )
 
 const (
 	noAttempt      attemptState = iota
-	attemptWaiting              // for a connection
-	attemptOpen                 // up takes the request
+	attemptWaiting              // waits for a connection
+	attemptOpen                 // up accepts the request
 )

@@ -3,57 +3,57 @@ package exchange
 import "example.com/ferry/internal/bufpool"
 
 const (
-	maxReplay   = 64 << 10 // bytes of body that are kept
+	maxReplay   = 64 << 10 // bytes of request body
 	smallReplay = 1 << 10
 )
 
-// ReplayBuffer keeps a request as it came from the client, for a retry, for a request that waits for a connection, and its
-// head for the access log. The zero value is ready after Reset.
+// ReplayBuffer holds a copy of a request as received from the client. The copy serves retries and requests that wait
+// for a connection. The access log uses the copy of the head. The zero value is ready after Reset.
 type ReplayBuffer struct {
-	// Whole says that the buffer has all of the request that has come so far, so that it can be sent again.
+	// Whole means that the buffer holds every byte of the request that has arrived, so the request can be sent again.
 	Whole bool
 
-	head  int // bytes of b
-	b     []byte
-	buf   *bufpool.Buf // holds b, if that is not small
-	small [smallReplay]byte
+	headLen int // length of the head in bytes; b starts with the head
+	b       []byte
+	buf     *bufpool.Buf // owns the memory of b; nil while b uses small
+	small   [smallReplay]byte
 }
 
-// KeepHead keeps a copy of a head, unless there is one.
+// KeepHead copies a head into the buffer. It does nothing if the buffer has a head.
 func (r *ReplayBuffer) KeepHead(head []byte) {
-	if r.head == 0 {
+	if r.headLen == 0 {
 		r.append(head)
-		r.head = len(head)
+		r.headLen = len(head)
 	}
 }
 
-// KeepBody keeps bytes of the body, while the request is whole; one that is too large is not whole any more.
+// KeepBody copies bytes of the body into the buffer while Whole is true. A body that is too large makes Whole false.
 func (r *ReplayBuffer) KeepBody(p []byte) {
 	if !r.Whole {
 		return
 	}
-	if len(r.b)-r.head+len(p) > maxReplay {
+	if len(r.b)-r.headLen+len(p) > maxReplay {
 		r.Forget()
 		return
 	}
 	r.append(p)
 }
 
-// Forget drops the body: the request cannot be sent again.
-func (r *ReplayBuffer) Forget() { r.b, r.Whole = r.b[:r.head], false }
+// Forget drops the body and makes Whole false: the request cannot be sent again.
+func (r *ReplayBuffer) Forget() { r.b, r.Whole = r.b[:r.headLen], false }
 
-// Head returns the head, which is empty if none was kept. It is valid until the next call of another method.
-func (r *ReplayBuffer) Head() []byte { return r.b[:r.head:r.head] }
+// Head returns the copied head, which is empty if there is none. It is valid until another method is called.
+func (r *ReplayBuffer) Head() []byte { return r.b[:r.headLen:r.headLen] }
 
-// Body returns what is kept of the body.
-func (r *ReplayBuffer) Body() []byte { return r.b[r.head:] }
+// Body returns the copied body bytes.
+func (r *ReplayBuffer) Body() []byte { return r.b[r.headLen:] }
 
-// Reset makes the buffer empty, for another request.
+// Reset empties the buffer for another request.
 func (r *ReplayBuffer) Reset() {
 	if r.buf != nil {
 		r.buf.Release()
 	}
-	r.Whole, r.head, r.b, r.buf = false, 0, r.small[:0], nil
+	r.Whole, r.headLen, r.b, r.buf = false, 0, r.small[:0], nil
 }
 
 func (r *ReplayBuffer) append(p []byte) {

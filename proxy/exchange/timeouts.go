@@ -10,42 +10,42 @@ import (
 
 const defaultRatePeriod = 10 * time.Second
 
-// bodyRate is a period in which a request's body is measured.
+// bodyRate is one period over which the rate of a request body is measured.
 type bodyRate struct {
-	from   int64 // Downstream.BodyRead when it began
-	paused bool  // the client was paused in it, or waited: it says nothing of the client
+	startBytes int64 // Downstream.BodyRead at the start of the period
+	paused     bool  // the proxy paused the client, or the client had to wait, so the rate is not the client's
 }
 
-// WatchBody begins to measure the request's body, and the time in which bytes have to move. It is called when more of the body
-// is awaited, and again when what is left of it is read behind the response.
+// WatchBody starts the stall timeout and the first BodyRate period. It is called when the request body is awaited. It
+// is called again when the response has ended and the rest of the body is discarded.
 func (r *Relay) WatchBody() {
 	r.Moved()
 	if r.limits.BodyRate > 0 {
-		r.rate = bodyRate{from: r.down.BodyRead()}
+		r.rate = bodyRate{startBytes: r.down.BodyRead()}
 		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 	}
 }
 
-// Moved begins the time in which bytes have to move.
+// Moved restarts the stall timeout, because bytes have moved.
 func (r *Relay) Moved() {
-	r.movedAt, r.unsent = r.deadlines.loop.Now(), 0
+	r.movedAt, r.unsentAtExpiry = r.deadlines.loop.Now(), 0
 	if r.limits.Body > 0 && !r.deadlines.isSet(stallDeadline) {
 		r.deadlines.set(stallDeadline, r.limits.Body)
 	}
 }
 
-// expire handles the deadlines that have passed.
+// expire handles the deadlines that have expired.
 func (r *Relay) expire() {
 	for {
 		which, ok := r.deadlines.due()
 		if !ok {
 			return
 		}
-		r.passed(which)
+		r.handleDeadline(which)
 	}
 }
 
-func (r *Relay) passed(which deadline) {
+func (r *Relay) handleDeadline(which deadline) {
 	switch which {
 	case responseDeadline:
 		r.responseLate()
@@ -58,7 +58,7 @@ func (r *Relay) passed(which deadline) {
 	}
 }
 
-// tryLate is the end of the time for one attempt. The endpoint is not at fault if it was not sent the request.
+// tryLate ends an attempt whose response did not arrive in time. If the request was not sent, the endpoint is not at fault.
 func (r *Relay) tryLate() {
 	sent := r.attempt == attemptOpen
 	r.cancel()
@@ -68,20 +68,21 @@ func (r *Relay) tryLate() {
 	r.UpstreamFailed(Failure{Cause: route.OnTimeout, TimedOut: true, Sent: sent})
 }
 
-// responseLate is the end of the time for the response.
+// responseLate ends a request whose response did not arrive in time.
 func (r *Relay) responseLate() {
 	waiting := r.attempt == attemptWaiting
 	r.cancel()
 	if waiting {
-		r.reject(rejection(r.Refuse(traffic.Overload)))
+		r.reject(rejectionFor(r.Refuse(traffic.Overload)))
 		return
 	}
 	r.Lost(route.OnTimeout)
 	r.reject(GatewayTimeout)
 }
 
-// checkStall ends a request in which no byte has moved for Timeouts.Body. A peer that reads slowly moves bytes that only the
-// system sees, so it has the same time again while Unsent shrinks.
+// checkStall ends a request in which no byte has moved for Timeouts.Body. Bytes that a slow peer reads from the
+// system's socket buffers are invisible to the proxy. The request therefore gets the same time again while the sum of
+// Unsent decreases.
 func (r *Relay) checkStall() {
 	if left := r.movedAt + r.limits.Body - r.deadlines.loop.Now(); left > 0 {
 		r.deadlines.set(stallDeadline, left)
@@ -92,34 +93,34 @@ func (r *Relay) checkStall() {
 		toServer = r.up.Unsent()
 	}
 	unsent += toServer
-	if unsent > 0 && (r.unsent == 0 || unsent < r.unsent) {
-		r.unsent = unsent
+	if unsent > 0 && (r.unsentAtExpiry == 0 || unsent < r.unsentAtExpiry) {
+		r.unsentAtExpiry = unsent
 		r.deadlines.set(stallDeadline, r.limits.Body)
 		return
 	}
 	if r.response == responseAwaited && (r.attempt == attemptWaiting || toServer > 0 || r.awaitsContinue()) {
-		r.responseLate() // the server is at fault, or there is none
+		r.responseLate() // the server is too slow, or no connection is available
 		return
 	}
 	r.requestLate()
 }
 
-// checkRate ends a request whose body came slower than Timeouts.BodyRate.
+// checkRate ends a request whose body arrived more slowly than Timeouts.BodyRate.
 func (r *Relay) checkRate() {
 	paused := r.response != responseEnded && (r.attempt == attemptWaiting || r.up != nil && r.up.RequestFull() || r.awaitsContinue())
 	floor := int64(float64(r.limits.BodyRate) * r.limits.RatePeriod.Seconds())
-	if read := r.down.BodyRead(); read-r.rate.from >= floor || r.rate.paused || paused {
-		r.rate = bodyRate{from: read, paused: paused}
+	if read := r.down.BodyRead(); read-r.rate.startBytes >= floor || r.rate.paused || paused {
+		r.rate = bodyRate{startBytes: read, paused: paused}
 		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 		return
 	}
 	r.requestLate()
 }
 
-// awaitsContinue reports whether the client sends no byte of the body before the server sends 100 Continue.
+// awaitsContinue reports whether the client sends no byte of the body until the server sends 100 Continue.
 func (r *Relay) awaitsContinue() bool { return r.continueAwaited && r.down.BodyRead() == 0 }
 
-// requestLate ends a request whose body does not come in time.
+// requestLate ends a request whose body did not arrive in time.
 func (r *Relay) requestLate() {
 	r.cancel()
 	if r.response == responseAwaited {

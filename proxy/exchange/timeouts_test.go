@@ -84,7 +84,7 @@ func TestBodyRate(t *testing.T) {
 				for i, n := range row.periods {
 					c.read += n
 					c.full = row.full != nil && row.full[i]
-					if c.relay.passed(rateDeadline); c.rejected {
+					if c.relay.handleDeadline(rateDeadline); c.rejected {
 						break
 					}
 					lasted++
@@ -131,7 +131,7 @@ func TestBodyRateAfterAWait(t *testing.T) {
 					if period == row.ends {
 						row.end(&c.relay)
 					}
-					if c.relay.passed(rateDeadline); c.rejected {
+					if c.relay.handleDeadline(rateDeadline); c.rejected {
 						break
 					}
 					lasted++

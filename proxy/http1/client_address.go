@@ -6,12 +6,13 @@ import (
 	"example.com/ferry/loop"
 )
 
-// clientAddr is the client's address without a port, empty if it has none. The system is asked once a connection.
+// clientAddr returns the client's address without a port, or an empty string if there is none. It asks the system
+// only once per connection.
 func (d *downstreamSide) clientAddr() string {
-	v := d.loopState.visits[d.client]
+	v := d.loopState.connInfos[d.client]
 	if v.addr == "" {
 		v.addr = remoteIP(d.client)
-		d.loopState.visits[d.client] = v
+		d.loopState.connInfos[d.client] = v
 	}
 	return v.addr
 }
@@ -23,13 +24,13 @@ func remoteIP(c *loop.Conn) string {
 	return ""
 }
 
-// lastRequest counts a request of the connection, and reports whether it is the last one that the connection is used for.
+// lastRequest counts a request of the connection. It reports whether the connection has reached MaxRequests.
 func (d *downstreamSide) lastRequest() bool {
 	if d.settings.MaxRequests == 0 {
 		return false
 	}
-	v := d.loopState.visits[d.client]
+	v := d.loopState.connInfos[d.client]
 	v.requests++
-	d.loopState.visits[d.client] = v
+	d.loopState.connInfos[d.client] = v
 	return v.requests >= d.settings.MaxRequests
 }

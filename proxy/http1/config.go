@@ -23,35 +23,36 @@ type Config struct {
 	// IdleTimeout closes a client's connection that is unused for this long. Zero means 75 s; negative means never.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
-	// BodyTimeout bounds the time in which no byte of a request's body, a response or a tunnel moves. Zero means 60 s;
-	// negative means never.
+	// BodyTimeout is the longest time in which no byte of a request's body, a response or a tunnel moves. Zero means
+	// 60 s; negative means never.
 	BodyTimeout time.Duration `yaml:"body_timeout,omitempty"`
 
-	// BodyRate is the lowest rate at which a client may send a request's body, in bytes a second, averaged over each 10 s in which
-	// the proxy reads it; time in which the server does not take it does not count. A slower request is answered 408 and its
-	// connection closed. Zero means 100; negative means no floor, as for bodies that are streams of rare events.
+	// BodyRate is the lowest rate of a request's body in bytes per second. It is averaged over each 10 s in which the
+	// proxy reads the body. Time in which the server does not read the body is not counted. A slower request gets 408
+	// and its connection is closed. Zero means 100. Negative means no limit, for bodies that are streams of rare
+	// events.
 	BodyRate int `yaml:"body_rate,omitempty"`
 
-	// Upgrades are the protocols that a connection may change to; requests for others are forwarded without Upgrade. Empty means
-	// websocket. Do not add h2c: its requests would bypass the routes.
+	// Upgrades are the protocols that a connection may change to; requests for others are forwarded without Upgrade.
+	// Empty means websocket. Do not add h2c: its requests would bypass the routes.
 	Upgrades []string `yaml:"upgrades,omitempty"`
 
 	// ForwardedFor replaces X-Forwarded-For and X-Forwarded-Proto by the client's address and scheme. Without it, these fields
 	// pass unchanged.
 	ForwardedFor bool `yaml:"forwarded_for,omitempty"`
 
-	// TrustForwarded is for clients that are trusted proxies: their X-Forwarded fields are added to, not replaced. It needs
-	// ForwardedFor.
+	// TrustForwarded is for clients that are trusted proxies: the proxy appends to their X-Forwarded fields instead
+	// of replacing them. It needs ForwardedFor.
 	TrustForwarded bool `yaml:"trust_forwarded,omitempty"`
 
 	// Via is this proxy's name in the Via fields of requests and responses. Empty writes none.
 	Via string `yaml:"via,omitempty"`
 
-	// MaxRequests bounds the requests on a client's connection. Zero means no bound.
+	// MaxRequests is the number of requests after which a client's connection is closed. Zero means no limit.
 	MaxRequests int `yaml:"max_requests,omitempty" schema:"min=0"`
 }
 
-// Check reports everything that is wrong in c, by field.
+// Check returns an error for every invalid field of c, or nil.
 func (c *Config) Check() error {
 	var es invalid.Errors
 	if err := c.Limits.Validate(); err != nil {
@@ -78,7 +79,7 @@ func (c *Config) Check() error {
 	return es.Err()
 }
 
-// reason returns the text of err without the name of its package.
+// reason returns the text of err without the package prefix.
 func reason(err error) string { return strings.TrimPrefix(err.Error(), "http1: ") }
 
 func (c *Config) withDefaults() Config {
@@ -93,7 +94,7 @@ func (c *Config) withDefaults() Config {
 	return out
 }
 
-// upgrades reports whether a connection may change to protocol.
+// upgrades reports whether the listener allows an upgrade to protocol.
 func (c *Config) upgrades(protocol []byte) bool {
 	for _, name := range c.Upgrades {
 		if strings.EqualFold(name, string(protocol)) {

@@ -11,24 +11,24 @@ import (
 
 const maxFreeUpstreams = maxFreeDownstreams
 
-// Connector opens the server's side of requests, in HTTP/1.1. Its connections are shared with all Connectors of the protocol on
-// the same loop. Use may be called by any goroutine.
+// Connector opens the server's side of requests in HTTP/1.1. All Connectors of this protocol share the connections of
+// a loop. Any goroutine may call Use.
 type Connector struct {
-	limits atomic.Pointer[wire.Limits] // of responses
+	limits atomic.Pointer[wire.Limits] // limits of responses
 	loops  []*connectorLoop
 }
 
 var _ exchange.Connector = (*Connector)(nil)
 
-// connectorLoop is what a Connector keeps for one loop. Only that loop uses it.
+// connectorLoop is the part of a Connector that belongs to one loop. Only that loop uses it.
 type connectorLoop struct {
 	connector *Connector
 	free      []*upstreamSide
-	scratch   []byte // for heads to write
+	scratch   []byte // buffer for building request heads
 	edit      wire.RequestEdit
 }
 
-// NewConnector makes a Connector for a group of so many loops.
+// NewConnector creates a Connector for a loop group. loops is the number of loops.
 func NewConnector(limits *wire.Limits, loops int) *Connector {
 	c := &Connector{}
 	for range loops {
@@ -38,8 +38,8 @@ func NewConnector(limits *wire.Limits, loops int) *Connector {
 	return c
 }
 
-// Use applies limits to the responses that begin from now on, but for MaxBody: a response may have any length. Nil means
-// defaults. limits are copied.
+// Use applies limits to responses that begin from now on. MaxBody is ignored: a response may have any length. Nil
+// means defaults. Use copies limits.
 func (c *Connector) Use(limits *wire.Limits) {
 	l := wire.Limits{}
 	if limits != nil {
@@ -49,7 +49,7 @@ func (c *Connector) Use(limits *wire.Limits) {
 	c.limits.Store(&l)
 }
 
-// Open gives r a connection to r.Endpoint, or a place among those that wait for one.
+// Open assigns r a connection to r.Endpoint, or adds r to the requests that wait for one.
 func (c *Connector) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, ready bool) {
 	l := r.Loop()
 	u := c.loops[l.Index()].get()

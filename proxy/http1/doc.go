@@ -1,10 +1,11 @@
-// Package http1 proxies HTTP/1.1 and HTTP/1.0: it reads requests from clients, routes them, and forwards them and their
-// responses.
+// Package http1 proxies HTTP/1.1 and HTTP/1.0: it reads requests from clients, routes the requests and forwards them,
+// and returns the responses.
 //
-// A Service serves one listener, on the loops that accept its connections. All idle connections of a loop share one handler, so
-// an idle connection has no object here. A request has two sides, as package exchange defines them: downstreamSide reads it and
-// writes the response, upstreamSide writes it to the server and reads the response. Bodies pass in pieces, no faster than the
-// receiver takes them. Connections to servers are kept for the next request, by loop and endpoint.
+// A Service serves one listener, on the loops that accept its connections. All idle connections of a loop share one
+// handler, so an idle connection needs no object of its own. A request has two sides, as package exchange defines
+// them. The downstreamSide reads the request and writes the response. The upstreamSide writes the request to the
+// server and reads the response. Bodies pass in pieces, no faster than the receiver reads them. Each loop has a pool
+// of connections for each endpoint, and reuses them for later requests.
 //
 //	s := http1.New(&http1.Config{}, len(group.Loops()))
 //	s.Use(&http1.Config{}, plan)

@@ -10,8 +10,8 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// downstreamSide is the client's side of a request, from its first byte to its response's last one, and handles the client's
-// connection meanwhile. A loopState uses it again for other requests.
+// downstreamSide is the client's side of a request, from the request's first byte to the last byte of the response.
+// During that time it is the handler of the client's connection. A loopState reuses it for other requests.
 type downstreamSide struct {
 	loopState *loopState
 	settings  *settings
@@ -22,22 +22,22 @@ type downstreamSide struct {
 	// The connection.
 	headTimed  bool // idleTimer runs until the head is complete
 	halfClosed bool // the client has ended its side
-	closing    bool // the connection is to be closed behind the response
+	closing    bool // close the connection after the response
 	keepAlive  bool // the response says that the connection stays open
 
 	// The request.
 	head        wire.Head
 	headSize    int
-	requestHead requestHead // head, with the bytes it was parsed from while they are lent, and else with those kept
+	requestHead requestHead // view of head; data is the received bytes during Data, otherwise the copy in Replay
 	body        wire.Body
-	bodyRead    int64 // bytes
-	framed      bool  // the upstream side takes the body as it lies
+	bodyRead    int64 // bytes of the body read so far
+	framed      bool  // the upstream side asked for a framed body
 	request     route.Request
 	payload     payload
-	trailers    *trailerFields // of a body that is not framed
+	trailers    *trailerFields // trailers of a body that is not framed
 
 	// The response.
-	status  int // 0 before its head is written
+	status  int // status of the response; 0 before the response's head is written
 	framing responseFraming
 }
 
@@ -46,18 +46,19 @@ var (
 	_ exchange.Downstream = (*downstreamSide)(nil)
 )
 
-// payload is what is known of the body while the route needs to see it.
+// payload is the state of matching routes against the request's body.
 type payload struct {
-	matcher *route.Matcher // nil if the route does not need it
-	body    wire.Body
-	read    int          // bytes of the body
-	content *bufpool.Buf // what they carry, if that is not in one piece
+	matcher      *route.Matcher // nil if no body is needed to find the route
+	body         wire.Body
+	decodedBytes int          // bytes of the body that body has decoded
+	content      *bufpool.Buf // decoded content of a chunked body; nil for other bodies
 }
 
-// Opened does nothing: a request begins on a connection that is open.
+// Opened does nothing: the connection is already open when a request begins.
 func (d *downstreamSide) Opened(*loop.Conn) {}
 
-// Data takes the bytes of the request. Bytes behind it belong to the next one and wait for the response.
+// Data processes bytes of the request. Bytes after the end of the request belong to the next one: they are left
+// unread until the response has ended.
 func (d *downstreamSide) Data(c *loop.Conn, p []byte) int {
 	n := 0
 	switch d.state {
@@ -79,9 +80,9 @@ func (d *downstreamSide) Data(c *loop.Conn, p []byte) int {
 	}
 	switch {
 	case d.state == awaitingResponse && n < len(p):
-		c.PauseReading() // the client pipelines: one read is enough to hold of that
+		c.PauseReading() // a pipelined request is in p; read no more until this response has ended
 	case d.state != inactive:
-	// The request is over, and the next one has not begun: each begins in Data.
+	// The request has ended, and the next one has not begun. A request begins in Data only.
 	case n < len(p):
 		readAgain(c)
 	case d.halfClosed:
@@ -90,14 +91,14 @@ func (d *downstreamSide) Data(c *loop.Conn, p []byte) int {
 	return n
 }
 
-// incomplete reports whether the request lacks bytes that will not come, as the client has ended its side. unread says that
-// Data has left some.
+// incomplete reports whether the request can never be complete, because the client has closed its side. unread means
+// that Data has left bytes unread.
 func (d *downstreamSide) incomplete(unread bool) bool {
 	switch d.state {
 	case readingHead, matchingPayload, discardingBody:
 		return true
 	case sendingBody:
-		return d.relay.Ready() || !unread // else the unread bytes wait for a connection to the server
+		return d.relay.Ready() || !unread // without an upstream, the unread bytes wait for a connection to the server
 	}
 	return false
 }
@@ -105,7 +106,7 @@ func (d *downstreamSide) incomplete(unread bool) bool {
 // Drained resumes the response, which was paused while the client's queue was full.
 func (d *downstreamSide) Drained(*loop.Conn) { d.relay.DownstreamDrained() }
 
-// HalfClosed ends a request that is not complete. The client of a complete one may still wait for its response.
+// HalfClosed ends a request that is incomplete. The client of a complete request may still wait for its response.
 func (d *downstreamSide) HalfClosed(*loop.Conn) {
 	d.halfClosed = true
 	switch d.state {
@@ -116,49 +117,50 @@ func (d *downstreamSide) HalfClosed(*loop.Conn) {
 	}
 }
 
-// Timer answers 408: the head has not come in time.
+// Timer responds with 408: the head did not arrive in time.
 func (d *downstreamSide) Timer(*loop.Conn, int) {
 	d.closing = true
 	d.relay.Refuse(traffic.BadRequest)
 	d.respondStatus(408)
 }
 
-// Closed ends the request of a client that is gone.
+// Closed ends the request: the client has left.
 func (d *downstreamSide) Closed(c *loop.Conn, _ error) {
 	d.abandon()
 	d.loopState.closed(c)
 	d.release()
 }
 
-// Shutdown makes the response the connection's last one.
+// Shutdown closes the connection after the current response.
 func (d *downstreamSide) Shutdown(*loop.Conn) { d.closing = true }
 
-// abandon ends the request without a response, unless it has had one.
+// abandon ends the request. If it has no response yet, none is sent.
 func (d *downstreamSide) abandon() {
 	d.relay.Abandon()
 	if d.state != discardingBody {
-		d.count(0)
+		d.countRequest(0)
 	}
 }
 
-// count counts and logs the request. status is 0 if the client has not got a response.
-func (d *downstreamSide) count(status int) {
+// countRequest counts and logs the request. status is 0 if the client got no response.
+func (d *downstreamSide) countRequest(status int) {
 	var head exchange.RequestHead
 	if d.headSize > 0 {
-		d.useKeptHead()
+		d.useReplayHead()
 		head = &d.requestHead
 	}
 	d.relay.Finish(head, d.clientAddr, status)
 }
 
-// useKeptHead makes requestHead views of the head that is kept, if it is: the lent one may not be there any more.
-func (d *downstreamSide) useKeptHead() {
+// useReplayHead makes requestHead a view of the copy in Replay, if there is a copy. The received bytes may not be valid
+// any more.
+func (d *downstreamSide) useReplayHead() {
 	if kept := d.relay.Replay.Head(); len(kept) > 0 {
 		d.requestHead.data = kept
 	}
 }
 
-// finish makes the connection ready for the next request, or closes it.
+// finish prepares the connection for the next request, or closes the connection.
 func (d *downstreamSide) finish() {
 	c := d.client
 	switch {
@@ -182,7 +184,7 @@ func (d *downstreamSide) finish() {
 	d.release()
 }
 
-// release gives the side back to its loopState. The connection has another handler by now, or is closed.
+// release returns the side to its loopState. By then the connection is closed or has another handler.
 func (d *downstreamSide) release() {
 	if d.payload.matcher != nil {
 		d.payload.matcher.Reset()
@@ -198,7 +200,7 @@ func (d *downstreamSide) release() {
 	d.request, d.requestHead, d.trailers = route.Request{}, requestHead{}, nil
 	d.headTimed, d.halfClosed, d.closing, d.keepAlive = false, false, false, false
 	d.headSize, d.bodyRead, d.framed = 0, 0, false
-	d.status, d.framing = 0, asItLies
+	d.status, d.framing = 0, asReceived
 	d.enter(inactive)
 	if bufpool.Reuse && len(d.loopState.free) < maxFreeDownstreams {
 		d.loopState.free = append(d.loopState.free, d)

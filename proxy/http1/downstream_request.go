@@ -11,10 +11,11 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// maxDiscard is how much of a request's body is discarded behind its response, in bytes, to keep the connection.
+// maxDiscard is the number of body bytes that are discarded after the response so that the connection can be reused.
+// If more follow, the connection is closed.
 const maxDiscard = 256 << 10
 
-// readHead takes the head of a request, and what it can of the bytes behind it.
+// readHead parses the head of a request. If the head is complete, readHead also processes the bytes after it.
 func (d *downstreamSide) readHead(p []byte) int {
 	n, err := wire.ParseRequest(p, &d.head, &d.settings.Limits)
 	switch {
@@ -40,14 +41,14 @@ func (d *downstreamSide) readHead(p []byte) int {
 	}
 	if d.head.Method == wire.MethodConnect {
 		d.relay.Refuse(traffic.BadRequest)
-		d.closing = true // the client may take its own bytes for those of a tunnel
+		d.closing = true // the client may already have sent bytes for the tunnel, which must not be parsed as a request
 		d.respondStatus(501)
-		return n + d.takeRest(p[n:])
+		return n + d.handleBodyAfterHead(p[n:])
 	}
 	return d.match(p)
 }
 
-// match finds the route of the request that p begins with.
+// match finds the route of the request. p begins with the request's head.
 func (d *downstreamSide) match(p []byte) int {
 	d.requestHead.data = p[:d.headSize]
 	d.setRouteRequest()
@@ -62,7 +63,7 @@ func (d *downstreamSide) match(p []byte) int {
 		if d.payload.matcher == nil {
 			d.payload.matcher, d.payload.body = m, d.head.Body(&d.settings.Limits)
 		}
-		content, whole, err := d.peek(p[d.headSize:])
+		content, whole, err := d.peekContent(p[d.headSize:])
 		if err != nil {
 			d.malformed(err)
 			return len(p)
@@ -77,7 +78,7 @@ func (d *downstreamSide) match(p []byte) int {
 	return d.admit(found, p)
 }
 
-// setRouteRequest makes the request that the routes are matched with: views of the head.
+// setRouteRequest sets the fields that routes are matched against. They are views of the head.
 func (d *downstreamSide) setRouteRequest() {
 	h, data := &d.head, d.requestHead.data
 	d.request = route.Request{
@@ -90,7 +91,7 @@ func (d *downstreamSide) setRouteRequest() {
 
 var continueResponse = []byte(wire.Continue)
 
-// awaitPayload waits for more of the payload.
+// awaitPayload waits for more bytes of the body.
 func (d *downstreamSide) awaitPayload() {
 	if d.state == matchingPayload {
 		d.relay.Moved()
@@ -104,8 +105,9 @@ func (d *downstreamSide) awaitPayload() {
 	}
 }
 
-// peek returns the content of the body that data begins with, from its first byte on, and whether that is all.
-func (d *downstreamSide) peek(data []byte) (content []byte, whole bool, err error) {
+// peekContent returns the decoded content of the body from its first byte. data begins with the body. whole means that
+// content is the entire body.
+func (d *downstreamSide) peekContent(data []byte) (content []byte, whole bool, err error) {
 	y := &d.payload
 	if d.head.Framing != wire.Chunked {
 		n := int(min(d.head.Length, int64(len(data))))
@@ -115,47 +117,47 @@ func (d *downstreamSide) peek(data []byte) (content []byte, whole bool, err erro
 		y.content = bufpool.Get(route.MaxPayload)
 	}
 	for len(y.content.B) < route.MaxPayload {
-		n, part, err := y.body.Next(data[y.read:])
+		n, part, err := y.body.Next(data[y.decodedBytes:])
 		if err != nil {
 			return nil, false, err
 		}
 		if n == 0 {
 			break
 		}
-		piece := part.Content.Of(data[y.read:])
+		piece := part.Content.Of(data[y.decodedBytes:])
 		y.content.B = append(y.content.B, piece[:min(len(piece), route.MaxPayload-len(y.content.B))]...)
-		y.read += n
+		y.decodedBytes += n
 	}
 	return y.content.B, y.body.Done(), nil
 }
 
-// admit does with the request what its route says.
+// admit applies route r to the request: it forwards, redirects or responds. p begins with the request's head.
 func (d *downstreamSide) admit(r *route.Route, p []byte) int {
 	n := d.headSize
 	switch why := d.relay.Admit(r); {
 	case why != traffic.Forwarded:
-		n += d.takeBody(p[n:])
+		n += d.discardUnforwardedBody(p[n:])
 		d.relay.RejectRequest(why)
 	case r.Redirect != nil:
-		n += d.takeBody(p[n:])
+		n += d.discardUnforwardedBody(p[n:])
 		d.redirect(r)
 	case r.Respond != nil:
-		n += d.takeBody(p[n:])
+		n += d.discardUnforwardedBody(p[n:])
 		d.respond(r.Respond.Status, r.Respond.Headers, r.Respond.Body)
 	default:
 		d.forward(p)
 	}
-	return n + d.takeRest(p[n:])
+	return n + d.handleBodyAfterHead(p[n:])
 }
 
-// forward sends the head that p begins with to a server. Its body follows.
+// forward sends the request's head to a server. p begins with the head; the body follows later.
 func (d *downstreamSide) forward(p []byte) {
 	d.setChanges()
 	d.relay.Method = idempotentMethods[d.head.Method]
 	d.enter(sendingBody)
 	d.relay.Forward(&d.requestHead)
 	if d.state != sendingBody {
-		return // the proxy has answered
+		return // the proxy has responded itself
 	}
 	if d.relay.KeepsRequest() {
 		d.relay.Replay.KeepHead(p[:d.headSize])
@@ -168,13 +170,14 @@ func (d *downstreamSide) forward(p []byte) {
 	}
 }
 
-// idempotentMethods are those of RFC 9110, section 9.2.2: a request of one may be sent twice.
+// idempotentMethods has the names of the idempotent methods, which may be sent twice (RFC 9110, section 9.2.2). Other
+// methods are nil.
 var idempotentMethods = [...][]byte{
 	wire.MethodGet: []byte("GET"), wire.MethodHead: []byte("HEAD"), wire.MethodPut: []byte("PUT"), wire.MethodDelete: []byte("DELETE"),
 	wire.MethodOptions: []byte("OPTIONS"), wire.MethodTrace: []byte("TRACE"), wire.MethodPatch: nil,
 }
 
-// setChanges says how this listener changes the head on its way.
+// setChanges sets the listener's changes to the request's head.
 func (d *downstreamSide) setChanges() {
 	h, c := &d.head, &d.relay.Changes
 	c.Via = d.settings.Via
@@ -184,9 +187,9 @@ func (d *downstreamSide) setChanges() {
 	}
 }
 
-// SendRequest gives the request to an upstream side from its first byte on.
+// SendRequest sends the request to up from its first byte.
 func (d *downstreamSide) SendRequest(up exchange.Upstream) {
-	d.useKeptHead()
+	d.useReplayHead()
 	d.framed = up.Request(&d.requestHead, d.head.Framing == wire.BodyNone)
 	var trailers *trailerFields
 	switch kept := d.relay.Replay.Body(); {
@@ -195,14 +198,14 @@ func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 		up.RequestData(kept)
 	default:
 		body := d.head.Body(&d.settings.Limits)
-		_, _ = passContent(&body, kept, &trailers, up.RequestData) // it was read without an error before
+		_, _ = passContent(&body, kept, &trailers, up.RequestData) // no error is possible: these bytes were decoded before
 	}
 	if d.relay.RequestEnded() {
 		up.RequestEnd(trailers.fields())
 	}
 }
 
-// sendBody takes what p has of the body, and passes it to the server.
+// sendBody forwards the part of the body in p to the server. It returns the number of bytes processed.
 func (d *downstreamSide) sendBody(p []byte) int {
 	if !d.relay.Ready() {
 		d.client.PauseReading()
@@ -230,7 +233,7 @@ func (d *downstreamSide) sendBody(p []byte) int {
 	return n
 }
 
-// requestWhole ends the request: the time for its response begins.
+// requestWhole ends the request. The response timeout starts.
 func (d *downstreamSide) requestWhole() {
 	d.enter(awaitingResponse)
 	d.relay.RequestEnd(d.trailers.fields())
@@ -239,7 +242,7 @@ func (d *downstreamSide) requestWhole() {
 // ResumeRequest ends a pause of the body.
 func (d *downstreamSide) ResumeRequest() { d.client.ResumeReading() }
 
-// BodyRead is how many bytes of the body have come from the client.
+// BodyRead returns the number of body bytes that were read from the client.
 func (d *downstreamSide) BodyRead() int64 {
 	if d.state == matchingPayload {
 		return int64(len(d.client.Unread()) - d.headSize)
@@ -252,8 +255,8 @@ func (d *downstreamSide) addBody(n int) {
 	d.relay.In += int64(n)
 }
 
-// takeBody takes what p has of the body of a request that is not forwarded.
-func (d *downstreamSide) takeBody(p []byte) int {
+// discardUnforwardedBody reads and discards the part of the body in p. The request is one that is not forwarded.
+func (d *downstreamSide) discardUnforwardedBody(p []byte) int {
 	n, err := d.body.Take(p)
 	d.addBody(n)
 	if err != nil {
@@ -262,8 +265,8 @@ func (d *downstreamSide) takeBody(p []byte) int {
 	return n
 }
 
-// takeRest takes what p, the bytes behind the head, still has of the body.
-func (d *downstreamSide) takeRest(p []byte) int {
+// handleBodyAfterHead processes the bytes of the body that arrived together with the head. p is the bytes after the head.
+func (d *downstreamSide) handleBodyAfterHead(p []byte) int {
 	switch d.state {
 	case sendingBody:
 		return d.sendBody(p)
@@ -273,7 +276,7 @@ func (d *downstreamSide) takeRest(p []byte) int {
 	return 0
 }
 
-// discardBody drops what p has of the body, behind the response.
+// discardBody discards the part of the body in p. The response has already ended.
 func (d *downstreamSide) discardBody(p []byte) int {
 	n, err := d.body.Take(p)
 	d.bodyRead += int64(n)
@@ -288,7 +291,7 @@ func (d *downstreamSide) discardBody(p []byte) int {
 	return n
 }
 
-// malformed refuses a request that cannot be read to its end.
+// malformed rejects a request that cannot be parsed.
 func (d *downstreamSide) malformed(err error) {
 	status := 400
 	var e *wire.Error

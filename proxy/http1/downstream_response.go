@@ -10,13 +10,13 @@ import (
 
 var errTruncated = errors.New("http1: the server's response ended too early: so does the client's")
 
-// Interim passes on a response of 1xx. RFC 9110, section 15.2: clients of HTTP/1.0 do not get it.
+// Interim passes on a 1xx response. Clients of HTTP/1.0 do not get it (RFC 9110, section 15.2).
 func (d *downstreamSide) Interim(h exchange.ResponseHead) {
 	if d.head.Minor == 0 {
 		return
 	}
 	d.loopState.edit = wire.ResponseEdit{Via: d.settings.Via}
-	d.write(d.appendHead(h))
+	d.writeHead(d.appendHead(h))
 }
 
 // Response writes the response's head.
@@ -31,12 +31,12 @@ func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed boo
 		Close: !d.keepAlive, KeepAlive: d.head.Minor == 0, Decoded: d.framing == untilClose, Via: d.settings.Via,
 		Fields: d.relay.Route.ResponseEdits.HTTP1(),
 	}
-	d.write(d.appendHead(h))
-	return d.framing == asItLies
+	d.writeHead(d.appendHead(h))
+	return d.framing == asReceived
 }
 
-// write sends a head to the client, that was made in the loop's scratch memory.
-func (d *downstreamSide) write(head []byte) {
+// writeHead sends a head to the client. head is in the loop's scratch memory.
+func (d *downstreamSide) writeHead(head []byte) {
 	d.loopState.scratch = head
 	d.send(head)
 }
@@ -46,8 +46,8 @@ func (d *downstreamSide) send(p []byte) {
 	d.relay.Out += int64(len(p))
 }
 
-// keepsConnection reports whether the client's connection can be used for another request. It is called once a request, which
-// it counts.
+// keepsConnection reports whether the client's connection can be used for another request. It counts the request, so
+// it is called only once per request.
 func (d *downstreamSide) keepsConnection() bool {
 	if d.lastRequest() || d.closing || !d.head.KeepAlive {
 		return false
@@ -55,7 +55,8 @@ func (d *downstreamSide) keepsConnection() bool {
 	if d.body.Done() {
 		return true
 	}
-	// The rest has to be discarded; a client that waits for 100 Continue may send it or not.
+	// The rest of the body has to be discarded. A client that waits for 100 Continue may or may not send the body, so
+	// its connection cannot be reused.
 	return d.head.Framing == wire.Length && d.head.Length-d.bodyRead <= maxDiscard && (!d.head.Expect || d.bodyRead > 0)
 }
 
@@ -73,11 +74,12 @@ func (d *downstreamSide) ResponseEnd(trailers exchange.Fields) {
 	if d.framing == inChunks {
 		d.endChunks(trailers)
 	}
-	d.count(d.status)
+	d.countRequest(d.status)
 	d.responseOver()
 }
 
-// responseOver makes the connection ready for the next request, when what is left of this one's body has been discarded.
+// responseOver prepares the connection for the next request. If part of the request's body is missing, it is
+// discarded first.
 func (d *downstreamSide) responseOver() {
 	if d.body.Done() || !d.keepAlive {
 		d.finish()
@@ -89,7 +91,7 @@ func (d *downstreamSide) responseOver() {
 	resume(d.client)
 }
 
-// Reject answers with a status of the proxy's own.
+// Reject sends a response of the proxy's own.
 func (d *downstreamSide) Reject(why exchange.Rejection) {
 	switch why {
 	case exchange.RateLimited:
@@ -102,8 +104,9 @@ func (d *downstreamSide) Reject(why exchange.Rejection) {
 	}
 }
 
-// Reset resets the connection within a response, so that the client does not take what it has for the whole. Behind a response
-// it closes the connection: the rest of the request does not come.
+// Reset aborts the connection while a response is incomplete, so that the client does not treat the response as
+// complete. After a complete response Reset closes the connection, because the rest of the request body will not
+// arrive.
 func (d *downstreamSide) Reset() {
 	if d.state == discardingBody {
 		d.keepAlive = false
@@ -111,7 +114,7 @@ func (d *downstreamSide) Reset() {
 		return
 	}
 	d.relay.Abandon()
-	d.count(d.status)
+	d.countRequest(d.status)
 	d.client.SetHandler(d.loopState.idle)
 	d.client.Abort(errTruncated)
 	d.release()
@@ -120,5 +123,5 @@ func (d *downstreamSide) Reset() {
 // ResponseFull reports whether the client's queue is at its high watermark.
 func (d *downstreamSide) ResponseFull() bool { return d.client.Full() }
 
-// Unsent is how many bytes the client has not acknowledged.
+// Unsent returns the number of bytes that the client has not acknowledged.
 func (d *downstreamSide) Unsent() int { return d.client.Unsent() }

@@ -2,7 +2,7 @@ package http1
 
 import "fmt"
 
-// downstreamState says how far the downstream side of a request is:
+// downstreamState is the progress of the downstream side of a request:
 //
 //	inactive ──first byte──► readingHead ──route needs payload──► matchingPayload
 //	                              │  └───────── route found ───────────┐   │
@@ -13,17 +13,17 @@ import "fmt"
 //	                              │                                     │ response ended             │ response ended
 //	                              └────────────► inactive ◄─────────────┴────────────────────────────┘
 //
-// From each state but discardingBody, a response of the proxy's own leads to inactive too, or to discardingBody if more of the
-// body comes. A client that leaves leads to inactive.
+// From each state except discardingBody, a response of the proxy's own leads to inactive, or to discardingBody if
+// part of the body is missing. If the client leaves, the state becomes inactive.
 type downstreamState uint8
 
 const (
 	inactive         downstreamState = iota
-	readingHead                      // bytes of the head are awaited
-	matchingPayload                  // the route needs more of the payload; all bytes are left unread
-	sendingBody                      // bytes of the body pass to the server
-	awaitingResponse                 // the request is whole
-	discardingBody                   // the response has ended, and the rest of the body is discarded
+	readingHead                      // more bytes of the head must arrive
+	matchingPayload                  // the route needs more of the body; all bytes are left unread
+	sendingBody                      // bytes of the body are forwarded to the server
+	awaitingResponse                 // the request is complete
+	discardingBody                   // the response has ended; the rest of the body is discarded
 )
 
 var downstreamTransitions = [...]struct {
@@ -38,10 +38,10 @@ var downstreamTransitions = [...]struct {
 	discardingBody:   {"discardingBody", []downstreamState{inactive}},
 }
 
-// checkTransitions makes a transition that is not in the drawing panic. Tests set it.
+// checkTransitions makes enter panic on a transition that the diagram does not have. Only tests set it.
 var checkTransitions bool
 
-// enter is the one place in which the state changes.
+// enter changes the state. No other function does.
 func (d *downstreamSide) enter(next downstreamState) {
 	if checkTransitions && !contains(downstreamTransitions[d.state].next, next) {
 		panic(fmt.Sprintf("http1: a downstream side goes from %s to %s", downstreamTransitions[d.state].name, downstreamTransitions[next].name))

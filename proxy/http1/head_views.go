@@ -6,13 +6,13 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// requestHead is the head of a request of HTTP/1.1 as package exchange passes it: spans in data.
+// requestHead implements exchange.RequestHead for HTTP/1.1. Its spans refer to data.
 type requestHead struct {
 	head *wire.Head
 	data []byte
 }
 
-// responseHead is the same of a response.
+// responseHead implements exchange.ResponseHead for HTTP/1.1. Its spans refer to data.
 type responseHead struct {
 	head *wire.Head
 	data []byte
@@ -59,7 +59,7 @@ func contentLength(h *wire.Head) int64 {
 	return -1
 }
 
-// trailerFields are the fields behind a body whose framing is taken off: copies, as they come one by one.
+// trailerFields holds copies of the trailers of a chunked body. The body passes as content, without its chunks.
 type trailerFields struct {
 	names, values []string
 }
@@ -83,8 +83,8 @@ func (t *trailerFields) Get(name string) []byte {
 	return nil
 }
 
-// passContent calls pass for each piece of content that p begins with, and returns how many bytes of p belong to the body.
-// Trailers are added to trailers.
+// passContent decodes the body bytes at the start of p and calls pass for each piece of content. It returns how many
+// bytes of p belong to the body. It appends the body's trailers to trailers.
 func passContent(body *wire.Body, p []byte, trailers **trailerFields, pass func([]byte)) (n int, err error) {
 	for {
 		m, part, err := body.Next(p[n:])
@@ -105,7 +105,7 @@ func passContent(body *wire.Body, p []byte, trailers **trailerFields, pass func(
 	}
 }
 
-// fields makes no trailers a nil interface.
+// fields returns t, or a nil interface if there are no trailers.
 func (t *trailerFields) fields() exchange.Fields {
 	if t == nil {
 		return nil

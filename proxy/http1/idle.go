@@ -6,16 +6,16 @@ import (
 	"example.com/ferry/loop"
 )
 
-// The timers of a client's connection. Those of its request are the Relay's.
+// The timers of a client's connection. The Relay has the timers of the request.
 const (
-	idleTimer = iota // between requests, and until a head is complete
-	moveTimer        // until a byte of the last response moves
+	idleTimer = iota // time between requests, and time until a head is complete
+	moveTimer        // time until a byte of the last response is acknowledged
 )
 
-// drainTime is how long a connection that is about to be closed waits for a request that is on its way already.
+// drainTime is how long a draining connection waits for a request that the client may already have sent.
 const drainTime = 20 * time.Millisecond
 
-// idle handles all connections of a loop that are between two requests.
+// idle handles all connections of a loop that have no request.
 type idle struct {
 	loop.Base
 	loopState            *loopState
@@ -24,7 +24,7 @@ type idle struct {
 
 var _ loop.Shutdowner = (*idle)(nil)
 
-// Opened counts the connection.
+// Opened counts the connection and starts the idle timeout.
 func (h *idle) Opened(c *loop.Conn) {
 	s := h.loopState.service.current.Load()
 	s.plan.Listener.Opened(h.loopState.index)
@@ -34,7 +34,7 @@ func (h *idle) Opened(c *loop.Conn) {
 // Data begins a request.
 func (h *idle) Data(c *loop.Conn, p []byte) int {
 	if c.Full() {
-		c.PauseReading() // the client sends requests and does not read the responses
+		c.PauseReading() // the client sends requests but does not read the responses
 		return 0
 	}
 	d := h.loopState.downstream(c)
@@ -47,10 +47,10 @@ func (h *idle) Data(c *loop.Conn, p []byte) int {
 // Drained resumes reading from a client that has read its responses.
 func (h *idle) Drained(c *loop.Conn) { c.ResumeReading() }
 
-// HalfClosed closes the connection. Its timer still runs, for a client that does not read.
+// HalfClosed closes the connection. The timer still runs in case the client does not read the last response.
 func (h *idle) HalfClosed(c *loop.Conn) { c.CloseWrite() }
 
-// Timer closes an unused connection. One whose client still reads its last response is in use.
+// Timer closes an unused connection. A connection is in use while the client still reads its last response.
 func (h *idle) Timer(c *loop.Conn, _ int) {
 	switch {
 	case h.draining:
@@ -62,29 +62,29 @@ func (h *idle) Timer(c *loop.Conn, _ int) {
 	}
 }
 
-// Closed forgets the connection.
+// Closed removes the connection from the loopState.
 func (h *idle) Closed(c *loop.Conn, _ error) { h.loopState.closed(c) }
 
-// Shutdown closes the connection, unless a request has arrived already and is not read yet.
+// Shutdown closes the connection after drainTime. A request that arrives before then is still served.
 func (h *idle) Shutdown(c *loop.Conn) {
 	c.SetHandler(h.loopState.draining)
 	c.SetTimer(idleTimer, drainTime)
 }
 
-// setTimer sets a timer, unless d is not above 0, which means never.
+// setTimer sets a timer to expire after d. It does nothing if d is zero or negative, which means never.
 func setTimer(c *loop.Conn, which int, d time.Duration) {
 	if d > 0 {
 		c.SetTimer(which, d)
 	}
 }
 
-// readAgain makes the loop call Data again with the bytes that it has left.
+// readAgain makes the loop call Data again with the unread bytes.
 func readAgain(c *loop.Conn) {
 	c.PauseReading()
 	c.ResumeReading()
 }
 
-// resume makes the loop call Data with the bytes that c has left unread, if any, and with those that follow.
+// resume resumes reading. If c has unread bytes, the loop calls Data with them first.
 func resume(c *loop.Conn) {
 	if len(c.Unread()) > 0 {
 		c.PauseReading()

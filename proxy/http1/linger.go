@@ -6,8 +6,8 @@ import (
 	"example.com/ferry/loop"
 )
 
-// lingerTime is how long a client may go on sending after its last response has left. RFC 9112, section 9.6: closed earlier,
-// the connection would be reset, and the client might lose the response.
+// lingerTime is how long a client may keep sending after it has received its last response. If the proxy closed the
+// connection earlier, the connection would be reset and the client might lose the response (RFC 9112, section 9.6).
 const lingerTime = 2 * time.Second
 
 // linger handles all connections of a loop whose last response is queued.
@@ -18,7 +18,8 @@ type linger struct {
 
 var _ loop.Shutdowner = (*linger)(nil)
 
-// begin ends the connection's output behind what is queued, and waits for the client to end its own.
+// begin closes the proxy's side of the connection after the queued bytes, and waits for the client to close the other
+// side.
 func (h *linger) begin(c *loop.Conn) {
 	c.SetHandler(h)
 	c.ResumeReading()
@@ -28,10 +29,11 @@ func (h *linger) begin(c *loop.Conn) {
 	setTimer(c, moveTimer, h.loopState.service.current.Load().BodyTimeout)
 }
 
-// HalfClosed does nothing: the loop closes the connection when the queue is written.
+// HalfClosed does nothing: the loop closes the connection once the queue is written.
 func (h *linger) HalfClosed(*loop.Conn) {}
 
-// Timer closes the connection. A client that still reads has lingerTime behind its last byte, and BodyTimeout for each.
+// Timer closes the connection. A client that is still reading gets lingerTime after it has acknowledged the last
+// byte, and BodyTimeout for each byte before.
 func (h *linger) Timer(c *loop.Conn, which int) {
 	switch {
 	case which == idleTimer && c.Unsent() > 0:
@@ -43,8 +45,8 @@ func (h *linger) Timer(c *loop.Conn, which int) {
 	}
 }
 
-// Closed forgets the connection.
+// Closed removes the connection from the loopState.
 func (h *linger) Closed(c *loop.Conn, _ error) { h.loopState.closed(c) }
 
-// Shutdown does nothing: the connection is about to end.
+// Shutdown does nothing: the connection is already closing.
 func (h *linger) Shutdown(*loop.Conn) {}

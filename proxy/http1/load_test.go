@@ -299,7 +299,7 @@ func TestIdleCost(t *testing.T) {
 				idle++
 			}
 		}
-		seen <- fmt.Sprintf("%d idle, %d sessions, %d visits", idle, len(sh.free), len(sh.visits))
+		seen <- fmt.Sprintf("%d idle, %d sessions, %d visits", idle, len(sh.free), len(sh.connInfos))
 	}); err != nil {
 		t.Fatal(err)
 	}

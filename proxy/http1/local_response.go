@@ -9,21 +9,21 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// respondStatus answers with a status of the proxy's own. No response has begun.
+// respondStatus sends a response of the proxy's own. No response has started yet.
 func (d *downstreamSide) respondStatus(status int) {
 	d.keepAlive = d.keepsConnection()
-	d.write(wire.AppendLocalResponse(d.loopState.scratch[:0], status, d.head.Method, !d.keepAlive))
-	d.count(status)
+	d.writeHead(wire.AppendLocalResponse(d.loopState.scratch[:0], status, d.head.Method, !d.keepAlive))
+	d.countRequest(status)
 	d.responseOver()
 }
 
-// respondRateLimited answers 429 and says when the route takes a request again.
+// respondRateLimited responds with 429. Retry-After says when the route will accept a request again.
 func (d *downstreamSide) respondRateLimited() {
 	seconds := max(1, math.Ceil(1/d.relay.Route.RateLimit.RequestsPerSecond))
 	d.respond(429, []wire.Pair{{Name: "Retry-After", Value: strconv.Itoa(int(seconds))}}, "429 Too Many Requests\n")
 }
 
-// respond answers as a route says.
+// respond sends the fixed response of a route.
 func (d *downstreamSide) respond(status int, fields []wire.Pair, body string) {
 	d.keepAlive = d.keepsConnection()
 	b := appendStatusLine(d.loopState.scratch[:0], status)
@@ -33,7 +33,7 @@ func (d *downstreamSide) respond(status int, fields []wire.Pair, body string) {
 	d.writeLocal(b, status, body)
 }
 
-// redirect answers with another location.
+// redirect sends the redirect of a route.
 func (d *downstreamSide) redirect(r *route.Route) {
 	d.keepAlive = d.keepsConnection()
 	b := appendStatusLine(d.loopState.scratch[:0], r.Redirect.Status)
@@ -43,7 +43,7 @@ func (d *downstreamSide) redirect(r *route.Route) {
 	d.writeLocal(b, r.Redirect.Status, "")
 }
 
-// writeLocal completes the head of a response of the proxy's own, and writes it with its body.
+// writeLocal completes the head of a response of the proxy's own, then writes the head and the body.
 func (d *downstreamSide) writeLocal(b []byte, status int, body string) {
 	if status != 204 && status != 304 { // RFC 9110, sections 8.6 and 15.4.5
 		b = append(b, "Content-Length: "...)
@@ -61,7 +61,7 @@ func (d *downstreamSide) writeLocal(b []byte, status int, body string) {
 	}
 	b = appendField(b, "Connection", connection)
 	b = append(b, "\r\n"...)
-	d.write(append(b, body...))
-	d.count(status)
+	d.writeHead(append(b, body...))
+	d.countRequest(status)
 	d.responseOver()
 }

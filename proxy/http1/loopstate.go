@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	maxFreeDownstreams = 1024 // as many as requests are under way in one loop
+	maxFreeDownstreams = 1024 // free objects per loop: about as many as a loop has requests in progress
 	maxFreeMatchers    = 64
 )
 
-// loopState is what a Service keeps for one loop. Only that loop uses it.
+// loopState is the part of a Service that belongs to one loop. Only that loop uses it.
 type loopState struct {
 	service *Service
 	index   int
 
-	idle       *idle   // handles connections between two requests
-	halfClosed *idle   // the same, where the client has ended its side: what it has sent is still answered
-	draining   *idle   // the same, where the connection is about to be closed
-	linger     *linger // handles connections behind their last response
+	idle       *idle   // handles connections that have no request
+	halfClosed *idle   // handles idle connections whose client has closed its side; requests already sent are still served
+	draining   *idle   // handles idle connections that are about to be closed
+	linger     *linger // handles connections whose last response is queued
 
-	free     []*downstreamSide
-	matchers []*route.Matcher     // free ones
-	table    *route.Table         // of matchers
-	visits   map[*loop.Conn]visit // of connections that have something to remember
-	scratch  []byte               // for heads to write
-	edit     wire.ResponseEdit
+	free      []*downstreamSide
+	matchers  []*route.Matcher        // free Matchers of table
+	table     *route.Table            // table that matchers belong to
+	connInfos map[*loop.Conn]connInfo // entries exist only for connections that need one
+	scratch   []byte                  // buffer for building response heads
+	edit      wire.ResponseEdit
 }
 
-// visit is what is remembered of a connection between its requests.
-type visit struct {
-	addr     string // the client's, without a port
+// connInfo holds the data of a connection that must survive from one request to the next.
+type connInfo struct {
+	addr     string // the client's address without a port
 	requests int
-	unsent   int // bytes of responses that the client had not acknowledged when stillReads was last called
+	unsent   int // response bytes that the client had not acknowledged when stillReads was last called
 }
 
 func newLoopState(s *Service, index int) *loopState {
-	ls := &loopState{service: s, index: index, visits: map[*loop.Conn]visit{}}
+	ls := &loopState{service: s, index: index, connInfos: map[*loop.Conn]connInfo{}}
 	ls.idle = &idle{loopState: ls}
 	ls.halfClosed = &idle{loopState: ls, halfClosed: true}
 	ls.draining = &idle{loopState: ls, draining: true}
@@ -46,7 +46,7 @@ func newLoopState(s *Service, index int) *loopState {
 	return ls
 }
 
-// downstream returns a downstream side for a request that begins on c.
+// downstream returns a downstreamSide for a request that begins on c.
 func (ls *loopState) downstream(c *loop.Conn) *downstreamSide {
 	var d *downstreamSide
 	if n := len(ls.free); n > 0 {
@@ -56,7 +56,7 @@ func (ls *loopState) downstream(c *loop.Conn) *downstreamSide {
 		d = &downstreamSide{loopState: ls}
 		d.relay.Init(d, c.Loop())
 	}
-	if len(ls.visits) > 0 {
+	if len(ls.connInfos) > 0 {
 		ls.forgetUnsent(c)
 	}
 	d.settings = ls.service.current.Load()
@@ -66,7 +66,7 @@ func (ls *loopState) downstream(c *loop.Conn) *downstreamSide {
 	return d
 }
 
-// matcher returns a Matcher for a request that is routed by t.
+// matcher returns a Matcher for table t.
 func (ls *loopState) matcher(t *route.Table) *route.Matcher {
 	if ls.table != t {
 		clear(ls.matchers)
@@ -80,37 +80,37 @@ func (ls *loopState) matcher(t *route.Table) *route.Matcher {
 	return t.NewMatcher()
 }
 
-// freeMatcher takes a Matcher of t back.
+// freeMatcher returns m, a Matcher of t, to the free Matchers.
 func (ls *loopState) freeMatcher(m *route.Matcher, t *route.Table) {
 	if t == ls.table && len(ls.matchers) < maxFreeMatchers {
 		ls.matchers = append(ls.matchers, m)
 	}
 }
 
-// stillReads reports whether the client still takes the response that the connection holds: whether it has acknowledged bytes
-// since the last call, or this is the first one.
+// stillReads reports whether the client is still reading its last response: it has acknowledged bytes since the
+// previous call. The first call reports true if any byte is not acknowledged yet.
 func (ls *loopState) stillReads(c *loop.Conn) bool {
 	unsent := c.Unsent()
 	if unsent == 0 {
 		return false
 	}
-	v := ls.visits[c]
+	v := ls.connInfos[c]
 	progress := v.unsent == 0 || unsent < v.unsent
 	v.unsent = unsent
-	ls.visits[c] = v
+	ls.connInfos[c] = v
 	return progress
 }
 
-// forgetUnsent makes the next call of stillReads the first one, for another response.
+// forgetUnsent makes the next call of stillReads a first call, because another response begins.
 func (ls *loopState) forgetUnsent(c *loop.Conn) {
-	if v, ok := ls.visits[c]; ok && v.unsent != 0 {
+	if v, ok := ls.connInfos[c]; ok && v.unsent != 0 {
 		v.unsent = 0
-		ls.visits[c] = v
+		ls.connInfos[c] = v
 	}
 }
 
-// closed forgets a client's connection.
+// closed counts the end of a client's connection and deletes its data.
 func (ls *loopState) closed(c *loop.Conn) {
 	ls.service.current.Load().plan.Listener.Closed(ls.index)
-	delete(ls.visits, c)
+	delete(ls.connInfos, c)
 }

@@ -8,17 +8,19 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// waitInterval is how often the pool looks for a connection for those that wait: one that another loop closed makes room too.
+// waitInterval is how often the pool retries for requests that wait for a connection. A polling interval is needed
+// because a connection closed by another loop also makes room.
 const waitInterval = 20 * time.Millisecond
 
-// pool is the connections of one loop to one endpoint, and handles the free ones. A connection serves one request at a time.
-// The one used last is taken first, so that those beyond need grow old and are closed.
+// pool has the connections of one loop to one endpoint, and is the handler of the free ones. A connection serves one
+// request at a time. The most recently used connection is reused first, so surplus connections become idle and are
+// closed.
 type pool struct {
 	loop.Base
 	loop      *loop.Loop
 	endpoint  *upstream.Endpoint
 	free      []*loop.Conn
-	waiting   []*upstreamSide // the one that waits longest first
+	waiting   []*upstreamSide // requests without a connection, oldest first
 	waitTimer *loop.Timer
 	retired   bool
 }
@@ -28,7 +30,7 @@ var (
 	_ loop.Shutdowner = (*pool)(nil)
 )
 
-// poolOf returns the loop's pool for an endpoint.
+// poolOf returns the loop's pool for endpoint e.
 func poolOf(e *upstream.Endpoint, l *loop.Loop) *pool {
 	if p, ok := e.Pool(l.Index(), upstream.HTTP1).(*pool); ok {
 		return p
@@ -39,13 +41,13 @@ func poolOf(e *upstream.Endpoint, l *loop.Loop) *pool {
 	return p
 }
 
-// assign gives u a connection, or a place among those that wait. It returns false if too many wait already.
+// assign gives u a connection or adds it to the waiting requests. It returns false if too many requests wait already.
 func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	switch {
 	case len(p.free) > 0 && !fresh:
-		u.use(p.takeFree(), true)
+		u.setConn(p.takeFree(), true)
 	case p.endpoint.Connect():
-		u.use(p.dial(u), false)
+		u.setConn(p.dial(u), false)
 	case !p.endpoint.Cluster().Wait():
 		return false
 	default:
@@ -69,17 +71,17 @@ func (p *pool) dial(u *upstreamSide) *loop.Conn {
 	return p.loop.Dial(p.endpoint.Addr(), p.endpoint.Cluster().Config().ConnectTimeout, u)
 }
 
-// serveWaiting gives connections to requests that wait, while there are any.
+// serveWaiting assigns connections to waiting requests until no connection is available.
 func (p *pool) serveWaiting() {
 	for len(p.waiting) > 0 {
 		u := p.waiting[0]
 		switch {
 		case len(p.free) > 0:
 			p.dequeue(u)
-			u.use(p.takeFree(), true)
+			u.setConn(p.takeFree(), true)
 		case p.endpoint.Connect():
 			p.dequeue(u)
-			u.use(p.dial(u), false)
+			u.setConn(p.dial(u), false)
 		default:
 			p.waitTimer.Set(waitInterval)
 			return
@@ -88,7 +90,7 @@ func (p *pool) serveWaiting() {
 	}
 }
 
-// dequeue removes u from those that wait.
+// dequeue removes u from the waiting requests.
 func (p *pool) dequeue(u *upstreamSide) {
 	if i := slices.Index(p.waiting, u); i >= 0 {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
@@ -96,20 +98,20 @@ func (p *pool) dequeue(u *upstreamSide) {
 	p.endpoint.Cluster().Unwait()
 }
 
-// put takes back a connection that is ready for another request.
+// put returns a connection to the pool. The connection is ready for another request.
 func (p *pool) put(c *loop.Conn) {
 	if p.retired {
 		p.close(c)
 		return
 	}
 	c.SetHandler(p)
-	c.ResumeReading() // it may have been paused for its last client
+	c.ResumeReading() // it may have been paused for the previous client
 	setTimer(c, idleTimer, p.endpoint.Cluster().Config().IdleTimeout)
 	p.free = append(p.free, c)
 	p.serveWaiting()
 }
 
-// close closes a connection behind what is queued on it.
+// close closes a connection after its queued bytes are written.
 func (p *pool) close(c *loop.Conn) {
 	c.SetHandler(p)
 	c.Close()
@@ -121,7 +123,7 @@ func (p *pool) abort(c *loop.Conn) {
 	c.Abort(nil)
 }
 
-// remove takes a connection out of the free ones.
+// remove removes a connection from the free ones.
 func (p *pool) remove(c *loop.Conn) {
 	if i := slices.Index(p.free, c); i >= 0 {
 		p.free = slices.Delete(p.free, i, i+1)
@@ -134,23 +136,23 @@ func (p *pool) closed() {
 	p.serveWaiting()
 }
 
-// Data resets a free connection: no request has asked for bytes.
+// Data aborts a free connection: the server sent bytes that no request asked for.
 func (p *pool) Data(c *loop.Conn, b []byte) int {
 	p.remove(c)
 	c.Abort(nil)
 	return len(b)
 }
 
-// HalfClosed closes a free connection that the server has ended.
+// HalfClosed closes a free connection whose server has closed its side.
 func (p *pool) HalfClosed(c *loop.Conn) {
 	p.remove(c)
 	c.Close()
 }
 
-// Timer closes a connection that has been free for too long.
+// Timer closes a connection that has been free for longer than the idle timeout.
 func (p *pool) Timer(c *loop.Conn, _ int) { p.HalfClosed(c) }
 
-// Closed forgets a connection.
+// Closed removes a connection that is closed.
 func (p *pool) Closed(c *loop.Conn, _ error) {
 	p.remove(c)
 	p.closed()
@@ -159,7 +161,7 @@ func (p *pool) Closed(c *loop.Conn, _ error) {
 // Shutdown closes a free connection.
 func (p *pool) Shutdown(c *loop.Conn) { p.HalfClosed(c) }
 
-// Retire closes the free connections, and each of the others behind its response.
+// Retire closes the free connections at once and the others after their current response.
 func (p *pool) Retire() {
 	p.retired = true
 	for _, c := range p.free {

@@ -9,23 +9,23 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// responseFraming is how a response's body is written.
+// responseFraming is how the body of a response is written.
 type responseFraming uint8
 
 const (
-	asItLies   responseFraming = iota // as the server of HTTP/1.1 wrote it, chunks included
-	plain                             // content of a length that the head says, or none
-	inChunks                          // content, in chunks that are made here
-	untilClose                        // content that ends with the connection: the client speaks HTTP/1.0
+	asReceived responseFraming = iota // the body's bytes as the HTTP/1.1 server sent them, chunk headers included
+	plain                             // content whose length is in the head, or no body
+	inChunks                          // content, split into chunks by the proxy
+	untilClose                        // content that ends when the connection closes, for HTTP/1.0 clients
 )
 
-// chooseFraming says how the body of a response with head h is written.
+// chooseFraming returns how the body of a response with head h is written.
 func (d *downstreamSide) chooseFraming(h exchange.ResponseHead, end bool) responseFraming {
 	if same, ok := h.(*responseHead); ok {
 		if d.head.Minor == 0 && same.head.Framing == wire.Chunked {
 			return untilClose
 		}
-		return asItLies
+		return asReceived
 	}
 	switch {
 	case end || h.ContentLength() >= 0:
@@ -36,8 +36,8 @@ func (d *downstreamSide) chooseFraming(h exchange.ResponseHead, end bool) respon
 	return inChunks
 }
 
-// appendHead appends the response's head to the loop's scratch memory, changed as loopState.edit says. The head of a response of
-// HTTP/1.1 is copied in as few pieces as possible.
+// appendHead appends the response's head to the loop's scratch memory and applies loopState.edit. It copies the head
+// of an HTTP/1.1 response in as few pieces as possible.
 func (d *downstreamSide) appendHead(h exchange.ResponseHead) []byte {
 	if same, ok := h.(*responseHead); ok {
 		return wire.AppendResponse(d.loopState.scratch[:0], same.data, same.head, &d.loopState.edit)
@@ -45,7 +45,7 @@ func (d *downstreamSide) appendHead(h exchange.ResponseHead) []byte {
 	return d.appendNeutral(d.loopState.scratch[:0], h)
 }
 
-// appendNeutral appends the head of a response of another protocol.
+// appendNeutral appends the head of a response that came in another protocol.
 func (d *downstreamSide) appendNeutral(b []byte, h exchange.ResponseHead) []byte {
 	edit, edits := &d.loopState.edit, d.relay.Route.ResponseEdits
 	b = appendStatusLine(b, h.Status())
@@ -81,19 +81,19 @@ func (d *downstreamSide) appendNeutral(b []byte, h exchange.ResponseHead) []byte
 	return append(b, "\r\n"...)
 }
 
-// sendChunk writes p as a chunk. RFC 9112, section 7.1.
+// sendChunk writes p as one chunk (RFC 9112, section 7.1).
 func (d *downstreamSide) sendChunk(p []byte) {
 	if len(p) == 0 {
 		return // an empty chunk would end the body
 	}
-	d.write(appendChunkSize(d.loopState.scratch[:0], len(p)))
+	d.writeHead(appendChunkSize(d.loopState.scratch[:0], len(p)))
 	d.send(p)
 	d.send(crlfBytes)
 }
 
 // endChunks writes the last chunk and the trailers.
 func (d *downstreamSide) endChunks(trailers exchange.Fields) {
-	d.write(appendLastChunk(d.loopState.scratch[:0], trailers))
+	d.writeHead(appendLastChunk(d.loopState.scratch[:0], trailers))
 }
 
 var crlfBytes = []byte("\r\n")

@@ -7,22 +7,22 @@ import (
 	"example.com/ferry/proxy/exchange"
 )
 
-// Service serves the clients of one listener. Its methods may be called by any goroutine.
+// Service serves the clients of one listener. Any goroutine may call its methods.
 type Service struct {
 	loops     []*loopState
 	connector *Connector
 	current   atomic.Pointer[settings]
 }
 
-// settings is the configuration that a request uses from its beginning to its end. It is never changed.
+// settings is the configuration that a request uses from beginning to end. It is immutable.
 type settings struct {
 	Config
 	timeouts exchange.Timeouts
 	plan     *exchange.Plan
 }
 
-// New makes a Service for a group with that number of loops. A nil c means defaults. The Service refuses clients until Use gives it
-// a Plan.
+// New creates a Service for a loop group. loops is the number of loops. A nil c means defaults. The Service refuses
+// clients until Use sets a Plan.
 func New(c *Config, loops int) *Service {
 	s := &Service{connector: NewConnector(nil, loops)}
 	for i := range loops {
@@ -32,8 +32,8 @@ func New(c *Config, loops int) *Service {
 	return s
 }
 
-// Use applies c and p to all requests that begin from now on. A nil c means defaults. c is copied. A p without Connectors gets
-// those of HTTP/1.1.
+// Use applies c and p to requests that begin from now on. A nil c means defaults. Use copies c. If p has no
+// Connectors, it gets Connectors of HTTP/1.1.
 func (s *Service) Use(c *Config, p *exchange.Plan) {
 	if c == nil {
 		c = &Config{}
@@ -57,8 +57,8 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 	return s.loops[c.Loop().Index()].idle
 }
 
-// Owns reports whether h is the handler of one of the service's clients. Its Shutdown method closes the connection behind the
-// response that is under way.
+// Owns reports whether h handles a client's connection of s. The Shutdown method of such a handler closes the
+// connection after the current response.
 func (s *Service) Owns(h loop.Handler) bool {
 	switch h := h.(type) {
 	case *idle:

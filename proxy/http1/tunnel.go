@@ -10,8 +10,8 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// tunnel is two connections that have changed to a protocol which the proxy does not read. It takes the place of both sides of
-// the request that asked for it, as they need more memory.
+// tunnel joins two connections that have changed to another protocol. The proxy passes the bytes without reading
+// them. A tunnel replaces both sides of its request, because the sides need more memory.
 type tunnel struct {
 	loopState *loopState
 	settings  *settings
@@ -19,33 +19,34 @@ type tunnel struct {
 	exchange  exchange.Exchange
 	client    tunnelEnd
 	server    tunnelEnd
-	open      int            // ends
-	entry     *traffic.Entry // for the access log; nil if there is none
+	open      int            // number of ends that are not closed
+	entry     *traffic.Entry // access log entry; nil if the access log does not sample the request
 }
 
-// tunnelEnd handles one of a tunnel's connections.
+// tunnelEnd handles one of the two connections of a tunnel.
 type tunnelEnd struct {
 	tunnel *tunnel
 	conn   *loop.Conn
 	other  *tunnelEnd
 	client bool
-	queued int // of both ends when the timer was set
-	unsent int // of both ends when the timer last went off; 0 if bytes have moved since
+	queued int // queued bytes of both ends when the timer was set
+	unsent int // unacknowledged bytes of both ends when the timer last expired; 0 if bytes have moved since
 }
 
 var _ loop.Shutdowner = (*tunnelEnd)(nil)
 
-// becomeTunnel makes a tunnel of the two connections of a request. behind is what follows the head of the response.
+// becomeTunnel makes a tunnel of the two connections of a request. behind is the bytes after the head of the
+// response.
 func (u *upstreamSide) becomeTunnel(behind []byte) {
 	d, ok := u.relay.Downstream().(*downstreamSide)
 	if !ok {
-		u.malformed() // only a client of HTTP/1.1 can have asked for it
+		u.malformed() // only HTTP/1.1 clients can ask for an upgrade
 		return
 	}
 	conn, pool := u.conn, u.pool
 	x := u.relay.Detach()
 	d.loopState.edit = wire.ResponseEdit{Via: d.settings.Via, Fields: d.relay.Route.ResponseEdits.HTTP1(), Upgrade: true}
-	d.write(wire.AppendResponse(d.loopState.scratch[:0], u.responseHead.data, u.responseHead.head, &d.loopState.edit))
+	d.writeHead(wire.AppendResponse(d.loopState.scratch[:0], u.responseHead.data, u.responseHead.head, &d.loopState.edit))
 	x.Out = d.relay.Out
 	d.client.StopTimer(idleTimer)
 	t := &tunnel{loopState: d.loopState, settings: d.settings, pool: pool, exchange: x, open: 2}
@@ -65,9 +66,9 @@ func (u *upstreamSide) becomeTunnel(behind []byte) {
 	d.release()
 }
 
-// keepEntry copies what the access log says of the request.
+// keepEntry copies the request's data for the access log.
 func (t *tunnel) keepEntry(d *downstreamSide) {
-	d.useKeptHead()
+	d.useReplayHead()
 	e := exchange.NewEntry(&d.requestHead, d.clientAddr(), 101)
 	for _, view := range []*[]byte{&e.Method, &e.Host, &e.Path, &e.Trace} {
 		*view = bytes.Clone(*view)
@@ -89,20 +90,20 @@ func (e *tunnelEnd) Data(c *loop.Conn, p []byte) int {
 	if e.other.conn.Full() {
 		c.PauseReading()
 	}
-	e.tunnel.moved()
+	e.tunnel.restartTimer()
 	return len(p)
 }
 
-// Drained resumes the other end.
+// Drained resumes reading from the other end.
 func (e *tunnelEnd) Drained(*loop.Conn) {
 	e.other.conn.ResumeReading()
-	e.tunnel.moved()
+	e.tunnel.restartTimer()
 }
 
-// HalfClosed ends what is sent to the other end.
+// HalfClosed closes the write side of the other end.
 func (e *tunnelEnd) HalfClosed(*loop.Conn) { e.other.conn.CloseWrite() }
 
-// Timer closes a tunnel in which no byte moves.
+// Timer closes a tunnel in which no byte has moved for BodyTimeout.
 func (e *tunnelEnd) Timer(*loop.Conn, int) {
 	switch unsent := e.tunnel.unsent(); {
 	case e.tunnel.queued() != e.queued:
@@ -115,13 +116,13 @@ func (e *tunnelEnd) Timer(*loop.Conn, int) {
 	}
 }
 
-// Shutdown closes both ends behind what is queued: the proxy cannot tell where a message of theirs ends.
+// Shutdown closes both ends after their queued bytes. The proxy cannot tell where a message ends.
 func (e *tunnelEnd) Shutdown(*loop.Conn) {
 	e.conn.Close()
 	e.other.conn.Close()
 }
 
-// Closed ends the other end too.
+// Closed closes the other end too.
 func (e *tunnelEnd) Closed(c *loop.Conn, err error) {
 	t := e.tunnel
 	if err != nil {
@@ -143,17 +144,17 @@ func (e *tunnelEnd) Closed(c *loop.Conn, err error) {
 	}
 }
 
-// startTimer begins the time in which bytes have to move.
+// startTimer starts the timer. Bytes have to move before it expires.
 func (e *tunnelEnd) startTimer() {
 	e.queued, e.unsent = e.tunnel.queued(), 0
 	setTimer(e.conn, moveTimer, e.tunnel.settings.BodyTimeout)
 }
 
-// moved begins that time for both ends: the client's connection has the timer until it is closed.
-func (t *tunnel) moved() { t.client.startTimer() }
+// restartTimer restarts the timer of the tunnel. The client's connection has the timer until it is closed.
+func (t *tunnel) restartTimer() { t.client.startTimer() }
 
-// queued is how many bytes are queued for both ends.
+// queued returns the number of bytes queued for both ends.
 func (t *tunnel) queued() int { return t.client.conn.Queued() + t.server.conn.Queued() }
 
-// unsent is how many bytes the two ends have not acknowledged.
+// unsent returns the number of bytes that the two ends have not acknowledged.
 func (t *tunnel) unsent() int { return t.client.conn.Unsent() + t.server.conn.Unsent() }

@@ -11,30 +11,30 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// upstreamSide is the server's side of a request, and handles the connection to the server while the request has it. A
-// connectorLoop uses it again for other requests.
+// upstreamSide is the server's side of a request. It is the handler of the connection to the server while the request
+// uses the connection. A connectorLoop reuses it for other requests.
 type upstreamSide struct {
 	owner *connectorLoop
 	relay *exchange.Relay
 	pool  *pool
-	conn  *loop.Conn // nil while waiting
+	conn  *loop.Conn // nil while waiting for a connection
 	state upstreamState
 
 	// The request.
-	reused   bool // the connection has served other requests
-	written  int  // bytes of the request, of those queued too
-	whole    bool // it has been written to its end
-	inChunks bool // its body comes as content and is written in chunks
-	upgrade  bool // the server was asked for another protocol
-	method   wire.Method
+	reused         bool // the connection has served other requests
+	bytesWritten   int  // bytes of the request, queued bytes included
+	requestWritten bool // the request is completely written or queued
+	inChunks       bool // the body arrives as content and is written in chunks
+	upgrade        bool // the request asks the server for an upgrade
+	method         wire.Method
 
 	// The response.
 	head         wire.Head
 	responseHead responseHead
 	body         wire.Body
-	framed       bool           // the downstream side takes the body as it lies
-	trailers     *trailerFields // of a body that is not framed
-	closing      bool           // the connection is to be closed behind it
+	framed       bool           // the downstream side asked for a framed body
+	trailers     *trailerFields // trailers of a body that is not framed
+	closing      bool           // close the connection after the response
 }
 
 var (
@@ -42,10 +42,10 @@ var (
 	_ exchange.Upstream = (*upstreamSide)(nil)
 )
 
-// Opened notes that the connection is there. The request is queued already.
+// Opened is called when the connection is open. The request is already queued.
 func (u *upstreamSide) Opened(*loop.Conn) { u.enter(awaitingHead) }
 
-// Data takes the bytes of the response.
+// Data processes bytes of the response.
 func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 	if u.unsolicited() && u.reconnect() {
 		return len(p)
@@ -65,11 +65,11 @@ func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 		}
 		u.responseHead = responseHead{&u.head, p[n : n+m]}
 		n += m
-		if over := u.takeHead(c, p[n:]); over {
+		if over := u.handleHead(c, p[n:]); over {
 			return len(p)
 		}
 	}
-	m, pause, err := u.takeBody(p[n:])
+	m, pause, err := u.forwardBody(p[n:])
 	n += m
 	switch {
 	case err != nil:
@@ -84,8 +84,9 @@ func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 	return n
 }
 
-// takeHead handles a head of a response. behind is what follows it. It reports whether this side's part is over.
-func (u *upstreamSide) takeHead(c *loop.Conn, behind []byte) (over bool) {
+// handleHead handles the head of a response. behind is the bytes after the head. over means that this side has finished
+// its part of the request.
+func (u *upstreamSide) handleHead(c *loop.Conn, behind []byte) (over bool) {
 	switch status := u.head.Status; {
 	case status == 101 && u.upgrade:
 		u.becomeTunnel(behind)
@@ -109,8 +110,8 @@ func (u *upstreamSide) takeHead(c *loop.Conn, behind []byte) (over bool) {
 	return false
 }
 
-// takeBody passes on what p has of the response's body.
-func (u *upstreamSide) takeBody(p []byte) (n int, pause bool, err error) {
+// forwardBody passes on the part of the response's body in p.
+func (u *upstreamSide) forwardBody(p []byte) (n int, pause bool, err error) {
 	if u.framed {
 		if n, err = u.body.Take(p); n > 0 {
 			pause = u.relay.ResponseData(p[:n])
@@ -124,7 +125,7 @@ func (u *upstreamSide) takeBody(p []byte) (n int, pause bool, err error) {
 // Drained resumes the request, which was paused while the server's queue was full.
 func (u *upstreamSide) Drained(*loop.Conn) { u.relay.UpstreamDrained() }
 
-// HalfClosed is the end of what the server sends.
+// HalfClosed handles the end of the server's bytes.
 func (u *upstreamSide) HalfClosed(*loop.Conn) {
 	switch {
 	case u.reconnect():
@@ -140,7 +141,7 @@ func (u *upstreamSide) HalfClosed(*loop.Conn) {
 // Timer does nothing: the Relay has the timers of a request.
 func (u *upstreamSide) Timer(*loop.Conn, int) {}
 
-// Closed is a connection that was not made, or that broke.
+// Closed handles a connection that could not be opened or has failed.
 func (u *upstreamSide) Closed(_ *loop.Conn, err error) {
 	if u.reconnect() {
 		return
@@ -153,14 +154,14 @@ func (u *upstreamSide) Closed(_ *loop.Conn, err error) {
 	u.fail(f)
 }
 
-// Shutdown makes the response the connection's last one.
+// Shutdown closes the connection after the current response.
 func (u *upstreamSide) Shutdown(*loop.Conn) { u.closing = true }
 
-// complete ends the response. clean says that nothing is behind it, read or in the kernel, and that the server has not ended
-// its side.
+// complete ends the response. clean means that the connection can be reused: no further bytes have arrived, and the
+// server has not closed its side.
 func (u *upstreamSide) complete(clean bool) {
 	switch {
-	case !u.whole:
+	case !u.requestWritten:
 		u.pool.abort(u.conn)
 	case clean && u.head.KeepAlive && !u.closing:
 		u.pool.put(u.conn)
@@ -172,7 +173,7 @@ func (u *upstreamSide) complete(clean bool) {
 	relay.ResponseEnd(trailers.fields())
 }
 
-// failure says how the response failed, by the state.
+// failure describes the failure of the response. It depends on the state.
 func (u *upstreamSide) failure() exchange.Failure {
 	if u.state == connecting {
 		return exchange.Failure{Cause: route.OnConnectFailure}
@@ -180,14 +181,14 @@ func (u *upstreamSide) failure() exchange.Failure {
 	return exchange.Failure{Cause: route.OnReset, Sent: true, Stale: u.reused && u.state == awaitingHead}
 }
 
-// fail ends this side's part. Its connection is given up.
+// fail ends this side's part of the request and aborts the connection.
 func (u *upstreamSide) fail(f exchange.Failure) {
 	relay := u.relay
 	u.release()
 	relay.UpstreamFailed(f)
 }
 
-// malformed gives up a server that sent what is no response, or not to this request.
+// malformed aborts the connection: the server sent bytes that are not a valid response to this request.
 func (u *upstreamSide) malformed() {
 	u.pool.abort(u.conn)
 	relay := u.relay
@@ -195,7 +196,7 @@ func (u *upstreamSide) malformed() {
 	relay.ResponseMalformed()
 }
 
-// Cancel gives the request up.
+// Cancel abandons the request.
 func (u *upstreamSide) Cancel() {
 	if u.state == waiting {
 		u.pool.dequeue(u)
@@ -215,7 +216,7 @@ func (u *upstreamSide) ResumeResponse() {
 // RequestFull reports whether the server's queue is at its high watermark.
 func (u *upstreamSide) RequestFull() bool { return u.conn.Full() }
 
-// Unsent is how many bytes of the request the server has not acknowledged.
+// Unsent returns the number of request bytes that the server has not acknowledged.
 func (u *upstreamSide) Unsent() int {
 	if u.conn == nil {
 		return 0
@@ -223,12 +224,12 @@ func (u *upstreamSide) Unsent() int {
 	return u.conn.Unsent()
 }
 
-// Reused reports whether the connection served other requests before.
+// Reused reports whether the connection has served other requests.
 func (u *upstreamSide) Reused() bool { return u.reused }
 
-// use gives the request a connection.
-func (u *upstreamSide) use(c *loop.Conn, reused bool) {
-	u.conn, u.reused, u.written = c, reused, 0
+// setConn makes c the connection of the request.
+func (u *upstreamSide) setConn(c *loop.Conn, reused bool) {
+	u.conn, u.reused, u.bytesWritten = c, reused, 0
 	if reused {
 		u.enter(awaitingHead)
 	} else {
@@ -240,23 +241,23 @@ func (u *upstreamSide) use(c *loop.Conn, reused bool) {
 // send writes a part of the request.
 func (u *upstreamSide) send(p []byte) {
 	u.conn.Write(p)
-	u.written += len(p)
+	u.bytesWritten += len(p)
 }
 
-// unsolicited reports whether the connection was kept from another request and none of this one's bytes have left. What comes
-// from the server then, bytes or an end, has nothing to do with this request.
+// unsolicited reports whether the connection is reused and none of this request's bytes have been sent. Bytes that
+// arrive now, or the end of the connection, do not belong to this request.
 func (u *upstreamSide) unsolicited() bool {
-	return u.reused && u.state == awaitingHead && u.conn.Queued() == u.written
+	return u.reused && u.state == awaitingHead && u.conn.Queued() == u.bytesWritten
 }
 
-// reconnect moves a request of which nothing has left from a kept connection to a new one. That is safe for every method: the
-// server cannot have read it. The new connection takes the old one's place in the endpoint's count.
+// reconnect replaces a reused connection by a new one before any byte of the request has been sent. This is safe for
+// every method, because the server cannot have read the request. The endpoint's connection count stays the same.
 func (u *upstreamSide) reconnect() bool {
 	if !u.unsolicited() {
 		return false
 	}
 	old, c := u.conn, u.pool.dial(u)
-	if !old.MoveQueue(c, u.written) {
+	if !old.MoveQueue(c, u.bytesWritten) {
 		c.SetHandler(loop.Base{})
 		c.Abort(nil)
 		return false
@@ -268,11 +269,11 @@ func (u *upstreamSide) reconnect() bool {
 	return true
 }
 
-// release gives this side back to its connectorLoop.
+// release returns this side to its connectorLoop.
 func (u *upstreamSide) release() {
 	u.head.Reset()
 	u.relay, u.pool, u.conn = nil, nil, nil
-	u.reused, u.written, u.whole, u.inChunks, u.upgrade, u.closing = false, 0, false, false, false, false
+	u.reused, u.bytesWritten, u.requestWritten, u.inChunks, u.upgrade, u.closing = false, 0, false, false, false, false
 	u.responseHead, u.framed, u.trailers = responseHead{}, false, nil
 	if u.state != unused {
 		u.enter(unused)

@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Request writes the request's head, changed as the Relay says. The head of a request of HTTP/1.1 is copied in as few pieces as
-// possible, and its body passes as it lies.
+// Request writes the request's head and applies Relay.Changes. It copies the head of an HTTP/1.1 request in as few
+// pieces as possible, and asks for a framed body.
 func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 	b := u.owner.scratch[:0]
 	same, framed := h.(*requestHead)
@@ -29,7 +29,7 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 	return framed
 }
 
-// setEdit says in HTTP/1.1's terms how the head changes.
+// setEdit translates Relay.Changes to edits of an HTTP/1.1 head.
 func (u *upstreamSide) setEdit(h *requestHead) {
 	c, e := &u.relay.Changes, &u.owner.edit
 	*e = wire.RequestEdit{
@@ -41,7 +41,7 @@ func (u *upstreamSide) setEdit(h *requestHead) {
 	}
 }
 
-// appendNeutral appends the head of a request of another protocol.
+// appendNeutral appends the head of a request that came in another protocol.
 func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool) []byte {
 	c := &u.relay.Changes
 	u.method = wire.MethodOf(h.Method())
@@ -117,15 +117,15 @@ func (u *upstreamSide) RequestData(p []byte) {
 
 // RequestEnd ends the request.
 func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
-	u.whole = true
+	u.requestWritten = true
 	if u.inChunks {
 		u.owner.scratch = appendLastChunk(u.owner.scratch[:0], trailers)
 		u.send(u.owner.scratch)
 	}
 }
 
-// hostOf is a server's own name, for requests that do not say which host they are for: many servers refuse those of HTTP/1.1 in
-// which that is empty.
+// hostOf returns the Host of a request that has none: the endpoint's name, or its address if it has no name. Many
+// HTTP/1.1 servers refuse an empty Host.
 func hostOf(e *upstream.Endpoint) string {
 	if e.Host() != "" {
 		return net.JoinHostPort(e.Host(), strconv.Itoa(int(e.Addr().TCP.Port())))

@@ -2,25 +2,24 @@ package http1
 
 import "fmt"
 
-// upstreamState says how far the server's side of a request is:
+// upstreamState is the progress of the server's side of a request:
 //
 //	unused ──Open──► waiting ──a connection is free──► connected or connecting
 //	   │                                                    │
 //	   ├──Open, a kept connection──► awaitingHead ◄─Opened──┤
 //	   └──Open, dialled──► connecting ──────────────────────┘
-//
 //	awaitingHead ──first byte──► receivingHead ──head──► receivingBody ──last byte──► unused
 //
-// A kept connection that fails before anything has left is replaced: awaitingHead leads back to connecting. Cancel, a failure
-// and a tunnel lead from every state to unused.
+// If a reused connection fails before any byte of the request was sent, it is replaced: awaitingHead returns to
+// connecting. Cancel, a failure and a tunnel lead from every state to unused.
 type upstreamState uint8
 
 const (
 	unused        upstreamState = iota
-	waiting                     // for a connection
-	connecting                  // the request is queued
-	awaitingHead                // no byte of the response has come
-	receivingHead               // a part of the head has come
+	waiting                     // no connection is available yet
+	connecting                  // the connection is being opened; the request is queued
+	awaitingHead                // no byte of the response has arrived
+	receivingHead               // part of the head has arrived
 	receivingBody
 )
 
@@ -36,7 +35,7 @@ var upstreamTransitions = [...]struct {
 	receivingBody: {"receivingBody", []upstreamState{unused}},
 }
 
-// enter is the one place in which the state changes.
+// enter changes the state. No other function does.
 func (u *upstreamSide) enter(next upstreamState) {
 	if checkTransitions && !contains(upstreamTransitions[u.state].next, next) {
 		panic(fmt.Sprintf("http1: an upstream side goes from %s to %s", upstreamTransitions[u.state].name, upstreamTransitions[next].name))

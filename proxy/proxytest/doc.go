@@ -1,8 +1,8 @@
 // Package proxytest has what the tests of package proxy and of its drivers share.
 //
-// Downstream, Upstream and Connector are the two sides of package exchange's contract in memory: a driver's own side is tested
-// against the double of the other, and the package's own
-// tests have both doubles meet in every order of events. Each double fails the test when the
-// contract is broken. A Rig is event loops with clusters, plans and counters on them; Serve, Script and Dial make the servers
-// and clients around it. Rand is the only source of chance: its seed is in the test's log.
+// Downstream, Upstream and Connector implement package exchange's contract in memory. They are test doubles: a
+// driver's own side is tested against the double of the other side. The tests of this package connect both doubles
+// and try random orders of events. A double fails the test if its peer breaks the contract. A Rig has event loops,
+// clusters, plans and counters. Serve, Script and Dial create servers and clients. Rand is the only source of random
+// numbers, and its seed is in the test's log.
 package proxytest

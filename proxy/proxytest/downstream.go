@@ -9,43 +9,44 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// Downstream is a client's side in memory: the test is the client. It is used on one loop, for one request after another.
+// Downstream is a client's side in memory, controlled by the test. It is used on one loop, for one request after
+// another.
 type Downstream struct {
 	Relay exchange.Relay
 
-	// What the test says of the client.
+	// State that the test sets.
 	Head *RequestHead
-	Full bool // the client has not read what it should have
-	// Responded is called when the response, or Reject or Reset, has ended the request. It may be nil.
+	Full bool // the client's queue is at its high watermark
+	// Responded is called when the request has ended: after a complete response, Reject or Reset. It may be nil.
 	Responded func()
 
-	// What came of the request.
+	// Results of the request.
 	Interims []int
-	Status   int    // 0 if the response did not begin
-	Fields   Fields // of the response
+	Status   int    // status of the response; 0 if no response has started
+	Fields   Fields // header fields of the response
 	Body     bytes.Buffer
 	Trailers Fields
-	Rejected *exchange.Rejection // nil if the proxy did not answer itself
+	Rejected *exchange.Rejection // nil unless the proxy has sent a response of its own
 	WasReset bool
-	Ended    bool // no more calls may come but Reset of what is left of the request
+	Ended    bool // the response has ended: only Reset may follow
 
 	tb       testing.TB
-	sent     int64 // bytes of the body
+	sent     int64 // bytes of the request body that were sent
 	whole    bool
-	paused   bool // the request is
+	paused   bool // the request body is paused
 	trailers Fields
 }
 
 var _ exchange.Downstream = (*Downstream)(nil)
 
-// NewDownstream makes a Downstream for requests on l. It is called on l.
+// NewDownstream creates a Downstream for requests on l. It must be called on l.
 func NewDownstream(tb testing.TB, l *loop.Loop) *Downstream {
 	d := &Downstream{tb: tb}
 	d.Relay.Init(d, l)
 	return d
 }
 
-// Begin admits a request by the first route of plan, and forwards it. end says that it has no body.
+// Begin admits a request by the first route of plan and forwards the request. end means that the request has no body.
 func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *RequestHead, end bool) {
 	*d = Downstream{tb: d.tb, Relay: d.Relay, Head: head, Full: d.Full, Responded: d.Responded}
 	d.Relay.Begin(plan, t)
@@ -88,13 +89,13 @@ func (d *Downstream) End(trailers Fields) {
 	d.Relay.RequestEnd(fieldsOrNil(trailers))
 }
 
-// Leave is a client that goes away.
+// Leave simulates a client that closes its connection.
 func (d *Downstream) Leave() {
 	d.Relay.Abandon()
 	d.finish(0)
 }
 
-// Drain is a client that has read what it should.
+// Drain simulates a client that has read its queue.
 func (d *Downstream) Drain() {
 	d.Full = false
 	d.Relay.DownstreamDrained()
@@ -116,7 +117,7 @@ func (d *Downstream) check(call string, ok bool) {
 	}
 }
 
-// SendRequest gives up the request from its first byte on.
+// SendRequest sends the request to up from its first byte.
 func (d *Downstream) SendRequest(up exchange.Upstream) {
 	d.check("SendRequest", d.Status == 0)
 	up.Request(d.Head, d.whole && d.sent == 0 && d.trailers == nil)
@@ -128,23 +129,23 @@ func (d *Downstream) SendRequest(up exchange.Upstream) {
 	}
 }
 
-// ResumeRequest lets the test send.
+// ResumeRequest makes CanSend true again.
 func (d *Downstream) ResumeRequest() { d.paused = false }
 
-// Interim notes a status.
+// Interim records the status.
 func (d *Downstream) Interim(h exchange.ResponseHead) {
 	d.check("Interim", d.Status == 0)
 	d.Interims = append(d.Interims, h.Status())
 }
 
-// Response notes the head.
+// Response records the head.
 func (d *Downstream) Response(h exchange.ResponseHead, _ bool) (framed bool) {
 	d.check("Response", d.Status == 0)
 	d.Status, d.Fields = h.Status(), Collect(h)
 	return false
 }
 
-// ResponseData notes a piece of the body.
+// ResponseData records a piece of the body.
 func (d *Downstream) ResponseData(p []byte) {
 	d.check("ResponseData", d.Status != 0)
 	d.Body.Write(p)
@@ -176,13 +177,13 @@ func (d *Downstream) Reset() {
 // ResponseFull returns Full.
 func (d *Downstream) ResponseFull() bool { return d.Full }
 
-// Unsent returns 0: memory takes all.
+// Unsent returns 0, because memory accepts every byte.
 func (d *Downstream) Unsent() int { return 0 }
 
-// BodyRead returns how many bytes were sent.
+// BodyRead returns the number of bytes sent.
 func (d *Downstream) BodyRead() int64 { return d.sent }
 
-// fieldsOrNil makes no fields a nil interface.
+// fieldsOrNil returns f, or a nil interface if f is empty.
 func fieldsOrNil(f Fields) exchange.Fields {
 	if f == nil {
 		return nil

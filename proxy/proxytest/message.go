@@ -23,7 +23,7 @@ func (f Fields) All(yield func(name, value []byte) bool) {
 	}
 }
 
-// Get returns the first value of that name.
+// Get returns the first value of the field called name.
 func (f Fields) Get(name string) []byte {
 	for _, each := range f {
 		if bytes.EqualFold([]byte(each.Name), []byte(name)) {
@@ -49,7 +49,7 @@ func Collect(from exchange.Fields) Fields {
 type RequestHead struct {
 	Fields
 	MethodName, Host, Target, Protocol string
-	Length                             int64 // -1: not said
+	Length                             int64 // -1 means unknown
 	Expect                             bool
 }
 
@@ -64,13 +64,13 @@ func (h *RequestHead) Scheme() []byte { return []byte("http") }
 // Authority returns Host.
 func (h *RequestHead) Authority() []byte { return []byte(h.Host) }
 
-// Path returns what Target has before its question mark.
+// Path returns the part of Target before the question mark.
 func (h *RequestHead) Path() []byte {
 	path, _, _ := bytes.Cut([]byte(h.Target), []byte("?"))
 	return path
 }
 
-// Query returns what Target has behind its question mark.
+// Query returns the part of Target after the question mark.
 func (h *RequestHead) Query() (q []byte, has bool) {
 	_, q, has = bytes.Cut([]byte(h.Target), []byte("?"))
 	return q, has
@@ -89,7 +89,7 @@ func (h *RequestHead) UpgradeTo() []byte { return []byte(h.Protocol) }
 type ResponseHead struct {
 	Fields
 	Code   int
-	Length int64 // -1: not said
+	Length int64 // -1 means unknown
 }
 
 var _ exchange.ResponseHead = (*ResponseHead)(nil)

@@ -16,13 +16,13 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Patience is how long a test waits for what must happen. No test passes or fails by how long it took.
+// Patience is how long a test waits for an event that must happen. No test depends on how long the event takes.
 const Patience = 20 * time.Second
 
-// Brief is for timeouts that are to pass within a test.
+// Brief is for timeouts that must expire during a test.
 const Brief = 50 * time.Millisecond
 
-// Eventually waits until is returns true.
+// Eventually waits until is returns true. what describes the condition in the failure message.
 func Eventually(tb testing.TB, what string, is func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(Patience); !is(); time.Sleep(time.Millisecond) {
@@ -32,14 +32,14 @@ func Eventually(tb testing.TB, what string, is func() bool) {
 	}
 }
 
-// Rand returns random numbers that are the same in each run of the test: their seed is its name.
+// Rand returns a random number generator. Its seed is the test's name, so each run of a test gets the same numbers.
 func Rand(tb testing.TB) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(tb.Name()))
 	return rand.New(rand.NewPCG(h.Sum64(), 0))
 }
 
-// BothLoops runs a test on epoll and on goroutines, with two loops.
+// BothLoops runs a test with epoll loops and with goroutine loops, two loops each.
 func BothLoops(t *testing.T, f func(t *testing.T, c loop.Config)) {
 	for _, kind := range []struct {
 		name     string
@@ -49,14 +49,14 @@ func BothLoops(t *testing.T, f func(t *testing.T, c loop.Config)) {
 	}
 }
 
-// Rig is event loops and what a driver needs on them. The loops end with the test.
+// Rig has event loops and the objects that a driver needs on them. The loops end with the test.
 type Rig struct {
 	TB      testing.TB
 	Group   *loop.Group
 	Metrics *traffic.Metrics
 }
 
-// NewRig starts a Rig. Connections that are left when the test ends are reset.
+// NewRig starts a Rig. Connections that are open when the test ends are aborted.
 func NewRig(tb testing.TB, c loop.Config) *Rig {
 	tb.Helper()
 	g, err := loop.New(&c)
@@ -71,7 +71,7 @@ func NewRig(tb testing.TB, c loop.Config) *Rig {
 	return &Rig{TB: tb, Group: g, Metrics: traffic.NewMetrics(len(g.Loops()))}
 }
 
-// Table compiles the routes of one virtual host that takes every host.
+// Table compiles rules as the routes of a virtual host that matches every host.
 func Table(tb testing.TB, rules ...route.Rule) *route.Table {
 	tb.Helper()
 	table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: rules}}}, all.Formats())
@@ -81,7 +81,7 @@ func Table(tb testing.TB, rules ...route.Rule) *route.Table {
 	return table
 }
 
-// Cluster is a configuration of a cluster with these servers.
+// Cluster returns the configuration of a cluster whose endpoints are servers.
 func Cluster(name string, servers ...string) upstream.Config {
 	c := upstream.Config{Name: name}
 	for _, s := range servers {
@@ -90,7 +90,7 @@ func Cluster(name string, servers ...string) upstream.Config {
 	return c
 }
 
-// Plan makes a plan of rules and the clusters they name. log may be nil.
+// Plan creates a Plan from rules and the clusters that they name. log may be nil.
 func (r *Rig) Plan(log *traffic.Log, rules []route.Rule, clusters ...upstream.Config) *exchange.Plan {
 	r.TB.Helper()
 	made := map[string]*upstream.Cluster{}
@@ -104,7 +104,7 @@ func (r *Rig) Plan(log *traffic.Log, rules []route.Rule, clusters ...upstream.Co
 	return exchange.NewPlan("test", Table(r.TB, rules...), made, r.Metrics, log)
 }
 
-// Listen serves the connections of a port of its own, and returns its address.
+// Listen listens on a new port and returns the address. accept handles the connections.
 func (r *Rig) Listen(accept loop.AcceptFunc) string {
 	r.TB.Helper()
 	at, err := loop.ParseAddr("127.0.0.1:0")
@@ -118,7 +118,7 @@ func (r *Rig) Listen(accept loop.AcceptFunc) string {
 	return ln.Addr().String()
 }
 
-// OnLoop calls f on a loop and returns what it returns.
+// OnLoop calls f on loop l and returns the result of f.
 func OnLoop[T any](tb testing.TB, l *loop.Loop, f func() T) T {
 	tb.Helper()
 	got := make(chan T, 1)
@@ -128,7 +128,7 @@ func OnLoop[T any](tb testing.TB, l *loop.Loop, f func() T) T {
 	return <-got
 }
 
-// Stats adds up what the loops count.
+// Stats adds up the statistics of the loops.
 func (r *Rig) Stats() loop.Stats {
 	sum, _ := r.Group.Stats()
 	return sum

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Listen returns a listener on a port of its own, which closes when the test ends.
+// Listen returns a listener on a new port. The listener is closed when the test ends.
 func Listen(tb testing.TB) net.Listener {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -30,8 +30,8 @@ func DeadAddr(tb testing.TB) string {
 	return ln.Addr().String()
 }
 
-// Serve starts a server that calls handle for each connection, in a goroutine of its own, and closes the connection behind
-// that. It returns the server's address.
+// Serve starts a server that calls handle for each connection on a goroutine of its own. The connection is closed
+// when handle returns. Serve returns the server's address.
 func Serve(tb testing.TB, handle func(net.Conn)) string {
 	tb.Helper()
 	ln := Listen(tb)
@@ -50,7 +50,7 @@ func Serve(tb testing.TB, handle func(net.Conn)) string {
 	return ln.Addr().String()
 }
 
-// Script is Serve with a reader, and a deadline for all of it.
+// Script is like Serve, but talk also gets a buffered reader, and the connection has a deadline.
 func Script(tb testing.TB, talk func(conn net.Conn, r *bufio.Reader)) string {
 	tb.Helper()
 	return Serve(tb, func(conn net.Conn) {
@@ -69,7 +69,8 @@ func ServeHTTP(tb testing.TB, h http.HandlerFunc) string {
 	return ln.Addr().String()
 }
 
-// EchoHTTP answers with the request's body. X-Seen says what the server saw of the request, X-Trailer-NAME its trailers.
+// EchoHTTP responds with the request's body. The X-Seen field describes the request as received. X-Trailer-NAME has
+// the value of trailer NAME.
 func EchoHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -82,17 +83,17 @@ func EchoHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// CRLF writes the ends of lines as HTTP/1.1 has them.
+// CRLF replaces each \n by \r\n.
 func CRLF(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 
-// Client is a raw connection of HTTP/1.1.
+// Client is a raw connection of an HTTP/1.1 client.
 type Client struct {
 	net.Conn
 	R  *bufio.Reader
 	TB testing.TB
 }
 
-// Dial connects a Client. Its connection closes when the test ends.
+// Dial connects a Client. The connection is closed when the test ends.
 func Dial(tb testing.TB, addr string) *Client {
 	tb.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -104,7 +105,7 @@ func Dial(tb testing.TB, addr string) *Client {
 	return &Client{conn, bufio.NewReader(conn), tb}
 }
 
-// Send writes text, whose lines end with \n.
+// Send writes text and replaces each \n by \r\n.
 func (c *Client) Send(text string) {
 	c.TB.Helper()
 	if _, err := io.WriteString(c, CRLF(text)); err != nil {
@@ -112,7 +113,7 @@ func (c *Client) Send(text string) {
 	}
 }
 
-// ReadResponse reads one response to a request of that method, and its body.
+// ReadResponse reads one response and its body. method is the method of the request.
 func (c *Client) ReadResponse(method string) (*http.Response, string) {
 	c.TB.Helper()
 	resp, err := http.ReadResponse(c.R, &http.Request{Method: method})
@@ -126,7 +127,7 @@ func (c *Client) ReadResponse(method string) (*http.Response, string) {
 	return resp, string(body)
 }
 
-// Ends reads to the end of the connection, which must come without an error and without another byte.
+// Ends reads until the connection ends. The test fails if another byte or an error comes first.
 func (c *Client) Ends() {
 	c.TB.Helper()
 	rest, err := io.ReadAll(c.R)

@@ -7,13 +7,13 @@ import (
 	"example.com/ferry/proxy/exchange"
 )
 
-// Connector opens Upstreams in memory. It is for one loop.
+// Connector opens Upstreams in memory. It belongs to one loop.
 type Connector struct {
-	// Wait has the Upstreams that are opened wait for a connection, until the test calls Connect; Refuse has Open return nil.
+	// Wait makes new Upstreams wait for a connection until the test calls Connect. Refuse makes Open return nil.
 	Wait, Refuse bool
-	// ReusedNext is what Reused says of the Upstreams that are opened and need not be fresh.
+	// ReusedNext is the result of Reused for new Upstreams, unless Open asks for a fresh connection.
 	ReusedNext bool
-	// OnOpen and OnEnd are called for each Upstream: when it is opened, and when its request is whole. They may be nil.
+	// OnOpen is called when an Upstream is opened, and OnEnd when its request is complete. Both may be nil.
 	OnOpen, OnEnd func(*Upstream)
 
 	TB     testing.TB
@@ -35,24 +35,24 @@ func (c *Connector) Open(r *exchange.Relay, fresh bool) (exchange.Upstream, bool
 	return u, !c.Wait
 }
 
-// Upstream is a server's side in memory: the test is the server.
+// Upstream is a server's side in memory, controlled by the test.
 type Upstream struct {
 	Relay *exchange.Relay
-	Full  bool // the server has not read what it should have
+	Full  bool // the server's queue is at its high watermark
 
-	// What came of the request.
+	// Results of the request.
 	Method, Path string
 	Fields       Fields
 	Body         bytes.Buffer
 	Trailers     Fields
 	Begun, Whole bool
 	Canceled     bool
-	Waiting      bool // for a connection
-	Over         bool // its part is
+	Waiting      bool // the Upstream waits for a connection
+	Over         bool // the Upstream has ended its part of the request
 
 	connector *Connector
 	responded bool
-	paused    bool // the response is
+	paused    bool // the response is paused
 	reused    bool
 }
 
@@ -64,26 +64,26 @@ func (u *Upstream) check(call string, ok bool) {
 	}
 }
 
-// Connect ends the wait for a connection.
+// Connect gives a waiting Upstream its connection.
 func (u *Upstream) Connect() {
 	u.Waiting = false
 	u.Relay.Connected()
 }
 
-// Request notes the head.
+// Request records the head.
 func (u *Upstream) Request(h exchange.RequestHead, _ bool) (framed bool) {
 	u.check("Request", !u.Begun && !u.Waiting)
 	u.Begun, u.Method, u.Path, u.Fields = true, string(h.Method()), string(h.Path()), Collect(h)
 	return false
 }
 
-// RequestData notes a piece of the body.
+// RequestData records a piece of the body.
 func (u *Upstream) RequestData(p []byte) {
 	u.check("RequestData", u.Begun && !u.Whole)
 	u.Body.Write(p)
 }
 
-// RequestEnd notes the end.
+// RequestEnd records the end of the request.
 func (u *Upstream) RequestEnd(trailers exchange.Fields) {
 	u.check("RequestEnd", u.Begun && !u.Whole)
 	u.Whole, u.Trailers = true, Collect(trailers)
@@ -92,13 +92,13 @@ func (u *Upstream) RequestEnd(trailers exchange.Fields) {
 	}
 }
 
-// ResumeResponse lets the test respond.
+// ResumeResponse makes CanRespond true again.
 func (u *Upstream) ResumeResponse() {
 	u.check("ResumeResponse", true)
 	u.paused = false
 }
 
-// Cancel ends the Upstream's part.
+// Cancel ends the Upstream's part of the request.
 func (u *Upstream) Cancel() {
 	u.check("Cancel", true)
 	u.Canceled, u.Over = true, true
@@ -107,21 +107,21 @@ func (u *Upstream) Cancel() {
 // RequestFull returns Full.
 func (u *Upstream) RequestFull() bool { return u.Full }
 
-// Unsent returns 0: memory takes all.
+// Unsent returns 0, because memory accepts every byte.
 func (u *Upstream) Unsent() int { return 0 }
 
-// Reused returns what the Connector said.
+// Reused returns the value that the Connector has set.
 func (u *Upstream) Reused() bool { return u.reused }
 
 // CanRespond reports whether Respond, Data and End may be called.
 func (u *Upstream) CanRespond() bool { return !u.Over && !u.Waiting && u.Begun && !u.paused }
 
-// Interim sends a response of 1xx.
+// Interim sends a 1xx response.
 func (u *Upstream) Interim(status int) {
 	u.paused = u.Relay.Interim(&ResponseHead{Code: status, Length: -1})
 }
 
-// Respond sends the head of the response. It returns false if the request is repeated instead.
+// Respond sends the head of the response. It returns false if the route retries the request instead.
 func (u *Upstream) Respond(h *ResponseHead) bool {
 	_, ok := u.Relay.Response(h, false)
 	u.responded = ok
@@ -137,13 +137,13 @@ func (u *Upstream) End(trailers Fields) {
 	u.Relay.ResponseEnd(fieldsOrNil(trailers))
 }
 
-// Fail ends the Upstream's part without a response, or within it.
+// Fail ends the Upstream's part of the request with a failure. The response has not started or is incomplete.
 func (u *Upstream) Fail(f exchange.Failure) {
 	u.Over = true
 	u.Relay.UpstreamFailed(f)
 }
 
-// Drain is a server that has read what it should.
+// Drain simulates a server that has read its queue.
 func (u *Upstream) Drain() {
 	u.Full = false
 	u.Relay.UpstreamDrained()

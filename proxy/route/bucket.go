@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Bucket is a token bucket whose state is one word: the time at which it will be full again. Allow may be called by any number of
-// goroutines at once and never waits. A nil Bucket allows every request.
+// Bucket is a token bucket. Its whole state is one word: the time at which the bucket will be full again. Any number
+// of goroutines may call Allow at the same time, and Allow never waits. A nil Bucket allows every request.
 type Bucket struct {
 	fullAt   atomic.Int64 // ns on the caller's clock
 	interval int64        // ns until one token is refilled
-	slack    int64        // ns: a token is left while fullAt is at most this far in the future
+	slack    int64        // a token is available while fullAt is at most slack ns after now
 }
 
 // newBucket makes a full bucket. rate is in tokens per second.
@@ -22,8 +22,8 @@ func newBucket(rate float64, burst int) *Bucket {
 	return b
 }
 
-// Allow takes a token and reports whether there was one. now is a monotonic time. If now goes back, no token is refilled until it
-// has caught up.
+// Allow removes a token and reports whether one was available. now is a monotonic time. If now goes back, no token is
+// refilled until now has caught up.
 func (b *Bucket) Allow(now time.Duration) bool {
 	if b == nil {
 		return true

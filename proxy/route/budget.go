@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-const budgetSlots = 10 // seconds in the window, a slot for each
+const budgetSlots = 10 // length of the window in seconds; each second has one slot
 
-// Budget limits retries to a fraction of the requests, so that retries do not overload a failing cluster. Its methods may be
-// called by any number of goroutines at once and never wait. A nil Budget allows no retry.
+// Budget limits retries to a fraction of the requests, so that retries do not overload a failing cluster. Any number
+// of goroutines may call its methods at the same time, and the methods never wait. A nil Budget allows no retry.
 type Budget struct {
-	ratio, minimum    float64 // retries per request; retries in a window that are always allowed
+	ratio, minimum    float64 // retries per request; retries that are always allowed in a window
 	requests, retries secondsWindow
 }
 
@@ -25,15 +25,15 @@ func newBudget(c RetryBudget) *Budget {
 	return b
 }
 
-// Request counts a request, not its retries. now is a monotonic time, not negative.
+// Request counts a request. Retries of the request are not counted. now is a monotonic time and not negative.
 func (b *Budget) Request(now time.Duration) {
 	if b != nil {
 		b.requests.add(second(now), 1)
 	}
 }
 
-// Retry takes one retry from the budget and reports whether there was one left. When several goroutines take the last one at the
-// same moment, all of them may be refused.
+// Retry removes one retry from the budget and reports whether one was left. If several goroutines compete for the
+// last retry, all of them may be refused.
 func (b *Budget) Retry(now time.Duration) bool {
 	if b == nil {
 		return false
@@ -49,7 +49,8 @@ func (b *Budget) Retry(now time.Duration) bool {
 
 func second(now time.Duration) uint32 { return uint32(now / time.Second) }
 
-// secondsWindow counts events in each of the last seconds. The high half of a slot is the second, the low half the count.
+// secondsWindow counts events in each of the last seconds. The high half of a slot is the second; the low half is the
+// count.
 type secondsWindow [budgetSlots]atomic.Uint64
 
 func (w *secondsWindow) add(at uint32, n int32) {

@@ -33,7 +33,7 @@ func (b *builder) compileRoute(at fieldPath, c *Rule) *Route {
 	if l := c.RateLimit; l != nil {
 		at := at.dot("rate_limit")
 		switch rate := l.RequestsPerSecond; {
-		case !(rate >= 0.001 && rate <= 1e6): // also refuses NaN
+		case !(rate >= 0.001 && rate <= 1e6): // written so that NaN is refused too
 			b.addError(at.dot("requests_per_second"), "%v: write 0.001 to 1000000", rate)
 		case l.Burst < 0 || l.Burst > 1e6:
 			b.addError(at.dot("burst"), "%d: write 1 to 1000000, or 0 for requests_per_second", l.Burst)
@@ -188,7 +188,7 @@ func (b *builder) compileEdits(at fieldPath, e Edits) *FieldEdits {
 	return edits
 }
 
-// checkHost checks a host that is written into requests.
+// checkHost checks a host that the proxy writes into requests.
 func (b *builder) checkHost(at fieldPath, host string) {
 	edit := http1.RequestEdit{Host: host}
 	if err := edit.Validate(); err != nil {
@@ -196,7 +196,7 @@ func (b *builder) checkHost(at fieldPath, host string) {
 	}
 }
 
-// checkPrefix checks a path or prefix that is written into requests.
+// checkPrefix checks a path or prefix that the proxy writes into requests.
 func (b *builder) checkPrefix(at fieldPath, prefix string) {
 	edit := http1.RequestEdit{Prefix: prefix}
 	if err := edit.Validate(); err != nil {
@@ -204,12 +204,12 @@ func (b *builder) checkPrefix(at fieldPath, prefix string) {
 	}
 }
 
-// checkReplaces checks that the route matches a literal path, which prefix replaces.
+// checkReplaces checks that the route has a literal path that prefix can replace.
 func (b *builder) checkReplaces(at fieldPath, prefix string, r *Route) {
 	if prefix != "" && !r.conditions.path.hasLiteralPrefix() {
 		b.addError(at, "%q has nothing to replace: match a path, prefix or segment_prefix", prefix)
 	}
 }
 
-// reason returns the text of err without its package name, as the field says where it belongs.
+// reason returns the text of err without the package prefix.
 func reason(err error) string { return strings.TrimPrefix(err.Error(), "http1: ") }

@@ -13,10 +13,10 @@ type conditions struct {
 	bolt    Bolt
 	headers []headerCondition
 	query   []Parameter
-	payload *payloadCondition // nil if there is none
+	payload *payloadCondition // nil if the Match has no Payload
 }
 
-// allButPayloadHold reports whether all conditions other than the one on the payload hold.
+// allButPayloadHold reports whether all conditions except the payload condition hold.
 func (c *conditions) allButPayloadHold(r *Request) bool {
 	if !c.path.holds(r.Path) || !oneOf(c.methods, r.Method) || !c.bolt.holds(r) {
 		return false
@@ -51,7 +51,7 @@ const (
 	regexPath
 )
 
-// hasLiteralPrefix reports whether each path that matches begins with p.text.
+// hasLiteralPrefix reports whether every matching path begins with p.text.
 func (p *pathCondition) hasLiteralPrefix() bool { return p.match != anyPath && p.match != regexPath }
 
 func (p *pathCondition) holds(path []byte) bool {
@@ -187,7 +187,7 @@ func (b *builder) compileHeader(at fieldPath, h Header) headerCondition {
 
 // anchoredRegexp compiles a regular expression that matches the whole text.
 func (b *builder) anchoredRegexp(at fieldPath, text string) *regexp.Regexp {
-	if _, err := regexp.Compile(text); err != nil { // alone first: a)|(b is an error that the group below would hide
+	if _, err := regexp.Compile(text); err != nil { // without the group first: the group would hide the error in a)|(b
 		b.addError(at, "%v", err)
 		return nil
 	}

@@ -4,23 +4,24 @@ import "example.com/ferry/protocol/http1"
 
 // Config is the configuration of a routing table.
 type Config struct {
-	// VirtualHosts are the hosts that requests may name. Their order does not matter: each host is listed once.
+	// VirtualHosts are the hosts that requests may name. Their order does not matter, because each host is listed
+	// only once.
 	VirtualHosts []VirtualHost `yaml:"virtual_hosts,omitempty"`
 }
 
 // VirtualHost has the routes of some hosts. A request for one of these hosts is matched against these routes only.
 type VirtualHost struct {
-	// Hosts are names such as api.example.com, wildcards such as *.example.com, and *. A wildcard matches all names below
-	// example.com, not example.com; the longest one that matches is used. * matches requests that no other host matches, also
-	// those without a host. Case and ports are ignored.
+	// Hosts are names such as api.example.com, wildcards such as *.example.com, and *. A wildcard matches all names
+	// below example.com, but not example.com. If several wildcards match, the longest is used. * matches requests
+	// that no other host matches, also those without a host. Case and ports are ignored.
 	Hosts []string `yaml:"hosts" schema:"required"`
 
 	// Routes are tried in this order; the first that matches is used.
 	Routes []Rule `yaml:"routes,omitempty"`
 }
 
-// Rule is the configuration of one route: which requests it matches, and what is done with them. It has exactly one of Cluster,
-// Clusters, Redirect and Respond.
+// Rule is the configuration of one route: which requests it matches, and how they are handled. Exactly one of
+// Cluster, Clusters, Redirect and Respond is set.
 type Rule struct {
 	// Name is used in logs and metrics. Empty means its path in the configuration: virtual_hosts[0].routes[2].
 	Name string `yaml:"name,omitempty"`
@@ -34,10 +35,10 @@ type Rule struct {
 	// Clusters receive the requests in proportion to their weights.
 	Clusters []Weighted `yaml:"clusters,omitempty"`
 
-	// Redirect responds with another location.
+	// Redirect responds with a redirect to another location.
 	Redirect *Redirect `yaml:"redirect,omitempty"`
 
-	// Respond responds without an upstream.
+	// Respond responds with a fixed response. No cluster is used.
 	Respond *Response `yaml:"respond,omitempty"`
 
 	// Forward configures edits, timeouts and retries of forwarded requests.
@@ -47,21 +48,22 @@ type Rule struct {
 	RateLimit *RateLimit `yaml:"rate_limit,omitempty"`
 }
 
-// Weighted is a cluster with a weight.
+// Weighted is a cluster and its share of the requests.
 type Weighted struct {
-	// Cluster is its name.
+	// Cluster is the name of the cluster.
 	Cluster string `yaml:"cluster" schema:"required"`
 
-	// Weight is 0 to 1000000. A cluster receives Weight out of the sum of all weights of the route, which must be above 0.
+	// Weight is 0 to 1000000. The cluster's share of the requests is Weight divided by the sum of all weights of the
+	// route. That sum must be above 0.
 	Weight int `yaml:"weight"`
 }
 
-// Match is a set of conditions that must all hold. At most one of Path, Prefix, SegmentPrefix and Regex is given. Paths are
-// compared as they were sent, without their query: nothing is decoded, and dots are not resolved. A Bolt request has no path, query
-// or method, and an HTTP request has nothing that Bolt conditions match. A condition on something that a request lacks does not
-// hold.
+// Match is a set of conditions that must all hold. At most one of Path, Prefix, SegmentPrefix and Regex is set. Paths
+// are compared as sent, without the query: nothing is decoded, and dots are not resolved. A Bolt request has no path,
+// query or method. An HTTP request has no Bolt service, method or class. A condition on a part that a request lacks
+// does not hold.
 type Match struct {
-	// Path is the whole path.
+	// Path must equal the whole path.
 	Path string `yaml:"path,omitempty"`
 
 	// Prefix is compared with the beginning of the path, byte by byte, as in nginx and Envoy: /api also matches /apis.
@@ -70,7 +72,7 @@ type Match struct {
 	// SegmentPrefix is compared in whole segments: /api matches /api, /api/ and /api/v1, not /apis.
 	SegmentPrefix string `yaml:"segment_prefix,omitempty"`
 
-	// Regex matches the whole path, in RE2's syntax.
+	// Regex matches the whole path, in RE2 syntax.
 	Regex string `yaml:"regex,omitempty"`
 
 	// Methods are HTTP methods in their exact spelling. Empty matches all.
@@ -89,36 +91,36 @@ type Match struct {
 	Payload *Payload `yaml:"payload,omitempty"`
 }
 
-// Header is a condition on the first header field with a name. At most one of Value, Prefix, Regex and Absent is given; without
-// them the field must be present.
+// Header is a condition on the first header field called Name. At most one of Value, Prefix, Regex and Absent is set.
+// If none is set, the field must be present.
 type Header struct {
 	// Name is the name of the field. Case is ignored in HTTP and significant in Bolt.
 	Name string `yaml:"name" schema:"required"`
 
-	// Value is the whole value.
+	// Value must equal the whole value.
 	Value string `yaml:"value,omitempty"`
 
 	// Prefix is compared with the beginning of the value.
 	Prefix string `yaml:"prefix,omitempty"`
 
-	// Regex matches the whole value, in RE2's syntax.
+	// Regex matches the whole value, in RE2 syntax.
 	Regex string `yaml:"regex,omitempty"`
 
 	// Absent requires that there is no such field.
 	Absent bool `yaml:"absent,omitempty"`
 }
 
-// Parameter is a condition on the first query parameter with a name. Names and values are decoded before they are compared: + is a
-// space, and %41 is A. A percent sign without two hexadecimal digits stands for itself.
+// Parameter is a condition on the first query parameter called Name. Names and values are decoded before they are
+// compared: + is a space, and %41 is A. A percent sign without two hexadecimal digits stands for itself.
 type Parameter struct {
 	// Name is the parameter's name.
 	Name string `yaml:"name" schema:"required"`
 
-	// Value is its value. Empty matches every value.
+	// Value is the value of the parameter. Empty matches every value.
 	Value string `yaml:"value,omitempty"`
 }
 
-// Bolt has conditions on the service, method and class of a Bolt request. Empty ones match all.
+// Bolt has conditions on the service, method and class of a Bolt request. An empty condition matches every request.
 type Bolt struct {
 	// Service is the interface with its version: com.example.Echo:1.0.
 	Service string `yaml:"service,omitempty"`
@@ -130,8 +132,9 @@ type Bolt struct {
 	Class string `yaml:"class,omitempty"`
 }
 
-// Payload is a condition on the first 64 KiB of the payload. It is decided as soon as the bytes it depends on have arrived. It does
-// not hold if 64 KiB do not decide it, or if the payload is not in the format; a compressed payload never is.
+// Payload is a condition on the first 64 KiB of the payload. It is evaluated as soon as the bytes that it needs have
+// arrived. It does not hold if 64 KiB are not enough to evaluate it, or if the payload is not valid in the format. A
+// compressed payload is never valid.
 type Payload struct {
 	// Format is the format of the payload: json, cbor, y3, y3n, bson, msgpack or protobuf.
 	Format string `yaml:"format" schema:"required"`
@@ -140,12 +143,13 @@ type Payload struct {
 	Where string `yaml:"where" schema:"required"`
 }
 
-// Redirect responds with a Location, which is the location of the request with the parts replaced that are given here.
+// Redirect responds with a Location. The Location is that of the request, except for the parts that are set here.
 type Redirect struct {
 	// Status is 301, 302, 303, 307 or 308. Zero means 301.
 	Status int `yaml:"status,omitempty"`
 
-	// Scheme is http or https. The port of the request belongs to the other scheme and is dropped.
+	// Scheme is http or https. If it is set, the port of the request is dropped, because that port belongs to the
+	// other scheme.
 	Scheme string `yaml:"scheme,omitempty"`
 
 	// Host is host or host:port.
@@ -161,14 +165,14 @@ type Redirect struct {
 	StripQuery bool `yaml:"strip_query,omitempty"`
 }
 
-// Response is a response that the proxy makes itself.
+// Response is a fixed response of the proxy.
 type Response struct {
 	// Status is 200 to 599.
 	Status int `yaml:"status" schema:"required"`
 
-	// Headers are its header fields, without those that frame the body.
+	// Headers are the header fields of the response. Fields that frame the body are not allowed.
 	Headers []http1.Pair `yaml:"headers,omitempty"`
 
-	// Body is its content.
+	// Body is the content of the response.
 	Body string `yaml:"body,omitempty"`
 }

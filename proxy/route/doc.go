@@ -1,10 +1,10 @@
-// Package route finds the route of a request in a table of virtual hosts and routes that is compiled once.
+// Package route finds the route of a request in a table of virtual hosts and routes. The table is compiled once.
 //
-// A Table holds no socket, no goroutine and no clock: a Request is a view of bytes that the caller has read, and times are
-// parameters. Routes are tried in the order of the configuration; the first whose conditions all hold is taken. An index over
-// hosts, paths and Bolt services skips routes that cannot match and never changes the result. A condition on the payload is
-// decided as soon as the bytes it needs have arrived, without decoding the message. Rewrites, edits, redirects, retry budgets and
-// rate limits are compiled together with the routes.
+// A Table holds no socket, no goroutine and no clock. A Request is a view of bytes that the caller has read, and
+// times are parameters. Routes are tried in the order of the configuration, and the first route whose conditions all
+// hold is used. An index over hosts, paths and Bolt services skips routes that cannot match. The index never changes
+// the result. A payload condition is evaluated as soon as the bytes that it needs have arrived, without decoding the
+// message. Rewrites, edits, redirects, retry budgets and rate limits are compiled together with the routes.
 //
 //	table, err := route.New(&config, all.Formats())
 //	m := table.NewMatcher()                       // one for each request that waits for its payload, used again and again

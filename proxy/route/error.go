@@ -9,7 +9,7 @@ import (
 // Error is one error in a Config.
 type Error = invalid.Error
 
-// Errors are all errors in a Config. It is never empty.
+// Errors is the list of all errors in a Config. It is never empty.
 type Errors = invalid.Errors
 
 // fieldPath is the path of a field in a Config.

@@ -6,10 +6,10 @@ import (
 	"example.com/ferry/protocol/http1"
 )
 
-// FieldEdits are a route's Edits as each protocol applies them: by name and value, or in HTTP/1.1's encoding, which is made
-// once. A nil FieldEdits changes nothing. It may be used by many goroutines.
+// FieldEdits is a route's Edits in two forms: names and values for any protocol, and bytes that are already encoded
+// for HTTP/1.1. A nil FieldEdits changes nothing. Many goroutines may use it.
 type FieldEdits struct {
-	remove [][]byte // names of Edits.Remove and Edits.Set
+	remove [][]byte // names in Edits.Remove and Edits.Set
 	write  []http1.Pair
 	http1  *http1.Edits
 }
@@ -30,7 +30,7 @@ func newFieldEdits(e Edits) (*FieldEdits, error) {
 	return f, nil
 }
 
-// Removes reports whether the fields of that name do not go on.
+// Removes reports whether a field of that name is removed.
 func (f *FieldEdits) Removes(name []byte) bool {
 	if f == nil {
 		return false
@@ -43,7 +43,7 @@ func (f *FieldEdits) Removes(name []byte) bool {
 	return false
 }
 
-// Written returns the fields that are set or added, in order. It must not be changed.
+// Written returns the fields that are set or added, in order. The caller must not change the slice.
 func (f *FieldEdits) Written() []http1.Pair {
 	if f == nil {
 		return nil
@@ -51,7 +51,7 @@ func (f *FieldEdits) Written() []http1.Pair {
 	return f.write
 }
 
-// HTTP1 returns the same edits in HTTP/1.1's encoding.
+// HTTP1 returns the same edits in the encoding of HTTP/1.1.
 func (f *FieldEdits) HTTP1() *http1.Edits {
 	if f == nil {
 		return nil

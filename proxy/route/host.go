@@ -7,7 +7,8 @@ import (
 	"example.com/ferry/protocol/http1"
 )
 
-// maxHost is the longest host name that is looked up, in bytes: DNS has none of more than 253 (RFC 1035, section 2.3.4).
+// maxHost is the length in bytes of the longest host that is looked up. DNS names have at most 253 bytes (RFC 1035,
+// section 2.3.4).
 const maxHost = 255
 
 // virtualHost is a compiled VirtualHost.
@@ -19,11 +20,11 @@ type virtualHost struct {
 // hosts maps host names to virtual hosts.
 type hosts struct {
 	exact    map[string]*virtualHost
-	wildcard map[string]*virtualHost // by the part behind the *: .example.com
+	wildcard map[string]*virtualHost // key is the wildcard without its *: .example.com
 	catchAll *virtualHost            // for *; nil if there is none
 }
 
-// add maps name to v. It returns the reason if name is not valid.
+// add maps name to v. If name is not valid, add returns the reason.
 func (hs *hosts) add(name string, v *virtualHost) (reason string) {
 	if name == "*" {
 		if hs.catchAll != nil {
@@ -50,7 +51,7 @@ func (hs *hosts) add(name string, v *virtualHost) (reason string) {
 	return ""
 }
 
-// find returns the virtual host for host, nil if there is none. key is scratch space of maxHost bytes.
+// find returns the virtual host for host, or nil. key is scratch space of maxHost bytes.
 func (hs *hosts) find(host, key []byte) *virtualHost {
 	if len(hs.exact)+len(hs.wildcard) == 0 {
 		return hs.catchAll

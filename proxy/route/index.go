@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// index skips routes of a virtual host that cannot match a request. Its lists are indices of virtualHost.routes in ascending
-// order. The candidates for a request are the routes of one list, found by path or service, and those of unindexed.
+// index skips routes of a virtual host that cannot match a request. The index has lists of indices of
+// virtualHost.routes, in ascending order. The candidates for a request are the routes in one of these lists and the
+// routes in unindexed. The list is found by the path or the Bolt service of the request.
 type index struct {
-	literals  []literal           // ordered by text
-	services  map[string][]uint32 // by Bolt service
-	unindexed []uint32            // routes that have neither a literal path nor a service
+	literals  []literal           // sorted by text
+	services  map[string][]uint32 // key is the Bolt service
+	unindexed []uint32            // routes without a literal path and without a service
 }
 
-// literal is a path or prefix in the conditions of some routes.
+// literal is a path or prefix that occurs in the conditions of routes.
 type literal struct {
 	text   string
-	parent int      // the longest other literal that is a prefix of text; -1 if there is none
-	routes []uint32 // of this literal and all its ancestors
+	parent int      // index of the longest other literal that is a prefix of text; -1 if there is none
+	routes []uint32 // routes of this literal and of all its ancestors
 }
 
 func newIndex(routes []*Route) index {
@@ -56,7 +57,7 @@ func (x *index) candidates(r *Request) []uint32 {
 	if r.Bolt.Service != nil {
 		return x.services[string(r.Bolt.Service)]
 	}
-	low, high := 0, len(x.literals) // literals[:low] are not above the path, literals[high:] are
+	low, high := 0, len(x.literals) // texts of literals[:low] are at most the path, those of literals[high:] are greater
 	for low < high {
 		middle := int(uint(low+high) >> 1)
 		if x.literals[middle].text <= string(r.Path) {
@@ -65,7 +66,8 @@ func (x *index) candidates(r *Request) []uint32 {
 			high = middle
 		}
 	}
-	// Each literal that is a prefix of the path is an ancestor of the last literal that is not above the path, or is that literal.
+	// Take the last literal whose text is at most the path. Each literal that is a prefix of the path is this literal
+	// or one of its ancestors.
 	for at := low - 1; at >= 0; at = x.literals[at].parent {
 		if l := &x.literals[at]; len(l.text) <= len(r.Path) && l.text == string(r.Path[:len(l.text)]) {
 			return l.routes

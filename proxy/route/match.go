@@ -2,51 +2,52 @@ package route
 
 import "example.com/ferry/format"
 
-// Request has the parts of a request that conditions look at: views of the client's bytes. A Bolt request has no Method, Path and
-// Query; an HTTP request has nothing in Bolt.
+// Request has the parts of a request that conditions use. They are views of the client's bytes. A Bolt request has no
+// Method, Path and Query. An HTTP request has an empty Bolt.
 type Request struct {
-	Method []byte // of HTTP, as sent
+	Method []byte // HTTP method, as sent
 	Host   []byte // with or without a port
-	Path   []byte // as sent, without the query; "/" where an HTTP client sent none
+	Path   []byte // as sent, without the query; "/" if the client sent an empty path
 	Query  []byte // without the question mark
 
-	// Bolt has the service, method and class of a Bolt request; nil where the request has none.
+	// Bolt has the service, method and class of a Bolt request. A missing part is nil.
 	Bolt struct{ Service, Method, Class []byte }
 
-	// Header has the header fields; nil if there are none.
+	// Header has the header fields of the request; nil if it has none.
 	Header Values
 }
 
 // Values is the header of a request. Each protocol has its own implementation.
 type Values interface {
-	// Get returns the first value of that name, nil if there is none. An empty value is not nil.
+	// Get returns the first value of the field called name, or nil if there is none. An empty value is not nil.
 	Get(name string) []byte
 }
 
-// Result is the result of a search.
+// Result is the result of Match and Continue.
 type Result uint8
 
 // The results.
 const (
 	NotFound    Result = iota // no route matches
-	Found                     // the route is returned
-	NeedPayload               // more of the payload decides: call Continue
+	Found                     // the returned route matches
+	NeedPayload               // more of the payload is needed: call Continue
 )
 
-// Matcher finds routes in a table, for one request at a time. It stops allocating once its buffers for payload fields have grown.
-// It must not be used by two goroutines at once.
+// Matcher finds routes in a table, for one request at a time. It stops allocating memory once its buffers for payload
+// fields are large enough. Two goroutines must not use it at the same time.
 type Matcher struct {
 	table              *Table
-	host               *virtualHost    // of the search under way; nil if there is none
-	indexed, unindexed []uint32        // candidate routes not tried yet
-	searches           []runningSearch // parallel to Table.searches
+	host               *virtualHost    // virtual host of the current search; nil if there is none
+	indexed, unindexed []uint32        // candidate routes that are not tried yet
+	searches           []runningSearch // one for each element of Table.searches
 	searching          bool
 	reachable          []bool
 	key                [maxHost]byte
 }
 
-// NewMatcher makes a Matcher. A request that waits for more payload needs a Matcher of its own until it has a route; a driver of
-// many connections keeps a free list. A Matcher keeps at most MaxPayload bytes for each field that payload conditions name.
+// NewMatcher creates a Matcher. A request that waits for more payload needs a Matcher of its own until its route is
+// found. A driver with many connections should keep a free list. A Matcher holds at most MaxPayload bytes for each
+// field that payload conditions name.
 func (t *Table) NewMatcher() *Matcher {
 	m := &Matcher{table: t, searches: make([]runningSearch, len(t.searches)), reachable: make([]bool, 2+t.maxTests)}
 	for i, s := range t.searches {
@@ -55,9 +56,10 @@ func (t *Table) NewMatcher() *Matcher {
 	return m
 }
 
-// Match starts a search for the route of r and forgets the search before it, whether that one ended or not. payload is the part
-// of the payload of r that has arrived, from the first byte on; whole says that no more follows. NeedPayload means that Continue
-// decides when more has arrived. With whole set, or with MaxPayload bytes, the result is never NeedPayload.
+// Match starts a search for the route of r. It abandons an earlier search that has not ended. payload is the received
+// part of r's payload from the first byte; whole means that payload is complete. NeedPayload means that the caller
+// must call Continue when more payload has arrived. If whole is true or payload has MaxPayload bytes, the result is
+// never NeedPayload.
 func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Result) {
 	m.Reset()
 	if m.host = m.table.hosts.find(r.Host, m.key[:]); m.host == nil {
@@ -67,8 +69,8 @@ func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Result)
 	return m.Continue(r, payload, whole)
 }
 
-// Continue continues the search that Match started, after NeedPayload, for the same request with more of its payload. Routes
-// that were ruled out are not tried again. Without a search to continue it returns None.
+// Continue continues the search of Match after NeedPayload. r is the same request, and payload has more bytes. Routes
+// that are already ruled out are not tried again. If there is no search to continue, the result is NotFound.
 func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Result) {
 	if m.host == nil {
 		return nil, NotFound
@@ -94,7 +96,7 @@ func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Resu
 	}
 }
 
-// Reset forgets the search that Match started. The Matcher keeps nothing of the request.
+// Reset abandons the current search. The Matcher then holds no reference to the request.
 func (m *Matcher) Reset() {
 	m.host = nil
 	if !m.searching {
@@ -108,13 +110,13 @@ func (m *Matcher) Reset() {
 	}
 }
 
-// conditionResult says whether the conditions of a route hold for a request.
+// conditionResult is the result of evaluating the conditions of a route.
 type conditionResult uint8
 
 const (
 	conditionFails conditionResult = iota
 	conditionHolds
-	conditionUndecided // until more of the payload has arrived
+	conditionUndecided // more of the payload must arrive
 )
 
 func (m *Matcher) evaluate(c *conditions, r *Request, payload []byte, whole bool) conditionResult {

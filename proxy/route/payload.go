@@ -5,16 +5,17 @@ import (
 	"example.com/ferry/format"
 )
 
-// MaxPayload is the length in bytes of the part of a payload that conditions look at.
+// MaxPayload is the number of payload bytes that conditions can use.
 const MaxPayload = 64 << 10
 
 // payloadCondition is a compiled Payload.
 type payloadCondition struct {
 	tests    []field.Test
-	searches []int // for each path of the predicate, its index in Table.seeks
+	searches []int // for each path of the predicate, its index in Table.searches
 }
 
-// fieldSearch is a field that conditions of a table look for. Conditions that name the same field share it.
+// fieldSearch is a payload field that conditions of a table search for. Conditions on the same field share one
+// fieldSearch.
 type fieldSearch struct {
 	format format.Incremental
 	path   field.Path
@@ -50,12 +51,12 @@ func (b *builder) compilePayload(at fieldPath, c *Payload) *payloadCondition {
 // runningSearch is the search for one field in the payload of the current request.
 type runningSearch struct {
 	format.Search
-	fed    int // bytes of the payload that were fed to it
+	fed    int // number of payload bytes that the search has seen
 	result format.SearchResult
-	failed bool // the payload is malformed: there will be no result
+	failed bool // the payload is malformed, so the search has no result
 }
 
-// advance feeds the search the part of data that it has not seen. data is the payload that has arrived.
+// advance passes the new part of data to the search. data is the received payload from its first byte.
 func (s *runningSearch) advance(data []byte, whole bool) {
 	if s.result != format.More || s.failed {
 		return
@@ -71,7 +72,7 @@ func (s *runningSearch) advance(data []byte, whole bool) {
 	s.failed = err != nil
 }
 
-// outcome reports whether the test holds; known is false while that is undecided.
+// outcome reports whether the test holds. known is false if more payload is needed to decide.
 func (s *runningSearch) outcome(t *field.Test) (holds, known bool) {
 	switch {
 	case s.failed || s.result == format.More:
@@ -87,8 +88,8 @@ func (s *runningSearch) outcome(t *field.Test) (holds, known bool) {
 	return holds, true
 }
 
-// evaluatePayload evaluates p for data, the payload that has arrived. Where the value of a field is not known yet, it follows both
-// outcomes of the test. If all of them lead to the same result, that is the result.
+// evaluatePayload evaluates p for data, the received payload. If the value of a field is not known yet,
+// evaluatePayload follows both outcomes of its test. If all outcomes lead to the same result, that is the result.
 func (m *Matcher) evaluatePayload(p *payloadCondition, data []byte, whole bool) conditionResult {
 	last := whole
 	if len(data) >= MaxPayload {

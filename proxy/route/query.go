@@ -2,7 +2,7 @@ package route
 
 import "bytes"
 
-// holds reports whether the first parameter in query with p's name has p's value.
+// holds reports whether the first parameter called p.Name in query has the value p.Value.
 func (p *Parameter) holds(query []byte) bool {
 	for len(query) > 0 {
 		pair := query
@@ -22,7 +22,7 @@ func (p *Parameter) holds(query []byte) bool {
 	return false
 }
 
-// decodesTo reports whether b, decoded as part of a query, equals s.
+// decodesTo reports whether b equals s after query decoding.
 func decodesTo(b []byte, s string) bool {
 	for len(b) > 0 {
 		c, n := b[0], 1

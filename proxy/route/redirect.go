@@ -1,7 +1,7 @@
 package route
 
-// AppendLocation appends the Location of the route's Redirect for a request (RFC 9110, section 10.2.2). The Location is relative
-// if neither scheme nor host change.
+// AppendLocation appends the Location of the route's Redirect for req (RFC 9110, section 10.2.2). The Location is
+// relative if neither the scheme nor the host changes.
 func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	c := r.Redirect
 	if c.Scheme != "" {
@@ -24,7 +24,7 @@ func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 		with, rest = c.Prefix, req.Path[r.replacedLen(req.Path, c.Prefix):]
 	}
 	if !absolute && looksLikeHost(with, rest) {
-		dst = append(dst, "/."...) // the same path, but not readable as //host
+		dst = append(dst, "/."...) // the same path, but a browser cannot parse it as //host
 	}
 	dst = append(append(dst, with...), rest...)
 	if len(req.Query) > 0 && !c.StripQuery {
@@ -33,8 +33,8 @@ func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	return dst
 }
 
-// looksLikeHost reports whether with and rest together begin with two slashes. A browser would read that as a host, which the
-// client could choose. Browsers treat a backslash as a slash.
+// looksLikeHost reports whether with followed by rest begins with two slashes. A browser would treat the following
+// text as a host, and the client could choose that host. Browsers treat a backslash as a slash.
 func looksLikeHost(with string, rest []byte) bool {
 	at := func(i int) byte {
 		switch {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Attempt is the result of one attempt to send a request to an endpoint.
+// Attempt is the result of sending a request to an endpoint once.
 type Attempt struct {
-	Number int   // 1 for the first
-	Cause  Cause // OnConnectFailure, OnReset or OnTimeout; empty if a response came
-	Status int   // of that response
+	Number int   // 1 for the first attempt
+	Cause  Cause // OnConnectFailure, OnReset or OnTimeout; empty if there is a response
+	Status int   // status of the response
 	Sent   bool  // the endpoint may have received part of the request
 }
 
-// retryCauses is a compiled Retry.On and Retry.Statuses.
+// retryCauses is the compiled form of Retry.On and Retry.Statuses.
 type retryCauses struct {
 	failures []Cause
-	statuses [10]uint64 // a bit set: bit n%64 of word n/64 is status n
+	statuses [10]uint64 // bit n%64 of word n/64 is set if status n is retried
 }
 
 func (c *retryCauses) has(a Attempt) bool {
@@ -28,15 +28,15 @@ func (c *retryCauses) has(a Attempt) bool {
 
 func (c *retryCauses) add(status int) { c.statuses[status/64] |= 1 << (status % 64) }
 
-// Retries reports whether a failed attempt is repeated, and takes a retry from the Budget if so. The caller has checked that the
-// request can be sent again as a whole. method is nil for Bolt. now is the time for Budget.Retry.
+// Retries reports whether a failed attempt is retried. If so, it removes a retry from the Budget. The caller must
+// have checked that the whole request can be sent again. method is nil for Bolt. now is passed to Budget.Retry.
 func (r *Route) Retries(method []byte, a Attempt, now time.Duration) bool {
 	c := r.Forward.Retry
 	return c != nil && a.Number < c.Attempts && r.retryOn.has(a) &&
 		(!a.Sent || c.Idempotent || idempotent(method)) && r.Budget.Retry(now)
 }
 
-// idempotent reports whether a method is idempotent. RFC 9110, section 9.2.2.
+// idempotent reports whether a method is idempotent (RFC 9110, section 9.2.2).
 func idempotent(method []byte) bool {
 	switch string(method) {
 	case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE":

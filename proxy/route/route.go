@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// DefaultTimeout is Forward.Timeout where that is zero.
+// DefaultTimeout is the value that replaces a zero Forward.Timeout.
 const DefaultTimeout = 15 * time.Second
 
-// Route is a compiled Rule, the result of Match. It may be used by many goroutines.
+// Route is a compiled Rule, the result of Match. Many goroutines may use it.
 type Route struct {
-	Rule         // as configured, with the defaults of Name, Forward.Timeout, Retry.Attempts and Redirect.Status
-	At    string // its path in the configuration: virtual_hosts[0].routes[2]
-	Index int    // in Table.Routes
+	Rule         // the configuration, with defaults for Name, Forward.Timeout, Retry.Attempts and Redirect.Status
+	At    string // path of the rule in the configuration: virtual_hosts[0].routes[2]
+	Index int    // index in Table.Routes
 
 	RequestEdits  *FieldEdits
 	ResponseEdits *FieldEdits
-	Bucket        *Bucket // of RateLimit; nil without one
-	Budget        *Budget // of Forward.Retry; nil without one
+	Bucket        *Bucket // rate limit; nil if RateLimit is not set
+	Budget        *Budget // retry budget; nil if Forward.Retry is not set
 
 	conditions conditions
 	clusters   []weightedCluster
@@ -26,17 +26,17 @@ type Route struct {
 	retryOn    retryCauses
 }
 
-// weightedCluster is a cluster and the sum of the weights up to and including its own.
+// weightedCluster is a cluster and the sum of its own weight and all weights before it.
 type weightedCluster struct {
 	cluster   int
 	weightSum uint64
 }
 
-// Forwards reports whether requests go to a cluster rather than to Redirect or Respond.
+// Forwards reports whether the route forwards requests to a cluster.
 func (r *Route) Forwards() bool { return r.clusters != nil }
 
-// Pick returns the index in Table.Clusters of the cluster for a request, -1 if the route does not forward. random is 64 random
-// bits; equal bits give the same cluster.
+// Pick returns the index in Table.Clusters of the cluster for a request. It returns -1 if the route does not forward.
+// random is 64 random bits; equal bits select the same cluster.
 func (r *Route) Pick(random uint64) int {
 	if !r.Forwards() {
 		return -1
@@ -49,8 +49,8 @@ func (r *Route) Pick(random uint64) int {
 	return r.clusters[i].cluster
 }
 
-// Rewrite returns how the path of a request changes: with replaces its first strip bytes, as in http1.RequestEdit. The route
-// matches path. Only a Rewrite.Regex allocates.
+// Rewrite returns the change to the path of a request: with replaces the first strip bytes, as in http1.RequestEdit.
+// The route must match path. Only a Rewrite.Regex allocates.
 func (r *Route) Rewrite(path []byte) (strip int, with string) {
 	c := &r.Forward.Rewrite
 	switch {
@@ -66,8 +66,8 @@ func (r *Route) Rewrite(path []byte) (strip int, with string) {
 	return 0, ""
 }
 
-// replacedLen returns how many bytes of path a prefix replaces: the part that the route's condition matches, and the slash behind it
-// if the prefix ends with a slash.
+// replacedLen returns the number of path bytes that prefix with replaces: the part that the route's condition
+// matches. If with ends with a slash, the slash after that part is replaced too.
 func (r *Route) replacedLen(path []byte, with string) int {
 	n := len(r.conditions.path.text)
 	if r.conditions.path.match == segmentPath && n < len(path) && with[len(with)-1] == '/' {

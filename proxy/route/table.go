@@ -6,17 +6,18 @@ import (
 	"example.com/ferry/format"
 )
 
-// Table is a compiled Config. Only the counts of its buckets and budgets change. It may be used by many goroutines.
+// Table is a compiled Config. It is immutable except for the counts of its buckets and budgets. Many goroutines may
+// use it.
 type Table struct {
 	hosts    hosts
 	clusters []string
 	routes   []*Route
 	searches []fieldSearch
-	maxTests int // of the longest predicate
+	maxTests int // number of tests in the longest predicate
 }
 
-// New compiles a table. formats are the formats that payload conditions may name. Everything wrong in c is returned as Errors. The
-// Table refers to c, which must not be changed afterwards.
+// New compiles a table. formats are the formats that payload conditions may name. If c is invalid, the error is an
+// Errors with all errors in c. The Table refers to c, which must not be changed afterwards.
 func New(c *Config, formats []format.Format) (*Table, error) {
 	b := builder{
 		formats:  map[string]format.Format{},
@@ -36,13 +37,14 @@ func New(c *Config, formats []format.Format) (*Table, error) {
 	return b.table, nil
 }
 
-// Check returns everything wrong in c as Errors, or nil.
+// Check returns all errors in c as Errors, or nil. formats are the formats that payload conditions may name.
 func (c *Config) Check(formats []format.Format) error {
 	_, err := New(c, formats)
 	return err
 }
 
-// Clusters returns the names of the clusters that routes forward to, each once. The caller must not change the slice.
+// Clusters returns the names of the clusters that routes forward to, without duplicates. The caller must not change
+// the slice.
 func (t *Table) Clusters() []string { return t.clusters }
 
 // Routes returns all routes in the order of the configuration. The caller must not change the slice.
@@ -52,7 +54,7 @@ func (t *Table) Routes() []*Route { return t.routes }
 type builder struct {
 	formats  map[string]format.Format
 	clusters map[string]int // index in table.clusters
-	searches map[string]int // place in table.seeks
+	searches map[string]int // index in table.searches
 	table    *Table
 	errs     Errors
 }

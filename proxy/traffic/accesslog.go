@@ -12,43 +12,44 @@ import (
 )
 
 const (
-	maxQueued    = 1 << 20                // bytes
-	flushAt      = 64 << 10               // bytes queued that wake the writer
-	flushAfter   = 200 * time.Millisecond // the longest time in the queue while fewer bytes are queued
+	maxQueued    = 1 << 20                // bytes of queued lines above which entries are dropped
+	flushAt      = 64 << 10               // bytes of queued lines at which the writer starts
+	flushAfter   = 200 * time.Millisecond // longest time that a line is queued
 	closeTimeout = 5 * time.Second
-	typicalLine  = 1 << 10 // bytes: a longer line costs an allocation
+	typicalLine  = 1 << 10 // bytes; a longer line costs an allocation
 )
 
-// Log is an access log. A nil Log discards entries. Its methods may be called by any goroutine. Write never waits for the file:
-// a goroutine writes the queued lines when there are 64 KiB of them, or 200 ms after the first one.
+// Log is an access log. A nil Log discards entries. Any goroutine may call its methods. Write never waits for the
+// file: a goroutine writes the queued lines when they have 64 KiB, or 200 ms after the first line.
 type Log struct {
 	name      string
-	threshold uint64 // see LogConfig.threshold
+	threshold uint64 // result of LogConfig.threshold
 	open      func() (io.WriteCloser, error)
 	log       *slog.Logger
 
 	mu       sync.Mutex
-	queue    []byte         // lines
-	writing  int            // bytes that the writer took from queue and has not written yet
-	reopened io.WriteCloser // the file that Reopen opened, until the writer uses it
+	queue    []byte         // lines that the writer has not taken
+	writing  int            // bytes that the writer has taken from queue but not yet written
+	reopened io.WriteCloser // file that Reopen has opened and the writer has not switched to
 	closed   bool
 	stats    LogStats
 
 	timer   *time.Timer
-	wake    chan struct{} // capacity 1: flushAt was reached, or reopened is set
+	wake    chan struct{} // capacity 1; wakes the writer at flushAt bytes, and when reopened is set
 	closing chan struct{} // closed by Close
-	result  chan error    // capacity 1: the error of Close
+	result  chan error    // capacity 1; receives the error of Close
 }
 
 // LogStats counts entries.
 type LogStats struct {
-	Written uint64 // lines
-	Dropped uint64 // lines, because 1 MiB was queued or the Log was closed
-	Errors  uint64 // failed writes to the file; they are repeated
+	Written uint64 // lines written
+	Dropped uint64 // lines dropped because 1 MiB was queued or the Log was closed
+	Errors  uint64 // failed writes to the file; the writer repeats them
 }
 
-// OpenLog opens the access log that c configures. A missing file is created with mode 0640. Failed writes are reported to log,
-// at most once a minute; a nil log means slog.Default. Without a file in c the Log is nil. The caller calls Close.
+// OpenLog opens the access log that c configures. A missing file is created with mode 0640. Failed writes are
+// reported to log, at most once per minute. A nil log means slog.Default. If c has no file, the Log is nil. The
+// caller must call Close.
 func OpenLog(c *LogConfig, log *slog.Logger) (*Log, error) {
 	if err := c.Check(); err != nil || c.File == "" {
 		return nil, err
@@ -76,7 +77,8 @@ func newLog(c *LogConfig, log *slog.Logger, open func() (io.WriteCloser, error))
 	return l, nil
 }
 
-// openFile opens a file for appending. O_NONBLOCK makes a named pipe without a reader an error instead of a wait.
+// openFile opens a file for appending. With O_NONBLOCK, opening a named pipe that has no reader fails instead of
+// waiting.
 func openFile(name string) (io.WriteCloser, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
@@ -91,7 +93,7 @@ type standardOutput struct{}
 func (standardOutput) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 func (standardOutput) Close() error                { return nil }
 
-// Sampled reports whether a request with Code c is to be logged. random is 64 random bits.
+// Sampled reports whether a request with Code c is logged. random is 64 random bits.
 func (l *Log) Sampled(random uint64, c Code) bool {
 	return l != nil && (random>>11 < l.threshold || c.Failed())
 }
@@ -124,11 +126,11 @@ func (l *Log) Write(e *Entry) {
 func (l *Log) signal() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // a signal is pending
+	default: // the writer has a wake-up pending
 	}
 }
 
-// Stats returns the counts so far.
+// Stats returns the current counts.
 func (l *Log) Stats() LogStats {
 	if l == nil {
 		return LogStats{}
@@ -138,8 +140,8 @@ func (l *Log) Stats() LogStats {
 	return l.stats
 }
 
-// Reopen opens the file by its name again, after it was moved or removed. Later lines go to the new file. If opening fails, lines
-// go to the old file as before.
+// Reopen opens the log file's path again. It is called after the file was moved or removed. Later lines are written
+// to the new file. If opening fails, lines are still written to the old file.
 func (l *Log) Reopen() error {
 	if l == nil {
 		return nil
@@ -156,14 +158,14 @@ func (l *Log) Reopen() error {
 	file, l.reopened = l.reopened, file
 	l.mu.Unlock()
 	l.signal()
-	if file != nil { // of the Reopen before; nothing was written to it
+	if file != nil { // file of an earlier Reopen; nothing was written to it
 		return file.Close()
 	}
 	return nil
 }
 
-// Close writes the queued lines, for 5 s at most, and closes the file. The error says how many lines were lost. Entries written
-// later are dropped and counted.
+// Close writes the queued lines and closes the file. Writing takes 5 s at most. The error says how many lines were
+// lost. Entries written later are dropped and counted.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil

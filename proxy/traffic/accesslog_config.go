@@ -16,7 +16,7 @@ type LogConfig struct {
 	Sample float64 `yaml:"sample,omitempty"`
 }
 
-// Check returns everything wrong in c as invalid.Errors, or nil.
+// Check returns an error for every invalid field of c as invalid.Errors, or nil.
 func (c *LogConfig) Check() error {
 	var errs invalid.Errors
 	if c.Sample < 0 || c.Sample > 1 || math.IsNaN(c.Sample) {
@@ -25,7 +25,8 @@ func (c *LogConfig) Check() error {
 	return errs.Err()
 }
 
-// threshold returns the limit for sampling: a request is logged if the upper 53 of 64 random bits are below it.
+// threshold returns the limit for sampling. A request is logged if the upper 53 of its 64 random bits are below the
+// limit.
 func (c *LogConfig) threshold() uint64 {
 	const all = 1 << 53
 	if c.Sample == 0 {

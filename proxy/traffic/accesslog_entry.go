@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Entry is an access log entry: one request.
+// Entry is the access log entry of one request.
 type Entry struct {
 	Listener, Route, Cluster, Endpoint string
 	Client                             string
-	Method, Host, Path, Trace          []byte // of Bolt, the service is Host; Trace is the result of TraceID
-	Status                             int    // 0 if the client left
+	Method, Host, Path, Trace          []byte // for Bolt, Host is the service; Trace is a result of TraceID
+	Status                             int    // 0 if the client left before the response
 	Code                               Code
 	Refusal                            Refusal
 	Attempts                           int
-	In, Out                            int64 // bytes, heads included
+	In, Out                            int64 // bytes of the request and of the response, heads included
 	Took                               time.Duration
 }
 
-// append appends e as a line: a JSON object without the members that are empty or zero.
+// append appends e as one line: a JSON object. Empty and zero members are omitted.
 func (e *Entry) append(b []byte, now time.Time) []byte {
 	b = append(b, `{"time":"`...)
 	b = now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
@@ -51,7 +51,7 @@ func appendName(b []byte, name string) []byte {
 	return append(b, `":`...)
 }
 
-// appendCount appends a member, unless n is 0.
+// appendCount appends a JSON member. It appends nothing if n is 0.
 func appendCount(b []byte, name string, n int64) []byte {
 	if n == 0 {
 		return b
@@ -59,7 +59,7 @@ func appendCount(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(appendName(b, name), n, 10)
 }
 
-// appendText appends a member, unless text is empty.
+// appendText appends a JSON member. It appends nothing if text is empty.
 func appendText[T string | []byte](b []byte, name string, text T) []byte {
 	if len(text) == 0 {
 		return b

@@ -11,7 +11,7 @@ import (
 type writer struct {
 	*Log
 	file        io.WriteCloser
-	batch       []byte // lines; batch[:written] is in the file
+	batch       []byte // lines to write; batch[:written] is already written
 	written     int
 	lastWarning time.Time
 }
@@ -37,7 +37,7 @@ func (w *writer) run() {
 	}
 }
 
-// flush writes all queued lines. After an error the rest stays in batch.
+// flush writes all queued lines. After an error the unwritten lines stay in batch.
 func (w *writer) flush() error {
 	for {
 		w.switchFile()
@@ -57,14 +57,14 @@ func (w *writer) flush() error {
 	}
 }
 
-// nextBatch takes the queued lines once the batch before them is written.
+// nextBatch takes the queued lines after the previous batch is written.
 func (w *writer) nextBatch() {
 	if w.written < len(w.batch) {
 		return
 	}
 	free := w.batch[:0]
 	if cap(free) > 2*flushAt {
-		free = nil // after a burst, or a file that was slow: release the memory
+		free = nil // release the memory that a burst or a slow file has needed
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *writer) nextBatch() {
 	w.writing = len(w.batch)
 }
 
-// switchFile switches to the file that Reopen opened, if there is one. The new file begins with a whole line.
+// switchFile switches to the file that Reopen has opened, if any. No line is split between the two files.
 func (w *writer) switchFile() {
 	w.mu.Lock()
 	next := w.reopened
@@ -96,7 +96,7 @@ func (w *writer) switchFile() {
 	w.stats.Dropped++
 }
 
-// reportError counts an error of the file, and logs it at most once a minute.
+// reportError counts a write error. It logs such errors at most once per minute.
 func (w *writer) reportError(err error) {
 	w.mu.Lock()
 	w.stats.Errors++
@@ -108,7 +108,7 @@ func (w *writer) reportError(err error) {
 	}
 }
 
-// close closes the file. err is the error of the last flush, which has left lines in batch.
+// close closes the file. err is the error of the last flush, after which lines are still in batch.
 func (w *writer) close(err error) error {
 	w.mu.Lock()
 	lost := countLines(w.batch[w.written:]) + countLines(w.queue)

@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/protocol/bolt"
 )
 
-// Code classifies a response: the class of an HTTP status, or a Bolt status. The zero value means that there was no response
-// because the client left.
+// Code classifies a response: by the class of its HTTP status, or by its Bolt status. The zero value means that the
+// client left before the response.
 type Code uint8
 
 const (
@@ -33,10 +33,11 @@ func Bolt(s bolt.Status) Code {
 	return boltCode + Code(s)
 }
 
-// Failed reports whether the endpoint, or the proxy in its place, failed to serve the request.
+// Failed reports whether the endpoint failed to serve the request, or the proxy failed in place of the endpoint.
 func (c Code) Failed() bool { return c == HTTP(500) || c > boltCode }
 
-// String returns 2xx and so on, or the name of the Bolt status; canceled for the zero Code.
+// String returns the class of the HTTP status such as 2xx, the name of the Bolt status, or canceled for the zero
+// Code.
 func (c Code) String() string { return codeNames[min(c, otherCode)] }
 
 var codeNames = func() (names [codes]string) {

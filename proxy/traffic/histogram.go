@@ -7,18 +7,19 @@ import (
 
 // Histogram is the distribution of request durations.
 type Histogram struct {
-	Buckets []Bucket // by UpTo
-	Count   uint64   // all requests, also those longer than the last bucket's UpTo
-	Seconds float64  // the sum of the durations
+	Buckets []Bucket // ordered by UpTo
+	Count   uint64   // number of all requests, including those that took longer than the last bucket's UpTo
+	Seconds float64  // sum of the durations in seconds
 }
 
-// Bucket counts the requests that took at most UpTo. It includes the counts of the buckets before it.
+// Bucket counts the requests that took at most UpTo. The requests of earlier buckets are included.
 type Bucket struct {
 	UpTo  time.Duration
 	Count uint64
 }
 
-// bounds are the upper bounds of the buckets. Each is at least twice the one before; firstBound depends on that.
+// bounds are the upper bounds of the buckets. Each bound is at least twice the previous bound, which firstBound
+// relies on.
 var bounds = [...]time.Duration{
 	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
@@ -28,15 +29,16 @@ var bounds = [...]time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute,
 }
 
-// durationCounts is a histogram under construction.
+// durationCounts is a histogram that is being filled.
 type durationCounts struct {
-	counts    [len(bounds) + 1]uint64 // by bucket; the last one counts durations above all bounds
+	counts    [len(bounds) + 1]uint64 // indexed by bucket; the last element counts durations above all bounds
 	hours     uint64
-	remainder time.Duration // of the sum, below an hour: one int64 of nanoseconds overflows after a day of 100,000 requests in flight
+	remainder time.Duration // sum of the durations below a full hour; a sum in ns alone would overflow after a day of 100,000 requests in flight
 }
 
-// firstBound maps the bit length of a duration to the first bound that is not below the shortest duration of that length. As
-// bounds at least double, at most one bound lies among the durations of one bit length: a longer one belongs to the next bucket.
+// firstBound maps the bit length of a duration to an index of bounds: the first bound that is not below the shortest
+// duration of that bit length. Because each bound is at least twice the previous bound, at most one bound lies among
+// the durations of one bit length. A duration above that bound belongs to the next bucket.
 var firstBound = func() (first [65]uint8) {
 	for length := 1; length < len(first); length++ {
 		shortest := uint64(1) << (length - 1)
@@ -49,7 +51,7 @@ var firstBound = func() (first [65]uint8) {
 	return first
 }()
 
-// bucket returns the index of the first bound that is not below took, or len(bounds).
+// bucket returns the index of the first bound that is at least took, or len(bounds).
 func bucket(took time.Duration) int {
 	i := int(firstBound[bits.Len64(uint64(took))])
 	if i < len(bounds) && took > bounds[i] {
@@ -58,14 +60,14 @@ func bucket(took time.Duration) int {
 	return i
 }
 
-// add counts one duration. A negative one counts as zero.
+// add counts one duration. A negative duration counts as zero.
 func (s *durationCounts) add(took time.Duration) {
 	took = max(took, 0)
 	s.counts[bucket(took)]++
 	s.addToSum(took)
 }
 
-// addToSum adds d to the sum and carries full hours.
+// addToSum adds took to the sum and moves full hours from remainder to hours.
 func (s *durationCounts) addToSum(took time.Duration) {
 	if s.remainder += took; uint64(s.remainder) >= uint64(time.Hour) {
 		s.hours += uint64(s.remainder) / uint64(time.Hour)

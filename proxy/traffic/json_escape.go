@@ -2,11 +2,11 @@ package traffic
 
 import "unicode/utf8"
 
-// appendEscaped appends text as the content of a JSON string. Most of the text comes from clients: invalid UTF-8 becomes
-// \ufffd, and all control characters are escaped, also those that JSON allows but a terminal interprets.
+// appendEscaped appends text as the content of a JSON string. Most text is sent by clients, so invalid UTF-8 becomes
+// \ufffd. All control characters are escaped, including those that JSON allows but a terminal interprets.
 func appendEscaped[T string | []byte](b []byte, text T) []byte {
 	const digits = "0123456789abcdef"
-	done := 0 // text[:done] is in b
+	done := 0 // text[:done] is already appended
 	for i := 0; i < len(text); {
 		c, size := text[i], 1
 		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {

@@ -2,13 +2,14 @@ package traffic
 
 import "sync/atomic"
 
-// Listener has the counters of one listener. Each loop passes its own index.
+// Listener has the counters of one listener. A loop passes its own index to each method.
 type Listener struct {
 	Name    string
 	perLoop []listenerCounters
 }
 
-// Renamed returns a Listener with another name and the counters of l. Snapshot shows the one that was passed to Keep.
+// Renamed returns a Listener with another name that shares the counters of l. Snapshot includes the Listener that was
+// passed to Keep.
 func (l *Listener) Renamed(name string) *Listener {
 	if l.Name == name {
 		return l
@@ -16,35 +17,35 @@ func (l *Listener) Renamed(name string) *Listener {
 	return &Listener{Name: name, perLoop: l.perLoop}
 }
 
-// listenerCounters are the counters of one loop.
+// listenerCounters are one loop's counters of a listener.
 type listenerCounters struct {
 	opened, closed atomic.Uint64
 	refused        [refusals]atomic.Uint64
 	_              [64]byte // keeps the counters of two loops on different cache lines
 }
 
-// Opened counts a connection that was accepted.
+// Opened counts an accepted connection.
 func (l *Listener) Opened(loop int) { l.perLoop[loop].opened.Add(1) }
 
-// Closed counts a connection that ended.
+// Closed counts a closed connection.
 func (l *Listener) Closed(loop int) { l.perLoop[loop].closed.Add(1) }
 
-// Refused counts a request that was not forwarded, by reason.
+// Refused counts a request that is not forwarded, and its reason.
 func (l *Listener) Refused(loop int, why Refusal) { l.perLoop[loop].refused[why].Add(1) }
 
 // ListenerStats is a snapshot of a Listener.
 type ListenerStats struct {
 	Name        string
-	Connections int                // open now
-	Accepted    uint64             // connections
-	Refused     map[Refusal]uint64 // requests; has all reasons
+	Connections int                // number of open connections
+	Accepted    uint64             // number of accepted connections
+	Refused     map[Refusal]uint64 // number of refused requests by reason; every reason is present
 }
 
 func (l *Listener) stats() ListenerStats {
 	s := ListenerStats{Name: l.Name, Refused: make(map[Refusal]uint64, refusals)}
 	for i := range l.perLoop {
 		c := &l.perLoop[i]
-		closed := c.closed.Load() // loaded before opened, so the difference is never negative
+		closed := c.closed.Load() // loaded before opened, so that the difference is never negative
 		opened := c.opened.Load()
 		s.Accepted += opened
 		s.Connections += int(opened - closed)

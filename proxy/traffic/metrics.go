@@ -2,7 +2,7 @@ package traffic
 
 import "sync"
 
-// Metrics has the counters of a proxy. Its methods may be called by any goroutine.
+// Metrics has the counters of a proxy. Any goroutine may call its methods.
 type Metrics struct {
 	loops int
 
@@ -13,12 +13,12 @@ type Metrics struct {
 
 type routeKey struct{ listener, name string }
 
-// NewMetrics returns Metrics for a number of loops.
+// NewMetrics creates Metrics. loops is the number of loops.
 func NewMetrics(loops int) *Metrics {
 	return &Metrics{loops: loops, listeners: map[string]*Listener{}, routes: map[routeKey]*Route{}}
 }
 
-// Listener returns the counters of the listener of that name.
+// Listener returns the counters of the listener called name.
 func (b *Metrics) Listener(name string) *Listener {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,12 +30,12 @@ func (b *Metrics) Listener(name string) *Listener {
 	return l
 }
 
-// NewListener returns counters at zero that Snapshot leaves out until Keep is given them.
+// NewListener returns a Listener whose counters are zero. Snapshot omits it until it is passed to Keep.
 func (b *Metrics) NewListener(name string) *Listener {
 	return &Listener{Name: name, perLoop: make([]listenerCounters, b.loops)}
 }
 
-// Route returns the counters of the route of that name of a listener.
+// Route returns the counters of the route called name. listener is the name of its listener.
 func (b *Metrics) Route(listener, name string) *Route {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,9 +48,9 @@ func (b *Metrics) Route(listener, name string) *Route {
 	return r
 }
 
-// Keep forgets all counters but those of the given listeners and routes, as after a reload that removed the others. Requests
-// that began before may still count with a forgotten one; Snapshot does not include it. A forgotten name starts at zero when it
-// is used again.
+// Keep removes all counters except those of listeners and routes. It is called after a reload. Requests that began
+// before may still use removed counters, but Snapshot does not include them. If a removed name is used again, its
+// counters start at zero.
 func (b *Metrics) Keep(listeners []*Listener, routes []*Route) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,11 +6,11 @@ type Refusal uint8
 // The reasons.
 const (
 	Forwarded   Refusal = iota
-	BadRequest          // malformed, ambiguous or above a limit
-	NoRoute             // nothing matches
-	RateLimited         // the route's rate limit
+	BadRequest          // the request is malformed, ambiguous or above a limit
+	NoRoute             // no route matches
+	RateLimited         // the route's rate limit is reached
 	NoEndpoint          // no endpoint of the cluster is up
-	Overload            // a limit of the cluster, or of the listener
+	Overload            // a limit of the cluster or of the listener is reached
 	refusals
 )
 

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Route has the counters of one route. Each loop passes its own index.
+// Route has the counters of one route. A loop passes its own index to each method.
 type Route struct {
 	Listener, Name string
 	perLoop        []lockedTally
 }
 
-// lockedTally has the counters of one loop. Only Snapshot contends for the lock, while it copies the tally. One uncontended lock
-// costs half as much as five atomic additions, and a snapshot never sees a request half counted.
+// lockedTally has one loop's counters of a route. The loop waits for the lock only while Snapshot copies the tally.
+// An uncontended lock costs half as much as five atomic additions. With the lock, a snapshot never includes only part
+// of a request.
 type lockedTally struct {
 	mu sync.Mutex
 	tally
@@ -26,8 +27,8 @@ type tally struct {
 	durations durationCounts
 }
 
-// Done counts a finished request. took is the time from its first byte to the moment the last byte of the response was queued. in
-// and out are the bytes of request and response, heads included.
+// Done counts a finished request. took is the time from the first byte of the request until the last byte of the
+// response is queued. in and out are the bytes of the request and of the response, heads included.
 func (r *Route) Done(loop int, c Code, took time.Duration, in, out int64) {
 	s := &r.perLoop[loop]
 	s.mu.Lock()
@@ -38,7 +39,7 @@ func (r *Route) Done(loop int, c Code, took time.Duration, in, out int64) {
 	s.mu.Unlock()
 }
 
-// Retried counts an attempt that follows a failed one.
+// Retried counts a retry: an attempt after a failed attempt.
 func (r *Route) Retried(loop int) {
 	s := &r.perLoop[loop]
 	s.mu.Lock()
@@ -49,10 +50,10 @@ func (r *Route) Retried(loop int) {
 // RouteStats is a snapshot of a Route.
 type RouteStats struct {
 	Listener, Name string
-	Requests       map[Code]uint64 // by Code; without those that are zero
-	In, Out        uint64          // bytes of requests and responses, heads included
+	Requests       map[Code]uint64 // number of requests by Code; zero counts are omitted
+	In, Out        uint64          // bytes of requests and of responses, heads included
 	Retries        uint64
-	Took           Histogram // of all requests
+	Took           Histogram // durations of all requests
 }
 
 func (r *Route) stats() RouteStats {

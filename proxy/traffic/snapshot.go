@@ -8,11 +8,11 @@ import (
 
 // Snapshot is a copy of all counters at one moment.
 type Snapshot struct {
-	Listeners []ListenerStats // by name
-	Routes    []RouteStats    // by listener and name
+	Listeners []ListenerStats // sorted by name
+	Routes    []RouteStats    // sorted by listener and name
 }
 
-// Snapshot adds up the counters of all loops. The totals of a name never decrease until Keep forgets it.
+// Snapshot adds up the counters of all loops. The totals of a name never decrease until Keep removes the name.
 func (b *Metrics) Snapshot() Snapshot {
 	b.mu.Lock()
 	listeners, routes := slices.Collect(maps.Values(b.listeners)), slices.Collect(maps.Values(b.routes))

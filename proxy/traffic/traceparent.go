@@ -2,18 +2,19 @@ package traffic
 
 import "bytes"
 
-// Offsets of the parts of a traceparent, in bytes. W3C Trace Context, section 3.2.2.
+// The offsets in bytes of the parts of a traceparent. W3C Trace Context, section 3.2.2.
 const (
-	traceStart  = 3 // behind the version, 2 hex digits, and a dash
+	traceStart  = 3 // after the version (2 hex digits) and a dash
 	traceEnd    = traceStart + 32
 	parentStart = traceEnd + 1
 	parentEnd   = parentStart + 16
 	flagsStart  = parentEnd + 1
-	traceparent = flagsStart + 2 // its length in version 00
+	traceparent = flagsStart + 2 // length in bytes of a traceparent of version 00
 )
 
-// TraceID returns the trace id in the value of a traceparent field: 32 hex digits, a view. It is nil if value is malformed. Of a
-// later version than 00, only the parts that version 00 defines are read. W3C Trace Context, section 3.2.4.
+// TraceID returns the trace id in the value of a traceparent field: 32 hex digits, as a view of value. It returns nil
+// if value is malformed. In a version later than 00, only the parts that version 00 defines are checked. W3C Trace
+// Context, section 3.2.4.
 func TraceID(value []byte) []byte {
 	if len(value) < traceparent || value[traceStart-1] != '-' || value[traceEnd] != '-' || value[parentEnd] != '-' {
 		return nil
@@ -30,7 +31,7 @@ func TraceID(value []byte) []byte {
 	return id
 }
 
-// isHex reports whether b is hex digits, lower case.
+// isHex reports whether b consists of lower-case hex digits.
 func isHex(b []byte) bool {
 	for _, c := range b {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {

@@ -2,19 +2,20 @@ package upstream
 
 import "time"
 
-// balancers choose one of m.up, which has at least two endpoints, other than avoid. avoid may be nil.
+// balancers holds the function of each policy. The function chooses an endpoint of m.up other than avoid. m.up has at
+// least two endpoints. avoid may be nil.
 var balancers = map[Balance]func(c *Cluster, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint{
 	LeastRequest: leastRequest,
 	RoundRobin:   roundRobin,
 	EWMA:         leastCost,
 }
 
-// Pick chooses an endpoint for a request and counts the request as active; the caller calls Done once. random is 64 random bits, now
-// the loop's clock. avoid is an endpoint that has just failed: it is chosen only if there is no other. The errors are ErrNoEndpoint
-// and ErrOverload.
+// Pick chooses an endpoint for a request and counts the request as active. The caller must call Done once. random is
+// 64 random bits, and now is the loop's clock. avoid is an endpoint that has just failed: Pick returns it only if
+// there is no other. The errors are ErrNoEndpoint and ErrOverload.
 //
-// Endpoints that are down or ejected are skipped. If all healthy endpoints are ejected, they are used anyway. If all endpoints are
-// down, the error is ErrNoEndpoint.
+// Pick skips endpoints that are down or ejected. If all healthy endpoints are ejected, Pick uses them anyway. If all
+// endpoints are down, the error is ErrNoEndpoint.
 func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endpoint, error) {
 	m := c.members.Load()
 	if now >= m.firstReadmit {
@@ -34,7 +35,7 @@ func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endp
 	return e, nil
 }
 
-// drawTwo draws two different endpoints by weight. If one of them is avoid, it returns the other one twice.
+// drawTwo draws two different endpoints by weight. If one of them is avoid, a and b are both the other one.
 func drawTwo(m *members, random uint64, avoid *Endpoint) (a, b *Endpoint) {
 	i := m.draw(uint32(random >> 32))
 	j := m.drawOther(i, uint32(random))
@@ -47,8 +48,8 @@ func drawTwo(m *members, random uint64, avoid *Endpoint) (a, b *Endpoint) {
 	return a, b
 }
 
-// leastRequest compares two random endpoints: if all were compared, all loops would choose the same one at the same time.
-// M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001.
+// leastRequest chooses the less busy of two random endpoints. If all endpoints were compared, all loops would choose
+// the same endpoint at the same time. M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001.
 func leastRequest(_ *Cluster, m *members, random uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
 	a, b := drawTwo(m, random, avoid)
 	if uint64(b.load.active())*a.weight < uint64(a.load.active())*b.weight {
@@ -57,8 +58,8 @@ func leastRequest(_ *Cluster, m *members, random uint64, _ time.Duration, avoid 
 	return a
 }
 
-// leastCost compares two random endpoints, as leastRequest does. Weights apply to active requests: between idle endpoints only the
-// latency decides.
+// leastCost chooses the cheaper of two random endpoints. Weights affect only the cost of active requests: between
+// idle endpoints only the latency decides.
 func leastCost(_ *Cluster, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint {
 	a, b := drawTwo(m, random, avoid)
 	if a != b && b.cost(m.meanWeight, now) < a.cost(m.meanWeight, now) {
@@ -67,8 +68,9 @@ func leastCost(_ *Cluster, m *members, random uint64, now time.Duration, avoid *
 	return a
 }
 
-// roundRobin strides over the positions. Endpoints of equal weight follow in order; with different weights, the requests of each
-// endpoint are spread evenly. D. Knuth, The Art of Computer Programming, volume 3, section 6.4, theorem S.
+// roundRobin advances over the positions by a fixed stride. Endpoints of equal weight take turns. With different
+// weights, the requests to each endpoint are evenly spaced. D. Knuth, The Art of Computer Programming, volume 3,
+// section 6.4, theorem S.
 func roundRobin(c *Cluster, m *members, _ uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
 	i := m.owner((c.turn.Add(1) - 1) % m.total * m.stride % m.total)
 	if m.up[i] == avoid {

@@ -7,15 +7,15 @@ import (
 	"example.com/ferry/internal/invalid"
 )
 
-// Error is one error in a Config. An example of its Field is endpoints[0].address.
+// Error is one error in a Config. Its Field is a path such as endpoints[0].address.
 type Error = invalid.Error
 
-// Errors are all errors in a Config. It is never empty.
+// Errors is the list of all errors in a Config. It is never empty.
 type Errors = invalid.Errors
 
 const maxWeight = 1000
 
-// Check returns everything wrong in c as Errors, or nil. It resolves no name and connects to no endpoint.
+// Check returns all errors in c as Errors, or nil. It resolves no name and connects to no endpoint.
 func (c *Config) Check() error {
 	k := checker{}
 	if c == nil {
@@ -33,7 +33,7 @@ func (c *Config) Check() error {
 	k.endpoints(c.Endpoints)
 	k.duration("connect_timeout", c.ConnectTimeout)
 	k.duration("resolve_interval", c.ResolveInterval)
-	k.duration("idle_timeout", max(c.IdleTimeout, 0)) // negative means never
+	k.duration("idle_timeout", max(c.IdleTimeout, 0)) // negative means never, which is valid
 	k.duration("heartbeat", max(c.Heartbeat, 0))
 	k.count("connections", c.Connections)
 	k.count("streams", c.Streams)

@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/loop"
 )
 
-// Errors of Pick.
+// The errors of Pick.
 var (
 	ErrNoEndpoint = errors.New("upstream: no endpoint is up")
 	ErrOverload   = errors.New("upstream: too many requests in flight: limits.requests")
@@ -19,7 +19,7 @@ var (
 
 // Cluster is a set of equivalent endpoints.
 type Cluster struct {
-	cfg     Config // with defaults filled in
+	cfg     Config // configuration with defaults filled in
 	group   *loop.Group
 	log     *slog.Logger
 	lookup  lookup
@@ -28,15 +28,15 @@ type Cluster struct {
 	targets []*target
 	members atomic.Pointer[members]
 
-	mu         sync.Mutex // held to change members; loops only use TryLock
+	mu         sync.Mutex // guards changes of members; loops only use TryLock
 	closed     bool
-	startCheck func(*Endpoint) // starts the health checks of an endpoint; nil while Run does not check
+	startCheck func(*Endpoint) // starts the health checks of an endpoint; nil until Run enables checks
 
 	_ cacheLines
-	// turn counts the requests that round-robin has assigned.
+	// turn is the number of requests that round-robin has assigned.
 	turn atomic.Uint64
 	_    cacheLines
-	// active counts the active requests of all loops.
+	// active is the number of active requests of all loops.
 	active atomic.Int64
 	_      cacheLines
 
@@ -45,8 +45,9 @@ type Cluster struct {
 	failed  struct{ lookups, checks atomic.Int64 }
 }
 
-// New makes a cluster for the loops of group. The times of Pick and Done are those of its clock. New resolves names for two seconds
-// at most; Run retries those that fail. A nil log means slog.Default. Errors in c are returned as Errors. New copies c.
+// New creates a cluster for the loops of group. The times passed to Pick and Done must come from the group's clock.
+// New resolves names for at most two seconds; Run retries the failed lookups. A nil log means slog.Default. If c is
+// invalid, the error is an Errors. New copies c.
 func New(c *Config, group *loop.Group, log *slog.Logger) (*Cluster, error) {
 	return newCluster(c, group, log, systemLookup)
 }
@@ -100,8 +101,8 @@ func (c *Cluster) Run(ctx context.Context) {
 	tasks.Wait()
 }
 
-// Close retires all endpoints and their pools. Pick still works for requests that began before; their connections are closed
-// afterwards. Close waits for the loops, so no loop may call it.
+// Close retires all endpoints and their pools. Requests that have already begun may still call Pick; their
+// connections are closed when they end. Close waits for the loops, so it must not be called on a loop.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	again := c.closed
@@ -113,10 +114,10 @@ func (c *Cluster) Close() {
 	c.retire(c.members.Load().all)
 }
 
-// rebuild publishes new members with the endpoints all and their current health. mu is held, except in New.
+// rebuild publishes new members made from all and the current health of its endpoints. Callers hold mu, except New.
 func (c *Cluster) rebuild(all []*Endpoint) { c.members.Store(newMembers(all)) }
 
-// retire marks endpoints as removed from the cluster and retires their pools.
+// retire marks endpoints as removed from the cluster, and retires their pools.
 func (c *Cluster) retire(gone []*Endpoint) {
 	if len(gone) == 0 {
 		return
@@ -130,7 +131,7 @@ func (c *Cluster) retire(gone []*Endpoint) {
 	}
 	c.mu.Unlock()
 	for i, l := range c.group.Loops() {
-		// PostWait fails for a loop that has ended, which has no connections left.
+		// PostWait returns an error if the loop has ended. Such a loop has no connections left.
 		_ = l.PostWait(context.Background(), func() {
 			for _, e := range gone {
 				for _, p := range e.pools[i] {

@@ -7,8 +7,8 @@ type Config struct {
 	// Name is the name that routes refer to.
 	Name string `yaml:"name" schema:"required"`
 
-	// Protocol is the protocol of the endpoints: http1 or bolt. Empty means the protocol of the listeners whose routes lead here. A
-	// cluster of listeners with different protocols must name its own.
+	// Protocol is the protocol of the endpoints: http1 or bolt. Empty means the protocol of the listeners whose
+	// routes name the cluster. If these listeners have different protocols, Protocol must be set.
 	Protocol Protocol `yaml:"protocol,omitempty"`
 
 	// Endpoints are the addresses of the cluster.
@@ -23,33 +23,37 @@ type Config struct {
 	// IdleTimeout closes a connection unused for this long. Zero means 60 s; negative means never.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
-	// Connections bounds the connections that one loop opens to each endpoint and shares among requests, in protocols that
-	// multiplex (bolt). Another one is opened when all of them have Streams requests in flight. Zero means 4.
+	// Connections is the number of connections that one loop opens to each endpoint and shares among requests. It
+	// applies to protocols that multiplex (bolt). A further connection is opened when all others have Streams
+	// requests in flight. Zero means 4.
 	Connections int `yaml:"connections,omitempty" schema:"min=0"`
 
-	// Streams is the number of requests in flight on a shared connection above which another one is opened. Zero means 128.
+	// Streams is the number of requests in flight on a shared connection above which a further connection is opened.
+	// Zero means 128.
 	Streams int `yaml:"streams,omitempty" schema:"min=0"`
 
-	// Heartbeat is the idle time after which a heartbeat is sent on a shared connection. Three heartbeats without a response close
-	// it. Zero means 15 s; negative means never.
+	// Heartbeat is the idle time after which a heartbeat is sent on a shared connection. After three heartbeats
+	// without a response the connection is closed. Zero means 15 s; negative means never.
 	Heartbeat time.Duration `yaml:"heartbeat,omitempty"`
 
 	// ResolveInterval is the time between two lookups of an endpoint's name. Zero means 30 s.
 	ResolveInterval time.Duration `yaml:"resolve_interval,omitempty"`
 
-	// Limits bound connections and requests of the cluster. Requests above them are refused at once.
+	// Limits bound the connections and requests of the cluster. Requests above the limits are refused immediately.
 	Limits Limits `yaml:"limits,omitempty"`
 
 	// Health configures active health checks. Absent means that all endpoints count as healthy.
 	Health *Health `yaml:"health,omitempty"`
 
-	// Outlier configures ejection: an endpoint that keeps failing gets no requests for a while. Absent means no ejection.
+	// Outlier configures ejection: an endpoint that fails repeatedly gets no requests for a while. Absent means no
+	// ejection.
 	Outlier *Outlier `yaml:"outlier,omitempty"`
 }
 
-// EndpointConfig is one endpoint, or one for each address of a name.
+// EndpointConfig is the address of one endpoint. A host name stands for one endpoint for each of its addresses.
 type EndpointConfig struct {
-	// Address is HOST:PORT, or unix: and a path. A host name gives one endpoint for each of its addresses.
+	// Address is HOST:PORT, or unix: followed by a path. A host name stands for one endpoint for each of its
+	// addresses.
 	Address string `yaml:"address" schema:"required"`
 
 	// Weight is 1 to 1000. Requests are distributed in proportion to the weights. Each address of a name has this weight. Zero means 1.
@@ -61,35 +65,35 @@ type Balance string
 
 // The values of Balance.
 const (
-	LeastRequest Balance = "least-request" // of two random endpoints, the one with fewer active requests
-	RoundRobin   Balance = "round-robin"   // in turn
-	EWMA         Balance = "ewma"          // of two random endpoints, the one with less latency times active requests
+	LeastRequest Balance = "least-request" // the one of two random endpoints that has fewer active requests
+	RoundRobin   Balance = "round-robin"   // each endpoint in turn
+	EWMA         Balance = "ewma"          // the one of two random endpoints with the smaller product of latency and active requests
 )
 
-// Limits are a cluster's circuit breaker. They count over all loops.
+// Limits are the circuit breaker of a cluster. All loops are counted together.
 type Limits struct {
-	// Connections bounds the connections to each endpoint. Zero means 10000.
+	// Connections is the largest number of connections to each endpoint. Zero means 10000.
 	Connections int `yaml:"connections,omitempty" schema:"min=0"`
 
-	// Requests bounds the active requests. Zero means 100000.
+	// Requests is the largest number of active requests. Zero means 100000.
 	Requests int `yaml:"requests,omitempty" schema:"min=0"`
 
-	// Waiting bounds the requests that wait for a connection. Zero means 10000.
+	// Waiting is the largest number of requests that wait for a connection. Zero means 10000.
 	Waiting int `yaml:"waiting,omitempty" schema:"min=0"`
 }
 
 // Health configures active health checks.
 type Health struct {
-	// Kind is the kind of check: a connection (tcp), a GET (http), or a heartbeat (bolt).
+	// Kind is the kind of check: tcp opens a connection, http sends a GET, bolt sends a heartbeat.
 	Kind HealthKind `yaml:"kind" schema:"required"`
 
-	// Path is the path of the GET. Empty means /.
+	// Path is the path of the GET request. Empty means /.
 	Path string `yaml:"path,omitempty"`
 
-	// Host is the Host field of the GET. Empty means the endpoint's address.
+	// Host is the Host field of the GET request. Empty means the endpoint's address.
 	Host string `yaml:"host,omitempty"`
 
-	// Statuses are the statuses of a healthy endpoint. Empty means all of 2xx.
+	// Statuses are the response statuses of a healthy endpoint. Empty means all of 2xx.
 	Statuses []int `yaml:"statuses,omitempty"`
 
 	// Interval is the time between two checks of an endpoint. Zero means 5 s.
@@ -101,30 +105,31 @@ type Health struct {
 	// Unhealthy is the number of failed checks in a row after which an endpoint is down. Zero means 3.
 	Unhealthy int `yaml:"unhealthy,omitempty" schema:"min=0"`
 
-	// Healthy is the number of successful checks in a row after which it is up again. Zero means 2.
+	// Healthy is the number of successful checks in a row after which an endpoint that is down is up again. Zero
+	// means 2.
 	Healthy int `yaml:"healthy,omitempty" schema:"min=0"`
 }
 
 // HealthKind is the kind of a health check.
 type HealthKind string
 
-// The values of Check.
+// The values of HealthKind.
 const (
 	HealthTCP  HealthKind = "tcp"
 	HealthHTTP HealthKind = "http"
 	HealthBolt HealthKind = "bolt"
 )
 
-// Outlier configures ejection by the outcomes of requests.
+// Outlier configures the ejection of endpoints whose requests fail.
 type Outlier struct {
-	// Failures is the number of failures in a row that eject an endpoint: connections refused or reset, timeouts, statuses 5xx. Zero
-	// means 5.
+	// Failures is the number of failures in a row after which an endpoint is ejected. Failures are refused or reset
+	// connections, timeouts, and statuses 5xx. Zero means 5.
 	Failures int `yaml:"failures,omitempty" schema:"min=0"`
 
 	// EjectionTime is the duration of the first ejection. The n-th ejection in a row lasts n times as long. Zero means 30 s.
 	EjectionTime time.Duration `yaml:"ejection_time,omitempty"`
 
-	// MaxEjected bounds the ejected endpoints, in percent of all: 1 to 100. Zero means 50.
+	// MaxEjected is the largest share of endpoints that may be ejected, in percent: 1 to 100. Zero means 50.
 	MaxEjected int `yaml:"max_ejected,omitempty" schema:"min=0"`
 }
 
@@ -137,10 +142,10 @@ const (
 	Bolt  Protocol = "bolt"
 )
 
-// Protocols are the values of Protocol.
+// Protocols lists the values of Protocol.
 var Protocols = [...]Protocol{HTTP1, Bolt}
 
-// index is the protocol's place in Protocols, -1 if it is none of them.
+// index returns the index of the protocol in Protocols, or -1.
 func (p Protocol) index() int {
 	switch p {
 	case HTTP1:

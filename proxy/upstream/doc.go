@@ -1,8 +1,9 @@
-// Package upstream has the clusters of a proxy: their endpoints, the health of each, and the choice of one for a request.
+// Package upstream has the clusters of a proxy: their endpoints, the health of each endpoint, and load balancing.
 //
-// A Cluster is a set of equivalent endpoints. Pick chooses an endpoint for a request and counts the request as active; Done ends it
-// with its outcome. All loops may call both at once, and neither waits. The package opens no connections for requests: a driver keeps
-// a Pool for each loop and stores it in the Endpoint. Run resolves names and checks health on goroutines of its own.
+// A Cluster is a set of equivalent endpoints. Pick chooses an endpoint for a request and counts the request as
+// active. Done ends the request with its outcome. All loops may call Pick and Done at the same time, and neither
+// waits. The package opens no connections for requests: a driver creates a Pool for each loop and stores it in the
+// Endpoint. Run resolves names and checks health on goroutines of its own.
 //
 //	c, err := upstream.New(&upstream.Config{Name: "echo", Endpoints: []upstream.Server{{Address: "127.0.0.1:12300"}}}, group, nil)
 //	go c.Run(ctx)

@@ -14,52 +14,54 @@ type Endpoint struct {
 	addr       loop.Addr
 	host       atomic.Pointer[string]
 	weight     uint64
-	pools      []loopPools // by the loop's index
+	pools      []loopPools // indexed by the loop's index
 	retired    atomic.Bool
-	stopChecks context.CancelFunc // nil if it has no health checks. Used with Cluster.mu held
+	stopChecks context.CancelFunc // nil if the endpoint has no health checks; guarded by Cluster.mu
 
-	// Changed with Cluster.mu held.
-	down         atomic.Bool  // by active health checks
-	ejectedUntil atomic.Int64 // the end of its ejection, in ns; 0 if it is not ejected
+	// Changed only with Cluster.mu held.
+	down         atomic.Bool  // active health checks have failed
+	ejectedUntil atomic.Int64 // end of the ejection in ns on the loops' clock; 0 if not ejected
 	timesDown    atomic.Int64
 
-	_ cacheLines // the fields below are written by every request, those above are only read
+	_ cacheLines // every request writes the fields below; the fields above change seldom
 
 	load         load
 	conns        atomic.Int64
 	latency      latency
-	failures     atomic.Int64 // in a row
+	failures     atomic.Int64 // number of failures in a row
 	ejectedInRow atomic.Int64
 	ejections    atomic.Int64
-	outcomes     [Outcomes]atomic.Int64 // without Success, which load counts
+	outcomes     [Outcomes]atomic.Int64 // number of requests by outcome; Success is counted in load
 
 	_ cacheLines
 }
 
-// cacheLines keeps the fields before it and behind it on different cache lines. Processors fetch lines in pairs.
+// cacheLines keeps the fields before and after it on different cache lines. It spans two lines, because processors
+// fetch lines in pairs: writes to one field do not slow down reads of the other.
 type cacheLines [128]byte
 
-// Pool has the connections of one loop to one endpoint. A driver makes it and stores it with SetPool.
+// Pool has the connections of one loop to one endpoint. A driver creates the Pool and stores it with SetPool.
 type Pool interface {
-	// Retire is called on the pool's loop when no more requests will be sent: idle connections are closed at once, others when their
-	// requests are done. It may be called twice for a pool that was made after its endpoint was retired.
+	// Retire is called on the pool's loop when no more requests will be sent. The pool closes idle connections
+	// immediately, and the others when their requests have ended. If the pool was created after its endpoint was
+	// retired, Retire may be called twice.
 	Retire()
 }
 
-// Outcome is the result of one attempt to send a request to an endpoint.
+// Outcome is the result of sending a request to an endpoint once.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Success        Outcome = iota
-	Failure                // a response that says that the server failed: 5xx
-	ConnectFailure         // the connection was not made
+	Failure                // the response reports a failure of the server: 5xx
+	ConnectFailure         // the connection could not be opened
 	Reset                  // the connection ended before the response
-	Timeout                // no response in time
-	Canceled               // the client left; says nothing about the endpoint
-	LocalFailure           // the connection was not made because this machine ran out of a resource; says nothing about the endpoint
+	Timeout                // the response did not arrive in time
+	Canceled               // the client left, which says nothing about the endpoint
+	LocalFailure           // this machine lacked a resource to connect, which says nothing about the endpoint
 
-	Outcomes = iota // the number of outcomes
+	Outcomes = iota // number of outcomes
 )
 
 // String returns the value of the metrics label outcome.
@@ -73,22 +75,25 @@ func (e *Endpoint) Addr() loop.Addr { return e.addr }
 // Cluster returns the cluster of the endpoint.
 func (e *Endpoint) Cluster() *Cluster { return e.cluster }
 
-// Host returns the name that the configuration gives the endpoint, without a port. It is empty for an IP address and a socket.
+// Host returns the host name of the endpoint as configured, without a port. It is empty if the endpoint is configured
+// by IP address or socket path.
 func (e *Endpoint) Host() string { return *e.host.Load() }
 
-// Pool returns the pool of a protocol and of the loop with that index, or nil. Only that loop may call it.
+// Pool returns the pool of protocol p on the loop with index loop, or nil. Only that loop may call it.
 func (e *Endpoint) Pool(loop int, p Protocol) Pool { return e.pools[loop][p.index()] }
 
-// SetPool stores the pool of a protocol and of the loop with that index. Only that loop may call it.
+// SetPool stores the pool of protocol p on the loop with index loop. Only that loop may call it.
 func (e *Endpoint) SetPool(loop int, p Protocol, made Pool) { e.pools[loop][p.index()] = made }
 
-// loopPools are the pools of one loop, in the order of Protocols.
+// loopPools has the pools of one loop, indexed like Protocols.
 type loopPools [len(Protocols)]Pool
 
-// Retired reports whether the endpoint was removed from the cluster. A driver that makes a Pool for a retired endpoint retires it.
+// Retired reports whether the endpoint was removed from the cluster. A driver that creates a Pool for a retired
+// endpoint must retire the Pool.
 func (e *Endpoint) Retired() bool { return e.retired.Load() }
 
-// Done ends a request for which Pick returned e. took is the time from Pick to the head of the response, now the loop's clock.
+// Done ends a request for which Pick returned e. took is the time from Pick to the head of the response. now is the
+// loop's clock.
 func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
 	e.cluster.active.Add(-1)
 	if o == Success {

@@ -7,13 +7,15 @@ import (
 )
 
 const (
-	halfLife   = 10 * time.Second // of the weight of an endpoint's past latencies
-	unmeasured = time.Hour        // the assumed latency while no request was answered yet
+	halfLife   = 10 * time.Second // after this time, a past latency has half its weight
+	unmeasured = time.Hour        // assumed latency until the first response
 )
 
-// latency is a peak-sensitive moving average. A request that takes longer than the average becomes the average; a shorter one weighs
-// in by the time since the last change, at most once in a millisecond. It is one word, so that loops do not wait for each other: the
-// average in ns as a float32, and the time of its last change in ms, modulo 2^32. Zero means that nothing is known.
+// latency is a moving average that reacts immediately to peaks. A request that takes longer than the average replaces
+// the average. A shorter request changes the average by a weight that grows with the time since the last change, at
+// most once per millisecond. The state is one atomic word, so loops do not wait for each other. The word holds the
+// average in ns as a float32, and the time of the last change in ms modulo 2^32. Zero means that nothing was
+// measured.
 type latency struct{ word atomic.Uint64 }
 
 // observe adds the duration of one request.
@@ -39,8 +41,8 @@ func (l *latency) observe(took, now time.Duration) {
 	}
 }
 
-// decayed returns the average in ns, decayed by its age, so that an endpoint that was slow is tried again. It is 0 if nothing is
-// known.
+// decayed returns the average in ns. The average decays with time, so that an endpoint that was slow is tried again.
+// It is 0 if nothing was measured.
 func (l *latency) decayed(now time.Duration) float64 {
 	average, age := unpackLatency(l.word.Load(), now)
 	if age > 0 {
@@ -49,27 +51,28 @@ func (l *latency) decayed(now time.Duration) float64 {
 	return average
 }
 
-// lastAverage returns the average after the last request, not decayed.
+// lastAverage returns the average after the last request, without decay.
 func (l *latency) lastAverage() time.Duration {
 	average, _ := unpackLatency(l.word.Load(), 0)
 	return time.Duration(average)
 }
 
-// unpackLatency splits a word. age is in ms. It is 0 if the loop that changed the word has a clock ahead of now.
+// unpackLatency splits a word into the average in ns and its age in ms. The age is 0 if the word was changed at a
+// later time than now; the clocks of two loops may differ.
 func unpackLatency(word uint64, now time.Duration) (average float64, age int32) {
 	return float64(math.Float32frombits(uint32(word >> 32))), max(int32(millis(now)-uint32(word)), 0)
 }
 
-// decay returns the factor for an average of that age in ms.
+// decay returns the factor by which an average of that age, in ms, is multiplied.
 func decay(age int32) float64 {
 	return math.Exp2(-float64(age) / float64(halfLife/time.Millisecond))
 }
 
 func millis(d time.Duration) uint32 { return uint32(d / time.Millisecond) }
 
-// cost estimates in ns how long a request would take at e. An endpoint of mean weight is assumed to serve one request after the other,
-// and one of n times that weight n requests at once. An endpoint without a measured latency costs nothing while it is idle, so that
-// one request measures it.
+// cost estimates how long a request would take at e, in ns. The estimate assumes that an endpoint of mean weight
+// serves one request at a time. An endpoint of n times the mean weight serves n requests at a time. An idle endpoint
+// without a measured latency has cost 0, so that the next request measures it.
 func (e *Endpoint) cost(mean float64, now time.Duration) float64 {
 	average, active := e.latency.decayed(now), float64(e.load.active())
 	if average == 0 && active > 0 {
@@ -78,8 +81,8 @@ func (e *Endpoint) cost(mean float64, now time.Duration) float64 {
 	return average * (active*mean/float64(e.weight) + 1)
 }
 
-// observeLatency adds a request to e's latency. A quick error must not make e look fast: a failed request counts only if it took
-// longer than the average, and one without a response counts as at least the connect timeout.
+// observeLatency adds a request to e's latency. Quick errors must not make e look fast, so a failed request counts
+// only if it took longer than the average. A request without a response counts as at least the connect timeout.
 func (e *Endpoint) observeLatency(o Outcome, took, now time.Duration) {
 	switch o {
 	case Success:

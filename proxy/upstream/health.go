@@ -11,7 +11,8 @@ import (
 	"example.com/ferry/loop"
 )
 
-// probe checks the endpoint at an address once. It returns nil if the endpoint is healthy. It ends with ctx.
+// probe checks the health of the endpoint at an address once. It returns nil if the endpoint is healthy. The probe is
+// canceled when ctx ends.
 type probe func(ctx context.Context, at loop.Addr) error
 
 // newProbe returns the probe for h.Kind.
@@ -25,7 +26,8 @@ func newProbe(h *Health) probe {
 	return probeTCP
 }
 
-// startChecks starts a goroutine of tasks for each endpoint, also for those that are added later.
+// startChecks starts a goroutine for each endpoint, including endpoints that are added later. tasks waits for these
+// goroutines.
 func (c *Cluster) startChecks(ctx context.Context, tasks *sync.WaitGroup) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,12 +47,13 @@ func (c *Cluster) stopChecks() {
 	c.startCheck = nil
 }
 
-// checkPeriodically probes an endpoint until ctx ends: at once, then after a random part of the interval, which spreads the probes of
-// many endpoints, then once in each interval. The endpoint is up until enough probes in a row have failed.
+// checkPeriodically probes an endpoint until ctx ends. The first probe is sent immediately, the second after a random
+// part of the interval, and the others once per interval. The random delay spreads the probes of many endpoints over
+// time. The endpoint is up until enough probes in a row have failed.
 func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 	h := c.cfg.Health
 	pause := rand.N(h.Interval)
-	for contrary := 0; ; { // probes in a row whose result differs from the state of e
+	for contrary := 0; ; { // contrary is the number of probes in a row whose result differs from the state of e
 		within, cancel := context.WithTimeout(ctx, h.Timeout)
 		err := c.probe(within, e.addr)
 		cancel()
@@ -66,7 +69,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 		}
 		switch {
 		case err != nil && ConnectOutcome(err) == LocalFailure:
-			// The endpoint was not probed.
+			// The endpoint was not probed, because this machine could not connect.
 		case (err != nil) == down:
 			contrary = 0
 		default:
@@ -84,7 +87,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 	}
 }
 
-// setHealth marks an endpoint as down because of err, or as up if err is nil.
+// setHealth marks an endpoint as down if err is not nil, otherwise as up.
 func (c *Cluster) setHealth(e *Endpoint, err error) {
 	if err != nil {
 		e.timesDown.Add(1)
@@ -98,10 +101,10 @@ func (c *Cluster) setHealth(e *Endpoint, err error) {
 	c.rebuild(c.members.Load().all)
 }
 
-const maxProbeResponse = 128 << 10 // bytes that a probe reads at most
+const maxProbeResponse = 128 << 10 // bytes of response that a probe reads at most
 
-// roundTrip connects to an endpoint and sends a request. Each time more bytes arrive, it calls done with all bytes so far, until done
-// returns true or an error.
+// roundTrip connects to an endpoint and sends a request. Whenever more bytes arrive, roundTrip calls done with all
+// bytes so far. It ends when done returns true or an error.
 func roundTrip(ctx context.Context, at loop.Addr, request []byte, done func(data []byte) (bool, error)) error {
 	conn, err := connect(ctx, at)
 	if err != nil {
@@ -140,7 +143,7 @@ func connect(ctx context.Context, at loop.Addr) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", at.TCP.String())
 }
 
-// contextOr returns the error of ctx if ctx has ended, and err otherwise.
+// contextOr returns the error of ctx if ctx has ended, otherwise err.
 func contextOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

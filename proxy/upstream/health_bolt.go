@@ -11,7 +11,7 @@ import (
 // heartbeatID is the request id of a probe.
 const heartbeatID = 1
 
-// probeBolt sends a heartbeat and expects its response. It uses version 1, which all servers speak.
+// probeBolt sends a heartbeat and expects a response. It uses protocol version 1, which all servers support.
 func probeBolt(ctx context.Context, at loop.Addr) error {
 	heartbeat, err := bolt.AppendHeartbeat(nil, bolt.V1, heartbeatID)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"example.com/ferry/protocol/http1"
 )
 
-// probeHTTP sends a GET and expects one of h's statuses. It does not read the body of the response.
+// probeHTTP returns a probe that sends a GET and expects one of h's statuses. The probe does not read the body of the
+// response.
 func probeHTTP(h *Health) probe {
 	return func(ctx context.Context, at loop.Addr) error {
 		host := h.Host
@@ -17,7 +18,7 @@ func probeHTTP(h *Health) probe {
 			host = authority(at)
 		}
 		var head http1.Head
-		begin := 0 // of the final response, behind interim ones
+		begin := 0 // offset of the final response, after interim responses
 		err := roundTrip(ctx, at, get(h.Path, host), func(data []byte) (bool, error) {
 			for {
 				n, err := http1.ParseResponse(data[begin:], &head, http1.MethodGet, nil)
@@ -36,7 +37,7 @@ func probeHTTP(h *Health) probe {
 	}
 }
 
-// accepts reports whether status is that of a healthy endpoint.
+// accepts reports whether status means that the endpoint is healthy.
 func (h *Health) accepts(status int) bool {
 	if len(h.Statuses) == 0 {
 		return status/100 == 2
@@ -44,7 +45,7 @@ func (h *Health) accepts(status int) bool {
 	return slices.Contains(h.Statuses, status)
 }
 
-// authority returns the Host field for an address. RFC 9110, section 7.2.
+// authority returns the Host field for an address (RFC 9110, section 7.2).
 func authority(at loop.Addr) string {
 	if at.Unix != "" {
 		return "localhost"
@@ -57,7 +58,7 @@ func get(path, host string) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: ferry\r\nConnection: close\r\n\r\n", path, host)
 }
 
-// validGet reports whether path and host make a valid request that means just that path and host.
+// validGet reports whether path and host can be written into a request without changing its meaning.
 func validGet(path, host string) bool {
 	var h http1.Head
 	data := get(path, host)

@@ -1,6 +1,6 @@
 package upstream
 
-// admit counts a request as active, and reports whether limits.requests allows it.
+// admit counts a request as active and reports whether limits.requests allows it.
 func (c *Cluster) admit() bool {
 	if c.active.Add(1) > int64(c.cfg.Limits.Requests) {
 		c.active.Add(-1)
@@ -10,8 +10,8 @@ func (c *Cluster) admit() bool {
 	return true
 }
 
-// Wait counts a request that waits for a connection, and reports whether limits.waiting allows it. If so, the caller calls Unwait when
-// the wait is over. Any loop may call both.
+// Wait counts a request that waits for a connection. It reports whether limits.waiting allows the request to wait. If
+// so, the caller must call Unwait when the wait has ended. Any loop may call both.
 func (c *Cluster) Wait() bool {
 	if c.waiting.Add(1) > int64(c.cfg.Limits.Waiting) {
 		c.waiting.Add(-1)
@@ -24,8 +24,8 @@ func (c *Cluster) Wait() bool {
 // Unwait undoes Wait.
 func (c *Cluster) Unwait() { c.waiting.Add(-1) }
 
-// Connect counts a connection that is about to be dialled, and reports whether limits.connections allows it. If so, the caller calls
-// Disconnect when it is closed or could not be made.
+// Connect counts a connection before it is opened. It reports whether limits.connections allows the connection. If
+// so, the caller must call Disconnect when the connection is closed or could not be opened.
 func (e *Endpoint) Connect() bool {
 	if e.conns.Add(1) > int64(e.cluster.cfg.Limits.Connections) {
 		e.conns.Add(-1)
@@ -35,7 +35,7 @@ func (e *Endpoint) Connect() bool {
 	return true
 }
 
-// ConnectionsLeft returns how many more connections limits.connections allows now.
+// ConnectionsLeft returns the number of further connections that limits.connections allows now.
 func (e *Endpoint) ConnectionsLeft() int {
 	return e.cluster.cfg.Limits.Connections - int(e.conns.Load())
 }

@@ -2,13 +2,13 @@ package upstream
 
 import "sync/atomic"
 
-// load counts an endpoint's active requests in the low bits of a word and its successful ones in the high bits: the end of a
-// successful request is one atomic addition, not two.
+// load is a word that counts an endpoint's active requests in its low bits and the successful requests in its high
+// bits. So one atomic addition records the end of a successful request.
 type load struct{ word atomic.Uint64 }
 
 const (
 	loadBits    = 24
-	maxRequests = 1<<loadBits - 1 // active requests
+	maxRequests = 1<<loadBits - 1 // largest number of active requests
 )
 
 func (l *load) begin()   { l.word.Add(1) }

@@ -5,16 +5,17 @@ import (
 	"syscall"
 )
 
-// localFailures are errors of connecting that this machine causes, not the endpoint.
+// localFailures are connect errors that this machine causes, not the endpoint.
 var localFailures = []error{
-	syscall.EMFILE,        // this process has no descriptor left
-	syscall.ENFILE,        // the machine has none
-	syscall.EADDRNOTAVAIL, // no local port is left
+	syscall.EMFILE,        // this process has too many open files
+	syscall.ENFILE,        // this machine has too many open files
+	syscall.EADDRNOTAVAIL, // no local port is free
 	syscall.ENOBUFS,
 	syscall.ENOMEM,
 }
 
-// ConnectOutcome returns the Outcome of an attempt that could not connect because of err: LocalFailure or ConnectFailure.
+// ConnectOutcome returns the Outcome of an attempt that could not connect because of err: LocalFailure or
+// ConnectFailure.
 func ConnectOutcome(err error) Outcome {
 	for _, local := range localFailures {
 		if errors.Is(err, local) {

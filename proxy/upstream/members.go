@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// members are the endpoints of a cluster at one moment. A members never changes, so Pick reads it without a lock. A change makes a
-// new one, with Cluster.mu held.
+// members is a snapshot of a cluster's endpoints. It is immutable, so Pick reads it without a lock. Each change
+// publishes a new members, with Cluster.mu held.
 type members struct {
 	all          []*Endpoint
-	up           []*Endpoint   // the ones that get requests
-	meanWeight   float64       // of up
-	firstReadmit time.Duration // the end of the first ejection to end
+	up           []*Endpoint   // endpoints that get requests
+	meanWeight   float64       // mean weight of up
+	firstReadmit time.Duration // when the first ejection ends
 
-	// A position is a number below total. Each of up owns a range of positions in proportion to its weight.
-	positionEnds []uint64 // the ends of the ranges; nil if each range is one position
-	guide        []int32  // for each block of 1<<shift positions, the owner of its first one
+	// A position is a number below total. Each endpoint in up owns a range of positions in proportion to its weight.
+	positionEnds []uint64 // end of each endpoint's range; nil if each range is one position
+	guide        []int32  // for each block of 1<<shift positions, the owner of the block's first position
 	shift        int
 	total        uint64
-	stride       uint64 // coprime to total, so that total strides visit each position once
+	stride       uint64 // coprime to total, so that total steps visit each position once
 }
 
 // manyPositions is large enough that a coprime stride exists close to the golden ratio.
 const manyPositions = 1 << 30
 
-// newMembers sets up to the endpoints that are healthy and not ejected. If all healthy endpoints are ejected, up has all of them:
-// failing responses are better than none. An endpoint that active health checks found down is never in up.
+// newMembers sets up to the endpoints that are healthy and not ejected. If all healthy endpoints are ejected, up
+// contains all of them, because a response that may fail is better than none. An endpoint whose active health checks
+// have failed is never in up.
 func newMembers(all []*Endpoint) *members {
 	m := &members{all: all, firstReadmit: math.MaxInt64}
 	var healthy []*Endpoint
@@ -50,7 +51,7 @@ func newMembers(all []*Endpoint) *members {
 	return m
 }
 
-// assignPositions gives each of up its range of positions.
+// assignPositions assigns a range of positions to each endpoint in up.
 func (m *members) assignPositions() {
 	even := true
 	for _, e := range m.up {
@@ -63,21 +64,21 @@ func (m *members) assignPositions() {
 		m.total, m.stride = n, 1
 		return
 	}
-	each := manyPositions/m.total + 1 // per unit of weight
+	each := manyPositions/m.total + 1 // positions per unit of weight
 	m.total *= each
 	end := uint64(0)
 	for _, e := range m.up {
 		end += e.weight * each
 		m.positionEnds = append(m.positionEnds, end)
 	}
-	m.shift = bits.Len64(m.total) - bits.Len64(n) - 2 // a few blocks for each of up
+	m.shift = bits.Len64(m.total) - bits.Len64(n) - 2 // so that there are a few blocks for each endpoint in up
 	for i, p := 0, uint64(0); p < m.total; p += 1 << m.shift {
 		for m.positionEnds[i] <= p {
 			i++
 		}
 		m.guide = append(m.guide, int32(i))
 	}
-	// Strides of the golden ratio spread the visits to each range evenly.
+	// A stride of total divided by the golden ratio spreads the visits to each range evenly.
 	m.stride = uint64(float64(m.total) * (math.Phi - 1))
 	for gcd(m.stride, m.total) != 1 {
 		m.stride++
@@ -96,10 +97,10 @@ func (m *members) owner(p uint64) int {
 	return int(i)
 }
 
-// draw draws an index of up by weight.
+// draw returns a random index of up. An index is as likely as its weight.
 func (m *members) draw(random uint32) int { return m.owner(scale(random, m.total)) }
 
-// drawOther draws an index of up other than i, by weight. up has at least two endpoints.
+// drawOther returns a random index of up other than i, by weight. up has at least two endpoints.
 func (m *members) drawOther(i int, random uint32) int {
 	start, end := uint64(i), uint64(i+1)
 	if m.positionEnds != nil {
@@ -115,7 +116,7 @@ func (m *members) drawOther(i int, random uint32) int {
 	return m.owner(p)
 }
 
-// scale maps random to a number below n.
+// scale maps random to a number below n without division.
 func scale(random uint32, n uint64) uint64 { return uint64(random) * n >> 32 }
 
 func gcd(a, b uint64) uint64 {

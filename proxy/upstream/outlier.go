@@ -2,7 +2,7 @@ package upstream
 
 import "time"
 
-// detectOutlier counts a request's outcome and ejects e after too many failures in a row.
+// detectOutlier counts the outcome of a request and ejects e after too many failures in a row.
 func (e *Endpoint) detectOutlier(o Outcome, now time.Duration) {
 	limits := e.cluster.cfg.Outlier
 	switch {
@@ -21,8 +21,8 @@ func (e *Endpoint) detectOutlier(o Outcome, now time.Duration) {
 	}
 }
 
-// eject ejects e for a while, unless MaxEjected endpoints are ejected. It runs on a loop and must not wait for mu: if another
-// goroutine changes members, the next failure tries again.
+// eject ejects e for a while, unless MaxEjected endpoints are already ejected. It runs on a loop and must not wait
+// for mu. If mu is locked, the next failure tries again.
 func (c *Cluster) eject(e *Endpoint, now time.Duration) {
 	if !c.mu.TryLock() {
 		return
@@ -44,8 +44,8 @@ func (c *Cluster) eject(e *Endpoint, now time.Duration) {
 	c.rebuild(all)
 }
 
-// readmit ends the ejections that have expired, and returns the current members. It runs on a loop and must not wait for mu: if
-// another goroutine changes members, the next Pick tries again.
+// readmit ends the ejections that have expired and returns the current members. It runs on a loop and must not wait
+// for mu. If mu is locked, the next Pick tries again.
 func (c *Cluster) readmit(now time.Duration) *members {
 	if c.mu.TryLock() {
 		all := c.members.Load().all

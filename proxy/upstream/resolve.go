@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	lookupTimeout = 2 * time.Second // of one lookup, which bounds New
-	lookupRetry   = time.Second     // after a failed lookup
+	lookupTimeout = 2 * time.Second // limit of one lookup, and so of New
+	lookupRetry   = time.Second     // delay after a failed lookup
 )
 
 // lookup resolves a host name.
@@ -27,13 +27,13 @@ func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// target is one EndpointConfig: a name, or an address that is its own endpoint.
+// target is the parsed form of one EndpointConfig: a host name, or an address.
 type target struct {
-	host   string // a name to resolve; empty if the address is not a name
+	host   string // host name to resolve; empty for an IP address or a socket path
 	port   uint16
 	weight uint64
 
-	// Changed with Cluster.mu held.
+	// Changed only with Cluster.mu held.
 	addrs   []loop.Addr
 	failing bool // the last lookup failed
 }
@@ -61,8 +61,8 @@ func parseAddress(s string) (*target, error) {
 	return &target{host: host, port: uint16(port)}, nil
 }
 
-// validName reports whether s is a host name. A last label of digits only is refused, as it is most likely a mistyped IP address.
-// RFC 1123, section 2.1; names with an underscore are in use, too.
+// validName reports whether s is a host name. A name whose last label consists of digits is refused, because it is
+// probably a mistyped IP address (RFC 1123, section 2.1). Underscores are allowed, because such names are in use.
 func validName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	labels := strings.Split(s, ".")
@@ -79,7 +79,7 @@ func validName(s string) bool {
 	return len(s) <= 253 && strings.Trim(labels[len(labels)-1], "0123456789") != ""
 }
 
-// resolvePeriodically resolves a name once in each ResolveInterval until ctx ends.
+// resolvePeriodically resolves a name once per ResolveInterval until ctx ends.
 func (c *Cluster) resolvePeriodically(ctx context.Context, s *target) {
 	for {
 		pause := c.cfg.ResolveInterval
@@ -96,7 +96,7 @@ func (c *Cluster) resolvePeriodically(ctx context.Context, s *target) {
 	}
 }
 
-// resolve resolves a name once. If that fails, the addresses stay as they were.
+// resolve resolves a name once. If the lookup fails, the addresses stay unchanged.
 func (c *Cluster) resolve(ctx context.Context, s *target) {
 	within, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -123,14 +123,14 @@ func (c *Cluster) resolve(ctx context.Context, s *target) {
 	for i, ip := range found {
 		addrs[i].TCP = netip.AddrPortFrom(ip.Unmap(), s.port)
 	}
-	slices.SortFunc(addrs, func(a, b loop.Addr) int { return a.TCP.Compare(b.TCP) }) // name servers change the order
+	slices.SortFunc(addrs, func(a, b loop.Addr) int { return a.TCP.Compare(b.TCP) }) // name servers return the addresses in varying order
 	c.mu.Lock()
 	s.addrs = slices.Compact(addrs)
 	c.mu.Unlock()
 }
 
-// update makes an endpoint for each address of the targets, and returns the endpoints that were removed. An address that was there
-// before keeps its Endpoint.
+// update creates an endpoint for each new address of the targets, and returns the endpoints whose address is gone. An
+// address that stays keeps its Endpoint.
 func (c *Cluster) update() (gone []*Endpoint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +146,7 @@ func (c *Cluster) update() (gone []*Endpoint) {
 	for _, s := range c.targets {
 		for _, at := range s.addrs {
 			if listed[at] {
-				continue // two names have this address
+				continue // another name has the same address
 			}
 			listed[at] = true
 			e := before[at]
@@ -158,7 +158,7 @@ func (c *Cluster) update() (gone []*Endpoint) {
 			} else {
 				delete(before, at)
 			}
-			e.host.Store(&s.host) // another name may have the address now
+			e.host.Store(&s.host) // the name of this address may have changed
 			all = append(all, e)
 		}
 	}

@@ -6,32 +6,33 @@ import "time"
 type Stats struct {
 	Name      string
 	Endpoints []EndpointStats // in the order of the configuration
-	Active    int64           // requests in flight
-	Waiting   int64           // requests that wait for a connection
+	Active    int64           // number of requests in flight
+	Waiting   int64           // number of requests that wait for a connection
 
-	RefusedRequests    int64 // by limits.requests
-	RefusedConnections int64 // by limits.connections
-	RefusedWaiting     int64 // by limits.waiting
+	RefusedRequests    int64 // requests refused by limits.requests
+	RefusedConnections int64 // connections refused by limits.connections
+	RefusedWaiting     int64 // requests refused by limits.waiting
 
 	LookupsFailed int64
-	ChecksFailed  int64 // of health
+	ChecksFailed  int64 // number of failed health checks
 }
 
 // EndpointStats is a snapshot of an endpoint's counters.
 type EndpointStats struct {
 	Address   string
 	Weight    int
-	Healthy   bool            // by active health checks; true without them
-	Ejected   time.Duration   // the end of its ejection on the clock of Group.Now; 0 if it is not ejected
-	Active    int64           // requests in flight
-	Conns     int64           // connections, also those being opened
-	Outcomes  [Outcomes]int64 // of requests, by Outcome
-	Ejections int64           // times it was ejected
-	Downs     int64           // times it went from up to down
-	Latency   time.Duration   // the moving average; 0 before the first request
+	Healthy   bool            // result of the active health checks; true if there are none
+	Ejected   time.Duration   // end of the ejection on the clock of Group.Now; 0 if not ejected
+	Active    int64           // number of requests in flight
+	Conns     int64           // number of connections, including those that are being opened
+	Outcomes  [Outcomes]int64 // number of requests by Outcome
+	Ejections int64           // number of ejections so far
+	Downs     int64           // number of changes from up to down
+	Latency   time.Duration   // moving average of the latency; 0 before the first request
 }
 
-// Snapshot collects the counters. Any goroutine may call it. Requests continue meanwhile, so counters may differ by a request.
+// Snapshot copies the counters. Any goroutine may call it. Requests continue during the copy, so two counters may
+// differ by a request.
 func (c *Cluster) Snapshot() Stats {
 	s := Stats{
 		Name:               c.cfg.Name,

@@ -5,13 +5,13 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// headerValues is the header of a request as a route.Request has it.
+// headerValues is the header of a request, as a route.Request needs it.
 type headerValues struct {
 	wire.Header
-	err error // of the last malformed Lookup
+	err error // error of the last Lookup that found malformed bytes
 }
 
-// Get returns the value of a name, nil if there is none.
+// Get returns the value of header name, or nil if there is none.
 func (v *headerValues) Get(name string) []byte {
 	value, _, err := v.Lookup(name)
 	if err != nil {
@@ -20,9 +20,10 @@ func (v *headerValues) Get(name string) []byte {
 	return value
 }
 
-// route returns the route of a request, nil if none matches. At least route.MaxPayload bytes of the content have arrived, or
-// all of it, so the search always ends here. A header that is malformed where a condition reads it gives an error.
-func (ls *loopState) route(st *settings, f wire.Frame) (*route.Route, error) {
+// findRoute returns the findRoute of a request, or nil if none matches. f must hold the whole content or at least its first
+// findRoute.MaxPayload bytes. So a findRoute is always found or ruled out in one call. The error is not nil if a condition
+// reads a malformed header.
+func (ls *loopState) findRoute(st *settings, f wire.Frame) (*route.Route, error) {
 	ls.matchHeader = headerValues{Header: f.Header()}
 	in := &ls.matchInput
 	in.Bolt.Service, in.Bolt.Method, in.Bolt.Class, in.Header = nil, nil, f.Class(), nil
