@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// printedPath is a path in the text of a predicate. cast is printed for a test without a cast of its own.
+// printedPath is a path in the text of a predicate. cast is printed if the test has no cast of its own.
 type printedPath struct {
 	path Path
 	cast Type
@@ -17,8 +17,8 @@ type expression interface {
 	// write prints the expression. It adds parentheses if the expression's operator binds weaker than level: 0 allows
 	// any expression, 1 a conjunct, 2 a factor.
 	write(b *strings.Builder, operands []printedPath, level int)
-	// compile appends the expression's tests. Evaluation continues at test then if the expression holds, and at test
-	// otherwise if it does not.
+	// compile appends the expression's tests. If the expression holds, evaluation continues at index then. If not,
+	// evaluation continues at index otherwise.
 	compile(tests *[]Test, then, otherwise int)
 }
 

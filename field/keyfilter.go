@@ -2,9 +2,9 @@ package field
 
 import "math/bits"
 
-// KeyFilter rejects most keys that no step matches. It looks at one or two bytes of a key. With it a format skips
-// nearly all of a message without comparing keys. A clear bit means that no step matches. A set bit means that a step
-// may match.
+// KeyFilter rejects most keys that no step matches, by one or two bytes of the key. A format that uses it skips nearly
+// all of a message without comparing keys. A clear bit means that no step matches. A set bit means that a step may
+// match.
 type KeyFilter struct {
 	Names   uint64 // bit n is set if NameBit of a step's name is n
 	Indices uint64 // bit n is set if a step's index modulo 64 is n

@@ -44,7 +44,7 @@ func TestNamesAfter(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		paths []Path
-		left  int // number of bits after the first path is found
+		left  int // number of set bits after the first path is found
 	}{
 		{"each has its bit", []Path{MustParse("k1"), MustParse("k2"), MustParse("k3")}, 2},
 		{"two share a bit", []Path{MustParse("axb"), MustParse("cxb")}, 1},

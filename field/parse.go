@@ -160,7 +160,7 @@ func (p *parser) functionCall() string {
 	return p.text[start:end]
 }
 
-// operand reads a path, or the path in the parentheses of a cast.
+// operand parses a path. If cast is not empty, the path is in the parentheses of this cast.
 func (p *parser) operand(t *Test, cast string) (err error) {
 	if cast == "" {
 		t.Path, err = p.path(AnyType)
@@ -178,7 +178,7 @@ func (p *parser) operand(t *Test, cast string) (err error) {
 	return err
 }
 
-// path reads the next path and returns its index.
+// path parses the next path and returns its index in p.paths.
 func (p *parser) path(as Type) (int, error) {
 	start := p.skipBlanks()
 	var text string
@@ -225,7 +225,7 @@ func (p *parser) path(as Type) (int, error) {
 	return i, nil
 }
 
-// literal reads the literal on the right of a comparison.
+// literal parses the literal to the right of the comparison operator.
 func (p *parser) literal(t *Test) (err error) {
 	start := p.skipBlanks()
 	if start < len(p.text) && p.text[start] == '"' {

@@ -175,7 +175,7 @@ func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 	return false, true
 }
 
-// HoldsText is Holds for a value of Kind Text whose content is text.
+// HoldsText is Holds for a text with this content.
 func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 	switch {
 	case t.kind == Int:

@@ -37,10 +37,10 @@ type Edit struct {
 	scratch []byte        // holds the bytes that PutCopy copied
 }
 
-// replacement replaces data[off:end] by with.
+// replacement is one range of data, data[off:end], and the bytes that replace this range.
 type replacement struct {
 	off, end int
-	with     []byte
+	newBytes []byte
 }
 
 // Reset discards the planned change and starts a plan for data. data must stay unchanged until the change is applied.
@@ -50,10 +50,10 @@ func (e *Edit) Reset(data []byte) {
 	e.parts, e.scratch = e.parts[:0], e.scratch[:0]
 }
 
-// Put plans to replace data[off:end] by with, and does not copy with. Formats may call Put in any order. Ranges must
-// not overlap. Several insertions at one offset appear in the order of the calls.
-func (e *Edit) Put(off, end int, with []byte) {
-	if off == end && len(with) == 0 {
+// Put plans to replace data[off:end] by newBytes, without copying newBytes. Formats may call Put in any order. Ranges
+// must not overlap. Several insertions at one offset appear in the order of the calls.
+func (e *Edit) Put(off, end int, newBytes []byte) {
+	if off == end && len(newBytes) == 0 {
 		return
 	}
 	i := len(e.parts)
@@ -62,17 +62,17 @@ func (e *Edit) Put(off, end int, with []byte) {
 	}
 	e.parts = append(e.parts, replacement{})
 	copy(e.parts[i+1:], e.parts[i:])
-	e.parts[i] = replacement{off, end, with}
+	e.parts[i] = replacement{off, end, newBytes}
 }
 
 // Room returns an empty slice whose capacity belongs to the Edit. Append to it and pass the result to PutCopy: the
 // bytes then need no allocation if they fit the capacity.
 func (e *Edit) Room() []byte { return e.scratch[len(e.scratch):] }
 
-// PutCopy is Put with a copy of with. Use it for short temporary bytes such as heads and lengths.
-func (e *Edit) PutCopy(off, end int, with []byte) {
+// PutCopy is Put with a copy of newBytes. Use it for short temporary bytes such as heads and lengths.
+func (e *Edit) PutCopy(off, end int, newBytes []byte) {
 	at := len(e.scratch)
-	e.scratch = append(e.scratch, with...)
+	e.scratch = append(e.scratch, newBytes...)
 	e.Put(off, end, e.scratch[at:len(e.scratch):len(e.scratch)])
 }
 
@@ -80,7 +80,7 @@ func (e *Edit) PutCopy(off, end int, with []byte) {
 func (e *Edit) Len() int {
 	n := len(e.data)
 	for _, p := range e.parts {
-		n += len(p.with) - (p.end - p.off)
+		n += len(p.newBytes) - (p.end - p.off)
 	}
 	return n
 }
@@ -90,7 +90,7 @@ func (e *Edit) AppendTo(dst []byte) []byte {
 	dst = slices.Grow(dst, e.Len())
 	at := 0
 	for _, p := range e.parts {
-		dst = append(append(dst, e.data[at:p.off]...), p.with...)
+		dst = append(append(dst, e.data[at:p.off]...), p.newBytes...)
 		at = p.end
 	}
 	return append(dst, e.data[at:]...)
@@ -102,7 +102,7 @@ func (e *Edit) Buffers(dst [][]byte) [][]byte {
 	at := 0
 	for _, p := range e.parts {
 		dst = appendPart(dst, e.data[at:p.off])
-		dst = appendPart(dst, p.with)
+		dst = appendPart(dst, p.newBytes)
 		at = p.end
 	}
 	return appendPart(dst, e.data[at:])
@@ -121,7 +121,7 @@ func (e *Edit) InPlace() bool {
 	for i := 0; i < len(e.parts); {
 		grown := 0
 		for first := i; i < len(e.parts) && (i == first || e.parts[i].off == e.parts[i-1].end); i++ {
-			grown += len(e.parts[i].with) - (e.parts[i].end - e.parts[i].off)
+			grown += len(e.parts[i].newBytes) - (e.parts[i].end - e.parts[i].off)
 		}
 		if grown != 0 {
 			return false
@@ -132,7 +132,7 @@ func (e *Edit) InPlace() bool {
 		if i == 0 || p.off != e.parts[i-1].end {
 			at = p.off
 		}
-		at += copy(e.data[at:], p.with)
+		at += copy(e.data[at:], p.newBytes)
 	}
 	return true
 }

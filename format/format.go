@@ -24,10 +24,10 @@ type Format interface {
 	// an error: its span is the zero Span. len(spans) must be at least s.Len(). The pass ends once all paths are found.
 	Find(data []byte, s *field.Set, spans []field.Span) error
 
-	// Value decodes the scalar at s. Lookup, Find or Walk must have returned s for the same data. as is the type of the
-	// result, or AnyType. A format without types on the wire (Y3) needs a type other than AnyType. Text and Bytes are
-	// views into data unless they contain escapes.
-	Value(data []byte, s field.Span, as field.Type) (field.Value, error)
+	// Value decodes the scalar at s. Lookup, Find or Walk must have returned s for the same data. The result has the
+	// type want; AnyType means the type that the bytes carry. A format without types on the wire (Y3) needs a type
+	// other than AnyType. Text and Bytes are views into data unless they contain escapes.
+	Value(data []byte, s field.Span, want field.Type) (field.Value, error)
 
 	// Validate reads the whole message once. It returns nil only if all consumers read the data the same way.
 	Validate(data []byte, o Options) error
@@ -65,10 +65,10 @@ type Patcher interface {
 // Caster is a Patcher for a format without types on the wire. If a value has more than one encoding, call Cast before
 // Patch.
 type Caster interface {
-	// Cast returns v in the form that Patch writes for the type as. This is an Untyped value with the encoded bytes. If
-	// the format's fields have a width of their own, it is a value of that type. A value of another kind or out of the
-	// type's range gives a *TypeError.
-	Cast(v field.Value, as field.Type) (field.Value, error)
+	// Cast returns v in the form that Patch writes for the type want. This form is an Untyped value with the encoded
+	// bytes, or a value of type want if the format's fields have a width of their own. If v has another kind or is out
+	// of the type's range, the error is a *TypeError.
+	Cast(v field.Value, want field.Type) (field.Value, error)
 }
 
 // Options configures what Validate accepts. The zero value is strict.

@@ -39,7 +39,7 @@ type Search interface {
 	// Value decodes the scalar that was found, as Value of Format does. Text and Bytes are valid until Reset. A scalar
 	// longer than MaxValue gives ErrTooLong. A container gives a *TypeError. A value that is not found yet gives
 	// field.ErrNotFound.
-	Value(as field.Type) (field.Value, error)
+	Value(want field.Type) (field.Value, error)
 
 	// Reset prepares the Search for another message.
 	Reset()

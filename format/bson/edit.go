@@ -138,7 +138,7 @@ type editedContainer struct {
 	container
 	array         bool
 	lengthCount   int                 // number of lengths that change
-	lengthOffsets [field.MaxSteps]int // offsets of the n lengths that change; the last one is the length of this container
+	lengthOffsets [field.MaxSteps]int // offsets of the lengths that change; the last one is the length of this container
 }
 
 func (h *editedContainer) locate(data []byte, p field.Path) error {

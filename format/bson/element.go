@@ -76,7 +76,7 @@ type container struct {
 	pos, end int // offset of the first element, and offset of the NUL that closes the container
 }
 
-// openContainer reads the length of the document or array at pos. The container must end at limit or before limit.
+// openContainer reads the length of the document or array at pos. The container must not extend past the offset limit.
 func openContainer(data []byte, pos, limit int) (container, error) {
 	n, err := readLength(data, pos, limit, minDocument, "document")
 	if err != nil {
@@ -117,7 +117,7 @@ func (c container) valueOffset(data []byte, pos int) (int, error) {
 	return skipCString(data, pos+1, c.end, "key")
 }
 
-// skipCString returns the offset after the C string at pos. The C string must end at end or before end.
+// skipCString returns the offset after the C string at pos. The C string must not extend past the offset end.
 func skipCString(data []byte, pos, end int, what string) (int, error) {
 	if limit := min(end, len(data)); pos < limit {
 		if n := bytes.IndexByte(data[pos:limit], 0); n >= 0 {
@@ -127,7 +127,8 @@ func skipCString(data []byte, pos, end int, what string) (int, error) {
 	return 0, truncatedError(data, pos, end, what+" without a closing NUL")
 }
 
-// skipValue returns the offset after the value at pos, which has type typ. The container around it ends at end.
+// skipValue returns the offset after the value at pos. typ is the type of the value, end is the end of the container
+// around the value.
 func skipValue(data []byte, typ byte, pos, end int) (int, error) {
 	if width := int(sizeByType[typ]); width != variableSize && width <= min(end, len(data))-pos {
 		return pos + width, nil
@@ -149,9 +150,9 @@ func skipValue(data []byte, typ byte, pos, end int) (int, error) {
 	return pos + n, nil
 }
 
-// valueSize returns the size in bytes of the value at pos, which has type typ. It uses only the type and the value's
-// length, so the rest of the value may be missing. The container around the value ends at end. The result for a regular
-// expression is 0.
+// valueSize returns the size in bytes of the value at pos. typ is the type of the value, end is the end of the
+// container around the value. valueSize uses only the type and the value's length, so the rest of the value may be
+// missing. The result for a regular expression is 0.
 func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	least, more, what := 0, 0, ""
 	switch typ {
@@ -177,7 +178,8 @@ func valueSize(data []byte, typ byte, pos, end int) (int, error) {
 	return n + more, err
 }
 
-// readLength reads the int32 at pos. The container around it ends at end. A length below least is an error.
+// readLength reads the int32 at pos. end is the end of the container around the int32. A length below least is an
+// error.
 func readLength(data []byte, pos, end, least int, what string) (int, error) {
 	if end-pos < 4 || len(data)-pos < 4 {
 		return 0, truncatedError(data, pos, end, "length cut off")

@@ -29,7 +29,7 @@ type setSearch struct {
 	spans []field.Span
 }
 
-// searchValue searches the value at the place at for the paths below node n. It returns once all of them are found.
+// searchValue searches one value for the paths below node n. It returns once all of them are found.
 func (f *setSearch) searchValue(at valuePlace, n *field.Node) error {
 	if n.Leaf >= 0 {
 		s, err := at.span(f.data)

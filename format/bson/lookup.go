@@ -45,7 +45,7 @@ type valuePlace struct {
 	limit int // offset of the NUL that closes the container around the element
 }
 
-// wholeMessage is the place of the outermost document.
+// wholeMessage is the valuePlace of the outermost document.
 var wholeMessage = valuePlace{limit: math.MaxInt}
 
 // typ returns the type of the value.

@@ -137,7 +137,7 @@ func appendValue(dst []byte, typ, subtype byte, v *field.Value) []byte {
 
 func endsInNUL(typ byte) bool { return typ == typeString || typ == typeCode || typ == typeSymbol }
 
-// appendUpToContent appends the bytes of an encoded value that precede v.Bytes.
+// appendUpToContent appends the part of an encoded value that precedes v.Bytes.
 func appendUpToContent(dst []byte, typ, subtype byte, v *field.Value) []byte {
 	switch typ {
 	case typeBool:

@@ -6,13 +6,13 @@ import (
 	"example.com/ferry/field"
 )
 
-// skipElements skips elements of c, starting at pos. It stops at a key that is in names, a set of field.NameBit, and at
-// a value whose size depends on more than its type or the length of a text. at is the offset where it stopped. still is
-// how many of the left elements remain. If it stopped at a key in names, value is the offset of the element's value,
-// otherwise 0. The caller handles the end of the container and of the data. Nearly all elements are skipped here
-// without a function call, so that pos stays in a register. Keys are read byte by byte, because the processor can
-// predict the branches before the bytes are loaded.
-func skipElements(data []byte, pos int, c container, left int, names uint64) (at, value, still int) {
+// skipElements skips up to left elements of c, starting at pos. It stops at a key that is in names, a set of
+// field.NameBit. It also stops at a value whose size depends on more than its type or the length of a text. stop is the
+// offset where it stopped, remaining is the number of elements that it has not skipped. If it stopped at a key in
+// names, value is the offset of the element's value, otherwise 0. The caller handles the end of the container and of
+// the data. Nearly all elements are skipped here without a function call, so that pos stays in a register. Keys are
+// read byte by byte, because the processor can predict the branches before the bytes are loaded.
+func skipElements(data []byte, pos int, c container, left int, names uint64) (stop, value, remaining int) {
 	data = data[:min(c.end, len(data))]
 	for ; left != 0; left-- {
 		at := pos

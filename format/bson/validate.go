@@ -101,7 +101,7 @@ func (v *validator) validateKey(typ byte, at valuePlace, n int) error {
 	return nil
 }
 
-// validateValue validates the value at the place at, and returns the offset after the value.
+// validateValue validates one value and returns the offset after the value.
 func (v *validator) validateValue(at valuePlace, depth int) (int, error) {
 	typ := v.data[at.head]
 	if kindByType[typ] == field.Missing {

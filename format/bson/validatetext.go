@@ -37,7 +37,8 @@ func (v *validator) validateBinary(pos, end int) error {
 	return err
 }
 
-// validateCodeWithScope validates the code at pos and the scope after it. The scope must end at end.
+// validateCodeWithScope validates the code at pos and the scope after it. The scope must extend exactly to the offset
+// end.
 func (v *validator) validateCodeWithScope(pos, end, depth int) error {
 	scope, err := skipValue(v.data, typeCode, pos, end)
 	if err != nil {

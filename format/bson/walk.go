@@ -22,7 +22,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// visitValue visits the value at the place at, and the content of this value.
+// visitValue visits one value and its content.
 func (w *walker) visitValue(at valuePlace, depth int, st field.Step) error {
 	if depth > maxNesting {
 		return depthError(at.head, maxNesting)

@@ -242,11 +242,11 @@ func (c editedContainer) appendKey(dst, data []byte, name string) []byte {
 	return cborhead.Append(dst, cborhead.Uint, n)
 }
 
-// planCount plans a head whose count is larger by more. A container of indefinite length has no count and stays
+// planCount plans a new head whose count is changed by delta. A container of indefinite length has no count and stays
 // unchanged.
-func (c editedContainer) planCount(e *format.Edit, more int) {
+func (c editedContainer) planCount(e *format.Edit, delta int) {
 	if c.Info != cborhead.Indefinite {
 		var room [9]byte
-		e.PutCopy(c.headOffset, c.Next, cborhead.Append(room[:0], c.Major, c.Arg+uint64(more)))
+		e.PutCopy(c.headOffset, c.Next, cborhead.Append(room[:0], c.Major, c.Arg+uint64(delta)))
 	}
 }

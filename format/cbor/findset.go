@@ -146,7 +146,7 @@ func (f *setSearch) searchMap(h head, n *field.Node, last bool) (pos, node int, 
 	return pos, 0, nil
 }
 
-// childWithIndex returns the child in want with the index n, or -1.
+// childWithIndex returns the child with the index n from the set want, or -1.
 func childWithIndex(children []field.Node, want uint64, n int) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
@@ -157,7 +157,7 @@ func childWithIndex(children []field.Node, want uint64, n int) int {
 	return -1
 }
 
-// childWithKey returns the child in want that matches k, or -1.
+// childWithKey returns the child that matches the key k from the set want, or -1.
 func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)

@@ -61,7 +61,7 @@ func (k key) step(data []byte) field.Step {
 	case k.Major == cborhead.Uint:
 		st.Name = strconv.FormatUint(k.Arg, 10)
 	case k.Major == cborhead.Nint && k.Arg == math.MaxUint64:
-		st.Name = "-18446744073709551616" // -2^64
+		st.Name = "-18446744073709551616" // the integer -2^64
 	case k.Major == cborhead.Nint:
 		st.Name = "-" + strconv.FormatUint(k.Arg+1, 10)
 	}

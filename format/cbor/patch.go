@@ -53,7 +53,7 @@ func (f Format) preparePatch(data []byte, p field.Path, v *field.Value) (at, end
 	return patchRange(data, s, v)
 }
 
-// patchRange is patch for the value with span s.
+// patchRange is preparePatch for the value with span s.
 func patchRange(data []byte, s field.Span, v *field.Value) (at, end int, err error) {
 	if err := convert.Replace("cbor", v, s.Kind); err != nil {
 		return 0, 0, err
@@ -112,7 +112,7 @@ func headOfValue(v *field.Value) (major byte, arg uint64) {
 	case v.Kind == field.Bytes:
 		return cborhead.Bytes, uint64(len(v.Bytes))
 	case v.Int < 0 && !v.Unsigned:
-		return cborhead.Nint, ^uint64(v.Int) // -1-n
+		return cborhead.Nint, ^uint64(v.Int) // a negative integer n is encoded as -1-n
 	}
 	return cborhead.Uint, uint64(v.Int)
 }

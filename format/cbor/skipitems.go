@@ -107,7 +107,7 @@ func readChunk(data []byte, pos int, major byte) (chunk []byte, next int, err er
 	return data[h.Next:next:next], next, nil
 }
 
-// skipToBreak returns the offset after a container of indefinite length with the head open.
+// skipToBreak returns the offset after a container of indefinite length. open is the head of the container.
 func skipToBreak(data []byte, open head, depth int) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(open.Next-1, maxNesting)
@@ -123,7 +123,8 @@ func skipToBreak(data []byte, open head, depth int) (int, error) {
 	}
 }
 
-// atBreak reports whether a break at pos ends the container with the head open. n is the number of items before pos.
+// atBreak reports whether a break at pos ends a container. open is the head of the container, n is the number of items
+// before pos.
 func atBreak(data []byte, pos int, open head, n int) (bool, error) {
 	if uint(pos) >= uint(len(data)) {
 		return false, io.ErrUnexpectedEOF

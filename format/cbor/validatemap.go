@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// validatePairs validates the pairs of the map with the head h.
+// validatePairs validates the pairs of a map. h is the head of the map.
 func (v *validator) validatePairs(h head, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos, n := h.Next, uint64(0)

@@ -65,8 +65,8 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	return data[s.Off:s.End:s.End], true
 }
 
-// stringContent returns the content of the string that has the head h and ends at end. The content is a part of data,
-// or a copy if the string consists of chunks.
+// stringContent returns the content of a string. h is the head of the string, end is the offset after the string. The
+// content is a part of data, or a copy if the string consists of chunks.
 func stringContent(data []byte, h head, end int) []byte {
 	if h.Info != cborhead.Indefinite {
 		return data[h.Next:end:end]

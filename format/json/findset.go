@@ -81,7 +81,7 @@ func (f *setSearch) searchObject(pos int, n *field.Node, want uint64, last bool)
 	}
 }
 
-// childWithName returns the child in want with the name of m, or -1.
+// childWithName returns the child with the name of m from the set want, or -1.
 func childWithName(children []field.Node, want uint64, data []byte, m *member) int {
 	name := data[m.key:m.keyEnd]
 	for ; want != 0; want &= want - 1 {

@@ -15,7 +15,7 @@ type member struct {
 	next        int  // offset after the closing brace; set only at the end of the object
 }
 
-// findMember reads the next member whose name is in names, a set of field.NameBit. It may also return a member that
+// findMember returns the next member whose name is in names, a set of field.NameBit. It may also return a member that
 // skipMembers cannot skip.
 func findMember(data []byte, pos int, first bool, names uint64) (member, error) {
 	stop, key, end := skipMembers(data, pos, first, names)
@@ -91,7 +91,7 @@ func skipColon(data []byte, pos int) (int, error) {
 	return pos, nil
 }
 
-// readSeparator skips the comma before a member or item. If first is set, there must be no comma. At the end of the
+// readSeparator skips the comma before a member or item. If first is set, no comma is skipped. At the end of the
 // container it returns true and the offset after the container. bracket is the closing bracket.
 func readSeparator(data []byte, pos int, first bool, bracket byte) (int, bool, error) {
 	if pos < len(data) && data[pos] <= ' ' {

@@ -7,10 +7,10 @@ import "example.com/ferry/field"
 const maxByteLoopText = 32
 
 // skipMembers skips members, starting at pos. If first is set, pos is after the opening brace, otherwise after a value.
-// It stops at a member whose name is in names, a set of field.NameBit. It also stops at a long text and at a backslash.
-// stop is the offset after the last skipped value. If skipMembers has read the name of the next member, key and end are
-// the offsets of this name, otherwise 0. Nearly all members are skipped here without a function call, so that pos stays
-// in a register.
+// It stops at a member whose name is in names, a set of field.NameBit. It also stops at a member with an escape, a long
+// text or a container. stop is the offset after the last skipped value. If skipMembers has read the name of the next
+// member, key and end are the offsets of this name, otherwise 0. Nearly all members are skipped here without a function
+// call, so that pos stays in a register.
 func skipMembers(data []byte, pos int, first bool, names uint64) (stop, key, end int) {
 	for {
 		at := pos

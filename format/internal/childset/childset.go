@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// Named returns the index in children of the child in set with this name, or -1.
+// Named searches set for the child with this name. It returns the index of the child in children, or -1.
 func Named(children []field.Node, set uint64, name []byte) int {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -22,8 +22,8 @@ func Named(children []field.Node, set uint64, name []byte) int {
 	return -1
 }
 
-// LowestIndex returns the child in set with the lowest list index, as an index in children. It returns -1 if no child
-// has a list index.
+// LowestIndex searches set for the child whose step has the lowest list index. It returns the index of this child in
+// children, or -1 if no child has a list index.
 func LowestIndex(children []field.Node, set uint64) int {
 	child := -1
 	for ; set != 0; set &= set - 1 {

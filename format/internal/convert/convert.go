@@ -10,15 +10,15 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// Read converts v to the type as. If the type cannot hold the value exactly, the error is a *format.TypeError. name is
-// the name of the format and appears in the error. Only a conversion to Float32 or Float64 rounds.
-func Read(name string, v field.Value, as field.Type) (field.Value, error) {
+// Read converts v to the type want. If the type cannot hold the value exactly, the error is a *format.TypeError. name
+// is the name of the format and appears in the error. Only a conversion to Float32 or Float64 rounds.
+func Read(name string, v field.Value, want field.Type) (field.Value, error) {
 	ok := true
-	switch as {
+	switch want {
 	case field.AnyType:
 	case field.Int32, field.Uint32, field.Int64, field.Uint64:
 		v, ok = toInteger(v)
-		ok = ok && inRange(v, as)
+		ok = ok && inRange(v, want)
 	case field.Float32:
 		v, ok = toFloat(v)
 		v.Float = float64(float32(v.Float))
@@ -36,27 +36,27 @@ func Read(name string, v field.Value, as field.Type) (field.Value, error) {
 		ok = false
 	}
 	if !ok {
-		return field.Value{}, &format.TypeError{Format: name, Have: v.Kind, Want: as, Reason: mismatchReason(v, as)}
+		return field.Value{}, &format.TypeError{Format: name, Have: v.Kind, Want: want, Reason: mismatchReason(v, want)}
 	}
 	return v, nil
 }
 
-// mismatchReason explains why v cannot be read as the type as.
-func mismatchReason(v field.Value, as field.Type) string {
+// mismatchReason explains why v cannot be converted to the type want.
+func mismatchReason(v field.Value, want field.Type) string {
 	switch {
-	case v.Kind == field.Int && as <= field.Float64:
+	case v.Kind == field.Int && want <= field.Float64:
 		return "it is out of range"
-	case v.Kind == field.Float && as <= field.Float64:
+	case v.Kind == field.Float && want <= field.Float64:
 		return "it has a fraction, or is out of range"
-	case as <= field.Float64:
+	case want <= field.Float64:
 		return "it is no number"
-	case as == field.String && v.Kind == field.Bytes:
+	case want == field.String && v.Kind == field.Bytes:
 		return "it is not UTF-8"
 	}
 	return "it is of another kind"
 }
 
-// Replace converts v to have, the kind of the value that v replaces. A null may be replaced by any scalar. If the
+// Replace converts v to the kind have, which is the kind of the old value. A null may be replaced by any scalar. If the
 // conversion is impossible, v is unchanged and the error is a *format.TypeError.
 func Replace(name string, v *field.Value, have field.Kind) error {
 	if convertKind(v, have) {
@@ -194,15 +194,15 @@ func toText(v field.Value) (field.Value, bool) {
 	return v, false
 }
 
-func inRange(v field.Value, as field.Type) bool {
+func inRange(v field.Value, want field.Type) bool {
 	switch {
-	case as == field.Uint64:
+	case want == field.Uint64:
 		return v.Unsigned || v.Int >= 0
 	case v.Unsigned:
 		return false
-	case as == field.Int32:
+	case want == field.Int32:
 		return v.Int >= math.MinInt32 && v.Int <= math.MaxInt32
-	case as == field.Uint32:
+	case want == field.Uint32:
 		return v.Int >= 0 && v.Int <= math.MaxUint32
 	}
 	return true

@@ -8,7 +8,7 @@ const (
 	Negative              // the integer -1-N
 	Text                  // the text Content
 	Bytes                 // the byte string Content
-	Other                 // any other key, as a format encodes it in N
+	Other                 // any other key; the format chooses N
 )
 
 // Identity is a key in a form that can be compared. Two keys have equal identities if at least one consumer treats them

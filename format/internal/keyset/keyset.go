@@ -44,7 +44,7 @@ func (m *Map) Add(s *Stack, h uint64) {
 	s.n++
 }
 
-// compare is Add for a key that may be a duplicate according to the Bloom filter, or for a full Stack.
+// compare is Add for the less common cases: the Bloom filter does not prove that the key is new, or the Stack is full.
 func (m *Map) compare(s *Stack, h uint64) {
 	if s.n == maxKeys {
 		m.undecided = true
