@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// acceptQueue accepts the connections of one listener for the goroutine implementation of all loops. It holds one accepted
-// connection at a time, which the first loop with room takes: a loop at its limit cannot keep a client from the others.
-// All further clients wait in the kernel. Its methods may be called by any goroutine.
+// acceptQueue accepts connections from one listener and hands them to the loops, in the goroutine implementation. It holds at
+// most one accepted connection. The first loop with room takes that connection, so a loop at its limit does not delay a client
+// that another loop can serve. All other clients wait in the kernel. Any goroutine may call the methods.
 type acceptQueue struct {
 	net.Listener
 
 	mu      sync.Mutex
-	taken   *sync.Cond         // conn or err was taken, or a loop left
-	conn    net.Conn           // was accepted and not yet taken
-	err     error              // the same, of an accept that failed
-	sockets []*goroutineSocket // the loops' listening sockets; each is notified of a connection
+	taken   *sync.Cond         // signalled when conn or err was taken, or a loop left
+	conn    net.Conn           // accepted and not yet taken by a loop
+	err     error              // why the last accept failed; not yet taken by a loop
+	sockets []*goroutineSocket // listening sockets of the loops; each is notified of a connection
 	started bool
 }
 
@@ -26,7 +26,7 @@ func newAcceptQueue(l net.Listener) *acceptQueue {
 	return q
 }
 
-// join adds the listening socket of one loop. The first one starts the goroutine that accepts.
+// join adds the listening socket of one loop. The first call starts the accepting goroutine.
 func (q *acceptQueue) join(s *goroutineSocket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -40,7 +40,7 @@ func (q *acceptQueue) join(s *goroutineSocket) {
 	}
 }
 
-// leave closes the listener for all loops, and removes one of them. The last to leave closes a connection that was not taken.
+// leave closes the listener for all loops and removes s. The last loop to leave closes a connection that no loop took.
 func (q *acceptQueue) leave(s *goroutineSocket) {
 	_ = q.Close()
 	q.mu.Lock()
@@ -58,7 +58,7 @@ func (q *acceptQueue) leave(s *goroutineSocket) {
 	q.taken.Broadcast()
 }
 
-// acceptAll runs until the listener is closed and what it accepted is taken.
+// acceptAll accepts until the listener is closed or all loops have left. It waits after each connection until a loop takes it.
 func (q *acceptQueue) acceptAll() {
 	for {
 		conn, err := q.Accept()
@@ -84,7 +84,7 @@ func (q *acceptQueue) acceptAll() {
 	}
 }
 
-// take returns the accepted connection, why accepting failed, or ErrAgain if there is neither.
+// take returns the accepted connection or the error of a failed accept. It returns ErrAgain if there is neither.
 func (q *acceptQueue) take() (net.Conn, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

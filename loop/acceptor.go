@@ -5,8 +5,9 @@ import (
 	"net"
 )
 
-// AcceptFunc returns the handler of an accepted connection. The connection is open already: Opened follows, after the
-// handshake if the function calls Conn.SetLayer. A nil handler resets the connection.
+// AcceptFunc returns the handler of an accepted connection, which is already open. The loop calls Opened after the function
+// has returned. If the function called Conn.SetLayer, Opened follows the layer's handshake. A nil handler resets the
+// connection.
 type AcceptFunc func(c *Conn) Handler
 
 // acceptor accepts the connections of a Listener for one loop.
@@ -16,9 +17,9 @@ type acceptor struct {
 	id       int32
 	gen      uint32
 	closed   bool
-	pending  bool   // there may be more to accept
-	paused   bool   // no descriptors are left, or MaxConns is reached
-	retry    *Timer // ends a pause
+	pending  bool   // more connections may be waiting
+	paused   bool   // accepting is stopped: no descriptors are left, or MaxConns is reached
+	retry    *Timer // fires at the end of a pause
 }
 
 // open makes the loop accept connections of nl.
@@ -34,7 +35,7 @@ func (l *Loop) open(ln *Listener, nl net.Listener) error {
 	return nil
 }
 
-// acceptBatch accepts waiting connections, up to the share of a turn.
+// acceptBatch accepts waiting connections, at most acceptShare of them.
 func (a *acceptor) acceptBatch() {
 	l := a.loop
 	if a.closed {
@@ -58,7 +59,7 @@ func (a *acceptor) acceptBatch() {
 	a.acceptLater()
 }
 
-// acceptLater makes the loop accept more in its next turn.
+// acceptLater makes the loop continue accepting in its next turn.
 func (a *acceptor) acceptLater() { a.pending, a.loop.acceptPending = true, true }
 
 // acceptMore runs the acceptors that did not finish in the last turn.
@@ -72,7 +73,7 @@ func (l *Loop) acceptMore() {
 	}
 }
 
-// acceptOne accepts one connection. It returns false if none is waiting, and an error if none can be accepted now.
+// acceptOne accepts one connection. found is false if no connection is waiting. err says why none can be accepted now.
 func (a *acceptor) acceptOne() (found bool, err error) {
 	l := a.loop
 	id, err := l.sys.accept(a.id)
@@ -90,7 +91,7 @@ func (a *acceptor) acceptOne() (found bool, err error) {
 		return true, nil
 	}
 	if err := l.sys.watch(id, c.gen, false); err != nil {
-		c.fail("watch", err) // h gets neither Opened nor Closed
+		c.fail("watch", err) // Opened was not called, so Closed is not called either
 		return true, nil
 	}
 	c.handler = h
@@ -102,15 +103,16 @@ func (a *acceptor) acceptOne() (found bool, err error) {
 	return true, nil
 }
 
-// pause stops accepting until a connection of this loop is closed, or for acceptPause: another part of the process may free
-// descriptors.
+// pause stops accepting until a connection of this loop is closed, but for no longer than acceptPause. The time is limited
+// because another part of the process may free descriptors.
 func (a *acceptor) pause() {
 	a.paused = true
 	a.loop.stats.AcceptPauses++
 	a.retry.Set(acceptPause)
 }
 
-// close accepts the connections that are waiting already, which would be reset otherwise, and closes the socket.
+// close accepts the connections that are already waiting, because closing the socket would reset them. Then it closes the
+// socket.
 func (a *acceptor) close() {
 	if a.closed {
 		return

@@ -7,13 +7,13 @@ import (
 )
 
 // Addr is an address to listen on or connect to: a numeric TCP address, or the path of a Unix domain socket. It holds no host
-// name, as a loop cannot wait for name resolution.
+// name, because a loop cannot wait for name resolution.
 type Addr struct {
 	TCP  netip.AddrPort
-	Unix string // a path; if set, TCP is ignored
+	Unix string // path of the socket; if set, TCP is ignored
 }
 
-// ParseAddr reads "127.0.0.1:80", "[::1]:80", or "unix:" and a path.
+// ParseAddr parses "127.0.0.1:80", "[::1]:80", or "unix:" followed by a path.
 func ParseAddr(s string) (Addr, error) {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok {
 		if path == "" {
@@ -28,7 +28,7 @@ func ParseAddr(s string) (Addr, error) {
 	return Addr{TCP: tcp}, nil
 }
 
-// String returns the form that ParseAddr reads.
+// String returns a in the form that ParseAddr accepts.
 func (a Addr) String() string {
 	if a.Unix != "" {
 		return "unix:" + a.Unix
@@ -36,7 +36,7 @@ func (a Addr) String() string {
 	return a.TCP.String()
 }
 
-// netAddress returns the network and address for package net.
+// netAddress returns the network and the address in the form of package net.
 func (a Addr) netAddress() (network, address string) {
 	if a.Unix != "" {
 		return "unix", a.Unix

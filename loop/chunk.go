@@ -3,23 +3,23 @@ package loop
 import "example.com/ferry/internal/bufpool"
 
 const (
-	smallChunk = 4 << 10  // bytes of the first chunk of a queue, as most messages are small
-	largeChunk = 16 << 10 // bytes of those that follow
-	keepSmall  = 512      // free small chunks that a loop keeps: one for each connection that a turn writes to
-	keepLarge  = 256      // free large chunks that a loop keeps: 4 MiB
+	smallChunk = 4 << 10  // bytes of the first chunk of a queue; most messages are small
+	largeChunk = 16 << 10 // bytes of each further chunk of a queue
+	keepSmall  = 512      // most small chunks on a loop's free list: one for each connection that a turn writes to
+	keepLarge  = 256      // most large chunks on a loop's free list: 4 MiB
 )
 
-// chunk is a piece of a chunkQueue.
+// chunk is one buffer of a chunkQueue.
 type chunk struct {
-	b    []byte // b[off:] is to be written; cap(b)-len(b) bytes have room
+	b    []byte // b[off:] is not yet written; cap(b)-len(b) bytes are free
 	off  int
 	next *chunk
 }
 
-// chunkQueue holds bytes to write, as a list of chunks. An empty one has no chunk.
+// chunkQueue holds the bytes to write to a connection, as a list of chunks. An empty queue has no chunk.
 type chunkQueue struct {
 	head, tail *chunk
-	size       int // bytes
+	size       int // bytes not yet written
 }
 
 // append copies p to the end of the queue.
@@ -57,7 +57,7 @@ func (q *chunkQueue) consume(free *freeChunks, n int) {
 	}
 }
 
-// drop empties the queue.
+// drop discards all bytes of the queue.
 func (q *chunkQueue) drop(free *freeChunks) {
 	for q.head != nil {
 		next := q.head.next
@@ -67,7 +67,7 @@ func (q *chunkQueue) drop(free *freeChunks) {
 	q.tail, q.size = nil, 0
 }
 
-// freeChunks are the free chunks of one loop. Chunks above the limits are left to the garbage collector.
+// freeChunks holds the free chunks of one loop. Chunks above the limits are left to the garbage collector.
 type freeChunks struct {
 	small, large           *chunk
 	smallCount, largeCount int

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// MaxKeepAlive is the longest Config.KeepAlive: the kernel refuses more (Linux, MAX_TCP_KEEPIDLE).
+// MaxKeepAlive is the largest value of Config.KeepAlive. Linux refuses a longer interval (MAX_TCP_KEEPIDLE).
 const MaxKeepAlive = 32767 * time.Second
 
-// DefaultMaxConns returns how many connections the loops of a Group accept where Config.MaxConns is zero: the process's limit
-// of descriptors (RLIMIT_NOFILE) less an eighth, and less at least 64, which are left to dialled connections, listeners and
-// files. Where the system has no such limit it is the largest int32.
+// DefaultMaxConns returns how many connections all loops of a Group accept together if Config.MaxConns is zero. It is the
+// process's limit of descriptors (RLIMIT_NOFILE), less a reserve of an eighth, but at least 64. The reserve is for dialled
+// connections, listeners and files. On a system without such a limit DefaultMaxConns returns the largest int32.
 func DefaultMaxConns() int { return acceptLimit(descriptorLimit()) }
 
 func acceptLimit(descriptors int) int {
@@ -30,31 +30,34 @@ type Config struct {
 	ReusePort bool `yaml:"reuse_port,omitempty"`
 	// Portable uses goroutines instead of epoll on Linux too. Other systems always do.
 	Portable bool `yaml:"-"`
-	// MaxConns is how many accepted connections one loop holds at a time; more wait in the kernel. Zero means the loop's share
-	// of DefaultMaxConns.
+	// MaxConns is how many accepted connections one loop holds. Further clients wait in the kernel. Zero means that each loop
+	// gets an equal share of DefaultMaxConns.
 	MaxConns int `yaml:"max_conns,omitempty"`
-	// ReadBuffer is the most one read takes, in bytes. A loop has one such buffer. Zero means 64 KiB.
+	// ReadBuffer is the most bytes that one read returns. Each loop has one buffer of this size. Zero means 64 KiB.
 	ReadBuffer int `yaml:"read_buffer,omitempty"`
-	// TurnBytes is how many bytes of one connection are read, and written, before the loop serves the others. Zero means
-	// 256 KiB.
+	// TurnBytes is how many bytes the loop reads from one connection, and writes to it, before it serves the others. Zero
+	// means 256 KiB.
 	TurnBytes int `yaml:"turn_bytes,omitempty"`
-	// MaxUnread is how many bytes a handler may leave unread, for example of an incomplete message. Zero means 1 MiB.
+	// MaxUnread is how many received bytes a handler may leave unread, for example an incomplete message. Zero means 1 MiB.
 	MaxUnread int `yaml:"max_unread,omitempty"`
-	// HighWater is the queue, in bytes, from which on Conn.Full is true. Zero means 256 KiB.
+	// HighWater is the length of a connection's write queue, in bytes, at which Conn.Full becomes true. Zero means 256 KiB.
 	HighWater int `yaml:"high_water,omitempty"`
-	// LowWater is the queue, in bytes, at which Conn.Full becomes false and Drained is called. Zero means a quarter of HighWater.
+	// LowWater is the length of the write queue, in bytes, at which Conn.Full becomes false and Drained is called. Zero means
+	// a quarter of HighWater.
 	LowWater int `yaml:"low_water,omitempty"`
-	// Mailbox is how many posted functions may wait in one loop. Zero means 4096.
+	// Mailbox is how many posted functions one loop queues. Zero means 4096.
 	Mailbox int `yaml:"mailbox,omitempty"`
-	// CloseTimeout is how long the peer of a closed connection may take no byte of the queue. Zero means 5 s.
+	// CloseTimeout is how long a closed connection waits for its peer to read more of the queue. After that it is reset. Zero
+	// means 5 s.
 	CloseTimeout time.Duration `yaml:"close_timeout,omitempty"`
-	// HandshakeTimeout bounds the handshake of an accepted connection's layer: see Conn.SetLayer. Zero means 10 s.
+	// HandshakeTimeout bounds the handshake of a layer on an accepted connection: see Conn.SetLayer. Zero means 10 s.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
-	// KeepAlive is the interval of TCP's probes of a silent peer, at most MaxKeepAlive. Zero means 15 s; negative means none.
+	// KeepAlive is the interval of TCP probes to a silent peer, at most MaxKeepAlive. Zero means 15 s; negative means no
+	// probes.
 	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
 }
 
-// withDefaults returns a copy with every zero replaced by its default, or an error that names the wrong field.
+// withDefaults returns a copy in which each zero is replaced by its default. The error names the field with an invalid value.
 func (c *Config) withDefaults() (Config, error) {
 	var out Config
 	if c != nil {
@@ -67,7 +70,7 @@ func (c *Config) withDefaults() (Config, error) {
 		least int
 	}{
 		{"Loops", &out.Loops, runtime.GOMAXPROCS(0), 1},
-		{"MaxConns", &out.MaxConns, 0, 1}, // zero: see below
+		{"MaxConns", &out.MaxConns, 0, 1}, // zero is replaced below
 		{"ReadBuffer", &out.ReadBuffer, 64 << 10, 512},
 		{"TurnBytes", &out.TurnBytes, 256 << 10, 512},
 		{"MaxUnread", &out.MaxUnread, 1 << 20, 512},
@@ -81,7 +84,7 @@ func (c *Config) withDefaults() (Config, error) {
 		}
 		switch {
 		case f.name == "MaxConns" && out.MaxConns == 0:
-			out.MaxConns = max(DefaultMaxConns()/out.Loops, 1) // Loops comes first in the list
+			out.MaxConns = max(DefaultMaxConns()/out.Loops, 1) // Loops is not zero: the list above sets it first
 		case f.name == "LowWater" && out.LowWater == 0:
 			out.LowWater = out.HighWater / 4
 		}

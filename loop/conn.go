@@ -8,23 +8,23 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-// Conn is one connection. It belongs to one loop, and only handlers and posted functions of that loop may call its methods.
-// No method waits, and no method calls a handler: the handler is called later in the turn, or in the next turn. On a closed
-// connection the methods do nothing, so keeping a Conn too long is harmless.
+// Conn is one connection. It belongs to one loop. Only handlers and posted functions of that loop may call its methods. No
+// method blocks. No method calls a handler: such calls follow later in the turn, or in the next turn. On a closed connection
+// the methods do nothing, so calls after Closed are harmless.
 type Conn struct {
 	loop    *Loop
 	handler Handler
-	layered *Socket      // the socket's side of a layer; nil without a layer
-	unread  *bufpool.Buf // bytes that Data has not taken; nil if there are none
-	queue   chunkQueue   // bytes to write, in front of the layer if there is one
+	layered *Socket      // socket below the layer; nil without a layer
+	unread  *bufpool.Buf // bytes that Data has not consumed; nil if there are none
+	queue   chunkQueue   // bytes to write; a layer has not processed them yet
 	timers  connTimers
 	id      int32
 	gen     uint32
 	state   state
-	unsent  uint32 // Unsent when the time to close last began; 0 before it was over once
+	unsent  uint32 // result of Unsent when CloseTimeout last expired; 0 before
 }
 
-// state holds the phase of a connection, and what limits reading and writing in it.
+// state holds the phase of a connection and the flags that limit reading and writing.
 //
 //	                 layer                Close
 //	connecting ──► handshaking ──► open ─────────► closing ──► dead ──► Closed
@@ -32,39 +32,39 @@ type Conn struct {
 //	     └──────────────┴────────────┴──────────────────────────┘
 //	                  an error, or Abort
 //
-// In the open phase the two directions end on their own: reading with peerEnded, writing with writeClosing and then
-// writeClosed. A connection with both ends is dead.
+// In the open phase each direction ends on its own: reading with peerEnded, writing with writeClosing and then writeClosed. A
+// connection whose two directions have ended is dead.
 type state uint32
 
 const (
 	connecting   state = 1 << iota // dialled and not yet connected
-	handshaking                    // connected, and its layer is not ready
-	closing                        // Close was called: only the queue is still written
+	handshaking                    // connected, but the layer is not ready
+	closing                        // Close was called: the loop only writes the queue
 	dead                           // in Loop.ended, or Closed was called
 	peerEnded                      // HalfClosed was called
 	writeClosing                   // CloseWrite was called
-	writeClosed                    // and the system was told
-	readable                       // the socket or the layer may hold bytes; an event says so only once
-	hungUp                         // the peer has ended its side: read until that shows
-	paused                         // by PauseReading
-	resumed                        // by ResumeReading: the unread bytes are delivered again
-	full                           // the queue reached HighWater and has not shrunk to LowWater since
-	blocked                        // the socket takes no more bytes; an event follows
-	writeWatched                   // that event was asked for
-	accepted                       // not dialled
-	readQueued                     // is in Loop.toRead
-	flushQueued                    // is in Loop.toFlush
+	writeClosed                    // the socket's sending side is shut down
+	readable                       // the socket or the layer may hold bytes; the event is not repeated
+	hungUp                         // an event reported the end of the peer's side: read until the end is returned
+	paused                         // PauseReading was called
+	resumed                        // ResumeReading was called: the unread bytes are delivered again
+	full                           // the queue has reached HighWater and has not shrunk to LowWater since
+	blocked                        // the socket accepts no more bytes; an event follows
+	writeWatched                   // an event is requested for when the socket accepts bytes
+	accepted                       // accepted by a listener, not dialled
+	readQueued                     // c is in Loop.toRead
+	flushQueued                    // c is in Loop.toFlush
 )
 
 func (c *Conn) is(s state) bool { return c.state&s != 0 }
 
-// Loop returns the loop that drives c. Connections that work together belong on one loop.
+// Loop returns the loop that drives c. Connections that exchange data belong on one loop.
 func (c *Conn) Loop() *Loop { return c.loop }
 
-// SetHandler replaces the handler, for example after an upgrade. The unread bytes go to the new one.
+// SetHandler replaces the handler, for example after an upgrade. The new handler also gets the unread bytes.
 func (c *Conn) SetHandler(h Handler) { c.handler = h }
 
-// LocalAddr asks the system for the local address. It is nil if that is not known, as after Closed.
+// LocalAddr asks the system for the local address. It returns nil if the address is not known, for example after Closed.
 func (c *Conn) LocalAddr() net.Addr {
 	if c.loop.conn(c.id) != c {
 		return nil
@@ -73,7 +73,7 @@ func (c *Conn) LocalAddr() net.Addr {
 	return local
 }
 
-// RemoteAddr asks the system for the peer's address. It is nil if that is not known, as after Closed.
+// RemoteAddr asks the system for the peer's address. It returns nil if the address is not known, for example after Closed.
 func (c *Conn) RemoteAddr() net.Addr {
 	if c.loop.conn(c.id) != c {
 		return nil
@@ -82,11 +82,11 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return remote
 }
 
-// PauseReading stops the calls of Data and HalfClosed until ResumeReading. The peer's bytes stay in the kernel; when its
-// buffer is full, the peer has to wait.
+// PauseReading stops the calls of Data and HalfClosed until ResumeReading. The peer's bytes stay in the kernel. Once the
+// kernel's buffer is full, the peer cannot send more.
 func (c *Conn) PauseReading() { c.state |= paused }
 
-// ResumeReading ends a pause. The bytes that Data left are delivered again.
+// ResumeReading ends a pause. Data is called again with the unread bytes.
 func (c *Conn) ResumeReading() {
 	if !c.is(paused) || c.is(dead) {
 		return
@@ -95,7 +95,7 @@ func (c *Conn) ResumeReading() {
 	c.loop.readLater(c)
 }
 
-// Unread returns the bytes that Data has left. They are valid until Data is called again or Closed returns.
+// Unread returns the bytes that Data has not consumed. The slice is valid until Data is called again or Closed returns.
 func (c *Conn) Unread() []byte {
 	if c.unread == nil {
 		return nil
@@ -103,7 +103,7 @@ func (c *Conn) Unread() []byte {
 	return c.unread.B
 }
 
-// CloseWrite ends this side once the queue is written; the peer's bytes still arrive. Bytes written afterwards are dropped.
+// CloseWrite ends the sending side once the queue is written. The peer's bytes still arrive. Later writes are dropped.
 func (c *Conn) CloseWrite() {
 	if !c.is(dead | closing | writeClosing) {
 		c.state |= writeClosing
@@ -111,15 +111,15 @@ func (c *Conn) CloseWrite() {
 	}
 }
 
-// Readable reports whether the socket or the layer may hold more than was read: bytes, or the peer's end. It is exact within
-// Data.
+// Readable reports whether the socket or the layer may hold more to read: bytes, or the end of the peer's side. Within Data
+// the result is exact.
 func (c *Conn) Readable() bool {
 	return c.is(readable|hungUp) || c.layered != nil && c.layered.readable
 }
 
-// Close ends the connection once the queue is written. A peer that takes no byte within Config.CloseTimeout is reset. Data is
-// not called any more. A peer that goes on sending may be reset before it has read everything: where that matters, call
-// CloseWrite and wait for HalfClosed instead.
+// Close ends the connection once the queue is written. Data is not called any more. If the peer reads no byte of the queue
+// within Config.CloseTimeout, the connection is reset. A peer that continues to send may be reset before it has read the whole
+// queue. To avoid that, call CloseWrite and wait for HalfClosed.
 func (c *Conn) Close() {
 	if c.is(dead | closing) {
 		return
@@ -132,21 +132,21 @@ func (c *Conn) Close() {
 	c.closeAfterFlush()
 }
 
-// closeAfterFlush begins the closing phase.
+// closeAfterFlush starts the closing phase.
 func (c *Conn) closeAfterFlush() {
 	c.state |= closing
 	c.setTimer(internalTimer, c.loop.cfg.CloseTimeout)
 	c.loop.flushLater(c)
 }
 
-// Abort drops the queue and resets the connection: the peer sees an error. Closed gets cause.
+// Abort drops the queue and resets the connection, so the peer sees an error. Closed is called with cause.
 func (c *Conn) Abort(cause error) { c.end(cause, true) }
 
 // fail resets the connection because an operation failed.
 func (c *Conn) fail(op string, err error) { c.end(fmt.Errorf("loop: %s: %w", op, err), true) }
 
-// end makes the connection dead. Its socket is closed at the end of the turn and not before, so that no event of this turn
-// reaches the next user of its number.
+// end makes the connection dead. The socket stays open until the end of the turn. Otherwise a pending event could reach a new
+// socket with the same number.
 func (c *Conn) end(cause error, reset bool) {
 	if c.is(dead) {
 		return
@@ -155,7 +155,7 @@ func (c *Conn) end(cause error, reset bool) {
 	c.loop.ended = append(c.loop.ended, endedConn{c, cause, reset})
 }
 
-// expired is called when the time to connect, for the layer's handshake, or to write the queue after Close is over.
+// expired is called when a time limit is over: of connecting, of the layer's handshake, or of writing the queue after Close.
 func (c *Conn) expired() {
 	switch {
 	case c.is(connecting):

@@ -2,5 +2,5 @@
 
 package loop
 
-// descriptorLimit returns 0: the system has no limit of descriptors that a process can ask for.
+// descriptorLimit returns 0: this system does not report a limit of descriptors.
 func descriptorLimit() int { return 0 }

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// epoll implements sockets by Linux's edge-triggered epoll: a socket is registered once, and an event tells of each change, so
-// that pausing and resuming cost no system call.
+// epoll implements sockets with Linux's edge-triggered epoll. A socket is registered once, and each change is one event. So
+// pausing and resuming need no system call.
 type epoll struct {
 	fd       int
-	wakeFD   int                // an eventfd: writing to it makes an edge, and it is never read
-	file     *os.File           // fd, registered with the runtime's poller
-	rawConn  syscall.RawConn    // of file
-	deadline time.Time          // of file; zero if it has none
-	poll     func(uintptr) bool // sets the next two; a field, as a closure made for each sleep would be allocated
-	pollN    int                // events in raw
+	wakeFD   int                // an eventfd; each write to it is an event, and it is never read
+	file     *os.File           // wraps fd, registered with the runtime's poller
+	rawConn  syscall.RawConn    // rawConn of file
+	deadline time.Time          // read deadline of file; zero if none is set
+	poll     func(uintptr) bool // sets pollN and pollErr; stored in a field because a new closure for each sleep would be allocated
+	pollN    int                // number of events in raw
 	pollErr  error
 	raw      [eventBatch]unix.EpollEvent
 	iovecs   [maxIovecs]unix.Iovec
@@ -86,7 +86,8 @@ func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
 	return n, nil
 }
 
-// registerWithRuntime makes the runtime's poller watch the epoll descriptor, which is ready when one of its sockets is.
+// registerWithRuntime makes the runtime's poller watch the epoll descriptor. That descriptor is ready when one of its sockets
+// is.
 func (e *epoll) registerWithRuntime() error {
 	if err := unix.SetNonblock(e.fd, true); err != nil {
 		return os.NewSyscallError("fcntl", err)
@@ -101,11 +102,11 @@ func (e *epoll) registerWithRuntime() error {
 	return err
 }
 
-// sleep waits for events. The goroutine parks in the runtime's poller rather than in a system call of its own. An idle
-// scheduler waits in that poller itself, so that a wake-up costs no change of threads.
+// sleep waits for events. The goroutine parks in the runtime's poller and does not block in a system call of its own. An idle
+// scheduler waits in the same poller, so a wake-up needs no change of threads.
 func (e *epoll) sleep(timeout time.Duration) (n int, err error) {
 	if timeout > 0 {
-		// An earlier deadline that is set already does no harm: the loop checks its timers and sleeps again.
+		// An earlier deadline may stay set: the loop wakes up, checks its timers and sleeps again.
 		if until := time.Now().Add(timeout); e.deadline.IsZero() || until.Before(e.deadline) {
 			if err := e.file.SetReadDeadline(until); err != nil {
 				return 0, err
@@ -125,7 +126,7 @@ func (e *epoll) sleep(timeout time.Duration) (n int, err error) {
 func (e *epoll) wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
-	_, _ = unix.Write(e.wakeFD, one[:]) // the counter has room for 2^64 wakes
+	_, _ = unix.Write(e.wakeFD, one[:]) // cannot block: the counter has room for 2^64 wakes
 }
 
 func (e *epoll) listen(l net.Listener, gen uint32) (int32, error) {
@@ -148,10 +149,10 @@ func (e *epoll) listen(l net.Listener, gen uint32) (int32, error) {
 	}
 	events := uint32(unix.EPOLLIN)
 	if _, tcp := l.(*net.TCPListener); tcp {
-		// Accepted sockets inherit the options.
+		// Accepted sockets inherit these options.
 		e.options(fd)
 	} else {
-		events |= unix.EPOLLEXCLUSIVE // the loops share the socket, and one of them is enough
+		events |= unix.EPOLLEXCLUSIVE // the loops share the socket, and waking one loop is enough
 	}
 	if err := e.control(unix.EPOLL_CTL_ADD, int32(fd), gen, events); err != nil {
 		_ = unix.Close(fd)
@@ -160,7 +161,8 @@ func (e *epoll) listen(l net.Listener, gen uint32) (int32, error) {
 	return int32(fd), nil
 }
 
-// options turns off Nagle's algorithm and sets keep-alive probes. A socket that refuses an option works without it.
+// options turns off Nagle's algorithm and enables keep-alive probes. Errors are ignored, because a socket works without the
+// options.
 func (e *epoll) options(fd int) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	if e.config.KeepAlive < 0 {
@@ -233,7 +235,8 @@ func (e *epoll) close(fd int32, reset bool) {
 	if reset {
 		_ = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	}
-	// Closing does not unregister a socket that a child process, which is just being started, has inherited.
+	// A child process that is just being started may have inherited the socket. In that case closing does not unregister the
+	// socket.
 	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_DEL, int(fd), nil)
 	_ = unix.Close(int(fd))
 }

@@ -13,22 +13,22 @@ type goroutineSocket struct {
 	gen       uint32
 	to        Addr
 	conn      net.Conn
-	accepting *acceptQueue    // of a listening socket
-	dialing   context.Context // ends when a socket that connects is closed
+	accepting *acceptQueue    // queue of a listening socket; nil for a connection
+	dialing   context.Context // ends when the socket is closed before it is connected
 	cancel    context.CancelFunc
 
 	mu           sync.Mutex
-	changed      *sync.Cond // received is empty, or closed is true
-	received     []byte     // was read and not yet taken by the loop
-	readErr      error      // what follows received
-	writing      []byte     // is being written
-	writeDone    bool       // the write has returned, with writtenBytes and writeErr
+	changed      *sync.Cond // signalled when received becomes empty or closed becomes true
+	received     []byte     // bytes read from the connection and not yet taken by the loop
+	readErr      error      // result of the read after received
+	writing      []byte     // bytes that writeOut is writing
+	writeDone    bool       // the write has returned; writtenBytes and writeErr are its results
 	writtenBytes int
 	writeErr     error
 	closed       bool
 }
 
-// notify gives the loop an event. The socket's goroutines call it.
+// notify sends an event to the loop. The socket's goroutines call it.
 func (s *goroutineSocket) notify(r ready) {
 	g := s.owner
 	g.mu.Lock()
@@ -37,7 +37,7 @@ func (s *goroutineSocket) notify(r ready) {
 	g.wake()
 }
 
-// connect runs on a goroutine of its own.
+// connect dials. It runs on a goroutine of its own.
 func (s *goroutineSocket) connect() {
 	var d net.Dialer
 	network, address := s.to.netAddress()
@@ -54,7 +54,7 @@ func (s *goroutineSocket) connect() {
 	}
 }
 
-// readAll runs on a goroutine of its own. It reads one buffer ahead of the loop.
+// readAll reads until the end of the stream. It runs on a goroutine of its own, and reads one buffer ahead of the loop.
 func (s *goroutineSocket) readAll() {
 	buf := make([]byte, goroutineBuffer)
 	for {
@@ -84,7 +84,7 @@ func (s *goroutineSocket) readAll() {
 	}
 }
 
-// writeOut runs on a goroutine of its own, for one write.
+// writeOut writes p. It runs on a goroutine that is started for this write.
 func (s *goroutineSocket) writeOut(p []byte) {
 	n, err := s.conn.Write(p)
 	s.mu.Lock()

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-const goroutineBuffer = 64 << 10 // bytes that a goroutine reads or writes at a time
+const goroutineBuffer = 64 << 10 // bytes that a goroutine reads or writes in one call
 
-// goroutineSockets implements sockets on every system that Go runs on. One goroutine reads each connection, another one
-// writes while there is something to write, and both give the loop the events that epoll would.
+// goroutineSockets implements sockets on every system that Go supports. One goroutine reads each connection. Another goroutine
+// writes while there is something to write. Both send the loop the same events as epoll.
 type goroutineSockets struct {
 	mu     sync.Mutex
 	events []event
-	wakeup chan struct{} // capacity 1: filled when events are appended, and by wake
+	wakeup chan struct{} // capacity 1; filled when events are appended, and by wake
 
-	// The loop's own:
-	sockets []*goroutineSocket // by number; nil is free
+	// The fields below are used by the loop only.
+	sockets []*goroutineSocket // indexed by number; a nil entry is free
 	free    []int32            // free numbers
 	timer   *time.Timer
 	config  Config
-	dialing context.Context // ends with release
+	dialing context.Context // ends when release is called
 	cancel  context.CancelFunc
 }
 
@@ -52,7 +52,7 @@ func (g *goroutineSockets) wait(events []event, timeout time.Duration) (int, err
 	return g.take(events), nil
 }
 
-// take moves events to the slice of the loop.
+// take moves pending events into events, a slice of the loop, and returns how many.
 func (g *goroutineSockets) take(events []event) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,7 +71,7 @@ func (g *goroutineSockets) wake() {
 	}
 }
 
-// add gives a socket the number of a closed one, or the next.
+// add assigns a number to a socket: the number of a closed socket, or the next new number.
 func (g *goroutineSockets) add(s *goroutineSocket) int32 {
 	s.owner = g
 	s.changed = sync.NewCond(&s.mu)
@@ -142,7 +142,7 @@ func (g *goroutineSockets) connected(id int32) error {
 	return nil
 }
 
-func (*goroutineSockets) failed(int32) error { return nil } // no goroutine reads any more
+func (*goroutineSockets) failed(int32) error { return nil } // no goroutine reads after the peer's end
 
 func (g *goroutineSockets) read(id int32, p []byte) (int, error) {
 	s := g.sockets[id]
@@ -162,7 +162,7 @@ func (g *goroutineSockets) read(id int32, p []byte) (int, error) {
 	return n, nil
 }
 
-// write starts a goroutine that writes a copy of the queue. The next call returns how much it has written.
+// write starts a goroutine that writes a copy of the queue. The next call of write returns how many bytes were written.
 func (g *goroutineSockets) write(id int32, queue *chunk) (int, error) {
 	s := g.sockets[id]
 	s.mu.Lock()
@@ -173,7 +173,7 @@ func (g *goroutineSockets) write(id int32, queue *chunk) (int, error) {
 		s.writtenBytes, s.writeDone = 0, s.writeErr != nil
 		return n, nil
 	case s.writeErr != nil && s.readErr == nil && len(s.received) == 0:
-		return 0, ErrAgain // the read fails soon too, after the last bytes of the peer
+		return 0, ErrAgain // deliver the peer's last bytes first; the read fails soon too
 	case s.writeErr != nil:
 		return 0, s.writeErr
 	case s.writing != nil:
@@ -186,7 +186,7 @@ func (g *goroutineSockets) write(id int32, queue *chunk) (int, error) {
 	return 0, ErrAgain
 }
 
-func (*goroutineSockets) wantWrite(int32, uint32, bool) error { return nil } // an event always follows a write
+func (*goroutineSockets) wantWrite(int32, uint32, bool) error { return nil } // a finished write always sends an event
 
 func (g *goroutineSockets) unsent(id int32) int { return unsent(g.sockets[id].conn) }
 

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// ErrShutdown is the cause given to Closed of connections that were still open when the time of Shutdown was over.
+// ErrShutdown is the cause that Closed gets for connections still open when the context of Shutdown ended.
 var ErrShutdown = errors.New("loop: shut down")
 
-// Group is a number of loops that share listeners. Any goroutine may call its methods, but no loop: they wait for the loops.
+// Group is a set of loops that share listeners. Any goroutine may call its methods. Code on a loop must not, because the
+// methods wait for the loops.
 type Group struct {
 	cfg   Config
 	loops []*Loop
@@ -22,7 +23,7 @@ type Group struct {
 	closed    bool
 }
 
-// New starts the loops. A nil c means defaults. Shutdown ends them.
+// New starts the loops. A nil c means defaults. Shutdown ends the loops.
 func New(c *Config) (*Group, error) {
 	cfg, err := c.withDefaults()
 	if err != nil {
@@ -45,10 +46,10 @@ func New(c *Config) (*Group, error) {
 	return g, nil
 }
 
-// Loops returns all loops. The slice is not to be changed.
+// Loops returns all loops. The caller must not change the slice.
 func (g *Group) Loops() []*Loop { return g.loops }
 
-// Now returns the time since the group began. Loop.Now is at most a turn behind it.
+// Now returns the time since the group was created. Loop.Now lags by at most one turn.
 func (g *Group) Now() time.Duration { return time.Since(g.start) }
 
 // Stats returns the counters of each loop, and their sum. A loop that has ended keeps its last counters.
@@ -62,7 +63,7 @@ func (g *Group) Stats() (sum Stats, each []Stats) {
 	return sum, each
 }
 
-// do runs f on the loop and waits for it. If the loop has ended, do calls f itself.
+// do runs f on the loop and waits until f returns. If the loop has ended, do calls f directly.
 func (l *Loop) do(f func()) {
 	ran := make(chan struct{})
 	if err := l.post(func() { f(); close(ran) }, math.MaxInt); err != nil {
@@ -74,8 +75,8 @@ func (l *Loop) do(f func()) {
 }
 
 // Shutdown closes the listeners, asks the handler of every connection to finish (Shutdowner), and waits until all connections
-// are closed. When ctx ends, it resets those that are left and returns the error of ctx. All loops have ended when Shutdown
-// returns.
+// are closed. When ctx ends, it resets the remaining connections and returns the error of ctx. When Shutdown returns, all
+// loops have ended.
 func (g *Group) Shutdown(ctx context.Context) error {
 	g.mu.Lock()
 	listeners := g.listeners
@@ -106,7 +107,7 @@ func (g *Group) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shutdown asks all handlers to finish. The loop ends with its last connection.
+// shutdown asks all handlers to finish. The loop ends when its last connection is closed.
 func (l *Loop) shutdown() {
 	l.stopping = true
 	for c, handler := range l.All() {

@@ -1,33 +1,33 @@
 package loop
 
-// Handler handles what happens to one connection. The connection's loop makes the calls, one at a time, and never from
-// within a method of a Conn. In each of them a handler may write to, pause, close or abort its own connection and any other
-// one of the same loop. Base has methods to embed.
+// Handler handles the events of one connection. The connection's loop makes all calls, one at a time, and never from within a
+// method of a Conn. During a call the handler may write to, pause, close or abort its own connection and any other connection
+// of the same loop. Base implements all methods, for embedding.
 type Handler interface {
-	// Opened comes once: for an accepted connection at once, for a dialled one when it is connected.
+	// Opened is called once, when the connection is ready: accepted or connected, and after the handshake of a layer.
 	Opened(c *Conn)
-	// Data lends the bytes that arrived and have not been taken yet, and returns how many it takes. They are valid until it
-	// returns. The bytes that are left come again, in front of those that arrive next.
+	// Data lends the received bytes to the handler. It returns how many of them, from the front, the handler has consumed. The
+	// bytes are valid until Data returns. The next call repeats the rest, followed by newly received bytes.
 	Data(c *Conn, p []byte) int
-	// Drained comes when a queue that made Full true has shrunk to Config.LowWater: the writers to c may go on.
+	// Drained is called when the queue has shrunk to Config.LowWater after Full was true. Writing to c may continue.
 	Drained(c *Conn)
-	// HalfClosed comes once, when the peer has ended its side. c can still be written to; CloseWrite or Close ends it.
-	// Bytes that Data has not taken by then are Conn.Unread, and come again after ResumeReading.
+	// HalfClosed is called once, when the peer has ended its side. c can still send, until CloseWrite or Close. Conn.Unread
+	// returns the bytes that Data has not consumed. After ResumeReading Data gets these bytes again.
 	HalfClosed(c *Conn)
-	// Timer comes when the timer that SetTimer(which, d) has set is due.
+	// Timer is called when the timer that SetTimer(which, d) started has expired.
 	Timer(c *Conn, which int)
-	// Closed comes once and last, also for a dialled connection that never opened. err is nil if both sides ended in order
-	// or Close was called. Otherwise it is the cause: Abort's argument, or the error of the system or the layer.
+	// Closed is called once, as the last call, also for a dialled connection that never opened. err is nil after Close, and if
+	// both sides ended in order. Otherwise err is the cause: Abort's argument, or the error of the system or the layer.
 	Closed(c *Conn, err error)
 }
 
-// Shutdowner is a Handler that finishes its work when the group shuts down, and then closes the connection. Connections of
-// other handlers are closed at once.
+// Shutdowner is a Handler that finishes its work when the group shuts down, and then closes its connection. Connections of
+// other handlers are closed immediately.
 type Shutdowner interface {
 	Shutdown(c *Conn)
 }
 
-// Base is a Handler that takes all bytes and does nothing else. Handlers embed it for the methods they do not need.
+// Base is a Handler that consumes all bytes and does nothing else. Handlers embed Base for the methods they do not need.
 type Base struct{}
 
 var _ Handler = Base{}
@@ -35,13 +35,13 @@ var _ Handler = Base{}
 // Opened does nothing.
 func (Base) Opened(*Conn) {}
 
-// Data takes everything.
+// Data consumes all bytes.
 func (Base) Data(_ *Conn, p []byte) int { return len(p) }
 
 // Drained does nothing.
 func (Base) Drained(*Conn) {}
 
-// HalfClosed closes the connection when what is queued is written.
+// HalfClosed closes the connection once the queue is written.
 func (Base) HalfClosed(c *Conn) { c.Close() }
 
 // Timer does nothing.

@@ -8,35 +8,37 @@ import (
 )
 
 // Layer transforms the bytes between a connection and its socket, as TLS does. It reads the peer's bytes from a Socket and
-// gives the handler plain ones; it takes the handler's plain bytes and writes others to the Socket.
+// passes plain bytes to the handler. It accepts plain bytes from the handler and writes the transformed bytes to the Socket.
 //
-// The loop makes all calls, and none of them may wait: ErrAgain says that nothing can be done now. The loop calls again when
-// the socket has bytes or room, or after Socket.Wake. So a layer may also do its work on a goroutine, which comes back with
-// Loop.Post and calls Wake. In every call the layer may write to the Socket, as for a handshake or a key update, and may
-// consume bytes without producing plain ones.
+// The loop makes all calls, and no call may block. ErrAgain means that the layer can do nothing now. The loop calls again when
+// the socket has bytes or room, or after Socket.Wake. So a layer may do its work on a goroutine. That goroutine returns to the
+// loop with Loop.Post and calls Wake there. In every call the layer may write to the Socket, for example for a handshake or a
+// key update. It may also consume bytes without producing plain bytes.
 type Layer interface {
-	// Start is called once, before all others but Close, when the socket is connected.
+	// Start is called once, when the socket is connected. It is the first call, unless Close comes without it.
 	Start(s *Socket)
-	// Handshake makes the layer ready. It is called until it returns nil. Any error but ErrAgain closes the connection
-	// after what the layer wrote is sent, such as an alert.
+	// Handshake makes the layer ready. It is called until it returns nil. Any error but ErrAgain closes the connection. Bytes
+	// that the layer wrote before, such as an alert, are still sent.
 	Handshake() error
-	// Read fills p with plain bytes. io.EOF says that the peer has ended its side in order.
+	// Read fills p with plain bytes. io.EOF means that the peer has ended its side in order.
 	Read(p []byte) (int, error)
-	// Write takes plain bytes and returns how many it took.
+	// Write accepts plain bytes and returns how many it accepted.
 	Write(p []byte) (int, error)
-	// CloseWrite ends this side, as with a close_notify. It is called once all plain bytes are taken, again after ErrAgain.
+	// CloseWrite ends the sending side, for example with a close_notify of TLS. It is called once all plain bytes are
+	// accepted. It is called again if it returned ErrAgain.
 	CloseWrite() error
-	// Close releases what the layer holds. It is called once and last, whatever happened to the connection.
+	// Close releases the layer's resources. It is called exactly once, as the last call, however the connection ended.
 	Close()
 }
 
-// SetLayer puts a layer between c and its socket. It is called by an AcceptFunc, or directly after Loop.Dial. When the
-// layer is ready, choose returns the handler, by what the layer has learnt (a protocol, a host name), and Opened follows. A
-// nil choose keeps the handler c has; a nil handler resets the connection. Bytes written before are sent then.
+// SetLayer puts a layer between c and its socket. It is called in an AcceptFunc, or directly after Loop.Dial. When the layer
+// is ready, choose returns the handler, for example by the protocol or host name of the handshake. Then Opened is called. A
+// nil choose keeps the current handler. If choose returns nil, the connection is reset. Bytes written before the layer is
+// ready are sent after choose.
 //
-// Until the layer is ready c's handler gets no call but Closed: with the error, if the layer does not become ready within
-// Config.HandshakeTimeout of being accepted, or within Dial's timeout. Queued, Full, Drained, PauseReading, CloseWrite and
-// the timers work as without a layer.
+// Until the layer is ready, the handler of c gets no call but Closed. Closed gets an error if the layer fails, or if it is not
+// ready within Config.HandshakeTimeout of being accepted or within Dial's timeout. Queued, Full, Drained, PauseReading,
+// CloseWrite and the timers work as without a layer.
 func (c *Conn) SetLayer(layer Layer, choose func(c *Conn) Handler) {
 	if c.is(dead) {
 		layer.Close()
@@ -49,7 +51,7 @@ func (c *Conn) SetLayer(layer Layer, choose func(c *Conn) Handler) {
 	c.state |= handshaking
 }
 
-// Layer returns the layer of c, or nil.
+// Layer returns the layer of c, or nil without a layer.
 func (c *Conn) Layer() Layer {
 	if c.layered == nil {
 		return nil
@@ -57,22 +59,22 @@ func (c *Conn) Layer() Layer {
 	return c.layered.layer
 }
 
-// Socket is the socket below a Layer. Its methods are for the connection's loop only.
+// Socket is the socket below a Layer. Only the connection's loop may call its methods.
 type Socket struct {
 	conn   *Conn
 	layer  Layer
 	choose func(*Conn) Handler
-	out    chunkQueue // what the layer wrote, in front of the socket
-	err    error      // why the layer failed
-	budget int        // bytes the layer may still read in this turn
+	out    chunkQueue // bytes that the layer wrote and the socket has not accepted
+	err    error      // why the layer failed; nil if it did not
+	budget int        // bytes that the layer may still read in this turn
 
-	readable     bool // the socket may hold bytes: Conn's bit of that name is for the layer's plain bytes
-	sealing      bool // the layer's Write runs: flush follows
-	writeStalled bool // the layer's Write, or CloseWrite, answered ErrAgain
-	writeEnded   bool // CloseWrite is done, or has no purpose any more
+	readable     bool // the socket may hold bytes; Conn's flag readable is about plain bytes
+	sealing      bool // the layer's Write is running; flush follows
+	writeStalled bool // the layer's Write or CloseWrite returned ErrAgain
+	writeEnded   bool // the layer's CloseWrite has succeeded, or is no longer needed
 }
 
-// Read reads the peer's bytes. It returns ErrAgain if there are none now, and io.EOF if the peer ended the connection.
+// Read reads the peer's bytes. It returns ErrAgain if there are none now, and io.EOF if the peer has ended the connection.
 func (s *Socket) Read(p []byte) (int, error) {
 	c := s.conn
 	l := c.loop
@@ -93,8 +95,8 @@ func (s *Socket) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write queues a copy of p, which leaves at the end of the turn. The layer's Write should not produce more than a few KiB
-// above what it takes: Queued counts both.
+// Write queues a copy of p. The loop sends it at the end of the turn. The layer's Write should produce at most a few KiB more
+// than it accepts, because Queued counts both.
 func (s *Socket) Write(p []byte) {
 	c := s.conn
 	if c.is(dead|writeClosed) || len(p) == 0 {
@@ -109,7 +111,7 @@ func (s *Socket) Write(p []byte) {
 	}
 }
 
-// Wake makes the loop call the layer again, though nothing happened to the socket.
+// Wake makes the loop call the layer again without an event of the socket.
 func (s *Socket) Wake() {
 	c := s.conn
 	if c.is(dead) {
@@ -121,7 +123,7 @@ func (s *Socket) Wake() {
 	c.loop.flushLater(c)
 }
 
-// start is called when the socket is connected. A timeout of zero leaves the timer of Dial running.
+// start is called when the socket is connected. If timeout is zero, the timer of Dial continues.
 func (s *Socket) start(timeout time.Duration) {
 	c := s.conn
 	if timeout > 0 {
@@ -131,7 +133,7 @@ func (s *Socket) start(timeout time.Duration) {
 	s.Wake()
 }
 
-// prepare makes the layer ready, if it is not, before c is read. It reports whether c may be read.
+// prepare makes the layer ready, if necessary, before c is read. It reports whether c may be read.
 func (s *Socket) prepare() bool {
 	c := s.conn
 	s.budget = c.loop.cfg.TurnBytes
@@ -149,7 +151,7 @@ func (s *Socket) prepare() bool {
 		s.fail("handshake", err)
 		return false
 	}
-	c.state = c.state&^handshaking | readable // the layer may hold plain bytes already
+	c.state = c.state&^handshaking | readable // the layer may already hold plain bytes
 	c.stopTimer(internalTimer)
 	if s.choose != nil {
 		h := s.choose(c)
@@ -160,14 +162,14 @@ func (s *Socket) prepare() bool {
 		}
 		c.handler = h
 	}
-	c.loop.flushLater(c) // what was written before
+	c.loop.flushLater(c) // sends the bytes that were written before the layer was ready
 	if !c.is(dead) {
 		c.handler.Opened(c)
 	}
 	return !c.is(dead)
 }
 
-// read reads plain bytes.
+// read reads plain bytes from the layer.
 func (s *Socket) read(p []byte) (int, error) {
 	c := s.conn
 	n, err := s.layer.Read(p)
@@ -176,17 +178,17 @@ func (s *Socket) read(p []byte) (int, error) {
 	} else if err == nil {
 		err = ErrAgain
 	}
-	if errors.Is(err, ErrAgain) && s.budget > 0 { // without a budget, readLater was called
+	if errors.Is(err, ErrAgain) && s.budget > 0 { // if budget is 0, readLater was already called
 		c.state &^= readable
 	}
 	if s.writeStalled {
-		s.writeStalled = false // a read may have changed what stopped the layer's Write
+		s.writeStalled = false // the read may have removed the reason for a stalled Write
 		c.loop.flushLater(c)
 	}
 	return n, err
 }
 
-// seal moves plain bytes through the layer, as many as one turn writes.
+// seal passes plain bytes to the layer's Write, as many as one turn writes.
 func (s *Socket) seal() {
 	c := s.conn
 	if c.is(handshaking) || s.writeStalled {
@@ -217,7 +219,7 @@ func (s *Socket) seal() {
 	}
 }
 
-// stall is called when the layer takes nothing more.
+// stall is called when the layer accepts nothing more.
 func (s *Socket) stall(err error) {
 	if err == nil || errors.Is(err, ErrAgain) {
 		s.writeStalled = true
@@ -226,27 +228,27 @@ func (s *Socket) stall(err error) {
 	s.fail("write", err)
 }
 
-// sealed reports whether the layer has taken all plain bytes, and the end of this side if it was asked for.
+// sealed reports whether the layer has accepted all plain bytes and, after CloseWrite or Close, the end of the sending side.
 func (s *Socket) sealed() bool {
 	c := s.conn
 	return c.queue.head == nil && (s.writeEnded || !c.is(writeClosing|closing))
 }
 
-// sealLater makes the next turn go on with seal, unless the layer has to be waited for.
+// sealLater makes the next turn continue seal, unless the layer's Write is stalled.
 func (s *Socket) sealLater() {
 	if !s.writeStalled && !s.conn.is(handshaking) {
 		s.conn.loop.flushLater(s.conn)
 	}
 }
 
-// fail closes the connection because of the layer, once what the layer wrote is sent. Closed gets the error.
+// fail closes the connection because the layer failed, once the bytes that the layer wrote are sent. Closed gets the error.
 func (s *Socket) fail(op string, err error) {
 	c := s.conn
 	if c.is(dead) || s.err != nil {
 		return
 	}
 	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // a plain end is the layer's to report
+		err = io.ErrUnexpectedEOF // only the layer may report an orderly end
 	}
 	s.err = fmt.Errorf("loop: %s: %w", op, err)
 	s.writeEnded = true
@@ -255,7 +257,7 @@ func (s *Socket) fail(op string, err error) {
 	c.closeAfterFlush()
 }
 
-// layerError returns why the layer of c failed, if it did.
+// layerError returns why the layer of c failed, or nil.
 func (c *Conn) layerError() error {
 	if c.layered == nil {
 		return nil

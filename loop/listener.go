@@ -11,19 +11,19 @@ import (
 	"syscall"
 )
 
-// Listener accepts connections on all loops of a Group. Any goroutine may call its methods, but no loop.
+// Listener accepts connections on all loops of a Group. Any goroutine may call its methods. Code on a loop must not.
 type Listener struct {
 	group    *Group
 	accepted AcceptFunc
 	addr     net.Addr
-	path     string // of a Unix domain socket, which Close removes
+	path     string // path of a Unix domain socket; Close removes it
 	once     sync.Once
 }
 
-// Listen makes all loops accept connections at an address. For each one it calls accepted, on the loop that is going to drive
-// the connection. A TCP listener has a socket for each loop where the system spreads connections over them, and otherwise one
-// for all. Port 0 takes any free port: see Listener.Addr. A Unix domain socket without a listening process is replaced; its
-// permissions are 0600.
+// Listen makes all loops accept connections at an address. For each connection it calls accepted, on the loop that will drive
+// the connection. A TCP listener has one socket for each loop where the system spreads connections over them. Otherwise all
+// loops share one socket. Port 0 means any free port: see Listener.Addr. A Unix domain socket without a listening process is
+// replaced. New Unix domain sockets have permissions 0600.
 func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,7 +38,7 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 		return nil, fmt.Errorf("loop: listen on %s: %w", at, err)
 	}
 	if g.usesGoroutines() {
-		nls[0] = newAcceptQueue(nls[0]) // the only one
+		nls[0] = newAcceptQueue(nls[0]) // nls has one element here
 	}
 	ln := &Listener{group: g, accepted: accepted, addr: nls[0].Addr(), path: at.Unix}
 	for i, l := range g.loops {
@@ -51,13 +51,13 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 		}
 	}
 	if !g.usesGoroutines() {
-		closeAll(nls) // the loops have duplicated the descriptors
+		closeAll(nls) // the loops use duplicates of the descriptors
 	}
 	g.listeners = append(g.listeners, ln)
 	return ln, nil
 }
 
-// usesGoroutines reports whether the loops stand on goroutines and one listening socket, rather than on epoll.
+// usesGoroutines reports whether the loops use goroutines and one listening socket instead of epoll.
 func (g *Group) usesGoroutines() bool { return g.cfg.Portable || !sharesPorts }
 
 func closeAll(nls []net.Listener) {
@@ -66,7 +66,7 @@ func closeAll(nls []net.Listener) {
 	}
 }
 
-// listenSockets listens once for all loops, or once for each loop.
+// listenSockets opens one listening socket for all loops, or one for each loop.
 func (g *Group) listenSockets(at Addr) ([]net.Listener, error) {
 	if at.Unix != "" {
 		nl, err := listenUnix(at.Unix)
@@ -101,7 +101,7 @@ func (g *Group) listenSockets(at Addr) ([]net.Listener, error) {
 			return nil, err
 		}
 		nls = append(nls, nl)
-		address = nl.Addr().String() // the others take the port of the first
+		address = nl.Addr().String() // the other sockets use the port of the first one
 	}
 	return nls, nil
 }
@@ -141,7 +141,7 @@ func abandoned(path string) bool {
 // Addr returns the address that was bound.
 func (ln *Listener) Addr() net.Addr { return ln.addr }
 
-// Close stops accepting. Connections that wait to be accepted are accepted; open ones stay open.
+// Close stops accepting. Connections that already wait are still accepted. Open connections stay open.
 func (ln *Listener) Close() error {
 	g := ln.group
 	g.mu.Lock()

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	eventBatch  = 256                    // events in a turn
-	acceptShare = 64                     // connections that a listener accepts in a turn
-	acceptPause = 100 * time.Millisecond // before accepting is tried again
+	eventBatch  = 256                    // most events in one turn
+	acceptShare = 64                     // most connections that a listener accepts in one turn
+	acceptPause = 100 * time.Millisecond // time before accepting is tried again
 )
 
-// Loop drives some of a Group's connections. Post, PostWait and Index may be called by any goroutine; everything else is for
-// code that runs on the loop: handlers, timers and posted functions.
+// Loop drives some of a Group's connections. Any goroutine may call Post, PostWait and Index. Only code on the loop may call
+// the other methods: handlers, timers and posted functions.
 type Loop struct {
 	cfg   Config
 	index int
@@ -23,25 +23,25 @@ type Loop struct {
 	free  freeChunks
 	stats Stats
 
-	conns         []*Conn // by the socket's number
-	count         int     // connections in conns, and failed dials in ended
-	accepted      int     // of count
+	conns         []*Conn // indexed by the socket's number
+	count         int     // connections in conns, plus failed dials in ended
+	accepted      int     // accepted connections in count
 	gen           uint32
 	acceptors     map[int32]*acceptor
 	acceptPending bool        // an acceptor has more to accept
-	toRead        []*Conn     // had more to read than their share of the last turn, or were resumed
-	toFlush       []*Conn     // have something to write
-	ended         []endedConn // are closed at the end of the turn
+	toRead        []*Conn     // connections that had more to read than their share of the last turn, or were resumed
+	toFlush       []*Conn     // connections with something to write
+	ended         []endedConn // connections to close at the end of the turn
 	events        []event
-	readBuf       []byte // lent to Data
+	readBuf       []byte // lent to Handler.Data
 
-	// The lists of the last turn, emptied: they are filled again in the next turn.
+	// The emptied lists of the last turn, reused in the next turn.
 	spareConns []*Conn
 	spareEnded []endedConn
 
-	start    time.Time     // of the group
-	now      time.Duration // since start, read once a turn
-	stopping bool          // stop when no connection is left
+	start    time.Time     // time when the group was created
+	now      time.Duration // time since start; updated once a turn
+	stopping bool          // run ends when no connection is left
 	done     chan struct{}
 }
 
@@ -49,7 +49,7 @@ type Loop struct {
 type endedConn struct {
 	conn  *Conn
 	cause error
-	reset bool // the peer is to see a reset
+	reset bool // the peer gets a reset instead of an end
 }
 
 func newLoop(g *Group, index int) (*Loop, error) {
@@ -67,10 +67,11 @@ func newLoop(g *Group, index int) (*Loop, error) {
 	}, nil
 }
 
-// Index returns the loop's place in Group.Loops.
+// Index returns the loop's index in Group.Loops.
 func (l *Loop) Index() int { return l.index }
 
-// All returns the connections that are not dead, with their handlers, in no order. The caller must not dial meanwhile.
+// All returns the connections that are not dead, with their handlers, in no particular order. The caller must not dial during
+// the iteration.
 func (l *Loop) All() iter.Seq2[*Conn, Handler] {
 	return func(yield func(*Conn, Handler) bool) {
 		for _, c := range l.conns {
@@ -81,10 +82,10 @@ func (l *Loop) All() iter.Seq2[*Conn, Handler] {
 	}
 }
 
-// Now returns the loop's clock: the time since its Group began, read once a turn.
+// Now returns the time since the Group was created, as the loop's clock shows it. The clock is updated once a turn.
 func (l *Loop) Now() time.Duration { return l.now }
 
-// tickAfter returns the first tick that lies d or more after now. The sum does not overflow, whatever d is.
+// tickAfter returns the first tick at least d after now. The sum does not overflow for any d.
 func (l *Loop) tickAfter(d time.Duration) uint64 {
 	return (uint64(l.now) + uint64(max(d, 0)) + uint64(tick-1)) / uint64(tick)
 }
@@ -98,7 +99,7 @@ func (l *Loop) run() {
 	for _, f := range l.mail.close() {
 		f()
 	}
-	// These functions may have dialled, or written to a connection: no turn follows.
+	// The functions above may have dialled, or written to a connection. No turn follows, so all connections are aborted.
 	for _, c := range l.conns {
 		if c != nil {
 			c.Abort(ErrShutdown)
@@ -110,8 +111,8 @@ func (l *Loop) run() {
 	l.sys.release()
 }
 
-// turn handles events, then writes the queues, then closes the connections that have ended. In this order all that many
-// events write to one connection leaves at once, and no socket's number is used again while an event of its last user waits.
+// turn handles events, then writes the queues, then closes ended connections. In this order, all bytes that several events
+// write to one connection leave in one system call. No socket's number is reused while an event for its last user is pending.
 func (l *Loop) turn() {
 	n := l.poll()
 	l.now = time.Since(l.start)
@@ -134,7 +135,7 @@ func (l *Loop) turn() {
 	l.closeEnded()
 }
 
-// poll returns the number of events. It waits for the first one only if nothing else is to be done.
+// poll asks for events and returns their number. It waits for the first event only if there is nothing else to do.
 func (l *Loop) poll() int {
 	n := l.wait(0)
 	if n > 0 || len(l.toRead) > 0 || len(l.toFlush) > 0 || len(l.ended) > 0 || l.acceptPending || !l.mail.sleep() {
@@ -154,7 +155,7 @@ func (l *Loop) wait(timeout time.Duration) int {
 	l.stats.Polls++
 	n, err := l.sys.wait(l.events, timeout)
 	if err != nil {
-		// It fails only for an invalid descriptor or address, after which no loop can go on.
+		// The call fails only for an invalid descriptor or address. A loop cannot continue after that.
 		panic("loop: wait for events: " + err.Error())
 	}
 	return n
@@ -164,7 +165,7 @@ func (l *Loop) wait(timeout time.Duration) int {
 func (l *Loop) handle(e event) {
 	c := l.conn(e.id)
 	if c == nil {
-		if a := l.acceptors[e.id]; a != nil && a.gen == e.gen && !a.paused { // a paused one tries again in time
+		if a := l.acceptors[e.id]; a != nil && a.gen == e.gen && !a.paused { // a paused acceptor tries again later
 			a.acceptBatch()
 		}
 		return
@@ -186,7 +187,7 @@ func (l *Loop) handle(e event) {
 	}
 	if e.ready&(readyRead|readyEnd) != 0 {
 		c.markReadable()
-		if !c.is(readQueued) { // else it has had its share of this turn
+		if !c.is(readQueued) { // a queued c has used its share of this turn
 			l.serve(c)
 		}
 	}
@@ -204,7 +205,7 @@ func (l *Loop) conn(id int32) *Conn {
 	return l.conns[id]
 }
 
-// adopt makes a Conn of a socket.
+// adopt creates the Conn of a socket.
 func (l *Loop) adopt(id int32, h Handler, s state) *Conn {
 	c := &Conn{loop: l, handler: h, id: id, gen: l.nextGen(), state: s}
 	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
@@ -229,7 +230,7 @@ func (l *Loop) nextGen() uint32 {
 	return l.gen
 }
 
-// readLater makes the next turn serve c.
+// readLater makes the next turn read c.
 func (l *Loop) readLater(c *Conn) {
 	if !c.is(readQueued) {
 		c.state |= readQueued
@@ -245,7 +246,7 @@ func (l *Loop) flushLater(c *Conn) {
 	}
 }
 
-// drain empties a list and calls f for each connection of it. What f appends to the list stays for the next turn.
+// drain empties a list and calls f for each of its connections. Connections that f appends stay for the next turn.
 func (l *Loop) drain(list *[]*Conn, queued state, f func(*Conn)) {
 	if len(*list) == 0 {
 		return

@@ -8,24 +8,24 @@ import (
 	"sync/atomic"
 )
 
-// ErrBusy says that a loop's mailbox is full.
+// ErrBusy means that a loop's mailbox is full.
 var ErrBusy = errors.New("loop: mailbox is full: post less, wait with PostWait, or raise Config.Mailbox")
 
-// mailbox holds functions that goroutines post to a loop. The loop runs them in order.
+// mailbox holds the functions that goroutines post to a loop. The loop runs the functions in order.
 type mailbox struct {
 	mu     sync.Mutex
 	posted []func()
 	room   chan struct{} // closed when there is room again; nil while no PostWait waits
 	closed bool
-	asleep atomic.Bool // the loop waits for events, or is about to: post has to wake it
-	spare  []func()    // the loop's own: take swaps it with posted
+	asleep atomic.Bool // the loop waits for events, or is about to: post must wake it
+	spare  []func()    // used by the loop only; take swaps it with posted
 }
 
-// Post makes the loop call f, after all functions posted before. It never waits: it returns ErrBusy if the mailbox is full,
-// and net.ErrClosed if the loop has ended. Any goroutine and any loop may call it.
+// Post makes the loop call f, after all functions posted before. It never waits. It returns ErrBusy if the mailbox is full,
+// and net.ErrClosed if the loop has ended. Any goroutine may call it, on a loop too.
 func (l *Loop) Post(f func()) error { return l.post(f, l.cfg.Mailbox) }
 
-// PostWait is Post, but waits while the mailbox is full, until ctx ends. It is for goroutines: a loop must not call it.
+// PostWait is Post, but waits while the mailbox is full, until ctx ends. Code on a loop must not call it.
 func (l *Loop) PostWait(ctx context.Context, f func()) error {
 	for {
 		err := l.Post(f)
@@ -63,7 +63,7 @@ func (l *Loop) post(f func(), limit int) error {
 		return ErrBusy
 	}
 	m.posted = append(m.posted, f)
-	// The lock is held, so that the loop cannot have ended and closed its descriptors.
+	// While the lock is held, the loop cannot end and close its descriptors.
 	if m.asleep.CompareAndSwap(true, false) {
 		l.sys.wake()
 	}
@@ -84,7 +84,7 @@ func (m *mailbox) take() []func() {
 	return taken
 }
 
-// close refuses further functions and returns those that were posted.
+// close makes the mailbox refuse further functions, and returns those still queued.
 func (m *mailbox) close() []func() {
 	m.mu.Lock()
 	m.closed = true
@@ -92,7 +92,8 @@ func (m *mailbox) close() []func() {
 	return m.take()
 }
 
-// sleep notes that the loop is going to wait for events. It returns false if functions were posted before.
+// sleep notes that the loop is about to wait for events. It returns false if functions are queued: the loop must not wait
+// then.
 func (m *mailbox) sleep() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

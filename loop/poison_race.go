@@ -2,7 +2,7 @@
 
 package loop
 
-// poison overwrites bytes that were lent, so that a test that still reads them reads garbage.
+// poison overwrites bytes that were lent, so that code which still uses them in a test reads garbage.
 func poison(p []byte) {
 	for i := range p {
 		p[i] = 0xdb

@@ -8,9 +8,9 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-const minReadRoom = 4 << 10 // bytes of room for a read behind the unread bytes
+const minReadRoom = 4 << 10 // least room, in bytes, for a read that appends to the unread bytes
 
-// serve delivers what c has received to its handler, until there is no more or c has had its share of the turn.
+// serve delivers the received bytes of c to its handler, until no more are there or c has used its share of the turn.
 func (l *Loop) serve(c *Conn) {
 	if c.layered != nil && !c.layered.prepare() {
 		return
@@ -23,7 +23,7 @@ func (l *Loop) serve(c *Conn) {
 	}
 	for left := l.cfg.TurnBytes; c.is(readable) && c.wantsData(); {
 		if c.is(resumed) {
-			return // the next turn delivers the unread bytes before those that follow them
+			return // the next turn delivers the unread bytes before newer ones
 		}
 		if left <= 0 {
 			l.readLater(c)
@@ -69,7 +69,7 @@ func (l *Loop) serve(c *Conn) {
 	}
 }
 
-// wantsData reports whether c is to be read.
+// wantsData reports whether c may be read now.
 func (c *Conn) wantsData() bool { return !c.is(connecting | paused | peerEnded | closing | dead) }
 
 // markReadable notes that a read may find bytes or the end.
@@ -80,7 +80,7 @@ func (c *Conn) markReadable() {
 	}
 }
 
-// extend returns the room behind the unread bytes. It moves them to a larger buffer if there is little.
+// extend returns room after the unread bytes. If there is little, it moves them to a larger buffer.
 func (l *Loop) extend(c *Conn) []byte {
 	b := c.unread.B
 	if cap(b)-len(b) < minReadRoom {
@@ -92,7 +92,8 @@ func (l *Loop) extend(c *Conn) []byte {
 	return b[len(b):min(cap(b), len(b)+l.cfg.ReadBuffer)]
 }
 
-// deliver lends p to the handler and keeps what the handler leaves. p is part of the loop's own buffer, or all unread bytes.
+// deliver lends p to the handler and stores the bytes that the handler leaves unread. p is part of the loop's read buffer, or
+// all unread bytes.
 func (l *Loop) deliver(c *Conn, p []byte) {
 	n := c.handler.Data(c, p)
 	if n < 0 || n > len(p) {
@@ -121,14 +122,14 @@ func (l *Loop) dropUnread(c *Conn) {
 	}
 }
 
-// checkReset ends a connection whose peer has ended its side and reset the connection since.
+// checkReset ends a connection if the peer has ended its side and has reset the connection since.
 func (l *Loop) checkReset(c *Conn) {
 	if err := l.sys.failed(c.id); err != nil {
 		c.fail("read", err)
 	}
 }
 
-// peerEnded is called at the end of the peer's bytes.
+// peerEnded handles the end of the peer's bytes.
 func (l *Loop) peerEnded(c *Conn) {
 	c.state = c.state&^readable | peerEnded
 	c.handler.HalfClosed(c)

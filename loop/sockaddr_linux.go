@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockaddr returns an address in the form of the kernel.
+// sockaddr converts an address to the kernel's form.
 func sockaddr(a Addr) (family int, sa unix.Sockaddr) {
 	if a.Unix != "" {
 		return unix.AF_UNIX, &unix.SockaddrUnix{Name: a.Unix}
@@ -29,7 +29,7 @@ func sockaddr(a Addr) (family int, sa unix.Sockaddr) {
 	return unix.AF_INET6, in6
 }
 
-// netAddr returns an address of the kernel in the form of package net.
+// netAddr converts an address of the kernel to the form of package net.
 func netAddr(sa unix.Sockaddr) net.Addr {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
@@ -46,7 +46,8 @@ func netAddr(sa unix.Sockaddr) net.Addr {
 	return nil
 }
 
-// probeUnshared returns an error if a TCP address that several sockets are going to share is in use: it binds it without sharing.
+// probeUnshared returns an error if a TCP address that several sockets will share is already in use. It tests that by binding
+// the address without sharing.
 func probeUnshared(a Addr) error {
 	family, sa := sockaddr(a)
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -60,9 +61,9 @@ func probeUnshared(a Addr) error {
 	return os.NewSyscallError("bind", unix.Bind(fd, sa))
 }
 
-const sharesPorts = true // one listening socket a loop
+const sharesPorts = true // each loop has a listening socket of its own
 
-// sharePort lets several sockets listen on one port; the kernel spreads connections over them.
+// sharePort lets several sockets listen on one port. The kernel spreads connections over these sockets.
 func sharePort(fd uintptr) error {
 	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
 }

@@ -6,45 +6,48 @@ import (
 	"time"
 )
 
-// sockets is what one loop needs of the operating system: events, and calls that do not wait. epoll and goroutineSockets
-// implement it; all other code is the same for both. A socket has a number, which is used again after it is closed, and a
-// generation, which is not. Together they tell a late event from one of the number's next user.
+// sockets is what one loop needs from the operating system: events, and calls that do not block. epoll and goroutineSockets
+// implement it; all other code is the same for both. Each socket has a number and a generation. A number is reused after its
+// socket is closed; a generation is not. So the loop can tell a late event from an event for the number's next user.
 //
-// Only the loop calls the methods, except wake. ErrAgain says that nothing can be done now and that an event follows.
+// Any goroutine may call wake. Only the loop calls the other methods. ErrAgain means that nothing can be done now and that an
+// event follows.
 type sockets interface {
-	// wait fills events. It returns as soon as there are some, or after timeout; negative means no limit.
+	// wait stores events and returns their number. It returns as soon as there is one, or after timeout; a negative timeout
+	// means no limit.
 	wait(events []event, timeout time.Duration) (int, error)
 	// wake ends a wait. Any goroutine may call it.
 	wake()
-	// listen registers l, which other loops may share: an event tells of connections.
+	// listen registers l. Several loops may share l. An event reports waiting connections.
 	listen(l net.Listener, gen uint32) (id int32, err error)
 	accept(listener int32) (id int32, err error)
-	// dial begins to connect. An event follows; connected returns the result then.
+	// dial starts to connect. An event follows; then connected returns the result.
 	dial(to Addr) (id int32, err error)
 	connected(id int32) error
-	// failed returns the error of a socket whose peer had ended its side; nil if there is none, or it is not known.
+	// failed returns the error of a socket after the peer has ended its side. It returns nil if there is no error, or if the
+	// system does not report it.
 	failed(id int32) error
-	// watch registers a socket: events tell what can be read, and of a socket that connects, the end of that.
+	// watch registers a socket. Events report bytes to read and, for a connecting socket, the end of the attempt.
 	watch(id int32, gen uint32, connecting bool) error
-	// wantWrite sets whether an event tells that the socket can be written to.
+	// wantWrite sets whether an event reports that the socket accepts bytes.
 	wantWrite(id int32, gen uint32, on bool) error
-	// read returns io.EOF at the end. Fewer bytes than len(p) mean that there are no more now.
+	// read returns io.EOF at the end of the stream. If it returns fewer than len(p) bytes, there are no more now.
 	read(id int32, p []byte) (int, error)
-	// write returns how many bytes of the queue were written, now or since a call that returned ErrAgain. Between the two
-	// calls the queue may only grow at its end.
+	// write returns how many bytes of the queue were written, by this call or since a call that returned ErrAgain. Between
+	// these two calls the caller may only append to the queue.
 	write(id int32, queue *chunk) (int, error)
-	// unsent returns how many written bytes the peer has not acknowledged; 0 if the system does not say.
+	// unsent returns how many written bytes the peer has not acknowledged, or 0 if the system does not report that.
 	unsent(id int32) int
 	closeWrite(id int32) error
-	// close frees the number; reset makes the peer see a reset instead of an end.
+	// close closes the socket and frees its number. If reset is true, the peer sees a reset instead of an end.
 	close(id int32, reset bool)
-	// addrs returns nil for an address that is not known.
+	// addrs returns the addresses of both ends, nil for one that is not known.
 	addrs(id int32) (local, remote net.Addr)
-	// release frees everything. No other method is called after it.
+	// release frees everything. It is the last call.
 	release()
 }
 
-// event says that a socket is ready.
+// event reports that a socket is ready.
 type event struct {
 	id    int32
 	gen   uint32
@@ -55,9 +58,9 @@ type ready uint8
 
 const (
 	readyRead  ready = 1 << iota
-	readyWrite       // or a connection attempt has ended
+	readyWrite       // the socket accepts bytes, or a connection attempt has ended
 	readyEnd         // the peer has ended its side, or the connection failed
 )
 
-// ErrAgain says that nothing can be done now, and that the loop calls again when that may have changed.
+// ErrAgain means that nothing can be done now. The loop calls again when that may have changed.
 var ErrAgain = errors.New("loop: not ready")

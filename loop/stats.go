@@ -1,22 +1,22 @@
 package loop
 
-// Stats are the counters of a loop or a group, and what it holds now.
+// Stats are the counters of a loop or a group. Conns, Queues and Unread are the current values.
 type Stats struct {
-	Conns        int   // open now, and connecting
-	Accepted     int64 // connections
+	Conns        int   // connections that are open or connecting
+	Accepted     int64 // connections accepted
 	Dialed       int64
 	Closed       int64
 	BytesIn      int64
 	BytesOut     int64
 	Turns        int64
 	Polls        int64 // calls that ask for events
-	Reads        int64 // system calls
+	Reads        int64 // system calls that read
 	Writes       int64
-	Posted       int64 // functions
+	Posted       int64 // functions posted
 	AcceptErrors int64
 	AcceptPauses int64 // times accepting stopped: no descriptors were left, or MaxConns was reached
-	Queues       int   // chunks now in use for bytes to write
-	Unread       int   // connections that hold unread bytes now
+	Queues       int   // chunks that hold bytes to write
+	Unread       int   // connections that hold unread bytes
 }
 
 // Stats returns the loop's counters.

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below never wait, so they are RawSyscalls, which do not involve Go's scheduler. That saves a microsecond or more
-// a message. No other file of this package has unsafe code.
+// The calls below never block, so they use RawSyscall, which bypasses Go's scheduler. That saves a microsecond or more per
+// message. No other file of this package has unsafe code.
 
-const maxIovecs = 64 // buffers of one writev; the kernel takes 1024
+const maxIovecs = 64 // buffers in one writev; the kernel's limit is 1024
 
-// rawRead returns io.EOF at the end, and ErrAgain if nothing is there.
+// rawRead returns io.EOF at the end of the stream, and ErrAgain if there is nothing to read now.
 func rawRead(fd int32, p []byte) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
@@ -31,7 +31,7 @@ func rawRead(fd int32, p []byte) (int, error) {
 	}
 }
 
-// rawWrite writes the first chunks of queue, which is not empty.
+// rawWrite writes the first chunks of queue. The queue must not be empty.
 func rawWrite(fd int32, queue *chunk, vec *[maxIovecs]unix.Iovec) (int, error) {
 	count := 0
 	for c := queue; c != nil && count < maxIovecs; c = c.next {
@@ -59,7 +59,7 @@ func rawWrite(fd int32, queue *chunk, vec *[maxIovecs]unix.Iovec) (int, error) {
 	}
 }
 
-// rawAccept returns a descriptor that does not block and is not inherited.
+// rawAccept returns a nonblocking descriptor that child processes do not inherit.
 func rawAccept(listener int32) (int32, error) {
 	for {
 		fd, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
@@ -69,14 +69,14 @@ func rawAccept(listener int32) (int32, error) {
 		case unix.EAGAIN:
 			return 0, ErrAgain
 		case unix.EINTR, unix.ECONNABORTED, unix.EPROTO, unix.EPERM:
-			// The client has gone, or a firewall refused it: accept(2). The next one may work.
+			// The client has gone, or a firewall refused it: accept(2). The next client may succeed.
 		default:
 			return 0, errno
 		}
 	}
 }
 
-// rawEpollWait returns the events that are there now.
+// rawEpollWait stores the pending events and returns their number. It does not wait.
 func rawEpollWait(epfd int, events []unix.EpollEvent) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epfd), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)

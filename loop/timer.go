@@ -2,13 +2,13 @@ package loop
 
 import "time"
 
-// Timer calls a function on its loop after a time. It is for timeouts that belong to no connection. Its methods are for its
-// loop only.
+// Timer calls a function on its loop after a time. It is for timeouts that belong to no connection. Only code on its loop may
+// call the methods.
 type Timer struct {
 	loop     *Loop
 	f        func()
 	entry    wheelEntry
-	deadline uint64 // tick
+	deadline uint64 // tick at which the timer expires
 	armed    bool
 }
 
@@ -19,8 +19,8 @@ func (l *Loop) NewTimer(f func()) *Timer {
 	return t
 }
 
-// Set makes the timer call its function once, d after the loop's clock, rounded up to 10 ms. It replaces an earlier Set. Every
-// d is allowed: a negative one counts as 0.
+// Set makes the timer call its function once, d after Loop.Now, rounded up to 10 ms. It replaces an earlier Set. Every value
+// of d is valid; a negative one counts as 0.
 func (t *Timer) Set(d time.Duration) {
 	t.deadline, t.armed = t.loop.tickAfter(d), true
 	t.loop.wheel.schedule(&t.entry, t.deadline)
@@ -40,18 +40,20 @@ func (t *Timer) expire(uint64) {
 const Timers = 4
 
 const (
-	internalTimer = Timers // bounds connecting, the handshake of a layer, and flushing after Close
+	internalTimer = Timers // limits connecting, the handshake of a layer, and flushing after Close
 	allTimers     = Timers + 1
 )
 
-// A deadline of a connection's timer has 32 bits, to keep a Conn small. One within nearTicks (248 days) is a tick, modulo
-// 2^32. A later one counts units of 2^farBits ticks, 11 minutes, rounded up; it reaches further than a time.Duration.
+// A deadline of a connection's timer has 32 bits, to keep a Conn small. A deadline within nearTicks (248 days) is a tick,
+// modulo 2^32. A later deadline counts units of 2^farBits ticks (11 minutes), rounded up. Such units cover every
+// time.Duration.
 const (
 	nearTicks = 1<<31 - 1
 	farBits   = 16
 )
 
-// connTimers are the timers of one connection. They share one entry in the wheel, which is never later than the earliest.
+// connTimers holds the timers of one connection. They share one entry in the wheel, which is never later than the earliest
+// timer.
 type connTimers struct {
 	entry    wheelEntry
 	deadline [allTimers]uint32
@@ -80,9 +82,9 @@ func (t *connTimers) get(i int, w *wheel) (at uint64, ok bool) {
 	return w.fullTick(t.deadline[i]), true
 }
 
-// SetTimer makes the loop call Handler.Timer once with which, 0 to Timers-1, d after the loop's clock. d is rounded up to
-// 10 ms, and above 248 days to 11 minutes; every d is allowed, and a negative one counts as 0. Setting a timer again moves
-// it; moving it to later costs a store.
+// SetTimer makes the loop call Handler.Timer once with which, d after Loop.Now. which is 0 to Timers-1. d is rounded up to 10
+// ms, and above 248 days to 11 minutes. Every value of d is valid; a negative one counts as 0. Setting a timer again replaces
+// its deadline. Setting it to a later time costs only a store.
 func (c *Conn) SetTimer(which int, d time.Duration) {
 	if uint(which) >= Timers {
 		panic("loop: no such timer: a connection has timers 0 to 3")

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawUnsent returns how many bytes of a socket the peer has not acknowledged, or 0 if the kernel does not say.
+// rawUnsent returns how many bytes of a socket the peer has not acknowledged, or 0 if the kernel does not report that.
 func rawUnsent(fd int) int {
 	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
 	if err != nil {

@@ -6,46 +6,47 @@ import (
 )
 
 const (
-	tick          = 10 * time.Millisecond // timers are rounded up to a multiple of it
+	tick          = 10 * time.Millisecond // resolution of all timers, which are rounded up to it
 	slotBits      = 6
 	slotsPerLevel = 1 << slotBits
 	wheelLevels   = 5
-	wheelReach    = 1<<(slotBits*wheelLevels) - 1 // ticks, 124 days: an entry that is due later is looked at again then
+	wheelReach    = 1<<(slotBits*wheelLevels) - 1 // ticks, 124 days; an entry due later is checked after this time and inserted again
 	notInWheel    = -1
 )
 
-// wheel holds the timers of one loop. It is a hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): a slot of
-// level k spans 64^k ticks. When the clock reaches a slot, its entries move down a level; those of level 0 are due.
+// wheel holds the timers of one loop. It is a hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7). A slot of level
+// k spans 64^k ticks. When the clock reaches a slot of level 0, its entries are due. When it reaches a slot of a higher level,
+// the entries move down a level.
 //
-// Most timeouts are moved to later again and again and never expire. So a timer that is moved to later, or stopped, keeps
-// its slot. When the clock reaches that slot, the wheel asks the owner for the deadline and inserts the entry again.
+// Most timeouts are set to a later time again and again, and never expire. So a timer that is stopped or set to a later time
+// stays in its slot. When the clock reaches that slot, the wheel asks the owner for the deadline and inserts the entry again.
 type wheel struct {
-	now      uint64              // ticks since the group began
+	now      uint64              // ticks since the group was created
 	occupied [wheelLevels]uint64 // bit i: slot i of the level holds an entry
 	slots    [wheelLevels][slotsPerLevel]*wheelEntry
 }
 
-// wheelEntry is the place of one timerOwner in the wheel.
+// wheelEntry is the entry of one timerOwner in the wheel.
 type wheelEntry struct {
 	next, prev *wheelEntry
 	owner      timerOwner
-	at         uint32 // the low 32 bits of the tick at which the wheel looks at the entry
-	level      int8   // notInWheel if it is in no slot
+	at         uint32 // low 32 bits of the tick at which the wheel checks the entry
+	level      int8   // level of the slot; notInWheel if the entry is in no slot
 	slot       uint8
 }
 
 // timerOwner owns one wheelEntry and any number of timers.
 type timerOwner interface {
-	// nextDeadline returns the tick of the earliest timer that is set; ok is false if none is.
+	// nextDeadline returns the tick of the earliest timer that is set. ok is false if no timer is set.
 	nextDeadline() (at uint64, ok bool)
-	// expire runs the timers that are due at tick now.
+	// expire calls the timers that are due at tick now.
 	expire(now uint64)
 }
 
-// fullTick returns the tick whose low 32 bits are at and that is nearest to now.
+// fullTick returns the tick nearest to now whose low 32 bits equal at.
 func (w *wheel) fullTick(at uint32) uint64 { return w.now + uint64(int64(int32(at-uint32(w.now)))) }
 
-// schedule makes the wheel look at e at tick at or earlier.
+// schedule makes the wheel check e at tick at, or earlier.
 func (w *wheel) schedule(e *wheelEntry, at uint64) {
 	if e.level != notInWheel && w.fullTick(e.at) <= at {
 		return
@@ -86,14 +87,14 @@ func (w *wheel) remove(e *wheelEntry) {
 	e.next, e.prev, e.level = nil, nil, notInWheel
 }
 
-// nextSlot returns the number of ticks until the clock reaches a slot that holds an entry; ok is false for an empty wheel.
+// nextSlot returns the number of ticks until the clock reaches the next slot with an entry. ok is false if the wheel is empty.
 func (w *wheel) nextSlot() (ticks uint64, ok bool) {
 	for level, occupied := range w.occupied {
 		if occupied == 0 {
 			continue
 		}
 		shift := level * slotBits
-		// The clock has already reached the current slot: an entry in it is due one turn of the level later.
+		// The clock has already reached the current slot. So an entry in it is due one turn of the level later.
 		ahead := bits.TrailingZeros64(bits.RotateLeft64(occupied, -int(w.now>>shift%slotsPerLevel)-1)) + 1
 		begin := (w.now>>shift + uint64(ahead)) << shift
 		if d := begin - w.now; !ok || d < ticks {
@@ -103,7 +104,7 @@ func (w *wheel) nextSlot() (ticks uint64, ok bool) {
 	return ticks, ok
 }
 
-// advance moves the clock to tick to and expires all timers that are due by then.
+// advance sets the clock to the tick to, and expires all timers that are due by then.
 func (w *wheel) advance(to uint64) {
 	for {
 		ticks, ok := w.nextSlot()

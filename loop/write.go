@@ -2,8 +2,8 @@ package loop
 
 import "errors"
 
-// Write queues a copy of p. All that is written to c in a turn leaves with one system call at its end. The queue has no bound
-// of its own: code that forwards bytes looks at Full.
+// Write queues a copy of p. All bytes written to c in one turn leave with one system call at its end. The queue is not
+// bounded: code that forwards bytes checks Full.
 func (c *Conn) Write(p []byte) {
 	if c.is(dead | closing | writeClosing) {
 		return
@@ -15,7 +15,7 @@ func (c *Conn) Write(p []byte) {
 	c.loop.flushLater(c)
 }
 
-// Queued returns how many bytes wait to be written, in front of the layer and behind it.
+// Queued returns how many bytes wait to be written, before and after the layer.
 func (c *Conn) Queued() int {
 	if c.layered != nil {
 		return c.queue.size + c.layered.out.size
@@ -23,8 +23,8 @@ func (c *Conn) Queued() int {
 	return c.queue.size
 }
 
-// Unsent returns how many bytes the peer has not acknowledged: the queued ones, and those that the system holds, where it says
-// how many. It asks the system, so it is for timers: a peer that reads slowly lowers Unsent long before Queued.
+// Unsent returns how many bytes the peer has not acknowledged: the queued bytes, and the bytes that the system holds, if it
+// reports them. Each call asks the system, so use it in timers. If a peer reads slowly, Unsent falls long before Queued.
 func (c *Conn) Unsent() int {
 	if c.is(connecting) || c.loop.conn(c.id) != c {
 		return c.Queued()
@@ -32,9 +32,9 @@ func (c *Conn) Unsent() int {
 	return c.Queued() + c.loop.sys.unsent(c.id)
 }
 
-// MoveQueue moves the queue to another connection of the same loop and returns true, if the queue is n bytes and neither the
-// layer nor the system was given any of them: then the peer cannot have read them. Otherwise it moves nothing and returns
-// false. It works within Closed too.
+// MoveQueue moves the write queue to another connection of the same loop and returns true. It does so only if the queue is
+// exactly n bytes and none of them was passed to the layer or the system, so the peer cannot have read them. Otherwise it
+// moves nothing and returns false. It may be called within Closed.
 func (c *Conn) MoveQueue(to *Conn, n int) bool {
 	if c.queue.size != n || c.is(blocked) || to.is(dead|closing|writeClosing) {
 		return false
@@ -46,11 +46,11 @@ func (c *Conn) MoveQueue(to *Conn, n int) bool {
 	return true
 }
 
-// Full reports whether the queue has reached Config.HighWater and not shrunk to LowWater since. Code that forwards bytes to c
-// pauses reading from their source until Drained.
+// Full reports whether the queue has reached Config.HighWater and has not shrunk to LowWater since. Code that forwards bytes
+// to c pauses reading their source until Drained.
 func (c *Conn) Full() bool { return c.is(full) }
 
-// flush writes the queue until the socket takes no more, or c has had its share of the turn.
+// flush writes the queue until the socket accepts no more, or c has used its share of the turn.
 func (l *Loop) flush(c *Conn) {
 	if c.is(connecting | dead | blocked) {
 		return
@@ -91,7 +91,7 @@ func (l *Loop) flush(c *Conn) {
 	}
 }
 
-// flushed is called when the socket has taken everything: it ends the connection, or its sending side, if that was asked for.
+// flushed is called when the socket has accepted all bytes. It ends the connection or its sending side, if that was requested.
 func (l *Loop) flushed(c *Conn) {
 	l.watchWrite(c, false)
 	switch {
@@ -110,7 +110,7 @@ func (l *Loop) flushed(c *Conn) {
 	}
 }
 
-// watchWrite sets whether an event is to tell that c can be written to.
+// watchWrite sets whether an event reports that the socket accepts bytes.
 func (l *Loop) watchWrite(c *Conn, on bool) {
 	if c.is(writeWatched) == on || c.is(dead) {
 		return
@@ -121,7 +121,7 @@ func (l *Loop) watchWrite(c *Conn, on bool) {
 	}
 }
 
-// writeFailed resets the connection. What the peer sent before it went away is delivered first.
+// writeFailed resets the connection. Bytes that the peer sent before are delivered first.
 func (l *Loop) writeFailed(c *Conn, err error) {
 	c.state |= hungUp
 	c.markReadable()

@@ -13,25 +13,25 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Client is one connection to a node. It dials again when the connection is lost, and resumes its sources and functions. All
-// its methods may overlap.
+// Client is one connection to a node. If the connection is lost, the Client dials again and resumes its sources and
+// functions. All methods may overlap.
 type Client struct {
 	transport transport.Transport
 	addr      string
 	cfg       Config
-	ctx       context.Context // ends with Close
+	ctx       context.Context // ends when Close is called
 	cancel    context.CancelFunc
 	ended     chan struct{} // closed when run has returned
 	stats     counters
 
 	mu      sync.Mutex
-	conn    *conn         // nil while there is none to send over
-	serving *conn         // conn, or one whose node is stopping
+	conn    *conn         // current connection; nil if messages cannot be sent now
+	serving *conn         // conn, or a previous connection whose node is stopping
 	changed chan struct{} // closed and replaced when conn changes
 	sources map[string]*Source
 	running map[uint32]*subscription
 	lastSub uint32
-	notices []error // of dropped messages, since the last Flush
+	notices []error // errors about dropped messages, since the last Flush
 }
 
 type counters struct {
@@ -41,12 +41,13 @@ type counters struct {
 // Stats is a copy of a Client's counters at one moment.
 type Stats struct {
 	Connected bool
-	Connects  uint64 // 1 for a connection that was never lost
+	Connects  uint64 // connections made: 1 if the first was never lost
 	Handled   uint64 // messages passed to handlers
 	Failed    uint64 // messages whose handler returned an error or panicked
 }
 
-// Dial connects to the node at addr (for tcp, tls and quic host:port) and returns when the node has accepted the client.
+// Dial connects to the node at addr (host:port for tcp, tls and quic). It returns once the node has accepted the
+// client.
 func Dial(ctx context.Context, t transport.Transport, addr string, cfg *Config) (*Client, error) {
 	c := &Client{
 		transport: t, addr: addr, cfg: cfg.filled(), ended: make(chan struct{}), changed: make(chan struct{}),
@@ -63,7 +64,7 @@ func Dial(ctx context.Context, t transport.Transport, addr string, cfg *Config) 
 	return c, nil
 }
 
-// run serves cn and the connections that replace it, until Close.
+// run serves cn, and every later connection, until Close.
 func (c *Client) run(cn *conn) {
 	defer close(c.ended)
 	pause := c.cfg.MinBackoff
@@ -101,7 +102,7 @@ func (c *Client) run(cn *conn) {
 	}
 }
 
-// connect dials and does the handshake.
+// connect dials the node and does the handshake.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
 	defer cancel()
@@ -125,8 +126,8 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	return cn, nil
 }
 
-// setConn makes cn the connection, nil for none, and requests the tags and subscriptions of the client's sources and
-// functions on it.
+// setConn makes cn the current connection; nil means none. On cn it requests the tags and subscriptions of all sources
+// and functions.
 func (c *Client) setConn(cn *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,15 +144,15 @@ func (c *Client) setConn(cn *conn) {
 	c.changed = make(chan struct{})
 }
 
-// current returns the connection, nil if there is none, and a channel that is closed when that changes.
+// current returns the connection, or nil if there is none. The channel is closed when the connection changes.
 func (c *Client) current() (*conn, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.conn, c.changed
 }
 
-// ID returns the node's number for this client: others set Message.To to it to address the client. It is 0 while there is
-// no connection, and another one for each connection.
+// ID returns the node's number for this client. Other clients address this client by setting Message.To to that number.
+// Each connection has another number. Without a connection ID returns 0.
 func (c *Client) ID() ferry.SourceID {
 	if cn, _ := c.current(); cn != nil {
 		return cn.id
@@ -159,7 +160,7 @@ func (c *Client) ID() ferry.SourceID {
 	return 0
 }
 
-// Stats returns the current figures.
+// Stats returns a copy of the counters.
 func (c *Client) Stats() Stats {
 	cn, _ := c.current()
 	return Stats{
@@ -167,9 +168,9 @@ func (c *Client) Stats() Stats {
 	}
 }
 
-// Flush waits until the node has routed everything that was sent before. Its error names the messages that the node has
-// dropped since the last Flush because their payload was invalid. If the connection is lost meanwhile, the error says so,
-// and the messages may or may not have arrived.
+// Flush waits until the node has routed all messages sent earlier. Its error names the messages that the node has
+// dropped since the last Flush because their payload was invalid. If the connection is lost during the wait, the error
+// says so. Then the messages may or may not have arrived.
 func (c *Client) Flush(ctx context.Context) error {
 	cn, changed := c.current()
 	for cn == nil {
@@ -188,7 +189,7 @@ func (c *Client) Flush(ctx context.Context) error {
 	return err
 }
 
-// wait waits for a channel, the end of ctx, or Close.
+// wait returns when ch is closed, ctx ends, or the client is closed.
 func (c *Client) wait(ctx context.Context, ch <-chan struct{}) error {
 	select {
 	case <-ch:
@@ -203,7 +204,7 @@ func (c *Client) wait(ctx context.Context, ch <-chan struct{}) error {
 	}
 }
 
-// addNotice keeps a notice of dropped messages for Flush.
+// addNotice stores a notice of dropped messages for the next Flush.
 func (c *Client) addNotice(err error) {
 	c.cfg.Log.Warn("stream: the node dropped messages", "err", err)
 	c.mu.Lock()
@@ -213,7 +214,7 @@ func (c *Client) addNotice(err error) {
 	}
 }
 
-// Close stops the functions and closes the connection. Before, it waits until the node has confirmed everything that was
+// Close stops the functions and closes the connection. Before that it waits until the node has confirmed all messages
 // sent, for at most two seconds.
 func (c *Client) Close() error {
 	c.cancel()

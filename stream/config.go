@@ -11,23 +11,23 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Config is how a Client connects. A nil *Config and zero values mean the defaults named.
+// Config configures a Client. A nil *Config and zero values mean the defaults.
 type Config struct {
-	// Token is the secret of the client's identity. It may be empty if a certificate or the node's configuration
+	// Token is the secret that identifies the client. It may be empty if a certificate or the node's configuration
 	// identifies the client. It is never logged.
 	Token []byte
 
 	// Name appears in the node's logs and metrics. It grants nothing.
 	Name string
 
-	// MinBackoff and MaxBackoff bound the pause before a lost connection is dialled again; it doubles with each failure
-	// and varies by half. Zero means 100 ms and 5 s.
+	// MinBackoff and MaxBackoff bound the pause before the client dials a lost connection again. The pause doubles with
+	// each failure and varies randomly by half. Zero means 100 ms and 5 s.
 	MinBackoff, MaxBackoff time.Duration
 
-	// DialTimeout bounds one attempt to connect, handshake included. Zero means 10 s.
+	// DialTimeout limits one attempt to connect, including the handshake. Zero means 10 s.
 	DialTimeout time.Duration
 
-	// Log gets lost connections and handlers' errors. Nil means slog.Default.
+	// Log receives lost connections and handlers' errors. Nil means slog.Default.
 	Log *slog.Logger
 }
 
@@ -50,14 +50,14 @@ func (c *Config) filled() Config {
 	return f
 }
 
-// Policy is what the node does with messages that a function has no room for.
+// Policy says what the node does with messages when a function's queue is full.
 type Policy = native.Policy
 
-// The policies. The node counts what it drops.
+// The policies. The node counts the messages that it drops.
 const (
-	Block      = native.Block      // withhold credit of that tag from its sources
-	DropOldest = native.DropOldest // keep the newest
-	DropNewest = native.DropNewest // keep what is queued
+	Block      = native.Block      // withhold credit for that tag from its sources, so they wait
+	DropOldest = native.DropOldest // drop the oldest queued message
+	DropNewest = native.DropNewest // drop the new message
 )
 
 // ParsePolicy parses block, drop-oldest or drop-newest.
@@ -69,40 +69,41 @@ func ParsePolicy(s string) (Policy, error) {
 	return p, nil
 }
 
-// Function observes tags and may publish new messages.
+// Function describes a function: the tags it observes and its handler, which may publish new messages.
 type Function struct {
-	// Observe are the tag filters: '/' separates levels, + matches one level, # matches the rest.
+	// Observe lists the tag filters: '/' separates levels, + matches one level, # matches all further levels.
 	Observe []string
 
-	// Where is a predicate on the payload. The node evaluates it, and sends only messages for which it holds. Empty means every
-	// message.
+	// Where is a predicate on the payload. The node evaluates it and sends only messages for which it is true. Empty
+	// means every message.
 	Where string
 
-	// Group names a consumer group: one of its functions gets each message. Empty means that this function gets every message.
+	// Group names a consumer group: each message is sent to one function of the group. Empty means that this function
+	// receives every message.
 	Group string
 
-	// Addressed observes messages that are addressed to this client (Message.To), instead of those that are published to
-	// everyone.
+	// Addressed makes the function receive only messages that are addressed to this client (Message.To). Without it,
+	// the function receives only messages that are published to everyone.
 	Addressed bool
 
-	// Policy is what the node does when the function is too slow. The zero value is Block.
+	// Policy says what the node does if the function is too slow. The zero value is Block.
 	Policy Policy
 
-	// Window bounds the bytes of each tag that are sent to the function and not handled yet. Zero means 1 MiB.
+	// Window bounds the bytes of each tag that the node has sent and the function has not handled. Zero means 1 MiB.
 	Window int
 
-	// Queue bounds the bytes of each tag that wait in the node. Zero means the node's own bound.
+	// Queue bounds the bytes of each tag that wait in the node. Zero means the node's default.
 	Queue int
 
-	// Concurrency bounds the calls of Handler that run at once. Messages of one source on one tag are handled in order in
-	// any case. Zero means one call for each CPU.
+	// Concurrency bounds the concurrent calls of Handler. Messages of one source on one tag are always handled in
+	// order. Zero means one call for each CPU.
 	Concurrency int
 
-	// Handler is called for each message. A ferry.BatchHandler is called once for all messages that wait together.
+	// Handler is called for each message. A ferry.BatchHandler is called once for all messages that are waiting.
 	Handler ferry.Handler
 }
 
-// Sink returns a Handler that calls f, which only observes.
+// Sink returns a Handler that calls f and publishes nothing.
 func Sink(f func(ctx context.Context, in *ferry.Message) error) ferry.Handler {
 	return ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, _ ferry.Sender) error { return f(ctx, in) })
 }

@@ -24,14 +24,14 @@ type conn struct {
 	heartbeat time.Duration
 
 	mu       sync.Mutex
-	requests map[uint32]*Source // TAGs without a RESULT, by ref
-	tags     map[uint32]*Source // granted, by tag number
+	requests map[uint32]*Source // sources whose TAG has no RESULT yet, by ref
+	tags     map[uint32]*Source // sources whose tag is granted, by tag number
 	subs     map[uint32]*subscription
 	lastRef  uint32
 	draining bool // no source publishes over the connection any more
 }
 
-// handshake returns a connection over raw that the node has welcomed.
+// handshake returns a connection over raw after the node has accepted it.
 func handshake(c *Client, raw transport.Conn) (*conn, error) {
 	cn := &conn{
 		client: c, requests: map[uint32]*Source{}, tags: map[uint32]*Source{}, subs: map[uint32]*subscription{},
@@ -56,7 +56,7 @@ func (cn *conn) serve() error {
 	return err
 }
 
-// writerFor returns the stream that a tag is published on, and opens it if it is new.
+// writerFor returns the writer of the stream that carries a tag. It opens the stream if necessary.
 func (cn *conn) writerFor(tag uint32) *peer.FrameWriter {
 	n := cn.peer.Streams()
 	if n == 0 {
@@ -65,7 +65,7 @@ func (cn *conn) writerFor(tag uint32) *peer.FrameWriter {
 	return cn.peer.Writer(int(tag%uint32(n)), nil)
 }
 
-// frameHandlers handles the frames of a node that package peer does not handle itself.
+// frameHandlers handles the node's frames that package peer does not handle itself.
 var frameHandlers = peer.Table[*receiver]{
 	native.Tag: {OnData: true, Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseTag(f)
@@ -166,7 +166,7 @@ func (cn *conn) requestSub(s *subscription) {
 	cn.peer.Tell(func(b []byte) []byte { return native.AppendSub(b, s.frame) })
 }
 
-// barrier waits until the node has routed everything that was sent before, on every stream.
+// barrier waits until the node has routed all messages sent earlier, on every stream.
 func (cn *conn) barrier(ctx context.Context) error {
 	err := cn.peer.Barrier(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -175,8 +175,9 @@ func (cn *conn) barrier(ctx context.Context) error {
 	return err
 }
 
-// drain is called when the node announces that it stops. It waits until received messages are handled and sent ones are
-// confirmed, and then tells the node that the client is done. The node closes the connection once it has sent everything.
+// drain is called when the node announces that it is stopping. It waits until received messages are handled and sent
+// messages are confirmed. Then it tells the node that the client is done. The node sends what is left and closes the
+// connection.
 func (cn *conn) drain() {
 	cn.mu.Lock()
 	subs := make([]*subscription, 0, len(cn.subs))
@@ -189,7 +190,7 @@ func (cn *conn) drain() {
 	}
 	cn.client.mu.Lock()
 	if cn.client.conn == cn {
-		cn.client.conn = nil // Send waits for the next connection
+		cn.client.conn = nil // Send waits for the next connection from now on
 		close(cn.client.changed)
 		cn.client.changed = make(chan struct{})
 	}
@@ -224,7 +225,7 @@ func (cn *conn) sources() []*Source {
 	return all
 }
 
-// close closes the connection after the node has confirmed everything sent, but waits for that no longer than wait.
+// close waits until the node has confirmed all messages sent, for at most wait, and then closes the connection.
 func (cn *conn) close(wait time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
@@ -236,7 +237,7 @@ func (cn *conn) close(wait time.Duration) {
 	cn.peer.Close(ErrClosed)
 }
 
-// keepUnsent keeps messages that were sent and never passed to the transport, for the next connection.
+// keepUnsent stores messages that were never passed to the transport, for the next connection.
 func (cn *conn) keepUnsent() {
 	tags := map[uint32]*Source{}
 	for _, s := range cn.sources() {

@@ -1,10 +1,11 @@
-// Package stream connects sources, functions and sinks through a node: a source publishes on a tag, a function observes
-// tags and may publish new messages, a sink only observes.
+// Package stream connects sources, functions and sinks through a node. A source publishes on a tag. A function observes
+// tags and may publish new messages. A sink only observes.
 //
-// A Client is one connection over any transport. When it is lost the Client dials again and resumes its sources and
-// functions. A function may have a predicate, which the node evaluates on the encoded bytes: other messages never cross the
-// wire. Credit for each subscription and tag flows back to the source, so a slow function holds up its own tag and nothing
-// else. At most Function.Concurrency handlers run at once, in order for each source and tag.
+// A Client is one connection over any transport. If the connection is lost, the Client dials again and resumes its
+// sources and functions. A function may have a predicate. The node evaluates it on the encoded bytes, so messages that
+// do not match never cross the wire. Each subscription and tag has its own credit, which limits what a source may send.
+// So a slow function delays its own tag and no other. At most Function.Concurrency handlers run concurrently, in order
+// for each source and tag.
 //
 // A function in ten lines:
 //

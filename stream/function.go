@@ -14,8 +14,8 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Run observes until ctx ends (its error), the node refuses the function (*native.Error inside) or the Client is closed
-// (ErrClosed). When it returns, no handler is running.
+// Run runs a function until ctx ends, the node refuses the function, or the Client is closed. The error is that of ctx,
+// wraps a *native.Error, or is ErrClosed. When Run returns, no handler is running.
 func (c *Client) Run(ctx context.Context, f Function) error {
 	r, err := c.Start(ctx, f)
 	if err != nil {
@@ -33,14 +33,15 @@ func (c *Client) Run(ctx context.Context, f Function) error {
 // Running is a started Function.
 type Running struct {
 	client *Client
-	subs   []*subscription // one for each filter
+	subs   []*subscription // one subscription for each filter
 	pool   *pool
 	ended  chan struct{}
 	once   sync.Once
 	err    error
 }
 
-// Start observes in the background. It returns when the node has accepted the function; ctx bounds that only.
+// Start starts a function in the background. It returns once the node has accepted the function. ctx limits only that
+// wait.
 func (c *Client) Start(ctx context.Context, f Function) (*Running, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -106,16 +107,16 @@ func (f *Function) check() error {
 	return nil
 }
 
-// Done is closed when the function has ended.
+// Done returns a channel that is closed when the function has ended.
 func (r *Running) Done() <-chan struct{} { return r.ended }
 
-// Err waits until the function has ended and returns why; nil after Stop.
+// Err waits until the function has ended and returns the reason. It returns nil after Stop.
 func (r *Running) Err() error {
 	<-r.ended
 	return r.err
 }
 
-// Stop ends the function and waits for running handlers. Messages that were received and not yet handled are dropped.
+// Stop ends the function and waits for running handlers. Received messages that are not yet handled are dropped.
 func (r *Running) Stop() { r.stop(nil) }
 
 func (r *Running) stop(why error) {
@@ -150,10 +151,11 @@ type subscription struct {
 	pool    *pool
 	id      uint32
 	frame   native.SubFrame
-	result  chan error // of the first SUB
+	result  chan error // result of the first SUB
 }
 
-// handleResult takes the node's result of SUB, which is sent again on each new connection. A later refusal ends the function.
+// handleResult handles the node's result of a SUB. SUB is sent again on each new connection. A later refusal ends the
+// function.
 func (s *subscription) handleResult(refused error) {
 	if refused != nil {
 		refused = fmt.Errorf("stream: subscribe to %q: %w", s.frame.Filter, refused)
@@ -167,22 +169,22 @@ func (s *subscription) handleResult(refused error) {
 	}
 }
 
-// pool calls a function's handler: at most concurrency calls at once, in order for each inbox.
+// pool calls a function's handler. At most concurrency calls run, and each inbox is handled in order.
 type pool struct {
 	client      *Client
 	handler     ferry.Handler
-	batch       ferry.BatchHandler // nil if handler takes one message at a time
+	batch       ferry.BatchHandler // nil if handler handles one message at a time
 	concurrency int
 	window      int
-	ctx         context.Context // ends with the function
+	ctx         context.Context // ends when the function ends
 	cancel      context.CancelFunc
 
 	mu      sync.Mutex
 	work    sync.Cond // signalled when ready grows or the pool stops
 	idle    sync.Cond // signalled when active becomes 0 or the pool stops
 	ready   peer.FIFO[*inbox]
-	started int // workers
-	waiting int // workers without work
+	started int // workers that were started
+	waiting int // workers that wait for an inbox
 	active  int // inboxes that hold messages or are being handled
 	workers sync.WaitGroup
 }
@@ -201,7 +203,7 @@ func newPool(c *Client, f *Function) *pool {
 	return p
 }
 
-// submit queues an inbox that has become active, and starts a worker if more inboxes are queued than workers wait.
+// submit queues an inbox that has become active. It starts a worker if more inboxes are queued than workers wait.
 func (p *pool) submit(in *inbox) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

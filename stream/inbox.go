@@ -12,17 +12,17 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// creditReturn returns credit to the node for the handled messages of one subscription and tag.
+// creditReturn returns credit to the node for handled messages of one subscription and tag.
 type creditReturn struct {
 	conn         *conn
 	subscription uint32
-	tag          uint32 // number
+	tag          uint32 // tag number
 	window       int
 	mu           sync.Mutex
-	handled      int // bytes that no CREDIT was sent for
+	handled      int // handled bytes whose credit is not yet returned
 }
 
-// add counts n handled bytes, and sends CREDIT once they are half the window.
+// add counts n handled bytes. It sends CREDIT once the counted bytes reach half of the window.
 func (c *creditReturn) add(n int) {
 	c.mu.Lock()
 	c.handled += n
@@ -39,8 +39,8 @@ func (c *creditReturn) add(n int) {
 	}
 }
 
-// inbox holds the messages of one tag, and one shard of its sources, that wait for the handler. The function's window bounds
-// it.
+// inbox holds the messages of one tag and one shard of the sources until the handler has handled them. The function's
+// window bounds its size.
 type inbox struct {
 	pool   *pool
 	tag    string
@@ -49,7 +49,7 @@ type inbox struct {
 
 	mu     sync.Mutex
 	frames peer.Queue
-	active bool // in the pool's queue, or being handled
+	active bool // the inbox is in the pool's queue, or is being handled
 }
 
 func (in *inbox) push(frames []byte, shared *bufpool.Buf) {
@@ -67,10 +67,10 @@ func (in *inbox) push(frames []byte, shared *bufpool.Buf) {
 type worker struct {
 	msg      ferry.Message
 	msgs     []ferry.Message
-	loggedAt time.Time // of the last failure
+	loggedAt time.Time // when this worker last logged a failure
 }
 
-// handleFront handles the messages that lie together at the front of in. It reports whether there are more.
+// handleFront handles the oldest contiguous messages of in. It reports whether more messages wait.
 func (w *worker) handleFront(p *pool, in *inbox) (more bool) {
 	in.mu.Lock()
 	piece := *in.frames.Front()
@@ -98,8 +98,8 @@ func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
 	return m.Borrowed(buf)
 }
 
-// handleEach calls the handler for one message after the other. It returns credit after each eighth of the window, so that
-// messages keep coming while a slow handler goes on.
+// handleEach calls the handler for one message after the other. It returns credit after each eighth of the window. So
+// the node continues to send while a slow handler works.
 func (w *worker) handleEach(p *pool, in *inbox, piece peer.Piece) {
 	messages, bytes := uint64(0), 0
 	count := func() {
@@ -132,7 +132,7 @@ func (w *worker) handleBatch(p *pool, in *inbox, piece peer.Piece) {
 	clear(w.msgs)
 }
 
-// call calls a handler. It counts and logs an error or a panic, and returns in both cases.
+// call calls a handler through handle. It counts and logs an error or a panic.
 func (w *worker) call(p *pool, in *inbox, handle func() error) {
 	var err error
 	defer func() {
@@ -151,5 +151,5 @@ func (w *worker) call(p *pool, in *inbox, handle func() error) {
 	err = handle()
 }
 
-// failureLogInterval is the least time between two logged failures of one worker.
+// failureLogInterval is the shortest time between two failures that one worker logs.
 const failureLogInterval = 10 * time.Second

@@ -7,38 +7,38 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// receiver handles what arrives on one stream of a connection: it puts messages into the inboxes of the functions.
+// receiver handles the frames of one stream of a connection. It puts messages into the inboxes of the functions.
 type receiver struct {
 	conn     *conn
-	tags     map[uint32]*observedTag // by number
-	selected *subscription           // of the PUBs that follow; nil if it was stopped
-	last     *inbox                  // of the last run
+	tags     map[uint32]*observedTag // indexed by tag number
+	selected *subscription           // subscription of the next PUBs; nil if it was stopped
+	last     *inbox                  // inbox of the last run
 	lastTag  uint32
 }
 
-// observedTag is a tag that the node has announced on the stream. A later announcement of its number replaces it.
+// observedTag is a tag that the node has announced on the stream. A later announcement of the same number replaces it.
 type observedTag struct {
 	name    string
 	inboxes map[inboxKey]*inbox
-	credits map[uint32]*creditReturn // by subscription
+	credits map[uint32]*creditReturn // indexed by subscription
 }
 
-// inboxKey is what separates the messages of one tag into inboxes that are handled at the same time.
+// inboxKey selects one of a tag's inboxes. Different inboxes of a tag are handled concurrently.
 type inboxKey struct {
 	subscription uint32
-	shard        uint32 // of the source
+	shard        uint32 // shard of the source
 }
 
-// BatchBegins does nothing: an inbox wakes its worker itself.
+// BatchBegins does nothing: adding to an inbox wakes a worker directly.
 func (r *receiver) BatchBegins() {}
 
 // BatchEnds does nothing.
 func (r *receiver) BatchEnds() {}
 
-// BeforePong does nothing: CREDIT tells the node what was handled.
+// BeforePong does nothing: the client confirms handled messages with CREDIT.
 func (r *receiver) BeforePong() {}
 
-// selectSubscription makes id the subscription of the PUBs that follow.
+// selectSubscription makes id the subscription of the next PUBs.
 func (r *receiver) selectSubscription(id uint32) {
 	r.conn.mu.Lock()
 	r.selected = r.conn.subs[id]
@@ -46,7 +46,7 @@ func (r *receiver) selectSubscription(id uint32) {
 	r.last = nil
 }
 
-// announceTag notes the name of a tag number.
+// announceTag stores the name of a tag number.
 func (r *receiver) announceTag(t native.TagFrame) {
 	if known := r.tags[t.Ref]; known == nil || known.name != t.Name {
 		r.tags[t.Ref] = &observedTag{name: t.Name, inboxes: map[inboxKey]*inbox{}, credits: map[uint32]*creditReturn{}}
@@ -54,11 +54,11 @@ func (r *receiver) announceTag(t native.TagFrame) {
 	}
 }
 
-// Pubs puts the leading PUBs of batch that share an inbox into it, and returns their length.
+// Pubs adds the first PUBs of batch that share an inbox to that inbox. It returns their length.
 func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	first := native.Frame(batch)
 	if r.selected == nil {
-		return native.Size(batch), nil // its function was stopped
+		return native.Size(batch), nil // the function of these PUBs was stopped
 	}
 	shards := uint32(r.selected.pool.concurrency)
 	shard := uint32(first.Source()) % shards

@@ -13,19 +13,19 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Source publishes on one tag. Its methods may overlap.
+// Source publishes on one tag. All methods may overlap.
 type Source struct {
 	client *Client
 	tag    string
-	grant  atomic.Pointer[publishGrant] // nil while no connection has one
+	grant  atomic.Pointer[publishGrant] // current grant; nil if there is none
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when grant or refused changes
 	refused error
-	unsent  []native.Frame // messages that the last connection did not send: they leave first
+	unsent  []native.Frame // messages that the last connection did not send; the next connection sends them first
 }
 
-// publishGrant is the node's permission to publish on a tag over one connection, with the credit for it.
+// publishGrant is the node's permission to publish on a tag over one connection, and the credit for that tag.
 type publishGrant struct {
 	conn   *conn
 	id     uint32 // tag number
@@ -33,17 +33,18 @@ type publishGrant struct {
 
 	// Guarded by writer's lock.
 	credit      int           // bytes
-	creditAdded chan struct{} // closed when credit arrives; nil while no Send waits
+	creditAdded chan struct{} // closed when credit arrives; nil if no Send waits
 }
 
-// maxCredit bounds the credit of a tag in bytes, whatever the node grants: an int may have 32 bits.
+// maxCredit bounds the credit of a tag, in bytes, because an int may have 32 bits.
 const maxCredit = 1 << 30
 
-// quietFor is how long ago the last write must have ended for Send to write itself. If it ended later, messages come so fast
-// that gathering them is cheaper.
+// quietFor is the shortest pause since the last write after which Send writes directly. After a shorter pause,
+// gathering several messages for one write is cheaper.
 const quietFor = 3 * time.Microsecond
 
-// Source returns the source for a tag, once the node has granted it. Calls for the same tag return the same source.
+// Source returns the source of a tag, once the node has granted the tag. Calls with the same tag return the same
+// source.
 func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 	if err := topic.CheckTag(tag); err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
@@ -64,8 +65,8 @@ func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 	return s, nil
 }
 
-// Send publishes m; see ferry.Sender. It blocks while the node withholds the tag's credit and while there is no
-// connection, until ctx ends. A nil error means that the message will be sent: Flush waits until it has arrived.
+// Send publishes m; see ferry.Sender. It blocks while the node withholds credit for the tag and while there is no
+// connection, until ctx ends. A nil error means that the message will be sent. Call Flush to wait until it has arrived.
 func (c *Client) Send(ctx context.Context, m ferry.Message) error {
 	c.mu.Lock()
 	s := c.sources[m.Tag]
@@ -79,7 +80,7 @@ func (c *Client) Send(ctx context.Context, m ferry.Message) error {
 	return s.Send(ctx, m)
 }
 
-// Send is Client.Send for the source's own tag; it ignores m.Tag and does not look the tag up.
+// Send is Client.Send for the source's own tag. It ignores m.Tag and needs no look-up of the tag.
 func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 	h := native.PubHeader{Type: m.Type, Time: m.Time}
 	if m.To != 0 {
@@ -138,7 +139,7 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 	}
 }
 
-// awaitGrant waits for a grant and returns it, or the node's refusal.
+// awaitGrant waits for a grant and returns it. If the node refuses the tag, it returns that error.
 func (s *Source) awaitGrant(ctx context.Context) (*publishGrant, error) {
 	for {
 		s.mu.Lock()
@@ -156,7 +157,7 @@ func (s *Source) awaitGrant(ctx context.Context) (*publishGrant, error) {
 	}
 }
 
-// awaitLoss waits until g is no longer the source's grant.
+// awaitLoss waits until g is no longer the grant of the source.
 func (s *Source) awaitLoss(ctx context.Context, g *publishGrant) error {
 	s.mu.Lock()
 	changed := s.changed
@@ -167,8 +168,8 @@ func (s *Source) awaitLoss(ctx context.Context, g *publishGrant) error {
 	return s.client.wait(ctx, changed)
 }
 
-// resume takes the grant of cn with tag number id. It first sends the messages that the last connection did not send. If cn
-// is draining or closing, it leaves both to the next connection.
+// resume uses a new grant: cn with tag number id. First it sends the messages that the last connection did not send. If
+// cn is draining or closing, the next connection sends them and gets a grant.
 func (s *Source) resume(cn *conn, id uint32) {
 	g := &publishGrant{conn: cn, id: id, writer: cn.writerFor(id), credit: cn.window}
 	s.mu.Lock()
@@ -192,12 +193,12 @@ func (s *Source) resume(cn *conn, id uint32) {
 	s.notify()
 }
 
-// pause gives up the grant of cn, so that Send waits for the next connection.
+// pause removes the grant of cn, so that Send waits for the next connection.
 func (s *Source) pause(cn *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g := s.grant.Load(); g != nil && g.conn == cn {
-		g.writer.Lock() // wait for a Send that holds g
+		g.writer.Lock() // wait until no Send uses g
 		s.grant.Store(nil)
 		if g.creditAdded != nil {
 			close(g.creditAdded)
@@ -208,7 +209,8 @@ func (s *Source) pause(cn *conn) {
 	}
 }
 
-// refuse ends the source, because the node does not grant its tag. The next Source or Send for the tag asks the node again.
+// refuse ends the source because the node does not grant its tag. The next call of Source or Send for that tag asks the
+// node again.
 func (s *Source) refuse(why error) {
 	s.client.mu.Lock()
 	delete(s.client.sources, s.tag)
@@ -219,7 +221,7 @@ func (s *Source) refuse(why error) {
 	s.mu.Unlock()
 }
 
-// keepUnsent copies a message for the next connection. The source is paused.
+// keepUnsent copies a message for the next connection. It is called while the source has no grant.
 func (s *Source) keepUnsent(f native.Frame) {
 	s.mu.Lock()
 	s.unsent = append(s.unsent, append(native.Frame(nil), f...))

@@ -14,60 +14,63 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Config is the limits of one end of a connection, and its callbacks.
+// Config holds the limits and callbacks of one end of a connection.
 type Config struct {
-	// Lowest and Highest are the protocol versions this end speaks. Zero means those of package native.
+	// Lowest and Highest are the protocol versions that this end speaks. Zero means the versions of package native.
 	Lowest, Highest uint8
 
-	// Remote names the other end in errors: client or node.
+	// Remote names the other end in errors: "client" or "node".
 	Remote string
 
-	// WriteBuffer is how many bytes of each stream wait for one write before its producers should wait. Zero means 256 KiB.
+	// WriteBuffer is how many bytes of each stream may wait for a write before producers should pause. Zero means 256
+	// KiB.
 	WriteBuffer int
 
-	// MaxResponses bounds the bytes of responses that wait for one write. More end the connection: the peer sends
-	// requests and does not read the responses. Zero means 256 KiB.
+	// MaxResponses bounds the bytes of responses that wait for a write. If they exceed it the connection is closed,
+	// because the peer sends requests and does not read the responses. Zero means 256 KiB.
 	MaxResponses int
 
-	// Linger is how long a closing connection may take to write the appended frames. Zero means 2 s.
+	// Linger is how long a closing connection continues to write appended frames. Zero means 2 s.
 	Linger time.Duration
 
-	// OnDrain is called in a goroutine of its own when the peer announces that it stops. Nil treats that as the end.
+	// OnDrain is called on a goroutine of its own when the peer sends GOAWAY draining. If OnDrain is nil, that GOAWAY
+	// ends the connection.
 	OnDrain func()
 
-	// OnClosing is called once, when the connection begins to close: no frame that is read later is handled, but a handler
-	// may still be running. why is nil or io.EOF for an orderly end.
+	// OnClosing is called once, when the connection begins to close. Frames read later are discarded, but a handler may
+	// still be running. why is nil or io.EOF after an orderly end.
 	OnClosing func(why error)
 
 	// OnClosed is called once, when all goroutines of the connection have ended.
 	OnClosed func()
 }
 
-// Conn is one end of a native connection: a control stream, and data streams where the transport has them. All its methods
-// may overlap, but for those of the handshake.
+// Conn is one end of a native connection: a control stream, and data streams if the transport has them. All methods may
+// overlap, except those of the handshake.
 type Conn struct {
 	cfg      Config
 	raw      transport.Conn
-	multi    transport.Multi // nil if everything goes over the control stream
+	multi    transport.Multi // nil if all frames use the control stream
 	version  uint8
 	maxFrame int
 	control  *FrameWriter
-	reader   *FrameReader // of the control stream
+	reader   *FrameReader // reads the control stream
 	state    atomic.Int32
-	ctx      context.Context // ends when the socket is closed; its cause says why
+	ctx      context.Context // ends when the socket is closed, with the reason as its cause
 	cancel   context.CancelCauseFunc
 	readers  sync.WaitGroup // goroutines that read or accept streams
 	closed   chan struct{}
 
 	mu       sync.Mutex
-	data     []*FrameWriter // by data stream; nil until used
-	sealed   bool           // no further data stream is opened
+	data     []*FrameWriter // indexed by data stream; nil until used
+	sealed   bool           // no further data stream may be opened
 	progress map[*FrameReader]*progress
-	barriers map[uint64]chan struct{} // by PING value
+	barriers map[uint64]chan struct{} // waiting calls of Barrier, by the value of their PING
 	lastPing uint64
 }
 
-// New returns the end of raw on this side, in state Handshake. Connect or Accept, and then Serve, take it on.
+// New returns a Conn for this end of raw, in state Handshake. The caller continues with Connect or Accept, and then
+// with Serve.
 func New(raw transport.Conn, cfg Config) *Conn {
 	if cfg.Lowest == 0 {
 		cfg.Lowest = native.LowestVersion
@@ -89,7 +92,7 @@ func New(raw transport.Conn, cfg Config) *Conn {
 		reader: NewFrameReader(raw, native.MaxHandshake), progress: map[*FrameReader]*progress{}, barriers: map[uint64]chan struct{}{},
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.readers.Add(1) // Serve
+	c.readers.Add(1) // for Serve
 	return c
 }
 
@@ -99,16 +102,16 @@ func (c *Conn) Control() *FrameWriter { return c.control }
 // Version returns the protocol version that both ends speak, after the handshake.
 func (c *Conn) Version() uint8 { return c.version }
 
-// Streams returns the number of data streams in each direction; 0 means that everything goes over the control stream.
+// Streams returns the number of data streams in each direction. 0 means that all frames use the control stream.
 func (c *Conn) Streams() int { return len(c.data) }
 
 // Context returns a context that ends when the socket is closed.
 func (c *Conn) Context() context.Context { return c.ctx }
 
-// Err returns why the socket was closed, nil while it is open.
+// Err returns why the socket was closed, or nil while it is open.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
-// TLS returns the state of the connection's TLS layer, nil if there is none.
+// TLS returns the state of the connection's TLS layer, or nil without TLS.
 func (c *Conn) TLS() *tls.ConnectionState {
 	secured, ok := c.raw.(transport.Secured)
 	if !ok {
@@ -118,7 +121,7 @@ func (c *Conn) TLS() *tls.ConnectionState {
 	return &state
 }
 
-// Tell appends a control frame.
+// Tell appends a control frame that appendTo makes.
 func (c *Conn) Tell(appendTo func([]byte) []byte) {
 	c.control.Lock()
 	if !c.control.Closed() {
@@ -127,8 +130,8 @@ func (c *Conn) Tell(appendTo func([]byte) []byte) {
 	c.control.Unlock()
 }
 
-// Respond appends a control frame that a frame of the peer has caused. It closes the connection of a peer that does not
-// read its responses.
+// Respond appends a control frame that responds to a frame of the peer. If more than MaxResponses bytes of responses
+// wait, it closes the connection.
 func (c *Conn) Respond(appendTo func([]byte) []byte) {
 	waiting := 0
 	c.control.Lock()
@@ -141,10 +144,10 @@ func (c *Conn) Respond(appendTo func([]byte) []byte) {
 	}
 }
 
-// maxControlFrame is the size in bytes that a control frame rarely exceeds; append grows the buffer for a longer one.
+// maxControlFrame is the expected size of a control frame, in bytes. The buffer grows for a larger frame.
 const maxControlFrame = 4 << 10
 
-// Drain tells the peer, once, that this end stops. Messages in flight are still handled.
+// Drain tells the peer that this end is stopping. Only the first call sends. Messages in flight are still handled.
 func (c *Conn) Drain(reason string) {
 	if c.moveTo(Draining) {
 		c.Tell(func(b []byte) []byte {
@@ -158,25 +161,26 @@ func (c *Conn) Leave() {
 	c.Tell(func(b []byte) []byte { return native.AppendGoaway(b, native.GoawayFrame{Code: native.CodeOK}) })
 }
 
-// remoteError is the reason that the peer gave in GOAWAY.
+// remoteError is the error that the peer sent in GOAWAY.
 type remoteError struct{ reason *native.Error }
 
 func (e remoteError) Error() string { return e.reason.Error() }
 func (e remoteError) Unwrap() error { return e.reason }
 
-// IsClean reports whether why, as OnClosing gets it, is an orderly end.
+// IsClean reports whether why, an argument of OnClosing, stands for an orderly end.
 func IsClean(why error) bool { return why == nil || errors.Is(why, io.EOF) }
 
-// Close closes the connection for the reason why, once; it does not wait. A *native.Error is told to the peer. After that,
-// and after an orderly end (nil, io.EOF), frames appended before are still written, for at most Config.Linger.
+// Close closes the connection because of why. Only the first call has an effect, and it does not wait. If why is a
+// *native.Error, the peer gets it in GOAWAY. After that error, and after an orderly end (nil, io.EOF), frames appended
+// earlier are still written, for at most Config.Linger.
 func (c *Conn) Close(why error) {
 	if c.moveTo(Closing) {
 		go c.finish(why)
 	}
 }
 
-// Abort closes the socket at once, and does not wait: a QUIC connection lingers until its peer has read everything. Close or
-// Serve notices.
+// Abort closes the socket immediately. It does not wait, because closing a QUIC connection waits until the peer has
+// read everything. The goroutines of Serve then close the Conn.
 func (c *Conn) Abort() {
 	go func() { _ = c.raw.Close() }()
 }
@@ -216,7 +220,7 @@ func (c *Conn) finish(why error) {
 	close(c.closed)
 }
 
-// flush waits until the writers, which are closed, have written everything, for at most Config.Linger.
+// flush waits until the closed writers have written everything, for at most Config.Linger.
 func (c *Conn) flush(writers []*FrameWriter) {
 	late := time.After(c.cfg.Linger)
 	for _, w := range writers {

@@ -8,32 +8,34 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Receiver handles what arrives on one stream. Its methods are called by one goroutine.
+// Receiver handles the frames of one stream. One goroutine calls its methods.
 type Receiver interface {
-	// BatchBegins is called before the frames of one read are handled, BatchEnds after them or after an error.
+	// BatchBegins is called before the frames of one read are handled. BatchEnds is called after them, or after an
+	// error.
 	BatchBegins()
 	BatchEnds()
 
-	// Pubs handles the leading frames of batch, of which the first is a PUB, and returns their length in bytes. shared is
-	// the buffer that a large frame lies in, else nil. Both are borrowed.
+	// Pubs handles the PUB frames at the start of batch and returns their length in bytes. The first frame is a PUB.
+	// shared is the buffer of a large frame, or nil. Both are valid only during the call.
 	Pubs(batch []byte, shared *bufpool.Buf) (n int, err error)
 
-	// BeforePong is called before a PING is answered: the answer confirms everything that came before it on the stream.
+	// BeforePong is called before the response to a PING. That response confirms all earlier frames of the stream.
 	BeforePong()
 }
 
-// Table is the frame kinds that an end takes beside PUB, PING, GOAWAY and JOIN, with their handlers. A frame of another kind
-// ends the connection.
+// Table lists the frame kinds that an end accepts besides PUB, PING, GOAWAY and JOIN, with their handlers. A frame of
+// another kind ends the connection.
 type Table[R Receiver] [32]Kind[R]
 
-// Kind is the streams on which a frame kind may arrive, and its handler. Nil Handle means that it may not arrive.
+// Kind describes one frame kind: the streams on which it may arrive, and its handler. If Handle is nil, the kind is
+// refused.
 type Kind[R Receiver] struct {
-	OnData bool // on data streams, too
+	OnData bool // the kind may also arrive on data streams
 	Handle func(R, native.Frame) error
 }
 
-// Serve starts the connection's goroutines and reads until the connection is closed; newReceiver is called for each stream.
-// It returns when all goroutines have ended, with the reason. It is called once, after the handshake.
+// Serve starts the connection's goroutines and reads until the connection is closed. It calls newReceiver for each
+// stream. It returns the reason when all goroutines have ended. Call it once, after the handshake.
 func Serve[R Receiver](c *Conn, table *Table[R], newReceiver func() R) error {
 	go func() {
 		if err := c.control.Run(c.raw); err != nil {
@@ -68,8 +70,8 @@ func readStream[R Receiver](c *Conn, table *Table[R], r R, in *FrameReader, data
 	}
 }
 
-// Dispatch passes a batch of whole frames to their handlers. Serve calls it for each read; a benchmark may call it with
-// frames of its own.
+// Dispatch passes a batch of whole frames to their handlers. Serve calls it for each read. Benchmarks may call it
+// directly.
 func Dispatch[R Receiver](c *Conn, table *Table[R], r R, batch []byte, shared *bufpool.Buf, data bool) error {
 	r.BatchBegins()
 	defer r.BatchEnds()
@@ -113,7 +115,7 @@ func (c *Conn) ping(f native.Frame, r Receiver) error {
 	return nil
 }
 
-// goaway handles the peer's announcement that it stops or has ended.
+// goaway handles a GOAWAY: the peer is stopping or has ended.
 func (c *Conn) goaway(f native.Frame) error {
 	v, err := native.ParseGoaway(f)
 	switch {
@@ -133,7 +135,7 @@ func (c *Conn) goaway(f native.Frame) error {
 // errNoJoin is the error of a data stream whose first frame is not JOIN.
 var errNoJoin = &native.Error{Code: native.CodeProtocol, Reason: "a data stream that does not begin with JOIN"}
 
-// readDataStream reads a data stream that the peer has opened. Its end is no reason to close the connection.
+// readDataStream reads a data stream that the peer has opened. The end of the stream does not close the connection.
 func readDataStream[R Receiver](c *Conn, table *Table[R], r R, in *FrameReader) {
 	defer c.readers.Done()
 	f, err := in.First()

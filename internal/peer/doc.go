@@ -1,9 +1,9 @@
-// Package peer is one end of a native connection: the handshake, the streams in both directions, liveness, and the end.
+// Package peer implements one end of a native connection: handshake, streams in both directions, liveness, and closing.
 //
-// Both ends of the wire of package native stand on it: the client in package stream and the broker in stream/hop. A
-// FrameWriter gathers the frames of many goroutines into few large writes, a FrameReader cuts a stream into batches of
-// whole frames. A Table names the frame kinds that an end takes and their handlers; a Receiver takes runs of PUBs, which
-// are not looked up one by one. state.go draws the states of a Conn.
+// Both ends of the protocol of package native use it: the client in package stream and the broker in stream/hop. A
+// FrameWriter gathers the frames of many goroutines into few large writes. A FrameReader cuts a stream into batches of
+// whole frames. A Table lists the frame kinds that an end accepts, with their handlers. A Receiver handles runs of
+// PUBs, which need no look-up for each frame. state.go draws the states of a Conn.
 //
 //	c := peer.New(socket, peer.Config{Remote: "node"})
 //	welcome, err := c.Connect(native.HelloFrame{Token: token})

@@ -9,13 +9,13 @@ type FIFO[T any] struct {
 // Len returns the number of items.
 func (q *FIFO[T]) Len() int { return len(q.items) - q.head }
 
-// Front returns the oldest item, and Back the newest; there must be one.
+// Front returns the oldest item. The queue must not be empty.
 func (q *FIFO[T]) Front() *T { return &q.items[q.head] }
 
-// Back returns the newest item; there must be one.
+// Back returns the newest item. The queue must not be empty.
 func (q *FIFO[T]) Back() *T { return &q.items[len(q.items)-1] }
 
-// All returns the items, oldest first: a view until the next Push or Pop.
+// All returns the items, oldest first. The slice is a view, valid until the next Push or Pop.
 func (q *FIFO[T]) All() []T { return q.items[q.head:] }
 
 // Push adds v at the end.
@@ -28,7 +28,7 @@ func (q *FIFO[T]) Push(v T) {
 	q.items = append(q.items, v)
 }
 
-// Pop removes the oldest item and returns it; there must be one.
+// Pop removes the oldest item and returns it. The queue must not be empty.
 func (q *FIFO[T]) Pop() T {
 	var zero T
 	v := q.items[q.head]

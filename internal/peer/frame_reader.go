@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	minRead    = 4 << 10   // bytes of an idle stream's buffer
-	maxRead    = 256 << 10 // bytes of a busy stream's buffer
-	largeFrame = 16 << 10  // frames from this size on get a buffer of their own, which is shared instead of copied
+	minRead    = 4 << 10   // buffer size of an idle stream, in bytes
+	maxRead    = 256 << 10 // buffer size of a busy stream, in bytes
+	largeFrame = 16 << 10  // frames of at least this many bytes get a buffer of their own, which is shared and not copied
 )
 
-// FrameReader cuts a byte stream into whole frames. It is for one goroutine; Progress may be called from others.
+// FrameReader cuts a byte stream into whole frames. One goroutine may use it. Progress may be called from other
+// goroutines.
 type FrameReader struct {
 	stream   io.Reader
 	maxFrame int
-	buf      *bufpool.Buf // buf.B[start:] was read and not yet returned
+	buf      *bufpool.Buf // buf.B[start:] holds bytes read from the stream and not yet returned
 	start    int
-	shared   *bufpool.Buf // the large frame that Next returned last
-	err      error        // of the stream, or of a frame that cannot be
+	shared   *bufpool.Buf // buffer of the large frame that Next returned last
+	err      error        // error of the stream, or of a malformed frame
 	reads    atomic.Uint64
-	partial  atomic.Bool // part of a frame was read
+	partial  atomic.Bool // part of a frame has arrived
 }
 
 // NewFrameReader returns a FrameReader that refuses frames of more than maxFrame bytes.
@@ -31,10 +32,10 @@ func NewFrameReader(stream io.Reader, maxFrame int) *FrameReader {
 	return &FrameReader{stream: stream, maxFrame: maxFrame, buf: bufpool.Get(minRead)}
 }
 
-// Next waits for at least one whole frame and returns all whole frames that have arrived, one behind the other. They are
-// valid, and may be changed, until the next call. A large frame is returned alone, with the shared buffer it lies in: to
-// keep the frame, retain the buffer. For small frames shared is nil. The error is the stream's (io.ErrUnexpectedEOF for an
-// end within a frame) or *native.Error.
+// Next waits for at least one whole frame. It returns all whole frames that have arrived, one after the other. The
+// caller may change them. They are valid until the next call. A large frame is returned alone, with the shared buffer
+// that holds it. To keep the frame, retain that buffer. For small frames shared is nil. The error is the stream's error
+// or a *native.Error. If the stream ends within a frame, the error is io.ErrUnexpectedEOF.
 func (r *FrameReader) Next() (frames []byte, shared *bufpool.Buf, err error) {
 	if r.shared != nil {
 		r.shared.Release()
@@ -61,8 +62,8 @@ func (r *FrameReader) Next() (frames []byte, shared *bufpool.Buf, err error) {
 	}
 }
 
-// wholeFrames returns the length of the frames at the start of b that Next returns together: all small ones up to the
-// first large one, or one large one.
+// wholeFrames returns the length of the frames at the start of b that Next returns together. These are all small frames
+// before the first large one, or one large frame.
 func (r *FrameReader) wholeFrames(b []byte) (n int) {
 	for r.err == nil {
 		f, err := native.Split(b[n:], r.maxFrame)
@@ -85,10 +86,11 @@ func (r *FrameReader) consume(n int) {
 	r.partial.Store(len(r.buf.B) > r.start)
 }
 
-// returnLarge returns frames that lie whole in the buffer: small ones as they are, a large one in a buffer of its own.
+// returnLarge returns frames that are complete in the buffer. Small frames stay where they are. A large frame is copied
+// to a buffer of its own.
 func (r *FrameReader) returnLarge(b []byte) ([]byte, *bufpool.Buf, error) {
 	r.consume(len(b))
-	if native.Size(b) < len(b) { // several small frames, together as long as a large one
+	if native.Size(b) < len(b) { // b holds several small frames, which together are as long as a large frame
 		return b[:len(b):len(b)], nil, nil
 	}
 	r.shared = bufpool.Get(len(b))
@@ -96,7 +98,7 @@ func (r *FrameReader) returnLarge(b []byte) ([]byte, *bufpool.Buf, error) {
 	return r.shared.B, r.shared, nil
 }
 
-// readLarge reads the rest of a large frame into a buffer of its own.
+// readLarge reads the rest of a large frame directly into a buffer of its own.
 func (r *FrameReader) readLarge(size int) ([]byte, *bufpool.Buf, error) {
 	shared := bufpool.Get(size)
 	shared.B = append(shared.B, r.buf.B[r.start:]...)
@@ -117,7 +119,7 @@ func (r *FrameReader) readLarge(size int) ([]byte, *bufpool.Buf, error) {
 		}
 	}
 	r.partial.Store(false)
-	if cap(r.buf.B) > minRead { // large frames follow large frames: the next read needs a header only
+	if cap(r.buf.B) > minRead { // another large frame is likely: the next read needs room for a header only
 		r.buf.Release()
 		r.buf = bufpool.Get(minRead)
 	}
@@ -125,7 +127,7 @@ func (r *FrameReader) readLarge(size int) ([]byte, *bufpool.Buf, error) {
 	return shared.B, shared, nil
 }
 
-// fill reads once behind the bytes in the buffer, and makes room first if it is full.
+// fill reads once and appends to the bytes in the buffer. If the buffer is full, it makes room first.
 func (r *FrameReader) fill() {
 	b := r.buf.B
 	if r.start == len(b) {
@@ -143,7 +145,7 @@ func (r *FrameReader) fill() {
 	full := len(b)+n == cap(b)
 	b = b[:len(b)+n]
 	r.buf.B = b
-	if full && cap(b) < maxRead { // the stream is busy: read more at a time
+	if full && cap(b) < maxRead { // the stream is busy: use a larger buffer
 		bigger := bufpool.Get(4 * cap(b))
 		bigger.B = append(bigger.B, b...)
 		r.buf.Release()
@@ -159,13 +161,13 @@ func (r *FrameReader) fill() {
 	}
 }
 
-// Progress returns how many reads there were, and whether part of a frame was left after the last one.
+// Progress returns the number of reads so far, and whether the last read left a partial frame.
 func (r *FrameReader) Progress() (reads uint64, partial bool) {
 	return r.reads.Load(), r.partial.Load()
 }
 
-// First waits for the first frame and returns only that one. The reader's bound must be below largeFrame: First does not
-// read large frames.
+// First waits for the first frame and returns that frame only. maxFrame must be less than largeFrame, because First
+// does not read large frames.
 func (r *FrameReader) First() (native.Frame, error) {
 	for {
 		f, err := native.Split(r.buf.B[r.start:], r.maxFrame)
@@ -183,7 +185,7 @@ func (r *FrameReader) First() (native.Frame, error) {
 	}
 }
 
-// SetMaxFrame replaces the bound that NewFrameReader was given.
+// SetMaxFrame replaces the maxFrame of NewFrameReader.
 func (r *FrameReader) SetMaxFrame(n int) { r.maxFrame = n }
 
 // Close releases the buffers. Next must not be called afterwards.

@@ -9,45 +9,45 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-// blockSize is the size in bytes of the buffers that small frames are gathered in.
+// blockSize is the size, in bytes, of a buffer that gathers small frames.
 const blockSize = 64 << 10
 
-// FrameWriter gathers the frames for one byte stream. Producers append under Lock; one goroutine in Run writes. Frames
-// that are appended during a write leave with the next one: the busier the stream, the larger its writes. The memory it
-// keeps is at most twice the bytes that wait, and one block.
+// FrameWriter gathers the frames for one byte stream. Producers append under Lock. One goroutine writes, in Run. Frames
+// appended during a write leave together in the next write, so a busier stream makes larger writes. A FrameWriter uses
+// at most twice the memory of the waiting bytes, plus one block.
 type FrameWriter struct {
-	// Refill, if set, is called under the lock whenever the writing goroutine looks for bytes to write. It appends frames
-	// that wait elsewhere, and returns a function to be called without the lock, or nil. It is set before Run.
+	// Refill, if set, is called under the lock whenever the writing goroutine looks for bytes to write. It appends
+	// frames from other queues. The function it returns, if not nil, is called without the lock. Set Refill before Run.
 	Refill func() (after func())
 
 	mu           sync.Mutex
 	wake         sync.Cond
 	segments     []segment
-	tail         *bufpool.Buf  // takes the next copied frames
-	sealed       int           // bytes of tail that segments refer to
-	queued       int           // bytes in segments, and in tail behind sealed
-	responses    int           // bytes of queued that AppendResponse added
-	limit        int           // bytes above which Room is not positive
+	tail         *bufpool.Buf  // buffer for the next copied frames
+	sealed       int           // bytes of tail that segments already refer to
+	queued       int           // bytes in segments, plus the bytes of tail after sealed
+	responses    int           // bytes of queued that are responses
+	limit        int           // bytes in the queue at which Room is 0
 	asleep       bool          // the writing goroutine sleeps
-	nudged       bool          // Refill is to be called, though it may find nothing to write
-	nonblocking  *nonblocking  // nil where the stream cannot be written to without blocking
+	nudged       bool          // Refill must be called even if nothing was appended
+	nonblocking  *nonblocking  // nil if the stream cannot be written to without blocking
 	lastWrite    int64         // Unix nanoseconds when the last write ended
-	now          int64         // time that Now returned last
-	nowUses      int           // how often Now may return it again
-	roomChanged  chan struct{} // closed when a write begins; nil while no producer waits
-	closed       bool          // nothing more is appended; Run ends when everything is written
+	now          int64         // last result of Now
+	nowUses      int           // how many more calls of Now may return the same time
+	roomChanged  chan struct{} // closed when a write begins; nil if no producer waits
+	closed       bool          // nothing more may be appended; Run returns once everything is written
 	done         chan struct{}
-	writingSince atomic.Int64 // Unix nanoseconds when the current Write began; 0 while none runs
-	vector       net.Buffers  // scratch of write
+	writingSince atomic.Int64 // Unix nanoseconds when the current Write began; 0 without one
+	vector       net.Buffers  // reused by write
 }
 
-// segment is bytes to write and the buffer they lie in.
+// segment is a run of bytes to write, and the buffer that holds it.
 type segment struct {
 	bytes []byte
 	buf   *bufpool.Buf
 }
 
-// NewFrameWriter returns a FrameWriter whose Room is used up after limit bytes.
+// NewFrameWriter returns a FrameWriter. Room is 0 once limit bytes are queued.
 func NewFrameWriter(limit int) *FrameWriter {
 	w := &FrameWriter{limit: limit, done: make(chan struct{})}
 	w.wake.L = &w.mu
@@ -57,7 +57,7 @@ func NewFrameWriter(limit int) *FrameWriter {
 // Lock locks the FrameWriter for appending.
 func (w *FrameWriter) Lock() { w.mu.Lock() }
 
-// Unlock unlocks it, and wakes the writing goroutine if there is anything to write.
+// Unlock unlocks the FrameWriter and wakes the writing goroutine if there is anything to write.
 func (w *FrameWriter) Unlock() {
 	wake := w.asleep && (w.queued > 0 || w.closed || w.nudged)
 	if wake {
@@ -69,8 +69,8 @@ func (w *FrameWriter) Unlock() {
 	}
 }
 
-// UnlockLater unlocks it and lets the writing goroutine sleep, unless more than smallWrite bytes wait. The caller appends
-// more soon, and then calls Flush.
+// UnlockLater unlocks the FrameWriter. It wakes the writing goroutine only if more than smallWrite bytes wait. The
+// caller appends more soon, and then calls Flush.
 func (w *FrameWriter) UnlockLater() {
 	if w.queued > smallWrite {
 		w.Unlock()
@@ -79,13 +79,15 @@ func (w *FrameWriter) UnlockLater() {
 	w.mu.Unlock()
 }
 
-// Nudge makes, under the lock, the writing goroutine call Refill even if nothing was appended.
+// Nudge makes the writing goroutine call Refill even if nothing was appended. It is called under the lock.
 func (w *FrameWriter) Nudge() { w.nudged = true }
 
-// Room returns, under the lock, how many more bytes producers should append. If it is not positive they wait.
+// Room returns how many more bytes producers should append. If it is not positive, producers wait. It is called under
+// the lock.
 func (w *FrameWriter) Room() int { return w.limit - w.queued }
 
-// WaitRoom returns, under the lock, a channel that is closed when there is room again or the FrameWriter ends.
+// WaitRoom returns a channel that is closed when there is room again or the FrameWriter ends. It is called under the
+// lock.
 func (w *FrameWriter) WaitRoom() <-chan struct{} {
 	if w.roomChanged == nil {
 		w.roomChanged = make(chan struct{})
@@ -100,10 +102,12 @@ func (w *FrameWriter) wakeProducers() {
 	}
 }
 
-// Closed reports, under the lock, whether the FrameWriter was closed: frames appended now may never be written.
+// Closed reports whether the FrameWriter is closed. Frames appended after that may never be written. It is called under
+// the lock.
 func (w *FrameWriter) Closed() bool { return w.closed }
 
-// Tail returns, under the lock, the buffer to append at most n bytes to. The caller passes the result to SetTail.
+// Tail returns a buffer to which the caller appends at most n bytes. The caller then passes the result to SetTail. It
+// is called under the lock.
 func (w *FrameWriter) Tail(n int) []byte {
 	if w.tail != nil && len(w.tail.B)+n > cap(w.tail.B) {
 		w.closeTail()
@@ -114,17 +118,17 @@ func (w *FrameWriter) Tail(n int) []byte {
 	return w.tail.B
 }
 
-// SetTail ends an append that Tail began.
+// SetTail completes an append that began with Tail.
 func (w *FrameWriter) SetTail(b []byte) {
 	w.queued += len(b) - len(w.tail.B)
 	w.tail.B = b
 }
 
-// Append copies, under the lock, whole frames to the end.
+// Append copies whole frames to the end of the queue. It is called under the lock.
 func (w *FrameWriter) Append(frames []byte) { w.SetTail(append(w.Tail(len(frames)), frames...)) }
 
-// AppendResponse appends, under the lock, a frame of at most n bytes that appendTo makes. It returns how many bytes of
-// such frames wait for the next write.
+// AppendResponse appends a response of at most n bytes, which appendTo makes. It returns how many bytes of responses
+// wait for the next write. It is called under the lock.
 func (w *FrameWriter) AppendResponse(n int, appendTo func([]byte) []byte) int {
 	before := w.queued
 	w.SetTail(appendTo(w.Tail(n)))
@@ -132,8 +136,8 @@ func (w *FrameWriter) AppendResponse(n int, appendTo func([]byte) []byte) int {
 	return w.responses
 }
 
-// Share puts, under the lock, frames that lie in buf at the end, and retains buf until they are written. It copies nothing
-// if they fill most of buf; otherwise it copies them, because a few bytes would keep a large buffer.
+// Share appends frames that lie in buf, and retains buf until they are written. It copies nothing if the frames fill
+// most of buf. Otherwise it copies them, so that a few bytes do not keep a large buffer. It is called under the lock.
 func (w *FrameWriter) Share(buf *bufpool.Buf, frames []byte) {
 	if !fills(buf, frames) {
 		w.Append(frames)
@@ -149,7 +153,7 @@ func (w *FrameWriter) Share(buf *bufpool.Buf, frames []byte) {
 	w.queued += len(frames)
 }
 
-// closeTail moves the rest of tail into segments. The next append takes a new buffer.
+// closeTail adds the rest of tail to segments. The next append uses a new buffer.
 func (w *FrameWriter) closeTail() {
 	switch {
 	case w.tail == nil:
@@ -162,8 +166,9 @@ func (w *FrameWriter) closeTail() {
 	w.tail, w.sealed = nil, 0
 }
 
-// Now returns, under the lock, the Unix time in nanoseconds for a frame that is about to be appended. Reading the clock
-// takes as long as the rest of sending a small message, so up to eight frames of one write share a time.
+// Now returns the Unix time in nanoseconds, for a frame that is about to be appended. It is called under the lock.
+// Reading the clock costs as much as the rest of sending a small message. So up to eight frames of one write share a
+// time.
 func (w *FrameWriter) Now() int64 {
 	if w.nowUses == 0 || w.queued == 0 {
 		w.now, w.nowUses = time.Now().UnixNano(), 8
@@ -172,24 +177,24 @@ func (w *FrameWriter) Now() int64 {
 	return w.now
 }
 
-// Close lets Run end once everything appended before is written.
+// Close makes Run return once everything appended earlier is written.
 func (w *FrameWriter) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.Unlock()
 }
 
-// Done is closed when Run has ended.
+// Done returns a channel that is closed when Run has returned.
 func (w *FrameWriter) Done() <-chan struct{} { return w.done }
 
-// Empty reports whether everything appended was passed to the stream.
+// Empty reports whether all appended bytes were passed to the stream.
 func (w *FrameWriter) Empty() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.queued == 0 && w.writingSince.Load() == 0
 }
 
-// Blocked returns how long the current write has been blocked; 0 if there is none.
+// Blocked returns how long the current write has been blocked, or 0 if there is no write.
 func (w *FrameWriter) Blocked(now time.Time) time.Duration {
 	if since := w.writingSince.Load(); since != 0 {
 		return now.Sub(time.Unix(0, since))
@@ -197,8 +202,8 @@ func (w *FrameWriter) Blocked(now time.Time) time.Duration {
 	return 0
 }
 
-// TakeUnsent calls take with everything that was appended and never passed to the stream, whole frames in order, and then
-// discards it. It is called after Done.
+// TakeUnsent passes all unsent frames to take, in order, and then discards them. It never splits a frame. Call it after
+// Done.
 func (w *FrameWriter) TakeUnsent(take func(frames []byte)) {
 	w.mu.Lock()
 	segments := w.segments
@@ -210,7 +215,7 @@ func (w *FrameWriter) TakeUnsent(take func(frames []byte)) {
 	release(segments)
 }
 
-// Discard releases, under the lock, everything that was appended and not yet passed to the stream.
+// Discard releases all bytes that were not yet passed to the stream. It is called under the lock.
 func (w *FrameWriter) Discard() {
 	w.closeTail()
 	release(w.segments)

@@ -11,11 +11,11 @@ import (
 	"example.com/ferry/transport"
 )
 
-// maxCount bounds the limits that WELCOME states, in bytes: an int may have 32 bits.
+// maxCount bounds each limit in WELCOME, in bytes, because an int may have 32 bits.
 const maxCount = 1 << 30
 
-// Connect does the client's part of the handshake: it sends HELLO with the versions of Config and waits for WELCOME. The
-// caller bounds the wait by a deadline or by closing the socket, and closes the socket after an error.
+// Connect does the client's part of the handshake: it sends HELLO with the versions of Config and waits for WELCOME.
+// The caller limits the wait by a deadline or by closing the socket. After an error the caller closes the socket.
 func (c *Conn) Connect(hello native.HelloFrame) (native.WelcomeFrame, error) {
 	hello.MinVersion, hello.MaxVersion = c.cfg.Lowest, c.cfg.Highest
 	if n := len(hello.Token) + len(hello.Name); n > native.MaxHandshake-64 {
@@ -64,8 +64,8 @@ func (c *Conn) readWelcome() (w native.WelcomeFrame, err error) {
 	return w, unexpected(f, "before WELCOME")
 }
 
-// Accept does the first part of the node's handshake: it waits for HELLO, whose Token is a view, and chooses the version.
-// Welcome or Refuse ends the handshake. The caller bounds the wait by the socket's read deadline.
+// Accept does the first part of the node's handshake: it waits for HELLO and chooses the version. The Token of the
+// HELLO is a view. Welcome or Refuse ends the handshake. The caller limits the wait by the socket's read deadline.
 func (c *Conn) Accept() (native.HelloFrame, error) {
 	f, err := c.reader.First()
 	if err != nil {
@@ -89,8 +89,8 @@ func (c *Conn) Accept() (native.HelloFrame, error) {
 	return hello, err
 }
 
-// Welcome accepts the client: w is sent with the version that Accept chose. w.Streams is 0 where the transport has no
-// streams.
+// Welcome accepts the client. It sends w with the version that Accept chose. If the transport has no streams, it sets
+// w.Streams to 0.
 func (c *Conn) Welcome(w native.WelcomeFrame) {
 	w.Version = c.version
 	if _, ok := c.raw.(transport.Multi); !ok {
@@ -109,7 +109,8 @@ func (c *Conn) establish(w native.WelcomeFrame) {
 	c.moveTo(Established)
 }
 
-// Refuse ends a connection in state Handshake: a *native.Error is told to the peer. It returns when the socket is closed.
+// Refuse ends a connection in state Handshake. If why is a *native.Error, the client gets it in GOAWAY. Refuse returns
+// when the socket is closed.
 func (c *Conn) Refuse(why error) {
 	if !c.moveTo(Closed) {
 		return

@@ -8,18 +8,18 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Limits bounds how long a connection may stand still. Zero means no bound.
+// Limits bounds how long a connection may make no progress. Zero means no bound.
 type Limits struct {
-	Silence   time.Duration // without a byte on any stream
-	HalfFrame time.Duration // with part of a frame, and no more of it
-	Write     time.Duration // for one write
+	Silence   time.Duration // longest time without a byte on any stream
+	HalfFrame time.Duration // longest time without a byte after part of a frame
+	Write     time.Duration // longest time for one write
 }
 
-// progress is the state of a stream at the last Check.
+// progress is the state of one stream at the last Check.
 type progress struct {
 	reads   uint64
-	since   time.Time // when reads changed
-	partial time.Time // since when part of a frame waits for its rest; zero if none does
+	since   time.Time // time when reads last changed
+	partial time.Time // time since when part of a frame has waited for the rest; zero if there is none
 }
 
 func (c *Conn) watch(in *FrameReader) {
@@ -35,7 +35,7 @@ func (c *Conn) unwatch(in *FrameReader) {
 	in.Close()
 }
 
-// Check closes a connection that stands still for longer than the limits. It is called several times in the shortest limit.
+// Check closes a connection that exceeds the limits. Call it several times within the shortest limit.
 func (c *Conn) Check(now time.Time, limits Limits) {
 	c.mu.Lock()
 	silence, half := time.Duration(-1), time.Duration(0)
@@ -74,8 +74,8 @@ func (c *Conn) timeOut(format string, args ...any) {
 	c.Close(&native.Error{Code: native.CodeTimeout, Reason: fmt.Sprintf(format, args...)})
 }
 
-// Beat sends a PING each heartbeat, and closes the connection after three without a byte from the peer. It returns when the
-// connection ends.
+// Beat sends a PING each heartbeat. It closes the connection after three heartbeats without a byte from the peer. It
+// returns when the connection ends.
 func (c *Conn) Beat(heartbeat time.Duration) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
@@ -90,7 +90,7 @@ func (c *Conn) Beat(heartbeat time.Duration) {
 	}
 }
 
-// Barrier waits until the peer has handled everything that was appended before, on every stream.
+// Barrier waits until the peer has handled all frames appended earlier, on every stream.
 func (c *Conn) Barrier(ctx context.Context) error {
 	var passed []chan struct{}
 	for _, w := range c.Writers() {
@@ -120,7 +120,7 @@ func (c *Conn) Barrier(ctx context.Context) error {
 	return nil
 }
 
-// passBarrier ends the wait for the answer to the PING with value v, if there is one.
+// passBarrier ends the Barrier whose PING has value v, if there is one.
 func (c *Conn) passBarrier(v uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

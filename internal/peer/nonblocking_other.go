@@ -4,7 +4,7 @@ package peer
 
 import "io"
 
-// nonblocking would write to a socket without blocking; on this system the writing goroutine does all writes.
+// nonblocking is not available on this system: the writing goroutine does all writes.
 type nonblocking struct{}
 
 func newNonblocking(io.Writer) *nonblocking { return nil }

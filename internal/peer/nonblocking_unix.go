@@ -10,12 +10,12 @@ import (
 // nonblocking writes to a socket without blocking.
 type nonblocking struct {
 	raw  syscall.RawConn
-	once func(fd uintptr) bool // made once, so that a write allocates nothing
+	once func(fd uintptr) bool // created once, so that a write allocates nothing
 	b    []byte
 	n    int
 }
 
-// newNonblocking returns nil if stream is no socket that can be written to this way.
+// newNonblocking returns nil if stream is not a socket that supports such writes.
 func newNonblocking(stream io.Writer) *nonblocking {
 	c, ok := stream.(syscall.Conn)
 	if !ok {
@@ -35,7 +35,8 @@ func newNonblocking(stream io.Writer) *nonblocking {
 	return t
 }
 
-// write returns how many bytes of b the socket took. An error counts as none: the next write meets it again.
+// write returns how many bytes of b the socket accepted. After an error it returns 0; the next write reports that
+// error.
 func (t *nonblocking) write(b []byte) int {
 	t.b, t.n = b, 0
 	if err := t.raw.Write(t.once); err != nil {

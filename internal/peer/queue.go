@@ -5,26 +5,26 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Queue holds whole frames in order. It copies small frames side by side into buffers of its own, and refers to frames
-// that fill most of a shared buffer. The memory it keeps is at most twice what Bytes counts, and one block at each end. The
-// zero value is empty. It is for one goroutine at a time.
+// Queue holds whole frames in order. It copies small frames into buffers of its own. It only refers to frames that fill
+// most of a shared buffer. A Queue uses at most twice the memory that Bytes counts, plus one block at each end. The
+// zero value is empty. Only one goroutine may use it at a time.
 type Queue struct {
 	pieces FIFO[Piece]
 	bytes  int
-	tail   *bufpool.Buf // takes the next copied frames; nil if no piece lies in it
-	inTail int          // pieces that lie in tail
+	tail   *bufpool.Buf // buffer for the next copied frames; nil if no piece uses it
+	inTail int          // number of pieces in tail
 }
 
-// Piece is whole frames, one behind the other, and the buffer they lie in.
+// Piece is a run of whole frames and the buffer that holds them.
 type Piece struct {
 	Frames []byte
 	Buf    *bufpool.Buf
 }
 
-// fills reports whether frames are so much of buf that keeping buf costs at most twice their length.
+// fills reports whether frames fill at least half of buf. Then retaining buf costs at most twice their length.
 func fills(buf *bufpool.Buf, frames []byte) bool { return 2*len(frames) >= cap(buf.B) }
 
-// Bytes returns the sum of the queued frames' lengths.
+// Bytes returns the total length of the queued frames.
 func (q *Queue) Bytes() int { return q.bytes }
 
 // Count returns the number of queued frames.
@@ -35,8 +35,8 @@ func (q *Queue) Count() (n int) {
 	return n
 }
 
-// Push adds frames. If they fill shared, the buffer they lie in, Push retains it; otherwise, and if shared is nil, it
-// copies them.
+// Push adds frames. If the frames fill at least half of the buffer shared, Push retains that buffer. Otherwise, and if
+// shared is nil, Push copies the frames.
 func (q *Queue) Push(frames []byte, shared *bufpool.Buf) {
 	q.bytes += len(frames)
 	if shared != nil && fills(shared, frames) {
@@ -48,7 +48,7 @@ func (q *Queue) Push(frames []byte, shared *bufpool.Buf) {
 		q.tail, q.inTail = bufpool.Get(max(len(frames), min(q.bytes, blockSize))), 0
 	}
 	n := len(q.tail.B)
-	q.tail.B = append(q.tail.B, frames...) // readers of pieces that were cut before do not read behind those
+	q.tail.B = append(q.tail.B, frames...) // safe for pieces that were cut earlier: they end before the new bytes
 	if q.inTail > 0 {
 		if last := q.pieces.Back(); last.Buf == q.tail {
 			last.Frames = q.tail.B[n-len(last.Frames):]
@@ -60,10 +60,10 @@ func (q *Queue) Push(frames []byte, shared *bufpool.Buf) {
 	q.pieces.Push(Piece{q.tail.B[n:], q.tail})
 }
 
-// Front returns the oldest frames that lie together; Bytes must not be 0.
+// Front returns the oldest frames that are contiguous. The queue must not be empty.
 func (q *Queue) Front() *Piece { return q.pieces.Front() }
 
-// Cut removes n bytes, whole frames of Front.
+// Cut removes n bytes from Front. The n bytes must be whole frames.
 func (q *Queue) Cut(n int) {
 	p := q.pieces.Front()
 	p.Frames = p.Frames[n:]
@@ -80,7 +80,7 @@ func (q *Queue) Cut(n int) {
 	q.pieces.Pop()
 }
 
-// Clear calls take with all frames, in order, and removes them.
+// Clear passes all frames to take, in order, and removes them.
 func (q *Queue) Clear(take func(frames []byte)) {
 	for q.bytes > 0 {
 		p := q.Front()

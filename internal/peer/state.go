@@ -1,6 +1,6 @@
 package peer
 
-// State is the phase that a Conn is in. It only moves forward.
+// State is the phase of a Conn. It never returns to an earlier phase.
 //
 //	           HELLO, WELCOME           GOAWAY draining, sent or received
 //	Handshake ───────────────► Established ───────────────► Draining
@@ -12,9 +12,9 @@ package peer
 //	  Closed ◄──────────────────────────────── Closing
 //	             everything written, or Linger
 //
-// Handshake: only HELLO and WELCOME are read. Established: all frames of the Table are handled. Draining: the same, but one
-// end has announced that it stops, so a client reconnects elsewhere. Closing: arriving frames are discarded, appended frames
-// are written. Closed: the goroutines have ended.
+// Handshake: only HELLO and WELCOME are read. Established: all frames of the Table are handled. Draining: all frames
+// are still handled, but one end has announced that it is stopping, so the client reconnects elsewhere. Closing:
+// arriving frames are discarded, appended frames are written. Closed: the goroutines have ended.
 type State int32
 
 // The states.
@@ -30,7 +30,7 @@ var stateNames = [...]string{"handshake", "established", "draining", "closing", 
 
 func (s State) String() string { return stateNames[s] }
 
-// moves lists the states that each state may move to.
+// moves lists the possible next states of each state.
 var moves = [...][]State{
 	Handshake:   {Established, Closed},
 	Established: {Draining, Closing},
@@ -42,7 +42,8 @@ var moves = [...][]State{
 // State returns the current state.
 func (c *Conn) State() State { return State(c.state.Load()) }
 
-// moveTo changes the state, and reports whether that was possible: of several goroutines one succeeds.
+// moveTo changes the state. It returns false if the current state does not allow the change. Of several concurrent
+// calls one succeeds.
 func (c *Conn) moveTo(next State) bool {
 	for {
 		now := c.State()

@@ -8,9 +8,9 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Writer returns the writer of data stream i, and opens the stream if it is new; setUp, if not nil, gets a new writer
-// before it is used. Without data streams it returns the control stream's. On a connection that is closing, a new writer is
-// closed.
+// Writer returns the writer of data stream i, and opens the stream if necessary. setUp, if not nil, is called with a
+// new writer before its first use. Without data streams Writer returns the control stream's writer. If the connection
+// is closing, a new writer is already closed.
 func (c *Conn) Writer(i int, setUp func(*FrameWriter)) *FrameWriter {
 	if c.multi == nil {
 		return c.control
@@ -37,7 +37,7 @@ func (c *Conn) Writer(i int, setUp func(*FrameWriter)) *FrameWriter {
 	return w
 }
 
-// Writers returns the writers of all streams in use, the control stream's first.
+// Writers returns the writers of all streams in use, beginning with the control stream.
 func (c *Conn) Writers() []*FrameWriter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,13 +67,13 @@ func writeDataStream(ctx context.Context, conn transport.Multi, i int, w *FrameW
 	return stream.Close()
 }
 
-// acceptStreams reads the data streams that the peer opens, no more of them than WELCOME allows.
+// acceptStreams reads the data streams that the peer opens, up to the number in WELCOME.
 func acceptStreams[R Receiver](c *Conn, table *Table[R], newReceiver func() R) {
 	defer c.readers.Done()
 	for accepted := 0; ; accepted++ {
 		stream, err := c.multi.AcceptStream(c.ctx)
 		if err != nil {
-			return // the connection has ended: its control stream says why
+			return // the connection has ended; the control stream's error says why
 		}
 		if accepted >= len(c.data) {
 			_ = stream.Close()

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// smallWrite is the size in bytes up to which a producer writes to a quiet stream itself: waking the writing goroutine
-// costs more than such a write.
+// smallWrite is the most bytes, on a quiet stream, that a producer writes itself. Waking the writing goroutine costs
+// more than such a write.
 const smallWrite = 16 << 10
 
-// Run writes to stream until Close and everything is written (nil), or a write fails (its error). It is called once.
+// Run writes to stream. It returns nil after Close once everything is written, or the error of a failed write. Call it
+// once.
 func (w *FrameWriter) Run(stream io.Writer) error {
 	w.mu.Lock()
 	w.nonblocking = newNonblocking(stream)
@@ -28,7 +29,7 @@ func (w *FrameWriter) Run(stream io.Writer) error {
 			w.writingSince.Store(time.Now().UnixNano())
 		}
 		w.mu.Unlock()
-		if n == 0 { // closed
+		if n == 0 { // the writer is closed and everything is written
 			break
 		}
 		err = w.write(stream, batch)
@@ -53,7 +54,7 @@ func (w *FrameWriter) end() {
 	close(w.done)
 }
 
-// await returns, under the lock, when there is something to write or the FrameWriter is closed.
+// await returns when there is something to write or the FrameWriter is closed. It is called under the lock.
 func (w *FrameWriter) await() {
 	for {
 		w.nudged = false
@@ -77,7 +78,7 @@ func (w *FrameWriter) await() {
 	}
 }
 
-// write uses one writev where the stream has it (net.Buffers), else one write for each segment.
+// write uses one writev if the stream supports it (net.Buffers). Otherwise it writes each segment separately.
 func (w *FrameWriter) write(stream io.Writer, batch []segment) error {
 	if len(batch) == 1 {
 		_, err := stream.Write(batch[0].bytes)
@@ -94,22 +95,23 @@ func (w *FrameWriter) write(stream io.Writer, batch []segment) error {
 	return err
 }
 
-// Flush writes the queued bytes, if they are few and the stream takes them without blocking. Otherwise it wakes the
-// writing goroutine.
+// Flush writes the queued bytes directly if there are few and the stream accepts them without blocking. Otherwise it
+// wakes the writing goroutine.
 func (w *FrameWriter) Flush() {
 	w.Lock()
 	w.UnlockFlush(0)
 }
 
-// UnlockFlush unlocks the FrameWriter and writes as Flush does, if the last write ended at least quiet ago. Producers that
-// append at a high rate leave the write to the writing goroutine, which gathers their frames.
+// UnlockFlush unlocks the FrameWriter and then acts like Flush, if the last write ended at least quiet ago. If it ended
+// later, the writing goroutine gathers the frames of fast producers.
 func (w *FrameWriter) UnlockFlush(quiet time.Duration) {
 	if w.nonblocking == nil || !w.asleep || w.queued == 0 || w.queued > smallWrite || len(w.segments) > 0 || w.closed ||
 		(quiet > 0 && time.Now().UnixNano()-w.lastWrite < int64(quiet)) {
 		w.Unlock()
 		return
 	}
-	// The writing goroutine sleeps, and nothing wakes it while asleep is false: the stream is the caller's.
+	// The writing goroutine sleeps, and nothing wakes it while asleep is false. So this goroutine may write to the
+	// stream.
 	buf := w.tail
 	w.tail, w.queued, w.responses, w.asleep = nil, 0, 0, false
 	w.wakeProducers()

@@ -1,5 +1,5 @@
-// Package topic checks and matches tags and tag filters: '/' separates levels, + matches one level, # matches the rest
-// (MQTT 5.0, section 4.7).
+// Package topic checks and matches tags and tag filters (MQTT 5.0, section 4.7). '/' separates levels, + matches one
+// level, # matches all further levels.
 //
 //	topic.Match("sensors/+/cpu", "sensors/edge-1/cpu") // true
 package topic
@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLen bounds a tag or filter, in bytes.
+// MaxLen is the longest tag or filter, in bytes.
 const MaxLen = 1024
 
-// CheckTag returns why s is no valid tag, or nil.
+// CheckTag returns nil if s is a valid tag. The error says what is wrong.
 func CheckTag(s string) error {
 	if err := checkText("tag", s); err != nil {
 		return err
@@ -25,7 +25,7 @@ func CheckTag(s string) error {
 	return nil
 }
 
-// CheckFilter returns why s is no valid filter, or nil.
+// CheckFilter returns nil if s is a valid filter. The error says what is wrong.
 func CheckFilter(s string) error {
 	if err := checkText("filter", s); err != nil {
 		return err
@@ -72,7 +72,7 @@ func Match(filter, tag string) bool {
 		case f != "+" && f != t:
 			return false
 		case !tmore:
-			return !fmore || frest == "#" // "a/#" matches "a", too
+			return !fmore || frest == "#" // "a/#" also matches "a"
 		case !fmore:
 			return false
 		}

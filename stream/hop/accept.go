@@ -13,9 +13,9 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Serve accepts connections from l until ctx ends or l is closed, which is no error. Payloads that its clients publish are
-// validated as v says. Handshakes and refusals do not delay further connections, unless twice Config.MaxConnections of them
-// are under way.
+// Serve accepts connections from l until ctx ends or l is closed; it then returns nil. v says how thoroughly the
+// clients' payloads are validated. Handshakes and refusals do not delay further connections, unless twice
+// Config.MaxConnections of them are in progress.
 func (b *Broker) Serve(ctx context.Context, l transport.Listener, v Validation) error {
 	for {
 		select {
@@ -41,7 +41,7 @@ func (b *Broker) Serve(ctx context.Context, l transport.Listener, v Validation) 
 	}
 }
 
-// handshake identifies the client of conn and returns its session; nil if the client was refused.
+// handshake identifies the client of conn and returns its session. It returns nil if the client was refused.
 func (b *Broker) handshake(conn transport.Conn, v Validation) *session {
 	var s *session
 	c := peer.New(conn, peer.Config{
@@ -75,7 +75,7 @@ func (b *Broker) handshake(conn transport.Conn, v Validation) *session {
 	return s
 }
 
-// refuse tells a client why it is not served, and closes its connection.
+// refuse sends the client the reason for a refusal and closes the connection.
 func (b *Broker) refuse(c *peer.Conn, why error) {
 	var e *native.Error
 	if errors.As(why, &e) {
@@ -84,8 +84,8 @@ func (b *Broker) refuse(c *peer.Conn, why error) {
 	c.Refuse(why)
 }
 
-// beginHandshake adds conn to the handshakes. There are at most Config.MaxConnections: a new one ends the oldest. It
-// returns an error if no further client can be served anyway.
+// beginHandshake adds conn to the list of handshakes. The list has at most Config.MaxConnections entries: a further
+// connection expires the oldest handshake. beginHandshake returns an error if the broker cannot serve another client.
 func (b *Broker) beginHandshake(conn transport.Conn) (*list.Element, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,13 +98,14 @@ func (b *Broker) beginHandshake(conn transport.Conn) (*list.Element, error) {
 	return b.handshakes.PushBack(conn), nil
 }
 
-// expireOldestHandshake ends the wait for the oldest connection's HELLO; the lock is held.
+// expireOldestHandshake stops waiting for the HELLO of the oldest connection. The caller holds the lock.
 func (b *Broker) expireOldestHandshake() {
 	conn, _ := b.handshakes.Remove(b.handshakes.Front()).(transport.Conn)
 	_ = conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// endHandshake removes a connection from the handshakes. It reports whether expireOldestHandshake did so before.
+// endHandshake removes a connection from the list of handshakes. It reports whether expireOldestHandshake has already
+// removed it.
 func (b *Broker) endHandshake(e *list.Element) (expired bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +114,7 @@ func (b *Broker) endHandshake(e *list.Element) (expired bool) {
 	return b.handshakes.Len() == before
 }
 
-// cannotServe returns why no further client can be served, or nil; the lock is held.
+// cannotServe returns why no further client can be served, or nil. The caller holds the lock.
 func (b *Broker) cannotServe() error {
 	switch {
 	case b.draining:
@@ -124,7 +125,7 @@ func (b *Broker) cannotServe() error {
 	return nil
 }
 
-// identify waits for HELLO and returns it, with the identity of its token or certificate.
+// identify waits for HELLO. It returns the HELLO and the identity of the token or certificate.
 func (b *Broker) identify(c *peer.Conn, addr net.Addr) (native.HelloFrame, *Identity, error) {
 	hello, err := c.Accept()
 	if err != nil {
@@ -138,7 +139,7 @@ func (b *Broker) identify(c *peer.Conn, addr net.Addr) (native.HelloFrame, *Iden
 	return hello, identity, nil
 }
 
-// addSession gives s a source id and welcomes its client over c.
+// addSession assigns a source id to s and sends WELCOME over c.
 func (b *Broker) addSession(s *session, c *peer.Conn, addr net.Addr) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

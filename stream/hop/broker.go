@@ -13,17 +13,17 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Broker routes messages between the clients that it serves. All its methods may overlap.
+// Broker routes messages between its clients. All methods may overlap.
 type Broker struct {
 	cfg         Config
 	formats     *format.ByType
-	linger      time.Duration // how long a closing connection may take to write what is queued
-	acceptSlots chan struct{} // holds an element for each accepted connection that has no session and is not closed
+	linger      time.Duration // how long a closing connection may write what is queued
+	acceptSlots chan struct{} // holds one element for each accepted connection without a session, until it is closed
 
 	dropped    [dropReasons]atomic.Uint64
 	mismatched atomic.Uint64
 	latency    [LatencyBuckets]atomic.Uint64
-	latencySum atomic.Int64 // nanoseconds
+	latencySum atomic.Int64 // nanoseconds, of all counted messages
 
 	mu         sync.Mutex
 	sessions   map[ferry.SourceID]*session
@@ -32,11 +32,11 @@ type Broker struct {
 	subs       []*subscription
 	predicates predicates
 	refused    map[native.Code]uint64
-	served     int       // sessions, until their goroutines have ended
-	handshakes list.List // connections whose client is not identified yet, oldest first: transport.Conn
+	served     int       // sessions whose goroutines have not ended
+	handshakes list.List // connections whose client is not yet identified (transport.Conn), oldest first
 	draining   bool
 
-	ended    sync.WaitGroup // sessions, until their goroutines have ended
+	ended    sync.WaitGroup // waits for the goroutines of all sessions
 	stop     chan struct{}  // closed by Shutdown; ends checkConnections
 	stopOnce sync.Once
 }
@@ -59,7 +59,7 @@ func New(cfg Config) (*Broker, error) {
 	return b, nil
 }
 
-// checkConnections closes connections that stand still, and frees unused tags, at intervals.
+// checkConnections closes connections that make no progress and frees unused tags. It does both at intervals.
 func (b *Broker) checkConnections() {
 	every := min(b.cfg.HandshakeTimeout, b.cfg.Heartbeat, b.cfg.WriteTimeout, 4*time.Second) / 4
 	tick := time.NewTicker(max(every, time.Millisecond))
@@ -89,7 +89,8 @@ func (b *Broker) allSessions() []*session {
 	return all
 }
 
-// removeSession takes a session and its subscriptions out of the routes, when its connection begins to close.
+// removeSession removes a session and its subscriptions from the routes. It is called when the connection begins to
+// close.
 func (b *Broker) removeSession(s *session) {
 	b.mu.Lock()
 	delete(b.sessions, s.id)
@@ -104,7 +105,7 @@ func (b *Broker) removeSession(s *session) {
 	b.removeSubscriptions(subs)
 }
 
-// endSession releases the session's tags and its place, after its goroutines have ended.
+// endSession releases the session's tags and frees its place. It is called after the session's goroutines have ended.
 func (b *Broker) endSession(s *session) {
 	b.mu.Lock()
 	for _, p := range s.published {
@@ -116,16 +117,17 @@ func (b *Broker) endSession(s *session) {
 	b.ended.Done()
 }
 
-// countRefusal counts a client that was refused, or whose connection was ended, with code c.
+// countRefusal counts, by code c, a client that was refused or whose connection the broker ended.
 func (b *Broker) countRefusal(c native.Code) {
 	b.mu.Lock()
 	b.refused[c]++
 	b.mu.Unlock()
 }
 
-// Shutdown stops gracefully, in this order: clients without a subscription are told to drain; when they have left and
-// everything is delivered, the others are; when what these publish is delivered too, all connections are closed. If ctx
-// ends first, they are closed at once and its error is returned. The caller closes the listeners before.
+// Shutdown stops gracefully, in three steps. First it drains the clients without a subscription and waits until their
+// messages are delivered. Then it drains the other clients and waits until the messages that these publish are
+// delivered. Then it closes all connections. If ctx ends first, Shutdown closes the connections immediately and returns
+// the error of ctx. The caller closes the listeners before.
 func (b *Broker) Shutdown(ctx context.Context) error {
 	b.mu.Lock()
 	b.draining = true
@@ -148,7 +150,8 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// drain tells the sessions that match to drain. It waits until those publish no more and all queues are empty.
+// drain sends GOAWAY draining to the sessions that match. It waits until these sessions publish no more and all queues
+// are empty.
 func (b *Broker) drain(ctx context.Context, match func(*session) bool) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -12,28 +12,29 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Config is how a Broker identifies its clients, and how much it holds for them. Only Identify is required; zero values mean
-// the defaults named. New validates and copies it.
+// Config says how a Broker identifies its clients, and how much it stores for them. Only Identify is required. Zero
+// values mean the defaults. New validates the Config and copies it.
 type Config struct {
-	// Identify returns a client's identity by its token (a view, not to be kept or logged) or its certificate; tls is nil
-	// on a connection without TLS. An error refuses the connection; its text goes to the log, not to the client.
+	// Identify returns a client's identity by its token or its certificate. token is a view: it must not be kept or
+	// logged. tls is nil on a connection without TLS. An error refuses the connection. Its text is logged and not sent
+	// to the client.
 	Identify func(token []byte, tls *tls.ConnectionState) (*Identity, error)
 
-	// Formats validate payloads and read the fields that predicates name. A payload of another type passes validation
-	// unread, and matches no predicate.
+	// Formats validate payloads and read the fields that predicates name. A payload of another type is not validated
+	// and matches no predicate.
 	Formats []format.Format
 
-	MaxFrame       int // bytes of a frame with its header; 0 means 1 MiB
-	MaxConnections int // 0 means 1024
-	MaxTags        int // tags in use at once; 0 means 65536
-	MaxSubs        int // subscriptions per connection; 0 means 256
-	Window         int // bytes a client may publish on each tag before it needs CREDIT; 0 means 1 MiB
-	Queue          int // bytes queued per subscription and tag, unless SUB says less; 0 means 1 MiB
-	Streams        int // data streams per direction on transports that have them; 0 means 8, at most 64
+	MaxFrame       int // largest frame in bytes, with header; 0 means 1 MiB
+	MaxConnections int // most connections at a time; 0 means 1024
+	MaxTags        int // most tags in use at a time; 0 means 65536
+	MaxSubs        int // most subscriptions of one connection; 0 means 256
+	Window         int // bytes that a client may publish on each tag before it needs CREDIT; 0 means 1 MiB
+	Queue          int // bytes queued for each subscription and tag, unless SUB states less; 0 means 1 MiB
+	Streams        int // data streams in each direction, on transports that have streams; 0 means 8, at most 64
 
-	HandshakeTimeout time.Duration // from accept to HELLO, and for a half frame; 0 means 10 s
-	Heartbeat        time.Duration // interval of the clients' PINGs; three without a byte end the connection. 0 means 10 s
-	WriteTimeout     time.Duration // a write that is blocked for this long ends the connection; 0 means 30 s
+	HandshakeTimeout time.Duration // longest time from accept to HELLO, and for a partial frame; 0 means 10 s
+	Heartbeat        time.Duration // interval of the clients' PINGs; a connection ends after three intervals without a byte. 0 means 10 s
+	WriteTimeout     time.Duration // a connection ends if one write is blocked for this long; 0 means 30 s
 
 	Log *slog.Logger // nil means slog.Default
 }
@@ -41,16 +42,16 @@ type Config struct {
 // Identity is the name of a client and its grants.
 type Identity struct {
 	Name      string
-	Publish   []string // tag filters it may publish on
-	Subscribe []string // tag filters it may subscribe to, and to any filter these cover
+	Publish   []string // filters of the tags that the client may publish on
+	Subscribe []string // filters that the client may subscribe to, or any filter that these cover
 }
 
-// Anyone lets every client do everything: for tests, and for streams within one process.
+// Anyone grants every client everything. It is for tests, and for streams within one process.
 func Anyone([]byte, *tls.ConnectionState) (*Identity, error) {
 	return &Identity{Name: "anyone", Publish: []string{"#"}, Subscribe: []string{"#"}}, nil
 }
 
-// covers reports whether one of the grants covers filter: every tag that filter matches.
+// covers reports whether one of the grants matches every tag that filter matches.
 func covers(grants []string, filter string) bool {
 	for _, g := range grants {
 		if topic.Covers(g, filter) {
@@ -60,14 +61,14 @@ func covers(grants []string, filter string) bool {
 	return false
 }
 
-// Validation is how thoroughly a payload is checked when it is published.
+// Validation says how thoroughly a published payload is checked.
 type Validation uint8
 
 // The validations.
 const (
 	ValidateFull   Validation = iota // structure, bounds, depth, UTF-8, duplicate keys, trailing bytes
 	ValidateBounds                   // structure and bounds
-	ValidateOff                      // no check, for trusted publishers
+	ValidateOff                      // no check; for trusted publishers
 )
 
 // ParseValidation parses full, bounds or off.

@@ -8,31 +8,31 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// minShared is the length in bytes from which frames in a shared buffer are written from there. Fewer bytes are copied,
+// minShared is the least number of bytes that are written directly from a shared buffer. Fewer bytes are copied,
 // because many small pieces make a write slow.
 const minShared = 4 << 10
 
-// deliveryQueue holds the messages of one tag for one subscription, and the credit that its client has given for them. The
-// lock of stream guards everything below it.
+// deliveryQueue holds the messages of one tag for one subscription, and the credit that the client has granted for
+// them. The lock of stream guards all fields after stream.
 type deliveryQueue struct {
 	sub    *subscription
 	tag    *tag
 	stream *subscriberStream
 
-	credit    int // bytes that the client still takes
+	credit    int // bytes that may still be sent to the client
 	frames    peer.Queue
-	scheduled bool // in stream.ready
+	scheduled bool // the queue is in stream.ready
 	announced bool // the client knows the tag's number
 	closed    bool
-	blocked   bool         // the queue exceeded its bound, and is not half empty yet
+	blocked   bool         // the queue exceeded its bound and has not become half empty since
 	withheld  []*publisher // publishers whose credit is withheld while the queue is blocked
 	sent      Traffic
 	dropped   uint64
 }
 
-// push sends or queues n frames of the queue's tag, one behind the other, that lie in the buffer shared, or in none. It
-// returns how many messages were dropped, of these or of older ones, and whether the queue exceeds its bound, so that the
-// publisher's credit must be withheld.
+// push sends or queues n contiguous frames of the queue's tag. shared is the buffer that holds the frames, or nil.
+// dropped counts dropped messages, new or older ones. full means that the queue exceeds its bound, so the publisher's
+// credit must be withheld.
 func (q *deliveryQueue) push(frames []byte, n int, shared *bufpool.Buf) (dropped int, full bool) {
 	if len(frames) < minShared {
 		shared = nil
@@ -66,7 +66,7 @@ func (q *deliveryQueue) push(frames []byte, n int, shared *bufpool.Buf) (dropped
 	return dropped, q.sub.policy == native.Block && q.frames.Bytes() > q.sub.queueBound
 }
 
-// fitting returns the length of the leading frames that fit within the bound.
+// fitting returns the length of the leading frames that fit in the queue.
 func (q *deliveryQueue) fitting(frames []byte) (n int) {
 	for n < len(frames) {
 		size := native.Size(frames[n:])
@@ -78,7 +78,7 @@ func (q *deliveryQueue) fitting(frames []byte) (n int) {
 	return n
 }
 
-// schedule makes the writing goroutine take from the queue as soon as there is room.
+// schedule makes the writing goroutine send from the queue as soon as there is room.
 func (q *deliveryQueue) schedule() {
 	if !q.scheduled && q.frames.Bytes() > 0 && q.credit > 0 {
 		q.scheduled = true
@@ -87,7 +87,8 @@ func (q *deliveryQueue) schedule() {
 	}
 }
 
-// affordable returns the length of the leading frames that credit and limit allow. One frame may overdraw the credit.
+// affordable returns the length of the leading frames that both credit and limit allow. One frame may exceed the
+// credit.
 func (q *deliveryQueue) affordable(frames []byte, limit int) int {
 	if limit = min(limit, q.credit); len(frames) <= limit {
 		return len(frames)
@@ -120,7 +121,7 @@ func (q *deliveryQueue) send(frames []byte, n int, shared *bufpool.Buf) {
 	q.sent.Messages += uint64(n)
 }
 
-// flush moves at most limit bytes of the queue into the next write, as credit allows.
+// flush moves up to limit bytes from the queue to the next write, as far as credit allows.
 func (q *deliveryQueue) flush(limit int) {
 	for limit > 0 && q.credit > 0 && q.frames.Bytes() > 0 {
 		p := q.frames.Front()
@@ -131,7 +132,7 @@ func (q *deliveryQueue) flush(limit int) {
 	}
 }
 
-// cut removes n bytes, whole frames that lie together, from the front of the queue.
+// cut removes n bytes from the front of the queue: whole frames that are contiguous.
 func (q *deliveryQueue) cut(n int) {
 	q.frames.Cut(n)
 	if q.blocked && q.frames.Bytes() <= q.sub.queueBound/2 {
@@ -139,7 +140,7 @@ func (q *deliveryQueue) cut(n int) {
 	}
 }
 
-// withhold withholds p's credit for the tag until the queue is half empty.
+// withhold withholds p's credit for the tag until the queue is at most half full.
 func (q *deliveryQueue) withhold(p *publisher) {
 	q.blocked = true
 	if !slices.Contains(q.withheld, p) {
@@ -153,7 +154,7 @@ func (q *deliveryQueue) releasePublishers() {
 	q.blocked, q.withheld = false, nil
 }
 
-// close closes the queue and returns its messages, which belong to the caller then.
+// close closes the queue and returns its messages. The caller then owns them.
 func (q *deliveryQueue) close() peer.Queue {
 	frames := q.frames
 	q.closed, q.frames = true, peer.Queue{}
@@ -161,7 +162,8 @@ func (q *deliveryQueue) close() peer.Queue {
 	return frames
 }
 
-// idle reports, taking the lock, whether nothing is queued and the client has given back more than half of its window.
+// idle reports whether the queue is empty and the client has returned more than half of its window. It acquires the
+// lock.
 func (q *deliveryQueue) idle() bool {
 	q.stream.Lock()
 	defer q.stream.Unlock()

@@ -7,20 +7,20 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// group is a consumer group: one of its members gets each message.
+// group is a consumer group: each message is delivered to one member.
 type group struct {
 	name    string
 	members []target
 	turn    atomic.Uint32
 }
 
-// admission reports whether the predicate with an index in the route's predicates holds for a message.
+// admission reports whether a predicate is true for a message. The argument is an index in the route's predicates.
 type admission func(predicate int) bool
 
 func (m *target) admits(a admission) bool { return m.predicate < 0 || a(m.predicate) }
 
-// pick returns the next member in turn that has credit and an empty queue. If there is none it returns the member with the
-// shortest queue. It skips members whose predicate does not hold.
+// pick returns the next member in turn that has credit and an empty queue. If there is none, it returns the member with
+// the shortest queue. It skips members whose predicate is false.
 func (g *group) pick(a admission) *deliveryQueue {
 	n := len(g.members)
 	start := int(g.turn.Add(1) % uint32(n))
@@ -48,7 +48,7 @@ func (g *group) pick(a admission) *deliveryQueue {
 	return shortest
 }
 
-// deliverToGroup delivers one frame to the member that pick returns, and to another one if that has just left.
+// deliverToGroup delivers one frame to the member that pick returns. If that member has just left, it picks again.
 func (b *Broker) deliverToGroup(g *group, frame []byte, shared *bufpool.Buf, p *publisher, u *unflushed, a admission) {
 	for range g.members {
 		q := g.pick(a)
@@ -61,14 +61,14 @@ func (b *Broker) deliverToGroup(g *group, frame []byte, shared *bufpool.Buf, p *
 	}
 	for i := range g.members {
 		if g.members[i].admits(a) {
-			b.countSubscriberGone(1) // all members that the message was for have left
+			b.countSubscriberGone(1) // all members that could receive the message have left
 			return
 		}
 	}
 }
 
-// takeOver gives f, which a leaving member had queued, to the next member that has room and whose predicate holds. It
-// reports whether there is one.
+// takeOver passes f, queued by a leaving member, to the next member that has room and whose predicate is true. It
+// reports whether there is such a member.
 func (g *group) takeOver(f native.Frame, a admission) bool {
 	start := int(g.turn.Add(1) % uint32(max(len(g.members), 1)))
 	for i := range g.members {
@@ -80,7 +80,7 @@ func (g *group) takeOver(f native.Frame, a admission) bool {
 	return false
 }
 
-// takeOver sends or queues f, if the queue is open and has room for it.
+// takeOver sends or queues f if the queue is open and has room for f. It reports whether it did.
 func (q *deliveryQueue) takeOver(f native.Frame) bool {
 	q.stream.Lock()
 	defer q.stream.unlock()

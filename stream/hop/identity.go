@@ -11,8 +11,8 @@ import (
 // Credential identifies one client: by a token, by a certificate's common name, or by either.
 type Credential struct {
 	Identity   Identity
-	TokenHash  []byte // SHA-256 of the token; nil if it has none
-	CommonName string // of a certificate that the listener has verified; "" if it has none
+	TokenHash  []byte // SHA-256 of the token; nil if the client has no token
+	CommonName string // common name of a certificate that the listener has verified; "" if the client has none
 }
 
 // HashToken returns the TokenHash of a token.
@@ -21,8 +21,8 @@ func HashToken(token []byte) []byte {
 	return sum[:]
 }
 
-// Known returns a Config.Identify for these clients. The time to compare a token depends on the number of clients only. If a
-// client sends a token, its certificate is ignored.
+// Known returns a Config.Identify for these clients. The time of a token comparison depends only on the number of
+// clients. If a client sends a token, its certificate is ignored.
 func Known(clients []Credential) (func([]byte, *tls.ConnectionState) (*Identity, error), error) {
 	for i, c := range clients {
 		if len(c.TokenHash) == 0 && c.CommonName == "" {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// LatencyBuckets is the number of buckets of a Latency: two an octave from 1 us.
+// LatencyBuckets is the number of buckets of a Latency: two for each doubling, from 1 us.
 const LatencyBuckets = 52
 
-// Latency counts messages by the time between source and node: Counts[i] those below LatencyBound(i).
+// Latency counts messages by the time from source to node. Counts[i] is the number of messages below LatencyBound(i).
 type Latency struct {
 	Counts [LatencyBuckets]uint64
 	Sum    time.Duration
 }
 
-// LatencyBound returns the upper bound of bucket i; the last bucket has none but counts as this.
+// LatencyBound returns the upper bound of bucket i. The last bucket has no bound; it also counts all longer times.
 func LatencyBound(i int) time.Duration {
 	octave := time.Duration(1024) << (i / 2)
 	return octave + octave/2*time.Duration(i%2)
@@ -24,22 +24,24 @@ func latencyBucket(ns int64) int {
 	if ns < 1024 {
 		return 0
 	}
-	octave := bits.Len64(uint64(ns)) - 11 // 0 for 1024..2047
+	octave := bits.Len64(uint64(ns)) - 11 // 0 for 1024..2047 ns
 	half := int(ns>>(octave+9)) & 1
 	return min(octave*2+half+1, LatencyBuckets-1)
 }
 
-// latencies counts the latencies of one batch without atomic operations.
+// latencies collects the latencies of one batch without atomic operations.
 type latencies struct {
 	counts [LatencyBuckets]uint32
 	sum    int64 // nanoseconds
 	n      int
 }
 
-// maxLatency is the time in nanoseconds that longer ones count as: the sum of a source whose clock is not set would overflow.
+// maxLatency is the longest latency counted, in nanoseconds; longer ones count as maxLatency. Otherwise the sum could
+// overflow for a source whose clock is not set.
 const maxLatency = int64(1024<<(LatencyBuckets/2-1)) * 3 / 2 // LatencyBound of the last bucket
 
-// add counts one message that took ns nanoseconds from its source. Negative times, from clocks that differ, count as 0.
+// add counts one message that took ns nanoseconds from its source. A negative time, from clocks that differ, counts as
+// 0.
 func (l *latencies) add(ns int64) {
 	ns = min(max(ns, 0), maxLatency)
 	l.counts[latencyBucket(ns)]++
@@ -47,7 +49,7 @@ func (l *latencies) add(ns int64) {
 	l.n++
 }
 
-// publish adds the counts to b's, and resets them.
+// publish adds the counts to the broker's Latency and resets them.
 func (l *latencies) publish(b *Broker) {
 	if l.n == 0 {
 		return

@@ -6,14 +6,14 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// notices tells a client of its messages that were dropped: at most one NOTICE a second goes out at once, further drops
-// are added up.
+// notices tells a client which of its messages were dropped. It sends at most one NOTICE a second. Further drops are
+// added up for the next NOTICE.
 type notices struct {
-	waiting native.NoticeFrame // Count is 0 if none waits
-	sentAt  int64              // Unix nanoseconds of the last NOTICE
+	waiting native.NoticeFrame // next NOTICE; Count is 0 if there is none
+	sentAt  int64              // when the last NOTICE was sent, in Unix nanoseconds
 }
 
-// add notes v. A notice of another tag or code that waits is sent first.
+// add adds v to the next NOTICE. If that one has another tag or code, it is sent first.
 func (n *notices) add(s *session, now int64, v native.NoticeFrame) {
 	if n.waiting.Count > 0 && (n.waiting.Tag != v.Tag || n.waiting.Code != v.Code) {
 		n.send(s, now)
@@ -28,7 +28,7 @@ func (n *notices) add(s *session, now int64, v native.NoticeFrame) {
 	}
 }
 
-// send sends the notice that waits, if there is one.
+// send sends the next NOTICE, if there is one.
 func (n *notices) send(s *session, now int64) {
 	if n.waiting.Count == 0 {
 		return

@@ -7,16 +7,16 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// predicates holds the predicates of all subscriptions, each once: equal ones are evaluated once for each message. The key
-// is the predicate's canonical text. The broker's lock guards it.
+// predicates holds the predicates of all subscriptions, by canonical text. Subscriptions with equal predicates share an
+// entry, so that a predicate is evaluated once for each message. The broker's lock guards the map.
 type predicates map[string]*predicate
 
 type predicate struct {
 	*field.Predicate
-	users int // subscriptions
+	users int // subscriptions that use the predicate
 }
 
-// acquire returns the predicate of that text with one more user; nil for an empty text, which holds for every message.
+// acquire returns the predicate of text and adds a user. It returns nil for an empty text, which matches every message.
 func (ps predicates) acquire(text string) (*predicate, error) {
 	if text == "" {
 		return nil, nil
@@ -33,7 +33,7 @@ func (ps predicates) acquire(text string) (*predicate, error) {
 	return ps[key], nil
 }
 
-// release removes one user of p, which may be nil.
+// release removes one user of p. p may be nil.
 func (ps predicates) release(p *predicate) {
 	if p == nil {
 		return
@@ -43,7 +43,7 @@ func (ps predicates) release(p *predicate) {
 	}
 }
 
-// matchers holds the compiled predicates of one goroutine, one for each payload type that it met.
+// matchers holds the compiled predicates of one goroutine: one for each predicate and payload type.
 type matchers struct {
 	formats *format.ByType
 	all     map[matcherKey]*format.Matcher
@@ -60,11 +60,11 @@ type matcherKey struct {
 	payload   ferry.Type
 }
 
-// maxMatchers bounds matchers.all, as predicates come and go with their subscriptions.
+// maxMatchers bounds matchers.all, which would grow with every new predicate.
 const maxMatchers = 1024
 
-// match reports whether p holds for a frame's payload. mismatch is set where a false result may be a mistake: a field of
-// another kind, or a payload that no predicate can read.
+// match reports whether p is true for the payload of a frame. mismatch means that a false result may be a mistake: a
+// field has another kind, or no format can read the payload.
 func (m *matchers) match(p *predicate, f native.Frame) (ok, mismatch bool) {
 	key := matcherKey{p, f.Type()}
 	if key != m.last {
@@ -77,7 +77,7 @@ func (m *matchers) match(p *predicate, f native.Frame) (ok, mismatch bool) {
 	return ok && err == nil, mismatch || err != nil
 }
 
-// find returns the matcher of key, compiled on first use.
+// find returns the matcher of key. It compiles the matcher on first use.
 func (m *matchers) find(key matcherKey) *format.Matcher {
 	matcher := m.all[key]
 	if matcher == nil {

@@ -9,29 +9,29 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// maxCredit bounds the credit of a subscription and tag, in bytes, whatever the client grants.
+// maxCredit bounds the credit of a subscription and tag, in bytes, however much the client grants.
 const maxCredit = 1 << 30
 
-// publisher is the publish grant of one session for one tag, with its credit. The client spends credit with each message,
-// and the broker returns it once the message is routed. While a delivery queue with policy block is full, the broker
-// returns nothing.
+// publisher is the publish grant of one session for one tag, with its credit. The client spends credit with each
+// message. The broker returns the credit once the message is routed. While a delivery queue with policy block is full,
+// the broker returns nothing.
 type publisher struct {
 	session   *session
 	tag       *tag
-	withholds atomic.Int32 // delivery queues that withhold the credit
+	withholds atomic.Int32 // number of delivery queues that withhold the credit
 
 	mu      sync.Mutex
-	granted bool                 // the client has its first window
-	waiting []native.ResultFrame // results of TAGs, which wait until nothing withholds the grant
-	credit  int                  // bytes that the client may still send; 0 until granted
-	spent   int                  // bytes routed and not yet returned
+	granted bool                 // the client has received its first window of credit
+	waiting []native.ResultFrame // results of TAGs that wait until no queue withholds the grant
+	credit  int                  // bytes that the client may still publish; 0 until granted
+	spent   int                  // bytes routed whose credit is not yet returned
 }
 
-// maxWaitingResults bounds the TAGs of one session and tag that wait for a grant.
+// maxWaitingResults is the most TAGs of one session and tag that may wait for a grant.
 const maxWaitingResults = 64
 
-// grant sends the result of a TAG. The first grant waits while a delivery queue of the tag is blocked: without that,
-// publishers that connect, spend their window and leave would fill the queue beyond every bound.
+// grant sends the result of a TAG. The first grant waits while a delivery queue of the tag is blocked. Otherwise
+// publishers could connect, spend their window and leave, again and again, and fill the queue beyond every bound.
 func (p *publisher) grant(result native.ResultFrame) error {
 	p.mu.Lock()
 	switch {
@@ -47,7 +47,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 	first := len(p.waiting) == 1
 	p.mu.Unlock()
 	if first {
-		p.withhold() // until every queue is looked at
+		p.withhold() // holds the grant until all queues were checked
 		for _, q := range p.session.broker.queuesOf(p.tag) {
 			q.stream.Lock()
 			if q.blocked {
@@ -60,7 +60,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 	return nil
 }
 
-// sendGrants gives the client its first window, and sends the results that wait.
+// sendGrants gives the client its first window and sends the waiting results.
 func (p *publisher) sendGrants() {
 	p.mu.Lock()
 	if p.granted {
@@ -76,7 +76,8 @@ func (p *publisher) sendGrants() {
 	}
 }
 
-// detach removes p from the queues that withhold its credit, after its session has ended; the broker's lock is held.
+// detach removes p from the queues that withhold its credit. It is called after the session has ended. The caller holds
+// the broker's lock.
 func (p *publisher) detach() {
 	if p.withholds.Load() == 0 {
 		return
@@ -88,7 +89,8 @@ func (p *publisher) detach() {
 	}
 }
 
-// spend takes the n bytes of a run whose last frame has last bytes. One frame may overdraw the credit; the next may not.
+// spend subtracts n bytes, the length of a run whose last frame has last bytes. One frame may exceed the credit. After
+// that the client needs new credit.
 func (p *publisher) spend(n, last int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,12 +102,12 @@ func (p *publisher) spend(n, last int) error {
 	return nil
 }
 
-// returnHalf returns the spent credit once it is half a window.
+// returnHalf returns the spent credit if it is at least half a window.
 func (p *publisher) returnHalf() { p.returnCredit(p.session.broker.cfg.Window / 2) }
 
 func (p *publisher) withhold() { p.withholds.Add(1) }
 
-// resume takes back one withhold. The last one makes the first grant, or returns what was spent meanwhile.
+// resume ends one withhold. The end of the last withhold sends the first grant, or returns the credit spent meanwhile.
 func (p *publisher) resume() {
 	if p.withholds.Add(-1) == 0 {
 		p.sendGrants()
@@ -113,7 +115,7 @@ func (p *publisher) resume() {
 	}
 }
 
-// returnCredit returns the spent credit with a CREDIT frame, if it is at least least bytes and nothing withholds it.
+// returnCredit sends a CREDIT frame for the spent credit, if that is at least least bytes and no queue withholds it.
 func (p *publisher) returnCredit(least int) {
 	if p.withholds.Load() > 0 {
 		return

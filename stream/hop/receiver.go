@@ -10,22 +10,22 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// maxRun is how many frames are routed together: a predicate's result for each is one bit of a mask.
+// maxRun is the most frames that are routed together. A mask has one bit for each of them.
 const maxRun = 64
 
-// minSharedRun is the length in bytes from which a run for several subscriptions is copied once and then shared.
+// minSharedRun is the least length, in bytes, of a run that is copied once and then shared by several subscriptions.
 const minSharedRun = 8 << 10
 
-// receiver handles what arrives on one stream of a client.
+// receiver handles the frames of one stream of a client.
 type receiver struct {
 	session   *session
 	matchers  matchers
-	last      *publisher // of the last run
+	last      *publisher // publisher of the last run
 	unflushed unflushed
-	now       int64            // Unix nanoseconds when the batch arrived
-	ends      [maxRun]int      // where the frames of the run end
-	masks     []uint64         // by predicate of the route: bit i is set if it holds for frame i of the run
-	addressed []*deliveryQueue // scratch of routeAddressed
+	now       int64            // when the batch arrived, in Unix nanoseconds
+	ends      [maxRun]int      // offsets at which the frames of the run end
+	masks     []uint64         // indexed by predicate of the route; bit i is the result for frame i of the run
+	addressed []*deliveryQueue // reused by routeAddressed
 	latencies latencies
 	notices   notices
 }
@@ -34,19 +34,19 @@ func newReceiver(s *session) *receiver {
 	return &receiver{session: s, matchers: newMatchers(s.broker.formats)}
 }
 
-// BatchBegins notes the time at which a batch arrived.
+// BatchBegins stores the time at which a batch arrived.
 func (r *receiver) BatchBegins() { r.now = time.Now().UnixNano() }
 
-// BatchEnds flushes the streams that the batch appended to, and publishes its latencies.
+// BatchEnds flushes the streams that the batch has appended to, and publishes the batch's latencies.
 func (r *receiver) BatchEnds() {
 	r.unflushed.flush()
 	r.latencies.publish(r.session.broker)
 }
 
-// BeforePong sends the notice that waits: the client expects it before the answer to its PING.
+// BeforePong sends the pending NOTICE: the client expects it before the response to its PING.
 func (r *receiver) BeforePong() { r.notices.send(r.session, r.now) }
 
-// Pubs routes the leading frames of batch that share a tag, and returns their length.
+// Pubs routes the leading frames of batch that share a tag. It returns their length in bytes.
 func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	first := native.Frame(batch)
 	p := r.last
@@ -59,7 +59,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	if first.Flags()&native.FlagAddressed != 0 {
 		return r.routeAddressed(p, native.Frame(batch[:native.Size(batch)]), shared)
 	}
-	n, end := 0, 0 // frames of the run, and where they end
+	n, end := 0, 0 // number of frames in the run, and the offset of its end
 	for n < maxRun && len(batch)-end > 0 {
 		f := native.Frame(batch[end : end+native.Size(batch[end:])])
 		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagAddressed != 0 {
@@ -91,7 +91,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	return end, nil
 }
 
-// validate checks f's payload as its listener is configured, and sets the frame's flags accordingly.
+// validate checks the payload of f as the listener is configured, and sets the flags of f accordingly.
 func (r *receiver) validate(f native.Frame) error {
 	flags := f.Flags() & native.FlagAddressed
 	how := r.session.validate
@@ -107,7 +107,7 @@ func (r *receiver) validate(f native.Frame) error {
 	return nil
 }
 
-// dropInvalid drops and counts a frame whose payload is invalid, and notes it for its publisher.
+// dropInvalid drops and counts a frame with an invalid payload, and adds a notice for its publisher.
 func (r *receiver) dropInvalid(p *publisher, f native.Frame, why error) error {
 	if err := p.spend(len(f), len(f)); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *receiver) dropInvalid(p *publisher, f native.Frame, why error) error {
 	return nil
 }
 
-// route delivers a run of n frames along the route of its tag.
+// route delivers a run of n frames to the targets in the route of its tag.
 func (r *receiver) route(p *publisher, run []byte, n int, shared *bufpool.Buf) {
 	b := r.session.broker
 	p.tag.in.add(n, len(run))
@@ -142,7 +142,7 @@ func (r *receiver) route(p *publisher, run []byte, n int, shared *bufpool.Buf) {
 		if to.predicate >= 0 {
 			mask = r.masks[to.predicate]
 		}
-		for mask != 0 { // a row of set bits stands for frames that lie side by side
+		for mask != 0 { // adjacent set bits stand for adjacent frames, which are delivered together
 			from := bits.TrailingZeros64(mask)
 			end := from + bits.TrailingZeros64(^(mask >> from))
 			b.countSubscriberGone(b.deliver(to.queue, r.between(run, from, end), end-from, shared, p, &r.unflushed))
@@ -159,7 +159,7 @@ func (r *receiver) route(p *publisher, run []byte, n int, shared *bufpool.Buf) {
 	}
 }
 
-// between returns the frames from <= i < end of run.
+// between returns the frames i of run with from <= i < end.
 func (r *receiver) between(run []byte, from, end int) []byte {
 	start := 0
 	if from > 0 {
@@ -168,7 +168,7 @@ func (r *receiver) between(run []byte, from, end int) []byte {
 	return run[start:r.ends[end-1]]
 }
 
-// evaluate evaluates each predicate of the route once for each of the run's n frames, into masks.
+// evaluate evaluates each predicate of the route for each of the run's n frames. It stores the results in masks.
 func (r *receiver) evaluate(rt *route, run []byte, n int) {
 	r.masks = r.masks[:0]
 	mismatches := 0
@@ -192,7 +192,7 @@ func (r *receiver) evaluate(rt *route, run []byte, n int) {
 	}
 }
 
-// routeAddressed delivers one frame to the source that it is addressed to.
+// routeAddressed delivers one frame to the source in its address.
 func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.Buf) (int, error) {
 	b := r.session.broker
 	if err := r.validate(f); err != nil {

@@ -6,21 +6,21 @@ import (
 	"example.com/ferry/internal/topic"
 )
 
-// route is where the messages of one tag go. It does not change but for the groups' turns: after a SUB or UNSUB that the
-// tag matches, the next publisher builds another one.
+// route lists the targets for the messages of one tag. Apart from the turns of its groups, a route never changes. A SUB
+// or UNSUB that matches the tag discards the route, and the next publisher builds a new one.
 type route struct {
-	predicates []*predicate // each once
-	ungrouped  []target     // each gets every message
-	groups     []*group     // one member of each gets a message
+	predicates []*predicate // all predicates of the targets, each once
+	ungrouped  []target     // targets without a group: each receives every message
+	groups     []*group     // one member of each group receives a message
 }
 
-// target is a delivery queue and the condition for its messages.
+// target is a delivery queue and the predicate for its messages.
 type target struct {
 	queue     *deliveryQueue
-	predicate int // index in the route's predicates; -1 means every message
+	predicate int // index in the route's predicates; -1 matches every message
 }
 
-// routeOf returns t's route, and builds it if subscriptions have changed.
+// routeOf returns the route of t. If subscriptions have changed, it builds a new route.
 func (b *Broker) routeOf(t *tag) *route {
 	if r := t.route.Load(); r != nil {
 		return r
@@ -67,7 +67,7 @@ func (r *route) indexOf(p *predicate) int {
 	return i
 }
 
-// invalidateRoutes discards the routes of the tags that sub matches; the lock is held.
+// invalidateRoutes discards the routes of all tags that sub matches. The caller holds the lock.
 func (b *Broker) invalidateRoutes(sub *subscription) {
 	for _, t := range b.tags.all {
 		if topic.Match(sub.filter, t.name) {

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// session is one client that is identified.
+// session is one identified client.
 type session struct {
 	broker   *Broker
 	id       ferry.SourceID
@@ -25,9 +25,9 @@ type session struct {
 	log      *slog.Logger
 
 	mu        sync.Mutex
-	data      []*subscriberStream      // by data stream; nil until used
-	published map[uint32]*publisher    // by tag number
-	subs      map[uint32]*subscription // by id; addSubscription may not have accepted the newest yet
+	data      []*subscriberStream      // indexed by data stream; nil until used
+	published map[uint32]*publisher    // indexed by tag number
+	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
 }
 
 func newSession(b *Broker, name string, identity *Identity, v Validation) *session {
@@ -40,7 +40,7 @@ func newSession(b *Broker, name string, identity *Identity, v Validation) *sessi
 	}
 }
 
-// welcome ends the handshake on conn. The broker's lock is held, and the session has its id.
+// welcome ends the handshake on conn. The session already has its id. The caller holds the broker's lock.
 func (s *session) welcome(conn *peer.Conn, addr string) {
 	s.peer = conn
 	s.control.attach(conn.Control())
@@ -53,14 +53,15 @@ func (s *session) welcome(conn *peer.Conn, addr string) {
 	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Name, "addr", addr))
 }
 
-// publisher returns the session's publish grant for a tag, nil if it has none.
+// publisher returns the session's publish grant for a tag, or nil.
 func (s *session) publisher(tag uint32) *publisher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.published[tag]
 }
 
-// streamFor returns the stream that carries a tag to the client, and opens it if it is new; s.mu is held.
+// streamFor returns the stream that carries a tag to the client. It opens the stream if necessary. The caller holds
+// s.mu.
 func (s *session) streamFor(tag uint32) *subscriberStream {
 	if len(s.data) == 0 {
 		return s.control
@@ -73,7 +74,7 @@ func (s *session) streamFor(tag uint32) *subscriberStream {
 	return s.data[i]
 }
 
-// frameHandlers handles the frames of a client that package peer does not handle itself.
+// frameHandlers handles the client's frames that package peer does not handle itself.
 var frameHandlers = peer.Table[*receiver]{
 	native.Tag: {Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseTag(f)
@@ -114,7 +115,7 @@ var frameHandlers = peer.Table[*receiver]{
 	}},
 }
 
-// respond sends the result of a TAG or SUB; err, if not nil, is the reason of a refusal.
+// respond sends the result of a TAG or SUB. If err is not nil, it is the reason of a refusal.
 func (s *session) respond(r native.ResultFrame, err error) {
 	var e *native.Error
 	if errors.As(err, &e) {
@@ -124,7 +125,7 @@ func (s *session) respond(r native.ResultFrame, err error) {
 	s.peer.Respond(func(b []byte) []byte { return native.AppendResult(b, r) })
 }
 
-// publisherOf returns the session's publisher for a tag, if its identity allows that. A new one has no credit yet.
+// publisherOf returns the session's publisher for a tag, if the identity allows that. A new publisher has no credit.
 func (s *session) publisherOf(name string) (*publisher, error) {
 	if err := topic.CheckTag(name); err != nil {
 		return nil, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
@@ -146,7 +147,7 @@ func (s *session) publisherOf(name string) (*publisher, error) {
 		p = &publisher{session: s, tag: t}
 		s.published[t.id] = p
 	} else {
-		t.users-- // a session is one user of a tag, however many TAGs it sends
+		t.users-- // the session counts as one user of the tag, even if it sends several TAGs
 	}
 	return p, nil
 }
@@ -203,7 +204,7 @@ func (s *session) unsubscribe(id uint32) {
 	}
 }
 
-// addCredit adds a client's credit to a delivery queue. It ignores credit for a subscription or tag that has just ended.
+// addCredit adds a client's credit to a delivery queue. Credit for a subscription or tag that has ended is ignored.
 func (s *session) addCredit(v native.CreditFrame) {
 	s.mu.Lock()
 	var q *deliveryQueue
@@ -220,7 +221,7 @@ func (s *session) addCredit(v native.CreditFrame) {
 	q.stream.unlock()
 }
 
-// check closes the connection if it stands still.
+// check closes the connection if it makes no progress.
 func (s *session) check(now time.Time) {
 	cfg := &s.broker.cfg
 	s.peer.Check(now, peer.Limits{Silence: 3 * cfg.Heartbeat, HalfFrame: cfg.HandshakeTimeout, Write: cfg.WriteTimeout})
@@ -233,7 +234,7 @@ func (s *session) subscribes() bool {
 	return len(s.subs) > 0
 }
 
-// busy reports whether messages for the session are not yet written, or its client is draining and may still publish.
+// busy reports whether messages for the client are unwritten, or the client is draining and may still publish.
 func (s *session) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +252,7 @@ func (s *session) busy() bool {
 	return busy
 }
 
-// onClosing takes the session out of the routes when its connection begins to close.
+// onClosing removes the session from the routes. It is called when the connection begins to close.
 func (s *session) onClosing(why error) {
 	s.broker.removeSession(s)
 	var e *native.Error
@@ -266,7 +267,7 @@ func (s *session) onClosing(why error) {
 	}
 }
 
-// onClosed releases what the session holds, after its goroutines have ended.
+// onClosed releases the session's resources. It is called after the session's goroutines have ended.
 func (s *session) onClosed() {
 	for _, w := range s.peer.Writers() {
 		w.Lock()

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Traffic counts messages and the bytes of their frames.
+// Traffic counts messages, and the bytes of their frames.
 type Traffic struct{ Messages, Bytes uint64 }
 
 func (t *Traffic) add(more Traffic) {
@@ -25,12 +25,12 @@ func (c *counters) add(messages, bytes int) {
 
 func (c *counters) load() Traffic { return Traffic{c.messages.Load(), c.bytes.Load()} }
 
-// The reasons for which messages are dropped; dropNames has their names in Snapshot.Dropped.
+// The reasons for dropping a message. dropNames lists their names, which are keys of Snapshot.Dropped.
 const (
-	dropQueueFull      = iota // a delivery queue was full and its policy is to drop
-	dropInvalid               // the payload is not what its type says
-	dropSubscriberGone        // the subscriber left with messages queued
-	dropNoAddressee           // the source it was addressed to is not connected or does not subscribe to it
+	dropQueueFull      = iota // a delivery queue was full, and its policy drops messages
+	dropInvalid               // the payload is invalid for its type
+	dropSubscriberGone        // the subscriber left while messages for it were queued
+	dropNoAddressee           // the addressed source is not connected, or does not subscribe to the message
 	dropUnobserved            // no subscription matches the tag
 	dropReasons
 )
@@ -39,24 +39,24 @@ var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", 
 
 // Snapshot is a copy of a Broker's counters and queues at one moment.
 type Snapshot struct {
-	Connections   int                 // of identified clients
+	Connections   int                 // connections whose client is identified
 	Handshakes    int                 // connections whose client is not identified yet
-	Tags          []TagStats          // in use, by name
-	Freed         TagStats            // sum of the tags that are no longer in use; without a name
-	Subscriptions []SubscriptionStats // by client, then id
-	Dropped       map[string]uint64   // messages by reason
-	Mismatched    uint64              // false results because a field was of another kind or a payload of an unknown type
-	Refused       map[string]uint64   // connections by reason
+	Tags          []TagStats          // tags in use, sorted by name
+	Freed         TagStats            // sum of all tags that are no longer in use; Name is empty
+	Subscriptions []SubscriptionStats // sorted by client, then by id
+	Dropped       map[string]uint64   // dropped messages by reason
+	Mismatched    uint64              // false results of predicates because a field has another kind or the payload's type is unknown
+	Refused       map[string]uint64   // refused connections by reason
 	Latency       Latency
 }
 
-// TagStats is the traffic of one tag: in from its publishers, and out to all subscriptions.
+// TagStats is the traffic of one tag: In counts what publishers sent, Out what all subscriptions received.
 type TagStats struct {
 	Name    string
 	In, Out Traffic
 }
 
-// SubscriptionStats is one subscription's state, summed over its tags.
+// SubscriptionStats is the state of one subscription, summed over its tags.
 type SubscriptionStats struct {
 	Client         string
 	Identity       string
@@ -68,13 +68,13 @@ type SubscriptionStats struct {
 	Out            Traffic
 	QueuedBytes    int
 	QueuedMessages int
-	Credit         int // bytes, the least of its tags
-	Withheld       int // publishers whose credit is withheld
+	Credit         int // bytes, of the tag with the least credit
+	Withheld       int // number of publishers whose credit is withheld
 	Dropped        uint64
 }
 
-// Snapshot returns the current figures. It holds the lock that all connections share only while it copies lists, and the
-// lock of each stream for a moment.
+// Snapshot returns the current counters and queues. It holds the broker's lock only while it copies lists, and the lock
+// of each stream only briefly.
 func (b *Broker) Snapshot() Snapshot {
 	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load()}
 	b.mu.Lock()
@@ -103,7 +103,7 @@ func (b *Broker) Snapshot() Snapshot {
 	b.mu.Lock()
 	for i, t := range tags {
 		s.Tags[i].Name, s.Tags[i].In = t.name, t.in.load()
-		if t.freed { // since the list was copied: past has the whole sum, and the queues may be missing in out
+		if t.freed { // freed after the list was copied: past is complete, while out may lack closed queues
 			s.Tags[i].Out = t.past
 			continue
 		}
@@ -118,7 +118,7 @@ func (b *Broker) Snapshot() Snapshot {
 	return s
 }
 
-// stats returns the subscription's figures, and adds the traffic of its open queues to out, by tag.
+// stats returns the state of the subscription. It adds the traffic of the open queues to out, by tag.
 func (s *subscription) stats(out map[*tag]Traffic) SubscriptionStats {
 	v := SubscriptionStats{
 		Client: s.session.name, Identity: s.session.identity.Name, ID: s.id, Filter: s.filter, Group: s.group,

@@ -6,18 +6,18 @@ import (
 	"example.com/ferry/internal/peer"
 )
 
-// quantum is how many bytes one delivery queue may add to a write before the next queue has its turn.
+// quantum is the most bytes that one delivery queue adds to a write before the next queue has its turn.
 const quantum = 64 << 10
 
-// subscriberStream is one stream to a client, with the delivery queues whose messages it carries.
+// subscriberStream is one stream to a client, with the delivery queues that send over it.
 type subscriberStream struct {
 	*peer.FrameWriter
-	selected  uint32                    // subscription that the client takes the next PUB for
-	ready     peer.FIFO[*deliveryQueue] // queues with messages and credit, which wait for room
-	resumable []*publisher              // publishers whose credit is released once the lock is
+	selected  uint32                    // subscription to which the client assigns the next PUB
+	ready     peer.FIFO[*deliveryQueue] // queues that have messages and credit, and wait for room
+	resumable []*publisher              // publishers whose credit is released after the lock
 }
 
-// attach makes w the writer of s, before anything is written to it.
+// attach makes w the writer of s. It is called before the first frame is appended.
 func (s *subscriberStream) attach(w *peer.FrameWriter) {
 	s.FrameWriter = w
 	w.Refill = s.refill
@@ -37,8 +37,8 @@ func (s *subscriberStream) refill() func() {
 	return s.takeResumable()
 }
 
-// takeResumable returns a function that gives the resumable publishers their credit, or nil. The function locks the
-// publishers' own streams, so it must not be called under the lock.
+// takeResumable returns a function that resumes the publishers in resumable, or nil if there are none. That function
+// locks the publishers' own streams, so the caller must release the lock first.
 func (s *subscriberStream) takeResumable() func() {
 	if len(s.resumable) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (s *subscriberStream) takeResumable() func() {
 	}
 }
 
-// unlock releases the lock, and then gives the resumable publishers their credit.
+// unlock releases the lock and then resumes the publishers in resumable.
 func (s *subscriberStream) unlock() {
 	resume := s.takeResumable()
 	s.Unlock()
@@ -61,11 +61,12 @@ func (s *subscriberStream) unlock() {
 	}
 }
 
-// unflushed is the streams that a batch appended to without waking their writing goroutines. The goroutine that handles the
-// batch flushes them after it.
+// unflushed lists the streams to which a batch has appended without waking their writing goroutines. The goroutine that
+// handles the batch flushes these streams afterwards.
 type unflushed []*subscriberStream
 
-// maxUnflushed bounds how many streams one batch flushes. For further streams the writing goroutine is woken at once.
+// maxUnflushed bounds how many streams one batch flushes. For further streams the writing goroutine is woken
+// immediately.
 const maxUnflushed = 8
 
 func (u *unflushed) flush() {
@@ -76,7 +77,7 @@ func (u *unflushed) flush() {
 	*u = (*u)[:0]
 }
 
-// unlockLater is unlock, but adds s to u instead of waking the writing goroutine. A nil u wakes it.
+// unlockLater is unlock, but adds s to u instead of waking the writing goroutine. If u is nil, it wakes the goroutine.
 func (s *subscriberStream) unlockLater(u *unflushed) {
 	if u == nil || len(*u) == maxUnflushed {
 		s.unlock()

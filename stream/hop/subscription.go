@@ -15,21 +15,21 @@ type subscription struct {
 	session    *session
 	id         uint32
 	filter     string
-	group      string // "" means none
+	group      string // name of the consumer group; "" means none
 	policy     native.Policy
-	window     int        // bytes of each tag that the client takes before it gives credit
-	queueBound int        // bytes of each tag that wait in the broker
-	addressed  bool       // for messages to this client only
-	predicate  *predicate // nil means every message
-	routed     bool       // part of the routes; guarded by the broker's lock
+	window     int        // bytes of each tag that may be sent before the client returns credit
+	queueBound int        // bytes of each tag that may be queued in the broker
+	addressed  bool       // receives only messages addressed to this client
+	predicate  *predicate // nil matches every message
+	routed     bool       // the subscription is part of the routes; guarded by the broker's lock
 
 	// Guarded by the session's lock.
-	queues      map[uint32]*deliveryQueue // by tag number
-	past        Traffic                   // of the queues of tags that were freed
+	queues      map[uint32]*deliveryQueue // indexed by tag number
+	past        Traffic                   // traffic of queues whose tags were freed
 	pastDropped uint64
 }
 
-// queueOf returns the subscription's delivery queue for t; the locks of the broker and of the session are held.
+// queueOf returns the subscription's delivery queue for t. The caller holds the locks of the broker and of the session.
 func (s *subscription) queueOf(t *tag) *deliveryQueue {
 	q := s.queues[t.id]
 	if q == nil {
@@ -40,8 +40,8 @@ func (s *subscription) queueOf(t *tag) *deliveryQueue {
 	return q
 }
 
-// addSubscription makes sub part of the routes. It refuses a subscription of a session that removeSession has taken out:
-// nothing would remove it again.
+// addSubscription adds sub to the routes. After removeSession it returns an error, because nothing would remove sub
+// again.
 func (b *Broker) addSubscription(sub *subscription, where string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,15 +58,15 @@ func (b *Broker) addSubscription(sub *subscription, where string) error {
 	return nil
 }
 
-// closedQueue is a delivery queue that was closed, and what is left to do for it.
+// closedQueue is a closed delivery queue, and the work that is left for it.
 type closedQueue struct {
 	*deliveryQueue
 	frames peer.Queue
-	resume func() // gives the publishers whose credit it withheld their credit; nil if there are none
+	resume func() // returns the credit that the queue withheld to its publishers; nil if there are none
 }
 
-// removeSubscriptions takes subs out of the routes. Other members of their groups get the queued messages, as far as their
-// predicates and bounds allow; the rest is counted as dropped.
+// removeSubscriptions removes subs from the routes. Queued messages of a group are passed to its other members, as far
+// as their predicates and bounds allow. All other queued messages are counted as dropped.
 func (b *Broker) removeSubscriptions(subs []*subscription) {
 	var closed []closedQueue
 	b.mu.Lock()
@@ -96,8 +96,8 @@ func (b *Broker) removeSubscriptions(subs []*subscription) {
 	b.mu.Unlock()
 }
 
-// closeQueues closes the subscription's delivery queues and appends them to closed. Each becomes a user of its tag, which
-// the caller releases. The broker's lock is held.
+// closeQueues closes the subscription's delivery queues and appends them to closed. Each closed queue counts as a user
+// of its tag until the caller releases that user. The caller holds the broker's lock.
 func (s *subscription) closeQueues(closed []closedQueue) []closedQueue {
 	s.session.mu.Lock()
 	defer s.session.mu.Unlock()
@@ -114,8 +114,9 @@ func (s *subscription) closeQueues(closed []closedQueue) []closedQueue {
 	return closed
 }
 
-// redistribute offers the messages of a closed queue to the other members of its group, in turn, and returns how many of
-// them no member took. Messages that were addressed to the client, or were not for a group, have no other taker.
+// redistribute offers the messages of a closed queue to the other members of its group, in turn. It returns how many
+// messages no member accepted. Messages addressed to the client, and messages of a subscription without a group, are
+// not offered.
 func (b *Broker) redistribute(q *closedQueue) (left int) {
 	r := b.routeOf(q.tag)
 	others := &group{}
@@ -143,7 +144,7 @@ func (b *Broker) redistribute(q *closedQueue) (left int) {
 	return left
 }
 
-// addressedQueues appends to queues those that take messages on t which are addressed to source to.
+// addressedQueues appends to queues the delivery queues for messages on t that are addressed to source to.
 func (b *Broker) addressedQueues(queues []*deliveryQueue, to ferry.SourceID, t *tag) []*deliveryQueue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,8 +162,8 @@ func (b *Broker) addressedQueues(queues []*deliveryQueue, to ferry.SourceID, t *
 	return queues
 }
 
-// deliver pushes n frames of publisher p to q. The stream may be left unflushed: then it is added to u. deliver returns how
-// many frames were not taken because q is closed: 0 or n.
+// deliver pushes n frames of publisher p to q. If it leaves the stream unflushed, it adds the stream to u. refused is n
+// if q is closed, else 0.
 func (b *Broker) deliver(q *deliveryQueue, frames []byte, n int, shared *bufpool.Buf, p *publisher, u *unflushed) (refused int) {
 	q.stream.Lock()
 	if q.closed {
@@ -180,7 +181,7 @@ func (b *Broker) deliver(q *deliveryQueue, frames []byte, n int, shared *bufpool
 	return 0
 }
 
-// countSubscriberGone counts messages whose subscriber has left.
+// countSubscriberGone counts n messages whose subscriber has left.
 func (b *Broker) countSubscriberGone(n int) {
 	if n > 0 {
 		b.dropped[dropSubscriberGone].Add(uint64(n))

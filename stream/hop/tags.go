@@ -10,32 +10,32 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// tag is one topic that is published on. The broker frees it when no publisher has a grant for it and no message of it is
-// queued.
+// tag is one topic that is published on. The broker frees a tag when no publisher has a grant for it and no message of
+// the tag is queued.
 type tag struct {
 	id    uint32
 	name  string
-	route atomic.Pointer[route] // nil until the next publisher builds it
+	route atomic.Pointer[route] // nil until the next publisher builds the route
 	in    counters
 
 	// Guarded by the broker's lock.
-	past    Traffic // out of queues that were closed
+	past    Traffic // traffic out of queues that were closed
 	freed   bool
-	users   int                         // publishers, and closed queues that are being redistributed
-	creator string                      // name of the identity that requested the tag first
-	index   int                         // in tagTable.all
-	queues  map[*deliveryQueue]struct{} // open ones
-	pending bool                        // in tagTable.unused
+	users   int                         // number of publishers, plus closed queues that are being redistributed
+	creator string                      // name of the identity that first requested the tag
+	index   int                         // index in tagTable.all
+	queues  map[*deliveryQueue]struct{} // open delivery queues of the tag
+	pending bool                        // the tag is in tagTable.unused
 }
 
-// tagTable is all tags in use. The broker's lock guards it.
+// tagTable holds all tags in use. The broker's lock guards it.
 type tagTable struct {
 	limit   int
 	byName  map[string]*tag
 	byID    map[uint32]*tag
 	all     []*tag
-	created map[string]int  // tags by creator
-	nextID  uint32          // where number searches
+	created map[string]int  // number of tags by creator
+	nextID  uint32          // number at which the next search begins
 	unused  peer.FIFO[*tag] // tags that had messages queued when their last user left
 	freed   TagStats        // traffic of all freed tags
 }
@@ -44,8 +44,8 @@ func newTagTable(limit int) tagTable {
 	return tagTable{limit: limit, byName: map[string]*tag{}, byID: map[uint32]*tag{}, created: map[string]int{}}
 }
 
-// acquire returns the tag of that name with one more user, and makes it if it is new. The last sixteenth of the tags is
-// reserved for identities that have created no more than that.
+// acquire returns the tag of that name and adds a user. It creates the tag if necessary. The last sixteenth of the tags
+// is reserved for identities that have created at most that many tags.
 func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 	t := tt.byName[name]
 	if t == nil {
@@ -66,8 +66,8 @@ func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 	return t, nil
 }
 
-// number returns a free tag number. It reuses a number as late as possible, because a CREDIT for the freed tag may still
-// arrive. The range is bounded, because clients keep an entry for each number.
+// number returns a free tag number. It reuses a number as late as possible, because a CREDIT for the freed tag may
+// still arrive. Numbers have a bounded range, because clients store an entry for each number.
 func (tt *tagTable) number() uint32 {
 	for {
 		id := tt.nextID
@@ -78,7 +78,8 @@ func (tt *tagTable) number() uint32 {
 	}
 }
 
-// release removes one user of t. It frees t after the last one, at once or, if messages are queued, in a later sweep.
+// release removes one user of t. After the last user it frees t, or, if messages are queued, leaves that to a later
+// sweep.
 func (tt *tagTable) release(t *tag) {
 	if t.users--; t.users == 0 && !tt.free(t) && !t.pending {
 		t.pending = true
@@ -99,15 +100,16 @@ func (tt *tagTable) sweep(n int) {
 	}
 }
 
-// free frees t, which has no user, and reports whether it did. It does not if a queue of t holds messages, or a client has
-// not given back more than half of its window: that client still handles messages of t.
+// free frees t, which has no user, and reports whether it did. It does not free t if a queue of t holds messages. It
+// also does not if a client has not returned more than half of its window, because that client still handles messages
+// of t.
 func (tt *tagTable) free(t *tag) bool {
 	for q := range t.queues {
 		if !q.idle() {
 			return false
 		}
 	}
-	for q := range t.queues { // nothing is pushed meanwhile, because t has no user
+	for q := range t.queues { // safe: t has no user, so nothing is pushed meanwhile
 		q.sub.session.mu.Lock()
 		q.stream.Lock()
 		q.closed = true
