@@ -73,7 +73,7 @@ func (b *browser) wait(what, expression string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	b.t.Fatalf("waited in vain until %s: %v", what, last)
+	b.t.Fatalf("timeout: waited until %s: %v", what, last)
 }
 
 func (b *browser) text(expression string) string {
@@ -85,8 +85,8 @@ func (b *browser) text(expression string) string {
 	return s
 }
 
-// moves waits until a plot has changed twice.
-func (b *browser) moves(id string) {
+// awaitMotion waits until a plot has changed twice.
+func (b *browser) awaitMotion(id string) {
 	b.t.Helper()
 	pixels := `document.querySelector("#` + id + ` canvas").toDataURL()`
 	for range 2 {
@@ -115,7 +115,7 @@ const (
 	isDrawn   = average + `?.children[2].textContent.endsWith("%")`
 )
 
-// TestDashboard looks at a node's dashboard with a real browser.
+// TestDashboard opens a node's dashboard in a browser.
 func TestDashboard(t *testing.T) {
 	b := open(t)
 	cfg := quiet(t)
@@ -130,7 +130,7 @@ func TestDashboard(t *testing.T) {
 	b.wait("the average is drawn", isDrawn)
 	b.wait("nothing is shown of a proxy", `document.getElementById("proxy").hidden`)
 	for _, id := range []string{"cpu", "memory"} {
-		b.moves(id)
+		b.awaitMotion(id)
 	}
 	b.do(chromedp.ScrollIntoView("#latency"))
 	for _, id := range []string{"messages", "bytes", "latency", "queues", "tokens"} {
@@ -143,7 +143,7 @@ func TestDashboard(t *testing.T) {
 	b.do(chromedp.Click(`button[aria-label="Stop averages"]`))
 	b.do(chromedp.ScrollIntoView("#cpu"))
 	b.wait("the average of a stopped function stops", isStopped)
-	b.moves("cpu") // the sensors go on
+	b.awaitMotion("cpu") // the sensors still publish
 	b.do(chromedp.Click(`button[aria-label="Start averages"]`))
 	b.do(chromedp.ScrollIntoView("#cpu"))
 	b.wait("the average goes on", isDrawn)
@@ -163,11 +163,11 @@ func TestDashboard(t *testing.T) {
 	}
 	b.wait("the page says that the node is gone", `document.getElementById("state").textContent === "reconnecting" && !document.getElementById("banner").hidden`)
 	run(t, build(t, cfg))
-	b.wait("the page is back by itself", isLive)
+	b.wait("the page reconnects", isLive)
 	b.wait("and says so", `document.getElementById("banner").textContent.startsWith("Connected again")`)
 	b.do(chromedp.ScrollIntoView("#cpu"))
 	b.wait("the average goes on after the restart", isDrawn)
-	b.moves("cpu")
+	b.awaitMotion("cpu")
 	if c := b.consoleErrors(true); len(c) > 0 {
 		t.Errorf("the console says %q", c)
 	}
@@ -188,7 +188,7 @@ func themes(b *browser, plot string) {
 		}
 		b.wait("the theme is "+want, theme+` === "`+want+`"`)
 		grounds[want] = b.text(ground)
-		b.moves(plot)
+		b.awaitMotion(plot)
 	}
 	if grounds["dark"] == grounds["light"] {
 		b.t.Errorf("both themes have the ground %s", grounds["dark"])

@@ -71,7 +71,7 @@ func row(table, column string) string {
 	return `document.querySelector('#` + table + ` td[data-title="` + column + `"]')?.textContent`
 }
 
-// TestProxyDashboard looks at the dashboard of a node that is a proxy and nothing else, with a real browser.
+// TestProxyDashboard opens the dashboard of a node with only a proxy in a browser.
 func TestProxyDashboard(t *testing.T) {
 	b := open(t)
 	steady, server := newFaultyServer(t), newFaultyServer(t)
@@ -96,7 +96,7 @@ func TestProxyDashboard(t *testing.T) {
 	stopRequests := request(t, through(t, n))
 	b.wait("the hint goes", hint+`.hidden`)
 	for _, tile := range []string{"requests", "p50", "p99", "connections", "endpoints"} {
-		b.wait("there is a figure of "+tile, `/[1-9]/.test(`+figure(tile)+`)`)
+		b.wait("the tile has a number: "+tile, `/[1-9]/.test(`+figure(tile)+`)`)
 	}
 	b.wait("nothing fails", figure("failing")+` === "0.0%"`)
 	b.wait("the listener has requests", row("listeners", "Listener")+` === "public" && /^[1-9]/.test(`+row("listeners", "Requests")+`)`)
@@ -135,15 +135,15 @@ func TestProxyDashboard(t *testing.T) {
 	}
 	b.wait("the page says that the node is gone", `document.getElementById("state").textContent === "reconnecting" && !document.getElementById("banner").hidden`)
 	stop = run(t, build(t, cfg))
-	b.wait("the page is back by itself", isLive)
-	b.wait("and counts anew", `!`+hint+`.hidden`)
+	b.wait("the page reconnects", isLive)
+	b.wait("and the counters start again", `!`+hint+`.hidden`)
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	streams := quiet(t)
 	streams.Admin.Address = cfg.Admin.Address
 	run(t, build(t, streams))
-	b.wait("the page shows another node that came in its place", `document.getElementById("proxy").hidden && !document.getElementById("tiles").parentElement.hidden && `+isLive)
+	b.wait("the page shows the new node at the same address", `document.getElementById("proxy").hidden && !document.getElementById("tiles").parentElement.hidden && `+isLive)
 	if c := b.consoleErrors(true); len(c) > 0 {
 		t.Errorf("the console says %q", c)
 	}

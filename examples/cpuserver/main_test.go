@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary run as the command, in a process of its own, as TuneProcess changes the whole process.
+// TestMain lets the test binary run as the command in a separate process, because TuneProcess changes the whole process.
 func TestMain(m *testing.M) {
 	if os.Getenv("CPUSERVER_TEST_RUN") != "" {
 		main()

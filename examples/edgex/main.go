@@ -1,4 +1,4 @@
-// Command edgex is an EdgeX app service in one page. It reads a message from stdin, in any of EdgeX's wire forms. If the message
+// Command edgex is a small EdgeX app service. It reads a message from stdin, in any of EdgeX's wire forms. If the message
 // is an event of a pump, it writes it to stdout in JSON, with a tag, and without readings of noise; otherwise it writes nothing.
 // It does not decode the event. Exit status 1 means an error, which it prints to stderr.
 package main

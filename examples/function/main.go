@@ -1,5 +1,5 @@
-// Command function is a stream function: it publishes temperatures above 30 again, as alerts. The node evaluates the
-// predicate, so that no other message crosses the wire. node.yaml says how to run it.
+// Command function is a stream function: it publishes an alert for each temperature above 30. The node evaluates the
+// predicate, so no other message crosses the wire. node.yaml has the commands to run it.
 package main
 
 import (

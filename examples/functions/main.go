@@ -1,6 +1,6 @@
-// Command functions is a function in a program of its own, which a node runs. It responds to PNG images on images/... with
-// thumbnails on thumbs/.... Images of unknown origin may take much memory and time, so the function is a worker: the node runs
-// two processes of it, kills one that takes too long, and starts one that died again. See node.yaml for how to run it.
+// Command functions is a program that a node runs as a function. For each PNG image on images/... it publishes a thumbnail on
+// thumbs/.... Untrusted images may take much memory and time, so the function is a worker: the node runs two processes of it,
+// kills a process after a timeout, and restarts a process that died. node.yaml has the commands to run it.
 package main
 
 import (

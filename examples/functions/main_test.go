@@ -17,7 +17,7 @@ func (s *sent) Send(_ context.Context, m ferry.Message) error {
 	return nil
 }
 
-// TestThumbnails: a thumbnail has the image's proportions, and a bounded size whatever they are.
+// TestThumbnails checks that a thumbnail has the proportions of its image and a bounded size.
 func TestThumbnails(t *testing.T) {
 	rows := []struct{ width, height, wantHeight int }{
 		{128, 64, 32}, {64, 64, 64}, {1000, 1, 1}, {1, 1000, maxHeight}, {1, 2_000_000, maxHeight},

@@ -5,7 +5,7 @@ import (
 	"example.com/ferry/internal/invalid"
 )
 
-// checkProxy checks the proxy, and without listeners that nothing is asked for that only streams have.
+// checkProxy checks the proxy. Without listeners, it refuses the fields that need streams.
 func (c *Config) checkProxy(formats []format.Format, errs *configErrors) {
 	(*invalid.Errors)(errs).AddAt("config", "proxy", c.Proxy.Check(formats))
 	if len(c.Listeners) > 0 {

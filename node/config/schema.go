@@ -100,7 +100,7 @@ func typeHint(k *kind.Type) string {
 	return ""
 }
 
-// fieldsAt returns the names the schema knows in the object at path.
+// fieldsAt returns the field names that the schema has for the object at path.
 func fieldsAt(path []string) []string {
 	s := compiled()
 	for _, step := range path {
