@@ -12,9 +12,9 @@ const MaxSteps = 32
 // Step is one step of a Path. The text of a step is parsed in three ways. A format uses the way that fits the
 // container.
 type Step struct {
-	Name  string // for a text key: the text with \. and \\ unescaped
-	Index int    // for an index, an integer key or a field number: the text as a decimal number without sign or leading zero; else -1
-	Key   int    // for a Y3 key from 0x00 to 0x3f: the text as a number in 0x hex; else -1
+	Name  string // text key: the text with \. and \\ unescaped
+	Index int    // index, integer key or field number: the text as a decimal number; -1 if the text has another form, a sign or a leading zero
+	Key   int    // Y3 key from 0x00 to 0x3f: the text as a number in 0x hex; -1 if the text has another form
 }
 
 // String returns text that Parse reads as this step. The text is the escaped name, or the key or index of a step

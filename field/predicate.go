@@ -32,9 +32,10 @@ const MaxNesting = 32
 //	bare       = letter | digit | "_" | "." | "-" | "\" | ":" | "/" ;
 //
 // Parse defines the syntax of a path. A number is compared without rounding, with a number or with text that consists
-// of one number (EdgeX writes 31 as "31"). A string is compared byte by byte, with text or bytes. true and false are
-// compared with a bool, only by == and !=. Any other comparison is a mismatch, and so is a comparison with a missing
-// field. A mismatch counts as false, even for !=. The negation of a mismatch is true. exists is never a mismatch.
+// of one number (EdgeX writes 31 as "31"). A string is compared byte by byte, with text or bytes. The literals true and
+// false are compared with a bool, only by == and !=. Any other comparison is a mismatch. A comparison with a missing
+// field is a mismatch too. A mismatch counts as false, even for !=. The negation of a mismatch is true. exists is never
+// a mismatch.
 type Predicate struct {
 	root  expression
 	text  string

@@ -69,7 +69,7 @@ func TestPredicate(t *testing.T) {
 		{`prefix(n, "-")`, false, true},
 		{`readings.0.value == 31`, true, false},
 		{`readings.0.value == "31"`, true, false},
-		{`readings.0.value < 4`, false, false}, // the text is compared as a number
+		{`readings.0.value < 4`, false, false}, // text that is a number is compared as a number
 		{`readings.0.value < "4"`, true, false},
 		{`exp == 1.5`, true, false},
 		{`exp == 15E-1`, true, false},

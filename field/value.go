@@ -39,11 +39,11 @@ func ParseType(s string) (Type, bool) {
 // Value is one decoded scalar. Kind tells which other field holds it.
 type Value struct {
 	Kind     Kind
-	Unsigned bool    // for Kind Int: the value is uint64(Int), because it exceeds the largest int64
-	Bool     bool    // for Kind Bool
-	Int      int64   // for Kind Int
-	Float    float64 // for Kind Float
-	Bytes    []byte  // for Kind Text and Bytes: usually a view into the message, valid while the message is unchanged
+	Unsigned bool    // an integer is uint64(Int), because it exceeds the largest int64
+	Bool     bool    // the value of Kind Bool
+	Int      int64   // the value of Kind Int
+	Float    float64 // the value of Kind Float
+	Bytes    []byte  // the value of Kind Text or Bytes: usually a view into the message, valid while the message is unchanged
 }
 
 var kindNames = [...]string{"nothing", "untyped bytes", "null", "bool", "integer", "float", "text", "bytes", "list", "map", "extension"}

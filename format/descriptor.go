@@ -20,8 +20,8 @@ type Descriptor struct {
 	// SampleKey is an example of a key in a path, such as "0x10" or "1". Error messages of Numbered formats show it.
 	SampleKey string
 
-	// Detection says when the format is tried for bytes of unknown origin. If the bytes are valid in the format, they
-	// are taken for a message of it.
+	// Detection says when the format is tried for bytes of unknown origin. If the bytes are valid in the format, the
+	// format is a candidate.
 	Detection Detection
 }
 
@@ -52,7 +52,7 @@ type Builder interface {
 	// Scalar writes a value that is neither Map nor List. The Builder does not retain v.Bytes.
 	Scalar(step field.Step, v field.Value) error
 
-	// Message returns the encoded message. Each Begin must have a matching End before.
+	// Message returns the encoded message. Before this call, each Begin must have its End.
 	Message() ([]byte, error)
 }
 

@@ -80,9 +80,9 @@ func (s *Search) Absent() { s.result = format.Absent }
 func (s *Search) Container(span field.Span) { s.span, s.result = span, format.Found }
 
 // Scalar starts to collect the value, which is the scalar at span. The offsets of span count from the start of the
-// message. If End is -1, a call of Ends must follow. The Search stores lead and then the bytes from offset from. If the
-// span's Head is before from, the last byte of lead stands for the byte at Head. Value must be able to decode the
-// scalar from the stored bytes alone.
+// message. If span.End is -1, a call of Ends must follow. The Search stores lead, then the bytes of the message that
+// start at the offset from. If span.Head is less than from, the last byte of lead stands for the byte at span.Head.
+// Value must be able to decode the scalar from the stored bytes alone.
 func (s *Search) Scalar(span field.Span, from int, lead ...byte) {
 	if s.span, s.keptFrom = span, from; span.End-from > s.maxValue {
 		s.result = format.Found
