@@ -19,7 +19,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// server starts a server that answers with its name and the path it was asked for.
+// server starts a server that responds with its name and the path of the request.
 func server(name string) (cluster upstream.Config, stop func()) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, name, "is asked for", r.URL.Path)
@@ -57,7 +57,7 @@ func stop(p *proxy.Proxy) {
 	}
 }
 
-// The least there is to say: one listener, one cluster.
+// The smallest configuration: one listener and one cluster.
 func Example() {
 	web, end := server("web")
 	defer end()
@@ -70,8 +70,8 @@ func Example() {
 	// Output: 200 web is asked for /index.html
 }
 
-// A field of the payload decides where a request goes. The proxy does not decode the payload, and reads no more of it than it
-// needs.
+// A field of the payload decides which cluster a request is forwarded to. The proxy does not decode the payload, and
+// reads only as much of it as it needs.
 func Example_payload() {
 	hot, end := server("hot")
 	defer end()
@@ -92,7 +92,8 @@ func Example_payload() {
 	// 200 rest is asked for /
 }
 
-// A listener that answers itself, and one prefix that another server gets without it.
+// One listener responds itself, except for requests with a certain prefix. These are forwarded to a server, without
+// the prefix.
 func Example_gateway() {
 	api, end := server("api")
 	defer end()
@@ -111,7 +112,7 @@ func Example_gateway() {
 	// 404 try /api
 }
 
-// A server moves: the proxy goes on with the same listener, and no request is lost.
+// A server moves to another address. The listener stays open during the reload, and no request is lost.
 func ExampleProxy_Reload() {
 	blue, end := server("blue")
 	defer end()

@@ -100,7 +100,7 @@ func TestReloadRenamed(t *testing.T) {
 	request()
 	for _, tt := range []struct {
 		name  string
-		names []string // of the listeners, in the order of the configuration
+		names []string // names of the listeners, in the order of the configuration
 	}{
 		{"named", []string{"a", "b"}},
 		{"exchanged", []string{"b", "a"}},
@@ -118,7 +118,7 @@ func TestReloadRenamed(t *testing.T) {
 		for _, l := range s.Traffic.Listeners {
 			want := 0
 			if l.Name == tt.names[0] {
-				want = 1 // the connection that was opened before the first reload
+				want = 1 // the connection opened before the first reload
 			}
 			if l.Connections != want || l.Accepted != uint64(want) {
 				t.Errorf("%s: listener %s has %d connections of %d, want %d", tt.name, l.Name, l.Connections, l.Accepted, want)
@@ -147,7 +147,7 @@ func TestReloadRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*Config)
-		config bool // what is wrong is in the configuration
+		config bool // the error is in the configuration
 		want   string
 	}{
 		{"invalid", func(c *Config) { c.Clusters = nil }, true, "there is no cluster"},
@@ -170,7 +170,7 @@ func TestReloadRefused(t *testing.T) {
 	}
 }
 
-// A listener that a reload drops answers what it was asked, and closes its connections.
+// A listener that a reload removes still responds to the requests that it has read. Then it closes its connections.
 func TestReloadDrops(t *testing.T) {
 	t.Parallel()
 	server := web(t, "slow", 200*time.Millisecond)

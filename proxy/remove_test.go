@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// mute is a server that answers nothing but a wish to change the protocol.
+// mute starts a server that responds only to an upgrade.
 func mute(t *testing.T) string {
 	t.Helper()
 	return serve(t, func(c net.Conn) {
@@ -33,8 +33,8 @@ func mute(t *testing.T) string {
 	})
 }
 
-// A listener and its clusters are removed while its clients are at all kinds of things: each of them comes to its end, and
-// nothing is left.
+// A listener and its clusters are removed while its clients are in every kind of state. Each client's request ends,
+// and no connection is left.
 func TestListenerRemovedWhateverItsClientsDo(t *testing.T) {
 	t.Parallel()
 	const brief = 200 * time.Millisecond
@@ -58,7 +58,7 @@ func TestListenerRemovedWhateverItsClientsDo(t *testing.T) {
 			forward := route.Forward{Timeout: brief, Retry: &route.Retry{On: []route.Cause{route.OnTimeout, route.OnReset}, Idempotent: true, Attempts: 3}}
 			limited := func(name string) upstream.Config {
 				c := cluster1(name, mute(t), mute(t))
-				c.Limits.Connections = 2 // so that some have to wait
+				c.Limits.Connections = 2 // so that some requests have to wait
 				return c
 			}
 			cfg := &Config{
@@ -87,7 +87,7 @@ func TestListenerRemovedWhateverItsClientsDo(t *testing.T) {
 					}
 				}
 			}
-			time.Sleep(brief / 4) // so that most of it is under way; nothing depends on it
+			time.Sleep(brief / 4) // so that most requests have started; the result does not depend on it
 			err := p.Reload(&Config{
 				Loops: 2, Goroutines: goroutines,
 				Listeners: []Listener{{Name: "other", Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "other"}},

@@ -18,7 +18,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// web starts a server that answers with its name, the request's path and body, after a pause.
+// web starts a server that responds after pause with its name and the request's path and body.
 func web(t *testing.T, name string, pause time.Duration) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,13 +30,13 @@ func web(t *testing.T, name string, pause time.Duration) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// echo starts a Bolt server that answers with the content of the request.
+// echo starts a Bolt server that responds with the content of the request.
 func echo(t *testing.T) string {
 	t.Helper()
 	return serve(t, answer)
 }
 
-// serve starts a server that gives each connection to handle, and closes it behind that.
+// serve starts a server that calls handle for each connection and closes the connection afterwards.
 func serve(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,7 +99,7 @@ func readFrame(r *bufio.Reader) (wire.Frame, error) {
 	}
 }
 
-// start starts a proxy that ends with the test.
+// start starts a proxy and shuts it down when the test ends.
 func start(t *testing.T, cfg *Config) *Proxy {
 	t.Helper()
 	cfg.Loops = 2
@@ -117,13 +117,13 @@ func start(t *testing.T, cfg *Config) *Proxy {
 	return p
 }
 
-// at is where p's listener i listens.
+// at returns the address of listener i of p.
 func at(p *Proxy, i int) string {
 	_, addr, _ := strings.Cut(p.Addresses()[i], "://")
 	return addr
 }
 
-// cluster1 is a cluster of some servers.
+// cluster1 returns the configuration of a cluster.
 func cluster1(name string, servers ...string) upstream.Config {
 	c := upstream.Config{Name: name}
 	for _, s := range servers {
@@ -132,7 +132,7 @@ func cluster1(name string, servers ...string) upstream.Config {
 	return c
 }
 
-// get asks once and returns the answer's body.
+// get sends one request and returns the body of the response.
 func get(client *http.Client, url string) (string, error) {
 	r, err := client.Post(url, "text/plain", strings.NewReader("hi"))
 	if err != nil {
@@ -146,7 +146,7 @@ func get(client *http.Client, url string) (string, error) {
 	return string(body), err
 }
 
-// call sends a request over a connection of its own and checks the answer.
+// call sends a request over a new connection and checks the response.
 func call(addr string) error {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -170,7 +170,8 @@ func call(addr string) error {
 	return nil
 }
 
-// load asks url from some clients until the test stops it, and returns how many answers began with which word.
+// load sends requests to url from several clients until stop is called. stop returns the number of responses by their
+// first word.
 func load(t *testing.T, url string, clients int) (stop func() map[string]int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// stalledServer accepts connections, and reads from them once read is closed.
+// stalledServer accepts connections. It starts to read from them when read is closed.
 func stalledServer(t *testing.T) (addr string, read chan bool, got *atomic.Int64) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,7 +43,7 @@ func stalledServer(t *testing.T) (addr string, read chan bool, got *atomic.Int64
 	return ln.Addr().String(), read, got
 }
 
-// queued returns how many bytes the proxy has queued for servers and clients.
+// queued returns the number of bytes that the proxy has queued for servers and clients.
 func (p *proxy) queued() (n int) {
 	p.t.Helper()
 	for _, l := range p.group.Loops() {
@@ -56,7 +56,7 @@ func (p *proxy) queued() (n int) {
 	return n
 }
 
-// on calls f on a loop and waits.
+// on calls f on a loop and waits until f has returned.
 func (p *proxy) on(l *loop.Loop, f func()) {
 	p.t.Helper()
 	done := make(chan bool)
@@ -75,7 +75,7 @@ func TestOnewaysToServerThatDoesNotRead(t *testing.T) {
 	m := call(wire.V1, 1, "a", filled(60_000))
 	m.Type = wire.Oneway
 	frame, _ := wire.Append(nil, m)
-	const frames = 1000 // more than the buffers of the kernel hold
+	const frames = 1000 // more than the kernel's buffers hold
 	var sent atomic.Int64
 	go func() {
 		for range frames {
@@ -104,7 +104,7 @@ func TestOnewaysToServerThatDoesNotRead(t *testing.T) {
 	proxytest.Eventually(t, "all oneways arrive", func() bool { return got.Load() == frames })
 }
 
-// A server that stops reading is disconnected after frame_timeout, and its clients are read again.
+// A server that stops reading is disconnected after frame_timeout. Reading from its clients then resumes.
 func TestServerThatNeverReads(t *testing.T) {
 	t.Parallel()
 	addr, _, _ := stalledServer(t)
@@ -119,7 +119,7 @@ func TestServerThatNeverReads(t *testing.T) {
 			}
 		}
 	}()
-	c.status(c.read().ID()+1, wire.StatusClosed) // and the request before; which one is first does not matter
+	c.status(c.read().ID()+1, wire.StatusClosed) // and the request before; their order does not matter
 }
 
 // A client that stops reading is disconnected after frame_timeout, however little is queued.
@@ -177,8 +177,8 @@ func TestServerAsksTooMuch(t *testing.T) {
 	}
 }
 
-// Responses of the proxy's own wait behind a large response. They are bounded: above the bound no frame is read, and in the end all
-// frames get their response.
+// The proxy's own responses wait while a large response is being written. Their size is bounded: above the bound no
+// frame is read. In the end all frames get a response.
 func TestOwnResponsesBehindLargeOne(t *testing.T) {
 	t.Parallel()
 	const size, beats = 4 * largeFrame, 200_000

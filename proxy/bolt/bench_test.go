@@ -13,7 +13,7 @@ import (
 	wire "example.com/ferry/protocol/bolt"
 )
 
-// reflector is a server that echoes requests of one size without an allocation.
+// reflector returns a server that echoes requests of one size without an allocation.
 func reflector(t testing.TB) *server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,11 +58,11 @@ func reflector(t testing.TB) *server {
 }
 
 const (
-	burst   = 4    // requests in flight on a connection
-	content = 1024 // bytes of each, and of its response
+	burst   = 4    // requests in flight on each connection
+	content = 1024 // bytes in each request and in each response
 )
 
-// rounds sends n rounds of burst requests and reads their responses, without an allocation.
+// rounds sends burst requests and reads their responses, n times, without an allocation.
 func rounds(t testing.TB, c net.Conn, n int) {
 	var all []byte
 	for i := range burst {
@@ -81,7 +81,7 @@ func rounds(t testing.TB, c net.Conn, n int) {
 	}
 }
 
-// A request allocates nothing once the free lists have what it needs.
+// A request allocates nothing once the free lists are filled.
 func TestRequestAllocatesNothing(t *testing.T) {
 	if !bufpool.Reuse {
 		t.Skip("needs buffers that are used again: a build without -tags nopool")
@@ -93,12 +93,12 @@ func TestRequestAllocatesNothing(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	rounds(t, c, n)
 	runtime.ReadMemStats(&after)
-	if got := after.Mallocs - before.Mallocs; got > n*burst/100 { // by the runtime, and by rounds
+	if got := after.Mallocs - before.Mallocs; got > n*burst/100 { // the runtime and rounds allocate a little
 		t.Errorf("%d allocations for %d requests", got, n*burst)
 	}
 }
 
-// 100 connections with 4 requests of 1 KB each in flight; peers are on the same cores.
+// 100 connections have 4 requests of 1 KB each in flight. The clients and the server use the same cores as the proxy.
 func BenchmarkForward(b *testing.B) {
 	p := simple(b, nil, reflector(b))
 	const conns = 100

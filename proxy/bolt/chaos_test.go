@@ -16,10 +16,11 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-const chaosSeed = 4190 // of clients and servers; the order in which loops read is random
+const chaosSeed = 4190 // seed of clients and servers; the order in which loops read is random
 
-// unreliableServer echoes with random faults: late, in another order, behind a response to no request, behind GOAWAY, or with an end
-// or a reset before, within or behind the response. Sometimes it does not read for a while.
+// unreliableServer echoes requests with random faults. It responds late, out of order, with an unknown id, or after
+// GOAWAY. It closes or resets the connection before, during or after a response. Sometimes it does not read for a
+// while.
 func unreliableServer(t *testing.T, seed uint64) *server {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(chaosSeed, seed))
@@ -50,7 +51,7 @@ func unreliableServer(t *testing.T, seed uint64) *server {
 			_ = p.write(frame)
 			_ = p.Conn.(*net.TCPConn).CloseWrite()
 		case 3, 4:
-			p.mu.Lock() // so that no other response follows it
+			p.mu.Lock() // keeps other responses from being sent after this one
 			_, _ = p.Write(frame[:draw(len(frame))])
 			_ = p.Close()
 			p.mu.Unlock()
@@ -84,7 +85,7 @@ func must(frame []byte, err error) []byte {
 	return frame
 }
 
-// randomClient sends some requests at once, closes its connection at a random moment, and checks every response.
+// randomClient sends some requests together, checks every response, and closes its connection at a random moment.
 func randomClient(t *testing.T, addr, name string, random *rand.Rand) (answers int) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -119,10 +120,10 @@ func randomClient(t *testing.T, addr, name string, random *rand.Rand) (answers i
 	}
 	go func(cut, how int) {
 		switch how {
-		case 0: // closes its side in the middle
+		case 0: // closes its side within a request
 			_, _ = conn.Write(sends[:cut])
 			_ = conn.(*net.TCPConn).CloseWrite()
-		case 1: // resets
+		case 1: // resets the connection
 			_, _ = conn.Write(sends[:cut])
 			_ = conn.(*net.TCPConn).SetLinger(0)
 			_ = conn.Close()
@@ -136,7 +137,7 @@ func randomClient(t *testing.T, addr, name string, random *rand.Rand) (answers i
 		}
 	}(random.IntN(len(sends)), random.IntN(8))
 	if random.IntN(10) == 0 {
-		time.Sleep(20 * time.Millisecond) // it reads late
+		time.Sleep(20 * time.Millisecond) // the client reads late
 	}
 	for len(asked) > 0 {
 		f, err := readFrame(conn)
@@ -159,8 +160,8 @@ func randomClient(t *testing.T, addr, name string, random *rand.Rand) (answers i
 	return answers
 }
 
-// TestChaos runs such clients and servers while plans are replaced. Every response belongs to its request, and afterwards nothing is
-// left behind.
+// TestChaos runs random clients and unreliable servers while plans are replaced. Every response must belong to its
+// request. At the end, no connection, request, queue or session may be left.
 func TestChaos(t *testing.T) {
 	t.Logf("seed %d", chaosSeed)
 	for _, portable := range []bool{false, true} {
@@ -174,7 +175,7 @@ func TestChaos(t *testing.T) {
 				{Name: "plain", Cluster: "c", Forward: route.Forward{Timeout: 300 * time.Millisecond}},
 			}
 			up := cluster("c", servers...)
-			up.Endpoints = append(up.Endpoints, upstream.EndpointConfig{Address: "127.0.0.1:1"}) // without a listener
+			up.Endpoints = append(up.Endpoints, upstream.EndpointConfig{Address: "127.0.0.1:1"}) // an address without a listener
 			up.Connections, up.Streams, up.Heartbeat = 2, 4, 50*time.Millisecond
 			p := start(t, &loop.Config{Loops: 2, Portable: portable}, cfg, routes, up)
 			clusters := []*upstream.Cluster{p.use(cfg, nil, routes, up)["c"]}

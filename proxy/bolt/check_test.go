@@ -16,7 +16,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		cfg  Config
-		want string // the field
+		want string // field of the expected error
 	}{
 		{"zero", Config{}, ""},
 		{"never idle", Config{IdleTimeout: -1}, ""},
@@ -58,7 +58,7 @@ func TestCheckRoutes(t *testing.T) {
 	}
 }
 
-// checkField expects one error at a field, or none.
+// checkField expects one error for field want, or no error if want is empty.
 func checkField(t *testing.T, name string, err error, want string) {
 	t.Helper()
 	var errs invalid.Errors

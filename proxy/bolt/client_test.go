@@ -22,7 +22,7 @@ func TestCutAtEveryByte(t *testing.T) {
 			if err := c.write(part); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(100 * time.Microsecond) // so that most parts arrive alone; the result does not depend on it
+			time.Sleep(100 * time.Microsecond) // so that most parts arrive separately; the result does not depend on it
 		}
 		for range 2 {
 			c.echoed(c.status(7, wire.StatusSuccess), []byte("hello"))
@@ -41,7 +41,7 @@ func TestIdleHasNoObject(t *testing.T) {
 		c.status(uint32(i), wire.StatusSuccess)
 	}
 	proxytest.Eventually(t, "no session is in use", func() bool { return p.active() == 0 })
-	if err := clients[0].write([]byte{1, 1}); err != nil { // a frame's first bytes
+	if err := clients[0].write([]byte{1, 1}); err != nil { // the first bytes of a frame
 		t.Fatal(err)
 	}
 	proxytest.Eventually(t, "one session is in use", func() bool { return p.active() == 1 })
@@ -92,7 +92,7 @@ func TestOneway(t *testing.T) {
 		c.echoed(<-got, filled(size))
 	}
 	c.send(call(wire.V1, 2, "a", nil))
-	c.status(2, wire.StatusSuccess) // and nothing before it
+	c.status(2, wire.StatusSuccess) // no other response comes before
 }
 
 func TestMalformed(t *testing.T) {
@@ -151,7 +151,7 @@ func TestIdleTimeout(t *testing.T) {
 	c.send(call(wire.V1, 1, "a", nil))
 	c.status(1, wire.StatusSuccess)
 	c.ends()
-	half := p.dial() // a frame that never ends
+	half := p.dial() // sends a frame that never ends
 	if err := half.write([]byte{1, 1, 0}); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestClientGone(t *testing.T) {
 		gone.send(call(wire.V1, uint32(i), "a", nil))
 	}
 	proxytest.Eventually(t, "the first request is there", func() bool { return s.served.Load() == 1 })
-	_ = gone.Conn.(*net.TCPConn).SetLinger(0) // a reset: a client that closes in order may still read
+	_ = gone.Conn.(*net.TCPConn).SetLinger(0) // closes with a reset, because a client that closes normally may still read
 	_ = gone.Close()
 	proxytest.Eventually(t, "the client is forgotten", func() bool { return p.active() == 0 })
 	stays.send(call(wire.V1, 3, "a", []byte("mine")))
@@ -201,7 +201,7 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// Requests above the limit of requests in flight are not read until others have their response, and none is lost.
+// Requests above the limit of requests in flight are not read until other requests have their response. None is lost.
 func TestRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	release := make(chan bool)
@@ -229,12 +229,12 @@ func TestRequestsInFlight(t *testing.T) {
 	}
 }
 
-// A client that reads no responses is disconnected, and delays no other client on the shared connection.
+// A client that reads no responses is disconnected. It does not delay other clients on the shared connection.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(p *peer, f wire.Frame) {
 		frame, _ := wire.Append(nil, reply(f, filled(60_000)))
-		_ = p.write(frame) // the test may be over
+		_ = p.write(frame) // an error is possible after the end of the test
 	})
 	p := simple(t, &Config{MaxQueued: 1 << 20}, s)
 	slow, other := p.dial(), p.dial()
@@ -242,7 +242,7 @@ func TestSlowClient(t *testing.T) {
 	sent := make(chan bool)
 	go func() {
 		defer close(sent)
-		for i := uint32(0); ; i++ { // until it is disconnected
+		for i := uint32(0); ; i++ { // until the client is disconnected
 			frame, _ := wire.Append(nil, call(wire.V1, i, "a", nil))
 			if slow.write(frame) != nil {
 				return
@@ -256,7 +256,7 @@ func TestSlowClient(t *testing.T) {
 	<-sent
 }
 
-// Requests before a malformed frame still get their responses, however much follows the frame.
+// Requests before a malformed frame still get their responses, no matter how many bytes follow the frame.
 func TestAnswersBeforeMalformed(t *testing.T) {
 	t.Parallel()
 	release := make(chan bool)

@@ -9,8 +9,8 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// When this process has no descriptor left to connect with, that does not count against the endpoint. The test is not parallel, as the
-// limit is the process's.
+// If this process has no descriptor left to connect with, the failure does not count against the endpoint. The limit
+// applies to the whole process, so the test is not parallel.
 func TestNoDescriptorsLeft(t *testing.T) {
 	s := newServer(t, nil)
 	careful := cluster("c", s, newServer(t, nil))
@@ -22,7 +22,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 	if err := c.write(beat); err != nil {
 		t.Fatal(err)
 	}
-	c.status(1, wire.StatusSuccess) // the client's connection has its descriptors
+	c.status(1, wire.StatusSuccess) // the client's connection is open on both sides
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)

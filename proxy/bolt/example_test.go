@@ -65,7 +65,7 @@ func Example() {
 	// Output: <nil> response 7 no processor
 }
 
-// Routes with features of HTTP are refused for Bolt.
+// Routes that use features of HTTP are refused for Bolt.
 func ExampleCheckRoutes() {
 	table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{
 		Hosts:  []string{"*"},

@@ -12,7 +12,8 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// The proxy survives any bytes of a client and a server, in any pieces, and serves another client.
+// The proxy survives arbitrary bytes of a client and of a server, in arbitrary pieces. It then still serves another
+// client.
 func FuzzPeers(f *testing.F) {
 	good, _ := wire.Append(nil, call(wire.V1, 1, "a", []byte("hello")))
 	crc, _ := wire.Append(nil, call(wire.V2CRC, 1, "a", filled(100)))
@@ -52,7 +53,7 @@ func FuzzPeers(f *testing.F) {
 	brief := route.Rule{Name: "brief", Cluster: "c", Forward: route.Forward{Timeout: 20 * time.Millisecond}}
 	p := start(f, nil, &Config{FrameTimeout: 20 * time.Millisecond, CheckCRC: true}, []route.Rule{brief},
 		cluster("c", &server{addr: ln.Addr().String()}))
-	path := filepath.Join(f.TempDir(), "s") // TCP ports would run out
+	path := filepath.Join(f.TempDir(), "s") // a Unix socket, because the fuzzer would run out of TCP ports
 	if _, err := p.group.Listen(loop.Addr{Unix: path}, p.service.Accept); err != nil {
 		f.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func FuzzPeers(f *testing.F) {
 		defer c.Close()
 		for step := int(cut) + 1; len(client) > 0; client = client[min(step, len(client)):] {
 			if _, err := c.Write(client[:min(step, len(client))]); err != nil {
-				break // the connection was closed
+				break // the proxy has closed the connection
 			}
 		}
 		beat, _ := wire.AppendHeartbeat(nil, wire.V1, 99)

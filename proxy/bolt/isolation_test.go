@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// forwardAll is one route for all requests.
+// forwardAll has one route that matches every request.
 var forwardAll = []route.Rule{{Name: "all", Cluster: "c"}}
 
 // outcomes adds up the outcomes of a cluster's endpoints.
@@ -24,7 +24,8 @@ func outcomes(c *upstream.Cluster) (sum [upstream.Outcomes]int64) {
 	return sum
 }
 
-// A client that dies within its upload fails no request of another client, and that does not count against the server.
+// If a client disconnects within its upload, no request of another client fails. The failure does not count against
+// the server.
 func TestUploadFailsAlone(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*net.TCPConn) error{
@@ -73,13 +74,14 @@ func TestUploadFailsAlone(t *testing.T) {
 	}
 }
 
-// A server whose connection is paused for a slow client does not miss heartbeats, as its responses cannot be read.
+// If a server's connection is paused because a client is slow, the server's heartbeat responses cannot be read. They
+// do not count as missed.
 func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
 	t.Parallel()
 	const size, beat = 20 << 20, 50 * time.Millisecond
 	content := filled(size)
 	s := newServer(t, func(p *peer, f wire.Frame) {
-		go func() { // heartbeats get their response meanwhile
+		go func() { // answers heartbeats meanwhile
 			frame, _ := wire.Append(nil, reply(f, content))
 			_ = p.write(frame)
 		}()
@@ -90,12 +92,12 @@ func TestNoHeartbeatIsMissedWhilePaused(t *testing.T) {
 	slow := p.dial()
 	slow.send(call(wire.V1, 1, "a", nil))
 	p.paused()
-	time.Sleep(10 * maxMissedHeartbeats * beat) // for the heartbeats that would be missed
+	time.Sleep(10 * maxMissedHeartbeats * beat) // long enough for heartbeats to be missed
 	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
 }
 
-// While a connection is paused for a slow client, frame_timeout does not run against the server: a request that joins shortly before
-// it would have passed gets its response.
+// While a server's connection is paused because a client is slow, frame_timeout does not run against the server. A
+// request sent shortly before the timeout still gets its response.
 func TestPausedTimeIsNotTheServers(t *testing.T) {
 	t.Parallel()
 	const frameTimeout, size, tail = 6 * time.Second, 20 << 20, 1 << 20
@@ -124,7 +126,7 @@ func TestPausedTimeIsNotTheServers(t *testing.T) {
 	}
 }
 
-// paused waits until nothing more is read from the server for a client that takes nothing.
+// paused waits until the proxy has paused reading from the server, because a client does not read.
 func (p *proxy) paused() {
 	p.t.Helper()
 	last, unchanged := int64(0), 0

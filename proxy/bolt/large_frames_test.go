@@ -13,7 +13,8 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// 20 MiB pass both ways, and the process allocates much less: client and server of this test write and read in pieces, too.
+// 20 MiB pass in both directions, but the process allocates much less. The client and the server of this test also
+// write and read in pieces.
 func TestLargeInBoundedMemory(t *testing.T) {
 	const size = 20 << 20
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,7 +77,7 @@ func TestLargeInBoundedMemory(t *testing.T) {
 	if err := put(c.Conn, head, 18); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(10 * time.Millisecond) // the response arrives before the client reads
+	time.Sleep(10 * time.Millisecond) // so that the response arrives before the client reads
 	if err := take(c.Conn, 20+size); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,8 @@ func TestLargeInBoundedMemory(t *testing.T) {
 	}
 }
 
-// Responses that are ready while a large one is being written follow it, in order, and not between its pieces.
+// Responses that are ready while a large response is being written are sent after it, in order, and not between its
+// pieces.
 func TestAnswersDoNotMix(t *testing.T) {
 	t.Parallel()
 	const size = 3 << 20
@@ -114,7 +116,7 @@ func TestAnswersDoNotMix(t *testing.T) {
 	c := simple(t, nil, s).dial()
 	c.send(call(wire.V2CRC, 1, "a", filled(size)))
 	<-first
-	c.send(call(wire.V2CRC, 2, "a", filled(size))) // over another connection, as the first one's server is busy
+	c.send(call(wire.V2CRC, 2, "a", filled(size))) // uses another connection, because that of the first request is busy
 	go func() {
 		c.send(call(wire.V2CRC, 3, "a", []byte("small")))
 		beat, _ := wire.AppendHeartbeat(nil, wire.V2CRC, 4)
@@ -136,7 +138,8 @@ func TestAnswersDoNotMix(t *testing.T) {
 	}
 }
 
-// A client that dies within a large frame ends its connection to the server, and no other client's requests.
+// If a client disconnects within a large frame, its upstream connection is closed. Requests of other clients do not
+// fail.
 func TestClientDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -181,7 +184,8 @@ func TestFrameTimeout(t *testing.T) {
 	})
 }
 
-// A server that dies, or stops, within its response ends the client's connection: an error response cannot follow half a frame.
+// If a server disconnects or stops within a response, the client's connection is closed, because an error response
+// cannot follow part of a frame.
 func TestServerDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, closes := range []bool{true, false} {
@@ -203,7 +207,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 	}
 }
 
-// When a server dies during a large request, the client gets an error response, and its connection continues.
+// If a server disconnects during a large request, the client gets an error response and its connection stays open.
 func TestServerDiesDuringUpload(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -234,7 +238,8 @@ func TestServerDiesDuringUpload(t *testing.T) {
 	}
 }
 
-// A client that does not read its large response pauses the server's connection, until another request needs it.
+// A client that does not read its large response pauses the server's connection. Another request on the connection
+// ends the pause.
 func TestSlowClientOfLargeAnswer(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20
@@ -267,7 +272,7 @@ func TestSlowClientOfLargeAnswer(t *testing.T) {
 	slow.echoed(slow.status(1, wire.StatusSuccess), filled(size))
 }
 
-// Large frames that stall take all connections that limits.connections allows, other than one.
+// Large frames that make no progress occupy all connections that limits.connections allows, except one.
 func TestLargeLeaveOneConnection(t *testing.T) {
 	t.Parallel()
 	narrow := cluster("c", newServer(t, nil))

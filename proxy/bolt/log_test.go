@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// Every request is logged and counted, whether the server or the proxy has responded.
+// Every request is logged and counted, whether the server or the proxy responds.
 func TestLogAndCounts(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "log")

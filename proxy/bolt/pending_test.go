@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// pendingRequests behave like a map in any order of adding and removing, also when ids wrap around.
+// pendingRequests behaves like a map in any order of add and remove, even when ids overflow.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	random := proxytest.Rand(t)

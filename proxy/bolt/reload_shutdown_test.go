@@ -49,7 +49,7 @@ func TestUseUnderLoad(t *testing.T) {
 	clients.Wait()
 }
 
-// A client gets every response that its server has sent before the end of a shutdown. Both sides count.
+// During a shutdown, a client gets every response that its server has sent. The client and the server count them.
 func TestShutdownUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, portable := range []bool{false, true} {
@@ -159,7 +159,7 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// A client with more requests than may be in flight gets all its responses, also during a shutdown.
+// A client sends more requests than may be in flight. It gets all responses, even during a shutdown.
 func TestShutdownAnswersWhatWasRead(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -203,7 +203,7 @@ func TestShutdownAnswersWhatWasRead(t *testing.T) {
 		all := answers
 		answers = nil
 		mu.Unlock()
-		if err := server.write(all); err != nil { // all at once
+		if err := server.write(all); err != nil { // all in one write
 			t.Fatal(err)
 		}
 	}

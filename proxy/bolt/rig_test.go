@@ -51,7 +51,7 @@ func readFrame(r io.Reader) (wire.Frame, error) {
 type peer struct {
 	net.Conn
 	t  testing.TB
-	mu sync.Mutex // held to write
+	mu sync.Mutex // held during a write
 }
 
 func (p *peer) write(frame []byte) error {
@@ -87,7 +87,7 @@ func (p *peer) read() wire.Frame {
 	return f
 }
 
-// ends waits for the end of the connection.
+// ends waits until the connection ends.
 func (p *peer) ends() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(patience))
@@ -131,12 +131,13 @@ func reply(f wire.Frame, content []byte) wire.Message {
 	}
 }
 
-// server is a Bolt server. It calls handle, or echo without one, for each frame other than heartbeats, which it acknowledges.
+// server is a Bolt server. It calls handle for each frame, or echo if handle is nil. It acknowledges heartbeats
+// itself.
 type server struct {
 	t      testing.TB
 	addr   string
 	served atomic.Int64
-	conns  atomic.Int64 // accepted
+	conns  atomic.Int64 // number of accepted connections
 	handle func(p *peer, f wire.Frame)
 
 	mu    sync.Mutex
@@ -213,7 +214,7 @@ func echo(p *peer, f wire.Frame) {
 	_ = p.write(frame)
 }
 
-// proxy is a Service on loops of its own.
+// proxy is a Service on its own loops.
 type proxy struct {
 	t       testing.TB
 	group   *loop.Group
@@ -222,7 +223,7 @@ type proxy struct {
 	addr    string
 }
 
-// start starts a proxy with routes to clusters.
+// start starts a proxy with routes and clusters.
 func start(t testing.TB, lc *loop.Config, c *Config, routes []route.Rule, clusters ...upstream.Config) *proxy {
 	t.Helper()
 	if lc == nil {
@@ -255,7 +256,7 @@ func start(t testing.TB, lc *loop.Config, c *Config, routes []route.Rule, cluste
 	return p
 }
 
-// use makes a new plan current and returns its clusters.
+// use replaces the plan and returns the new clusters.
 func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters ...upstream.Config) map[string]*upstream.Cluster {
 	p.t.Helper()
 	table, err := route.New(&route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: routes}}}, all.Formats())
@@ -275,7 +276,7 @@ func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters .
 	return made
 }
 
-// simple starts a proxy that forwards everything to the servers.
+// simple starts a proxy that forwards all requests to servers.
 func simple(t testing.TB, c *Config, servers ...*server) *proxy {
 	t.Helper()
 	return start(t, nil, c, []route.Rule{{Name: "all", Cluster: "c"}}, cluster("c", servers...))
@@ -312,7 +313,7 @@ func (p *proxy) active() (n int) {
 	return n
 }
 
-// filled returns n bytes that differ by their offset.
+// filled returns n bytes that depend on their offset.
 func filled(n int) []byte {
 	b := make([]byte, n+8)
 	for at := 0; at < n; at += 8 {

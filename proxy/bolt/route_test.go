@@ -10,8 +10,9 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// A payload of 65,533 to 65,535 bytes ends before route.MaxPayload, and its frame ends behind it because of the CRC. The route
-// is found although the CRC has not arrived, and the next request, of another client, is routed by its own payload.
+// A payload of 65,533 to 65,535 bytes is shorter than route.MaxPayload, but its frame is longer because of the CRC.
+// The route must be found before the CRC has arrived. The next request, of another client, must be routed by its own
+// payload.
 func TestRouteBeforeTheCRCArrives(t *testing.T) {
 	t.Parallel()
 	named := func(name string) *server {
@@ -24,7 +25,7 @@ func TestRouteBeforeTheCRCArrives(t *testing.T) {
 		cluster("alarms", alarms), cluster("others", others))
 	for _, size := range []int{route.MaxPayload - 4, route.MaxPayload - 3, route.MaxPayload - 2, route.MaxPayload - 1, route.MaxPayload} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			content := []byte(`{"more":"` + strings.Repeat("x", size-9)) // only its end tells that no kind follows
+			content := []byte(`{"more":"` + strings.Repeat("x", size-9)) // the payload must be read to its end to see that it has no field kind
 			frame, err := wire.Append(nil, call(wire.V2CRC, 1, "a", content))
 			if err != nil {
 				t.Fatal(err)
@@ -45,7 +46,7 @@ func TestRouteBeforeTheCRCArrives(t *testing.T) {
 	}
 }
 
-// bytesIn returns how many bytes the loops have read.
+// bytesIn returns the number of bytes that the loops have read.
 func (p *proxy) bytesIn() int64 {
 	sum, _ := p.group.Stats()
 	return sum.BytesIn

@@ -41,7 +41,7 @@ func TestManyInFlight(t *testing.T) {
 		if held = append(held, f); len(held) < 64 {
 			return
 		}
-		for i := range held { // in the opposite order
+		for i := range held { // in reverse order
 			echo(p, held[len(held)-1-i])
 		}
 		held = nil

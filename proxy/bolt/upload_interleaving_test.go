@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Nothing is written between two pieces of a large frame: neither heartbeats that are due while a client sends it slowly, nor the
+// Nothing is written between two pieces of a large frame: no heartbeat that becomes due during a slow upload, and no
 // response to a heartbeat of the server.
 func TestNothingBetweenPieces(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestNothingBetweenPieces(t *testing.T) {
 	if err := s.write(question); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * beat) // for heartbeats that must not come
+	time.Sleep(2 * beat) // long enough for heartbeats, which must not be sent
 	if err := c.write(frame[largeFrame:]); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func retrying(on ...route.Cause) []route.Rule {
 	return []route.Rule{r}
 }
 
-// A request that was not sent goes to another server, also a large one.
+// A request that was not sent is retried on another server, even if it is large.
 func TestRetryAfterConnectFailure(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -189,7 +189,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// A connection is opened when all others have Streams requests, up to the bound. A connection keeps its dialect.
+// A connection is opened when all others have Streams requests, up to the limit. The dialect of a connection does not
+// change.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	release := make(chan bool)
@@ -241,7 +242,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	for i := range 2 {
 		both, _ = wire.Append(both, call(wire.V1, uint32(i), "a", nil))
 	}
-	if err := c.write(both); err != nil { // one segment, so both come before the connection is open
+	if err := c.write(both); err != nil { // in one segment, so both arrive before the connection is open
 		t.Fatal(err)
 	}
 	c.status(1, wire.StatusThreadpoolBusy)
@@ -269,7 +270,7 @@ func TestGoAway(t *testing.T) {
 	}
 }
 
-// Requests of a server are refused, and its heartbeats acknowledged.
+// The proxy refuses requests of a server and acknowledges the server's heartbeats.
 func TestFramesOfServersOwn(t *testing.T) {
 	t.Parallel()
 	answers := make(chan string, 4)
@@ -292,7 +293,7 @@ func TestFramesOfServersOwn(t *testing.T) {
 	}
 }
 
-// Heartbeats are sent on an idle connection, and it is closed when the server responds to none.
+// Heartbeats are sent on an idle connection. If the server responds to none, the connection is closed.
 func TestHeartbeatsToServers(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -320,7 +321,8 @@ func TestHeartbeatsToServers(t *testing.T) {
 	s.ends()
 }
 
-// A loop that was delayed by more than two heartbeats, as on a machine that slept, still closes the connection of a mute server.
+// The loop is delayed by more than two heartbeat intervals, as on a machine that was suspended. It still closes the
+// connection of a server that does not respond.
 func TestHeartbeatsAfterSleep(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -369,7 +371,7 @@ func TestIdleServerConnection(t *testing.T) {
 	c.status(2, wire.StatusSuccess)
 }
 
-// A response with a wrong CRC ends its connection. The request is sent again on another one.
+// A response with a wrong CRC closes its connection. The request is retried on another connection.
 func TestDamagedResponseIsRetried(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64

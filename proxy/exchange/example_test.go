@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// An attempt fails before a byte was sent, and the route's retry sends the request to the other endpoint.
+// An attempt fails before a byte was sent. The route's retry sends the request to the other endpoint.
 func ExampleExchange() {
 	group, err := loop.New(&loop.Config{Loops: 1})
 	if err != nil {

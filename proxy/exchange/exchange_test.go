@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// world is a plan and what stands around it.
+// world has a plan and the objects that it needs.
 type world struct {
 	loop    *loop.Loop
 	metrics *traffic.Metrics
@@ -20,7 +20,7 @@ type world struct {
 	plan    *exchange.Plan
 }
 
-// do runs f on a loop, with a plan for rule and a cluster of two endpoints that takes two requests at a time.
+// do runs f on a loop. The plan has one rule and a cluster of two endpoints that allows two active requests.
 func do(t *testing.T, rule route.Rule, f func(*world)) {
 	t.Helper()
 	group, err := loop.New(&loop.Config{Loops: 1})
@@ -58,7 +58,7 @@ func do(t *testing.T, rule route.Rule, f func(*world)) {
 	}
 }
 
-// begin is a request that has been admitted and has an endpoint.
+// begin returns a request that is admitted and has an endpoint.
 func (w *world) begin(t *testing.T) *exchange.Exchange {
 	x := &exchange.Exchange{}
 	x.Begin(w.plan, w.loop)
@@ -144,7 +144,7 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// An attempt that failed is repeated at the other endpoint, as often and for what the route says.
+// A failed attempt is retried at the other endpoint. The route says which failures are retried and how often.
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	rule := route.Rule{Cluster: "c", Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnConnectFailure, route.OnGatewayError}, Attempts: 3}}}

@@ -9,13 +9,13 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// slowClient is a downstream side of which only the body's progress and the end are of interest, and an upstream side that takes
-// all.
+// slowClient is a downstream side that records only the progress of the body and the end of the request. It is also
+// an upstream side that accepts every byte.
 type slowClient struct {
 	relay    Relay
 	read     int64
-	full     bool // the server
-	waits    bool // the next request, for a connection
+	full     bool // the server's queue is full
+	waits    bool // the next request waits for a connection
 	rejected bool
 }
 
@@ -55,15 +55,15 @@ type continueHead struct{ ResponseHead }
 
 func (continueHead) Status() int { return 100 }
 
-// TestBodyRate ends one period after another: a request is lost at the end of the first one in which its body came slower than
-// the floor, and only if the proxy read all the time.
+// TestBodyRate ends one period after another. A request must be rejected at the end of the first period in which its
+// body was slower than BodyRate, but only if the proxy read during the whole period.
 func TestBodyRate(t *testing.T) {
-	const floor = 10_000 // bytes a period, at 1000 a second
+	const floor = 10_000 // bytes per period, at 1000 bytes per second
 	for _, row := range []struct {
 		name    string
-		periods []int64 // bytes that come in each
-		full    []bool  // the server is, in each
-		want    int     // how many periods the request lasts
+		periods []int64 // bytes that arrive in each period
+		full    []bool  // whether the server's queue is full in each period
+		want    int     // number of periods until the request is rejected
 	}{
 		{"fast enough", []int64{floor, 2 * floor, floor}, nil, 3},
 		{"too slow", []int64{floor - 1, floor}, nil, 0},
@@ -98,17 +98,17 @@ func TestBodyRate(t *testing.T) {
 	}
 }
 
-// TestBodyRateAfterAWait: the rate says nothing of a client in a period in which it waited for a connection, or for 100 Continue,
-// and all of it in those that follow.
+// TestBodyRateAfterAWait checks that BodyRate is not enforced in a period in which the client waited for a connection or
+// for 100 Continue. It is enforced in later periods.
 func TestBodyRateAfterAWait(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		head emptyHead
 		wait bool
-		end  func(r *Relay) // of the wait
-		ends int            // in which period
-		read int64          // bytes that come before
-		want int            // how many periods the request lasts
+		end  func(r *Relay) // ends the wait
+		ends int            // period in which end is called
+		read int64          // bytes that arrive before
+		want int            // number of periods until the request is rejected
 	}{
 		{"for a connection", emptyHead{}, true, (*Relay).Connected, 1, 0, 2},
 		{"for a connection, less than a period", emptyHead{}, true, (*Relay).Connected, 0, 0, 1},
@@ -145,7 +145,7 @@ func TestBodyRateAfterAWait(t *testing.T) {
 	}
 }
 
-// onLoop calls f on a loop, with a plan whose one route forwards.
+// onLoop calls f on a loop with a plan. The plan has one route, which forwards.
 func onLoop(t *testing.T, f func(*loop.Loop, *Plan)) {
 	t.Helper()
 	g, err := loop.New(&loop.Config{Loops: 1})

@@ -13,7 +13,8 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// fixedServer starts a server that sends the same response for each size bytes of requests, and allocates nothing.
+// fixedServer starts a server that sends the same response for every size bytes it reads. The server allocates
+// nothing.
 func fixedServer(tb testing.TB, size int, response string) string {
 	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		buf := make([]byte, size)
@@ -29,7 +30,7 @@ func fixedServer(tb testing.TB, size int, response string) string {
 	})
 }
 
-const warm = 2000 // requests until everything that is kept has its size
+const warm = 2000 // number of requests until all reused buffers are allocated
 
 func TestAllocations(t *testing.T) {
 	body := strings.Repeat("b", 1000)

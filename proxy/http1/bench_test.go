@@ -10,11 +10,11 @@ import (
 	"example.com/ferry/loop"
 )
 
-// benchClient sends the same request until no requests are left.
+// benchClient repeats the same request until no requests are left.
 type benchClient struct {
 	loop.Base
 	request  []byte
-	response int // bytes
+	response int // length of a response in bytes
 	got      int
 	left     *atomic.Int64
 	done     chan<- struct{}
@@ -36,10 +36,10 @@ func (a *benchClient) Data(c *loop.Conn, p []byte) int {
 	return len(p)
 }
 
-// benchServer responds to each request, whose size it knows.
+// benchServer responds to requests of a fixed length.
 type benchServer struct {
 	loop.Base
-	request  int // bytes
+	request  int // length of a request in bytes
 	got      int
 	response []byte
 }
@@ -52,8 +52,9 @@ func (a *benchServer) Data(c *loop.Conn, p []byte) int {
 	return len(p)
 }
 
-// BenchmarkRequests is 1 KB there and 1 KB back by 100 connections, client and server on a loop of their own. It has the
-// process's time for all three, so it is good for a profile and for comparing two builds, not for a figure.
+// BenchmarkRequests sends requests of 1 KB with responses of 1 KB over 100 connections. The client and the server
+// have a loop of their own. The time includes client, proxy and server, so use the result for profiles and for
+// comparing two builds only.
 func BenchmarkRequests(b *testing.B) {
 	body := strings.Repeat("b", 1000)
 	request := fmt.Sprintf("POST /path?query HTTP/1.1\r\nHost: a.example\r\nUser-Agent: bench\r\nAccept: */*\r\nContent-Length: %d\r\n\r\n%s", len(body), body)

@@ -13,8 +13,8 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// TestBodyRate has a client send a body one byte at a time. It gets 408, and the server's connection ends. Package exchange tests how
-// the rate is measured.
+// TestBodyRate has a client send a body one byte at a time. The client gets 408, and the server's connection is
+// closed. Package exchange tests how the rate is measured.
 func TestBodyRate(t *testing.T) {
 	toJSON := []route.Rule{
 		{Match: route.Match{Payload: &route.Payload{Format: "json", Where: "a == 1"}}, Cluster: "web"},
@@ -57,7 +57,7 @@ func TestBodyRate(t *testing.T) {
 					conn.Send("0\n\n")
 				} else {
 					go func() {
-						for { // until the connection ends
+						for { // until the connection is closed
 							if _, err := io.WriteString(conn, "1\r\n \r\n"); err != nil {
 								return
 							}
@@ -70,7 +70,7 @@ func TestBodyRate(t *testing.T) {
 					t.Errorf("status %d, closes %v; want %d", resp.StatusCode, resp.Close, row.status)
 				}
 				if row.rules != nil {
-					return // the server has not been asked
+					return // the server got no request
 				}
 				if err := <-ended; (err == nil) != (row.status == 200) {
 					t.Errorf("the server's side ended with %v", err)

@@ -19,8 +19,8 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// randomServer starts a server that responds at random: with a length, in chunks, before the request is whole, with an interim
-// response first, and with an end or a reset before, within or behind the response.
+// randomServer starts a server with random behavior. It responds with a length, in chunks, before the request is
+// complete, or after an interim response. It closes or resets the connection before, during or after a response.
 func randomServer(tb testing.TB) string {
 	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		for {
@@ -47,7 +47,7 @@ func randomServer(tb testing.TB) string {
 			case 3:
 				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 102 Processing\n\nHTTP/1.1 503 Service Unavailable\nContent-Length: 0\n\n"))
 			case 4:
-				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\n\n"+id)) // until the connection ends
+				io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\n\n"+id)) // the body ends with the connection
 				return
 			case 5, 6:
 				io.WriteString(conn, proxytest.CRLF(fmt.Sprintf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n%x\n%s\n0\n\n", len(id), id)))
@@ -61,8 +61,8 @@ func randomServer(tb testing.TB) string {
 	})
 }
 
-// TestChaos connects random clients to random servers while plans change. Each response must belong to its request. At the end, no
-// connection, request or buffer may be left.
+// TestChaos connects random clients to random servers while plans change. Each response must belong to its request.
+// At the end, no connection, request or buffer may be left.
 func TestChaos(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		cfg := setup{
@@ -155,7 +155,8 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// sendRandomRequests sends up to five requests at once, of which the last may be incomplete, and returns their paths.
+// sendRandomRequests sends up to five requests in one write and returns their paths. The last request may be
+// incomplete.
 func sendRandomRequests(conn net.Conn, name string) (ids []string) {
 	var text strings.Builder
 	for k := range 1 + rand.IntN(5) {
@@ -178,11 +179,11 @@ func sendRandomRequests(conn net.Conn, name string) (ids []string) {
 	}
 	raw := proxytest.CRLF(text.String())
 	switch rand.IntN(8) {
-	case 0: // leaves in the middle, politely
+	case 0: // closes within a request
 		raw = raw[:rand.IntN(len(raw))]
 		io.WriteString(conn, raw)
 		conn.(*net.TCPConn).CloseWrite()
-	case 1: // and not
+	case 1: // resets within a request
 		io.WriteString(conn, raw[:rand.IntN(len(raw))])
 		conn.(*net.TCPConn).SetLinger(0)
 		conn.Close()

@@ -15,8 +15,8 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// TestDownstreamMeetsAnotherProtocol has clients of HTTP/1.1 and 1.0 get responses of an upstream side in memory, whose heads
-// are fields and whose bodies are content.
+// TestDownstreamMeetsAnotherProtocol tests the downstream side with an in-memory upstream side. The heads of its
+// responses are lists of fields, and the bodies are content. The clients use HTTP/1.1 and 1.0.
 func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 	edits := route.Edits{Set: []wire.Pair{{Name: "X-Set", Value: "new"}}, Remove: []string{"X-Gone"}}
 	fields := proxytest.Fields{{Name: "X-Set", Value: "old"}, {Name: "X-Gone", Value: "1"}, {Name: "X-Stays", Value: "2"}}
@@ -83,7 +83,8 @@ func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 	}
 }
 
-// TestUpstreamMeetsAnotherProtocol has a downstream side in memory send requests to a server of HTTP/1.1.
+// TestUpstreamMeetsAnotherProtocol tests the upstream side with an in-memory downstream side. The server uses
+// HTTP/1.1.
 func TestUpstreamMeetsAnotherProtocol(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops = 1
@@ -92,7 +93,7 @@ func TestUpstreamMeetsAnotherProtocol(t *testing.T) {
 			w.Header().Set("X-Seen", strings.Join([]string{r.Method, r.Host, r.URL.String(), r.Header.Get("X-A"), r.Trailer.Get("X-T"), r.Header.Get("X-Forwarded-For"), r.Header.Get("Via")}, " "))
 			w.Header().Set("Trailer", "X-S")
 			w.Write(body)
-			w.(http.Flusher).Flush() // so that it is chunked
+			w.(http.Flusher).Flush() // makes net/http send chunks
 			w.Header().Set("X-S", "s")
 		})
 		r := proxytest.NewRig(t, c)
@@ -107,7 +108,7 @@ func TestUpstreamMeetsAnotherProtocol(t *testing.T) {
 			head  proxytest.RequestHead
 			body  []string
 			trail proxytest.Fields
-			want  string // what the server saw
+			want  string // description of the request that the server received
 		}{
 			{"no body", proxytest.RequestHead{MethodName: "GET", Host: "h", Target: "/x/a?b", Length: 0}, nil, nil, "GET h /y/a?b set  10.0.0.1 1.1 test"},
 			{

@@ -17,7 +17,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// A proxy in front of one server. Package proxy makes all this of a configuration.
+// A proxy in front of one server. Package proxy creates all of this from a configuration.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "hello, %s", r.URL.Path[1:])

@@ -90,7 +90,7 @@ func TestLimits(t *testing.T) {
 			for _, c := range clients {
 				c.Send("GET / HTTP/1.1\nHost: a\n\n")
 			}
-			// Of three requests, one is at the server and one may wait. The others are refused at once.
+			// One of three requests is at the server, and one may wait. The others are refused immediately.
 			statuses := make(chan int, len(clients))
 			for _, c := range clients {
 				go func() {
@@ -121,7 +121,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// readTruncated reads a response that is cut short. The client must be able to tell.
+// readTruncated reads a response that is cut short. The client must be able to detect the truncation.
 func readTruncated(c *proxytest.Client) {
 	c.TB.Helper()
 	resp, err := http.ReadResponse(c.R, nil)
@@ -150,14 +150,14 @@ func TestServerDiesWithinAResponse(t *testing.T) {
 					}
 					io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\n"+head+"\n64\nabc"))
 					if head == "" {
-						time.Sleep(brief) // a reset overtakes what was not read
+						time.Sleep(brief) // a reset would discard bytes that are not read yet
 						conn.(*net.TCPConn).SetLinger(0)
 					}
 				})}})
 				conn := r.dial()
 				conn.Send("GET / HTTP/1.1\nHost: a\n\n")
 				if head == "" {
-					// If the body ends with the connection, only a reset tells that it is incomplete.
+					// The body ends with the connection, so only a reset shows that the body is incomplete.
 					_, err := io.ReadAll(conn)
 					if !errors.Is(err, syscall.ECONNRESET) {
 						t.Fatalf("got %v, want a reset", err)
@@ -191,7 +191,7 @@ func TestIdleTimeout(t *testing.T) {
 		used.ReadResponse("GET")
 		quick := slow
 		quick.config.IdleTimeout = brief
-		r.use(quick) // only now, so that used is not closed before it asks
+		r.use(quick) // applied now, so that used is not closed before its request
 		used.Send("GET / HTTP/1.1\nHost: a\n\n")
 		if resp, _ := used.ReadResponse("GET"); resp.StatusCode != 200 {
 			t.Errorf("status %d", resp.StatusCode)
@@ -201,7 +201,7 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// TestWaiting has requests wait for the only connection to the server, up to their timeout.
+// TestWaiting makes requests wait for the only connection to the server until their timeout.
 func TestWaiting(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops = 1
@@ -257,7 +257,7 @@ func TestWaiterLeaves(t *testing.T) {
 	second.Send("GET / HTTP/1.1\nHost: a\n\n")
 	second.Conn.(*net.TCPConn).SetLinger(0)
 	second.Close()
-	for { // until the proxy knows
+	for { // until the proxy has noticed
 		if sum, _ := r.Group.Stats(); sum.Accepted == 2 && sum.Closed == 1 {
 			break
 		}
@@ -301,7 +301,8 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestServerClosesIdle has a server close each connection when its second request arrives. The client must not notice.
+// TestServerClosesIdle has a server close each connection when the second request arrives on it. The client must not
+// notice.
 func TestServerClosesIdle(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		var served atomic.Int64

@@ -15,11 +15,12 @@ import (
 
 const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-// TestBytesBehindAResponseInTheKernel has a server send surplus bytes. The proxy's read takes exactly the response, while another
-// request waits for the connection. The bytes left in the kernel must not become its response.
+// TestBytesBehindAResponseInTheKernel has a server send bytes after its response. The proxy's read ends exactly after
+// the response, while another request waits for the connection. The bytes left in the kernel must not become the
+// response to that request.
 func TestBytesBehindAResponseInTheKernel(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
-		for _, turn := range []int{512, 256 << 10} { // the bytes behind are read in the next turn, or in the same
+		for _, turn := range []int{512, 256 << 10} { // the surplus bytes are read in the next turn, or in the same turn
 			c.Loops, c.ReadBuffer, c.TurnBytes = 1, 512, turn
 			head := "HTTP/1.1 200 OK\r\nContent-Length: 400\r\nX-Pad: "
 			head += strings.Repeat("p", 512-400-len(head)-4) + "\r\n\r\n"

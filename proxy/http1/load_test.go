@@ -19,7 +19,8 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// TestLargeBodies sends a body to a slow server and one to a slow client. Both exceed what the proxy may buffer.
+// TestLargeBodies sends a request body to a slow server, and a response body to a slow client. Both are larger than
+// the proxy's buffers.
 func TestLargeBodies(t *testing.T) {
 	const size = 64 << 20
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
@@ -38,14 +39,15 @@ func TestLargeBodies(t *testing.T) {
 			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nX-Sum: %x\r\nContent-Length: %d\r\n\r\n", sum.Sum(nil), size)
 			io.CopyN(conn, rand.NewChaCha8([32]byte{2}), size)
 		})}})
-		// held waits until no byte moves, and checks what the proxy buffers: at most two full queues and one read.
+		// held waits until no byte moves. It then checks the number of bytes in the proxy's buffers: at most two full
+		// queues and one read.
 		held := func(when string, least, most int64) {
 			t.Helper()
 			for last := int64(-1); ; {
 				sum, _ := r.Group.Stats()
 				if moved := sum.BytesIn + sum.BytesOut; moved != last {
 					last = moved
-					time.Sleep(brief) // for the kernel to fill; what is asserted holds at any time
+					time.Sleep(brief) // until the kernel's buffers are full; the checks hold at any time
 					continue
 				}
 				if sum.Queues == 0 || sum.Queues*(32<<10) > 2*(c.HighWater+256<<10) {
@@ -86,7 +88,7 @@ func TestLargeBodies(t *testing.T) {
 	})
 }
 
-// TestLastResponseIsRead has a client read its last response long after the proxy has queued it.
+// TestLastResponseIsRead has a client read its last response long after the proxy has queued the response.
 func TestLastResponseIsRead(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops, c.CloseTimeout = 1, brief
@@ -108,8 +110,8 @@ func TestLastResponseIsRead(t *testing.T) {
 	})
 }
 
-// ask sends requests over several connections until stop is closed. Each must get its response. A connection may end behind a
-// response that says so.
+// ask sends requests over several connections until stop is closed. Each request must get its response. A connection
+// may be closed only after a response that announces it.
 func ask(t *testing.T, addr string, stop <-chan struct{}) *sync.WaitGroup {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -161,7 +163,8 @@ func TestUseUnderLoad(t *testing.T) {
 	})
 }
 
-// TestShutdownUnderLoad shuts down while every connection has a request in flight. Each gets its whole response.
+// TestShutdownUnderLoad shuts down while every connection has a request in flight. Each request gets a complete
+// response.
 func TestShutdownUnderLoad(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		slow := make(chan struct{})
@@ -176,7 +179,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 			clients = append(clients, conn)
 		}
 		idle := r.dial()
-		for { // until the proxy has all requests
+		for { // until the proxy has read all requests
 			sum, _ := r.Group.Stats()
 			if sum.Dialed >= int64(len(clients)) {
 				break
@@ -206,7 +209,8 @@ func TestShutdownUnderLoad(t *testing.T) {
 	})
 }
 
-// TestDrain closes the clients of one service, as when its listener is removed, and not those of another one on the same loops.
+// TestDrain closes the clients of one service, as a removed listener does. Clients of another service on the same
+// loops stay connected.
 func TestDrain(t *testing.T) {
 	r := start(t, setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 	other := New(nil, 2)
@@ -238,7 +242,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestSlowloris has many clients send heads that never end, while another one sends requests.
+// TestSlowloris has many clients send heads that never end. Meanwhile another client sends requests.
 func TestSlowloris(t *testing.T) {
 	n := 1000
 	if testing.Short() {
@@ -253,7 +257,7 @@ func TestSlowloris(t *testing.T) {
 	honest := r.dial()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { // further bytes do not extend the time
+	wg.Go(func() { // further bytes must not extend the timeout
 		for {
 			for _, c := range slow {
 				select {
@@ -281,7 +285,7 @@ func TestSlowloris(t *testing.T) {
 	wg.Wait()
 }
 
-// TestIdleCost checks that an idle connection that was used has no object of its own.
+// TestIdleCost checks that an idle connection has no object of its own after a request.
 func TestIdleCost(t *testing.T) {
 	r := start(t, setup{loop: loop.Config{Loops: 1}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 	const n = 200

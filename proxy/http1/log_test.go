@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// TestLog checks the access log of a request and of a malformed one.
+// TestLog checks the access log entries of a valid and of a malformed request.
 func TestLog(t *testing.T) {
 	c := setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}
 	r := start(t, c)
@@ -57,7 +57,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogOfTunnel checks the access log of a tunnel that has ended.
+// TestLogOfTunnel checks the access log entry of a tunnel that has ended.
 func TestLogOfTunnel(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		cfg := setup{loop: c, servers: []string{upgradingServer(t)}}

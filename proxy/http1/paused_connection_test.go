@@ -11,10 +11,10 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// A connection to a server that was paused within a response is resumed for the next request.
+// A server's connection that was paused during a response is resumed for the next request.
 func TestPausedConnectionIsResumed(t *testing.T) {
 	r := start(t, setup{
-		loop: loop.Config{Loops: 1, HighWater: 1}, // a client is too slow as soon as anything waits for it
+		loop: loop.Config{Loops: 1, HighWater: 1}, // a client's queue is full as soon as it has a byte
 		servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			for {
 				if _, err := http.ReadRequest(r); err != nil {

@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// TestLongPipeline has a client pipeline more requests than a connection may have unread.
+// TestLongPipeline has a client pipeline more requests than the proxy reads ahead.
 func TestLongPipeline(t *testing.T) {
 	const number = 2000
 	padding := strings.Repeat("x", 2000)

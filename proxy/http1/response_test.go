@@ -15,8 +15,8 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// respondAlways starts a server that writes the same response, as it stands, to each request. closes ends the connection behind
-// the response.
+// respondAlways starts a server that writes the same raw response to each request. If closes is true, the server then
+// closes the connection.
 func respondAlways(tb testing.TB, response string, closes bool) string {
 	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		for {
@@ -42,9 +42,9 @@ func TestResponses(t *testing.T) {
 		name      string
 		request   string
 		response  string
-		closes    bool   // the server, behind its response
-		want      string // all the client gets
-		keepAlive bool   // the client's connection
+		closes    bool   // the server closes the connection after its response
+		want      string // all bytes that the client receives
+		keepAlive bool   // the client's connection stays open
 	}{
 		{"length", get, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", false, "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", true},
 		{"no reason", get, "HTTP/1.1 200 \nContent-Length: 0\n\n", false, "HTTP/1.1 200 \nContent-Length: 0\n\n", true},
@@ -144,7 +144,7 @@ func TestCuts(t *testing.T) {
 			if _, err := io.WriteString(w, piece); err != nil {
 				return err
 			}
-			time.Sleep(100 * time.Microsecond) // so that pieces arrive one by one; passing does not depend on it
+			time.Sleep(100 * time.Microsecond) // so that the pieces arrive separately; the result does not depend on it
 		}
 		return nil
 	}

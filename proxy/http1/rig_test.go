@@ -34,9 +34,9 @@ type rig struct {
 type setup struct {
 	loop    loop.Config
 	config  Config
-	rules   []route.Rule // none: all requests go to the cluster web
+	rules   []route.Rule // if empty, all requests are forwarded to the cluster web
 	cluster upstream.Config
-	servers []string // of the cluster web
+	servers []string // endpoints of the cluster web
 }
 
 var anyPort = loop.Addr{TCP: netip.MustParseAddrPort("127.0.0.1:0")}
@@ -52,7 +52,7 @@ func start(tb testing.TB, c setup) *rig {
 	return r
 }
 
-// use applies another configuration.
+// use replaces the configuration.
 func (r *rig) use(c setup) {
 	r.TB.Helper()
 	r.service.Use(&c.config, r.plan(c))

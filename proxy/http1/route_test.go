@@ -17,7 +17,7 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-// TestRoutes checks for each feature of a route which request the server and which response the client gets.
+// TestRoutes checks each feature of a route: the request that the server gets, and the response that the client gets.
 func TestRoutes(t *testing.T) {
 	heads := make(chan string, 1)
 	server := proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
@@ -104,7 +104,7 @@ func TestForwarded(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		config Config
-		want   string // X-Forwarded-For and X-Forwarded-Proto, and Via
+		want   string // X-Forwarded-For, X-Forwarded-Proto and Via as received by the server
 	}{
 		{"as it came", Config{}, "1.2.3.4 https "},
 		{"replaced", Config{ForwardedFor: true, Via: "ferry"}, "127.0.0.1 http 1.1 ferry"},
@@ -136,7 +136,7 @@ func TestMaxRequests(t *testing.T) {
 	conn.Ends()
 }
 
-// TestPayloadRoutes routes by a field of the body, which arrives in pieces, with a length or in chunks.
+// TestPayloadRoutes routes by a field of the body. The body arrives in pieces, with a length or in chunks.
 func TestPayloadRoutes(t *testing.T) {
 	named := func(name string) string {
 		return proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
@@ -196,7 +196,7 @@ func TestPayloadRoutes(t *testing.T) {
 	}
 }
 
-// TestExpect checks that the server decides whether the client sends its body.
+// TestExpect checks that the server decides whether the client sends the body.
 func TestExpect(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
@@ -223,7 +223,7 @@ func TestExpect(t *testing.T) {
 	})
 }
 
-// failAtFirst responds with status to the first requests, and then echoes.
+// failAtFirst starts a server. The server calls fail for the first requests and echoes the later ones.
 func failAtFirst(tb testing.TB, failures int64, fail func(w http.ResponseWriter)) (addr string, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	return proxytest.ServeHTTP(tb, func(w http.ResponseWriter, r *http.Request) {

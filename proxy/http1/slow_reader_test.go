@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// onLoop calls f on the loop, for the one connection of a client.
+// onLoop calls f on the loop with the only client connection and its handler.
 func onLoop[T any](r *rig, f func(c *loop.Conn, h loop.Handler) T) T {
 	r.TB.Helper()
 	r.eventually("the client is accepted", func() bool { sum, _ := r.Group.Stats(); return sum.Accepted > 0 })
@@ -35,13 +35,13 @@ func onLoop[T any](r *rig, f func(c *loop.Conn, h loop.Handler) T) T {
 	return v
 }
 
-// TestSlowReader has a client read its response in pieces. Between two pieces, the timers of its connection expire. It must get every
-// byte, on a connection that is kept and on one that is closed behind the response.
+// TestSlowReader has a client read its response in pieces. Between two pieces, the timers of the connection expire.
+// The client must get every byte, whether the proxy keeps the connection open after the response or closes it.
 func TestSlowReader(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	for _, row := range []struct {
 		name, request string
-		timers        []int // that are set behind a response
+		timers        []int // timers that are set after a response
 	}{
 		{"kept", "GET / HTTP/1.1\nHost: a\n\n", []int{idleTimer}},
 		{"closing", "GET / HTTP/1.1\nHost: a\nConnection: close\n\n", []int{idleTimer, moveTimer}},
@@ -80,7 +80,7 @@ func TestSlowReader(t *testing.T) {
 						}
 						return true
 					})
-					time.Sleep(4 * brief) // longer than a closed connection may take
+					time.Sleep(4 * brief) // longer than the timeouts of a closing connection
 				}
 				rest, err := io.ReadAll(resp.Body)
 				if err != nil || !bytes.Equal(append(got, rest...), body) {
@@ -91,7 +91,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// The proxy closes a client that stops reading its response.
+// The proxy closes the connection of a client that stops reading the response.
 func TestReaderThatStops(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops, c.HighWater, c.CloseTimeout = 1, 64<<20, brief
@@ -102,7 +102,7 @@ func TestReaderThatStops(t *testing.T) {
 		r.dial().Send("GET / HTTP/1.1\nHost: a\n\n")
 		r.eventually("the connection is closed", func() bool {
 			sum, _ := r.Group.Stats()
-			return sum.Accepted == 1 && sum.Conns <= 1 // the server's may be kept
+			return sum.Accepted == 1 && sum.Conns <= 1 // the server's connection may stay open
 		})
 	})
 }

@@ -16,7 +16,8 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// recorder is a server that stores all bytes of each connection, and responds to each request that net/http finds in them.
+// recorder is a server that records all bytes of each connection. It responds to each request that net/http parses
+// from them.
 type recorder struct {
 	mu    sync.Mutex
 	conns []*bytes.Buffer
@@ -50,7 +51,8 @@ type writer func(p []byte)
 
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
-// requests parses the bytes since the last call. They must be whole requests, with one framing field and one Host field each.
+// requests parses the bytes that arrived since the last call. They must be complete requests with one framing field
+// and one Host field each.
 func (rec *recorder) requests(t *testing.T) (paths []string) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
@@ -78,8 +80,9 @@ func (rec *recorder) requests(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestSmuggling sends every case of protocol/http1's corpus through the proxy, with a marked request behind it. The server must get
-// the case at most once, the marked request once if the connection stays open, and nothing else.
+// TestSmuggling sends every case of protocol/http1's corpus through the proxy, followed by a marked request. The
+// server must get the case at most once, and nothing else but the marked request. It must get the marked request once
+// if the connection stays open.
 func TestSmuggling(t *testing.T) {
 	const mark = "GET /mark HTTP/1.1\r\nHost: mark\r\n\r\n"
 	cases := 0
@@ -94,7 +97,7 @@ func TestSmuggling(t *testing.T) {
 			name, block, _ := strings.Cut(block, "\n")
 			raw, verdict, ok := strings.Cut(block, "\n-- ")
 			if !ok {
-				continue // the comment
+				continue // skip the comment
 			}
 			cases++
 			verdict, _, _ = strings.Cut(verdict, "\n")

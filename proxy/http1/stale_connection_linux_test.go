@@ -14,9 +14,9 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// TestStaleConnection makes the loop read a request and, in the same turn, that the server has ended or reset the kept connection,
-// or sent unrequested bytes on it. No byte of the request has left, so the proxy sends it on another connection, whatever its
-// method.
+// TestStaleConnection makes the loop find two things in the same turn: a request, and an event on the reused
+// connection to the server. The event is an end, a reset, or unrequested bytes. No byte of the request was sent, so
+// the proxy sends the request on another connection, whatever its method.
 func TestStaleConnection(t *testing.T) {
 	for name, act := range map[string]func(net.Conn){
 		"closed": func(c net.Conn) { c.Close() },
@@ -25,7 +25,7 @@ func TestStaleConnection(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "POST"} {
 			t.Run(name+" "+method, func(t *testing.T) {
-				// Only epoll reports events in order.
+				// Only epoll reports events in a known order.
 				c := loop.Config{Loops: 1}
 				conns := make(chan net.Conn, 10)
 				r := start(t, setup{loop: c, cluster: upstream.Config{Limits: upstream.Limits{Connections: 1}}, servers: []string{
@@ -61,7 +61,7 @@ func TestStaleConnection(t *testing.T) {
 					if resp, body := conn.ReadResponse(method); resp.StatusCode != 200 || body != want {
 						t.Fatalf("round %d: got %d %.50q, want 200 and %d bytes", i, resp.StatusCode, body, len(want))
 					}
-					(<-conns).Close() // so that the next round begins with another
+					(<-conns).Close() // so that the next round starts with another connection
 					r.eventually("no connection is left", func() bool {
 						return r.service.current.Load().plan.Clusters[0].Snapshot().Endpoints[0].Conns == 0
 					})

@@ -13,7 +13,8 @@ import (
 
 const upgrade = "GET /chat HTTP/1.1\nHost: a\nConnection: Upgrade\nUpgrade: websocket\n\n"
 
-// upgradingServer starts a server that changes to another protocol, echoes in it, and sends "bye" behind the client's end.
+// upgradingServer starts a server that changes to another protocol and then echoes. When the client closes its side,
+// the server sends "bye".
 func upgradingServer(tb testing.TB) string {
 	return proxytest.Script(tb, func(conn net.Conn, r *bufio.Reader) {
 		req, err := http.ReadRequest(r)
@@ -33,7 +34,7 @@ func upgradingServer(tb testing.TB) string {
 func TestTunnel(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		conn := start(t, setup{loop: c, servers: []string{upgradingServer(t)}}).dial()
-		conn.Send(upgrade + "early,") // the client need not wait
+		conn.Send(upgrade + "early,") // the client need not wait for the response
 		resp, err := http.ReadResponse(conn.R, nil)
 		if err != nil || resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" {
 			t.Fatalf("got %v, %v", resp, err)
@@ -98,10 +99,10 @@ func TestUpgradeNotAllowed(t *testing.T) {
 	}
 }
 
-// A tunnel whose client has left waits for the server to take the client's bytes, up to a timeout.
+// If the client of a tunnel has left, the tunnel waits for the server to read the client's bytes, up to a timeout.
 func TestTunnelToServerThatDoesNotRead(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
-		c.HighWater, c.CloseTimeout = 64<<20, brief // so that the client's end is seen
+		c.HighWater, c.CloseTimeout = 64<<20, brief // so that the proxy notices the client's end
 		over := make(chan bool)
 		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			conn.(*net.TCPConn).SetReadBuffer(4096)

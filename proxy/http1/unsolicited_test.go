@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// TestServersThatSendTooMuch has servers send more than the response, in one piece and in two. The surplus must not become the
-// response to the next request, of the same client or another one.
+// TestServersThatSendTooMuch has servers send surplus bytes after the response, in one piece and in two. The surplus
+// must not become the response to another request, neither of the same client nor of another client.
 func TestServersThatSendTooMuch(t *testing.T) {
 	const evil = "HTTP/1.1 200 OK\nContent-Length: 4\n\nevil"
 	const get = "GET / HTTP/1.1\nHost: a\n\n"
@@ -38,7 +38,7 @@ func TestServersThatSendTooMuch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
-				c.Loops = 1 // so that all clients use the same connections to the server
+				c.Loops = 1 // so that all clients share the connections to the server
 				more := make(chan bool, 1)
 				r := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 					for {

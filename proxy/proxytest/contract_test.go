@@ -14,7 +14,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// world is a plan with an in-memory connector, on one loop.
+// world has a plan with an in-memory connector, on one loop.
 type world struct {
 	*Rig
 	plan      *exchange.Plan
@@ -31,7 +31,7 @@ func newWorld(t *testing.T, rule route.Rule) *world {
 	return w
 }
 
-// do runs f on the loop and checks that it left no attempt.
+// do runs f on the loop and checks that no attempt is left.
 func (w *world) do(f func()) {
 	w.TB.Helper()
 	OnLoop(w.TB, w.loop, func() bool { f(); return true })
@@ -89,7 +89,7 @@ func TestResponseBeforeTheRequestIsWhole(t *testing.T) {
 	})
 }
 
-// A side that is full pauses the other, and goes on when it has drained.
+// A side with a full queue pauses the other side. The other side resumes when the queue has drained.
 func TestBackpressure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, route.Rule{})
@@ -153,7 +153,7 @@ func TestWaitForAConnection(t *testing.T) {
 	})
 }
 
-// What a failure leads to depends on what was sent, on the method, on the route and on the connection.
+// The result of a failure depends on the bytes sent, the method, the route and the connection.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	retry := &route.Retry{On: []route.Cause{route.OnReset, route.OnConnectFailure, route.On5xx}, Attempts: 2}
@@ -164,7 +164,7 @@ func TestFailures(t *testing.T) {
 		head     *RequestHead
 		failure  exchange.Failure
 		attempts int
-		want     exchange.Rejection // of the last attempt, that fails in the same way
+		want     exchange.Rejection // after a last attempt that fails in the same way
 	}{
 		{"refused", nil, false, get, exchange.Failure{Cause: route.OnConnectFailure}, 1, exchange.BadGateway},
 		{"connect timeout", nil, false, get, exchange.Failure{Cause: route.OnConnectFailure, TimedOut: true}, 1, exchange.GatewayTimeout},
@@ -202,7 +202,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A connection that fails for want of descriptors on this machine does not count against the endpoint.
+// If this machine has no descriptors left for a connection, the failure does not count against the endpoint.
 func TestLocalFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, route.Rule{})
@@ -239,7 +239,7 @@ func TestRetryOfAStatus(t *testing.T) {
 	})
 }
 
-// A failure within a response resets the client: it must not take what it has for the whole.
+// A failure within a response resets the client, so that the client does not treat the response as complete.
 func TestFailureWithinAResponse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnReset}}}})
@@ -256,7 +256,7 @@ func TestFailureWithinAResponse(t *testing.T) {
 	})
 }
 
-// TestTimeouts lets the loop's clock pass the bounds of a request.
+// TestTimeouts advances the loop's clock beyond the timeouts of a request.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -304,7 +304,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// An endpoint is not at fault for a try that ended while it waited for a connection: nothing was sent to it.
+// An attempt that times out while it waits for a connection does not count against the endpoint: nothing was sent.
 func TestTryThatWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnTimeout}, PerTryTimeout: Brief}}})
@@ -331,7 +331,7 @@ func TestTryThatWaits(t *testing.T) {
 	}
 }
 
-// A server that stops within its response, before the first byte of the body or behind it, is not waited for any longer than
+// If a server stops within its response, before or after the first byte of the body, the proxy waits no longer than
 // Timeouts.Body.
 func TestStallWithinAResponse(t *testing.T) {
 	t.Parallel()
@@ -360,7 +360,8 @@ func TestStallWithinAResponse(t *testing.T) {
 	}
 }
 
-// A client that was paused for the server of a failed attempt goes on with the server of the next one, which takes what was kept.
+// A client is paused because the server of an attempt is full, and the attempt fails. The next server gets the copied bytes,
+// and the client resumes.
 func TestRetryEndsAPause(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, route.Rule{Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnReset}}}})
@@ -385,8 +386,8 @@ func TestRetryEndsAPause(t *testing.T) {
 	})
 }
 
-// TestEveryOrder has both sides do whatever the contract lets them do next, at random: nothing may break the contract, and a
-// response that came to its end must be whole.
+// TestEveryOrder makes both sides act at random within the contract. Nothing may break the contract, and a response
+// that ends must be complete.
 func TestEveryOrder(t *testing.T) {
 	t.Parallel()
 	chance := Rand(t)
@@ -481,7 +482,7 @@ func TestEveryOrder(t *testing.T) {
 	}
 }
 
-// The contract costs no allocation: a request and its response pass a Relay without one.
+// A request and its response pass through a Relay without an allocation.
 func TestAllocations(t *testing.T) {
 	w := newWorld(t, route.Rule{})
 	w.do(func() {
@@ -513,7 +514,7 @@ func TestAllocations(t *testing.T) {
 
 var response = &ResponseHead{Code: 200}
 
-// fixedHead has a path that is not made anew for each call.
+// fixedHead has a path that needs no allocation in each call.
 type fixedHead struct{ *RequestHead }
 
 var fixedPath = []byte("/x")

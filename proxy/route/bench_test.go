@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// hundred returns a table of 100 routes, as a gateway has.
+// hundred returns a table of 100 routes, a typical number for a gateway.
 func hundred() *route.Config {
 	var rules []route.Rule
 	for i := range 30 {
@@ -52,7 +52,7 @@ func withHost(r *route.Request) *route.Request {
 	return r
 }
 
-// view is a header whose Get costs nothing, so that only the table is measured.
+// view is a header whose Get costs nothing, so that the benchmark measures only the table.
 type view struct{}
 
 func (view) Get(string) []byte { return nil }

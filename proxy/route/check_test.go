@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		name   string
 		config *route.Config
 		field  string
-		reason string // a part of it
+		reason string // part of the expected reason
 	}{
 		{"no host", hosts(), "virtual_hosts[0].hosts", "name a host"},
 		{"no name", hosts("a", ""), "virtual_hosts[0].hosts[1]", "is not a host"},
@@ -105,7 +105,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckAll: all errors are returned at once, one per line, and a correct configuration is accepted.
+// TestCheckAll checks that all errors are returned together, one per line, and that a valid configuration is
+// accepted.
 func TestCheckAll(t *testing.T) {
 	t.Parallel()
 	c := host(to("a", route.Match{Path: "b"}), route.Rule{})

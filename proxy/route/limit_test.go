@@ -17,8 +17,8 @@ func bucket(t *testing.T, rate float64, burst int) *route.Bucket {
 	return table(t, host(rule)).Routes()[0].Bucket
 }
 
-// TestBucket lets requests come at random times. In no interval are more allowed than the burst and the tokens refilled in it, and
-// none is refused while a token is left.
+// TestBucket sends requests at random times. In each interval, the bucket must not allow more requests than the burst
+// plus the refilled tokens. It must not refuse a request while a token is left.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -27,7 +27,7 @@ func TestBucket(t *testing.T) {
 		interval := time.Duration(float64(time.Second)/rate + 0.5)
 		b := bucket(t, rate, burst)
 		now := time.Duration(r.IntN(1000)) * time.Second
-		tokens, last := time.Duration(burst)*interval, now // the model: tokens as time
+		tokens, last := time.Duration(burst)*interval, now // model of the bucket, with tokens measured in time
 		var passed []time.Duration
 		for range 400 {
 			now += time.Duration(r.ExpFloat64() * float64(interval) * 0.7)
@@ -92,7 +92,8 @@ func budget(t *testing.T, c route.RetryBudget) *route.Budget {
 	return table(t, host(rule)).Routes()[0].Budget
 }
 
-// TestBudget lets requests and retries come at random for half an hour, and compares with a count of the last ten seconds.
+// TestBudget sends random requests and retries for half an hour of simulated time. It compares the budget with a
+// count of the last ten seconds.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -160,7 +161,7 @@ func TestBudgetLimits(t *testing.T) {
 	}
 }
 
-// TestBudgetShared: goroutines together never take more than the budget.
+// TestBudgetShared checks that several goroutines together never get more retries than the budget allows.
 func TestBudgetShared(t *testing.T) {
 	t.Parallel()
 	b := budget(t, route.RetryBudget{Ratio: -1, MinPerSecond: 10})

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// header is a request header for tests; it ignores the case of names.
+// header is a request header for tests. Get ignores case.
 type header map[string]string
 
 func (h header) Get(name string) []byte {
@@ -49,7 +49,7 @@ func table(t testing.TB, c *route.Config) *route.Table {
 	return table
 }
 
-// to returns a rule with a name that forwards to a cluster of the same name.
+// to returns a rule called name that forwards to a cluster of the same name.
 func to(name string, m route.Match) route.Rule {
 	return route.Rule{Name: name, Match: m, Cluster: name}
 }
@@ -58,7 +58,7 @@ func host(rules ...route.Rule) *route.Config {
 	return &route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"*"}, Routes: rules}}}
 }
 
-// result returns the name of the route found, or why there is none.
+// result returns the name of the route, or the Result if there is none.
 func result(r *route.Route, a route.Result) string {
 	switch a {
 	case route.Found:
@@ -176,7 +176,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestOrder: of routes in different lists of the index, the first one in the configuration is found.
+// TestOrder checks that the first matching route of the configuration is found, even if the index has the routes in
+// different lists.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	m := table(t, host(

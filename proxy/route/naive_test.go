@@ -17,7 +17,8 @@ import (
 	"example.com/ferry/proxy/route"
 )
 
-// naive is a second implementation of Match, straight from its documentation: rule after rule, each condition on the whole request.
+// naive is a second implementation of Match that follows its documentation literally: rule after rule, each condition
+// on the whole request.
 func naive(c *route.Config, r *route.Request, payload []byte) string {
 	v := naiveHost(c, string(r.Host))
 	if v == nil {
@@ -60,7 +61,7 @@ func naiveHost(c *route.Config, host string) (found *route.VirtualHost) {
 func naiveMatch(m *route.Match, r *route.Request, payload []byte) bool {
 	path := string(r.Path)
 	whole := func(pattern, s string) bool {
-		for _, longest := range []bool{false, true} { // a shorter alternative may come first
+		for _, longest := range []bool{false, true} { // the leftmost match may be a shorter alternative
 			re := regexp.MustCompile(pattern)
 			if longest {
 				re.Longest()
@@ -90,7 +91,7 @@ func naiveMatch(m *route.Match, r *route.Request, payload []byte) bool {
 			return false
 		}
 	}
-	query, _ := url.ParseQuery(string(r.Query)) // drops malformed pairs
+	query, _ := url.ParseQuery(string(r.Query)) // malformed pairs are dropped
 	for _, p := range m.Query {
 		if !query.Has(p.Name) || p.Value != "" && query.Get(p.Name) != p.Value {
 			return false
@@ -106,7 +107,7 @@ func naivePayload(p *route.Payload, payload []byte) bool {
 	return ok && err == nil
 }
 
-// choices makes configurations and requests from few different parts, so that requests often match.
+// choices generates configurations and requests from a small set of parts, so that requests often match.
 type choices struct{ *rand.Rand }
 
 func pick[T any](c choices, list ...T) T { return list[c.IntN(len(list))] }
@@ -189,7 +190,7 @@ func (c choices) payload() []byte {
 	return []byte(pick(c, ``, `{}`, `{"k":1}`, `{"k":2,"l":["x"]}`, `{"l":["x"],"k":1}`, `{"l":[],"k":"1"}`))
 }
 
-// TestNaive compares a table with naive, with the payload at once and in pieces.
+// TestNaive compares a table with naive. The payload arrives whole and in pieces.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	c := choices{rand.New(rand.NewPCG(1, 2))}
@@ -215,7 +216,7 @@ func TestNaive(t *testing.T) {
 	}
 }
 
-// inPieces matches with the payload cut in two.
+// inPieces matches r with a payload that arrives in two pieces, split at cut.
 func inPieces(m *route.Matcher, r *route.Request, payload []byte, cut int) string {
 	got := result(m.Match(r, payload[:cut], false))
 	if got == "need payload" {
@@ -224,7 +225,7 @@ func inPieces(m *route.Matcher, r *route.Request, payload []byte, cut int) strin
 	return got
 }
 
-// FuzzMatch matches requests of arbitrary bytes, and compares with naive where that supports them.
+// FuzzMatch matches requests of arbitrary bytes. It compares the result with naive for requests that naive supports.
 func FuzzMatch(f *testing.F) {
 	f.Add(uint64(1), "GET", "a.b.h", "/a/b", "q=1", "v", []byte(`{"k":1}`), uint8(3))
 	f.Add(uint64(2), "POST", "[::1]:80", "//", "r%20s=%", "", []byte(`{"l":["x"]`), uint8(0))

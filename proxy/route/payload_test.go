@@ -68,7 +68,8 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// TestPayloadAsSoonAsPossible: the search ends with the byte that decides, and does not wait for routes behind the one found.
+// TestPayloadAsSoonAsPossible checks that the search ends with the first byte that is enough to decide. It does not
+// wait for routes after the one found.
 func TestPayloadAsSoonAsPossible(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"kind":"alarm","level":3,"rest":"..."}`)
@@ -78,7 +79,7 @@ func TestPayloadAsSoonAsPossible(t *testing.T) {
 		to("level", where("json", `exists(level)`)),
 		to("rest", route.Match{}),
 	)).NewMatcher()
-	decides := bytes.IndexByte(body, '3') + 2 // with the comma: the number could have gone on
+	decides := bytes.IndexByte(body, '3') + 2 // the comma is included, because the number might have more digits
 	next := m.Match
 	for n := range decides + 1 {
 		want := "need payload"
@@ -103,11 +104,11 @@ func TestPayloadAsSoonAsPossible(t *testing.T) {
 	}
 }
 
-// TestPayloadLimit: with MaxPayload bytes the search ends, whatever the payload.
+// TestPayloadLimit checks that the search ends after MaxPayload bytes of any payload.
 func TestPayloadLimit(t *testing.T) {
 	t.Parallel()
 	m := table(t, host(to("it", where("msgpack", `a == 1 || b == 1`)))).NewMatcher()
-	body := binary.BigEndian.AppendUint32([]byte{0xdf, 0, 0, 1, 0, 0xa1, 'x', 0xc6}, 1<<30) // a map with 1 GiB of binary
+	body := binary.BigEndian.AppendUint32([]byte{0xdf, 0, 0, 1, 0, 0xa1, 'x', 0xc6}, 1<<30) // a map that announces 1 GiB of binary
 	body = append(body, make([]byte, route.MaxPayload)...)
 	if got := result(m.Match(get("POST a/"), body[:route.MaxPayload-1], false)); got != "need payload" {
 		t.Errorf("before the limit: got %s, want need payload", got)
@@ -117,7 +118,7 @@ func TestPayloadLimit(t *testing.T) {
 	}
 }
 
-// TestMatchForgetsTheSearchBefore: a search that was left undecided does not decide about the next request.
+// TestMatchForgetsTheSearchBefore checks that an abandoned search does not affect the next request.
 func TestMatchForgetsTheSearchBefore(t *testing.T) {
 	t.Parallel()
 	m := table(t, host(to("alarm", where("json", `kind == "alarm"`)), to("rest", route.Match{}))).NewMatcher()

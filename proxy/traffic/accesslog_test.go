@@ -122,7 +122,7 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestFile: many goroutines log, in two runs, and every line is in the file.
+// TestFile checks that every line is in the file after many goroutines have logged in two runs.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	const loops, each = 4, 500
@@ -156,7 +156,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 	if runtime.GOOS == "windows" {
-		return // Windows has no such modes
+		return // Windows has no such file modes
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -183,7 +183,7 @@ func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.log")
 	l := open(t, path)
 	l.Write(&Entry{Listener: "before"})
-	for l.Stats().Written == 0 { // at the latest after flushAfter
+	for l.Stats().Written == 0 { // lasts at most flushAfter
 		time.Sleep(time.Millisecond)
 	}
 	if err := os.Rename(path, path+".1"); err != nil {
@@ -212,7 +212,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestReopenFails: the folder is gone, and lines go to the old file.
+// TestReopenFails removes the folder of the log. Reopen fails, and lines are still written to the old file.
 func TestReopenFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "logs")
@@ -235,7 +235,7 @@ func TestReopenFails(t *testing.T) {
 	}
 }
 
-// disk is a file that accepts a limited number of bytes per write, as a full disk does.
+// disk is a file that accepts a limited number of bytes per write, like a disk that is full.
 type disk struct {
 	wait chan struct{} // if not nil, Write waits until it is closed
 
@@ -270,7 +270,7 @@ func (d *disk) Close() error {
 	return nil
 }
 
-// has returns the bytes that d received, and the number of writes.
+// has returns the bytes that d has received and the number of writes.
 func (d *disk) has() (text string, writes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,14 +283,14 @@ func (d *disk) isClosed() bool {
 	return d.closed
 }
 
-// take sets how many bytes d accepts per write from now on.
+// take sets the number of bytes that d accepts per write from now on.
 func (d *disk) take(bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.takes = bytes
 }
 
-// inBubble runs f with a log on the first disk; each Reopen opens the next one.
+// inBubble runs f in a synctest bubble with a log that writes to the first disk. Each Reopen opens the next disk.
 func inBubble(t *testing.T, disks []*disk, f func(t *testing.T, l *Log, told *disk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -313,13 +313,13 @@ func inBubble(t *testing.T, disks []*disk, f func(t *testing.T, l *Log, told *di
 	})
 }
 
-// after waits until d has passed and everything due by then is done.
+// after waits until d has passed and all goroutines are blocked.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// room returns how many bytes l has not written yet, and the capacity of its buffers.
+// room returns the number of bytes that l has not written and the capacity of its buffers.
 func room(l *Log) (unwritten, kept int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -403,7 +403,7 @@ func TestLinesAreDroppedWhileDiskIsFull(t *testing.T) {
 	})
 }
 
-// TestReopenAfterPartOfALine: the new file begins with a whole line.
+// TestReopenAfterPartOfALine checks that the new file begins with a whole line.
 func TestReopenAfterPartOfALine(t *testing.T) {
 	t.Parallel()
 	full, next, last := &disk{takes: 10}, &disk{takes: math.MaxInt}, &disk{takes: math.MaxInt}
@@ -453,7 +453,7 @@ func TestCloseGivesUpAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	stuck := &disk{takes: math.MaxInt}
 	inBubble(t, []*disk{stuck}, func(t *testing.T, l *Log, _ *disk) {
-		stuck.wait = make(chan struct{}) // the bubble's
+		stuck.wait = make(chan struct{}) // the channel must belong to the bubble
 		l.Write(&Entry{})
 		before := time.Now()
 		err := l.Close()

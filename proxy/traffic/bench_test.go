@@ -16,7 +16,7 @@ func BenchmarkDone(b *testing.B) {
 	}
 }
 
-// BenchmarkDoneByLoops has every loop count with its own counters of one route.
+// BenchmarkDoneByLoops has all loops count requests of one route, each loop with its own counters.
 func BenchmarkDoneByLoops(b *testing.B) {
 	r := traffic.NewMetrics(64).Route("a", "b")
 	loops := make(chan int, 64)

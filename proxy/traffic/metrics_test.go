@@ -96,7 +96,7 @@ func TestKeep(t *testing.T) {
 	}
 	gone := metrics.Route("kept", "gone")
 	metrics.Keep([]*traffic.Listener{metrics.Listener("kept")}, []*traffic.Route{metrics.Route("kept", "kept")})
-	gone.Done(0, traffic.HTTP(200), 0, 1, 1) // of a request that began before
+	gone.Done(0, traffic.HTTP(200), 0, 1, 1) // a request that began before Keep
 
 	s := metrics.Snapshot()
 	if len(s.Listeners) != 1 || s.Listeners[0].Name != "kept" || s.Listeners[0].Accepted != 1 {
@@ -111,7 +111,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestTotalsNeverGoDown takes snapshots while loops count.
+// TestTotalsNeverGoDown takes snapshots while loops count requests.
 func TestTotalsNeverGoDown(t *testing.T) {
 	t.Parallel()
 	const loops, each = 4, 5000

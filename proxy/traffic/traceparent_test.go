@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// The value of W3C Trace Context, section 3.2.3.
+// The example of W3C Trace Context, section 3.2.3.
 const (
 	traceID     = "4bf92f3577b34da6a3ce929d0e0e4736"
 	traceparent = "00-" + traceID + "-00f067aa0ba902b7-01"

@@ -14,7 +14,7 @@ import (
 
 var all = []upstream.Balance{upstream.LeastRequest, upstream.RoundRobin, upstream.EWMA}
 
-// weighted returns a configuration with an endpoint for each weight.
+// weighted returns the configuration of a cluster with one endpoint for each weight.
 func weighted(b upstream.Balance, weights ...int) *upstream.Config {
 	c := &upstream.Config{Name: "it", Balance: b}
 	for i, w := range weights {
@@ -23,7 +23,7 @@ func weighted(b upstream.Balance, weights ...int) *upstream.Config {
 	return c
 }
 
-// pick calls Pick and fails the test on an error.
+// pick calls Pick. An error fails the test.
 func pick(t testing.TB, c *upstream.Cluster, random uint64, now time.Duration, avoid *upstream.Endpoint) *upstream.Endpoint {
 	t.Helper()
 	e, err := c.Pick(random, now, avoid)
@@ -33,7 +33,7 @@ func pick(t testing.TB, c *upstream.Cluster, random uint64, now time.Duration, a
 	return e
 }
 
-// TestShares: while all endpoints are idle, requests are distributed by weight.
+// TestShares checks that requests are distributed by weight while all endpoints are idle.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	for _, b := range all {
@@ -64,8 +64,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestRoundRobin: endpoints of equal weight follow in order. With different weights, none is ever more than three requests ahead of
-// or behind its proportion.
+// TestRoundRobin checks that endpoints of equal weight take turns. With different weights, the count of each endpoint
+// is never more than three requests off its share.
 func TestRoundRobin(t *testing.T) {
 	t.Parallel()
 	for _, weights := range [][]int{{1}, {1, 1}, {7, 7, 7}, {5, 1, 1}, {2, 1}, {10, 20, 30}, {1, 2, 3, 4}, {1000, 999, 1}, {1, 1, 1, 1, 1, 1, 1, 50}} {
@@ -91,7 +91,7 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// TestLeastRequest: requests that never end are distributed by weight.
+// TestLeastRequest checks that requests that never end are distributed by weight.
 func TestLeastRequest(t *testing.T) {
 	t.Parallel()
 	weights := []int{1, 2, 3, 4, 5, 5, 5, 5}
@@ -107,7 +107,7 @@ func TestLeastRequest(t *testing.T) {
 	}
 }
 
-// TestLeastRequestPassesOver: of two endpoints, the busy one gets no request.
+// TestLeastRequestPassesOver checks that the busier of two endpoints gets no request.
 func TestLeastRequestPassesOver(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, weighted(upstream.LeastRequest, 1, 1))
@@ -128,7 +128,7 @@ func TestAvoid(t *testing.T) {
 			for _, uneven := range []bool{false, true} {
 				c := cluster(t, several(n, b, uneven))
 				avoid := pick(t, c, 0, 0, nil)
-				avoid.Done(upstream.Success, time.Nanosecond, 0) // the cheapest
+				avoid.Done(upstream.Success, time.Nanosecond, 0) // makes avoid the cheapest endpoint
 				seen := map[*upstream.Endpoint]bool{}
 				for range 300 {
 					e := pick(t, c, rand.Uint64(), 0, avoid)
@@ -208,8 +208,8 @@ func TestWaitingLimit(t *testing.T) {
 	}
 }
 
-// TestManyLoops runs everything that loops and goroutines do to a cluster at once. Afterwards no request is active, and each was
-// counted once.
+// TestManyLoops runs everything that loops and goroutines do to a cluster at the same time. Afterwards no request is
+// active, and each request was counted once.
 func TestManyLoops(t *testing.T) {
 	t.Parallel()
 	for _, b := range all {

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// several configures a cluster of n endpoints of equal or different weights.
+// several returns the configuration of a cluster of n endpoints. uneven gives them different weights.
 func several(n int, b upstream.Balance, uneven bool) *upstream.Config {
 	c := &upstream.Config{Name: "it", Balance: b, Outlier: &upstream.Outlier{}}
 	for i := range n {
@@ -52,7 +52,8 @@ func TestPickAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkFloor is the minimum of BenchmarkPick: a random number, and the counters of cluster and endpoint, up and down again.
+// BenchmarkFloor measures the lower bound of BenchmarkPick: a random number, and the updates of the cluster's and the
+// endpoint's counters.
 func BenchmarkFloor(b *testing.B) {
 	var cluster, endpoint atomic.Int64
 	random, sum := rand.New(rand.NewPCG(1, 2)), uint64(0)
@@ -68,7 +69,7 @@ func BenchmarkFloor(b *testing.B) {
 	}
 }
 
-// BenchmarkPick is the cost per request: Pick and Done, at 100,000 requests per second.
+// BenchmarkPick measures Pick and Done at 100,000 requests per second.
 func BenchmarkPick(b *testing.B) {
 	for _, balance := range []upstream.Balance{upstream.LeastRequest, upstream.RoundRobin, upstream.EWMA} {
 		for _, size := range sizes {
@@ -89,7 +90,7 @@ func BenchmarkPick(b *testing.B) {
 	}
 }
 
-// BenchmarkPickShared is the same with as many loops as there are cores.
+// BenchmarkPickShared is BenchmarkPick with one loop per core.
 func BenchmarkPickShared(b *testing.B) {
 	for _, balance := range []upstream.Balance{upstream.LeastRequest, upstream.RoundRobin, upstream.EWMA} {
 		b.Run(string(balance), func(b *testing.B) {

@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		cfg  *upstream.Config
-		want []string // fields
+		want []string // expected fields
 	}{
 		{"least", at(one), nil},
 		{"all kinds of address", at(one, "[2001:db8::1]:80", "unix:/run/it.sock", "localhost:80", "a-b.example.com.:65535", "_x.y1:1"), nil},

@@ -16,7 +16,7 @@ func TestLatency(t *testing.T) {
 	const fast, slow = time.Millisecond, 100 * time.Millisecond
 	for _, row := range []struct {
 		name  string
-		slow  int // requests that take 100 ms; then 1 ms
+		slow  int // number of requests that take 100 ms; the following requests take 1 ms
 		fast  int
 		every time.Duration
 		want  time.Duration
@@ -45,7 +45,7 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestLatencyOutcomes: an error that comes quickly does not make an endpoint look quick.
+// TestLatencyOutcomes checks that quick errors do not make an endpoint look fast.
 func TestLatencyOutcomes(t *testing.T) {
 	t.Parallel()
 	for o, want := range map[upstream.Outcome]time.Duration{
@@ -70,7 +70,8 @@ func TestLatencyOutcomes(t *testing.T) {
 	}
 }
 
-// TestLatencyClocks: loops read their clocks once a turn, so one of them may be a little behind another.
+// TestLatencyClocks checks clocks that differ: each loop reads its clock once per turn, so one clock may be a little
+// behind another.
 func TestLatencyClocks(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, at("192.0.2.1:80"))
@@ -83,8 +84,8 @@ func TestLatencyClocks(t *testing.T) {
 	}
 }
 
-// TestEWMA simulates endpoints of different speed, each of which serves one request after the other. Requests come at a rate at which
-// the slow one could not serve half of them.
+// TestEWMA simulates endpoints of different speed, each of which serves one request at a time. The request rate is so
+// high that the slow endpoint could not serve half of the requests.
 func TestEWMA(t *testing.T) {
 	t.Parallel()
 	service := []time.Duration{time.Millisecond, time.Millisecond, 20 * time.Millisecond}
@@ -120,7 +121,8 @@ func TestEWMA(t *testing.T) {
 	}
 }
 
-// TestNewcomer: an endpoint without a measured latency gets one request, and no more until its response.
+// TestNewcomer checks that an endpoint without a measured latency gets one request, and no other request until the
+// response.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, weighted(upstream.EWMA, 1, 1))

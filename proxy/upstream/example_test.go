@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// Pick returns an endpoint for a request, and Done reports its outcome.
+// Pick returns an endpoint for a request. Done reports the outcome of the request.
 func Example() {
 	group, err := loop.New(nil)
 	if err != nil {
@@ -57,7 +57,7 @@ func ExampleConfig_Check() {
 	// upstream: health.kind: "ping": write tcp, http or bolt
 }
 
-// An endpoint that keeps failing is ejected for a while.
+// An endpoint that fails repeatedly is ejected for a while.
 func ExampleCluster_Snapshot() {
 	group, err := loop.New(nil)
 	if err != nil {

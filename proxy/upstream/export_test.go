@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/loop"
 )
 
-// NewAsking is New with a lookup function.
+// NewAsking is New with the lookup function ask.
 func NewAsking(c *Config, group *loop.Group, log *slog.Logger, ask func(ctx context.Context, host string) ([]netip.Addr, error)) (*Cluster, error) {
 	return newCluster(c, group, log, ask)
 }

@@ -17,7 +17,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// ward has endpoints whose health the test sets.
+// ward has endpoints whose health is set by the test.
 type ward struct {
 	mu   sync.Mutex
 	ill  map[string]bool
@@ -60,7 +60,7 @@ func (w *ward) probes(address string) int {
 	return len(w.seen[address])
 }
 
-// run starts c.Run and returns a function that ends it.
+// run starts c.Run and returns a function that stops it.
 func run(c *upstream.Cluster) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -103,7 +103,7 @@ func TestHealth(t *testing.T) {
 		began := time.Now()
 		defer run(c)()
 
-		// after waits until an address was probed n more times.
+		// after waits until address was probed n more times.
 		after := func(n int, address string) {
 			t.Helper()
 			for want := w.probes(address) + n; w.probes(address) < want; {
@@ -143,7 +143,7 @@ func TestHealth(t *testing.T) {
 		w.set(false, a)
 		after(1, a)
 		w.set(true, a)
-		after(1, a) // the count starts again
+		after(1, a) // the count of failures in a row starts again
 		w.set(false, a)
 		after(1, a)
 		down(a)
@@ -176,7 +176,7 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// A probe that fails because this process has no descriptor left says nothing about the endpoint.
+// If this process has no descriptor left for a probe, the probe's failure does not affect the endpoint's health.
 func TestHealthWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
@@ -226,7 +226,7 @@ func TestHealthTimeout(t *testing.T) {
 		if up, _ := addresses(c); len(up) != 0 {
 			t.Error("a check that gets no answer does not fail")
 		}
-		time.Sleep(6 * time.Second) // within the second check or behind it
+		time.Sleep(6 * time.Second) // during the second check or after it
 		failed := c.Snapshot().ChecksFailed
 		stop()
 		if got := c.Snapshot().ChecksFailed; got != failed {
@@ -235,7 +235,7 @@ func TestHealthTimeout(t *testing.T) {
 	})
 }
 
-// TestHealthOverEjection: an endpoint that is down stays out of use even if all others are ejected.
+// TestHealthOverEjection checks that an endpoint that is down gets no requests even if all others are ejected.
 func TestHealthOverEjection(t *testing.T) {
 	t.Parallel()
 	const a = "192.0.2.1:80"

@@ -32,7 +32,7 @@ func TestConnectOutcome(t *testing.T) {
 	}
 }
 
-// What says nothing about an endpoint neither ejects it nor ends its run of failures.
+// Outcomes that say nothing about an endpoint neither eject the endpoint nor reset its count of failures.
 func TestNotTheEndpointsFault(t *testing.T) {
 	t.Parallel()
 	for _, o := range []upstream.Outcome{upstream.Canceled, upstream.LocalFailure} {

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// asked picks often enough to see every endpoint in use, and returns them.
+// asked calls Pick often enough to get every endpoint in use, and returns these endpoints.
 func asked(t *testing.T, c *upstream.Cluster, now time.Duration) map[*upstream.Endpoint]bool {
 	t.Helper()
 	seen := map[*upstream.Endpoint]bool{}
@@ -76,7 +76,7 @@ func TestEjection(t *testing.T) {
 	}
 }
 
-// TestLateFailures: failures of requests that began before the ejection do not prolong it.
+// TestLateFailures checks that an ejection is not prolonged by failures of earlier requests.
 func TestLateFailures(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, ejecting(2, upstream.Outlier{Failures: 1, EjectionTime: time.Minute}))
@@ -99,7 +99,7 @@ func TestLateFailures(t *testing.T) {
 	}
 }
 
-// TestMaxEjected: all endpoints fail, and MaxEjected of them are ejected.
+// TestMaxEjected checks that only MaxEjected percent of the endpoints are ejected if all fail.
 func TestMaxEjected(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ n, percent, want int }{
@@ -125,7 +125,7 @@ func TestMaxEjected(t *testing.T) {
 		}
 		want := row.n - row.want
 		if want == 0 {
-			want = row.n // all are ejected, so all are used
+			want = row.n // if all are ejected, all are used
 		}
 		if n := len(asked(t, c, 0)); n != want {
 			t.Errorf("%d endpoints, at most %d %%: %d are asked, want %d", row.n, row.percent, n, want)

@@ -46,7 +46,7 @@ func serve(t *testing.T, network, address string, answer func(net.Conn)) loop.Ad
 	return to
 }
 
-// probe fails the test unless the error is as wanted: empty for none.
+// probe checks that a probe returns the error want. An empty want means no error.
 func probe(t *testing.T, h upstream.Health, to loop.Addr, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -88,7 +88,7 @@ func TestProbeHTTP(t *testing.T) {
 		name   string
 		health upstream.Health
 		answer string
-		want   string // the error
+		want   string // expected error
 	}{
 		{"200", upstream.Health{}, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", ""},
 		{"204", upstream.Health{}, "HTTP/1.1 204 No Content\r\n\r\n", ""},
@@ -117,7 +117,7 @@ func TestProbeHTTP(t *testing.T) {
 				if _, err := io.ReadFull(conn, got); err != nil || string(got) != want {
 					t.Errorf("asked %q, want %q, %v", got, want, err)
 				}
-				// In two pieces.
+				// The response arrives in two pieces.
 				for _, part := range []string{row.answer[:len(row.answer)/2], row.answer[len(row.answer)/2:]} {
 					if _, err := io.WriteString(conn, part); err != nil {
 						return
@@ -177,7 +177,7 @@ func TestProbeBolt(t *testing.T) {
 	}
 }
 
-// TestProbeEnds: a probe of a server that never responds ends with its context.
+// TestProbeEnds checks that a probe ends with its context if the server never responds.
 func TestProbeEnds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []upstream.HealthKind{upstream.HealthHTTP, upstream.HealthBolt} {

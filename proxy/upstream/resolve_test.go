@@ -17,7 +17,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// names is a name server.
+// names is a fake name server.
 type names struct {
 	mu    sync.Mutex
 	known map[string][]string
@@ -50,12 +50,12 @@ func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	return found, nil
 }
 
-// retirement is a pool that counts calls of Retire.
+// retirement is a pool that counts the calls of Retire.
 type retirement struct{ n atomic.Int64 }
 
 func (r *retirement) Retire() { r.n.Add(1) }
 
-// pools sets a pool for e on each loop of g.
+// pools stores a pool in e for each loop of g.
 func pools(t *testing.T, g *loop.Group, e *upstream.Endpoint) []*retirement {
 	t.Helper()
 	var made []*retirement
@@ -69,8 +69,8 @@ func pools(t *testing.T, g *loop.Group, e *upstream.Endpoint) []*retirement {
 	return made
 }
 
-// retired returns a function that waits until all loops have run what was posted, and returns how often each pool was retired. The
-// loops are outside of the test's synctest bubble, so the wait is, too.
+// retired returns a function that waits until all loops have run their posted functions. The function returns how
+// often each pool was retired. The loops run outside the test's synctest bubble, so the function waits outside too.
 func retired(t *testing.T, g *loop.Group) func(pools []*retirement) []int64 {
 	ask, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -174,7 +174,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestNamesAtStart: a name server that does not respond delays New by two seconds; addresses that Run finds later are used.
+// TestNamesAtStart checks that a name server that does not respond delays New by two seconds. Addresses that Run
+// finds later are used.
 func TestNamesAtStart(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
@@ -203,7 +204,8 @@ func TestNamesAtStart(t *testing.T) {
 	})
 }
 
-// TestNamesShared: an address of two names is one endpoint until neither has it.
+// TestNamesShared checks that an address of two names is one endpoint. The endpoint stays until neither name has the
+// address.
 func TestNamesShared(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
@@ -233,7 +235,7 @@ func TestNamesShared(t *testing.T) {
 	})
 }
 
-// TestNamesAndHealth: the health checks of an endpoint start and end with it.
+// TestNamesAndHealth checks that the health checks of an endpoint start and end with the endpoint.
 func TestNamesAndHealth(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)

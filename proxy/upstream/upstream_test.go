@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// loops returns a group that shuts down with the test.
+// loops returns a group that is shut down when the test ends.
 func loops(t testing.TB, n int) *loop.Group {
 	t.Helper()
 	g, err := loop.New(&loop.Config{Loops: n})
