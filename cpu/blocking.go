@@ -2,9 +2,10 @@ package cpu
 
 import "context"
 
-// Blocking returns the job's token while f waits for something else than the CPU. After f it waits until the job has a token
-// again, and returns f's error. If ctx ends during that wait, Blocking returns f's error or else that of ctx, and the function
-// should return. If the job's function has returned already, no token is needed. Outside a pool Blocking only calls f.
+// Blocking returns the job's token while f waits for something other than the CPU. After f it waits until the job has a token
+// again. Then it returns the error of f. If ctx ends during that wait, Blocking returns the error of f, or the error of ctx if
+// f returned nil. The function should then return. If the job's function has already returned, Blocking does not wait for a
+// token. Outside a pool Blocking only calls f.
 func Blocking(ctx context.Context, f func() error) (err error) {
 	j := jobOf(ctx)
 	if j == nil || j.pool == nil || !j.pool.detach(j) {
@@ -18,8 +19,8 @@ func Blocking(ctx context.Context, f func() error) (err error) {
 	return f()
 }
 
-// detach stops counting j as running, and passes its token on if it holds one. It returns false if j is detached already, or
-// does not run: then there is nothing to reattach.
+// detach stops counting j as running. If j holds a token, detach passes the token on. It returns false if j is already
+// detached or does not run: then there is nothing to reattach.
 func (p *Pool) detach(j *Job) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +34,7 @@ func (p *Pool) detach(j *Job) bool {
 // reattach waits until j has a token again.
 func (p *Pool) reattach(j *Job) error {
 	p.mu.Lock()
-	if j.state == finished { // the function returned while f ran: no call would return a token
+	if j.state == finished { // the function returned while f ran: a new token would never be returned
 		p.mu.Unlock()
 		return nil
 	}

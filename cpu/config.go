@@ -7,25 +7,26 @@ import (
 
 // Config configures a Pool. The zero value works; negative values are errors.
 type Config struct {
-	// Tokens is how many jobs run at once. Zero means Cores(). One more keeps the cores busier where other programs use them
-	// too. Less leaves a part of a container's quota to I/O.
+	// Tokens is how many jobs run at a time. Zero means Cores(). Cores()+1 keeps the cores busier if other programs use them
+	// too. A lower number leaves part of a container's quota to I/O.
 	Tokens int `yaml:"tokens,omitempty"`
 
-	// Queue is how many new jobs may wait for a token; a further one gets ErrBusy. Zero means 1024.
+	// Queue is how many new jobs may wait for a token. A further job gets ErrBusy. Zero means 1024.
 	Queue int `yaml:"queue,omitempty"`
 
-	// Lend is the time between asking a job to yield and lending its token to a shorter one. Zero means 5 ms.
+	// Lend is how long a job that is asked to yield keeps its token before the token is lent to a shorter job. Zero means 5
+	// ms.
 	Lend time.Duration `yaml:"lend,omitempty"`
 
-	// FirstSlice is how long a new job runs before it is asked to yield; the slice doubles as the job grows older. Zero means
+	// FirstSlice is how long a new job runs before it is asked to yield. The slice doubles as the job grows older. Zero means
 	// 250 us.
 	FirstSlice time.Duration `yaml:"first_slice,omitempty"`
 
-	// LongestSlice bounds the slices. Zero means 4 ms, or FirstSlice if that is longer.
+	// LongestSlice bounds the doubling of slices. Zero means 4 ms, or FirstSlice if that is longer.
 	LongestSlice time.Duration `yaml:"longest_slice,omitempty"`
 }
 
-// longest is 73 years: the age of a pool plus any duration of its configuration does not overflow.
+// longest is 73 years. The age of a pool plus a configured duration up to this length does not overflow.
 const longest = time.Duration(1 << 61)
 
 // withDefaults checks c and fills in the defaults.

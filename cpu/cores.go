@@ -2,8 +2,8 @@ package cpu
 
 import "runtime"
 
-// Cores returns how many cores the process may use: the smaller of its affinity and of the CPU quota of its control groups
-// (version 1 or 2, rounded down), but at least 1.
+// Cores returns how many cores the process may use. It is the smaller of two numbers: the cores of the affinity mask, and the
+// CPU quota of the control groups (version 1 or 2), rounded down. The result is at least 1.
 func Cores() int {
 	n := runtime.NumCPU()
 	if a := affinity(); a > 0 {

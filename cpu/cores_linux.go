@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinity returns how many cores the process may run on now; 0 if the kernel does not say.
+// affinity returns how many cores the process may run on now, or 0 if the kernel does not say.
 func affinity() int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -18,9 +18,9 @@ func affinity() int {
 	return set.Count()
 }
 
-// quota returns the smallest CPU quota, in cores, of the process's control groups and those above them; 0 without a quota. It
-// reads the files below root. Where the path of a group does not exist, as in a container that sees its own group as the top,
-// the nearest directory above it counts.
+// quota returns the smallest CPU quota, in cores, of the process's control groups and their parents. It returns 0 if there is
+// no quota. It reads the files below root. A container may see its own group as the top, so the path of a group may not exist.
+// Then quota starts at the nearest parent directory that exists.
 func quota(root string) float64 {
 	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -43,7 +43,7 @@ func quota(root string) float64 {
 	return least
 }
 
-// walk returns the smallest quota from the group at path up to the top.
+// walk returns the smallest quota of the group at path and all its parents.
 func walk(root string, mounts []string, path string, read func(dir string) float64) float64 {
 	least := 0.0
 	for _, mount := range mounts {
@@ -57,7 +57,7 @@ func walk(root string, mounts []string, path string, read func(dir string) float
 	return least
 }
 
-// lower returns the lower of two quotas; 0 means no quota.
+// lower returns the lower of two quotas, where 0 means no quota.
 func lower(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -65,7 +65,8 @@ func lower(a, b float64) float64 {
 	return a
 }
 
-// quotaV2 reads cpu.max: "$MAX $PERIOD", in us, or "max". Linux, Documentation/admin-guide/cgroup-v2.rst, CPU interface files.
+// quotaV2 reads cpu.max: "$MAX $PERIOD" in us; $MAX may be "max". Linux, Documentation/admin-guide/cgroup-v2.rst, CPU
+// interface files.
 func quotaV2(dir string) float64 {
 	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if err != nil {
@@ -75,7 +76,7 @@ func quotaV2(dir string) float64 {
 	return ratio(most, period)
 }
 
-// quotaV1 reads cpu.cfs_quota_us, -1 for none, and cpu.cfs_period_us. Linux, Documentation/scheduler/sched-bwc.rst.
+// quotaV1 reads cpu.cfs_quota_us (-1 means none) and cpu.cfs_period_us. Linux, Documentation/scheduler/sched-bwc.rst.
 func quotaV1(dir string) float64 {
 	most, err := os.ReadFile(filepath.Join(dir, "cpu.cfs_quota_us"))
 	if err != nil {
@@ -88,7 +89,7 @@ func quotaV1(dir string) float64 {
 	return ratio(strings.TrimSpace(string(most)), strings.TrimSpace(string(period)))
 }
 
-// ratio returns most/period, or 0 unless both are numbers above zero.
+// ratio returns most/period. It returns 0 unless both are numbers above zero.
 func ratio(most, period string) float64 {
 	m, err1 := strconv.ParseFloat(most, 64)
 	p, err2 := strconv.ParseFloat(period, 64)

@@ -60,7 +60,7 @@ func TestQuota(t *testing.T) {
 
 // TestSlice sets the slice of one thread and reads it back.
 func TestSlice(t *testing.T) {
-	runtime.LockOSThread() // for good: the thread ends with the test's goroutine
+	runtime.LockOSThread() // never unlocked, so the thread ends with the test's goroutine
 	if err := setSlice(unix.Gettid(), 200*time.Microsecond); err != nil {
 		t.Skipf("needs Linux 6.12, and a sandbox that allows sched_setattr: %v", err)
 	}

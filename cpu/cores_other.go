@@ -2,7 +2,7 @@
 
 package cpu
 
-// affinity returns 0: runtime.NumCPU respects it where it exists.
+// affinity returns 0, because runtime.NumCPU already respects the affinity mask.
 func affinity() int { return 0 }
 
 // quota returns 0: only Linux has control groups.

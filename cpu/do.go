@@ -10,7 +10,7 @@ import (
 // PanicError is the error of a job that panicked.
 type PanicError struct {
 	Value any    // the argument of panic
-	Stack []byte // of the goroutine, as runtime/debug.Stack returns it
+	Stack []byte // stack of the goroutine, in the form of runtime/debug.Stack
 }
 
 // Error includes the value and the stack.
@@ -18,17 +18,17 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("cpu: the job panicked: %v\n\n%s", e.Value, e.Stack)
 }
 
-// Unwrap returns the value if it is an error.
+// Unwrap returns the panic's value if it is an error, else nil.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Do waits for a token of p and runs f on the caller's goroutine. It returns what f returns; *PanicError if f panics; and
-// if f did not run, the error of ctx if ctx ended first, or an error that wraps ErrBusy or ErrClosed.
+// Do waits for a token of p and runs f on the caller's goroutine. It returns the results of f, or *PanicError if f panics. If
+// f did not run, the error is that of ctx, or wraps ErrBusy or ErrClosed.
 //
-// f's context is ctx with the job in it: f passes it to Checkpoint, Blocking and For. If ctx belongs to a job of p whose
-// function has not returned, f runs at once as a part of that job, on its token. So pass the context on: a job that calls Do
+// The context of f is ctx with the job in it. f passes this context to Checkpoint, Blocking and For. If ctx belongs to a
+// running job of p, f runs immediately as part of that job, on its token. So pass the job's context on: a job that calls Do
 // with another context waits for a second token while it holds the first.
 func Do[T any](ctx context.Context, p *Pool, f func(context.Context) (T, error)) (T, error) {
 	var none T
@@ -43,7 +43,7 @@ func Do[T any](ctx context.Context, p *Pool, f func(context.Context) (T, error))
 	}
 	j := &Job{Context: ctx, pool: p, pc: codeAddress(f)}
 	if ctx.Done() != nil {
-		j.checkpointDue.Store(1) // the first checkpoint begins to watch ctx: many jobs end before that
+		j.checkpointDue.Store(1) // the first checkpoint starts to watch ctx, because many jobs end before one
 	}
 	if err := p.acquireFirst(j); err != nil {
 		return none, err

@@ -39,7 +39,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestGoexit: a job that ends its goroutine, as t.FailNow does, returns its token.
+// TestGoexit: a job that ends its goroutine, as t.FailNow does, returns its token to the pool.
 func TestGoexit(t *testing.T) {
 	p := newPool(t, Config{Tokens: 1})
 	var all sync.WaitGroup
@@ -62,8 +62,8 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// TestNested: a job's Do on its own pool runs at once, on its token, also through a job of another pool, and keeps the values
-// of its context.
+// TestNested: if a job calls Do on its own pool, the function runs immediately on the job's token. This also works through a
+// job of another pool. The values of the context are preserved.
 func TestNested(t *testing.T) {
 	p := newPool(t, Config{Tokens: 1, Queue: 1})
 	other := newPool(t, Config{Tokens: 1, Queue: 1})
@@ -93,7 +93,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestNestedWithoutContext: a job that waits for another job of its pool, without passing its context, has its token lent.
+// TestNestedWithoutContext: a job waits for another job of its pool and does not pass its context. The pool lends the waiting
+// job's token.
 func TestNestedWithoutContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -122,7 +123,8 @@ func TestCheckpointOutside(t *testing.T) {
 	}
 }
 
-// TestCheckpointBelow: a Checkpoint on a context made from the job's returns that context's error, and yields for the job.
+// TestCheckpointBelow: Checkpoint on a context derived from the job's context returns the error of the derived context, and
+// yields for the job.
 func TestCheckpointBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -150,7 +152,7 @@ func TestCheckpointBelow(t *testing.T) {
 	})
 }
 
-// TestAfterTheEnd: a context kept beyond its job does nothing.
+// TestAfterTheEnd: after the job has ended, calls with its context have no effect.
 func TestAfterTheEnd(t *testing.T) {
 	p := newPool(t, Config{Tokens: 1})
 	var kept context.Context
@@ -255,7 +257,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestCodeAddress: the address read from the func value is that of reflect.
+// TestCodeAddress: codeAddress returns the same address as package reflect.
 func TestCodeAddress(t *testing.T) {
 	n := 0
 	for name, f := range map[string]func(context.Context) (int, error){

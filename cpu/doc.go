@@ -1,9 +1,10 @@
-// Package cpu runs CPU-heavy functions on a fully used machine while other goroutines stay quick.
+// Package cpu runs CPU-heavy functions on a fully used machine without delaying other goroutines.
 //
-// A Pool holds as many tokens as there are cores, and a function runs while it holds one. Go has more processors
-// (GOMAXPROCS) than that, so that one is always idle and sees the network at once. The job with the least running time goes
-// first. A job that is asked to yield does so at its next Checkpoint. A job that never checkpoints loses its token to shorter
-// jobs, and Stats names its function. A binary calls TuneProcess once; a Pool itself changes nothing in the process.
+// A Pool has as many tokens as there are cores. A function runs while it holds a token. Go has more processors (GOMAXPROCS)
+// than there are tokens. So one processor is always idle and reacts to the network immediately. The waiting job with the least
+// running time so far runs first. A job that is asked to yield does so at its next Checkpoint. A job that never checkpoints
+// loses its token to shorter jobs, and Stats names its function. A binary calls TuneProcess once. A Pool itself changes
+// nothing in the process.
 //
 //	func main() {
 //		cpu.TuneProcess(cpu.Tuning{})

@@ -55,7 +55,7 @@ func ExampleDo() {
 	// runtime error: index out of range [3] with length 0
 }
 
-// A function that checkpoints ends soon after its caller has stopped waiting.
+// A function that checkpoints ends soon after its context has ended.
 func ExampleCheckpoint() {
 	pool, _ := cpu.New(cpu.Config{Tokens: 1})
 	defer pool.Close()
@@ -91,7 +91,7 @@ func ExampleFrom() {
 	// Output: 1000 <nil>
 }
 
-// While a job waits for something else than the CPU, another one uses its token.
+// While a job waits for something other than the CPU, another job uses its token.
 func ExampleBlocking() {
 	pool, _ := cpu.New(cpu.Config{Tokens: 1})
 	defer pool.Close()
@@ -127,7 +127,7 @@ func ExampleWithName() {
 	started := make(chan struct{})
 	go cpu.Do(cpu.WithName(context.Background(), "resize"), pool, func(context.Context) (int, error) {
 		close(started)
-		for !stop.Load() { // and never a checkpoint
+		for !stop.Load() { // without a checkpoint
 		}
 		return 0, nil
 	})

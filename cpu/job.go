@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// Job is a running function. It is the function's context, and the handle by which a hot loop checkpoints without a look-up in
-// a context. From returns it. It is valid as long as its context, and does nothing once the function has returned.
+// Job is a running function, and the context of that function. A hot loop gets the Job with From, so that a checkpoint needs
+// no look-up in a context. A Job is valid as long as its context. It does nothing once the function has returned.
 type Job struct {
-	context.Context // Do's argument
+	context.Context // argument of Do
 
 	pool          *Pool
-	pc            uintptr       // the address of the function's code, for its name in Stats
-	checkpointDue atomic.Uint32 // not 0: the next checkpoint has something to do
-	granted       chan error    // receives nil for a token, and ErrClosed if the job never starts
+	pc            uintptr       // address of the function's code, for the name in Stats
+	checkpointDue atomic.Uint32 // not 0: the next checkpoint calls pause
+	granted       chan error    // receives nil for a token, or ErrClosed if the job never starts
 
 	// Guarded by pool.mu.
 	state      state
-	overran    bool          // it did not yield in time when it was last asked
-	index      int           // in Pool.running or Pool.runningLent
-	level      int           // in the queue
-	prev, next *Job          // in the queue
-	queued     time.Duration // when it joined the queue
-	turnStart  time.Duration // when its turn began
-	yieldAsked time.Duration // when it was asked to yield in this turn; 0 if it was not
-	attained   time.Duration // how long it ran before this turn
+	overran    bool          // the job did not yield in time when it was last asked
+	index      int           // index in Pool.running or Pool.runningLent
+	level      int           // level in the queue
+	prev, next *Job          // neighbours in the queue
+	queued     time.Duration // when the job joined the queue
+	turnStart  time.Duration // when the current turn began
+	yieldAsked time.Duration // when the job was asked to yield in this turn; 0 if it was not
+	attained   time.Duration // running time before this turn
 
 	// Owned by the goroutine that runs the function.
-	stopContextWatch func() bool // of context.AfterFunc; nil before the first checkpoint
+	stopContextWatch func() bool // from context.AfterFunc; nil before the first checkpoint
 }
 
 // state is the phase of a job. Only a running job counts against the pool's tokens.
@@ -39,21 +39,21 @@ type Job struct {
 //	      Checkpoint▼ │            ▼
 //	            detached, requeued
 //
-// finished follows every other state.
+// Every other state may be followed by finished.
 type state uint8
 
 const (
-	detached    state = iota // in Blocking: it neither runs nor waits
-	queuedNew                // waits for its first token
-	running                  // holds a token
-	runningLent              // runs without a token
-	requeued                 // waits for a token to continue
+	detached    state = iota // in Blocking: the job neither runs nor waits for a token
+	queuedNew                // the job waits for its first token
+	running                  // the job holds a token
+	runningLent              // the job runs without a token
+	requeued                 // the job waits for a token to continue
 	finished
 )
 
 type jobKey struct{}
 
-// Value makes the job known to contexts made from its own.
+// Value returns the job for the package's own key, so that contexts derived from the job's context find it.
 func (j *Job) Value(k any) any {
 	if k == (jobKey{}) {
 		return j
@@ -61,7 +61,7 @@ func (j *Job) Value(k any) any {
 	return j.Context.Value(k)
 }
 
-// jobOf returns the innermost job ctx belongs to, or nil.
+// jobOf returns the innermost job of ctx, or nil.
 func jobOf(ctx context.Context) *Job {
 	if j, ok := ctx.(*Job); ok {
 		return j
@@ -84,8 +84,8 @@ func (p *Pool) hasJob(ctx context.Context) bool {
 	return j.state != finished
 }
 
-// From returns the handle of the job that ctx belongs to, for a loop in which each nanosecond counts. It watches the context
-// that Do was given, not one made from it. Outside a pool its Checkpoint only returns the error of ctx.
+// From returns the job of ctx, for a loop in which each nanosecond counts. The Job watches the context passed to Do, not a
+// context derived from it. Outside a pool the Checkpoint of the result only returns the error of ctx.
 func From(ctx context.Context) *Job {
 	if j := jobOf(ctx); j != nil {
 		return j
@@ -95,7 +95,7 @@ func From(ctx context.Context) *Job {
 	return j
 }
 
-// Checkpoint is the function Checkpoint for the context that Do was given.
+// Checkpoint is like the function Checkpoint, for the context passed to Do.
 func (j *Job) Checkpoint() error {
 	if j.checkpointDue.Load() == 0 {
 		return nil
@@ -103,11 +103,11 @@ func (j *Job) Checkpoint() error {
 	return j.pause()
 }
 
-// Checkpoint yields to other jobs if that is due. Once ctx has ended it returns the error of ctx, and the function should
-// return. It costs one atomic load until there is something to do. The goroutine that runs the function calls it, about every
-// 100 us; more often does no harm. Outside a pool it only returns the error of ctx.
+// Checkpoint yields to other jobs if that is due. Once ctx has ended, it returns the error of ctx, and the function should
+// return. Usually it costs one atomic load. The goroutine that runs the function calls it, about every 100 us; calling it more
+// often is harmless. Outside a pool it only returns the error of ctx.
 func Checkpoint(ctx context.Context) error {
-	switch j := ctx.(type) { //nolint:gocritic // the compiler inlines a switch here, and not an if
+	switch j := ctx.(type) { //nolint:gocritic // the compiler inlines a switch here, but not an if
 	case *Job:
 		if j.checkpointDue.Load() == 0 {
 			return nil
@@ -128,13 +128,14 @@ func checkpoint(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// pause is called when checkpointDue is set: the job was asked to yield, its context ended, or this is its first checkpoint.
+// pause is called when checkpointDue is set: the job was asked to yield, its context has ended, or this is its first
+// checkpoint.
 func (j *Job) pause() error {
 	if j.pool == nil {
 		return j.Err()
 	}
 	if err := j.Err(); err != nil {
-		return err // checkpointDue stays set
+		return err // checkpointDue stays set, so that every later checkpoint returns err too
 	}
 	j.checkpointDue.Store(0)
 	if j.stopContextWatch == nil && j.Done() != nil {
@@ -143,10 +144,10 @@ func (j *Job) pause() error {
 	return j.pool.yield(j)
 }
 
-// yield passes j's token on if another job is to run first, and waits until j has a token again.
+// yield passes j's token on if another job should run first. Then it waits until j has a token again.
 func (p *Pool) yield(j *Job) error {
 	p.mu.Lock()
-	if j.state != running && j.state != runningLent { // finished, or another goroutine of the job waits for the token already
+	if j.state != running && j.state != runningLent { // j has finished, or another goroutine of the job already waits for the token
 		p.mu.Unlock()
 		return nil
 	}

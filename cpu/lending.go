@@ -2,11 +2,11 @@ package cpu
 
 import "time"
 
-// maxLent bounds how many jobs run although their token was lent.
+// maxLent is the most jobs that may run after their token was lent.
 const maxLent = 16
 
-// supervise asks jobs to yield, and lends the tokens of jobs that do not, while other jobs wait. It is called when a job begins
-// to wait, and then by the timer. An idle pool has no timer.
+// supervise runs while jobs wait. It asks running jobs to yield and lends the tokens of jobs that do not. It is called when a
+// job begins to wait, and then by the timer. An idle pool has no timer.
 func (p *Pool) supervise(now time.Duration) {
 	if p.queue.len == 0 {
 		return
@@ -41,17 +41,18 @@ func (p *Pool) supervise(now time.Duration) {
 	p.armTimer(now)
 }
 
-// shouldYield reports whether j is to yield to best: at the end of its slice, or after a first slice if best has run for less
-// time.
+// shouldYield reports whether j should yield to best. It should at the end of its slice, or after a first slice if best has a
+// lower level.
 func (p *Pool) shouldYield(j, best *Job, now time.Duration) bool {
 	level := p.level(p.age(j, now))
 	ran := now - j.turnStart
 	return best.level < level && ran >= p.cfg.FirstSlice || best.level <= level && ran >= p.slice(j.attained)
 }
 
-// overdue returns the oldest job whose token is to be lent to best; nil if there is none. Where best has run before, that is a
-// job of its level or above. Where best is new, it must be expected to be shorter: jobs of a function that never checkpoints
-// wait for each other, as all of them at once would be no faster and would occupy the processor that is kept for I/O.
+// overdue returns the oldest job whose token may be lent to best, or nil if there is none. If best has run before, the oldest
+// job must have at least the same level. If best is new, it must be expected to be shorter. So jobs of a function that never
+// checkpoints wait for each other. Running all of them together would not be faster and would occupy the processor that is
+// left for I/O.
 func (p *Pool) overdue(best *Job, now time.Duration) *Job {
 	var oldest *Job
 	for _, j := range p.running {
@@ -68,8 +69,8 @@ func (p *Pool) overdue(best *Job, now time.Duration) *Job {
 	return oldest
 }
 
-// lendableAt returns from when on j's token may be lent: Config.Lend after j was asked to yield, or at once if j, or the last
-// job of its name, has overrun before.
+// lendableAt returns the time after which j's token may be lent. Normally that is Config.Lend after j was asked to yield. It
+// is the start of the turn if j, or the last job of its name, has overrun before.
 func (p *Pool) lendableAt(j *Job) time.Duration {
 	switch {
 	case j.overran || p.expectedDoublings(j) > 0:
@@ -83,7 +84,7 @@ func (p *Pool) lendableAt(j *Job) time.Duration {
 
 const never = time.Duration(1<<63 - 1)
 
-// lend takes j's token, although j continues to run.
+// lend frees j's token for another job, although j continues to run.
 func (p *Pool) lend(j *Job, now time.Duration) {
 	p.running = removeJob(p.running, j)
 	j.state, j.index = runningLent, len(p.runningLent)
@@ -94,7 +95,7 @@ func (p *Pool) lend(j *Job, now time.Duration) {
 	}
 }
 
-// armTimer sets the timer to the next time at which supervise may have something to do.
+// armTimer sets the timer to the next time at which supervise may have work.
 func (p *Pool) armTimer(now time.Duration) {
 	if p.queue.len == 0 {
 		return
@@ -118,7 +119,7 @@ func (p *Pool) armTimer(now time.Duration) {
 	}
 }
 
-// timerFired is the function of the timer.
+// timerFired is called when the timer expires.
 func (p *Pool) timerFired() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// tight uses up d of the bubble's time and never checkpoints.
+// tight runs for d of the test's fake clock and never checkpoints.
 func tight(d time.Duration) func(context.Context) error {
 	return func(context.Context) error { time.Sleep(d); return nil }
 }
 
 func nothing(context.Context) error { return nil }
 
-// TestLend: a job that does not checkpoint loses its token 5 ms after it was asked to yield, and Stats names it.
+// TestLend: a job that does not checkpoint loses its token 5 ms after it was asked to yield. Stats names the job.
 func TestLend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -51,7 +51,7 @@ func TestLend(t *testing.T) {
 	})
 }
 
-// TestLentTokenIsCounted: while the borrower runs, the lender runs without a token.
+// TestLentTokenIsCounted: while a lent token is in use, the job that had it runs without a token.
 func TestLentTokenIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -102,8 +102,8 @@ func TestJobsOfOneNameWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestHungJob: one job of a name never ends. Once another job of the name has ended, the rest get the token within a few times
-// the running time of that job.
+// TestHungJob: one job of a name never ends. After another job of that name has ended, the others get a token within a few
+// times the running time of that job.
 func TestHungJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -206,7 +206,7 @@ func TestLendingIsBounded(t *testing.T) {
 	})
 }
 
-// TestOverrunRecordsAreBounded: a program that makes new names without end does not fill the memory.
+// TestOverrunRecordsAreBounded: a program that creates new names without end does not fill the memory.
 func TestOverrunRecordsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -223,8 +223,8 @@ func TestOverrunRecordsAreBounded(t *testing.T) {
 	})
 }
 
-// TestCancelledWhileYielding: a job whose context ends while it yields continues at once, without a token, and no token is
-// lost when it ends.
+// TestCancelledWhileYielding: the context of a job ends while the job yields. The job continues immediately without a token,
+// and no token is lost when it ends.
 func TestCancelledWhileYielding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -250,7 +250,7 @@ func TestCancelledWhileYielding(t *testing.T) {
 	})
 }
 
-// TestLendNever: durations near the longest time.Duration neither overflow nor lend at once.
+// TestLendNever: durations near the longest time.Duration do not overflow and do not lend a token immediately.
 func TestLendNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1, Lend: 1<<63 - 1, LongestSlice: 1<<63 - 1})

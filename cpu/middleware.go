@@ -9,12 +9,12 @@ import (
 	"reflect"
 )
 
-// Middleware runs an HTTP handler as a job of p; the request's context is the job's. When p is busy or closed the client gets
-// 503 Service Unavailable, with Retry-After if trying again can help. A request whose context ends while it waits is not
-// handled. The job's name in Stats is that of the request's context (WithName), the pattern that matched the request
-// (http.ServeMux), or the name of the handler.
+// Middleware runs an HTTP handler as a job of p. The job uses the context of the request. If p is busy or closed, the response
+// is 503 Service Unavailable, with Retry-After if a later attempt may succeed. If the request's context ends before the job
+// starts, the handler is not called. The job's name in Stats is, in this order: the name in the request's context (WithName),
+// the pattern that matched the request (http.ServeMux), or the name of the handler.
 //
-// A handler that reads a large body, or writes a large response, does so inside Blocking.
+// A handler that reads a large body or writes a large response calls Blocking for that.
 func Middleware(p *Pool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		name := nameOf(next)
@@ -32,7 +32,7 @@ func Middleware(p *Pool) func(http.Handler) http.Handler {
 	}
 }
 
-// nameOf returns the name of a handler that is a function, or the type of another.
+// nameOf returns the name of a function, or the type of any other handler.
 func nameOf(h http.Handler) string {
 	if f, ok := h.(http.HandlerFunc); ok {
 		return functionKey{pc: reflect.ValueOf(f).Pointer()}.String()
@@ -40,7 +40,7 @@ func nameOf(h http.Handler) string {
 	return fmt.Sprintf("%T", h)
 }
 
-// respondToError responds for a handler that did not run. A handler's panic continues, for the HTTP server to handle.
+// respondToError writes the response for a handler that did not run. It passes on a handler's panic to the HTTP server.
 func respondToError(w http.ResponseWriter, err error) {
 	var panicked *PanicError
 	switch {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ask sends h a request for /.
+// ask sends a request for / to h.
 func ask(ctx context.Context, h http.Handler) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestCallsThatOutliveTheirJob makes calls of a job's context, from a goroutine that the job started, which return after
-// the function has returned: the pool must have all its tokens then. newPool's cleanup counts them.
+// TestCallsThatOutliveTheirJob: a goroutine that a job started makes calls with the job's context. The calls return after the
+// job's function has returned. The pool must then have all its tokens. The cleanup of newPool counts the tokens.
 func TestCallsThatOutliveTheirJob(t *testing.T) {
 	blocking := func(ctx context.Context) {
 		_ = Blocking(ctx, func() error { time.Sleep(20 * time.Millisecond); return nil })
@@ -18,7 +18,7 @@ func TestCallsThatOutliveTheirJob(t *testing.T) {
 		name   string
 		helper func(ctx context.Context)
 		job    time.Duration // how long the function runs
-		other  time.Duration // how long another job keeps the only token, once it has it
+		other  time.Duration // how long another job holds the only token
 	}{
 		{"a token is free when Blocking ends", blocking, 10 * time.Millisecond, 0},
 		{"Blocking begins after the job", func(ctx context.Context) { time.Sleep(20 * time.Millisecond); blocking(ctx) }, 10 * time.Millisecond, 0},

@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// maxOverruns bounds how many functions have a record. A further one replaces the record that was updated longest ago.
+// maxOverruns is the most functions with an overrunRecord. A further record replaces the one that was updated longest ago.
 const maxOverruns = 256
 
-// functionKey identifies a function: by the name in its context, or by the address of its code.
+// functionKey identifies a function: by the name in the context, or by the address of its code.
 type functionKey struct {
 	name string
 	pc   uintptr
 }
 
-// overrunRecord describes a function of which a job overran: it did not yield within Config.Lend of being asked.
+// overrunRecord describes a function one of whose jobs overran. A job overruns if it does not yield within Config.Lend after
+// it was asked.
 type overrunRecord struct {
-	unyielding bool // the last of its jobs that was asked to yield overran
-	doublings  int  // the expected age of its next job
+	unyielding bool // the last job that was asked to yield overran
+	doublings  int  // expected age of the next job, as a result of Pool.doublings
 	times      uint64
 	longest    time.Duration
 	last       time.Duration // when the record was last updated
@@ -30,9 +31,9 @@ type overrunRecord struct {
 type nameKey struct{}
 
 // WithName returns a context whose jobs have this name in Stats, instead of the Go name of their function. The pool assumes
-// that jobs of one name are alike. If jobs of a name never checkpoint, a new one waits for those that run, until one has
-// taken more than twice as long as the last one did, or a second if none has ended yet. So a few of them use the cores at a
-// time. All of them at once would be no faster, and would delay all other jobs.
+// that jobs with the same name are alike. If jobs of a name never checkpoint, a new one waits for the running ones. It waits
+// until one of them has run more than twice as long as the last job that ended, or for a second if none has ended. So only a
+// few of these jobs use the cores at a time. Running all of them together would not be faster and would delay all other jobs.
 func WithName(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, nameKey{}, name)
 }
@@ -57,10 +58,10 @@ func (k functionKey) String() string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// assumedRun is the expected running time of a function that does not yield, until one of its jobs has ended.
+// assumedRun is the expected running time of a job that does not yield, before any job of its function has ended.
 const assumedRun = time.Second
 
-// recordOverrun is called when j did not yield in time.
+// recordOverrun is called when j has not yielded in time.
 func (p *Pool) recordOverrun(j *Job, now time.Duration) {
 	k := j.functionKey()
 	r := p.overruns[k]
@@ -92,7 +93,7 @@ func (p *Pool) dropOldestOverrun() {
 	delete(p.overruns, oldest)
 }
 
-// recordYield is called when j yielded in time.
+// recordYield is called when j has yielded in time.
 func (p *Pool) recordYield(j *Job) {
 	j.overran = false
 	if len(p.overruns) == 0 {
@@ -103,7 +104,8 @@ func (p *Pool) recordYield(j *Job) {
 	}
 }
 
-// recordEnd is called when j ends. If its function does not yield, its next job is expected to run up to twice as long.
+// recordEnd is called when j ends. If the function does not yield, the record expects the next job to run up to twice as long
+// as j.
 func (p *Pool) recordEnd(j *Job) {
 	if len(p.overruns) == 0 {
 		return
@@ -114,8 +116,8 @@ func (p *Pool) recordEnd(j *Job) {
 	}
 }
 
-// firstInLine returns the job to grant a token first; nil if none waits. A new job of a function that never checkpoints cannot
-// be stopped later, so it is queued at the level at which it is expected to end.
+// firstInLine returns the job that should get the next token, or nil if none waits. A new job of a function that never
+// checkpoints cannot be stopped later. So firstInLine first moves it to the level at which it is expected to end.
 func (p *Pool) firstInLine() *Job {
 	for {
 		j := p.queue.leastServed()
@@ -132,8 +134,9 @@ func (p *Pool) firstInLine() *Job {
 	}
 }
 
-// expectedDoublings returns the age that a new job is expected to reach, from the record of its name; 0 without one. Records by
-// code address do not count, as a program may start all its jobs from one line.
+// expectedDoublings returns the age that a new job is expected to reach, as a result of doublings. It uses the record of the
+// job's name, and returns 0 without one. Records by code address are not used, because a program may start all its jobs from
+// one line.
 func (p *Pool) expectedDoublings(j *Job) int {
 	if len(p.overruns) == 0 {
 		return 0
@@ -145,14 +148,14 @@ func (p *Pool) expectedDoublings(j *Job) int {
 	return 0
 }
 
-// Unyielding is a function whose last job did not checkpoint when it was asked to yield, so that its token was lent.
+// Unyielding is a function whose last job did not checkpoint when it was asked to yield. The job's token was lent.
 type Unyielding struct {
 	Name    string
-	Jobs    uint64        // how many of its jobs overran
-	Longest time.Duration // the longest known running time of one of them
+	Jobs    uint64        // number of jobs that overran
+	Longest time.Duration // longest known running time of a job that overran
 }
 
-// unyielding lists the functions that do not yield, the longest running time first.
+// unyielding lists the functions that do not yield, sorted by longest running time.
 func (p *Pool) unyielding() []Unyielding {
 	var all []Unyielding
 	for k, r := range p.overruns {

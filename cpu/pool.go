@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// ErrBusy is wrapped in the error of a Do that found the queue full. The function did not run: trying again later is safe.
+// ErrBusy is wrapped in the error of Do if the queue is full. The function did not run, so trying again later is safe.
 var ErrBusy = errors.New("cpu: the pool is busy")
 
-// ErrClosed is the error of a Do on a closed Pool. The function did not run.
+// ErrClosed is the error of Do on a closed Pool. The function did not run.
 var ErrClosed = errors.New("cpu: the pool is closed")
 
-// Pool hands tokens to jobs. All methods may be called at the same time from any goroutine.
+// Pool grants tokens to jobs. All methods may overlap.
 type Pool struct {
 	cfg   Config
-	start time.Time // p.now counts from here
+	start time.Time // zero of the clock that now reads
 
 	mu          sync.Mutex
 	closed      bool
-	free        int    // tokens that no job holds; 0 while a job waits
-	running     []*Job // run, each on a token
-	runningLent []*Job // run although their token was lent
-	queue       queue  // wait for a token
-	queuedNew   int    // jobs in queue that have not started: Config.Queue bounds them
+	free        int    // tokens that no job holds; 0 while jobs wait
+	running     []*Job // jobs that run on a token
+	runningLent []*Job // jobs that run after their token was lent
+	queue       queue  // jobs that wait for a token
+	queuedNew   int    // jobs in queue that have not started; Config.Queue bounds them
 	unfinished  int    // jobs that have started and not ended
 	allFinished sync.Cond
 	timer       *time.Timer
-	timerDue    time.Duration // when the timer fires; 0 while it is not set
+	timerDue    time.Duration // when the timer expires; 0 if it is not set
 	overruns    map[functionKey]*overrunRecord
 	waits       waitTimes
 	jobs        uint64
@@ -36,7 +36,7 @@ type Pool struct {
 	panics      uint64
 }
 
-// New returns a Pool. It starts no goroutine and changes nothing in the process: TuneProcess does that.
+// New returns a Pool. It starts no goroutine and changes nothing in the process. TuneProcess changes the process.
 func New(cfg Config) (*Pool, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -47,8 +47,8 @@ func New(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// Close refuses new jobs and those that still wait to start, with ErrClosed, and returns when all that started have ended. A
-// job must not close its own pool: it would wait for itself.
+// Close makes new jobs, and jobs that have not started, fail with ErrClosed. It returns when all started jobs have ended. A
+// job must not close its own pool, because Close would wait for that job.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *Pool) Close() {
 	}
 }
 
-// now returns the time since the pool was made.
+// now returns the time since the pool was created.
 func (p *Pool) now() time.Duration { return time.Since(p.start) }
 
 // acquireFirst waits for j's first token.
@@ -109,7 +109,7 @@ func (p *Pool) acquireFirst(j *Job) error {
 			p.queue.remove(j)
 			p.queuedNew--
 			j.state = finished
-		case running, runningLent: // the token was granted at the same moment
+		case running, runningLent: // the token was granted at the same moment as the context ended
 			p.jobs--
 			p.finishLocked(j)
 		}
@@ -124,7 +124,7 @@ func (p *Pool) finish(j *Job) {
 	p.mu.Unlock()
 }
 
-// finishLocked is finish for callers that hold mu. A goroutine of the job may still wait in Blocking or Checkpoint: it
+// finishLocked is finish for callers that hold mu. A goroutine of the job may still wait in Blocking or Checkpoint. It
 // continues without a token.
 func (p *Pool) finishLocked(j *Job) {
 	if j.state == requeued {
@@ -139,8 +139,8 @@ func (p *Pool) finishLocked(j *Job) {
 	}
 }
 
-// awaitToken waits until a requeued job has a token. If the context ends first, the job continues without a token, so that it
-// can return, and awaitToken returns the context's error.
+// awaitToken waits until a requeued job has a token. If the context ends first, awaitToken returns the context's error, and
+// the job continues without a token so that it can return.
 func (p *Pool) awaitToken(j *Job) error {
 	select {
 	case err := <-j.granted:
@@ -151,28 +151,28 @@ func (p *Pool) awaitToken(j *Job) error {
 		if j.state == requeued {
 			p.queue.remove(j)
 			p.runWithoutToken(j, p.now())
-		} else if err := <-j.granted; err != nil { // the token was granted at the same moment
+		} else if err := <-j.granted; err != nil { // the token was granted at the same moment as the context ended
 			return err
 		}
 		return j.Err()
 	}
 }
 
-// runOnToken counts j as running on a token that the caller has taken.
+// runOnToken records that j runs on a token. The caller has already taken that token.
 func (p *Pool) runOnToken(j *Job, now time.Duration) {
 	j.state, j.turnStart, j.yieldAsked = running, now, 0
 	j.index = len(p.running)
 	p.running = append(p.running, j)
 }
 
-// runWithoutToken counts j as running without a token.
+// runWithoutToken records that j runs without a token.
 func (p *Pool) runWithoutToken(j *Job, now time.Duration) {
 	j.state, j.turnStart, j.yieldAsked = runningLent, now, 0
 	j.index = len(p.runningLent)
 	p.runningLent = append(p.runningLent, j)
 }
 
-// stopRunning removes j from the running jobs, and passes its token on if it holds one.
+// stopRunning removes j from the running jobs. If j holds a token, stopRunning passes the token on.
 func (p *Pool) stopRunning(j *Job, now time.Duration) {
 	switch j.state {
 	case running:
@@ -186,7 +186,7 @@ func (p *Pool) stopRunning(j *Job, now time.Duration) {
 	j.state = detached
 }
 
-// removeJob removes j from a set. The last job of the set takes its index.
+// removeJob removes j from a set. The last job of the set moves to the free index.
 func removeJob(set []*Job, j *Job) []*Job {
 	last := set[len(set)-1]
 	set[j.index], last.index = last, j.index
@@ -204,11 +204,11 @@ func (p *Pool) enqueue(j *Job, now time.Duration) {
 	p.supervise(now)
 }
 
-// passToken gives a free token to the next job. A job that runs although its token was lent counts as waiting, by its age: it
+// passToken gives a free token to the next job. A job that runs after its token was lent counts as waiting, by its age. It
 // gets the token back unless the first job in the queue is younger.
 func (p *Pool) passToken(now time.Duration) {
 	best := p.firstInLine()
-	var lender *Job // the youngest
+	var lender *Job // youngest job of runningLent
 	for _, l := range p.runningLent {
 		if lender == nil || p.age(l, now) < p.age(lender, now) {
 			lender = l
@@ -227,7 +227,7 @@ func (p *Pool) passToken(now time.Duration) {
 	p.armTimer(now)
 }
 
-// grant gives a token to a job of the queue.
+// grant gives a token to a waiting job.
 func (p *Pool) grant(j *Job, now time.Duration) {
 	p.queue.remove(j)
 	if j.state == queuedNew {

@@ -36,7 +36,7 @@ func run(ctx context.Context, p *Pool, f func(context.Context) error) error {
 	return err
 }
 
-// spin uses up d of the bubble's time and checkpoints each 100 us.
+// spin runs for d of the test's fake clock and checkpoints each 100 us.
 func spin(ctx context.Context, d time.Duration) error {
 	for ; d > 0; d -= 100 * time.Microsecond {
 		time.Sleep(100 * time.Microsecond)
@@ -73,7 +73,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestOrder: with one token, waiting jobs run in the order of their running time so far, and then of arrival.
+// TestOrder: with one token, waiting jobs run in the order of their running time so far. Jobs with equal running times run in
+// order of arrival.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 1})
@@ -103,7 +104,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestShortBesideLong: a short job beside a long one takes its own running time and one first slice.
+// TestShortBesideLong: a short job that competes with a long job ends after its own running time plus one first slice.
 func TestShortBesideLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Config{Tokens: 2})
@@ -156,7 +157,7 @@ func TestOldJobIsNotStarved(t *testing.T) {
 	})
 }
 
-// TestTokens: never more jobs at once than tokens, and all tokens in use.
+// TestTokens: the number of running jobs reaches the number of tokens and never exceeds it.
 func TestTokens(t *testing.T) {
 	for _, tokens := range []int{1, 2, 5} {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// levels is the number of ages in the queue. The last one begins at 2^11 first slices, half a second. Jobs above that age take
-// turns, so that none has to wait until a younger one has reached its age.
+// levels is the number of levels in the queue. Each level is a range of ages. The last level begins at 2^11 first slices, half
+// a second. All older jobs take turns in the last level, so none waits until a younger one has reached its age.
 const levels = 13
 
-// oldestEvery makes each 16th grant go to the job that has waited longest, so that a stream of short jobs cannot keep a long
-// one waiting for ever.
+// oldestEvery is how often a token goes to the job that has waited longest: at each 16th grant. Otherwise a stream of short
+// jobs could make a long job wait for ever.
 const oldestEvery = 16
 
-// queue holds the waiting jobs: least attained service first, by level, and in order of arrival within a level.
+// queue holds the waiting jobs, sorted by least attained service. Jobs of one level are in order of arrival.
 type queue struct {
 	lists [levels]struct{ first, last *Job }
 	used  uint16 // bit i: lists[i] is not empty
@@ -53,7 +53,7 @@ func (q *queue) remove(j *Job) {
 	q.len--
 }
 
-// leastServed returns the job with the least attained service; nil if the queue is empty.
+// leastServed returns the job with the least attained service, or nil if the queue is empty.
 func (q *queue) leastServed() *Job {
 	if q.used == 0 {
 		return nil
@@ -61,8 +61,8 @@ func (q *queue) leastServed() *Job {
 	return q.lists[bits.TrailingZeros16(q.used)].first
 }
 
-// next returns the job to grant a token: the least served, but each 16th time the one that has waited longest. The queue must
-// not be empty.
+// next returns the job that gets the next token. That is the least served job, but each 16th time the job that has waited
+// longest. The queue must not be empty.
 func (q *queue) next() *Job {
 	j := q.leastServed()
 	if q.turns++; q.turns%oldestEvery == 0 {
@@ -86,13 +86,13 @@ func (q *queue) jobs() []*Job {
 	return all
 }
 
-// doublings returns 0 for less than a first slice, and one more for each doubling of d.
+// doublings returns 0 if d is less than a first slice. Each doubling of d adds 1.
 func (p *Pool) doublings(d time.Duration) int { return bits.Len64(uint64(d / p.cfg.FirstSlice)) }
 
 // level returns the level of a job that has run for d.
 func (p *Pool) level(d time.Duration) int { return min(p.doublings(d), levels-1) }
 
-// slice returns how long a job that has run for d runs before it is asked to yield.
+// slice returns the length of the next slice of a job that has run for d. After its slice a job is asked to yield.
 func (p *Pool) slice(d time.Duration) time.Duration {
 	s := p.cfg.FirstSlice
 	for range p.level(d) {
@@ -104,5 +104,5 @@ func (p *Pool) slice(d time.Duration) time.Duration {
 	return min(s, p.cfg.LongestSlice)
 }
 
-// age returns how long j has run, including this turn.
+// age returns how long j has run, including the current turn.
 func (p *Pool) age(j *Job, now time.Duration) time.Duration { return j.attained + now - j.turnStart }

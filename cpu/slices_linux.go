@@ -11,7 +11,8 @@ import (
 )
 
 // setSlices gives every thread of the process a time slice of d: sched_setattr(2), sched_runtime of a SCHED_OTHER thread,
-// Linux 6.12. New threads inherit the slice from the thread that makes them, so it lists the threads until it finds no new one.
+// Linux 6.12. A new thread inherits the slice from the thread that creates it. So setSlices lists the threads until it finds
+// no new one.
 func setSlices(d time.Duration) error {
 	seen := make(map[int]bool)
 	for {
@@ -42,7 +43,7 @@ func setSlice(tid int, d time.Duration) error {
 		return err
 	}
 	if attr.Policy != unix.SCHED_NORMAL && attr.Policy != unix.SCHED_BATCH {
-		return nil // another policy was set, which has no slice, or one of another meaning
+		return nil // another scheduling policy is set, which has no slice or gives it another meaning
 	}
 	attr.Runtime = uint64(d)
 	if err := unix.SchedSetAttr(tid, attr, 0); err != nil {

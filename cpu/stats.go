@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// Stats are the counters of a Pool, and what it does now.
+// Stats are the counters and the current state of a Pool.
 type Stats struct {
-	Tokens  int // jobs that may run at once
+	Tokens  int // most jobs that may run at a time
 	Running int // jobs that hold a token
-	Queued  int // jobs that wait for a token, new ones and those that yielded
-	Lent    int // jobs that run without a token, as it was lent
+	Queued  int // jobs that wait for a token: new jobs, and jobs that yielded
+	Lent    int // jobs that run without a token because it was lent
 
-	Jobs   uint64 // started
-	Busy   uint64 // refused with ErrBusy
+	Jobs   uint64 // jobs started
+	Busy   uint64 // jobs refused with ErrBusy
 	Panics uint64
 
-	// WaitP50 and WaitP99 are quantiles of the time that new jobs waited for a token, over the last ten to twenty seconds.
+	// WaitP50 and WaitP99 are the median and the 99th percentile of the time that new jobs waited for a token. They cover the
+	// last ten to twenty seconds.
 	WaitP50, WaitP99 time.Duration
 
-	// Unyielding lists the functions that did not checkpoint when they were asked to yield, the longest first.
+	// Unyielding lists the functions that did not checkpoint when they were asked to yield, sorted by longest running time.
 	Unyielding []Unyielding
 
-	// GC is the garbage collector's share, 0 to 1, of the CPU time this process used since it started. The collector uses a
-	// quarter of GOMAXPROCS, so it takes more of the machine when that is larger than the number of cores.
+	// GC is the garbage collector's share, 0 to 1, of the CPU time that this process has used. The collector uses a quarter of
+	// GOMAXPROCS. So it uses more of the machine if GOMAXPROCS exceeds the number of cores.
 	GC float64
 
 	// Warning says why I/O is not isolated from the jobs, and what to do. It is empty if I/O is isolated.
@@ -57,7 +58,7 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// gcShare returns Stats.GC, as of the last garbage collection.
+// gcShare returns Stats.GC. The runtime updates the value at each garbage collection.
 func gcShare() float64 {
 	samples := []metrics.Sample{
 		{Name: "/cpu/classes/gc/total:cpu-seconds"},

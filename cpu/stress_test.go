@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestStress uses the whole API at once, on the real clock, and closes the pool meanwhile. newPool's check finds tokens that were
-// lost or duplicated.
+// TestStress uses the whole API concurrently, on the real clock, and closes the pool during that. The cleanup of newPool finds
+// lost or duplicated tokens.
 func TestStress(t *testing.T) {
 	before := runtime.NumGoroutine()
 	p := newPool(t, Config{
@@ -52,7 +52,7 @@ func TestStress(t *testing.T) {
 		t.Errorf("%d ran, %d refused, %d ended early: want some, some, and 4000 together", ran.Load(), refused.Load(), ended.Load())
 	}
 	p.Close()
-	for runtime.NumGoroutine() > before { // go test ends a test that waits for ever, and prints the goroutines that are left
+	for runtime.NumGoroutine() > before { // if this never ends, go test fails and prints the remaining goroutines
 		time.Sleep(time.Millisecond)
 	}
 }

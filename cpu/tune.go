@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// kernelSlice is the shortest slice that the kernel accepts. A thread that wakes up preempts one whose slice is over, so with
-// short slices the threads that do I/O need not wait for the scheduler's tick.
+// kernelSlice is the shortest time slice that the kernel accepts. A thread that wakes up preempts a thread whose slice is
+// over. So with short slices the threads that do I/O need not wait for the scheduler's tick.
 const kernelSlice = 100 * time.Microsecond
 
-// Tuning configures TuneProcess. The zero value is right for a program that has the machine, or its container, to itself.
+// Tuning configures TuneProcess. The zero value suits a program that does not share its machine or container.
 type Tuning struct {
-	// Tokens is that of the pool. Zero means Cores().
+	// Tokens is Config.Tokens of the pool. Zero means Cores().
 	Tokens int
 
-	// KeepKernelSlices leaves the kernel's time slices as they are.
+	// KeepKernelSlices leaves the kernel's time slices unchanged.
 	KeepKernelSlices bool
 }
 
 // Tuned is the result of TuneProcess.
 type Tuned struct {
-	GOMAXPROCS int // as it is now
+	GOMAXPROCS int // current value of GOMAXPROCS
 
-	// KernelSlices is true if all threads of the process, now and later, have time slices of 100 us.
+	// KernelSlices is true if all threads of the process, present and future, have time slices of 100 us.
 	KernelSlices bool
 
-	// Err says why they do not: an old kernel, another system, a sandbox. The process works without them.
+	// Err says why KernelSlices is false: an old kernel, another system, or a sandbox. The process works without these slices.
 	Err error
 }
 
-// TuneProcess prepares the whole process for pools. A binary that uses one calls it at the beginning of main. It raises
-// GOMAXPROCS to twice the cores or the tokens, whichever is more, so that jobs never occupy all of Go's processors; it does not
-// if GOMAXPROCS is larger already or the environment sets it. On Linux from 6.12 on it gives all threads time slices of 100 us,
-// which needs no privilege and changes no priority.
+// TuneProcess prepares the whole process for pools. A binary with a pool calls it at the beginning of main. It raises
+// GOMAXPROCS to twice the cores or twice the tokens, whichever is more. So jobs never occupy all of Go's processors. It leaves
+// GOMAXPROCS unchanged if the value is already larger or the environment sets it. On Linux 6.12 and later it gives all threads
+// time slices of 100 us, which needs no privilege and changes no priority.
 func TuneProcess(t Tuning) Tuned {
 	tokens := t.Tokens
 	if tokens <= 0 {

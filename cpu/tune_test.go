@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMain lets a test call TuneProcess in a process of its own, as it changes the whole process.
+// TestMain lets a test call TuneProcess in a process of its own, because TuneProcess changes the whole process.
 func TestMain(m *testing.M) {
 	if os.Getenv("CPU_TEST_TUNE") != "" {
 		before := runtime.GOMAXPROCS(0)

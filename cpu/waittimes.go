@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// waitTimes are histograms of how long jobs waited for their first token, over the last ten to twenty seconds.
+// waitTimes holds histograms of how long jobs waited for their first token, over the last ten to twenty seconds.
 type waitTimes struct {
 	current, before histogram
-	since           time.Duration // when current began
+	since           time.Duration // start of current
 }
 
-// window is the time covered by one histogram.
+// window is the time that one histogram covers.
 const window = 10 * time.Second
 
 func (w *waitTimes) add(now, d time.Duration) {
@@ -20,7 +20,7 @@ func (w *waitTimes) add(now, d time.Duration) {
 	w.current.total++
 }
 
-// rotate begins a new histogram when the current one has covered its window.
+// rotate begins a new histogram once the current one has covered its window.
 func (w *waitTimes) rotate(now time.Duration) {
 	switch old := now - w.since; {
 	case old >= 2*window:
@@ -30,7 +30,8 @@ func (w *waitTimes) rotate(now time.Duration) {
 	}
 }
 
-// quantile returns the wait that a share q of the jobs did not exceed, at most an eighth too long; 0 without jobs.
+// quantile returns a wait that the share q of the jobs did not exceed. The result is at most an eighth too long. It is 0
+// without jobs.
 func (w *waitTimes) quantile(q float64) time.Duration {
 	rank := uint64(q * float64(w.current.total+w.before.total))
 	var seen uint64
@@ -42,7 +43,7 @@ func (w *waitTimes) quantile(q float64) time.Duration {
 	return 0
 }
 
-// histogram counts durations in buckets, eight to each doubling.
+// histogram counts durations in buckets: eight buckets for each doubling.
 type histogram struct {
 	counts [61 * 8]uint64
 	total  uint64
@@ -56,7 +57,7 @@ func bucket(d time.Duration) int {
 	return shift*8 + int(d>>shift)
 }
 
-// bucketEnd is the longest duration in bucket i.
+// bucketEnd returns the longest duration in bucket i.
 func bucketEnd(i int) time.Duration {
 	if i < 16 {
 		return time.Duration(i)

@@ -22,7 +22,7 @@ type countingHandler struct {
 func (h *countingHandler) Opened(*Conn)        { h.opened.Add(1) }
 func (h *countingHandler) Closed(*Conn, error) { h.closed.Add(1) }
 
-// TestAcceptedButNotWatched: a handler gets as many Opened as Closed, also if a connection cannot be watched.
+// TestAcceptedButNotWatched: if a connection cannot be watched, its handler still gets as many calls of Opened as of Closed.
 func TestAcceptedButNotWatched(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		g, err := New(&Config{Loops: 1, Portable: portable})
@@ -36,7 +36,7 @@ func TestAcceptedButNotWatched(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := net.Dial("tcp", ln.Addr().String()); err == nil { // else it was reset at once
+		if c, err := net.Dial("tcp", ln.Addr().String()); err == nil { // on an error, the connection was already reset
 			_, _ = c.Read(make([]byte, 1))
 			_ = c.Close()
 		}

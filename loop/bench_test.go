@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRelay passes a message of 1 KB through a relay and its echo back, over 64 connections, all in turn.
+// BenchmarkRelay sends a message of 1 KB through a relay to an echo server and back, over 64 connections in turn.
 func BenchmarkRelay(b *testing.B) {
 	for _, kind := range []struct {
 		name     string
@@ -54,8 +54,8 @@ func BenchmarkRelay(b *testing.B) {
 	}
 }
 
-// TestIdleConnectionsAreSmall measures the heap of 1500 idle connections that have transferred data: a Conn, and its place in
-// the loop's table.
+// TestIdleConnectionsAreSmall measures the heap of 1500 idle connections that have transferred data. Each needs a Conn and an
+// entry in the loop's table.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux: elsewhere a process may not open the 3000 descriptors it takes")

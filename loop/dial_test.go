@@ -110,7 +110,8 @@ func TestCloseWhileConnecting(t *testing.T) {
 	})
 }
 
-// TestRelay joins each connection with one that is dialled for it on the same loop. The slower one pauses the other.
+// TestRelay connects each accepted connection with a connection dialled for it on the same loop. The slower side pauses the
+// other.
 func TestRelay(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.HighWater = 32 << 10

@@ -56,7 +56,7 @@ func descriptors(t *testing.T) int {
 
 const childEnv = "LOOP_TEST_CHILD"
 
-// TestDescriptorsRunOut runs itself again in a process with few descriptors.
+// TestDescriptorsRunOut runs itself again, in a process with few descriptors.
 func TestDescriptorsRunOut(t *testing.T) {
 	if os.Getenv(childEnv) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDescriptorsRunOut$", "-test.v")
@@ -75,7 +75,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 			t.Fatal(err)
 		}
-		// Room for the clients' ends, and for half of the loop's.
+		// There is room for the clients' ends and for half of the loop's ends.
 		const clients = 40
 		few := unix.Rlimit{Cur: uint64(below(t, clients+clients/2)), Max: was.Max}
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
@@ -104,7 +104,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 		if before.Conns >= len(fds) {
 			t.Fatalf("all of %d connections were accepted: the limit was not met", len(fds))
 		}
-		// The accepted clients close, which makes room for the waiting ones. These lose nothing.
+		// The accepted clients close, which makes room for the waiting clients. The waiting clients lose nothing.
 		for _, fd := range fds[:before.Conns] {
 			unix.Close(fd)
 		}
@@ -126,7 +126,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 	})
 }
 
-// below returns the number below which n descriptors are free.
+// below returns a limit below which n descriptors are free.
 func below(t *testing.T, n int) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -156,7 +156,8 @@ func TestBusyPort(t *testing.T) {
 	}
 }
 
-// TestAcceptedSocketsInherit checks the options of accepted sockets. They inherit them, which saves the calls.
+// TestAcceptedSocketsInherit checks that accepted sockets inherit the options of the listening socket, which saves system
+// calls.
 func TestAcceptedSocketsInherit(t *testing.T) {
 	g := start(t, Config{Loops: 1, KeepAlive: 7e9})
 	type options struct{ noDelay, keepAlive, idle int }
@@ -181,7 +182,7 @@ func TestAcceptedSocketsInherit(t *testing.T) {
 	}
 }
 
-// TestStaleEvents gives a loop events of closed sockets, whose numbers have another user by now.
+// TestStaleEvents gives a loop events of closed sockets whose numbers already belong to new sockets.
 func TestStaleEvents(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops = 1
@@ -220,7 +221,7 @@ func TestConnIsSmall(t *testing.T) {
 	}
 }
 
-// TestResetAfterTheEnd has a peer end its side, and reset the connection before the response.
+// TestResetAfterTheEnd: a peer ends its side and resets the connection before the response.
 func TestResetAfterTheEnd(t *testing.T) {
 	g := start(t, Config{Loops: 1})
 	half, closed := make(chan struct{}), make(chan error, 1)
@@ -244,7 +245,7 @@ func TestResetAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestDataWithTheConnection has a peer send and end at once, without reading what is sent to it.
+// TestDataWithTheConnection: a peer sends and ends its side immediately, and reads nothing.
 func TestDataWithTheConnection(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		nl, err := net.Listen("tcp", "127.0.0.1:0")

@@ -48,7 +48,7 @@ func Example() {
 	// <nil>
 }
 
-// side forwards received bytes to the other side, no faster than that takes them.
+// side forwards received bytes to the other side. It pauses while the other side is full.
 type side struct {
 	loop.Base
 	other *loop.Conn
@@ -71,7 +71,7 @@ func (s *side) Closed(_ *loop.Conn, err error) {
 	}
 }
 
-// A relay: each connection has its counterpart on the same loop.
+// A relay dials a second connection for each accepted one, on the same loop.
 func ExampleLoop_Dial() {
 	g, err := loop.New(nil)
 	if err != nil {
@@ -107,7 +107,7 @@ func ExampleLoop_Dial() {
 	// <nil>
 }
 
-// talk sends text, and returns the whole response.
+// talk sends text and returns the whole response.
 func talk(to net.Addr, text string) string {
 	conn, err := net.Dial(to.Network(), to.String())
 	if err != nil {
@@ -132,7 +132,7 @@ type rot13 struct{ socket *loop.Socket }
 
 func (r *rot13) Start(s *loop.Socket) { r.socket = s }
 
-// Handshake could return loop.ErrAgain until the peer has answered.
+// Handshake could return loop.ErrAgain until the peer has responded.
 func (r *rot13) Handshake() error { return nil }
 
 func (r *rot13) Read(p []byte) (int, error) {

@@ -21,7 +21,7 @@ func through[L Layer](layer func() L, h func() Handler) AcceptFunc {
 	}
 }
 
-// greet does a client's side of recordLayer's handshake.
+// greet does the client's part of recordLayer's handshake.
 func greet(t *testing.T, conn net.Conn, protocol string) {
 	t.Helper()
 	if _, err := conn.Write(appendRecord(nil, helloRecord, []byte(protocol))); err != nil {
@@ -32,7 +32,7 @@ func greet(t *testing.T, conn net.Conn, protocol string) {
 	}
 }
 
-// TestModelThroughLayers has TestModel's random conversations through layers: the same bytes must arrive on both sides,
+// TestModelThroughLayers runs TestModel's random conversations through layers. The same bytes must arrive on both sides,
 // however the stream is cut.
 func TestModelThroughLayers(t *testing.T) {
 	kinds := []struct {
@@ -99,7 +99,8 @@ func TestModelThroughLayers(t *testing.T) {
 	}
 }
 
-// TestLayerChoosesTheHandler: what the handshake agreed on decides; Opened comes after it and not before.
+// TestLayerChoosesTheHandler: the protocol of the handshake decides which handler is used. Opened is called after the
+// handshake.
 func TestLayerChoosesTheHandler(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		g := start(t, cfg)
@@ -126,7 +127,7 @@ func TestLayerChoosesTheHandler(t *testing.T) {
 		})
 		for _, protocol := range []string{"h2", "http/1.1"} {
 			conn := connect(t, to)
-			// Data in the same segment as the hello is for the handler that the hello chooses.
+			// Data that arrives with the hello is delivered to the handler that the hello selects.
 			hello := appendRecord(appendRecord(nil, helloRecord, []byte(protocol)), dataRecord, []byte("GET"))
 			for _, b := range hello[:4] {
 				if _, err := conn.Write([]byte{b}); err != nil {
@@ -169,8 +170,8 @@ func TestLayerHandshakeFails(t *testing.T) {
 	rows := []struct {
 		name  string
 		sent  []byte
-		end   bool   // the client ends its side after that
-		want  string // in Closed's error
+		end   bool   // the client ends its side after sending
+		want  string // part of the error that Closed gets
 		alert bool
 	}{
 		{"refused", appendRecord(nil, helloRecord, []byte("bad")), false, "loop: handshake: the peer's protocol is refused", true},
@@ -228,7 +229,7 @@ func TestLayerHandshakeFails(t *testing.T) {
 	})
 }
 
-// TestLayerFailsLater: a stream that ends without an end record is an error, and so is a record that makes no sense.
+// TestLayerFailsLater: a stream without an end record is an error, and so is an invalid record.
 func TestLayerFailsLater(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		g := start(t, cfg)
@@ -258,8 +259,8 @@ func TestLayerFailsLater(t *testing.T) {
 	})
 }
 
-// TestLayerBackpressure is TestSlowReader through a layer: what is queued, on both sides of the layer, is bounded by the high
-// water mark and a turn, and Drained lets the sender go on.
+// TestLayerBackpressure is TestSlowReader through a layer. The queues before and after the layer are bounded by the high water
+// mark plus one turn. Drained resumes the sender.
 func TestLayerBackpressure(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.HighWater, cfg.TurnBytes = 64<<10, 64<<10
@@ -317,7 +318,7 @@ func TestLayerBackpressure(t *testing.T) {
 	})
 }
 
-// TestLayerHoldsPlainBytes: bytes that lie in the layer arrive though the socket is silent, also after a pause.
+// TestLayerHoldsPlainBytes: bytes inside the layer are delivered even if the socket is silent, also after a pause.
 func TestLayerHoldsPlainBytes(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.ReadBuffer, cfg.TurnBytes = 512, 512
@@ -345,8 +346,8 @@ func TestLayerHoldsPlainBytes(t *testing.T) {
 	})
 }
 
-// TestLayerOnBothSides dials through a layer: bytes written before it is ready arrive, both sides end in order, and the
-// refusal of a handshake is Dial's failure.
+// TestLayerOnBothSides dials through a layer. Bytes written before the layer is ready arrive. Both sides end in order. If the
+// handshake is refused, Dial fails.
 func TestLayerOnBothSides(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		for _, slow := range []bool{false, true} {
@@ -408,7 +409,8 @@ func TestLayerOnBothSides(t *testing.T) {
 	})
 }
 
-// TestLayerAbortAndShutdown: a connection that ends while its layer works on a goroutine is not called by it.
+// TestLayerAbortAndShutdown: a connection ends while its layer works on a goroutine. The layer then makes no call to the
+// connection.
 func TestLayerAbortAndShutdown(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		for _, end := range []func(c *Conn){func(c *Conn) { c.Abort(nil) }, (*Conn).Close, func(*Conn) {}} {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestFullLoopLeavesClientsToOthers opens as many connections as two loops take, again and again, on a listener that both
-// share: each client must be served though one of the loops is full.
+// TestFullLoopLeavesClientsToOthers: two loops share a listener. As many connections as both loops accept are opened again and
+// again. Each client must be served, even if one loop is full.
 func TestFullLoopLeavesClientsToOthers(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		if runtime.GOOS == "windows" {
@@ -45,7 +45,8 @@ func TestFullLoopLeavesClientsToOthers(t *testing.T) {
 					t.Fatalf("round %d: client %d is not served: %v; %d connections: %+v", round, i, err, sum.Conns, each)
 				}
 			}
-			// The next round's clients come when the loops have room again: all of one loop's, or one of each.
+			// The next round's clients connect when the loops have room again: room for all of one loop's connections, or for
+			// one each.
 			drop := 1 + round%len(open)
 			for _, conn := range open[:drop] {
 				conn.Close()
@@ -56,7 +57,7 @@ func TestFullLoopLeavesClientsToOthers(t *testing.T) {
 	})
 }
 
-// TestDefaultMaxConns: without a limit in the configuration, accepted connections leave descriptors to all else.
+// TestDefaultMaxConns: without a configured limit, accepted connections leave descriptors for everything else.
 func TestDefaultMaxConns(t *testing.T) {
 	rows := []struct{ descriptors, want int }{
 		{0, 1<<31 - 1}, {-1, 1<<31 - 1}, {1, 1}, {64, 1}, {100, 36}, {512, 448}, {1024, 896}, {20_000, 17_500}, {1 << 20, 7 << 17}, {1<<31 - 1, 1<<31 - 1<<28},

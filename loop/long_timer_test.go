@@ -8,8 +8,8 @@ import (
 
 const day = 24 * time.Hour
 
-// TestLongTimersAreNotEarly sets timers of every length, up to the longest time.Duration, beside one of 20 ms: only that
-// one goes off.
+// TestLongTimersAreNotEarly sets timers of every length, up to the longest time.Duration, and one timer of 20 ms. Only the
+// timer of 20 ms may expire.
 func TestLongTimersAreNotEarly(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		for _, d := range []time.Duration{day, 124 * day, 125 * day, 248 * day, 249 * day, 365 * day, 497 * day, 498 * day, 20_000 * day, math.MaxInt64} {
@@ -39,8 +39,8 @@ func TestLongTimersAreNotEarly(t *testing.T) {
 	})
 }
 
-// TestLongTimersExpire lets the clock of a loop run for 3000 days: a timer goes off at its tick, and one of more than 248
-// days at most one coarse unit later.
+// TestLongTimersExpire runs the clock of a loop for 3000 days. A timer expires at its tick. A timer of more than 248 days
+// expires at most one coarse unit later.
 func TestLongTimersExpire(t *testing.T) {
 	for _, begin := range []time.Duration{0, 123 * time.Hour, 600 * day} {
 		for _, d := range []time.Duration{

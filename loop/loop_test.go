@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-const patience = 30 * time.Second // for what must happen; no test passes or fails by how long it took
+const patience = 30 * time.Second // limits waiting for events that must happen; no test depends on how long it took
 
-// both runs a test on epoll and on goroutines.
+// both runs a test with epoll and with goroutines.
 func both(t *testing.T, f func(t *testing.T, cfg Config)) {
 	kinds := []struct {
 		name     string
@@ -68,7 +68,7 @@ func connect(t *testing.T, to Addr) net.Conn {
 	return conn
 }
 
-// script is a handler made of functions; those that are nil do what Base does.
+// script is a handler made of functions. A nil function does what the method of Base does.
 type script struct {
 	Base
 	opened     func(*Conn)
@@ -118,7 +118,7 @@ func (s *script) Closed(c *Conn, err error) {
 	}
 }
 
-// echo writes back what it receives, and pauses reading while its peer does not read.
+// echo writes received bytes back. It pauses reading while its peer does not read.
 func echo() *script {
 	return &script{
 		data: func(c *Conn, p []byte) int {
@@ -189,7 +189,7 @@ func TestEchoOfManyConnections(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The loop counts written bytes when it learns of them, which may be after the client has read them.
+		// The loop counts bytes when a write has returned. The client may read the bytes before that.
 		eventually(t, "no queue", func() bool { sum, _ := g.Stats(); return sum.Queues == 0 })
 		sum, each := g.Stats()
 		if sum.Conns != conns || sum.Accepted != conns || sum.Unread != 0 {
@@ -204,7 +204,8 @@ func TestEchoOfManyConnections(t *testing.T) {
 	})
 }
 
-// TestSplitReads has a handler that takes whole messages: a byte that is the length, and as many bytes.
+// TestSplitReads uses a handler that consumes whole messages only. A message is a byte with the length, followed by that many
+// bytes.
 func TestSplitReads(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		g := start(t, cfg)
@@ -268,8 +269,8 @@ func TestUnreadHasALimit(t *testing.T) {
 	})
 }
 
-// TestSlowReader writes much to a peer that reads nothing for a while: reading from the sender is paused, and no more than the
-// high water mark and one turn is queued.
+// TestSlowReader writes many bytes to a peer that reads nothing for a while. The loop pauses reading from the sender. It
+// queues at most the high water mark plus one turn.
 func TestSlowReader(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.HighWater, cfg.TurnBytes = 64<<10, 64<<10
@@ -296,7 +297,7 @@ func TestSlowReader(t *testing.T) {
 			}
 			sent <- err
 		}()
-		// Bytes move until the sockets' buffers are full; then the counters stand still.
+		// Bytes flow until the sockets' buffers are full. Then the counters stop changing.
 		last := int64(-1)
 		eventually(t, "a standstill", func() bool {
 			sum, _ := g.Stats()
@@ -385,7 +386,7 @@ func TestLoopHalfCloses(t *testing.T) {
 			}
 		}))
 		conn := connect(t, to)
-		text, err := io.ReadAll(conn) // ends though the connection is open
+		text, err := io.ReadAll(conn) // returns while the connection is still open
 		if err != nil || string(text) != "bye" {
 			t.Fatalf("read %q, %v", text, err)
 		}
@@ -455,8 +456,8 @@ func TestPeerResets(t *testing.T) {
 	})
 }
 
-// TestDataBeforeAResetIsDelivered has a peer respond and close without having read everything: the response is delivered
-// before the error.
+// TestDataBeforeAResetIsDelivered: a peer responds and closes without reading everything. The response is delivered before the
+// error.
 func TestDataBeforeAResetIsDelivered(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		nl, err := net.Listen("tcp", "127.0.0.1:0")
@@ -473,7 +474,7 @@ func TestDataBeforeAResetIsDelivered(t *testing.T) {
 			_, _ = conn.Write([]byte("413 too much"))
 			_ = conn.(*net.TCPConn).CloseWrite()
 			_, _ = io.CopyN(io.Discard, conn, 1)
-			conn.Close() // with bytes unread: a reset
+			conn.Close() // with unread bytes, so the peer gets a reset
 			close(gone)
 		}()
 		g := start(t, cfg)

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// step is one action of a connection, once it has received so many bytes. A list of steps is a conversation. It must be the
-// same on every implementation, however the bytes are cut on the way.
+// step is one action of a connection, after it has received a number of bytes. A list of steps is a conversation. The
+// conversation must be the same on every implementation, however the bytes are cut.
 type step struct {
-	after int // bytes received
-	write int // bytes to send then
+	after int // bytes received before the step
+	write int // bytes to send
 	pause bool
-	half  bool // end this side
+	half  bool // the step ends this side
 	close bool
 }
 
@@ -30,7 +30,7 @@ func conversation(rng *rand.Rand, total int) []step {
 	return append(steps, last)
 }
 
-// actor does the steps, records what it receives, and leaves some bytes unread now and then.
+// actor does the steps, records received bytes, and leaves some bytes unread now and then.
 type actor struct {
 	Base
 	rng   *rand.Rand
@@ -66,7 +66,7 @@ func (a *actor) act(c *Conn) {
 	}
 }
 
-// Data takes no byte beyond the next step, so that steps happen where they should.
+// Data consumes no byte beyond the next step, so that each step happens after its number of bytes.
 func (a *actor) Data(c *Conn, p []byte) int {
 	n := len(p)
 	if len(a.steps) > 0 {
@@ -91,7 +91,7 @@ func (a *actor) Timer(c *Conn, _ int) { c.ResumeReading() }
 func (a *actor) HalfClosed(*Conn)     {}
 func (a *actor) Closed(*Conn, error)  { a.done <- a.got.Bytes() }
 
-// TestModel runs random conversations on both implementations: both must receive and send the bytes of the conversation.
+// TestModel runs random conversations on both implementations. Both must receive and send the bytes of the conversation.
 func TestModel(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -10,13 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// A record of recordLayer: a kind, the length of the payload (2 bytes), the payload with all bits of 0x5a flipped.
+// A record of recordLayer is a kind, the length of the payload (2 bytes), and the payload. All payload bytes are combined with
+// 0x5a by XOR.
 const (
-	helloRecord   = 1 // first, both ways: a protocol's name
+	helloRecord   = 1 // first record in each direction: the name of a protocol
 	dataRecord    = 2
 	endRecord     = 3 // the sender ends its side
 	alertRecord   = 4
-	paddingRecord = 5 // to be ignored
+	paddingRecord = 5 // the receiver ignores it
 	recordHead    = 3
 	maxRecord     = 3000 // bytes of payload
 )
@@ -30,7 +31,7 @@ func appendRecord(b []byte, kind byte, payload []byte) []byte {
 	return b
 }
 
-// appendRecords cuts data into records of random lengths, with padding between them, and an end.
+// appendRecords cuts data into records of random lengths and adds padding records between them. An end record follows.
 func appendRecords(b []byte, rng *rand.Rand, data []byte) []byte {
 	for len(data) > 0 {
 		n := min(len(data), 1+rng.IntN(maxRecord))
@@ -58,7 +59,7 @@ func readRecord(r io.Reader) (kind byte, payload []byte, err error) {
 	return head[0], payload, nil
 }
 
-// readRecords returns the data up to the end record, which is the last thing in the stream.
+// readRecords returns the data before the end record. The end record must be the last record of the stream.
 func readRecords(r io.Reader) (data []byte, err error) {
 	for {
 		kind, payload, err := readRecord(r)
@@ -80,16 +81,16 @@ func readRecords(r io.Reader) (data []byte, err error) {
 
 var errRefused = errors.New("the peer's protocol is refused")
 
-// recordLayer is a Layer that has what TLS has: a handshake in which a protocol is agreed on, records that straddle reads,
-// records without data, an end of its own, alerts.
+// recordLayer is a Layer with the features of TLS: a handshake that negotiates a protocol, records that straddle reads,
+// records without data, an end record, and alerts.
 type recordLayer struct {
-	offer    string                 // of the client's side; empty on the server's
-	accepts  func(name string) bool // on the server's side; nil accepts all
-	protocol string                 // what was agreed on
+	offer    string                 // protocol that a client offers; empty on the server's side
+	accepts  func(name string) bool // whether the server accepts a protocol; nil accepts all
+	protocol string                 // negotiated protocol
 	closed   *atomic.Int64          // counts Close; may be nil
 	socket   *Socket
-	in       []byte // read and not yet taken
-	plain    []byte // taken from a record and not yet read
+	in       []byte // bytes read from the socket that are not yet decoded
+	plain    []byte // decoded bytes that Read has not returned
 	ended    bool
 	writes   int
 }
@@ -184,15 +185,15 @@ func (r *recordLayer) Close() {
 	}
 }
 
-// slowLayer is a recordLayer that answers ErrAgain to every second call, and works on a goroutine meanwhile: it comes back by
-// Post and Wake.
+// slowLayer is a recordLayer that returns ErrAgain from every second call. It works on a goroutine, which then calls Post and
+// Wake.
 type slowLayer struct {
 	recordLayer
 	busy  bool
 	calls int
 }
 
-// again reports whether the call is to be made later.
+// again reports whether this call returns ErrAgain.
 func (s *slowLayer) again() bool {
 	if s.busy {
 		return true
@@ -239,7 +240,7 @@ func (s *slowLayer) CloseWrite() error {
 	return s.recordLayer.CloseWrite()
 }
 
-// identityLayer changes nothing.
+// identityLayer passes all bytes on unchanged.
 type identityLayer struct{ socket *Socket }
 
 func (i *identityLayer) Start(s *Socket)             { i.socket = s }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clockTimer is a timer under test: it says when it was called.
+// clockTimer is a timer under test. It records when it was called.
 type clockTimer struct {
 	entry wheelEntry
 	at    uint64
@@ -20,9 +20,10 @@ func (t *clockTimer) expire(now uint64) {
 	t.fired = append(t.fired, now)
 }
 
-// TestWheel sets, moves and stops timers at random, and advances by steps of all sizes: each goes off once, at its tick.
+// TestWheel sets, moves and stops timers at random, and advances the clock by steps of all sizes. Each timer expires once, at
+// its tick.
 func TestWheel(t *testing.T) {
-	for _, begin := range []uint64{0, 1<<32 - 5000} { // an entry keeps 32 bits of its tick
+	for _, begin := range []uint64{0, 1<<32 - 5000} { // an entry stores only 32 bits of its tick
 		w := &wheel{now: begin}
 		rng := rand.New(rand.NewPCG(1, begin))
 		timers := make([]*clockTimer, 200)
@@ -60,7 +61,7 @@ func TestWheel(t *testing.T) {
 	}
 }
 
-// TestWheelSleepsLong sees that an empty stretch is skipped, and that what is due beyond the wheel's reach is not early.
+// TestWheelSleepsLong checks that the wheel skips an empty stretch, and that a timer beyond the wheel's reach is not early.
 func TestWheelSleepsLong(t *testing.T) {
 	w := &wheel{}
 	x := &clockTimer{at: 1<<31 - 1, armed: true}
@@ -117,7 +118,7 @@ func TestTimersOfAConnection(t *testing.T) {
 		}))
 		connect(t, to)
 		for _, want := range []call{{3, 70 * time.Millisecond}, {1, 100 * time.Millisecond}, {0, 150 * time.Millisecond}} {
-			// The loop's clock is read at the beginning of the turn, so a timer may seem early by what the turn takes.
+			// The loop reads its clock at the beginning of a turn. So a timer may seem early by the duration of the turn.
 			got := wait(t, "a timer", calls)
 			if got.which != want.which || got.after < want.after-10*time.Millisecond {
 				t.Errorf("timer %d after %v, want timer %d after %v", got.which, got.after, want.which, want.after)

@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// tlsLayer shows that crypto/tls fits a Layer. The handshake runs on a goroutine, over a net.Conn whose Read waits; from then
-// on the loop reads and writes the same tls.Conn, whose Read does not wait any more. TLS takes a timeout for no end of the
-// stream, so what it has of a record stays.
+// tlsLayer shows that crypto/tls can implement a Layer. The handshake runs on a goroutine, over a net.Conn whose Read blocks.
+// After that the loop reads and writes the same tls.Conn, whose Read no longer blocks. The tls.Conn does not treat a timeout
+// as the end of the stream, so a partial record is preserved.
 type tlsLayer struct {
 	conn   *tls.Conn
 	socket *Socket
-	ready  bool // as the loop knows it
+	ready  bool // copy for the loop
 	err    error
 
 	mu      sync.Mutex
 	arrived *sync.Cond
-	in      bytes.Buffer // for the goroutine
+	in      bytes.Buffer // received bytes for the goroutine
 	inErr   error
-	inLoop  bool // the handshake is done: Read and Write are the loop's
+	inLoop  bool // the handshake is done: only the loop calls Read and Write
 }
 
 func newTLSLayer(config *tls.Config) *tlsLayer {
@@ -53,7 +53,7 @@ func (t *tlsLayer) Start(s *Socket) {
 	}()
 }
 
-// Handshake passes on what arrives to the goroutine.
+// Handshake passes arriving bytes to the goroutine.
 func (t *tlsLayer) Handshake() error {
 	for !t.ready {
 		var p [4096]byte
@@ -132,7 +132,7 @@ func (w tlsWire) SetDeadline(time.Time) error      { return nil }
 func (w tlsWire) SetReadDeadline(time.Time) error  { return nil }
 func (w tlsWire) SetWriteDeadline(time.Time) error { return nil }
 
-// TestTLSLayer has crypto/tls clients agree on a protocol, which chooses the handler, and echo much.
+// TestTLSLayer: clients of crypto/tls negotiate a protocol, which selects the handler, and echo many bytes.
 func TestTLSLayer(t *testing.T) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()

@@ -85,7 +85,7 @@ func TestMailboxIsBounded(t *testing.T) {
 	})
 }
 
-// TestOneWriteATurn posts many small writes at once: one system call writes them.
+// TestOneWriteATurn posts many small writes together. One system call writes all of them.
 func TestOneWriteATurn(t *testing.T) {
 	g := start(t, Config{Loops: 1})
 	opened := make(chan *Conn, 1)
@@ -109,8 +109,8 @@ func TestOneWriteATurn(t *testing.T) {
 	}
 }
 
-// TestBusyConnectionDoesNotStarveOthers serves one connection with many bytes waiting and others with a few. In no turn the
-// busy one gets more than its share.
+// TestBusyConnectionDoesNotStarveOthers serves one connection with many waiting bytes and several with a few. In each turn the
+// busy connection gets at most its share.
 func TestBusyConnectionDoesNotStarveOthers(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops, cfg.TurnBytes, cfg.ReadBuffer = 1, 4096, 2048
@@ -121,7 +121,7 @@ func TestBusyConnectionDoesNotStarveOthers(t *testing.T) {
 			mine := 0
 			return &script{data: func(c *Conn, p []byte) int {
 				mine += len(p)
-				if p[0] == 0 { // the greedy one sends zeros
+				if p[0] == 0 { // the busy connection sends zeros
 					if now := c.loop.stats.Turns; now != turn {
 						turn, inTurn = now, 0
 					}
@@ -160,7 +160,7 @@ func TestBusyConnectionDoesNotStarveOthers(t *testing.T) {
 	})
 }
 
-// TestCloseWithinCalls closes, from within every call, the connection itself and another one of the same loop.
+// TestCloseWithinCalls: during each kind of call, a handler closes its own connection and another connection of the same loop.
 func TestCloseWithinCalls(t *testing.T) {
 	calls := []string{"Opened", "Data", "HalfClosed", "Timer", "Closed", "Drained"}
 	ends := map[string]func(*Conn){"Close": (*Conn).Close, "Abort": func(c *Conn) { c.Abort(nil) }, "CloseWrite": func(c *Conn) { c.CloseWrite(); c.Close() }}
@@ -203,7 +203,7 @@ func TestCloseWithinCalls(t *testing.T) {
 							timer:   func(c *Conn, _ int) { do("Timer", c) },
 							halfClosed: func(c *Conn) {
 								do("HalfClosed", c)
-								if within != "Timer" && within != "Drained" { // those come later
+								if within != "Timer" && within != "Drained" { // these calls follow later
 									c.Close()
 								}
 							},
@@ -230,8 +230,8 @@ func TestCloseWithinCalls(t *testing.T) {
 	})
 }
 
-// TestClosedNumbersAreUsedAgain closes many connections in the turn in which their events come, while new ones take their
-// numbers: every byte must arrive on the connection it was sent on.
+// TestClosedNumbersAreUsedAgain closes many connections in the same turn as their events, while new connections reuse their
+// numbers. Every byte must arrive on the connection it was sent on.
 func TestClosedNumbersAreUsedAgain(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops = 1
@@ -265,7 +265,7 @@ func TestClosedNumbersAreUsedAgain(t *testing.T) {
 				for i := range 60 {
 					conn, err := net.Dial("tcp", to.String())
 					if err != nil {
-						continue // reset before it was told that it is connected
+						continue // reset before Dial returned
 					}
 					mark := byte(worker*60 + i)
 					_ = conn.SetDeadline(time.Now().Add(patience))
@@ -301,7 +301,7 @@ func TestMaxConns(t *testing.T) {
 		for i := range 12 {
 			conn := connect(t, to)
 			defer conn.Close()
-			if i%3 == 2 { // as many as are let in at a time
+			if i%3 == 2 { // after as many connections as the limit allows
 				if _, err := conn.Write([]byte("x")); err != nil {
 					t.Fatal(err)
 				}
@@ -370,7 +370,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 					n, err := conn.Read(p)
 					got = append(got, p[:n]...)
 					if err != nil {
-						// A reset may overtake the last message, as the client was still sending.
+						// A reset may overtake the last message, because the client was still sending.
 						if bytes.HasSuffix(got, []byte("bye")) || werr != nil || !errors.Is(err, io.EOF) {
 							ended.Add(1)
 						} else {
@@ -383,7 +383,8 @@ func TestShutdownUnderLoad(t *testing.T) {
 		}
 		eventually(t, "some traffic", func() bool {
 			sum, _ := g.Stats()
-			// The goroutine implementation may hold a connection that no loop has taken: it is closed without a message.
+			// The goroutine implementation may hold a connection that no loop has taken. It closes that connection without a
+			// message.
 			return sum.BytesIn > 1000 && (!cfg.Portable || sum.Accepted == clients)
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), patience)

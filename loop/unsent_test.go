@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stalled returns a connection with a queue that its peer does not read, once the system takes no more of it.
+// stalled returns a connection whose peer does not read. The system accepts no more bytes, so the rest stays in the queue.
 func stalled(t *testing.T, g *Group, h *script, want []byte) (*Conn, net.Conn) {
 	t.Helper()
 	opened := make(chan *Conn, 1)
@@ -26,7 +26,7 @@ func stalled(t *testing.T, g *Group, h *script, want []byte) (*Conn, net.Conn) {
 	return c, peer
 }
 
-// on returns what f returns on c's loop.
+// on runs f on the loop of c and returns its result.
 func on[T any](t *testing.T, c *Conn, f func() T) T {
 	t.Helper()
 	got := make(chan T, 1)
@@ -36,10 +36,11 @@ func on[T any](t *testing.T, c *Conn, f func() T) T {
 	return wait(t, "a posted function", got)
 }
 
-// TestCloseWaitsForAPeerThatReads: a slow peer is not reset when CloseTimeout is over, as each byte it takes begins that time again.
+// TestCloseWaitsForAPeerThatReads: a slow peer is not reset after CloseTimeout, because each byte that it reads restarts that
+// time.
 func TestCloseWaitsForAPeerThatReads(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
-		cfg.CloseTimeout = time.Hour // the test says when it is over
+		cfg.CloseTimeout = time.Hour // the test calls the timer itself
 		g := start(t, cfg)
 		want := noise(3, 16<<20)
 		closed := make(chan error, 1)
@@ -82,7 +83,7 @@ func TestCloseGivesUpOnAPeerThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// TestMoveQueue: a queue of which no byte has left moves to another connection. One of which a byte may have left does not.
+// TestMoveQueue: a queue moves to another connection if none of its bytes has left. It does not move if a byte may have left.
 func TestMoveQueue(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		cfg.Loops = 1

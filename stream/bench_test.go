@@ -62,7 +62,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency is one message at a time from Send to the handler, all in one process.
+// BenchmarkLatency measures one message at a time, from Send to the handler, in one process.
 func BenchmarkLatency(b *testing.B) {
 	s := newTestNode(b, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 	got := make(chan struct{})

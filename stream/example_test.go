@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// A node, a function and a source in one process; over tcp or quic only the transport differs.
+// A node, a function and a source run in one process. With tcp or quic only the transport differs.
 func Example() {
 	ctx := context.Background()
 	network := memory.New(nil)
@@ -61,7 +61,7 @@ func Example() {
 	// <nil>
 }
 
-// Flush tells when everything that was sent has been routed.
+// Flush waits until the node has routed all messages sent before.
 func ExampleClient_Flush() {
 	ctx, client, stop := exampleClient()
 	defer stop()
@@ -156,7 +156,7 @@ func ExampleFunction_group() {
 	// c
 }
 
-// A Source publishes on one tag without looking it up for each message.
+// A Source publishes on one tag. It does not look the tag up for each message.
 func ExampleSource() {
 	ctx, client, stop := exampleClient()
 	defer stop()

@@ -7,7 +7,7 @@ import (
 	"example.com/ferry/transport/quic"
 )
 
-// quicTransport returns QUIC with a CA of its own.
+// quicTransport returns a QUIC transport with its own CA.
 func quicTransport(t testing.TB) *quic.Transport {
 	t.Helper()
 	dir := t.TempDir()

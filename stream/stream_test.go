@@ -112,7 +112,7 @@ func (b *collector) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender)
 	return nil
 }
 
-// await waits for n payloads and returns all.
+// await waits until the handler has n payloads, and returns all.
 func (b *collector) await(t *testing.T, n int) []string {
 	t.Helper()
 	late := time.After(10 * time.Second)
@@ -274,7 +274,7 @@ func TestGroupSharesEqually(t *testing.T) {
 	src := s.dial(nil)
 	for i := range n {
 		send(t, src, ferry.Message{Tag: "jobs", Payload: []byte(fmt.Sprint(i))})
-		if i%50 == 0 { // a full member would leave its share to the others
+		if i%50 == 0 { // otherwise a full member's messages would be sent to the others
 			flush(t, src)
 		}
 	}
@@ -314,7 +314,8 @@ func TestAddressedMessages(t *testing.T) {
 	})
 }
 
-// TestSlowFunctionHoldsUpItsTagOnly: with policy block, a slow function stops the sources of its tag and of no other.
+// TestSlowFunctionHoldsUpItsTagOnly: with policy block, a slow function delays the sources of its tag. It does not
+// delay sources of other tags.
 func TestSlowFunctionHoldsUpItsTagOnly(t *testing.T) {
 	overEachTransport(t, func(t *testing.T, s *testNode) {
 		release := make(chan struct{})
@@ -378,7 +379,7 @@ func TestSlowFunctionHoldsUpItsTagOnly(t *testing.T) {
 func TestDropPolicies(t *testing.T) {
 	for _, c := range []struct {
 		policy stream.Policy
-		last   bool // the newest message survives
+		last   bool // the newest message is delivered
 	}{{stream.DropOldest, true}, {stream.DropNewest, false}} {
 		s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
 		release := make(chan struct{})
@@ -421,7 +422,7 @@ func TestClientsReconnectAfterARestartOfTheNode(t *testing.T) {
 	for i := range 10 {
 		send(t, src, ferry.Message{Tag: "a", Payload: []byte(fmt.Sprint(i))})
 	}
-	s.stop() // drains: all ten are delivered
+	s.stop() // the node drains: it delivers all ten messages
 	if got := sink.await(t, 10); !same(got, numbered(10)) {
 		t.Errorf("before the restart: %q", got)
 	}

@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// TestTagNumberIsReused: a tag's number stands for another tag once its publishers have left; a function sees the right
-// name with each message.
+// TestTagNumberIsReused: after a tag's publishers have left, its number is reused for another tag. A function gets the
+// right name with each message.
 func TestTagNumberIsReused(t *testing.T) {
 	s := newTestNode(t, memory.New(nil), "node", hop.Config{MaxTags: 1})
 	names := make(chan string, 1)

@@ -31,7 +31,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkLimit sends 100 bytes there and back over a socket: the cost of two process switches.
+// BenchmarkLimit sends 100 bytes over a socket and back. This is the cost of two process switches.
 func BenchmarkLimit(b *testing.B) {
 	p := start(b, role(b, "script", scriptVariable+"=read,hello,mirror"))
 	c, err := p.acquire(b.Context())
@@ -70,7 +70,7 @@ func BenchmarkBatch(b *testing.B) {
 }
 
 // BenchmarkDirect calls a handler of about a millisecond in this process. BenchmarkWorker calls the same handler in another
-// one.
+// process.
 func BenchmarkDirect(b *testing.B) {
 	var dst payloadCollector
 	in := ferry.Message{Tag: "work", Payload: make([]byte, 100)}

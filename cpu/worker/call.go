@@ -8,10 +8,11 @@ import (
 	"example.com/ferry"
 )
 
-// maxDeadOnArrival is how many processes in a row may die before the message was written to one; then the message fails.
+// maxDeadOnArrival is how many processes in a row may die before a message is written to one of them. Then the message
+// fails.
 const maxDeadOnArrival = 2
 
-// Bounds of what is sent to a process ahead of the request that it handles. A single request may exceed aheadBytes.
+// Bounds of the requests that a process receives before it handles them. A single request may exceed aheadBytes.
 const (
 	aheadRequests = 16
 	aheadBytes    = 256 << 10
@@ -19,21 +20,23 @@ const (
 
 var _ ferry.BatchHandler = (*Pool)(nil)
 
-// Handle waits for a process, which handles in, and sends its responses to out on the calling goroutine. The end of ctx, and
-// Config.Deadline, end the handler's context; a process whose handler does not return within Config.Grace is killed.
+// Handle waits for a process, which then handles in. Handle sends the responses to out on the calling goroutine. The
+// handler's context ends with ctx, and after Config.Deadline. If the handler then does not return within Config.Grace,
+// its process is killed.
 //
-// The error is the Sender's, a *HandlerError, the context's, or matches ErrBusy, ErrClosed, ErrDeadline, ErrTooLarge or
-// ErrDied (*DiedError). After ErrBusy and ErrTooLarge the handler has not seen the message.
+// The error is that of the Sender, a *HandlerError, that of the context, or matches ErrBusy, ErrClosed, ErrDeadline,
+// ErrTooLarge or ErrDied (*DiedError). After ErrBusy and ErrTooLarge the handler has not seen the message.
 func (p *Pool) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	one := [1]ferry.Message{*in}
 	return p.HandleBatch(ctx, one[:], out)
 }
 
-// HandleBatch waits for a process, which handles the messages in order; some of them are sent ahead. An error does not stop
-// it: messages that a process had not begun when it died go to another process. The errors of several messages are joined.
+// HandleBatch waits for a process, which then handles the messages in order. Some messages are sent before the process
+// begins them. HandleBatch continues after an error. If a process dies, the messages that it had not begun are sent to
+// another process. The errors of several messages are joined.
 func (p *Pool) HandleBatch(ctx context.Context, in []ferry.Message, out ferry.Sender) error {
 	var errs batchErrors
-	missed := 0 // processes that died before the message was written
+	missed := 0 // processes that died before the message was written to them
 	for len(in) > 0 {
 		if err := checkSize(&in[0], p.cfg.MaxMessage); err != nil {
 			errs.add(err)
@@ -59,8 +62,8 @@ func (p *Pool) HandleBatch(ctx context.Context, in []ferry.Message, out ferry.Se
 	return errs.join()
 }
 
-// Call handles request as a message without a tag, and appends the payloads of the responses to dst. Its errors are those of
-// Handle; the payloads received before an error are returned with it.
+// Call handles request as a message without a tag, and appends the payloads of the responses to dst. It returns the
+// errors of Handle. After an error the result still holds the payloads received before.
 func (p *Pool) Call(ctx context.Context, request, dst []byte) ([]byte, error) {
 	all := payloadCollector{dst}
 	err := p.Handle(ctx, &ferry.Message{Payload: request}, &all)
@@ -75,7 +78,7 @@ func (c *payloadCollector) Send(_ context.Context, m ferry.Message) error {
 	return nil
 }
 
-// batchErrors are the errors of a batch.
+// batchErrors holds the errors of the messages of one batch.
 type batchErrors []error
 
 func (p *batchErrors) add(err error) {
@@ -91,8 +94,8 @@ func (p batchErrors) join() error {
 	return errors.Join(p...)
 }
 
-// handle sends messages of in to c, returns c to the pool, and returns how many messages have ended. An error says how c died,
-// and begun whether c may have begun the next message.
+// handle sends messages of in to c and then returns c to the pool. n is how many messages have ended. An error says how
+// c died; begun then reports whether c may have begun the next message.
 func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out ferry.Sender, errs *batchErrors) (n int, begun bool, err error) {
 	usable := false
 	defer func() {
@@ -102,7 +105,7 @@ func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out f
 			p.handOver(c)
 			return
 		}
-		c.kill() // also if the Sender panicked: the process is in the middle of a request then
+		c.kill() // after a panic of the Sender the process is still in the middle of a request
 		p.discard(c)
 	}()
 	r := &batchRun{process: c, ctx: ctx, in: in, out: out, id: c.canceller.beginRun()}
@@ -124,7 +127,7 @@ func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out f
 	return r.ended, begun, died
 }
 
-// count adds the results of r to the statistics.
+// count adds the results of r to the pool's counters.
 func (p *Pool) count(r *batchRun, died bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +138,7 @@ func (p *Pool) count(r *batchRun, died bool) {
 	}
 }
 
-// cancelCause returns why the request being handled was cancelled; nil if it was not.
+// cancelCause returns why the current request was cancelled, or nil if it was not.
 func (c *process) cancelCause() error {
 	if cause := c.canceller.cause(); cause != nil {
 		return cause
@@ -155,13 +158,13 @@ type batchRun struct {
 	id         uint64
 	sent       int
 	ended      int
-	bytesAhead int // bytes of the requests sent and not ended
+	bytesAhead int // bytes of requests that were sent and have not ended
 	sendErr    error
-	errs       batchErrors // of messages that ended
+	errs       batchErrors // errors of messages that have ended
 }
 
-// exchange sends requests and receives responses until all requests sent have ended. After an error the process cannot be used
-// any more.
+// exchange sends requests and receives responses until all sent requests have ended. After an error the process cannot
+// be used any more.
 func (r *batchRun) exchange() error {
 	for {
 		if err := r.send(); err != nil {
@@ -176,7 +179,7 @@ func (r *batchRun) exchange() error {
 	}
 }
 
-// send writes as many requests ahead as allowed, once half of that is free.
+// send writes further requests ahead, up to the bounds. It does nothing while more than half of a bound is in use.
 func (r *batchRun) send() error {
 	if r.sent-r.ended > aheadRequests/2 || r.bytesAhead > aheadBytes/2 {
 		return nil
@@ -198,18 +201,18 @@ func (r *batchRun) send() error {
 		return nil
 	}
 	if !r.canceller.requestsSent(r.number + uint64(r.sent-was)) {
-		r.sent = was // the run was cancelled
+		r.sent = was // the run was cancelled before these requests were written
 		return nil
 	}
 	r.number += uint64(r.sent - was)
 	n, err := r.conn.Write(b)
 	if err != nil && n == 0 {
-		r.sent = was // the process has not seen them
+		r.sent = was // the process has not seen these requests
 	}
 	return err
 }
 
-// receive handles one frame.
+// receive reads one frame and handles it.
 func (r *batchRun) receive() error {
 	k, body, err := r.frames.next()
 	if err != nil {
@@ -241,7 +244,7 @@ func (r *batchRun) receive() error {
 	return &ProtocolError{Reason: fmt.Sprintf("a frame of kind %d, want a message (%d) or an end (%d)", k, message, end)}
 }
 
-// forward gives m to the Sender. The request's deadline is paused meanwhile.
+// forward passes m to the Sender. The request's deadline is paused during the call.
 func (r *batchRun) forward(m ferry.Message) {
 	if r.sendErr != nil {
 		return
@@ -254,7 +257,7 @@ func (r *batchRun) forward(m ferry.Message) {
 	}
 }
 
-// requestEnded records the result of the oldest request.
+// requestEnded records the result of the oldest request that has not ended.
 func (r *batchRun) requestEnded(handled error) {
 	if cause := r.cancelCause(); handled != nil && cause != nil {
 		handled = cause
@@ -271,7 +274,7 @@ func (r *batchRun) requestEnded(handled error) {
 	}
 }
 
-// reusable returns b emptied, or nil if a large message has made it too large to keep.
+// reusable returns b emptied. It returns nil if b is too large to keep.
 func reusable(b []byte) []byte {
 	if cap(b) > keepBuffer {
 		return nil

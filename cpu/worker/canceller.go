@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// canceller cancels requests: on the deadline of one, or when the context of a whole run ends. It sends a CANCEL to the process,
-// and kills the process if the request has not ended after Grace. Timers and contexts call it while another goroutine reads
-// from the process.
+// canceller cancels requests: one request at its deadline, or all when the context of a run ends. It sends CANCEL to
+// the process. It kills the process if the request has not ended after Grace. Timers and contexts call it while another
+// goroutine reads from the process.
 type canceller struct {
 	process *process
 
 	mu           sync.Mutex
-	runID        uint64 // the current run: a context of an earlier one cancels nothing
+	runID        uint64 // the current run; contexts of earlier runs cancel nothing
 	active       bool   // a request is being handled
 	current      uint64 // number of the request being handled
 	lastSent     uint64 // number of the last request sent
 	currentCause error  // why the current request was cancelled
 	runCause     error  // why the run was cancelled
 	timer        *time.Timer
-	deadline     time.Time     // when the timer is due; zero: never
-	remaining    time.Duration // until deadline, while paused
+	deadline     time.Time     // when the timer expires; zero means never
+	remaining    time.Duration // time left until deadline, while paused
 }
 
 // beginRun is called before the first request of a run.
@@ -33,7 +33,7 @@ func (w *canceller) beginRun() uint64 {
 	return w.runID
 }
 
-// requestsSent is called before requests up to number are written. It returns false if the run is cancelled.
+// requestsSent is called before the requests up to number are written. It returns false if the run is cancelled.
 func (w *canceller) requestsSent(number uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,7 @@ func (w *canceller) requestsSent(number uint64) bool {
 	return true
 }
 
-// nextRequest is called when the current request has ended and the next one is being handled.
+// nextRequest is called when the current request has ended. The next request is then the current one.
 func (w *canceller) nextRequest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *canceller) endRun() {
 	w.disarm()
 }
 
-// cause returns why the current request was cancelled; nil if it was not.
+// cause returns why the current request was cancelled, or nil if it was not.
 func (w *canceller) cause() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,10 +116,10 @@ func (w *canceller) cancelRun(run uint64, why error) {
 	}
 }
 
-// sendCancel writes a CANCEL. If that fails the process has ended, or will be killed.
+// sendCancel writes a CANCEL. A write error is ignored: the process has ended, or will be killed.
 func (w *canceller) sendCancel(number uint64) { _, _ = w.process.conn.Write(cancelFrame(number)) }
 
-// pause stops the deadline of the current request. A grace period continues.
+// pause stops the deadline of the current request. A grace period is not paused.
 func (w *canceller) pause() {
 	if w.process.cfg.Deadline == 0 {
 		return
@@ -132,7 +132,7 @@ func (w *canceller) pause() {
 	}
 }
 
-// resume continues the deadline after pause.
+// resume continues the deadline after a pause.
 func (w *canceller) resume() {
 	if w.process.cfg.Deadline == 0 {
 		return
@@ -144,7 +144,7 @@ func (w *canceller) resume() {
 	}
 }
 
-// arm makes the timer call expire after d, unless d is 0. The caller holds mu.
+// arm makes the timer call expire after d. If d is 0, it does nothing. The caller holds mu.
 func (w *canceller) arm(d time.Duration) {
 	if d == 0 {
 		return
@@ -164,7 +164,7 @@ func (w *canceller) disarm() {
 	}
 }
 
-// expire is called by the timer: when the deadline or the grace period is over, or was moved since.
+// expire is called by the timer. The deadline or the grace period is over, unless it was moved since.
 func (w *canceller) expire() {
 	w.mu.Lock()
 	if !w.active || w.deadline.IsZero() || time.Now().Before(w.deadline) {

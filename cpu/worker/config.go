@@ -9,62 +9,66 @@ import (
 	"example.com/ferry"
 )
 
-// Config configures a Pool. Command is required; a zero value elsewhere means the default.
+// Config configures a Pool. Command is required. A zero value in any other field means the default.
 type Config struct {
-	// Name is the name of the pool in errors. Empty means the program's name.
+	// Name is the pool's name in errors. Empty means the program's name.
 	Name string
 
 	// Command is the program and its arguments. The program calls Serve.
 	Command []string
 
-	// Env is the environment, as "key=value". Nil means this process's own.
+	// Env is the environment of the processes, as "key=value". Nil means the environment of this process.
 	Env []string
 
-	// Dir is the working directory. Empty means this process's own.
+	// Dir is the working directory of the processes. Empty means the working directory of this process.
 	Dir string
 
-	// Workers is how many processes run, each with one message at a time. Zero means 1.
+	// Workers is how many processes run. Each process handles one message at a time. Zero means 1.
 	Workers int
 
-	// Queue is how many calls may wait for a process; further ones get ErrBusy. Zero means 64; negative means none.
+	// Queue is how many calls may wait for a process. Further calls fail with ErrBusy. Zero means 64; negative means
+	// that no call waits.
 	Queue int
 
-	// Deadline bounds the handling of one message, from when a process begins it. Waiting for a process and for the Sender of
-	// responses is not counted. Zero means no bound but the context's.
+	// Deadline limits the handling of one message, from when a process begins it. The time is not counted while the
+	// call waits for a process or while the Sender handles a response. Zero means that only the context limits the
+	// handling.
 	Deadline time.Duration
 
-	// Grace is how long a handler has, once its context has ended, before its process is killed. Zero means 100 ms.
+	// Grace is how long a handler may continue after its context has ended. Then its process is killed. Zero means 100
+	// ms.
 	Grace time.Duration
 
-	// MaxMessage bounds the payload of a request and of a response, in bytes, up to 1 GiB. Zero means 4 MiB.
+	// MaxMessage is the largest payload of a request or a response, in bytes, up to 1 GiB. Zero means 4 MiB.
 	MaxMessage int
 
-	// StartTimeout bounds the time from the start of a process until it calls Serve. Zero means 10 s.
+	// StartTimeout limits the time from the start of a process to its call of Serve. Zero means 10 s.
 	StartTimeout time.Duration
 
-	// MinBackoff and MaxBackoff bound the pause before a process that ended is started again. The pause doubles each time. It
-	// is MinBackoff again after a process has lived for longer than MaxBackoff. Zero means 50 ms and 5 s.
+	// MinBackoff and MaxBackoff bound the pause before a process that ended is started again. The pause doubles each
+	// time. After a process has lived for longer than MaxBackoff, the pause is MinBackoff again. Zero means 50 ms and 5
+	// s.
 	MinBackoff, MaxBackoff time.Duration
 
-	// Nice is the nice value of the processes, 1 to 19. A value that is higher already stays. Zero means 10; negative leaves
-	// the value unchanged.
+	// Nice is the nice value of the processes, 1 to 19. A higher present value is left unchanged. Zero means 10;
+	// negative means that the present value is kept.
 	Nice int
 
-	// Idle gives the processes only the CPU time that no other process uses (SCHED_IDLE; on other systems than Linux nice 19).
-	// On a busy machine they may make no progress.
+	// Idle gives the processes only CPU time that no other process uses: SCHED_IDLE on Linux, nice 19 on other systems.
+	// On a busy machine the processes may make no progress.
 	Idle bool
 
-	// Stderr receives the processes' output, of stdout and stderr, one Write at a time. Nil drops it, except for the end of it,
-	// which errors quote.
+	// Stderr receives what the processes write to stdout and stderr, one Write at a time. Nil discards it, except for
+	// the last bytes, which errors quote.
 	Stderr io.Writer
 }
 
 const maxMaxMessage = 1 << 30
 
-// longest is 73 years: twice a duration of the configuration does not overflow.
+// longest is 73 years. Twice a configured duration up to this length does not overflow.
 const longest = time.Duration(1 << 61)
 
-// withDefaults returns c with its defaults, or an error that names the wrong field.
+// withDefaults returns c with its defaults. The error names the field with an invalid value.
 func (c Config) withDefaults() (Config, error) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return c, errors.New("worker: Config.Command is empty: name the program that calls worker.Serve")
@@ -119,7 +123,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// checkSize returns an error if a message does not fit a frame.
+// checkSize returns an error if a message does not fit in a frame.
 func checkSize(m *ferry.Message, maxMessage int) error {
 	if len(m.Payload) > maxMessage {
 		return fmt.Errorf("%w: the payload on tag %q has %d bytes, MaxMessage is %d", ErrTooLarge, m.Tag, len(m.Payload), maxMessage)

@@ -36,7 +36,7 @@ func TestStartFails(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := role(t, "script", scriptVariable+"="+row.script)
-			cfg.Grace = time.Second // for the processes that end by themselves
+			cfg.Grace = time.Second // so that processes can end by themselves
 			p, err := Start(cfg)
 			if p != nil {
 				_ = p.Close()
@@ -66,7 +66,7 @@ func TestSilentProgram(t *testing.T) {
 	}
 }
 
-// TestDeathAtEachByte: the process dies after each byte of its responses.
+// TestDeathAtEachByte: the process dies after each possible number of response bytes.
 func TestDeathAtEachByte(t *testing.T) {
 	p := start(t, role(t, "script", scriptVariable+"=hello,read,read,cut,die"))
 	full := fullAnswer()
@@ -205,7 +205,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestDeadlineSparesTheSender: the deadline does not count the time of the Sender.
+// TestDeadlineSparesTheSender: the time that the Sender uses does not count towards the deadline.
 func TestDeadlineSparesTheSender(t *testing.T) {
 	t.Parallel()
 	cfg := role(t, "serve")
@@ -214,7 +214,7 @@ func TestDeadlineSparesTheSender(t *testing.T) {
 	n := 0
 	err := p.Handle(t.Context(), &ferry.Message{Tag: "many", Payload: []byte("3")}, hook(func(ferry.Message) error {
 		n++
-		time.Sleep(1400 * time.Millisecond) // three of them exceed the deadline
+		time.Sleep(1400 * time.Millisecond) // three such calls together exceed the deadline
 		return nil
 	}))
 	if err != nil || n != 3 {
@@ -222,7 +222,7 @@ func TestDeadlineSparesTheSender(t *testing.T) {
 	}
 }
 
-// TestBatchSurvivesADeath: a message that kills its process, in the middle of a batch, fails alone.
+// TestBatchSurvivesADeath: one message of a batch kills its process. Only that message fails.
 func TestBatchSurvivesADeath(t *testing.T) {
 	p := start(t, role(t, "serve"))
 	in := make([]ferry.Message, 40)
@@ -277,8 +277,8 @@ func TestContextEndsABatch(t *testing.T) {
 	}
 }
 
-// TestCrashLoop: a program starts once and then never again. Calls fail with the reason instead of waiting for ever, and the
-// attempts become fewer.
+// TestCrashLoop: a program starts once and then never again. Calls fail with the reason and do not wait for ever. The pauses
+// between attempts grow.
 func TestCrashLoop(t *testing.T) {
 	cfg := role(t, "serve")
 	program, link := cfg.Command[0], filepath.Join(t.TempDir(), "link")
@@ -321,7 +321,7 @@ func TestBackoff(t *testing.T) {
 		{time.Second, 4 * time.Second},
 		{5 * time.Second, 5 * time.Second},
 		{0, 5 * time.Second},
-		{6 * time.Second, time.Second}, // a good run
+		{6 * time.Second, time.Second}, // the process lived long enough to reset the pause
 		{0, 2 * time.Second},
 	} {
 		if got := b.next(step.lived); got != step.want {

@@ -1,14 +1,15 @@
-// Package worker runs a message handler in processes of its own: with their own heap and garbage collector, at a lower
-// priority, and killed when they overrun their deadline.
+// Package worker runs a message handler in separate processes. Each process has its own heap and garbage collector,
+// runs at a lower priority, and is killed if it overruns its deadline.
 //
-// It is for functions that allocate much, call C or are not trusted: the only way to stop a loop that does not stop itself
-// is to end its process. Start runs a program a number of times, each one at the end of a socket; the program calls Serve.
-// A Pool is a ferry.Handler and a ferry.BatchHandler: one of the processes handles each message. A process handles one
-// message at a time, in order; the messages of a batch are sent ahead, so that a process does not wait between them. When a
-// process dies, the message it was handling fails, with the process's status and the end of its output, and the Pool starts
-// another process. No message is handled twice. When the parent dies, the processes end.
+// Use it for functions that allocate much, call C or are not trusted. The only way to stop a loop that does not stop by
+// itself is to kill its process. Start runs several processes of one program and connects each by a socket. The program
+// calls Serve. A Pool is a ferry.Handler and a ferry.BatchHandler. Each message is handled by one process. A process
+// handles one message at a time, in order. The next messages of a batch are sent early, so that a process does not wait
+// between messages. If a process dies, the message that it was handling fails, and the error has the process's status
+// and the end of its output. The Pool then starts another process. No message is handled twice. If the parent dies, the
+// processes end.
 //
-// Workers in other languages speak the protocol of docs/worker.md.
+// docs/worker.md specifies the protocol for workers in other languages.
 //
 // The parent:
 //

@@ -7,33 +7,33 @@ import (
 )
 
 var (
-	// ErrBusy says that Config.Queue calls are waiting already: try later, or run more workers.
+	// ErrBusy means that Config.Queue calls already wait. Try later, or run more workers.
 	ErrBusy = errors.New("worker: busy")
 
-	// ErrClosed says that the Pool was closed.
+	// ErrClosed means that the Pool is closed.
 	ErrClosed = errors.New("worker: pool closed")
 
-	// ErrDeadline says that a message was not handled within Config.Deadline.
+	// ErrDeadline means that a message was not handled within Config.Deadline.
 	ErrDeadline = errors.New("worker: deadline exceeded")
 
-	// ErrDied says that the process ended before the message was handled. It is always wrapped in a *DiedError.
+	// ErrDied means that the process ended before the message was handled. It is always wrapped in a *DiedError.
 	ErrDied = errors.New("worker: process died")
 
-	// ErrTooLarge says that a message exceeds Config.MaxMessage.
+	// ErrTooLarge means that a message exceeds Config.MaxMessage.
 	ErrTooLarge = errors.New("worker: message too large")
 )
 
-// DiedError is the error of a process that ended while it handled a message, or before it was ready for one. It unwraps to
+// DiedError means that a process ended while it handled a message, or before it was ready for one. It unwraps to
 // ErrDied and Cause.
 type DiedError struct {
 	Name    string   // Config.Name
 	Command []string // program and arguments
-	PID     int      // 0 if the program could not be started
-	Status  string   // how it ended: "exit status 2", "signal: killed"
-	Cause   error    // why it was killed: ErrDeadline, ErrClosed, the context's error, *ProtocolError; nil if it died by itself
-	Stderr  string   // the end of its output, at most 2 KiB
-	Begun   bool     // the handler may have seen the message: only the caller knows whether a retry is safe
-	started bool     // it had sent its HELLO
+	PID     int      // process id; 0 if the program could not be started
+	Status  string   // how the process ended: "exit status 2", "signal: killed"
+	Cause   error    // why the process was killed: ErrDeadline, ErrClosed, the context's error, *ProtocolError; nil if it died by itself
+	Stderr  string   // end of the process's output, at most 2 KiB
+	Begun   bool     // the handler may have seen the message; only the caller knows whether a retry is safe
+	started bool     // the process had sent its HELLO
 }
 
 func (e *DiedError) Error() string {
@@ -70,9 +70,9 @@ func (e *DiedError) Unwrap() []error {
 	return []error{ErrDied, e.Cause}
 }
 
-// HandlerError is the error that the handler in the process returned, or its panic. The process continues.
+// HandlerError is the error that the handler in the process returned, or the handler's panic. The process continues.
 type HandlerError struct {
-	Text  string // the error's text, or the panic's value and stack; at most 8 KiB
+	Text  string // text of the error, or value and stack of the panic; at most 8 KiB
 	Panic bool
 }
 
@@ -83,7 +83,7 @@ func (e *HandlerError) Error() string {
 	return "worker: handler: " + e.Text
 }
 
-// ProtocolError is a violation of the protocol (docs/worker.md).
+// ProtocolError is a violation of the protocol in docs/worker.md.
 type ProtocolError struct{ Reason string }
 
 func (e *ProtocolError) Error() string { return "worker: protocol: " + e.Reason }

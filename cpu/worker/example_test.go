@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/cpu/worker"
 )
 
-// self runs this test's own program in the role of a worker: one program may be both sides.
+// self returns a Config that runs this test's own program as a worker. One program may be both sides.
 func self() worker.Config {
 	return worker.Config{
 		Name:    "upper",

@@ -8,21 +8,22 @@ import (
 	"example.com/ferry"
 )
 
-// version is the version of the protocol (docs/worker.md). Both sides send it first.
+// version is the protocol's version (docs/worker.md). Both sides send it first.
 const version = 1
 
-// magic begins the body of a HELLO, so that a program that merely writes to the socket is not taken for a worker.
+// magic begins the body of a HELLO. A program that writes other bytes to the socket is therefore not taken for a
+// worker.
 const magic = "ferry worker"
 
-// kind is the kind of a frame. A frame is a length (4 bytes, little endian, of the bytes behind it), a kind and a body.
-// Requests carry no number: both sides count them, from 1.
+// kind is the kind of a frame. A frame is a length, a kind and a body. The length is 4 bytes, little endian, and counts
+// the kind and the body. Requests carry no number: both sides count them, from 1.
 type kind uint8
 
 const (
-	hello   kind = 1 // both, first: magic, version (1), the largest payload (4)
-	message kind = 2 // parent: a request; child: a response to the request being handled
-	end     kind = 3 // child: the request has ended: its number (8), status (1), text
-	cancel  kind = 4 // parent: requests up to this number (8) are cancelled
+	hello   kind = 1 // from both sides, first: magic, version (1 byte), largest payload (4 bytes)
+	message kind = 2 // from the parent: a request; from the child: a response to the current request
+	end     kind = 3 // from the child, when a request has ended: its number (8 bytes), status (1 byte), text
+	cancel  kind = 4 // from the parent: requests up to this number (8 bytes) are cancelled
 )
 
 // status is the result of a request.
@@ -30,25 +31,25 @@ type status uint8
 
 const (
 	done     status = 0
-	failed   status = 1 // text is the handler's error
-	panicked status = 2 // text is the value and the stack
+	failed   status = 1 // the text is the handler's error
+	panicked status = 2 // the text is the panic's value and stack
 )
 
 // Sizes in bytes.
 const (
-	prefixSize  = 4                 // the length in front of a frame
+	prefixSize  = 4                 // length of a frame, before its kind
 	messageHead = 1 + 4 + 4 + 8 + 2 // type, source, to, time, length of the tag
 	maxTag      = 1<<16 - 1
-	maxText     = 8 << 10 // of an end: longer ones are cut
+	maxText     = 8 << 10 // text of an END; a longer text is cut
 	maxHello    = 64
 	minBuffer   = 16 << 10
-	keepBuffer  = 5 << 20 // larger buffers are not kept
+	keepBuffer  = 5 << 20 // a larger buffer is not kept for reuse
 )
 
-// maxFrame returns the size of the largest frame for payloads of up to maxMessage bytes, without prefix.
+// maxFrame returns the size of the largest frame, without its prefix, for payloads of up to maxMessage bytes.
 func maxFrame(maxMessage int) int { return 1 + messageHead + maxTag + max(maxMessage, 9+maxText) }
 
-// beginFrame appends the beginning of a frame. closeFrame completes the frame that begins at start.
+// beginFrame appends the beginning of a frame. closeFrame later sets the length of the frame that begins at start.
 func beginFrame(b []byte, k kind) []byte { return append(b, 0, 0, 0, 0, byte(k)) }
 
 func closeFrame(b []byte, start int) []byte {
@@ -81,7 +82,7 @@ func parseHello(body []byte) (int, error) {
 	return int(size), nil
 }
 
-// appendMessage appends m. The caller has checked its size.
+// appendMessage appends m as a frame. The caller has checked its size.
 func appendMessage(b []byte, m *ferry.Message) []byte {
 	start := len(b)
 	b = append(beginFrame(b, message), byte(m.Type))
@@ -93,8 +94,8 @@ func appendMessage(b []byte, m *ferry.Message) []byte {
 	return closeFrame(append(b, m.Payload...), start)
 }
 
-// parseMessage returns a message whose payload is a view of body. If its tag equals last, it uses last: a run of messages
-// with one tag allocates the tag once.
+// parseMessage returns a message whose payload is a view of body. If the tag equals last, the message uses the string
+// last. So a run of messages with one tag allocates the tag once.
 func parseMessage(body []byte, last string) (ferry.Message, error) {
 	if len(body) < messageHead {
 		return ferry.Message{}, &ProtocolError{Reason: fmt.Sprintf("a message of %d bytes is shorter than its header of %d", len(body), messageHead)}
@@ -154,13 +155,14 @@ func parseCancel(body []byte) (uint64, error) {
 // frameReader reads frames from a stream.
 type frameReader struct {
 	r          io.Reader
-	max        int // bytes of the largest frame taken, without prefix
+	max        int // largest accepted frame in bytes, without its prefix
 	buf        []byte
-	start, end int // buf[start:end] was read and not yet returned
+	start, end int // buf[start:end] holds bytes read from the stream and not yet returned
 }
 
-// next returns the next frame's kind and body, which is valid until next is called again. A stream that ends between
-// frames gives io.EOF, within one io.ErrUnexpectedEOF, and a length that is 0 or too large *ProtocolError.
+// next returns the kind and body of the next frame. The body is valid until the next call. The error is io.EOF if the
+// stream ends between frames, and io.ErrUnexpectedEOF if it ends within a frame. It is a *ProtocolError if a length is
+// 0 or too large.
 func (r *frameReader) next() (kind, []byte, error) {
 	if r.start == r.end && cap(r.buf) > keepBuffer {
 		r.buf = nil
@@ -180,7 +182,8 @@ func (r *frameReader) next() (kind, []byte, error) {
 	return kind(frame[0]), frame[1:], nil
 }
 
-// fill reads until there are n bytes at start. The buffer grows with the bytes that have arrived, not with the announced length.
+// fill reads until buf holds n bytes from start on. The buffer grows with the bytes that arrive, not with the announced
+// length.
 func (r *frameReader) fill(n int) error {
 	for r.end-r.start < n {
 		switch {
@@ -192,7 +195,7 @@ func (r *frameReader) fill(n int) error {
 		}
 		if r.end == len(r.buf) {
 			size := max(n, minBuffer)
-			if len(r.buf) < size/2 { // also where 2*len(r.buf) would overflow
+			if len(r.buf) < size/2 { // this comparison does not overflow, as 2*len(r.buf) could
 				size = max(2*len(r.buf), minBuffer)
 			}
 			larger := make([]byte, size)

@@ -20,7 +20,8 @@ func everyFrame() []byte {
 	return appendEnd(b, 1, panicked, "why")
 }
 
-// Each way to cut the stream in two gives the same frames, and each end but the last io.ErrUnexpectedEOF or io.EOF.
+// However the stream is cut in two, the reader returns the same frames. A stream that ends early gives io.ErrUnexpectedEOF or
+// io.EOF.
 func TestReaderAtEachCut(t *testing.T) {
 	all := everyFrame()
 	ends := map[int]bool{0: true}
@@ -53,7 +54,7 @@ func TestReaderAtEachCut(t *testing.T) {
 	}
 }
 
-// A length that nothing follows costs no memory.
+// A length without a body allocates no memory for the body.
 func TestReaderTrustsNoLength(t *testing.T) {
 	r := &frameReader{r: bytes.NewReader([]byte{0, 0, 0, 0x3f, byte(message), 1, 2, 3}), max: 1 << 30}
 	if _, _, err := r.next(); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -118,7 +119,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// parsed checks that what parses is written as it was read.
+// parsed checks that a parsed frame is encoded to the same bytes again.
 func parsed(t *testing.T, k kind, body []byte) {
 	t.Helper()
 	var again []byte

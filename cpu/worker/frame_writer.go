@@ -10,26 +10,27 @@ import (
 	"example.com/ferry"
 )
 
-// Most handlers return right after their response. So a response waits a moment, to be written together with the END.
+// Most handlers return right after their response. So a response is delayed for a moment, to be written together with
+// the END.
 const (
 	flushDelay = 200 * time.Microsecond
-	flushSize  = 32 << 10 // bytes that are written at once
+	flushSize  = 32 << 10 // queued bytes that are written without delay
 )
 
-// frameWriter writes frames to the parent. It gathers frames that come in quick succession.
+// frameWriter writes frames to the parent. It combines frames that follow each other quickly.
 type frameWriter struct {
 	w   io.Writer
-	max int // bytes of the largest payload
+	max int // largest payload in bytes
 
 	mu    sync.Mutex
 	b     []byte
-	err   error // of a write: the parent is gone
+	err   error // error of a write; the parent has gone
 	timer *time.Timer
 	armed bool
 }
 
-// end writes the END of a request before the next one begins, so that the parent knows which request was handled when the
-// process died.
+// end writes the END of a request before the next request begins. So if the process dies, the parent knows which
+// request it was handling.
 func (o *frameWriter) end(number uint64, s status, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,7 +38,7 @@ func (o *frameWriter) end(number uint64, s status, text string) {
 	o.flush()
 }
 
-// respond appends a response, which is written soon. The caller holds mu.
+// respond appends a response, which is written after flushDelay at the latest. The caller holds mu.
 func (o *frameWriter) respond(m *ferry.Message) error {
 	o.b = appendMessage(o.b, m)
 	switch {
@@ -61,7 +62,7 @@ func (o *frameWriter) expire() {
 	o.flush()
 }
 
-// flush writes the gathered frames. The caller holds mu.
+// flush writes the queued frames. The caller holds mu.
 func (o *frameWriter) flush() {
 	if len(o.b) > 0 && o.err == nil {
 		_, o.err = o.w.Write(o.b)

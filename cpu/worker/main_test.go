@@ -20,7 +20,7 @@ import (
 	"example.com/ferry"
 )
 
-// The test binary is also the program that the tests run. These variables select a role.
+// The test binary is also the program that the tests start as a worker. These variables select its role.
 const (
 	roleVariable   = "FERRY_TEST_ROLE"
 	scriptVariable = "FERRY_TEST_SCRIPT"
@@ -62,20 +62,20 @@ func upper(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 
 var work = make([]byte, 256<<10)
 
-// obey is a handler with a behaviour for each tag.
+// obey is a handler whose behaviour depends on the tag.
 func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	switch in.Tag {
 	case "", "echo":
 		return out.Send(ctx, *in)
 	case "none":
 		return nil
-	case "work": // about a millisecond of it
+	case "work": // computes for about a millisecond
 		sum := uint32(0)
 		for range 140 {
 			sum += crc32.ChecksumIEEE(work)
 		}
 		return out.Send(ctx, ferry.Message{Payload: binary.LittleEndian.AppendUint32(nil, sum)})
-	case "many": // as many responses as the payload says
+	case "many": // sends the number of responses in the payload
 		n, err := strconv.Atoi(string(in.Payload))
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 			}
 		}
 		return nil
-	case "large": // a response of as many bytes as the payload says
+	case "large": // sends a response whose length is in the payload
 		n, err := strconv.Atoi(string(in.Payload))
 		if err != nil {
 			return err
@@ -111,16 +111,16 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 		}
 		<-ctx.Done()
 		return ctx.Err()
-	case "spin": // responds that it has begun, and does not stop
+	case "spin": // responds that it has begun, and never returns
 		if err := out.Send(ctx, ferry.Message{Payload: []byte("begun")}); err != nil {
 			return err
 		}
 		for n := 0; ; n++ {
 		}
-	case "linger": // stops when its context does
+	case "linger": // returns when its context ends
 		<-ctx.Done()
 		return ctx.Err()
-	case "tight": // does not stop
+	case "tight": // never returns
 		for n := 0; ; n++ {
 		}
 	case "orphan": // spins until it is killed
@@ -131,7 +131,7 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 		}
 	case "variable":
 		return out.Send(ctx, ferry.Message{Payload: []byte(os.Getenv(socketVariable) + os.Getenv("EXTRA"))})
-	case "child": // starts a process that outlives this one, if it may
+	case "child": // starts a process that outlives this one, unless it is killed
 		cmd := exec.Command("sleep", "600")
 		if err := cmd.Start(); err != nil {
 			return err
@@ -148,7 +148,7 @@ func play(script string) error {
 		return err
 	}
 	in := frameReader{r: conn, max: 1 << 20}
-	var body []byte // of the last frame read
+	var body []byte // body of the last frame read
 	for step := range strings.SplitSeq(script, ",") {
 		verb, arg, _ := strings.Cut(step, ":")
 		switch verb {
@@ -161,7 +161,7 @@ func play(script string) error {
 			if b, err = hex.DecodeString(arg); err == nil {
 				_, err = conn.Write(b)
 			}
-		case "cut": // as much of an answer as the request says
+		case "cut": // sends the first bytes of a full response; the request states how many
 			var m ferry.Message
 			if m, err = parseMessage(body, ""); err == nil {
 				err = writeSome(conn, m.Payload)
@@ -183,7 +183,7 @@ func play(script string) error {
 	return nil
 }
 
-// fullAnswer returns the bytes of a process for one request: two responses and an END.
+// fullAnswer returns all bytes that a process sends for one request: two responses and an END.
 func fullAnswer() []byte {
 	b := appendMessage(nil, &ferry.Message{Tag: "a", Payload: []byte("one")})
 	b = appendMessage(b, &ferry.Message{Tag: "b", Payload: []byte("two")})
@@ -229,7 +229,7 @@ func ask(ctx context.Context, p *Pool, tag, payload string) ([]ferry.Message, er
 	return out, err
 }
 
-// list is a Sender that keeps the messages.
+// list is a Sender that stores the messages.
 type list []ferry.Message
 
 func (l *list) Send(_ context.Context, m ferry.Message) error {

@@ -17,10 +17,11 @@ import (
 	"example.com/ferry"
 )
 
-// lifeline is a variable with the address of a listener. A process that dials it has ended when the connection ends.
+// lifelineVariable is the environment variable with the address of a listener. A process dials that address. When the
+// connection ends, the process has ended.
 const lifelineVariable = "FERRY_TEST_LIFELINE"
 
-// beParent runs a pool whose process handles a message that never ends, until it is killed.
+// beParent runs a pool until this process is killed. The pool's process handles a message that never ends.
 func beParent() error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -62,10 +63,10 @@ func beDeaf() error {
 	return conn.Close()
 }
 
-var held []net.Conn // so that no finalizer closes them
+var held []net.Conn // so that no finalizer closes the connections
 
-// TestParentDies: the parent is killed while its process is busy, and the process ends. A deaf process does not even read the
-// end of its socket: the kernel kills it, where that can be asked for.
+// TestParentDies: the parent is killed while its process is busy, and the process ends. A deaf process does not read the end
+// of its socket. The kernel kills it on systems that support this.
 func TestParentDies(t *testing.T) {
 	children := []string{"serve"}
 	if runtime.GOOS == "linux" {
@@ -107,7 +108,8 @@ func TestParentDies(t *testing.T) {
 	}
 }
 
-// TestOrphanExits: without the kernel's help, the process exits when its socket ends and the handler does not.
+// TestOrphanExits: the kernel does not kill the process. The process exits when its socket has ended and the handler does not
+// return.
 func TestOrphanExits(t *testing.T) {
 	near, far := net.Pipe()
 	s := newServer(far)
@@ -146,7 +148,7 @@ func greetServer(t *testing.T, conn net.Conn) *frameReader {
 	return r
 }
 
-// TestServeRefuses: a parent that violates the protocol ends Serve with the reason.
+// TestServeRefuses: if a parent violates the protocol, Serve returns the reason.
 func TestServeRefuses(t *testing.T) {
 	request := appendMessage(nil, &ferry.Message{Tag: "x"})
 	many := make([]byte, 0, 40*len(request))
@@ -178,7 +180,7 @@ func TestServeRefuses(t *testing.T) {
 				}))
 			}()
 			greetServer(t, near)
-			_, _ = near.Write(row.bytes) // it may close before it has read all
+			_, _ = near.Write(row.bytes) // the server may close before it has read all bytes
 			if row.name == "half a frame" {
 				_ = near.Close()
 			}

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// tailSize is how many bytes of a process's output DiedError quotes.
+// tailSize is how many bytes of a process's output a DiedError quotes.
 const tailSize = 2 << 10
 
-// outputTail keeps the last bytes written to it, and writes everything to next.
+// outputTail stores the last bytes written to it, and passes all bytes on to next.
 type outputTail struct {
 	mu   sync.Mutex
 	last []byte
@@ -24,7 +24,7 @@ func (t *outputTail) Write(p []byte) (int, error) {
 	}
 	t.mu.Unlock()
 	if t.next != nil {
-		_, _ = t.next.Write(p) // an error of the log does not end the worker
+		_, _ = t.next.Write(p) // a failed write to the log does not end the worker
 	}
 	return len(p), nil
 }

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// Pool is a number of processes that handle messages. Any goroutine may call its methods at any time.
+// Pool is a set of processes that handle messages. All methods may overlap.
 type Pool struct {
 	cfg         Config
-	ctx         context.Context // ends with Close
+	ctx         context.Context // ends when Close is called
 	cancel      context.CancelFunc
-	startCalls  chan func() // functions for the thread that starts processes
+	startCalls  chan func() // functions to run on the thread that starts processes
 	supervisors sync.WaitGroup
 
 	mu       sync.Mutex
 	idle     []*process
-	waiting  []chan grant // in order of arrival
-	startErr error        // why the last process did not start; nil if one has started since
+	waiting  []chan grant // waiting calls in order of arrival
+	startErr error        // why the last start failed; nil after a successful start
 	stats    Stats
 }
 
-// grant ends the wait of a call: it has a process, which is the call's alone, or an error.
+// grant ends the wait of a call. It holds a process for that call alone, or an error.
 type grant struct {
 	process *process
 	err     error
@@ -33,20 +33,20 @@ type grant struct {
 // Stats are the counters of a Pool.
 type Stats struct {
 	Workers int    // Config.Workers
-	Ready   int    // processes that run
-	Busy    int    // processes that handle messages
+	Ready   int    // processes that are running and can handle messages
+	Busy    int    // processes that are handling messages
 	Waiting int    // calls that wait for a process
 	Handled uint64 // messages whose handler ended without error
-	Failed  uint64 // messages whose handler returned an error, also because the context or the deadline ended
-	Died    uint64 // messages whose process died or was killed while it handled them
+	Failed  uint64 // messages whose handler returned an error, also after the end of the context or the deadline
+	Died    uint64 // messages whose process died or was killed while handling them
 	Refused uint64 // calls refused with ErrBusy
 	Started uint64 // processes that became ready
-	Ended   uint64 // processes that ended after they were ready
+	Ended   uint64 // processes that ended after they had become ready
 	Unready uint64 // processes that ended without becoming ready
 }
 
-// Start runs the processes and returns when all of them are ready. If one does not become ready, the others are ended and
-// the error is a *DiedError, or names the wrong field of cfg. Close ends the processes.
+// Start starts the processes and returns when all of them are ready. If one does not become ready, Start ends the
+// others and returns a *DiedError. If cfg is invalid, the error names the field. Close ends the processes.
 func Start(cfg Config) (*Pool, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -72,8 +72,8 @@ func Start(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// start runs the functions of startCalls on one thread that lives as long as the processes. Linux kills the processes when the
-// thread that started them ends, so this must not be a thread that the runtime may end.
+// start runs the functions of startCalls on one thread that lives as long as the processes. Linux kills the processes
+// when the thread that started them ends. So the runtime must not end this thread.
 func (p *Pool) start() {
 	runtime.LockOSThread()
 	for f := range p.startCalls {
@@ -81,8 +81,8 @@ func (p *Pool) start() {
 	}
 }
 
-// Close ends the processes and waits until they are gone. A process that handles a message has Config.Grace to end by
-// itself. Its call fails with ErrClosed, as all waiting calls do, unless the message was handled in that time.
+// Close ends the processes and waits until they have exited. A process that is handling a message may finish it within
+// Config.Grace. Otherwise its call fails with ErrClosed, as all waiting calls do.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	already := p.ctx.Err() != nil
@@ -105,7 +105,8 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// supervise keeps one process running until the Pool is closed. It sends to first whether the first process became ready.
+// supervise keeps one process running until the Pool is closed. The channel first receives the result of the first
+// start.
 func (p *Pool) supervise(first chan<- error) {
 	pause := backoff{min: p.cfg.MinBackoff, max: p.cfg.MaxBackoff}
 	for {
@@ -131,10 +132,10 @@ func (p *Pool) supervise(first chan<- error) {
 	}
 }
 
-// backoff is the pause before a process is started again.
+// backoff computes the pause before a process is started again.
 type backoff struct{ min, max, last time.Duration }
 
-// next returns the pause after a process has lived for so long.
+// next returns the pause after a process that has lived for lived.
 func (b *backoff) next(lived time.Duration) time.Duration {
 	if b.last == 0 || lived > b.max {
 		b.last = b.min
@@ -144,7 +145,7 @@ func (b *backoff) next(lived time.Duration) time.Duration {
 	return b.last
 }
 
-// awaitEnd waits until c has ended, or ends it when the Pool is closed.
+// awaitEnd waits until c has ended. When the Pool is closed, it ends c.
 func (p *Pool) awaitEnd(c *process) {
 	select {
 	case <-c.exited:
@@ -161,7 +162,7 @@ func (p *Pool) awaitEnd(c *process) {
 	}
 }
 
-// started hands over a new process.
+// started makes a new process available to calls.
 func (p *Pool) started(c *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +173,7 @@ func (p *Pool) started(c *process) {
 	p.handOver(c)
 }
 
-// startFailed fails the waiting calls if no process runs.
+// startFailed makes the waiting calls fail if no process runs.
 func (p *Pool) startFailed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +187,7 @@ func (p *Pool) startFailed(err error) {
 	}
 }
 
-// failWaiting fails all calls that wait. The caller holds mu.
+// failWaiting makes all waiting calls fail. The caller holds mu.
 func (p *Pool) failWaiting(err error) {
 	for _, w := range p.waiting {
 		w <- grant{err: err}
@@ -194,7 +195,7 @@ func (p *Pool) failWaiting(err error) {
 	p.waiting = nil
 }
 
-// acquire waits for a process and returns it. The process is the caller's alone until handOver or discard.
+// acquire waits for a process and returns it. No other call uses the process until handOver or discard.
 func (p *Pool) acquire(ctx context.Context) (*process, error) {
 	p.mu.Lock()
 	switch n := len(p.idle); {
@@ -252,7 +253,7 @@ func (p *Pool) handOver(c *process) {
 	}
 }
 
-// discard drops a process that has ended. supervise starts another one. The caller holds mu.
+// discard removes a process that has ended. supervise then starts another one. The caller holds mu.
 func (p *Pool) discard(c *process) {
 	p.stats.Busy--
 	c.close()

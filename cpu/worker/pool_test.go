@@ -109,7 +109,7 @@ func TestBatchKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestLargeBatch: requests and responses exceed the socket buffers, and neither side may wait for the other to read.
+// TestLargeBatch: requests and responses exceed the socket buffers. Neither side may wait for the other to read.
 func TestLargeBatch(t *testing.T) {
 	p := start(t, role(t, "serve"))
 	var in []ferry.Message
@@ -344,7 +344,7 @@ func TestServeElsewhere(t *testing.T) {
 	}
 }
 
-// TestCloseUnderLoad: calls return that are handled, that wait, or that come after Close.
+// TestCloseUnderLoad: calls return, whether they are being handled, are waiting, or begin after Close.
 func TestCloseUnderLoad(t *testing.T) {
 	before := resources(t)
 	cfg := role(t, "serve")
@@ -370,7 +370,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	_ = p.Close()
-	_ = p.Close() // again is no error
+	_ = p.Close() // a second Close is no error
 	calls.Wait()
 	close(errs)
 	ended := 0
@@ -395,7 +395,7 @@ func TestCloseUnderLoad(t *testing.T) {
 	before.same(t)
 }
 
-// used holds counts of what may leak.
+// used counts resources that may leak.
 type used struct{ goroutines, files int }
 
 func resources(t *testing.T) used {
@@ -407,7 +407,7 @@ func resources(t *testing.T) used {
 	return u
 }
 
-// same waits until no more is in use than before: what has ended may need a moment to be gone.
+// same waits until no more resources are in use than before. Ended goroutines and files may need a moment to be gone.
 func (u used) same(t *testing.T) {
 	t.Helper()
 	var now used

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPriority: each thread of the process has the priority of Config.
+// TestPriority: each thread of the process has the priority in Config.
 func TestPriority(t *testing.T) {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// TestGroupEnds: processes that a worker has started in its group end with it.
+// TestGroupEnds: when a worker ends, the processes that it has started in its group end too.
 func TestGroupEnds(t *testing.T) {
 	p := start(t, role(t, "serve"))
 	answers, err := ask(t.Context(), p, "child", "")
@@ -73,7 +73,7 @@ func TestGroupEnds(t *testing.T) {
 		t.Fatalf("process %d is in the group of this one", grandchild)
 	}
 	_ = p.Close()
-	// It was sent SIGKILL: it has ended, is about to end, or was not reaped yet.
+	// The process was sent SIGKILL. It has ended, is about to end, or was not reaped yet.
 	for alive(grandchild) {
 		time.Sleep(time.Millisecond)
 	}

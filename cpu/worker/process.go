@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// socketVariable is the environment variable with the descriptor of the worker's socket.
+// socketVariable is the environment variable that holds the descriptor number of the worker's socket.
 const socketVariable = "FERRY_WORKER_SOCKET"
 
-// exitTime is how long a process may take to exit after it has closed its socket. It allows for a busy machine.
+// exitTime is how long a process may take to exit after it has closed its socket. It is long enough for a busy machine.
 const exitTime = 2 * time.Second
 
-// process is one running process of the program. Only the goroutine that has acquired it reads, writes and uses its buffers.
+// process is one running process of the program. Only the goroutine that has acquired it may read, write and use the
+// buffers.
 type process struct {
 	pool      *Pool
 	cfg       *Config
@@ -25,16 +26,16 @@ type process struct {
 	conn      net.Conn
 	frames    frameReader
 	writeBuf  []byte // reused by each write
-	tag       string // of the last response
-	number    uint64 // of the last request
+	tag       string // tag of the last response
+	number    uint64 // number of the last request
 	canceller canceller
 	output    *outputTail
 
-	exited chan struct{} // closed when the process is gone
-	status string        // how it ended; set before exited is closed
+	exited chan struct{} // closed when the process has exited
+	status string        // how the process ended; set before exited is closed
 
 	mu     sync.Mutex
-	reaped bool // its id may belong to another process by now
+	reaped bool // the process id may already belong to another process
 }
 
 // launch starts the program and waits until it calls Serve. The error is a *DiedError.
@@ -45,7 +46,7 @@ func (p *Pool) launch() (*process, error) {
 	c.cmd.Dir = p.cfg.Dir
 	c.cmd.Env = p.cfg.Env
 	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
-	c.cmd.WaitDelay = time.Second // for processes that the program left behind with its output open
+	c.cmd.WaitDelay = time.Second // limits waiting for processes that the program left behind with its output open
 	var err error
 	p.do(func() { c.conn, err = spawn(c.cmd) })
 	if err != nil {
@@ -88,7 +89,7 @@ func (c *process) handshake() error {
 		return err
 	}
 	c.frames.max = maxFrame(c.cfg.MaxMessage)
-	return c.lowerPriority() // the first time may have missed a thread that was just being started
+	return c.lowerPriority() // again, because the first call may have missed a thread that was just being created
 }
 
 func (c *process) exchangeHellos() error {
@@ -114,10 +115,10 @@ func (c *process) lowerPriority() error {
 	return nil
 }
 
-// reap waits for the end of the process.
+// reap waits until the process has ended.
 func (c *process) reap() {
 	if awaitExit(c.cmd.Process.Pid) {
-		c.killLeftovers() // the id is not reused until Wait
+		c.killLeftovers() // before Wait, because the id is not reused until then
 	}
 	err := c.cmd.Wait()
 	c.killLeftovers()
@@ -125,11 +126,11 @@ func (c *process) reap() {
 	if c.cmd.ProcessState == nil {
 		c.status = err.Error()
 	}
-	_ = c.conn.SetReadDeadline(time.Now().Add(time.Second)) // a process that it started may hold the socket open
+	_ = c.conn.SetReadDeadline(time.Now().Add(time.Second)) // a child of the process may hold the socket open
 	close(c.exited)
 }
 
-// killLeftovers kills the processes that this one has left behind in its group.
+// killLeftovers kills the processes in the process group that outlived this process.
 func (c *process) killLeftovers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +149,7 @@ func (c *process) kill() {
 	}
 }
 
-// stop ends the stream of requests, and kills the process if it has not ended after Grace.
+// stop closes the stream of requests. It kills the process if it has not ended after Grace.
 func (c *process) stop() {
 	hangUp(c.conn)
 	select {
@@ -159,7 +160,7 @@ func (c *process) stop() {
 	}
 }
 
-// diagnose kills the process if it has not ended yet, and returns how it ended. cause is the error of reading from it.
+// diagnose kills the process if it has not ended, and returns how it ended. cause is the error of reading from the process.
 func (c *process) diagnose(cause error) *DiedError {
 	if isHangUp(cause) {
 		cause = nil
@@ -177,7 +178,7 @@ func (c *process) diagnose(cause error) *DiedError {
 	}
 }
 
-// isHangUp reports whether err only says that the other side has closed the connection.
+// isHangUp reports whether err only means that the other side has closed the connection.
 func isHangUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isReset(err)
 }

@@ -11,10 +11,11 @@ const socketType = syscall.SOCK_STREAM
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// awaitExit returns false: these systems cannot wait without releasing the process's id.
+// awaitExit returns false: these systems cannot wait for an exit without releasing the process id.
 func awaitExit(int) bool { return false }
 
-// setPriority sets the nice value of the process. The system refuses to raise a priority that is lower already: no error.
+// setPriority sets the nice value of the process. If the process already has a lower priority, the system refuses the
+// change; that is no error.
 func setPriority(pid int, cfg *Config) error {
 	nice := cfg.Nice
 	switch {

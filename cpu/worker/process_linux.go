@@ -11,12 +11,13 @@ import (
 
 const socketType = syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC
 
-// attributes makes the kernel kill the process when the thread that started it ends, which is when this process ends.
+// attributes makes the kernel kill the process when the thread that started it ends. That thread ends with this
+// process.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitExit waits until pid has ended, without reaping it, so that its id is not reused.
+// awaitExit waits until pid has ended. It does not reap the process, so the id is not reused.
 func awaitExit(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -42,13 +43,14 @@ func setPriority(pid int, cfg *Config) error {
 		return nil
 	}
 	err = unix.Setpriority(unix.PRIO_PGRP, pid, cfg.Nice)
-	if errors.Is(err, unix.EACCES) { // a process that it started has a lower priority already
+	if errors.Is(err, unix.EACCES) { // a process in the group already has a lower priority
 		return nil
 	}
 	return ignoreExited(err)
 }
 
-// setIdlePolicy sets SCHED_IDLE for each thread. New threads inherit it, so it lists the threads until it finds no new one.
+// setIdlePolicy sets SCHED_IDLE for each thread. New threads inherit the policy. So setIdlePolicy lists the threads
+// until it finds no new one.
 func setIdlePolicy(pid int) error {
 	set := make(map[int]bool)
 	for {
@@ -74,7 +76,8 @@ func setIdlePolicy(pid int) error {
 	}
 }
 
-// ignoreExited returns nil if err says that the process has ended: reap reports that.
+// ignoreExited returns nil if err means that the process has ended, because reap reports that. It returns any other
+// err.
 func ignoreExited(err error) error {
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, os.ErrNotExist) {
 		return nil

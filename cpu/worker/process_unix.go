@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// spawn starts cmd in a process group of its own, and returns one end of a socket pair; cmd inherits the other end. It makes no
-// session, as Linux weighs nice values only within the autogroup of a session.
+// spawn starts cmd in a process group of its own, and returns one end of a socket pair. cmd inherits the other end.
+// spawn does not create a session, because Linux compares nice values only within the autogroup of a session.
 func spawn(cmd *exec.Cmd) (net.Conn, error) {
 	near, far, err := pair()
 	if err != nil {
@@ -20,12 +20,12 @@ func spawn(cmd *exec.Cmd) (net.Conn, error) {
 	}
 	defer far.Close()
 	conn, err := net.FileConn(near)
-	_ = near.Close() // FileConn has a copy
+	_ = near.Close() // FileConn has duplicated the descriptor
 	if err != nil {
 		return nil, err
 	}
 	cmd.SysProcAttr = attributes()
-	cmd.ExtraFiles = []*os.File{far} // descriptor 3
+	cmd.ExtraFiles = []*os.File{far} // becomes descriptor 3
 	if cmd.Env == nil {
 		cmd.Env = cmd.Environ()
 	}
@@ -37,8 +37,8 @@ func spawn(cmd *exec.Cmd) (net.Conn, error) {
 	return conn, nil
 }
 
-// pair returns two connected sockets, which no process that is started meanwhile inherits. A process that did would keep the
-// socket open when this process ends.
+// pair returns two connected sockets. A process that is started at the same time does not inherit them. Otherwise that
+// process would keep the socket open after this process has ended.
 func pair() (near, far *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -52,7 +52,8 @@ func pair() (near, far *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "parent"), nil
 }
 
-// inherited returns the socket at a descriptor that spawn has passed on. Processes that this one starts do not inherit it.
+// inherited returns the socket at a descriptor that spawn has passed on. Processes that this process starts do not
+// inherit the socket.
 func inherited(fd int) (net.Conn, error) {
 	syscall.CloseOnExec(fd)
 	f := os.NewFile(uintptr(fd), "parent")

@@ -42,7 +42,8 @@ func vectors() string {
 	return b.String()
 }
 
-// TestVectors: the frames are those of testdata/vectors.txt, which docs/worker.md holds, and parsing gives back their content.
+// TestVectors: encoding gives the frames of testdata/vectors.txt, which docs/worker.md shows. Parsing the frames gives their
+// content.
 func TestVectors(t *testing.T) {
 	const file = "testdata/vectors.txt"
 	if *update {
@@ -118,7 +119,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestHelloIsBounded: a largest payload beyond what the protocol allows is refused, which 32 bits could not hold.
+// TestHelloIsBounded: a HELLO with a largest payload above the protocol's limit is refused. Such a payload could exceed an int
+// of 32 bits.
 func TestHelloIsBounded(t *testing.T) {
 	for _, size := range []uint32{maxMaxMessage + 1, 1 << 31, 1<<32 - 1} {
 		r := &frameReader{r: strings.NewReader(string(helloFrame(int(size & (1<<31 - 1))))), max: maxHello}
@@ -134,7 +136,7 @@ func TestHelloIsBounded(t *testing.T) {
 	}
 }
 
-// TestPythonWorker runs a worker in another language, written by docs/worker.md alone.
+// TestPythonWorker runs a worker in another language. The worker follows docs/worker.md only.
 func TestPythonWorker(t *testing.T) {
 	python := needs.Program(t, "python3")
 	p, err := Start(Config{Name: "upper", Command: []string{python, "testdata/upper.py"}, Workers: 2, StartTimeout: time.Minute})
@@ -173,7 +175,7 @@ func TestPythonWorker(t *testing.T) {
 	if len(all) != len(batch) {
 		t.Errorf("%d responses to %d messages", len(all), len(batch))
 	}
-	for i := range batch { // more than the sockets' buffers hold, in both directions
+	for i := range batch { // exceeds the sockets' buffers in both directions
 		batch[i].Payload = []byte(strings.Repeat("x", 30_000))
 	}
 	all = nil

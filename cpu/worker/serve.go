@@ -16,16 +16,17 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-// orphanGrace is how long a handler may continue when the parent is gone.
+// orphanGrace is how long a handler may continue after the parent has gone.
 const orphanGrace = time.Second
 
-// Serve handles the parent's messages, one at a time. It returns nil when the parent closes the Pool or dies, and the error of
-// ctx when that ends. A program that Start runs calls it once; in any other program it fails at once.
+// Serve handles the parent's messages, one at a time. It returns nil when the parent closes the Pool or dies, and the
+// error of ctx when ctx ends. A program started by Start calls Serve once. In any other program Serve returns an error
+// immediately.
 //
-// The handler's context ends when its message is cancelled; if the handler continues, the parent kills the process. A panic of
-// the handler is an error of that message alone. Responses leave within 200 µs, or with the end of the handler. The program's
-// output goes to the parent's Config.Stderr. When the parent is gone and a handler does not return within a second, Serve exits
-// the process with status 1.
+// The handler's context ends when its message is cancelled. If the handler then continues, the parent kills the
+// process. A panic of the handler is an error of its message only. Responses are written within 200 µs, or when the
+// handler returns. The program's output is copied to the parent's Config.Stderr. If the parent has gone and a handler
+// does not return within a second, Serve exits the process with status 1.
 func Serve(ctx context.Context, h ferry.Handler) error {
 	conn, err := parentSocket()
 	if err != nil {
@@ -39,7 +40,7 @@ func Serve(ctx context.Context, h ferry.Handler) error {
 	return s.serve(ctx, h)
 }
 
-// parentSocket returns the socket to the parent. It works once.
+// parentSocket returns the socket to the parent. Only the first call succeeds.
 func parentSocket() (net.Conn, error) {
 	text, ok := os.LookupEnv(socketVariable)
 	if !ok {
@@ -63,14 +64,14 @@ func parentSocket() (net.Conn, error) {
 type server struct {
 	conn     net.Conn
 	frames   frameReader
-	max      int // bytes of the largest payload
+	max      int // largest payload in bytes
 	requests chan ferry.Message
 	out      frameWriter
 	orphaned func()
 
 	mu        sync.Mutex
-	number    uint64             // of the request being handled
-	cancelled uint64             // requests up to this number
+	number    uint64             // number of the request being handled
+	cancelled uint64             // requests up to this number are cancelled
 	stop      context.CancelFunc // cancels the request being handled; nil if there is none
 }
 
@@ -93,7 +94,7 @@ func (s *server) serve(ctx context.Context, h ferry.Handler) error {
 		err := s.read()
 		cancel(err)
 		if !errors.Is(err, io.EOF) {
-			_ = s.conn.Close() // a pending write of a response fails then
+			_ = s.conn.Close() // makes a pending write of a response fail
 		}
 		select {
 		case <-served:
@@ -123,7 +124,7 @@ func (s *server) handshake() error {
 	}
 	s.max, err = parseHello(body)
 	if _, werr := s.conn.Write(helloFrame(s.max)); err == nil {
-		err = werr // the parent reads from this HELLO which version this side speaks
+		err = werr // the parent reads this side's version from the HELLO
 	}
 	s.out.max = s.max
 	s.frames.max = maxFrame(s.max)
@@ -190,7 +191,7 @@ func (s *server) handleAll(ctx context.Context, h ferry.Handler) {
 	}
 }
 
-// handle calls the handler, unless the request is cancelled.
+// handle calls the handler, unless the request is already cancelled.
 func (s *server) handle(ctx context.Context, h ferry.Handler, m *ferry.Message) (st status, text string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -70,7 +70,7 @@ func (r *receiver) Pubs(batch []byte, _ *bufpool.Buf) (int, error) {
 	return len(f), nil
 }
 
-// kinds takes TAG on the control stream and SELECT on any.
+// kinds accepts TAG on the control stream and SELECT on any stream.
 var kinds = peer.Table[*receiver]{
 	native.Tag: {Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseTag(f)
@@ -84,11 +84,11 @@ var kinds = peer.Table[*receiver]{
 	}},
 }
 
-// node is the accepting end of a connection, being served.
+// node is the accepting end of a connection, served by peer.Serve.
 type node struct {
 	*peer.Conn
 	log  *log
-	err  error         // of Serve
+	err  error         // result of Serve
 	done chan struct{} // closed when Serve has returned
 }
 
@@ -114,7 +114,7 @@ func (n *node) serve() {
 	}()
 }
 
-// wire reads and writes frames of the other end byte by byte.
+// wire is the other end of a connection. It reads and writes single frames.
 type wire struct {
 	t    *testing.T
 	conn net.Conn
@@ -128,7 +128,7 @@ func (w *wire) write(b []byte) {
 	}
 }
 
-// read returns the next frame, nil at the end.
+// read returns the next frame, or nil at the end of the stream.
 func (w *wire) read() native.Frame {
 	w.t.Helper()
 	for {
@@ -153,7 +153,7 @@ func (w *wire) read() native.Frame {
 	}
 }
 
-// goaway reads to the end and returns the last GOAWAY.
+// goaway reads until the end of the stream and returns the last GOAWAY.
 func (w *wire) goaway() (last native.GoawayFrame) {
 	w.t.Helper()
 	for f := w.read(); f != nil; f = w.read() {
@@ -169,7 +169,7 @@ func (w *wire) goaway() (last native.GoawayFrame) {
 
 var hello = native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1})
 
-// open returns a node that has welcomed a client, and the client's side of the wire.
+// open returns a node that has accepted a client, and the client's wire.
 func open(t *testing.T, cfg peer.Config) (*node, *wire) {
 	t.Helper()
 	near, far := pair(t)
@@ -182,7 +182,7 @@ func open(t *testing.T, cfg peer.Config) (*node, *wire) {
 	return n, w
 }
 
-// TestVersions: both ends name a range, and speak the highest version of both.
+// TestVersions: each end states a range of versions; both use the highest common version.
 func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		client, node [2]uint8
@@ -225,7 +225,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestHostileClientInHandshake: other bytes than a HELLO are refused with a reason.
+// TestHostileClientInHandshake: if a client begins with anything but a HELLO, the node refuses it with a reason.
 func TestHostileClientInHandshake(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -265,12 +265,12 @@ func TestHostileClientInHandshake(t *testing.T) {
 			if n.State() != peer.Closed {
 				t.Errorf("state %v", n.State())
 			}
-			n.Close(nil) // does nothing any more
+			n.Close(nil) // has no effect: the connection is closed
 		})
 	}
 }
 
-// TestHostileNodeInHandshake: a client refuses other bytes than a WELCOME that it can use.
+// TestHostileNodeInHandshake: a client refuses anything but a WELCOME with usable limits.
 func TestHostileNodeInHandshake(t *testing.T) {
 	with := func(change func(*native.WelcomeFrame)) []byte {
 		w := welcome
@@ -310,7 +310,7 @@ func TestHostileNodeInHandshake(t *testing.T) {
 	}
 }
 
-// TestHugeLimitsAreBounded: limits that an int of 32 bits does not hold are cut.
+// TestHugeLimitsAreBounded: limits that do not fit in an int of 32 bits are reduced.
 func TestHugeLimitsAreBounded(t *testing.T) {
 	near, far := pair(t)
 	w := welcome
@@ -322,7 +322,7 @@ func TestHugeLimitsAreBounded(t *testing.T) {
 	}
 }
 
-// TestHostileFrames: a frame that an end does not take ends the connection with a reason; the ones before it are handled.
+// TestHostileFrames: a frame that an end does not accept ends the connection with a reason. Earlier frames are handled.
 func TestHostileFrames(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -357,12 +357,12 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// TestPing: an answer comes after everything before it was handled.
+// TestPing: the response to a PING is sent after all earlier frames were handled.
 func TestPing(t *testing.T) {
 	n, w := open(t, peer.Config{})
 	b := native.AppendPub(nil, native.PubHeader{}, []byte("a"))
 	b = native.AppendPing(b, false, 42)
-	w.write(native.AppendPing(b, true, 43)) // answers no PING of ours: ignored
+	w.write(native.AppendPing(b, true, 43)) // matches no PING of this end, so it is ignored
 	f := w.read()
 	if v, err := native.ParsePing(f); err != nil || v != 42 || f.Flags() != native.FlagAck {
 		t.Errorf("got PING %d with flags %d, %v", v, f.Flags(), err)
@@ -374,7 +374,8 @@ func TestPing(t *testing.T) {
 	<-n.done
 }
 
-// TestDrain: the node announces that it stops, the client confirms what it sent and leaves, both ends close in order.
+// TestDrain: the node announces that it is stopping. The client confirms its messages and leaves. Both ends close
+// without an error.
 func TestDrain(t *testing.T) {
 	near, far := pair(t)
 	var client *peer.Conn
@@ -401,7 +402,7 @@ func TestDrain(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- peer.Serve(client, &kinds, func() *receiver { return &receiver{&log{}} }) }()
 	n.Drain("stopping")
-	n.Drain("stopping") // once is enough
+	n.Drain("stopping") // a second call sends nothing
 	<-n.done
 	if err := <-served; !peer.IsClean(err) {
 		t.Errorf("the client ended with %v", err)
@@ -470,14 +471,14 @@ func TestUnreadResponses(t *testing.T) {
 	}
 }
 
-// TestStandstill: silence, half a frame and a blocked write are noticed.
+// TestStandstill: a connection is closed after silence, after a partial frame, and after a blocked write.
 func TestStandstill(t *testing.T) {
 	limits := peer.Limits{Silence: 30 * time.Second, HalfFrame: 10 * time.Second, Write: 20 * time.Second}
 	for _, c := range []struct {
 		name   string
 		write  []byte
 		after  time.Duration
-		reason string // "": goes on
+		reason string // "" means that the connection continues
 	}{
 		{"quiet", nil, 29 * time.Second, ""},
 		{"silent", nil, 31 * time.Second, "nothing was heard of the client for 30s"},
@@ -524,11 +525,11 @@ func TestStandstill(t *testing.T) {
 	_ = w
 }
 
-// multi makes a connection of package memory one with streams.
+// multi adds data streams to a connection of package memory.
 type multi struct {
 	transport.Conn
-	accept chan net.Conn // streams of the peer
-	open   chan net.Conn // the other ends of streams that are opened here
+	accept chan net.Conn // streams that the peer opens
+	open   chan net.Conn // peer's ends of the streams opened by this end
 }
 
 func (m *multi) AcceptStream(ctx context.Context) (net.Conn, error) {
@@ -550,10 +551,11 @@ func (m *multi) OpenStream(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// TestDataStreams: frames of data streams reach the handlers that allow it; other frames there end the connection.
+// TestDataStreams: frames of data streams reach the handlers that allow data streams. Other frames on data streams end
+// the connection.
 func TestDataStreams(t *testing.T) {
 	join := native.AppendJoin(nil, 0)
-	join = join[:len(join):len(join)] // an append copies it
+	join = join[:len(join):len(join)] // so that append makes a copy
 	for _, c := range []struct {
 		name    string
 		streams []string // the bytes that are written to each
@@ -607,7 +609,7 @@ func TestDataStreams(t *testing.T) {
 	}
 }
 
-// TestWriterOpensAStream: frames appended for a data stream arrive there behind JOIN.
+// TestWriterOpensAStream: frames appended for a data stream arrive on that stream, after a JOIN.
 func TestWriterOpensAStream(t *testing.T) {
 	near, far := pair(t)
 	w := &wire{t: t, conn: near}
@@ -641,7 +643,7 @@ func TestWriterOpensAStream(t *testing.T) {
 	late.Unlock()
 }
 
-// TestBarrierEndsWithTheConnection: Barrier names the loss.
+// TestBarrierEndsWithTheConnection: the error of Barrier names the lost connection.
 func TestBarrierEndsWithTheConnection(t *testing.T) {
 	n, w := open(t, peer.Config{})
 	go func() {

@@ -139,7 +139,7 @@ func (w *FrameWriter) AppendResponse(n int, appendTo func([]byte) []byte) int {
 // Share appends frames that lie in buf, and retains buf until they are written. It copies nothing if the frames fill
 // most of buf. Otherwise it copies them, so that a few bytes do not keep a large buffer. It is called under the lock.
 func (w *FrameWriter) Share(buf *bufpool.Buf, frames []byte) {
-	if !fills(buf, frames) {
+	if !fillsHalf(buf, frames) {
 		w.Append(frames)
 		return
 	}

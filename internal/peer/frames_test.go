@@ -19,7 +19,8 @@ func frame(size int, fill byte) []byte {
 	return native.AppendPub(nil, native.PubHeader{Tag: 1}, bytes.Repeat([]byte{fill}, size-native.PubHeaderSize))
 }
 
-// TestFrameReader: however the bytes arrive, the same frames come out, large ones in memory of their own.
+// TestFrameReader: the same frames are returned however the stream is cut into reads. Large frames have a buffer of
+// their own.
 func TestFrameReader(t *testing.T) {
 	var wire []byte
 	var sizes []int
@@ -67,7 +68,8 @@ func TestFrameReader(t *testing.T) {
 	}
 }
 
-// TestFrameReaderCut: a stream that ends within a frame gives the whole ones and then io.ErrUnexpectedEOF.
+// TestFrameReaderCut: if a stream ends within a frame, the reader returns the whole frames and then
+// io.ErrUnexpectedEOF.
 func TestFrameReaderCut(t *testing.T) {
 	whole := frame(100, 1)
 	for _, half := range [][]byte{frame(90, 2), frame(40<<10, 3)} {
@@ -101,7 +103,8 @@ func (r neverReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestFrameWriter: many producers, copied and shared frames; each producer's order is kept and nothing is lost.
+// TestFrameWriter: many producers append copied and shared frames. The order of each producer is preserved, and no
+// frame is lost.
 func TestFrameWriter(t *testing.T) {
 	o := NewFrameWriter(100 << 10)
 	r, w := io.Pipe()
@@ -235,7 +238,7 @@ func TestQueue(t *testing.T) {
 	if !bytes.Equal(got, want) || q.Bytes() != 0 {
 		t.Errorf("%d bytes came out, not the %d that went in; %d are left", len(got), len(want), q.Bytes())
 	}
-	buf.Release() // panics if a reference too many was given back
+	buf.Release() // panics if the buffer was released too often
 }
 
 func TestFIFO(t *testing.T) {
@@ -257,7 +260,8 @@ func TestFIFO(t *testing.T) {
 	}
 }
 
-// TestFlush: producers that write by themselves and the writer share a socket whose reader is slow at times.
+// TestFlush: producers that write directly and the writing goroutine share a socket. The socket's reader is slow at
+// times.
 func TestFlush(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/internal/bufpool"
 )
 
-// pinned returns the bytes of memory that buffers keep, each buffer counted once.
+// pinned returns how many bytes of memory the buffers use. Each buffer is counted once.
 func pinned(bufs ...*bufpool.Buf) (n int) {
 	seen := map[*bufpool.Buf]bool{}
 	for _, b := range bufs {
@@ -33,7 +33,8 @@ func (o *FrameWriter) bufs() []*bufpool.Buf {
 	return bufs
 }
 
-// patterns are the frames that a queue may be given: sizes, and how large the shared buffer is that each lies in (0: none).
+// patterns lists sequences of frames for a queue: the sizes of the frames, and the size of the shared buffer that holds
+// each frame (0 means none).
 var patterns = []struct {
 	name         string
 	sizes        []int
@@ -47,7 +48,7 @@ var patterns = []struct {
 	{"frames that do not fit twice into a block", []int{33 << 10}, []int{0}},
 }
 
-// TestQueuePinsWhatItCounts: a queue keeps no more than twice the bytes it counts, and one block.
+// TestQueuePinsWhatItCounts: a queue uses at most twice the memory that Bytes counts, plus one block.
 func TestQueuePinsWhatItCounts(t *testing.T) {
 	for _, c := range patterns {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestQueuePinsWhatItCounts(t *testing.T) {
 	}
 }
 
-// TestFrameWriterPinsWhatItCounts: frames that wait for a write keep at most twice their bytes, and one block.
+// TestFrameWriterPinsWhatItCounts: a FrameWriter uses at most twice the memory of the waiting frames, plus one block.
 func TestFrameWriterPinsWhatItCounts(t *testing.T) {
 	for _, c := range patterns {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,8 +21,8 @@ type Piece struct {
 	Buf    *bufpool.Buf
 }
 
-// fills reports whether frames fill at least half of buf. Then retaining buf costs at most twice their length.
-func fills(buf *bufpool.Buf, frames []byte) bool { return 2*len(frames) >= cap(buf.B) }
+// fillsHalf reports whether frames fill at least half of buf. Then retaining buf costs at most twice their length.
+func fillsHalf(buf *bufpool.Buf, frames []byte) bool { return 2*len(frames) >= cap(buf.B) }
 
 // Bytes returns the total length of the queued frames.
 func (q *Queue) Bytes() int { return q.bytes }
@@ -39,7 +39,7 @@ func (q *Queue) Count() (n int) {
 // shared is nil, Push copies the frames.
 func (q *Queue) Push(frames []byte, shared *bufpool.Buf) {
 	q.bytes += len(frames)
-	if shared != nil && fills(shared, frames) {
+	if shared != nil && fillsHalf(shared, frames) {
 		shared.Retain()
 		q.pieces.Push(Piece{frames, shared})
 		return

@@ -30,8 +30,8 @@ var stateNames = [...]string{"handshake", "established", "draining", "closing", 
 
 func (s State) String() string { return stateNames[s] }
 
-// moves lists the possible next states of each state.
-var moves = [...][]State{
+// nextStates lists the possible next states of each state.
+var nextStates = [...][]State{
 	Handshake:   {Established, Closed},
 	Established: {Draining, Closing},
 	Draining:    {Closing},
@@ -48,7 +48,7 @@ func (c *Conn) moveTo(next State) bool {
 	for {
 		now := c.State()
 		allowed := false
-		for _, s := range moves[now] {
+		for _, s := range nextStates[now] {
 			allowed = allowed || s == next
 		}
 		if !allowed {

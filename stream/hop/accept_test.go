@@ -14,7 +14,7 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// TestSilentConnectionsDoNotCount: connections that have not said who they are leave the places of clients free.
+// TestSilentConnectionsDoNotCount: connections without a HELLO do not use up the places of clients.
 func TestSilentConnectionsDoNotCount(t *testing.T) {
 	h, addr := serve(t, hop.Config{MaxConnections: 3, HandshakeTimeout: time.Minute})
 	silent := []*peer{connect(t, addr), connect(t, addr)}
@@ -33,8 +33,8 @@ func TestSilentConnectionsDoNotCount(t *testing.T) {
 	}
 }
 
-// TestOldestHandshakeMakesRoom: when as many connections as there may be clients have not said who they are, the oldest is
-// closed for a new one.
+// TestOldestHandshakeMakesRoom: if MaxConnections connections have sent no HELLO, a further connection closes the
+// oldest one.
 func TestOldestHandshakeMakesRoom(t *testing.T) {
 	h, addr := serve(t, hop.Config{MaxConnections: 2, HandshakeTimeout: time.Minute})
 	var silent []*peer
@@ -52,7 +52,7 @@ func TestOldestHandshakeMakesRoom(t *testing.T) {
 	}
 }
 
-// slowToClose is a listener whose connections are closed only once release is.
+// slowToClose is a listener whose connections block in Close until the channel release is closed.
 type slowToClose struct {
 	transport.Listener
 	release chan struct{}
@@ -76,7 +76,7 @@ func (c slowConn) Close() error {
 	return c.Conn.Close()
 }
 
-// TestTurningAwayDoesNotBlockAccept: a connection that takes long to close delays none behind it.
+// TestTurningAwayDoesNotBlockAccept: a connection that is slow to close does not delay the next ones.
 func TestTurningAwayDoesNotBlockAccept(t *testing.T) {
 	network := memory.New(nil)
 	inner, err := network.Listen(t.Context(), "node")

@@ -92,7 +92,7 @@ func newRig(b *testing.B, size int, where string, v Validation) *rig {
 		r.batch = native.AppendPub(r.batch, native.PubHeader{Type: ferry.CBOR, Tag: id, Source: pub.id, Time: time.Now().UnixNano()}, payload)
 		r.frames++
 	}
-	if r.frames == 1 { // a large frame arrives in a shared buffer
+	if r.frames == 1 { // a large frame is read into a shared buffer
 		r.shared = bufpool.Get(len(r.batch))
 		r.shared.B = append(r.shared.B, r.batch...)
 		r.batch = r.shared.B
@@ -119,8 +119,8 @@ func (r *rig) routeBatch() error {
 	return nil
 }
 
-// BenchmarkHop is the broker's work for one message with three subscriptions: header, validation, predicate, counters,
-// credit and enqueueing, as the receiver does it for each batch that arrives.
+// BenchmarkHop measures the broker's work for one message with three subscriptions: header, validation, predicate,
+// counters, credit and enqueueing. The receiver does this work for each batch.
 func BenchmarkHop(b *testing.B) {
 	const where = `deviceName == "pump-1" && readings.0.value > 30`
 	for _, size := range []int{100, 1 << 10, 64 << 10} {

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/stream/hop"
 )
 
-// event returns {"v": v} in CBOR, v below 24.
+// event returns {"v": v} in CBOR. v is less than 24.
 func event(v byte) []byte { return []byte{0xa1, 0x61, 'v', v} }
 
 // settled waits until the broker has routed what p sent, and returns the results that arrive before that.
@@ -45,8 +45,8 @@ func (p *peer) unsubscribe(id uint32) {
 	p.settled()
 }
 
-// TestLeavingMembersKeepTheBound: members of a group come and go while another one does not read. What they leave behind
-// goes to the others within their bound, whatever the policy.
+// TestLeavingMembersKeepTheBound: members of a group join and leave while another member does not read. The messages of
+// a leaving member are queued for the others within their bound, with every policy.
 func TestLeavingMembersKeepTheBound(t *testing.T) {
 	const queue = 20 << 10
 	for _, policy := range []native.Policy{native.Block, native.DropOldest, native.DropNewest} {
@@ -87,7 +87,8 @@ func TestLeavingMembersKeepTheBound(t *testing.T) {
 	}
 }
 
-// TestLeavingMembersKeepThePredicate: what a leaving member has queued goes only to members whose predicate holds for it.
+// TestLeavingMembersKeepThePredicate: the queued messages of a leaving member are sent only to members whose predicate
+// is true for them.
 func TestLeavingMembersKeepThePredicate(t *testing.T) {
 	h, addr := serve(t, hop.Config{})
 	high, all, src := greet(t, addr), greet(t, addr), greet(t, addr)
@@ -121,7 +122,8 @@ func TestLeavingMembersKeepThePredicate(t *testing.T) {
 	}
 }
 
-// TestAddressedMessagesStayPrivate: what was addressed to a client that leaves does not go to others of its group.
+// TestAddressedMessagesStayPrivate: messages addressed to a client that leaves are not sent to other members of its
+// group.
 func TestAddressedMessagesStayPrivate(t *testing.T) {
 	h, addr := serve(t, hop.Config{})
 	asks, other, src := greet(t, addr), greet(t, addr), greet(t, addr)

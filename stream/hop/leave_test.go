@@ -20,8 +20,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestSubscribeWhileTheConnectionEnds: a SUB that arrives after the broker has given the connection up and before the
-// socket is closed leaves nothing behind, so no publisher waits for a subscriber that is gone.
+// TestSubscribeWhileTheConnectionEnds: the broker has given up a connection but not yet closed its socket. A SUB that
+// arrives then adds no subscription, so no publisher waits for a client that has gone.
 func TestSubscribeWhileTheConnectionEnds(t *testing.T) {
 	h, addr := serve(t, hop.Config{WriteTimeout: 100 * time.Millisecond, Queue: 1, Window: 10 << 10})
 	slow := greet(t, addr)
@@ -41,7 +41,7 @@ func TestSubscribeWhileTheConnectionEnds(t *testing.T) {
 		}
 	}
 	slow.write(native.AppendSub(nil, native.SubFrame{ID: 2, Window: 1, Filter: "#"}))
-	for slow.read() != nil { // to the end
+	for slow.read() != nil { // until the connection ends
 		continue
 	}
 	if subs := h.Snapshot().Subscriptions; len(subs) != 0 {

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// privateFormat is JSON under a name and a number that are not ferry's.
+// privateFormat is JSON under a name and a number that ferry does not define.
 type privateFormat struct {
 	json.Format
 	number ferry.Type
@@ -21,7 +21,7 @@ func (f privateFormat) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: f.number}
 }
 
-// TestPredicatesReadPrivateFormats: a predicate holds for payloads of formats from outside this module, too.
+// TestPredicatesReadPrivateFormats: predicates also match payloads in formats from outside this module.
 func TestPredicatesReadPrivateFormats(t *testing.T) {
 	t.Parallel()
 	formats, err := format.NewByType([]format.Format{json.Format{}, privateFormat{number: 128}, privateFormat{number: 255}})

@@ -30,7 +30,7 @@ func (p *peer) result() native.ResultFrame {
 	}
 }
 
-// TestTagsAreFreed: the tags of a publisher that has left are free for others, also where a subscription matches them all.
+// TestTagsAreFreed: after a publisher has left, others can use its tags, even if a subscription matches all of them.
 func TestTagsAreFreed(t *testing.T) {
 	const most = 8
 	h, addr := serve(t, hop.Config{MaxTags: most})

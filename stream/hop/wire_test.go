@@ -94,7 +94,7 @@ func (p *peer) write(b []byte) {
 	}
 }
 
-// read returns the next frame; nil at the end of the connection.
+// read returns the next frame, or nil at the end of the connection.
 func (p *peer) read() native.Frame {
 	p.t.Helper()
 	for {
@@ -119,7 +119,7 @@ func (p *peer) read() native.Frame {
 	}
 }
 
-// goaway reads to the end and returns the reason the connection ended for.
+// goaway reads until the end of the connection and returns the last GOAWAY.
 func (p *peer) goaway() native.GoawayFrame {
 	p.t.Helper()
 	for {
@@ -159,8 +159,8 @@ func (p *peer) pub(tag uint32, payload []byte) []byte {
 	return native.AppendPub(nil, native.PubHeader{Tag: tag, Source: p.id, Time: time.Now().UnixNano()}, payload)
 }
 
-// witness returns a function that publishes through the same broker over other connections, and fails if the message does
-// not arrive.
+// witness returns a function that publishes through the same broker over other connections. It fails if the message
+// does not arrive.
 func witness(t *testing.T, addr string) (check func()) {
 	t.Helper()
 	sub, src := greet(t, addr), greet(t, addr)
@@ -184,7 +184,8 @@ func witness(t *testing.T, addr string) (check func()) {
 	}
 }
 
-// TestBadPeers: a client that breaks the protocol is told why its connection ends, and other connections go on.
+// TestBadPeers: the broker sends a client that breaks the protocol the reason before it ends the connection. Other
+// connections continue.
 func TestBadPeers(t *testing.T) {
 	h, addr := serve(t, hop.Config{MaxFrame: 64 << 10, HandshakeTimeout: 200 * time.Millisecond, Window: 10 << 10})
 	check := witness(t, addr)
@@ -271,8 +272,8 @@ func TestTooManyTags(t *testing.T) {
 	}
 }
 
-// TestNeverReads: a client that subscribes and never reads holds no more than its queue bound, is cut off, and delays no
-// other client.
+// TestNeverReads: a client subscribes and never reads. The broker queues no more than the bound for it and ends its
+// connection. Other clients are not delayed.
 func TestNeverReads(t *testing.T) {
 	h, addr := serve(t, hop.Config{Queue: 100 << 10, WriteTimeout: 300 * time.Millisecond})
 	check := witness(t, addr)
@@ -280,7 +281,7 @@ func TestNeverReads(t *testing.T) {
 	stalled.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Policy: native.DropOldest, Filter: "flood"})
 	src := greet(t, addr)
 	tag := src.tag("flood")
-	go func() { // its credit comes back, because the stalled subscriber's policy is to drop
+	go func() { // gets new credit, because the stalled subscriber's policy drops messages
 		for src.read() != nil {
 			continue
 		}
@@ -311,7 +312,8 @@ func TestNeverReads(t *testing.T) {
 	check()
 }
 
-// TestResponsesAreBounded: a client that sends requests and does not read the responses is cut off.
+// TestResponsesAreBounded: the broker ends the connection of a client that sends requests and does not read the
+// responses.
 func TestResponsesAreBounded(t *testing.T) {
 	h, addr := serve(t, hop.Config{WriteTimeout: time.Minute})
 	p := greet(t, addr)
@@ -330,7 +332,7 @@ func TestResponsesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPingBehindLargeFrames: large frames that wait to be written do not count as responses that are not read.
+// TestPingBehindLargeFrames: large frames that wait to be written do not count as unread responses.
 func TestPingBehindLargeFrames(t *testing.T) {
 	h, addr := serve(t, hop.Config{WriteTimeout: time.Minute, Window: 64 << 20, Queue: 16 << 20})
 	slow, src := greet(t, addr), greet(t, addr)
@@ -355,10 +357,10 @@ func TestPingBehindLargeFrames(t *testing.T) {
 			answered++
 		}
 	}
-	slow.settled() // it is still served
+	slow.settled() // the broker still serves this client
 }
 
-// TestForwardsVerbatim: a subscriber gets the bytes that were published, except for the flag of validation.
+// TestForwardsVerbatim: a subscriber receives exactly the published bytes, except for the flag of validation.
 func TestForwardsVerbatim(t *testing.T) {
 	_, addr := serve(t, hop.Config{})
 	sub, src := greet(t, addr), greet(t, addr)
@@ -438,7 +440,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotLogged: the log holds neither a right nor a wrong token.
+// TestSecretsAreNotLogged: no token appears in the log, whether it is right or wrong.
 func TestSecretsAreNotLogged(t *testing.T) {
 	var log lockedBuffer
 	identify, err := hop.Known([]hop.Credential{{Identity: hop.Identity{Name: "pump"}, TokenHash: hop.HashToken([]byte("right-secret"))}})
@@ -496,7 +498,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// FuzzConnection: after any bytes behind a handshake, the broker shuts down in order.
+// FuzzConnection: whatever bytes follow a handshake, the broker shuts down without an error.
 func FuzzConnection(f *testing.F) {
 	f.Add(native.AppendSub(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: "a"}), native.SubFrame{ID: 1, Window: 100, Filter: "#", Where: "a > 1"}))
 	f.Add(native.AppendCredit(native.AppendPing(nil, false, 1), native.CreditFrame{Sub: 1, Tag: 0, Bytes: 1 << 31}))
