@@ -44,7 +44,7 @@ func (v *View) convert(dst []byte, to Form) ([]byte, error) {
 		event, err = transcodeEvent(event, v.form.inJSON(), to.inJSON())
 	}
 	if err == nil && v.form.inJSON() && !to.inJSON() {
-		event, err = bytesValues(event)
+		event, err = decodeBinaryValues(event)
 	}
 	if err != nil || bare {
 		return append(dst, event...), err
@@ -103,8 +103,8 @@ func transcodeEvent(data []byte, fromJSON, toJSON bool) ([]byte, error) {
 	return out, err
 }
 
-// bytesValues replaces the base64 text of each binaryValue by its bytes, in an event in CBOR.
-func bytesValues(event []byte) ([]byte, error) {
+// decodeBinaryValues replaces the base64 text of each binaryValue by its bytes, in an event in CBOR.
+func decodeBinaryValues(event []byte) ([]byte, error) {
 	var v View
 	if err := v.Open(event, len(event)); err != nil {
 		return nil, err

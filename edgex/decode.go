@@ -60,7 +60,7 @@ func (e *Event) unmarshal(o fields, data []byte) error {
 			return fmt.Errorf("edgex: event: %w", err)
 		}
 	}
-	e.restore()
+	e.restoreOptimized()
 	for _, key := range o.remaining() {
 		var v any
 		if _, err := o.decodeField(key, &v); err != nil {

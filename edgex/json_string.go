@@ -15,7 +15,7 @@ func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
 	const short = 64 // bytes up to which a string is short
 	for end = pos; end < pos+short && len(d.data)-end >= 8; end += 8 {
 		word := binary.LittleEndian.Uint64(d.data[end:])
-		if hits := zeros(word^quotes) | zeros(word^backslashes); hits != 0 {
+		if hits := zeroBytes(word^quotes) | zeroBytes(word^backslashes); hits != 0 {
 			end += bits.TrailingZeros64(hits) / 8
 			if d.data[end] == '"' {
 				return end, false, nil
@@ -61,7 +61,7 @@ func appendQuoted(dst []byte, text string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(append(dst, '"'), text...)
 	plain := dst[len(dst)-len(text):]
-	for len(plain) >= 8 && !special(binary.LittleEndian.Uint64(plain)) {
+	for len(plain) >= 8 && !hasSpecialByte(binary.LittleEndian.Uint64(plain)) {
 		plain = plain[8:]
 	}
 	dst = dst[:len(dst)-len(plain)]
@@ -84,10 +84,10 @@ const (
 	backslashes = '\\' * ones
 )
 
-// zeros sets the high bit of each zero byte in word. It may also set the high bit of bytes above the lowest zero byte.
-func zeros(word uint64) uint64 { return (word - ones) &^ word & highs }
+// zeroBytes sets the high bit of each zero byte in word. It may also set the high bit of bytes above the lowest zero byte.
+func zeroBytes(word uint64) uint64 { return (word - ones) &^ word & highs }
 
-// special reports whether word contains a byte that may need an escape in a JSON string.
-func special(word uint64) bool {
-	return (word-' '*ones)&^word&highs|zeros(word^quotes)|zeros(word^backslashes) != 0
+// hasSpecialByte reports whether word contains a byte that may need an escape in a JSON string.
+func hasSpecialByte(word uint64) bool {
+	return (word-' '*ones)&^word&highs|zeroBytes(word^quotes)|zeroBytes(word^backslashes) != 0
 }

@@ -21,9 +21,9 @@ func (e Event) Optimized() Event {
 	return e
 }
 
-// restore sets the fields that Optimized removed from the readings. EdgeX also restores them if the option is set. Without the
-// option all readings have these fields, so restore changes nothing.
-func (e *Event) restore() {
+// restoreOptimized sets the fields that Optimized removed from the readings. EdgeX also restores them if the option is set.
+// Without the option all readings have these fields, so restoreOptimized changes nothing.
+func (e *Event) restoreOptimized() {
 	for i := range e.Readings {
 		r := &e.Readings[i]
 		if r.DeviceName == "" {

@@ -52,8 +52,8 @@ type Reading struct {
 // BaseReading is EdgeX's name for a Reading.
 type BaseReading = Reading
 
-// kinds are the Go kinds that correspond to the simple value types.
-var kinds = map[string]reflect.Kind{
+// simpleKinds are the Go kinds that correspond to the simple value types.
+var simpleKinds = map[string]reflect.Kind{
 	Bool: reflect.Bool, String: reflect.String,
 	Int8: reflect.Int8, Int16: reflect.Int16, Int32: reflect.Int32, Int64: reflect.Int64,
 	Uint8: reflect.Uint8, Uint16: reflect.Uint16, Uint32: reflect.Uint32, Uint64: reflect.Uint64,
@@ -68,7 +68,7 @@ var kinds = map[string]reflect.Kind{
 // [a, b, c]. A reader of that form cannot distinguish two texts from three.
 func FormatValue(valueType string, value any) (string, error) {
 	element, array := strings.CutSuffix(valueType, "Array")
-	kind, simple := kinds[element]
+	kind, simple := simpleKinds[element]
 	if !simple {
 		return "", fmt.Errorf("edgex: value type %q holds no simple value: want Bool, String, Int8 to Uint64, Float32, Float64, or one of them followed by Array", valueType)
 	}

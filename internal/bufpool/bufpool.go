@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	minShift = 12      // 4 KiB
-	maxShift = 20      // 1 MiB; larger buffers are left to the garbage collector
-	keep     = 4 << 20 // bytes of free buffers of each class that survive a garbage collection
+	minShift      = 12      // 4 KiB
+	maxShift      = 20      // 1 MiB; larger buffers are left to the garbage collector
+	retainedBytes = 4 << 20 // bytes of free buffers of each class that survive a garbage collection
 )
 
 var classes [maxShift - minShift + 1]class
 
 // class holds the free buffers of one size. A garbage collection empties a sync.Pool. Allocating large buffers again would
-// start the next collection earlier. So up to keep bytes stay in a list, and only further buffers are in a sync.Pool.
+// start the next collection earlier. So up to retainedBytes stay in a list, and only further buffers are in a sync.Pool.
 type class struct {
 	mu   sync.Mutex
 	free []*Buf
@@ -47,7 +47,7 @@ func (c *class) get() *Buf {
 
 func (c *class) put(b *Buf) {
 	c.mu.Lock()
-	if (len(c.free)+1)*cap(b.B) <= keep {
+	if (len(c.free)+1)*cap(b.B) <= retainedBytes {
 		c.free = append(c.free, b)
 		c.mu.Unlock()
 		return
@@ -95,7 +95,7 @@ func (b *Buf) Release() {
 	case n < 0:
 		panic("bufpool: buffer released more often than it was retained")
 	}
-	if poison {
+	if overwriteReleased {
 		full := b.B[:cap(b.B)]
 		for i := range full {
 			full[i] = 0xdb

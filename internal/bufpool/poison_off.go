@@ -2,4 +2,4 @@
 
 package bufpool
 
-const poison = false
+const overwriteReleased = false

@@ -2,4 +2,4 @@
 
 package bufpool
 
-const poison = true
+const overwriteReleased = true

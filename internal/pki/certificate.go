@@ -52,19 +52,19 @@ func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 		IsCA:                  true,
 		MaxPathLenZero:        true,
 	}
-	cert, err := issue(template, template, &key.PublicKey, key, caLife)
+	cert, err := issueCertificate(template, template, &key.PublicKey, key, caLife)
 	if err != nil {
 		return nil, err
 	}
-	if err := create(path, encode("CERTIFICATE", cert), 0o644); err != nil {
+	if err := createFile(path, encode("CERTIFICATE", cert), 0o644); err != nil {
 		return nil, err
 	}
 	return readCertificate(path)
 }
 
-// certificate implements tls.Config.GetCertificate. It returns the node's certificate. It first renews a certificate that is
-// about to expire, has been issued by another authority or lacks a name.
-func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// serverCertificate implements tls.Config.GetCertificate. It returns the node's certificate. It first renews a certificate
+// that is about to expire, has been issued by another authority or lacks a name.
+func (id *Identity) serverCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.server != nil && id.usable(id.server.Leaf) {
@@ -89,11 +89,11 @@ func (id *Identity) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 				template.DNSNames = append(template.DNSNames, n)
 			}
 		}
-		raw, err := issue(template, id.ca, &key.PublicKey, id.caKey, leafLife)
+		raw, err := issueCertificate(template, id.ca, &key.PublicKey, id.caKey, leafLife)
 		if err != nil {
 			return nil, err
 		}
-		if err := replace(path, encode("CERTIFICATE", raw), 0o644); err != nil {
+		if err := replaceFile(path, encode("CERTIFICATE", raw), 0o644); err != nil {
 			return nil, err
 		}
 		if leaf, err = x509.ParseCertificate(raw); err != nil {
@@ -127,7 +127,7 @@ func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pki: new key: %w", err)
 	}
-	cert, err := issue(&x509.Certificate{
+	cert, err := issueCertificate(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: name},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -139,8 +139,8 @@ func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error)
 	return encode("CERTIFICATE", cert), keyPEM, err
 }
 
-// issue signs template. The certificate is valid for the duration life, but not longer than parent.
-func issue(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey, life time.Duration) ([]byte, error) {
+// issueCertificate signs template. The certificate is valid for the duration life, but not longer than parent.
+func issueCertificate(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey, life time.Duration) ([]byte, error) {
 	template.NotBefore = time.Now().Add(-clockSkew)
 	template.NotAfter = time.Now().Add(life)
 	if parent != template && template.NotAfter.After(parent.NotAfter) {

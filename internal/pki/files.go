@@ -18,7 +18,7 @@ import (
 
 // openKey reads a private key. If the file is missing, it creates a key.
 func openKey(path string) (*ecdsa.PrivateKey, error) {
-	if err := ensure(path, func() ([]byte, error) {
+	if err := ensureSecretFile(path, func() ([]byte, error) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
 			return nil, fmt.Errorf("pki: new key: %w", err)
@@ -52,7 +52,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 
 // openToken reads the local token. If the file is missing, it creates a token.
 func openToken(path string) (string, error) {
-	if err := ensure(path, func() ([]byte, error) {
+	if err := ensureSecretFile(path, func() ([]byte, error) {
 		var secret [32]byte
 		_, _ = rand.Read(secret[:]) // Read never fails
 		return []byte(base64.RawURLEncoding.EncodeToString(secret[:]) + "\n"), nil
@@ -75,8 +75,8 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// ensure creates a secret file if it is missing. If other users may read an existing file, ensure returns an error.
-func ensure(path string, content func() ([]byte, error)) error {
+// ensureSecretFile creates a secret file if it is missing. If other users may read an existing file, ensureSecretFile returns an error.
+func ensureSecretFile(path string, content func() ([]byte, error)) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -84,7 +84,7 @@ func ensure(path string, content func() ([]byte, error)) error {
 		if err != nil {
 			return err
 		}
-		return create(path, data, 0o600)
+		return createFile(path, data, 0o600)
 	case err != nil:
 		return fmt.Errorf("pki: %w", err)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
@@ -105,9 +105,9 @@ func readPEM(path, kind string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// create writes path unless it exists. If several processes create path at the same time, one succeeds and all use its file.
-func create(path string, data []byte, mode fs.FileMode) error {
-	return write(path, data, mode, func(temp string) error {
+// createFile writes path unless it exists. If several processes create path at the same time, one succeeds and all use its file.
+func createFile(path string, data []byte, mode fs.FileMode) error {
+	return writeFile(path, data, mode, func(temp string) error {
 		err := os.Link(temp, path)
 		if errors.Is(err, fs.ErrExist) {
 			err = nil
@@ -116,14 +116,14 @@ func create(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// replace writes path. It replaces an existing file.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	return write(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
+// replaceFile writes path. It replaces an existing file.
+func replaceFile(path string, data []byte, mode fs.FileMode) error {
+	return writeFile(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
 }
 
-// write writes data to a temporary file and syncs that file to disk. It then calls place, which renames the file to path. When
-// write returns, the new name is on disk, too.
-func write(path string, data []byte, mode fs.FileMode, place func(temp string) error) error {
+// writeFile writes data to a temporary file and syncs that file to disk. It then calls place, which renames the file to path. When
+// writeFile returns, the new name is on disk, too.
+func writeFile(path string, data []byte, mode fs.FileMode, place func(temp string) error) error {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
 	if err != nil {

@@ -43,7 +43,7 @@ type Identity struct {
 	resetKey [32]byte
 
 	mu     sync.Mutex
-	server *tls.Certificate // the method certificate renews it
+	server *tls.Certificate // serverCertificate renews it
 }
 
 // Open reads the identity in c.Dir. It creates missing files.
@@ -69,7 +69,7 @@ func Open(c Config) (*Identity, error) {
 	if id.token, err = openToken(filepath.Join(dir, TokenFile)); err != nil {
 		return nil, err
 	}
-	if _, err = id.certificate(nil); err != nil {
+	if _, err = id.serverCertificate(nil); err != nil {
 		return nil, err
 	}
 	return id, nil
@@ -100,7 +100,7 @@ func (id *Identity) ServerTLS() *tls.Config {
 	pool.AddCert(id.ca)
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS13,
-		GetCertificate: id.certificate,
+		GetCertificate: id.serverCertificate,
 		ClientAuth:     tls.VerifyClientCertIfGiven,
 		ClientCAs:      pool,
 	}

@@ -231,7 +231,7 @@ func TestRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		id := open(t, dir)
 		serial := func() string {
-			c, err := id.certificate(nil)
+			c, err := id.serverCertificate(nil)
 			if err != nil {
 				t.Fatal(err)
 			}

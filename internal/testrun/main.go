@@ -2,7 +2,7 @@
 // skipped tests, with the commands that install what a skipped test needs. Its last line has the counts.
 //
 // The race detector is on in packages that start goroutines or share memory (see needsRace), if there is a C compiler. With
-// -cross, the packages that read and write bytes are also tested on other processors, under qemu-user (see foreign). Two
+// -cross, the packages that read and write bytes are also tested on other processors, under qemu-user (see emulatedProcessors). Two
 // batches of packages run at a time, because many tests wait more than they compute.
 //
 // Exit status 0 means that no test failed. With CI=true in the environment a skipped test is also a failure.
@@ -66,7 +66,7 @@ func run(w io.Writer, modules []string, o options) (bool, error) {
 		batches = append(batches, these...)
 	}
 	if o.cross {
-		for _, f := range foreign {
+		for _, f := range emulatedProcessors {
 			if _, err := exec.LookPath(f.emulator); err != nil {
 				t.skip(f.platform(), "the tests of "+strings.Join(crossPackages, " "), "needs "+f.emulator+": make deps")
 				continue

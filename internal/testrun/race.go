@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// listed is one package in the output of `go list -json`.
-type listed struct {
+// listedPackage is one package in the output of `go list -json`.
+type listedPackage struct {
 	ImportPath   string
 	Dir          string
 	GoFiles      []string
@@ -26,9 +26,11 @@ type listed struct {
 	XTestGoFiles []string
 }
 
-func (p listed) testFiles() []string { return slices.Concat(p.TestGoFiles, p.XTestGoFiles) }
+func (p listedPackage) testFiles() []string { return slices.Concat(p.TestGoFiles, p.XTestGoFiles) }
 
-func (p listed) allFiles() []string { return slices.Concat(p.GoFiles, p.CgoFiles, p.testFiles()) }
+func (p listedPackage) allFiles() []string {
+	return slices.Concat(p.GoFiles, p.CgoFiles, p.testFiles())
+}
 
 // selection are the packages of one module that have tests.
 type selection struct {
@@ -49,7 +51,7 @@ func selectPackages(dir string, patterns ...string) (selection, error) {
 	}
 	var s selection
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p listed
+		var p listedPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			return s, nil
 		} else if err != nil {
@@ -64,25 +66,25 @@ func selectPackages(dir string, patterns ...string) (selection, error) {
 }
 
 // needsRace reports whether the files of p, with the tests, start goroutines or share memory. That is so if a file has a go
-// statement, imports a package of sharing, or uses a type of sync that several goroutines share. All other packages run on the
+// statement, imports a package of sharedMemoryImports, or uses a type of sync that several goroutines share. All other packages run on the
 // goroutine of their caller. If a caller is concurrent, the caller's own tests use the race detector, which then observes the
 // code of both packages.
-func needsRace(p listed) bool {
+func needsRace(p listedPackage) bool {
 	return slices.ContainsFunc(p.allFiles(), func(name string) bool {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 		return err == nil && concurrent(file)
 	})
 }
 
-// sharing are packages that only files with shared memory import.
-var sharing = []string{"sync/atomic", "golang.org/x/sync/errgroup"}
+// sharedMemoryImports are packages that only files with shared memory import.
+var sharedMemoryImports = []string{"sync/atomic", "golang.org/x/sync/errgroup"}
 
-// solitary are the names in sync that a file may use without a second goroutine: values computed once, and reused memory.
-var solitary = []string{"Once", "OnceFunc", "OnceValue", "OnceValues", "Pool"}
+// unsharedSyncNames are the names in sync that a file may use without a second goroutine: values computed once, and reused memory.
+var unsharedSyncNames = []string{"Once", "OnceFunc", "OnceValue", "OnceValues", "Pool"}
 
 func concurrent(file *ast.File) bool {
 	for _, imported := range file.Imports {
-		if path, err := strconv.Unquote(imported.Path.Value); err == nil && slices.Contains(sharing, path) {
+		if path, err := strconv.Unquote(imported.Path.Value); err == nil && slices.Contains(sharedMemoryImports, path) {
 			return true
 		}
 	}
@@ -92,7 +94,7 @@ func concurrent(file *ast.File) bool {
 		case *ast.GoStmt:
 			found = true
 		case *ast.SelectorExpr:
-			if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "sync" && !slices.Contains(solitary, n.Sel.Name) {
+			if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "sync" && !slices.Contains(unsharedSyncNames, n.Sel.Name) {
 				found = true
 			}
 		}

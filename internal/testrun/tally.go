@@ -68,7 +68,7 @@ func (t *tally) endTest(k test, action string) {
 		t.failedIn[k.pkg] = true
 		t.print(k)
 	case "skip":
-		t.skipped = append(t.skipped, skippedTest{k, reason(t.output[k])})
+		t.skipped = append(t.skipped, skippedTest{k, skipReason(t.output[k])})
 	}
 	delete(t.output, k)
 }
@@ -127,8 +127,8 @@ func (t *tally) summary(strict bool) {
 	fmt.Fprintf(t.w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, len(t.skipped))
 }
 
-// reason returns the text of t.Skip, which go test prints as "    file_test.go:12: text".
-func reason(output []string) string {
+// skipReason returns the text of t.Skip, which go test prints as "    file_test.go:12: text".
+func skipReason(output []string) string {
 	for _, line := range output {
 		if _, text, ok := strings.Cut(line, ".go:"); ok {
 			if _, text, ok := strings.Cut(text, ": "); ok {

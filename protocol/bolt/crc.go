@@ -34,7 +34,7 @@ func (f Frame) patch(id uint32) (delta uint32) {
 func CRCDelta(oldID, newID uint32, frameLen int) uint32 {
 	// The function is linear: the difference of two CRCs is the CRC, started with 0, of the difference of the bytes. The bytes
 	// differ in the id only. CRC-32 processes the bits of a byte in reverse order.
-	return advance(bits.ReverseBytes32(oldID^newID), frameLen-crcLen-idEnd+4)
+	return advanceCRC(bits.ReverseBytes32(oldID^newID), frameLen-crcLen-idEnd+4)
 }
 
 // PatchCRC applies delta to those bytes of a frame's CRC that lie in piece. left is the number of bytes from the start of
@@ -62,34 +62,34 @@ func (f Frame) CheckCRC() error {
 	return nil
 }
 
-// advance returns the CRC register r after n zero bytes: r times x to the power of 8n. It multiplies r by one factor of zeros
-// for each digit of n in base 256.
-func advance(r uint32, n int) uint32 {
+// advanceCRC returns the CRC register r after n zero bytes: r times x to the power of 8n. It multiplies r by one factor of
+// zeroByteFactors for each digit of n in base 256.
+func advanceCRC(r uint32, n int) uint32 {
 	for i := 0; n > 0; i, n = i+1, n>>8 {
 		if digit := n & 255; digit != 0 {
-			r = multiply(r, zeros[i][digit])
+			r = multiplyPolynomials(r, zeroByteFactors[i][digit])
 		}
 	}
 	return r
 }
 
-// zeros has a factor for each digit, in base 256, of a number of zero bytes below 2^32. The table has 4 KiB. A smaller base
-// would save memory but need more multiplications.
-var zeros = func() (table [4][256]uint32) {
+// zeroByteFactors has a factor for each digit, in base 256, of a number of zero bytes below 2^32. The table has 4 KiB. A
+// smaller base would save memory but need more multiplications.
+var zeroByteFactors = func() (table [4][256]uint32) {
 	factor := uint32(1) << (31 - 8) // x to the power of 8
 	for i := range table {
 		table[i][0] = 1 << 31 // x to the power of 0
 		for digit := 1; digit < 256; digit++ {
-			table[i][digit] = multiply(table[i][digit-1], factor)
+			table[i][digit] = multiplyPolynomials(table[i][digit-1], factor)
 		}
-		factor = multiply(table[i][255], factor)
+		factor = multiplyPolynomials(table[i][255], factor)
 	}
 	return table
 }()
 
-// multiply returns a times b modulo the polynomial of CRC-32. The highest bit of a factor is the coefficient of x to the power
-// of 0.
-func multiply(a, b uint32) uint32 {
+// multiplyPolynomials returns a times b modulo the polynomial of CRC-32. The highest bit of a factor is the coefficient of x
+// to the power of 0.
+func multiplyPolynomials(a, b uint32) uint32 {
 	var product uint64
 	for i := range 32 {
 		product ^= (uint64(a) << i) & -(uint64(b) >> i & 1)

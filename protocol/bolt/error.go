@@ -19,8 +19,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("bolt: %s at offset %d: %s", e.Field, e.Offset, e.Reason)
 }
 
-// unknown returns the error for a byte with an unknown value.
-func unknown(data []byte, at int, field, known string) error {
+// unknownValueError returns the error for a byte with an unknown value.
+func unknownValueError(data []byte, at int, field, known string) error {
 	reason := fmt.Sprintf("%d where %s is known", data[at], known)
 	if at == 0 {
 		reason += ": does the peer speak Bolt?"
@@ -28,8 +28,8 @@ func unknown(data []byte, at int, field, known string) error {
 	return &SyntaxError{at, field, reason}
 }
 
-// mixed returns the error for a connection that changes its dialect.
-func mixed(have, first Dialect) error {
+// mixedDialectsError returns the error for a connection that changes its dialect.
+func mixedDialectsError(have, first Dialect) error {
 	at := 1
 	if have == V1 {
 		at = 0
@@ -37,8 +37,8 @@ func mixed(have, first Dialect) error {
 	return &SyntaxError{at, "dialect", fmt.Sprintf("%v on a connection that began with %v: open another one for it", have, first)}
 }
 
-// refused has the values of a fixed header of which one exceeds its bound. All values except toggles are in bytes.
-type refused struct {
+// exceededLimit has the values of a fixed header of which one exceeds its bound. All values except toggles are in bytes.
+type exceededLimit struct {
 	fixed             int
 	toggles           uint8
 	class, header     int
@@ -49,7 +49,7 @@ type refused struct {
 
 // reason returns the error for the value that exceeds its bound. It checks the bounds of other implementations before those of
 // Limits.
-func (r refused) reason() error {
+func (r exceededLimit) reason() error {
 	switch {
 	case r.toggles > math.MaxInt8:
 		return &SyntaxError{switchAt, "switch", fmt.Sprintf("%d: Java peers read at most %d", r.toggles, math.MaxInt8)}

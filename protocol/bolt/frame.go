@@ -63,13 +63,13 @@ func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 		}
 		dialect = Dialect(binary.BigEndian.Uint16(data))
 		if dialect != V2 && dialect != V2CRC {
-			return f, 0, unknown(data, 1, "ver1", "1 or 2")
+			return f, 0, unknownValueError(data, 1, "ver1", "1 or 2")
 		}
 	default:
-		return f, 0, unknown(data, 0, "protocol", "1 or 2")
+		return f, 0, unknownValueError(data, 0, "protocol", "1 or 2")
 	}
 	if limits.Dialect != 0 && dialect != limits.Dialect {
-		return f, 0, mixed(dialect, limits.Dialect)
+		return f, 0, mixedDialectsError(dialect, limits.Dialect)
 	}
 	fixed := minFixed + 2*(at-1)
 	if len(data) <= at {
@@ -80,7 +80,7 @@ func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 	case Request, Oneway:
 		fixed += 2
 	default:
-		return f, 0, unknown(data, at, "type", "0 (response), 1 (request) or 2 (oneway)")
+		return f, 0, unknownValueError(data, at, "type", "0 (response), 1 (request) or 2 (oneway)")
 	}
 	if len(data) < fixed {
 		return f, fixed, nil
@@ -101,7 +101,7 @@ func Next(data []byte, limits Limits) (f Frame, need int, err error) {
 	maxFrame, maxHead := cmp.Or(limits.MaxFrame, DefaultMaxFrame), cmp.Or(limits.MaxHead, math.MaxInt)
 	if toggles > math.MaxInt8 || class > MaxLength || header > MaxLength || head > maxHead || size > min(int64(maxFrame), math.MaxInt32) {
 		f.size = fixed + int(f.trailer)
-		return f, 0, refused{fixed, toggles, class, header, head, size, maxHead, maxFrame}.reason()
+		return f, 0, exceededLimit{fixed, toggles, class, header, head, size, maxHead, maxFrame}.reason()
 	}
 	f.class, f.header, f.size = uint16(class), uint16(header), int(size)
 	n := min(len(data), f.size)
@@ -174,11 +174,13 @@ func (f Frame) ContentLen() int { return f.size - int(f.trailer) - f.HeadLen() }
 func (f Frame) FrameLen() int { return f.size }
 
 // Class returns the name of the content's class, as a view. It returns nil until the whole class has arrived.
-func (f Frame) Class() []byte { return f.part(f.FixedLen(), f.ClassLen()) }
+func (f Frame) Class() []byte { return f.arrivedPart(f.FixedLen(), f.ClassLen()) }
 
 // Header returns the encoded header, as a view. It returns nil until HeadLen bytes have arrived. In SOFARPC and MOSN the
 // header is a map; other implementations may write any bytes.
-func (f Frame) Header() Header { return Header(f.part(f.FixedLen()+f.ClassLen(), int(f.header))) }
+func (f Frame) Header() Header {
+	return Header(f.arrivedPart(f.FixedLen()+f.ClassLen(), int(f.header)))
+}
 
 // Content returns the part of the content that has arrived, as a view.
 func (f Frame) Content() []byte {
@@ -186,11 +188,11 @@ func (f Frame) Content() []byte {
 	if len(f.data) <= start {
 		return nil
 	}
-	return f.part(start, min(f.ContentLen(), len(f.data)-start))
+	return f.arrivedPart(start, min(f.ContentLen(), len(f.data)-start))
 }
 
-// part returns the n bytes at offset at. It returns nil if some of them have not arrived.
-func (f Frame) part(at, n int) []byte {
+// arrivedPart returns the n bytes at offset at. It returns nil if some of them have not arrived.
+func (f Frame) arrivedPart(at, n int) []byte {
 	if end := at + n; end <= len(f.data) {
 		return f.data[at:end:end]
 	}

@@ -85,8 +85,8 @@ func skipText(data []byte, i int) int {
 	return skip(data, i, isText)
 }
 
-// trim returns the end of data[start:end] without trailing SP and HTAB.
-func trim(data []byte, start, end int) int {
+// trimTrailingSpace returns the end of data[start:end] without trailing SP and HTAB.
+func trimTrailingSpace(data []byte, start, end int) int {
 	for end > start && (data[end-1] == ' ' || data[end-1] == '\t') {
 		end--
 	}

@@ -120,7 +120,7 @@ func (b *Body) trailerLine(data []byte) (int, Part, error) {
 	if end < 0 {
 		return 0, Part{}, b.refuse(400, ^end, describeField(line, 0, ^end)+" in "+quote(line))
 	}
-	f := Field{Name: span(0, colon), Value: span(start, trim(line, start, end)), ID: classify(line[:colon])}
+	f := Field{Name: span(0, colon), Value: span(start, trimTrailingSpace(line, start, end)), ID: classify(line[:colon])}
 	if headOnly.has(f.ID) {
 		return 0, Part{}, b.refuse(400, 0, "a field that is not allowed in a trailer in "+quote(line))
 	}

@@ -54,7 +54,7 @@ const (
 // idSet is a set of IDs.
 type idSet uint32
 
-func set(ids ...ID) (s idSet) {
+func setOf(ids ...ID) (s idSet) {
 	for _, id := range ids {
 		s |= 1 << id
 	}
@@ -65,11 +65,11 @@ func (s idSet) has(id ID) bool { return s>>id&1 != 0 }
 
 var (
 	// hopByHop fields are meant for one connection (RFC 9110, section 7.6.1). They are never forwarded unchanged.
-	hopByHop = set(Connection, KeepAlive, TE, Upgrade, Proxy, ProxyConnection, ProxyAuthenticate, ProxyAuthorization)
+	hopByHop = setOf(Connection, KeepAlive, TE, Upgrade, Proxy, ProxyConnection, ProxyAuthenticate, ProxyAuthorization)
 	// framing fields define where a message ends.
-	framing = set(ContentLength, TransferEncoding)
+	framing = setOf(ContentLength, TransferEncoding)
 	// headOnly fields are refused in trailers, because the proxy has already evaluated the head (RFC 9110, section 6.5.1).
-	headOnly = hopByHop | framing | set(Host, Expect, Trailer, XForwardedFor, XForwardedProto, Via, Traceparent,
+	headOnly = hopByHop | framing | setOf(Host, Expect, Trailer, XForwardedFor, XForwardedProto, Via, Traceparent,
 		Authorization, Cookie, SetCookie, ContentType, ContentEncoding, ContentRange, CacheControl)
 )
 

@@ -69,7 +69,7 @@ func editable(name string) error {
 	if len(b) == 0 || skip(b, 0, isToken) != len(b) {
 		return fmt.Errorf("http1: field name %q: use letters, digits and hyphens", name)
 	}
-	if (hopByHop | framing | set(Host, Expect, Trailer)).has(classify(b)) {
+	if (hopByHop | framing | setOf(Host, Expect, Trailer)).has(classify(b)) {
 		return fmt.Errorf("http1: field %s belongs to the proxy: it cannot be set, added or removed by a route", name)
 	}
 	return nil

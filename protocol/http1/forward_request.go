@@ -65,17 +65,17 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	}
 	drop := hopByHop | h.rewritten
 	if e.Host != "" || h.Form == Absolute || h.Form == Authority {
-		drop |= set(Host)
+		drop |= setOf(Host)
 	}
 	if e.NoExpect || h.Minor == 0 {
-		drop |= set(Expect)
+		drop |= setOf(Expect)
 	}
 	if e.ForwardedFor != "" {
-		drop |= set(XForwardedFor)
+		drop |= setOf(XForwardedFor)
 	}
 	keepProto := e.KeepForwarded && h.seenIDs.has(XForwardedProto)
 	if e.Proto != "" && !keepProto {
-		drop |= set(XForwardedProto)
+		drop |= setOf(XForwardedProto)
 	}
 	upgrade := e.Upgrade && h.Upgrade
 

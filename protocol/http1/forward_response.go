@@ -33,7 +33,7 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	}
 	closes := e.Close || h.Framing == UntilClose
 	if e.Decoded && h.Framing == Chunked {
-		drop |= framing | set(Trailer)
+		drop |= framing | setOf(Trailer)
 		frames, closes = false, true
 	}
 

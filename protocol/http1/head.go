@@ -156,9 +156,9 @@ func (h *Head) refuse(status, offset int, reason string) error {
 // false. It skips the fields that are meant for one connection (RFC 9110, section 7.6.1), the framing fields, Host and Expect.
 // name and value are views of data, the bytes that h was parsed from.
 func (h *Head) Forwarded(data []byte, yield func(name, value []byte) bool) {
-	drop := hopByHop | framing | set(Expect)
+	drop := hopByHop | framing | setOf(Expect)
 	if !h.response {
-		drop |= set(Host)
+		drop |= setOf(Host)
 	}
 	for i := range h.Fields {
 		f := &h.Fields[i]

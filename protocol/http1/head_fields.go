@@ -10,7 +10,7 @@ import (
 func (h *Head) takeField(data []byte, f Field, next int) error {
 	value := f.Value.Of(data)
 	again := h.seenIDs.has(f.ID)
-	h.seenIDs |= set(f.ID)
+	h.seenIDs |= setOf(f.ID)
 	bad := func(reason string) error {
 		return h.refuse(400, int(f.Value.Start), reason+" in "+quote(data[f.Name.Start:next]))
 	}
@@ -48,7 +48,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		return h.takeConnection(data, f, bad)
 	case Trailer:
 		for at := f.Value; ; {
-			name, rest, ok := token(data, at)
+			name, rest, ok := nextListToken(data, at)
 			if !ok {
 				return bad("no list of field names")
 			}
@@ -85,14 +85,14 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 // the line is name, colon, one space, value, CRLF. usual means that the value is written as this package writes it.
 func (h *Head) checkCanonical(data []byte, f Field, next int, usual bool) {
 	if !usual || data[f.Value.Start-1] != ' ' || f.Value.Start != f.Name.End+2 || int(f.Value.End)+2 != next {
-		h.rewritten |= set(f.ID)
+		h.rewritten |= setOf(f.ID)
 	}
 }
 
 // takeConnection evaluates the options of a Connection field. RFC 9110, section 7.6.1.
 func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) error {
 	for at := f.Value; ; {
-		option, rest, ok := token(data, at)
+		option, rest, ok := nextListToken(data, at)
 		if !ok {
 			return bad("no list of connection options")
 		}
@@ -109,7 +109,7 @@ func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) erro
 			h.options.upgrades = true
 		case equalFold(name, "te"):
 			// The forwarded head has no TE field or a new one.
-		case (framing | set(Host, Expect)).has(classify(name)):
+		case (framing | setOf(Host, Expect)).has(classify(name)):
 			return bad("a Connection option that would drop a field the message cannot do without")
 		case h.connectionNamedCount == maxNamed:
 			return bad(fmt.Sprintf("more than %d fields named", maxNamed))
@@ -120,9 +120,9 @@ func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) erro
 	}
 }
 
-// token returns the first token of a comma-separated list and the list after that token. At the end of the list the token is
-// empty.
-func token(data []byte, list Span) (name, rest Span, ok bool) {
+// nextListToken returns the first token of a comma-separated list and the list after that token. At the end of the list the
+// token is empty.
+func nextListToken(data []byte, list Span) (name, rest Span, ok bool) {
 	view := data[:list.End]
 	start := int(list.Start)
 	for start < len(view) && (view[start] == ',' || view[start] == ' ' || view[start] == '\t') {
@@ -163,7 +163,7 @@ func (h *Head) finishHead(l *Limits) error {
 		return h.refuse(400, h.fieldsEnd, "Transfer-Encoding in HTTP/1.0")
 	}
 	switch {
-	case h.response && h.bodyless():
+	case h.response && h.framedByStatus():
 	case chunked:
 		h.Framing = Chunked
 	case hasLength && l.MaxBody > 0 && h.length > l.MaxBody:

@@ -84,7 +84,7 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 			return 0, h.refuse(431, pos, fmt.Sprintf("a head of more than %d fields", maxFields))
 		}
 		id := classify(data[pos:colon])
-		f := Field{Name: span(pos, colon), Value: span(start, trim(data, start, end)), ID: id}
+		f := Field{Name: span(pos, colon), Value: span(start, trimTrailingSpace(data, start, end)), ID: id}
 		h.Fields = append(h.Fields, f)
 		if id != Other {
 			if err := h.takeField(data, f, next); err != nil {

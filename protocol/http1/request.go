@@ -68,7 +68,7 @@ func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason s
 	if data[end] != ' ' || end == pos {
 		return 0, end, 400, "no target followed by one space"
 	}
-	if at, reason := h.target(data, pos, end); reason != "" {
+	if at, reason := h.parseTarget(data, pos, end); reason != "" {
 		return 0, at, 400, reason
 	}
 
@@ -79,7 +79,7 @@ func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason s
 		}
 		return 0, 0, 0, ""
 	}
-	minor, ok := version(data[pos:])
+	minor, ok := parseVersion(data[pos:])
 	switch crlf := data[pos+8] == '\r' && data[pos+9] == '\n'; {
 	case crlf && ok:
 	case crlf && looksLikeVersion(data[pos:]):
@@ -91,8 +91,8 @@ func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason s
 	return pos + 10, 0, 0, ""
 }
 
-// version parses HTTP/1.1 or HTTP/1.0. b must have at least eight bytes.
-func version(b []byte) (minor uint8, ok bool) {
+// parseVersion parses HTTP/1.1 or HTTP/1.0. b must have at least eight bytes.
+func parseVersion(b []byte) (minor uint8, ok bool) {
 	if string(b[:7]) != "HTTP/1." || b[7] != '0' && b[7] != '1' {
 		return 0, false
 	}

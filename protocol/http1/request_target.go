@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// target parses the request target in data[start:end], which consists of visible characters. For a malformed target it returns
-// a reason and the offset of the wrong byte. RFC 9112, section 3.2.
-func (h *Head) target(data []byte, start, end int) (at int, reason string) {
+// parseTarget parses the request target in data[start:end], which consists of visible characters. For a malformed target it
+// returns a reason and the offset of the wrong byte. RFC 9112, section 3.2.
+func (h *Head) parseTarget(data []byte, start, end int) (at int, reason string) {
 	h.Target = span(start, end)
 	switch {
 	case h.Method == MethodConnect:

@@ -48,7 +48,7 @@ func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 		}
 		return 0, 0, ""
 	}
-	minor, ok := version(data)
+	minor, ok := parseVersion(data)
 	end := skip(data[:code+3], code, isDigit)
 	if !ok || data[code-1] != ' ' || end != code+3 || data[code] == '0' || data[end] != ' ' && data[end] != '\r' {
 		return 0, 0, reason
@@ -70,9 +70,9 @@ func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 	return end + 2, 0, ""
 }
 
-// bodyless reports whether the status or the request's method alone decides that no body follows. In that case it sets the
+// framedByStatus reports whether the status or the request's method alone decides that no body follows. In that case it sets the
 // framing.
-func (h *Head) bodyless() bool {
+func (h *Head) framedByStatus() bool {
 	switch {
 	case h.Status == 101, h.requestMethod == MethodConnect && h.Status/100 == 2:
 		h.Framing = Tunnel

@@ -174,9 +174,9 @@ func (c *Conn) awaitReceipts() bool {
 	return got == want
 }
 
-// acknowledge sends a receipt: this end has read one more stream to its end, or will not read the stream any further. If the
+// sendReceipt sends a receipt: this end has read one more stream to its end, or will not read the stream any further. If the
 // receipt cannot be sent, the peer's Close waits for the whole Linger. There is no other effect.
-func (c *Conn) acknowledge() {
+func (c *Conn) sendReceipt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.receipts == nil {

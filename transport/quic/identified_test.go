@@ -93,7 +93,7 @@ func TestWindowGrowsOnceThePeerIsIdentified(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted := c.(*Conn)
-	allow := tr.acceptedQUIC(&l.(*listener).identified).AllowConnectionWindowIncrease
+	allow := tr.acceptedConfig(&l.(*listener).identified).AllowConnectionWindowIncrease
 
 	if allow(accepted.qc, 1) {
 		t.Error("the window may grow before PeerIdentified")

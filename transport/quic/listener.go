@@ -96,12 +96,12 @@ func (l *listener) acceptAll() {
 		l.mu.Unlock()
 		context.AfterFunc(qc.Context(), func() { l.release(qc) })
 		ctx, done := l.silent.Start(l.ctx, l.cfg.HandshakeTimeout)
-		l.running.Go(func() { l.admit(ctx, done, qc) })
+		l.running.Go(func() { l.awaitFirstBytes(ctx, done, qc) })
 	}
 }
 
-// admit waits for the dialer's first bytes and then passes the connection to Accept.
-func (l *listener) admit(ctx context.Context, done func(), qc *quic.Conn) {
+// awaitFirstBytes waits for the dialer's first bytes and then passes the connection to Accept.
+func (l *listener) awaitFirstBytes(ctx context.Context, done func(), qc *quic.Conn) {
 	first, err := qc.AcceptStream(ctx)
 	evicted := errors.Is(context.Cause(ctx), accept.ErrEvicted)
 	done()

@@ -110,7 +110,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 }
 
 func (t *Transport) dial(ctx context.Context, addr string) (*Conn, error) {
-	peer, host, err := resolve(ctx, addr)
+	peer, host, err := resolveServer(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (t *Transport) dial(ctx context.Context, addr string) (*Conn, error) {
 	if cfg.ServerName == "" {
 		cfg.ServerName = host
 	}
-	qc, err := socket.Dial(ctx, peer, cfg, t.quic())
+	qc, err := socket.Dial(ctx, peer, cfg, t.dialedConfig())
 	if err != nil {
 		socket.close()
 		return nil, err
@@ -164,7 +164,7 @@ func (t *Transport) listen(addr string) (*listener, error) {
 	socket.StatelessResetKey = (*quic.StatelessResetKey)(t.cfg.ResetKey)
 	socket.tolerateLostRoutes()
 	l := newListener(socket, &t.cfg)
-	if l.inner, err = socket.Listen(t.tls(t.cfg.ServerTLS), t.acceptedQUIC(&l.identified)); err != nil {
+	if l.inner, err = socket.Listen(t.tls(t.cfg.ServerTLS), t.acceptedConfig(&l.identified)); err != nil {
 		socket.close()
 		return nil, err
 	}
@@ -182,9 +182,9 @@ func (t *Transport) tls(c *tls.Config) *tls.Config {
 	return c
 }
 
-// quic returns quic-go's configuration for dialed connections. Their window need not start small, because the server has
+// dialedConfig returns quic-go's configuration for dialed connections. Their window need not start small, because the server has
 // proved its identity in the handshake.
-func (t *Transport) quic() *quic.Config {
+func (t *Transport) dialedConfig() *quic.Config {
 	return &quic.Config{
 		HandshakeIdleTimeout:           t.cfg.HandshakeTimeout / 2, // quic-go's bound on the whole handshake is twice this value
 		MaxIdleTimeout:                 t.cfg.IdleTimeout,
@@ -198,18 +198,18 @@ func (t *Transport) quic() *quic.Config {
 	}
 }
 
-// acceptedQUIC returns quic-go's configuration for accepted connections.
-func (t *Transport) acceptedQUIC(identified *identifiedSet) *quic.Config {
-	c := t.quic()
+// acceptedConfig returns quic-go's configuration for accepted connections.
+func (t *Transport) acceptedConfig(identified *identifiedSet) *quic.Config {
+	c := t.dialedConfig()
 	c.InitialConnectionReceiveWindow = uint64(t.cfg.InitialWindow)
 	c.InitialStreamReceiveWindow = min(uint64(t.cfg.InitialWindow), uint64(t.cfg.StreamWindow)) / 4
 	c.AllowConnectionWindowIncrease = identified.allow
 	return c
 }
 
-// resolve returns the address to dial and the name that the server's certificate must have. It prefers IPv4, because servers
+// resolveServer returns the address to dial and the name that the server's certificate must have. It prefers IPv4, because servers
 // on localhost listen on IPv4.
-func resolve(ctx context.Context, addr string) (*net.UDPAddr, string, error) {
+func resolveServer(ctx context.Context, addr string) (*net.UDPAddr, string, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, "", err

@@ -19,13 +19,13 @@ type stream struct {
 	qs        *quic.Stream
 	conn      *Conn
 	closed    atomic.Bool
-	readEnded sync.Once // runs acknowledge once, when the stream has ended or this end stops reading
+	readEnded sync.Once // runs sendReceipt once, when the stream has ended or this end stops reading
 }
 
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.qs.Read(p)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		s.readEnded.Do(s.conn.acknowledge)
+		s.readEnded.Do(s.conn.sendReceipt)
 	}
 	if n > 0 {
 		return n, nil // the next Read returns the error
@@ -52,7 +52,7 @@ func (s *stream) Close() error {
 	_, _ = s.qs.Write(nil)
 	_ = s.qs.Close() // an error means that the peer has already stopped reading
 	s.qs.CancelRead(codeClosed)
-	s.readEnded.Do(s.conn.acknowledge)
+	s.readEnded.Do(s.conn.sendReceipt)
 	s.conn.mu.Lock()
 	delete(s.conn.open, s)
 	s.conn.mu.Unlock()

@@ -9,8 +9,8 @@ type processor struct {
 	emulator string // name of the program that runs binaries for the processor
 }
 
-// foreign are the emulated processors: one with 32 bits, and one with big-endian words.
-var foreign = []processor{{"arm", "qemu-arm"}, {"s390x", "qemu-s390x"}}
+// emulatedProcessors are one processor with 32 bits and one with big-endian words.
+var emulatedProcessors = []processor{{"arm", "qemu-arm"}, {"s390x", "qemu-s390x"}}
 
 func (p processor) platform() string { return "linux/" + p.arch }
 
