@@ -1,30 +1,32 @@
 package codec
 
-// Codec turns Go values into bytes and back. Implementations are values safe for use by many goroutines, and none of
-// their methods panics, whatever v and data are.
+// Codec converts between Go values and bytes. Implementations are values, and many goroutines may use one at the same
+// time. No method panics, whatever v and data are.
 //
-// Extra powers, found by assertion: Appender.
+// A codec may also implement Appender. Callers find out by a type assertion.
 type Codec interface {
-	// Name is the type's name on the command line: json, cbor, y3, raw.
+	// Name is the codec's name on the command line: json, cbor, y3, raw.
 	Name() string
 
-	// Marshal returns the encoding of v. A value the codec cannot write is an error that names its Go type. So is a
-	// time.Time whose year is before 0 or after 9999, in its zone or in UTC: RFC 3339 cannot write it.
+	// Marshal returns the encoding of v. If the codec cannot encode v, the error names the Go type. A time.Time is such
+	// an error if its year is before 0 or after 9999, in its own zone or in UTC, because RFC 3339 cannot write the year.
 	Marshal(v any) ([]byte, error)
 
-	// Unmarshal decodes data into the variable that v, a non-nil pointer, points to. It copies what it needs, so data may
-	// be reused as soon as it returns. After an error the variable is undefined. Data that ends early is an error, and so is
-	// a value that the variable's type cannot hold. Only fields that the type does not have are discarded silently.
+	// Unmarshal decodes data into the variable that v points to. v must be a non-nil pointer. The variable does not refer
+	// to data, so data may be reused when Unmarshal returns. After an error the content of the variable is undefined.
+	// Data that ends early is an error. A value that the variable's type cannot hold is an error, too. Only fields that
+	// the type does not have are discarded silently.
 	Unmarshal(data []byte, v any) error
 }
 
-// Appender is a Codec that writes into memory of its caller.
+// Appender is a Codec that encodes into memory of its caller.
 type Appender interface {
-	// Append writes the encoding of v behind dst and returns the extended slice; on an error it returns dst as it was.
+	// Append appends the encoding of v to dst and returns the extended slice. On an error it returns dst unchanged.
 	Append(dst []byte, v any) ([]byte, error)
 }
 
-// Append writes the encoding of v behind dst, without an intermediate copy if c is an Appender.
+// Append appends the encoding of v to dst and returns the extended slice. If c is an Appender, there is no intermediate
+// copy.
 func Append(c Codec, dst []byte, v any) ([]byte, error) {
 	if a, ok := c.(Appender); ok {
 		return a.Append(dst, v)

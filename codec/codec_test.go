@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/codec/y3"
 )
 
-// plain is a codec without the power to append.
+// plain is a codec that is no Appender.
 type plain struct{ codec.Codec }
 
 var errMarshal = errors.New("no")

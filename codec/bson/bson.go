@@ -12,7 +12,7 @@ import (
 	formatbson "example.com/ferry/format/bson"
 )
 
-// Codec is BSON, bsonspec.org 1.1. Its zero value is ready.
+// Codec encodes BSON, bsonspec.org 1.1. Its zero value is ready for use.
 type Codec struct{}
 
 var (
@@ -23,10 +23,10 @@ var (
 // Name returns bson.
 func (Codec) Name() string { return "bson" }
 
-// Marshal writes v, which must be a document: a struct, or a map with text keys.
+// Marshal encodes v, which must be a document: a struct, or a map with text keys.
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
-// Append writes v behind dst.
+// Append appends the encoding of v to dst. v must be a document.
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(dst)
 	enc := bson.NewEncoder(bson.NewDocumentWriter(buf))
@@ -41,7 +41,8 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Unmarshal reads one document into the variable v points to. Documents within an any become map[string]any.
+// Unmarshal decodes one document into the variable that v points to. In a variable of type any, a nested document
+// becomes a map[string]any.
 func (Codec) Unmarshal(data []byte, v any) error {
 	err := formatbson.Format{}.Validate(data, format.Options{})
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/codec/internal/years"
 )
 
-// Codec is CBOR, RFC 8949. Its zero value is ready.
+// Codec encodes CBOR, RFC 8949. Its zero value is ready for use.
 type Codec struct{}
 
 var (
@@ -21,7 +21,7 @@ var (
 )
 
 var enc = must(cbor.EncOptions{
-	Sort:          cbor.SortNone, // struct order, as EdgeX
+	Sort:          cbor.SortNone, // field order of the struct, as EdgeX writes it
 	ShortestFloat: cbor.ShortestFloatNone,
 	IndefLength:   cbor.IndefLengthForbidden,
 	Time:          cbor.TimeRFC3339Nano,
@@ -30,9 +30,9 @@ var enc = must(cbor.EncOptions{
 
 var dec = must(cbor.DecOptions{
 	DupMapKey:         cbor.DupMapKeyEnforcedAPF,
-	IndefLength:       cbor.IndefLengthAllowed, // valid CBOR, which some devices send
+	IndefLength:       cbor.IndefLengthAllowed, // valid CBOR that some devices send
 	MaxNestedLevels:   32,
-	MaxArrayElements:  math.MaxInt32, // each element takes a byte, so the input's length is the bound
+	MaxArrayElements:  math.MaxInt32, // each element has at least one byte, so the input's length is the limit
 	MaxMapPairs:       math.MaxInt32,
 	FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
 	UTF8:              cbor.UTF8RejectInvalid,
@@ -41,7 +41,7 @@ var dec = must(cbor.DecOptions{
 
 func must[T any](mode T, err error) T {
 	if err != nil {
-		panic(err) // the options contradict each other
+		panic(err) // two options contradict each other
 	}
 	return mode
 }
@@ -49,10 +49,10 @@ func must[T any](mode T, err error) T {
 // Name returns cbor.
 func (Codec) Name() string { return "cbor" }
 
-// Marshal writes v.
+// Marshal returns the encoding of v.
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
-// Append writes v behind dst.
+// Append appends the encoding of v to dst.
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(dst)
 	err := years.Check(v)
@@ -65,7 +65,7 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Unmarshal reads one CBOR item into the variable v points to.
+// Unmarshal decodes one CBOR item into the variable that v points to.
 func (Codec) Unmarshal(data []byte, v any) error {
 	err := dec.Unmarshal(data, v)
 	if err == nil {

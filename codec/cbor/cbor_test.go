@@ -18,7 +18,7 @@ type reading struct {
 	Labels map[string]int `json:"labels,omitempty"`
 }
 
-// TestContract uses maps with one key, as the order of keys in a CBOR map is not fixed.
+// TestContract uses maps with one key only, because the order of keys in an encoded map is random.
 func TestContract(t *testing.T) {
 	codectest.Run(t, cbor.Codec{},
 		reading{Name: "noise", Value: 31.5, Raw: []byte{0, 255}, Labels: map[string]int{"hall": 4}},
@@ -52,7 +52,7 @@ func TestUnmarshalErrors(t *testing.T) {
 	}
 }
 
-// TestYearsOutsideRFC3339 reads seconds since 1970, which CBOR can write for any year.
+// TestYearsOutsideRFC3339 decodes times in seconds since 1970. In this form CBOR can write any year.
 func TestYearsOutsideRFC3339(t *testing.T) {
 	for _, text := range []string{"c11b0003800000000000", "c13b0003800000000000"} {
 		data, err := hex.DecodeString(text)

@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/codec"
 )
 
-// Run tests c against the contract of codec.Codec. Each of values, encoded and decoded into a new variable of its type, must be
-// deeply equal to the original.
+// Run tests that c keeps the contract of codec.Codec. It encodes each of values, and decodes the encoding into a new
+// variable of the same type. The result must be deeply equal to the original.
 func Run(t *testing.T, c codec.Codec, values ...any) {
 	t.Helper()
 	if len(values) == 0 {
@@ -38,7 +38,8 @@ func Run(t *testing.T, c codec.Codec, values ...any) {
 	}
 }
 
-// roundTrip decodes data and overwrites it before it compares the result. This reveals a codec that keeps a part of its input.
+// roundTrip decodes a copy of data, and overwrites the copy before it compares the result. A codec that keeps a
+// reference to its input fails this test.
 func roundTrip(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	scratch := bytes.Clone(data)
@@ -93,8 +94,8 @@ func concurrent(t *testing.T, c codec.Codec, v any, data []byte) {
 	wg.Wait()
 }
 
-// damaged cuts data at each byte and changes bytes at random. An error and a value are both correct, as a shorter text may be
-// a message, too; a panic is not.
+// damaged decodes data cut at each byte, and data with random changes. Both an error and a value are correct, because
+// damaged data may be valid. Only a panic is a failure.
 func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	try := func(broken []byte) {
@@ -121,7 +122,7 @@ func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
 	}
 }
 
-// refusesYears writes times whose year RFC 3339 cannot write.
+// refusesYears encodes times with years that RFC 3339 cannot write, and expects errors.
 func refusesYears(t *testing.T, c codec.Codec) {
 	t.Helper()
 	for _, year := range []int{-1, 10_000} {

@@ -1,7 +1,7 @@
-// Package codectest tests a codec against the contract of package codec.
+// Package codectest tests that a codec keeps the contract of package codec.
 //
-// A codec's test gives values of the types that the codec supports. Run encodes and decodes each of them. It also overwrites
-// the encoding after decoding, cuts it short, and damages it.
+// The test of a codec calls Run with values of the types that the codec supports. Run encodes and decodes each of them.
+// It also overwrites the encoding after decoding, cuts the encoding short, and changes random bytes.
 //
 //	func TestContract(t *testing.T) { codectest.Run(t, json.Codec{}, reading{Name: "noise", Value: 31.5}) }
 package codectest

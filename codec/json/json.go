@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/codec/internal/years"
 )
 
-// Codec is JSON, RFC 8259. Its zero value is ready.
+// Codec encodes JSON, RFC 8259. Its zero value is ready for use.
 type Codec struct{}
 
 var _ codec.Codec = Codec{}
@@ -16,7 +16,7 @@ var _ codec.Codec = Codec{}
 // Name returns json.
 func (Codec) Name() string { return "json" }
 
-// Marshal writes v as encoding/json does: struct tags, Marshalers, <, > and & as escapes.
+// Marshal encodes v as encoding/json does: it obeys struct tags, calls Marshalers, and escapes <, > and &.
 func (Codec) Marshal(v any) ([]byte, error) {
 	var data []byte
 	err := years.Check(v)
@@ -29,7 +29,7 @@ func (Codec) Marshal(v any) ([]byte, error) {
 	return data, nil
 }
 
-// Unmarshal reads one JSON value into the variable v points to.
+// Unmarshal decodes one JSON value into the variable that v points to.
 func (Codec) Unmarshal(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("json: unmarshal %d bytes into %T: %w", len(data), v, err)

@@ -15,8 +15,8 @@ import (
 	"example.com/ferry/codec/msgpack"
 )
 
-// written are values and their encodings by vmihailenco/msgpack v5.4.1, which this package used before: compact integers,
-// sorted keys, json tags.
+// written lists values with their encodings by vmihailenco/msgpack v5.4.1, which this package used before. The library
+// used compact integers, sorted keys and json tags.
 var written = []struct {
 	v    any
 	data string
@@ -37,12 +37,12 @@ var written = []struct {
 	{struct{ P *int }{}, "81a150c0"},
 }
 
-// textual has a text encoding of its own.
+// textual is a text type with its own encoding.
 type textual string
 
 func (t textual) MarshalText() ([]byte, error) { return []byte("<" + string(t) + ">"), nil }
 
-// TestEncodingsOfOldLibrary expects the bytes that old readers know.
+// TestEncodingsOfOldLibrary expects the bytes that the old library wrote, because deployed readers expect them.
 func TestEncodingsOfOldLibrary(t *testing.T) {
 	for _, row := range written {
 		if data, err := (msgpack.Codec{}).Marshal(row.v); err != nil || hex.EncodeToString(data) != row.data {
@@ -51,7 +51,7 @@ func TestEncodingsOfOldLibrary(t *testing.T) {
 	}
 }
 
-// TestFalseLengths announces 2^32-1 elements in five bytes.
+// TestFalseLengths decodes five bytes that announce 2^32-1 elements.
 func TestFalseLengths(t *testing.T) {
 	type large struct{ A [8]int64 }
 	for _, text := range []string{"ddffffffff", "dfffffffff", "dbffffffff", "c6ffffffff", "c9ffffffff"} {
@@ -71,7 +71,7 @@ func TestFalseLengths(t *testing.T) {
 	}
 }
 
-// generated has the methods that msgp generates.
+// generated has the methods that msgp would generate.
 type generated struct{ n int64 }
 
 func (g *generated) MarshalMsg(b []byte) ([]byte, error) { return msgp.AppendInt64(b, g.n), nil }

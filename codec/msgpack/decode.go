@@ -13,7 +13,7 @@ import (
 	"github.com/tinylib/msgp/msgp"
 )
 
-// readValue reads the item that data, which was validated, begins with into v, and returns the bytes behind it.
+// readValue decodes the item at the start of data into v, and returns the bytes after the item. data was validated.
 func readValue(data []byte, v reflect.Value) ([]byte, error) {
 	kind := msgp.NextType(data)
 	if kind == msgp.NilType {
@@ -82,7 +82,7 @@ func readValue(data []byte, v reflect.Value) ([]byte, error) {
 	return data, fmt.Errorf("MessagePack has nothing for %v", v.Type())
 }
 
-// readSelf reads by v's own method; done is false if v has none.
+// readSelf decodes with v's own method. If v has none, done is false.
 func readSelf(data []byte, v reflect.Value) (rest []byte, done bool, err error) {
 	if !v.CanAddr() || v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		return data, false, nil
@@ -112,10 +112,10 @@ func readSelf(data []byte, v reflect.Value) (rest []byte, done bool, err error) 
 	return data, false, nil
 }
 
-// skipItem returns the bytes behind the item that data begins with.
+// skipItem returns the bytes after the item at the start of data.
 var skipItem = msgp.Skip
 
-// readBytes returns the content of a text or of bytes as a part of data.
+// readBytes returns the content of the text or byte string at the start of data. content is a part of data.
 func readBytes(data []byte) (content, rest []byte, err error) {
 	if msgp.NextType(data) == msgp.BinType {
 		return msgp.ReadBytesZC(data)
@@ -151,7 +151,7 @@ func readList(data []byte, v reflect.Value) ([]byte, error) {
 		return rest, nil
 	}
 	count, rest, err := msgp.ReadArrayHeaderBytes(data)
-	n := int(count) // an element takes a byte: the input bounds it
+	n := int(count) // each element has at least one byte, so n is at most the input's size
 	switch {
 	case err != nil:
 		return data, err
@@ -192,7 +192,7 @@ func readMap(data []byte, v reflect.Value) ([]byte, error) {
 	return rest, nil
 }
 
-// readStruct sets the fields that data has. It discards keys that the type has no field for.
+// readStruct sets the fields of v that data has. It discards keys without a field.
 func readStruct(data []byte, v reflect.Value) ([]byte, error) {
 	p, err := planOf(v.Type())
 	if err != nil {
@@ -230,7 +230,7 @@ func readStruct(data []byte, v reflect.Value) ([]byte, error) {
 	return rest, nil
 }
 
-// readAny reads an item into the Go type that its encoding suggests.
+// readAny decodes an item into the Go type that the encoding names.
 func readAny(data []byte) (any, []byte, error) {
 	switch msgp.NextType(data) {
 	case msgp.NilType:
@@ -262,8 +262,8 @@ func readAny(data []byte) (any, []byte, error) {
 
 func boxed[T any](v T, rest []byte, err error) (any, []byte, error) { return v, rest, err }
 
-// readInteger returns an integer as the type that its first byte names; the MessagePack specification, section "int format
-// family".
+// readInteger decodes an integer into the Go type that its first byte names. MessagePack specification, section "int
+// format family".
 func readInteger(data []byte) (any, []byte, error) {
 	n, rest, err := msgp.ReadInt64Bytes(data)
 	switch data[0] {
@@ -285,7 +285,7 @@ func readInteger(data []byte) (any, []byte, error) {
 	return int8(n), rest, err
 }
 
-// readTime reads a timestamp as a time in UTC; the MessagePack specification, section "Timestamp extension type".
+// readTime decodes a timestamp into a time in UTC. MessagePack specification, section "Timestamp extension type".
 func readTime(data []byte) (time.Time, []byte, error) {
 	var seconds, nanos int64
 	var rest []byte

@@ -15,12 +15,12 @@ import (
 	"github.com/tinylib/msgp/msgp"
 )
 
-// maxDepth bounds how deep values nest, so that a ring of pointers is an error.
+// maxDepth bounds how deep values nest. A ring of pointers exceeds it and gives an error.
 const maxDepth = 10_000
 
 var errDepth = errors.New("the value nests deeper than 10000 levels: is it a ring of pointers?")
 
-// marshaler and unmarshaler are implemented by types that were written for vmihailenco/msgpack.
+// Types written for vmihailenco/msgpack implement marshaler and unmarshaler.
 type (
 	marshaler   interface{ MarshalMsgpack() ([]byte, error) }
 	unmarshaler interface{ UnmarshalMsgpack([]byte) error }
@@ -33,9 +33,9 @@ var selfEncoders = []reflect.Type{
 	reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
 }
 
-var selfEncoding sync.Map // reflect.Type -> bool
+var selfEncoding sync.Map // maps a reflect.Type to a bool, the result of encodesItself
 
-// encodesItself reports whether t, or a pointer to it, has a method that appendSelf calls.
+// encodesItself reports whether t, or a pointer to t, has a method that appendSelf calls.
 func encodesItself(t reflect.Type) bool {
 	if known, ok := selfEncoding.Load(t); ok {
 		return known.(bool)
@@ -48,7 +48,7 @@ func encodesItself(t reflect.Type) bool {
 	return itself
 }
 
-// appendValue writes v behind dst. depth is how many values v lies in.
+// appendValue appends the encoding of v to dst. depth is the number of values around v.
 func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return dst, errDepth
@@ -77,7 +77,7 @@ func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 		if n := v.Int(); n < 0 {
 			return msgp.AppendInt64(dst, n), nil
 		}
-		return msgp.AppendUint64(dst, uint64(v.Int())), nil // shorter: uint8 holds 255
+		return msgp.AppendUint64(dst, uint64(v.Int())), nil // an unsigned form may be shorter: 255 fits in a uint8, but not in an int8
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return msgp.AppendUint64(dst, v.Uint()), nil
 	case reflect.Float32:
@@ -96,12 +96,12 @@ func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	return dst, fmt.Errorf("MessagePack has nothing for %v", v.Type())
 }
 
-// appendSelf writes v by its own method; done is false if v has none.
+// appendSelf encodes v with its own method. If v has none, done is false.
 func appendSelf(dst []byte, v reflect.Value) (out []byte, done bool, err error) {
 	if !encodesItself(v.Type()) || v.Kind() == reflect.Interface {
 		return dst, false, nil
 	}
-	switch { // a pointer has the methods of its value, too
+	switch { // a pointer type also has the methods of the type it points to
 	case v.Kind() == reflect.Pointer:
 	case v.CanAddr():
 		v = v.Addr()
@@ -149,15 +149,15 @@ func appendList(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	return dst, nil
 }
 
-// appendMap writes a map sorted by its keys, so that equal maps have equal encodings: texts by their bytes, other keys by
-// their encoding.
+// appendMap appends the encoding of a map. The pairs are sorted, so that equal maps have equal encodings. Text keys are
+// sorted by their bytes, other keys by the bytes of their encoding.
 func appendMap(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	if err := fits32(v.Len()); err != nil {
 		return dst, err
 	}
 	type pair struct {
 		key   []byte
-		text  string // of a text key
+		text  string // the key if it is a text, otherwise ""
 		value reflect.Value
 	}
 	pairs := make([]pair, 0, v.Len())
@@ -210,7 +210,7 @@ func appendStruct(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 		}
 		dst, err = appendValue(dst, value, depth+1)
 		switch {
-		case err == errDepth: //nolint:errorlint // as it is: ten thousand fields would wrap it
+		case err == errDepth: //nolint:errorlint // not wrapped: up to ten thousand levels would each add their field
 			return dst, err
 		case err != nil:
 			return dst, fmt.Errorf("%w, in field %v.%s", err, v.Type(), f.name)
@@ -219,7 +219,7 @@ func appendStruct(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	return dst, nil
 }
 
-// omitted reports whether f has omitempty and is empty in v.
+// omitted reports whether f has the option omitempty and is empty in v.
 func (f *planField) omitted(v reflect.Value) bool {
 	if !f.omitEmpty {
 		return false

@@ -13,7 +13,7 @@ import (
 	wire "example.com/ferry/format/msgpack"
 )
 
-// Codec is MessagePack. Its zero value is ready.
+// Codec encodes MessagePack. Its zero value is ready for use.
 type Codec struct{}
 
 var (
@@ -24,10 +24,10 @@ var (
 // Name returns msgpack.
 func (Codec) Name() string { return "msgpack" }
 
-// Marshal writes v.
+// Marshal returns the encoding of v.
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
-// Append writes v behind dst.
+// Append appends the encoding of v to dst.
 func (Codec) Append(dst []byte, v any) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil { // a method of v panicked
@@ -51,7 +51,7 @@ func appendAny(dst []byte, v any) ([]byte, error) {
 	return appendValue(dst, reflect.ValueOf(v), 0)
 }
 
-// Unmarshal reads one MessagePack item into the variable v points to.
+// Unmarshal decodes one MessagePack item into the variable that v points to.
 func (Codec) Unmarshal(data []byte, v any) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // a method of v panicked

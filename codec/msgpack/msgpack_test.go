@@ -105,7 +105,7 @@ type hidden struct {
 	A int `json:"a"`
 }
 
-// TestUnsupportedTypes decodes into types that have no decoding.
+// TestUnsupportedTypes decodes into types that cannot be decoded into.
 func TestUnsupportedTypes(t *testing.T) {
 	type embeds struct{ *hidden }
 	type interns struct {
@@ -122,7 +122,7 @@ func TestUnsupportedTypes(t *testing.T) {
 	}
 }
 
-// TestLimits decodes the largest and smallest values that a type holds.
+// TestLimits decodes the largest and the smallest value of each type.
 func TestLimits(t *testing.T) {
 	rows := map[string]struct {
 		data string // hex

@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// plan is how a struct type is written and read.
+// plan tells how to encode and decode a struct type.
 type plan struct {
-	fields []planField           // in the order in which they are written
-	byName map[string]*planField // aliases included
-	err    error                 // a tag that cannot be obeyed
+	fields []planField           // fields in the order in which they are written
+	byName map[string]*planField // fields by their names and aliases
+	err    error                 // error in a struct tag
 }
 
 type planField struct {
 	name      string
-	index     []int // through embedded structs
+	index     []int // indices of the embedded structs on the way to the field, then of the field
 	omitEmpty bool
 }
 
-var plans sync.Map // reflect.Type of a struct -> *plan
+var plans sync.Map // maps the reflect.Type of a struct to its *plan
 
 func planOf(t reflect.Type) (*plan, error) {
 	known, ok := plans.Load(t)
@@ -45,7 +45,7 @@ func newPlan(t reflect.Type) *plan {
 		}
 	}
 	for _, f := range c.fields {
-		if len(f.index) == shallowest[f.name] && p.byName[f.name] == nil { // a deeper field of that name is hidden
+		if len(f.index) == shallowest[f.name] && p.byName[f.name] == nil { // an embedded field of the same name at a deeper level is hidden
 			p.fields = append(p.fields, f)
 			p.byName[f.name] = &planField{}
 		}
@@ -61,11 +61,11 @@ func newPlan(t reflect.Type) *plan {
 	return p
 }
 
-// planner collects the fields of a struct and of those it embeds.
+// planner collects the fields of a struct and of its embedded structs.
 type planner struct {
 	fields   []planField
-	aliases  map[string]string     // to names
-	embedded map[reflect.Type]bool // on the way to the struct at hand: a type that embeds itself ends there
+	aliases  map[string]string     // maps an alias to the name of the field
+	embedded map[reflect.Type]bool // structs around the current one; a type that embeds itself is not entered again
 }
 
 func (c *planner) add(t reflect.Type, at []int) error {
@@ -106,7 +106,7 @@ type fieldTag struct {
 	aliases             []string
 }
 
-// parseTag reads the msgpack tag of f, or its json tag if it has none.
+// parseTag parses the msgpack tag of f. Without one it parses the json tag.
 func parseTag(t reflect.Type, f reflect.StructField) (fieldTag, error) {
 	text, own := f.Tag.Lookup("msgpack")
 	if !own || text == "" {
@@ -122,7 +122,7 @@ func parseTag(t reflect.Type, f reflect.StructField) (fieldTag, error) {
 		switch {
 		case o == "omitempty":
 			tag.omitEmpty = true
-		case !own || o == "" || o == "inline": // of json's options only omitempty matters here
+		case !own || o == "" || o == "inline": // omitempty is the only option of a json tag that matters here
 		case o == "noinline":
 			tag.noInline = true
 		case isAlias:
@@ -134,7 +134,7 @@ func parseTag(t reflect.Type, f reflect.StructField) (fieldTag, error) {
 	return tag, nil
 }
 
-// find returns the field at index of a struct, false if it lies behind an embedded pointer that is nil.
+// find returns the field at index of a struct. If an embedded pointer on the way is nil, find returns false.
 func find(v reflect.Value, index []int) (reflect.Value, bool) {
 	for i, n := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {
@@ -148,7 +148,7 @@ func find(v reflect.Value, index []int) (reflect.Value, bool) {
 	return v, true
 }
 
-// findOrMake is find for reading: it allocates what embedded pointers should point to.
+// findOrMake is find for decoding: it allocates the struct for an embedded pointer that is nil.
 func findOrMake(v reflect.Value, index []int) (reflect.Value, error) {
 	for i, n := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/codec"
 )
 
-// Codec is Protocol Buffers. Its zero value is ready.
+// Codec encodes Protocol Buffers. Its zero value is ready for use.
 type Codec struct{}
 
 var (
@@ -18,16 +18,16 @@ var (
 	_ codec.Appender = Codec{}
 )
 
-// maxDepth bounds how deep messages nest. Other implementations have the same bound.
+// maxDepth bounds how deep messages nest. Other implementations have the same limit.
 const maxDepth = 100
 
 // Name returns protobuf.
 func (Codec) Name() string { return "protobuf" }
 
-// Marshal writes v, a proto.Message.
+// Marshal encodes v, which must be a proto.Message.
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
-// Append writes v, a proto.Message, behind dst.
+// Append appends the encoding of v to dst. v must be a proto.Message.
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	m, ok := v.(proto.Message)
 	if !ok || isNil(v) {
@@ -40,8 +40,8 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	return out, nil
 }
 
-// Unmarshal reads a message into v, a proto.Message or a pointer to one. If the proto.Message is nil, it allocates one. It
-// discards the fields that v had before.
+// Unmarshal decodes a message into v, which must be a proto.Message or a pointer to one. If the pointer points to a nil
+// message, Unmarshal allocates one. The old fields of the message are discarded.
 func (Codec) Unmarshal(data []byte, v any) error {
 	m, err := target(v)
 	if err != nil {
@@ -53,7 +53,7 @@ func (Codec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// target returns the message that v is or points to.
+// target returns the message that v is, or that v points to.
 func target(v any) (proto.Message, error) {
 	if m, ok := v.(proto.Message); ok && !isNil(v) {
 		return m, nil

@@ -17,8 +17,8 @@ import (
 	"example.com/ferry/codec/protobuf"
 )
 
-// wire is a codec whose values are encoded messages. The library's internal state differs between equal messages, so they
-// cannot be compared with reflect.DeepEqual.
+// wire is a codec for encoded messages. Decoded messages cannot be compared with reflect.DeepEqual, because the
+// library's internal state differs between equal messages.
 type wire struct{ protobuf.Codec }
 
 type packed string
@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestUnmarshalErrors(t *testing.T) {
 	deep := []byte{}
-	for range 150 { // a Value that holds a list of a Value, and so on
+	for range 150 { // each Value holds a list with the Value of the round before
 		list := append([]byte{0x0a}, varint(len(deep))...)
 		list = append(list, deep...)
 		deep = append(append([]byte{0x32}, varint(len(list))...), list...)
@@ -140,7 +140,7 @@ func TestMarshalErrors(t *testing.T) {
 	}
 }
 
-// TestUnknownFields decodes fields that the type does not have, and expects them in the new encoding.
+// TestUnknownFields decodes fields that the type does not have. The new encoding must contain them.
 func TestUnknownFields(t *testing.T) {
 	data := "\x0a\x01a\x9a\x06\x03new"
 	m := new(wrapperspb.StringValue)

@@ -1,4 +1,5 @@
-// Package raw passes bytes through unchanged, for payloads without a format and for formats that need no decoding.
+// Package raw passes bytes through unchanged. Use it for payloads without a format, and for formats that need no
+// decoding.
 //
 //	data, err := raw.Codec{}.Marshal([]byte("as it is"))
 package raw

@@ -7,7 +7,7 @@ import (
 	"example.com/ferry/codec"
 )
 
-// Codec takes []byte, and gives it to a *[]byte. Its zero value is ready.
+// Codec encodes a []byte, and decodes into a *[]byte. Its zero value is ready for use.
 type Codec struct{}
 
 var (
@@ -18,10 +18,10 @@ var (
 // Name returns raw.
 func (Codec) Name() string { return "raw" }
 
-// Marshal returns a copy of v, a []byte.
+// Marshal returns a copy of v, which must be a []byte.
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
-// Append copies v, a []byte, behind dst.
+// Append appends the bytes of v to dst. v must be a []byte.
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	data, ok := v.([]byte)
 	if !ok {
@@ -30,7 +30,7 @@ func (Codec) Append(dst []byte, v any) ([]byte, error) {
 	return append(dst, data...), nil
 }
 
-// Unmarshal makes the []byte that v points to a copy of data.
+// Unmarshal sets the []byte that v points to to a copy of data. v must be a *[]byte.
 func (Codec) Unmarshal(data []byte, v any) error {
 	p, ok := v.(*[]byte)
 	if !ok || p == nil {

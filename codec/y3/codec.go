@@ -11,18 +11,18 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// DefaultObserve is the key of the root's packet where Codec.Observe is 0.
+// DefaultObserve is the key that a Codec uses if its Observe is 0.
 const DefaultObserve = 0x10
 
 const rootKey = 0x01
 
-// maxDepth bounds how deep nodes nest, in Marshal and Unmarshal.
+// maxDepth bounds how deep nodes nest, in encoding and decoding.
 const maxDepth = 32
 
-// Codec is a codec.Codec. The zero value writes dialect P under key 0x10.
+// Codec is a codec.Codec for Y3 messages. The zero value uses dialect P and the key 0x10.
 type Codec struct {
 	Dialect y3.Dialect
-	Observe int // the key of the packet in the root node; 0 means DefaultObserve
+	Observe int // key of the packet in the root node that holds the value; 0 means DefaultObserve
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 	_ codec.Appender = Codec{}
 )
 
-// Name returns "y3", or "y3n" for dialect N.
+// Name returns "y3" for dialect P and "y3n" for dialect N.
 func (c Codec) Name() string { return y3.Format{Dialect: c.Dialect}.Name() }
 
 func (c Codec) observe() int {
@@ -43,7 +43,7 @@ func (c Codec) observe() int {
 // Marshal returns the message that holds v.
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
-// Append writes the message that holds v behind dst; on an error it returns dst as it was.
+// Append appends the message that holds v to dst. On an error it returns dst unchanged.
 func (c Codec) Append(dst []byte, v any) ([]byte, error) {
 	e := encoder{b: y3.AppendBuilder(c.Dialect, dst)}
 	e.b.Node(rootKey)
@@ -53,7 +53,7 @@ func (c Codec) Append(dst []byte, v any) ([]byte, error) {
 	case !value.IsValid():
 		err = fmt.Errorf("y3: cannot write %T: it is nil", v)
 	case isSlice(value.Type()) && indirectType(value.Type().Elem()).Kind() == reflect.Struct && c.Dialect == y3.P:
-		e.b.Node(c.observe()) // y3-codec-golang leaves the slice flag out here, and only here
+		e.b.Node(c.observe()) // y3-codec-golang omits the slice flag only here
 		err = e.items(value, 2)
 		e.b.End()
 	default:
@@ -66,9 +66,9 @@ func (c Codec) Append(dst []byte, v any) ([]byte, error) {
 	return e.b.Message()
 }
 
-// Unmarshal validates data strictly and decodes it into the variable that v points to. Fields that are not in data keep their
-// values. Packets without a field in the type are discarded. A message without the root node, or without the packet that
-// Observe names, is an error.
+// Unmarshal validates data strictly, and decodes it into the variable that v points to. A field that data does not have
+// keeps its value. A packet without a field in the type is discarded. A message without the root node is an error. So
+// is a message without the packet that Observe names.
 func (c Codec) Unmarshal(data []byte, v any) error {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {

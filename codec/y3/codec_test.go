@@ -45,7 +45,7 @@ type wide struct {
 	On      bool       `y3:"0x1e"`
 	P       *sample    `y3:"0x1f"`
 	None    *int32     `y3:"0x20"`
-	Ignored chan int   // no tag
+	Ignored chan int   // without a tag
 	Skipped func()     `y3:"-"`
 	Deep    [][]string `y3:"0x21"`
 	Many    []*sample  `y3:"0x22"`

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// decoder reads data, which was validated.
+// decoder decodes data, which was validated.
 type decoder struct {
 	form y3.Format
 	data []byte
@@ -84,7 +84,7 @@ func (d decoder) packets(s field.Span, visit func(y3.Packet, field.Span) error) 
 	return nil
 }
 
-// set copies v into target. v has the kind that scalar returns for target's type. A number out of target's range is an error.
+// set copies v into target. v has the type that scalar returned for target. A number out of target's range is an error.
 func set(target reflect.Value, v field.Value) error {
 	switch target.Kind() {
 	case reflect.Bool:

@@ -11,7 +11,8 @@ import (
 
 type encoder struct{ b *y3.Builder }
 
-// value writes v, which is neither nil nor a pointer, under key. depth is the number of nodes around v's packet, plus one.
+// value writes v under key. v is neither nil nor a pointer. depth is one more than the number of nodes around the
+// packet of v.
 func (e encoder) value(key int, v reflect.Value, depth int) error {
 	if as, ok := scalar(v.Type()); ok {
 		return e.scalar(key, v, as)

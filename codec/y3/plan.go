@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// plan lists the fields of a struct type that have a key, or the error in its tags.
+// plan lists the fields of a struct type that have a key. err is the error in the struct's tags.
 type plan struct {
 	fields []planField
 	err    error
@@ -18,10 +18,10 @@ type plan struct {
 type planField struct {
 	name  string
 	key   int
-	index int // of the struct's field
+	index int // index of the field in its struct
 }
 
-var plans sync.Map // reflect.Type of a struct -> *plan
+var plans sync.Map // maps the reflect.Type of a struct to its *plan
 
 func planOf(t reflect.Type) (*plan, error) {
 	known, ok := plans.Load(t)
@@ -59,7 +59,8 @@ func newPlan(t reflect.Type) *plan {
 	return p
 }
 
-// scalar returns the wire type for values of t, or false if a primitive packet cannot hold them.
+// scalar returns the type that encodes values of t in a primitive packet. If a primitive packet cannot hold them,
+// scalar returns false.
 func scalar(t reflect.Type) (field.Type, bool) {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -97,7 +98,7 @@ func indirectType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// indirect follows pointers and interfaces; nil gives the zero reflect.Value.
+// indirect follows pointers and interfaces. For nil it returns the zero reflect.Value.
 func indirect(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()

@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// checkEdits plans inserts, deletes and replacements of the first values of valid data, at most limit of each, if f is
-// an Editor.
+// checkEdits plans inserts, deletes and replacements in valid data, at most limit of each kind, starting with the first
+// values. It does nothing if f is no Editor.
 func checkEdits(t testing.TB, f format.Format, data []byte, limit int) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
@@ -46,7 +46,7 @@ func checkEdits(t testing.TB, f format.Format, data []byte, limit int) {
 	c.refusals()
 }
 
-// editTarget is a valid message to edit.
+// editTarget is a valid message, with the format that edits it.
 type editTarget struct {
 	testing.TB
 	format.Format
@@ -55,8 +55,8 @@ type editTarget struct {
 	items  []walkItem
 }
 
-// applyEdit applies the change that plan makes to a new Edit of data, in each possible way. If plan fails, the Edit
-// must be empty.
+// applyEdit plans a change of data in an Edit that was used before, and returns the result. It checks that AppendTo and
+// Buffers agree, and that data stays unchanged. If plan fails, the Edit must be empty.
 func (c editTarget) applyEdit(what string, data []byte, plan func(*format.Edit) error) ([]byte, error) {
 	c.Helper()
 	before := bytes.Clone(data)
@@ -87,7 +87,7 @@ func (c editTarget) delete(data []byte, p field.Path) ([]byte, error) {
 	return c.applyEdit(fmt.Sprintf("Delete(%q)", p), data, func(e *format.Edit) error { return c.editor.Delete(e, data, p) })
 }
 
-// replace compares Replace with Patch, and the Edit's InPlace with PatchInPlace.
+// replace compares Replace with Patch, and Edit.InPlace with PatchInPlace.
 func (c editTarget) replace(it walkItem) {
 	c.Helper()
 	p := field.MustParse(it.path)
@@ -119,7 +119,7 @@ func (c editTarget) replaceBy(p field.Path, v field.Value) {
 	}
 }
 
-// remove deletes value i. A format may refuse if the rest would not be a message.
+// remove deletes value number i. A format may refuse this if the rest would not be a valid message.
 func (c editTarget) remove(i int) {
 	c.Helper()
 	it := c.items[i]
@@ -138,11 +138,11 @@ func (c editTarget) remove(i int) {
 	}
 	if list := c.items[i-1]; list.span.Kind == field.List && list.depth < it.depth {
 		if _, err := c.Lookup(got, field.MustParse(list.path)); errors.Is(err, field.ErrNotFound) {
-			i-- // an empty list takes no bytes, so the deletion of its only item removes it
+			i-- // an empty list has no bytes, so the deletion of its only item removes the list, too
 		}
 	}
 	stands := func(other walkItem) bool { return other.path == c.items[i].path }
-	if !slices.ContainsFunc(c.items[i+1:], stands) { // otherwise all of its values are gone
+	if !slices.ContainsFunc(c.items[i+1:], stands) { // with later values at the same path, Delete removes more than value i
 		c.withoutValue(got, c.data, c.items, i, "Delete")
 	}
 	if s, err := c.Lookup(got, p); !errors.Is(err, field.ErrNotFound) && parentOf(c.items, i).span.Kind == field.Map {
@@ -150,7 +150,8 @@ func (c editTarget) remove(i int) {
 	}
 }
 
-// withoutValue compares all values of small with those of large except number i and its content.
+// withoutValue checks that small has the values of large, except value number i and its content. items are the values
+// of large.
 func (c editTarget) withoutValue(small, large []byte, items []walkItem, i int, what string) {
 	c.Helper()
 	left, err := walk(c.Format, small)
@@ -163,7 +164,7 @@ func (c editTarget) withoutValue(small, large []byte, items []walkItem, i int, w
 		return
 	}
 	parent := parentOf(items, i)
-	moved := false // whether the current items are behind item i of the same list
+	moved := false // true while the current values are after item i in the list of item i
 	for n, got := range left {
 		want := items[n]
 		if n >= i {
@@ -180,7 +181,8 @@ func (c editTarget) withoutValue(small, large []byte, items []walkItem, i int, w
 	}
 }
 
-// content is valueText for a value whose key may change, because an index is part of the bytes.
+// content returns a value as text for a comparison. For an extension it leaves out the head, because the head may
+// contain an index that an edit changes.
 func (c editTarget) content(data []byte, s field.Span) string {
 	if s.Kind == field.Extension {
 		return string(data[s.Off:s.End])
@@ -197,8 +199,8 @@ func parentOf(items []walkItem, i int) walkItem {
 	return walkItem{}
 }
 
-// newKeys are steps that no document has. A format uses those that it can write. Y3 has few keys, so a free one is
-// searched for each node.
+// newKeys are steps that no document has. A format may refuse some of them. None of them is a Y3 key: freeKeys searches
+// for a free Y3 key.
 var newKeys = []string{"formattest new", "536870911", "536870910"}
 
 // freeKeys returns steps from the container at prefix that lead to no value.
@@ -212,7 +214,7 @@ func (c editTarget) freeKeys(prefix string) []string {
 	return newKeys
 }
 
-// fillEmpty inserts values into container i.
+// fillEmpty inserts values into container number i.
 func (c editTarget) fillEmpty(i int) {
 	c.Helper()
 	it := c.items[i]
@@ -253,14 +255,14 @@ func (c editTarget) fillEmpty(i int) {
 	}
 }
 
-// newValues returns scalars of each kind, and containers with their encoding in the message.
+// newValues returns scalars of each kind, and containers of the message in their encoding.
 func (c editTarget) newValues() []field.Value {
 	all := []field.Value{{Kind: field.Null}, {Kind: field.Bool, Bool: true}, {Kind: field.Int, Int: -300}, {Kind: field.Int, Int: 7}, {Kind: field.Float, Float: 0.5}}
 	for _, kind := range []field.Kind{field.Text, field.Bytes, field.Untyped} {
 		all = append(all, field.Value{Kind: kind}, field.Value{Kind: kind, Bytes: bytes.Repeat([]byte("y"), 70)})
 	}
 	if c.Validate(c.data, format.Options{MaxDepth: 14}) != nil {
-		return all // a container within itself might nest too deep
+		return all // a container inside itself might nest too deep
 	}
 	for _, it := range c.items[:min(len(c.items), 8)] {
 		if it.span.Kind == field.List || it.span.Kind == field.Map {
@@ -270,7 +272,7 @@ func (c editTarget) newValues() []field.Value {
 	return all
 }
 
-// insertAndDelete inserts v at p and deletes it again. It reports whether the format accepts v.
+// insertAndDelete inserts v at p, checks the result, and deletes v again. It reports whether the format accepts v.
 func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) bool {
 	c.Helper()
 	got, err := c.insert(c.data, p, v)
@@ -314,7 +316,7 @@ func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) boo
 	case bytes.Equal(back, c.data):
 	case len(back) >= len(c.data):
 		c.Errorf("Insert(%q, %+v), then Delete: got % x, want % x", p, v, back, c.data)
-	default: // a head or length longer than necessary has become shorter
+	default: // the edit has shortened a head or length that was longer than necessary
 		sameExcept(c.TB, c.Format, c.data, back, -1)
 		again, err := c.insert(back, p, v)
 		if err == nil {
@@ -327,8 +329,8 @@ func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) boo
 	return true
 }
 
-// findsValue reports whether got equals v. A different kind counts as equal, because a format may have no types. Only
-// the field of v's kind is compared.
+// findsValue reports whether got is v as the format reads it. It compares only the Go field for the kind of v. A
+// different kind counts as equal, because a format may have no types.
 func findsValue(got, v field.Value) bool {
 	switch {
 	case got.Kind != v.Kind:
@@ -345,14 +347,14 @@ func findsValue(got, v field.Value) bool {
 	return bytes.Equal(got.Bytes, v.Bytes)
 }
 
-// escapedText is the largest number of bytes for one byte of a key or text.
+// escapedText is the largest number of bytes that one byte of a key or text becomes when it is escaped.
 const escapedText = 6
 
-// maxGrowth is the largest number of bytes that an insertion adds besides the key and the value: their heads, longer
-// lengths around them, and renumbered keys behind them.
+// maxGrowth is the largest number of bytes that an insertion adds in addition to the key and the value. These bytes are
+// the heads of both, longer lengths around them, and renumbered keys after them.
 func maxGrowth(data []byte) int { return 64 + field.MaxSteps*8 + len(data)/4 }
 
-// refusals checks the errors that every format returns.
+// refusals checks the errors that every format must return.
 func (c editTarget) refusals() {
 	c.Helper()
 	v := field.Value{Kind: field.Text, Bytes: []byte("x")}

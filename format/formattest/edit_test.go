@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// misplanned is a correct format whose plans have one fault.
+// misplanned is a correct format, except that its plans have one fault.
 type misplanned struct {
 	y3.Format
 	fault string

@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// checkArbitraryEdits plans changes of data that may be malformed, with different bytes behind its end, within its
-// capacity. No method may panic, the plans must be equal, and an error must leave an empty plan.
+// checkArbitraryEdits plans changes of data that may be malformed. It repeats each plan with other bytes after data,
+// within its capacity. No method may panic. Both plans must be equal. After an error the plan must be empty.
 func checkArbitraryEdits(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
@@ -46,7 +46,7 @@ func checkArbitraryEdits(t testing.TB, f format.Format, data []byte) {
 	}
 }
 
-// checkEditBounds measures how much memory plans allocate for data that may be malformed.
+// checkEditBounds measures how many bytes of memory the plans of edits allocate. data may be malformed.
 func checkEditBounds(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
@@ -57,7 +57,7 @@ func checkEditBounds(t *testing.T, f format.Format, data []byte) {
 	for _, path := range []string{"0", newKeys[0]} {
 		p := field.MustParse(path)
 		least := uint64(1 << 62)
-		for range 5 { // the least of several, because other tests allocate at the same time
+		for range 5 { // the least of several measurements, because other tests allocate at the same time
 			var before, after runtime.MemStats
 			var e format.Edit
 			runtime.ReadMemStats(&before)
@@ -69,13 +69,13 @@ func checkEditBounds(t *testing.T, f format.Format, data []byte) {
 				break
 			}
 		}
-		if least > 4*uint64(len(data))+allocationSlack { // memory that grows as it is filled
+		if least > 4*uint64(len(data))+allocationSlack { // a slice that grows as it is filled may allocate several times its final size
 			t.Errorf("%d bytes are allocated to edit %q of an input of %d\n% x", least, p, len(data), data)
 		}
 	}
 }
 
-// checkEditAllocations measures plans and their results with a reused Edit and reused memory.
+// checkEditAllocations requires that a plan and its result allocate nothing if Edit and memory are reused.
 func checkEditAllocations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	editor, ok := f.(format.Editor)

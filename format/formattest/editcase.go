@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// EditCase is one change of a message with its result: the message Want, or an error whose text contains Err.
+// EditCase is one change of a message. The result is either the message Want, or an error whose text contains Err.
 type EditCase struct {
 	Name  string
 	Data  string
@@ -19,8 +19,8 @@ type EditCase struct {
 	Err   string
 }
 
-// EditCases applies each case with form, which must be a format.Editor. The change of a valid message must give a valid
-// one.
+// EditCases applies each case with form, which must be a format.Editor. If the message is valid, the changed message
+// must be valid, too.
 func EditCases(t *testing.T, form format.Format, cases []EditCase) {
 	t.Helper()
 	f, ok := form.(format.Editor)
@@ -69,7 +69,7 @@ func Text(s string) field.Value { return field.Value{Kind: field.Text, Bytes: []
 // Int returns an integer value.
 func Int(n int64) field.Value { return field.Value{Kind: field.Int, Int: n} }
 
-// Encoded returns a List or Map value with the given encoding.
+// Encoded returns a List or Map value. encoding is the bytes of the value.
 func Encoded(k field.Kind, encoding string) field.Value {
 	return field.Value{Kind: k, Bytes: []byte(encoding)}
 }

@@ -9,9 +9,9 @@ import (
 	"example.com/ferry/format"
 )
 
-// FuzzEdits is the body of a fuzz target that plans changes of any message at any path with any value. Changes of a
-// valid message are checked against the contract. For malformed data the path "0" and the paths in it are tried, as
-// Check does.
+// FuzzEdits is the body of a fuzz target. It plans changes of any message, at any path, with any value. For a valid
+// message it checks the result against the contract. For malformed data it checks the edits at other paths, as Check
+// does.
 func FuzzEdits(f *testing.F, form format.Format, seeds ...[]byte) {
 	f.Helper()
 	for _, data := range seeds {
@@ -38,7 +38,7 @@ func FuzzEdits(f *testing.F, form format.Format, seeds ...[]byte) {
 	})
 }
 
-// editsAt checks each kind of change of valid data at p against the contract.
+// editsAt checks each kind of change of valid data at p.
 func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.Value) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
@@ -72,7 +72,7 @@ func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.V
 		c.insertAndDelete(p, v, isMap)
 	default:
 		got, err := c.insert(data, p, scalar)
-		if err == nil && s.Kind != field.Untyped { // bytes without a type may be a container
+		if err == nil && s.Kind != field.Untyped { // a value without a type may be a container
 			c.Errorf("Insert(%q), which stands in no container: got no error\n% x", p, data)
 		}
 		if invalid := c.Validate(got, format.Options{}); invalid != nil {

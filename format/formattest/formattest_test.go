@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// broken is a correct format with one fault.
+// broken is a correct format with one fault added.
 type broken struct {
 	y3.Format
 	fault string
@@ -64,7 +64,7 @@ func (b broken) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return &brokenSearch{b.Format.NewSearch(p, o), b.fault, 0}
 }
 
-// brokenSearch is a correct search with one fault.
+// brokenSearch is a correct search with one fault added.
 type brokenSearch struct {
 	format.Search
 	fault string
@@ -87,7 +87,7 @@ func (s *brokenSearch) Span() field.Span {
 	return span
 }
 
-// recorder is a test that records its failures. Fatalf ends it by a panic.
+// recorder is a testing.TB that records failures. Its Fatalf panics, to end the test.
 type recorder struct {
 	testing.TB
 	failures []string

@@ -14,18 +14,18 @@ import (
 	"example.com/ferry/format"
 )
 
-// searchOutcome is the result of a Search for one message.
+// searchOutcome is the result of one incremental search in a message.
 type searchOutcome struct {
 	answer  format.SearchResult
 	err     string
-	tooDeep bool // err is about nesting, which Lookup does not bound
+	tooDeep bool // err is about nesting, which Lookup does not limit
 	span    field.Span
 	value   string
-	fed     int // bytes fed until the result
+	fed     int // number of bytes that were fed until the result
 }
 
-// feedPieces resets s and feeds it data in pieces of the sizes that next returns. It overwrites each piece afterwards,
-// because s must not keep it.
+// feedPieces resets s, and feeds data to s in pieces. next returns the size of each piece. feedPieces overwrites a
+// piece after it was fed, because s must not keep a reference to it.
 func feedPieces(s format.Search, data []byte, next func(rest int) int) searchOutcome {
 	s.Reset()
 	var got searchOutcome
@@ -52,7 +52,7 @@ func feedPieces(s format.Search, data []byte, next func(rest int) int) searchOut
 	return got
 }
 
-// values returns the value as text, read as each of several types.
+// values returns a value as text. The value is read as each of several types.
 func values(value func(field.Type) (field.Value, error)) string {
 	text := ""
 	for _, as := range []field.Type{field.AnyType, field.Int32, field.Float64, field.ByteString} {
@@ -62,7 +62,7 @@ func values(value func(field.Type) (field.Value, error)) string {
 	return text
 }
 
-// The ways to cut a message into pieces.
+// onePiece, oneByte, randomPieces and twoPieces are ways to cut a message into pieces.
 func onePiece(rest int) int { return rest }
 func oneByte(int) int       { return 1 }
 
@@ -79,8 +79,9 @@ func twoPieces(at int) func(int) int {
 	}
 }
 
-// CheckSearch checks the Search of f, if f is a format.Incremental, on any bytes: the result must not depend on the
-// pieces, which seed selects, and must equal that of Lookup and Value.
+// CheckSearch checks the incremental search of f for p in data, which may be any bytes. The result must not depend on
+// how data is cut into pieces, and must agree with Lookup and Value. seed selects the pieces. CheckSearch does nothing
+// if f is no format.Incremental.
 func CheckSearch(t testing.TB, f format.Format, data []byte, p field.Path, seed uint64) {
 	t.Helper()
 	incremental, ok := f.(format.Incremental)
@@ -105,7 +106,7 @@ func CheckSearch(t testing.TB, f format.Format, data []byte, p field.Path, seed 
 	}
 }
 
-// checkAgainstLookup compares the outcome of a Search with Lookup and Value.
+// checkAgainstLookup compares the outcome of an incremental search with Lookup and Value.
 func checkAgainstLookup(t testing.TB, f format.Format, data []byte, p field.Path, got searchOutcome) {
 	t.Helper()
 	want, err := f.Lookup(data, p)
@@ -114,7 +115,7 @@ func checkAgainstLookup(t testing.TB, f format.Format, data []byte, p field.Path
 		if got.answer != format.Absent && !got.tooDeep {
 			t.Errorf("NewSearch(%q): got %+v, where Lookup finds nothing\n% x", p, got, data)
 		}
-	case err != nil: // perhaps in a part that a Search does not read
+	case err != nil: // the error may be in a part of data that the search does not read
 		if got.answer != format.More && got.err != "" {
 			t.Errorf("NewSearch(%q): got both an answer and an error, %+v\n% x", p, got, data)
 		}
@@ -140,11 +141,11 @@ func checkAgainstLookup(t testing.TB, f format.Format, data []byte, p field.Path
 	}
 }
 
-// headBytes is the largest size of a head that does not end where the content starts: the head of a record that starts
-// a list.
+// headBytes is the size in bytes of the largest head that extends past the span's Off. Only a list of records has one:
+// the head of its first record.
 const headBytes = 20
 
-// checkEarlyResult requires the result of a byte-by-byte search at the value's last byte, or at the one behind it.
+// checkEarlyResult requires that a search fed with single bytes ends at the value's last byte, or one byte later.
 func checkEarlyResult(t testing.TB, data []byte, p field.Path, got searchOutcome) {
 	t.Helper()
 	need := got.span.End
@@ -156,7 +157,8 @@ func checkEarlyResult(t testing.TB, data []byte, p field.Path, got searchOutcome
 	}
 }
 
-// checkSearches checks the Search for the first values of data, valid or not, at most limit, and for absent paths.
+// checkSearches runs incremental searches in data, which may be malformed. It searches for the first values, at most
+// limit, and for absent paths.
 func checkSearches(t testing.TB, f format.Format, data []byte, limit int) {
 	t.Helper()
 	if _, ok := f.(format.Incremental); !ok {
@@ -181,7 +183,7 @@ func searchPaths(f format.Format, data []byte, limit int) []field.Path {
 	return paths
 }
 
-// checkSearchCuts cuts valid data in two at each byte.
+// checkSearchCuts cuts valid data in two, at each byte, and requires the same outcome of the search.
 func checkSearchCuts(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	incremental, ok := f.(format.Incremental)
@@ -225,8 +227,8 @@ func checkSearchAllocations(t *testing.T, s format.Search, data []byte, p field.
 	}
 }
 
-// checkSearchBound measures how much memory a Search allocates for data. It must not reserve memory for claimed
-// lengths, and must not keep skipped bytes.
+// checkSearchBound measures how many bytes of memory an incremental search allocates. The search must not allocate
+// memory for a length before the bytes arrive, and must not keep skipped bytes.
 func checkSearchBound(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	incremental, ok := f.(format.Incremental)
@@ -235,7 +237,7 @@ func checkSearchBound(t *testing.T, f format.Format, data []byte) {
 	}
 	p := field.MustParse(absentPaths[0])
 	var sizes []uint64
-	for range 5 { // the least of several, because other tests allocate at the same time
+	for range 5 { // the least of several measurements, because other tests allocate at the same time
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		s := incremental.NewSearch(p, format.SearchOptions{})
@@ -252,14 +254,15 @@ func checkSearchBound(t *testing.T, f format.Format, data []byte) {
 	}
 }
 
-// SearchLarge searches two scalars in data, a valid message of megabytes, in pieces of 1 KiB and of 64 KiB: early lies
-// in the first piece, late behind the largest part. The memory of neither search may grow with data. A test that calls
-// SearchLarge must not be parallel, because it measures the allocations of the whole program.
+// SearchLarge searches for two scalars in data, a valid message of several megabytes. early lies in the first KiB, and
+// is searched in pieces of 1 KiB. late lies after the largest part, and is searched in pieces of 64 KiB. The memory of
+// a search must not grow with data. A test that calls SearchLarge must not be parallel, because SearchLarge measures
+// the allocations of the whole program.
 func SearchLarge(t *testing.T, f format.Incremental, data []byte, early, late string) {
 	t.Helper()
 	for _, test := range []struct {
 		path      string
-		size, fed int // bytes of a piece, and of all that may be fed
+		size, fed int // size of a piece, and the largest number of bytes that may be fed
 	}{{early, 1 << 10, 1 << 10}, {late, 64 << 10, len(data)}} {
 		p := field.MustParse(test.path)
 		s := f.NewSearch(p, format.SearchOptions{})

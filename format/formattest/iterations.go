@@ -2,7 +2,7 @@
 
 package formattest
 
-// Numbers of random documents and changes.
+// Numbers of random documents and changes in a normal test run.
 const (
 	generatedDocuments  = 25 // documents from each generator
 	mutantsPerDocument  = 20 // damaged copies of each document

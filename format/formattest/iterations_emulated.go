@@ -2,8 +2,8 @@
 
 package formattest
 
-// make test-cross emulates these processors, which is ten times slower. Errors in the width of an int or in the order
-// of bytes show in few documents.
+// Numbers of random documents and changes on emulated processors. make test-cross emulates these, which makes tests ten
+// times slower. A few documents are enough to find errors in the width of an int or in the order of bytes.
 const (
 	generatedDocuments  = 4 // documents from each generator
 	mutantsPerDocument  = 2 // damaged copies of each document

@@ -2,7 +2,7 @@
 
 package formattest
 
-// The long proof: minutes for each format.
+// Numbers of random documents and changes in make proof, which runs for minutes per format.
 const (
 	generatedDocuments  = 100 // documents from each generator
 	mutantsPerDocument  = 100 // damaged copies of each document

@@ -2,8 +2,8 @@
 
 package formattest
 
-// The race detector makes the tests ten times slower and finds no more in values without state. The checks are the
-// same, with fewer random documents.
+// Numbers of random documents and changes with the race detector, which makes the tests ten times slower. Formats have
+// no state, so more documents would not find more races.
 const (
 	generatedDocuments  = 15 // documents from each generator
 	mutantsPerDocument  = 10 // damaged copies of each document

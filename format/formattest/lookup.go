@@ -8,10 +8,10 @@ import (
 	"example.com/ferry/format"
 )
 
-// absentPaths are paths that no document has, one of each form.
+// absentPaths are paths that no document has. There is one of each form.
 var absentPaths = []string{"formattest absent", "0x3f.0x3e.0x3d.0x3c", "2147483646", "formattest.0.absent"}
 
-// checkLookups compares Lookup and Find with a full walk of valid data.
+// checkLookups checks that Lookup and Find agree with a full walk of valid data.
 func checkLookups(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
 	items, err := walk(f, data)
@@ -53,7 +53,8 @@ func checkLookups(t testing.TB, f format.Format, data []byte) {
 	}
 }
 
-// groups returns sets of paths: each path alone, neighbours, and as many as a set can hold, forwards and backwards.
+// groups returns lists of paths to make sets from: each path alone, neighbours, and as many paths as a set can hold, in
+// both orders.
 func groups(paths []field.Path) [][]field.Path {
 	var all [][]field.Path
 	for i := range paths {
@@ -79,7 +80,7 @@ func checkFind(t testing.TB, f format.Format, data []byte, paths []field.Path, w
 	}
 	spans := make([]field.Span, set.Len())
 	for i := range spans {
-		spans[i] = field.Span{Head: -1, Off: -1, End: -1, Kind: field.Extension} // left over from an earlier message
+		spans[i] = field.Span{Head: -1, Off: -1, End: -1, Kind: field.Extension} // as if an earlier message had left it there
 	}
 	if err := f.Find(data, set, spans); err != nil {
 		t.Errorf("Find(%q): %v\n% x", paths, err, data)
@@ -92,7 +93,7 @@ func checkFind(t testing.TB, f format.Format, data []byte, paths []field.Path, w
 	}
 }
 
-// checkNoAllocations measures the allocations of each lookup, alone and in a set.
+// checkNoAllocations requires that Lookup and Find allocate nothing.
 func checkNoAllocations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	items, _ := walk(f, data)

@@ -14,8 +14,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// checkTruncations cuts valid data at each byte. Each part must be refused, unless it is a message itself, such as the
-// first of several packets or the first digits of a number.
+// checkTruncations cuts valid data at each byte. Validate must refuse each part, unless the part is a valid message
+// itself. Examples are the first of several packets, and the first digits of a number.
 func checkTruncations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	whole, err := walk(f, data)
@@ -45,7 +45,8 @@ func checkTruncations(t *testing.T, f format.Format, data []byte) {
 	}
 }
 
-// isPrefix compares values except for the outermost one, which ends where data does, and lists without an end mark.
+// isPrefix reports whether the values of part are the first values of whole. It does not compare the end of the
+// outermost value, which is the end of data, and the end of a list without an end mark.
 func isPrefix(part, whole []walkItem) bool {
 	if len(part) > len(whole) || len(part) == 0 {
 		return false
@@ -62,11 +63,11 @@ func isPrefix(part, whole []walkItem) bool {
 	return true
 }
 
-// checkMutations changes, inserts, removes and repeats random bytes of data. Each run makes the same changes.
+// checkMutations changes, inserts, removes and repeats random bytes of data. The changes are the same in each run.
 func checkMutations(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	if len(data) > 4096 {
-		return // a large document has no structure that small ones lack
+		return // a large document has no structure that small documents lack
 	}
 	r := rand.New(rand.NewPCG(uint64(len(data)), 1))
 	for range mutantsPerDocument {
@@ -100,7 +101,7 @@ func mutate(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// checkReadsPastEnd runs every method on data with three different suffixes within its capacity. The results must be
+// checkReadsPastEnd calls every method on data with three different suffixes within its capacity. The results must be
 // equal. A span outside data ends the test.
 func checkReadsPastEnd(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
@@ -118,7 +119,7 @@ func checkReadsPastEnd(t testing.TB, f format.Format, data []byte) {
 	}
 }
 
-// recordCalls returns the results of all methods of f for data as text. f must not change data.
+// recordCalls calls all methods of f on data, and returns the results as text. f must not change data.
 func recordCalls(t testing.TB, f format.Format, data []byte) string {
 	t.Helper()
 	before := bytes.Clone(data)
@@ -176,16 +177,17 @@ func spanInside(t testing.TB, data []byte, p field.Path, s field.Span) {
 	}
 }
 
-// allocationSlack is the memory that an error and a table of open containers may take besides the input's size, in
-// bytes.
+// allocationSlack is a number of bytes: an error and a table of open containers may allocate as much in addition to the
+// input's size.
 const allocationSlack = 4096
 
-// checkAllocationBound measures how much memory f allocates for data. It must not reserve memory for claimed lengths.
+// checkAllocationBound measures how many bytes of memory f allocates. f must not allocate memory for a length that data
+// does not have.
 func checkAllocationBound(t *testing.T, f format.Format, data []byte) {
 	t.Helper()
 	p := field.MustParse(absentPaths[0])
 	least := uint64(1 << 62)
-	for range 5 { // the least of several, because other tests allocate at the same time
+	for range 5 { // the least of several measurements, because other tests allocate at the same time
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_ = f.Validate(data, format.Options{})

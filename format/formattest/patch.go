@@ -10,7 +10,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// checkPatches changes the first values of valid data, at most limit, and restores them, if f is a Patcher.
+// checkPatches changes values of valid data and restores them. It changes the first values, at most limit. It does
+// nothing if f is no Patcher.
 func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 	t.Helper()
 	patcher, ok := f.(format.Patcher)
@@ -31,7 +32,8 @@ func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 		}
 		old.Bytes = bytes.Clone(old.Bytes)
 		done++
-		// Writing the same value may shorten it: a number with unnecessary digits, a length with unnecessary bytes.
+		// A patch with the same value may shorten its encoding: unnecessary digits of a number, or unnecessary bytes of a
+		// length.
 		base, err := patcher.Patch(nil, data, p, old)
 		if err != nil {
 			t.Errorf("Patch(%q) with the value that stands there: %v\n% x", it.path, err, data)
@@ -66,7 +68,7 @@ func refusesContainer(t testing.TB, patcher format.Patcher, data []byte, it walk
 	}
 }
 
-// alternatives returns values of one kind with several encoded lengths.
+// alternatives returns values of kind k whose encodings have different lengths.
 func alternatives(k field.Kind) []field.Value {
 	var all []field.Value
 	switch k {
@@ -93,7 +95,8 @@ func alternatives(k field.Kind) []field.Value {
 	return all
 }
 
-// patchAndRestore reports whether f accepts v in place of old.
+// patchAndRestore patches v over the value old at p, checks the result, and patches old again. It reports whether f
+// accepts v.
 func patchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base []byte, p field.Path, at int, v, old field.Value) bool {
 	t.Helper()
 	got, err := patcher.Patch([]byte("dst"), base, p, v)
@@ -133,7 +136,7 @@ func patchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base
 	return true
 }
 
-// sameExcept compares all values except number at, which was changed.
+// sameExcept checks that a and b have equal values. It skips value number at, which was changed.
 func sameExcept(t testing.TB, f format.Format, a, b []byte, at int) {
 	t.Helper()
 	before, _ := walk(f, a)

@@ -10,11 +10,12 @@ import (
 	"example.com/ferry/format"
 )
 
-// PatchReader reads the value that a patch wrote at p, at span s, with another implementation.
+// PatchReader reads a patched value with another implementation, and compares it with text. The value is at path p,
+// with span s.
 type PatchReader func(t *testing.T, message []byte, s field.Span, p field.Path, text []byte)
 
-// FuzzPatches is the body of a fuzz target that patches any text into any path of a valid message, if form accepts it.
-// The readers then read it back.
+// FuzzPatches is the body of a fuzz target. It patches any text into any path of a valid message. If form accepts the
+// text, each of readers reads it from the result.
 func FuzzPatches(f *testing.F, form format.Format, seeds [][]byte, readers ...PatchReader) {
 	f.Helper()
 	patcher, ok := form.(format.Patcher)

@@ -8,12 +8,12 @@ import (
 	"example.com/ferry/format"
 )
 
-// Generator returns one random valid message, the same one for equal states of r. Its messages should cover every kind
-// of value, nesting, and lengths on both sides of each limit of the length encoding.
+// Generator returns one random valid message. Equal states of r must give equal messages. The messages should contain
+// every kind of value, nesting, and lengths on both sides of each limit of the length encoding.
 type Generator func(r *rand.Rand) []byte
 
-// Run checks f against the contract with the documents of gens and the vectors in testdata/vectors. If the package has
-// several formats, the vectors lie in a folder below it that is named after f.
+// Run checks that f keeps the contract. The documents come from gens and from the vectors in testdata/vectors. If a
+// package has several formats, the vectors are in a subfolder of that folder, named after f.
 func Run(t *testing.T, f format.Format, gens ...Generator) {
 	t.Helper()
 	vectors := loadVectors(t, f.Name())
@@ -56,8 +56,9 @@ func checkDocument(t *testing.T, f format.Format, data []byte) {
 	checkEditBounds(t, f, data)
 }
 
-// Check checks f against the contract for any bytes: no panic, spans inside data, and no read behind its end. For valid
-// data it also checks that lookups, sets, patches and edits agree with a full walk.
+// Check checks that f keeps the contract for data, which may be any bytes. f must not panic, must return spans inside
+// data, and must not read after the end of data. For valid data, lookups, sets, patches and edits must also agree with
+// a full walk.
 func Check(t testing.TB, f format.Format, data []byte) {
 	t.Helper()
 	checkReadsPastEnd(t, f, data)

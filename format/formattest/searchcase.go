@@ -8,8 +8,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// SearchCase checks the Search of f for path in data, which may be incomplete: after fed bytes it must give the result,
-// or an error that ends in problem. It repeats this with pieces of other sizes.
+// SearchCase runs the incremental search of f for path in data, which may be incomplete. After fed bytes the result
+// must be answer, or an error whose text ends in problem. SearchCase repeats this with pieces of other sizes.
 func SearchCase(t *testing.T, f format.Incremental, data, path string, answer format.SearchResult, fed int, problem string) {
 	t.Helper()
 	p := field.MustParse(path)
@@ -24,7 +24,7 @@ func SearchCase(t *testing.T, f format.Incremental, data, path string, answer fo
 	CheckSearch(t, f, []byte(data), p, 1)
 }
 
-// FeedSingly feeds data to s byte by byte, then calls End. It returns how many bytes led to the result.
+// FeedSingly feeds data to s byte by byte, then calls End. fed is the number of bytes that were fed until the result.
 func FeedSingly(s format.Search, data []byte) (answer format.SearchResult, fed int, err error) {
 	for i := range data {
 		if answer, err = s.Feed(data[i : i+1]); answer != format.More || err != nil {

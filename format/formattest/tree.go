@@ -9,23 +9,23 @@ import (
 	"example.com/ferry/format"
 )
 
-// walkItem is one value that Walk reported.
+// walkItem is one value that Walk has reported.
 type walkItem struct {
 	step  field.Step
 	depth int
 	span  field.Span
-	path  string // the text of its path
-	first bool   // Lookup must find it: no earlier value has its path, and every step can be written
+	path  string // text of the path to the value
+	first bool   // Lookup must find the value: no earlier value has the same path, and a path can express every step
 }
 
 var errSpan = errors.New("formattest: Walk reported a span that is not inside its parent, behind its predecessor")
 
-// walk returns the values that Walk reports up to its error.
+// walk returns the values that Walk reports. After an error of Walk, it returns the values before the error.
 func walk(f format.Format, data []byte) ([]walkItem, error) {
 	var items []walkItem
-	var open []walkItem // the containers around the current value
+	var open []walkItem // containers around the current value
 	seen := map[string]bool{}
-	end := 0 // end of the last value without content
+	end := 0 // end of the last scalar, or start of the content of the last container
 	err := f.Walk(data, func(step field.Step, depth int, s field.Span) error {
 		it := walkItem{step: step, depth: depth, span: s, first: depth == 0}
 		if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) || s.Kind == field.Missing || depth > len(open) {
@@ -57,7 +57,7 @@ func walk(f format.Format, data []byte) ([]walkItem, error) {
 	return items, err
 }
 
-// describe writes items as text, one line each, indented by depth.
+// describe returns items as text. Each item is a line, indented by its depth.
 func describe(f format.Format, data []byte, items []walkItem) string {
 	var b strings.Builder
 	for _, it := range items {
@@ -74,7 +74,8 @@ func describe(f format.Format, data []byte, items []walkItem) string {
 	return b.String()
 }
 
-// valueText returns a scalar's value as text; "" for a container and for null, whose kind says everything.
+// valueText returns a scalar's value as text. It returns "" for a container and for null, because their kind says
+// everything.
 func valueText(f format.Format, data []byte, s field.Span) string {
 	if s.Kind == field.List || s.Kind == field.Map || s.Kind == field.Null {
 		return ""

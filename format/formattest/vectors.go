@@ -15,16 +15,17 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/vectors anew with what the format does now")
 
-// vector is one block of a vector file that has a line of dashes.
+// vector is one block of a vector file. A block that is only a comment has nil data.
 type vector struct {
 	name string
 	file string
-	head []string // its lines up to the dashes
+	head []string // lines before the dashes
 	data []byte
 	want string
 }
 
-// loadVectors reads testdata/vectors/NAME/*.txt, if the package has several formats, or testdata/vectors/*.txt.
+// loadVectors reads testdata/vectors/NAME/*.txt if there are such files, and testdata/vectors/*.txt otherwise. name is
+// the format's name.
 func loadVectors(t testing.TB, name string) []vector {
 	t.Helper()
 	var files []string
@@ -52,7 +53,8 @@ func loadVectors(t testing.TB, name string) []vector {
 	return all
 }
 
-// VectorInputs returns the inputs of the vectors that Run uses for a format with that name, as seeds for a fuzz target.
+// VectorInputs returns the inputs of the vectors that Run uses for the format with this name. They are seeds for a fuzz
+// target.
 func VectorInputs(t testing.TB, name string) [][]byte {
 	t.Helper()
 	var inputs [][]byte
@@ -67,7 +69,7 @@ func VectorInputs(t testing.TB, name string) [][]byte {
 	return inputs
 }
 
-// parseVectors also returns blocks that are comments. Their data is nil.
+// parseVectors returns the blocks of a vector file. A block that is only a comment has nil data.
 func parseVectors(file, text string) ([]vector, error) {
 	var all []vector
 	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {

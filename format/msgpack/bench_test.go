@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// reading is an event in MessagePack with the fields of EdgeX in a fixed order.
+// reading returns an EdgeX event in MessagePack. Its fields have a fixed order.
 func reading() []byte {
 	data := []byte{byteFixMap | 7}
 	for _, text := range []string{
@@ -24,7 +24,7 @@ func reading() []byte {
 	return append(data, "\xa8readings\x91\x82\xacresourceName\xa8pressure\xa5value\xa431.5"...)
 }
 
-// sevenKinds returns a map of n pairs with values of seven kinds in turn.
+// sevenKinds returns a map of n pairs. The values alternate between seven kinds.
 func sevenKinds(t testing.TB, n int) []byte {
 	t.Helper()
 	values := []any{"a", -65, 128, -1, uint64(math.MaxUint64), float32(0.25), 23.0}
@@ -38,8 +38,8 @@ func sevenKinds(t testing.TB, n int) []byte {
 	return data
 }
 
-// limitScan is the least work of a scan for a text key. It assumes short texts as keys, scalars as values, and a map
-// head of three bytes, and checks bounds only.
+// limitScan is the least work that a search for a text key can do. It assumes short text keys, scalar values and a map
+// head of three bytes. It checks bounds only.
 func limitScan(data []byte, name string) (start, end int) {
 	for pos := 3; uint(pos) < uint(len(data)); {
 		key := pos + 1

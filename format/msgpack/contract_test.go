@@ -19,7 +19,7 @@ func TestContract(t *testing.T) {
 // value appends a scalar in its shortest form.
 func value(dst []byte, v field.Value) []byte { return append(appendHead(dst, &v), v.Bytes...) }
 
-// container appends the head of an array or map of n items or pairs, in one of its forms.
+// container appends the head of an array or map in a random form. n is the number of items or pairs.
 func container(r *rand.Rand, dst []byte, fix, wide byte, n int) []byte {
 	switch form := r.IntN(3); {
 	case form == 0 && n < 16:
@@ -30,7 +30,7 @@ func container(r *rand.Rand, dst []byte, fix, wide byte, n int) []byte {
 	return binary.BigEndian.AppendUint16(append(dst, wide), uint16(n))
 }
 
-// random appends one item of any kind. The keys of a map differ.
+// random appends one random item of any kind. The keys of a map differ from each other.
 func random(r *rand.Rand, dst []byte, depth int) []byte {
 	lengths := []int{0, 1, 31, 32, 256 >> (depth / 2)}
 	kinds := 9

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// testSuite has groups of values, each with all of its encodings. See testdata/README.md.
+// testSuite is groups of values. Each value is listed with all of its encodings. See testdata/README.md.
 //
 //go:embed testdata/msgpack-test-suite.json
 var testSuite []byte
@@ -48,7 +48,8 @@ func TestMessagePackTestSuite(t *testing.T) {
 	}
 }
 
-// represents reports whether data encodes c. A bignum has the value of a number that few JSON readers can hold.
+// represents reports whether data encodes the value of the case c. If few JSON readers can hold
+// its number, the case also has a bignum, which is the exact value.
 func represents(t *testing.T, data []byte, c map[string]any) bool {
 	t.Helper()
 	for kind, want := range c {
@@ -67,8 +68,8 @@ func represents(t *testing.T, data []byte, c map[string]any) bool {
 	return false
 }
 
-// equalBytes compares values that JSON cannot express: binaries and extensions are hex digits, an extension's type
-// first; a timestamp is seconds and nanoseconds.
+// equalBytes compares a value that JSON cannot express with its description in the test suite. A binary is hex digits.
+// An extension is its type and hex digits. A timestamp is seconds and nanoseconds.
 func equalBytes(t *testing.T, data []byte, kind string, want any) bool {
 	t.Helper()
 	s, err := Format{}.Lookup(data, field.Path{})
@@ -87,7 +88,7 @@ func equalBytes(t *testing.T, data []byte, kind string, want any) bool {
 	return s.Kind == field.Extension && data[s.Off-1] == timestampType
 }
 
-// equal compares the value in data, and its content, with one of JSON.
+// equal reports whether the value in data equals want, a value from JSON. It compares the content of containers, too.
 func equal(t *testing.T, data []byte, want any) bool {
 	t.Helper()
 	s, err := Format{}.Lookup(data, field.Path{})
@@ -147,7 +148,7 @@ func wantInteger(t *testing.T, text json.Number) integer {
 	return n
 }
 
-// children counts the children of the outermost container.
+// children returns the number of direct children of the outermost container.
 func children(t *testing.T, data []byte) int {
 	t.Helper()
 	n := 0

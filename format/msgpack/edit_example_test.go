@@ -43,6 +43,6 @@ func ExampleFormat_Replace() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%q\n", e.Buffers(nil)) // as net.Buffers would send it
+	fmt.Printf("%q\n", e.Buffers(nil)) // the parts that net.Buffers would send
 	// Output: ["\x82\xaadeviceName" "\xa7" "pump-12" "\xa8readings\x91\x81\xa5value\x1e"]
 }

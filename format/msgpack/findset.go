@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/internal/childset"
 )
 
-// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
+// Find looks up all paths of s in one pass. The pass ends when all are found. Find allocates nothing.
 func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("msgpack: room for %d spans where the set has %d paths", len(spans), s.Len())
@@ -20,15 +20,15 @@ func (Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	return err
 }
 
-// setSearch searches the paths of a set. It descends at most field.MaxSteps levels.
+// setSearch is one pass over a message for all paths of a set. The recursion is at most field.MaxSteps deep.
 type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
 }
 
-// searchItem searches the item at pos for the paths of node, and returns the offset behind it. With last, no other path is
-// left: the search ends with its last hit, and the returned offset is meaningless.
+// searchItem searches the item at pos for the paths of node, and returns the item's end. If last is true, node has the
+// only paths that are still to be found. The search then stops at its last hit, and the returned offset means nothing.
 func (f *setSearch) searchItem(pos, node int, last bool) (int, error) {
 	n := &f.nodes[node]
 	if n.Leaf >= 0 {
@@ -41,7 +41,7 @@ func (f *setSearch) searchItem(pos, node int, last bool) (int, error) {
 		}
 	}
 	if n.Count == 0 {
-		return skipItems(f.data, pos, 1) // the empty set
+		return skipItems(f.data, pos, 1) // only the empty set has a root without a leaf and without children
 	}
 	h, err := readHead(f.data, pos)
 	switch {
@@ -60,7 +60,7 @@ func (f *setSearch) searchItem(pos, node int, last bool) (int, error) {
 func (f *setSearch) searchMap(h head, n *field.Node, last bool) (int, error) {
 	data, pos := f.data, h.off
 	children := f.nodes[n.First : n.First+n.Count]
-	want := ^uint64(0) >> (64 - uint(n.Count)) // the children not found yet
+	want := ^uint64(0) >> (64 - uint(n.Count)) // a bit for each child that is still to be found
 	names := n.Filter.Names
 	for left := h.n; left != 0; left-- {
 		if pos, left = skipPairs(data, pos, left, names); left == 0 {
@@ -113,7 +113,7 @@ func (f *setSearch) searchMap(h head, n *field.Node, last bool) (int, error) {
 	return pos, nil
 }
 
-// childWithKey returns the wanted child that matches k, or -1.
+// childWithKey returns the index of the child in want that matches k, or -1.
 func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 	for ; want != 0; want &= want - 1 {
 		i := bits.TrailingZeros64(want)
@@ -125,7 +125,7 @@ func childWithKey(children []field.Node, want uint64, data []byte, k key) int {
 }
 
 func (f *setSearch) searchArray(h head, n *field.Node, last bool) (int, error) {
-	pos, at := h.off, uint64(0) // the offset and index of the current item
+	pos, at := h.off, uint64(0) // offset and index of the current item
 	children := f.nodes[n.First : n.First+n.Count]
 	want := ^uint64(0) >> (64 - uint(n.Count))
 	for {

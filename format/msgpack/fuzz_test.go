@@ -24,7 +24,7 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// FuzzLookup holds any bytes to the contract.
+// FuzzLookup checks the contract of package format for any bytes.
 func FuzzLookup(f *testing.F) {
 	for _, s := range formattest.VectorInputs(f, "msgpack") {
 		f.Add(s)
@@ -43,7 +43,7 @@ func FuzzPeer(f *testing.F) {
 	})
 }
 
-// peerSkip returns the bytes behind the first item.
+// peerSkip returns the bytes after the first item.
 var peerSkip = msgp.Skip
 
 func compareStructure(t *testing.T, data []byte) {
@@ -53,7 +53,7 @@ func compareStructure(t *testing.T, data []byte) {
 	}
 	s, err := Format{}.Lookup(data, field.Path{})
 	if strconv.IntSize == 32 && want == nil && errors.Is(err, io.ErrUnexpectedEOF) {
-		return // msgp takes a length of 2^31 or more for a negative int
+		return // msgp reads a length of 2^31 or more as a negative int
 	}
 	if (err == nil) != (want == nil) || err == nil && s.End != len(data)-len(rest) {
 		t.Errorf("Lookup of the whole: got %+v, %v, msgp leaves %d of %d bytes, %v\n% x", s, err, len(rest), len(data), want, data)
@@ -76,8 +76,8 @@ func compareStructure(t *testing.T, data []byte) {
 	}
 }
 
-// compareValues walks valid data and reads each scalar with msgp too. Of extensions it compares only the type and
-// length.
+// compareValues walks valid data, and reads each scalar with msgp, too. For an extension it compares only the type and
+// the length.
 func compareValues(t *testing.T, data []byte) {
 	if (Format{}).Validate(data, format.Options{}) != nil {
 		return
@@ -128,12 +128,12 @@ func same(v field.Value, want any) bool {
 	return false
 }
 
-// FuzzPatch replaces a text wherever it stands.
+// FuzzPatch replaces values by texts at any path.
 func FuzzPatch(f *testing.F) {
 	formattest.FuzzPatches(f, Format{}, formattest.VectorInputs(f, "msgpack"))
 }
 
-// FuzzEdit inserts, deletes and replaces anything anywhere.
+// FuzzEdit inserts, deletes and replaces values at any path.
 func FuzzEdit(f *testing.F) {
 	formattest.FuzzEdits(f, Format{}, formattest.VectorInputs(f, "msgpack")...)
 }

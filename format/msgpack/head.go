@@ -9,8 +9,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// First bytes. MessagePack specification, section "Formats", overview. A family with several widths has its first one
-// here; the others follow it.
+// First bytes of items. MessagePack specification, section "Formats", overview. A family with several widths is listed
+// with its first byte. The bytes of the other widths follow directly.
 const (
 	byteFixMap   = 0x80
 	byteFixArray = 0x90
@@ -32,11 +32,11 @@ const (
 	byteNegative = 0xe0
 )
 
-// headFamily is what a first byte determines.
+// headFamily describes all items with the same first byte.
 type headFamily struct {
-	kind  field.Kind // Missing for the byte that is never used
-	head  uint8      // bytes before the content: the first byte, the length, an extension's type; 0 for a scalar without these
-	width uint8      // bytes of the length field; 0 if there is none
+	kind  field.Kind // Missing for 0xc1, which the specification never uses
+	head  uint8      // bytes before the content: first byte, length field, extension type; 0 if the first byte is content, as in an integer
+	width uint8      // size of the length field in bytes; 0 without a length field
 }
 
 var headFamilies = func() (t [256]headFamily) {
@@ -70,7 +70,8 @@ var headFamilies = func() (t [256]headFamily) {
 	return t
 }()
 
-// itemLengths is the length of an item by its first byte, head included; 0 if the first byte does not determine it.
+// itemLengths maps a first byte to the length of its item in bytes, head included. The length is 0 if more bytes are
+// needed to know it.
 var itemLengths = func() (t [256]uint8) {
 	for b := range t {
 		if kind := headFamilies[b].kind; kind == field.Int || kind == field.Null || kind == field.Bool {
@@ -92,8 +93,8 @@ var itemLengths = func() (t [256]uint8) {
 	return t
 }()
 
-// shortItemLength returns the length of the item at pos if its first byte, or for a text the next one, determines it;
-// else 0. pos is inside data.
+// shortItemLength returns the length in bytes of the item at pos, which must be inside data. It reads the first byte,
+// and for a str 8 also the length byte. If these do not determine the length, it returns 0.
 func shortItemLength(data []byte, pos int) int {
 	if b := data[pos]; b != byteStr8 || pos+1 >= len(data) {
 		return int(itemLengths[b])
@@ -101,14 +102,14 @@ func shortItemLength(data []byte, pos int) int {
 	return 2 + int(data[pos+1])
 }
 
-// head is the start of one item.
+// head is the decoded start of an item: its kind and size.
 type head struct {
 	kind field.Kind
-	off  int    // offset of the content, behind the length and an extension's type; for a scalar without a head that of its first byte
-	n    uint64 // bytes of content; for a List its items, for a Map its pairs
+	off  int    // offset of the content; that of the item if its first byte is content
+	n    uint64 // size of the content in bytes; the number of items for a List, of pairs for a Map
 }
 
-// readHead reads the head of the item at pos. The content may be missing.
+// readHead reads the head of the item at pos. The content may still be missing from data.
 func readHead(data []byte, pos int) (head, error) {
 	if uint(pos) >= uint(len(data)) {
 		return head{}, io.ErrUnexpectedEOF
@@ -132,7 +133,7 @@ func readHead(data []byte, pos int) (head, error) {
 	return h, nil
 }
 
-// items returns the number of a container's direct children, keys included.
+// items returns how many items a container holds directly. A pair of a map counts as two.
 func (h head) items() uint64 {
 	switch h.kind {
 	case field.List:
@@ -143,7 +144,7 @@ func (h head) items() uint64 {
 	return 0
 }
 
-// bigEndian reads the first 1, 2, 4 or 8 bytes of b.
+// bigEndian reads an integer of width bytes from the start of b. width is 1, 2, 4 or 8.
 func bigEndian(b []byte, width uint8) uint64 {
 	switch width {
 	case 1:
@@ -156,8 +157,8 @@ func bigEndian(b []byte, width uint8) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// skipItems returns the offset behind the n items from pos on and their content. It reads heads only. A container adds
-// its items to n, so nesting costs nothing.
+// skipItems returns the offset after n items, which start at pos, with their content. It reads heads only. A container
+// adds its items to n, so nesting needs no stack.
 func skipItems(data []byte, pos, n int) (int, error) {
 	for ; n > 0; n-- {
 		if uint(pos) >= uint(len(data)) {
@@ -171,7 +172,7 @@ func skipItems(data []byte, pos, n int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		// Each item takes at least one byte. This check stops a false count that the data cannot hold.
+		// Each item has at least one byte. This check refuses a count that the data cannot hold.
 		left := uint64(len(data) - h.off)
 		if h.n > left || h.items()+uint64(n-1) > left {
 			return 0, io.ErrUnexpectedEOF

@@ -8,16 +8,16 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch starts the search for the value at p in a message that arrives in pieces. Strings and extensions are
-// skipped by their length, containers item by item.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. The search skips texts, byte
+// strings and extensions by their length. It skips containers item by item.
 func (Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(Format{}, incremental.NewCounted(headReader{}, p, o), o)
 }
 
-// headReader reads items for a Search.
+// headReader reads MessagePack heads for package incremental.
 type headReader struct{}
 
-// Head reads the head at the start of b. MessagePack has no breaks.
+// Head reads the head at the start of b. The second parameter is unused, because MessagePack has no break bytes.
 func (headReader) Head(b []byte, _ bool) (incremental.Item, error) {
 	h, err := readHead(b, 0)
 	if err != nil {
@@ -30,7 +30,7 @@ func (headReader) Head(b []byte, _ bool) (incremental.Item, error) {
 	return it, nil
 }
 
-// SkipScalars skips items whose first one or two bytes determine their length.
+// SkipScalars skips up to n items whose first one or two bytes determine their length.
 func (headReader) SkipScalars(b []byte, n uint64) (size int, left uint64) {
 	for n > 0 && size < len(b) {
 		item := shortItemLength(b, size)
@@ -43,7 +43,7 @@ func (headReader) SkipScalars(b []byte, n uint64) (size int, left uint64) {
 	return size, n
 }
 
-// KeyMatches reports whether st matches the key b.
+// KeyMatches reports whether st names the key that b holds.
 func (headReader) KeyMatches(b []byte, st *field.Step) bool {
 	k, err := readKey(b, 0)
 	return err == nil && k.matches(b, st)

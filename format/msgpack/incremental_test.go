@@ -17,8 +17,8 @@ func TestSearch(t *testing.T) {
 	tests := []struct {
 		name, data, path string
 		answer           format.SearchResult
-		fed              int    // bytes up to the result or error
-		err              string // end of the error text
+		fed              int    // number of bytes up to the result or error
+		err              string // end of the error's text
 	}{
 		{"value", "\x82\xa1a\x01\xa1b\xcd\x12\x34", "b", format.Found, 9, ""},
 		{"container at its head", "\x81\xa1a\xdc\x00\x20", "a", format.Found, 6, ""},

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format/internal/keyset"
 )
 
-// key is a map key of any type.
+// key is the key of a pair in a map. A key can be any item.
 type key struct {
 	head
 	start, end int
@@ -35,7 +35,7 @@ func (k key) matches(data []byte, st *field.Step) bool {
 	return false
 }
 
-// step returns k as a step of Walk.
+// step returns k as the step that Walk reports.
 func (k key) step(data []byte) field.Step {
 	st := field.Step{Index: -1, Key: -1}
 	switch k.kind {
@@ -55,7 +55,7 @@ func (k key) step(data []byte) field.Step {
 	return st
 }
 
-// identity returns what makes k, a text or an integer, equal to another key.
+// identity returns the value by which duplicate keys are found. k is a text or an integer.
 func (k key) identity(data []byte) keyset.Identity {
 	if k.kind == field.Int {
 		n := integerAt(data, k.start)
@@ -77,10 +77,10 @@ func (k key) identity(data []byte) keyset.Identity {
 // integer is an int64 or a uint64.
 type integer struct {
 	n        int64
-	unsigned bool // the value is uint64(n), above the largest int64
+	unsigned bool // the value is uint64(n), which exceeds the largest int64
 }
 
-// integerAt reads the integer at pos, which must be complete in data. Specification, section "int format family".
+// integerAt reads the integer at pos. data must hold all of it. Specification, section "int format family".
 func integerAt(data []byte, pos int) integer {
 	b := data[pos]
 	if b >= byteNegative || b < byteFixMap {
@@ -95,7 +95,7 @@ func integerAt(data []byte, pos int) integer {
 	return integer{n: int64(u<<unused) >> unused}
 }
 
-// parseInteger parses text that is an integer of int64 or uint64 in its shortest decimal form.
+// parseInteger parses a decimal integer in the range of int64 or uint64. The text must be its shortest form.
 func parseInteger(text string) (integer, bool) {
 	n, minus, ok := keyset.ParseInteger(text)
 	if minus {

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// Format is MessagePack, with str, bin and ext as the specification has had them since 2013.
+// Format is MessagePack. The families str, bin and ext are those of the specification since 2013.
 type Format struct{}
 
 var (
@@ -25,10 +25,11 @@ func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.MsgPack, Detection: format.DetectSecond}
 }
 
-// Lookup returns where the value at p lies in data, as byte offsets: Head is that of its first byte, Off that of its
-// content, behind a length and an extension's type. A step is a text key, an integer key or an index. Lookup stops at the
-// value and does not check the items before it; it takes the first of duplicate keys. It allocates nothing. A missing key
-// gives field.ErrNotFound, data that ends early io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
+// Lookup returns where the value at p lies in data. The span holds byte offsets: Head is the first byte, Off is the
+// content after the length and the extension's type. A step is a text key, an integer key or an index. Lookup stops at
+// the value and does not validate the items before it. Of duplicate keys, it finds the first. It allocates nothing. A
+// missing key gives field.ErrNotFound. Data that ends early gives io.ErrUnexpectedEOF. Other malformed data gives
+// *format.SyntaxError.
 func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	pos := 0
 	steps := p.Steps()
@@ -41,7 +42,7 @@ func (Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	return spanAt(data, pos)
 }
 
-// enterItem returns the offset of the value that st names in the item at pos.
+// enterItem returns the offset of the value that st names in the container at pos.
 func enterItem(data []byte, pos int, st *field.Step) (int, error) {
 	h, err := readHead(data, pos)
 	switch {

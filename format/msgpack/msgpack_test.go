@@ -11,7 +11,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// TestUnusualEncodings looks up keys that do not have the shortest form, and keys in values that are not maps.
+// TestUnusualEncodings looks up keys that do not have the shortest form. It also looks up keys in values that are no
+// maps.
 func TestUnusualEncodings(t *testing.T) {
 	for _, row := range []struct {
 		name, data, path string
@@ -69,7 +70,7 @@ func TestUnusualEncodings(t *testing.T) {
 	}
 }
 
-// TestPatchForms checks that Patch writes the shortest form of each family.
+// TestPatchForms checks that Patch writes each type family in its shortest form.
 func TestPatchForms(t *testing.T) {
 	for _, row := range []struct {
 		name, old string
@@ -126,7 +127,7 @@ func TestFoldKeys(t *testing.T) {
 	}
 }
 
-// TestManyKeys puts a duplicate key at several places of maps of several sizes.
+// TestManyKeys tests maps of several sizes, with a duplicate key at several places.
 func TestManyKeys(t *testing.T) {
 	for _, n := range []int{2, 64, 65, 300, 200000} {
 		data := binary.BigEndian.AppendUint32([]byte{byteMap16 + 1}, uint32(n))

@@ -8,11 +8,11 @@ import (
 	"example.com/ferry/format/internal/convert"
 )
 
-// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. Containers count items,
-// not bytes, so no other byte changes. An integer, text or byte string gets the shortest form, a non-negative integer
-// an unsigned one, a float always eight bytes. Bytes behind the value are copied unread. On an error dst is returned
-// unchanged: field.ErrNotFound, *format.TypeError if v cannot be converted to the old value's kind, or an error of
-// Lookup.
+// Patch appends data to dst with the value at p replaced by v, and returns the extended dst. No other byte changes,
+// because containers count items and not bytes. An integer, text or byte string has the shortest form. A non-negative
+// integer has an unsigned form. A float always has eight bytes. Bytes after the value are copied unread. On an error
+// Patch returns dst unchanged. The errors are field.ErrNotFound, *format.TypeError if v cannot be converted to the old
+// value's kind, and those of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -23,8 +23,9 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[s.End:]...), nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, encoded as Patch does, takes exactly as many bytes.
-// Otherwise it returns false and leaves data unchanged. Its cost does not depend on the bytes behind the value.
+// PatchInPlace overwrites the value at p in data itself. It does so only if v, encoded as in Patch, has exactly as many
+// bytes as the old value. Otherwise it returns false and leaves data unchanged. The cost does not depend on the bytes
+// after the value.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	s, err := f.patch(data, p, &v)
 	if err != nil {
@@ -40,7 +41,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// patch returns where the value at p lies, and converts v to its kind.
+// patch returns the span of the value at p, and converts v to the kind of that value.
 func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, error) {
 	s, err := f.Lookup(data, p)
 	if err != nil {
@@ -55,7 +56,7 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, er
 	return s, nil
 }
 
-// appendHead appends the encoding of v without the content of a text or byte string.
+// appendHead appends the encoding of v. For a text or byte string it appends only the head, without the content.
 func appendHead(dst []byte, v *field.Value) []byte {
 	switch v.Kind {
 	case field.Bool:
@@ -88,7 +89,8 @@ func appendTextHead(dst []byte, size int) []byte {
 	return appendSized(dst, byteStr8, uint64(size))
 }
 
-// appendSized appends a first byte and n in the fewest bytes. first is the first byte of the one-byte form.
+// appendSized appends a first byte and the integer n in the fewest bytes. first is the first byte of the form in which
+// n has one byte.
 func appendSized(dst []byte, first byte, n uint64) []byte {
 	switch {
 	case n <= math.MaxUint8:

@@ -2,9 +2,10 @@ package msgpack
 
 import "example.com/ferry/field"
 
-// skipPairs skips pairs from pos on while their key is a short text that is not in names, a set of field.NameBit, and
-// the first bytes of their value determine its length. It returns the offset where it stopped and how many pairs are
-// left. Nearly all pairs are skipped here without a call, so pos stays in a register.
+// skipPairs skips pairs from pos on. It stops at the first pair with a key that is not a short text or may be one of
+// names, or with a value whose length is not in its first bytes. names is a set of field.NameBit. The results are the
+// offset of that pair and the number of pairs left. This loop skips nearly all pairs. It contains no calls, so pos
+// stays in a register.
 func skipPairs(data []byte, pos int, left uint64, names uint64) (int, uint64) {
 	for ; left != 0; left-- {
 		at := pos

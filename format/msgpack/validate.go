@@ -11,13 +11,14 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// maxNesting bounds the recursion of Validate and Walk, whatever Options.MaxDepth is.
+// maxNesting bounds the recursion of Validate and Walk. Options.MaxDepth cannot raise it.
 const maxNesting = 256
 
-// Validate reads data once. It returns nil only for exactly one item that all consumers read the same way: texts are
-// UTF-8, keys are texts or integers, as many consumers hold no others, no map has a key twice, and an extension of type
-// timestamp is valid. Forms longer than necessary and unknown extensions are accepted, because every decoder reads them
-// the same way. More than 256 levels are refused even if Options.MaxDepth allows them.
+// Validate reads data once. It returns nil only if data is exactly one item that all consumers read in the same way.
+// Texts must be UTF-8. Keys must be texts or integers, because many consumers support no others. A map must not have
+// the same key twice. An extension of type timestamp must be valid. Forms longer than necessary and unknown extensions
+// are accepted, because every decoder reads them in the same way. More than 256 levels are refused, even if
+// Options.MaxDepth allows them.
 func (Format) Validate(data []byte, o format.Options) error {
 	v := validator{data: data, maxDepth: min(o.Depth(), maxNesting), strict: !o.BoundsOnly, keys: keyset.Keys{Reader: keyReader{}, Data: data, Fold: o.FoldKeys}}
 	end, err := v.validateItem(0, 0)
@@ -35,7 +36,8 @@ type validator struct {
 	seen     keyset.Stack
 }
 
-// validateItem validates the item at pos, which is nested depth deep, and returns the offset behind it.
+// validateItem validates the item at pos, and returns the item's end. depth is the number of containers around the
+// item.
 func (v *validator) validateItem(pos, depth int) (int, error) {
 	h, err := readHead(v.data, pos)
 	if err != nil {
@@ -73,10 +75,11 @@ func (v *validator) validateItem(pos, depth int) (int, error) {
 	return end, nil
 }
 
-// timestampType is the type of the one predefined extension. Section "Timestamp extension type".
+// timestampType is the type byte of the only extension that the specification defines. Section "Timestamp extension
+// type".
 const timestampType = 0xff // -1
 
-// validateExtension refuses an invalid timestamp, because decoders read it differently.
+// validateExtension refuses an invalid timestamp, because decoders disagree on its value.
 func (v *validator) validateExtension(pos, off, end int) error {
 	if v.data[off-1] != timestampType {
 		return nil
@@ -97,7 +100,7 @@ func (v *validator) validateExtension(pos, off, end int) error {
 	return nil
 }
 
-// validateText refuses bytes that are not UTF-8 in data[start:end]. Specification, section "Type system", String.
+// validateText refuses data[start:end] if it is not UTF-8. Specification, section "Type system", String.
 func (v *validator) validateText(start, end int) error {
 	if bad := utf8check.Bad(v.data[start:end]); bad >= 0 {
 		return syntaxError(start+bad, fmt.Sprintf("byte 0x%02x is not UTF-8, in a text", v.data[start+bad]))

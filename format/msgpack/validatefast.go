@@ -6,9 +6,10 @@ import (
 	"example.com/ferry/format/internal/utf8check"
 )
 
-// validateFast validates pairs from pos on while they have a common form: a short key of ASCII that is not an integer,
-// and a scalar. n pairs are validated already. It returns the offset of the first other pair, and how many are
-// validated then. Nearly all pairs are validated here, nearly without calls.
+// validateFast validates pairs of a common form, from pos on: the key is a short ASCII text and not an integer, the
+// value is a scalar. It stops at the first other pair. n is the number of pairs validated before the call; all is the
+// map's number of pairs. The results are the offset of the first other pair and the new n. This loop validates nearly
+// all pairs, with few calls.
 func (v *validator) validateFast(seen *keyset.Map, pos int, n, all uint64) (int, uint64) {
 	data := v.data
 	for ; n < all; n++ {

@@ -7,7 +7,7 @@ import (
 	"example.com/ferry/format/internal/keyset"
 )
 
-// validatePairs validates the pairs of the map h.
+// validatePairs validates the pairs of the map h, and returns the map's end.
 func (v *validator) validatePairs(h head, depth int) (int, error) {
 	seen := v.seen.Open()
 	pos := h.off
@@ -40,7 +40,7 @@ func (v *validator) validatePairs(h head, depth int) (int, error) {
 	return pos, nil
 }
 
-// validateKey validates the key at pos, and returns the offset behind it and its hash.
+// validateKey validates the key at pos. It returns the key's end and the key's hash.
 func (v *validator) validateKey(pos int) (int, uint64, error) {
 	k, err := readKey(v.data, pos)
 	if err != nil {
@@ -58,7 +58,7 @@ func (v *validator) validateKey(pos int) (int, uint64, error) {
 	return k.end, k.identity(v.data).Hash(v.keys.Fold), nil
 }
 
-// keyReader reads keys for package keyset.
+// keyReader reads MessagePack keys for package keyset.
 type keyReader struct{ Format }
 
 // Key implements keyset.Reader.

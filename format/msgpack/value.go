@@ -16,8 +16,8 @@ var (
 	errTooLong = errors.New("msgpack: a text or byte string of more than 4294967295 bytes has no form: send it in parts")
 )
 
-// Value decodes the scalar at s. A float of either width is a Float. Text and Bytes are views into data. An extension
-// is not a scalar, and neither is a timestamp.
+// Value decodes the scalar at s. A float of four or eight bytes is a Float. Text and Bytes are views into data. An
+// extension, such as a timestamp, is not a scalar and gives *format.TypeError.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -53,7 +53,7 @@ func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, erro
 	return convert.Read("msgpack", v, as)
 }
 
-// floatOf decodes the float in item, which includes its first byte. IEEE 754 binary32 or 64.
+// floatOf decodes a float item. item starts with the first byte, which tells the width. IEEE 754 binary32 or binary64.
 func floatOf(item []byte) float64 {
 	if item[0] == byteFloat32 {
 		return float64(math.Float32frombits(binary.BigEndian.Uint32(item[1:])))
@@ -61,7 +61,7 @@ func floatOf(item []byte) float64 {
 	return math.Float64frombits(binary.BigEndian.Uint64(item[1:]))
 }
 
-// View returns the content of a text. It allocates nothing.
+// View returns the content of the text at s. If s is not a text, View returns false. It allocates nothing.
 func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	if uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) || uint(s.Head) >= uint(s.Off) {
 		return nil, false

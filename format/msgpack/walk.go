@@ -7,9 +7,9 @@ import (
 	"example.com/ferry/format"
 )
 
-// Walk calls visit for each value in order. Values under keys that no path can name, which Validate refuses, have an
-// empty step. Finding the end of a container reads its content once more for each level around it. More than 256 levels
-// are refused.
+// Walk calls visit for each value in order. A key that is neither a text nor an integer gives its value an empty step,
+// because no path can name it. Validate refuses such keys. Walk reads the content of a container once more for each
+// level around it, to find the container's end. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
 	_, err := w.item(0, 0, field.Step{Index: -1, Key: -1})
@@ -21,7 +21,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// item visits the item at pos and its content, and returns the offset behind it.
+// item visits the item at pos and its content. It returns the item's end.
 func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(pos, maxNesting)

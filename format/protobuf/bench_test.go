@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// fields is a message with the values of the Y3 stress test (10cella/yomo-y3-stress-testing) in the order of keys.
-// Integers are zigzag, except for the largest uint64.
+// fields returns a message with the values of the Y3 stress test (10cella/yomo-y3-stress-testing). keys is the order of
+// the fields. Integers are zigzag, except for the largest uint64.
 func fields(keys []int) []byte {
 	var b []byte
 	tag := func(key int, t protowire.Type) { b = protowire.AppendTag(b, protowire.Number(key), t) }
@@ -51,7 +51,8 @@ func inOrder(n int) []int {
 	return keys
 }
 
-// limitScan is the least work of a checked search written by hand: one loop, no path, no nesting, no groups.
+// limitScan is the least work that a checked search can do: one loop written by hand, without a path, nesting and
+// groups.
 func limitScan(b []byte, number uint64) (off, end int, ok bool) {
 	for i := 0; i < len(b); {
 		tag := uint64(b[i])
@@ -92,7 +93,7 @@ func limitScan(b []byte, number uint64) (off, end int, ok bool) {
 	return 0, 0, false
 }
 
-// protowireScan is the same search with the library's functions.
+// protowireScan is the search of limitScan, with the functions of package protowire.
 func protowireScan(b []byte, number protowire.Number) (rest []byte, ok bool) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -117,7 +118,7 @@ func BenchmarkLookup(b *testing.B) {
 	for i := range mixed {
 		keys := inOrder(63)
 		r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-		for j, key := range keys { // the 32nd is in the middle, as in the ordered message
+		for j, key := range keys { // key 32 is moved to the middle, its place in the ordered message
 			if key == 32 {
 				keys[j], keys[31] = keys[31], keys[j]
 			}
@@ -201,7 +202,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// BenchmarkPump looks up, validates and changes a message with a schema.
+// BenchmarkPump measures lookup, validation and a patch with a schema.
 func BenchmarkPump(b *testing.B) {
 	_, set := plantSet(b)
 	m, err := ParseDescriptorSet(set, "plant.Pump")

@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// pump is a recursive shape with each type, single and repeated.
+// pump is a recursive shape. It has a single and a repeated field of each type.
 var pump = func() *schema.Message {
 	m := &schema.Message{Name: "test.Pump"}
 	for t := schema.Bytes; t <= schema.Sfixed64; t++ {
@@ -26,7 +26,7 @@ var pump = func() *schema.Message {
 	return m
 }()
 
-// shaped is the format with a schema. It has a name of its own for its vectors.
+// shaped is the format with a schema. It has its own name, and so its own folder of vectors.
 type shaped struct{ Format }
 
 func (shaped) Name() string { return "schema" }
@@ -42,8 +42,7 @@ func TestContract(t *testing.T) {
 
 var sizes = []int{0, 1, 2, 20, 127, 128, 300}
 
-// randomRecords appends records without a schema. Numbers may repeat, and tags and lengths may be longer than
-// necessary.
+// randomRecords appends records without a schema. Numbers may repeat. Tags and lengths may be longer than necessary.
 func randomRecords(r *rand.Rand, dst []byte, depth int) []byte {
 	for range r.IntN(12) {
 		number := protowire.Number(1 + r.IntN(1<<(1+r.IntN(29))))
@@ -71,7 +70,7 @@ func randomRecords(r *rand.Rand, dst []byte, depth int) []byte {
 	return dst
 }
 
-// long sometimes makes the varint at the end of dst one byte longer.
+// long sometimes adds an unnecessary byte to the varint at the end of dst.
 func long(r *rand.Rand, dst []byte) []byte {
 	if r.IntN(8) > 0 {
 		return dst
@@ -80,7 +79,7 @@ func long(r *rand.Rand, dst []byte) []byte {
 	return append(dst, 0)
 }
 
-// randomPump appends fields of pump, most of them in order.
+// randomPump appends fields of pump. Most of them are in the order of the schema.
 func randomPump(r *rand.Rand, dst []byte, depth int) []byte {
 	order := r.Perm(len(pump.Fields))[:r.IntN(8)]
 	for _, i := range order {
@@ -99,7 +98,7 @@ func randomPump(r *rand.Rand, dst []byte, depth int) []byte {
 			}
 			dst = protowire.AppendTag(dst, protowire.Number(d.Number), protowire.BytesType)
 			dst = protowire.AppendBytes(dst, content)
-			count = r.IntN(2) // followed by some that are not packed
+			count = r.IntN(2) // values that are not packed follow
 		}
 		for range count {
 			dst = protowire.AppendTag(dst, protowire.Number(d.Number), protowire.Type(encodingOf(d.Type).wire))
@@ -110,7 +109,7 @@ func randomPump(r *rand.Rand, dst []byte, depth int) []byte {
 			dst = append(dst, content...)
 		}
 	}
-	if r.IntN(3) == 0 { // unknown
+	if r.IntN(3) == 0 { // a field that the schema does not have
 		dst = protowire.AppendTag(dst, 99, protowire.BytesType)
 		dst = protowire.AppendString(dst, "unknown")
 	}
@@ -130,7 +129,7 @@ func randomValue(r *rand.Rand, dst []byte, t schema.Type, depth int) []byte {
 		return append(dst, byte(n&1))
 	case schema.Int32:
 		if n = int64(int32(n)); r.IntN(4) == 0 {
-			n = int64(uint32(n)) // five bytes, as some encoders write a negative one
+			n = int64(uint32(n)) // a negative int32 in five bytes, as some encoders write it
 		}
 		return protowire.AppendVarint(dst, uint64(n))
 	case schema.Uint32:

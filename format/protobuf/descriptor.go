@@ -31,8 +31,8 @@ const (
 // labelRepeated is FieldDescriptorProto.Label.LABEL_REPEATED.
 const labelRepeated = 3
 
-// descriptorTypes maps FieldDescriptorProto.Type to types. An enum is an int32, because any number is valid in it. A
-// group is a message; Validate refuses its encoding.
+// descriptorTypes maps FieldDescriptorProto.Type to types of package schema. An enum is an int32, because any number is
+// valid in an enum field. A group is a message here, but Validate refuses the encoding of a group.
 var descriptorTypes = [...]schema.Type{
 	1: schema.Float64, 2: schema.Float32, 3: schema.Int64, 4: schema.Uint64, 5: schema.Int32,
 	6: schema.Fixed64, 7: schema.Fixed32, 8: schema.Bool, 9: schema.String, 10: schema.Nested,
@@ -40,10 +40,11 @@ var descriptorTypes = [...]schema.Type{
 	16: schema.Sfixed64, 17: schema.Sint32, 18: schema.Sint64,
 }
 
-// ParseDescriptorSet returns the shape of one message, by its full name (pkg.Outer.Inner), from a FileDescriptorSet of
-// proto2, proto3 or editions. protoc --include_imports --descriptor_set_out=FILE writes one, and buf build -o FILE.
-// Names are those of the .proto file. Enums are int32, a map is a list of messages with the fields key and value, and
-// extensions are unknown fields. An error lists what is missing and which messages the set has.
+// ParseDescriptorSet returns the shape of one message of a FileDescriptorSet. message is the full name:
+// pkg.Outer.Inner. The set may be of proto2, proto3 or editions. Two commands write such a file: protoc
+// --include_imports --descriptor_set_out=FILE, and buf build -o FILE. The shape has the names of the .proto file. An
+// enum is an int32. A map is a list of messages with the fields key and value. Extensions are unknown fields. If a
+// message is missing, the error names it and lists messages that the set has.
 func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	s := descriptorSet{declared: map[string]encodedDescriptor{}, shapes: map[string]*schema.Message{}}
 	set := encodedDescriptor{data, field.Span{End: len(data)}}
@@ -72,14 +73,15 @@ func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	return root, nil
 }
 
-// descriptorSet holds the messages of a set by their full names.
+// descriptorSet is a parsed set. Its maps use full message names as keys.
 type descriptorSet struct {
 	declared map[string]encodedDescriptor
-	shapes   map[string]*schema.Message // of the messages that the requested one refers to
-	open     []*schema.Message          // shapes whose fields are still to be added
+	shapes   map[string]*schema.Message // the requested message, and all messages that its fields refer to
+	open     []*schema.Message          // shapes that have no fields yet
 }
 
-// declare registers the messages in d's records with that number, and the messages within them. d is nested depth deep.
+// declare registers the messages in the records of d that have this field number. It also registers the messages nested
+// in them. depth is the number of messages around d.
 func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, depth int) error {
 	if depth > MaxDepth {
 		return syntaxError(d.span.Head, fmt.Sprintf("messages nest deeper than %d", MaxDepth))
@@ -97,7 +99,7 @@ func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, d
 	})
 }
 
-// shape returns the shape of a declared message. Its fields may be added later.
+// shape returns the shape of a declared message. The shape of a message seen for the first time has no fields yet.
 func (s *descriptorSet) shape(name string) *schema.Message {
 	if m := s.shapes[name]; m != nil {
 		return m
@@ -108,7 +110,7 @@ func (s *descriptorSet) shape(name string) *schema.Message {
 	return m
 }
 
-// fill adds the fields of m.
+// fill adds the fields of m to m.
 func (s *descriptorSet) fill(m *schema.Message) error {
 	return s.declared[m.Name].each(messageField, func(d encodedDescriptor) error {
 		name, err := d.text(fieldName)
@@ -154,7 +156,8 @@ func (s *descriptorSet) field(d encodedDescriptor) (f schema.Field, err error) {
 	return f, nil
 }
 
-// suggestNames returns names of messages for an error: those with the last part of name, else the first ones.
+// suggestNames returns message names for an error. It lists the names whose last part is similar to that of name. If
+// there are none, it lists the first names of the set.
 func (s *descriptorSet) suggestNames(name string) string {
 	const most = 8
 	short := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
@@ -185,7 +188,7 @@ type encodedDescriptor struct {
 	span field.Span
 }
 
-// each calls visit for each record with that number; the records are messages.
+// each calls visit for each record of d that has this field number. Each of these records must be a message.
 func (d encodedDescriptor) each(number int, visit func(encodedDescriptor) error) error {
 	for pos := d.span.Off; pos < d.span.End; {
 		r, err := findRecord(d.data, pos, d.span.End, number)
@@ -206,13 +209,13 @@ func (d encodedDescriptor) each(number int, visit func(encodedDescriptor) error)
 	return nil
 }
 
-// text returns the text field with that number, or "".
+// text returns the text field with this number, or "" if d has none.
 func (d encodedDescriptor) text(number int) (string, error) {
 	v, err := d.value(number, field.String)
 	return string(v.Bytes), err
 }
 
-// integer returns the integer field with that number, or 0.
+// integer returns the integer field with this number, or 0 if d has none.
 func (d encodedDescriptor) integer(number int) (int64, error) {
 	v, err := d.value(number, field.Int32)
 	return v.Int, err

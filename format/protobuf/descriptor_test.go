@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// plant is a descriptor set with the features of .proto files: imports, nested types, an enum, maps, recursion.
+// plant is a descriptor set that uses imports, nested types, an enum, maps and recursion.
 const plant = `
 file {
   name: "unit.proto" package: "plant.unit" syntax: "proto3"
@@ -91,7 +91,7 @@ func TestParseDescriptorSet(t *testing.T) {
 	}
 }
 
-// TestParseDescriptorsOwnSet reads the descriptor of descriptors, which is recursive and large.
+// TestParseDescriptorsOwnSet parses the descriptor of descriptor.proto itself, which is recursive and large.
 func TestParseDescriptorsOwnSet(t *testing.T) {
 	file := protodesc.ToFileDescriptorProto(descriptorpb.File_google_protobuf_descriptor_proto)
 	data, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
@@ -108,7 +108,8 @@ func TestParseDescriptorsOwnSet(t *testing.T) {
 	}
 }
 
-// compareShape compares m, and all messages it refers to, with the library's result for the same descriptor.
+// compareShape compares m with the library's result for the same descriptor. It also compares all messages that m
+// refers to.
 func compareShape(t *testing.T, m *schema.Message, want protoreflect.MessageDescriptor, seen map[string]bool) {
 	t.Helper()
 	if seen[m.Name] {
@@ -192,7 +193,7 @@ func TestParseDescriptorSetErrors(t *testing.T) {
 	}
 }
 
-// pumpMessage returns the library's encoding of plant.Pump.
+// pumpMessage returns a plant.Pump in the encoding of the library. text is the message as protobuf text.
 func pumpMessage(t testing.TB, text string) []byte {
 	t.Helper()
 	set, _ := plantSet(t)

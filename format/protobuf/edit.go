@@ -10,10 +10,10 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Insert plans a field behind the others of its message, or an item of a repeated field. An empty list has no bytes, so
-// inserting item 0 starts it. If the schema does not know the field, or there is none, an integer or bool becomes a
-// varint, a float eight bytes, and text, bytes, Untyped and the records of a Map get a length. A whole list cannot be
-// inserted. The details are those of format.Editor.
+// Insert plans a new field at the end of its message, or a new item of a repeated field. An empty list has no bytes, so
+// the insertion of item 0 creates the list. A whole list cannot be inserted. A field that the schema does not describe
+// is encoded by the kind of v: an integer or bool becomes a varint, and a float has eight bytes. Text, bytes, Untyped
+// and the records of a Map get a length. The other rules are those of format.Editor.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	steps := p.Steps()
@@ -52,7 +52,8 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	return appendField(e, data, parent, d, v, len(steps), &t)
 }
 
-// insertFirstItem inserts the first item of a list. All steps but the last one lead to the list.
+// insertFirstItem inserts the first item of a list. The last step is the index of the item; the steps before it lead to
+// the list.
 func (f Format) insertFirstItem(e *format.Edit, data []byte, steps []field.Step, v field.Value) error {
 	var t enclosingRecords
 	above := len(steps) - 2
@@ -68,7 +69,8 @@ func (f Format) insertFirstItem(e *format.Edit, data []byte, steps []field.Step,
 	return appendField(e, data, message, *d, v, len(steps), &t)
 }
 
-// fieldFor returns the field of m that a step names. A field that m does not know gets the type of v.
+// fieldFor returns the field of m that a step names. If m does not describe the field, its type follows from the kind
+// of v.
 func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field, error) {
 	number, hint := numberOfName(m, step), 0
 	if number <= 0 || number > MaxNumber {
@@ -93,15 +95,15 @@ func fieldFor(m *schema.Message, step *field.Step, v field.Value) (schema.Field,
 	return d, nil
 }
 
-// appendField plans a record of d with the value v at the end of a message.
+// appendField plans a record of field d with the value v at the end of a message.
 func appendField(e *format.Edit, data []byte, message valuePlace, d schema.Field, v field.Value, depth int, t *enclosingRecords) error {
-	if message.record.end > 0 { // not the outermost message
+	if message.record.end > 0 { // not the outermost message, which is in no record
 		t.push(message.record)
 	}
 	return insertRecord(e, data, message.span.End, &d, v, depth, t)
 }
 
-// insertRecord plans a record of d with the value v at pos, nested depth deep.
+// insertRecord plans a record of field d with the value v at pos. depth is the number of steps in the path of v.
 func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field.Value, depth int, t *enclosingRecords) error {
 	head := appendTag(e.Room(), d.Number, encodingOf(d.Type).wire)
 	if encodingOf(d.Type).wire != wireLength {
@@ -124,7 +126,8 @@ func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field
 	return nil
 }
 
-// contentOf is valuePlace.content for a new value of d.
+// contentOf appends the encoding of v, a new value of field d. It differs from valuePlace.content, which needs an
+// existing record.
 func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, error) {
 	if v.Kind == field.Untyped && d.Type == schema.Bytes {
 		return v.Bytes, nil
@@ -133,13 +136,13 @@ func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, e
 	return item.content(dst, v, depth)
 }
 
-// insertItem plans an item of a list before the one with that index.
+// insertItem plans a new list item before the item that has this index.
 func insertItem(e *format.Edit, data []byte, list valuePlace, index int, v field.Value, depth int, t *enclosingRecords) error {
 	if index < 0 {
 		return field.ErrNotFound
 	}
 	count, pos := 0, -1
-	var in record // the record that pos is in or before
+	var in record // the record that contains pos or starts there; at the end of the list, the last record
 	err := eachItem(data, list.span, list.shape, func(i int, r record, s field.Span) bool {
 		if count = i + 1; i == index {
 			in, pos = r, s.Head
@@ -153,9 +156,9 @@ func insertItem(e *format.Edit, data []byte, list valuePlace, index int, v field
 		return err
 	case pos < 0 && index > count:
 		return field.ErrNotFound
-	case pos < 0: // behind the last item
+	case pos < 0: // after the last item
 		if count == 0 {
-			in = list.record // its values are not packed
+			in = list.record // an item of an empty list is not packed
 		}
 		pos = in.end
 	}
@@ -172,8 +175,9 @@ func insertItem(e *format.Edit, data []byte, list valuePlace, index int, v field
 	return nil
 }
 
-// Delete plans the message without the value at p: without all records of the field, as consumers take the last of
-// several, or without one item of a repeated field. The details are those of format.Editor.
+// Delete plans the removal of the value at p. For a singular field it removes all records with the field's number,
+// because consumers read the last of several. For an item of a repeated field it removes that item only. The other
+// rules are those of format.Editor.
 func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	if p.Len() == 0 {

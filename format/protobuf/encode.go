@@ -11,13 +11,13 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Cast returns v as a value of a type. A value out of the type's range or of another kind gives a *format.TypeError. A
-// float32 is rounded. The width of an integer or float depends on the field it is written to.
+// Cast returns v as a value of the type as. A value out of the type's range or of another kind gives *format.TypeError.
+// A float32 is rounded. The number of bytes of the encoding depends on the field, not on as.
 func (Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 	return convert.Read("protobuf", v, as)
 }
 
-// appendTyped appends the content of a value of type t. It returns text and bytes as they are, without dst.
+// appendTyped appends the content of a value of type t. For text and bytes it returns the content itself, without dst.
 func appendTyped(dst []byte, t schema.Type, v field.Value) ([]byte, error) {
 	s := encodingOf(t)
 	given := v.Kind
@@ -48,7 +48,8 @@ func appendTyped(dst []byte, t schema.Type, v field.Value) ([]byte, error) {
 	return n.Bytes, nil
 }
 
-// appendUntyped is appendTyped for a field that no schema describes. The wire type decides what it accepts.
+// appendUntyped appends the content of a field that no schema describes. The wire type decides which kinds of v are
+// accepted. For a field with a length it returns the content itself, without dst.
 func appendUntyped(dst []byte, wire wireType, v field.Value) ([]byte, error) {
 	reason := "a value of this kind is not written so"
 	switch {
@@ -78,7 +79,7 @@ func appendUntyped(dst []byte, wire wireType, v field.Value) ([]byte, error) {
 	return nil, typeMismatch(field.Untyped, field.AnyType, fmt.Sprintf("the field has wire type %d, the new value is %v: %s", wire, v.Kind, reason))
 }
 
-// holds reports whether b is the content of one record of the wire type, which is not wireLength or a group.
+// holds reports whether b is the content of exactly one record of this wire type. w is neither wireLength nor a group.
 func (w wireType) holds(b []byte) bool {
 	switch w {
 	case wireFixed32:
@@ -90,7 +91,7 @@ func (w wireType) holds(b []byte) bool {
 	return ok
 }
 
-// messageOf validates the records in v, a message nested depth deep, and returns them.
+// messageOf validates the records in v and returns them. v is a message; depth is the number of steps in its path.
 func messageOf(m *schema.Message, v field.Value, depth int) ([]byte, error) {
 	most := format.Options{}.Depth() - depth
 	if most < 1 {
@@ -123,7 +124,7 @@ func appendTag(dst []byte, number int, wire wireType) []byte {
 	return binary.AppendUvarint(dst, uint64(number)<<3|uint64(wire))
 }
 
-// uvarintSize returns the size in bytes of a length.
+// uvarintSize returns how many bytes the varint of the length n has.
 func uvarintSize(n int) int {
 	size := 1
 	for ; n >= 0x80; n >>= 7 {

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// message has a name as field 1, and a reading as field 2, with a level as field 1.
+// message has a name in field 1 and a reading in field 2. The reading has a level in field 1.
 var message = []byte("\x0a\x06pump-1\x12\x02\x08\x1e")
 
 func Example() {
@@ -23,7 +23,7 @@ func Example() {
 	// Output: 30 <nil>
 }
 
-// A schema gives the fields names and types. ParseDescriptorSet reads one from what protoc writes.
+// A schema gives names and types to the fields. ParseDescriptorSet reads a schema from a file that protoc writes.
 func ExampleFormat_schema() {
 	reading := &schema.Message{Name: "Reading", Fields: []schema.Field{{Name: "level", Number: 1, Type: schema.Sint32}}}
 	pump := &schema.Message{Name: "Pump", Fields: []schema.Field{

@@ -5,11 +5,11 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// scalarEncoding is the encoding of a type. Encoding, "Message Structure".
+// scalarEncoding describes how a type is encoded. Encoding, "Message Structure".
 type scalarEncoding struct {
 	kind   field.Kind
 	wire   wireType
-	zigzag bool // Encoding, "Signed Integers"
+	zigzag bool // a signed number in zigzag form. Encoding, "Signed Integers"
 }
 
 var scalarEncodings = [...]scalarEncoding{
@@ -35,25 +35,25 @@ func encodingOf(t schema.Type) scalarEncoding {
 	if int(t) < len(scalarEncodings) {
 		return scalarEncodings[t]
 	}
-	return scalarEncoding{field.Untyped, wireLength, false} // a type unknown to this package
+	return scalarEncoding{field.Untyped, wireLength, false} // a type that this package does not know
 }
 
-// isPackable reports whether one record may hold several values of type t, without tags. Encoding, "Packed Repeated
-// Fields".
+// isPackable reports whether one record may hold several values of type t without tags between them. Encoding, "Packed
+// Repeated Fields".
 func isPackable(t schema.Type) bool { return encodingOf(t).wire != wireLength }
 
-// fits reports whether r has the encoding of field d.
+// fits reports whether the wire type of r is one that field d can have.
 func fits(d *schema.Field, r *record) bool {
 	return r.wire() == encodingOf(d.Type).wire || d.Repeated && r.wire() == wireLength && isPackable(d.Type)
 }
 
-// isPacked reports whether r, which fits d, holds values without tags.
+// isPacked reports whether r holds several values without tags. r is a record that fits d.
 func isPacked(d *schema.Field, r *record) bool {
 	return d.Repeated && r.wire() == wireLength && isPackable(d.Type)
 }
 
-// fieldByNumber returns the field of m with that number, or nil. m may be nil. The search starts at hint, because
-// fields mostly have the order of the schema.
+// fieldByNumber returns the field of m that has this number, or nil. m may be nil. The search starts at index hint and
+// stores there where it ended. Most messages have their fields in the order of the schema, so the next search is short.
 func fieldByNumber(m *schema.Message, number int, hint *int) *schema.Field {
 	if m == nil {
 		return nil
@@ -70,8 +70,8 @@ func fieldByNumber(m *schema.Message, number int, hint *int) *schema.Field {
 	return nil
 }
 
-// numberOfName returns the field number that a step names in m, which may be nil: the number of the field with that
-// name, or the step as a number; -1 otherwise.
+// numberOfName returns the field number that a step names in m, which may be nil. The step is a name in the schema, or
+// a number. If it is neither, the result is -1.
 func numberOfName(m *schema.Message, step *field.Step) int {
 	if m != nil {
 		for i := range m.Fields {
@@ -83,15 +83,16 @@ func numberOfName(m *schema.Message, step *field.Step) int {
 	return step.Index
 }
 
-// valuePlace is the target of a path: a span, and its description in the schema.
+// valuePlace is the place that a path leads to: a span, and its description in the schema.
 type valuePlace struct {
 	span    field.Span
-	record  record          // the span's record, or its first one
-	shape   *schema.Field   // nil if the schema does not know the field or the record does not fit it
-	message *schema.Message // of a Map, if it is known
+	record  record          // record of the span; for a list the first record
+	shape   *schema.Field   // field in the schema; nil if the schema does not describe the field, or if the record does not fit it
+	message *schema.Message // shape of a Map; nil if unknown
 }
 
-// placeOf returns the place of r, the first record of a field. The message ends at end. d is nil without a schema.
+// placeOf returns the place of a field whose first record is r. end is the end of the message. d is nil without a
+// schema.
 func placeOf(data []byte, r record, d *schema.Field, end int) (valuePlace, error) {
 	if d == nil || !fits(d, &r) {
 		return valuePlace{span: r.span(), record: r}, nil
@@ -103,7 +104,7 @@ func placeOf(data []byte, r record, d *schema.Field, end int) (valuePlace, error
 	return valuePlace{span: field.Span{Head: r.head, Off: r.head, End: last, Kind: field.List}, record: r, shape: d}, err
 }
 
-// itemOf returns the place of r as one value of d.
+// itemOf returns the place of the record r, which holds one value of field d.
 func itemOf(r record, d *schema.Field) valuePlace {
 	return valuePlace{
 		span:   field.Span{Head: r.head, Off: r.off, End: r.end, Kind: encodingOf(d.Type).kind},
@@ -111,7 +112,8 @@ func itemOf(r record, d *schema.Field) valuePlace {
 	}
 }
 
-// recordRun returns the end of the list that starts with r: consecutive records of one repeated field.
+// recordRun returns the end of a list whose first record is r. A list is a run of consecutive records of one repeated
+// field.
 func recordRun(data []byte, r record, d *schema.Field, end int) (int, error) {
 	for r.end < end {
 		more, err := readRecord(data, r.end, end)
@@ -126,7 +128,7 @@ func recordRun(data []byte, r record, d *schema.Field, end int) (int, error) {
 	return r.end, nil
 }
 
-// packedElement returns the value at pos among packed values of type t that end at end.
+// packedElement returns the span of the packed value at pos. The packed values have type t and end at end.
 func packedElement(data []byte, pos, end int, t schema.Type) (field.Span, error) {
 	s := field.Span{Head: pos, Off: pos, Kind: encodingOf(t).kind}
 	switch encodingOf(t).wire {

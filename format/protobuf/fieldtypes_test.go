@@ -15,7 +15,7 @@ const pumpText = `name: "pump-1" level: -7 state: ON
   labels { key: "floor" value: 3 } labels { key: "hall" value: 4294967295 }
   unit { symbol: "bar" } samples: 0.5 samples: -2`
 
-// TestNames reads the library's encoding by names and by numbers.
+// TestNames looks up fields of a message that the library encoded, by names and by numbers.
 func TestNames(t *testing.T) {
 	_, set := plantSet(t)
 	m, err := ParseDescriptorSet(set, "plant.Pump")
@@ -73,7 +73,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// read describes the scalar at s.
+// read returns a text that describes the scalar at s.
 func read(f Format, data []byte, s field.Span, as field.Type) string {
 	if !s.Found() {
 		return s.Kind.String()

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Find is Lookup for all paths of s in one pass. The pass ends once all are found. It allocates nothing.
+// Find looks up all paths of s in one pass. The pass ends when all are found. Find allocates nothing.
 func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	if len(spans) < s.Len() {
 		return fmt.Errorf("protobuf: room for %d spans where the set has %d paths", len(spans), s.Len())
@@ -23,15 +23,15 @@ func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 	return g.storeHit(root, f.rootPlace(data))
 }
 
-// setSearch searches the paths of a set.
+// setSearch is one pass over a message for all paths of a set.
 type setSearch struct {
 	data  []byte
 	nodes []field.Node
 	spans []field.Span
-	left  int // paths not found yet
+	left  int // number of paths still to be found
 }
 
-// storeHit stores p as the span of node, and searches p for the children of node.
+// storeHit stores p as the span of node. It then searches p for the children of node.
 func (f *setSearch) storeHit(node *field.Node, p valuePlace) error {
 	if node.Leaf >= 0 {
 		f.spans[node.Leaf] = p.span
@@ -50,11 +50,11 @@ func (f *setSearch) storeHit(node *field.Node, p valuePlace) error {
 	return nil
 }
 
-// searchNumbers is fields without a schema. It tries the first remaining child first, as fields mostly have the order of the
-// set.
+// searchNumbers searches data[pos:end] for the children of node, without a schema. It compares each record with the
+// first child that is still to be found, because most messages have the order of the set.
 func (f *setSearch) searchNumbers(node *field.Node, pos, end int) error {
 	children := f.nodes[node.First:][:node.Count]
-	var left, want uint64 // children not found yet, by index and by number
+	var left, want uint64 // children still to be found: a bit for each index, and a bit for each number
 	for i := range children {
 		if number := children[i].Step.Index; number > 0 {
 			left |= 1 << i
@@ -96,11 +96,11 @@ func (f *setSearch) searchNumbers(node *field.Node, pos, end int) error {
 	return nil
 }
 
-// searchFields searches the records of a message for the children of node. want has a bit for the number of each child not
-// found yet. The first record with a number counts.
+// searchFields searches the records of a message for the children of node, with a schema. want has a bit for the field
+// number of each child that is still to be found. Of several records with one number, the first counts.
 func (f *setSearch) searchFields(node *field.Node, s field.Span, m *schema.Message) error {
 	children := f.nodes[node.First:][:node.Count]
-	var met, want uint64 // by child, by number
+	var met, want uint64 // found has a bit for each child's index, want a bit for each child's number
 	for i := range children {
 		if number := numberOfName(m, &children[i].Step); number > 0 {
 			want |= numberBit(number)
@@ -137,7 +137,7 @@ func (f *setSearch) searchFields(node *field.Node, s field.Span, m *schema.Messa
 	return nil
 }
 
-// searchItems searches a list for the children of node, which are indices.
+// searchItems searches a list for the children of node. Their steps are indices.
 func (f *setSearch) searchItems(node *field.Node, list valuePlace) error {
 	children := f.nodes[node.First:][:node.Count]
 	last := -1

@@ -26,14 +26,14 @@ func seeds(t testing.TB) [][]byte {
 	return all
 }
 
-// TestPeer compares each seed with the result of another implementation.
+// TestPeer compares the result for each seed with another implementation.
 func TestPeer(t *testing.T) {
 	for _, data := range seeds(t) {
 		compareRecords(t, data)
 	}
 }
 
-// FuzzLookup holds any bytes to the contract.
+// FuzzLookup checks the contract of package format for any bytes.
 func FuzzLookup(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -41,7 +41,7 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { formattest.Check(t, Format{}, data) })
 }
 
-// FuzzSchema is FuzzLookup with a schema.
+// FuzzSchema checks the contract of package format for any bytes, with a schema.
 func FuzzSchema(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -57,7 +57,7 @@ func FuzzPeer(f *testing.F) {
 	f.Fuzz(compareRecords)
 }
 
-// FuzzDescriptor reads descriptor sets.
+// FuzzDescriptor parses descriptor sets.
 func FuzzDescriptor(f *testing.F) {
 	_, set := plantSet(f)
 	for _, name := range []string{"plant.Pump", "Old", "New", ""} {
@@ -74,15 +74,16 @@ func FuzzDescriptor(f *testing.F) {
 	})
 }
 
-// peerRecord is a record as the other implementation reads it.
+// peerRecord is a record that the other implementation has read.
 type peerRecord struct {
 	number protowire.Number
 	typ    protowire.Type
-	value  []byte // with its length
+	value  []byte // length and content
 }
 
-// peerRecords reads data up to the first record that the other implementation refuses, or whose number exceeds the
-// largest one, which it takes for a MessageSet's.
+// peerRecords reads the records of data with the other implementation. It stops at the first record that this
+// implementation refuses. It also stops at a number that exceeds the largest one, because the other implementation
+// accepts such numbers for MessageSets.
 func peerRecords(data []byte) (all []peerRecord, ok bool) {
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)
@@ -128,7 +129,7 @@ func compareRecords(t *testing.T, data []byte) {
 	}
 }
 
-// compareFirst looks up w if no earlier record has its number.
+// compareFirst looks up w, unless a record in before has the same number.
 func compareFirst(t *testing.T, data []byte, before []peerRecord, w peerRecord) {
 	for _, b := range before {
 		if b.number == w.number {
@@ -164,15 +165,15 @@ func compareFirst(t *testing.T, data []byte, before []peerRecord, w peerRecord) 
 	}
 }
 
-// hasGroup reports whether a group may start anywhere. Inside a group the peer accepts larger numbers and deeper
-// nesting.
+// hasGroup reports whether any byte of data may start a group. Inside a group the other implementation accepts larger
+// numbers and deeper nesting.
 func hasGroup(data []byte) bool {
 	return slices.ContainsFunc(data, func(c byte) bool { return wireType(c&7) == wireStart })
 }
 
-// FuzzPatch replaces a text wherever a schema has one.
+// FuzzPatch replaces values by texts at any path, with a schema.
 func FuzzPatch(f *testing.F) { formattest.FuzzPatches(f, Format{pump}, seeds(f)) }
 
-// FuzzEdit and FuzzEditSchema insert, delete and replace anything anywhere.
+// FuzzEdit and FuzzEditSchema insert, delete and replace values at any path.
 func FuzzEdit(f *testing.F)       { formattest.FuzzEdits(f, Format{}, seeds(f)...) }
 func FuzzEditSchema(f *testing.F) { formattest.FuzzEdits(f, Format{pump}, seeds(f)...) }

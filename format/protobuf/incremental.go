@@ -14,21 +14,21 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch starts the search for the value at p in a message that arrives in pieces. Values with a length are skipped
-// by it, groups record by record. A message has no length of its own, so a missing field of the outermost one is Absent
-// only at its end. A list is found at its first record; its end is unknown.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. The search skips a value with a
+// length by that length, and a group record by record. The outermost message has no length, so the search knows only at
+// End that one of its fields is Absent. A list is found at its first record. Its end is then unknown.
 func (f Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	k := &pathSearch{root: f.Message, path: p.Steps(), maxDepth: o.Depth()}
 	return incremental.New(searchFormat{f, k}, k, o)
 }
 
-// searchFormat decodes the value that a pathSearch has found, without the message around it.
+// searchFormat decodes the value that a pathSearch has found. The message around the value is no longer needed.
 type searchFormat struct {
 	Format
 	search *pathSearch
 }
 
-// Value implements format.Format for a record that starts with its wire type.
+// Value implements format.Format for data that starts with the wire type of the value.
 func (f searchFormat) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if f.search.shape == nil || s.Kind != field.Int {
 		return f.Format.Value(data, s, as)
@@ -40,21 +40,21 @@ func (f searchFormat) Value(data []byte, s field.Span, as field.Type) (field.Val
 	return convert.Read("protobuf", v, as)
 }
 
-// pathSearch is the state of one search.
+// pathSearch is the state of one incremental search.
 type pathSearch struct {
 	root     *schema.Message
 	path     []field.Step
 	maxDepth int
 
-	step        int             // index in path of the step that the next records are compared with
-	message     *schema.Message // shape of the current message; nil if unknown
-	number      int             // the sought field number
+	step        int             // index in path of the step after the one that is searched now
+	message     *schema.Message // shape of the current message; nil without a schema
+	number      int             // field number that the search looks for in the current message
 	end         int             // offset where the current message ends
-	list        *schema.Field   // the repeated field of the current items, if the step is an index
-	itemsBefore int             // number of items before the sought one
+	list        *schema.Field   // repeated field whose items are being counted; nil outside of a list
+	itemsBefore int             // number of items to skip until the sought one
 	packedEnd   int             // offset where the current packed values end; 0 outside of packed values
-	groups      []int           // numbers of the open groups
-	shape       *schema.Field   // of the value, if known
+	groups      []int           // numbers of the open groups, outermost first
+	shape       *schema.Field   // field of the found value in the schema; nil without one
 }
 
 // Start implements incremental.Grammar.
@@ -67,7 +67,7 @@ func (k *pathSearch) Start(s *incremental.Search) {
 	k.enterMessage(s, k.root, math.MaxInt)
 }
 
-// enterMessage starts the search of a message's records.
+// enterMessage starts to search the records of a message, which ends at end.
 func (k *pathSearch) enterMessage(s *incremental.Search, m *schema.Message, end int) {
 	k.message, k.end, k.list, k.number = m, end, nil, numberOfName(m, &k.path[k.step])
 	k.step++
@@ -85,7 +85,8 @@ func (k *pathSearch) End(s *incremental.Search) error {
 	return nil
 }
 
-// Next implements incremental.Grammar. It consumes a whole record, or only its head if the path continues in it.
+// Next implements incremental.Grammar. It consumes a whole record. If the path continues inside the record, it consumes
+// only the tag and length.
 func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	if k.packedEnd > 0 {
 		return k.readPackedElement(s, b)
@@ -114,7 +115,8 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	return k.readRecord(s, wire, off, end, number)
 }
 
-// bytesLeft returns how many bytes are left in the current message; math.MaxInt in the outermost one, whose end is unknown.
+// bytesLeft returns how many bytes are left in the current message. For the outermost message, whose end is unknown, it
+// returns math.MaxInt.
 func (k *pathSearch) bytesLeft(s *incremental.Search) int {
 	if k.end == math.MaxInt {
 		return math.MaxInt
@@ -122,7 +124,7 @@ func (k *pathSearch) bytesLeft(s *incremental.Search) int {
 	return k.end - s.Off()
 }
 
-// skipRecord skips a record. It enters a group, because a group has no length.
+// skipRecord skips a record. A group has no length, so skipRecord enters it instead.
 func (k *pathSearch) skipRecord(s *incremental.Search, number int, wire wireType) error {
 	if wire != wireStart {
 		return nil
@@ -134,7 +136,7 @@ func (k *pathSearch) skipRecord(s *incremental.Search, number int, wire wireType
 	return nil
 }
 
-// endGroup reads the end of the innermost group: the tag with that number, which ends at end.
+// endGroup handles the end tag of the innermost group. number is the tag's field number; end is the tag's end.
 func (k *pathSearch) endGroup(s *incremental.Search, number, end int) error {
 	last := len(k.groups) - 1
 	if last < 0 || k.groups[last] != number {
@@ -146,7 +148,8 @@ func (k *pathSearch) endGroup(s *incremental.Search, number, end int) error {
 	return nil
 }
 
-// readRecord reads a record with the sought number, or the record behind the current list. Its content is at off to end.
+// readRecord handles a record with the sought number, or the first record after the current list. off and end bound the
+// record's content.
 func (k *pathSearch) readRecord(s *incremental.Search, wire wireType, off, end, number int) (int, error) {
 	d := k.list
 	if d == nil {
@@ -173,7 +176,7 @@ func (k *pathSearch) readRecord(s *incremental.Search, wire wireType, off, end, 
 	return k.foundRecord(s, d, wire, off, end)
 }
 
-// enterList starts the search of the repeated field d at its first record.
+// enterList starts to search the repeated field d at its first record.
 func (k *pathSearch) enterList(s *incremental.Search, d *schema.Field) {
 	if k.step == len(k.path) {
 		s.Container(field.Span{Head: s.Off(), Off: s.Off(), End: -1, Kind: field.List})
@@ -186,7 +189,8 @@ func (k *pathSearch) enterList(s *incremental.Search, d *schema.Field) {
 	k.step++
 }
 
-// foundRecord reads the record on the path. d is nil if its shape is unknown.
+// foundRecord handles the record that the current step of the path names. d is nil if the schema does not describe the
+// record.
 func (k *pathSearch) foundRecord(s *incremental.Search, d *schema.Field, wire wireType, off, end int) (int, error) {
 	at := s.Off()
 	span := field.Span{Head: at, Off: at + off, End: incremental.Add(at, uint64(end)), Kind: field.Untyped}
@@ -236,7 +240,8 @@ func (k *pathSearch) readPackedElement(s *incremental.Search, b []byte) (int, er
 	return end, nil
 }
 
-// encodesField reports whether a record of that wire type holds one value of d, or packed ones. d may be nil.
+// encodesField reports whether a record of this wire type holds one value of field d, or packed values of it. d may be
+// nil.
 func encodesField(d *schema.Field, wire wireType) (inRecord, inPacked bool) {
 	if d == nil {
 		return false, false
@@ -244,7 +249,8 @@ func encodesField(d *schema.Field, wire wireType) (inRecord, inPacked bool) {
 	return wire == encodingOf(d.Type).wire, wire == wireLength && d.Repeated && isPackable(d.Type)
 }
 
-// readTagPart reads the tag at the start of b. The message has left bytes left.
+// readTagPart reads the tag at the start of b, which may be incomplete. left is the number of bytes left in the
+// message.
 func readTagPart(b []byte, left int) (number int, wire wireType, behind int, err error) {
 	tag, behind, err := readVarintPart(b, 0, left)
 	switch wire = wireType(tag & 7); {
@@ -258,8 +264,9 @@ func readTagPart(b []byte, left int) (number int, wire wireType, behind int, err
 	return int(tag >> 3), wire, behind, nil
 }
 
-// readContentPart returns where the content of a record starts and ends. Its tag ends at pos. A group has no content
-// here.
+// readContentPart returns where the content of a record starts and ends. pos is the end of the record's tag. left is
+// the number of bytes left in the message, counted from the start of b. A group has no content here, so off and end are
+// pos.
 func readContentPart(b []byte, wire wireType, pos, left int) (off, end int, err error) {
 	size := uint64(0)
 	switch off = pos; wire {
@@ -281,7 +288,8 @@ func readContentPart(b []byte, wire wireType, pos, left int) (off, end int, err 
 	return off, incremental.Add(off, size), nil
 }
 
-// readVarintPart is readVarint for bytes that may be incomplete. The message has left bytes left.
+// readVarintPart is readVarint for bytes that may be incomplete. left is the number of bytes left in the message,
+// counted from the start of b.
 func readVarintPart(b []byte, pos, left int) (n uint64, behind int, err error) {
 	limit := min(len(b), left)
 	for i := pos; i < limit; i++ {

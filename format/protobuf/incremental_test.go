@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// device has a zigzag number, a list of numbers, a list of messages, and a text.
+// device is a shape with a zigzag number, a list of numbers, a list of messages, and a text.
 var device = &schema.Message{Name: "test.Device", Fields: []schema.Field{
 	{Name: "level", Number: 1, Type: schema.Sint32},
 	{Name: "samples", Number: 2, Type: schema.Int32, Repeated: true},
@@ -30,8 +30,8 @@ func TestSearch(t *testing.T) {
 		f          Format
 		data, path string
 		answer     format.SearchResult
-		fed        int    // bytes up to the result or error
-		err        string // end of the error text
+		fed        int    // number of bytes up to the result or error
+		err        string // end of the error's text
 	}{
 		{"varint", numbers, "\x08\x05\x10\xac\x02", "2", format.Found, 5, ""},
 		{"bytes", numbers, "\x08\x05\x12\x02ab", "2", format.Found, 6, ""},
@@ -71,7 +71,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchShape reads values that need the schema: a search keeps the value without the message around it.
+// TestSearchShape reads values that need the schema. The search no longer has the message around the value.
 func TestSearchShape(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int64{"level": -2, "samples.1": 300} {

@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Format is Protocol Buffers. The zero value reads any message, by field numbers. With a Message it reads messages of
-// that shape, also by names.
+// Format is Protocol Buffers. The zero value finds fields by their numbers, in any message. With a Message, Format is
+// for messages of that shape, and finds fields also by their names.
 type Format struct{ Message *schema.Message }
 
 var (
@@ -23,26 +23,26 @@ var (
 // Name returns "protobuf".
 func (Format) Name() string { return "protobuf" }
 
-// Descriptor returns the properties of Protocol Buffers, which are the same with and without a schema.
+// Descriptor returns the properties of Protocol Buffers. A schema does not change them.
 func (Format) Descriptor() format.Descriptor {
 	return format.Descriptor{Type: ferry.Protobuf, Numbered: true, SampleKey: "1", Detection: format.DetectNever}
 }
 
-// WithSchema returns the format for messages of the shape m; for any message if m is nil.
+// WithSchema returns the format for messages of the shape m. If m is nil, the result is the format for any message.
 func (Format) WithSchema(m *schema.Message) format.Format { return Format{Message: m} }
 
-// Lookup returns where the value at p lies. A step is a field number, with a schema also a name, or an index in a
-// repeated field. The empty path is the whole message. Without a schema, bytes with a length are taken for a message if
-// the path continues in them, and only the first item of a repeated field is found. If a singular field occurs twice,
-// Lookup finds the first one, while most consumers take the last; with a schema Validate refuses such a message. Lookup
-// reads only tags and lengths, up to the value, and copies nothing. A missing field gives field.ErrNotFound, data that
-// ends early io.ErrUnexpectedEOF, wrapped, other malformed data *format.SyntaxError.
+// Lookup returns where the value at p lies. A step is a field number, a name if the format has a schema, or an index in
+// a repeated field. The empty path is the whole message. Without a schema, a value with a length counts as a message if
+// the path continues in it, and only the first item of a repeated field is found. If a singular field occurs twice,
+// Lookup finds the first record, but most consumers read the last one. Validate with a schema refuses such a message.
+// Lookup reads only the tags and lengths up to the value. It copies nothing. A missing field gives field.ErrNotFound.
+// Data that ends early gives a wrapped io.ErrUnexpectedEOF. Other malformed data gives *format.SyntaxError.
 func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	if f.Message != nil {
 		at, err := f.followPath(data, p.Steps(), nil)
 		return at.span, err
 	}
-	return lookup(data, p.Steps()) // inlined, so that a call through the interface is one call
+	return lookup(data, p.Steps()) // the compiler inlines Lookup into its wrapper for interface calls, so such a call is one call
 }
 
 func lookup(data []byte, steps []field.Step) (field.Span, error) {
@@ -60,7 +60,7 @@ func lookup(data []byte, steps []field.Step) (field.Span, error) {
 	return at, nil
 }
 
-// findRecord returns the first record with that number in data[pos:end].
+// findRecord returns the first record in data[pos:end] with this field number.
 func findRecord(data []byte, pos, end, number int) (record, error) {
 	if number <= 0 {
 		return record{}, field.ErrNotFound
@@ -77,13 +77,14 @@ func findRecord(data []byte, pos, end, number int) (record, error) {
 	}
 }
 
-// numberBit returns the bit of a field number in scanRecords' set. Numbers that are 64 apart share a bit.
+// numberBit returns the bit of a field number in the set that scanRecords reads. Numbers that differ by a multiple of
+// 64 share a bit.
 func numberBit(number int) uint64 { return 1 << (number & 63) }
 
-// scanRecords returns the first record in data[pos:end] whose number has a bit in want, or the zero record. It reads
-// records with tags and lengths of one or two bytes itself, and calls readRecord for all others. With odd it returns
-// the first record that it does not read itself, or its error. It notices a record that exceeds end only at the next
-// one.
+// scanRecords returns the first record in data[pos:end] whose number has a bit in want. Without one it returns the zero
+// record. It decodes tags and lengths of one or two bytes itself. For any other record it calls readRecord. If odd is
+// true, it returns the first of these other records, or the error of readRecord. A record that exceeds end is noticed
+// only when the next record is read.
 func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, error) {
 	const highs = 0x8080808080808080
 	b := data[:end]
@@ -91,7 +92,7 @@ func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, erro
 	for uint(pos) < uint(len(b)) {
 		head = pos
 		tag, off, stop := uint(b[pos]), pos+1, 0
-		if tag-8 >= 0x80-8 { // two bytes, or not a field number
+		if tag-8 >= 0x80-8 { // the tag has two bytes, or its field number is 0
 			if tag < 8 || uint(off) >= uint(len(b)) || b[off]-1 >= 0x7f {
 				tag = uint(wireEnd)
 			} else {
@@ -145,6 +146,6 @@ func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, erro
 	if pos <= end {
 		return record{}, nil
 	}
-	_, err := readRecord(data, head, end) // the last record exceeds the end
+	_, err := readRecord(data, head, end) // the last record exceeds end: reading it again gives the error
 	return record{}, err
 }

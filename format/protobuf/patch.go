@@ -13,10 +13,10 @@ var (
 )
 
 // Patch appends data to dst with the value at p replaced by v, and returns the extended dst. It updates the lengths of
-// all messages around the value. With a schema v is written as the field's type. Without one the old wire type decides:
-// an integer becomes a varint or four or eight bytes, a float four or eight bytes, a bool a varint, text and bytes get
-// a length, and Untyped bytes are copied. A float that float32 would round must be Cast first. For a Map, v.Bytes is
-// the records of a message. On an error dst is returned unchanged.
+// all messages around the value. With a schema, v is encoded as the type of the field. Without a schema, the wire type
+// of the old value decides. An integer becomes a varint, or has four or eight bytes. A float has four or eight bytes. A
+// bool becomes a varint. Text and bytes get a length. Untyped bytes are copied. A float that float32 would round gives
+// an error: use Cast first. For a Map, v.Bytes is the records of a message. On an error Patch returns dst unchanged.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	var e format.Edit
 	if err := f.Replace(&e, data, p, v); err != nil {
@@ -25,8 +25,8 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return e.AppendTo(dst), nil
 }
 
-// PatchInPlace overwrites the value at p in data itself if v, written as Patch does, takes exactly as many bytes.
-// Otherwise it returns false and leaves data unchanged.
+// PatchInPlace overwrites the value at p in data itself. It does so only if v, encoded as in Patch, has exactly as many
+// bytes as the old value. Otherwise it returns false and leaves data unchanged.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	var t enclosingRecords
 	at, err := f.followPath(data, p.Steps(), &t)
@@ -43,11 +43,11 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 		return true, nil
 	}
 	var e format.Edit
-	err = f.Replace(&e, data, p, v) // an existing length may be longer than necessary and leave room
+	err = f.Replace(&e, data, p, v) // an old length may be longer than necessary, so that a longer value still has room
 	return err == nil && e.InPlace(), err
 }
 
-// isShort reports whether all lengths of t have the shortest form.
+// isShort reports whether the lengths of all records of t have the shortest form.
 func (t *enclosingRecords) isShort(data []byte) bool {
 	for i := range t.records[:t.n] {
 		if !t.records[i].isShort(data) {
@@ -57,7 +57,7 @@ func (t *enclosingRecords) isShort(data []byte) bool {
 	return true
 }
 
-// isShort reports whether the length of r, if it has one, has the shortest form.
+// isShort reports whether the length of r has the shortest form. A record without a length is short.
 func (r record) isShort(data []byte) bool {
 	return r.wire() != wireLength || r.off-r.tagEnd(data) == uvarintSize(r.end-r.off)
 }
@@ -84,8 +84,8 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	return nil
 }
 
-// content appends the encoding of v for place p, nested depth deep, to dst. It returns content with a length as it is,
-// without dst.
+// content appends the encoding of v for the place p to dst. depth is the number of steps in the path of p. Content with
+// a length is returned itself, without dst.
 func (p *valuePlace) content(dst []byte, v field.Value, depth int) ([]byte, error) {
 	switch {
 	case depth == 0:
@@ -100,10 +100,10 @@ func (p *valuePlace) content(dst []byte, v field.Value, depth int) ([]byte, erro
 	return appendTyped(dst, p.shape.Type, v)
 }
 
-// isWhole reports whether p is its whole record, not one of several packed values.
+// isWhole reports whether p is a whole record. Otherwise p is one of several packed values.
 func (p *valuePlace) isWhole() bool { return p.span.Head == p.record.head }
 
-// resize plans new lengths for the records of t, whose innermost content grows by grown bytes.
+// resize plans new lengths for the records of t. The content of the innermost record grows by grown bytes.
 func (t *enclosingRecords) resize(e *format.Edit, data []byte, grown int) {
 	var scratch [binary.MaxVarintLen64]byte
 	for i := t.n - 1; i >= 0; i-- {

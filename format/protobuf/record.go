@@ -8,14 +8,14 @@ import (
 	"example.com/ferry/format"
 )
 
-// wireType is the encoding of a value: the low three bits of a tag. Encoding, "Message Structure".
+// wireType tells how a value is encoded. It is the low three bits of a tag. Encoding, "Message Structure".
 type wireType uint8
 
 const (
 	wireVarint  wireType = 0
 	wireFixed64 wireType = 1
-	wireLength  wireType = 2 // a length and that many bytes: text, bytes, a message, packed numbers
-	wireStart   wireType = 3 // a group; it ends at the tag with its number and wireEnd
+	wireLength  wireType = 2 // a length and then that many bytes: text, bytes, a message, packed numbers
+	wireStart   wireType = 3 // the start of a group; the group ends at a tag with the same field number and wireEnd
 	wireEnd     wireType = 4
 	wireFixed32 wireType = 5
 )
@@ -23,25 +23,26 @@ const (
 // MaxNumber is the largest field number. Language guide, "Assigning Field Numbers".
 const MaxNumber = 1<<29 - 1
 
-// MaxDepth bounds the nesting of groups and messages, whatever format.Options say.
+// MaxDepth bounds the nesting of groups and messages. format.Options cannot raise it.
 const MaxDepth = 256
 
-// record is one tag and value, as offsets from the start of the message. The content of a group includes its end tag.
-// record has four fields, because the compiler keeps structs of up to four in registers.
+// record is one tag with its value. The offsets count from the start of the message. The content of a group includes
+// the group's end tag. record has only four fields, because the compiler keeps structs of up to four fields in
+// registers.
 type record struct{ tag, head, off, end int }
 
-// number shifts without a sign: a tag has 32 bits, and int may have no more.
+// number converts the tag to an unsigned number first, because a tag uses 32 bits and int may have only 32.
 func (r record) number() int    { return int(uint(r.tag) >> 3) }
 func (r record) wire() wireType { return wireType(r.tag & 7) }
 
-// readRecord returns the record at pos of data[:end], where end is the end of a message and pos is less than end. It
-// accepts tags and lengths longer than necessary. If data ends within the record the error is io.ErrUnexpectedEOF,
-// wrapped, else *format.SyntaxError.
+// readRecord returns the record at pos of data[:end]. end is the end of a message, and pos is less than end. Tags and
+// lengths longer than necessary are accepted. If data ends within the record, the error is a wrapped
+// io.ErrUnexpectedEOF. Any other error is a *format.SyntaxError.
 func readRecord(data []byte, pos, end int) (record, error) {
 	return readRecordWithin(data, pos, end, MaxDepth)
 }
 
-// readRecordWithin is readRecord where depth more groups may nest.
+// readRecordWithin is readRecord with a limit: groups may nest depth levels deep.
 func readRecordWithin(data []byte, pos, end, depth int) (record, error) {
 	head := pos
 	b := data[:end]
@@ -88,7 +89,7 @@ func readRecordWithin(data []byte, pos, end, depth int) (record, error) {
 	return r, nil
 }
 
-// skipGroup returns the offset behind the end tag of the group g.
+// skipGroup returns the offset after the end tag of the group g.
 func skipGroup(data []byte, g record, end, depth int) (int, error) {
 	if depth == 0 {
 		return 0, syntaxError(g.head, fmt.Sprintf("groups nest deeper than %d", MaxDepth))
@@ -110,8 +111,8 @@ func skipGroup(data []byte, g record, end, depth int) (int, error) {
 	return 0, truncated(data, end, end, fmt.Sprintf("a group with the number %d has no end", g.number()))
 }
 
-// readVarint reads the number at pos and returns the offset behind it. Encoding, "Base 128 Varints": ten bytes hold 64
-// bits.
+// readVarint reads the number at pos. behind is the offset after the number. Encoding, "Base 128 Varints": ten bytes
+// hold 64 bits.
 func readVarint(data []byte, pos, end int) (n uint64, behind int, err error) {
 	b := data[pos:end]
 	for i, c := range b {
@@ -126,8 +127,8 @@ func readVarint(data []byte, pos, end int) (n uint64, behind int, err error) {
 	return 0, 0, truncated(data, pos, end, "a varint has no end")
 }
 
-// truncated returns the error for a record that exceeds end. If data continues behind end, the enclosing message is
-// malformed; otherwise data ends early.
+// truncated returns the error for a record that exceeds end. If data continues after end, the enclosing message is
+// malformed. Otherwise data ends early.
 func truncated(data []byte, pos, end int, reason string) error {
 	if end < len(data) {
 		return syntaxError(pos, reason+" in its message")
@@ -139,7 +140,7 @@ func syntaxError(offset int, reason string) error {
 	return &format.SyntaxError{Format: "protobuf", Offset: offset, Reason: reason}
 }
 
-// tagEnd returns the offset behind r's tag, where its length starts if it has one.
+// tagEnd returns the offset after the tag of r. If r has a length, the length starts there.
 func (r record) tagEnd(data []byte) int {
 	_, behind, err := readVarint(data, r.head, r.off)
 	if err != nil {
@@ -148,7 +149,7 @@ func (r record) tagEnd(data []byte) int {
 	return behind
 }
 
-// span returns the span of r without a schema. A group is an Extension, any other record Untyped.
+// span returns the span that r has without a schema. A group is an Extension; any other record is Untyped.
 func (r record) span() field.Span {
 	if r.wire() == wireStart {
 		return field.Span{Head: r.head, Off: r.off, End: r.end, Kind: field.Extension}

@@ -5,7 +5,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// enclosingRecords holds the records around the target of a path, from the outside in.
+// enclosingRecords holds the records around the value that a path leads to, outermost first.
 type enclosingRecords struct {
 	records [field.MaxSteps]record
 	n       int
@@ -23,7 +23,7 @@ func (f Format) rootPlace(data []byte) valuePlace {
 	return valuePlace{span: field.Span{End: len(data), Kind: field.Map}, message: f.Message}
 }
 
-// followPath is Lookup that uses the schema. If t is not nil, it stores the records around the value there.
+// followPath is Lookup that uses the schema. If t is not nil, followPath stores the records around the value in t.
 func (f Format) followPath(data []byte, steps []field.Step, t *enclosingRecords) (valuePlace, error) {
 	at := f.rootPlace(data)
 	for i := range steps {
@@ -51,12 +51,12 @@ func (p *valuePlace) isItem() bool {
 	return p.shape != nil && p.shape.Repeated && p.span.Kind != field.List
 }
 
-// isMessage reports whether p may hold records: it is a message, or bytes that no schema describes.
+// isMessage reports whether p may hold records. p is then a message, or bytes with a length that no schema describes.
 func (p *valuePlace) isMessage() bool {
 	return p.span.Kind == field.Map || p.shape == nil && p.record.wire() == wireLength
 }
 
-// step returns the place of the field of p that step names.
+// step returns the place of the field of p that the given step names.
 func (p *valuePlace) step(data []byte, step *field.Step) (valuePlace, error) {
 	r, err := findRecord(data, p.span.Off, p.span.End, numberOfName(p.message, step))
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *valuePlace) step(data []byte, step *field.Step) (valuePlace, error) {
 	return placeOf(data, r, fieldByNumber(p.message, r.number(), &hint), p.span.End)
 }
 
-// listItem returns the place of the list's item with that index.
+// listItem returns the place of the list item that has this index.
 func listItem(data []byte, list valuePlace, index int, t *enclosingRecords) (valuePlace, error) {
 	if index < 0 {
 		return valuePlace{}, field.ErrNotFound
@@ -89,7 +89,8 @@ func listItem(data []byte, list valuePlace, index int, t *enclosingRecords) (val
 	return found, err
 }
 
-// eachItem calls each for the items of list until it returns false. r is the item's record, or the one it is packed in.
+// eachItem calls each for every item of the list, until each returns false. r is the record of the item, or the record
+// of packed values that holds the item.
 func eachItem(data []byte, list field.Span, d *schema.Field, each func(index int, r record, s field.Span) bool) error {
 	index := 0
 	for pos := list.Off; pos < list.End; {

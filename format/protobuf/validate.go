@@ -11,21 +11,21 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// maxTag is the longest tag in bytes that every consumer reads. Some read a tag as a number of 32 bits.
+// maxTag is the size in bytes of the longest tag that every consumer accepts. Some consumers read a tag as a 32-bit
+// number.
 const maxTag = 5
 
-// Validate reads data once: all tags and lengths, with a schema also those of the messages within. Unless o.BoundsOnly
+// Validate reads all tags and lengths once. With a schema it also reads those of nested messages. Unless o.BoundsOnly
 // is set, it refuses data that consumers read differently:
 //
-// - groups, which many do not support, and tags of more than five bytes
+// - groups, which many consumers do not support, and tags of more than five bytes
 //
-// - with a schema a string that is not UTF-8, a value that does not have its field's encoding or range, a singular
-// field that occurs twice, and a repeated field with other fields between its records
+// - with a schema: a string that is not UTF-8, a value that does not have the encoding or range of its field, a
+// singular field that occurs twice, and a repeated field with other fields between its records
 //
-// Fields that the schema does not know are accepted. Without a schema no field is known to be repeated, and bytes with
-// a length are not read. Empty data is a message without fields. A message ends where data does, so o.AllowTrailing has
-// no effect. More than 256 levels are refused even if o.MaxDepth allows them.
-// does, so o.AllowTrailing changes nothing. More than 256 levels are refused even if o.MaxDepth allows them.
+// Fields that the schema does not describe are accepted. Without a schema, Validate cannot know which fields repeat,
+// and it does not read the content of a field with a length. Empty data is a message without fields. A message ends
+// where data does, so o.AllowTrailing has no effect. More than 256 levels are refused, even if o.MaxDepth allows them.
 func (f Format) Validate(data []byte, o format.Options) error {
 	if f.Message == nil {
 		return validateRecords(data, !o.BoundsOnly)
@@ -57,14 +57,15 @@ func validateRecords(data []byte, strict bool) error {
 	}
 }
 
-// validateMessage validates the records in data[pos:end], nested depth deep.
+// validateMessage validates the records in data[pos:end]. depth counts this message and the messages and lists around
+// it.
 func (v *validator) validateMessage(pos, end int, m *schema.Message, depth int) error {
 	if depth > v.maxDepth {
 		return syntaxError(pos, fmt.Sprintf("nested deeper than %d levels", v.maxDepth))
 	}
 	start, hint, fields := pos, 0, 0
 	open := v.seen.Open()
-	var before *schema.Field // the field of the previous record
+	var before *schema.Field // field of the previous record
 	for pos < end {
 		r, err := readRecord(v.data, pos, end)
 		if err != nil {
@@ -100,7 +101,7 @@ func (v *validator) validateMessage(pos, end int, m *schema.Message, depth int) 
 	return nil
 }
 
-// checkCommonRecord refuses records that some consumers do not read.
+// checkCommonRecord refuses records that some consumers cannot read.
 func checkCommonRecord(data []byte, r record) error {
 	switch {
 	case r.wire() == wireStart:
@@ -118,7 +119,7 @@ func duplicateFieldError(r *record, d *schema.Field) error {
 	return syntaxError(r.head, fmt.Sprintf("field %d (%s) stands twice and does not repeat", r.number(), d.Name))
 }
 
-// validateField validates r, a record of d in a message nested depth deep.
+// validateField validates r, a record of field d. depth is that of the message around r.
 func (v *validator) validateField(r *record, d *schema.Field, depth int) error {
 	if !fits(d, r) {
 		if v.strict {
@@ -150,7 +151,7 @@ func (v *validator) validateField(r *record, d *schema.Field, depth int) error {
 	return nil
 }
 
-// validateValue refuses a value of type d that consumers read differently.
+// validateValue refuses a value of field d that consumers read differently.
 func (v *validator) validateValue(s field.Span, d *schema.Field) error {
 	if !v.strict {
 		return nil
@@ -169,7 +170,7 @@ func (v *validator) validateValue(s field.Span, d *schema.Field) error {
 	return nil
 }
 
-// inRange reports whether n, which integer read as type t, is in t's range.
+// inRange reports whether n is in the range of type t. decodeInteger has decoded n as type t.
 func inRange(n field.Value, t schema.Type) bool {
 	switch t.Field() {
 	case field.Int32:
@@ -180,8 +181,8 @@ func inRange(n field.Value, t schema.Type) bool {
 	return true
 }
 
-// findDuplicate returns the offset of a record whose singular field occurs twice, or -1. It checks the count records in
-// data[start:end] that message added to the numbers seen.
+// findDuplicate looks for a singular field that occurs twice, or a list in several pieces, in data[start:end]. It
+// returns the offset of the second record, or -1. count is the number of records that recordHeads yields.
 func findDuplicate(data []byte, start, end int, m *schema.Message, count int) int {
 	same := func(a, b int) bool {
 		x, _, err := readVarint(data, a, end)
@@ -194,7 +195,8 @@ func findDuplicate(data []byte, start, end int, m *schema.Message, count int) in
 	return keyset.Duplicate(count, end-start, recordHeads(data, start, end, m), same)
 }
 
-// recordHeads yields the offset and hash of each of these records.
+// recordHeads yields the offset and the number's hash of each record that must not share its number with another. These
+// are the records of known fields, except that of a list only the first record counts.
 func recordHeads(data []byte, start, end int, m *schema.Message) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		hint := 0

@@ -15,11 +15,12 @@ import (
 
 var errSpan = errors.New("protobuf: the span does not lie in the data: it comes from another message or schema")
 
-// Value decodes the scalar at s. If a schema gave it its kind, it is converted to the requested type; for an integer
-// Value reads the schema again, which costs about as much as Lookup. Without a schema it is read as that type: a varint
-// as any integer or a bool, four bytes as int32, uint32 or float32, eight bytes as int64, uint64 or float64, bytes with
-// a length as a string or bytes. AnyType gives Untyped with the encoded bytes. A value that the type cannot hold gives
-// *format.TypeError. Text and Bytes are views into data.
+// Value decodes the scalar at s. If s has a kind from a schema, Value converts it to the requested type. For an integer
+// it also reads the schema again, which costs about as much as Lookup. Without a schema, the requested type tells how
+// to decode the bytes. A varint may be read as any integer or as a bool. Four bytes may be read as int32, uint32 or
+// float32, and eight bytes as int64, uint64 or float64. Bytes with a length may be read as a string or as bytes.
+// AnyType gives Untyped with the encoded bytes. A value that the type cannot hold gives *format.TypeError. Text and
+// Bytes are views into data.
 func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
 		return field.Value{}, errSpan
@@ -55,7 +56,7 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 	return convert.Read("protobuf", v, as)
 }
 
-// View returns the content of a text, which only a schema can describe as such. It allocates nothing.
+// View returns the content of the text at s. Only a schema tells that a field is a text. View allocates nothing.
 func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	if s.Kind != field.Text || uint(s.End) > uint(len(data)) || uint(s.Off) > uint(s.End) {
 		return nil, false
@@ -63,7 +64,7 @@ func (Format) View(data []byte, s field.Span) ([]byte, bool) {
 	return data[s.Off:s.End:s.End], true
 }
 
-// shapeAt returns the field of s, a span of Lookup, Find or Walk; nil if there is none.
+// shapeAt returns the field that the schema declares for s, or nil. s is a span of Lookup, Find or Walk.
 func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 	m, hint := f.Message, 0
 	for pos, end := 0, len(data); pos < end; {
@@ -84,7 +85,7 @@ func (f Format) shapeAt(data []byte, s field.Span) *schema.Field {
 	return nil
 }
 
-// untypedValue decodes the content of a record as a type.
+// untypedValue decodes the content of a record as the requested type.
 func untypedValue(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	t, ok := schema.Bytes, false
 	switch {
@@ -117,7 +118,8 @@ func untypedValue(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	return convert.Read("protobuf", v, as)
 }
 
-// untypedEncodings is the schema type, plus one, to read bytes of a wire type as, by the requested type.
+// untypedEncodings tells how to decode a value without a schema. The indices are the requested type and the wire type.
+// An element is a schema type plus one; 0 means that the two do not fit.
 var untypedEncodings = [...][8]schema.Type{
 	field.Int32:      {wireVarint: schema.Int32 + 1, wireFixed32: schema.Sfixed32 + 1},
 	field.Uint32:     {wireVarint: schema.Uint32 + 1, wireFixed32: schema.Fixed32 + 1},
@@ -130,9 +132,9 @@ var untypedEncodings = [...][8]schema.Type{
 	field.ByteString: {wireLength: schema.Bytes + 1},
 }
 
-// decodeInteger reads all of b as type t. Writers differ in the upper bits of a varint that t cannot hold: if they repeat the
-// sign or are zero, they are dropped; otherwise the result is out of t's range. false means that b is not a number of
-// this size.
+// decodeInteger reads all of b as type t. The varint of a narrow type may have more bits than the type. Writers fill
+// these bits with zeros or with copies of the sign, and decodeInteger drops both. With other bits, the result is out of
+// the range of t. It returns false if b does not have the size of a number of type t.
 func decodeInteger(t schema.Type, b []byte) (field.Value, bool) {
 	s := encodingOf(t)
 	var n uint64
@@ -170,7 +172,7 @@ func wholeVarint(b []byte) (uint64, bool) {
 	return n, err == nil && end == len(b)
 }
 
-// decodeFloat reads a float of four bytes or eight. IEEE 754 binary32 or 64.
+// decodeFloat reads a float of four or eight bytes. IEEE 754 binary32 or binary64.
 func decodeFloat(b []byte) (float64, bool) {
 	switch len(b) {
 	case 4:

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// TestUntyped reads fields as the type that the caller gives.
+// TestUntyped reads fields without a schema, as the type that the caller requests.
 func TestUntyped(t *testing.T) {
 	rows := []struct {
 		name, data string
@@ -48,7 +48,7 @@ func TestUntyped(t *testing.T) {
 	}
 }
 
-// TestWrongType reads fields as types that their bytes cannot have.
+// TestWrongType requests types that the bytes of a field cannot have.
 func TestWrongType(t *testing.T) {
 	rows := map[string]struct {
 		data string
@@ -79,7 +79,7 @@ func TestWrongType(t *testing.T) {
 	}
 }
 
-// TestForeignSpan gives spans that Lookup did not return.
+// TestForeignSpan calls Value with spans that Lookup did not return.
 func TestForeignSpan(t *testing.T) {
 	data := []byte("\x08\x01")
 	for _, s := range []field.Span{
@@ -98,7 +98,7 @@ func TestForeignSpan(t *testing.T) {
 	}
 }
 
-// TestPatchUntyped writes values with the wire type of the old ones.
+// TestPatchUntyped checks that a patch without a schema keeps the wire type of the old value.
 func TestPatchUntyped(t *testing.T) {
 	varint, four, eight, text := "\x08\x01", "\x0d\x00\x00\x00\x00", "\x09\x00\x00\x00\x00\x00\x00\x00\x00", "\x0a\x01a"
 	i := func(n int64) field.Value { return field.Value{Kind: field.Int, Int: n} }
@@ -106,7 +106,7 @@ func TestPatchUntyped(t *testing.T) {
 	rows := []struct {
 		name, data string
 		v          field.Value
-		want       string // empty: *format.TypeError
+		want       string // empty for a *format.TypeError
 	}{
 		{"150", varint, i(150), "\x08\x96\x01"},
 		{"-2", varint, i(-2), "\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
@@ -150,7 +150,7 @@ func TestCast(t *testing.T) {
 	}
 }
 
-// TestInsertWithSchema starts a list, and refuses values without a place.
+// TestInsertWithSchema inserts the first item of a list. It also expects errors for values without a place.
 func TestInsertWithSchema(t *testing.T) {
 	f := Format{pump}
 	one := field.Value{Kind: field.Int, Int: 1}
@@ -186,7 +186,7 @@ func TestInsertWithSchema(t *testing.T) {
 	}
 }
 
-// TestDepth checks the nesting limits of Validate and Walk, with a recursive schema.
+// TestDepth checks the nesting limits of Validate and Walk. It uses a recursive schema.
 func TestDepth(t *testing.T) {
 	nest := func(n int) []byte {
 		var data []byte

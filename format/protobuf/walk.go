@@ -8,10 +8,10 @@ import (
 	"example.com/ferry/format"
 )
 
-// Walk calls visit for the message and for each field in order. The step is the field's number, or its name in the
-// schema. Without a schema all fields are leaves, because only a schema describes messages and lists. A repeated field
-// in several pieces, which Validate refuses with a schema, gives several lists. A group is one Extension. More than 256
-// levels are refused.
+// Walk calls visit for the message and for each field in order. A step is the name of the field in the schema, or else
+// its number. Without a schema all fields are leaves, because only a schema tells which are messages and lists. A
+// repeated field in several pieces gives several lists. Validate with a schema refuses such a field. A group is one
+// Extension. More than 256 levels are refused.
 func (f Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
 	return w.value(field.Step{Index: -1, Key: -1}, 0, f.rootPlace(data))
@@ -22,7 +22,7 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits p, nested depth deep, and its content.
+// value visits p and its content. depth is the number of levels above p.
 func (w *walker) value(step field.Step, depth int, p valuePlace) error {
 	if depth > MaxDepth {
 		return syntaxError(p.span.Head, fmt.Sprintf("nested deeper than %d levels", MaxDepth))

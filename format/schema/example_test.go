@@ -24,7 +24,7 @@ func ExampleParse() {
 	path, as, err := m.Path(field.MustParse("noise.level"), schema.Hex)
 	fmt.Println(path, as, err)
 
-	message := []byte("\x90\x04\x11\x02\x3f\xc0") // 0x10 {0x11: float32 1.5}
+	message := []byte("\x90\x04\x11\x02\x3f\xc0") // key 0x10 is a node, in which key 0x11 is the float32 1.5
 	span, err := y3.Format{}.Lookup(message, path)
 	if err != nil {
 		fmt.Println(err)
@@ -48,7 +48,7 @@ func ExampleMessage_Predicate() {
 	// schema: the message has no field "lvel": is it level?
 }
 
-// A walk finds keys; the schema has their names.
+// Walk reports keys. The schema maps them to names.
 func ExampleField_Child() {
 	m := &schema.Message{Fields: []schema.Field{{Name: "level", Number: 0x11, Type: schema.Float32}}}
 	message := []byte("\x11\x02\x3f\xc0")

@@ -12,8 +12,8 @@ import (
 
 // SyntaxError is an error in a hint file.
 type SyntaxError struct {
-	Line   int    // from 1
-	Field  string // the path of the member with the error; "" for the file
+	Line   int    // line of the file, from 1
+	Field  string // path of the member with the error; "" for an error about the whole file
 	Reason string
 }
 
@@ -28,7 +28,7 @@ func (e *SyntaxError) Error() string {
 type parser struct {
 	data    []byte
 	decoder *json.Decoder
-	path    []string // of the current member
+	path    []string // names of the members around the current position, outermost first
 	named   map[string]*namedType
 }
 
@@ -60,7 +60,7 @@ func describeToken(t json.Token) string {
 	return fmt.Sprint(t)
 }
 
-// object reads an object. It calls member with the name of each member to read its value.
+// object reads an object. For each member it calls member with the name; member reads the value.
 func (p *parser) object(member func(string) error) error {
 	t, err := p.token()
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *parser) object(member func(string) error) error {
 			return err
 		}
 		name, ok := t.(string)
-		if !ok { // the closing brace: the decoder accepts nothing else here
+		if !ok { // the closing brace, because the decoder accepts nothing else here
 			return nil
 		}
 		p.path = append(p.path, name)

@@ -16,7 +16,7 @@ import (
 // maxNumber is the largest field number of protobuf. Protocol Buffers, language guide, "Assigning field numbers".
 const maxNumber = 1<<29 - 1
 
-// Parse reads a hint file: JSON that gives the fields of a message names and types.
+// Parse reads a hint file. A hint file is JSON that gives names and types to the fields of a message:
 //
 //	{
 //	  "fields": {
@@ -31,10 +31,10 @@ const maxNumber = 1<<29 - 1
 //	  }
 //	}
 //
-// A key is a Y3 key as hex text, or a protobuf field number. A field has a type, or fields within it. The types are
-// bytes, string, bool, int32, uint32, int64, uint64, float32, float64, for protobuf also sint32, sint64, fixed32,
-// fixed64, sfixed32 and sfixed64, and the names under "types". Named types may contain each other and themselves.
-// Unknown, missing and duplicate members give a *SyntaxError.
+// A key is a Y3 key as hex text, or a protobuf field number. A field has either a type or "fields" of its own. The
+// types are bytes, string, bool, int32, uint32, int64, uint64, float32, float64 and the names under "types". Protobuf
+// also has sint32, sint64, fixed32, fixed64, sfixed32 and sfixed64. Named types may contain each other and themselves.
+// An unknown, missing or duplicate member gives a *SyntaxError.
 func Parse(data []byte) (*Message, error) {
 	p := parser{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), named: map[string]*namedType{}}
 	p.decoder.UseNumber()
@@ -65,11 +65,11 @@ func Parse(data []byte) (*Message, error) {
 	return root, nil
 }
 
-// namedType is a type that was mentioned, defined, or both.
+// namedType is a type that a field uses, that "types" defines, or both.
 type namedType struct {
 	message        *Message
 	defined        bool
-	undefinedError *SyntaxError // the error if it is never defined
+	undefinedError *SyntaxError // returned if the type is never defined
 }
 
 // fields reads the fields of m.
@@ -119,7 +119,7 @@ func (p *parser) fields(m *Message) error {
 	})
 }
 
-// checkName refuses empty names and names that a path would read as a number.
+// checkName refuses an empty name, and a name that a path would parse as a number.
 func checkName(name string) error {
 	path, err := field.Parse(field.Step{Name: name, Index: -1, Key: -1}.String())
 	switch {
@@ -141,7 +141,7 @@ func (p *parser) typ(name string) error {
 	return p.fields(n.message)
 }
 
-// mentionType returns the type with that name, whether it is defined yet or not.
+// mentionType returns the type with this name. The type may still be undefined.
 func (p *parser) mentionType(name string) *namedType {
 	n := p.named[name]
 	if n == nil {
@@ -171,7 +171,7 @@ func scalarType(name string) (Type, bool) {
 	return Type(max(i, 0)), i >= 0 && Type(i) != Nested
 }
 
-// key reads "0x10", a Y3 key, or 16, a field number.
+// key reads a Y3 key, such as "0x10", or a protobuf field number, such as 16.
 func (p *parser) key() (int, error) {
 	t, err := p.token()
 	if err != nil {
@@ -191,7 +191,7 @@ func (p *parser) key() (int, error) {
 	return 0, p.syntaxError(`%q is no key: want "0x00" to "0x3f" of Y3, or a field number of protobuf`, describeToken(t))
 }
 
-// undefinedTypeError returns the error for the first mention of a type without a definition.
+// undefinedTypeError returns the error for the first use of an undefined type, or nil.
 func (p *parser) undefinedTypeError() error {
 	var first *SyntaxError
 	for name, n := range p.named {

@@ -8,21 +8,21 @@ import (
 	"example.com/ferry/field"
 )
 
-// Spelling is how a path writes field numbers.
+// Spelling selects how a path writes field numbers.
 type Spelling uint8
 
 const (
-	Decimal Spelling = iota // 5.1: protobuf field numbers
-	Hex                     // 0x10.0x11: Y3 keys
+	Decimal Spelling = iota // 5.1, for protobuf field numbers
+	Hex                     // 0x10.0x11, for Y3 keys
 )
 
-// maxKey is the largest Y3 key: the low six bits of a tag. Y3 SPEC draft-01.
+// maxKey is the largest Y3 key, because a key is the low six bits of a tag. Y3 SPEC draft-01.
 const maxKey = 0x3f
 
-// Path returns p with names replaced by numbers, as the bytes carry them, and the type to read the value as. The type
-// is AnyType for a list, a message, and a field that the schema does not have. (In protobuf only a format with the
-// schema reads lists and the zigzag of sint32 and sint64.) Indices and numbers in p are kept, even unknown ones. An
-// unknown name gives an error that lists similar names.
+// Path returns p with names replaced by numbers, and the type of the value. The type is AnyType for a list, a message,
+// or a field that the schema does not have. Indices and numbers in p stay as they are, even unknown ones. An unknown
+// name gives an error that lists similar names. For some protobuf values, the new path needs a format with the schema:
+// without it, no format can read lists, or the zigzag encoding of sint32 and sint64.
 func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error) {
 	at, known := m.Root(), true
 	steps := make([]string, p.Len())
@@ -54,7 +54,7 @@ func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error)
 	return numbers, at.Type.Field(), err
 }
 
-// At returns the field at p, whose steps may be names and numbers; false if the schema does not have it.
+// At returns the field at p. Steps may be names or numbers. If the schema does not have the field, At returns false.
 func (m *Message) At(p field.Path) (Field, bool) {
 	at := m.Root()
 	for _, step := range p.Steps() {
@@ -74,7 +74,7 @@ func (s Spelling) number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// pathPrefix returns the first n steps of p, for error messages.
+// pathPrefix returns the first n steps of p as text for an error message.
 func pathPrefix(p field.Path, n int) string {
 	if n == 0 {
 		return "the message"
@@ -86,7 +86,7 @@ func pathPrefix(p field.Path, n int) string {
 	return strings.Join(steps, ".")
 }
 
-// missingFieldError returns the error for a name that f, the field at path, does not have.
+// missingFieldError returns the error for a name that f does not have. path is the path of f.
 func (f *Field) missingFieldError(path, name string) error {
 	switch {
 	case f.Repeated:

@@ -70,7 +70,7 @@ func TestPathErrors(t *testing.T) {
 	}
 }
 
-// At finds a field by the keys and numbers that Walk reports, and by the names that a path has.
+// TestFieldAtPath finds a field by the keys and numbers that Walk reports, and by the names of a path.
 func TestFieldAtPath(t *testing.T) {
 	t.Parallel()
 	m := pumps(t)

@@ -6,10 +6,10 @@ import (
 	"example.com/ferry/field"
 )
 
-// Predicate returns p with names replaced by numbers, and with a cast to the schema's type where p has none:
-// `noise.level > 30` becomes `float32(0x10.0x11) > 30`. Use it for programs that test messages without the schema, such
-// as a node. A format with the schema accepts p unchanged. Predicate fails as Path does, and for protobuf values that
-// cannot be read without the schema: lists, and the zigzag of sint32 and sint64.
+// Predicate returns p with names replaced by numbers. Where p has no cast, Predicate adds a cast to the schema's type:
+// `noise.level > 30` becomes `float32(0x10.0x11) > 30`. Use the result in a program that tests messages without the
+// schema, such as a node. A format that has the schema accepts p itself. The errors are those of Path. A protobuf value
+// that cannot be read without the schema is an error, too: a list, a sint32 or a sint64.
 func (m *Message) Predicate(p *field.Predicate, s Spelling) (*field.Predicate, error) {
 	return p.Rename(func(path field.Path) (field.Path, field.Type, error) {
 		numbers, as, err := m.Path(path, s)
@@ -20,7 +20,7 @@ func (m *Message) Predicate(p *field.Predicate, s Spelling) (*field.Predicate, e
 	})
 }
 
-// checkReadableWithoutSchema refuses a path whose protobuf value cannot be read without a schema.
+// checkReadableWithoutSchema refuses a path to a protobuf value that cannot be read without a schema.
 func (m *Message) checkReadableWithoutSchema(p field.Path) error {
 	at := m.Root()
 	for i, step := range p.Steps() {

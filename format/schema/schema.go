@@ -6,26 +6,26 @@ import (
 	"example.com/ferry/field"
 )
 
-// Message is the shape of one message, or of a node within one.
+// Message is the shape of one message, or of one node in a message.
 type Message struct {
-	Name   string // of the type, for error messages
+	Name   string // name of the type, for error messages
 	Fields []Field
 }
 
 // Field is one field of a Message.
 type Field struct {
 	Name     string
-	Number   int // the Y3 key or the protobuf field number
+	Number   int // Y3 key or protobuf field number
 	Type     Type
-	Repeated bool     // a list of Type
-	Message  *Message // the fields of a Nested field; recursive types refer to themselves
+	Repeated bool     // the field is a list of Type
+	Message  *Message // shape of a Nested field; a recursive type refers to itself
 }
 
-// Root returns the field for a whole message of the shape m: nested, without name or number.
+// Root returns a field for a whole message of the shape m. The field is Nested, without a name and a number.
 func (m *Message) Root() Field { return Field{Type: Nested, Message: m} }
 
-// Child returns the field that step leads to from f: an item of a list, or a field by its name, Y3 key or number. ok is
-// false if the schema has none.
+// Child returns the field that step leads to from f. For a list, step is the index of an item. For a message, step is a
+// name, a Y3 key or a field number. If the schema has no such field, Child returns false.
 func (f *Field) Child(step field.Step) (Field, bool) {
 	switch {
 	case f.Repeated:
@@ -46,7 +46,7 @@ func (f *Field) Child(step field.Step) (Field, bool) {
 	return fields[i], true
 }
 
-// String describes the content of f: float32, list of string, Noise.
+// String describes the type of f: float32, list of string, Noise.
 func (f *Field) String() string {
 	text := f.Type.String()
 	if f.Type == Nested && f.Message != nil && f.Message.Name != "" {
@@ -58,10 +58,10 @@ func (f *Field) String() string {
 	return text
 }
 
-// Type is the encoding of a field.
+// Type is the type and encoding of a field.
 type Type uint8
 
-// The types of a Field. Those from Sint32 on exist only in protobuf; for Y3 Type.Field gives their equivalent.
+// The types of a Field. The types from Sint32 on exist only in protobuf. For Y3, Type.Field returns their equivalents.
 const (
 	Bytes Type = iota
 	String
@@ -72,9 +72,9 @@ const (
 	Uint64
 	Float32
 	Float64
-	Nested // a Y3 node, a protobuf message
-	Sint32 // zigzag
-	Sint64
+	Nested // a Y3 node or a protobuf message
+	Sint32 // zigzag varint
+	Sint64 // zigzag varint
 	Fixed32
 	Fixed64
 	Sfixed32
@@ -88,7 +88,7 @@ var fieldTypes = [...]field.Type{
 	Sfixed64: field.Int64,
 }
 
-// Field returns the type of the values in a field of type t; AnyType for a Nested one.
+// Field returns the type of the values in a field of type t. For Nested it returns AnyType.
 func (t Type) Field() field.Type { return fieldTypes[t] }
 
 var typeNames = [...]string{
@@ -97,5 +97,5 @@ var typeNames = [...]string{
 	Fixed64: "fixed64", Sfixed32: "sfixed32", Sfixed64: "sfixed64",
 }
 
-// String returns the name that a hint file uses.
+// String returns the name of t in a hint file.
 func (t Type) String() string { return typeNames[t] }

@@ -2,10 +2,11 @@ package schema
 
 import "strings"
 
-// maxListed bounds how many names an error lists.
+// maxListed is the largest number of names in one error.
 const maxListed = 8
 
-// suggestNames returns the names of m's fields that are similar to name; without such, the first fields.
+// suggestNames returns the names of m's fields that are similar to name. If there are none, it returns the first
+// fields.
 func (m *Message) suggestNames(name string) string {
 	var alike, all []string
 	for _, f := range m.Fields {
@@ -30,9 +31,9 @@ func listNames(names []string, between string) string {
 	return strings.Join(names, between)
 }
 
-// editDistance counts the bytes to insert, delete or replace to turn a into b.
+// editDistance returns how many single bytes must be inserted, deleted or replaced to turn a into b.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // distances between the part of a so far and each prefix of b
+	row := make([]int, len(b)+1) // distances between the processed part of a and each prefix of b
 	for j := range row {
 		row[j] = j
 	}

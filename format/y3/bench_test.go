@@ -10,8 +10,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// seedPacket is the workload of the Y3 stress test (10cella/yomo-y3-stress-testing): keys from 1 to count in a root
-// node, with values of seven kinds in turn.
+// seedPacket returns the message of the Y3 stress test (10cella/yomo-y3-stress-testing). Its root node has the keys 1
+// to count. The values alternate between seven kinds.
 func seedPacket(count int, keys []int) []byte {
 	b := NewBuilder(P)
 	b.Node(1)
@@ -50,7 +50,7 @@ func keysInOrder() []int {
 	return keys
 }
 
-// limitScan is the least work of a checked search: one loop, a constant key, no path.
+// limitScan is the least work that a checked search can do: one loop, a constant key, no path.
 func limitScan(b []byte, key byte) (off, end int, ok bool) {
 	for i := 0; i+1 < len(b); {
 		tag, n := b[i], int(b[i+1])
@@ -92,7 +92,7 @@ func limitPath(b []byte, root, key byte) (off, end int, ok bool) {
 	return from + off, from + end, ok
 }
 
-// checkLimit compares the result of the limit with a lookup. A scan with another result sets no limit.
+// checkLimit requires that limitScan found the same value as Lookup. Otherwise its time would be no limit.
 func checkLimit(b *testing.B, data []byte, off, end int, ok bool, key int) {
 	b.Helper()
 	span, err := Format{}.Lookup(data, field.MustParse(fmt.Sprintf("0x01.0x%02x", key)))

@@ -5,29 +5,28 @@ import (
 	"math"
 )
 
-// Item is the key of an item in a slice.
+// Item is the key of each item in a slice.
 const Item = 0
 
-// Builder writes one message, packet by packet. After the first error it writes nothing more, and Message returns the
-// error.
+// Builder writes one message, packet by packet. It stops writing at the first error, which Message then returns.
 type Builder struct {
 	dialect   Dialect
 	buf       []byte
 	start     int
-	openNodes []int // offsets where the values of the open nodes start
+	openNodes []int // for each open node, the offset in buf where its value starts
 	err       error
 }
 
-// NewBuilder returns a Builder for a dialect.
+// NewBuilder returns a Builder for the dialect d.
 func NewBuilder(d Dialect) *Builder { return AppendBuilder(d, nil) }
 
-// AppendBuilder returns a Builder that appends to dst.
+// AppendBuilder returns a Builder that appends its message to dst.
 func AppendBuilder(d Dialect, dst []byte) *Builder {
 	return &Builder{dialect: d, buf: dst, start: len(dst)}
 }
 
-// Message returns dst with the message. A key outside 0x00 to 0x3f, a slice in dialect N, a value above MaxLength and a
-// node without End are errors.
+// Message returns dst with the message appended. A key outside 0x00 to 0x3f, a slice in dialect N, a value above
+// MaxLength and a node without End are errors. On an error Message returns dst unchanged.
 func (b *Builder) Message() ([]byte, error) {
 	if b.err == nil && len(b.openNodes) > 0 {
 		b.err = fmt.Errorf("y3: %d nodes are still open: call End for each", len(b.openNodes))
@@ -38,10 +37,10 @@ func (b *Builder) Message() ([]byte, error) {
 	return b.buf, nil
 }
 
-// Node opens a node. It contains the packets up to the matching End.
+// Node opens a node. The packets up to the matching End are inside the node.
 func (b *Builder) Node(key int) { b.begin(key, nodeFlag) }
 
-// Slice opens a slice, whose items have the key Item. Dialect N has no slices.
+// Slice opens a slice. Its items must have the key Item. Dialect N has no slices.
 func (b *Builder) Slice(key int) {
 	if b.dialect == N && b.err == nil {
 		b.err = fmt.Errorf("y3: slice 0x%02x in dialect N, which has none", key)
@@ -51,7 +50,7 @@ func (b *Builder) Slice(key int) {
 
 func (b *Builder) begin(key int, flags byte) {
 	b.tag(key, flags)
-	b.buf = append(b.buf, 0) // room for the length of a value under 64 bytes
+	b.buf = append(b.buf, 0) // room for a length of one byte; End makes room for a longer one
 	b.openNodes = append(b.openNodes, len(b.buf))
 }
 
@@ -89,7 +88,7 @@ func (b *Builder) check(n int) {
 	}
 }
 
-// integer writes a packet with a value of at most 10 bytes, so its length takes one byte.
+// integer writes a packet with an integer. The value has at most 10 bytes, so its length has one byte.
 func (b *Builder) integer(key int, v int64) {
 	b.tag(key, 0)
 	at := len(b.buf)
@@ -97,22 +96,22 @@ func (b *Builder) integer(key int, v int64) {
 	b.buf[at] = byte(len(b.buf) - at - 1)
 }
 
-// Int32 writes an integer. The reader must know its width.
+// Int32 writes an integer. The bytes do not tell its width, so the reader must know it.
 func (b *Builder) Int32(key int, v int32) { b.integer(key, int64(v)) }
 
-// Int64 writes an integer.
+// Int64 writes an integer. The bytes do not tell its width, so the reader must know it.
 func (b *Builder) Int64(key int, v int64) { b.integer(key, v) }
 
-// Uint32 writes v as the int32 of the same bits, as all Y3 encoders do.
+// Uint32 writes v as the int32 with the same bits, as all Y3 encoders do.
 func (b *Builder) Uint32(key int, v uint32) { b.integer(key, int64(int32(v))) }
 
-// Uint64 writes v as the int64 of the same bits, as all Y3 encoders do.
+// Uint64 writes v as the int64 with the same bits, as all Y3 encoders do.
 func (b *Builder) Uint64(key int, v uint64) { b.integer(key, int64(v)) }
 
-// Float32 writes v in IEEE 754 without the zero bytes at its end.
+// Float32 writes v in IEEE 754 binary32, without the zero bytes at the end.
 func (b *Builder) Float32(key int, v float32) { b.float(key, uint64(math.Float32bits(v))<<32, 4) }
 
-// Float64 writes v in IEEE 754 without the zero bytes at its end.
+// Float64 writes v in IEEE 754 binary64, without the zero bytes at the end.
 func (b *Builder) Float64(key int, v float64) { b.float(key, math.Float64bits(v), 8) }
 
 func (b *Builder) float(key int, bits uint64, size int) {
@@ -122,7 +121,7 @@ func (b *Builder) float(key int, bits uint64, size int) {
 	b.buf[at] = byte(len(b.buf) - at - 1)
 }
 
-// Bool writes 01 or 00.
+// Bool writes the byte 01 for true, 00 for false.
 func (b *Builder) Bool(key int, v bool) {
 	b.tag(key, 0)
 	b.buf = appendBool(append(b.buf, 1), v)

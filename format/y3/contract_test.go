@@ -13,7 +13,7 @@ func TestContract(t *testing.T) {
 	t.Run("N", func(t *testing.T) { formattest.Run(t, Format{Dialect: N}, randomMessage(N)) })
 }
 
-// randomMessage returns a message with values on both sides of each limit of the length encoding.
+// randomMessage generates messages with values on both sides of each limit of the length encoding.
 func randomMessage(d Dialect) formattest.Generator {
 	return func(r *rand.Rand) []byte {
 		b := NewBuilder(d)
@@ -28,7 +28,7 @@ func randomMessage(d Dialect) formattest.Generator {
 
 func fill(b *Builder, r *rand.Rand, depth int, keys []int) {
 	for _, key := range keys {
-		key++ // 0 is for items
+		key++ // key 0 is only for items of a slice
 		switch r.IntN(8) {
 		case 0, 1, 2:
 			if depth < 4 {

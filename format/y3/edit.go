@@ -10,8 +10,8 @@ import (
 
 var _ format.Editor = Format{}
 
-// Replace plans the change that Patch makes, with the same errors. It costs as much as Lookup, and copies only lengths
-// and the bytes of a number or bool.
+// Replace plans the change that Patch makes. The errors are the same. The cost is that of Lookup. Only lengths and the
+// bytes of a number or bool are copied.
 func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	var t enclosingNodes
@@ -35,10 +35,11 @@ func (f Format) Replace(e *format.Edit, data []byte, p field.Path, v field.Value
 	return nil
 }
 
-// Insert plans v at p: behind the last packet of its node, or before the item of a slice with its index. A primitive is
-// a value that Patch accepts. For a Map or List, v.Bytes is its packets; it becomes a node or, in dialect P, a slice. A
-// first key 0x00 would turn a node into a slice: that gives a *format.TypeError, and so does a key outside of Y3's
-// range. The other errors are those of format.Editor and of Lookup.
+// Insert plans the insertion of v at p. A node gets the new packet at its end. A slice gets the new item before the
+// item that has its index. A scalar v must be a value that Patch accepts. For a Map, v.Bytes is the packets of a new
+// node. For a List, v.Bytes is the items of a new slice, which dialect P allows. A node whose first packet has key 0x00
+// would be read as a slice, so Insert refuses to create one. That error is a *format.TypeError, and so is the error for
+// a key outside 0x00 to 0x3f. The other errors are those of format.Editor and of Lookup.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -80,9 +81,10 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	return nil
 }
 
-// Delete plans the message without the packet at p. It refuses a change that would alter the meaning of the rest with a
-// *format.TypeError: the only packet of a message, the only item of a slice without the slice flag, and the first
-// packet of a node if key 0x00 follows. The other errors are those of format.Editor and of Lookup.
+// Delete plans the removal of the packet at p. It refuses a removal that would change how the rest is read. These are
+// the only packet of a message, the only item of a slice without the slice flag, and the first packet of a node if the
+// next packet has key 0x00. The error is then a *format.TypeError. The other errors are those of format.Editor and of
+// Lookup.
 func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	e.Reset(data)
 	parent, last, ok := p.Parent()
@@ -115,10 +117,12 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	return nil
 }
 
-// isEncodedByContent reports whether content encodes a value of that kind; the others have their content in v.Bytes.
+// isEncodedByContent reports whether encodeValue encodes a value of this kind. A value of another kind is copied from
+// v.Bytes.
 func isEncodedByContent(k field.Kind) bool { return k == field.Bool || k == field.Int }
 
-// validateContent validates the packets in the Map or List v, nested depth deep, and returns tag with the flags of v's kind.
+// validateContent validates the packets in the Map or List v. It returns tag with the flags for the kind of v. depth is
+// the number of steps in the path of v.
 func (f Format) validateContent(v field.Value, tag byte, depth int) (byte, error) {
 	tag |= nodeFlag
 	if v.Kind == field.List {
@@ -137,7 +141,7 @@ func (f Format) validateContent(v field.Value, tag byte, depth int) (byte, error
 	return tag, nil
 }
 
-// insertOffset returns where the packet for st is inserted, and its tag.
+// insertOffset returns the offset at which the packet for st is inserted, and the packet's tag.
 func (t *enclosingNodes) insertOffset(f Format, data []byte, st field.Step) (pos int, tag byte, err error) {
 	switch {
 	case t.span.Kind == field.List && st.Index >= 0:
@@ -160,7 +164,8 @@ func (t *enclosingNodes) insertOffset(f Format, data []byte, st field.Step) (pos
 	return pos, tag, nil
 }
 
-// itemOffset returns the offset of the slice's item index. If the slice has exactly index items, it is the slice's end.
+// itemOffset returns the offset of the slice's item with this index. If the slice has exactly index items, the result
+// is the slice's end.
 func (t *enclosingNodes) itemOffset(data []byte, index int) (int, error) {
 	pos, err := scanPackets(data, t.span.Off, t.span.End, 1<<Item)
 	for n := 0; err == nil && n < index; n++ {
@@ -175,7 +180,7 @@ func (t *enclosingNodes) itemOffset(data []byte, index int) (int, error) {
 	return pos, err
 }
 
-// refusesDelete returns the reason why the innermost packet cannot lose p, or "".
+// refusesDelete returns the reason why p must not be deleted from the innermost node, or "".
 func (t *enclosingNodes) refusesDelete(d Dialect, data []byte, p Packet) string {
 	first, last := p.Head == t.span.Off, p.End == t.span.End
 	switch {
@@ -189,12 +194,12 @@ func (t *enclosingNodes) refusesDelete(d Dialect, data []byte, p Packet) string 
 	return ""
 }
 
-// wouldBeSlice reports whether the innermost node reads as a slice if tag is its first one.
+// wouldBeSlice reports whether the innermost node would be read as a slice if tag were its first tag.
 func (t *enclosingNodes) wouldBeSlice(d Dialect, tag byte) bool {
 	return d == P && t.n > 0 && t.span.Kind == field.Map && tag&keyMask == Item
 }
 
-// planLengths plans the new lengths that resize found.
+// planLengths plans the lengths that computeSizes found.
 func (t *enclosingNodes) planLengths(e *format.Edit, data []byte) {
 	for i, c := range t.packets[:t.n] {
 		var room [maxLengthBytes]byte

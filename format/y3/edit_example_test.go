@@ -51,6 +51,6 @@ func ExampleFormat_Replace() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%q\n", e.Buffers(nil)) // as net.Buffers would send it
+	fmt.Printf("%q\n", e.Buffers(nil)) // the parts that net.Buffers would send
 	// Output: ["\x81" "\x14" "\x10\x01\x1f\x11" "\a" "pump-12" "\xd2\x06\x00\x01\x05\x00\x01\x06"]
 }

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// reading is a node 0x01 with a number, a name and a slice.
+// reading returns a message: a node 0x01 with a number, a name and a slice.
 func reading() []byte {
 	b := y3.NewBuilder(y3.P)
 	b.Node(0x01)

@@ -2,16 +2,16 @@ package y3
 
 import "example.com/ferry/field"
 
-// Find is Lookup for all paths of s in one pass. The pass ends once all are found.
+// Find looks up all paths of s in one pass. The pass ends when all are found.
 func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
-	return find(data, s.Nodes(), spans[:s.Len()], f.Dialect) // inlined, so that a call through the interface is one call
+	return find(data, s.Nodes(), spans[:s.Len()], f.Dialect) // the compiler inlines Find into its wrapper for interface calls, so such a call is one call
 }
 
 func find(data []byte, nodes []field.Node, spans []field.Span, d Dialect) error {
 	for i := range spans {
 		spans[i] = field.Span{}
 	}
-	var s setSearch // set field by field: the compiler would build a composite literal elsewhere and copy it
+	var s setSearch // set field by field, because the compiler would build a composite literal elsewhere and copy it
 	s.data, s.nodes, s.spans, s.left, s.dialect = data, nodes, spans, len(spans), d
 	if leaf := nodes[0].Leaf; leaf >= 0 {
 		spans[leaf] = field.Span{End: len(data), Kind: field.Map}
@@ -20,17 +20,17 @@ func find(data []byte, nodes []field.Node, spans []field.Span, d Dialect) error 
 	return s.searchKeys(&nodes[0], 0, len(data))
 }
 
-// setSearch searches the paths of a set.
+// setSearch is one pass over a message for all paths of a set.
 type setSearch struct {
 	data    []byte
 	nodes   []field.Node
 	spans   []field.Span
-	left    int // paths not found yet
+	left    int // number of paths still to be found
 	dialect Dialect
 }
 
-// searchKeys searches the packets of data[pos:end] for the children of parent. want has a bit for each key not found yet. The
-// first packet with a key counts.
+// searchKeys searches the packets of data[pos:end] for the children of parent. want has a bit for each key that is
+// still to be found. Of several packets with one key, the first counts.
 func (s *setSearch) searchKeys(parent *field.Node, pos, end int) error {
 	children := s.nodes[parent.First:][:parent.Count]
 	var want uint64
@@ -64,7 +64,7 @@ func (s *setSearch) searchKeys(parent *field.Node, pos, end int) error {
 	return nil
 }
 
-// searchItems is keys for a slice, where the children of parent are indices.
+// searchItems searches a slice for the children of parent. Their steps are indices.
 func (s *setSearch) searchItems(parent *field.Node, pos, end int) error {
 	children := s.nodes[parent.First:][:parent.Count]
 	last := -1
@@ -91,7 +91,7 @@ func (s *setSearch) searchItems(parent *field.Node, pos, end int) error {
 	return nil
 }
 
-// storeHit stores p as the span of node, and searches p for the children of node.
+// storeHit stores p as the span of node. It then searches p for the children of node.
 func (s *setSearch) storeHit(node *field.Node, p Packet) error {
 	span := s.dialect.span(s.data, p)
 	if node.Leaf >= 0 {

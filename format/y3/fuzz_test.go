@@ -28,7 +28,7 @@ func fuzzLookup(f *testing.F, form Format) {
 func FuzzValidate(f *testing.F)  { fuzzValidate(f, Format{Dialect: P}) }
 func FuzzValidateN(f *testing.F) { fuzzValidate(f, Format{Dialect: N}) }
 
-// fuzzValidate writes valid messages again with the Builder. The bytes must be equal.
+// fuzzValidate writes each valid message again with a Builder. The bytes must be equal.
 func fuzzValidate(f *testing.F, form Format) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -89,7 +89,7 @@ func fuzzPatch(f *testing.F, form Format) {
 	})
 }
 
-// FuzzEdit and FuzzEditN insert, delete and replace anything anywhere.
+// FuzzEdit and FuzzEditN insert, delete and replace values at any path.
 func FuzzEdit(f *testing.F)  { formattest.FuzzEdits(f, Format{Dialect: P}, documents(P)...) }
 func FuzzEditN(f *testing.F) { formattest.FuzzEdits(f, Format{Dialect: N}, documents(N)...) }
 

@@ -12,19 +12,20 @@ import (
 
 var _ format.Incremental = Format{}
 
-// NewSearch starts the search for the value at p in a message that arrives in pieces. Packets outside the path are
-// skipped by their length. A Y3 message has no length of its own, so a missing first key is Absent only at its end.
+// NewSearch starts the search for the value at p in a message that arrives in pieces. The search skips packets outside
+// the path by their length. A Y3 message has no length, so the search knows only at End that the first key of p is
+// Absent.
 func (f Format) NewSearch(p field.Path, o format.SearchOptions) format.Search {
 	return incremental.New(f, &pathSearch{dialect: f.Dialect, path: p.Steps()}, o)
 }
 
-// pathSearch is the state of one search.
+// pathSearch is the state of one incremental search.
 type pathSearch struct {
 	dialect     Dialect
 	path        []field.Step
-	step        int  // index in path of the step that the next packets are compared with
+	step        int  // index in path of the step that the packets of the current container are compared with
 	isSlice     bool // the current container is a slice
-	itemsBefore int  // number of items before the sought one
+	itemsBefore int  // number of items to skip until the sought one
 	end         int  // offset where the current container ends
 }
 
@@ -38,7 +39,8 @@ func (k *pathSearch) Start(s *incremental.Search) {
 	k.enterContainer(s, field.Map)
 }
 
-// enterContainer starts the search of the packets in a value of that kind, if it has any.
+// enterContainer starts to search the packets of a value of this kind. A value that has no packets, or none that the
+// step can name, makes the result Absent.
 func (k *pathSearch) enterContainer(s *incremental.Search, kind field.Kind) {
 	st := &k.path[k.step]
 	k.isSlice, k.itemsBefore = kind == field.List, st.Index
@@ -56,7 +58,8 @@ func (k *pathSearch) End(s *incremental.Search) error {
 	return nil
 }
 
-// Next implements incremental.Grammar. It consumes a whole packet, or only its head if the path continues in it.
+// Next implements incremental.Grammar. It consumes a whole packet. If the path continues inside the packet, it consumes
+// only the tag and length.
 func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	left := k.end - s.Off()
 	switch {
@@ -100,8 +103,8 @@ func (k *pathSearch) Next(s *incremental.Search, b []byte) (int, error) {
 	return off, nil
 }
 
-// readLengthPart reads the length of the packet at the start of b, and returns the offset behind it. The node has left
-// bytes left.
+// readLengthPart reads the length of the packet at the start of b, which may be incomplete. off is the offset after the
+// length. left is the number of bytes left in the node.
 func readLengthPart(b []byte, left int) (n, off int, err error) {
 	whole := b[:min(len(b), left)]
 	for i, c := range whole[1:] {

@@ -15,8 +15,8 @@ func TestSearch(t *testing.T) {
 	tests := []struct {
 		name, data, path string
 		answer           format.SearchResult
-		fed              int    // bytes up to the result or error
-		err              string // end of the error text
+		fed              int    // number of bytes up to the result or error
+		err              string // end of the error's text
 	}{
 		{"value", "\x01\x01\x05\x82\x04\x03\x02ab", "0x02.0x03", format.Found, 9, ""},
 		{"empty value", "\x01\x00", "0x01", format.Found, 2, ""},

@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// Format is the format of one dialect. The zero value is dialect P.
+// Format is Y3 in one dialect. The zero value is dialect P.
 type Format struct{ Dialect Dialect }
 
 var (
@@ -23,8 +23,8 @@ func (f Format) Name() string {
 	return "y3"
 }
 
-// Descriptor returns the properties of the dialect. The bytes of N are those of P except for integers, which nothing
-// marks, so N is never detected.
+// Descriptor returns the properties of the dialect. Messages of N differ from those of P only in integers, and no byte
+// tells them apart. N is therefore never detected.
 func (f Format) Descriptor() format.Descriptor {
 	d := format.Descriptor{Type: ferry.Y3, Numbered: true, SampleKey: "0x10", Detection: format.DetectFirst}
 	if f.Dialect == N {
@@ -33,18 +33,18 @@ func (f Format) Descriptor() format.Descriptor {
 	return d
 }
 
-// Lookup returns where the value at p lies. A step is a key, the low six bits of a tag in hex (0x10), or an index in a
-// slice in decimal. The empty path is the whole message. Lookup reads only tags and lengths, up to the value, and
-// copies nothing. The Span is valid while data is unchanged. A missing key gives field.ErrNotFound, data that ends
-// early io.ErrUnexpectedEOF, wrapped, other malformed data *format.SyntaxError. Y3 SPEC draft-01.
+// Lookup returns where the value at p lies. A step is a key in hex (0x10), which is the low six bits of a tag, or an
+// index in a slice in decimal. The empty path is the whole message. Lookup reads only the tags and lengths up to the
+// value. It copies nothing. The Span is valid while data is unchanged. A missing key gives field.ErrNotFound. Data that
+// ends early gives a wrapped io.ErrUnexpectedEOF. Other malformed data gives *format.SyntaxError. Y3 SPEC draft-01.
 func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
-	return lookup(data, p.Steps(), f.Dialect) // inlined, so that a call through the interface is one call
+	return lookup(data, p.Steps(), f.Dialect) // the compiler inlines Lookup into its wrapper for interface calls, so such a call is one call
 }
 
-// lookup follows keys to packets with lengths of one or two bytes, and keeps its state in registers. At any other
-// packet, malformed ones included, it continues with followPath.
+// lookup is the fast path of Lookup. It follows keys to packets with lengths of one or two bytes, and its state fits in
+// registers. At any other packet, also a malformed one, it continues with followPath.
 func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
-	pos, i, node := 0, 0, data // node is the rest of data up to the end of the current container
+	pos, i, node := 0, 0, data // node is data up to the end of the current container
 steps:
 	for i < len(steps) && len(node) >= 2 {
 		key := steps[i].Key
@@ -52,7 +52,7 @@ steps:
 			break
 		}
 		lengths := node[1:]
-		tags := node[:len(lengths)] // equally long, so that one bounds check covers both
+		tags := node[:len(lengths)] // as long as lengths, so that one bounds check covers both
 		for {
 			if uint(pos) >= uint(len(tags)) {
 				break steps
@@ -86,7 +86,7 @@ steps:
 	return followPath(data, field.Span{Off: pos, End: len(node), Kind: field.Map}, steps[i:], d)
 }
 
-// followPath returns the span that steps lead to from parent. parent may be only the rest of its container.
+// followPath returns the span that steps lead to from parent. parent may be only the last part of its container.
 func followPath(data []byte, parent field.Span, steps []field.Step, d Dialect) (field.Span, error) {
 	for i := range steps {
 		head, err := findPacket(data, parent, steps[i])
@@ -105,7 +105,8 @@ func followPath(data []byte, parent field.Span, steps []field.Step, d Dialect) (
 	return parent, nil
 }
 
-// findPacket returns the offset of the packet in parent that step names, or parent's end.
+// findPacket returns the offset of the packet in parent that step names. Without such a packet it returns the end of
+// parent.
 func findPacket(data []byte, parent field.Span, step field.Step) (int, error) {
 	switch {
 	case parent.Kind == field.Map && step.Key >= 0:
@@ -123,12 +124,12 @@ func findPacket(data []byte, parent field.Span, step field.Step) (int, error) {
 	return head, err
 }
 
-// scanPackets returns the offset of the first packet in data[pos:end] whose key has a bit in want, or end. The packet's
-// first two bytes are in data. A packet that exceeds end is noticed only at the next one, so one comparison per packet
-// bounds all reads; the caller checks the returned packet.
+// scanPackets returns the offset of the first packet in data[pos:end] whose key has a bit in want, or end. The first
+// two bytes of that packet are in data; the caller must check the rest. A packet that exceeds end is noticed only when
+// the next packet is read. One comparison per packet therefore bounds all reads.
 func scanPackets(data []byte, pos, end int, want uint64) (int, error) {
 	if pos+1 < end {
-		tags := data[:end-1] // equally long, so that one bounds check covers both
+		tags := data[:end-1] // as long as lengths, so that one bounds check covers both
 		lengths := data[1:end][:len(tags)]
 		for uint(pos) < uint(len(tags)) {
 			n := int(lengths[pos])

@@ -9,30 +9,31 @@ import (
 	"example.com/ferry/format"
 )
 
-// Dialect is one of the two encodings that are both called draft-01.
+// Dialect is one of two encodings. Both are called draft-01.
 type Dialect uint8
 
 const (
-	P Dialect = iota // y3-codec-golang: integers in groups of seven bits, slices
-	N                // yomorun/y3, YoMo's frames: integers as plain big-endian bytes, no slices
+	P Dialect = iota // y3-codec-golang: integers in groups of seven bits, and slices
+	N                // yomorun/y3 and YoMo's frames: integers as plain big-endian bytes, and no slices
 )
 
-// The parts of a tag. SPEC draft-01, "Tag".
+// The parts of a tag byte. SPEC draft-01, "Tag".
 const (
 	nodeFlag  = 0x80
 	sliceFlag = 0x40
 	keyMask   = 0x3f
 )
 
-// MaxLength is the largest value of a packet in bytes. A length is a signed 32-bit number.
+// MaxLength is the size in bytes of the largest value of a packet. A length is a signed 32-bit number.
 const MaxLength = math.MaxInt32
 
-// MaxDepth bounds the nesting of nodes, whatever format.Options say.
+// MaxDepth bounds the nesting of nodes. format.Options cannot raise it.
 const MaxDepth = 256
 
 const maxLengthBytes = 5
 
-// Packet is one tag, length and value, as offsets from the start of the message.
+// Packet is one tag, length and value. The offsets count from the start of the message: Head is the tag, Off the value,
+// End the end of the value.
 type Packet struct {
 	Tag            byte
 	Head, Off, End int
@@ -41,12 +42,12 @@ type Packet struct {
 // Key returns the low six bits of the tag.
 func (p Packet) Key() int { return int(p.Tag & keyMask) }
 
-// IsNode reports whether the value is a sequence of packets.
+// IsNode reports whether the value is a sequence of packets. A slice is a node, too.
 func (p Packet) IsNode() bool { return p.Tag&nodeFlag != 0 }
 
-// Next returns the packet at offset pos of data[:end], where end is the end of a node or of the message. pos must be
-// less than end. It accepts lengths longer than necessary, up to five bytes. If data ends within the packet the error
-// is io.ErrUnexpectedEOF, wrapped, else *format.SyntaxError.
+// Next returns the packet at offset pos of data[:end]. end is the end of a node or of the message, and pos is less than
+// end. Lengths longer than necessary are accepted, up to five bytes. If data ends within the packet, the error is a
+// wrapped io.ErrUnexpectedEOF. Any other error is a *format.SyntaxError.
 func Next(data []byte, pos, end int) (Packet, error) {
 	b := data[:end]
 	if uint(pos)+1 >= uint(len(b)) {
@@ -65,8 +66,8 @@ func Next(data []byte, pos, end int) (Packet, error) {
 	return Packet{Tag: b[pos], Head: pos, Off: off, End: off + n}, nil
 }
 
-// readLength reads the length at pos, and returns it and the offset behind it. A length is a PVarInt32: signed, seven
-// bits a byte, most significant first. SPEC draft-01, "Length".
+// readLength reads the length n at pos. off is the offset after the length. A length is a PVarInt32: a signed number
+// with seven bits in each byte, most significant bits first. SPEC draft-01, "Length".
 func readLength(data []byte, pos, end int) (n, off int, err error) {
 	b := data[pos:end]
 	if len(b) > 0 && b[0]&0x40 != 0 {
@@ -87,8 +88,9 @@ func readLength(data []byte, pos, end int) (n, off int, err error) {
 	return 0, 0, truncated(data, end, end, 0)
 }
 
-// truncated returns the error for a packet with n value bytes from pos on, or with an incomplete length if n is 0. If
-// data continues behind end, the enclosing node is malformed; otherwise data ends early.
+// truncated returns the error for a packet that exceeds end. n is the length of the value, which starts at pos. If the
+// length itself is incomplete, n is 0. If data continues after end, the enclosing node is malformed. Otherwise data
+// ends early.
 func truncated(data []byte, pos, end, n int) error {
 	reason := "packet ends before its length does"
 	if n > 0 {
@@ -116,8 +118,8 @@ func appendLength(dst []byte, n int) []byte {
 	return append(dst, byte(n&0x7f))
 }
 
-// kind returns the kind of a packet. In dialect P a node whose first packet has key 0 is a slice even without the slice
-// flag: y3-codec-golang omits the flag for a slice of structs at the root, and gives fields keys from 0x10 on.
+// kind returns the kind of a packet. In dialect P a node whose first packet has key 0 is a slice, even without the
+// slice flag. y3-codec-golang omits the flag for a slice of structs at the root, and its fields have keys from 0x10 on.
 func (d Dialect) kind(data []byte, tag byte, off, end int) field.Kind {
 	switch {
 	case tag&nodeFlag == 0:
@@ -130,7 +132,7 @@ func (d Dialect) kind(data []byte, tag byte, off, end int) field.Kind {
 	return field.Map
 }
 
-// Span returns where p lies and its kind. p is a packet of data that Next returned.
+// Span returns where p lies, and its kind. p must be a packet of data that Next returned.
 func (f Format) Span(data []byte, p Packet) field.Span { return f.Dialect.span(data, p) }
 
 func (d Dialect) span(data []byte, p Packet) field.Span {

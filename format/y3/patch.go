@@ -9,8 +9,9 @@ import (
 )
 
 // Patch appends data to dst with the primitive at p replaced by v, and returns the extended dst. It updates the lengths
-// of all nodes around it. Text, bytes and Untyped are copied, a bool becomes one byte, an integer takes the dialect's
-// signed form (from 2^63 on that of the int64 with the same bits). A float has two encodings: Cast it first.
+// of all nodes around the primitive. Text, bytes and Untyped are copied. A bool becomes one byte. An integer is encoded
+// as a signed integer of the dialect. An integer from 2^63 on is encoded as the int64 with the same bits. A float has
+// two encodings, so it gives an error: use Cast first. On an error Patch returns dst unchanged.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	var t enclosingNodes
 	if err := t.followToPrimitive(f, data, p); err != nil {
@@ -34,8 +35,8 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 	return append(dst, data[t.span.End:]...), nil
 }
 
-// PatchInPlace overwrites the primitive at p in data itself if v takes exactly as many bytes. Otherwise it returns
-// false and leaves data unchanged. It accepts the same values as Patch.
+// PatchInPlace overwrites the primitive at p in data itself. It does so only if the encoded v has exactly as many bytes
+// as the old value. Otherwise it returns false and leaves data unchanged. It accepts the same values as Patch.
 func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, error) {
 	at, err := f.Lookup(data, p)
 	if err != nil {
@@ -53,15 +54,16 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	return true, nil
 }
 
-// enclosingNodes holds the packets on the way to a value, the last of which is its own, and their new sizes.
+// enclosingNodes holds the packets on the way to a value, outermost first, and their new sizes. The last packet is that
+// of the value.
 type enclosingNodes struct {
-	span    field.Span // of the value
+	span    field.Span // span of the value
 	n       int
 	packets [field.MaxSteps]Packet
-	sizes   [field.MaxSteps]int // bytes
+	sizes   [field.MaxSteps]int // new size of each packet's value in bytes
 }
 
-// follow is Lookup that stores all packets on the way.
+// follow looks up p and stores all packets on the way.
 func (t *enclosingNodes) follow(data []byte, p field.Path, d Dialect) error {
 	t.span = field.Span{End: len(data), Kind: field.Map}
 	for _, st := range p.Steps() {
@@ -91,7 +93,8 @@ func (t *enclosingNodes) followToPrimitive(f Format, data []byte, p field.Path) 
 	return err
 }
 
-// computeSizes computes the new sizes from the inside out. A larger value may need a longer length.
+// computeSizes computes the new size of each packet, innermost first. A larger value may need a longer length, which
+// enlarges the packet around it.
 func (t *enclosingNodes) computeSizes(f Format, grown int) error {
 	for i := t.n - 1; i >= 0; i-- {
 		c := t.packets[i]
@@ -109,7 +112,7 @@ func (f Format) tooLong(size, offset int) error {
 	return fmt.Errorf("%s: patched node of %d bytes at offset %d: at most %d", f.Name(), size, offset, MaxLength)
 }
 
-// encodeValue returns the encoded value of v. A number is encoded in scratch.
+// encodeValue returns the encoding of v. It encodes a number or bool into scratch.
 func (f Format) encodeValue(scratch []byte, v field.Value) ([]byte, error) {
 	switch v.Kind {
 	case field.Untyped, field.Text, field.Bytes:
@@ -124,8 +127,8 @@ func (f Format) encodeValue(scratch []byte, v field.Value) ([]byte, error) {
 	return nil, f.typeMismatch(v.Kind, field.AnyType, "a primitive packet holds a bool, a number, text or bytes")
 }
 
-// Cast returns v as an Untyped value with its encoding as a type, for Patch. A value out of the type's range or of
-// another kind gives *format.TypeError. An integer may become a float.
+// Cast returns v encoded as the type as, in an Untyped value that Patch accepts. An integer may become a float. A value
+// out of the type's range or of another kind gives *format.TypeError.
 func (f Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 	untyped := func(b []byte) (field.Value, error) { return field.Value{Kind: field.Untyped, Bytes: b}, nil }
 	isFloat := v.Kind == field.Float
@@ -153,7 +156,7 @@ func (f Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 		case v.Unsigned || v.Int < low || v.Int > high:
 			return field.Value{}, f.typeMismatch(v.Kind, as, fmt.Sprintf("it is out of range %d to %d", low, high))
 		case as == field.Uint32:
-			v.Int = int64(int32(v.Int)) // written as the int32 of the same bits
+			v.Int = int64(int32(v.Int)) // written as the int32 with the same bits
 		}
 		return untyped(f.Dialect.appendInteger(nil, v.Int))
 	case as == field.Float32 && isFloat:

@@ -10,10 +10,11 @@ import (
 )
 
 // Validate reads all tags and lengths once. Unless o.BoundsOnly is set, it refuses data that consumers read
-// differently: a key twice in a node, a length longer than necessary, a slice flag on a primitive, items of a slice
-// with a key, and in dialect N any slice, as YoMo's decoder keeps only the last item. An empty message is one that ends
-// early. The content of primitives is not checked, not even for UTF-8, because the message does not carry its type. A
-// message ends where data does, so o.AllowTrailing has no effect.
+// differently. These are a key that occurs twice in a node, a length longer than necessary, a slice flag on a
+// primitive, and items of a slice with a key. Dialect N has no slices, so any slice is refused there: YoMo's decoder
+// reads only its last item. An empty message gives a wrapped io.ErrUnexpectedEOF. The content of primitives is not
+// checked, not even for UTF-8, because the message carries no types. A message ends where data does, so o.AllowTrailing
+// has no effect.
 func (f Format) Validate(data []byte, o format.Options) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%s: empty message: %w", f.Name(), io.ErrUnexpectedEOF)
@@ -21,7 +22,7 @@ func (f Format) Validate(data []byte, o format.Options) error {
 	return f.validate(data, o, 0, len(data), min(o.Depth(), MaxDepth), false)
 }
 
-// validate checks the packets in data[pos:end], in which depth more levels may nest.
+// validate checks the packets in data[pos:end]. Nodes may nest depth levels deep in them.
 func (f Format) validate(data []byte, o format.Options, pos, end, depth int, isList bool) error {
 	var seen uint64
 	for pos < end {
@@ -67,8 +68,8 @@ func (f Format) ambiguous(p Packet, kind field.Kind, isList, again bool) string 
 	return ""
 }
 
-// Walk calls visit for the message and for each packet in order, containers before their content. Items of a slice have
-// an index, other packets a key. Nodes nested deeper than MaxDepth give a *format.SyntaxError.
+// Walk calls visit for the message and for each packet in order. A node comes before its content. Items of a slice have
+// an index as their step; other packets have a key. Nodes nested deeper than MaxDepth give *format.SyntaxError.
 func (f Format) Walk(data []byte, visit format.Visit) error {
 	whole := field.Span{End: len(data), Kind: field.Map}
 	err := visit(field.Step{Index: -1, Key: -1}, 0, whole)

@@ -9,8 +9,9 @@ import (
 	"example.com/ferry/format"
 )
 
-// Value decodes the primitive at s as a type, because its bytes do not carry one. AnyType gives Untyped with the
-// encoded bytes. A value that the type cannot hold, or that does not have the type's encoding, gives *format.TypeError.
+// Value decodes the primitive at s as the requested type, because the bytes carry no type. AnyType gives Untyped with
+// the encoded bytes. If the bytes are not an encoding of the type, or if the type cannot hold the value, the error is
+// *format.TypeError.
 func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Kind != field.Untyped {
 		return field.Value{}, f.typeMismatch(s.Kind, as, "it is no primitive packet")
@@ -23,7 +24,7 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 			return field.Value{}, f.typeMismatch(s.Kind, as, fmt.Sprintf("its %d bytes are no integer", len(b)))
 		}
 		switch {
-		case as == field.Uint32 && n < 0 && n >= math.MinInt32: // written as the int32 of the same bits
+		case as == field.Uint32 && n < 0 && n >= math.MinInt32: // written as the int32 with the same bits
 			n = int64(uint32(n))
 		case as == field.Int32 && n != int64(int32(n)), as == field.Uint32 && n != int64(uint32(n)):
 			return field.Value{}, f.typeMismatch(s.Kind, as, fmt.Sprintf("%d is out of range", n))
@@ -62,7 +63,7 @@ func (f Format) typeMismatch(have field.Kind, want field.Type, reason string) er
 	return &format.TypeError{Format: f.Name(), Have: have, Want: want, Reason: reason}
 }
 
-// bigEndian reads up to eight bytes.
+// bigEndian reads all of b, which has at most eight bytes.
 func bigEndian(b []byte) uint64 {
 	var n uint64
 	for _, c := range b {
@@ -84,7 +85,7 @@ func (d Dialect) integer(b []byte) (int64, bool) {
 		return int64(bigEndian(b)<<shift) >> shift, true
 	}
 	const maxBytes = 10
-	if len(b) > maxBytes || len(b) == maxBytes && b[0] != 0x80 && b[0] != 0xff { // the tenth byte only repeats the sign
+	if len(b) > maxBytes || len(b) == maxBytes && b[0] != 0x80 && b[0] != 0xff { // the tenth byte may only repeat the sign
 		return 0, false
 	}
 	n := int64(b[0]) << 57 >> 63 // bit 6 of the first byte is the sign
@@ -116,7 +117,7 @@ func (d Dialect) appendInteger(dst []byte, n int64) []byte {
 	return append(dst, byte(n&0x7f))
 }
 
-// appendFloat appends the upper size bytes of bits without trailing zero bytes, but at least one byte.
+// appendFloat appends the upper size bytes of bits. It omits zero bytes at the end, but appends at least one byte.
 func appendFloat(dst []byte, bits uint64, size int) []byte {
 	for size > 1 && byte(bits>>(64-8*size)) == 0 {
 		size--

@@ -23,7 +23,8 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestEncodingsOfOtherImplementations compares the encoder and the decoder with y3 v1.0.5 (N) and y3-codec-golang v1.7.3 (P).
+// TestEncodingsOfOtherImplementations compares encodings and decoded values with two libraries: y3 v1.0.5 for dialect
+// N, and y3-codec-golang v1.7.3 for dialect P.
 func TestEncodingsOfOtherImplementations(t *testing.T) {
 	t.Parallel()
 	i := func(n int64) field.Value { return field.Value{Kind: field.Int, Int: n} }
@@ -37,7 +38,7 @@ func TestEncodingsOfOtherImplementations(t *testing.T) {
 		name string
 		as   field.Type
 		v    field.Value
-		n, p string // p is empty where the dialects agree
+		n, p string // hex; p is empty where both dialects have the same encoding
 	}{
 		{"int32 0", field.Int32, i(0), "0a 01 00", ""},
 		{"int32 1", field.Int32, i(1), "0a 01 01", ""},
@@ -201,12 +202,12 @@ func TestWrongType(t *testing.T) {
 	}
 }
 
-// regressions are inputs that make other decoders panic, read too far, or return wrong values.
+// regressions are inputs for which other decoders panic, read too far, or return wrong values.
 var regressions = []struct {
 	name string
 	data []byte
 	path string
-	want error // of Lookup; nil means *format.SyntaxError
+	want error // error of Lookup; nil means *format.SyntaxError
 }{
 	{"truncated slice", []byte{0xc0, 0x06}, "0x00.0", io.ErrUnexpectedEOF},
 	{"negative length", []byte{0x01, 0x7f}, "0x01", nil},
@@ -232,7 +233,7 @@ func TestRegressions(t *testing.T) {
 	for _, test := range regressions {
 		t.Run(test.name, func(t *testing.T) {
 			for _, d := range []Dialect{P, N} {
-				behind := append(bytes.Clone(test.data), "SECRET"...) // within the capacity, not within the length
+				behind := append(bytes.Clone(test.data), "SECRET"...) // SECRET is inside the capacity, but not inside the length
 				data := behind[:len(test.data)]
 				span, err := Format{Dialect: d}.Lookup(data, field.MustParse(test.path))
 				var syntax *format.SyntaxError

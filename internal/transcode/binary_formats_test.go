@@ -41,7 +41,7 @@ func TestToMsgPack(t *testing.T) {
 	}
 }
 
-// The test translates a float32 between binary formats and expects a float32.
+// TestFloat32 translates a float32 between binary formats. The result must be a float32 again.
 func TestFloat32(t *testing.T) {
 	t.Parallel()
 	const inCBOR, inMsgPack = "\xfa\x3f\xc0\x00\x00", "\xca\x3f\xc0\x00\x00"
@@ -53,7 +53,7 @@ func TestFloat32(t *testing.T) {
 	}
 }
 
-// bsonOf returns a BSON document of the given elements.
+// bsonOf returns a BSON document with these elements.
 func bsonOf(elements string) string {
 	return string([]byte{byte(len(elements) + 5), 0, 0, 0}) + elements + "\x00"
 }
@@ -63,7 +63,7 @@ func TestBSON(t *testing.T) {
 	for _, row := range []struct {
 		name, bson, json string
 		notes            string
-		oneWay           bool // the JSON becomes other BSON
+		oneWay           bool // true if the JSON does not become the same BSON again
 	}{
 		{name: "empty", bson: bsonOf(""), json: "{}"},
 		{name: "text", bson: bsonOf("\x02a\x00\x02\x00\x00\x00x\x00"), json: `{"a":"x"}`},

@@ -8,14 +8,14 @@ import (
 	"example.com/ferry/format"
 )
 
-// bsonOwn are the types without an equivalent in other formats. bsonspec.org 1.1, production element.
+// bsonOwn names the BSON types that no other format has. bsonspec.org 1.1, production element.
 var bsonOwn = map[byte]string{
 	0x0b: "a regular expression", 0x0c: "a DBPointer", 0x0f: "code with a scope", 0x11: "a timestamp of the oplog",
 	0x13: "a decimal128", 0x7f: "the max key", 0xff: "the min key",
 }
 
-// bsonValue decodes the scalar at a span. Two types become values of other formats, with a note: an ObjectID becomes hex text, a
-// datetime its milliseconds as an integer.
+// bsonValue decodes the scalar at a span. For types that other formats do not have, it adds a note: an ObjectID becomes
+// hex text, and a datetime becomes its milliseconds as an integer.
 func bsonValue(f format.Format, data []byte, at field.Span, notes *Notes) (value, error) {
 	typ := data[at.Head]
 	if name := bsonOwn[typ]; name != "" {

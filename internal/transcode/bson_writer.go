@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Types of elements. bsonspec.org 1.1, production element.
+// Types of BSON elements. bsonspec.org 1.1, production element.
 const (
 	bsonDouble   = 0x01
 	bsonString   = 0x02
@@ -25,8 +25,8 @@ const (
 	bsonInt64    = 0x12
 )
 
-// bsonWriter writes BSON. An integer has the type that the schema declares; without a schema it is an int32 if it fits, and
-// otherwise an int64.
+// bsonWriter writes BSON. An integer has the type that the schema declares. Without a schema it is an int32 if it fits,
+// and an int64 otherwise.
 type bsonWriter struct {
 	dst   []byte
 	stack []bsonContainer
@@ -35,7 +35,7 @@ type bsonWriter struct {
 
 type bsonContainer struct {
 	list  bool
-	start int // offset of its length in dst
+	start int // offset in dst of the document's length field
 	items int
 }
 
@@ -72,7 +72,7 @@ func (w *bsonWriter) close() error {
 	return nil
 }
 
-// appendKey writes the type and the key of an element. The key of a list item is its index. bsonspec.org 1.1, "Array".
+// appendKey appends the type and the key of an element. The key of a list item is its index. bsonspec.org 1.1, "Array".
 func (w *bsonWriter) appendKey(at location, typ byte) error {
 	in := &w.stack[len(w.stack)-1]
 	name := strconv.Itoa(in.items)
@@ -130,7 +130,7 @@ func (w *bsonWriter) scalar(at location, v value) error {
 	return nil
 }
 
-// bsonType returns the type of an element for v, whose field in the schema is declared; nil without a schema.
+// bsonType returns the element type for v. declared is the field of v in the schema, or nil without a schema.
 func bsonType(declared *schema.Field, v field.Value) byte {
 	switch v.Kind {
 	case field.Null:

@@ -5,10 +5,10 @@ import (
 	"example.com/ferry/format"
 )
 
-// builderWriter writes through the Builder of a format from outside this module.
+// builderWriter writes a format that this package does not know. It calls the format.Builder of that format.
 type builderWriter struct {
 	builder format.Builder
-	lists   []bool // for each open container: true for a List
+	lists   []bool // for each open container, whether it is a List
 	notes   *Notes
 }
 
@@ -33,7 +33,7 @@ func (w *builderWriter) scalar(at location, v value) error {
 	return w.builder.Scalar(w.step(at), v.Value)
 }
 
-// step returns the step of a value. Its name is that of the schema, or else that of the source.
+// step returns the step for a value. The name is that of the schema, or else that of the source.
 func (w *builderWriter) step(at location) field.Step {
 	if len(w.lists) == 0 || w.lists[len(w.lists)-1] {
 		return at.Step

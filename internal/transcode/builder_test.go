@@ -12,7 +12,8 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// outside is CBOR under another name, for which this package has no writer. Its Builder writes CBOR with one-byte heads.
+// outside is CBOR under another name, so that this package has no writer for it. Its Builder writes CBOR with heads of
+// one byte.
 type outside struct{ cbor.Format }
 
 func (outside) Name() string               { return "outside" }

@@ -11,11 +11,11 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// maxNesting bounds the recursion, as data may not have been validated.
+// maxNesting bounds the recursion, because data may not be validated.
 const maxNesting = 256
 
-// cborReader passes the values of one CBOR item to a writer. It does not use Format.Walk, which skips tags and treats the keys 1
-// and "1" as equal.
+// cborReader reads one CBOR item and passes its values to a writer. It does not use Format.Walk, because Walk skips
+// tags, and treats the keys 1 and "1" as equal.
 type cborReader struct {
 	data  []byte
 	pos   int
@@ -23,7 +23,7 @@ type cborReader struct {
 	notes *Notes
 }
 
-// item reads the item at pos, whose key in its parent is key.
+// item reads the item at pos. key is the step that leads to the item in its container.
 func (r *cborReader) item(key field.Step, depth int) error {
 	if depth > maxNesting {
 		return fmt.Errorf("transcode: more than %d containers in containers", maxNesting)
@@ -102,7 +102,7 @@ func (r *cborReader) container(key field.Step, h cborhead.Head, depth int) error
 	return r.w.end()
 }
 
-// key reads a map key. It returns an integer as decimal text.
+// key reads a map key as text. An integer becomes decimal text.
 func (r *cborReader) key() (string, error) {
 	h, err := r.head()
 	if err != nil {
@@ -123,7 +123,8 @@ func (r *cborReader) key() (string, error) {
 	return "", fmt.Errorf("transcode: a map key at offset %d is neither text nor an integer", r.pos)
 }
 
-// text reads the content of a text or byte string, and joins its chunks. RFC 8949, section 3.2.3.
+// text reads the content of a text or byte string, and joins the chunks of one without a length. RFC 8949, section
+// 3.2.3.
 func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
 	v := field.Value{Kind: field.Text}
 	if h.Major == cborhead.Bytes {
@@ -157,7 +158,7 @@ func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
 
 func (r *cborReader) bignum(key field.Step, magnitude []byte, tag uint64) error {
 	n := new(big.Int).SetBytes(magnitude)
-	if n.BitLen() > maxDigits*3 { // a digit takes about 3.3 bits
+	if n.BitLen() > maxDigits*3 { // a decimal digit has about 3.3 bits
 		return fmt.Errorf("transcode: an integer of %d bytes: at most %d digits", len(magnitude), maxDigits)
 	}
 	if tag == tagNegativeBignum {
@@ -166,7 +167,7 @@ func (r *cborReader) bignum(key field.Step, magnitude []byte, tag uint64) error 
 	return r.w.scalar(key, value{Value: field.Value{Kind: field.Int}, number: n.String()})
 }
 
-// negative returns -1-n. RFC 8949, section 3.1.
+// negative sets n to -1-n and returns n. RFC 8949, section 3.1.
 func negative(n *big.Int) *big.Int { return n.Not(n) }
 
 func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
@@ -188,7 +189,7 @@ func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
 	return field.Value{}, fmt.Errorf("transcode: simple value %d has no form in another format", h.Arg)
 }
 
-// head reads the head at pos and moves pos behind it.
+// head reads the head at pos, and advances pos past the head.
 func (r *cborReader) head() (cborhead.Head, error) {
 	h, err := cborhead.Read(r.data, r.pos)
 	r.pos = h.Next

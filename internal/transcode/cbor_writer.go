@@ -13,13 +13,14 @@ import (
 	"example.com/ferry/internal/cborhead"
 )
 
-// Tags of integers of any size. RFC 8949, section 3.4.3.
+// Tags for integers of any size. RFC 8949, section 3.4.3.
 const (
 	tagBignum         = 2
 	tagNegativeBignum = 3
 )
 
-// cborWriter writes CBOR, RFC 8949, with definite lengths. It inserts a container's head when the container is closed.
+// cborWriter writes CBOR, RFC 8949, with definite lengths. The number of items is known only at the end of a container,
+// so close inserts the container's head.
 type cborWriter struct {
 	dst   []byte
 	stack []cborContainer
@@ -28,7 +29,7 @@ type cborWriter struct {
 
 type cborContainer struct {
 	major byte
-	start int // offset of the content in dst
+	start int // offset in dst of the container's content
 	items int
 }
 
@@ -52,7 +53,7 @@ func (w *cborWriter) close() error {
 	return nil
 }
 
-// appendKey writes the key of a value in a map.
+// appendKey appends the key of a value in a map. It also counts the item.
 func (w *cborWriter) appendKey(at location) {
 	if len(w.stack) == 0 {
 		return
@@ -93,10 +94,11 @@ func (w *cborWriter) scalar(at location, v value) error {
 	return nil
 }
 
-// maxDigits bounds integers of any size, as the cost of converting them grows faster than their length.
+// maxDigits bounds the integers without a fixed size. The time to convert one grows faster than its length.
 const maxDigits = 4096
 
-// digits writes a number from its decimal text: an integer of any size as an integer, others as a float64.
+// digits writes a number from decimal text. An integer of any size is written as an integer, any other number as a
+// float64.
 func (w *cborWriter) digits(text string) error {
 	if !isIntegerText(text) {
 		return w.float(text)
@@ -119,7 +121,7 @@ func (w *cborWriter) digits(text string) error {
 	tag := uint64(tagBignum)
 	if n.Sign() < 0 {
 		tag = tagNegativeBignum
-		if n.Not(n).IsUint64() { // -1-n
+		if n.Not(n).IsUint64() { // n.Not(n) is -1-n
 			w.dst = cborhead.Append(w.dst, cborhead.Nint, n.Uint64())
 			return nil
 		}

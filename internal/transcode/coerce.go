@@ -11,17 +11,19 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// The texts of float values that JSON cannot write as numbers. Protocol Buffers, ProtoJSON format, "Representation of each type".
+// Texts for floats that JSON cannot write as numbers. Protocol Buffers, ProtoJSON format, "Representation of each
+// type".
 const (
 	nan      = "NaN"
 	infinity = "Infinity"
 )
 
-// quietNaN is written for every NaN, as text has no NaN payload. IEEE 754, section 6.2.1.
+// quietNaN is the value that every NaN in text becomes, because text cannot carry the payload of a NaN. IEEE 754,
+// section 6.2.1.
 const quietNaN = 0x7ff8000000000000
 
-// coerce converts v, whose kind comes from the encoding, to the schema's type t. Only digits that a float cannot hold are lost,
-// with a note. In JSON, bytes are base64 text, and NaN and infinities are text, too.
+// coerce converts v from the kind of its encoding to the schema's type t. Only digits that a float cannot hold are
+// lost; then there is a note. In JSON, bytes are base64 text. NaN and infinities are also text.
 func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
 	isNumber := v.Kind == field.Int || v.Kind == field.Float
 	switch as := t.Field(); {
@@ -47,7 +49,7 @@ func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
 
 func isInteger(as field.Type) bool { return field.Int32 <= as && as <= field.Uint64 }
 
-// digits returns v as decimal text: all digits of an integer, the shortest digits that restore a float.
+// digits returns v as decimal text. An integer has all of its digits. A float has the shortest digits that restore it.
 func (v *value) digits() string {
 	switch {
 	case v.number != "":
@@ -60,10 +62,10 @@ func (v *value) digits() string {
 	return strconv.FormatInt(v.Int, 10)
 }
 
-// isIntegerText reports whether a JSON number is an integer. -0 is a float, as integers have no negative zero.
+// isIntegerText reports whether a JSON number is an integer. -0 is a float, because integers have no negative zero.
 func isIntegerText(text string) bool { return !strings.ContainsAny(text, ".eE") && text != "-0" }
 
-// float converts a number of any kind to a float of bits bits.
+// float converts a number of any kind to a float. bits is 32 or 64.
 func float(v value, bits int, notes *Notes) (value, error) {
 	out := value{Value: field.Value{Kind: field.Float}, single: bits == 32}
 	if v.Kind != field.Float || v.number != "" {
@@ -78,13 +80,13 @@ func float(v value, bits int, notes *Notes) (value, error) {
 	switch {
 	case math.IsInf(out.Float, 0) && !math.IsInf(v.Float, 0):
 		return out, fmt.Errorf("transcode: %s exceeds the range of a float%d", v.digits(), bits)
-	case out.Float != v.Float && v.Float == v.Float: // v.Float is no NaN
+	case out.Float != v.Float && v.Float == v.Float: // not for a NaN, which differs from itself
 		notes.add(roundedTo(bits))
 	}
 	return out, nil
 }
 
-// parseFloat reads decimal text, with a note if the float cannot hold all digits.
+// parseFloat parses decimal text. If the float cannot hold all digits, it adds a note.
 func parseFloat(text string, bits int, notes *Notes) (float64, error) {
 	f, err := strconv.ParseFloat(text, bits)
 	if err != nil {
@@ -100,7 +102,7 @@ func roundedTo(bits int) string {
 	return "numbers with more digits than a float" + strconv.Itoa(bits) + " holds were rounded to it"
 }
 
-// significant returns the digits of a decimal number without sign, point, exponent, and zeros at both ends.
+// significant returns the digits of a decimal number, without sign, point and exponent, and without zeros at both ends.
 func significant(text string) string {
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		text = text[:i]
@@ -123,7 +125,7 @@ func parseSpecialFloat(text string, as field.Type) (value, error) {
 	return v, nil
 }
 
-// specialFloatName is the inverse of parseSpecialFloat.
+// specialFloatName returns the text that parseSpecialFloat parses to f.
 func specialFloatName(f float64) string {
 	switch {
 	case f > 0:
@@ -134,7 +136,8 @@ func specialFloatName(f float64) string {
 	return nan
 }
 
-// integer converts a number of any kind to an integer in the range of a type. 5.0 and 1e3 are integers, too.
+// integer converts a number of any kind to an integer in the range of the type. Texts such as 5.0 and 1e3 are integers,
+// too.
 func integer(v value, as field.Type) (value, error) {
 	text, bits := v.digits(), 64
 	if as == field.Int32 || as == field.Uint32 {

@@ -15,7 +15,8 @@ import (
 	"example.com/ferry/internal/transcode"
 )
 
-// The target expects that valid CBOR becomes JSON that encoding/json accepts, or an error. The JSON must survive a round trip.
+// FuzzCBOR expects that valid CBOR becomes JSON that encoding/json accepts, or an error. The JSON must survive a round
+// trip.
 func FuzzCBOR(f *testing.F) {
 	for _, p := range pairs {
 		f.Add(unhex(f, p.cbor))
@@ -39,7 +40,8 @@ func FuzzCBOR(f *testing.F) {
 	})
 }
 
-// The target expects that a valid Y3 message survives a round trip over JSON, except that a slice without its flag gets it.
+// FuzzY3 expects that a valid Y3 message survives a round trip through JSON. The one difference allowed is that a slice
+// without the slice flag gets the flag.
 func FuzzY3(f *testing.F) {
 	f.Add(unhex(f, "81 16 b0 14 10 01 01 d1 06 00 01 05 00 01 7b 94 03 15 01 01 16 00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -65,8 +67,8 @@ func FuzzY3(f *testing.F) {
 	})
 }
 
-// The target expects that with a schema a valid message of each format becomes one of each other format, or an error. A message
-// that was translated without a note must survive a round trip.
+// FuzzAs translates a valid message of each format into each other format, with a schema. The result must be valid, or
+// there must be an error. A message that was translated without a note must survive a round trip.
 func FuzzAs(f *testing.F) {
 	formats := []format.Format{
 		cbor.Format{}, json.Format{}, y3.Format{}, y3n, bson.Format{}, msgpack.Format{}, protobuf.Format{Message: noise},

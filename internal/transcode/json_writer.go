@@ -16,7 +16,7 @@ import (
 type jsonWriter struct {
 	dst   []byte
 	stack []jsonContainer
-	hex   bool // bytes are hex, otherwise base64
+	hex   bool // write bytes as hex text; otherwise as base64 text
 	notes *Notes
 }
 
@@ -49,7 +49,7 @@ func (w *jsonWriter) close() error {
 	return nil
 }
 
-// appendKey writes the comma before a value, and in a map its key.
+// appendKey appends the comma before a value and, in a map, the key of the value.
 func (w *jsonWriter) appendKey(at location) {
 	if len(w.stack) == 0 {
 		return
@@ -93,8 +93,8 @@ func (w *jsonWriter) scalar(at location, v value) error {
 	return nil
 }
 
-// float writes the shortest digits that restore f, with a point or exponent: 1.0, not 1. If the schema declares a float32, the
-// digits need to restore only that.
+// float writes the shortest digits that restore f, with a point or exponent: 1.0, not 1. If the schema declares a
+// float32, the digits need to restore only the float32.
 func (w *jsonWriter) float(f float64, declared *schema.Field) error {
 	bits := 64
 	if declared != nil && declared.Type == schema.Float32 {
@@ -117,8 +117,8 @@ func (w *jsonWriter) float(f float64, declared *schema.Field) error {
 	return nil
 }
 
-// appendQuoted appends s as a JSON string. It escapes all control characters, more than JSON requires, so that a printed message
-// cannot control a terminal.
+// appendQuoted appends s as a JSON string. It escapes all control characters, which is more than JSON requires, so that
+// a printed message cannot control a terminal.
 func appendQuoted(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')

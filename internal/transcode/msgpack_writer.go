@@ -9,11 +9,11 @@ import (
 	"example.com/ferry/field"
 )
 
-// msgpackSingle is the length in bytes of a float32 in MessagePack.
+// msgpackSingle is the length of an encoded float32 in MessagePack, in bytes.
 const msgpackSingle = 5
 
-// msgpackWriter writes MessagePack, each value in its shortest form. It inserts a container's head when the container is closed.
-// Specification, section "Formats".
+// msgpackWriter writes MessagePack, each value in its shortest form. The number of items is known only at the end of a
+// container, so close inserts the container's head. Specification, section "Formats".
 type msgpackWriter struct {
 	dst   []byte
 	stack []msgpackContainer
@@ -22,7 +22,7 @@ type msgpackWriter struct {
 
 type msgpackContainer struct {
 	list  bool
-	start int // offset of the content in dst
+	start int // offset in dst of the container's content
 	items int
 }
 
@@ -54,7 +54,7 @@ func (w *msgpackWriter) close() error {
 	return nil
 }
 
-// appendKey writes the key of a value in a map.
+// appendKey appends the key of a value in a map. It also counts the item.
 func (w *msgpackWriter) appendKey(at location) error {
 	if len(w.stack) == 0 {
 		return nil
@@ -130,7 +130,7 @@ func (w *msgpackWriter) text(s string) error {
 	return w.appendSized(0xd9, []byte(s))
 }
 
-// appendSized writes b behind its length. first is the first byte of the form whose length is one byte.
+// appendSized appends a first byte, the length of b, and b. first is the first byte of the form with a one-byte length.
 func (w *msgpackWriter) appendSized(first byte, b []byte) error {
 	switch n := uint64(len(b)); {
 	case n <= math.MaxUint8:
@@ -146,7 +146,7 @@ func (w *msgpackWriter) appendSized(first byte, b []byte) error {
 	return nil
 }
 
-// fixedSize returns v, which has digits, as a 64-bit integer or a float64, for formats without larger numbers.
+// fixedSize returns v as a 64-bit integer or a float64, for formats without larger numbers. v.number holds the digits.
 func (v *value) fixedSize(notes *Notes) (value, error) {
 	if !isIntegerText(v.number) {
 		return float(*v, 64, notes)

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Wire types. Protocol Buffers, Encoding, "Message Structure".
+// Wire types of records. Protocol Buffers, Encoding, "Message Structure".
 const (
 	wireVarint  = 0
 	wireFixed64 = 1
@@ -21,8 +21,8 @@ const (
 	wireFixed32 = 5
 )
 
-// protobufWriter writes Protocol Buffers. A list of numbers is packed; an empty list has no bytes. It inserts a container's
-// length when the container is closed.
+// protobufWriter writes Protocol Buffers. A list of numbers is packed. An empty list has no bytes. The length of a
+// container is known only at its end, so close inserts the length.
 type protobufWriter struct {
 	dst   []byte
 	stack []protobufContainer
@@ -31,12 +31,12 @@ type protobufWriter struct {
 
 type protobufContainer struct {
 	list  bool
-	field *schema.Field // of a list
-	head  int           // offset of its tag in dst
-	start int           // offset of the content in dst
+	field *schema.Field // field of a list in the schema
+	head  int           // offset in dst of the container's tag
+	start int           // offset in dst of the container's content
 }
 
-// packed reports whether the items of a list are in one record.
+// packed reports whether c is a list with all of its items in one record.
 func (c *protobufContainer) packed() bool { return c.list && wireOf(c.field.Type) != wireLength }
 
 func (w *protobufWriter) message() ([]byte, error) { return w.dst, nil }
@@ -76,7 +76,7 @@ func (w *protobufWriter) tag(number, wire int) {
 	w.dst = binary.AppendUvarint(w.dst, uint64(number)<<3|uint64(wire))
 }
 
-// checkNumber returns an error if the value has no field number.
+// checkNumber returns an error if the value at a location has no field number.
 func checkNumber(at location) error {
 	switch {
 	case at.declared == nil:
@@ -108,7 +108,7 @@ func (w *protobufWriter) scalar(at location, v value) error {
 		if v.Bool {
 			n = 1
 		}
-	case schema.Sint32, schema.Sint64: // zigzag. Encoding, "Signed Integers"
+	case schema.Sint32, schema.Sint64: // zigzag. Protocol Buffers, Encoding, "Signed Integers"
 		n = uint64(v.Int<<1 ^ v.Int>>63)
 	case schema.Float32:
 		n = uint64(math.Float32bits(float32(v.Float)))
@@ -140,7 +140,7 @@ func wireOf(t schema.Type) int {
 	return wireVarint
 }
 
-// protobufValue decodes the content of a record as a value of type t.
+// protobufValue decodes the content of a record as type t.
 func protobufValue(raw []byte, t schema.Type) (value, error) {
 	var n uint64
 	switch wire := wireOf(t); {

@@ -9,15 +9,16 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// Message appends data, a valid message of format from, to dst as a message of format to, and returns the extended dst.
-// If the target format cannot represent a value, the error starts with the path of the field. On an error dst is unchanged.
+// Message translates data from format from to format to. It appends the result to dst and returns the extended dst.
+// data must be valid. If the target format cannot represent a value, the error starts with the path of the field. On an
+// error Message returns dst unchanged.
 func Message(dst, data []byte, from, to format.Format) ([]byte, Notes, error) {
 	return MessageAs(dst, data, from, to, nil)
 }
 
-// MessageAs is Message for messages with the schema m: numbers become names and names become numbers, and each value gets its
-// declared type and width. Fields that are not in m are translated as without a schema. A protobuf Format must have m, too. A nil
-// m means no schema.
+// MessageAs is Message for messages with the schema m. It replaces numbers by names, or names by numbers, as the target
+// needs. Each value gets its declared type and width. Fields that m does not have are translated as without a schema. A
+// protobuf Format must also have m. A nil m means no schema.
 func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]byte, Notes, error) {
 	if from.Name() == to.Name() {
 		return append(dst, data...), nil, nil
@@ -46,7 +47,7 @@ func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]b
 	if err != nil {
 		return dst, nil, err
 	}
-	// Keys that differ in one format may be the same in the other: 1 and "1" of CBOR.
+	// Keys that differ in one format may be equal in another: 1 and "1" in CBOR are equal in JSON.
 	if err := to.Validate(message, format.Options{}); err != nil {
 		return dst, nil, fmt.Errorf("transcode: the %s message has no form in %s: %w", from.Name(), to.Name(), err)
 	}
@@ -78,13 +79,13 @@ func newWriter(from string, target format.Format, typed bool, notes *Notes) (wri
 	return nil, fmt.Errorf("transcode: cannot write %s", target.Name())
 }
 
-// JSON appends the value at s, a span that Lookup or Walk returned for data, to dst as JSON, with bytes as hex text. It does not
-// validate the result: a CBOR map with the keys 1 and "1" becomes an object with a duplicate key.
+// JSON appends the value at s to dst as JSON, with bytes as hex text. s is a span that Lookup or Walk returned for
+// data. JSON does not validate the result: a CBOR map with the keys 1 and "1" becomes an object with a duplicate key.
 func JSON(dst, data []byte, f format.Format, s field.Span) ([]byte, error) {
 	return JSONAs(dst, data, f, s, nil)
 }
 
-// JSONAs is JSON for a value whose field in the schema is as; nil means no schema.
+// JSONAs is JSON for a value that the schema declares as the field as. A nil as means no schema.
 func JSONAs(dst, data []byte, f format.Format, s field.Span, as *schema.Field) ([]byte, error) {
 	w := &jsonWriter{dst: dst, hex: true, notes: new(Notes)}
 	if err := copyValue(newTypedWriter(w, as, f, w.notes), data, f, s, w.notes); err != nil {

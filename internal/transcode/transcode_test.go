@@ -19,7 +19,7 @@ import (
 
 var y3n = y3.Format{Dialect: y3.N}
 
-// unhex returns the message that s is in hex, with spaces.
+// unhex decodes s, which is hex with spaces.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
@@ -29,13 +29,13 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The rows are messages in both formats, and the notes of translating CBOR to JSON. RFC 8949, appendix A.
+// pairs are messages in CBOR and JSON, with the notes of the translation from CBOR to JSON. RFC 8949, appendix A.
 var pairs = []struct {
 	name  string
 	cbor  string
 	json  string
 	notes []string
-	back  string // the CBOR of the JSON, if it differs from the original
+	back  string // CBOR after the way back, if it differs from the original
 }{
 	{name: "zero", cbor: "00", json: "0"},
 	{name: "23", cbor: "17", json: "23"},
@@ -215,7 +215,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The test has keys that are equal in JSON, or in Y3. The translation must fail.
+// TestKeysThatBecomeEqual has keys that differ in the source, but are equal in JSON or Y3. The translation must fail.
 func TestKeysThatBecomeEqual(t *testing.T) {
 	t.Parallel()
 	if out, _, err := transcode.Message(nil, []byte("\xa2\x01\x00\x61\x31\x00"), cbor.Format{}, json.Format{}); err == nil {
@@ -298,7 +298,7 @@ func TestJSONOfOneValue(t *testing.T) {
 			}
 		}
 	}
-	// Without a schema no walk reaches this value: it would read the bytes of field 1 as a message.
+	// Without a schema the message in field 1 is bytes, so no walk reaches the value inside it.
 	message := []byte("\x0a\x02\x08\x05")
 	span, err := protobuf.Format{}.Lookup(message, field.MustParse("1.1"))
 	if err != nil {

@@ -8,14 +8,15 @@ import (
 	"example.com/ferry/format/schema"
 )
 
-// location is a value's step in its parent, and the schema's declarations of both, nil if there are none.
+// location tells where a value is: its step in the parent, and what the schema declares for the parent and for the
+// value. Without a declaration, the pointer is nil.
 type location struct {
 	field.Step
 	parent, declared *schema.Field
 }
 
-// name returns the key of a value in a map as text: its name in the schema, or else its key, a Y3 key in hex, or an integer in
-// decimal.
+// name returns the key of a value in a map as text. The key is the value's name in the schema. Without one it is the
+// key of the source. A Y3 key becomes hex text, and an integer decimal text.
 func (at location) name(notes *Notes) string {
 	switch {
 	case at.declared != nil:
@@ -28,13 +29,14 @@ func (at location) name(notes *Notes) string {
 	return at.String()
 }
 
-// typedWriter passes values from a reader to a writer. It looks up each value in the schema and converts it to the declared type.
+// typedWriter passes values from a reader to a writer. It finds the declaration of each value in the schema, and
+// converts the value to the declared type.
 type typedWriter struct {
 	to       writer
 	root     *schema.Field
-	open     []*schema.Field // the open containers; nil for one that is not in the schema
+	open     []*schema.Field // declarations of the open containers, outermost first; nil for a container that the schema does not have
 	from     format.Format
-	numbered bool // from identifies fields by numbers
+	numbered bool // the source format identifies fields by numbers
 	notes    *Notes
 }
 
@@ -53,7 +55,7 @@ func (s *typedWriter) location(step field.Step) location {
 		return at
 	}
 	if !s.numbered && !parent.Repeated {
-		step.Index, step.Key = -1, -1 // an integer as a key is no field number
+		step.Index, step.Key = -1, -1 // the source has an integer as a map key, which is no field number
 	}
 	if child, ok := parent.Child(step); ok {
 		at.declared = &child
@@ -61,7 +63,7 @@ func (s *typedWriter) location(step field.Step) location {
 	return at
 }
 
-// begin opens a Map or List; the matching call of end closes it.
+// begin opens a Map or List. The matching call of end closes it.
 func (s *typedWriter) begin(step field.Step, kind field.Kind) error {
 	at := s.location(step)
 	if at.declared != nil && (kind == field.List) != at.declared.Repeated || at.declared != nil && kind == field.Map && at.declared.Type != schema.Nested {
@@ -93,7 +95,7 @@ func (s *typedWriter) scalar(step field.Step, v value) error {
 	return s.to.scalar(at, v)
 }
 
-// typed returns v as a value of its declared type.
+// typed converts v to its declared type.
 func (s *typedWriter) typed(v value, declared *schema.Field) (value, error) {
 	if declared.Repeated || declared.Type == schema.Nested {
 		return v, fmt.Errorf("transcode: %v where the schema has %v", v.Kind, declared)

@@ -20,12 +20,12 @@ import (
 	"example.com/ferry/internal/transcode"
 )
 
-// document makes random messages and their schema.
+// document generates a random schema and a random message of it.
 type document struct {
 	*rand.Rand
 	y3    *y3.Builder
-	lists bool // not in dialect N
-	big   bool // integers above the largest int64, which are not in bson
+	lists bool // with lists, which dialect N does not have
+	big   bool // with integers above the largest int64, which BSON does not have
 }
 
 // shape returns a random message type with a few fields.
@@ -45,7 +45,7 @@ func (d *document) shape(depth int) *schema.Message {
 	return m
 }
 
-// fill writes a message of type m with at least one of its fields.
+// fill writes a random message of type m. It has at least one of the fields.
 func (d *document) fill(m *schema.Message) {
 	for i := range m.Fields {
 		f := m.Fields[i]
@@ -110,7 +110,7 @@ func (d *document) as(t *testing.T, m *schema.Message, f format.Format, dialect 
 	return out
 }
 
-// with returns the format f for messages of type m.
+// with returns the format f with the schema m.
 func with(f format.Format, m *schema.Message) format.Format {
 	if f.Name() == "protobuf" {
 		return protobuf.Format{Message: m}
@@ -118,7 +118,8 @@ func with(f format.Format, m *schema.Message) format.Format {
 	return f
 }
 
-// The test makes a round trip between each pair of formats, with a schema. Nothing may be lost.
+// TestRoundTrips translates messages from each format to each other format and back, with a schema. Nothing may be
+// lost.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []y3.Format{{Dialect: y3.P}, y3n} {
@@ -148,7 +149,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// noise has a field of each type that formats encode differently.
+// noise has a field of each type that the formats encode in different ways.
 var noise = &schema.Message{Name: "Noise", Fields: []schema.Field{
 	{Name: "level", Number: 0x11, Type: schema.Float32},
 	{Name: "mean", Number: 0x12, Type: schema.Float64},
@@ -262,7 +263,7 @@ func TestAsRefused(t *testing.T) {
 	}
 }
 
-// The test prints one value of a message with the schema's names and types.
+// TestJSONAs prints one value of a message, with the names and types of the schema.
 func TestJSONAs(t *testing.T) {
 	t.Parallel()
 	message := []byte("\x99\x0b\x11\x02\x3f\xc0\x15\x01\xff\x12\x02\x7f\xf8")

@@ -8,18 +8,18 @@ import (
 	"example.com/ferry/format"
 )
 
-// writer writes one target format. copyValue calls it for each value of the source.
+// writer writes a message in one target format. A reader calls it for each value of the source.
 type writer interface {
-	open(at location, kind field.Kind) error // starts a Map or List, which the matching close ends
+	open(at location, kind field.Kind) error // starts a Map or List; close ends the last one that is open
 	close() error
 	scalar(at location, v value) error
 	message() ([]byte, error)
 }
 
-// Notes lists the kinds of values that were changed in translation, each kind once.
+// Notes lists the kinds of values that the translation changed. Each kind occurs once.
 type Notes []string
 
-// maxNotes bounds Notes, as a message may have any number of CBOR tags.
+// maxNotes bounds the length of Notes, because a message may have any number of CBOR tags.
 const maxNotes = 16
 
 func (n *Notes) add(text string) {
@@ -32,15 +32,15 @@ func (n *Notes) add(text string) {
 	*n = append(*n, text)
 }
 
-// value is a scalar.
+// value is a scalar on its way from the source to the target.
 type value struct {
 	field.Value
-	number string // decimal digits of a number that field.Value would round, or that is text in the source
-	single bool   // a float32
-	note   string // the note to add if the schema does not declare the value
+	number string // decimal digits of a number that is text in the source, or that field.Value would round
+	single bool   // the value is a float32
+	note   string // note to add if the schema does not declare the value
 }
 
-// copyValue passes the value at s, a span that Lookup or Walk returned for data, with its content to w.
+// copyValue passes the value at s and its content to w. s is a span that Lookup or Walk returned for data.
 func copyValue(w *typedWriter, data []byte, f format.Format, s field.Span, notes *Notes) error {
 	if f.Name() == "cbor" {
 		r := cborReader{data: data[:s.End], pos: s.Head, w: w, notes: notes}
@@ -58,13 +58,13 @@ func copyValue(w *typedWriter, data []byte, f format.Format, s field.Span, notes
 
 var errSpan = errors.New("transcode: the span is no map or list of this message: it comes from another one")
 
-// errEnd stops the walk behind the copied value.
+// errEnd ends the walk after the copied value. It is never returned to callers.
 var errEnd = errors.New("transcode: end")
 
-// copyContainer passes the map or list at s to w.
+// copyContainer passes the map or list at s and its content to w.
 func copyContainer(w *typedWriter, data []byte, f format.Format, s field.Span, notes *Notes) error {
-	var open []field.Step // the open containers of w
-	base := -1            // the depth of the value itself; -1 before the walk has reached it
+	var open []field.Step // steps of the containers that are open in w
+	base := -1            // depth of the value at s; -1 until the walk reaches it
 	closeTo := func(depth int) error {
 		for ; len(open) > depth; open = open[:len(open)-1] {
 			if err := w.end(); err != nil {
@@ -108,10 +108,11 @@ func copyContainer(w *typedWriter, data []byte, f format.Format, s field.Span, n
 	return closeTo(0)
 }
 
-// decodeScalar decodes a scalar without a schema: the digits of a number as text, or the raw bytes of a value without a type.
+// decodeScalar decodes a scalar without a schema. A JSON number becomes its digits as text. A value without a type
+// becomes its raw bytes.
 func decodeScalar(f format.Format, data []byte, at field.Span, notes *Notes) (value, error) {
 	switch name := f.Name(); {
-	case name == "protobuf": // its Value would look up the type in the schema again
+	case name == "protobuf": // the Value method would search the schema for the type again
 		raw := field.Value{Kind: field.Untyped, Bytes: data[at.Off:at.End]}
 		return value{Value: raw, note: "fields that the schema does not know became their bytes"}, nil
 	case at.Kind == field.Untyped:
@@ -125,7 +126,7 @@ func decodeScalar(f format.Format, data []byte, at field.Span, notes *Notes) (va
 	return value{Value: v, single: at.Kind == field.Float && at.End-at.Head == msgpackSingle}, err
 }
 
-// pathError returns err with the path of its field. The first step is the value itself and has no name.
+// pathError returns err with the path of the field. The first of steps is the copied value itself, which has no name.
 func pathError(steps []field.Step, err error) error {
 	for i := len(steps) - 1; i > 0 && err != nil; i-- {
 		err = prependStep(steps[i], err)
@@ -142,7 +143,7 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
 func (e *fieldError) Unwrap() error { return e.err }
 
-// prependStep returns err with step before its path.
+// prependStep returns err with step added at the front of its path.
 func prependStep(step field.Step, err error) error {
 	var inner *fieldError
 	if errors.As(err, &inner) {

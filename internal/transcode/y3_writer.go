@@ -12,20 +12,21 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// Bits of a Y3 tag byte; the low six are the key. Y3 SPEC draft-01.
+// Parts of a Y3 tag byte. The low six bits are the key. Y3 SPEC draft-01.
 const (
 	y3Node = 0x80
 	y3List = 0x40
 	maxKey = 0x3f
 )
 
-// y3Writer writes packets of tag, length and value. It inserts a node's length when the node is closed.
+// y3Writer writes packets of tag, length and value. The length of a node is known only at its end, so close inserts the
+// length.
 type y3Writer struct {
 	dst          []byte
 	stack        []y3Container
 	format       y3.Format
 	dialect      string
-	otherDialect bool // the source is the other dialect, in which bytes of an unknown type may be an integer
+	otherDialect bool // the source is the other dialect, which encodes integers differently
 }
 
 func newY3Writer(dialect string, otherDialect bool) *y3Writer {
@@ -38,7 +39,7 @@ func newY3Writer(dialect string, otherDialect bool) *y3Writer {
 
 type y3Container struct {
 	list  bool
-	start int // offset of the content in dst
+	start int // offset in dst of the container's content
 }
 
 func (w *y3Writer) message() ([]byte, error) { return w.dst, nil }
@@ -69,7 +70,7 @@ func (w *y3Writer) open(at location, kind field.Kind) error {
 func (w *y3Writer) close() error {
 	top := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
-	if len(w.stack) > 0 { // the message has no header
+	if len(w.stack) > 0 { // the message itself has no tag and no length
 		w.dst = slices.Insert(w.dst, top.start, appendLength(nil, len(w.dst)-top.start)...)
 	}
 	return nil
@@ -107,7 +108,7 @@ func (w *y3Writer) scalar(at location, v value) error {
 	return nil
 }
 
-// tag returns the key of a value in its parent: 0 in a list, otherwise y3Key.
+// tag returns the tag of a value without flags. In a list the tag is 0, otherwise it is the value's key.
 func (w *y3Writer) tag(at location) (byte, error) {
 	in := w.stack[len(w.stack)-1]
 	if in.list {
@@ -123,7 +124,7 @@ func (w *y3Writer) tag(at location) (byte, error) {
 	return byte(n), nil
 }
 
-// y3Key returns the key of a value: its number in the schema, or its name parsed as hex.
+// y3Key returns the key of a value. The key is the number in the schema, the key in the source, or the name as hex.
 func y3Key(at location) (int, error) {
 	if at.declared != nil {
 		if at.declared.Number > maxKey {
@@ -147,7 +148,7 @@ func y3Key(at location) (int, error) {
 	return int(n), nil
 }
 
-// appendLength writes n as a PVarInt32: groups of seven bits, the most significant first. The first group is signed.
+// appendLength appends n as a PVarInt32: groups of seven bits, the most significant first. The first group is signed.
 func appendLength(dst []byte, n int) []byte {
 	groups := 1
 	for n>>(7*groups-1) > 0 {

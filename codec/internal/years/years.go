@@ -1,6 +1,7 @@
-// Package years is the rule of all codecs for a time.Time: its year is from 0 to 9999, in its own zone and in UTC.
+// Package years checks the rule of all codecs for a time.Time: its year is from 0 to 9999, in its own zone and in UTC.
 //
-// RFC 3339, which JSON and CBOR write a time in, has no other years. A time that one codec can write can be written by each.
+// JSON and CBOR write a time as RFC 3339, which has no other years. Because every codec has this rule, a time that one
+// codec accepts is accepted by all.
 //
 //	if err := years.Check(v); err != nil {
 //		return err
@@ -17,16 +18,16 @@ import (
 	"time"
 )
 
-// maxDepth bounds how deep values nest, so that a ring of pointers is an error.
+// maxDepth bounds how deep values nest. A ring of pointers exceeds it and gives an error.
 const maxDepth = 10_000
 
 var errDepth = errors.New("the value nests deeper than 10000 levels: is it a ring of pointers?")
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// Check returns an error if v is or holds a time.Time outside the years 0 to 9999. It looks into pointers, interfaces,
-// lists, maps and exported fields, but not into types that encode themselves. A type that cannot hold a time costs one map
-// access.
+// Check returns an error if v is, or contains, a time.Time outside the years 0 to 9999. It looks into pointers,
+// interfaces, lists, maps and exported fields. It does not look into types with their own encoding. For a type that
+// cannot contain a time, the cost is one map access.
 func Check(v any) error {
 	if v == nil {
 		return nil
@@ -81,9 +82,10 @@ func checkTime(t time.Time) error {
 	return nil
 }
 
-var known sync.Map // reflect.Type -> bool
+var known sync.Map // maps a reflect.Type to a bool, the result of search
 
-// mayHoldTime reports whether a value of type t is, leads to, or may be an interface that holds, a time.Time.
+// mayHoldTime reports whether a value of type t may contain a time.Time. That is so if t is or contains time.Time or an
+// interface type.
 func mayHoldTime(t reflect.Type) bool {
 	if may, ok := known.Load(t); ok {
 		return may.(bool)
@@ -116,7 +118,7 @@ func search(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// encoded reports whether codecs write the field f, or the fields of the struct that it embeds.
+// encoded reports whether codecs write the field f. For an embedded struct, codecs write its fields.
 func encoded(f reflect.StructField) bool { return f.IsExported() || f.Anonymous && f.Type != timeType }
 
 var encoders = []reflect.Type{
@@ -130,7 +132,8 @@ var encoders = []reflect.Type{
 	reflect.TypeFor[interface{ MarshalMsgpack() ([]byte, error) }](),
 }
 
-// encodesItself reports whether t brings its own encoding, as *time.Time does not: it has that of time.Time.
+// encodesItself reports whether t has a method for its own encoding. time.Time and *time.Time have such methods, but do
+// not count.
 func encodesItself(t reflect.Type) bool {
 	base := t
 	for base.Kind() == reflect.Pointer {
