@@ -22,25 +22,25 @@ func Run(t *testing.T, c codec.Codec, values ...any) {
 	if c.Name() == "" {
 		t.Error("Name is empty")
 	}
-	refusesYears(t, c)
+	checkYearsRefused(t, c)
 	for i, v := range values {
 		t.Run(fmt.Sprintf("%d_%T", i, v), func(t *testing.T) {
 			data, err := c.Marshal(v)
 			if err != nil {
 				t.Fatalf("Marshal(%+v): %v", v, err)
 			}
-			roundTrip(t, c, v, data)
-			appends(t, c, v, data)
-			concurrent(t, c, v, data)
-			damaged(t, c, v, data)
-			refuses(t, c, data)
+			checkRoundTrip(t, c, v, data)
+			checkAppend(t, c, v, data)
+			checkConcurrentUse(t, c, v, data)
+			checkDamagedInput(t, c, v, data)
+			checkTargetsRefused(t, c, data)
 		})
 	}
 }
 
-// roundTrip decodes a copy of data, and overwrites the copy before it compares the result. A codec that keeps a
+// checkRoundTrip decodes a copy of data, and overwrites the copy before it compares the result. A codec that keeps a
 // reference to its input fails this test.
-func roundTrip(t *testing.T, c codec.Codec, v any, data []byte) {
+func checkRoundTrip(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	scratch := bytes.Clone(data)
 	got := reflect.New(reflect.TypeOf(v))
@@ -58,7 +58,7 @@ func roundTrip(t *testing.T, c codec.Codec, v any, data []byte) {
 	}
 }
 
-func appends(t *testing.T, c codec.Codec, v any, data []byte) {
+func checkAppend(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	prefix := []byte("prefix")
 	got, err := codec.Append(c, bytes.Clone(prefix), v)
@@ -75,7 +75,7 @@ func appends(t *testing.T, c codec.Codec, v any, data []byte) {
 	}
 }
 
-func concurrent(t *testing.T, c codec.Codec, v any, data []byte) {
+func checkConcurrentUse(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for range 4 {
@@ -94,9 +94,9 @@ func concurrent(t *testing.T, c codec.Codec, v any, data []byte) {
 	wg.Wait()
 }
 
-// damaged decodes data cut at each byte, and data with random changes. Both an error and a value are correct, because
+// checkDamagedInput decodes data cut at each byte, and data with random changes. Both an error and a value are correct, because
 // damaged data may be valid. Only a panic is a failure.
-func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
+func checkDamagedInput(t *testing.T, c codec.Codec, v any, data []byte) {
 	t.Helper()
 	try := func(broken []byte) {
 		defer func() {
@@ -122,8 +122,8 @@ func damaged(t *testing.T, c codec.Codec, v any, data []byte) {
 	}
 }
 
-// refusesYears encodes times with years that RFC 3339 cannot write, and expects errors.
-func refusesYears(t *testing.T, c codec.Codec) {
+// checkYearsRefused encodes times with years that RFC 3339 cannot write, and expects errors.
+func checkYearsRefused(t *testing.T, c codec.Codec) {
 	t.Helper()
 	for _, year := range []int{-1, 10_000} {
 		v := struct {
@@ -135,7 +135,7 @@ func refusesYears(t *testing.T, c codec.Codec) {
 	}
 }
 
-func refuses(t *testing.T, c codec.Codec, data []byte) {
+func checkTargetsRefused(t *testing.T, c codec.Codec, data []byte) {
 	t.Helper()
 	targets := []struct {
 		name string

@@ -219,7 +219,7 @@ func readStruct(data []byte, v reflect.Value) ([]byte, error) {
 			}
 			continue
 		}
-		field, err := findOrMake(v, f.index)
+		field, err := fieldByIndexAlloc(v, f.index)
 		if err != nil {
 			return data, err
 		}
@@ -237,17 +237,17 @@ func readAny(data []byte) (any, []byte, error) {
 		rest, err := msgp.ReadNilBytes(data)
 		return nil, rest, err
 	case msgp.BoolType:
-		return boxed(msgp.ReadBoolBytes(data))
+		return asAny(msgp.ReadBoolBytes(data))
 	case msgp.IntType, msgp.UintType:
 		return readInteger(data)
 	case msgp.Float32Type:
-		return boxed(msgp.ReadFloat32Bytes(data))
+		return asAny(msgp.ReadFloat32Bytes(data))
 	case msgp.Float64Type:
-		return boxed(msgp.ReadFloat64Bytes(data))
+		return asAny(msgp.ReadFloat64Bytes(data))
 	case msgp.StrType:
-		return boxed(msgp.ReadStringBytes(data))
+		return asAny(msgp.ReadStringBytes(data))
 	case msgp.BinType:
-		return boxed(msgp.ReadBytesBytes(data, nil))
+		return asAny(msgp.ReadBytesBytes(data, nil))
 	case msgp.ArrayType:
 		var list []any
 		rest, err := readList(data, reflect.ValueOf(&list).Elem())
@@ -257,10 +257,10 @@ func readAny(data []byte) (any, []byte, error) {
 		rest, err := readMap(data, reflect.ValueOf(&m).Elem())
 		return m, rest, err
 	}
-	return boxed(readTime(data))
+	return asAny(readTime(data))
 }
 
-func boxed[T any](v T, rest []byte, err error) (any, []byte, error) { return v, rest, err }
+func asAny[T any](v T, rest []byte, err error) (any, []byte, error) { return v, rest, err }
 
 // readInteger decodes an integer into the Go type that its first byte names. MessagePack specification, section "int
 // format family".
@@ -274,7 +274,7 @@ func readInteger(data []byte) (any, []byte, error) {
 	case 0xce:
 		return uint32(n), rest, err
 	case 0xcf:
-		return boxed(msgp.ReadUint64Bytes(data))
+		return asAny(msgp.ReadUint64Bytes(data))
 	case 0xd1:
 		return int16(n), rest, err
 	case 0xd2:

@@ -128,7 +128,7 @@ func appendSelf(dst []byte, v reflect.Value) (out []byte, done bool, err error) 
 }
 
 func appendList(dst []byte, v reflect.Value, depth int) ([]byte, error) {
-	if err := fits32(v.Len()); err != nil {
+	if err := checkCount(v.Len()); err != nil {
 		return dst, err
 	}
 	if v.Type().Elem().Kind() == reflect.Uint8 {
@@ -152,7 +152,7 @@ func appendList(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 // appendMap appends the encoding of a map. The pairs are sorted, so that equal maps have equal encodings. Text keys are
 // sorted by their bytes, other keys by the bytes of their encoding.
 func appendMap(dst []byte, v reflect.Value, depth int) ([]byte, error) {
-	if err := fits32(v.Len()); err != nil {
+	if err := checkCount(v.Len()); err != nil {
 		return dst, err
 	}
 	type pair struct {
@@ -203,7 +203,7 @@ func appendStruct(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 			continue
 		}
 		dst = msgp.AppendString(dst, f.name)
-		value, ok := find(v, f.index)
+		value, ok := fieldByIndex(v, f.index)
 		if !ok {
 			dst = msgp.AppendNil(dst)
 			continue
@@ -224,7 +224,7 @@ func (f *planField) omitted(v reflect.Value) bool {
 	if !f.omitEmpty {
 		return false
 	}
-	value, ok := find(v, f.index)
+	value, ok := fieldByIndex(v, f.index)
 	if !ok {
 		return true
 	}
@@ -235,7 +235,7 @@ func (f *planField) omitted(v reflect.Value) bool {
 	return value.IsZero()
 }
 
-func fits32(n int) error {
+func checkCount(n int) error {
 	if uint64(n) > math.MaxUint32 {
 		return fmt.Errorf("%d elements: MessagePack counts up to %d", n, uint32(math.MaxUint32))
 	}

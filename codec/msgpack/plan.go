@@ -34,7 +34,7 @@ func planOf(t reflect.Type) (*plan, error) {
 
 func newPlan(t reflect.Type) *plan {
 	c := planner{aliases: map[string]string{}, embedded: map[reflect.Type]bool{}}
-	if err := c.add(t, nil); err != nil {
+	if err := c.addFields(t, nil); err != nil {
 		return &plan{err: err}
 	}
 	p := &plan{byName: map[string]*planField{}}
@@ -68,7 +68,7 @@ type planner struct {
 	embedded map[reflect.Type]bool // structs around the current one; a type that embeds itself is not entered again
 }
 
-func (c *planner) add(t reflect.Type, at []int) error {
+func (c *planner) addFields(t reflect.Type, at []int) error {
 	c.embedded[t] = true
 	defer delete(c.embedded, t)
 	for i := range t.NumField() {
@@ -86,7 +86,7 @@ func (c *planner) add(t reflect.Type, at []int) error {
 		case tag.name == "-" || !f.IsExported() && !f.Anonymous:
 		case f.Anonymous && !tag.noInline && inner.Kind() == reflect.Struct && !encodesItself(inner):
 			if !c.embedded[inner] {
-				if err := c.add(inner, index); err != nil {
+				if err := c.addFields(inner, index); err != nil {
 					return err
 				}
 			}
@@ -134,8 +134,8 @@ func parseTag(t reflect.Type, f reflect.StructField) (fieldTag, error) {
 	return tag, nil
 }
 
-// find returns the field at index of a struct. If an embedded pointer on the way is nil, find returns false.
-func find(v reflect.Value, index []int) (reflect.Value, bool) {
+// fieldByIndex returns the field at index of a struct. If an embedded pointer on the way is nil, fieldByIndex returns false.
+func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
 	for i, n := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {
@@ -148,8 +148,8 @@ func find(v reflect.Value, index []int) (reflect.Value, bool) {
 	return v, true
 }
 
-// findOrMake is find for decoding: it allocates the struct for an embedded pointer that is nil.
-func findOrMake(v reflect.Value, index []int) (reflect.Value, error) {
+// fieldByIndexAlloc is fieldByIndex for decoding: it allocates the struct for an embedded pointer that is nil.
+func fieldByIndexAlloc(v reflect.Value, index []int) (reflect.Value, error) {
 	for i, n := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {

@@ -32,18 +32,18 @@ func checkEdits(t testing.TB, f format.Format, data []byte, limit int) {
 		isContainer := it.span.Kind == field.List || it.span.Kind == field.Map
 		if !isContainer && replaced < limit {
 			replaced++
-			c.replace(it)
+			c.checkReplace(it)
 		}
 		if it.depth > 0 && deleted < limit {
 			deleted++
-			c.remove(i)
+			c.checkDelete(i)
 		}
 		if isContainer && filled < limit && it.depth < field.MaxSteps {
 			filled++
-			c.fillEmpty(i)
+			c.checkInserts(i)
 		}
 	}
-	c.refusals()
+	c.checkRequiredErrors()
 }
 
 // editTarget is a valid message, with the format that edits it.
@@ -87,17 +87,17 @@ func (c editTarget) delete(data []byte, p field.Path) ([]byte, error) {
 	return c.applyEdit(fmt.Sprintf("Delete(%q)", p), data, func(e *format.Edit) error { return c.editor.Delete(e, data, p) })
 }
 
-// replace compares Replace with Patch, and Edit.InPlace with PatchInPlace.
-func (c editTarget) replace(it walkItem) {
+// checkReplace compares Replace with Patch, and Edit.InPlace with PatchInPlace.
+func (c editTarget) checkReplace(it walkItem) {
 	c.Helper()
 	p := field.MustParse(it.path)
-	values := append(alternatives(it.span.Kind), field.Value{Kind: field.Bool}, field.Value{Kind: field.Text, Bytes: []byte("text")})
+	values := append(alternativeValues(it.span.Kind), field.Value{Kind: field.Bool}, field.Value{Kind: field.Text, Bytes: []byte("text")})
 	for _, v := range values {
-		c.replaceBy(p, v)
+		c.checkReplaceWith(p, v)
 	}
 }
 
-func (c editTarget) replaceBy(p field.Path, v field.Value) {
+func (c editTarget) checkReplaceWith(p field.Path, v field.Value) {
 	c.Helper()
 	want, wantErr := c.editor.Patch(nil, c.data, p, v)
 	got, err := c.applyEdit(fmt.Sprintf("Replace(%q, %+v)", p, v), c.data, func(e *format.Edit) error { return c.editor.Replace(e, c.data, p, v) })
@@ -119,8 +119,8 @@ func (c editTarget) replaceBy(p field.Path, v field.Value) {
 	}
 }
 
-// remove deletes value number i. A format may refuse this if the rest would not be a valid message.
-func (c editTarget) remove(i int) {
+// checkDelete deletes value number i. A format may refuse this if the rest would not be a valid message.
+func (c editTarget) checkDelete(i int) {
 	c.Helper()
 	it := c.items[i]
 	p := field.MustParse(it.path)
@@ -141,18 +141,18 @@ func (c editTarget) remove(i int) {
 			i-- // an empty list has no bytes, so the deletion of its only item removes the list, too
 		}
 	}
-	stands := func(other walkItem) bool { return other.path == c.items[i].path }
-	if !slices.ContainsFunc(c.items[i+1:], stands) { // with later values at the same path, Delete removes more than value i
-		c.withoutValue(got, c.data, c.items, i, "Delete")
+	samePath := func(other walkItem) bool { return other.path == c.items[i].path }
+	if !slices.ContainsFunc(c.items[i+1:], samePath) { // with later values at the same path, Delete removes more than value i
+		c.checkWithoutValue(got, c.data, c.items, i, "Delete")
 	}
 	if s, err := c.Lookup(got, p); !errors.Is(err, field.ErrNotFound) && parentOf(c.items, i).span.Kind == field.Map {
 		c.Errorf("Lookup(%q) after Delete: got %+v, %v, want field.ErrNotFound\n% x", p, s, err, got)
 	}
 }
 
-// withoutValue checks that small has the values of large, except value number i and its content. items are the values
+// checkWithoutValue checks that small has the values of large, except value number i and its content. items are the values
 // of large.
-func (c editTarget) withoutValue(small, large []byte, items []walkItem, i int, what string) {
+func (c editTarget) checkWithoutValue(small, large []byte, items []walkItem, i int, what string) {
 	c.Helper()
 	left, err := walk(c.Format, small)
 	behind := i + 1
@@ -214,8 +214,8 @@ func (c editTarget) freeKeys(prefix string) []string {
 	return newKeys
 }
 
-// fillEmpty inserts values into container number i.
-func (c editTarget) fillEmpty(i int) {
+// checkInserts inserts values into container number i.
+func (c editTarget) checkInserts(i int) {
 	c.Helper()
 	it := c.items[i]
 	prefix := ""
@@ -245,7 +245,7 @@ func (c editTarget) fillEmpty(i int) {
 			continue
 		}
 		for _, v := range c.newValues() {
-			if c.insertAndDelete(p, v, it.span.Kind == field.Map) {
+			if c.checkInsertAndDelete(p, v, it.span.Kind == field.Map) {
 				accepted++
 			}
 		}
@@ -272,8 +272,8 @@ func (c editTarget) newValues() []field.Value {
 	return all
 }
 
-// insertAndDelete inserts v at p, checks the result, and deletes v again. It reports whether the format accepts v.
-func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) bool {
+// checkInsertAndDelete inserts v at p, checks the result, and deletes v again. It reports whether the format accepts v.
+func (c editTarget) checkInsertAndDelete(p field.Path, v field.Value, isMap bool) bool {
 	c.Helper()
 	got, err := c.insert(c.data, p, v)
 	if err != nil {
@@ -296,12 +296,12 @@ func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) boo
 		c.Errorf("Lookup(%q) after Insert of %+v: %v\n% x", p, v, err, got)
 		return true
 	}
-	if now, err := c.Value(got, s, field.AnyType); err == nil && !findsValue(now, v) {
+	if now, err := c.Value(got, s, field.AnyType); err == nil && !readsAs(now, v) {
 		c.Errorf("Insert(%q, %+v): reads %+v afterwards\n% x", p, v, now, got)
 	}
 	if after, err := walk(c.Format, got); err == nil {
 		if i := slices.IndexFunc(after, func(it walkItem) bool { return it.first && it.span == s }); i >= 0 {
-			c.withoutValue(c.data, got, after, i, "Insert")
+			c.checkWithoutValue(c.data, got, after, i, "Insert")
 		} else {
 			c.Errorf("Insert(%q, %+v): Walk does not see it at %+v\n% x", p, v, s, got)
 		}
@@ -317,7 +317,7 @@ func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) boo
 	case len(back) >= len(c.data):
 		c.Errorf("Insert(%q, %+v), then Delete: got % x, want % x", p, v, back, c.data)
 	default: // the edit has shortened a head or length that was longer than necessary
-		sameExcept(c.TB, c.Format, c.data, back, -1)
+		checkSameExcept(c.TB, c.Format, c.data, back, -1)
 		again, err := c.insert(back, p, v)
 		if err == nil {
 			again, err = c.delete(again, p)
@@ -329,9 +329,9 @@ func (c editTarget) insertAndDelete(p field.Path, v field.Value, isMap bool) boo
 	return true
 }
 
-// findsValue reports whether got is v as the format reads it. It compares only the Go field for the kind of v. A
+// readsAs reports whether got is v as the format reads it. It compares only the Go field for the kind of v. A
 // different kind counts as equal, because a format may have no types.
-func findsValue(got, v field.Value) bool {
+func readsAs(got, v field.Value) bool {
 	switch {
 	case got.Kind != v.Kind:
 		return true
@@ -354,8 +354,8 @@ const escapedText = 6
 // the heads of both, longer lengths around them, and renumbered keys after them.
 func maxGrowth(data []byte) int { return 64 + field.MaxSteps*8 + len(data)/4 }
 
-// refusals checks the errors that every format must return.
-func (c editTarget) refusals() {
+// checkRequiredErrors checks the errors that every format must return.
+func (c editTarget) checkRequiredErrors() {
 	c.Helper()
 	v := field.Value{Kind: field.Text, Bytes: []byte("x")}
 	if _, err := c.insert(c.data, field.Path{}, v); !errors.Is(err, format.ErrExists) {

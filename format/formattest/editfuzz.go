@@ -34,12 +34,12 @@ func FuzzEdits(f *testing.F, form format.Format, seeds ...[]byte) {
 			return
 		}
 		v := field.Value{Kind: field.Kind(kind) % (field.Extension + 1), Bool: n&1 == 1, Int: n, Unsigned: n < 0 && kind > 100, Float: float64(n) / 3, Bytes: content}
-		editsAt(t, form, data, p, v)
+		checkEditsAt(t, form, data, p, v)
 	})
 }
 
-// editsAt checks each kind of change of valid data at p.
-func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.Value) {
+// checkEditsAt checks each kind of change of valid data at p.
+func checkEditsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.Value) {
 	t.Helper()
 	editor, ok := f.(format.Editor)
 	if !ok {
@@ -51,11 +51,11 @@ func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.V
 	}
 	c := editTarget{t, f, editor, data, items}
 	if _, err := c.Lookup(data, p); err == nil {
-		c.replaceBy(p, v)
+		c.checkReplaceWith(p, v)
 	}
 	at := slices.IndexFunc(items, func(it walkItem) bool { return it.first && it.path == p.String() })
 	if at > 0 {
-		c.remove(at)
+		c.checkDelete(at)
 	}
 	parent, _, ok := p.Parent()
 	if !ok {
@@ -69,7 +69,7 @@ func editsAt(t testing.TB, f format.Format, data []byte, p field.Path, v field.V
 			c.Errorf("Insert(%q): got %v, want format.ErrExists\n% x", p, err, data)
 		}
 	case err == nil && (isMap || s.Kind == field.List):
-		c.insertAndDelete(p, v, isMap)
+		c.checkInsertAndDelete(p, v, isMap)
 	default:
 		got, err := c.insert(data, p, scalar)
 		if err == nil && s.Kind != field.Untyped { // a value without a type may be a container

@@ -48,14 +48,14 @@ func checkLookups(t testing.TB, f format.Format, data []byte) {
 		}
 		paths = append(paths, p)
 	}
-	for _, group := range groups(paths) {
+	for _, group := range pathGroups(paths) {
 		checkFind(t, f, data, group, want)
 	}
 }
 
-// groups returns lists of paths to make sets from: each path alone, neighbours, and as many paths as a set can hold, in
+// pathGroups returns lists of paths to make sets from: each path alone, neighbours, and as many paths as a set can hold, in
 // both orders.
-func groups(paths []field.Path) [][]field.Path {
+func pathGroups(paths []field.Path) [][]field.Path {
 	var all [][]field.Path
 	for i := range paths {
 		all = append(all, paths[i:i+1], paths[max(0, i-1):i+1], paths[max(0, i-3):i+1])

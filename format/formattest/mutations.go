@@ -133,7 +133,7 @@ func recordCalls(t testing.TB, f format.Format, data []byte) string {
 		t.Fatalf("Walk: %v\n% x", err, data)
 	}
 	fmt.Fprintln(&b, "walk:", err)
-	b.WriteString(describe(f, data, items))
+	b.WriteString(describeItems(f, data, items))
 	paths := []field.Path{{}}
 	for _, text := range absentPaths {
 		paths = append(paths, field.MustParse(text))
@@ -154,7 +154,7 @@ func recordCalls(t testing.TB, f format.Format, data []byte) string {
 		s, lookupErr := f.Lookup(data, p)
 		fmt.Fprintln(&b, p, s, lookupErr)
 		if lookupErr == nil {
-			spanInside(t, data, p, s)
+			checkSpanInside(t, data, p, s)
 			for as := field.AnyType; as <= field.ByteString; as++ {
 				v, err := f.Value(data, s, as)
 				fmt.Fprintln(&b, as, v, err)
@@ -170,7 +170,7 @@ func recordCalls(t testing.TB, f format.Format, data []byte) string {
 	return b.String()
 }
 
-func spanInside(t testing.TB, data []byte, p field.Path, s field.Span) {
+func checkSpanInside(t testing.TB, data []byte, p field.Path, s field.Span) {
 	t.Helper()
 	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) || s.Kind == field.Missing {
 		t.Fatalf("Lookup(%q): %+v is not inside the %d bytes of data\n% x", p, s, len(data), data)

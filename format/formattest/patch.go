@@ -27,7 +27,7 @@ func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 		p := field.MustParse(it.path)
 		old, err := f.Value(data, it.span, field.AnyType)
 		if err != nil {
-			refusesContainer(t, patcher, data, it, p)
+			checkContainerRefused(t, patcher, data, it, p)
 			continue
 		}
 		old.Bytes = bytes.Clone(old.Bytes)
@@ -39,10 +39,10 @@ func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 			t.Errorf("Patch(%q) with the value that stands there: %v\n% x", it.path, err, data)
 			continue
 		}
-		sameExcept(t, f, data, base, -1)
+		checkSameExcept(t, f, data, base, -1)
 		accepted := 0
-		for _, v := range alternatives(old.Kind) {
-			if patchAndRestore(t, f, patcher, base, p, i, v, old) {
+		for _, v := range alternativeValues(old.Kind) {
+			if checkPatchAndRestore(t, f, patcher, base, p, i, v, old) {
 				accepted++
 			}
 		}
@@ -57,7 +57,7 @@ func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 	}
 }
 
-func refusesContainer(t testing.TB, patcher format.Patcher, data []byte, it walkItem, p field.Path) {
+func checkContainerRefused(t testing.TB, patcher format.Patcher, data []byte, it walkItem, p field.Path) {
 	t.Helper()
 	if it.span.Kind != field.List && it.span.Kind != field.Map {
 		return
@@ -68,8 +68,8 @@ func refusesContainer(t testing.TB, patcher format.Patcher, data []byte, it walk
 	}
 }
 
-// alternatives returns values of kind k whose encodings have different lengths.
-func alternatives(k field.Kind) []field.Value {
+// alternativeValues returns values of kind k whose encodings have different lengths.
+func alternativeValues(k field.Kind) []field.Value {
 	var all []field.Value
 	switch k {
 	case field.Bool:
@@ -95,9 +95,9 @@ func alternatives(k field.Kind) []field.Value {
 	return all
 }
 
-// patchAndRestore patches v over the value old at p, checks the result, and patches old again. It reports whether f
+// checkPatchAndRestore patches v over the value old at p, checks the result, and patches old again. It reports whether f
 // accepts v.
-func patchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base []byte, p field.Path, at int, v, old field.Value) bool {
+func checkPatchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base []byte, p field.Path, at int, v, old field.Value) bool {
 	t.Helper()
 	got, err := patcher.Patch([]byte("dst"), base, p, v)
 	var mismatch *format.TypeError
@@ -116,10 +116,10 @@ func patchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base
 		t.Errorf("Patch(%q, %+v) gives an invalid message: %v\n% x\nfrom % x", p, v, err, changed, base)
 		return true
 	}
-	sameExcept(t, f, base, changed, at)
+	checkSameExcept(t, f, base, changed, at)
 	if s, err := f.Lookup(changed, p); err != nil {
 		t.Errorf("Lookup(%q) after Patch: %v\n% x", p, err, changed)
-	} else if now, err := f.Value(changed, s, field.AnyType); err != nil || !equal(now, v) {
+	} else if now, err := f.Value(changed, s, field.AnyType); err != nil || !equalValues(now, v) {
 		t.Errorf("Patch(%q, %+v): reads %+v, %v afterwards\n% x", p, v, now, err, changed)
 	}
 	inPlace := bytes.Clone(base)
@@ -136,8 +136,8 @@ func patchAndRestore(t testing.TB, f format.Format, patcher format.Patcher, base
 	return true
 }
 
-// sameExcept checks that a and b have equal values. It skips value number at, which was changed.
-func sameExcept(t testing.TB, f format.Format, a, b []byte, at int) {
+// checkSameExcept checks that a and b have equal values. It skips value number at, which was changed.
+func checkSameExcept(t testing.TB, f format.Format, a, b []byte, at int) {
 	t.Helper()
 	before, _ := walk(f, a)
 	after, err := walk(f, b)
@@ -152,7 +152,7 @@ func sameExcept(t testing.TB, f format.Format, a, b []byte, at int) {
 	}
 }
 
-func equal(a, b field.Value) bool {
+func equalValues(a, b field.Value) bool {
 	return a.Kind == b.Kind && a.Bool == b.Bool && a.Int == b.Int && a.Unsigned == b.Unsigned && bytes.Equal(a.Bytes, b.Bytes) &&
 		(a.Float == b.Float || a.Float != a.Float && b.Float != b.Float)
 }

@@ -57,8 +57,8 @@ func walk(f format.Format, data []byte) ([]walkItem, error) {
 	return items, err
 }
 
-// describe returns items as text. Each item is a line, indented by its depth.
-func describe(f format.Format, data []byte, items []walkItem) string {
+// describeItems returns items as text. Each item is a line, indented by its depth.
+func describeItems(f format.Format, data []byte, items []walkItem) string {
 	var b strings.Builder
 	for _, it := range items {
 		b.WriteString(strings.Repeat("  ", it.depth))

@@ -144,5 +144,5 @@ func describeOutcome(f format.Format, data []byte) string {
 	if err != nil {
 		return "walk error: " + err.Error() + "\n"
 	}
-	return describe(f, data, items)
+	return describeItems(f, data, items)
 }

@@ -12,7 +12,7 @@ import (
 // level around it, to find the container's end. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
-	_, err := w.item(0, 0, field.Step{Index: -1, Key: -1})
+	_, err := w.visitItem(0, 0, field.Step{Index: -1, Key: -1})
 	return err
 }
 
@@ -21,8 +21,8 @@ type walker struct {
 	visit format.Visit
 }
 
-// item visits the item at pos and its content. It returns the item's end.
-func (w *walker) item(pos, depth int, st field.Step) (int, error) {
+// visitItem visits the item at pos and its content. It returns the end of that item.
+func (w *walker) visitItem(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(pos, maxNesting)
 	}
@@ -51,7 +51,7 @@ func (w *walker) item(pos, depth int, st field.Step) (int, error) {
 			}
 			st, pos = k.step(w.data), k.end
 		}
-		if pos, err = w.item(pos, depth+1, st); err != nil {
+		if pos, err = w.visitItem(pos, depth+1, st); err != nil {
 			return 0, err
 		}
 	}

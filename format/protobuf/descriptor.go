@@ -48,7 +48,7 @@ var descriptorTypes = [...]schema.Type{
 func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	s := descriptorSet{declared: map[string]encodedDescriptor{}, shapes: map[string]*schema.Message{}}
 	set := encodedDescriptor{data, field.Span{End: len(data)}}
-	err := set.each(setFile, func(file encodedDescriptor) error {
+	err := set.eachMessage(setFile, func(file encodedDescriptor) error {
 		pkg, err := file.text(filePackage)
 		if err != nil {
 			return err
@@ -62,11 +62,11 @@ func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	if _, ok := s.declared[name]; !ok {
 		return nil, fmt.Errorf("protobuf: the descriptor set has no message %q: %s", message, s.suggestNames(name))
 	}
-	root := s.shape(name)
-	for len(s.open) > 0 {
-		m := s.open[0]
-		s.open = s.open[1:]
-		if err := s.fill(m); err != nil {
+	root := s.shapeOf(name)
+	for len(s.withoutFields) > 0 {
+		m := s.withoutFields[0]
+		s.withoutFields = s.withoutFields[1:]
+		if err := s.addFields(m); err != nil {
 			return nil, fmt.Errorf("protobuf: message %s of the descriptor set: %w", m.Name, err)
 		}
 	}
@@ -75,9 +75,9 @@ func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 
 // descriptorSet is a parsed set. Its maps use full message names as keys.
 type descriptorSet struct {
-	declared map[string]encodedDescriptor
-	shapes   map[string]*schema.Message // the requested message, and all messages that its fields refer to
-	open     []*schema.Message          // shapes that have no fields yet
+	declared      map[string]encodedDescriptor
+	shapes        map[string]*schema.Message // the requested message, and all messages that its fields refer to
+	withoutFields []*schema.Message          // shapes that have no fields yet
 }
 
 // declare registers the messages in the records of d that have this field number. It also registers the messages nested
@@ -86,7 +86,7 @@ func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, d
 	if depth > MaxDepth {
 		return syntaxError(d.span.Head, fmt.Sprintf("messages nest deeper than %d", MaxDepth))
 	}
-	return d.each(number, func(message encodedDescriptor) error {
+	return d.eachMessage(number, func(message encodedDescriptor) error {
 		name, err := message.text(messageName)
 		if err != nil {
 			return err
@@ -99,20 +99,20 @@ func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, d
 	})
 }
 
-// shape returns the shape of a declared message. The shape of a message seen for the first time has no fields yet.
-func (s *descriptorSet) shape(name string) *schema.Message {
+// shapeOf returns the shape of a declared message. The shape of a message seen for the first time has no fields yet.
+func (s *descriptorSet) shapeOf(name string) *schema.Message {
 	if m := s.shapes[name]; m != nil {
 		return m
 	}
 	m := &schema.Message{Name: name}
 	s.shapes[name] = m
-	s.open = append(s.open, m)
+	s.withoutFields = append(s.withoutFields, m)
 	return m
 }
 
-// fill adds the fields of m to m.
-func (s *descriptorSet) fill(m *schema.Message) error {
-	return s.declared[m.Name].each(messageField, func(d encodedDescriptor) error {
+// addFields adds the fields of m to m.
+func (s *descriptorSet) addFields(m *schema.Message) error {
+	return s.declared[m.Name].eachMessage(messageField, func(d encodedDescriptor) error {
 		name, err := d.text(fieldName)
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s *descriptorSet) field(d encodedDescriptor) (f schema.Field, err error) {
 	if _, ok := s.declared[name]; !ok {
 		return f, fmt.Errorf("its type %q is in another file: write the set with --include_imports", name)
 	}
-	f.Message = s.shape(name)
+	f.Message = s.shapeOf(name)
 	return f, nil
 }
 
@@ -188,8 +188,8 @@ type encodedDescriptor struct {
 	span field.Span
 }
 
-// each calls visit for each record of d that has this field number. Each of these records must be a message.
-func (d encodedDescriptor) each(number int, visit func(encodedDescriptor) error) error {
+// eachMessage calls visit for each record of d that has this field number. Each of these records must be a message.
+func (d encodedDescriptor) eachMessage(number int, visit func(encodedDescriptor) error) error {
 	for pos := d.span.Off; pos < d.span.End; {
 		r, err := findRecord(d.data, pos, d.span.End, number)
 		if errors.Is(err, field.ErrNotFound) {

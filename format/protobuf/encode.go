@@ -60,7 +60,7 @@ func appendUntyped(dst []byte, wire wireType, v field.Value) ([]byte, error) {
 	case wire == wireStart:
 		reason = "what is in a group cannot be changed"
 	case v.Kind == field.Untyped:
-		if wire.holds(v.Bytes) {
+		if wire.isOneValue(v.Bytes) {
 			return append(dst, v.Bytes...), nil
 		}
 		reason = fmt.Sprintf("% x is not one value of that wire type", v.Bytes)
@@ -79,8 +79,8 @@ func appendUntyped(dst []byte, wire wireType, v field.Value) ([]byte, error) {
 	return nil, typeMismatch(field.Untyped, field.AnyType, fmt.Sprintf("the field has wire type %d, the new value is %v: %s", wire, v.Kind, reason))
 }
 
-// holds reports whether b is the content of exactly one record of this wire type. w is neither wireLength nor a group.
-func (w wireType) holds(b []byte) bool {
+// isOneValue reports whether b is the content of exactly one record of this wire type. w is neither wireLength nor a group.
+func (w wireType) isOneValue(b []byte) bool {
 	switch w {
 	case wireFixed32:
 		return len(b) == 4
@@ -91,8 +91,8 @@ func (w wireType) holds(b []byte) bool {
 	return ok
 }
 
-// messageOf validates the records in v and returns them. v is a message; depth is the number of steps in its path.
-func messageOf(m *schema.Message, v field.Value, depth int) ([]byte, error) {
+// validatedMessage validates the records in v and returns them. v is a message; depth is the number of steps in its path.
+func validatedMessage(m *schema.Message, v field.Value, depth int) ([]byte, error) {
 	most := format.Options{}.Depth() - depth
 	if most < 1 {
 		return nil, typeMismatch(v.Kind, field.AnyType, "the message would nest too deep")

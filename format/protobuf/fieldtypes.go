@@ -42,8 +42,8 @@ func encodingOf(t schema.Type) scalarEncoding {
 // Repeated Fields".
 func isPackable(t schema.Type) bool { return encodingOf(t).wire != wireLength }
 
-// fits reports whether the wire type of r is one that field d can have.
-func fits(d *schema.Field, r *record) bool {
+// recordFits reports whether the wire type of r is one that field d can have.
+func recordFits(d *schema.Field, r *record) bool {
 	return r.wire() == encodingOf(d.Type).wire || d.Repeated && r.wire() == wireLength && isPackable(d.Type)
 }
 
@@ -94,7 +94,7 @@ type valuePlace struct {
 // placeOf returns the place of a field whose first record is r. end is the end of the message. d is nil without a
 // schema.
 func placeOf(data []byte, r record, d *schema.Field, end int) (valuePlace, error) {
-	if d == nil || !fits(d, &r) {
+	if d == nil || !recordFits(d, &r) {
 		return valuePlace{span: r.span(), record: r}, nil
 	}
 	if !d.Repeated {
@@ -120,7 +120,7 @@ func recordRun(data []byte, r record, d *schema.Field, end int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if more.number() != d.Number || !fits(d, &more) {
+		if more.number() != d.Number || !recordFits(d, &more) {
 			break
 		}
 		r = more

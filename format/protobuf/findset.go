@@ -100,7 +100,7 @@ func (f *setSearch) searchNumbers(node *field.Node, pos, end int) error {
 // number of each child that is still to be found. Of several records with one number, the first counts.
 func (f *setSearch) searchFields(node *field.Node, s field.Span, m *schema.Message) error {
 	children := f.nodes[node.First:][:node.Count]
-	var met, want uint64 // found has a bit for each child's index, want a bit for each child's number
+	var found, want uint64 // found has a bit for each child's index, want a bit for each child's number
 	for i := range children {
 		if number := numberOfName(m, &children[i].Step); number > 0 {
 			want |= numberBit(number)
@@ -116,14 +116,14 @@ func (f *setSearch) searchFields(node *field.Node, s field.Span, m *schema.Messa
 		var still uint64
 		for i := range children {
 			number := numberOfName(m, &children[i].Step)
-			if met>>i&1 != 0 || number <= 0 {
+			if found>>i&1 != 0 || number <= 0 {
 				continue
 			}
 			if number != r.number() {
 				still |= numberBit(number)
 				continue
 			}
-			met |= 1 << i
+			found |= 1 << i
 			p, err := placeOf(f.data, r, fieldByNumber(m, number, &hint), s.End)
 			if err != nil {
 				return err

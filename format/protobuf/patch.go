@@ -93,7 +93,7 @@ func (p *valuePlace) content(dst []byte, v field.Value, depth int) ([]byte, erro
 	case p.span.Kind == field.List:
 		return nil, typeMismatch(field.List, field.AnyType, "a list cannot be replaced as a whole: name an item")
 	case v.Kind == field.Map && p.isMessage():
-		return messageOf(p.message, v, depth)
+		return validatedMessage(p.message, v, depth)
 	case p.shape == nil:
 		return appendUntyped(dst, p.record.wire(), v)
 	}

@@ -121,7 +121,7 @@ func duplicateFieldError(r *record, d *schema.Field) error {
 
 // validateField validates r, a record of field d. depth is that of the message around r.
 func (v *validator) validateField(r *record, d *schema.Field, depth int) error {
-	if !fits(d, r) {
+	if !recordFits(d, r) {
 		if v.strict {
 			return syntaxError(r.head, fmt.Sprintf("field %d (%s) has wire type %d, not that of its type", r.number(), d.Name, r.wire()))
 		}

@@ -14,7 +14,7 @@ import (
 // Extension. More than 256 levels are refused.
 func (f Format) Walk(data []byte, visit format.Visit) error {
 	w := walker{data: data, visit: visit}
-	return w.value(field.Step{Index: -1, Key: -1}, 0, f.rootPlace(data))
+	return w.visitValue(field.Step{Index: -1, Key: -1}, 0, f.rootPlace(data))
 }
 
 type walker struct {
@@ -22,8 +22,8 @@ type walker struct {
 	visit format.Visit
 }
 
-// value visits p and its content. depth is the number of levels above p.
-func (w *walker) value(step field.Step, depth int, p valuePlace) error {
+// visitValue visits p and its content. depth is the number of levels above p.
+func (w *walker) visitValue(step field.Step, depth int, p valuePlace) error {
 	if depth > MaxDepth {
 		return syntaxError(p.span.Head, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 	}
@@ -34,14 +34,14 @@ func (w *walker) value(step field.Step, depth int, p valuePlace) error {
 	case err != nil:
 		return err
 	case p.span.Kind == field.Map:
-		return w.fields(depth+1, p)
+		return w.visitFields(depth+1, p)
 	case p.span.Kind == field.List:
-		return w.items(depth+1, p)
+		return w.visitItems(depth+1, p)
 	}
 	return nil
 }
 
-func (w *walker) fields(depth int, p valuePlace) error {
+func (w *walker) visitFields(depth int, p valuePlace) error {
 	hint := 0
 	for pos := p.span.Off; pos < p.span.End; {
 		r, err := readRecord(w.data, pos, p.span.End)
@@ -57,7 +57,7 @@ func (w *walker) fields(depth int, p valuePlace) error {
 		if err != nil {
 			return err
 		}
-		if err := w.value(step, depth, child); err != nil {
+		if err := w.visitValue(step, depth, child); err != nil {
 			return err
 		}
 		pos = child.span.End
@@ -65,12 +65,12 @@ func (w *walker) fields(depth int, p valuePlace) error {
 	return nil
 }
 
-func (w *walker) items(depth int, list valuePlace) error {
+func (w *walker) visitItems(depth int, list valuePlace) error {
 	var stop error
 	err := eachItem(w.data, list.span, list.shape, func(index int, r record, s field.Span) bool {
 		p := itemOf(r, list.shape)
 		p.span = s
-		stop = w.value(field.Step{Index: index, Key: -1}, depth, p)
+		stop = w.visitValue(field.Step{Index: index, Key: -1}, depth, p)
 		return stop == nil
 	})
 	if stop != nil {

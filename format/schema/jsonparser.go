@@ -60,8 +60,8 @@ func describeToken(t json.Token) string {
 	return fmt.Sprint(t)
 }
 
-// object reads an object. For each member it calls member with the name; member reads the value.
-func (p *parser) object(member func(string) error) error {
+// parseObject reads an object. For each member it calls member with the name; member reads the value.
+func (p *parser) parseObject(member func(string) error) error {
 	t, err := p.token()
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (p *parser) object(member func(string) error) error {
 	}
 }
 
-func (p *parser) boolean() (bool, error) {
+func (p *parser) parseBool() (bool, error) {
 	t, err := p.token()
 	if err != nil {
 		return false, err

@@ -40,13 +40,13 @@ func Parse(data []byte) (*Message, error) {
 	p.decoder.UseNumber()
 	root := &Message{}
 	given := false
-	err := p.object(func(member string) (err error) {
+	err := p.parseObject(func(member string) (err error) {
 		switch member {
 		case "fields":
 			given = true
-			return p.fields(root)
+			return p.parseFields(root)
 		case "types":
-			return p.object(p.typ)
+			return p.parseObject(p.parseNamedType)
 		}
 		return p.syntaxError(`unknown member: want "fields" or "types"`)
 	})
@@ -72,30 +72,30 @@ type namedType struct {
 	undefinedError *SyntaxError // returned if the type is never defined
 }
 
-// fields reads the fields of m.
-func (p *parser) fields(m *Message) error {
-	return p.object(func(name string) error {
+// parseFields reads the fields of m.
+func (p *parser) parseFields(m *Message) error {
+	return p.parseObject(func(name string) error {
 		here := p.syntaxError("")
 		if err := checkName(name); err != nil {
 			return p.syntaxError("%v", err)
 		}
 		f := Field{Name: name, Number: -1}
 		typed := false
-		err := p.object(func(member string) (err error) {
+		err := p.parseObject(func(member string) (err error) {
 			switch member {
 			case "key":
-				f.Number, err = p.key()
+				f.Number, err = p.parseKey()
 			case "list":
-				f.Repeated, err = p.boolean()
+				f.Repeated, err = p.parseBool()
 			case "type", "fields":
 				if typed {
 					return p.syntaxError(`a field has either "type" or "fields"`)
 				}
 				if typed = true; member == "type" {
-					return p.typeOf(&f)
+					return p.parseFieldType(&f)
 				}
 				f.Type, f.Message = Nested, &Message{Name: name}
-				return p.fields(f.Message)
+				return p.parseFields(f.Message)
 			default:
 				return p.syntaxError(`unknown member: want "key", "type", "list" or "fields"`)
 			}
@@ -131,14 +131,14 @@ func checkName(name string) error {
 	return nil
 }
 
-// typ reads the definition of a named type.
-func (p *parser) typ(name string) error {
+// parseNamedType reads the definition of a named type.
+func (p *parser) parseNamedType(name string) error {
 	if _, taken := scalarType(name); taken || name == "" {
 		return p.syntaxError("%q is no name for a type of your own: choose another", name)
 	}
 	n := p.mentionType(name)
 	n.defined = true
-	return p.fields(n.message)
+	return p.parseFields(n.message)
 }
 
 // mentionType returns the type with this name. The type may still be undefined.
@@ -151,7 +151,7 @@ func (p *parser) mentionType(name string) *namedType {
 	return n
 }
 
-func (p *parser) typeOf(f *Field) error {
+func (p *parser) parseFieldType(f *Field) error {
 	t, err := p.token()
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func scalarType(name string) (Type, bool) {
 	return Type(max(i, 0)), i >= 0 && Type(i) != Nested
 }
 
-// key reads a Y3 key, such as "0x10", or a protobuf field number, such as 16.
-func (p *parser) key() (int, error) {
+// parseKey reads a Y3 key, such as "0x10", or a protobuf field number, such as 16.
+func (p *parser) parseKey() (int, error) {
 	t, err := p.token()
 	if err != nil {
 		return 0, err

@@ -38,7 +38,7 @@ func (m *Message) Path(p field.Path, s Spelling) (field.Path, field.Type, error)
 			if s == Hex && next.Number > maxKey {
 				return field.Path{}, field.AnyType, fmt.Errorf("schema: %s has the number %d, which is no Y3 key: at most 0x%02x", pathPrefix(p, i+1), next.Number, maxKey)
 			}
-			steps[i] = s.number(next.Number)
+			steps[i] = s.formatNumber(next.Number)
 		case ok:
 		case !known && !isNumber:
 			return field.Path{}, field.AnyType, fmt.Errorf("schema: %s is not in the schema, so it is not known what %q within it is: give its number", pathPrefix(p, i), step.Name)
@@ -67,7 +67,7 @@ func (m *Message) At(p field.Path) (Field, bool) {
 	return at, true
 }
 
-func (s Spelling) number(n int) string {
+func (s Spelling) formatNumber(n int) string {
 	if s == Hex {
 		return fmt.Sprintf("0x%02x", n)
 	}

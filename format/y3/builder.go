@@ -49,7 +49,7 @@ func (b *Builder) Slice(key int) {
 }
 
 func (b *Builder) begin(key int, flags byte) {
-	b.tag(key, flags)
+	b.appendTag(key, flags)
 	b.buf = append(b.buf, 0) // room for a length of one byte; End makes room for a longer one
 	b.openNodes = append(b.openNodes, len(b.buf))
 }
@@ -65,7 +65,7 @@ func (b *Builder) End() {
 	off := b.openNodes[len(b.openNodes)-1]
 	b.openNodes = b.openNodes[:len(b.openNodes)-1]
 	n := len(b.buf) - off
-	b.check(n)
+	b.checkLength(n)
 	if more := lengthSize(n) - 1; more > 0 && b.err == nil {
 		b.buf = append(b.buf, "\x00\x00\x00\x00"[:more]...)
 		copy(b.buf[off+more:], b.buf[off:off+n])
@@ -75,47 +75,47 @@ func (b *Builder) End() {
 	}
 }
 
-func (b *Builder) tag(key int, flags byte) {
+func (b *Builder) appendTag(key int, flags byte) {
 	if (key < 0 || key > keyMask) && b.err == nil {
 		b.err = fmt.Errorf("y3: key 0x%02x: want 0x00 to 0x3f", key)
 	}
 	b.buf = append(b.buf, byte(key)&keyMask|flags)
 }
 
-func (b *Builder) check(n int) {
+func (b *Builder) checkLength(n int) {
 	if n > MaxLength && b.err == nil {
 		b.err = fmt.Errorf("y3: value of %d bytes: at most %d", n, MaxLength)
 	}
 }
 
-// integer writes a packet with an integer. The value has at most 10 bytes, so its length has one byte.
-func (b *Builder) integer(key int, v int64) {
-	b.tag(key, 0)
+// writeInteger writes a packet with an integer. The value has at most 10 bytes, so its length has one byte.
+func (b *Builder) writeInteger(key int, v int64) {
+	b.appendTag(key, 0)
 	at := len(b.buf)
 	b.buf = b.dialect.appendInteger(append(b.buf, 0), v)
 	b.buf[at] = byte(len(b.buf) - at - 1)
 }
 
 // Int32 writes an integer. The bytes do not tell its width, so the reader must know it.
-func (b *Builder) Int32(key int, v int32) { b.integer(key, int64(v)) }
+func (b *Builder) Int32(key int, v int32) { b.writeInteger(key, int64(v)) }
 
 // Int64 writes an integer. The bytes do not tell its width, so the reader must know it.
-func (b *Builder) Int64(key int, v int64) { b.integer(key, v) }
+func (b *Builder) Int64(key int, v int64) { b.writeInteger(key, v) }
 
 // Uint32 writes v as the int32 with the same bits, as all Y3 encoders do.
-func (b *Builder) Uint32(key int, v uint32) { b.integer(key, int64(int32(v))) }
+func (b *Builder) Uint32(key int, v uint32) { b.writeInteger(key, int64(int32(v))) }
 
 // Uint64 writes v as the int64 with the same bits, as all Y3 encoders do.
-func (b *Builder) Uint64(key int, v uint64) { b.integer(key, int64(v)) }
+func (b *Builder) Uint64(key int, v uint64) { b.writeInteger(key, int64(v)) }
 
 // Float32 writes v in IEEE 754 binary32, without the zero bytes at the end.
-func (b *Builder) Float32(key int, v float32) { b.float(key, uint64(math.Float32bits(v))<<32, 4) }
+func (b *Builder) Float32(key int, v float32) { b.writeFloat(key, uint64(math.Float32bits(v))<<32, 4) }
 
 // Float64 writes v in IEEE 754 binary64, without the zero bytes at the end.
-func (b *Builder) Float64(key int, v float64) { b.float(key, math.Float64bits(v), 8) }
+func (b *Builder) Float64(key int, v float64) { b.writeFloat(key, math.Float64bits(v), 8) }
 
-func (b *Builder) float(key int, bits uint64, size int) {
-	b.tag(key, 0)
+func (b *Builder) writeFloat(key int, bits uint64, size int) {
+	b.appendTag(key, 0)
 	at := len(b.buf)
 	b.buf = appendFloat(append(b.buf, 0), bits, size)
 	b.buf[at] = byte(len(b.buf) - at - 1)
@@ -123,20 +123,20 @@ func (b *Builder) float(key int, bits uint64, size int) {
 
 // Bool writes the byte 01 for true, 00 for false.
 func (b *Builder) Bool(key int, v bool) {
-	b.tag(key, 0)
+	b.appendTag(key, 0)
 	b.buf = appendBool(append(b.buf, 1), v)
 }
 
 // String writes the bytes of v.
 func (b *Builder) String(key int, v string) {
-	b.check(len(v))
-	b.tag(key, 0)
+	b.checkLength(len(v))
+	b.appendTag(key, 0)
 	b.buf = append(appendLength(b.buf, len(v)), v...)
 }
 
 // Bytes writes v.
 func (b *Builder) Bytes(key int, v []byte) {
-	b.check(len(v))
-	b.tag(key, 0)
+	b.checkLength(len(v))
+	b.appendTag(key, 0)
 	b.buf = append(appendLength(b.buf, len(v)), v...)
 }

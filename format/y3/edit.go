@@ -65,7 +65,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		return err
 	}
 	if len(content) > MaxLength {
-		return f.tooLong(len(content), pos)
+		return f.sizeError(len(content), pos)
 	}
 	if err := t.computeSizes(f, 1+lengthSize(len(content))+len(content)); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if err != nil {
 		return err
 	}
-	if reason := t.refusesDelete(f.Dialect, data, packet); reason != "" {
+	if reason := t.deleteRefusal(f.Dialect, data, packet); reason != "" {
 		return f.typeMismatch(t.span.Kind, field.AnyType, reason)
 	}
 	if err := t.computeSizes(f, packet.Head-packet.End); err != nil {
@@ -180,8 +180,8 @@ func (t *enclosingNodes) itemOffset(data []byte, index int) (int, error) {
 	return pos, err
 }
 
-// refusesDelete returns the reason why p must not be deleted from the innermost node, or "".
-func (t *enclosingNodes) refusesDelete(d Dialect, data []byte, p Packet) string {
+// deleteRefusal returns the reason why p must not be deleted from the innermost node, or "".
+func (t *enclosingNodes) deleteRefusal(d Dialect, data []byte, p Packet) string {
 	first, last := p.Head == t.span.Off, p.End == t.span.End
 	switch {
 	case first && last && t.n == 0:

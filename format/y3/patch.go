@@ -100,7 +100,7 @@ func (t *enclosingNodes) computeSizes(f Format, grown int) error {
 		c := t.packets[i]
 		size := c.End - c.Off + grown
 		if size > MaxLength {
-			return f.tooLong(size, c.Head)
+			return f.sizeError(size, c.Head)
 		}
 		t.sizes[i] = size
 		grown += lengthSize(size) - (c.Off - c.Head - 1)
@@ -108,7 +108,7 @@ func (t *enclosingNodes) computeSizes(f Format, grown int) error {
 	return nil
 }
 
-func (f Format) tooLong(size, offset int) error {
+func (f Format) sizeError(size, offset int) error {
 	return fmt.Errorf("%s: patched node of %d bytes at offset %d: at most %d", f.Name(), size, offset, MaxLength)
 }
 

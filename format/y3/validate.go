@@ -33,7 +33,7 @@ func (f Format) validate(data []byte, o format.Options, pos, end, depth int, isL
 		kind := f.Dialect.kind(data, p.Tag, p.Off, p.End)
 		if !o.BoundsOnly {
 			bit := uint64(1) << p.Key()
-			if reason := f.ambiguous(p, kind, isList, seen&bit != 0); reason != "" {
+			if reason := f.ambiguityReason(p, kind, isList, seen&bit != 0); reason != "" {
 				return &format.SyntaxError{Format: f.Name(), Offset: p.Head, Reason: reason}
 			}
 			seen |= bit
@@ -51,8 +51,8 @@ func (f Format) validate(data []byte, o format.Options, pos, end, depth int, isL
 	return nil
 }
 
-// ambiguous returns the reason why consumers may read p differently, or "".
-func (f Format) ambiguous(p Packet, kind field.Kind, isList, again bool) string {
+// ambiguityReason returns the reason why consumers may read p differently, or "".
+func (f Format) ambiguityReason(p Packet, kind field.Kind, isList, again bool) string {
 	switch {
 	case p.Off-p.Head-1 != lengthSize(p.End-p.Off):
 		return fmt.Sprintf("length %d takes %d bytes instead of %d", p.End-p.Off, p.Off-p.Head-1, lengthSize(p.End-p.Off))

@@ -19,7 +19,7 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 	b := data[s.Off:s.End]
 	switch as {
 	case field.Int32, field.Int64, field.Uint32, field.Uint64:
-		n, ok := f.Dialect.integer(b)
+		n, ok := f.Dialect.decodeInteger(b)
 		if !ok {
 			return field.Value{}, f.typeMismatch(s.Kind, as, fmt.Sprintf("its %d bytes are no integer", len(b)))
 		}
@@ -72,8 +72,8 @@ func bigEndian(b []byte) uint64 {
 	return n
 }
 
-// integer reads all of b as one signed integer of at most 64 bits.
-func (d Dialect) integer(b []byte) (int64, bool) {
+// decodeInteger reads all of b as one signed integer of at most 64 bits.
+func (d Dialect) decodeInteger(b []byte) (int64, bool) {
 	if len(b) == 0 {
 		return 0, false
 	}

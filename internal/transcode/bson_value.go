@@ -8,8 +8,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// bsonOwn names the BSON types that no other format has. bsonspec.org 1.1, production element.
-var bsonOwn = map[byte]string{
+// bsonOnlyTypes names the BSON types that no other format has. bsonspec.org 1.1, production element.
+var bsonOnlyTypes = map[byte]string{
 	0x0b: "a regular expression", 0x0c: "a DBPointer", 0x0f: "code with a scope", 0x11: "a timestamp of the oplog",
 	0x13: "a decimal128", 0x7f: "the max key", 0xff: "the min key",
 }
@@ -18,7 +18,7 @@ var bsonOwn = map[byte]string{
 // hex text, and a datetime becomes its milliseconds as an integer.
 func bsonValue(f format.Format, data []byte, at field.Span, notes *Notes) (value, error) {
 	typ := data[at.Head]
-	if name := bsonOwn[typ]; name != "" {
+	if name := bsonOnlyTypes[typ]; name != "" {
 		return value{}, fmt.Errorf("transcode: %s has no form outside of bson", name)
 	}
 	if typ == 0x07 {

@@ -93,7 +93,7 @@ func (w *bsonWriter) scalar(at location, v value) error {
 	}
 	if v.number != "" {
 		var err error
-		if v, err = v.fixedSize(w.notes); err != nil {
+		if v, err = v.to64Bit(w.notes); err != nil {
 			return err
 		}
 	}

@@ -23,16 +23,16 @@ type cborReader struct {
 	notes *Notes
 }
 
-// item reads the item at pos. key is the step that leads to the item in its container.
-func (r *cborReader) item(key field.Step, depth int) error {
+// readItem reads the item at pos. key is the step that leads to the item in its container.
+func (r *cborReader) readItem(key field.Step, depth int) error {
 	if depth > maxNesting {
 		return fmt.Errorf("transcode: more than %d containers in containers", maxNesting)
 	}
-	h, err := r.head()
+	h, err := r.readHead()
 	tag := uint64(0)
-	for ; err == nil && h.Major == cborhead.Tag; h, err = r.head() {
+	for ; err == nil && h.Major == cborhead.Tag; h, err = r.readHead() {
 		if tag > tagNegativeBignum {
-			r.dropped(tag)
+			r.noteDroppedTag(tag)
 		}
 		tag = h.Arg
 	}
@@ -41,37 +41,37 @@ func (r *cborReader) item(key field.Step, depth int) error {
 	}
 	isBignum := (tag == tagBignum || tag == tagNegativeBignum) && h.Major == cborhead.Bytes
 	if tag > 0 && !isBignum {
-		r.dropped(tag)
+		r.noteDroppedTag(tag)
 	}
 	switch h.Major {
 	case cborhead.Uint:
 		return r.w.scalar(key, value{Value: field.Value{Kind: field.Int, Int: int64(h.Arg), Unsigned: h.Arg > math.MaxInt64}})
 	case cborhead.Nint:
-		return r.w.scalar(key, value{Value: field.Value{Kind: field.Int}, number: negative(new(big.Int).SetUint64(h.Arg)).String()})
+		return r.w.scalar(key, value{Value: field.Value{Kind: field.Int}, number: negativeBignum(new(big.Int).SetUint64(h.Arg)).String()})
 	case cborhead.Text, cborhead.Bytes:
-		v, err := r.text(h)
+		v, err := r.readText(h)
 		if err != nil {
 			return err
 		}
 		if isBignum {
-			return r.bignum(key, v.Bytes, tag)
+			return r.passBignum(key, v.Bytes, tag)
 		}
 		return r.w.scalar(key, value{Value: v})
 	case cborhead.Array, cborhead.Map:
-		return r.container(key, h, depth)
+		return r.readContainer(key, h, depth)
 	}
-	v, err := r.simple(h)
+	v, err := r.readSimple(h)
 	if err != nil {
 		return err
 	}
 	return r.w.scalar(key, value{Value: v, single: v.Kind == field.Float && h.Info != cborhead.Float64&31})
 }
 
-func (r *cborReader) dropped(tag uint64) {
+func (r *cborReader) noteDroppedTag(tag uint64) {
 	r.notes.add("tag " + strconv.FormatUint(tag, 10) + " was dropped")
 }
 
-func (r *cborReader) container(key field.Step, h cborhead.Head, depth int) error {
+func (r *cborReader) readContainer(key field.Step, h cborhead.Head, depth int) error {
 	kind := field.List
 	if h.Major == cborhead.Map {
 		kind = field.Map
@@ -89,43 +89,43 @@ func (r *cborReader) container(key field.Step, h cborhead.Head, depth int) error
 		}
 		step := field.Step{Index: i, Key: -1}
 		if kind == field.Map {
-			name, err := r.key()
+			name, err := r.readKey()
 			if err != nil {
 				return err
 			}
 			step = field.Step{Name: name, Index: -1, Key: -1}
 		}
-		if err := r.item(step, depth+1); err != nil {
+		if err := r.readItem(step, depth+1); err != nil {
 			return prependStep(step, err)
 		}
 	}
 	return r.w.end()
 }
 
-// key reads a map key as text. An integer becomes decimal text.
-func (r *cborReader) key() (string, error) {
-	h, err := r.head()
+// readKey reads a map key as text. An integer becomes decimal text.
+func (r *cborReader) readKey() (string, error) {
+	h, err := r.readHead()
 	if err != nil {
 		return "", err
 	}
 	switch h.Major {
 	case cborhead.Text:
-		v, err := r.text(h)
+		v, err := r.readText(h)
 		return string(v.Bytes), err
 	case cborhead.Uint, cborhead.Nint:
 		r.notes.add("integer keys became text")
 		n := new(big.Int).SetUint64(h.Arg)
 		if h.Major == cborhead.Nint {
-			negative(n)
+			negativeBignum(n)
 		}
 		return n.String(), nil
 	}
 	return "", fmt.Errorf("transcode: a map key at offset %d is neither text nor an integer", r.pos)
 }
 
-// text reads the content of a text or byte string, and joins the chunks of one without a length. RFC 8949, section
+// readText reads the content of a text or byte string, and joins the chunks of one without a length. RFC 8949, section
 // 3.2.3.
-func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
+func (r *cborReader) readText(h cborhead.Head) (field.Value, error) {
 	v := field.Value{Kind: field.Text}
 	if h.Major == cborhead.Bytes {
 		v.Kind = field.Bytes
@@ -139,14 +139,14 @@ func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
 		return v, nil
 	}
 	for r.pos < len(r.data) && r.data[r.pos] != cborhead.Break {
-		chunk, err := r.head()
+		chunk, err := r.readHead()
 		if err != nil {
 			return v, err
 		}
 		if chunk.Major != h.Major || chunk.Info == cborhead.Indefinite {
 			return v, fmt.Errorf("transcode: a chunk of another type at offset %d", r.pos)
 		}
-		part, err := r.text(chunk)
+		part, err := r.readText(chunk)
 		if err != nil {
 			return v, err
 		}
@@ -156,21 +156,21 @@ func (r *cborReader) text(h cborhead.Head) (field.Value, error) {
 	return v, nil
 }
 
-func (r *cborReader) bignum(key field.Step, magnitude []byte, tag uint64) error {
+func (r *cborReader) passBignum(key field.Step, magnitude []byte, tag uint64) error {
 	n := new(big.Int).SetBytes(magnitude)
 	if n.BitLen() > maxDigits*3 { // a decimal digit has about 3.3 bits
 		return fmt.Errorf("transcode: an integer of %d bytes: at most %d digits", len(magnitude), maxDigits)
 	}
 	if tag == tagNegativeBignum {
-		negative(n)
+		negativeBignum(n)
 	}
 	return r.w.scalar(key, value{Value: field.Value{Kind: field.Int}, number: n.String()})
 }
 
-// negative sets n to -1-n and returns n. RFC 8949, section 3.1.
-func negative(n *big.Int) *big.Int { return n.Not(n) }
+// negativeBignum sets n to -1-n and returns n. RFC 8949, section 3.1.
+func negativeBignum(n *big.Int) *big.Int { return n.Not(n) }
 
-func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
+func (r *cborReader) readSimple(h cborhead.Head) (field.Value, error) {
 	switch h.Info {
 	case cborhead.False & 31, cborhead.True & 31:
 		return field.Value{Kind: field.Bool, Bool: h.Info == cborhead.True&31}, nil
@@ -189,8 +189,8 @@ func (r *cborReader) simple(h cborhead.Head) (field.Value, error) {
 	return field.Value{}, fmt.Errorf("transcode: simple value %d has no form in another format", h.Arg)
 }
 
-// head reads the head at pos, and advances pos past the head.
-func (r *cborReader) head() (cborhead.Head, error) {
+// readHead reads the head at pos, and advances pos past the head.
+func (r *cborReader) readHead() (cborhead.Head, error) {
 	h, err := cborhead.Read(r.data, r.pos)
 	r.pos = h.Next
 	return h, err

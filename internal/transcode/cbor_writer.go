@@ -71,7 +71,7 @@ func (w *cborWriter) scalar(at location, v value) error {
 	w.appendKey(at)
 	switch {
 	case v.number != "":
-		return w.digits(v.number)
+		return w.writeDecimal(v.number)
 	case v.Kind == field.Null:
 		w.dst = append(w.dst, cborhead.Null)
 	case v.Kind == field.Bool && v.Bool:
@@ -97,11 +97,11 @@ func (w *cborWriter) scalar(at location, v value) error {
 // maxDigits bounds the integers without a fixed size. The time to convert one grows faster than its length.
 const maxDigits = 4096
 
-// digits writes a number from decimal text. An integer of any size is written as an integer, any other number as a
+// writeDecimal writes a number from decimal text. An integer of any size is written as an integer, any other number as a
 // float64.
-func (w *cborWriter) digits(text string) error {
+func (w *cborWriter) writeDecimal(text string) error {
 	if !isIntegerText(text) {
-		return w.float(text)
+		return w.writeFloat(text)
 	}
 	if n, err := strconv.ParseUint(strings.TrimPrefix(text, "-"), 10, 64); err == nil {
 		if text[0] == '-' {
@@ -131,7 +131,7 @@ func (w *cborWriter) digits(text string) error {
 	return nil
 }
 
-func (w *cborWriter) float(text string) error {
+func (w *cborWriter) writeFloat(text string) error {
 	f, err := parseFloat(text, 64, w.notes)
 	if err != nil {
 		return err

@@ -36,21 +36,21 @@ func coerce(v value, t schema.Type, isJSON bool, notes *Notes) (value, error) {
 		}
 		return value{Value: field.Value{Kind: field.Bytes, Bytes: raw}}, nil
 	case as == field.Float32 && isNumber:
-		return float(v, 32, notes)
+		return toFloat(v, 32, notes)
 	case as == field.Float64 && isNumber:
-		return float(v, 64, notes)
+		return toFloat(v, 64, notes)
 	case (as == field.Float32 || as == field.Float64) && v.Kind == field.Text && isJSON:
 		return parseSpecialFloat(string(v.Bytes), as)
 	case isNumber && isInteger(as):
-		return integer(v, as)
+		return toInteger(v, as)
 	}
 	return v, fmt.Errorf("transcode: %v where the schema has %v", v.Kind, t)
 }
 
 func isInteger(as field.Type) bool { return field.Int32 <= as && as <= field.Uint64 }
 
-// digits returns v as decimal text. An integer has all of its digits. A float has the shortest digits that restore it.
-func (v *value) digits() string {
+// decimalText returns v as decimal text. An integer has all of its digits. A float has the shortest digits that restore it.
+func (v *value) decimalText() string {
 	switch {
 	case v.number != "":
 		return v.number
@@ -65,12 +65,12 @@ func (v *value) digits() string {
 // isIntegerText reports whether a JSON number is an integer. -0 is a float, because integers have no negative zero.
 func isIntegerText(text string) bool { return !strings.ContainsAny(text, ".eE") && text != "-0" }
 
-// float converts a number of any kind to a float. bits is 32 or 64.
-func float(v value, bits int, notes *Notes) (value, error) {
+// toFloat converts a number of any kind to a float. bits is 32 or 64.
+func toFloat(v value, bits int, notes *Notes) (value, error) {
 	out := value{Value: field.Value{Kind: field.Float}, single: bits == 32}
 	if v.Kind != field.Float || v.number != "" {
 		var err error
-		out.Float, err = parseFloat(v.digits(), bits, notes)
+		out.Float, err = parseFloat(v.decimalText(), bits, notes)
 		return out, err
 	}
 	out.Float = v.Float
@@ -79,7 +79,7 @@ func float(v value, bits int, notes *Notes) (value, error) {
 	}
 	switch {
 	case math.IsInf(out.Float, 0) && !math.IsInf(v.Float, 0):
-		return out, fmt.Errorf("transcode: %s exceeds the range of a float%d", v.digits(), bits)
+		return out, fmt.Errorf("transcode: %s exceeds the range of a float%d", v.decimalText(), bits)
 	case out.Float != v.Float && v.Float == v.Float: // not for a NaN, which differs from itself
 		notes.add(roundedTo(bits))
 	}
@@ -92,7 +92,7 @@ func parseFloat(text string, bits int, notes *Notes) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("transcode: %.40s exceeds the range of a float%d", text, bits)
 	}
-	if significant(text) != significant(strconv.FormatFloat(f, 'e', -1, bits)) {
+	if significantDigits(text) != significantDigits(strconv.FormatFloat(f, 'e', -1, bits)) {
 		notes.add(roundedTo(bits))
 	}
 	return f, nil
@@ -102,8 +102,8 @@ func roundedTo(bits int) string {
 	return "numbers with more digits than a float" + strconv.Itoa(bits) + " holds were rounded to it"
 }
 
-// significant returns the digits of a decimal number, without sign, point and exponent, and without zeros at both ends.
-func significant(text string) string {
+// significantDigits returns the digits of a decimal number, without sign, point and exponent, and without zeros at both ends.
+func significantDigits(text string) string {
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		text = text[:i]
 	}
@@ -136,16 +136,16 @@ func specialFloatName(f float64) string {
 	return nan
 }
 
-// integer converts a number of any kind to an integer in the range of the type. Texts such as 5.0 and 1e3 are integers,
+// toInteger converts a number of any kind to an integer in the range of the type. Texts such as 5.0 and 1e3 are integers,
 // too.
-func integer(v value, as field.Type) (value, error) {
-	text, bits := v.digits(), 64
+func toInteger(v value, as field.Type) (value, error) {
+	text, bits := v.decimalText(), 64
 	if as == field.Int32 || as == field.Uint32 {
 		bits = 32
 	}
 	if strings.ContainsAny(text, ".eEnN") {
 		f, err := strconv.ParseFloat(text, 64)
-		exact := significant(text) == significant(strconv.FormatFloat(f, 'e', -1, 64))
+		exact := significantDigits(text) == significantDigits(strconv.FormatFloat(f, 'e', -1, 64))
 		if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 || !exact {
 			return v, fmt.Errorf("transcode: %.40s where the schema has %v", text, as)
 		}

@@ -79,7 +79,7 @@ func (w *jsonWriter) scalar(at location, v value) error {
 	case v.Kind == field.Int:
 		w.dst = strconv.AppendInt(w.dst, v.Int, 10)
 	case v.Kind == field.Float:
-		return w.float(v.Float, at.declared)
+		return w.writeFloat(v.Float, at.declared)
 	case v.Kind == field.Text:
 		w.dst = appendQuoted(w.dst, string(v.Bytes))
 	case w.hex || v.Kind == field.Untyped:
@@ -93,9 +93,9 @@ func (w *jsonWriter) scalar(at location, v value) error {
 	return nil
 }
 
-// float writes the shortest digits that restore f, with a point or exponent: 1.0, not 1. If the schema declares a
+// writeFloat writes the shortest digits that restore f, with a point or exponent: 1.0, not 1. If the schema declares a
 // float32, the digits need to restore only the float32.
-func (w *jsonWriter) float(f float64, declared *schema.Field) error {
+func (w *jsonWriter) writeFloat(f float64, declared *schema.Field) error {
 	bits := 64
 	if declared != nil && declared.Type == schema.Float32 {
 		bits = 32

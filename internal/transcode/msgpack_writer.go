@@ -64,7 +64,7 @@ func (w *msgpackWriter) appendKey(at location) error {
 	if in.list {
 		return nil
 	}
-	return w.text(at.name(w.notes))
+	return w.writeText(at.name(w.notes))
 }
 
 func (w *msgpackWriter) scalar(at location, v value) error {
@@ -73,7 +73,7 @@ func (w *msgpackWriter) scalar(at location, v value) error {
 	}
 	if v.number != "" {
 		var err error
-		if v, err = v.fixedSize(w.notes); err != nil {
+		if v, err = v.to64Bit(w.notes); err != nil {
 			return err
 		}
 	}
@@ -85,20 +85,20 @@ func (w *msgpackWriter) scalar(at location, v value) error {
 	case v.Kind == field.Bool:
 		w.dst = append(w.dst, 0xc2)
 	case v.Kind == field.Int:
-		w.integer(v.Value)
+		w.writeInteger(v.Value)
 	case v.Kind == field.Float && v.single:
 		w.dst = binary.BigEndian.AppendUint32(append(w.dst, 0xca), math.Float32bits(float32(v.Float)))
 	case v.Kind == field.Float:
 		w.dst = binary.BigEndian.AppendUint64(append(w.dst, 0xcb), math.Float64bits(v.Float))
 	case v.Kind == field.Text:
-		return w.text(string(v.Bytes))
+		return w.writeText(string(v.Bytes))
 	default:
 		return w.appendSized(0xc4, v.Bytes)
 	}
 	return nil
 }
 
-func (w *msgpackWriter) integer(v field.Value) {
+func (w *msgpackWriter) writeInteger(v field.Value) {
 	n := uint64(v.Int)
 	switch {
 	case v.Int >= -32 && v.Int < 128 && !v.Unsigned:
@@ -122,7 +122,7 @@ func (w *msgpackWriter) integer(v field.Value) {
 	}
 }
 
-func (w *msgpackWriter) text(s string) error {
+func (w *msgpackWriter) writeText(s string) error {
 	if len(s) < 32 {
 		w.dst = append(append(w.dst, 0xa0|byte(len(s))), s...)
 		return nil
@@ -146,14 +146,14 @@ func (w *msgpackWriter) appendSized(first byte, b []byte) error {
 	return nil
 }
 
-// fixedSize returns v as a 64-bit integer or a float64, for formats without larger numbers. v.number holds the digits.
-func (v *value) fixedSize(notes *Notes) (value, error) {
+// to64Bit returns v as a 64-bit integer or a float64, for formats without larger numbers. v.number holds the digits.
+func (v *value) to64Bit(notes *Notes) (value, error) {
 	if !isIntegerText(v.number) {
-		return float(*v, 64, notes)
+		return toFloat(*v, 64, notes)
 	}
 	as := field.Uint64
 	if v.number[0] == '-' {
 		as = field.Int64
 	}
-	return integer(*v, as)
+	return toInteger(*v, as)
 }

@@ -88,15 +88,15 @@ func (s *typedWriter) scalar(step field.Step, v value) error {
 	}
 	if v.Kind != field.Null {
 		var err error
-		if v, err = s.typed(v, at.declared); err != nil {
+		if v, err = s.convert(v, at.declared); err != nil {
 			return err
 		}
 	}
 	return s.to.scalar(at, v)
 }
 
-// typed converts v to its declared type.
-func (s *typedWriter) typed(v value, declared *schema.Field) (value, error) {
+// convert converts v to its declared type.
+func (s *typedWriter) convert(v value, declared *schema.Field) (value, error) {
 	if declared.Repeated || declared.Type == schema.Nested {
 		return v, fmt.Errorf("transcode: %v where the schema has %v", v.Kind, declared)
 	}

@@ -44,7 +44,7 @@ type value struct {
 func copyValue(w *typedWriter, data []byte, f format.Format, s field.Span, notes *Notes) error {
 	if f.Name() == "cbor" {
 		r := cborReader{data: data[:s.End], pos: s.Head, w: w, notes: notes}
-		return r.item(field.Step{Index: -1, Key: -1}, 0)
+		return r.readItem(field.Step{Index: -1, Key: -1}, 0)
 	}
 	if s.Kind == field.Map || s.Kind == field.List {
 		return copyContainer(w, data, f, s, notes)

@@ -32,10 +32,10 @@ func Check(v any) error {
 	if v == nil {
 		return nil
 	}
-	return check(reflect.ValueOf(v), 0)
+	return checkValue(reflect.ValueOf(v), 0)
 }
 
-func check(v reflect.Value, depth int) error {
+func checkValue(v reflect.Value, depth int) error {
 	if !v.IsValid() || !mayHoldTime(v.Type()) {
 		return nil
 	}
@@ -47,25 +47,25 @@ func check(v reflect.Value, depth int) error {
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		return check(v.Elem(), depth+1)
+		return checkValue(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if err := check(v.Index(i), depth+1); err != nil {
+			if err := checkValue(v.Index(i), depth+1); err != nil {
 				return err
 			}
 		}
 	case reflect.Map:
 		for each := v.MapRange(); each.Next(); {
-			if err := errors.Join(check(each.Key(), depth+1), check(each.Value(), depth+1)); err != nil {
+			if err := errors.Join(checkValue(each.Key(), depth+1), checkValue(each.Value(), depth+1)); err != nil {
 				return err
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if !encoded(v.Type().Field(i)) {
+			if !isEncodedField(v.Type().Field(i)) {
 				continue
 			}
-			if err := check(v.Field(i), depth+1); err != nil {
+			if err := checkValue(v.Field(i), depth+1); err != nil {
 				return err
 			}
 		}
@@ -82,20 +82,20 @@ func checkTime(t time.Time) error {
 	return nil
 }
 
-var known sync.Map // maps a reflect.Type to a bool, the result of search
+var knownTypes sync.Map // maps a reflect.Type to a bool, the result of searchType
 
 // mayHoldTime reports whether a value of type t may contain a time.Time. That is so if t is or contains time.Time or an
 // interface type.
 func mayHoldTime(t reflect.Type) bool {
-	if may, ok := known.Load(t); ok {
+	if may, ok := knownTypes.Load(t); ok {
 		return may.(bool)
 	}
-	may := search(t, map[reflect.Type]bool{})
-	known.Store(t, may)
+	may := searchType(t, map[reflect.Type]bool{})
+	knownTypes.Store(t, may)
 	return may
 }
 
-func search(t reflect.Type, seen map[reflect.Type]bool) bool {
+func searchType(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if t == timeType || t.Kind() == reflect.Interface {
 		return true
 	}
@@ -105,12 +105,12 @@ func search(t reflect.Type, seen map[reflect.Type]bool) bool {
 	seen[t] = true
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return search(t.Elem(), seen)
+		return searchType(t.Elem(), seen)
 	case reflect.Map:
-		return search(t.Key(), seen) || search(t.Elem(), seen)
+		return searchType(t.Key(), seen) || searchType(t.Elem(), seen)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); encoded(f) && search(f.Type, seen) {
+			if f := t.Field(i); isEncodedField(f) && searchType(f.Type, seen) {
 				return true
 			}
 		}
@@ -118,8 +118,10 @@ func search(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// encoded reports whether codecs write the field f. For an embedded struct, codecs write its fields.
-func encoded(f reflect.StructField) bool { return f.IsExported() || f.Anonymous && f.Type != timeType }
+// isEncodedField reports whether codecs write the field f. For an embedded struct, codecs write its fields.
+func isEncodedField(f reflect.StructField) bool {
+	return f.IsExported() || f.Anonymous && f.Type != timeType
+}
 
 var encoders = []reflect.Type{
 	reflect.TypeFor[encoding.TextMarshaler](),

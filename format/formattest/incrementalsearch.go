@@ -47,13 +47,13 @@ func feedPieces(s format.Search, data []byte, next func(rest int) int) searchOut
 		got.tooDeep = strings.Contains(got.err, "nested deeper")
 	}
 	if got.span = s.Span(); got.answer == format.Found {
-		got.value = values(s.Value)
+		got.value = valueTexts(s.Value)
 	}
 	return got
 }
 
-// values returns a value as text. The value is read as each of several types.
-func values(value func(field.Type) (field.Value, error)) string {
+// valueTexts returns a value as text. The value is read as each of several types.
+func valueTexts(value func(field.Type) (field.Value, error)) string {
 	text := ""
 	for _, as := range []field.Type{field.AnyType, field.Int32, field.Float64, field.ByteString} {
 		v, err := value(as)
@@ -135,7 +135,7 @@ func checkAgainstLookup(t testing.TB, f format.Format, data []byte, p field.Path
 		if isContainer {
 			return
 		}
-		if value := values(func(as field.Type) (field.Value, error) { return f.Value(data, want, as) }); got.value != value {
+		if value := valueTexts(func(as field.Type) (field.Value, error) { return f.Value(data, want, as) }); got.value != value {
 			t.Errorf("NewSearch(%q): Value gives\n%s where that of the whole message gives\n%s% x", p, got.value, value, data)
 		}
 	}
