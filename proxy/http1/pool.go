@@ -161,7 +161,7 @@ func (p *pool) Closed(c *loop.Conn, _ error) {
 // Shutdown closes a free connection.
 func (p *pool) Shutdown(c *loop.Conn) { p.HalfClosed(c) }
 
-// Retire closes the free connections at once and the others after their current response.
+// Retire closes the free connections immediately and the others after their current response.
 func (p *pool) Retire() {
 	p.retired = true
 	for _, c := range p.free {

@@ -14,7 +14,7 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// printed returns the output of Client when all its calls succeed.
+// printed returns the expected output of Client if all its calls succeed.
 func printed(switched, noSuchService, connection string) []string {
 	return []string{
 		"sync: 20, answers with the crc switch " + switched,
@@ -33,8 +33,8 @@ func printed(switched, noSuchService, connection string) []string {
 	}
 }
 
-// requests is the number of requests that a Client makes to an existing service: the printed ones, and those around a oneway, a
-// timeout and the heartbeats.
+// requests is the number of requests that a Client sends to an existing service. These are the printed ones, and
+// those sent around a oneway, a timeout and the heartbeats.
 const requests = 20 + 20 + 20 + (20 + 1) + 1 + (1 + 2) + 64 + 20 + 3 + 3 + 1
 
 // TestBolt: the Java client calls the Java server through ferry, in all three dialects at the same time.
@@ -90,7 +90,7 @@ func calls(t *testing.T, j java, address, noSuchService string) {
 	}
 }
 
-// line returns the i-th line, or a text that says that there is none.
+// line returns the i-th line, or a text for a missing line.
 func line(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]
@@ -104,8 +104,8 @@ type forwarder struct {
 	address string
 }
 
-// config returns the configuration of a proxy for server. It sends heartbeats all the time, and opens another connection for every
-// few requests in flight.
+// config returns the configuration of a proxy for server. The proxy sends heartbeats very often. It opens another
+// connection whenever streams requests are in flight.
 func config(server string, streams int) *proxy.Config {
 	return &proxy.Config{
 		Listeners: []proxy.Listener{{
@@ -124,7 +124,7 @@ func config(server string, streams int) *proxy.Config {
 	}
 }
 
-// newProxy starts a proxy that ends with the test.
+// newProxy starts a proxy and shuts it down when the test ends.
 func newProxy(t *testing.T, c *proxy.Config) forwarder {
 	t.Helper()
 	p, err := proxy.New(c, nil, nil)
@@ -156,7 +156,8 @@ func (f forwarder) reload(t *testing.T, server string) {
 	t.Cleanup(func() { <-done })
 }
 
-// counted checks the proxy's counters after three clients: their requests, and those to a missing service.
+// counted checks the proxy's counters after three clients have ended. unrouted is the number of requests to a missing
+// service.
 func (f forwarder) counted(t *testing.T, unrouted uint64) {
 	t.Helper()
 	counts := f.Snapshot().Traffic

@@ -20,7 +20,7 @@ func TestNode(t *testing.T) {
 			got := nodeClient(t, f.url("18080"), "kept", "parallel", "upload", "download", "pauses", "fetch")
 			connections := "1"
 			if server == "python" {
-				connections = "50" // its responses end with the connection, as they have no length
+				connections = "50" // the responses have no length, so each ends with its connection
 			}
 			want := "kept: 50 requests, " + connections + " connections\n" +
 				"parallel: 80 requests, N connections\n" +
@@ -44,7 +44,7 @@ func nodeClient(t *testing.T, base string, parts ...string) string {
 	return output(t, "", "node", append([]string{filepath.Join("testdata", "client.mjs"), base}, parts...)...)
 }
 
-// TestNodePause sends a request after a pause that is longer than Node's keep-alive timeout.
+// TestNodePause pauses longer than Node's keep-alive timeout before it sends a request.
 func TestNodePause(t *testing.T) {
 	t.Parallel()
 	const nodesDefault = 5 * time.Second
@@ -77,7 +77,7 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestEvents: a server sends each event only after the client has confirmed the one before.
+// TestEvents: a server sends each event only after the client has confirmed the previous one.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	const count = 50

@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// output runs a program to its end and returns its standard output. It fails the test unless the exit status is 0.
+// output runs a program and returns its standard output. The test fails unless the exit status is 0.
 func output(t *testing.T, stdin string, name string, args ...string) string {
 	t.Helper()
 	program := needs.Program(t, name)
@@ -41,8 +41,8 @@ func TestCurl(t *testing.T) {
 	digest := sum(size)
 	rows := []struct {
 		name  string
-		only  string   // servers; empty means all
-		args  []string // URL is replaced by ferry's URL
+		only  string   // names of servers; empty means all
+		args  []string // arguments in which URL stands for ferry's URL
 		stdin string
 		want  string
 	}{
@@ -53,7 +53,7 @@ func TestCurl(t *testing.T) {
 		{name: "head without a length", only: "node python", args: []string{"-I", "-o", "/dev/null", "-w", "%{http_code}", "URL/text"}, want: "200"},
 		{name: "put", args: []string{"-T", upload, "URL/hash"}, want: fmt.Sprintf("PUT %d %s\n", size, digest)},
 		{
-			name: "put that waits for 100 continue", only: "go nginx node", // curl 8 waits at 1 MiB only, curl 7 always
+			name: "put that waits for 100 continue", only: "go nginx node", // curl 8 waits only for bodies of 1 MiB or more, curl 7 always
 			args: []string{"-T", upload, "-H", "Expect: 100-continue", "--expect100-timeout", "100", "URL/hash"},
 			want: fmt.Sprintf("PUT %d %s\n", size, digest),
 		},
@@ -96,7 +96,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// TestCurlContinue: 100 Continue comes from the server before the client sends the body.
+// TestCurlContinue: the server sends 100 Continue before the client sends the body.
 func TestCurlContinue(t *testing.T) {
 	upload := filepath.Join(t.TempDir(), "upload")
 	if err := os.WriteFile(upload, block, 0o600); err != nil {

@@ -1,10 +1,11 @@
-// Package interop tests that programs of others work through ferry's proxy as they do without it.
+// Package interop tests that other programs work through ferry's proxy in the same way as without a proxy.
 //
-// It has tests only. java/ has a client and a server that use the SOFABolt library of Java services. The test runs them without a
-// proxy, which tests the test, then with one proxy between them, then with two, as sidecars. The client prints how many calls of each
-// kind succeeded. For HTTP/1.1 the test runs the program ferry with a configuration of examples/proxy. curl, ab, wrk, h2load, and
-// clients in Node and Python send requests to servers in Go, Node and Python, and to nginx. Hostile clients flood ferry, stay silent,
-// or send requests that some servers read as two.
+// It has tests only. java/ has a client and a server that use the SOFABolt library of Java services. The test first
+// runs them without a proxy, which checks the test itself. Then it runs them with one proxy, and with two proxies as
+// sidecars. The client prints how many calls of each kind succeeded. For HTTP/1.1 the test runs the program ferry
+// with a configuration of examples/proxy. curl, ab, wrk, h2load, and clients in Node and Python send requests to
+// servers in Go, Node and Python, and to nginx. Hostile clients flood ferry, stay silent, or send requests that some
+// servers parse as two.
 //
 //	make deps                    // once: a JDK, the library's jars, nginx and the other programs
 //	go test ./proxy/interop -v

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// built is the directory of the program ferry; empty until build has made it.
+// built is the directory of the program ferry. It is empty before build.
 var built string
 
 // build builds the program ferry once.
@@ -43,17 +43,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ferry is a process of the program ferry with a file of examples/proxy.
+// ferry is a process of the program ferry that runs an example of examples/proxy.
 type ferry struct {
 	t     *testing.T
-	ports map[string]string // addresses in use, by the port in the file
+	ports map[string]string // actual address for each port in the file
 	pid   int
 }
 
 var loopback = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
 
-// run starts ferry with an example. It replaces the addresses of servers, by port, with those given, and the listeners' addresses with
-// free ones. edit has pairs of further replacements. The process ends with the test, which fails unless it ends well.
+// run starts ferry with an example. servers maps ports of the file to the addresses of servers. The addresses of
+// listeners are replaced by free ones. edit has further pairs of old and new text. The process is stopped when the
+// test ends, and the test fails if the exit status is not 0.
 func run(t *testing.T, example string, servers map[string]string, edit ...string) *ferry {
 	t.Helper()
 	program, err := build()
@@ -107,7 +108,8 @@ func (f *ferry) url(port string) string { return "http://" + f.at(port) }
 
 var anonymous = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`)
 
-// memory returns the private memory of the process in MiB, without the pages of its program. It is 0 without /proc.
+// memory returns the private memory of the process in MiB, without the program's own pages. It is 0 on systems
+// without /proc.
 func (f *ferry) memory() int {
 	f.t.Helper()
 	if runtime.GOOS != "linux" {
@@ -130,7 +132,8 @@ func (f *ferry) memory() int {
 	return n >> 10
 }
 
-// watch measures the memory until stop is called. stop returns the maximum, and fails the test if it is above the budget, in MiB.
+// watch measures the memory until stop is called. stop returns the maximum. The test fails if the maximum is above
+// the budget, in MiB.
 func (f *ferry) watch(budget int) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	most := make(chan int)
@@ -153,7 +156,7 @@ func (f *ferry) watch(budget int) (stop func()) {
 	}
 }
 
-// freePort returns an address without a listener. Another process may listen there by the time it is used.
+// freePort returns an address without a listener. Another process may start to listen there before the test does.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -164,8 +167,9 @@ func freePort(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// onFreePort starts a program and waits until it prints a line with some text. If the program ends before, it is started again, as
-// its port may be in use. The program is ended with the test, which fails unless its exit status is 0.
+// onFreePort starts a program and waits until the program prints a line that contains ready. If the program ends
+// before, its port may be in use, so onFreePort starts it again. The program is stopped when the test ends, and the
+// test fails if the exit status is not 0.
 func onFreePort(t *testing.T, command func() (c *exec.Cmd, ready string), started func(*exec.Cmd)) {
 	t.Helper()
 	var said string

@@ -14,17 +14,17 @@ import (
 	wire "example.com/ferry/protocol/bolt"
 )
 
-// TestHostileBolt is TestHostile for a listener that speaks Bolt.
+// TestHostileBolt is TestHostile for a Bolt listener.
 func TestHostileBolt(t *testing.T) {
 	needFiles(t)
 	server := serveBolt(t)
 	whole := string(boltRequest(t, 1, bytes.Repeat([]byte{'a'}, 100_000)))
 	huge := boltRequest(t, 1, []byte("a"))
-	binary.BigEndian.PutUint32(huge[18:], 1<<31-1) // the content's length
+	binary.BigEndian.PutUint32(huge[18:], 1<<31-1) // length of the content
 	for _, row := range []struct {
 		name   string
 		do     attack
-		budget int // MiB
+		budget int // memory limit in MiB
 	}{
 		{name: "connections without a request", do: crowd("", ""), budget: 32},
 		{name: "frames that come byte by byte", do: crowd(whole[:10], "\x00"), budget: 128},
@@ -54,7 +54,7 @@ func boltRequest(t *testing.T, id uint32, content []byte) []byte {
 	return b
 }
 
-// callBolt makes n calls on a new connection, and expects all responses.
+// callBolt sends n requests on a new connection and expects all responses.
 func callBolt(t *testing.T, address string, n int) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

@@ -15,13 +15,15 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// beat is the pause of flooding clients. A shorter one would leave no CPU to the others on a small machine.
+// beat is the pause between two writes of a flooding client. A shorter pause would leave no CPU time to other
+// processes on a small machine.
 const beat = time.Millisecond
 
-// thousands is the number of connections of a crowd.
+// thousands is the number of connections that crowd opens.
 const thousands = 10_000
 
-// needFiles skips the test if a crowd needs more descriptors than this process may have: one for each connection.
+// needFiles skips the test if this process may not open enough descriptors for a crowd, which needs one for each
+// connection.
 func needFiles(t *testing.T) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -30,21 +32,21 @@ func needFiles(t *testing.T) {
 	}
 }
 
-// attack attacks the listener at an address until ctx ends. It reports when it is fully under way.
+// attack attacks the listener at an address until ctx ends. It calls underWay when all its clients are active.
 type attack func(ctx context.Context, address string, underWay func())
 
-// TestHostile runs hostile clients beside honest ones. The honest ones get all their responses, and ferry's memory stays within a
-// budget.
+// TestHostile runs hostile and well-behaved clients at the same time. The well-behaved clients must get all their
+// responses, and ferry's memory must stay within a budget.
 func TestHostile(t *testing.T) {
 	needFiles(t)
 	mux := paths()
-	mux.HandleFunc("/ignore", func(http.ResponseWriter, *http.Request) {}) // responds before the body of the request ends
+	mux.HandleFunc("/ignore", func(http.ResponseWriter, *http.Request) {}) // responds before the request body ends
 	server := serveGo(t, mux)
 	const head = "POST /hash HTTP/1.1\r\nHost: a\r\n"
 	for _, row := range []struct {
 		name   string
 		do     attack
-		budget int // MiB
+		budget int // memory limit in MiB
 		edit   []string
 	}{
 		{name: "connections without a request", do: crowd("", ""), budget: 32},
@@ -92,7 +94,7 @@ func during(t *testing.T, f *ferry, do attack, port string, budget int, ask func
 	<-underWay
 	for range 4 {
 		ask(40)
-		time.Sleep(100 * time.Millisecond) // so that the attack has an effect on a fast machine, too
+		time.Sleep(100 * time.Millisecond) // so that the attack has an effect on a fast machine too
 	}
 	cancel()
 	<-done
@@ -100,7 +102,8 @@ func during(t *testing.T, f *ferry, do attack, port string, budget int, ask func
 	stop()
 }
 
-// few opens n connections that send start and then more without end, with pauses, and never read. Closed ones are opened again.
+// few opens n connections. Each sends start and then more repeatedly, with pauses, and never reads. Closed
+// connections are opened again.
 func few(n int, start, more string, pause time.Duration) attack {
 	return func(ctx context.Context, address string, underWay func()) {
 		underWay()
@@ -125,7 +128,8 @@ func few(n int, start, more string, pause time.Duration) attack {
 	}
 }
 
-// crowd opens thousands of connections that send start, and then a little more in turn, without end. Closed ones are opened again.
+// crowd opens thousands of connections. Each sends start, and then all connections send more in turn. Closed
+// connections are opened again.
 func crowd(start, more string) attack {
 	return func(ctx context.Context, address string, underWay func()) {
 		const together = 8
@@ -168,7 +172,7 @@ func crowd(start, more string) attack {
 	}
 }
 
-// breaks opens connections that send a part and are reset.
+// breaks opens connections that send start and are then reset.
 func breaks(start string) attack {
 	return func(ctx context.Context, address string, underWay func()) {
 		underWay()

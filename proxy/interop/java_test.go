@@ -47,9 +47,9 @@ func newJava(t *testing.T) java {
 // command returns the command that runs a class. Its errors go to stderr.
 func (j java) command(ctx context.Context, stderr *bytes.Buffer, class string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, j.program, append([]string{
-		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", // starts fast
-		"-Dbolt.tcp.heartbeat.interval=100",  // ms
-		"-Dbolt.tcp.heartbeat.maxtimes=1000", // do not close on a slow machine
+		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", // for a fast start
+		"-Dbolt.tcp.heartbeat.interval=100",  // in ms
+		"-Dbolt.tcp.heartbeat.maxtimes=1000", // so that connections stay open on a slow machine
 		"-cp", j.classpath, class,
 	}, args...)...)
 	c.Stderr = stderr
@@ -57,7 +57,7 @@ func (j java) command(ctx context.Context, stderr *bytes.Buffer, class string, a
 	return c
 }
 
-// server starts Server and returns its address. Server ends with the test.
+// server starts Server and returns its address. Server is stopped when the test ends.
 func (j java) server(t *testing.T) string {
 	t.Helper()
 	stderr := new(bytes.Buffer)
@@ -75,7 +75,7 @@ func (j java) server(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		stdin.Close() // ends Server
+		stdin.Close() // makes Server exit
 		time.AfterFunc(patience, cancel)
 		c.Wait()
 		cancel()
@@ -93,7 +93,7 @@ func (j java) server(t *testing.T) string {
 	return "127.0.0.1:" + port
 }
 
-// client runs Client to its end and returns the lines of its output.
+// client runs Client and returns the lines of its output.
 func (j java) client(t *testing.T, address, mode string) []string {
 	t.Helper()
 	stderr := new(bytes.Buffer)

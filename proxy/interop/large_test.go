@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestLarge sends 1 GiB each way, with a length and in chunks, at the same time, and compares what was sent and received.
+// TestLarge sends 1 GiB in each direction at the same time, with a length and in chunks. It compares the bytes
+// received with the bytes sent.
 func TestLarge(t *testing.T) {
 	const size = 1 << 30
 	f := run(t, "http1.yaml", map[string]string{"18090": serveGo(t, paths())})
@@ -59,7 +60,7 @@ func TestLarge(t *testing.T) {
 	stop()
 }
 
-// client has a connection for each concurrent request.
+// client returns a client with a connection for each concurrent request.
 func client(t *testing.T) *http.Client {
 	tr := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
 	t.Cleanup(tr.CloseIdleConnections)

@@ -19,7 +19,7 @@ func TestLoad(t *testing.T) {
 		for _, row := range []struct {
 			name    string
 			command string
-			want    []string // regular expressions
+			want    []string // regular expressions that the output must match
 			not     string
 		}{
 			{

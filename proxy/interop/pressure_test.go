@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// counted counts the bytes read from it.
+// counted is a reader that counts the bytes read.
 type counted struct {
 	io.Reader
 	n atomic.Int64
@@ -26,7 +26,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// settles returns the count once it has not changed for a while.
+// settles waits until the count no longer changes, and returns it.
 func (c *counted) settles() int64 {
 	last := int64(0)
 	for begun, since := time.Now(), time.Now(); time.Since(since) < 500*time.Millisecond && time.Since(begun) < patience; {
@@ -38,12 +38,13 @@ func (c *counted) settles() int64 {
 	return last
 }
 
-// TestPressure: some clients, and some servers, do not read for a while. Their peer has to wait; no other connection does.
+// TestPressure has some clients and some servers stop reading for a while. Their peers must wait, but no other
+// connection may wait.
 func TestPressure(t *testing.T) {
 	const (
 		size   = 64 << 20
-		most   = size / 2 // the part that socket buffers may hold
-		number = 4        // of each kind
+		most   = size / 2 // upper bound of the bytes in socket buffers
+		number = 4        // number of connections of each kind
 	)
 	want := sum(size)
 	release := make(chan struct{})
@@ -135,7 +136,7 @@ func newHonest(t *testing.T, url string) *honest {
 	return &honest{t, url, kept, once}
 }
 
-// ask sends n requests, one of ten on a new connection, and checks every response.
+// ask sends n requests and checks every response. One request of ten uses a new connection.
 func (h *honest) ask(n int) {
 	h.t.Helper()
 	const together = 4

@@ -19,7 +19,7 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// The servers have these paths in common:
+// All servers have these paths:
 //
 //	/text       the constant text, in one piece; Go and nginx have ranges, validators and gzip
 //	/echo...    the method and the path
@@ -78,8 +78,8 @@ func paths() *http.ServeMux {
 	return mux
 }
 
-// nginx runs nginx, which serves /text and /echo itself and forwards the rest to the server in Go. It logs each request to the file
-// log.
+// nginx runs nginx, which serves /text and /echo itself and forwards other paths to the server in Go. Each request is
+// logged to the file log.
 func nginx(t *testing.T) (address, log string) {
 	t.Helper()
 	program := needs.Program(t, "nginx")
@@ -95,7 +95,7 @@ func nginx(t *testing.T) (address, log string) {
 	}
 	user := ""
 	if os.Geteuid() == 0 {
-		user = "user root;" // otherwise it cannot read its own directory
+		user = "user root;" // without it, nginx cannot read its own directory
 	}
 	onFreePort(t, func() (*exec.Cmd, string) {
 		address = freePort(t)
@@ -127,7 +127,7 @@ http {
 		if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// It prints nothing when it is ready. The shell waits for its pid file, which exists once it listens.
+		// nginx prints nothing when it is ready. The shell waits for the pid file, which exists once nginx listens.
 		c := exec.Command("sh", "-c", `"$1" -p "$2" -c "$2/conf" & n=$!; trap 'kill -QUIT $n' TERM
 			while kill -0 $n 2>/dev/null && ! [ -s "$2/pid" ]; do sleep 0.02; done; kill -0 $n && echo ready; wait $n; wait $n`, "sh", program, dir)
 		return c, "ready"
@@ -148,8 +148,8 @@ func script(t *testing.T, interpreter, file string, args ...string) string {
 	return address
 }
 
-// servers starts all servers and returns their addresses by name. Node's keep-alive timeout is 200 ms, as its default of 5 s is long
-// for a test.
+// servers starts all servers and returns their addresses by name. Node's keep-alive timeout is set to 200 ms, because
+// the default of 5 s is too long for a test.
 func servers(t *testing.T) map[string]string {
 	t.Helper()
 	address, _ := nginx(t)
@@ -161,12 +161,12 @@ func servers(t *testing.T) map[string]string {
 	}
 }
 
-// pattern returns n bytes in which a lost byte shows.
+// pattern returns n bytes whose content shows whether a byte was lost.
 func pattern(n int64) io.Reader { return &patternReader{left: n} }
 
 type patternReader struct{ at, left int64 }
 
-// block is one period of the pattern, with a number in each line.
+// block is one period of the pattern. Each of its lines has a number.
 var block = func() []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < 1<<20; i++ {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// sample is a case of the corpus of protocol/http1: bytes, and whether they are a request to forward.
+// sample is a case of protocol/http1's corpus: raw bytes, and whether the proxy must forward them as a request.
 type sample struct {
 	name     string
 	raw      string
@@ -48,8 +48,9 @@ func corpus(t *testing.T) []sample {
 	return all
 }
 
-// TestSmuggling sends each case to a server through ferry, followed by a marked request on the same connection. The server must not
-// see a case that ferry refuses. It must see one request of a case that ferry forwards, and respond to the marked one as such.
+// TestSmuggling sends each case to a server through ferry, followed by a marked request on the same connection. The
+// server must not receive a case that ferry refuses. It must receive a case that ferry forwards as one request, and
+// must respond to the marked request separately.
 func TestSmuggling(t *testing.T) {
 	samples := corpus(t)
 	t.Run("go", func(t *testing.T) {
@@ -80,7 +81,8 @@ func TestSmuggling(t *testing.T) {
 	})
 }
 
-// smuggle sends the cases. log has the requests that the server has seen, in order: method, target and possibly more of each.
+// smuggle sends the cases. log returns the requests that the server has received, in order. Each element begins with
+// the method and the target.
 func smuggle(t *testing.T, samples []sample, server string, log func() []string) {
 	f := run(t, "http1.yaml", map[string]string{"18090": server})
 	before, kept, refused := 0, 0, 0
@@ -88,7 +90,7 @@ func smuggle(t *testing.T, samples []sample, server string, log func() []string)
 		mark := fmt.Sprintf("/mark-%d", i)
 		c := talk(t, f.at("18080"), s.raw, "GET "+mark+" HTTP/1.1\r\nHost: mark\r\n\r\n")
 
-		// Once the server has seen this request, on another connection, it has seen all before it.
+		// Once the server has received this request on another connection, it has received all earlier requests.
 		barrier := fmt.Sprintf("/barrier-%d", i)
 		if a, err := http.Get("http://" + server + barrier); err != nil {
 			t.Fatal(err)
@@ -139,13 +141,13 @@ func smuggle(t *testing.T, samples []sample, server string, log func() []string)
 	}
 }
 
-// talked has the responses to a case and to the marked request behind it.
+// talked has the responses to a case and to the marked request after it.
 type talked struct {
-	status int  // of the case
+	status int  // status of the response to the case
 	last   bool // the response to the case closes the connection
 	marked bool // the marked request got its response
 	wrong  string
-	closed bool // by ferry
+	closed bool // ferry has closed the connection
 }
 
 // talk sends a case and the marked request, and reads the responses.
@@ -181,7 +183,7 @@ func talk(t *testing.T, address, raw, mark string) (got talked) {
 			break
 		}
 	}
-	// Nothing may follow.
+	// No further byte may arrive.
 	if !got.last {
 		conn.(*net.TCPConn).CloseWrite()
 	}

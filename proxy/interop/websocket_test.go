@@ -18,8 +18,8 @@ import (
 	"example.com/ferry/internal/needs"
 )
 
-// TestWebSocket: a WebSocket client in Python, and Node's own where it has one, exchange frames with an echo server through one ferry
-// and through two.
+// TestWebSocket exchanges frames with an echo server, through one ferry and through two. The clients are a WebSocket
+// client in Python and, if Node has one, Node's own.
 func TestWebSocket(t *testing.T) {
 	needs.Program(t, "python3")
 	needs.Program(t, "node")
@@ -48,9 +48,9 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// echoFrames is a WebSocket that echoes data and close frames. RFC 6455.
+// echoFrames is a WebSocket server that echoes data and close frames (RFC 6455).
 func echoFrames(w http.ResponseWriter, r *http.Request) {
-	key := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) // section 4.2.2
+	key := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) // RFC 6455, section 4.2.2
 	conn, buf, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -64,7 +64,8 @@ func echoFrames(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// echoFrame reads a masked frame and sends it back unmasked. It returns an error behind the last one. Section 5.2.
+// echoFrame reads a masked frame and sends it back unmasked. It returns an error after the last frame (RFC 6455,
+// section 5.2).
 func echoFrame(conn net.Conn, r *bufio.Reader) error {
 	var start [2]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
@@ -90,7 +91,7 @@ func echoFrame(conn net.Conn, r *bufio.Reader) error {
 	if _, err := conn.Write(append(out, body[4:]...)); err != nil {
 		return err
 	}
-	if opcode := start[0] & 0x0f; opcode == 8 { // close: section 5.5.1
+	if opcode := start[0] & 0x0f; opcode == 8 { // close frame: RFC 6455, section 5.5.1
 		return io.EOF
 	}
 	return nil
