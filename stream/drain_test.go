@@ -13,14 +13,14 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// scriptedNode is the node's end of one connection, frame by frame.
+// scriptedNode is the node's end of one connection. The test reads and writes single frames.
 type scriptedNode struct {
 	t    *testing.T
 	conn net.Conn
 	buf  []byte
 }
 
-// welcomeNext accepts the next connection of l and welcomes its client as source id.
+// welcomeNext accepts the next connection of l and sends its client WELCOME with the id source.
 func welcomeNext(t *testing.T, l transport.Listener, id uint32) *scriptedNode {
 	t.Helper()
 	conn, err := l.Accept(t.Context())
@@ -42,7 +42,7 @@ func (n *scriptedNode) write(b []byte) {
 	}
 }
 
-// expect reads the next frame, which must be of that kind.
+// expect reads the next frame and fails if its kind is another one.
 func (n *scriptedNode) expect(kind native.Kind) native.Frame {
 	n.t.Helper()
 	for {
@@ -66,7 +66,7 @@ func (n *scriptedNode) expect(kind native.Kind) native.Frame {
 	}
 }
 
-// grant reads a TAG and grants it as number.
+// grant reads a TAG and responds with the tag number.
 func (n *scriptedNode) grant(number uint32) {
 	n.t.Helper()
 	n.result(n.expect(native.Tag), number)
@@ -81,8 +81,8 @@ func (n *scriptedNode) result(tag native.Frame, number uint32) {
 	n.write(native.AppendResult(nil, native.ResultFrame{Kind: native.Tag, Ref: v.Ref, Value: number}))
 }
 
-// TestTagRequestedBeforeTheNodeDrains: a client whose TAG has no result when the node sends GOAWAY leaves, whether the node
-// grants the tag then or withholds the result. It publishes on the next connection.
+// TestTagRequestedBeforeTheNodeDrains: the node sends GOAWAY before the result of a client's TAG. The client leaves,
+// whether the node then grants the tag or withholds the result. It publishes on the next connection.
 func TestTagRequestedBeforeTheNodeDrains(t *testing.T) {
 	for _, granted := range []bool{true, false} {
 		t.Run(fmt.Sprint("granted ", granted), func(t *testing.T) {
@@ -123,13 +123,13 @@ func TestTagRequestedBeforeTheNodeDrains(t *testing.T) {
 			if err := <-sent; err != nil {
 				t.Error(err)
 			}
-			_ = second.conn.Close() // Close of the client does not wait for its PING
+			_ = second.conn.Close() // so that the client's Close does not wait for the response to its PING
 		})
 	}
 }
 
-// TestStopWhileTheNodeDrains: a function that is stopped while the node drains is unsubscribed. The node would otherwise wait
-// until the function takes what is queued for it.
+// TestStopWhileTheNodeDrains: a function that is stopped while the node drains sends UNSUB. Otherwise the node would
+// wait until the function has received its queued messages.
 func TestStopWhileTheNodeDrains(t *testing.T) {
 	network := memory.New(nil)
 	l, err := network.Listen(t.Context(), "node")

@@ -8,8 +8,8 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// TestResumeOnAClosingConnection: a source that is granted its tag while the connection closes keeps its unsent messages for
-// the next connection.
+// TestResumeOnAClosingConnection: a source gets its grant while the connection is closing. It stores its unsent
+// messages for the next connection.
 func TestResumeOnAClosingConnection(t *testing.T) {
 	network := memory.New(nil)
 	l, err := network.Listen(t.Context(), "node")

@@ -36,7 +36,7 @@ type publishGrant struct {
 	creditAdded chan struct{} // closed when credit arrives; nil if no Send waits
 }
 
-// maxCredit bounds the credit of a tag, in bytes, because an int may have 32 bits.
+// maxCredit bounds the credit of a tag, in bytes, whatever the node grants, because an int may have 32 bits.
 const maxCredit = 1 << 30
 
 // quietFor is the shortest pause since the last write after which Send writes directly. After a shorter pause,

@@ -29,7 +29,7 @@ const (
 func TestMain(m *testing.M) {
 	roles := map[string]func() error{
 		"serve":  func() error { return Serve(context.Background(), ferry.HandlerFunc(obey)) },
-		"script": func() error { return play(os.Getenv(scriptVariable)) },
+		"script": func() error { return playScript(os.Getenv(scriptVariable)) },
 		"upper": func() error {
 			return Serve(context.Background(), ferry.HandlerFunc(upper))
 		},
@@ -124,7 +124,7 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 		for n := 0; ; n++ {
 		}
 	case "orphan": // spins until it is killed
-		if err := holdOn("serve"); err != nil {
+		if err := dialLifeline("serve"); err != nil {
 			return err
 		}
 		for n := 0; ; n++ {
@@ -141,8 +141,8 @@ func obey(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	return fmt.Errorf("unknown order %q", in.Tag)
 }
 
-// play runs a script of protocol steps.
-func play(script string) error {
+// playScript runs a script of protocol steps.
+func playScript(script string) error {
 	conn, err := parentSocket()
 	if err != nil {
 		return err

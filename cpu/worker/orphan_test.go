@@ -36,8 +36,8 @@ func beParent() error {
 
 const childVariable = "FERRY_TEST_CHILD"
 
-// holdOn dials the lifeline, sends its process id, and keeps the connection open until the process ends.
-func holdOn(kind string) error {
+// dialLifeline dials the lifeline, sends its process id, and keeps the connection open until the process ends.
+func dialLifeline(kind string) error {
 	conn, err := net.Dial("tcp", os.Getenv(lifelineVariable))
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func beDeaf() error {
 	if _, err := conn.Write(helloFrame(1)); err != nil {
 		return err
 	}
-	if err := holdOn("deaf"); err != nil {
+	if err := dialLifeline("deaf"); err != nil {
 		return err
 	}
 	time.Sleep(time.Hour)

@@ -392,25 +392,25 @@ func TestCloseUnderLoad(t *testing.T) {
 	if s := p.Stats(); s.Ready != 0 || s.Busy != 0 || s.Waiting != 0 || s.Started != s.Ended {
 		t.Errorf("Stats() = %+v, want all gone", s)
 	}
-	before.same(t)
+	before.awaitRelease(t)
 }
 
-// used counts resources that may leak.
-type used struct{ goroutines, files int }
+// resourceCounts counts resources that may leak.
+type resourceCounts struct{ goroutines, files int }
 
-func resources(t *testing.T) used {
+func resources(t *testing.T) resourceCounts {
 	t.Helper()
-	u := used{goroutines: runtime.NumGoroutine()}
+	u := resourceCounts{goroutines: runtime.NumGoroutine()}
 	if open, err := os.ReadDir("/dev/fd"); err == nil {
 		u.files = len(open)
 	}
 	return u
 }
 
-// same waits until no more resources are in use than before. Ended goroutines and files may need a moment to be gone.
-func (u used) same(t *testing.T) {
+// awaitRelease waits until no more resources are in use than before. Ended goroutines and files may need a moment to be gone.
+func (u resourceCounts) awaitRelease(t *testing.T) {
 	t.Helper()
-	var now used
+	var now resourceCounts
 	for range 3000 {
 		if now = resources(t); now.goroutines <= u.goroutines && now.files <= u.files {
 			return
@@ -436,7 +436,7 @@ func TestManyRestartsLeakNothing(t *testing.T) {
 	if last := pid(t, p); last == first {
 		t.Errorf("process %d still runs", last)
 	}
-	before.same(t)
+	before.awaitRelease(t)
 	if s := p.Stats(); s.Died != 11 || s.Started != 12 || s.Ended != 11 {
 		t.Errorf("Stats() = %+v, want 11 died, 12 started", s)
 	}

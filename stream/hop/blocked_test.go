@@ -7,7 +7,8 @@ import (
 	"example.com/ferry/stream/hop"
 )
 
-// TestBlockedQueueStaysBounded: publishers that come, spend their window and leave do not grow a queue that blocks.
+// TestBlockedQueueStaysBounded: publishers connect, spend their window and leave, again and again. A queue that blocks
+// does not grow beyond its bound.
 func TestBlockedQueueStaysBounded(t *testing.T) {
 	const window, queue, rounds = 4 << 10, 16 << 10, 20
 	b, addr := serve(t, hop.Config{Window: window, Queue: queue})
@@ -39,7 +40,7 @@ func TestBlockedQueueStaysBounded(t *testing.T) {
 		t.Fatal("all publishers were granted the tag")
 	}
 
-	// The client takes everything: the publisher that waits is granted the tag, for each of its TAGs.
+	// The client reads everything. Then the waiting publisher gets one grant for each of its TAGs.
 	slow.write(native.AppendCredit(nil, native.CreditFrame{Sub: 1, Tag: number, Bytes: 1 << 20}))
 	for _, ref := range []uint32{7, 8} {
 		if v := waiting.result(); v.Ref != ref || v.Code != native.CodeOK {

@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// closeTogether is a listener whose connections are closed only once all of them are being closed.
+// closeTogether is a listener whose connections block in Close until Close was called on all of them.
 type closeTogether struct {
 	transport.Listener
 	closing sync.WaitGroup
@@ -41,8 +41,8 @@ func (c *togetherConn) Close() error {
 	return c.Conn.Close()
 }
 
-// TestShutdownClosesConnectionsTogether: when its context ends, Shutdown closes all connections at once. One that takes long
-// to close, such as a QUIC connection whose client is gone, does not delay the others.
+// TestShutdownClosesConnectionsTogether: when its context ends, Shutdown closes all connections concurrently. A
+// connection that is slow to close, such as a QUIC connection whose client has gone, does not delay the others.
 func TestShutdownClosesConnectionsTogether(t *testing.T) {
 	const clients = 3
 	network := memory.New(nil)
@@ -69,7 +69,7 @@ func TestShutdownClosesConnectionsTogether(t *testing.T) {
 		if f := p.read(); f.Kind() != native.Welcome {
 			t.Fatalf("got %v", f.Kind())
 		}
-		p.write(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: "a"})) // it may publish, so the broker waits for it
+		p.write(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: "a"})) // a client with a grant may publish, so the broker waits for this client
 		if f := p.read(); f.Kind() != native.Result {
 			t.Fatalf("got %v", f.Kind())
 		}
