@@ -9,11 +9,11 @@ import (
 // upload is a large frame that passes from the client to an upstream connection in pieces. The connection carries
 // nothing else until the response has arrived, so a slow client delays no other client.
 //
-//	none ──forwardLarge──► pending ──startUpload──► left > 0 ──last piece──► none
-//	                          └──the request ends: the frame is discarded──► left > 0, conn nil ──last piece──► none
+//	none ──forwardLarge──► pending ──startUpload──► bytesLeft > 0 ──last piece──► none
+//	                          └──the request ends: the frame is discarded──► bytesLeft > 0, conn nil ──last piece──► none
 type upload struct {
 	pending   *request     // request whose first piece is still unread, until conn can accept it
-	conn      upstreamSide // nil while left is above 0: the frame is discarded
+	conn      upstreamSide // nil while bytesLeft is above 0: the frame is discarded
 	bytesLeft int          // bytes of the frame that have not arrived
 	crcDelta  uint32       // correction of the frame's CRC for the new id
 	sentID    uint32       // id of the frame on conn
