@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/bench/internal/harness"
 )
 
-// script is a version whose headlines are given in advance; a negative one is an error.
+// script is a fake version that returns headlines from a list. A negative headline means that the measurement fails.
 type script struct {
 	values   []float64
 	measured int

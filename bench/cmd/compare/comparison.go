@@ -25,22 +25,22 @@ func newFilter(rows, cases string) (f filter, err error) {
 	return f, nil
 }
 
-// comparison is a question's rows and cases, in the order of the table.
+// comparison holds the rows and cases of one benchmark, in the order of the printed table.
 type comparison struct {
 	question, unit string
 	better         harness.Better
 	pairs          []*pair
 }
 
-// pair is one row in one case, measured in both versions.
+// pair holds the measurements of one row in one case, from both versions.
 type pair struct {
-	row, name  string // of the row, of the case
+	row, name  string // names of the row and of the case
 	base, head []float64
-	absent     bool // the row has no part in the case
+	absent     bool // the row is not measured in this case
 	err        error
 }
 
-// newComparison holds the rows and cases that both versions have.
+// newComparison returns a comparison of the rows and cases that exist in both versions.
 func newComparison(base, head harness.Inventory, f filter) (*comparison, error) {
 	if base.Unit != head.Unit || base.Better != head.Better {
 		return nil, fmt.Errorf("base measures %s, %s is better, and head %s, %s is better", base.Unit, base.Better, head.Unit, head.Better)
@@ -59,12 +59,12 @@ func newComparison(base, head harness.Inventory, f filter) (*comparison, error) 
 	return c, nil
 }
 
-// measurer is a version that measures.
+// measurer measures one version.
 type measurer interface {
 	measure(row, name string) (headline float64, ok bool, err error)
 }
 
-// measure runs the rounds.
+// measure runs rounds until every pair has a final verdict or the limit of rounds is reached.
 func (c *comparison) measure(ctx context.Context, s settings, base, head measurer) error {
 	for round := range s.most {
 		open := 0
@@ -87,12 +87,13 @@ func (c *comparison) measure(ctx context.Context, s settings, base, head measure
 }
 
 const (
-	quick     = 500 * time.Millisecond // a pair of measurements that takes less is repeated
-	mostTakes = 5                      // how often it is measured in one round
+	quick     = 500 * time.Millisecond // a shorter pair of measurements is repeated
+	mostTakes = 5                      // maximum number of repetitions in one round
 )
 
-// measure adds a round: the better headline of each version, as what disturbs a quick measurement only makes it worse. The
-// first measurement is head's if headFirst, then they alternate. If one fails, the round is left out.
+// measure adds one round to the pair. It records the best headline of each version, because other programs can only make
+// a headline worse. The versions are measured in turn, beginning with head if headFirst is set. If a measurement fails, the
+// round is not recorded.
 func (p *pair) measure(better harness.Better, base, head measurer, headFirst bool) {
 	best := func(x, y float64) float64 {
 		if better == harness.Higher {

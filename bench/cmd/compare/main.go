@@ -1,12 +1,13 @@
 // Compare measures two versions of ferry against each other: this tree (head) and a commit (base), in one run.
 //
-// For each question it builds the question's program in both trees, and with it what the question measures: the binary
-// ferry, or ferry's packages. Then it alternates between the two, measurement by measurement: base head, head base, base
-// head. What disturbs the machine disturbs both, so that no round is void. Rows that are still undecided after -rounds
-// rounds are measured further, up to -most.
+// Each benchmark (package harness calls it a question) is a program. Compare builds this program in both trees, together
+// with the ferry binary or the ferry packages that the benchmark measures. Then it alternates between the two programs:
+// base head, head base, base head. Other load on the machine slows both versions alike, so no round is discarded. Rows that
+// are still undecided after -rounds rounds are measured again, up to -most rounds.
 //
-// A row's figure is the median over the rounds of head's headline divided by base's, turned round where more is better: 1.02
-// means that head costs 2 % more. Exit status 1 means that a row is worse than -limit, or could not be measured.
+// The figure of a row is the median over the rounds of head's headline divided by base's headline. Where a higher headline is
+// better, the quotient is inverted: 1.02 always means that head is 2 % worse. Exit status 1 means that a row is worse than
+// -limit, or that a row could not be measured.
 //
 //	go run ./cmd/compare -rounds 7 v0.1.0 proxy_http1 field_lookup
 package main
@@ -22,14 +23,14 @@ import (
 	"time"
 )
 
-// settings are the flags.
+// settings holds the values of the command-line flags.
 type settings struct {
-	rounds int           // in which each row and case is measured
-	most   int           // rounds for those that are undecided
-	limit  float64       // the ratio above which head is worse
-	budget time.Duration // of one measurement; 0 is the question's own
-	cases  string        // a pattern that cases match; all if empty
-	rows   string        // a pattern that rows match; all if empty
+	rounds int           // minimum number of rounds for each row and case
+	most   int           // maximum number of rounds for undecided rows
+	limit  float64       // head is worse if its ratio to base is above limit
+	budget time.Duration // duration of one measurement; 0 means the benchmark's default
+	cases  string        // pattern that selects cases; empty selects all
+	rows   string        // pattern that selects rows; empty selects all
 }
 
 func main() {
@@ -63,7 +64,7 @@ func main() {
 	}
 }
 
-// run compares the questions one after the other. One that cannot be compared does not stop the others.
+// run compares the benchmarks one after the other. If a benchmark cannot be compared, run continues with the next one.
 func run(ctx context.Context, w io.Writer, s settings, base string, questions []string) (worse bool, err error) {
 	filter, err := newFilter(s.rows, s.cases)
 	if err != nil {
@@ -91,7 +92,7 @@ func run(ctx context.Context, w io.Writer, s settings, base string, questions []
 	return worse, errors.Join(failures...)
 }
 
-// compare builds and starts both versions of a question, and measures them.
+// compare builds, starts and measures both versions of a benchmark.
 func compare(ctx context.Context, s settings, filter filter, t trees, question string) (*comparison, error) {
 	var versions [2]*program
 	for i, tree := range []string{t.base, t.head} {

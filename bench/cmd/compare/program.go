@@ -15,13 +15,14 @@ import (
 	"example.com/ferry/bench/internal/harness"
 )
 
-// trees are where the two versions lie.
+// trees holds the directories of the two versions.
 type trees struct {
-	dir        string // temporary: for programs
-	base, head string // roots of ferry's module
+	dir        string // temporary directory for the built programs
+	base, head string // root directories of ferry's module
 }
 
-// checkout unpacks commit base into dir. Base's questions are run by head's harness, which can measure on request.
+// checkout unpacks commit base into dir. It replaces base's harness by head's harness, because an older harness may not
+// support measuring on request.
 func checkout(dir, base string) (trees, error) {
 	head, err := harness.Root()
 	if err != nil {
@@ -46,7 +47,7 @@ func checkout(dir, base string) (trees, error) {
 	return t, os.CopyFS(old, os.DirFS(filepath.Join(head, "bench", "internal", "harness")))
 }
 
-// program is one version of a question, which measures on request.
+// program is a running benchmark of one version. It measures on request.
 type program struct {
 	inventory harness.Inventory
 	cmd       *exec.Cmd
@@ -55,7 +56,7 @@ type program struct {
 	responses *json.Decoder
 }
 
-// start builds a question of a tree into dir, and starts it.
+// start builds the benchmark of one tree into dir, and starts it.
 func start(ctx context.Context, tree, dir, question string, budget time.Duration) (*program, error) {
 	bench := filepath.Join(tree, "bench")
 	binary := filepath.Join(dir, question+"-"+filepath.Base(tree))
@@ -73,7 +74,7 @@ func start(ctx context.Context, tree, dir, question string, budget time.Duration
 		p.cmd.Args = append(p.cmd.Args, "-budget", budget.String())
 	}
 	p.cmd.Dir, p.cmd.Env = bench, env
-	p.cmd.Stderr = io.Discard // a line for each measurement
+	p.cmd.Stderr = io.Discard // progress: one line for each measurement
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -92,8 +93,8 @@ func start(ctx context.Context, tree, dir, question string, budget time.Duration
 	return p, nil
 }
 
-// withoutPeers is an environment in which a question does not install peers, which are not measured here: they would go
-// to the user's cache.
+// withoutPeers returns an environment in which a benchmark does not install peers. Compare does not measure peers, and
+// installing them would fill the user's cache directory.
 func withoutPeers() ([]string, error) {
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -102,7 +103,7 @@ func withoutPeers() ([]string, error) {
 	return append(os.Environ(), "GOCACHE="+strings.TrimSpace(string(cache)), "XDG_CACHE_HOME="+os.DevNull), nil
 }
 
-// measure returns a row's headline in a case. ok is false if the row has no part in the case.
+// measure returns the headline of a row in a case. ok is false if the row is not measured in the case.
 func (p *program) measure(row, name string) (headline float64, ok bool, err error) {
 	if err := p.requests.Encode(harness.MeasureRequest{Row: row, Case: name}); err != nil {
 		return 0, false, err
@@ -118,7 +119,7 @@ func (p *program) measure(row, name string) (headline float64, ok bool, err erro
 	return headline, ok, nil
 }
 
-// stop ends the program, which removes what it has made.
+// stop ends the program. The program removes its temporary files before it exits.
 func (p *program) stop() {
 	_ = p.in.Close()
 	timer := time.AfterFunc(10*time.Second, func() { _ = p.cmd.Process.Kill() })

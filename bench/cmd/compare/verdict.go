@@ -9,24 +9,24 @@ import (
 	"example.com/ferry/bench/internal/harness"
 )
 
-// verdict is what the rounds say of a row in a case.
+// verdict says whether head is worse than base for one row in one case.
 type verdict string
 
 const (
-	within      verdict = "ok"           // the ratio and its error are at or below the limit
-	exceeds     verdict = "worse"        // the ratio less its error is above the limit
-	undecided   verdict = "undecided"    // the error is larger than the distance from the limit
-	notMeasured verdict = "not measured" // fewer than three rounds gave figures
+	within      verdict = "ok"           // ratio plus error is at most the limit
+	exceeds     verdict = "worse"        // ratio minus error is above the limit
+	undecided   verdict = "undecided"    // the limit lies within the error of the ratio
+	notMeasured verdict = "not measured" // fewer than three rounds succeeded
 )
 
-// final reports whether further rounds are not needed.
+// final reports whether more rounds cannot change the verdict.
 func (v verdict) final() bool { return v == within || v == exceeds }
 
-// fewest is how many rounds a verdict takes.
+// fewest is the minimum number of rounds for a verdict.
 const fewest = 3
 
-// ratio returns the median of head/base over the rounds, and its error: with 95 % confidence the ratio lies within it. Where
-// more is better it is base/head, so that a ratio above 1 means that head is worse.
+// ratio returns the median of head/base over the rounds, and the half width of its 95 % confidence interval. Where a higher
+// headline is better, ratio uses base/head. So a ratio above 1 always means that head is worse.
 func (p *pair) ratio(better harness.Better) (ratio, margin float64) {
 	var all []float64
 	for i := range p.base {
@@ -50,8 +50,8 @@ func (p *pair) ratio(better harness.Better) (ratio, margin float64) {
 	for i, r := range all {
 		deviations[i] = math.Abs(r - ratio)
 	}
-	// For a normal distribution, sigma is 1.4826 times the median deviation, and the median of n values has an error of
-	// 1.2533 sigma over the root of n; 1.96 of these are 95 %.
+	// Assume a normal distribution. Then sigma is 1.4826 times the median absolute deviation. The standard error of the median
+	// of n values is 1.2533 sigma / sqrt(n), and 1.96 standard errors give 95 % confidence.
 	return ratio, 1.96 * 1.2533 * 1.4826 * median(deviations) / math.Sqrt(float64(len(all)))
 }
 
@@ -69,7 +69,7 @@ func (p *pair) verdict(better harness.Better, limit float64) verdict {
 	return undecided
 }
 
-// worse reports whether a row is worse than limit, or could not be measured.
+// worse reports whether any row is worse than the limit or could not be measured.
 func (c *comparison) worse(limit float64) bool {
 	return slices.ContainsFunc(c.pairs, func(p *pair) bool {
 		v := p.verdict(c.better, limit)
@@ -102,7 +102,7 @@ func (c *comparison) table(base string, limit float64) string {
 	return b.String()
 }
 
-// median of no values is NaN.
+// median returns the median of values, or NaN if there are none.
 func median(all []float64) float64 {
 	if len(all) == 0 {
 		return math.NaN()

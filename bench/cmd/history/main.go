@@ -1,7 +1,7 @@
 // History prints the results of this tree beside those that were checked in at a git tag.
 //
-// The two were measured on different days: what counts is how far each row's ratio to the limit or the peers moved, so rows
-// that are not ferry's are shown too, as the measure of how different the days were.
+// The two results were measured on different days, so their absolute values are hard to compare. Compare the ratios of
+// ferry's rows to the limits and the peers instead. The rows of limits and peers show how much the machine itself changed.
 //
 //	go run ./cmd/history v0.1.0
 package main
@@ -94,7 +94,8 @@ func table(now, base *harness.Result, tag string) string {
 	return b.String()
 }
 
-// versions lists every figure of ferry's rows at both versions, a table for each row: empty if there are headlines only.
+// versions returns one table for each ferry row, with every figure at both versions. The result is empty if the rows have
+// only headlines.
 func versions(now, base *harness.Result, tag string) string {
 	if len(now.Figures) == 0 {
 		return ""

@@ -60,7 +60,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestRun compares with a tag of a repository that has one of two results.
+// TestRun compares two results with a tag that contains only one of them.
 func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := run(io.Discard, "v1"); err == nil || err.Error() != "no results in bench/results: measure first, with make bench" {

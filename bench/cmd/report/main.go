@@ -1,4 +1,4 @@
-// Report makes one self-contained page of all results: results/report.html.
+// Report writes results/report.html, one self-contained page with all results.
 package main
 
 import (
@@ -43,7 +43,7 @@ func run(dir string) error {
 	return nil
 }
 
-// write renders the page. The plots are our own SVG, so they go in as they are.
+// write renders the page. It does not escape the plots, because they are SVG that this module generated.
 func write(w io.Writer, all []*harness.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"plot":  func(r *harness.Result) template.HTML { return template.HTML(r.SVG()) },

@@ -8,14 +8,14 @@ import (
 	"example.com/ferry/loop"
 )
 
-// backend responds to each request with its own content, and heartbeats as Bolt does.
+// backend echoes the content of each request in the response, and responds to Bolt heartbeats.
 type backend struct {
 	loop.Base
 	response  [responseFixed + len(responseClass)]byte
 	heartbeat [responseFixed]byte
 }
 
-// serve listens until the process ends.
+// serve accepts connections until the process ends.
 func serve(addr string) error {
 	group, err := loop.New(&loop.Config{ReadBuffer: 256 << 10, TurnBytes: 1 << 20})
 	if err != nil {
@@ -40,7 +40,7 @@ func newBackend() *backend {
 	return b
 }
 
-// Data responds to the whole frames of p.
+// Data responds to the complete frames in p.
 func (b *backend) Data(c *loop.Conn, p []byte) int {
 	done := 0
 	for {

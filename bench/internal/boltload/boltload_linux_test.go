@@ -61,7 +61,7 @@ func TestMeasureTellsWhatFailed(t *testing.T) {
 	}
 }
 
-// The client reports each way in which a proxy can be wrong.
+// The client reports an error for each kind of wrong response.
 func TestFaultsAreSeen(t *testing.T) {
 	for _, row := range []struct {
 		name  string
@@ -92,7 +92,7 @@ func TestFaultsAreSeen(t *testing.T) {
 	}
 }
 
-// spoiler is a backend whose responses are spoiled; nil closes the connection.
+// spoiler is a backend that changes each response before sending it. A nil response closes the connection.
 type spoiler struct {
 	loop.Base
 	spoil func([]byte) []byte
@@ -131,7 +131,7 @@ func spoiled(t *testing.T, spoil func([]byte) []byte) string {
 	return ln.Addr().String()
 }
 
-// A frame of the Java encoder is read as what it is, wherever it is cut.
+// A frame written by the Java encoder is decoded correctly, even if it arrives in two pieces cut at any byte.
 func TestNext(t *testing.T) {
 	for _, row := range []struct {
 		name, hex string

@@ -11,38 +11,38 @@ import (
 	"example.com/ferry/loop"
 )
 
-// patience is how long connections may take to open, and responses to come at the end.
+// patience is the timeout for opening all connections, and for receiving the last responses.
 const patience = 10 * time.Second
 
-// client keeps requests in flight on all connections, by one loop: everything below happens on it.
+// client keeps requests in flight on all connections. One event loop runs all of its methods.
 type client struct {
 	spec     Spec
 	loop     *loop.Loop
 	conns    []*conn
-	content  []byte // random: each request's is a prefix, with a stamp in front
+	content  []byte // random bytes; each request sends a stamp and a prefix of content
 	random   *rand.Rand
 	start    time.Time
-	opened   int  // connections
-	inFlight int  // requests without a response
-	ending   bool // no more requests are sent
+	opened   int  // number of open connections
+	inFlight int  // number of requests without a response
+	ending   bool // the client sends no more requests
 	timer    *loop.Timer
 
-	counting bool  // the window has begun, and not ended
-	proxy    []int // the processes that are the proxy, from then on
+	counting bool  // the measurement window is open
+	proxy    []int // PIDs of the proxy, set when the window opens
 	begin    usageSample
 	times    []time.Duration
 	report   Report
 	done     chan error
 }
 
-// usageSample is what is read at the start and at the end of the window.
+// usageSample holds the CPU times that are read at the start and at the end of the window.
 type usageSample struct {
 	at    time.Time
 	cpu   time.Duration
 	usage openloop.Usage
 }
 
-// run is a whole measurement.
+// run makes one complete measurement.
 func run(s Spec) (*Report, error) {
 	group, err := loop.New(&loop.Config{Loops: 1})
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *client) dial(to loop.Addr) {
 	}
 }
 
-// after schedules f once, on the loop; it replaces the function scheduled before.
+// after runs f on the loop once. It cancels the function of an earlier call that has not run yet.
 func (c *client) after(d time.Duration, f func()) {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -92,7 +92,7 @@ func (c *client) after(d time.Duration, f func()) {
 	c.timer.Set(d)
 }
 
-// allOpen sends the first requests.
+// allOpen sends the first requests once all connections are open.
 func (c *client) allOpen() {
 	for _, h := range c.conns {
 		for i := range h.flights {
@@ -115,7 +115,7 @@ func (c *client) beginWindow() {
 	c.after(c.spec.Window, c.endWindow)
 }
 
-// endWindow ends the window, unless the machine is so busy that fewer requests were answered than are in flight.
+// endWindow closes the window. It extends the window if fewer requests were answered than are in flight, as on a busy machine.
 func (c *client) endWindow() {
 	if len(c.times) < c.spec.Conns*c.spec.InFlight && time.Since(c.begin.at) < c.spec.Window+patience {
 		c.after(10*time.Millisecond, c.endWindow)
@@ -146,6 +146,6 @@ func (c *client) now() (m usageSample, err error) {
 func (c *client) fail(err error) {
 	select {
 	case c.done <- err:
-	default: // only the first reason counts
+	default: // an earlier reason was already reported
 	}
 }

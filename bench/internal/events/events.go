@@ -9,7 +9,8 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// The payloads of the seed's events, in bytes.
+// The payload sizes of the events, in bytes. They are those of the seed: the original benchmark, whose recorded results
+// these benchmarks are compared with.
 const (
 	Small  = 100 << 10
 	Medium = 900 << 10
@@ -21,10 +22,10 @@ const Device = "camera-07"
 
 const origin = 1_700_000_000_000_000_000 // nanoseconds
 
-// UUID returns the n-th of the IDs that events, readings and requests have. All have 36 characters.
+// UUID returns the n-th ID. Events, readings and requests use these IDs. Each ID has 36 characters.
 func UUID(n int) string { return fmt.Sprintf("d5471d59-2810-419a-8744-%012x", n) }
 
-// Binary returns the seed's event: two simple readings, and a third one with size random bytes.
+// Binary returns an event with two simple readings, and a third reading with size random bytes.
 func Binary(size int) edgex.Event {
 	e := empty()
 	for i, value := range []string{"789", "XYZ"} {
@@ -38,7 +39,7 @@ func Binary(size int) edgex.Event {
 	return e
 }
 
-// Simple returns an event with n readings of a number.
+// Simple returns an event with n readings. Each reading is a number.
 func Simple(n int) edgex.Event {
 	e := empty()
 	for i := range n {
@@ -72,12 +73,12 @@ func payload(size int) []byte {
 // CBOR encodes v, an event or its envelope, as EdgeX does.
 func CBOR(v any) []byte { return mustBytes(cbor.Codec{}.Marshal(v)) }
 
-// JSON is CBOR in the other format.
+// JSON encodes v, an event or its envelope, as EdgeX does.
 func JSON(v any) []byte { return mustBytes(json.Codec{}.Marshal(v)) }
 
 func mustBytes(b []byte, err error) []byte {
 	if err != nil {
-		panic(err) // a constant of a question cannot be encoded
+		panic(err) // v is a constant of a benchmark, so this is a bug
 	}
 	return b
 }

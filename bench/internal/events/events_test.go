@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// The seed's benchmark never decoded its payload. Here the third reading has all of it, by each library, and the structs
-// encode to the bytes that EdgeX writes.
+// The original benchmark never decoded its payload. This test checks that each library decodes the whole payload of the third
+// reading. It also checks that the structs encode to the same bytes that EdgeX writes.
 func TestPayloadIsInside(t *testing.T) {
 	for _, size := range []int{100, events.Small, events.Medium, events.Large} {
 		e := events.Binary(size)

@@ -1,6 +1,6 @@
 package events
 
-// Event is an EdgeX event to decode into. The tags are the names on the wire.
+// Event is a struct for decoding an EdgeX event. The struct tags are the field names on the wire.
 type Event struct {
 	APIVersion  string         `json:"apiVersion"`
 	ID          string         `json:"id"`
@@ -27,14 +27,14 @@ type Reading struct {
 	MediaType    string         `json:"mediaType,omitempty"`
 }
 
-// AddEventRequest is the request around an event on the bus.
+// AddEventRequest is the request that wraps an event on the bus.
 type AddEventRequest struct {
 	APIVersion string `json:"apiVersion"`
 	RequestID  string `json:"requestId"`
 	Event      Event  `json:"event"`
 }
 
-// Envelope is the envelope around a request on the bus. P is the type of its payload.
+// Envelope is the envelope that wraps a request on the bus. P is the type of the envelope's payload.
 type Envelope[P any] struct {
 	APIVersion    string            `json:"apiVersion"`
 	ReceivedTopic string            `json:"receivedTopic"`

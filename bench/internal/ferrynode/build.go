@@ -9,7 +9,7 @@ import (
 // Binary is the name of the file that Build writes.
 const Binary = "ferry"
 
-// Build writes ferry's binary to dir, built as `make build` does.
+// Build builds ferry's binary into dir, with the same flags as `make build`.
 func Build(dir string) error {
 	return harness.Go("build", "-trimpath", "-o", filepath.Join(dir, Binary), "./cmd/ferry")
 }

@@ -1,4 +1,4 @@
-// Package ferrynode builds the binary that this commit ships, and waits for a node that runs it.
+// Package ferrynode builds the ferry binary of this commit, and waits until a started node is ready.
 //
 //	if err := ferrynode.Build(dir); err != nil {
 //		return err

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// startTimeout bounds WaitReady.
+// startTimeout is the timeout of WaitReady.
 const startTimeout = 30 * time.Second
 
-// FreeAddr returns a loopback address on which nothing listened a moment ago, neither TCP nor UDP.
+// FreeAddr returns a loopback address whose port was just free for both TCP and UDP. Another program may still bind the port.
 func FreeAddr() (string, error) {
 	for range 100 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Chart is a plot of lines, in addition to the bars of the headline.
+// Chart is a line plot. The report shows charts in addition to the bar plot of the headline.
 type Chart struct {
-	Name   string `json:"name"` // of its file: results/QUESTION-NAME.svg
+	Name   string `json:"name"` // part of the file name: results/QUESTION-NAME.svg
 	Title  string `json:"title"`
-	X      string `json:"x"` // what the axes show, with the unit
+	X      string `json:"x"` // label of the x axis, with the unit
 	Y      string `json:"y"`
 	LogY   bool   `json:"log_y,omitempty"`
 	XTicks []Tick `json:"x_ticks"`
 	Lines  []Line `json:"lines"`
 }
 
-// Tick is a labelled place on an axis.
+// Tick is a labelled position on an axis.
 type Tick struct {
 	At    float64 `json:"at"`
 	Label string  `json:"label"`
 }
 
-// Line is one row's line, from left to right.
+// Line is the line of one row. Its points are sorted by x.
 type Line struct {
 	Name   string       `json:"name"`
-	Points [][2]float64 `json:"points"` // x and y
+	Points [][2]float64 `json:"points"` // pairs of x and y
 }
 
-// Sizes of a chart in pixels; names stand to the right of the lines.
+// Sizes of a chart in pixels. The names of the rows are to the right of the lines.
 const (
 	chartLeft   = 70
 	chartRight  = 700
@@ -38,11 +38,11 @@ const (
 	legendLine  = 18
 )
 
-// lineColors are distinct on a light and on a dark background.
+// lineColors are readable on a light and on a dark background.
 var lineColors = [...]string{"#0b7a75", "#b5651d", "#4a6fa5", "#b23a2e", "#7a5ba8", "#5f8a1f", "#8a8f98", "#c2458b", "#2f8fc4", "#a08a1a", "#6b5b4b", "#3b4cc0"}
 
-// Growth draws the headline against the size that a case stands for, both logarithmic. Each row with at least two cases is a
-// line. A tick is labelled with its case.
+// Growth draws the headline (y) against the size that each case has (x). Both axes are logarithmic. Each row with at least two
+// cases is a line. Each tick of the x axis is labelled with the name of its case.
 func (r *Result) Growth(name, title, x string, cases []Tick) Chart {
 	c := Chart{Name: name, Title: title, X: x + ", logarithmic", Y: r.Unit, LogY: true}
 	for _, t := range cases {
@@ -62,7 +62,7 @@ func (r *Result) Growth(name, title, x string, cases []Tick) Chart {
 	return c
 }
 
-// SVG draws the chart.
+// SVG returns the chart as SVG text.
 func (c *Chart) SVG() string {
 	x, y := c.axes()
 	var b strings.Builder
@@ -115,10 +115,10 @@ func (c *Chart) axes() (x, y scale) {
 	return x, y
 }
 
-// scale maps values to pixels, between low and high.
+// scale maps values between low and high to pixels.
 type scale struct {
 	low, high float64
-	from, to  float64 // pixels
+	from, to  float64 // positions of low and high in pixels
 	log       bool
 	ticks     []float64
 }
@@ -133,7 +133,8 @@ func (s *scale) include(v float64) {
 	}
 }
 
-// addTicks places ticks and moves the ends to the nearest ones: powers of ten, or four to ten round steps.
+// addTicks sets the ticks, and extends the scale to the nearest tick at each end. The ticks are powers of ten on a logarithmic
+// scale, or else four to ten round numbers.
 func (s *scale) addTicks() {
 	if math.IsInf(s.low, 0) {
 		s.low, s.high = 1, 1

@@ -112,8 +112,8 @@ func TestGrowth(t *testing.T) {
 func TestDisturbed(t *testing.T) {
 	for _, row := range []struct {
 		name     string
-		values   []float64 // of the peer; 500 and more are disturbed
-		measured int       // how often the peer was, in three rounds that count; 0: does not matter
+		values   []float64 // headlines of the peer in turn; 500 and more count as disturbed
+		measured int       // number of measurements of the peer until three rounds count; 0 is not checked
 		void     bool
 	}{
 		{"never", []float64{10, 20, 30}, 3, false},
@@ -137,7 +137,7 @@ func TestDisturbed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.slow = 0 // the load of the test machine must not matter
+				r.slow = 0 // ignore other load on the test machine
 				if !r.void() {
 					good++
 				}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processCPU is the CPU time, user and system, that this process has used so far.
+// processCPU returns the CPU time, user plus system, that this process has used so far.
 func processCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -1,9 +1,15 @@
-// Package harness measures several contenders in one run on the same bytes, and writes the result.
+// Package harness runs the benchmarks of this module: it measures several contenders in one run on the same bytes, and writes
+// the result.
 //
-// A question is a program: bench/NAME/main.go builds a Question and calls Main. Its checks run first: a contender that does
-// not do the work is not timed. Then the contenders take turns (A B C, A B C ...), so that other programs disturb all of
-// them alike. A disturbed round is void and repeated. Ratios are computed within a round. The result goes to
-// results/NAME.json, NAME.md and NAME.svg; bench/cmd/report makes one page of all results.
+// A question is one benchmark, for example "how long does a field lookup take?". Each question is a program:
+// bench/NAME/main.go builds a Question and calls Main. A contender is one measured implementation, and a row of the report. A
+// case is one input or load, and a column of the report. A round measures each contender once in each case. The seed is the
+// original implementation: its results were recorded earlier, and are shown but not measured again.
+//
+// Main runs the checks first: a contender that does not do the work is not timed. Then the contenders take turns (A B C, A B
+// C ...), so that other programs disturb all contenders alike. A round that other programs disturbed is void, and is repeated.
+// Ratios are computed within a round. Main writes the result to results/NAME.json, NAME.md and NAME.svg. The command
+// bench/cmd/report makes one page of all results.
 //
 //	func main() { harness.Main(question()) }
 //

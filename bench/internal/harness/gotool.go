@@ -15,7 +15,7 @@ func Root() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Go runs the go command in ferry's own module, so that a question builds the programs of this commit.
+// Go runs the go command in ferry's own module, so that a benchmark builds the programs of this commit.
 func Go(args ...string) error {
 	root, err := Root()
 	if err != nil {

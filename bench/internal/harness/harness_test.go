@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// script is a contender whose rounds are given in advance.
+// script is a fake contender that returns headlines from a list, one for each round.
 func script(name string, kind Kind, values ...float64) Contender {
 	i := 0
 	return Contender{Name: name, Kind: kind, Version: "v1", Measure: func(string, time.Duration) (Figures, error) {
@@ -39,7 +39,7 @@ func example() Question {
 	}
 }
 
-// counted measures q in exactly three rounds, void ones included.
+// counted runs q for exactly three rounds. Void rounds count too.
 func counted(t *testing.T, q Question) *Result {
 	t.Helper()
 	var rounds []round
@@ -63,7 +63,7 @@ func TestResult(t *testing.T) {
 	if ferry.Value != 20 || ferry.Spread != 1 {
 		t.Errorf("ferry: got value %v, spread %v, want the median 20, spread 1", ferry.Value, ferry.Spread)
 	}
-	// Round by round 0.25, 0.5, 0.2: the median is that of the ratios, not the ratio of the medians 20/60.
+	// The ratios of the rounds are 0.25, 0.5 and 0.2. Ratio returns their median, not the ratio of the medians 20/60.
 	if got := r.Ratios["ferry/peer"]; got != 0.25 {
 		t.Errorf("ferry/peer: got %v, want 0.25", got)
 	}
@@ -294,7 +294,7 @@ func TestLogAxis(t *testing.T) {
 	for _, row := range []struct{ low, high, at, want float64 }{
 		{3, 20000, 1, labelEdge},
 		{3, 20000, 100000, rightEdge},
-		{10, 1000, 100, labelEdge + (rightEdge-labelEdge)*2.0/3}, // the smallest bar keeps some length
+		{10, 1000, 100, labelEdge + (rightEdge-labelEdge)*2.0/3}, // even the smallest bar is visible
 		{5, 5, 10, rightEdge},
 	} {
 		if got := newLogAxis(row.low, row.high).at(row.at); math.Abs(got-row.want) > 1e-6 {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Machine is where and with what a result was measured.
+// Machine describes the hardware and the software versions of a measurement.
 type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
 	OS     string `json:"os"`
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
-	Ferry  string `json:"ferry"` // commit
-	Load   string `json:"load"`  // of the last 1, 5 and 15 minutes before the run
+	Ferry  string `json:"ferry"` // commit of ferry
+	Load   string `json:"load"`  // load averages of the last 1, 5 and 15 minutes before the run
 }
 
 func thisMachine() Machine {
@@ -55,7 +55,7 @@ func readFile(name string) string {
 	return string(b)
 }
 
-// Version returns the version of a module that this program links, for the row of a peer.
+// Version returns the version of a module that is linked into this program. The row of a peer shows this version.
 func Version(module string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Op runs an operation n times. It contains the loop, so that no call through a function value is measured.
+// Op runs an operation n times. The loop is inside of Op, so that the measured time contains no call through a function value.
 type Op func(n int)
 
-// The names of the figures that Time and Parallel give.
+// The names of the figures that Time and Parallel return.
 const (
 	NsPerOp       = "ns/op"          // wall time
-	BytesPerOp    = "B/op"           // allocated
+	BytesPerOp    = "B/op"           // bytes allocated
 	AllocsPerOp   = "allocs/op"      // number of allocations
-	CPUPerOp      = "cpu ns/op"      // CPU time of the whole process, collector included
-	ParallelPerOp = "parallel ns/op" // wall time over all operations of all cores
-	Growth        = "growth x"       // how many times faster all cores are than one
+	CPUPerOp      = "cpu ns/op"      // CPU time of the whole process, including the garbage collector
+	ParallelPerOp = "parallel ns/op" // wall time divided by the number of operations on all cores
+	Growth        = "growth x"       // throughput of all cores divided by the throughput of one core
 )
 
 // Time runs op for about budget on one goroutine.
@@ -39,8 +39,8 @@ func Time(op Op, budget time.Duration) Figures {
 	}
 }
 
-// Parallel runs op for about budget on each of GOMAXPROCS goroutines, and returns the wall time over the operations of all.
-// Its quotient with Time's figure is how well the work spreads over cores.
+// Parallel runs op for about budget on each of GOMAXPROCS goroutines. It returns the wall time divided by the number of
+// operations of all goroutines. Dividing Time's figure by this figure shows how well op scales over cores.
 func Parallel(op Op, budget time.Duration) float64 {
 	n := calibrate(op, budget)
 	runtime.GC()
@@ -54,7 +54,7 @@ func Parallel(op Op, budget time.Duration) float64 {
 	return float64(time.Since(start).Nanoseconds()) / float64(n*procs)
 }
 
-// calibrate returns how many operations take about budget.
+// calibrate returns the number of operations that run for about budget.
 func calibrate(op Op, budget time.Duration) int {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
@@ -65,5 +65,5 @@ func calibrate(op Op, budget time.Duration) int {
 	}
 }
 
-// perWhole rounds down, as the testing package does: a single allocation of the runtime does not count.
+// perWhole divides and rounds down, as package testing does. So a single allocation by the runtime does not appear in the result.
 func perWhole(total uint64, n int) float64 { return float64(total / uint64(n)) }

@@ -7,60 +7,60 @@ import (
 	"time"
 )
 
-// Question is one folder of bench/: what is measured, and how the result is reported.
+// Question is one benchmark, in one folder of bench/. It says what is measured and how the result is reported.
 type Question struct {
-	Name   string // of the folder and of the result's files: field_lookup
-	Title  string // one line
+	Name   string // name of the folder and of the result's files: field_lookup
+	Title  string // heading of the report, one line
 	About  string // a paragraph: what is measured, how, and the limits of the figures
-	Unit   string // of the headline; also the name of the headline among a contender's Figures: ns/op
+	Unit   string // unit of the headline, and the name of the headline among a contender's Figures: ns/op
 	Better Better
 
 	Cases   []string // in the order of the tables; the first is the headline
-	Figures []string // the names of further figures, in the order of the tables
-	Plot    []string // the cases of the plot; nil means all
+	Figures []string // the names of the figures besides the headline, in the order of the tables
+	Plot    []string // the cases that the plot shows; nil means all
 
-	// Prepare, if not nil, runs first. It builds programs and files in dir, which is removed at the end.
+	// Prepare, if not nil, runs before the checks. It builds programs and files in dir. The harness removes dir at the end.
 	Prepare func(dir string) error
 
 	Checks     []Check
 	Contenders []Contender
 
-	// Disturbed, if not nil, reports whether other programs disturbed a measurement; it replaces the harness's spins. A
+	// Disturbed, if not nil, reports whether other programs disturbed a measurement. It replaces the harness's own detection. A
 	// disturbed measurement is repeated, up to twice. A round with a measurement that stays disturbed is void. If void rounds
-	// are counted for lack of others, no goal is met.
+	// count because there are too few others, no goal is met.
 	Disturbed func(Figures) bool
 
-	// Charts, if not nil, returns further plots of the result.
+	// Charts, if not nil, returns line plots of the result, which the report shows after the bar plot.
 	Charts func(*Result) ([]Chart, error)
 
 	Goals []Goal
-	Notes []string // sentences below the tables
+	Notes []string // sentences that the report shows below the tables
 }
 
-// Better is the direction in which a headline improves.
+// Better says whether a lower or a higher headline is better.
 type Better string
 
-// The directions.
+// The values of Better.
 const (
 	Lower  Better = "lower"
 	Higher Better = "higher"
 )
 
-// Kind is the role of a row.
+// Kind says what a row of the report measures: ferry, or something that ferry is compared with.
 type Kind string
 
 // The kinds of rows.
 const (
-	Ferry Kind = "ferry" // ferry itself; the first row is the numerator of the goals
+	Ferry Kind = "ferry" // ferry itself; goals use the first row of this kind
 	Peer  Kind = "peer"  // an alternative to ferry
 	Limit Kind = "limit" // the least work that any program has to do
-	Seed  Kind = "seed"  // recorded earlier, with code that is not available as a module
+	Seed  Kind = "seed"  // the original implementation, recorded earlier because its code is not available as a module
 )
 
 // Figures are the values of one measurement, by name.
 type Figures map[string]float64
 
-// Contender is one row.
+// Contender is one measured implementation, and a row of the report.
 type Contender struct {
 	Name    string
 	Kind    Kind
@@ -69,30 +69,31 @@ type Contender struct {
 	// Measure measures one case for about budget. Nil Figures mean that the contender does not take part in the case.
 	Measure func(name string, budget time.Duration) (Figures, error)
 
-	// Recorded holds figures by case in place of Measure. Version says where they were measured.
+	// Recorded holds figures by case that were measured earlier; Measure is nil then. Version says where they were measured.
 	Recorded map[string]Figures
 }
 
-// Check must succeed before anything is timed. A typical one: all contenders give the same output for the same bytes.
+// Check is a test that must succeed before anything is timed. A typical Check compares the output of all contenders for the
+// same bytes.
 type Check struct {
-	Name string // a sentence, listed in the result
+	Name string // sentence that the result lists
 	Run  func() error
 }
 
-// Goal is a bound on a figure.
+// Goal is a limit that a figure or a ratio has to meet.
 type Goal struct {
 	Text  string
-	Most  bool // whether Limit is an upper bound of Value, or a lower one
+	Most  bool // true: Limit is an upper bound of Value; false: a lower bound
 	Limit float64
-	Value func(*Result) float64 // NaN: not measured
+	Value func(*Result) float64 // returns NaN if it was not measured
 }
 
-// AtMost is a goal that is met by a value of up to limit.
+// AtMost returns a goal that is met if value is at most limit.
 func AtMost(limit float64, text string, value func(*Result) float64) Goal {
 	return Goal{Text: text, Most: true, Limit: limit, Value: value}
 }
 
-// AtLeast is a goal that is met by a value of limit or more.
+// AtLeast returns a goal that is met if value is at least limit.
 func AtLeast(limit float64, text string, value func(*Result) float64) Goal {
 	return Goal{Text: text, Limit: limit, Value: value}
 }
@@ -105,7 +106,7 @@ func (q *Question) plotted() []string {
 	return q.Plot
 }
 
-// validate returns an error for a question that is not complete.
+// validate returns an error if a required field of q is missing or fields contradict each other.
 func (q *Question) validate() error {
 	if q.Name == "" || q.Unit == "" || len(q.Cases) == 0 || len(q.Contenders) == 0 {
 		return errors.New("harness: a question needs a name, a unit, a case and a contender")

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Result is what a question measured: results/NAME.json.
+// Result holds all figures of one benchmark run. It is the content of results/NAME.json.
 type Result struct {
 	Question string             `json:"question"`
 	Title    string             `json:"title"`
@@ -20,8 +20,8 @@ type Result struct {
 	Figures  []string           `json:"figures"`
 	Plot     []string           `json:"plot"` // the cases of the plot
 	Rows     []Row              `json:"rows"`
-	Ratios   map[string]float64 `json:"ratios"` // of headlines: "ferry/gjson"
-	Checks   []string           `json:"checks"` // they succeeded before anything was timed
+	Ratios   map[string]float64 `json:"ratios"` // ratios of headlines, by the names of the two rows: "ferry/gjson"
+	Checks   []string           `json:"checks"` // names of the checks; all of them succeeded
 	Goals    []GoalResult       `json:"goals"`
 	Notes    []string           `json:"notes"`
 	Charts   []Chart            `json:"charts,omitempty"`
@@ -36,13 +36,13 @@ type Result struct {
 type Row struct {
 	Name    string                     `json:"name"`
 	Kind    Kind                       `json:"kind"`
-	Value   float64                    `json:"value"` // the headline: median of the rounds
+	Value   float64                    `json:"value"` // headline in the first case: median of the rounds
 	Spread  float64                    `json:"spread"`
 	Version string                     `json:"version"`
-	Cases   map[string]map[string]Stat `json:"cases"` // by case and figure
+	Cases   map[string]map[string]Stat `json:"cases"` // figures by case and name
 }
 
-// Stat sums up the rounds.
+// Stat summarizes the values of one figure over the rounds.
 type Stat struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
@@ -53,16 +53,16 @@ type Stat struct {
 type GoalResult struct {
 	Text     string   `json:"text"`
 	Asked    string   `json:"asked"`
-	Measured *float64 `json:"measured"` // null if it was not
+	Measured *float64 `json:"measured"` // null if the goal was not measured
 	Met      bool     `json:"met"`
-	Void     bool     `json:"void,omitempty"` // it includes void rounds, and so decides nothing
+	Void     bool     `json:"void,omitempty"` // Measured includes void rounds, so Met is not meaningful
 }
 
-// Rounds is how many rounds were run and how many were disturbed.
+// Rounds holds the number of rounds that were run, counted and disturbed.
 type Rounds struct {
-	Counted int `json:"counted"` // in the medians
+	Counted int `json:"counted"` // rounds that the medians include
 	Run     int `json:"run"`
-	Void    int `json:"void"` // among Counted: there were too few undisturbed ones
+	Void    int `json:"void"` // void rounds among Counted, used because too few rounds were undisturbed
 }
 
 func newResult(q Question, m Machine, kept []round, run int) (*Result, error) {
@@ -143,8 +143,8 @@ func (r *Result) addRatios() {
 	}
 }
 
-// Ratio returns the median over the rounds of a's figure divided by b's in the same round. Where one of them was recorded
-// elsewhere, it is the quotient of the medians; where there is no such figure, or b's is 0, NaN.
+// Ratio divides a's figure by b's figure in each round, and returns the median of the quotients. If a row has recorded figures,
+// Ratio divides the medians instead. It returns NaN if a figure is missing or b's figure is 0.
 func (r *Result) Ratio(a, b, name, figure string) float64 {
 	var all []float64
 	for _, round := range r.rounds {
@@ -191,7 +191,7 @@ func newStat(all []float64) Stat {
 	return Stat{Median: median(all), Min: slices.Min(all), Max: slices.Max(all)}
 }
 
-// spread is the width of the rounds as a part of the median: 0.1 means that they lie within 10 %.
+// spread returns the largest minus the smallest value of the rounds, divided by the median. 0.1 means 10 %.
 func (s Stat) spread() float64 {
 	if s.Median == 0 {
 		return 0
@@ -229,7 +229,7 @@ func (r *Result) WriteFiles(dir string) error {
 	return nil
 }
 
-// ReadResults reads all NAME.json of dir, sorted by name.
+// ReadResults reads all results in dir (*.json), sorted by name.
 func ReadResults(dir string) ([]*Result, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -250,7 +250,7 @@ func ReadResults(dir string) ([]*Result, error) {
 	return all, nil
 }
 
-// ParseResult is the inverse of the JSON that WriteFiles writes.
+// ParseResult decodes a JSON file that WriteFiles wrote.
 func ParseResult(text []byte) (*Result, error) {
 	r := new(Result)
 	if err := json.Unmarshal(text, r); err != nil {

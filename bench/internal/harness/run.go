@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Config is how a question is measured. `make bench` uses the zero value.
+// Config holds the settings of a run. `make bench` uses the zero value.
 type Config struct {
-	Rounds int           // how many rounds count; 0 means 5
-	Most   int           // how many rounds are run, void ones included; 0 means three times Rounds
-	Budget time.Duration // for one measurement; 0 means 50 ms
-	Dir    string        // where the result is written; empty means results
-	Log    io.Writer     // where progress goes; nil means nowhere
-	Serve  bool          // measure on request by standard input, as Serve does, and write no result
+	Rounds int           // number of rounds in the result; 0 means 5
+	Most   int           // maximum number of rounds to run, including void rounds; 0 means three times Rounds
+	Budget time.Duration // duration of one measurement; 0 means 50 ms
+	Dir    string        // directory of the result files; empty means results
+	Log    io.Writer     // writer for progress messages; nil discards them
+	Serve  bool          // call Serve on standard input and output; write no result
 }
 
 func (c Config) withDefaults() Config {
@@ -40,14 +40,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Main measures q as the command line says, prints the result and writes its files. It does not return on failure.
+// Main parses the command line, measures q, prints the result and writes the result files. On failure it exits the process.
 func Main(q Question) {
 	c := Flags()
 	flag.Parse()
 	Ask(q, c)
 }
 
-// Flags defines the flags of Main. A question with flags of its own defines those too, calls flag.Parse, then Ask.
+// Flags defines the flags of Main. A benchmark with flags of its own calls Flags, defines its flags, calls flag.Parse, and then
+// calls Ask in place of Main.
 func Flags() *Config {
 	c := &Config{Log: os.Stderr}
 	flag.IntVar(&c.Rounds, "rounds", 5, "rounds that count; fewer than 3 are not a result")
@@ -57,7 +58,7 @@ func Flags() *Config {
 	return c
 }
 
-// Ask is Main after flag.Parse.
+// Ask does what Main does after flag.Parse.
 func Ask(q Question, c *Config) {
 	if err := measureAndWrite(q, *c); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -79,7 +80,7 @@ func measureAndWrite(q Question, c Config) error {
 	return r.WriteFiles(c.Dir)
 }
 
-// Run prepares q, runs its checks, then the rounds. The first check or measurement that fails ends it.
+// Run prepares q, runs its checks, and then runs the rounds. Run stops at the first check or measurement that fails.
 func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	c = c.withDefaults()
 	if err := q.validate(); err != nil {

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// Inventory is the first line that a question writes with -serve: what can be measured.
+// Inventory lists the rows and cases that can be measured. It is the first line that a benchmark writes with -serve.
 type Inventory struct {
 	Question string   `json:"question"`
 	Unit     string   `json:"unit"`
 	Better   Better   `json:"better"`
-	Rows     []string `json:"rows"` // of kind Ferry
+	Rows     []string `json:"rows"` // names of the rows of kind Ferry
 	Cases    []string `json:"cases"`
 }
 
-// MeasureRequest is a line that a question reads with -serve: it asks for one measurement.
+// MeasureRequest is a line that a benchmark reads with -serve. It requests one measurement.
 type MeasureRequest struct {
 	Row  string `json:"row"`
 	Case string `json:"case"`
 }
 
-// MeasureResponse is the line that a question writes for a MeasureRequest. Without figures and error, the row does not
-// take part in the case.
+// MeasureResponse is the line that a benchmark writes for a MeasureRequest. If it has neither figures nor an error, the row
+// does not take part in the case.
 type MeasureResponse struct {
 	Figures Figures `json:"figures,omitempty"`
 	Err     string  `json:"err,omitempty"`
 }
 
-// Serve prepares q and measures ferry's rows as the requests on r ask for, in JSON lines on w, until r ends. Another
-// program decides about the order, such as bench/cmd/compare, which alternates between two versions of a question. The
-// checks of q are not run.
+// Serve prepares q, and measures ferry's rows on request until r ends. It reads a MeasureRequest per line from r, and writes
+// a MeasureResponse per line to w. So another program chooses the order of the measurements: bench/cmd/compare alternates
+// between two versions of a benchmark. Serve does not run the checks of q.
 func Serve(q Question, budget time.Duration, r io.Reader, w io.Writer) error {
 	if err := q.validate(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func Serve(q Question, budget time.Duration, r io.Reader, w io.Writer) error {
 	}
 }
 
-// prepare runs q.Prepare in a temporary directory, which remove removes.
+// prepare runs q.Prepare in a new temporary directory. The returned function removes the directory.
 func (q *Question) prepare() (remove func(), err error) {
 	if q.Prepare == nil {
 		return func() {}, nil

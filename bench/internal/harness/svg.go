@@ -10,14 +10,14 @@ import (
 // Sizes of the plot in pixels.
 const (
 	plotWidth = 960
-	labelEdge = 250 // where the names end and the bars begin
+	labelEdge = 250 // x position where the bars begin, after the names
 	rightEdge = 880
 	topEdge   = 64
 	barHeight = 9
 	rowGap    = 10
 )
 
-// plotStyle applies to a plot alone and within a page, on a light and on a dark background.
+// plotStyle is the style sheet of a plot. It works in a file and within a page, on a light and on a dark background.
 const plotStyle = `<style>
 .plot{font:12px system-ui,sans-serif;--ink:#1d2733;--soft:#5b6875;--grid:#dfe4ea;--ferry:#0b7a75;--peer:#4a6fa5;--limit:#8a8f98;--seed:#b5651d}
 @media(prefers-color-scheme:dark){.plot{--ink:#e6ebf0;--soft:#9aa7b4;--grid:#2f3a46;--ferry:#34c3b8;--peer:#85aee3;--limit:#a2a8b1;--seed:#e39b57}}
@@ -29,7 +29,7 @@ const plotStyle = `<style>
 func (r *Result) SVG() string {
 	type group struct {
 		row  Row
-		bars []Stat // in the order of r.Plot; zero where there is none
+		bars []Stat // bars in the order of r.Plot; the zero Stat where the row has no value
 	}
 	var groups []group
 	low, high := math.Inf(1), 0.0
@@ -85,14 +85,14 @@ func (r *Result) SVG() string {
 
 // logAxis maps values to pixels.
 type logAxis struct {
-	low, high float64 // powers of ten
+	low, high float64 // exponents of ten at both ends
 	ticks     []float64
 }
 
 func newLogAxis(low, high float64) logAxis {
 	a := logAxis{low: math.Floor(math.Log10(low)), high: math.Ceil(math.Log10(high))}
 	if a.low == math.Log10(low) {
-		a.low-- // the smallest bar has to be seen
+		a.low-- // the smallest bar must have a visible length
 	}
 	a.high = max(a.high, a.low+1)
 	for e := a.low; e <= a.high; e++ {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Table is one figure of a Result: a line per row, a column per case.
+// Table shows one figure of a Result. Each line is a row, and each column is a case.
 type Table struct {
 	Figure string
 	Cases  []string
 	Lines  []TableLine
 }
 
-// TableLine is one row's line. A cell without a value is empty.
+// TableLine is the line of one row. A cell without a value is empty.
 type TableLine struct {
 	Row   Row
 	Cells []string
 }
 
-// Tables returns a table for the headline and for each further figure, leaving out rows and cases without any value. The
-// cells of the headline also say how many times the first ferry row's value they are.
+// Tables returns a table for the headline and for each other figure. It omits rows and cases without any value. A cell of the
+// headline also shows its ratio to the value of the first ferry row.
 func (r *Result) Tables() []Table {
 	var all []Table
 	for _, figure := range append([]string{r.Unit}, r.Figures...) {
@@ -69,7 +69,7 @@ func (r *Result) firstFerry() string {
 	return ""
 }
 
-// Markdown formats the result as a report.
+// Markdown returns the result as a report in Markdown.
 func (r *Result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n%s\n", r.Question, r.Title, r.About)
@@ -108,7 +108,7 @@ func (r *Result) Markdown() string {
 	return b.String()
 }
 
-// MeasuredText is the measured value as text.
+// MeasuredText formats the measured value.
 func (a GoalResult) MeasuredText() string {
 	if a.Measured == nil {
 		return "not measured"
@@ -143,7 +143,7 @@ func (r Rounds) String() string {
 	return s
 }
 
-// Number prints three significant digits, or all digits of a large number.
+// Number formats v with three significant digits. It prints all digits of the integer part.
 func Number(v float64) string {
 	abs := math.Abs(v)
 	switch {

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// The rule of void rounds. Before each measurement, all cores run the same short computation, a spin. On an idle machine a
-// spin always takes the same time. A round is void if more than a tenth of its spins took over 1.2 times as long as the best
-// spin of the run: other programs used the CPU. A void round is measured again.
+// The rule of void rounds. Before each measurement, all cores run the same short computation, called a spin. On an idle machine
+// a spin always takes the same time. A spin is slow if it took over 1.2 times as long as the fastest spin of the run. A round
+// is void if more than a tenth of its spins were slow: other programs used the CPU. A void round is measured again.
 const (
 	slowSpin     = 1.2
 	slowShare    = 0.1
 	spinSteps    = 400_000
-	extraRounds  = 2 // as many void rounds as this times Config.Rounds are measured again
+	extraRounds  = 2 // at most extraRounds times Config.Rounds void rounds are measured again
 	spinsPerTurn = 3
-	tries        = 3 // how often a disturbed measurement is taken
+	tries        = 3 // maximum number of attempts if a measurement is disturbed
 )
 
-// spinTimer measures whether other programs use the CPU.
+// spinTimer detects whether other programs use the CPU.
 type spinTimer struct {
 	best  time.Duration
 	round []time.Duration
 }
 
-// spin times the same work a few times.
+// spin runs the same computation a few times and records the durations.
 func (c *spinTimer) spin() {
 	for range spinsPerTurn {
 		var cores sync.WaitGroup
@@ -43,7 +43,7 @@ func (c *spinTimer) spin() {
 	}
 }
 
-// endRound returns the share of spins in the round that were slow, and begins the next round.
+// endRound returns the share of slow spins in the current round, and begins the next round.
 func (c *spinTimer) endRound() float64 {
 	slow := 0
 	for _, took := range c.round {
@@ -66,16 +66,16 @@ func xorshift(n int) uint64 {
 	return x
 }
 
-// round is one measurement of each contender in each case.
+// round holds one measurement of each contender in each case.
 type round struct {
 	slow      float64 // share of slow spins
-	disturbed int     // measurements that Question.Disturbed reports
+	disturbed int     // number of measurements that Question.Disturbed reported
 	figures   map[string]map[string]Figures
 }
 
 func (r round) void() bool { return r.slow > slowShare || r.disturbed > 0 }
 
-// leastDisturbed returns n rounds: those that are not void first, then those with the fewest disturbances.
+// leastDisturbed returns n rounds. It prefers rounds that are not void, and then rounds with fewer disturbances.
 func leastDisturbed(rounds []round, n int) []round {
 	sorted := slices.Clone(rounds)
 	slices.SortStableFunc(sorted, func(a, b round) int {

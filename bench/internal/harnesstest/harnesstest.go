@@ -1,4 +1,4 @@
-// Package harnesstest runs a question with a tiny budget, so that its checks are part of make test.
+// Package harnesstest runs a benchmark for a very short time in a test, so that make test includes the benchmark's checks.
 //
 //	func TestQuestion(t *testing.T) { harnesstest.Run(t, question()) }
 package harnesstest
@@ -12,8 +12,8 @@ import (
 	"example.com/ferry/bench/internal/harness"
 )
 
-// Run runs q for one round: its checks succeed, each row has its headline, and the files can be read back. The values of
-// the figures are not asserted.
+// Run runs q for one round. The test fails if a check fails, if a row has no headline, or if the result files cannot be read
+// back. Run does not check the values of the figures.
 func Run(t *testing.T, q harness.Question) {
 	t.Helper()
 	if len(q.Checks) == 0 {
