@@ -1,6 +1,6 @@
 package httpproxy
 
-// caddyConfig keeps as many idle connections as there can be; its admin server has the number of goroutines.
+// caddyConfig has no practical limit of idle connections. The admin server of Caddy serves the number of goroutines.
 const caddyConfig = `{
 	admin {{.Admin}}
 	auto_https off

@@ -1,10 +1,10 @@
 // Package httpproxy starts HTTP proxies, ferry and its peers, each with a configuration tuned for forwarding.
 //
-// Each forwards requests from where it listens to one upstream, over connections that stay on both sides: no access log, no
-// limit to the requests of a connection, idle connections of the upstream kept, as many workers, threads or loops as asked
-// for. nginx, HAProxy and Caddy are those that are installed, Envoy is package envoy's; fasthttp's and the standard library's
-// are proxies of a few lines, and processes of the question's own program. A program that is not installed has no row: Peers says
-// why. Linux only.
+// Each proxy forwards requests from its listener to one upstream, over keep-alive connections on both sides. There is no
+// access log and no limit of requests per connection, and idle upstream connections stay open. Setup.Workers sets the number
+// of workers, threads or loops. nginx, HAProxy and Caddy have to be installed; package envoy installs Envoy. The proxies built
+// on fasthttp and on the standard library are a few lines each, and run as processes of the benchmark's own program. Peers
+// omits a program that is not installed, and says so in a note. Linux only.
 //
 //	func main() {
 //		httpproxy.Main()

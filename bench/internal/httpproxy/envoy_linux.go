@@ -6,8 +6,8 @@ import (
 	"example.com/ferry/bench/internal/envoy"
 )
 
-// envoyConfig disables what the other peers do not do either: request identifiers, headers about the upstream, statistics of each
-// response's code.
+// envoyConfig disables features that the other peers do not have: request identifiers, headers about the upstream, and
+// statistics of response codes.
 const envoyConfig = `static_resources:
   listeners:
   - name: front

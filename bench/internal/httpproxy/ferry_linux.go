@@ -11,7 +11,8 @@ import (
 	"example.com/ferry/bench/internal/keepalive"
 )
 
-// Ferry is the shipped binary, which ferrynode.Build has put into dir, with a configuration: a template of a Setup.
+// Ferry returns the program that runs ferry's binary in dir, as ferrynode.Build writes it. config is a template, executed with
+// the Setup.
 func Ferry(dir, config string) Program {
 	p := configured("ferry", "this commit", "node.yaml", config, func(_ Setup, file string) []string {
 		return []string{filepath.Join(dir, ferrynode.Binary), "run", "-c", file}
@@ -20,7 +21,7 @@ func Ferry(dir, config string) Program {
 	return p
 }
 
-// example is one of examples/proxy, and the addresses it names.
+// example is a file of examples/proxy, with the addresses that the file names.
 type example struct{ file, listen, upstream, admin string }
 
 var examples = map[keepalive.Wire]example{
@@ -28,7 +29,7 @@ var examples = map[keepalive.Wire]example{
 	keepalive.Bolt:  {"bolt.yaml", "127.0.0.1:12200", "127.0.0.1:12300", "127.0.0.1:12295"},
 }
 
-// Example is the configuration of examples/proxy for a protocol as it ships; only its addresses become those of a Setup.
+// Example returns the configuration in examples/proxy for a protocol. Only the addresses are replaced, by those of a Setup.
 func Example(w keepalive.Wire) (string, error) {
 	root, err := harness.Root()
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 // A process of this program that finds this variable in its environment is one of the proxies below.
 const variable = "FERRY_BENCH_HTTPPROXY"
 
-// maxIdle is how many idle connections to the upstream are kept.
+// maxIdle is the maximum number of idle connections to the upstream.
 const most = 20_000
 
-// Main does not return in a process that was started as a proxy. It is among the first things a question's main, and TestMain
-// of its tests, calls.
+// Main runs a proxy if this process was started as one, and does not return then. A benchmark's main and the TestMain of its
+// tests must call Main early.
 func Main() {
 	forward := map[string]func(l net.Listener, upstream string) error{"fasthttp": serveFastHTTP, "reverseproxy": serveReverseProxy}[os.Getenv(variable)]
 	if forward == nil {
@@ -32,7 +32,7 @@ func Main() {
 	os.Exit(1)
 }
 
-// serve forwards until it fails.
+// serve runs the proxy until an error.
 func serve(forward func(net.Listener, string) error, listen, upstream, admin string) error {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -44,7 +44,7 @@ func serve(forward func(net.Listener, string) error, listen, upstream, admin str
 	return <-failed
 }
 
-// serveGoroutines serves the number of goroutines as Prometheus's client for Go does.
+// serveGoroutines serves the number of goroutines, in the format of Prometheus's client library for Go.
 func serveGoroutines(addr string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
@@ -54,7 +54,7 @@ func serveGoroutines(addr string) error {
 	return server.ListenAndServe()
 }
 
-// ourselves is a proxy that runs as a process of this program.
+// ourselves returns a proxy that runs as a process of this program.
 func ourselves(name, version, role string) (Program, error) {
 	self, err := os.Executable()
 	return Program{Name: name, Version: version, Goroutines: true, argv: func(s Setup, _ string) []string {

@@ -1,7 +1,7 @@
 package httpproxy
 
-// haproxyConfig lets any request use any connection to the server that waits. Strict limits would have it refuse to start
-// where the process may not open two descriptors for each connection it allows.
+// haproxyConfig lets any request use any idle connection to the server. It disables strict limits: with them, HAProxy does not
+// start if the process may not open two descriptors for each allowed connection.
 const haproxyConfig = `global
 	nbthread {{.Workers}}
 	maxconn 20000

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// freeAddrs is a listener's address, an upstream's and one to administrate.
+// freeAddrs returns free addresses for a listener, an upstream and an admin server.
 func freeAddrs(t *testing.T) (listen, upstream, admin string) {
 	t.Helper()
 	free, err := keepalive.FreeAddrs(3)
@@ -111,7 +111,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// The examples that the questions start name the addresses that are replaced, and take further lines.
+// The examples that the benchmarks start contain the addresses to replace, and accept additional lines.
 func TestExamples(t *testing.T) {
 	for w := range examples {
 		config, err := Example(w)

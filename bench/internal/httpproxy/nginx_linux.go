@@ -1,7 +1,7 @@
 package httpproxy
 
-// nginxConfig follows nginx's own advice for upstreams that are kept: HTTP/1.1, no Connection field, as many idle connections
-// as there can be. Its listeners share their port where there are several workers, so the kernel spreads the connections.
+// nginxConfig follows nginx's documentation for keep-alive to upstreams: HTTP/1.1, no Connection field, many idle connections.
+// Several workers share the port (SO_REUSEPORT), so the kernel spreads the connections over them.
 const nginxConfig = `daemon off;
 user root;
 pid {{.Dir}}/nginx.pid;

@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// Program is one of the proxies.
+// Program is a proxy that Start can run.
 type Program struct {
 	Name    string
 	Version string
@@ -23,25 +23,25 @@ type Program struct {
 	// Goroutines says whether Setup.Admin serves the number of goroutines.
 	Goroutines bool
 
-	file string // of its configuration; empty: it needs none
+	file string // name of the configuration file; empty if the program needs none
 	text *template.Template
 	argv func(s Setup, file string) []string
 }
 
 // Setup is the addresses, cores and workers of one program.
 type Setup struct {
-	Dir      string // for its files
-	Cores    []int  // where it may run
-	Workers  int    // how many threads, processes or loops do the work
-	Listen   string // where it listens
-	Upstream string // where it forwards requests to; these are ports of 127.0.0.1
-	Admin    string // where it serves the number of its goroutines, if it is written in Go
+	Dir      string // directory of the program's files
+	Cores    []int  // cores that the program may use
+	Workers  int    // number of threads, processes or loops that forward requests
+	Listen   string // address of the proxy, a port of 127.0.0.1
+	Upstream string // address of the server, a port of 127.0.0.1
+	Admin    string // address of the admin server, for programs written in Go
 }
 
-// Port is that of the address to listen at.
+// Port returns the port of Listen.
 func (s Setup) Port() string { return port(s.Listen) }
 
-// UpstreamPort is that of the address to forward to.
+// UpstreamPort returns the port of Upstream.
 func (s Setup) UpstreamPort() string { return port(s.Upstream) }
 
 func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
@@ -57,7 +57,7 @@ func (p *Program) Start(s Setup) (*pinned.Process, error) {
 	return Launch(s, argv...)
 }
 
-// command writes the configuration, and returns what starts the program with it.
+// command writes the configuration file, and returns the command line of the program.
 func (p *Program) command(s Setup) ([]string, error) {
 	if p.file == "" {
 		return p.argv(s, ""), nil
@@ -122,7 +122,7 @@ func start(s Setup, argv []string) (*pinned.Process, error) {
 	return p, nil
 }
 
-// listeners is how many sockets listen on a port. proc_net(5).
+// listeners returns the number of sockets that listen on a port. proc_net(5).
 func listeners(port string) (int, error) {
 	n, err := strconv.Atoi(port)
 	if err != nil {
@@ -141,7 +141,7 @@ func listeners(port string) (int, error) {
 	return count, nil
 }
 
-// Peers returns the installed programs, and a sentence about each one that is missing.
+// Peers returns the installed programs, and a note about each missing program.
 func Peers() (found []Program, notes []string) {
 	for _, look := range []func() (Program, error){nginx, haproxy, envoyProxy, fastHTTP, reverseProxy, caddy} {
 		p, err := look()
@@ -178,7 +178,7 @@ func installed(name string, args ...string) (path, version string, err error) {
 	return path, version, nil
 }
 
-// configured is a program that reads a file.
+// configured returns a program that reads a configuration file.
 func configured(name, version, file, text string, argv func(s Setup, file string) []string) Program {
 	return Program{Name: name, Version: version, file: file, text: template.Must(template.New(name).Parse(text)), argv: argv}
 }

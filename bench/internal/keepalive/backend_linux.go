@@ -47,9 +47,9 @@ func serve(w wire, addr string) error {
 type backend struct {
 	wire wire
 	poll *rawpoll.Poll
-	in   [][]byte // the beginning of a request, by descriptor
-	buf  []byte   // what is read
-	out  []byte   // what is written
+	in   [][]byte // incomplete requests, by descriptor
+	buf  []byte   // read buffer
+	out  []byte   // write buffer
 }
 
 func (b *backend) accept(listener int) error {
@@ -70,7 +70,8 @@ func (b *backend) accept(listener int) error {
 	}
 }
 
-// serve responds to what has come on a connection, and closes it if that cannot be answered: its client then counts a failure.
+// serve responds to the requests that have arrived on a connection. It closes the connection after a malformed request, and
+// the client then counts a failure.
 func (b *backend) serve(fd int) {
 	k, err := rawpoll.Read(fd, b.buf)
 	if errors.Is(err, rawpoll.ErrAgain) {

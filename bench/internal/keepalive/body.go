@@ -25,7 +25,7 @@ func mark(body []byte, id uint64) {
 	}
 }
 
-// checkBody compares all of a body, mark included if there is one to compare with.
+// checkBody returns an error if got differs from want in any byte. It compares the mark too, unless want has none.
 func checkBody(got, want []byte) error {
 	if bytes.Equal(got, want) {
 		return nil

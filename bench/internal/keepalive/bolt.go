@@ -7,7 +7,7 @@ import (
 	"example.com/ferry/protocol/bolt"
 )
 
-// boltWire is requests of SOFABolt v1, and their responses.
+// boltWire encodes and checks requests and responses of SOFABolt v1.
 type boltWire struct {
 	call, reply         bolt.Frame
 	callBytes, repBytes []byte
@@ -32,7 +32,7 @@ func newBolt(size int) (*boltWire, error) {
 	return w, err
 }
 
-// frame writes a message, and reads it: its ID can be set then.
+// frame encodes a message and decodes it again. The caller can set the ID in the decoded frame.
 func frame(m bolt.Message) (f bolt.Frame, encoded []byte, err error) {
 	m.Dialect, m.Codec = bolt.V1, bolt.Hessian2
 	if encoded, err = bolt.Append(nil, m); err != nil {

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
-// client is a load generator that is connected.
+// client is a load generator with open connections.
 type client struct {
 	wire     wire
 	from     netip.Addr
@@ -16,23 +16,23 @@ type client struct {
 	poll     *rawpoll.Poll
 	conns    []*conn
 	byFD     []*conn
-	buf      []byte // what is read
-	requests uint64 // sent so far
+	buf      []byte // read buffer
+	requests uint64 // number of requests sent so far
 	failures int
-	failure  error // the first one
+	failure  error // first failure
 }
 
 // conn is a connection that carries one request at a time.
 type conn struct {
 	fd      int
-	id      uint64 // of the request it carries
+	id      uint64 // id of the request in flight
 	busy    bool
-	due     time.Duration   // of that request
-	waiting []time.Duration // when the requests were due that wait for this connection
-	in      []byte          // the beginning of a response
+	due     time.Duration   // time when the request in flight was due
+	waiting []time.Duration // due times of the requests that wait for this connection
+	in      []byte          // incomplete response
 }
 
-// connect makes all connections.
+// connect opens all connections.
 func connect(s Spec) (*client, error) {
 	w, err := newWire(s.Wire, s.Size)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *client) add(conns int) error {
 	return nil
 }
 
-// dial opens a socket for n.
+// dial connects n to the server.
 func (c *client) dial(n *conn) (err error) {
 	if n.fd, err = rawpoll.Dial(c.from, c.to); err != nil {
 		return err

@@ -1,11 +1,14 @@
-// Package keepalive generates load over keep-alive connections, one request at a time on each, and has the backend for it.
+// Package keepalive generates load over keep-alive connections, one request at a time on each, and provides the backend.
 //
-// Client and backend are processes: the question's own program started again, so its main begins with Main. The client is
-// one thread with raw sockets and epoll. It connects when it starts, and keeps its connections open between runs, so that the
-// question can measure their cost. A Run keeps all connections busy (closed loop), or sends at a fixed rate, in turn over all
-// connections and measured from when each request was due (open loop), or sends once on each. The backend responds to each request with a body of the same size that
-// begins with the same mark; the client verifies status, length and every byte. What a connection does that it should not,
-// closing included, is a failure: it is counted, and made again. Linux only.
+// Client and backend are processes of the benchmark's own program, so main begins with a call of Main. The client is one
+// thread with raw sockets and epoll. It connects when it starts, and leaves its connections open between runs, so that the
+// benchmark can measure the cost of idle connections. A Run does one of three things. It keeps all connections busy (closed
+// loop). Or it sends at a fixed rate, over all connections in turn, and measures from when each request was due (open loop).
+// Or it sends one request on each connection.
+//
+// The backend responds to each request with a body of the same size, which begins with the mark of the request. The client
+// verifies status, length and every byte. If a response is wrong or the proxy closes a connection, the client counts a failure
+// and opens the connection again. Linux only.
 //
 //	func main() {
 //		keepalive.Main()

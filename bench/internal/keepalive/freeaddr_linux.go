@@ -9,7 +9,7 @@ import (
 )
 
 // FreeAddrs returns n free addresses of 127.0.0.1. Their ports are below the range that Linux assigns to outgoing
-// connections, so that the thousands of connections of a test do not take them.
+// connections, so the thousands of connections of a test cannot use them.
 func FreeAddrs(n int) ([]string, error) {
 	const low, high = 20_000, 32_768
 	var found []string

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// http1 is POST with a body, and 200 with one.
+// http1 encodes and checks POST requests with a body, and 200 responses with a body.
 type http1 struct {
-	post  []byte // a request; its body is what follows
+	post  []byte // a request, head and body
 	body  []byte
 	reply []byte // a response
-	at    int    // where its body begins
+	at    int    // offset of the body
 
-	judged []byte // the last valid head: most heads are the same, and are compared only
-	length int    // what it says the body has
+	judged []byte // the last valid head; an identical head is not parsed again
+	length int    // content length in the judged head
 }
 
 const maxHead = 8 << 10
@@ -68,7 +68,7 @@ func (w *http1) respond(dst, in []byte) ([]byte, int, error) {
 	return append(dst, w.reply...), n, nil
 }
 
-// split finds head and body of the message that in begins with; n is its length, 0 while it is not whole.
+// split finds head and body of the first message in in. n is the length of the message, or 0 if the message is incomplete.
 func (w *http1) split(in []byte) (head, body []byte, n int, err error) {
 	end := bytes.Index(in, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -91,7 +91,7 @@ func (w *http1) split(in []byte) (head, body []byte, n int, err error) {
 	return head, in[end+4 : n], n, nil
 }
 
-// contentLength reads the field, which a head must have: these bodies are never sent in chunks.
+// contentLength returns the value of the Content-Length field. A missing field is an error: this package uses no chunked bodies.
 func contentLength(head []byte) (int, error) {
 	_, fields, _ := bytes.Cut(head, []byte("\r\n"))
 	for line := range bytes.SplitSeq(fields, []byte("\r\n")) {

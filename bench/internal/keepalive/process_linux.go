@@ -21,8 +21,8 @@ import (
 // variable is set in the environment of a process that is a client or a backend.
 const variable = "FERRY_BENCH_KEEPALIVE"
 
-// Main does not return in a process that was started as one of the ends. It is among the first things a question's main, and
-// TestMain of its tests, calls.
+// Main runs the client or the backend if this process was started as one, and does not return then. A benchmark's main and
+// the TestMain of its tests must call Main early.
 func Main() {
 	var err error
 	switch os.Getenv(variable) {
@@ -46,7 +46,7 @@ type order struct {
 	Load Load
 }
 
-// runClient connects as the first line of standard input says, and executes an order for each further line.
+// runClient reads a Spec from the first line of standard input and connects. Each further line is an order, which it executes.
 func ask() error {
 	runtime.LockOSThread()
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
@@ -90,7 +90,7 @@ func ask() error {
 	}
 }
 
-// pin restricts this thread, which does all the work, to some cores.
+// pin restricts the current thread to cores. This thread does all the work.
 func pin(cores []int) error {
 	if len(cores) == 0 {
 		return nil
@@ -139,7 +139,7 @@ func StartBackend(cores []int, w Wire, size int, addr string) (*pinned.Process, 
 	return p, nil
 }
 
-// startTime is how long a process may take to start, and a client to connect.
+// startTime is the timeout for starting a process, and for connecting a client.
 const startTime = time.Minute
 
 // Client is a client's process. Its methods are for one goroutine.
@@ -192,7 +192,7 @@ func (c *Client) More(conns int) error {
 	return c.exchange(order{More: conns}, &all, startTime)
 }
 
-// PID is the process's number.
+// PID returns the process ID.
 func (c *Client) PID() int { return c.cmd.Process.Pid }
 
 // End closes all connections.

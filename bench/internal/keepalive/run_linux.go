@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
-// patience is how long after the window a response may come.
+// patience is how long the client waits for responses after the window.
 const patience = 2 * time.Second
 
 // run is the state of one Load. Times count from its start.
@@ -19,10 +19,10 @@ type run struct {
 	Load
 	start  time.Time
 	report Report
-	next   int             // the request that is to be sent next, unless a response decides it
-	marks  []time.Duration // when the window began, and ended
-	cpu    time.Duration   // of PIDs when it began
-	free   int             // connections that carry no request
+	next   int             // number of the next request of an open loop
+	marks  []time.Duration // start and end of the window
+	cpu    time.Duration   // CPU time of PIDs at the start of the window
+	free   int             // number of connections without a request in flight
 }
 
 // run generates load l, and waits for the last response.
@@ -75,7 +75,7 @@ func (r *run) end() time.Duration { return r.Warm + r.Window }
 
 func (r *run) inWindow(t time.Duration) bool { return t >= r.Warm && t < r.end() }
 
-// finished reports whether every request has its response, or its time is over.
+// finished reports whether every request has a response, or the wait for responses is over.
 func (r *run) over() bool {
 	if r.Once > 0 && r.next == len(r.conns) && r.free == len(r.conns) {
 		return true
@@ -100,12 +100,12 @@ func (r *run) mark() error {
 	return err
 }
 
-// dueAt is when request i of an open loop is due.
+// dueAt returns the time when request i of an open loop is due.
 func (r *run) dueAt(i int) time.Duration {
 	return time.Duration(float64(i) / r.Rate * float64(time.Second))
 }
 
-// sendDue sends what is due by now, in turn over all connections.
+// sendDue sends all requests that are due now, over all connections in turn.
 func (r *run) sendDue() error {
 	for ; r.Once > 0 && r.next < len(r.conns) && len(r.conns)-r.free < r.Once && r.now() < r.end(); r.next++ {
 		if err := r.send(r.conns[r.next], r.now()); err != nil {
@@ -207,7 +207,7 @@ func (r *run) read(n *conn) error {
 
 var errClosed = errors.New("the server closed the connection")
 
-// verified counts a response, and sends what is next on its connection.
+// verified counts a valid response, and sends the next request on the connection.
 func (r *run) verified(n *conn) error {
 	now := r.now()
 	if len(r.marks) == 1 {

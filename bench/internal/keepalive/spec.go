@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// Spec says what a client connects to.
+// Spec describes the connections of a client.
 type Spec struct {
 	Wire  Wire
 	Addr  string // IPv4 address and port of the server
-	From  string // IPv4 address of the client's end; empty: the system chooses
+	From  string // local IPv4 address of the connections; empty lets the system choose
 	Conns int
 	Size  int   // bytes of each body, at least 16
-	Cores []int // where the client may run; none: on all
+	Cores []int // cores that the client may use; empty means all
 }
 
-// Load is what a client sends: requests at a rate, one on each connection in turn; or without a rate on all connections, the
-// next request after each response.
+// Load describes one run. With a Rate, requests are sent on the connections in turn. Without a Rate, all connections are busy:
+// each response triggers the next request.
 type Load struct {
 	Rate   float64       // requests a second, in turn over all connections
-	Once   int           // requests in flight: each connection carries one, and with the last response the window ends
+	Once   int           // if not 0: one request on each connection, at most Once in flight; the window ends with the last response
 	Warm   time.Duration // from the first request to the window
-	Window time.Duration // what is answered in it, and at a rate what is due in it, is measured
-	PIDs   []int         // processes whose CPU time in the window is asked for
+	Window time.Duration // length of the measurement; with a Rate, requests that are due in the window are measured
+	PIDs   []int         // processes whose CPU time in the window is reported
 }
 
 // Report is the result of a Load.
 type Report struct {
-	Requests int           // answered in the window
-	Window   time.Duration // how long that was in fact
-	CPU      time.Duration // of Load.PIDs, meanwhile
+	Requests int           // number of responses in the window
+	Window   time.Duration // actual length of the window
+	CPU      time.Duration // CPU time of Load.PIDs in the window
 	Times    Histogram     // from when a request was sent, or due, until its response was verified
 	Late     Histogram     // from when a request was due until it was sent
 
-	Failures int    // connections that failed and requests without a response, those before the window included
-	Failure  string // the first of them
+	Failures int    // failed connections and unanswered requests, including those before the window
+	Failure  string // text of the first failure
 }
 
-// Wire is the protocol that is spoken.
+// Wire is the protocol between client and backend.
 type Wire string
 
 // The protocols.
@@ -51,9 +51,9 @@ const (
 type wire interface {
 	// request returns a request that carries id. It is valid until the next call.
 	request(id uint64) []byte
-	// answered judges the response to request id that in begins with, and returns its length; 0 while it is not whole.
+	// answered checks the first response in in against request id. It returns the length of the response, or 0 if the response is incomplete.
 	checkResponse(in []byte, id uint64) (n int, err error)
-	// respond appends the response to the request that in begins with, and returns that one's length; 0 while it is not whole.
+	// respond appends the response to the first request in in. It returns the length of the request, or 0 if the request is incomplete.
 	respond(dst, in []byte) (out []byte, n int, err error)
 }
 

@@ -18,8 +18,8 @@ type conn struct {
 	fd     int
 	stream *stream
 	busy   bool
-	due    time.Duration // of the request it carries
-	in     []byte        // what has come of the response
+	due    time.Duration // when the request in flight was due
+	in     []byte        // the part of the response that has arrived
 }
 
 func resolve(addr string) (unix.SockaddrInet4, error) {
@@ -43,7 +43,7 @@ func (g *generator) connect(s *stream) error {
 	g.conns[fd] = c
 	s.all, s.free = append(s.all, c), append(s.free, c)
 	err = errors.Join(
-		unix.Connect(fd, &g.target), // on loopback the kernel accepts at once, for the server
+		unix.Connect(fd, &g.target), // on loopback this does not wait: the kernel completes the handshake itself
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
 		unix.SetNonblock(fd, true),
 		unix.EpollCtl(g.poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}),
@@ -54,7 +54,7 @@ func (g *generator) connect(s *stream) error {
 	return nil
 }
 
-// send sends a request that is due at a time, on a connection that carries none: a new one if there is no other.
+// send sends a request on an idle connection. It opens a new connection if none is idle. due is when the request was due.
 func (g *generator) send(s *stream, due time.Duration) {
 	if len(s.free) == 0 {
 		if g.err = g.connect(s); g.err != nil {
@@ -70,7 +70,7 @@ func (g *generator) send(s *stream, due time.Duration) {
 	}
 }
 
-// wait handles responses until a time.
+// wait handles responses until the given time.
 func (g *generator) wait(until time.Duration) {
 	var events [256]unix.EpollEvent
 	timeout := unix.NsecToTimespec(max(0, until-g.now()).Nanoseconds())
@@ -90,7 +90,7 @@ func (g *generator) wait(until time.Duration) {
 	}
 }
 
-// read takes what has come of a response.
+// read reads the next part of a response.
 func (g *generator) read(c *conn) error {
 	n, err := unix.Read(c.fd, c.in[len(c.in):cap(c.in)])
 	switch {
@@ -116,7 +116,7 @@ func (g *generator) read(c *conn) error {
 
 var errClosed = errors.New("the server closed the connection")
 
-// parse returns the body of a response, if all of it is there. The response must say 200 and how long it is.
+// parse returns the body of a response if the response is complete. The response must have status 200 and a Content-Length.
 func parse(in []byte) (body []byte, whole bool, err error) {
 	head, rest, found := bytes.Cut(in, []byte("\r\n\r\n"))
 	if !found {

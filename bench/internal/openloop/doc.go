@@ -1,11 +1,11 @@
 // Package openloop sends HTTP requests at times that do not depend on the responses, and measures from when each request was
 // due.
 //
-// The generator is a process: the question's own program started again, so its main begins with Main. It is one thread with
-// raw sockets and epoll, in the real-time class SCHED_FIFO where that is permitted: it is on time even if all cores are busy.
-// Its Report includes how late it was. A request without a response counts with its age at the end. A generator can also keep
-// a number of other requests in flight, and read a counter of the server at both ends of the window. It adds up the CPU time
-// of the experiment and of other programs. Linux only.
+// The generator is a process of the benchmark's own program, so main begins with a call of Main. The generator is one thread
+// with raw sockets and epoll. It runs in the real-time class SCHED_FIFO if that is permitted, so it sends on time even if all
+// cores are busy. The Report includes how late each request was sent. A request without a response counts with its age at the
+// end. The generator can also keep a number of other requests in flight, and read a counter of the server at the start and at
+// the end of the window. It measures the CPU time of the experiment and of other programs. Linux only.
 //
 //	func main() {
 //		openloop.Main()

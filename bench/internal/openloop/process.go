@@ -11,8 +11,8 @@ import (
 // A process of this program that finds this variable in its environment is a generator.
 const variable = "FERRY_BENCH_OPENLOOP"
 
-// Main does not return in a process that was started as a generator. It is among the first things a question's main, and
-// TestMain of its tests, calls.
+// Main runs a generator if this process was started as one, and does not return then. A benchmark's main and the TestMain of
+// its tests must call Main early.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // Realtime moves all threads of this process to the class SCHED_FIFO, and returns false if that is not permitted. The
-// runtime's threads are included, as the working thread may have to wait for one of them.
+// class includes the threads of the Go runtime, because the generator's thread may have to wait for one of them.
 func Realtime() bool {
 	set := make(map[int]bool)
 	for {

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long the counter may take to response.
+// patience is the timeout for reading the counter.
 const patience = 30 * time.Second
 
-// stream is one of Spec's, or the counter.
+// stream is the state of one stream of Spec, or of the counter.
 type stream struct {
 	path  string
 	open  bool
 	rate  float64
-	next  time.Duration // of an open stream: when the next request is due
-	free  []*conn       // wait for a request
+	next  time.Duration // when the next request of an open stream is due
+	free  []*conn       // idle connections
 	all   []*conn
 	times []time.Duration
 	done  int // responses in the window
@@ -32,7 +32,7 @@ type generator struct {
 	target  unix.SockaddrInet4
 	streams []*stream
 	counter *stream
-	conns   []*conn // by file descriptor
+	conns   []*conn // connections by file descriptor
 	late    []time.Duration
 	marks   []Usage // CPU use at the start and at the end of the window
 	counts  []Response
@@ -189,7 +189,7 @@ func (g *generator) nextDue() time.Duration {
 	return due
 }
 
-// receive counts a whole response and frees its connection.
+// receive counts a complete response and makes its connection idle.
 func (g *generator) receive(c *conn, body string) {
 	now, s := g.now(), c.stream
 	c.busy = false

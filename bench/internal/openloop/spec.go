@@ -13,11 +13,11 @@ type Spec struct {
 	Open   []Open
 	Closed []Closed
 
-	Warm   time.Duration // from the first request to the window
-	Window time.Duration // what is due in it is measured
+	Warm   time.Duration // time between the first request and the window
+	Window time.Duration // length of the window; requests that are due in the window are measured
 
 	Count string // the path of a counter, read when the window begins and when it ends; empty: none
-	PIDs  []int  // processes that belong to the experiment, beside the generator: their use of the CPU is not foreign
+	PIDs  []int  // processes of the experiment besides the generator; their CPU time does not count as foreign
 }
 
 // Open is a stream of requests with exponentially distributed gaps (Poisson).
@@ -51,28 +51,28 @@ func (s *Spec) check() error {
 
 // Report is the result of a generator.
 type Report struct {
-	Open   []Times // in the order of Spec.Open: from when a request was due until its response was read
-	Late   Times   // from when a request was due until it was sent, of all open streams
+	Open   []Times // latencies, from due to response, in the order of Spec.Open
+	Late   Times   // delays between due and sent, of all open streams
 	Closed []int   // responses in the window, in the order of Spec.Closed
 
-	Unanswered int        // open requests that counted with their age
-	Counts     []Response // of Spec.Count: when the window began, and when it ended
+	Unanswered int        // open requests without a response; they count with their age
+	Counts     []Response // responses of Spec.Count at the start and at the end of the window
 
 	FIFO    bool          // whether the generator had SCHED_FIFO
 	Own     time.Duration // CPU time in the window of Spec.PIDs and the generator
-	Foreign float64       // cores that others used in the window
+	Foreign float64       // cores used by other programs in the window, on average
 }
 
 // Response is the body of a response.
 type Response struct {
-	At   time.Duration // when it came, since the generator began
+	At   time.Duration // when the response arrived, since the start of the generator
 	Body string
 }
 
 // Times are durations in ascending order.
 type Times []time.Duration
 
-// Quantile is the time that a share q of all did not exceed; 0 if there are none.
+// Quantile returns the q-quantile, with q between 0 and 1: 0.99 is the 99th percentile. It returns 0 if t is empty.
 func (t Times) Quantile(q float64) time.Duration {
 	if len(t) == 0 {
 		return 0

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ticks is how many of /proc's units of CPU time make a second: USER_HZ, on all of Linux's common architectures.
+// ticks is the number of CPU time units of /proc in a second: USER_HZ, which is 100 on all common architectures of Linux.
 const ticks = 100
 
 // Usage is how much CPU time was used up to a moment.
 type Usage struct {
 	at    time.Time
-	cores int           // of the machine: a process that is pinned may use fewer
-	idle  time.Duration // of all cores
-	own   time.Duration // of the experiment's processes
+	cores int           // cores of the machine, including cores that this process may not use
+	idle  time.Duration // idle time, sum of all cores
+	own   time.Duration // CPU time of the experiment's processes
 }
 
 // Used returns the Usage now; own is the CPU time of this process and of pids.

@@ -14,13 +14,13 @@ import (
 type Process struct {
 	cmd   *exec.Cmd
 	out   tail
-	ended chan struct{} // closed when it has
-	err   error         // how it ended; to be read after ended
+	ended chan struct{} // closed when the process has ended
+	err   error         // exit error; valid after ended is closed
 }
 
 const (
-	patience = 5 * time.Second      // for a process to end by itself
-	pause    = 5 * time.Millisecond // between two looks at one
+	patience = 5 * time.Second      // how long a process may take to end by itself
+	pause    = 5 * time.Millisecond // interval between two checks of a process
 )
 
 // Start starts argv in dir, pinned to cores; to all cores if there are none. An empty dir is the directory of this process.
@@ -119,7 +119,7 @@ func Free(addr string) error {
 }
 
 // Stop asks the process and those it started to end, by SIGTERM, and kills them after five seconds. It returns when the
-// process has ended, and does nothing for one that had.
+// process has ended. It does nothing if the process had already ended.
 func (p *Process) Stop() {
 	if p.hasEnded() {
 		return

@@ -4,7 +4,7 @@ import "sync"
 
 const tailSize = 64 << 10 // bytes
 
-// tail keeps the end of what is written to it.
+// tail is a writer that stores the last tailSize bytes.
 type tail struct {
 	mu sync.Mutex
 	b  []byte

@@ -16,8 +16,8 @@ import (
 // Memory is the memory of a process and its descendants, in bytes.
 type Memory struct {
 	RSS  int64 // resident
-	Anon int64 // resident and the process's own: neither mapped from a file nor shared
-	Peak int64 // the most that was ever resident
+	Anon int64 // resident anonymous memory: neither mapped from a file nor shared
+	Peak int64 // the maximum of RSS so far
 }
 
 // CPU returns the CPU time of the process and its descendants.
@@ -74,7 +74,7 @@ func Family(pid int) []int {
 	return family
 }
 
-// CPU returns the sum of the CPU times of processes, threads that have ended included. A process that has ended is an error.
+// CPU returns the sum of the CPU times of processes, including threads that have ended. It returns an error if a process has ended.
 func CPU(pids []int) (time.Duration, error) {
 	var sum time.Duration
 	for _, pid := range pids {
@@ -90,7 +90,7 @@ func CPU(pids []int) (time.Duration, error) {
 // processClock returns the clock of a process, CPUCLOCK_SCHED, as clock_getcpuclockid(3) does.
 func processClock(pid int) int32 { return int32(^pid<<3 | 2) }
 
-// status calls visit for each line of /proc/PID/status that has a number.
+// status calls visit for each line of /proc/PID/status whose value is a number.
 func (p *Process) status(visit func(key string, n int64)) error {
 	for i, pid := range p.Family() {
 		name := fmt.Sprintf("/proc/%d/status", pid)

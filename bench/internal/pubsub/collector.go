@@ -12,13 +12,13 @@ import (
 // collector checks the messages of one tag as they arrive, and records their latency.
 type collector struct {
 	want    *message
-	end     atomic.Uint64 // number after the last message that is expected
-	next    uint64        // number of the next message
+	end     atomic.Uint64 // number of the last expected message plus 1
+	next    uint64        // number of the next expected message
 	samples []time.Duration
-	err     error // the first message that was wrong
+	err     error // error of the first wrong message
 
 	arrived *sync.WaitGroup // done when next reaches end
-	last    *time.Time      // of the last message; set before arrived is done
+	last    *time.Time      // when the last message arrived; set before arrived is done
 }
 
 func (c *collector) take(b []byte) {

@@ -1,10 +1,10 @@
-// Package pubsub sends messages from a source through a node to a function, each a process of its own, and measures
-// throughput and latency.
+// Package pubsub sends messages from a source through a node to a function, and measures throughput and latency. Source, node
+// and function are separate processes.
 //
-// A System is the node and its transport: ferry's own binary, a bare relay, a NATS server. Every message is an EdgeX event in
-// CBOR that differs from the others in its origin, a sequence number, and in eight bytes for the time it was sent; the
-// function compares each one byte for byte with what was sent, in order. Processes are the question's own program started
-// again, so its main begins with Main; they end when their standard input does, so none is left behind.
+// A System is a node with its transport: ferry's binary, a bare relay, or a NATS server. Every message is an EdgeX event in
+// CBOR. Two messages differ only in the origin, which is a sequence number, and in the eight bytes of the send time. The
+// function compares each message, in order, byte for byte with the expected one. The processes are the benchmark's own program
+// started again, so main begins with a call of Main. They end when their standard input ends, so no process is left behind.
 //
 //	func main() {
 //		pubsub.Main()

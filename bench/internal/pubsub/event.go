@@ -25,10 +25,11 @@ type reading struct {
 	BinaryValue  []byte `cbor:"binaryValue"`
 }
 
-// firstOrigin is the origin of message 0: a time in nanoseconds, so that it always takes eight bytes.
+// firstOrigin is the origin of message 0: a time in nanoseconds. CBOR encodes such a large number in eight bytes, so all
+// messages have the same length.
 const firstOrigin = 1_700_000_000_000_000_000
 
-// message is the bytes of an event, and the offsets of its sequence number and its send time.
+// message is an encoded event, with the offsets of the sequence number and of the send time.
 type message struct {
 	bytes        []byte
 	origin, sent int // offsets of eight bytes each
@@ -61,13 +62,13 @@ func newMessage(size int) (*message, error) {
 	}
 }
 
-// set makes it message number seq, sent at the given time, Unix nanoseconds; 0 means that the time does not matter.
+// set writes the sequence number and the send time into the event. The time is in Unix nanoseconds; 0 means no time.
 func (m *message) set(seq uint64, sent int64) {
 	binary.BigEndian.PutUint64(m.bytes[m.origin:], firstOrigin+seq)
 	binary.BigEndian.PutUint64(m.bytes[m.sent:], uint64(sent))
 }
 
-// read compares b with message number seq, and returns when it was sent.
+// read compares b with message number seq, and returns the send time of b.
 func (m *message) read(b []byte, seq uint64) (sent int64, err error) {
 	if len(b) != len(m.bytes) {
 		return 0, fmt.Errorf("message %d has %d bytes, want %d", seq, len(b), len(m.bytes))

@@ -19,7 +19,7 @@ import (
 // trust returns the certificate authority of the data directory, which clients verify the node with.
 func trust(dir string) (*tls.Config, error) { return pki.ClientTLS(filepath.Join(dir, pki.CAFile)) }
 
-// ferryDial connects with the CA and the token of the data directory.
+// ferryDial connects to the node, with the CA and the token of the data directory.
 func ferryDial(ctx context.Context, s spec) (*stream.Client, error) {
 	var t transport.Transport = tcp.New(nil)
 	if s.System == FerryQUIC {
@@ -61,7 +61,7 @@ func (f *ferrySource) send(tag int, payload []byte) error {
 	return f.tags[tag].Send(context.Background(), ferry.Message{Type: ferry.CBOR, Payload: payload})
 }
 
-// flush does nothing: Send has written, or a goroutine writes as soon as the connection is free.
+// flush does nothing. Send writes the message itself, or leaves it to a goroutine that writes when the connection is free.
 func (f *ferrySource) flush() error { return nil }
 
 func (f *ferrySource) connects() int { return int(f.client.Stats().Connects) }

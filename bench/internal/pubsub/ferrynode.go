@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/bench/internal/ferrynode"
 )
 
-// config is the node's file: all other fields have their defaults.
+// config is the configuration file of the node. All other fields have their defaults.
 const config = `listeners:
   - address: %s://%s
     validate: %s
@@ -42,10 +42,10 @@ func startFerry(s Setup, addr, admin string) (*process, error) {
 	return p, p.spawn(s.NodeNS, []string{filepath.Join(s.Dir, ferrynode.Binary), "run", "-c", file.Name()}, nil)
 }
 
-// meter reads how many bytes a ferry node has allocated, without the allocations that a reading itself causes.
+// meter reads how many bytes a ferry node has allocated. It subtracts the allocations that the readings themselves cause.
 type meter struct {
 	admin string
-	each  uint64 // bytes that one reading costs
+	each  uint64 // bytes that the node allocates for one reading
 	count uint64 // readings so far
 }
 

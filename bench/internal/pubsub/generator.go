@@ -40,13 +40,13 @@ func (g *generator) closed(n int) error {
 	return g.to.flush()
 }
 
-// shortestSleep is the shortest time that a source sleeps. Messages that are due closer together are sent together, as waking
-// for each of them would cost the source more than sending it.
+// shortestSleep is the minimum time that a source sleeps. A source sends messages that are due within this time together,
+// because waking up for each message costs more than sending it.
 const shortestSleep = 100 * time.Microsecond
 
-// open publishes n messages of each tag, rate messages a second in all, whatever the system does. A message counts as
-// sent when it was due, so that waiting for those before it belongs to its latency; but not waiting for the timer
-// of this process, which may ring late.
+// open publishes n messages of each tag, at rate messages a second for all tags together, however slow the system is. The
+// latency of a message begins when the message was due, so it includes the wait for earlier messages. It does not include the
+// delay of a timer of this process that fires late.
 func (g *generator) open(n int, rate float64) error {
 	interval := time.Duration(float64(time.Second) / rate)
 	woken := time.Now()

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// NATS drops the messages of a slow subscriber and does not slow down publishers. So that all of them arrive, the function
-// reports how much it has received every natsStep bytes, and the source waits while more than natsWindow bytes are in flight.
+// NATS drops the messages of a slow subscriber and does not slow down publishers. To avoid losses, the function reports every
+// natsStep bytes how much it has received, and the source waits while more than natsWindow bytes are in flight.
 const (
 	natsStep   = 1 << 20
 	natsWindow = 4 << 20
@@ -84,7 +84,7 @@ func (n *natsSource) send(tag int, payload []byte) error {
 	return n.conn.Publish(n.subjects[tag], payload)
 }
 
-// flush has nothing to do: the client writes what was published as soon as it can.
+// flush does nothing. The NATS client writes published messages as soon as it can.
 func (n *natsSource) flush() error { return nil }
 
 func (n *natsSource) connects() int { return 1 }

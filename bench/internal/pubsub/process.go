@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// process is one end, or the node.
+// process is the source, the function or the node.
 type process struct {
 	name   string
 	cmd    *exec.Cmd
@@ -23,7 +23,7 @@ type process struct {
 	in     *json.Decoder
 	stderr bytes.Buffer
 
-	foreign bool // not this program: it does not end with its standard input
+	foreign bool // another program, which does not end when its standard input ends
 }
 
 // spawn starts a program in a network namespace, if one is named.
@@ -94,7 +94,7 @@ func (p *process) hear(timeout time.Duration) (r reply, err error) {
 	return r, nil
 }
 
-// end ends the process, which has a second to do so by itself, and returns its last words.
+// end waits a second for the process to end by itself, and then kills it. It returns the output of the process.
 func (p *process) end() string {
 	_ = p.stdin.Close()
 	if p.foreign {
@@ -106,7 +106,7 @@ func (p *process) end() string {
 	return p.stderr.String()
 }
 
-// cpu is the time on a processor so far, of all threads; 0 where there is no /proc.
+// cpu returns the CPU time of all threads so far, or 0 on a system without /proc.
 func (p *process) cpu() (sum time.Duration) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
 	for _, file := range threads {

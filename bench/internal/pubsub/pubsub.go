@@ -13,8 +13,8 @@ import (
 // Setup is the system to measure and the messages to send.
 type Setup struct {
 	System   System
-	Dir      string // holds the binary, and takes data
-	Validate string // of a ferry node's listener; empty means full, which is how it ships
+	Dir      string // directory with ferry's binary; the processes write their data there
+	Validate string // validation setting of a ferry node's listener; empty means full, the default
 	Size     int    // bytes of a message
 	Tags     int    // 0 means 1; at most 10
 
@@ -23,7 +23,7 @@ type Setup struct {
 	NodeNS, SourceNS, FunctionNS string
 }
 
-// Run is a source, a node and a function that are started. Its methods do not overlap.
+// Run is a started source, node and function. Do not call its methods concurrently.
 type Run struct {
 	setup                  Setup
 	meter                  *meter // of a ferry node in this namespace
@@ -113,7 +113,7 @@ func (c *Run) Close() {
 // Cost is the cost of a message in each of the three processes.
 type Cost struct{ Source, Node, Function float64 }
 
-// Sum is the cost in all three.
+// Sum returns the cost of all three processes together.
 func (c Cost) Sum() float64 { return c.Source + c.Node + c.Function }
 
 // Closed is the result of sending as fast as the system accepts messages.
@@ -123,7 +123,7 @@ type Closed struct {
 	CPU   Cost    // microseconds a message
 }
 
-// closedTimeout bounds a closed run.
+// closedTimeout is the timeout of a closed run.
 const closedTimeout = time.Minute
 
 // Closed sends n messages of each tag and waits until the function has received and compared all of them.
@@ -177,7 +177,7 @@ func (c *Run) Open(n int, rate float64) (Open, error) {
 	return o, nil
 }
 
-// cross sends and waits for one batch of messages.
+// cross sends one batch of messages and waits until the function has received them.
 func (c *Run) cross(q request, timeout time.Duration) (sent, received reply, err error) {
 	if _, err = c.function.ask(request{Do: "expect", Count: q.Count, Timed: q.Rate > 0}, patience); err != nil {
 		return sent, received, err

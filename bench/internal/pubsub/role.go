@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A process of this program that finds its spec in the environment is one end, not the question.
+// A process of this program that finds its spec in the environment is the source or the function, not the benchmark.
 const (
 	specVariable    = "FERRY_BENCH_SPEC"
 	profileVariable = "FERRY_BENCH_PROFILE" // a directory: each end writes a CPU profile of its whole run there
@@ -54,8 +54,8 @@ type reply struct {
 	Connects int
 }
 
-// Main does not return in a process that was started as an end. It is the first thing a question's main, and TestMain of
-// its tests, calls.
+// Main runs a source, a function or a relay if this process was started as one, and does not return then. A benchmark's main
+// and the TestMain of its tests must call Main first.
 func Main() {
 	text, ok := os.LookupEnv(specVariable)
 	if !ok {
@@ -67,7 +67,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// fail ends this process; the question reads its output.
+// fail prints the error and ends this process. The benchmark reads the output.
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
@@ -100,7 +100,7 @@ func serve(text string) error {
 	for in := json.NewDecoder(os.Stdin); ; {
 		var q request
 		if in.Decode(&q) != nil {
-			return nil // the question has ended
+			return nil // the benchmark has ended
 		}
 		r, err := handle(q)
 		if err != nil {
@@ -132,7 +132,7 @@ func begin(s spec) (handle func(request) (reply, error), first reply, err error)
 	return handle, first, err
 }
 
-// patience is how long a node may take to start.
+// patience is the timeout for the start of a node.
 const patience = 10 * time.Second
 
 // retry calls connect until the node accepts.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleepTimer wakes a goroutine to within tens of microseconds, through the poller as a packet does. The runtime's own timers fire
-// up to a millisecond late in a process that is otherwise idle.
+// sleepTimer wakes a goroutine with an error of tens of microseconds. It uses a timer descriptor in the network poller, because
+// the runtime's own timers fire up to a millisecond late in an idle process.
 type sleepTimer struct {
 	fd   int
 	file *os.File

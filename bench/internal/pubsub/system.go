@@ -17,8 +17,8 @@ const (
 	NATS      System = "nats"
 )
 
-// publisher is the source's end. send takes payload until it returns; it waits while the system cannot take more. flush
-// writes what send has buffered.
+// publisher sends the messages of a source. send blocks while the system accepts no more messages, and does not use payload
+// after it returns. flush writes what send has buffered.
 type publisher interface {
 	send(tag int, payload []byte) error
 	flush() error
@@ -47,11 +47,11 @@ var ends = map[System]end{
 	NATS:      {natsPublish, natsSubscribe, natsNode},
 }
 
-// once is the end of a system whose client does not reconnect.
+// once is embedded by clients that never reconnect.
 func once() int { return 1 }
 
 // tagName is the topic of a tag's number.
 func tagName(tag int, separator string) string { return fmt.Sprintf("bench%s%d", separator, tag) }
 
-// tagNumber is the inverse: there are at most ten tags.
+// tagNumber returns the number in a topic that tagName made. There are at most ten tags, so it is one digit.
 func tagNumber(name string) int { return int(name[len(name)-1] - '0') }

@@ -1,7 +1,7 @@
-// Package rawpoll is TCP sockets and epoll by system calls, for load generators and limits.
+// Package rawpoll provides TCP sockets and epoll by direct system calls, for load generators and minimal proxies.
 //
-// Descriptors do not block. Calls that cannot wait are raw system calls, of which Go's scheduler is not informed: that saves a
-// microsecond or more a message. A program that uses it locks its goroutine to a thread. Linux only.
+// Descriptors do not block. Calls that cannot wait are raw system calls, which do not inform Go's scheduler. That saves a
+// microsecond or more per message. A program that uses this package has to lock its goroutine to a thread. Linux only.
 //
 //	listener, err := rawpoll.Listen(addr)
 //	poll, err := rawpoll.New()

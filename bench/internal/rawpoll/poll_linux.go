@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const most = 512 // events of one Wait
+const most = 512 // maximum number of events that one Wait returns
 
 // Poll waits for descriptors to be readable. It is for one goroutine.
 type Poll struct {
@@ -17,7 +17,7 @@ type Poll struct {
 	ready  [most]int
 }
 
-// New makes an epoll instance. Close ends it.
+// New creates an epoll instance. The caller closes it.
 func New() (*Poll, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -38,8 +38,8 @@ func (p *Poll) Add(fd int) error {
 	return nil
 }
 
-// Wait returns descriptors that can be read from, at most 512; none after a timeout. A negative timeout never ends. The slice
-// is valid until the next call.
+// Wait returns at most 512 descriptors that are ready to read. It returns none after the timeout; a negative timeout waits
+// forever. The slice is valid until the next call.
 func (p *Poll) Wait(timeout time.Duration) ([]int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events)), most, 0, 0, 0)
 	if errno == 0 && n == 0 && timeout != 0 {

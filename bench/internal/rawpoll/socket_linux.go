@@ -34,8 +34,8 @@ func Listen(at netip.AddrPort) (int, error) {
 	return fd, nil
 }
 
-// Dial connects to an IPv4 address, from another one unless that is zero, and waits for it: on loopback the kernel accepts at
-// once, for the server.
+// Dial connects to an IPv4 address, and waits until the connection is established. On loopback the wait is short, because the
+// kernel completes the handshake itself. The other address, unless it is zero, is the local address.
 func Dial(from netip.Addr, to netip.AddrPort) (int, error) {
 	fd, err := socket()
 	if err != nil {
@@ -66,7 +66,7 @@ func Accept(listener int) (int, error) {
 	return int(fd), noDelay(int(fd))
 }
 
-// Read returns io.EOF at the end, and ErrAgain if nothing has come.
+// Read returns io.EOF at the end of the stream, and ErrAgain if no data has arrived.
 func Read(fd int, p []byte) (int, error) {
 	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	switch {

@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// Publisher writes frames.
+// Publisher sends frames to a node.
 type Publisher struct {
 	conn io.ReadWriteCloser
 	w    *bufio.Writer
@@ -47,13 +47,13 @@ func (p *Publisher) Flush() error { return p.w.Flush() }
 // Close closes the connection; frames that were not received by then are lost.
 func (p *Publisher) Close() error { return p.conn.Close() }
 
-// Subscription reads frames.
+// Subscription receives frames from a node.
 type Subscription struct {
 	conn io.ReadWriteCloser
 	r    *bufio.Reader
 }
 
-// Subscribe connects to a node; when it returns, publishers may follow.
+// Subscribe connects to a node. When it returns, publishers may connect.
 func Subscribe(ctx context.Context, n Network, addr string, trust *tls.Config) (*Subscription, error) {
 	conn, err := n.dial(ctx, addr, trust)
 	if err != nil {

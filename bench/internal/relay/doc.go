@@ -1,5 +1,5 @@
-// Package relay is the least work of a program between a source and a function: it reads frames from one connection, reads
-// each header, and writes the same bytes to another connection.
+// Package relay is the minimal program between a source and a function. It reads frames from one connection, parses each
+// header, and writes the same bytes to another connection.
 //
 // Frames are length-prefixed, reads and writes go through 256 KiB buffers, and the buffer is written when the next frame
 // has not arrived yet. There are no tags, no identities, no credit, no limits and no counters. Over TCP it uses no

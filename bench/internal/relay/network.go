@@ -9,7 +9,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Network is what frames travel over.
+// Network is the transport of frames.
 type Network string
 
 // The networks.
@@ -47,7 +47,7 @@ func (n Network) dial(ctx context.Context, addr string, trust *tls.Config) (io.R
 	return quicStream{stream, conn}, nil
 }
 
-// listener accepts connections, and gives net.ErrClosed or quic.ErrServerClosed after close.
+// listener accepts connections. After close it returns net.ErrClosed or quic.ErrServerClosed.
 type listener struct {
 	addr   net.Addr
 	accept func() (io.ReadWriteCloser, error)

@@ -11,13 +11,13 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// The first byte of a connection is the role of the other side. A subscriber gets it back.
+// The first byte of a connection is the role of the client. The node sends this byte back to a subscriber.
 const (
 	publisher  = 'P'
 	subscriber = 'S'
 )
 
-// Node forwards frames from publishers, one after the other, to the one subscriber that came before them.
+// Node forwards frames to one subscriber. The subscriber connects first; then the node serves one publisher after the other.
 type Node struct{ listener *listener }
 
 // Listen binds addr; port 0 takes a free one. identity holds the certificate for QUIC; TCP uses none.
@@ -29,7 +29,7 @@ func Listen(n Network, addr string, identity *tls.Config) (*Node, error) {
 	return &Node{l}, nil
 }
 
-// Addr is where it listens, host:port.
+// Addr returns the listen address, host:port.
 func (n *Node) Addr() string { return n.listener.addr.String() }
 
 // Serve forwards until Close (nil) or a connection fails.
