@@ -13,7 +13,7 @@ func main() {
 	harness.Main(newExperiment(boltload.Shipped).question())
 }
 
-// The figures that are this question's own.
+// The figures that only this benchmark has.
 const (
 	allocated = "B allocated/request"
 	cycles    = "collections/million requests"

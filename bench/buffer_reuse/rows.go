@@ -16,7 +16,7 @@ import (
 type row struct {
 	name, version string
 	binary        string
-	flags         []string // of go build
+	flags         []string // flags of go build
 }
 
 var rows = []row{
@@ -35,7 +35,7 @@ func newExperiment(at boltload.Addresses) *experiment {
 	return &experiment{at: at, builds: make(map[string]boltload.Ferry)}
 }
 
-// prepare builds both.
+// prepare builds the binaries of both rows.
 func (e *experiment) prepare(dir string) (err error) {
 	e.dir = dir
 	for _, r := range rows {
@@ -84,7 +84,7 @@ func (e *experiment) measure(r row, w boltload.Workload, window time.Duration) (
 	return f, nil
 }
 
-// some is a small load for checks.
+// some is a small load that the checks use.
 var some = boltload.Workload{Conns: 20, InFlight: 3, Least: 0, Most: 10 << 10, Upstream: 2, Cores: []int{0}}
 
 func (e *experiment) checkResponses() error {

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/cpu"
 )
 
-// cost times calls of package cpu in this process.
+// cost measures the time of calls of package cpu in this process.
 func (r row) cost(budget time.Duration) (harness.Figures, error) {
 	if r.name != ferryPool {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// checkResponses requests jobs from the servers of each row: the checksums and the number of units are right.
+// checkResponses requests jobs from the servers of each row, and compares the checksums and the number of units.
 func (e *experiment) checkResponses() error {
 	for _, r := range rows {
 		for _, l := range []load{loads[0], loads[3]} { // the second one has the long jobs

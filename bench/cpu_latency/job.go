@@ -12,12 +12,12 @@ import (
 	"unsafe"
 )
 
-// job is a request that computes a number of units, with a checkpoint after each.
+// job is a request that computes a number of units. A checkpoint, where the job may be paused, follows each unit.
 type job struct {
 	path  string
 	units func() int
 	unit  func(sum uint32) uint32
-	tight bool // it never checkpoints
+	tight bool // the job has no checkpoints
 }
 
 // On the machine of the published figures a unit takes 7 µs, a short job 1 ms, a long one half a second.
@@ -85,10 +85,10 @@ func allocate(sum uint32) uint32 {
 	return crc32.Update(sum, crc32.IEEETable, block[:8])
 }
 
-// done counts the units, those of running jobs included.
+// done counts the computed units, including those of running jobs.
 var done = new(atomic.Uint64)
 
-// countIn maps a file as the counter done, which several processes share.
+// countIn maps a file into memory as the counter done, so that several processes share the counter.
 func countIn(f *os.File) error {
 	memory, err := syscall.Mmap(int(f.Fd()), 0, 8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {

@@ -24,8 +24,8 @@ var goVersion = runtime.Version()
 // experiment is the state that all measurements of a run share.
 type experiment struct {
 	dir      string
-	seedStep time.Duration              // of the chart of CPU use
-	base     map[string]harness.Figures // of the current round: alone and plain, by row and case
+	seedStep time.Duration              // duration of each step in the chart of CPU use
+	base     map[string]harness.Figures // figures of the rows alone and plain in the current round, by row and case
 	times    map[string]openloop.Times  // of I/O in the last undisturbed measurement, by row and case
 }
 
@@ -78,7 +78,7 @@ func (e *experiment) measure(r row, l load, budget time.Duration) (harness.Figur
 	return f, nil
 }
 
-// ask measures the row's server with a generator, beside foreign loops if the case has them.
+// ask measures the row's server with a load generator. If the case has foreign busy loops, they run at the same time.
 func (e *experiment) ask(r row, l load, window time.Duration) (*openloop.Report, error) {
 	server, path, err := r.start(e.dir, l)
 	if err != nil {
@@ -135,7 +135,7 @@ func figures(r *openloop.Report, window time.Duration) (harness.Figures, error) 
 	return f, nil
 }
 
-// relate adds the ratios to rows of the same round, which are measured first.
+// relate adds ratios to the base rows of the same round. The base rows are measured first.
 func (e *experiment) relate(row, load string, f harness.Figures) {
 	e.base[row+load] = f
 	if base, ok := e.base[alone+load]; ok && row != alone && base[p99] > 0 {

@@ -28,7 +28,7 @@ functions:
 %s
 `
 
-// inNode is how each row declares the node's function. Other rows do not take part in the case.
+// inNode says how each row declares the node's function. A row that is missing here is not measured in the case.
 var inNode = map[string]string{
 	alone:      "    cpu: light\n",
 	plain:      "    cpu: light\n    concurrency: 10\n",
@@ -71,7 +71,7 @@ func (e *experiment) startNode(r row) (*process, error) {
 	return p, nil
 }
 
-// measureNode has a prober measure a node.
+// measureNode starts a prober process that measures a node.
 func (e *experiment) measureNode(r row, l load, window time.Duration) (*openloop.Report, error) {
 	node, err := e.startNode(r)
 	if err != nil {

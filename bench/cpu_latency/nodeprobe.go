@@ -36,7 +36,7 @@ type probe struct {
 	PIDs         []int
 }
 
-// A job's size in units, and what sizes there are: from least to most by steps of a tenth.
+// The sizes of jobs in units: from least to most, in ten steps.
 const (
 	leastUnits = 10_000
 	mostUnits  = 20_000
@@ -51,9 +51,9 @@ type prober struct {
 	ended chan error     // the error of a function or a source
 
 	mu    sync.Mutex
-	due   []time.Duration // of each message, by number
-	took  []time.Duration // 0: not back yet
-	units uint64          // of jobs that ended
+	due   []time.Duration // when each message was due, by message number
+	took  []time.Duration // latency of each message; 0 means not back yet
+	units uint64          // units of the jobs that have ended
 	sent  map[string]int  // units of the job in flight, by tag
 }
 
@@ -142,7 +142,7 @@ func (p *prober) next(ctx context.Context, c *stream.Client, m *ferry.Message) e
 func (p *prober) fail(err error) {
 	select {
 	case p.ended <- err:
-	default: // it is not the first
+	default: // an earlier error was already reported
 	}
 }
 

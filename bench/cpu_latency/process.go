@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A process of this program that finds a role in its environment is a part of the experiment, not the question.
+// A process of this program that finds a role in its environment is a part of the experiment, not the benchmark itself.
 const roleVariable = "FERRY_BENCH_ROLE"
 
 const (
@@ -53,8 +53,8 @@ func playRole() {
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	addr  string // of a server, and of a node
-	data  string // a node's directory
+	addr  string // address of a server or node
+	data  string // data directory of a node
 }
 
 // spawn starts a program, or this program in a role.

@@ -12,13 +12,13 @@ import (
 	"example.com/ferry/cpu"
 )
 
-// load is a case: the requests beside /delay1ms.
+// load is a case. It describes the requests that run at the same time as /delay1ms.
 type load struct {
 	name  string
 	jobs  openloop.Closed
-	short float64 // jobs of a millisecond, a second
+	short float64 // jobs of one millisecond per second
 	loops int     // foreign busy loops
-	gogc  int     // 0: the default
+	gogc  int     // value of GOGC; 0 means the default
 	twice bool    // the window is twice as long, as there are few short jobs
 	rows  []string
 }

@@ -77,7 +77,7 @@ func (d scheduling) goscheds(j job) http.Handler {
 	})
 }
 
-// newSemaphore runs as many jobs at a time as there are cores, each to its end, with GOMAXPROCS at twice the cores.
+// newSemaphore runs at most one job per core at a time, without preemption. GOMAXPROCS is twice the number of cores.
 func newSemaphore() func(job) http.Handler {
 	cores := runtime.NumCPU()
 	runtime.GOMAXPROCS(2 * cores)
@@ -102,7 +102,7 @@ func (d scheduling) pool() (func(job) http.Handler, error) {
 	return func(j job) http.Handler { return asJob(handler(j, cpu.Checkpoint)) }, nil
 }
 
-// workers runs jobs in as many processes as there are cores, which share a counter.
+// workers runs jobs in one process per core. The processes share the counter of units.
 func (d scheduling) workers() (func(job) http.Handler, error) {
 	cpu.TuneProcess(cpu.Tuning{})
 	counter, err := os.CreateTemp("", "ferry-bench-")

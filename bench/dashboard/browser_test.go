@@ -59,7 +59,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// wait waits until a JavaScript expression is true. It may fail before, as it does while the page loads.
+// wait waits until a JavaScript expression is true. Errors of the expression are ignored, because it fails while the page loads.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
 	var last error

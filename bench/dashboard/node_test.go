@@ -64,7 +64,7 @@ func run(t *testing.T, n *node.Node) (stop func() error) {
 	return stop
 }
 
-// inFrontOf returns a proxy in front of one server.
+// inFrontOf returns the configuration of a proxy with one server as its upstream.
 func inFrontOf(server string) *proxy.Config {
 	return &proxy.Config{
 		Loops:     1,
@@ -73,7 +73,7 @@ func inFrontOf(server string) *proxy.Config {
 	}
 }
 
-// through returns the URL of n's one listener of HTTP.
+// through returns the URL of n's only HTTP listener.
 func through(t *testing.T, n *node.Node) string {
 	t.Helper()
 	for _, a := range n.Addresses() {

@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// The seed's benchmark never checked its output, and so did not show that the payload was never decoded.
+// The seed's benchmark never checked its output, so nobody saw that it never decoded the payload. These checks would detect that.
 
 func checkPayloads() error {
 	for _, name := range cases {
@@ -38,7 +38,7 @@ func checkPayloads() error {
 	return nil
 }
 
-// read decodes all of doc by a library that is not ferry's.
+// read decodes the whole doc with a library that is independent of ferry.
 func read(in encoding, doc []byte) (*events.Event, error) {
 	e := new(events.Event)
 	if in == inJSON {
@@ -69,7 +69,7 @@ func (s *sample) sees(event any) error {
 	return nil
 }
 
-// isChanged reports whether doc is the event with another ID. A row may sort shuffled keys.
+// isChanged reports whether doc is the same event with the new ID. A row may write the keys in another order.
 func (s *sample) isChanged(in encoding, doc []byte, id *identity) error {
 	e := s.event
 	e.ID = id.text

@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// identity is an ID as text and as bytes, so that no row converts while it is timed.
+// identity is an ID as text and as bytes, so that no row converts the ID in the measured time.
 type identity struct {
 	text  string
 	bytes []byte
@@ -19,7 +19,7 @@ type identity struct {
 
 func newIdentity(text string) *identity { return &identity{text, []byte(text)} }
 
-// IDs take turns, so that each edit changes something.
+// Successive edits use different IDs, so that each edit changes the event.
 var (
 	sameLength  = []*identity{newIdentity(events.UUID(0xa)), newIdentity(events.UUID(0xb))}
 	otherLength = []*identity{newIdentity("Something New1"), newIdentity("Something New22")} // as the seed's
@@ -28,23 +28,23 @@ var (
 // message is an encoded event in one part or several. It is valid until the next edit.
 type message [][]byte
 
-// contender is a row.
+// contender is one measured way to edit an event, and a row of the report.
 type contender struct {
 	name    string
 	kind    harness.Kind
 	version string
 	in      encoding
 	ids     []*identity
-	without []string // the cases that it has no part in
+	without []string // the cases in which the row is not measured
 
-	// tools are for events of up to size bytes.
+	// tools returns the operations for events of up to size bytes.
 	tools func(size int) tools
 }
 
 // tools are the operations of a row. An operation that it does not support is nil.
 type tools struct {
-	edit   func(doc []byte, id *identity) (message, error) // gives the event with another ID
-	decode func(doc []byte) (any, error)                   // gives an *events.Event or *edgex.Event
+	edit   func(doc []byte, id *identity) (message, error) // returns the event with another ID
+	decode func(doc []byte) (any, error)                   // returns an *events.Event or *edgex.Event
 	encode func(event any) ([]byte, error)
 }
 
@@ -110,7 +110,7 @@ func (c contender) measure(name string, budget time.Duration) (harness.Figures, 
 	return figures, timed.err
 }
 
-// timer measures operations that may fail: the first failure ends all of them.
+// timer measures operations that may fail. After the first failure it runs no more operations.
 type timer struct {
 	budget time.Duration
 	err    error
@@ -124,7 +124,7 @@ func (t *timer) run(op func(i int) error) harness.Figures {
 	}, t.budget)
 }
 
-// send writes a message: the parts of it by one system call.
+// send writes all parts of a message by one system call.
 func send(to net.Conn, m message) error {
 	if len(m) == 1 {
 		_, err := to.Write(m[0])

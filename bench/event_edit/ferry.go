@@ -34,8 +34,8 @@ func ferryRows() []contender {
 	}
 }
 
-// editor is a format that can edit. The path is parsed at run time and the format is called through the interface, so that
-// the compiler can specialize neither.
+// editor edits events of one format. It parses the path at run time and calls the format through an interface, so that the
+// compiler cannot generate code for one path or one format.
 type editor interface {
 	format.Format
 	format.Editor
@@ -76,8 +76,8 @@ func spliced(f editor) func(int) func([]byte, *identity) (message, error) {
 	}
 }
 
-// inParts returns the event with another ID in three parts, as net.Buffers takes them: the bytes before the ID, the ID, and
-// the bytes after it.
+// inParts returns the event with another ID in three parts, for net.Buffers: the bytes before the ID, the ID, and the bytes
+// after the ID.
 func inParts(f editor) func(int) func([]byte, *identity) (message, error) {
 	return func(int) func([]byte, *identity) (message, error) {
 		p, out, edit := field.MustParse("id"), make(message, 0, 4), new(format.Edit)

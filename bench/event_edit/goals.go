@@ -45,7 +45,7 @@ func goals() []harness.Goal {
 	}
 }
 
-// worst is a row's largest median of a figure among the cases.
+// worst returns the largest median of a figure of one row, over all cases.
 func worst(row, figure string, names []string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		most := 0.0
@@ -56,7 +56,7 @@ func worst(row, figure string, names []string) func(*harness.Result) float64 {
 	}
 }
 
-// ratio is the largest ratio of a row to another among the cases.
+// ratio returns the largest ratio of one row to another row, over all cases.
 func ratio(row, other, figure string, names []string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		most := 0.0
@@ -67,7 +67,7 @@ func ratio(row, other, figure string, names []string) func(*harness.Result) floa
 	}
 }
 
-// perItem is the additional cost of each item: of an event with 1000 readings, compared with one of a single reading.
+// perItem returns the cost of one more data item. It compares an event with 1000 readings and an event with one reading.
 func perItem(r *harness.Result) float64 {
 	more := r.Stat(ferryValidated, thousand, harness.NsPerOp).Median - r.Stat(ferryValidated, one, harness.NsPerOp).Median
 	return more / float64(items(1000)-items(1))

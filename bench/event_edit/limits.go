@@ -12,7 +12,7 @@ var noChange = []*identity{newIdentity(events.UUID(0)), newIdentity(events.UUID(
 
 var errMoved = errors.New("the new ID does not have the length of the old one")
 
-// limits are the least work that any program has to do.
+// limits are rows that do the minimal work of any program.
 func limits() []contender {
 	return []contender{
 		{

@@ -1,5 +1,5 @@
 // Event_edit measures what it costs to change the ID of an encoded event, with the seed's events and their whole payload. With
-// -n it runs the seed's own program instead: see seedprogram.go.
+// -n it repeats the original benchmark program instead: see seedprogram.go.
 package main
 
 import (

@@ -25,7 +25,7 @@ func TestQuestion(t *testing.T) {
 func TestChecksSeeALostPayload(t *testing.T) {
 	type seedEvent struct {
 		ID     string `json:"id"`
-		Device string `json:"omitempty"` // as the wrong tags of the seed's struct
+		Device string `json:"omitempty"` // wrong tag, copied from the seed's struct
 	}
 	forgetful := func(name string) contender {
 		return library(name, "", inCBOR, func(doc []byte, v any) error {
@@ -70,7 +70,7 @@ func TestChecksSeeBytesThatWereNotRead(t *testing.T) {
 	}
 }
 
-// A limit has to refuse what a checked edit refuses.
+// A limit must reject the same malformed events as a checked edit.
 func TestOverwriteID(t *testing.T) {
 	doc, id := events.CBOR(events.Binary(100)), sameLength[0].bytes
 	for n := range doc {

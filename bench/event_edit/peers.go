@@ -35,7 +35,7 @@ func peers() []contender {
 	}
 }
 
-// library is a row that decodes to a struct, edits that, and encodes it again.
+// library returns a row that decodes the event to a struct, changes the struct, and encodes it again.
 func library(name, version string, in encoding, unmarshal func([]byte, any) error, marshal func(any) ([]byte, error)) contender {
 	return contender{
 		name: name, kind: harness.Peer, version: version, in: in, ids: otherLength, without: []string{absent},
@@ -64,7 +64,7 @@ func viaStruct(unmarshal func([]byte, any) error, marshal func(any) ([]byte, err
 	}
 }
 
-// ugorji with a new decoder and encoder for each event, as the seed had it.
+// ugorji creates a new decoder and encoder for each event, as the seed's program did.
 var ugorjiHandle = new(codec.CborHandle)
 
 func ugorjiDecode(doc []byte, v any) error {
@@ -80,8 +80,8 @@ func ugorjiEncode(v any) (out []byte, err error) {
 	return out, err
 }
 
-// consumed returns an error for bytes after the message, as the other libraries do by themselves. The seed's benchmark never
-// read those bytes.
+// consumed returns an error if the decoder has not read all bytes of the event. The other libraries check this themselves. The
+// seed's benchmark did not check it, and never read most of the event.
 func consumed(d *codec.Decoder, doc []byte) error {
 	if n := d.NumBytesRead(); n != len(doc) {
 		return fmt.Errorf("%d of %d bytes read", n, len(doc))

@@ -15,7 +15,7 @@ func printed(edit, decode, encode float64) harness.Figures {
 	return f
 }
 
-// recorded are EdgeX's own code, and the seed's.
+// recorded returns the rows with earlier results, of EdgeX's own code and of the seed.
 var recorded = []harness.Contender{
 	{
 		Name: "EdgeX dtos.Event, as recorded", Kind: harness.Seed, Version: "go-mod-core-contracts v4.0.3, on another day, one reading",

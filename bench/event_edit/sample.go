@@ -45,10 +45,10 @@ const (
 	inJSON
 )
 
-// sample is the events of a case: one, or several that take turns.
+// sample holds the events of a case. A measurement uses the events in turn.
 type sample struct {
 	event edgex.Event
-	docs  [2][][]byte // by encoding
+	docs  [2][][]byte // documents, indexed by encoding
 }
 
 // sampleOf makes the sample of a case when it is first asked for.
@@ -123,10 +123,10 @@ func (s *sample) clones(in encoding) (docs [][]byte) {
 	return docs
 }
 
-// keys are those of an event.
+// keys are the keys of an event.
 var keys = []string{"apiVersion", "id", "deviceName", "profileName", "sourceName", "origin", "readings"}
 
-// pick returns a document with just these keys, in this order, in both encodings.
+// pick returns, in both encodings, a document that has only the given keys, in the given order.
 func pick(inCBOR, inJSON []byte, keys []string) (doc [2][]byte) {
 	var fromCBOR map[string]cbor.RawMessage
 	var fromJSON map[string]json.RawMessage

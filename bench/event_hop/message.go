@@ -60,7 +60,7 @@ var forms = []form{
 	}},
 }
 
-// The numbers of IDs that no reading has.
+// The arguments of events.UUID for these IDs. No reading has the same ID.
 const other = 1 << 20
 
 func envelope(payload any, contentType, correlation string) edgex.MessageEnvelope {
@@ -70,10 +70,10 @@ func envelope(payload any, contentType, correlation string) edgex.MessageEnvelop
 	}
 }
 
-// identity is the IDs that a hop sets: one of the envelope and one of the event.
+// identity holds the IDs that a hop sets: the ID of the envelope and the ID of the event.
 type identity struct{ correlation, event string }
 
-// identities take turns, so that each hop changes something. A message comes with the last one.
+// identities are used in turn, so that each hop changes the message. A new message has the last identity.
 var identities = [2]identity{
 	{events.UUID(other + 1), events.UUID(other + 2)},
 	{events.UUID(other + 3), events.UUID(other + 4)},

@@ -15,11 +15,11 @@ import (
 	"example.com/ferry/edgex"
 )
 
-// hop returns the message with another identity if its device matches; otherwise ok is false. The result is doc itself,
-// changed, or a buffer that is valid until the next hop.
+// hop returns the message with another identity. ok is false if the device of the message does not match. The result is doc
+// itself, changed in place, or a buffer that is valid until the next hop.
 type hop func(doc []byte, id *identity) (out []byte, ok bool, err error)
 
-// contender is a row: how it makes the hop in one form.
+// contender is one measured way to make a hop in one form, and a row of the report.
 type contender struct {
 	name    string
 	kind    harness.Kind
@@ -29,7 +29,7 @@ type contender struct {
 	start   func(form) hop
 }
 
-// throughput is a figure of those that read the whole message: bytes of it, as it is on the wire, over time.
+// throughput is the number of message bytes on the wire per time. Only rows that read the whole message have this figure.
 const throughput = "GB/s"
 
 func (c contender) measure(name string, budget time.Duration) (harness.Figures, error) {
@@ -107,7 +107,7 @@ func ferryHop(validate bool) hop {
 	}
 }
 
-// copyHop only copies the message, as any program does that writes it in one piece.
+// copyHop only copies the message. Any program that writes the message in one piece has to do so.
 func copyHop() hop {
 	var dst []byte
 	return func(doc []byte, _ *identity) ([]byte, bool, error) {

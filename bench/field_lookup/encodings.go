@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// encoding is one of the forms that the messages are made in.
+// encoding is one format in which the messages are encoded.
 type encoding struct {
 	name    string
 	encode  func(order []int) []byte
@@ -32,7 +32,8 @@ var (
 	inFlatTable = encoding{name: "FlatBuffers", encode: encodeFlat, content: contentFlat}
 )
 
-// pathY3 leads below the one node with key 0. Y3's keys end at 0x3f, so the absent key of a message with all 63 is 0.
+// pathY3 returns the path of a key below the node with key 0. The largest key of Y3 is 0x3f. A message with 63 keys uses all of
+// 1 to 63, so its absent key is 0.
 func pathY3(key int) string { return fmt.Sprintf("0x00.0x%02x", y3Key(key)) }
 
 func y3Key(key int) byte { return byte(key & 0x3f) }
@@ -193,7 +194,7 @@ func contentBSON(v value) []byte {
 	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v.any.(float64)))
 }
 
-// encodeFlat writes a table in which key has slot key-1; the order of the keys is not to be seen in it.
+// encodeFlat writes a table in which key has slot key-1. The order of the keys does not change the table.
 func encodeFlat(order []int) []byte {
 	b := flatbuffers.NewBuilder(0)
 	text := b.CreateString("a")

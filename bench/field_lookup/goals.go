@@ -28,7 +28,7 @@ const (
 	seedY3 = "seed Y3, as recorded"
 )
 
-// asked is the goal of a format in C63-K32.
+// asked returns the goal of a format in the case C63-K32.
 type asked struct {
 	row, limit string
 	ns         float64
@@ -83,7 +83,7 @@ func encodingOf(rows []contender, name string) *encoding {
 	return nil
 }
 
-// over is the largest ratio of a row to another among the cases.
+// over returns the largest ratio of row to other, over the cases in names.
 func over(row, other string, names ...string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		worst := 0.0
@@ -94,8 +94,8 @@ func over(row, other string, names ...string) func(*harness.Result) float64 {
 	}
 }
 
-// fasterThanSeed is the smallest ratio of the seed's Y3 to ferry's among the cases. The recorded figures are the best of four
-// runs, so they are compared with ferry's best round.
+// fasterThanSeed returns the smallest ratio of the seed's Y3 time to ferry's Y3 time, over all cases. The recorded figures are
+// the best of four runs, so this function compares them with ferry's best round.
 func fasterThanSeed(names ...string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		worst := math.Inf(1)

@@ -2,10 +2,10 @@ package main
 
 import "encoding/binary"
 
-// The limit scans of the binary formats are written for just these messages: a flat map of short keys and scalar values. Each
-// read is checked, and the key is compared before the value is read. They do not support what these messages do not contain.
+// The limit scans of the binary formats support only these messages: a flat map of short keys and scalar values. A scan checks
+// the bounds of each read, and compares the key before it reads the value.
 
-// protobufScan knows tags of at most two bytes and lengths of one.
+// protobufScan supports tags of at most two bytes and lengths of one byte.
 //
 //go:noinline
 func protobufScan(data []byte, key int) (off, end int, ok bool) {

@@ -37,7 +37,7 @@ func jsonScan(data []byte, key string) (off, end int, ok bool) {
 	return 0, 0, false
 }
 
-// closing returns where the text that begins at has its quote, or len(data).
+// closing returns the offset of the closing quote of the text that begins at offset at, or len(data) if there is none.
 func closing(data []byte, at int) int {
 	for at < len(data) && data[at] != '"' {
 		if data[at] == '\\' || data[at] < ' ' {

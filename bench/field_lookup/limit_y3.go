@@ -1,8 +1,8 @@
 package main
 
-// limitScan is the least that a checked lookup has to do: it enters the node, and for each packet reads the tag and the
-// length, compares the key, and checks that the value lies within data. It is written for this one shape of message and
-// gives offsets only. It is not inlined, as a library's lookup is not.
+// limitScan does the minimal work of a checked lookup. It enters the node. For each packet it reads the tag and the length,
+// compares the key, and checks that the value lies within data. It supports only this shape of message and returns offsets. It
+// is not inlined, because a library's lookup is not inlined either.
 //
 //go:noinline
 func limitScan(data []byte, key byte) (off, end int, ok bool) {
@@ -61,8 +61,8 @@ func tightScan(data []byte, key byte) (off, end int, ok bool) {
 	return 0, 0, false
 }
 
-// header reads the packet header at: where its value begins, and how long it is. The length is a signed number in groups
-// of seven bits, most significant first.
+// header reads the packet header at offset at. It returns the offset and the length of the value. The length is encoded as a
+// signed number in groups of seven bits, most significant group first.
 func header(data []byte, at int) (off, size int, ok bool) {
 	at++
 	if at >= len(data) || data[at]&0xc0 == 0x40 { // a negative length

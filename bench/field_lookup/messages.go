@@ -15,7 +15,7 @@ type value struct {
 	any  any    // as Go value, of the width that formats with widths use
 }
 
-// values are taken in turn, as the seed's generator does.
+// The fields of a message use these values in turn, as in the seed's generator.
 var values = []value{
 	{`"a"`, "a", "a"},
 	{"-65", "\xff\x3f", int32(-65)},
@@ -26,13 +26,13 @@ var values = []value{
 	{"23", "\x40\x37", 23.0},
 }
 
-// valueOf returns the value that key, counted from 1, has in each message.
+// valueOf returns the value of a key. A key has the same value in each message. Keys count from 1.
 func valueOf(key int) value { return values[(key-1)%len(values)] }
 
 // shuffledDocs is how many messages with keys in different order take turns. It is a power of two.
 const shuffledDocs = 2048
 
-// workload is one case: messages of some number of keys, of which one is looked for.
+// workload is one case: messages with a number of keys, and the key to look up.
 type workload struct {
 	orders  [][]int // the keys of each message in their order; a power of two of them
 	key     int     // counted from 1
@@ -66,12 +66,12 @@ var cases = []string{c63, c32, c16, c03, shuffled, absent}
 // Further cases, with the messages of one of the above.
 const (
 	cold      = c63 + " cold"              // the messages take more memory than any cache
-	four      = "C63 four fields"          // fourKeys, which ferry looks for in one pass
+	four      = "C63 four fields"          // one lookup of all fourKeys; ferry finds them in one pass
 	validated = c63 + " validated"         // the whole message is validated and then looked into
 	both      = c63 + " in a loop with Y3" // the seed's cpu_pprof: one loop that looks up in Y3 and then in the other encoding
 )
 
-// fourKeys are looked for in one message; the last one is the one that C63-K32 looks for alone.
+// fourKeys are looked up together in one message. The last of them is the key of the case C63-K32.
 var fourKeys = [4]int{8, 16, 24, 32}
 
 // coldBytes is the least memory of the cold messages. Tests set a smaller value.

@@ -21,7 +21,7 @@ import (
 	"example.com/ferry/bench/internal/harness"
 )
 
-// peer makes a row of a function that returns the encoded value, or nil. Several keys are looked up one after the other.
+// peer returns a row that uses find. find returns the encoded value, or nil. The row looks several keys up one after the other.
 func peer[K any](name, version string, in *encoding, want func(value) []byte, keyOf func(int) K, find func(doc []byte, key K) []byte) contender {
 	return contender{name, harness.Peer, version, in, want, func(keys ...int) finder {
 		var each []K
@@ -128,7 +128,7 @@ func peers() []contender {
 	}
 }
 
-// findFlat reads the table's own list of offsets; nothing is checked.
+// findFlat reads the table's list of offsets. It checks nothing.
 func findFlat(doc []byte, key int) []byte {
 	t := flatbuffers.Table{Bytes: doc, Pos: flatbuffers.GetUOffsetT(doc)}
 	at := flatbuffers.UOffsetT(t.Offset(flatbuffers.VOffsetT(4 + 2*(key-1))))
@@ -219,7 +219,7 @@ func (s *jsontextReader) find(doc []byte, key string) []byte {
 			return nil
 		}
 		if string(name[1:len(name)-1]) == key {
-			at := s.decoder.InputOffset() + 1 // behind the colon
+			at := s.decoder.InputOffset() + 1 // after the colon
 			v, err := s.decoder.ReadValue()
 			if err != nil {
 				return nil

@@ -10,15 +10,15 @@ import (
 	"example.com/ferry/format"
 )
 
-// contender is a row: something that finds the value of a key in messages of one encoding.
+// contender is one measured way to find a value by its key in messages of one encoding. It is a row of the report.
 type contender struct {
 	name    string
 	kind    harness.Kind
 	version string
 	in      *encoding
-	want    func(v value) []byte // what find has to return for a value; nil where it gives a Go value
+	want    func(v value) []byte // the bytes that find must return for a value; nil if find returns a Go value
 
-	// finder prepares for keys: op looks the last of them up, find is op with the value it finds, or nil.
+	// finder prepares a lookup of keys. op looks up the last key. find does the same and returns the value, or nil.
 	finder func(keys ...int) finder
 }
 
@@ -26,7 +26,7 @@ type finder struct {
 	find func(doc []byte) []byte
 	op   func(doc []byte) int // its results are added up, so that the compiler cannot remove the call
 	all  func(doc []byte) int // op for all keys
-	full func(doc []byte) int // op behind a validation of the whole message; nil for what has none of its own
+	full func(doc []byte) int // validates the whole message, then runs op; nil if the library has no validation
 }
 
 // ferryRow looks up through the interface, with paths parsed at run time. It is not inlined, so that the compiler cannot
@@ -72,7 +72,7 @@ func ferryRow(name string, in *encoding, f format.Format) contender {
 	}}
 }
 
-// scanRow is a limit: a scan that gives where the value lies. K is the type of its keys.
+// scanRow returns the row of a limit. Its scan returns the offsets of the value. K is the type of the keys.
 func scanRow[K any](name string, in *encoding, scan func(data []byte, key K) (off, end int, ok bool), keyOf func(int) K) contender {
 	return contender{name, harness.Limit, "hand-written", in, in.content, func(keys ...int) finder {
 		var each []K
@@ -162,7 +162,7 @@ func measureBoth(a, b contender, budget time.Duration) harness.Figures {
 	return harness.Figures{harness.CPUPerOp: loop, y3Share: 100 * alone / loop}
 }
 
-// agrees reports whether the contender finds what it should in each message of w, and all of fourKeys.
+// agrees reports whether the contender finds the right value in each message of w, and the right values of fourKeys.
 func (c contender) agrees(w workload) bool {
 	f := c.finder(w.key)
 	for _, doc := range w.docs(c.in) {

@@ -10,7 +10,7 @@ import (
 	"example.com/ferry/bench/internal/keepalive"
 )
 
-// clients share the connections of a case.
+// clients are the client processes of a case. Each client opens a part of the connections.
 type clients []*keepalive.Client
 
 // connect starts as many clients as the case has processes. On an error it also returns the processes that were started.
@@ -40,7 +40,7 @@ func (c clients) each(do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// more makes more connections.
+// more opens more connections.
 func (c clients) more(conns int) error {
 	return c.each(func(i int) error { return c[i].More(share(conns, i, len(c))) })
 }

@@ -71,7 +71,7 @@ func (e *experiment) question() harness.Question {
 	return q
 }
 
-// recorded is MOSN, whose clients speak Bolt.
+// recorded returns the row of MOSN, measured earlier with Bolt clients.
 func recorded(load string) []harness.Contender {
 	const version = "v1.6.0 of July 2026, on another day"
 	return []harness.Contender{
@@ -107,7 +107,7 @@ func (e *experiment) goals() []harness.Goal {
 	}))
 }
 
-// stat is a figure of a row; NaN where there is none.
+// stat returns a figure of a row, or NaN if the row has no such figure.
 func stat(r *harness.Result, row, load, figure string) harness.Stat {
 	for _, candidate := range r.Rows {
 		if s, ok := candidate.Cases[load][figure]; ok && candidate.Name == row {

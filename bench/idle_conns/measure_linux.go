@@ -23,11 +23,11 @@ import (
 const (
 	bodySize = 1024                   // bytes
 	rate     = 1000                   // requests a second
-	flights  = 20                     // requests in flight, when each connection has its turn
-	patience = time.Minute            // for these to complete
-	settle   = 300 * time.Millisecond // before memory is read; less where the window is short
-	proxies  = 0                      // the proxies' core
-	ends     = 1                      // that of clients and backend
+	flights  = 20                     // requests in flight while each connection carries one request in turn
+	patience = time.Minute            // timeout for one request on each connection
+	settle   = 300 * time.Millisecond // pause before memory is read; shorter if the window is short
+	proxies  = 0                      // number of the proxies' core
+	ends     = 1                      // number of the core of clients and backend
 )
 
 // addresses are where the programs listen.
@@ -106,7 +106,7 @@ func (e *experiment) measure(r row) func(string, time.Duration) (harness.Figures
 	}
 }
 
-// run measures one row in one case; why is the first failure.
+// run measures one row in one case. why is the text of the first failure.
 func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures, why string, err error) {
 	backend, err := keepalive.StartBackend([]int{ends}, r.wire, bodySize, e.at.backend)
 	if err != nil {

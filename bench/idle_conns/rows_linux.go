@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// load is a case: connections over processes that share a port.
+// load is a case: a number of connections, spread over proxy processes that share a port.
 type load struct {
 	name      string
 	conns     int
@@ -32,17 +32,17 @@ type row struct {
 	kind          harness.Kind
 	wire          keepalive.Wire
 	goroutines    bool     // it reports the number of goroutines
-	workers       bool     // it shares a port among workers of its own, and not among processes
+	workers       bool     // the program shares the port among its own workers, and runs as one process
 	lines         []string // lines that are added to ferry's example
 	peer          httpproxy.Program
 }
 
-// in reports whether the row takes part in a case: in the largest one only the rows with goals and the best peers do.
+// in reports whether the row is measured in a case. The largest case has only the rows with goals and the best peers.
 func (r row) in(l load) bool {
 	return l.processes == 1 || slices.Contains([]string{ferryHTTP1, ferryBolt, nginx, haproxy}, r.name)
 }
 
-// rows returns the rows whose programs are installed, and a sentence about each other one.
+// rows returns the rows whose programs are installed, and a note about each missing program.
 func rows() (all []row, notes []string) {
 	const twin = "goroutines: true"
 	ferry := func(name string, w keepalive.Wire, lines ...string) {

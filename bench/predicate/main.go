@@ -88,7 +88,7 @@ func hasPeer(rows []contender, form string) bool {
 	return slices.ContainsFunc(rows, func(c contender) bool { return c.kind == harness.Peer && c.by[form] != nil })
 }
 
-// fasterThanBest is how many times row is faster than the best of the peers, of which there is one.
+// fasterThanBest returns the time of the fastest peer divided by the time of row. At least one peer must have a figure.
 func fasterThanBest(rows []contender, row, form string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		best := math.NaN()

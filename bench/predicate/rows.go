@@ -28,7 +28,7 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// form is one format of the events: a case of the question.
+// form is one format of the events, and a case of the benchmark.
 type form struct {
 	name   string
 	encode func(*event) []byte
@@ -51,7 +51,7 @@ var forms = []form{
 // decide reports whether a message passes; an error means that it does not.
 type decide func(doc []byte) bool
 
-// contender is a row: how it decides in each form, by name; a form it cannot read is left out.
+// contender is one measured filter, and a row of the report. It has a decide function for each form that it supports.
 type contender struct {
 	name    string
 	kind    harness.Kind
@@ -253,7 +253,7 @@ func contenders() []contender {
 	return rows
 }
 
-// measure times one contender in one form; nothing if it cannot read it.
+// measure times one contender in one form. It returns nil if the contender does not support the form.
 func (c contender) measure(f form, budget time.Duration) harness.Figures {
 	decide := c.by[f.name]
 	if decide == nil {

@@ -16,7 +16,7 @@ import (
 	"example.com/ferry/bench/internal/harness"
 )
 
-// connections is how many connections a limit opens to the backend.
+// connections is the number of connections that a limit opens to the backend.
 func connections(w boltload.Workload) string {
 	if w.Upstream == 0 {
 		return strconv.Itoa(boltload.Shared)

@@ -18,8 +18,8 @@ type row struct {
 	name    string
 	kind    harness.Kind
 	version string
-	argv    func(w boltload.Workload) ([]string, error) // its command line; nil: there is no proxy
-	one     bool                                        // it can use one core only
+	argv    func(w boltload.Workload) ([]string, error) // command line of the proxy; nil means no proxy
+	one     bool                                        // the proxy can use only one core
 }
 
 // The names of rows that goals compare.

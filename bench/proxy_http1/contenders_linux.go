@@ -10,14 +10,14 @@ import (
 	"example.com/ferry/bench/internal/pinned"
 )
 
-// load is a case.
+// load is a case: the request rate and the cores.
 type load struct {
 	name  string
 	conns int
 	rate  float64 // requests a second; 0: all connections are busy
 	hops  int
 	proxy []int // cores
-	ends  []int // of client and backend
+	ends  []int // cores of client and backend
 	all   bool  // all rows take part, not only ferry, the limits and the peers of goals
 }
 
@@ -60,7 +60,7 @@ func (c contender) in(l load) bool {
 	return true
 }
 
-// contenders returns the rows whose programs are installed, and a sentence about each other one.
+// contenders returns the rows whose programs are installed, and a note about each missing program.
 func contenders() (all []contender, notes []string) {
 	all = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, goroutines: true, start: startFerry}}
 	peers, notes := httpproxy.Peers()

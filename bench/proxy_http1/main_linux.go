@@ -84,7 +84,7 @@ var recorded = harness.Contender{
 }
 
 func goals() []harness.Goal {
-	// better returns ferry's figure over that of nginx or HAProxy, whichever is better.
+	// better returns ferry's figure divided by the better figure of nginx and HAProxy.
 	better := func(load, figure string) func(*harness.Result) float64 {
 		return func(r *harness.Result) float64 {
 			return max(r.Ratio(ferryRow, "nginx", load, figure), r.Ratio(ferryRow, "HAProxy", load, figure))

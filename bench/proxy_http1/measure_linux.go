@@ -21,8 +21,8 @@ const bodySize = 1024 // bytes
 // addresses are where the programs listen.
 type addresses struct {
 	backend string
-	proxies [2]string // the one the client connects to, and the second of two
-	admins  [2]string // their admin servers
+	proxies [2]string // addresses of the first proxy, which the client connects to, and of the second proxy
+	admins  [2]string // admin servers of the two proxies
 }
 
 // shipped are those of ferry's example, and two more.
@@ -171,7 +171,7 @@ func figures(r *keepalive.Report) harness.Figures {
 	return f
 }
 
-// look adds the memory and goroutines of a proxy while all connections are open.
+// look adds the figures of a proxy's memory and goroutines. It runs while all connections are open.
 func (e *experiment) look(c contender, p *pinned.Process, admin string, f harness.Figures) error {
 	m, err := p.Memory()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // A process of this program that finds this variable in its environment is the limit in Go.
 const relayVariable = "FERRY_BENCH_RELAY"
 
-// playRelay does not return in such a process. Its arguments are the number of workers, the address to listen on and the
-// upstream.
+// playRelay runs the relay if this process was started as the limit, and does not return then. The arguments of the process
+// are the number of workers, the listen address and the upstream address.
 func playRelay() {
 	if os.Getenv(relayVariable) == "" {
 		return
@@ -49,8 +49,8 @@ func relayAll(args []string) error {
 	return <-failed
 }
 
-// relay is the least work of a proxy: it writes the bytes of one connection to its counterpart. It does not parse HTTP, blocks
-// while it connects to the upstream, and ends if a socket does not take all bytes.
+// relay is a minimal proxy. It writes the bytes of each connection to the counterpart connection. It does not parse HTTP,
+// blocks while it connects to the upstream, and exits if a socket does not accept all bytes of a write.
 func relay(listen, upstream netip.AddrPort) error {
 	runtime.LockOSThread()
 	listener, err := rawpoll.Listen(listen)

@@ -23,7 +23,7 @@ func (b *benchmark) build(dir string) error {
 	return harness.Go("test", "-c", "-o", b.program, "./stream/hop")
 }
 
-// row measures the sub-benchmark SIZE/sub.
+// row returns the row that measures the sub-benchmark SIZE/sub.
 func (b *benchmark) row(name string, kind harness.Kind, sub string) harness.Contender {
 	version := "this commit"
 	if kind == harness.Limit {
@@ -53,7 +53,7 @@ func (b *benchmark) check() error {
 	return nil
 }
 
-// run runs one sub-benchmark; long is as -test.benchtime takes it.
+// run runs one sub-benchmark. long is a value of the flag -test.benchtime.
 func (b *benchmark) run(sub, long string) (harness.Figures, error) {
 	pattern := "^BenchmarkHop$/^" + strings.ReplaceAll(sub, "/", "$/^") + "$"
 	out, err := exec.Command(b.program, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", long, "-test.benchmem", "-test.timeout", "5m").CombinedOutput()

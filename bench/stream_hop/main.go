@@ -9,7 +9,7 @@ import (
 
 func main() { harness.Main(question()) }
 
-// The sizes are those of ferry's own benchmark, by the name they have there.
+// The message sizes, with the names of the sub-benchmarks of BenchmarkHop.
 var sizes = []struct{ name, sub string }{{"100 B", "100"}, {"1 KiB", "1024"}, {"64 KiB", "65536"}}
 
 const (
@@ -62,7 +62,7 @@ func question() harness.Question {
 
 func row(validation, filter string) string { return "ferry, validate " + validation + ", " + filter }
 
-// above returns how much longer the row takes than the copy.
+// above returns the largest difference, over all sizes, between the time of the row and the time of the copy.
 func above(name string) func(*harness.Result) float64 {
 	return func(r *harness.Result) float64 {
 		worst := math.Inf(-1)

@@ -53,7 +53,7 @@ func newNetwork(percent int) (*network, error) {
 	return n, nil
 }
 
-// move replaces the client's address.
+// move replaces the IP address of the client.
 func (n *network) move() error {
 	return errors.Join(
 		run("ip -n "+n.client+" addr add "+newAddr+" dev net0"),
@@ -75,7 +75,7 @@ func run(command string) error {
 	return nil
 }
 
-// possible returns an error if such a network cannot be made here.
+// possible returns an error if this machine or user cannot create such a network.
 func possible() error {
 	n, err := newNetwork(1)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	rate = 2000    // messages a second
 )
 
-// perTag is how many messages of each tag a measurement of 50 ms sends: for five seconds.
+// perTag is the number of messages of each tag for a budget of 50 ms. Sending them takes five seconds.
 const perTag = 5 * rate / tags
 
 type row struct {

@@ -19,7 +19,7 @@ type run struct {
 	Load
 	start  time.Time
 	report Report
-	next   int             // number of the next request of an open loop
+	next   int             // number of the next request, for a Load with Rate or Once
 	marks  []time.Duration // start and end of the window
 	cpu    time.Duration   // CPU time of PIDs at the start of the window
 	free   int             // number of connections without a request in flight

@@ -16,7 +16,7 @@ type Spec struct {
 	Cores []int // cores that the client may use; empty means all
 }
 
-// Load describes one run. With a Rate, requests are sent on the connections in turn. Without a Rate, all connections are busy:
+// Load describes one run. With a Rate, requests are sent on the connections in turn. With neither Rate nor Once, all connections are busy:
 // each response triggers the next request.
 type Load struct {
 	Rate   float64       // requests a second, in turn over all connections

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Rawgo is the least work of a Go program that forwards Bolt: it sends the requests of any number of connections over a few,
-// each with another id, and the responses back. It has one thread, copies each byte once, and reads and writes each socket
-// once a round. It has no timeouts, no checks, no counters and no bound on its queues: it is a limit, not a proxy.
+// Rawgo is a minimal Bolt proxy in Go. It forwards the requests of many client connections over a few upstream connections.
+// It replaces the id of each request, and restores the id in the response. It has one thread, copies each byte once, and reads
+// and writes each socket once per round of events. It has no timeouts, no checks, no counters and no limit on its queues: the
+// benchmark uses it to show the least possible cost.
 //
 //	rawgo LISTEN BACKEND CONNECTIONS
 package main
@@ -90,13 +91,13 @@ type relay struct {
 type conn struct {
 	fd       int
 	upstream bool
-	left     []byte // of an incomplete frame
+	left     []byte // bytes of an incomplete frame
 	out      []byte
 	dirty    bool
 	gone     bool
 }
 
-// flight is a request that was forwarded. Its index is its id on the upstream connection.
+// flight is a forwarded request. Its index in flights is the request's id on the upstream connection.
 type flight struct {
 	from *conn
 	id   [4]byte
@@ -191,8 +192,9 @@ func (r *relay) read(c *conn) error {
 	return nil
 }
 
-// frameSize is how long the first frame of p is, or 0 if its head is incomplete. Version 1 only: requests have 22 bytes in front,
-// responses 20, and the lengths of class, header and content in the last 8 of them.
+// frameSize returns the length of the first frame of p, or 0 if the head of the frame is incomplete. It supports only Bolt
+// version 1. There the head of a request has 22 bytes, and the head of a response has 20 bytes. The last 8 bytes of the head
+// are the lengths of class, header and content.
 func frameSize(p []byte) int {
 	if len(p) < 22 {
 		return 0
