@@ -50,6 +50,7 @@ const (
 	resumed                        // ResumeReading was called: the unread bytes are delivered again
 	full                           // the queue has reached HighWater and has not shrunk to LowWater since
 	blocked                        // the socket accepts no more bytes; an event follows
+	writeBegun                     // the system may have sent queued bytes without reporting it yet
 	writeWatched                   // an event is requested for when the socket accepts bytes
 	accepted                       // accepted by a listener, not dialled
 	readQueued                     // c is in Loop.toRead

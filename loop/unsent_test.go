@@ -115,3 +115,43 @@ func TestMoveQueue(t *testing.T) {
 		}
 	})
 }
+
+// TestMoveQueueAfterResponse: a queue does not move once the peer has responded to its bytes, even if the loop reads the response
+// before the result of the write.
+func TestMoveQueueAfterResponse(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.Loops = 1
+		g := start(t, cfg)
+		request := noise(5, 1000)
+		opened := make(chan *Conn, 1)
+		moved := make(chan bool, 1)
+		to := listen(t, g, accept(func() *script {
+			return &script{
+				opened: func(c *Conn) { opened <- c },
+				data: func(c *Conn, p []byte) int {
+					other := c.Loop().Dial(Addr{Unix: "/no/such/socket"}, 0, Base{})
+					moved <- c.MoveQueue(other, len(request))
+					other.Abort(nil)
+					return len(p)
+				},
+			}
+		}))
+		peer := connect(t, to)
+		c := wait(t, "a connection", opened)
+		for round := range 50 {
+			on(t, c, func() bool { c.Write(request); return true })
+			if err := c.Loop().Post(func() { time.Sleep(time.Millisecond) }); err != nil { // so that both events arrive in one turn
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(peer, make([]byte, len(request))); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := peer.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if wait(t, "a response", moved) {
+				t.Fatalf("round %d: bytes that the peer has were moved", round)
+			}
+		}
+	})
+}

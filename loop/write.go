@@ -36,7 +36,7 @@ func (c *Conn) Unsent() int {
 // exactly n bytes and none of them was passed to the layer or the system, so the peer cannot have read them. Otherwise it
 // moves nothing and returns false. It may be called within Closed.
 func (c *Conn) MoveQueue(to *Conn, n int) bool {
-	if c.queue.size != n || c.is(blocked) || to.is(dead|closing|writeClosing) {
+	if c.queue.size != n || c.is(writeBegun) || to.is(dead|closing|writeClosing) {
 		return false
 	}
 	for first := c.queue.head; first != nil; first = first.next {
@@ -68,7 +68,7 @@ func (l *Loop) flush(c *Conn) {
 		n, err := l.sys.write(c.id, queue.head)
 		l.stats.Writes++
 		if errors.Is(err, ErrAgain) {
-			c.state |= blocked
+			c.state |= blocked | writeBegun
 			l.watchWrite(c, true)
 			break
 		}
@@ -81,6 +81,7 @@ func (l *Loop) flush(c *Conn) {
 		queue.consume(&l.free, n)
 	}
 	if queue.head == nil {
+		c.state &^= writeBegun
 		l.flushed(c)
 	}
 	if c.is(full) && c.Queued() <= l.cfg.LowWater && !c.is(dead) {
