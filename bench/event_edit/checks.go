@@ -15,7 +15,7 @@ import (
 	"example.com/ferry/field"
 )
 
-// The seed's benchmark never checked its output, so nobody saw that it never decoded the payload. These checks would detect that.
+// The seed's benchmark never checked its output, so it did not show that the payload was never decoded. These checks would detect that.
 
 func checkPayloads() error {
 	for _, name := range cases {
