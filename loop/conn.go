@@ -55,6 +55,7 @@ const (
 	accepted                       // accepted by a listener, not dialled
 	readQueued                     // c is in Loop.toRead
 	flushQueued                    // c is in Loop.toFlush
+	shortQueue                     // LimitQueue was called
 )
 
 func (c *Conn) is(s state) bool { return c.state&s != 0 }

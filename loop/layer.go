@@ -103,9 +103,7 @@ func (s *Socket) Write(p []byte) {
 		return
 	}
 	s.out.append(&c.loop.free, p)
-	if c.Queued() >= c.loop.cfg.HighWater {
-		c.state |= full
-	}
+	c.queueGrew()
 	if !s.sealing {
 		c.loop.flushLater(c)
 	}

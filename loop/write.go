@@ -1,6 +1,10 @@
 package loop
 
-import "errors"
+import (
+	"errors"
+
+	"example.com/ferry/internal/bufpool"
+)
 
 // Write queues a copy of p. All bytes written to c in one turn leave with one system call at its end. The queue is not
 // bounded: code that forwards bytes checks Full.
@@ -9,10 +13,42 @@ func (c *Conn) Write(p []byte) {
 		return
 	}
 	c.queue.append(&c.loop.free, p)
-	if c.Queued() >= c.loop.cfg.HighWater {
+	c.queueGrew()
+	c.loop.flushLater(c)
+}
+
+// WriteShared queues p, which lies in the memory of b, without a copy, and retains b until p is written. The bytes of p must
+// not change until then. A short p is copied instead.
+func (c *Conn) WriteShared(b *bufpool.Buf, p []byte) {
+	if len(p) < leastShare {
+		c.Write(p)
+		return
+	}
+	if c.is(dead | closing | writeClosing) {
+		return
+	}
+	c.queue.appendShared(&c.loop.free, b, p)
+	c.queueGrew()
+	c.loop.flushLater(c)
+}
+
+// LimitQueue divides Config.HighWater and LowWater by 4 for c. It is for a connection that carries several streams: bytes
+// that must not wait behind a body then find a short queue.
+func (c *Conn) LimitQueue() { c.state |= shortQueue }
+
+// queueGrew notes that the queue has reached its high watermark.
+func (c *Conn) queueGrew() {
+	if c.Queued() >= c.mark(c.loop.cfg.HighWater) {
 		c.state |= full
 	}
-	c.loop.flushLater(c)
+}
+
+// mark returns the watermark of c for a watermark of the Config.
+func (c *Conn) mark(configured int) int {
+	if c.is(shortQueue) {
+		return configured / 4
+	}
+	return configured
 }
 
 // Queued returns how many bytes wait to be written, before and after the layer.
@@ -47,7 +83,7 @@ func (c *Conn) MoveQueue(to *Conn, n int) bool {
 }
 
 // Full reports whether the queue has reached Config.HighWater and has not shrunk to LowWater since. Code that forwards bytes
-// to c pauses reading their source until Drained.
+// to c pauses reading their source until Drained. LimitQueue changes both watermarks.
 func (c *Conn) Full() bool { return c.is(full) }
 
 // flush writes the queue until the socket accepts no more, or c has used its share of the turn.
@@ -84,7 +120,7 @@ func (l *Loop) flush(c *Conn) {
 		c.state &^= writeBegun
 		l.flushed(c)
 	}
-	if c.is(full) && c.Queued() <= l.cfg.LowWater && !c.is(dead) {
+	if c.is(full) && c.Queued() <= c.mark(l.cfg.LowWater) && !c.is(dead) {
 		c.state &^= full
 		if !c.is(closing) {
 			c.handler.Drained(c)
