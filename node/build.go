@@ -140,7 +140,7 @@ func (n *Node) buildStreams() error {
 	if err != nil {
 		return err
 	}
-	identify, err := hop.Known(known)
+	identities, err := hop.NewIdentities(known)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (n *Node) buildStreams() error {
 	// 3. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
 	l := cfg.Limits
 	n.hop, err = hop.New(hop.Config{
-		Identify: identify, Formats: n.extensions.Formats, Log: n.log,
+		Identify: identities.Identify, Formats: n.extensions.Formats, Log: n.log,
 		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
 		Window: int(l.Window), Queue: int(l.Queue),
 		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,

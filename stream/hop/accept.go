@@ -13,27 +13,31 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Serve accepts connections from l until ctx ends or l is closed; it then returns nil. v says how thoroughly the
-// clients' payloads are validated. Handshakes and refusals do not delay further connections, unless twice
-// Config.MaxConnections of them are in progress.
-func (b *Broker) Serve(ctx context.Context, l transport.Listener, v Validation) error {
+// acceptSlots holds one element for each accepted connection without a session, until it is closed.
+type acceptSlots chan struct{}
+
+// Serve accepts connections until ctx ends or Drain closes the listener; it then returns nil. Handshakes and refusals do
+// not delay further connections, unless twice Config.MaxConnections of them are in progress.
+func (l *Listener) Serve(ctx context.Context) error {
+	b := l.broker
 	for {
+		slots := *b.acceptSlots.Load()
 		select {
-		case b.acceptSlots <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil
 		}
-		conn, err := l.Accept(ctx)
+		conn, err := l.inner.Accept(ctx)
 		if err != nil {
-			<-b.acceptSlots
+			<-slots
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return nil
 			}
-			return fmt.Errorf("hop: accept on %v: %w", l.Addr(), err)
+			return fmt.Errorf("hop: accept on %v: %w", l.inner.Addr(), err)
 		}
 		go func() {
-			s := b.handshake(conn, v)
-			<-b.acceptSlots
+			s := l.handshake(conn)
+			<-slots
 			if s != nil {
 				_ = peer.Serve(s.peer, &frameHandlers, func() *receiver { return newReceiver(s) }) // onClosing logs the error
 			}
@@ -42,19 +46,20 @@ func (b *Broker) Serve(ctx context.Context, l transport.Listener, v Validation) 
 }
 
 // handshake identifies the client of conn and returns its session. It returns nil if the client was refused.
-func (b *Broker) handshake(conn transport.Conn, v Validation) *session {
+func (l *Listener) handshake(conn transport.Conn) *session {
+	b, cfg := l.broker, l.broker.cfg.Load()
 	var s *session
 	c := peer.New(conn, peer.Config{
 		Remote: "client", Linger: b.linger,
 		OnClosing: func(why error) { s.onClosing(why) }, OnClosed: func() { s.onClosed() },
 	})
-	_ = conn.SetDeadline(time.Now().Add(b.cfg.HandshakeTimeout))
-	e, err := b.beginHandshake(conn)
+	_ = conn.SetDeadline(time.Now().Add(cfg.HandshakeTimeout))
+	e, err := b.beginHandshake(conn, cfg)
 	if err != nil {
 		b.refuse(c, err)
 		return nil
 	}
-	hello, identity, err := b.identify(c, conn.RemoteAddr())
+	hello, identity, err := identify(cfg, c, conn.RemoteAddr())
 	if b.endHandshake(e) && err != nil {
 		err = &native.Error{Code: native.CodeLimit, Reason: "no HELLO yet, and newer connections need the place"}
 	}
@@ -63,11 +68,11 @@ func (b *Broker) handshake(conn transport.Conn, v Validation) *session {
 			r.PeerIdentified()
 		}
 		_ = conn.SetDeadline(time.Time{})
-		s = newSession(b, hello.Name, identity, v)
+		s = newSession(l, cfg, hello.Name, identity)
 		err = b.addSession(s, c, conn.RemoteAddr())
 	}
 	if err != nil {
-		b.cfg.Log.Warn("connection refused", "addr", conn.RemoteAddr(), "err", err)
+		cfg.Log.Warn("connection refused", "addr", conn.RemoteAddr(), "err", err)
 		b.refuse(c, err)
 		return nil
 	}
@@ -86,13 +91,13 @@ func (b *Broker) refuse(c *peer.Conn, why error) {
 
 // beginHandshake adds conn to the list of handshakes. The list has at most Config.MaxConnections entries: a further
 // connection expires the oldest handshake. beginHandshake returns an error if the broker cannot serve another client.
-func (b *Broker) beginHandshake(conn transport.Conn) (*list.Element, error) {
+func (b *Broker) beginHandshake(conn transport.Conn, cfg *Config) (*list.Element, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.cannotServe(); err != nil {
 		return nil, err
 	}
-	for b.handshakes.Len() >= b.cfg.MaxConnections {
+	for b.handshakes.Len() >= cfg.MaxConnections {
 		b.expireOldestHandshake()
 	}
 	return b.handshakes.PushBack(conn), nil
@@ -119,25 +124,27 @@ func (b *Broker) cannotServe() error {
 	switch {
 	case b.draining:
 		return &native.Error{Code: native.CodeDraining, Reason: "the node is stopping"}
-	case b.served >= b.cfg.MaxConnections:
+	case b.served >= b.cfg.Load().MaxConnections:
 		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the node serves %d connections already", b.served)}
 	}
 	return nil
 }
 
 // identify waits for HELLO. It returns the HELLO and the identity of the token or certificate.
-func (b *Broker) identify(c *peer.Conn, addr net.Addr) (native.HelloFrame, *Identity, error) {
+func identify(cfg *Config, c *peer.Conn, addr net.Addr) (native.HelloFrame, *Identity, error) {
 	hello, err := c.Accept()
 	if err != nil {
 		return hello, nil, err
 	}
-	identity, err := b.cfg.Identify(hello.Token, c.TLS())
+	identity, err := cfg.Identify(hello.Token, c.TLS())
 	if err != nil {
-		b.cfg.Log.Warn("identity refused", "addr", addr, "name", hello.Name, "err", err)
-		return hello, nil, &native.Error{Code: native.CodeUnauthenticated, Reason: "no identity here has this token or certificate"}
+		cfg.Log.Warn("identity refused", "addr", addr, "name", hello.Name, "err", err)
+		return hello, nil, unauthenticated
 	}
 	return hello, identity, nil
 }
+
+var unauthenticated = &native.Error{Code: native.CodeUnauthenticated, Reason: "no identity here has this token or certificate"}
 
 // addSession assigns a source id to s and sends WELCOME over c.
 func (b *Broker) addSession(s *session, c *peer.Conn, addr net.Addr) error {
@@ -145,6 +152,12 @@ func (b *Broker) addSession(s *session, c *peer.Conn, addr net.Addr) error {
 	defer b.mu.Unlock()
 	if err := b.cannotServe(); err != nil {
 		return err
+	}
+	if !b.refresh(s) {
+		return unauthenticated // SetIdentities has removed the client since the HELLO
+	}
+	if s.listener.closed {
+		return &native.Error{Code: native.CodeDraining, Reason: listenerGone}
 	}
 	b.served++
 	b.ended.Add(1)

@@ -15,10 +15,10 @@ import (
 
 // Broker routes messages between its clients. All methods may overlap.
 type Broker struct {
-	cfg         Config
+	cfg         atomic.Pointer[Config] // a connection keeps the one it was accepted with; changed with mu held
 	formats     *format.ByType
 	linger      time.Duration // how long a closing connection may write what is queued
-	acceptSlots chan struct{} // holds one element for each accepted connection without a session, until it is closed
+	acceptSlots atomic.Pointer[acceptSlots]
 
 	dropped    [dropReasons]atomic.Uint64
 	mismatched atomic.Uint64
@@ -26,6 +26,7 @@ type Broker struct {
 	latencySum atomic.Int64 // nanoseconds, of all counted messages
 
 	mu         sync.Mutex
+	identities *Identities // nil until SetIdentities
 	sessions   map[ferry.SourceID]*session
 	lastID     ferry.SourceID
 	tags       tagTable
@@ -51,26 +52,26 @@ func New(cfg Config) (*Broker, error) {
 		return nil, fmt.Errorf("hop: Config.Formats: %w", err)
 	}
 	b := &Broker{
-		cfg: cfg, formats: formats, linger: 2 * time.Second, acceptSlots: make(chan struct{}, 2*cfg.MaxConnections),
+		formats: formats, linger: 2 * time.Second,
 		sessions: map[ferry.SourceID]*session{}, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
+	b.setLimits(&cfg)
 	go b.checkConnections()
 	return b, nil
 }
 
 // checkConnections closes connections that make no progress and frees unused tags. It does both at intervals.
 func (b *Broker) checkConnections() {
-	every := min(b.cfg.HandshakeTimeout, b.cfg.Heartbeat, b.cfg.WriteTimeout, 4*time.Second) / 4
-	tick := time.NewTicker(max(every, time.Millisecond))
-	defer tick.Stop()
-	for {
+	for every := b.cfg.Load().checkInterval(); ; {
 		select {
 		case <-b.stop:
 			return
-		case now := <-tick.C:
+		case now := <-time.After(every):
+			every = b.cfg.Load().checkInterval()
 			for _, s := range b.allSessions() {
 				s.check(now)
+				every = min(every, s.cfg.checkInterval())
 			}
 			b.mu.Lock()
 			b.tags.sweep(16 * sweepStep)

@@ -13,7 +13,7 @@ import (
 )
 
 // Config says how a Broker identifies its clients, and how much it stores for them. Only Identify is required. Zero
-// values mean the defaults. New validates the Config and copies it.
+// values mean the defaults. New validates the Config and copies it. Broker.SetIdentities and Broker.SetLimits change it.
 type Config struct {
 	// Identify returns a client's identity by its token or its certificate. token is a view: it must not be kept or
 	// logged. tls is nil on a connection without TLS. An error refuses the connection. Its text is logged and not sent
@@ -44,6 +44,8 @@ type Identity struct {
 	Name      string
 	Publish   []string // filters of the tags that the client may publish on
 	Subscribe []string // filters that the client may subscribe to, or any filter that these cover
+
+	proof proof // what the client proved itself by; set by Identities
 }
 
 // Anyone grants every client everything. It is for tests, and for streams within one process.
@@ -79,6 +81,11 @@ func ParseValidation(s string) (Validation, error) {
 		}
 	}
 	return 0, fmt.Errorf("hop: validate %q: want full, bounds or off", s)
+}
+
+// checkInterval returns how often connections are checked for progress: several times within the shortest limit.
+func (c *Config) checkInterval() time.Duration {
+	return max(min(c.HandshakeTimeout, c.Heartbeat, c.WriteTimeout, 4*time.Second)/4, time.Millisecond)
 }
 
 // fill sets the defaults and checks the limits.

@@ -19,6 +19,7 @@ type publisher struct {
 	session   *session
 	tag       *tag
 	withholds atomic.Int32 // number of delivery queues that withhold the credit
+	revoked   atomic.Bool  // the identity may no longer publish on the tag: its messages are dropped
 
 	mu      sync.Mutex
 	granted bool                 // the client has received its first window of credit
@@ -69,7 +70,7 @@ func (p *publisher) sendGrants() {
 	}
 	results := p.waiting
 	p.granted, p.waiting = true, nil
-	p.credit = p.session.broker.cfg.Window
+	p.credit = p.session.cfg.Window
 	p.mu.Unlock()
 	for _, r := range results {
 		p.session.respond(r, nil)
@@ -103,7 +104,7 @@ func (p *publisher) spend(n, last int) error {
 }
 
 // returnHalf returns the spent credit if it is at least half a window.
-func (p *publisher) returnHalf() { p.returnCredit(p.session.broker.cfg.Window / 2) }
+func (p *publisher) returnHalf() { p.returnCredit(p.session.cfg.Window / 2) }
 
 func (p *publisher) withhold() { p.withholds.Add(1) }
 

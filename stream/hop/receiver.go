@@ -56,6 +56,10 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 		}
 		r.last = p
 	}
+	if p.revoked.Load() {
+		f := native.Frame(batch[:native.Size(batch)])
+		return len(f), r.dropForbidden(p, f)
+	}
 	if first.Flags()&native.FlagAddressed != 0 {
 		return r.routeAddressed(p, native.Frame(batch[:native.Size(batch)]), shared)
 	}
@@ -94,7 +98,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 // validate checks the payload of f as the listener is configured, and sets the flags of f accordingly.
 func (r *receiver) validate(f native.Frame) error {
 	flags := f.Flags() & native.FlagAddressed
-	how := r.session.validate
+	how := r.session.listener.validation()
 	if ft := r.session.broker.formats[f.Type()]; ft != nil && how != ValidateOff {
 		if err := ft.Validate(f.Payload(), format.Options{BoundsOnly: how == ValidateBounds}); err != nil {
 			return err
@@ -107,14 +111,26 @@ func (r *receiver) validate(f native.Frame) error {
 	return nil
 }
 
-// dropInvalid drops and counts a frame with an invalid payload, and adds a notice for its publisher.
+// dropInvalid drops a frame with an invalid payload.
 func (r *receiver) dropInvalid(p *publisher, f native.Frame, why error) error {
+	return r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeInvalid, Reason: why.Error()})
+}
+
+// dropForbidden drops a frame whose publisher has lost its grant. Another connection of the identity would be refused, but
+// this one may still publish on its other tags.
+func (r *receiver) dropForbidden(p *publisher, f native.Frame) error {
+	why := fmt.Sprintf("identity %q may no longer publish on %q", r.session.identity.Load().Name, p.tag.name)
+	return r.drop(p, f, dropForbidden, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeForbidden, Reason: why})
+}
+
+// drop counts a frame that goes no further, and adds a notice for its publisher.
+func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.NoticeFrame) error {
 	if err := p.spend(len(f), len(f)); err != nil {
 		return err
 	}
 	p.tag.in.add(1, len(f))
-	r.session.broker.dropped[dropInvalid].Add(1)
-	r.notices.add(r.session, r.now, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeInvalid, Reason: why.Error()})
+	r.session.broker.dropped[reason].Add(1)
+	r.notices.add(r.session, r.now, notice)
 	p.returnHalf()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ferry"
@@ -16,11 +17,12 @@ import (
 // session is one identified client.
 type session struct {
 	broker   *Broker
+	listener *Listener
+	cfg      *Config // as it was when the client connected: WELCOME told the client some of it
 	id       ferry.SourceID
 	name     string
-	identity *Identity
+	identity atomic.Pointer[Identity] // changed with the broker's lock held
 	peer     *peer.Conn
-	validate Validation
 	control  *subscriberStream
 	log      *slog.Logger
 
@@ -30,27 +32,29 @@ type session struct {
 	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
 }
 
-func newSession(b *Broker, name string, identity *Identity, v Validation) *session {
+func newSession(l *Listener, cfg *Config, name string, identity *Identity) *session {
 	if name == "" {
 		name = identity.Name
 	}
-	return &session{
-		broker: b, name: name, identity: identity, validate: v, control: &subscriberStream{}, log: b.cfg.Log,
+	s := &session{
+		broker: l.broker, listener: l, cfg: cfg, name: name, control: &subscriberStream{}, log: cfg.Log,
 		published: map[uint32]*publisher{}, subs: map[uint32]*subscription{},
 	}
+	s.identity.Store(identity)
+	return s
 }
 
 // welcome ends the handshake on conn. The session already has its id. The caller holds the broker's lock.
 func (s *session) welcome(conn *peer.Conn, addr string) {
 	s.peer = conn
 	s.control.attach(conn.Control())
-	cfg := &s.broker.cfg
+	cfg := s.cfg
 	conn.Welcome(native.WelcomeFrame{
 		Streams: uint8(cfg.Streams), Source: uint32(s.id), MaxFrame: uint32(cfg.MaxFrame), Window: uint32(cfg.Window),
 		Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
 	})
 	s.data = make([]*subscriberStream, conn.Streams())
-	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Name, "addr", addr))
+	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Load().Name, "addr", addr))
 }
 
 // publisher returns the session's publish grant for a tag, or nil.
@@ -125,18 +129,24 @@ func (s *session) respond(r native.ResultFrame, err error) {
 	s.peer.Respond(func(b []byte) []byte { return native.AppendResult(b, r) })
 }
 
+// forbidden is the refusal of an operation that the identity has no grant for.
+func forbidden(id *Identity, operation, tags string) error {
+	return &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q may not %s %q", id.Name, operation, tags)}
+}
+
 // publisherOf returns the session's publisher for a tag, if the identity allows that. A new publisher has no credit.
 func (s *session) publisherOf(name string) (*publisher, error) {
 	if err := topic.CheckTag(name); err != nil {
 		return nil, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
-	if !covers(s.identity.Publish, name) {
-		return nil, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q may not publish on %q", s.identity.Name, name)}
-	}
 	b := s.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t, err := b.tags.acquire(name, s.identity.Name)
+	identity := s.identity.Load() // with the lock held, so that a change of the grants also sees the new publisher
+	if !covers(identity.Publish, name) {
+		return nil, forbidden(identity, "publish on", name)
+	}
+	t, err := b.tags.acquire(name, identity.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -160,30 +170,27 @@ func (s *session) subscribe(v native.SubFrame) error {
 	if err := topic.CheckFilter(v.Filter); err != nil {
 		return refuse(native.CodeBadRequest, "%v", err)
 	}
-	if !covers(s.identity.Subscribe, v.Filter) {
-		return refuse(native.CodeForbidden, "identity %q may not subscribe to %q", s.identity.Name, v.Filter)
-	}
 	if v.Window == 0 {
 		return refuse(native.CodeBadRequest, "a window of 0 bytes: nothing could ever be delivered")
 	}
 	sub := &subscription{
 		session: s, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, addressed: v.Addressed,
-		window: int(min(v.Window, maxCredit)), queueBound: s.broker.cfg.Queue, queues: map[uint32]*deliveryQueue{},
+		window: int(min(v.Window, maxCredit)), queueBound: s.cfg.Queue, queues: map[uint32]*deliveryQueue{},
 	}
 	if v.Queue > 0 {
 		sub.queueBound = int(min(uint32(sub.queueBound), v.Queue))
 	}
 	s.mu.Lock()
 	n, taken := len(s.subs), s.subs[v.ID] != nil
-	if n < s.broker.cfg.MaxSubs && !taken {
+	if n < s.cfg.MaxSubs && !taken {
 		s.subs[v.ID] = sub
 	}
 	s.mu.Unlock()
 	switch {
 	case taken:
 		return refuse(native.CodeBadRequest, "subscription %d exists already", v.ID)
-	case n >= s.broker.cfg.MaxSubs:
-		return refuse(native.CodeLimit, "more than %d subscriptions on one connection", s.broker.cfg.MaxSubs)
+	case n >= s.cfg.MaxSubs:
+		return refuse(native.CodeLimit, "more than %d subscriptions on one connection", s.cfg.MaxSubs)
 	}
 	if err := s.broker.addSubscription(sub, v.Where); err != nil {
 		s.mu.Lock()
@@ -223,8 +230,7 @@ func (s *session) addCredit(v native.CreditFrame) {
 
 // check closes the connection if it makes no progress.
 func (s *session) check(now time.Time) {
-	cfg := &s.broker.cfg
-	s.peer.Check(now, peer.Limits{Silence: 3 * cfg.Heartbeat, HalfFrame: cfg.HandshakeTimeout, Write: cfg.WriteTimeout})
+	s.peer.Check(now, peer.Limits{Silence: 3 * s.cfg.Heartbeat, HalfFrame: s.cfg.HandshakeTimeout, Write: s.cfg.WriteTimeout})
 }
 
 // subscribes reports whether the session has a subscription.
@@ -232,6 +238,13 @@ func (s *session) subscribes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.subs) > 0
+}
+
+// publishes reports whether the client has asked to publish on any tag.
+func (s *session) publishes() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.published) > 0
 }
 
 // busy reports whether messages for the client are unwritten, or the client is draining and may still publish.

@@ -12,14 +12,14 @@ import (
 
 // TestSessionOfTheSpecification plays the client of the session in docs/native.md and compares what the node sends.
 func TestSessionOfTheSpecification(t *testing.T) {
-	identify, err := hop.Known([]hop.Credential{{
+	known, err := hop.NewIdentities([]hop.Credential{{
 		Identity:  hop.Identity{Name: "pump", Publish: []string{"sensors/#"}, Subscribe: []string{"sensors/#"}},
 		TokenHash: hop.HashToken([]byte("t0k")),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, addr := serve(t, hop.Config{Identify: identify})
+	_, addr := serve(t, hop.Config{Identify: known.Identify})
 	p := connect(t, addr)
 	file, err := os.Open("../../protocol/native/testdata/session.txt")
 	if err != nil {

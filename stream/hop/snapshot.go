@@ -32,10 +32,11 @@ const (
 	dropSubscriberGone        // the subscriber left while messages for it were queued
 	dropNoAddressee           // the addressed source is not connected, or does not subscribe to the message
 	dropUnobserved            // no subscription matches the tag
+	dropForbidden             // the publisher's grant for the tag was taken away while it was connected
 	dropReasons
 )
 
-var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved"}
+var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved", "forbidden"}
 
 // Snapshot is a copy of a Broker's counters and queues at one moment.
 type Snapshot struct {
@@ -121,7 +122,7 @@ func (b *Broker) Snapshot() Snapshot {
 // stats returns the state of the subscription. It adds the traffic of the open queues to out, by tag.
 func (s *subscription) stats(out map[*tag]Traffic) SubscriptionStats {
 	v := SubscriptionStats{
-		Client: s.session.name, Identity: s.session.identity.Name, ID: s.id, Filter: s.filter, Group: s.group,
+		Client: s.session.name, Identity: s.session.identity.Load().Name, ID: s.id, Filter: s.filter, Group: s.group,
 		Policy: s.policy, Credit: s.window,
 	}
 	if s.predicate != nil {

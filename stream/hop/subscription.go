@@ -40,13 +40,16 @@ func (s *subscription) queueOf(t *tag) *deliveryQueue {
 	return q
 }
 
-// addSubscription adds sub to the routes. After removeSession it returns an error, because nothing would remove sub
+// addSubscription adds sub to the routes, if the identity allows its filter. After removeSession it returns an error, because nothing would remove sub
 // again.
 func (b *Broker) addSubscription(sub *subscription, where string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.sessions[sub.session.id] != sub.session {
 		return &native.Error{Code: native.CodeDraining, Reason: "the connection is being closed"}
+	}
+	if identity := sub.session.identity.Load(); !covers(identity.Subscribe, sub.filter) {
+		return forbidden(identity, "subscribe to", sub.filter)
 	}
 	p, err := b.predicates.acquire(where)
 	if err != nil {

@@ -104,14 +104,14 @@ func TestTagWithQueueIsKept(t *testing.T) {
 
 // TestOneIdentityLeavesTagsToOthers: an identity with a wildcard grant does not get the last of the tags.
 func TestOneIdentityLeavesTagsToOthers(t *testing.T) {
-	identify, err := hop.Known([]hop.Credential{
+	known, err := hop.NewIdentities([]hop.Credential{
 		{Identity: hop.Identity{Name: "greedy", Publish: []string{"#"}}, TokenHash: hop.HashToken([]byte("greedy"))},
 		{Identity: hop.Identity{Name: "modest", Publish: []string{"#"}}, TokenHash: hop.HashToken([]byte("modest"))},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, addr := serve(t, hop.Config{MaxTags: 64, Identify: identify})
+	_, addr := serve(t, hop.Config{MaxTags: 64, Identify: known.Identify})
 	login := func(token string) *peer {
 		p := connect(t, addr)
 		p.write(native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1, Token: []byte(token)}))

@@ -388,9 +388,9 @@ func TestForwardsVerbatim(t *testing.T) {
 	}
 }
 
-func TestKnown(t *testing.T) {
+func TestIdentities(t *testing.T) {
 	id := func(name string) hop.Identity { return hop.Identity{Name: name} }
-	identify, err := hop.Known([]hop.Credential{
+	known, err := hop.NewIdentities([]hop.Credential{
 		{Identity: id("pump"), TokenHash: hop.HashToken([]byte("t0k"))},
 		{Identity: id("press"), CommonName: "press-7"},
 	})
@@ -421,7 +421,7 @@ func TestKnown(t *testing.T) {
 		{"TLS without certificate", "", &tls.ConnectionState{}, ""},
 		{"nothing", "", nil, ""},
 	} {
-		got, err := identify([]byte(c.token), c.state)
+		got, err := known.Identify([]byte(c.token), c.state)
 		if (err == nil) != (c.want != "") || (got != nil && got.Name != c.want) {
 			t.Errorf("%s: got %v, %v, want %q", c.name, got, err, c.want)
 		}
@@ -434,7 +434,7 @@ func TestKnown(t *testing.T) {
 		{{Identity: id("a"), TokenHash: []byte("h")}, {Identity: id("b"), TokenHash: []byte("h")}},
 		{{Identity: id("a")}},
 	} {
-		if _, err := hop.Known(twice); err == nil {
+		if _, err := hop.NewIdentities(twice); err == nil {
 			t.Errorf("%+v was accepted", twice)
 		}
 	}
@@ -443,11 +443,11 @@ func TestKnown(t *testing.T) {
 // TestSecretsAreNotLogged: no token appears in the log, whether it is right or wrong.
 func TestSecretsAreNotLogged(t *testing.T) {
 	var log lockedBuffer
-	identify, err := hop.Known([]hop.Credential{{Identity: hop.Identity{Name: "pump"}, TokenHash: hop.HashToken([]byte("right-secret"))}})
+	known, err := hop.NewIdentities([]hop.Credential{{Identity: hop.Identity{Name: "pump"}, TokenHash: hop.HashToken([]byte("right-secret"))}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, addr := serve(t, hop.Config{Identify: identify, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	_, addr := serve(t, hop.Config{Identify: known.Identify, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	for _, token := range []string{"right-secret", "wrong-secret"} {
 		p := connect(t, addr)
 		p.write(native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1, Token: []byte(token), Name: "pump"}))

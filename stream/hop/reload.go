@@ -1,0 +1,100 @@
+package hop
+
+import (
+	"fmt"
+
+	"example.com/ferry/protocol/native"
+)
+
+// SetIdentities replaces Config.Identify by next.Identify and applies next to the clients that are connected. The Broker
+// closes the connection of a client that next does not know by the same name and credential. Grants that a client has lost
+// end: its subscriptions get a RESULT that refuses them, and its messages on a tag are dropped, with a NOTICE. A tag that
+// the client may publish on again needs no new TAG.
+func (b *Broker) SetIdentities(next *Identities) {
+	var gone, stay []*session
+	b.mu.Lock()
+	cfg := *b.cfg.Load()
+	cfg.Identify = next.Identify
+	b.cfg.Store(&cfg)
+	b.identities = next
+	for _, s := range b.sessions {
+		if b.refresh(s) {
+			stay = append(stay, s)
+		} else {
+			gone = append(gone, s)
+		}
+	}
+	b.mu.Unlock()
+	for _, s := range gone {
+		s.peer.Close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the node no longer accepts this client's identity"})
+	}
+	for _, s := range stay {
+		s.applyGrants()
+	}
+}
+
+// refresh gives s the present identity of its client. It returns false if the client has none any more. The caller holds
+// the lock.
+func (b *Broker) refresh(s *session) bool {
+	if b.identities == nil {
+		return true
+	}
+	identity := b.identities.again(s.identity.Load())
+	if identity == nil {
+		return false
+	}
+	s.identity.Store(identity)
+	return true
+}
+
+// applyGrants ends what the session's identity no longer allows, and permits again what it allows again.
+func (s *session) applyGrants() {
+	identity := s.identity.Load()
+	var ended []*subscription
+	s.broker.mu.Lock() // guards routed: addSubscription refuses a subscription that is not yet part of the routes
+	s.mu.Lock()
+	for id, sub := range s.subs {
+		if sub.routed && !covers(identity.Subscribe, sub.filter) {
+			delete(s.subs, id)
+			ended = append(ended, sub)
+		}
+	}
+	for _, p := range s.published {
+		p.revoked.Store(!covers(identity.Publish, p.tag.name))
+	}
+	s.mu.Unlock()
+	s.broker.mu.Unlock()
+	s.broker.removeSubscriptions(ended)
+	for _, sub := range ended {
+		s.respond(native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
+	}
+}
+
+// SetLimits replaces the limits and timeouts of the Config by those of next; zero values mean the defaults. MaxConnections
+// and MaxTags apply at once: what is above them stays, and nothing is added. The others apply to connections that are
+// accepted from now on. MaxFrame cannot change, because a client could receive messages that it was told not to expect.
+func (b *Broker) SetLimits(next Config) error {
+	cfg := *b.cfg.Load()
+	next.Identify, next.Formats, next.Log = cfg.Identify, cfg.Formats, cfg.Log
+	if err := next.fill(); err != nil {
+		return err
+	}
+	if next.MaxFrame != cfg.MaxFrame {
+		return fmt.Errorf("hop: Config.MaxFrame cannot change from %d to %d while the broker runs", cfg.MaxFrame, next.MaxFrame)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next.Identify = b.cfg.Load().Identify
+	b.setLimits(&next)
+	return nil
+}
+
+// setLimits stores cfg, which is complete. The caller holds the lock, except New.
+func (b *Broker) setLimits(cfg *Config) {
+	b.tags.limit = cfg.MaxTags
+	if old := b.cfg.Load(); old == nil || old.MaxConnections != cfg.MaxConnections {
+		slots := make(acceptSlots, 2*cfg.MaxConnections)
+		b.acceptSlots.Store(&slots)
+	}
+	b.cfg.Store(cfg)
+}
