@@ -23,7 +23,8 @@ func CheckRoutes(t *route.Table) error {
 			{hasEdits(f.Request), "forward.request", "Bolt headers are not edited: leave it out"},
 			{hasEdits(f.Response), "forward.response", "Bolt headers are not edited: leave it out"},
 			{f.Retry != nil && len(f.Retry.Statuses) > 0, "forward.retry.statuses", "statuses exist in HTTP only: leave them out"},
-			{f.Retry != nil && slices.ContainsFunc(f.Retry.On, isHTTPCause), "forward.retry.on", "5xx and gateway-error exist in HTTP only: write connect-failure, reset or timeout"},
+			{f.Retry != nil && slices.ContainsFunc(f.Retry.On, isHTTPCause), "forward.retry.on", "5xx, gateway-error and refused-stream exist in HTTP only: write connect-failure, reset or timeout"},
+			{f.Retry != nil && len(f.Retry.GRPCStatuses) > 0, "forward.retry.grpc_statuses", "gRPC exists in HTTP only: leave them out"},
 		} {
 			if o.is {
 				errs.Add("bolt", r.At+"."+o.field, "%s", o.reason)
@@ -35,4 +36,6 @@ func CheckRoutes(t *route.Table) error {
 
 func hasEdits(e route.Edits) bool { return len(e.Set)+len(e.Add)+len(e.Remove) > 0 }
 
-func isHTTPCause(c route.Cause) bool { return c == route.On5xx || c == route.OnGatewayError }
+func isHTTPCause(c route.Cause) bool {
+	return c == route.On5xx || c == route.OnGatewayError || c == route.OnRefusedStream
+}

@@ -74,9 +74,10 @@ type Upstream interface {
 	// Unsent returns the number of request bytes that the server has not acknowledged. The Relay calls it seldom, so
 	// it may make a system call.
 	Unsent() int
-	// Reused reports whether the connection has served other requests. The server may have closed a reused connection
-	// without the proxy's noticing.
-	Reused() bool
+	// MayResend reports whether the Relay may send this request again even if the route has no retry policy. The
+	// downstream side then keeps a copy of the request. In HTTP/1.1, idempotent requests on a reused connection may be
+	// sent again: the server may have closed it without the proxy's noticing. In HTTP/2, a server may refuse any stream.
+	MayResend(idempotent bool) bool
 }
 
 // Connector opens Upstreams of one protocol. A Plan has one Connector for each cluster.
@@ -138,9 +139,9 @@ type Changes struct {
 
 // Failure describes why an attempt has no response.
 type Failure struct {
-	Cause    route.Cause // OnConnectFailure or OnReset
+	Cause    route.Cause // OnConnectFailure, OnReset or OnRefusedStream
 	Err      error       // why connecting failed; set with OnConnectFailure, nil if unknown
 	TimedOut bool        // connecting took too long
-	Sent     bool        // the server may have received a part of the request
-	Stale    bool        // a reused connection ended before the first byte of the response: not a fault of the server
+	Sent     bool        // the server may have processed a part of the request
+	Stale    bool        // not a fault of the server: a reused connection ended before the first byte of the response, or the server goes away
 }

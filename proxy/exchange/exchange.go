@@ -76,16 +76,18 @@ func (x *Exchange) Choose() traffic.Refusal {
 }
 
 // EndAttempt ends the current attempt with outcome o. It does nothing if there is no attempt.
-func (x *Exchange) EndAttempt(o upstream.Outcome) {
+func (x *Exchange) EndAttempt(o upstream.Outcome) { x.endAttemptAt(x.loop.Now(), o) }
+
+// endAttemptAt ends the current attempt. The latency of the attempt is measured until respondedAt.
+func (x *Exchange) endAttemptAt(respondedAt time.Duration, o upstream.Outcome) {
 	if x.Endpoint != nil {
-		now := x.loop.Now()
-		x.Endpoint.Done(o, now-x.chosenAt, now)
+		x.Endpoint.Done(o, respondedAt-x.chosenAt, x.loop.Now())
 		x.lastEndpoint, x.Endpoint = x.Endpoint, nil
 	}
 }
 
 // Failed ends the current attempt without a response. It reports whether the route allows another attempt; the caller
-// then calls Choose. method is the request's method, nil in Bolt. sent means that the server may have received a part
+// then calls Choose. method is the request's method, nil in Bolt. sent means that the server may have processed a part
 // of the request. For a request that cannot be sent again, call Lost instead.
 func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
 	x.Lost(why)
@@ -99,15 +101,10 @@ func (x *Exchange) Lost(why route.Cause) { x.EndAttempt(outcomeByCause[why]) }
 // not count against the endpoint. The caller then calls Failed or Lost, which decides about another attempt.
 func (x *Exchange) NotConnected(err error) { x.EndAttempt(upstream.ConnectOutcome(err)) }
 
-// Repeat ends the current attempt with the status of its response. It reports whether the route retries the request.
-// If so, the caller discards the response and calls Choose. Repeat is for HTTP only.
-func (x *Exchange) Repeat(method []byte, status int) bool {
-	o := upstream.Success
-	if status >= 500 {
-		o = upstream.Failure
-	}
-	x.EndAttempt(o)
-	return x.retryAllowed(method, route.Attempt{Number: x.Attempt, Status: status, Sent: true})
+// Repeat reports whether the route retries a request because of the status of its response. If so, the caller discards
+// the response, calls EndAttempt and then Choose. grpcStatus is 0 if the head has none. Repeat is for HTTP only.
+func (x *Exchange) Repeat(method []byte, status, grpcStatus int) bool {
+	return x.retryAllowed(method, route.Attempt{Number: x.Attempt, Status: status, GRPCStatus: grpcStatus, Sent: true})
 }
 
 func (x *Exchange) retryAllowed(method []byte, a route.Attempt) bool {
@@ -121,6 +118,7 @@ func (x *Exchange) retryAllowed(method []byte, a route.Attempt) bool {
 var outcomeByCause = map[route.Cause]upstream.Outcome{
 	route.OnConnectFailure: upstream.ConnectFailure,
 	route.OnReset:          upstream.Reset,
+	route.OnRefusedStream:  upstream.Reset,
 	route.OnTimeout:        upstream.Timeout,
 }
 

@@ -157,11 +157,12 @@ func TestRepeated(t *testing.T) {
 		if why := x.Choose(); why != traffic.Forwarded || x.Endpoint == first || x.Attempt != 2 {
 			t.Fatalf("Choose: %v, attempt %d, the same endpoint: %v", why, x.Attempt, x.Endpoint == first)
 		}
-		if !x.Repeat([]byte("GET"), 503) {
+		if !x.Repeat([]byte("GET"), 503, 0) {
 			t.Fatal("503 is not repeated")
 		}
+		x.EndAttempt(upstream.Failure)
 		x.Choose()
-		if x.Repeat([]byte("GET"), 503) {
+		if x.Repeat([]byte("GET"), 503, 0) {
 			t.Error("there is a fourth attempt of three")
 		}
 		x.End(traffic.HTTP(503))

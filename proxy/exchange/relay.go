@@ -19,6 +19,7 @@ type Relay struct {
 	Exchange
 	Changes Changes      // changes to the request's head in every attempt
 	Method  []byte       // method of the request if it is idempotent (RFC 9110, section 9.2.2), else nil
+	GRPC    bool         // the request is a gRPC request: the gRPC status of its response counts
 	Replay  ReplayBuffer // copy of the request so far, filled by the downstream side
 
 	down     Downstream
@@ -27,9 +28,12 @@ type Relay struct {
 	request  requestState
 	response responseState
 	attempt  attemptState
-	resent   bool // the request was already sent again after a stale connection
+	resent   bool // the request was already sent again without a retry policy
 
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
+
+	grpc   traffic.Code  // Code of the response's gRPC status; 0 if it is not known, or there is none
+	headAt time.Duration // loop.Now at the head of a gRPC response whose trailers decide about the attempt
 
 	deadlines      deadlines
 	movedAt        time.Duration // loop.Now when a byte of either body last moved
@@ -67,6 +71,7 @@ func (r *Relay) Release() {
 	r.deadlines.stopAll()
 	r.Replay.Reset()
 	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, nil, false, false, 0
+	r.GRPC, r.grpc = false, 0
 }
 
 // Forward sends an admitted request to an endpoint of its cluster. h is the request's head. Forward calls
@@ -159,7 +164,7 @@ func (r *Relay) Upstream() Upstream { return r.up }
 // KeepsRequest reports whether the request may have to be sent again. The downstream side then copies the request to
 // Replay.
 func (r *Relay) KeepsRequest() bool {
-	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.Method != nil && r.up != nil && r.up.Reused()
+	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.up != nil && r.up.MayResend(r.Method != nil)
 }
 
 // RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. pause
@@ -233,13 +238,20 @@ func (r *Relay) Interim(h ResponseHead) (pause bool) {
 // canceled and must not use the Relay any more. framed asks for a framed body. If ok is true, ResponseEnd or
 // UpstreamFailed follows.
 func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
-	status := h.Status()
-	if r.Replay.Whole && r.Repeat(r.Method, status) {
+	outcome, final := r.judge(h, end)
+	grpcStatus, _ := r.grpc.GRPCStatus()
+	if r.Replay.Whole && r.Repeat(r.Method, h.Status(), grpcStatus) {
+		r.EndAttempt(outcome)
+		r.grpc = 0
 		r.cancel()
 		r.retry()
 		return false, false
 	}
-	r.EndAttempt(statusOutcome(status))
+	if final {
+		r.EndAttempt(outcome)
+	} else {
+		r.headAt = r.Loop().Now()
+	}
 	r.response = responseStarted
 	r.deadlines.stop(responseDeadline)
 	r.deadlines.stop(tryDeadline)
@@ -260,6 +272,9 @@ func (r *Relay) ResponseData(p []byte) (pause bool) {
 // afterwards.
 func (r *Relay) ResponseEnd(trailers Fields) {
 	r.up, r.attempt, r.response = nil, noAttempt, responseEnded
+	if r.Endpoint != nil {
+		r.endGRPC(trailers)
+	}
 	r.down.ResponseEnd(trailers)
 }
 
@@ -271,13 +286,16 @@ func (r *Relay) UpstreamFailed(f Failure) {
 	}
 	switch {
 	case r.response != responseAwaited:
+		r.endAttemptAt(r.headAt, outcomeByCause[f.Cause])
 		r.reset()
-	case f.Stale && !r.resent && r.Replay.Whole && (!f.Sent || r.Method != nil):
-		// The server closed a reused connection, probably before it saw the request: RFC 9112, section 9.3.1. This
-		// does not count against the server's health.
+	case r.resends(f):
 		r.resent = true
-		r.EndAttempt(upstream.Canceled)
-		r.connect(true)
+		if f.Stale {
+			r.EndAttempt(upstream.Canceled)
+		} else {
+			r.Lost(f.Cause)
+		}
+		r.connect(f.Sent)
 	case r.Replay.Whole && r.Failed(r.Method, f.Cause, f.Sent):
 		r.retry()
 	default:
@@ -290,15 +308,23 @@ func (r *Relay) UpstreamFailed(f Failure) {
 	}
 }
 
+// resends reports whether a failed request is sent again without a retry policy, which happens once. A server that closed
+// a reused connection has probably not seen the request (RFC 9112, section 9.3.1). A server that refused a stream has
+// not processed the request (RFC 9113, section 8.7).
+func (r *Relay) resends(f Failure) bool {
+	safe := f.Cause == route.OnRefusedStream || f.Stale && (!f.Sent || r.Method != nil)
+	return safe && !r.resent && r.Replay.Whole
+}
+
 // ResponseMalformed is called when the server sent bytes that are not a valid response to this request. The Upstream
 // must not use the Relay afterwards.
 func (r *Relay) ResponseMalformed() {
 	r.up, r.attempt = nil, noAttempt
+	r.EndAttempt(upstream.Failure)
 	if r.response != responseAwaited {
 		r.reset()
 		return
 	}
-	r.EndAttempt(upstream.Failure)
 	r.reject(BadGateway)
 }
 
@@ -313,7 +339,11 @@ func (r *Relay) RejectRequest(why traffic.Refusal) { r.reject(rejectionFor(why))
 // response, 0 if the client got none.
 func (r *Relay) Finish(h RequestHead, client func() string, status int) {
 	code := traffic.Code(0)
-	if status != 0 {
+	switch {
+	case status == 0:
+	case r.grpc != 0:
+		code = r.grpc
+	default:
 		code = traffic.HTTP(status)
 	}
 	r.response = responseEnded
@@ -354,6 +384,10 @@ func (r *Relay) retry() {
 func (r *Relay) reject(why Rejection) {
 	r.deadlines.stopAll()
 	r.response = responseEnded
+	if r.GRPC {
+		status, _ := why.GRPCStatus()
+		r.SetGRPCStatus(status)
+	}
 	r.down.Reject(why)
 }
 

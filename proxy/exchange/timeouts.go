@@ -20,7 +20,7 @@ type bodyRate struct {
 // is called again when the response has ended and the rest of the body is discarded.
 func (r *Relay) WatchBody() {
 	r.Moved()
-	if r.limits.BodyRate > 0 {
+	if r.limits.BodyRate > 0 && !r.GRPC { // a gRPC stream may have rare messages
 		r.rate = bodyRate{startBytes: r.down.BodyRead()}
 		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 	}

@@ -41,7 +41,7 @@ func (s *sink) ResumeResponse()                {}
 func (s *sink) Cancel()                        {}
 func (s *sink) RequestFull() bool              { return s.full }
 func (s *sink) Unsent() int                    { return 0 }
-func (s *sink) Reused() bool                   { return false }
+func (s *sink) MayResend(bool) bool            { return false }
 
 type emptyHead struct {
 	RequestHead

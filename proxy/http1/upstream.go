@@ -224,8 +224,8 @@ func (u *upstreamSide) Unsent() int {
 	return u.conn.Unsent()
 }
 
-// Reused reports whether the connection has served other requests.
-func (u *upstreamSide) Reused() bool { return u.reused }
+// MayResend reports whether the request is idempotent and the connection has served other requests.
+func (u *upstreamSide) MayResend(idempotent bool) bool { return idempotent && u.reused }
 
 // setConn makes c the connection of the request.
 func (u *upstreamSide) setConn(c *loop.Conn, reused bool) {

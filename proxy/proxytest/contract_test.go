@@ -157,6 +157,8 @@ func TestWaitForAConnection(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	retry := &route.Retry{On: []route.Cause{route.OnReset, route.OnConnectFailure, route.On5xx}, Attempts: 2}
+	retryRefused := &route.Retry{On: []route.Cause{route.OnRefusedStream}, Attempts: 3}
+	refused := exchange.Failure{Cause: route.OnRefusedStream}
 	for _, row := range []struct {
 		name     string
 		retry    *route.Retry
@@ -172,13 +174,17 @@ func TestFailures(t *testing.T) {
 		{"not idempotent", retry, false, post, exchange.Failure{Cause: route.OnReset, Sent: true}, 1, exchange.BadGateway},
 		{"not idempotent, nothing sent", retry, false, post, exchange.Failure{Cause: route.OnConnectFailure}, 2, exchange.BadGateway},
 		{"stale", nil, true, get, exchange.Failure{Cause: route.OnReset, Sent: true, Stale: true}, 2, exchange.BadGateway},
+		{"refused stream", nil, false, post, refused, 2, exchange.BadGateway},
+		{"refused stream, retried", retryRefused, false, post, refused, 3, exchange.BadGateway},
+		{"refused stream, other failures retried", retry, false, post, refused, 2, exchange.BadGateway},
+		{"server that goes away", nil, false, post, exchange.Failure{Cause: route.OnRefusedStream, Stale: true}, 2, exchange.BadGateway},
 		{"stale, not idempotent", nil, true, post, exchange.Failure{Cause: route.OnReset, Sent: true, Stale: true}, 1, exchange.BadGateway},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, route.Rule{Forward: route.Forward{Retry: row.retry}})
 			w.do(func() {
-				w.connector.ReusedNext = row.reused
+				w.connector.ReusedNext, w.connector.Resend = row.reused, row.failure.Cause == route.OnRefusedStream
 				d := NewDownstream(t, w.loop)
 				d.Begin(w.plan, none, row.head, row.head == get)
 				if row.head == post {
@@ -191,7 +197,7 @@ func TestFailures(t *testing.T) {
 						t.Errorf("attempt %d: the server got %q", n+1, u.Body.String())
 					}
 					f := row.failure
-					f.Stale = f.Stale && u.Reused()
+					f.Stale = f.Stale && (u.Reused() || f.Cause == route.OnRefusedStream)
 					u.Fail(f)
 				}
 				if got := len(w.connector.Opened); got != row.attempts || d.Rejected == nil || *d.Rejected != row.want {
@@ -398,6 +404,7 @@ func TestEveryOrder(t *testing.T) {
 	for range 5000 {
 		w.do(func() {
 			w.connector.Opened = nil
+			w.connector.Resend = chance.IntN(2) == 0
 			w.connector.ReusedNext, w.connector.Wait, w.connector.Refuse = chance.IntN(2) == 0, chance.IntN(4) == 0, chance.IntN(20) == 0
 			d := NewDownstream(t, w.loop)
 			var sent, said bytes.Buffer
@@ -425,6 +432,8 @@ func TestEveryOrder(t *testing.T) {
 					u.Data(piece)
 				case action == 9 && responding && u.CanRespond():
 					u.End(nil)
+				case action == 10 && !u.Over && !u.Waiting && !responding && w.connector.Resend && chance.IntN(4) == 0:
+					u.Fail(exchange.Failure{Cause: route.OnRefusedStream, Stale: chance.IntN(2) == 0})
 				case action == 10 && !u.Over && !u.Waiting && chance.IntN(4) == 0:
 					u.Fail(exchange.Failure{Cause: []route.Cause{route.OnReset, route.OnConnectFailure}[chance.IntN(2)], Sent: chance.IntN(2) == 0, Stale: u.Reused() && !responding})
 				case action == 11 && !u.Over && !u.Waiting:
@@ -556,4 +565,4 @@ func (u *countingUpstream) ResumeResponse()                                     
 func (u *countingUpstream) Cancel()                                              {}
 func (u *countingUpstream) RequestFull() bool                                    { return false }
 func (u *countingUpstream) Unsent() int                                          { return 0 }
-func (u *countingUpstream) Reused() bool                                         { return false }
+func (u *countingUpstream) MayResend(bool) bool                                  { return false }

@@ -54,6 +54,7 @@ func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *Reque
 	case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE":
 		d.Relay.Method = []byte(head.MethodName)
 	}
+	d.Relay.GRPC = exchange.IsGRPC(head)
 	if why := d.Relay.Admit(plan.Table.Routes()[0]); why != traffic.Forwarded {
 		d.Relay.RejectRequest(why)
 		return

@@ -13,6 +13,8 @@ type Connector struct {
 	Wait, Refuse bool
 	// ReusedNext is the result of Reused for new Upstreams, unless Open asks for a fresh connection.
 	ReusedNext bool
+	// Resend makes every request one that may be sent again, as in HTTP/2.
+	Resend bool
 	// OnOpen is called when an Upstream is opened, and OnEnd when its request is complete. Both may be nil.
 	OnOpen, OnEnd func(*Upstream)
 
@@ -112,6 +114,11 @@ func (u *Upstream) Unsent() int { return 0 }
 
 // Reused returns the value that the Connector has set.
 func (u *Upstream) Reused() bool { return u.reused }
+
+// MayResend returns Resend of the Connector, or true for an idempotent request on a reused connection.
+func (u *Upstream) MayResend(idempotent bool) bool {
+	return u.connector.Resend || idempotent && u.reused
+}
 
 // CanRespond reports whether Respond, Data and End may be called.
 func (u *Upstream) CanRespond() bool { return !u.Over && !u.Waiting && u.Begun && !u.paused }

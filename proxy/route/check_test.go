@@ -80,6 +80,8 @@ func TestCheck(t *testing.T) {
 		{"retry of nothing", retry(route.Retry{}), first + ".forward.retry", "name the failures"},
 		{"retry on", retry(route.Retry{On: []route.Cause{"fire"}}), first + ".forward.retry.on[0]", "fire"},
 		{"retry status", retry(route.Retry{Statuses: []int{500, 600}}), first + ".forward.retry.statuses[1]", "600"},
+		{"retry gRPC status", retry(route.Retry{GRPCStatuses: []int{14, 0}}), first + ".forward.retry.grpc_statuses[1]", "0: write 1 to 16"},
+		{"retry unknown gRPC status", retry(route.Retry{GRPCStatuses: []int{17}}), first + ".forward.retry.grpc_statuses[0]", "17"},
 		{"retry attempts", retry(route.Retry{On: on, Attempts: -1}), first + ".forward.retry.attempts", "-1"},
 		{"long timeout", forward(route.Forward{Timeout: 8761 * time.Hour}), first + ".forward.timeout", "at most 8760h"},
 		{"long retry timeout", retry(route.Retry{On: on, PerTryTimeout: 1<<63 - 1}), first + ".forward.retry.per_try_timeout", "at most 8760h"},

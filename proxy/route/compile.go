@@ -9,7 +9,10 @@ import (
 	"example.com/ferry/protocol/http1"
 )
 
-const maxWeight = 1_000_000
+const (
+	maxWeight     = 1_000_000
+	maxGRPCStatus = 16 // UNAUTHENTICATED
+)
 
 // compileRoute compiles a Rule.
 func (b *builder) compileRoute(at fieldPath, c *Rule) *Route {
@@ -134,7 +137,7 @@ func (b *builder) compileRetry(at fieldPath, r *Route) {
 	r.Forward.Retry = &c
 	for i, cause := range c.On {
 		switch cause {
-		case OnConnectFailure, OnReset, OnTimeout:
+		case OnConnectFailure, OnReset, OnRefusedStream, OnTimeout:
 			r.retryOn.failures = append(r.retryOn.failures, cause)
 		case On5xx:
 			for status := 500; status < 600; status++ {
@@ -145,7 +148,7 @@ func (b *builder) compileRetry(at fieldPath, r *Route) {
 				r.retryOn.add(status)
 			}
 		default:
-			b.addError(at.dot("on").index(i), "%q: write connect-failure, reset, timeout, 5xx or gateway-error", cause)
+			b.addError(at.dot("on").index(i), "%q: write connect-failure, reset, refused-stream, timeout, 5xx or gateway-error", cause)
 		}
 	}
 	for i, status := range c.Statuses {
@@ -155,8 +158,15 @@ func (b *builder) compileRetry(at fieldPath, r *Route) {
 		}
 		r.retryOn.add(status)
 	}
-	if len(c.On)+len(c.Statuses) == 0 {
-		b.addError(at, "neither on nor statuses is given: name the failures to repeat")
+	for i, status := range c.GRPCStatuses {
+		if status < 1 || status > maxGRPCStatus {
+			b.addError(at.dot("grpc_statuses").index(i), "%d: write 1 to %d", status, maxGRPCStatus)
+			continue
+		}
+		r.retryOn.grpcStatuses |= 1 << status
+	}
+	if len(c.On)+len(c.Statuses)+len(c.GRPCStatuses) == 0 {
+		b.addError(at, "none of on, statuses and grpc_statuses is given: name the failures to retry")
 	}
 	if c.Attempts == 0 {
 		c.Attempts = 2

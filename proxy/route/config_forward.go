@@ -52,15 +52,20 @@ type Rewrite struct {
 	Replacement string `yaml:"replacement,omitempty"`
 }
 
-// Retry says which failed attempts are retried. A request is sent again only if that is safe: no byte of the request
-// was sent, or its method is idempotent (RFC 9110, section 9.2.2), or Idempotent is set.
+// Retry says which failed attempts are retried. A request is sent again only if that is safe: the server has not
+// processed any part of it, or its method is idempotent (RFC 9110, section 9.2.2), or Idempotent is set.
 type Retry struct {
-	// On lists the failures that are retried: connect-failure, reset, timeout (of one attempt), 5xx, gateway-error
-	// (502, 503 and 504). None includes another.
+	// On lists the failures that are retried: connect-failure, reset, refused-stream (of HTTP/2: the server has not
+	// processed the request), timeout (of one attempt), 5xx, gateway-error (502, 503 and 504). None includes another.
+	// Without refused-stream, a refused stream is retried once.
 	On []Cause `yaml:"on,omitempty"`
 
 	// Statuses lists further response statuses that are retried.
 	Statuses []int `yaml:"statuses,omitempty"`
+
+	// GRPCStatuses lists gRPC statuses that are retried, such as 14 (unavailable). It applies to responses that consist
+	// of a head only. gRPC requests are POST requests, so set Idempotent too.
+	GRPCStatuses []int `yaml:"grpc_statuses,omitempty"`
 
 	// Attempts is the largest number of attempts, the first one included. Zero means 2.
 	Attempts int `yaml:"attempts,omitempty"`
@@ -83,6 +88,7 @@ type Cause string
 const (
 	OnConnectFailure Cause = "connect-failure"
 	OnReset          Cause = "reset"
+	OnRefusedStream  Cause = "refused-stream"
 	OnTimeout        Cause = "timeout"
 	On5xx            Cause = "5xx"
 	OnGatewayError   Cause = "gateway-error"

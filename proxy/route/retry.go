@@ -7,23 +7,26 @@ import (
 
 // Attempt is the result of sending a request to an endpoint once.
 type Attempt struct {
-	Number int   // 1 for the first attempt
-	Cause  Cause // OnConnectFailure, OnReset or OnTimeout; empty if there is a response
-	Status int   // status of the response
-	Sent   bool  // the endpoint may have received part of the request
+	Number     int   // 1 for the first attempt
+	Cause      Cause // OnConnectFailure, OnReset, OnRefusedStream or OnTimeout; empty if there is a response
+	Status     int   // HTTP status of the response
+	GRPCStatus int   // gRPC status in the head of the response; 0 if there is none
+	Sent       bool  // the endpoint may have processed part of the request
 }
 
-// retryCauses is the compiled form of Retry.On and Retry.Statuses.
+// retryCauses is the compiled form of Retry.On, Retry.Statuses and Retry.GRPCStatuses.
 type retryCauses struct {
-	failures []Cause
-	statuses [10]uint64 // bit n%64 of word n/64 is set if status n is retried
+	failures     []Cause
+	statuses     [10]uint64 // bit n%64 of word n/64 is set if status n is retried
+	grpcStatuses uint32     // bit n is set if gRPC status n is retried
 }
 
 func (c *retryCauses) has(a Attempt) bool {
 	if a.Cause != "" {
 		return slices.Contains(c.failures, a.Cause)
 	}
-	return a.Status > 0 && a.Status < 600 && c.statuses[a.Status/64]>>(a.Status%64)&1 == 1
+	return a.Status > 0 && a.Status < 600 && c.statuses[a.Status/64]>>(a.Status%64)&1 == 1 ||
+		a.GRPCStatus > 0 && a.GRPCStatus <= maxGRPCStatus && c.grpcStatuses>>a.GRPCStatus&1 == 1
 }
 
 func (c *retryCauses) add(status int) { c.statuses[status/64] |= 1 << (status % 64) }

@@ -108,6 +108,7 @@ func TestRetries(t *testing.T) {
 	broad := route.Retry{On: []route.Cause{route.OnConnectFailure, route.OnReset, route.On5xx}, Statuses: []int{409}}
 	twice := broad
 	twice.Idempotent, twice.Attempts = true, 3
+	grpc := route.Retry{GRPCStatuses: []int{1, 14}, Idempotent: true}
 	for _, c := range []struct {
 		name    string
 		retry   route.Retry
@@ -131,6 +132,13 @@ func TestRetries(t *testing.T) {
 		{"not listed", broad, "GET", route.Attempt{Number: 1, Status: 408, Sent: true}, false},
 		{"gateway error", route.Retry{On: []route.Cause{route.OnGatewayError}}, "GET", route.Attempt{Number: 1, Status: 504, Sent: true}, true},
 		{"no gateway error", route.Retry{On: []route.Cause{route.OnGatewayError}}, "GET", route.Attempt{Number: 1, Status: 500, Sent: true}, false},
+		{"refused stream", route.Retry{On: []route.Cause{route.OnRefusedStream}}, "POST", route.Attempt{Number: 1, Cause: route.OnRefusedStream}, true},
+		{"refused stream, not asked for", broad, "POST", route.Attempt{Number: 1, Cause: route.OnRefusedStream}, false},
+		{"gRPC status", grpc, "POST", route.Attempt{Number: 1, Status: 200, GRPCStatus: 14, Sent: true}, true},
+		{"gRPC status not listed", grpc, "POST", route.Attempt{Number: 1, Status: 200, GRPCStatus: 13, Sent: true}, false},
+		{"gRPC status, not idempotent", route.Retry{GRPCStatuses: []int{14}}, "POST", route.Attempt{Number: 1, Status: 200, GRPCStatus: 14, Sent: true}, false},
+		{"gRPC status of no meaning", grpc, "POST", route.Attempt{Number: 1, Status: 200, GRPCStatus: 46, Sent: true}, false},
+		{"no gRPC status", grpc, "POST", route.Attempt{Number: 1, Status: 200, Sent: true}, false},
 		{"status of no meaning", broad, "GET", route.Attempt{Number: 1, Status: 999, Sent: true}, false},
 		{"budget spent", route.Retry{On: []route.Cause{route.On5xx}, Budget: route.RetryBudget{MinPerSecond: -1}}, "GET", route.Attempt{Number: 1, Status: 500, Sent: true}, false},
 	} {

@@ -33,6 +33,9 @@ func (e *Entry) append(b []byte, now time.Time) []byte {
 	b = appendText(b, "path", e.Path)
 	b = appendCount(b, "status", int64(e.Status))
 	b = appendText(b, "code", e.Code.String())
+	if status, ok := e.Code.GRPCStatus(); ok {
+		b = strconv.AppendInt(appendName(b, "grpc_status"), int64(status), 10)
+	}
 	if e.Refusal != Forwarded {
 		b = appendText(b, "refusal", e.Refusal.String())
 	}

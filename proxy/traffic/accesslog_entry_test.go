@@ -35,6 +35,16 @@ func TestLine(t *testing.T) {
 			`{"time":"2026-11-20T12:00:00.004Z","listener":"rpc","method":"echo","host":"com.example.Echo:1.0","code":"success","attempts":1,"duration_ms":12345}`,
 		},
 		{
+			"gRPC",
+			Entry{Listener: "rpc", Status: 200, Code: GRPC(14), Attempts: 1},
+			`{"time":"2026-11-20T12:00:00.004Z","listener":"rpc","status":200,"code":"grpc_unavailable","grpc_status":14,"attempts":1,"duration_ms":0}`,
+		},
+		{
+			"gRPC without failure",
+			Entry{Status: 200, Code: GRPC(0)},
+			`{"time":"2026-11-20T12:00:00.004Z","status":200,"code":"grpc_ok","grpc_status":0,"duration_ms":0}`,
+		},
+		{
 			"nothing",
 			Entry{},
 			`{"time":"2026-11-20T12:00:00.004Z","code":"canceled","duration_ms":0}`,

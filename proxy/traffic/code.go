@@ -7,14 +7,15 @@ import (
 	"example.com/ferry/protocol/bolt"
 )
 
-// Code classifies a response: by the class of its HTTP status, or by its Bolt status. The zero value means that the
-// client left before the response.
+// Code classifies a response: by the class of its HTTP status, by its Bolt status, or by its gRPC status. The zero
+// value means that the client left before the response.
 type Code uint8
 
 const (
-	codes     = 32
 	boltCode  = 8
-	otherCode = codes - 1
+	otherCode = 31
+	grpcCode  = 32
+	codes     = grpcCode + len(grpcStatuses)
 )
 
 // HTTP returns the Code of an HTTP status.
@@ -34,11 +35,16 @@ func Bolt(s bolt.Status) Code {
 }
 
 // Failed reports whether the endpoint failed to serve the request, or the proxy failed in place of the endpoint.
-func (c Code) Failed() bool { return c == HTTP(500) || c > boltCode }
+func (c Code) Failed() bool { return c == HTTP(500) || c > boltCode && c < grpcCode || c.grpcFailed() }
 
-// String returns the class of the HTTP status such as 2xx, the name of the Bolt status, or canceled for the zero
-// Code.
-func (c Code) String() string { return codeNames[min(c, otherCode)] }
+// String returns the class of the HTTP status such as 2xx, the name of the Bolt status, grpc_ and the name of the gRPC
+// status, or canceled for the zero Code.
+func (c Code) String() string {
+	if int(c) >= codes {
+		c = otherCode
+	}
+	return codeNames[c]
+}
 
 var codeNames = func() (names [codes]string) {
 	names[0] = "canceled"
@@ -49,5 +55,8 @@ var codeNames = func() (names [codes]string) {
 		names[c] = strings.ReplaceAll(bolt.Status(c-boltCode).String(), " ", "_")
 	}
 	names[otherCode] = "other"
+	for status, s := range grpcStatuses {
+		names[GRPC(status)] = "grpc_" + s.name
+	}
 	return names
 }()

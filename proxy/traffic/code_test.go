@@ -26,6 +26,12 @@ func TestCode(t *testing.T) {
 		{traffic.Bolt(bolt.StatusNoProcessor), "no_processor"},
 		{traffic.Bolt(bolt.StatusDeserial), "server_deserial_exception"},
 		{traffic.Bolt(0xffff), "other"},
+		{traffic.GRPC(0), "grpc_ok"},
+		{traffic.GRPC(14), "grpc_unavailable"},
+		{traffic.GRPC(16), "grpc_unauthenticated"},
+		{traffic.GRPC(17), "grpc_unknown"},
+		{traffic.GRPC(-1), "grpc_unknown"},
+		{traffic.GRPC(16) + 1, "other"},
 	} {
 		if got := c.code.String(); got != c.want {
 			t.Errorf("code %d is %s, want %s", c.code, got, c.want)
@@ -38,6 +44,23 @@ func TestCode(t *testing.T) {
 			t.Errorf("codes %d and %d are both %s", before, c, c)
 		}
 		seen[c.String()] = c
+	}
+}
+
+// The gRPC statuses that mean what 5xx means are failures. A Code knows its gRPC status.
+func TestGRPCCode(t *testing.T) {
+	t.Parallel()
+	failures := map[int]bool{2: true, 4: true, 12: true, 13: true, 14: true, 15: true}
+	for status := range 17 {
+		c := traffic.GRPC(status)
+		if got, ok := c.GRPCStatus(); got != status || !ok || c.Failed() != failures[status] {
+			t.Errorf("%s: gRPC status %d, %v, failed %v; want %d, true, %v", c, got, ok, c.Failed(), status, failures[status])
+		}
+	}
+	for _, c := range []traffic.Code{0, traffic.HTTP(200), traffic.Bolt(bolt.StatusTimeout), traffic.HTTP(999), traffic.GRPC(16) + 1} {
+		if status, ok := c.GRPCStatus(); ok {
+			t.Errorf("%s has gRPC status %d, want none", c, status)
+		}
 	}
 }
 

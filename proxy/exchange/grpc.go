@@ -1,0 +1,108 @@
+package exchange
+
+import (
+	"bytes"
+
+	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/upstream"
+)
+
+// IsGRPC reports whether a request with these fields is a gRPC request: its content type is application/grpc, with or
+// without a format such as +proto. gRPC-Web has its trailers in the body, so it is not a gRPC request here.
+func IsGRPC(f Fields) bool {
+	rest, found := bytes.CutPrefix(f.Get("content-type"), grpcType)
+	return found && (len(rest) == 0 || rest[0] == '+' || rest[0] == ';')
+}
+
+var grpcType = []byte("application/grpc")
+
+// GRPCStatus returns the gRPC status of the proxy's response to a gRPC request, and the message that explains it.
+func (r Rejection) GRPCStatus() (status int, message string) {
+	switch r {
+	case NoRoute:
+		return GRPCStatusOf(404), "no route matches"
+	case RateLimited:
+		return GRPCStatusOf(429), "the rate limit of the route is reached"
+	case Unavailable:
+		return GRPCStatusOf(503), "no server is available"
+	case BadGateway:
+		return GRPCStatusOf(502), "the server is unreachable or closed the connection"
+	case GatewayTimeout:
+		return GRPCStatusOf(504), "the server did not respond in time"
+	case RequestTimeout:
+		return GRPCStatusOf(408), "the request did not arrive in time"
+	}
+	return traffic.GRPCUnknown, "the proxy refused the request"
+}
+
+// GRPCStatusOf returns the gRPC status for an HTTP status of the proxy's own. It follows gRPC's document
+// http-grpc-status-mapping.md, except for timeouts of the proxy: 408 and 504 are DEADLINE_EXCEEDED, because a client
+// may send a request again that is UNAVAILABLE, and the server may have processed this one.
+func GRPCStatusOf(httpStatus int) int {
+	switch httpStatus {
+	case 400:
+		return 13 // INTERNAL
+	case 401:
+		return 16 // UNAUTHENTICATED
+	case 403:
+		return 7 // PERMISSION_DENIED
+	case 404:
+		return 12 // UNIMPLEMENTED
+	case 408, 504:
+		return 4 // DEADLINE_EXCEEDED
+	case 429, 502, 503:
+		return 14 // UNAVAILABLE
+	}
+	return traffic.GRPCUnknown
+}
+
+// SetGRPCStatus records the gRPC status of the response. A downstream side calls it when it responds to a gRPC request
+// itself.
+func (r *Relay) SetGRPCStatus(status int) { r.grpc = traffic.GRPC(status) }
+
+// grpcStatus reads the gRPC status from a response's only head, or from its trailers. A status that is missing or not a
+// number counts as UNKNOWN, as in gRPC clients.
+func grpcStatus(f Fields) int {
+	if f == nil {
+		return traffic.GRPCUnknown
+	}
+	digits := f.Get("grpc-status")
+	status := 0
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return traffic.GRPCUnknown
+		}
+		status = status*10 + int(c-'0')
+	}
+	if len(digits) == 0 || len(digits) > 2 {
+		return traffic.GRPCUnknown
+	}
+	return status
+}
+
+// judge returns the outcome of an attempt whose response has head h. final is false if the trailers of a gRPC response
+// decide. end means that h is the whole response.
+func (r *Relay) judge(h ResponseHead, end bool) (o upstream.Outcome, final bool) {
+	status := h.Status()
+	if !r.GRPC || status != 200 {
+		return statusOutcome(status), true
+	}
+	if !end && h.Get("grpc-status") == nil {
+		return upstream.Success, false
+	}
+	r.SetGRPCStatus(grpcStatus(h))
+	return codeOutcome(r.grpc), true
+}
+
+// endGRPC ends the attempt of a gRPC response whose trailers have arrived. The latency of the attempt ends with the head.
+func (r *Relay) endGRPC(trailers Fields) {
+	r.SetGRPCStatus(grpcStatus(trailers))
+	r.endAttemptAt(r.headAt, codeOutcome(r.grpc))
+}
+
+func codeOutcome(c traffic.Code) upstream.Outcome {
+	if c.Failed() {
+		return upstream.Failure
+	}
+	return upstream.Success
+}
