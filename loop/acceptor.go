@@ -37,16 +37,11 @@ func (l *Loop) open(ln *Listener, nl net.Listener) error {
 
 // acceptBatch accepts waiting connections, at most acceptShare of them.
 func (a *acceptor) acceptBatch() {
-	l := a.loop
 	if a.closed {
 		return
 	}
 	a.paused = false
 	for range acceptShare {
-		if l.accepted >= l.cfg.MaxConns {
-			a.pause()
-			return
-		}
 		found, err := a.acceptOne()
 		if err != nil {
 			a.pause()
@@ -73,34 +68,52 @@ func (l *Loop) acceptMore() {
 	}
 }
 
+// errFull means that every loop holds MaxConns accepted connections.
+var errFull = errors.New("loop: MaxConns connections are accepted on each loop")
+
 // acceptOne accepts one connection. found is false if no connection is waiting. err says why none can be accepted now.
 func (a *acceptor) acceptOne() (found bool, err error) {
 	l := a.loop
-	id, err := l.sys.accept(a.id)
-	if errors.Is(err, ErrAgain) {
-		return false, nil
+	reserved := a.listener.reserve(l)
+	if reserved == nil {
+		return false, errFull
 	}
+	id, err := l.sys.accept(a.id)
 	if err != nil {
+		reserved.accepted.Add(-1)
+		if errors.Is(err, ErrAgain) {
+			return false, nil
+		}
 		l.stats.AcceptErrors++
 		return false, err
 	}
+	if to := a.listener.place(l, reserved); to != l {
+		l.handOver(id, to, a.listener)
+		return true, nil
+	}
+	l.begin(id, a.listener)
+	return true, nil
+}
+
+// begin drives an accepted connection. ln.place has counted the connection on l.
+func (l *Loop) begin(id int32, ln *Listener) {
 	c := l.adopt(id, Base{}, accepted)
-	h := a.listener.accepted(c)
+	l.setOrigin(id, ln)
+	h := ln.accepted(c)
 	if h == nil {
 		c.Abort(nil)
-		return true, nil
+		return
 	}
 	if err := l.sys.watch(id, c.gen, false); err != nil {
 		c.fail("watch", err) // Opened was not called, so Closed is not called either
-		return true, nil
+		return
 	}
 	c.handler = h
 	if c.layered != nil {
 		c.layered.start(l.cfg.HandshakeTimeout)
-		return true, nil
+		return
 	}
 	h.Opened(c)
-	return true, nil
 }
 
 // pause stops accepting until a connection of this loop is closed, but for no longer than acceptPause. The time is limited
@@ -111,8 +124,8 @@ func (a *acceptor) pause() {
 	a.retry.Set(acceptPause)
 }
 
-// close accepts the connections that are already waiting, because closing the socket would reset them. Then it closes the
-// socket.
+// close accepts the connections that are already waiting, as far as MaxConns allows, because closing the socket resets them.
+// Then it closes the socket.
 func (a *acceptor) close() {
 	if a.closed {
 		return

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -50,6 +51,37 @@ func BenchmarkRelay(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkAccept opens and closes connections. With two loops some are handed over; hands says how many of each connection.
+func BenchmarkAccept(b *testing.B) {
+	for _, loops := range []int{1, 2} {
+		b.Run(fmt.Sprint(loops), func(b *testing.B) {
+			g, err := New(&Config{Loops: loops})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer g.Shutdown(b.Context())
+			ln, err := g.Listen(loopback, func(*Conn) Handler { return Base{} })
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					c, err := net.Dial("tcp", ln.Addr().String())
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					_ = c.(*net.TCPConn).SetLinger(0)
+					_ = c.Close()
+				}
+			})
+			sum, _ := g.Stats()
+			b.ReportMetric(float64(sum.HandedOver)/float64(b.N), "hands/op")
 		})
 	}
 }

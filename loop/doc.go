@@ -1,10 +1,11 @@
 // Package loop drives many connections from one goroutine per core.
 //
 // A Group runs one Loop per core. On Linux a loop is a goroutine with an epoll instance. On other systems a loop uses several
-// goroutines. A Conn is one connection. Its loop calls its Handler for every event, so there are no locks, no goroutine for
-// each connection, and no buffer for an idle connection. The loop lends the received bytes to Data. It collects written bytes
-// and writes them with one system call at the end of its turn. A handler must not block or compute for long: such work runs on
-// a goroutine, which returns its result with Loop.Post. A Layer, such as TLS, may stand between a Conn and its socket.
+// goroutines. New connections are spread evenly over the loops. A Conn is one connection. Its loop calls its Handler for every
+// event, so there are no locks, no goroutine for each connection, and no buffer for an idle connection. The loop lends the
+// received bytes to Data. It collects written bytes and writes them with one system call at the end of its turn. A handler must
+// not block or compute for long: such work runs on a goroutine, which returns its result with Loop.Post. A Layer, such as TLS,
+// may stand between a Conn and its socket.
 //
 //	type echo struct{ loop.Base }
 //

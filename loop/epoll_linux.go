@@ -177,6 +177,10 @@ func (e *epoll) options(fd int) {
 
 func (e *epoll) accept(listener int32) (int32, error) { return rawAccept(listener) }
 
+func (*epoll) detach(fd int32) detached { return detached{fd: fd} }
+
+func (*epoll) attach(s detached) int32 { return s.fd }
+
 func (e *epoll) dial(to Addr) (int32, error) {
 	family, sa := sockaddr(to)
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)

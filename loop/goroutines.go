@@ -106,6 +106,15 @@ func (g *goroutineSockets) accept(listener int32) (int32, error) {
 	return g.add(&goroutineSocket{conn: conn}), nil
 }
 
+func (g *goroutineSockets) detach(id int32) detached {
+	conn := g.sockets[id].conn
+	g.sockets[id] = nil
+	g.free = append(g.free, id)
+	return detached{conn: conn}
+}
+
+func (g *goroutineSockets) attach(s detached) int32 { return g.add(&goroutineSocket{conn: s.conn}) }
+
 func (g *goroutineSockets) options(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: g.config.KeepAlive > 0, Idle: g.config.KeepAlive, Interval: g.config.KeepAlive})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -18,12 +19,15 @@ type Listener struct {
 	addr     net.Addr
 	path     string // path of a Unix domain socket; Close removes it
 	once     sync.Once
+	conns    atomic.Int64 // open connections of all loops
+	loads    []load       // indexed by loop
 }
 
 // Listen makes all loops accept connections at an address. For each connection it calls accepted, on the loop that will drive
-// the connection. A TCP listener has one socket for each loop where the system spreads connections over them. Otherwise all
-// loops share one socket. Port 0 means any free port: see Listener.Addr. A Unix domain socket without a listening process is
-// replaced. New Unix domain sockets have permissions 0600.
+// the connection: the loop that accepted it, or one with fewer connections of the Listener if that loop has more than its
+// share. A TCP listener has one socket for each loop where the system spreads connections over them. Otherwise all loops share
+// one socket. Port 0 means any free port: see Listener.Addr. A Unix domain socket without a listening process is replaced. New
+// Unix domain sockets have permissions 0600.
 func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -40,10 +44,16 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 	if g.usesGoroutines() {
 		nls[0] = newAcceptQueue(nls[0]) // nls has one element here
 	}
-	ln := &Listener{group: g, accepted: accepted, addr: nls[0].Addr(), path: at.Unix}
+	ln := &Listener{group: g, accepted: accepted, addr: nls[0].Addr(), path: at.Unix, loads: make([]load, len(g.loops))}
+	for _, l := range g.loops {
+		if err == nil {
+			l.do(func() { err = l.openOrigin(ln) })
+		}
+	}
 	for i, l := range g.loops {
-		err := net.ErrClosed
-		l.do(func() { err = l.open(ln, nls[i%len(nls)]) })
+		if err == nil {
+			l.do(func() { err = l.open(ln, nls[i%len(nls)]) })
+		}
 		if err != nil {
 			closeAll(nls)
 			ln.close()
@@ -141,7 +151,8 @@ func abandoned(path string) bool {
 // Addr returns the address that was bound.
 func (ln *Listener) Addr() net.Addr { return ln.addr }
 
-// Close stops accepting. Connections that already wait are still accepted. Open connections stay open.
+// Close stops accepting. Connections that already wait are still accepted. Open connections stay open. The AcceptFunc is not
+// called after Close has returned.
 func (ln *Listener) Close() error {
 	g := ln.group
 	g.mu.Lock()
@@ -169,6 +180,9 @@ func (ln *Listener) close() {
 					}
 				}
 			})
+		}
+		for _, l := range ln.group.loops {
+			l.do(func() { l.closeOrigin(ln) }) // connections that were handed over to l came before
 		}
 	})
 }

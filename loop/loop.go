@@ -3,6 +3,7 @@ package loop
 import (
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +26,9 @@ type Loop struct {
 
 	conns         []*Conn // indexed by the socket's number
 	count         int     // connections in conns, plus failed dials in ended
-	accepted      int     // accepted connections in count
+	origins       []origin
+	originOf      []uint16     // indexed by the socket's number: where an accepted connection's origin is in origins
+	accepted      atomic.Int64 // accepted connections in count, and those that come: see Listener.place. Any loop changes it
 	gen           uint32
 	acceptors     map[int32]*acceptor
 	acceptPending bool        // an acceptor has more to accept
@@ -211,7 +214,6 @@ func (l *Loop) adopt(id int32, h Handler, s state) *Conn {
 	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
 	l.count++
 	if c.is(accepted) {
-		l.accepted++
 		l.stats.Accepted++
 	} else {
 		l.stats.Dialed++
@@ -279,7 +281,7 @@ func (l *Loop) closeEnded() {
 		}
 		l.count--
 		if c.is(accepted) {
-			l.accepted--
+			l.leaveOrigin(c.id)
 		}
 		l.stats.Closed++
 		if c.layered != nil {

@@ -21,6 +21,10 @@ type sockets interface {
 	// listen registers l. Several loops may share l. An event reports waiting connections.
 	listen(l net.Listener, gen uint32) (id int32, err error)
 	accept(listener int32) (id int32, err error)
+	// detach frees the number of a socket that is not watched, and leaves the socket open. attach gives it a number of another
+	// loop.
+	detach(id int32) detached
+	attach(s detached) (id int32)
 	// dial starts to connect. An event follows; then connected returns the result.
 	dial(to Addr) (id int32, err error)
 	connected(id int32) error
@@ -52,6 +56,12 @@ type event struct {
 	id    int32
 	gen   uint32
 	ready ready
+}
+
+// detached is an accepted socket on its way from one loop to another.
+type detached struct {
+	fd   int32    // epoll's
+	conn net.Conn // goroutineSockets'
 }
 
 type ready uint8

@@ -3,7 +3,8 @@ package loop
 // Stats are the counters of a loop or a group. Conns, Queues and Unread are the current values.
 type Stats struct {
 	Conns        int   // connections that are open or connecting
-	Accepted     int64 // connections accepted
+	Accepted     int64 // connections accepted by this loop, or handed over to it
+	HandedOver   int64 // connections that this loop accepted and handed over to another loop
 	Dialed       int64
 	Closed       int64
 	BytesIn      int64
@@ -29,6 +30,7 @@ func (l *Loop) Stats() Stats {
 func (s *Stats) add(o Stats) {
 	s.Conns += o.Conns
 	s.Accepted += o.Accepted
+	s.HandedOver += o.HandedOver
 	s.Dialed += o.Dialed
 	s.Closed += o.Closed
 	s.BytesIn += o.BytesIn

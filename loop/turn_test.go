@@ -295,7 +295,7 @@ func TestMaxConns(t *testing.T) {
 		g := start(t, cfg)
 		most := 0
 		to := listen(t, g, func(c *Conn) Handler {
-			most = max(most, c.loop.accepted)
+			most = max(most, int(c.loop.accepted.Load()))
 			return echo()
 		})
 		for i := range 12 {
