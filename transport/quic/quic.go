@@ -179,6 +179,15 @@ func (t *Transport) tls(c *tls.Config) *tls.Config {
 	c = c.Clone()
 	c.MinVersion = tls.VersionTLS13
 	c.NextProtos = []string{ALPN}
+	if forClient := c.GetConfigForClient; forClient != nil {
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			chosen, err := forClient(hello)
+			if chosen == nil || err != nil {
+				return nil, err
+			}
+			return t.tls(chosen), nil
+		}
+	}
 	return c
 }
 

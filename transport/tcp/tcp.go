@@ -139,5 +139,14 @@ func minTLS13(c *tls.Config) *tls.Config {
 	}
 	c = c.Clone()
 	c.MinVersion = tls.VersionTLS13
+	if forClient := c.GetConfigForClient; forClient != nil {
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			chosen, err := forClient(hello)
+			if chosen == nil || err != nil {
+				return nil, err
+			}
+			return minTLS13(chosen), nil
+		}
+	}
 	return c
 }
