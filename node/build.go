@@ -10,6 +10,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
@@ -96,6 +97,7 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	if n.log == nil {
 		n.log = newLog(cfg.Log, os.Stderr)
 	}
+	n.certs = certs.NewStore(n.log)
 	defer func() {
 		if err != nil {
 			n.Close()
@@ -111,7 +113,9 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 
 	// 6. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
-		if n.proxy, err = proxy.New(cfg.Proxy, extensions.Formats, n.log); err != nil {
+		p := *cfg.Proxy
+		p.Certificates = n.certs
+		if n.proxy, err = proxy.New(&p, extensions.Formats, n.log); err != nil {
 			return nil, err
 		}
 	}
@@ -185,7 +189,10 @@ func (n *Node) buildStreams() error {
 
 // adminConfig returns the configuration of the admin server. Parts that the node lacks are nil.
 func (n *Node) adminConfig() admin.Config {
-	c := admin.Config{Address: n.cfg.Admin.Address, Hosts: n.cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats()}
+	c := admin.Config{
+		Address: n.cfg.Admin.Address, Hosts: n.cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(),
+		Certificates: n.certs.Snapshot,
+	}
 	if n.hop != nil {
 		c.Snapshot, c.Tap, c.Functions = n.hop.Snapshot, n.tap, n.functions
 	}

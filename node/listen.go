@@ -3,16 +3,15 @@ package node
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream/hop"
@@ -73,23 +72,19 @@ func (n *Node) security(c config.Listener) (Security, error) {
 	if s.Client, err = pki.ClientTLS(filepath.Join(n.cfg.DataDir, pki.CAFile)); err != nil {
 		return s, err
 	}
+	if c.CertFile == "" && c.ClientCAFile == "" {
+		return s, nil
+	}
+	var own []certs.Files
 	if c.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return s, err
-		}
-		s.Server.GetCertificate, s.Server.Certificates = nil, []tls.Certificate{cert}
+		own = []certs.Files{{CertFile: c.CertFile, KeyFile: c.KeyFile}}
 	}
-	if c.ClientCAFile != "" {
-		pem, err := os.ReadFile(c.ClientCAFile)
-		if err != nil {
-			return s, err
-		}
-		s.Server.ClientCAs = x509.NewCertPool()
-		if !s.Server.ClientCAs.AppendCertsFromPEM(pem) {
-			return s, fmt.Errorf("%s holds no certificate in PEM", c.ClientCAFile)
-		}
+	server, err := n.certs.Server(s.Server, own, c.ClientCAFile)
+	if err != nil {
+		return s, err
 	}
+	n.servers = append(n.servers, server)
+	s.Server = server.Config()
 	return s, nil
 }
 

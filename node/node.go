@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/cpu"
+	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
@@ -26,6 +27,8 @@ type Node struct {
 	log        *slog.Logger
 	id         *pki.Identity
 	hop        *hop.Broker // nil, as id and inside, if there are no streams
+	certs      *certs.Store
+	servers    []*certs.Server // those of listeners with certificate files
 	listeners  []listener
 	inside     endpoint // reaches the broker within this process
 	near       endpoint // a listener the node's own clients may use; else inside
@@ -150,6 +153,9 @@ func (n *Node) drain() error {
 	if n.pool != nil {
 		n.pool.Close()
 	}
+	for _, s := range n.servers {
+		s.Close()
+	}
 	wg.Wait()
 	err = errors.Join(err, proxied)
 	if n.admin != nil {
@@ -172,6 +178,9 @@ func (n *Node) cpuStats() func() cpu.Stats {
 func (n *Node) Close() {
 	for _, l := range n.listeners {
 		closeQuietly(l)
+	}
+	for _, s := range n.servers {
+		s.Close()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is in flight

@@ -17,7 +17,7 @@ import (
 const watchInterval = time.Second
 
 // Watch reloads the node's proxy from the configuration file until ctx ends. loaded is the content of the file when the node was
-// built. Watch reads the file when it has changed, and on each signal from again, which also reopens the access log. A file with
+// built. Watch reads the file when it has changed, and on each signal from again, which also reopens the access log and reads changed certificates without delay. A file with
 // errors changes nothing; they are logged, one a line. Changed fields that need a restart are logged, too.
 func (n *Node) Watch(ctx context.Context, file string, loaded []byte, again <-chan os.Signal) {
 	w := watcher{node: n, file: file, loaded: loaded}
@@ -74,8 +74,9 @@ func (w *watcher) check() {
 	}
 }
 
-// reload reopens the access log and reads the file, changed or not.
+// reload reads changed certificate files, reopens the access log and reads the file, changed or not.
 func (w *watcher) reload() {
+	w.node.certs.Refresh()
 	if w.node.proxy != nil {
 		if err := w.node.proxy.Reopen(); err != nil {
 			w.node.log.Error("cannot reopen the access log", "err", err)

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"example.com/ferry/internal/certs"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/http1"
@@ -35,6 +36,10 @@ type Config struct {
 
 	// Clusters are the groups of servers that requests are forwarded to.
 	Clusters []upstream.Config `yaml:"clusters,omitempty"`
+
+	// Certificates is the store that reads and watches certificate files. Nil means one of the proxy's own. It is not a part
+	// of the file, and Reload ignores it.
+	Certificates *certs.Store `yaml:"-"`
 
 	// AccessLog configures the access log. Without a file, no access log is written.
 	AccessLog traffic.LogConfig `yaml:"access_log,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"example.com/ferry/format"
+	"example.com/ferry/internal/certs"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/traffic"
 )
@@ -19,6 +20,7 @@ type Proxy struct {
 	log     *slog.Logger
 	group   *loop.Group
 	metrics *traffic.Metrics
+	certs   *certs.Store
 
 	mu     sync.Mutex // guards the fields below
 	parts  parts
@@ -41,9 +43,13 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
+	store := cfg.Certificates
+	if store == nil {
+		store = certs.NewStore(log)
+	}
 	log.Info("connections that are accepted", "max_connections", cmp.Or(cfg.MaxConnections, loop.DefaultMaxConns()))
 	p := &Proxy{
-		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())),
+		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store,
 		parts: parts{cfg: &Config{}},
 	}
 	if err := p.change(cfg, tables); err != nil {

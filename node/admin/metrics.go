@@ -30,6 +30,9 @@ func metricsHandler(cfg Config) http.Handler {
 	if cfg.CPU != nil {
 		r.MustRegister(cpuCollector{cfg.CPU})
 	}
+	if cfg.Certificates != nil {
+		r.MustRegister(certificateCollector{cfg.Certificates})
+	}
 	if cfg.Proxy != nil {
 		r.MustRegister(proxyCollector{cfg.Proxy})
 	}

@@ -18,6 +18,7 @@ import (
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/certs"
 	"example.com/ferry/proxy"
 	"example.com/ferry/stream/hop"
 )
@@ -27,15 +28,16 @@ const maxConnections = 256
 
 // Config configures a Server. A nil member leaves its part out.
 type Config struct {
-	Address   string                // HOST:PORT; port 0 takes any
-	Hosts     []string              // further host names that requests may be for
-	Snapshot  func() hop.Snapshot   // read for each scrape of /metrics
-	Tap       Tap                   // gives /api/stream its messages
-	Functions Functions             // what /api/functions lists, starts and stops
-	CPU       func() cpu.Stats      // the pool of heavy functions; nil if there is none
-	Proxy     func() proxy.Snapshot // read for each scrape of /metrics and for /api/proxy
-	Formats   []format.Format       // payloads /api/stream can show as JSON; others are shown as hex
-	Log       *slog.Logger          // nil means slog.Default
+	Address      string                // HOST:PORT; port 0 takes any
+	Hosts        []string              // further host names that requests may be for
+	Snapshot     func() hop.Snapshot   // read for each scrape of /metrics
+	Tap          Tap                   // gives /api/stream its messages
+	Functions    Functions             // what /api/functions lists, starts and stops
+	CPU          func() cpu.Stats      // the pool of heavy functions; nil if there is none
+	Proxy        func() proxy.Snapshot // read for each scrape of /metrics and for /api/proxy
+	Certificates func() []certs.Stats  // the certificate files in use
+	Formats      []format.Format       // payloads /api/stream can show as JSON; others are shown as hex
+	Log          *slog.Logger          // nil means slog.Default
 }
 
 // Server is one admin server. Its methods may be called from several goroutines.

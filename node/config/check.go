@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/invalid"
 	"example.com/ferry/internal/phrase"
 	"example.com/ferry/internal/topic"
@@ -110,16 +112,12 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 			l.Address, strings.ToUpper(scheme))
 	}
 	for _, f := range []struct{ field, value string }{{"cert_file", l.CertFile}, {"key_file", l.KeyFile}, {"client_ca_file", l.ClientCAFile}} {
-		switch {
-		case f.value == "":
-		case !d.Encrypted:
+		if f.value != "" && !d.Encrypted {
 			errs.add(at+f.field, "a %s listener has no TLS: use tls:// or quic://, or leave it out", scheme)
-		default:
-			checkFile(at+f.field, f.value, errs)
 		}
 	}
-	if d.Encrypted && (l.CertFile == "") != (l.KeyFile == "") {
-		errs.add(at+"address", "cert_file and key_file go together: one of them is missing")
+	if d.Encrypted {
+		l.checkCertificates(at, errs)
 	}
 	switch {
 	case l.ReceiveWindow == 0:
@@ -130,6 +128,29 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 	}
 	if l.Insecure && !open {
 		errs.add(at+"insecure", "has no effect on a %s listener: only an unencrypted one, such as tcp, can be insecure", scheme)
+	}
+}
+
+// checkCertificates checks the files of an encrypted listener.
+func (l Listener) checkCertificates(at string, errs *configErrors) {
+	switch {
+	case l.CertFile == "" && l.KeyFile == "":
+	case l.CertFile == "" || l.KeyFile == "":
+		errs.add(at+"address", "cert_file and key_file go together: one of them is missing")
+	default:
+		addFileError(at, certs.Files{CertFile: l.CertFile, KeyFile: l.KeyFile}.Check(), errs)
+	}
+	if l.ClientCAFile != "" {
+		addFileError(at, certs.CheckCA(l.ClientCAFile), errs)
+	}
+}
+
+// addFileError adds the error of a certificate file.
+func addFileError(at string, err error, errs *configErrors) {
+	var wrong *certs.FileError
+	if errors.As(err, &wrong) {
+		field := map[certs.Role]string{certs.Certificate: "cert_file", certs.Key: "key_file", certs.CA: "client_ca_file"}[wrong.Role]
+		errs.add(at+field, "%s: %v", wrong.File, wrong.Err)
 	}
 }
 

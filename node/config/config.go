@@ -56,13 +56,15 @@ type Listener struct {
 	// nothing.
 	Validate Validation `yaml:"validate,omitempty"`
 
-	// CertFile is the PEM certificate of a quic or tls listener. Empty means the one the node makes in data_dir.
+	// CertFile is the PEM certificate of a quic or tls listener. Empty means the one the node makes in data_dir. New
+	// handshakes use a changed file within a few seconds, if it is valid together with key_file.
 	CertFile string `yaml:"cert_file,omitempty"`
 
 	// KeyFile is the PEM key of cert_file.
 	KeyFile string `yaml:"key_file,omitempty"`
 
-	// ClientCAFile is the PEM file of CAs whose client certificates are accepted. Empty means the local CA of data_dir.
+	// ClientCAFile is the PEM file of CAs whose client certificates are accepted. Empty means the local CA of data_dir. New
+	// handshakes use a changed file within a few seconds, if it is valid.
 	ClientCAFile string `yaml:"client_ca_file,omitempty"`
 
 	// ReceiveWindow bounds what one client of a quic listener may send ahead of the node's reading, on all its streams

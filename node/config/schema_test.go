@@ -82,6 +82,9 @@ func complete(t *testing.T, s *invopop.Schema, typ reflect.Type, def reflect.Val
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if name == "-" { // is not in the file
+			continue
+		}
 		if options == "inline" {
 			complete(t, s, f.Type, def.Field(i))
 			continue
