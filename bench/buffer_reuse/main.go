@@ -45,8 +45,7 @@ func (e *experiment) question() harness.Question {
 			{Name: "both respond to each request once, with its own id and content; again in each measurement", Run: e.checkResponses},
 			{Name: "the one that reuses nothing allocates at least a content's bytes for each request, and twice what the other one does", Run: e.checkSwitch},
 		},
-		Disturbed: boltload.Disturbed,
-		Goals:     goals(),
+		Goals: goals(),
 		Notes: []string{
 			"Both have examples/proxy/bolt.yaml as it is, a core to themselves, and Go's collector with its defaults. The buffer a loop reads into is not from a list, and both have it.",
 			"Bytes allocated, collections and the time all goroutines were paused for one are ferry's own metrics, from before the load until after it.",

@@ -87,7 +87,7 @@ func (e *experiment) step(r row) (harness.Line, error) {
 	start := time.Now()
 	last, lastCPU := start, time.Duration(0)
 	for {
-		cpu, err := openloop.ProcessCPU(server.cmd.Process.Pid)
+		cpu, err := harness.ProcessCPU(server.cmd.Process.Pid)
 		if err != nil {
 			return line, err
 		}

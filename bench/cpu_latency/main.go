@@ -29,7 +29,7 @@ const (
 	short99   = "p99 ms of 1 ms jobs"
 	cores     = "cores used by the experiment"
 	collector = "cores used by the collector"
-	foreign   = "cores used by others"
+	foreign   = harness.Foreign
 	late99    = "p99 ms by which the generator was late"
 	fifo      = "generator had SCHED_FIFO"
 

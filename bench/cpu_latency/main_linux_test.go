@@ -33,9 +33,8 @@ func TestDisturbed(t *testing.T) {
 		f    harness.Figures
 		want bool
 	}{
-		{"calm", harness.Figures{late99: 0.5, foreign: 0.15, p99: 1000}, false},
-		{"a late generator", harness.Figures{late99: 0.51, foreign: 0}, true},
-		{"others", harness.Figures{late99: 0.1, foreign: 0.16}, true},
+		{"in time", harness.Figures{late99: 0.5, p99: 1000}, false},
+		{"a late generator", harness.Figures{late99: 0.51}, true},
 	} {
 		if got := disturbed(row.f); got != row.want {
 			t.Errorf("%s: got %v, want %v", row.name, got, row.want)

@@ -70,7 +70,7 @@ func (e *experiment) measure(r row, l load, budget time.Duration) (harness.Figur
 		return nil, err
 	}
 	e.relate(r.name, l.name, f)
-	if !disturbed(f) || e.times[r.name+l.name] == nil {
+	if !disturbed(f) && f[foreign] <= harness.ForeignLimit || e.times[r.name+l.name] == nil {
 		e.times[r.name+l.name] = report.Open[0]
 	}
 	fmt.Fprintf(os.Stderr, "cpu_latency: %s, %s: p99 %.2f ms, %.2f times alone, work %.3f, short %.1f, %.2f cores, foreign %.2f, late %.3f ms\n",
@@ -146,8 +146,7 @@ func (e *experiment) relate(row, load string, f harness.Figures) {
 	}
 }
 
-// disturbed reports whether a measurement does not count: other programs used the CPU, or the generator was late, which
-// adds to all latencies.
-func disturbed(f harness.Figures) bool { return f[late99] > 0.5 || f[foreign] > 0.15 }
+// disturbed reports whether the generator was late, which adds to all latencies.
+func disturbed(f harness.Figures) bool { return f[late99] > 0.5 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.com/ferry"
+	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/openloop"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/stream"
@@ -169,7 +170,7 @@ func (p *prober) ping(ctx context.Context, c *stream.Client) (*openloop.Report, 
 		return nil, err
 	}
 	r := new(openloop.Report)
-	var marks [2]openloop.Usage
+	var marks [2]harness.Usage
 	var late []time.Duration
 	ends := [...]time.Duration{p.Warm, p.Warm + p.Window}
 	for due := time.Duration(0); ; due += time.Duration(rand.ExpFloat64() / p.Rate * float64(time.Second)) {
@@ -177,7 +178,7 @@ func (p *prober) ping(ctx context.Context, c *stream.Client) (*openloop.Report, 
 			return nil, err
 		}
 		if i := len(r.Counts); due >= ends[i] {
-			if marks[i], err = openloop.Used(p.PIDs); err != nil {
+			if marks[i], err = harness.Used(p.PIDs); err != nil {
 				return nil, err
 			}
 			r.Counts = append(r.Counts, p.count())

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"math"
-
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
@@ -26,7 +24,7 @@ const (
 	p99        = "p99 ms at 1000/s"
 	failures   = "failures"
 	goroutines = "goroutines"
-	foreign    = "cores used by others"
+	foreign    = harness.Foreign
 	late99     = "p99 ms by which the client was late"
 )
 
@@ -89,7 +87,7 @@ func (e *experiment) goals() []harness.Goal {
 	for _, l := range e.loads {
 		for _, row := range []string{ferryHTTP1, ferryBolt} {
 			all = append(all, harness.AtMost(300, l.name+", "+row+": bytes for each idle connection", func(r *harness.Result) float64 {
-				return stat(r, row, l.name, idle).Median
+				return r.Stat(row, l.name, idle).Median
 			}))
 		}
 		all = append(all, harness.AtMost(1, l.name+": CPU at 1000/s, times nginx's", func(r *harness.Result) float64 {
@@ -100,19 +98,9 @@ func (e *experiment) goals() []harness.Goal {
 		sum := 0.0
 		for _, l := range e.loads {
 			for _, row := range []string{ferryHTTP1, ferryBolt} {
-				sum += stat(r, row, l.name, failures).Max
+				sum += r.Stat(row, l.name, failures).Max
 			}
 		}
 		return sum
 	}))
-}
-
-// stat returns a figure of a row, or NaN if the row has no such figure.
-func stat(r *harness.Result, row, load, figure string) harness.Stat {
-	for _, candidate := range r.Rows {
-		if s, ok := candidate.Cases[load][figure]; ok && candidate.Name == row {
-			return s
-		}
-	}
-	return harness.Stat{Median: math.NaN(), Min: math.NaN(), Max: math.NaN()}
 }

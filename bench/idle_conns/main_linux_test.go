@@ -72,8 +72,7 @@ func TestDisturbed(t *testing.T) {
 		f    harness.Figures
 		want bool
 	}{
-		{"calm", harness.Figures{foreign: 0.15, late99: 0.5, p99: 1000}, false},
-		{"others", harness.Figures{foreign: 0.16}, true},
+		{"in time", harness.Figures{late99: 0.5, p99: 1000}, false},
 		{"a late client", harness.Figures{late99: 0.51}, true},
 	} {
 		if got := disturbed(row.f); got != row.want {

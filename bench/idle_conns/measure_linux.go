@@ -16,7 +16,6 @@ import (
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
-	"example.com/ferry/bench/internal/openloop"
 	"example.com/ferry/bench/internal/pinned"
 )
 
@@ -141,7 +140,7 @@ func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures
 		return nil, "", err
 	}
 	f = harness.Figures{idle: (whole - half) / float64(l.conns-first.conns), total: whole / (1 << 20)}
-	usage, err := openloop.Used(slices.Concat(pids, backend.Family(), c.pids()))
+	usage, err := harness.Used(slices.Concat(pids, backend.Family(), c.pids()))
 	if err != nil {
 		return nil, "", err
 	}
@@ -149,7 +148,7 @@ func (e *experiment) run(r row, l load, window time.Duration) (f harness.Figures
 	if err != nil {
 		return nil, "", err
 	}
-	usageAfter, err := openloop.Used(slices.Concat(pids, backend.Family(), c.pids()))
+	usageAfter, err := harness.Used(slices.Concat(pids, backend.Family(), c.pids()))
 	if err != nil {
 		return nil, "", err
 	}
@@ -237,7 +236,7 @@ func (e *experiment) checkResponses() error {
 	return nil
 }
 
-// disturbed reports whether other programs used too much of the CPU during a measurement.
-func disturbed(f harness.Figures) bool { return f[foreign] > 0.15 || f[late99] > 0.5 }
+// disturbed reports whether the client sent its requests too late.
+func disturbed(f harness.Figures) bool { return f[late99] > 0.5 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -40,8 +40,7 @@ func (e *experiment) question() harness.Question {
 		Checks: []harness.Check{
 			{Name: "through each row, each request of any size from 0 bytes to 10 KiB is answered once, with its own id and content; again in each measurement", Run: e.checkResponses},
 		},
-		Disturbed: boltload.Disturbed,
-		Goals:     goals(),
+		Goals: goals(),
 		Notes: append([]string{
 			"nginx, HAProxy and Envoy know nothing of Bolt here: they copy bytes, and open a connection to the backend for each of the client's. Ferry and the limits send all requests by 4 connections, in the mix by 6 (`connections: 6` in ferry's file), and so give each one another id. A connection of its own costs a read and a write on either side for each request; shared ones carry many at once.",
 			"With one request in flight on each connection, that read and that write of 1 KiB on the client's side are most of the cost of the limits too, and most of that is the kernel's.",

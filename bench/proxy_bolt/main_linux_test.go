@@ -20,7 +20,6 @@ func TestMain(m *testing.M) {
 func TestQuestion(t *testing.T) {
 	needs.Cores(t, 2) // one for the proxy and one for the load
 	q := newExperiment(unused(t)).question()
-	q.Disturbed = nil // a test runs on a busy machine
 	harnesstest.Run(t, q)
 }
 

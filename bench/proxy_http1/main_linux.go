@@ -3,8 +3,6 @@
 package main
 
 import (
-	"math"
-
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
@@ -28,7 +26,7 @@ const (
 	cpu        = "CPU %"
 	goroutines = "goroutines"
 	failures   = "failures"
-	foreign    = "cores used by others"
+	foreign    = harness.Foreign
 	late99     = "p99 ms by which the client was late"
 )
 
@@ -109,11 +107,4 @@ func goals() []harness.Goal {
 }
 
 // stat is a figure of ferry's; NaN where there is none.
-func stat(r *harness.Result, load, figure string) harness.Stat {
-	for _, row := range r.Rows {
-		if s, ok := row.Cases[load][figure]; ok && row.Name == ferryRow {
-			return s
-		}
-	}
-	return harness.Stat{Median: math.NaN(), Min: math.NaN(), Max: math.NaN()}
-}
+func stat(r *harness.Result, load, figure string) harness.Stat { return r.Stat(ferryRow, load, figure) }

@@ -12,7 +12,6 @@ import (
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
-	"example.com/ferry/bench/internal/openloop"
 	"example.com/ferry/bench/internal/pinned"
 )
 
@@ -110,7 +109,7 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 		pids = append(pids, p.Family()...)
 	}
 	experiment := slices.Concat(pids, backend.Family(), []int{client.PID()})
-	before, err := openloop.Used(experiment)
+	before, err := harness.Used(experiment)
 	if err != nil {
 		return nil, "", err
 	}
@@ -118,7 +117,7 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 	if err != nil {
 		return nil, "", err
 	}
-	after, err := openloop.Used(experiment)
+	after, err := harness.Used(experiment)
 	if err != nil {
 		return nil, "", err
 	}
@@ -209,7 +208,7 @@ func (e *experiment) checkResponses() error {
 	return nil
 }
 
-// disturbed reports whether other programs used too much of the CPU during a measurement.
-func disturbed(f harness.Figures) bool { return f[foreign] > 0.15 || f[late99] > 0.5 }
+// disturbed reports whether the client sent its requests too late.
+func disturbed(f harness.Figures) bool { return f[late99] > 0.5 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

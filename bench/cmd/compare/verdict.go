@@ -43,16 +43,7 @@ func (p *pair) ratio(better harness.Better) (ratio, margin float64) {
 			all = append(all, math.Inf(1))
 		}
 	}
-	if ratio = median(all); math.IsInf(ratio, 0) {
-		return ratio, 0
-	}
-	deviations := make([]float64, len(all))
-	for i, r := range all {
-		deviations[i] = math.Abs(r - ratio)
-	}
-	// Assume a normal distribution. Then sigma is 1.4826 times the median absolute deviation. The standard error of the median
-	// of n values is 1.2533 sigma / sqrt(n), and 1.96 standard errors give 95 % confidence.
-	return ratio, 1.96 * 1.2533 * 1.4826 * median(deviations) / math.Sqrt(float64(len(all)))
+	return harness.Margin(all)
 }
 
 func (p *pair) verdict(better harness.Better, limit float64) verdict {
@@ -60,13 +51,7 @@ func (p *pair) verdict(better harness.Better, limit float64) verdict {
 		return notMeasured
 	}
 	ratio, margin := p.ratio(better)
-	switch {
-	case ratio+margin <= limit:
-		return within
-	case ratio-margin > limit:
-		return exceeds
-	}
-	return undecided
+	return map[harness.Verdict]verdict{harness.Yes: within, harness.No: exceeds, harness.Undecided: undecided}[harness.Decide(ratio, margin, limit, true)]
 }
 
 // worse reports whether any row is worse than the limit or could not be measured.
@@ -96,21 +81,10 @@ func (c *comparison) table(base string, limit float64) string {
 			continue
 		}
 		ratio, margin := p.ratio(c.better)
+		was, _ := harness.Margin(p.base)
+		is, _ := harness.Margin(p.head)
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.3f | ±%.3f | %d | %s |\n",
-			p.row, p.name, harness.Number(median(p.base)), harness.Number(median(p.head)), ratio, margin, len(p.base), v)
+			p.row, p.name, harness.Number(was), harness.Number(is), ratio, margin, len(p.base), v)
 	}
 	return b.String()
-}
-
-// median returns the median of values, or NaN if there are none.
-func median(all []float64) float64 {
-	if len(all) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	mid := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[mid]
-	}
-	return (sorted[mid-1] + sorted[mid]) / 2
 }

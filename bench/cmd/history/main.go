@@ -44,7 +44,7 @@ func run(w io.Writer, tag string) error {
 		return fmt.Errorf("%s is no commit or tag here: see git tag", tag)
 	}
 	for _, r := range now {
-		text, err := git("show", tag+":./"+path.Join(results, r.Question+".json"))
+		text, err := git("show", tag+":./"+path.Join(results, r.File+".json"))
 		if err != nil {
 			fmt.Fprintf(w, "# %s: not measured at %s\n\n", r.Question, tag)
 			continue

@@ -52,5 +52,41 @@ func write(w io.Writer, all []*harness.Result) error {
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, all)
+	return t.Execute(w, report{all, summarize(all)})
+}
+
+// report is the data of the page.
+type report struct {
+	Results []*harness.Result
+	Goals   []line
+}
+
+// line is a goal in the table that opens the page, with one entry for each CPU model that it was measured on.
+type line struct {
+	Question, Text, Asked string
+	Measured              []entry
+}
+
+type entry struct {
+	File string // anchor of the result
+	CPU  string
+	Goal harness.GoalResult
+}
+
+// summarize lists the goals of all results. Results of one question from several CPU models share a line.
+func summarize(all []*harness.Result) (lines []line) {
+	at := make(map[string]int) // index in lines
+	for _, r := range all {
+		for _, g := range r.Goals {
+			key := r.Question + "\n" + g.Text + "\n" + g.Asked
+			i, ok := at[key]
+			if !ok {
+				i = len(lines)
+				at[key] = i
+				lines = append(lines, line{Question: r.Question, Text: g.Text, Asked: g.Asked})
+			}
+			lines[i].Measured = append(lines[i].Measured, entry{r.File, r.Machine.CPU, g})
+		}
+	}
+	return lines
 }

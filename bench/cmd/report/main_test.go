@@ -43,7 +43,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Is 1 &lt; 2?", "peer &lt;1&gt;", "40.0 (4.00×)", "<svg", "numbers are numbers", "247 of 12 583 310 bytes",
+		"Is 1 &lt; 2?", "peer &lt;1&gt;", "40.0 (4.00×)", `<a href="#ask">ask</a></td><td class="text">times the peer</td><td>≤ 0.5</td><td>0.25</td><td class="yes">yes</td>`, "<svg", "numbers are numbers", "247 of 12 583 310 bytes",
 		`<td class="yes">yes</td>`, "≤ 0.5", "make bench Q=ask",
 	} {
 		if !strings.Contains(string(text), want) {
@@ -53,6 +53,30 @@ func TestReport(t *testing.T) {
 	for _, never := range []string{"<1>", "http://", "https://"} {
 		if strings.Contains(strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", ""), never) {
 			t.Errorf("the page has %q: unescaped, or not self-contained", never)
+		}
+	}
+}
+
+// Results of two CPU models share a line of the first table.
+func TestTwoMachines(t *testing.T) {
+	goal := func(v float64) []harness.GoalResult {
+		return []harness.GoalResult{{Text: "times the peer", Asked: "≤ 1", Measured: &v, Error: 0.1, Met: v < 0.9, Undecided: v >= 0.9}}
+	}
+	all := []*harness.Result{
+		{File: "ask", Question: "ask", Machine: harness.Machine{CPU: "one"}, Goals: goal(0.5)},
+		{File: "ask@two", Question: "ask", Machine: harness.Machine{CPU: "two"}, Goals: goal(0.95)},
+	}
+	lines := summarize(all)
+	if len(lines) != 1 || len(lines[0].Measured) != 2 || lines[0].Measured[1].CPU != "two" {
+		t.Fatalf("got %+v, want one line with two entries", lines)
+	}
+	var page strings.Builder
+	if err := write(&page, all); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<td>0.5 ±0.1</td><td class="yes">yes</td>`, `<td>0.95 ±0.1</td><td class="undecided">undecided</td><td class="text soft">two</td>`, `<section id="ask@two">`} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
 		}
 	}
 }

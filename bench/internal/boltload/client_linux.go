@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"example.com/ferry/bench/internal/openloop"
+	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/pinned"
 	"example.com/ferry/loop"
 )
@@ -39,7 +39,7 @@ type client struct {
 type usageSample struct {
 	at    time.Time
 	cpu   time.Duration
-	usage openloop.Usage
+	usage harness.Usage
 }
 
 // run makes one complete measurement.
@@ -104,7 +104,7 @@ func (c *client) allOpen() {
 
 func (c *client) beginWindow() {
 	for _, pid := range c.spec.Proxy {
-		c.proxy = append(c.proxy, pinned.Family(pid)...)
+		c.proxy = append(c.proxy, harness.Family(pid)...)
 	}
 	var err error
 	if c.begin, err = c.now(); err != nil {
@@ -136,7 +136,7 @@ func (c *client) endWindow() {
 
 func (c *client) now() (m usageSample, err error) {
 	var errs [2]error
-	m.usage, errs[0] = openloop.Used(append(c.proxy, c.spec.Backend...))
+	m.usage, errs[0] = harness.Used(append(c.proxy, c.spec.Backend...))
 	m.cpu, errs[1] = pinned.CPU(c.proxy)
 	m.at = time.Now()
 	return m, errors.Join(errs[:]...)

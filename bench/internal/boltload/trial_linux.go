@@ -110,7 +110,7 @@ const (
 	Anonymous  = "memory of its own, MiB"
 	Busy       = "CPU %"
 	LoadBusy   = "CPU % of client and backend"
-	Foreign    = "cores used by others"
+	Foreign    = harness.Foreign
 	HeapGrowth = "heap growth, MiB"
 	Goroutines = "goroutines"
 )
@@ -138,9 +138,6 @@ func (r *Result) Figures() harness.Figures {
 
 // Grown returns the increase of one of ferry's metrics during the load.
 func (r *Result) Grown(metric string) float64 { return r.After[metric] - r.Before[metric] }
-
-// Disturbed reports whether a measurement must be discarded because other programs used more than 0.15 of a core.
-func Disturbed(f harness.Figures) bool { return f[Foreign] > 0.15 }
 
 // MiB converts bytes to MiB.
 func MiB(bytes float64) float64 { return bytes / (1 << 20) }

@@ -6,9 +6,11 @@
 // case is one input or load, and a column of the report. A round measures each contender once in each case. The seed is the
 // original implementation: its results were recorded earlier, and are shown but not measured again.
 //
-// Main runs the checks first: a contender that does not do the work is not timed. Then the contenders take turns (A B C, A B
-// C ...), so that other programs disturb all contenders alike. A round that other programs disturbed is void, and is repeated.
-// Ratios are computed within a round. Main writes the result to results/NAME.json, NAME.md and NAME.svg. The command
+// Main runs the checks first: a contender that does not do the work is not timed. Then the contenders take turns (A B C, C B
+// A ...), so that other programs disturb all contenders alike. The harness reads from /proc what other programs and the
+// hypervisor took from each measurement, and repeats a disturbed one. Ratios are computed within a round. The first row of
+// ferry is measured twice in each round (A/A): the difference of the two is the error of a comparison. A goal that is closer to
+// its figure than the error is undecided. Main writes the result to results/NAME.json, NAME.md and NAME.svg. The command
 // bench/cmd/report makes one page of all results.
 //
 //	func main() { harness.Main(question()) }

@@ -29,11 +29,8 @@ func thisMachine() Machine {
 		Ferry:  "unknown",
 		Load:   "unknown",
 	}
-	for line := range strings.Lines(readFile("/proc/cpuinfo")) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-			m.CPU = strings.TrimSpace(value)
-			break
-		}
+	if name := cpuName(readFile("/proc/cpuinfo")); name != "" {
+		m.CPU = name
 	}
 	if s := strings.TrimSpace(readFile("/proc/sys/kernel/osrelease")); s != "" {
 		m.Kernel = s
@@ -45,6 +42,33 @@ func thisMachine() Machine {
 		m.Ferry = strings.TrimSpace(string(out))
 	}
 	return m
+}
+
+const familyMark = " (family "
+
+// cpuName returns the CPU model's name in /proc/cpuinfo. Hypervisors may hide the number, "AMD EPYC": then cpuName adds the
+// CPU family and the model number, which tell one generation from the next.
+func cpuName(cpuinfo string) string {
+	first := make(map[string]string)
+	for line := range strings.Lines(cpuinfo) {
+		if key, value, ok := strings.Cut(line, ":"); ok && first[strings.TrimSpace(key)] == "" {
+			first[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	name := first["model name"]
+	if name != "" && !strings.ContainsAny(name, "0123456789") && first["cpu family"] != "" {
+		name += familyMark + first["cpu family"] + ", model " + first["model"] + ")"
+	}
+	return name
+}
+
+// sameCPU reports whether two names are those of one CPU model. Results of an earlier harness lack family and model.
+func sameCPU(a, b string) bool {
+	short := func(name string) string {
+		name, _, _ = strings.Cut(name, familyMark)
+		return name
+	}
+	return a == b || a == short(b) || b == short(a)
 }
 
 func readFile(name string) string {

@@ -25,9 +25,8 @@ type Question struct {
 	Checks     []Check
 	Contenders []Contender
 
-	// Disturbed, if not nil, reports whether other programs disturbed a measurement. It replaces the harness's own detection. A
-	// disturbed measurement is repeated, up to twice. A round with a measurement that stays disturbed is void. If void rounds
-	// count because there are too few others, no goal is met.
+	// Disturbed, if not nil, reports whether a measurement is disturbed, for example because the load generator was late. The
+	// harness itself tests how many cores were taken from the measurement. A disturbed measurement is repeated, up to twice.
 	Disturbed func(Figures) bool
 
 	// Charts, if not nil, returns line plots of the result, which the report shows after the bar plot.
@@ -54,6 +53,7 @@ const (
 	Ferry Kind = "ferry" // ferry itself; goals use the first row of this kind
 	Peer  Kind = "peer"  // an alternative to ferry
 	Limit Kind = "limit" // the least work that any program has to do
+	Again Kind = "again" // the A/A row, which the harness adds: the first row of kind Ferry, measured a second time in each round
 	Seed  Kind = "seed"  // the original implementation, recorded earlier because its code is not available as a module
 )
 
@@ -69,7 +69,12 @@ type Contender struct {
 	// Measure measures one case for about budget. Nil Figures mean that the contender does not take part in the case.
 	Measure func(name string, budget time.Duration) (Figures, error)
 
-	// Recorded holds figures by case that were measured earlier; Measure is nil then. Version says where they were measured.
+	// Open, if not nil, starts the contender for one case. Measure is nil then. A nil Session means that the contender does not
+	// take part in the case.
+	Open func(name string) (Session, error)
+
+	// Recorded holds figures by case that were measured earlier; Measure and Open are nil then. Version says where they were
+	// measured.
 	Recorded map[string]Figures
 }
 
@@ -116,8 +121,14 @@ func (q *Question) validate() error {
 	}
 	var names []string
 	for _, c := range q.Contenders {
-		if (c.Measure == nil) == (c.Recorded == nil) {
-			return fmt.Errorf("harness: %s: %s needs either Measure or Recorded", q.Name, c.Name)
+		given := 0
+		for _, has := range []bool{c.Measure != nil, c.Open != nil, c.Recorded != nil} {
+			if has {
+				given++
+			}
+		}
+		if given != 1 {
+			return fmt.Errorf("harness: %s: %s needs either Measure, Open or Recorded", q.Name, c.Name)
 		}
 		if slices.Contains(names, c.Name) {
 			return fmt.Errorf("harness: %s: two rows are named %s", q.Name, c.Name)

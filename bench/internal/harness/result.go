@@ -1,16 +1,14 @@
 package harness
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 )
 
 // Result holds all figures of one benchmark run. It is the content of results/NAME.json.
 type Result struct {
+	File     string             `json:"-"` // name of the result's files without extension; set by ReadResults
 	Question string             `json:"question"`
 	Title    string             `json:"title"`
 	About    string             `json:"about"`
@@ -21,6 +19,7 @@ type Result struct {
 	Plot     []string           `json:"plot"` // the cases of the plot
 	Rows     []Row              `json:"rows"`
 	Ratios   map[string]float64 `json:"ratios"` // ratios of headlines, by the names of the two rows: "ferry/gjson"
+	Errors   map[string]float64 `json:"errors"` // errors of Ratios: the true ratio lies within the ratio plus and minus its error
 	Checks   []string           `json:"checks"` // names of the checks; all of them succeeded
 	Goals    []GoalResult       `json:"goals"`
 	Notes    []string           `json:"notes"`
@@ -30,6 +29,8 @@ type Result struct {
 	Machine  Machine            `json:"machine"`
 
 	rounds []round
+	alone  []*Result     // the result of each round alone; see eachRound
+	read   map[cell]bool // the cells that a goal reads, while judge evaluates it
 }
 
 // Row is one contender's part of a Result.
@@ -40,6 +41,8 @@ type Row struct {
 	Spread  float64                    `json:"spread"`
 	Version string                     `json:"version"`
 	Cases   map[string]map[string]Stat `json:"cases"` // figures by case and name
+
+	contender Contender
 }
 
 // Stat summarizes the values of one figure over the rounds.
@@ -47,61 +50,80 @@ type Stat struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
+
+	// Ratio is the headline divided by that of the first ferry row, and Error is its error. Both are 0 for other figures.
+	Ratio float64 `json:"ratio,omitempty"`
+	Error float64 `json:"error,omitempty"`
 }
 
 // GoalResult is a goal and its measured value.
 type GoalResult struct {
-	Text     string   `json:"text"`
-	Asked    string   `json:"asked"`
-	Measured *float64 `json:"measured"` // null if the goal was not measured
-	Met      bool     `json:"met"`
-	Void     bool     `json:"void,omitempty"` // Measured includes void rounds, so Met is not meaningful
+	Text      string   `json:"text"`
+	Asked     string   `json:"asked"`
+	Measured  *float64 `json:"measured"` // null if the goal was not measured
+	Error     float64  `json:"error"`    // the true value lies within Measured plus and minus Error
+	Met       bool     `json:"met"`
+	Undecided bool     `json:"undecided,omitempty"` // the distance from the goal is smaller than Error
+	Void      bool     `json:"void,omitempty"`      // only in results of an earlier harness: disturbed rounds were counted
 }
 
-// Rounds holds the number of rounds that were run, counted and disturbed.
+// Rounds says how many rounds were measured, and what was taken from them.
 type Rounds struct {
 	Counted int `json:"counted"` // rounds that the medians include
-	Run     int `json:"run"`
-	Void    int `json:"void"` // void rounds among Counted, used because too few rounds were undisturbed
+	Run     int `json:"run"`     // all rounds; the same as Counted, except in results of an earlier harness
+	Void    int `json:"void"`    // only in results of an earlier harness: disturbed rounds among Counted
+
+	Measurements int     `json:"measurements"`
+	Disturbed    int     `json:"disturbed"` // measurements that stayed disturbed when they were repeated
+	Foreign      float64 `json:"foreign"`   // cores that other programs and the hypervisor took, on average
+	Steal        float64 `json:"steal"`     // the part of Foreign that the hypervisor took
 }
 
-func newResult(q Question, m Machine, kept []round, run int) (*Result, error) {
+func newResult(q Question, m Machine, rounds []round) (*Result, error) {
 	r := &Result{
 		Question: q.Name, Title: q.Title, About: q.About, Unit: q.Unit, Better: q.Better,
 		Cases: q.Cases, Figures: q.Figures, Plot: q.plotted(),
-		Ratios: make(map[string]float64), Notes: q.Notes,
-		Rounds:  Rounds{Counted: len(kept), Run: run},
+		Ratios: make(map[string]float64), Errors: make(map[string]float64), Notes: q.Notes,
+		Rounds:  summarize(rounds),
 		Command: "make bench Q=" + q.Name,
-		Machine: m, rounds: kept,
-	}
-	for _, k := range kept {
-		if k.void() {
-			r.Rounds.Void++
-		}
+		Machine: m, rounds: rounds,
 	}
 	for _, c := range q.Checks {
 		r.Checks = append(r.Checks, c.Name)
 	}
 	for _, c := range q.Contenders {
-		row, err := r.row(c)
-		if err != nil {
-			return nil, err
+		row := r.newRow(c)
+		if _, ok := row.Cases[r.Cases[0]][r.Unit]; !ok {
+			return nil, fmt.Errorf("harness: %s: %s has no %s in case %s, which is the headline", r.Question, c.Name, r.Unit, r.Cases[0])
 		}
 		r.Rows = append(r.Rows, row)
 	}
 	r.addRatios()
 	for _, g := range q.Goals {
-		a := g.evaluate(r)
-		if q.Disturbed != nil && r.Rounds.Void > 0 {
-			a.Met, a.Void = false, true
-		}
-		r.Goals = append(r.Goals, a)
+		r.Goals = append(r.Goals, r.judge(g))
 	}
 	return r, nil
 }
 
-func (r *Result) row(c Contender) (Row, error) {
-	row := Row{Name: c.Name, Kind: c.Kind, Version: c.Version, Cases: make(map[string]map[string]Stat)}
+func summarize(rounds []round) Rounds {
+	s := Rounds{Counted: len(rounds), Run: len(rounds)}
+	wall := 0.0
+	for _, one := range rounds {
+		s.Measurements += one.measured
+		s.Disturbed += one.disturbed
+		s.Foreign += one.foreign
+		s.Steal += one.steal
+		wall += one.wall
+	}
+	if wall > 0 {
+		s.Foreign /= wall
+		s.Steal /= wall
+	}
+	return s
+}
+
+func (r *Result) newRow(c Contender) Row {
+	row := Row{Name: c.Name, Kind: c.Kind, Version: c.Version, Cases: make(map[string]map[string]Stat), contender: c}
 	for _, name := range r.Cases {
 		samples := make(map[string][]float64)
 		collect := func(f Figures) {
@@ -121,23 +143,31 @@ func (r *Result) row(c Contender) (Row, error) {
 			row.Cases[name][figure] = newStat(all)
 		}
 	}
-	s, ok := row.Cases[r.Cases[0]][r.Unit]
-	if !ok {
-		return row, fmt.Errorf("harness: %s: %s has no %s in case %s, which is the headline", r.Question, c.Name, r.Unit, r.Cases[0])
-	}
-	row.Value, row.Spread = s.Median, s.spread()
-	return row, nil
+	headline := row.Cases[r.Cases[0]][r.Unit]
+	row.Value, row.Spread = headline.Median, headline.spread()
+	return row
 }
 
-// addRatios divides the headline of each ferry row by that of each other row.
+// addRatios divides the headline of each ferry row by that of each other row, and in each case the headline of each row by
+// that of the first ferry row.
 func (r *Result) addRatios() {
 	for _, f := range r.Rows {
 		for _, p := range r.Rows {
 			if f.Kind != Ferry || p.Kind == Ferry {
 				continue
 			}
-			if x := r.Ratio(f.Name, p.Name, r.Cases[0], r.Unit); !math.IsNaN(x) {
-				r.Ratios[f.Name+"/"+p.Name] = x
+			if x, margin := r.ratio(f.Name, p.Name, r.Cases[0], r.Unit); !math.IsNaN(x) {
+				r.Ratios[f.Name+"/"+p.Name], r.Errors[f.Name+"/"+p.Name] = x, margin
+			}
+		}
+	}
+	first := r.firstFerry()
+	for _, row := range r.Rows {
+		for name, figures := range row.Cases {
+			s, ok := figures[r.Unit]
+			if x, margin := r.ratio(row.Name, first, name, r.Unit); ok && row.Name != first && !math.IsNaN(x) {
+				s.Ratio, s.Error = x, margin
+				figures[r.Unit] = s
 			}
 		}
 	}
@@ -146,14 +176,8 @@ func (r *Result) addRatios() {
 // Ratio divides a's figure by b's figure in each round, and returns the median of the quotients. If a row has recorded figures,
 // Ratio divides the medians instead. It returns NaN if a figure is missing or b's figure is 0.
 func (r *Result) Ratio(a, b, name, figure string) float64 {
-	var all []float64
-	for _, round := range r.rounds {
-		x, okX := round.figures[a][name][figure]
-		y, okY := round.figures[b][name][figure]
-		if okX && okY && y != 0 {
-			all = append(all, x/y)
-		}
-	}
+	r.noteRead(name, figure)
+	all := r.quotients(a, b, name, figure)
 	if len(all) > 0 {
 		return median(all)
 	}
@@ -163,28 +187,52 @@ func (r *Result) Ratio(a, b, name, figure string) float64 {
 	return math.NaN()
 }
 
+// ratio returns Ratio and its error: the larger one of the margin over the rounds and the error of the A/A row.
+func (r *Result) ratio(a, b, name, figure string) (x, margin float64) {
+	x = r.Ratio(a, b, name, figure)
+	margin = x * r.againError(name, figure)
+	if all := r.quotients(a, b, name, figure); len(all) > 0 {
+		_, overRounds := Margin(all)
+		margin = max(margin, overRounds)
+	}
+	return x, margin
+}
+
+// quotients returns a's figure divided by b's figure in each round.
+func (r *Result) quotients(a, b, name, figure string) (all []float64) {
+	for _, round := range r.rounds {
+		x, okX := round.figures[a][name][figure]
+		y, okY := round.figures[b][name][figure]
+		if okX && okY && y != 0 {
+			all = append(all, x/y)
+		}
+	}
+	return all
+}
+
+func (r *Result) noteRead(name, figure string) {
+	if r.read != nil {
+		r.read[cell{name, figure}] = true
+	}
+}
+
 // Stat returns the summary of one figure; its members are NaN if the figure is missing.
 func (r *Result) Stat(row, name, figure string) Stat {
+	r.noteRead(name, figure)
 	if i := slices.IndexFunc(r.Rows, func(x Row) bool { return x.Name == row }); i >= 0 {
 		if s, ok := r.Rows[i].Cases[name][figure]; ok {
 			return s
 		}
 	}
-	return Stat{math.NaN(), math.NaN(), math.NaN()}
+	return Stat{Median: math.NaN(), Min: math.NaN(), Max: math.NaN()}
 }
 
-func (g Goal) evaluate(r *Result) GoalResult {
-	a := GoalResult{Text: g.Text, Asked: fmt.Sprintf("≥ %v", g.Limit)}
+// unmeasured returns the goal without a value.
+func (g Goal) unmeasured() GoalResult {
 	if g.Most {
-		a.Asked = fmt.Sprintf("≤ %v", g.Limit)
+		return GoalResult{Text: g.Text, Asked: fmt.Sprintf("≤ %v", g.Limit)}
 	}
-	v := g.Value(r)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return a
-	}
-	a.Measured = &v
-	a.Met = v == g.Limit || g.Most == (v < g.Limit)
-	return a
+	return GoalResult{Text: g.Text, Asked: fmt.Sprintf("≥ %v", g.Limit)}
 }
 
 func newStat(all []float64) Stat {
@@ -206,55 +254,4 @@ func median(all []float64) float64 {
 		return sorted[mid]
 	}
 	return (sorted[mid-1] + sorted[mid]) / 2
-}
-
-// WriteFiles writes the result as NAME.json, NAME.md and NAME.svg to dir, and each chart as NAME-CHART.svg.
-func (r *Result) WriteFiles(dir string) error {
-	doc, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("harness: %s: %w", r.Question, err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("harness: %w", err)
-	}
-	files := map[string]string{".json": string(doc) + "\n", ".md": r.Markdown(), ".svg": r.SVG()}
-	for _, c := range r.Charts {
-		files["-"+c.Name+".svg"] = c.SVG()
-	}
-	for ext, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, r.Question+ext), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("harness: %w", err)
-		}
-	}
-	return nil
-}
-
-// ReadResults reads all results in dir (*.json), sorted by name.
-func ReadResults(dir string) ([]*Result, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		return nil, fmt.Errorf("harness: %w", err)
-	}
-	var all []*Result
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("harness: %w", err)
-		}
-		r, err := ParseResult(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
-
-// ParseResult decodes a JSON file that WriteFiles wrote.
-func ParseResult(text []byte) (*Result, error) {
-	r := new(Result)
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("harness: not a result: %w", err)
-	}
-	return r, nil
 }

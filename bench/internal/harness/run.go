@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,11 +13,12 @@ import (
 // Config holds the settings of a run. `make bench` uses the zero value.
 type Config struct {
 	Rounds int           // number of rounds in the result; 0 means 5
-	Most   int           // maximum number of rounds to run, including void rounds; 0 means three times Rounds
+	Most   int           // maximum number of rounds, as long as goals are undecided; 0 means twice Rounds
 	Budget time.Duration // duration of one measurement; 0 means 50 ms
 	Dir    string        // directory of the result files; empty means results
 	Log    io.Writer     // writer for progress messages; nil discards them
 	Serve  bool          // call Serve on standard input and output; write no result
+	Once   bool          // no A/A row, and no disturbed measurement is repeated: for tests
 }
 
 func (c Config) withDefaults() Config {
@@ -26,7 +26,7 @@ func (c Config) withDefaults() Config {
 		c.Rounds = 5
 	}
 	if c.Most <= 0 {
-		c.Most = c.Rounds * (1 + extraRounds)
+		c.Most = 2 * c.Rounds
 	}
 	if c.Budget <= 0 {
 		c.Budget = 50 * time.Millisecond
@@ -51,7 +51,8 @@ func Main(q Question) {
 // calls Ask in place of Main.
 func Flags() *Config {
 	c := &Config{Log: os.Stderr}
-	flag.IntVar(&c.Rounds, "rounds", 5, "rounds that count; fewer than 3 are not a result")
+	flag.IntVar(&c.Rounds, "rounds", 5, "rounds; with fewer than 3, all goals are undecided")
+	flag.IntVar(&c.Most, "most", 0, "rounds as long as goals are undecided; 0 means twice -rounds")
 	flag.DurationVar(&c.Budget, "budget", 50*time.Millisecond, "time for one measurement")
 	flag.StringVar(&c.Dir, "out", "results", "directory for the result")
 	flag.BoolVar(&c.Serve, "serve", false, "measure what JSON lines on standard input ask for: see bench/cmd/compare")
@@ -80,7 +81,8 @@ func measureAndWrite(q Question, c Config) error {
 	return r.WriteFiles(c.Dir)
 }
 
-// Run prepares q, runs its checks, and then runs the rounds. Run stops at the first check or measurement that fails.
+// Run prepares q, runs its checks, and then runs the rounds. While a goal is undecided after Config.Rounds rounds, Run adds
+// rounds, up to Config.Most. Run stops at the first check or measurement that fails.
 func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 	c = c.withDefaults()
 	if err := q.validate(); err != nil {
@@ -97,78 +99,30 @@ func Run(ctx context.Context, q Question, c Config) (*Result, error) {
 		}
 	}
 	machine := thisMachine()
-	watch := new(spinTimer)
+	if !c.Once {
+		q = q.withAgain()
+	}
+	t := &turns{q: q, budget: c.Budget, once: c.Once, usage: usedByRun}
 	var rounds []round
-	for good := 0; good < c.Rounds && len(rounds) < c.Most; {
-		r, err := oneRound(ctx, q, c.Budget, watch)
+	for {
+		one, err := t.measureRound(ctx, len(rounds)%2 == 1)
 		if err != nil {
 			return nil, err
 		}
-		rounds = append(rounds, r)
-		verdict := "void"
-		if !r.void() {
-			good++
-			verdict = "counts"
+		rounds = append(rounds, one)
+		r, err := newResult(q, machine, rounds)
+		if err != nil {
+			return nil, err
 		}
-		if q.Disturbed == nil {
-			fmt.Fprintf(c.Log, "%s: round %d: %.0f %% of the spins were slow: %s\n", q.Name, len(rounds), 100*r.slow, verdict)
-		} else {
-			fmt.Fprintf(c.Log, "%s: round %d: %d measurements disturbed: %s\n", q.Name, len(rounds), r.disturbed, verdict)
+		fmt.Fprintf(c.Log, "%s: round %d: %s\n", q.Name, len(rounds), r.progress())
+		if len(rounds) < c.Rounds || len(rounds) < c.Most && r.undecided() {
+			continue
 		}
+		if q.Charts != nil {
+			if r.Charts, err = q.Charts(r); err != nil {
+				return nil, fmt.Errorf("%s: charts: %w", q.Name, err)
+			}
+		}
+		return r, nil
 	}
-	r, err := newResult(q, machine, leastDisturbed(rounds, c.Rounds), len(rounds))
-	if err == nil && q.Charts != nil {
-		if r.Charts, err = q.Charts(r); err != nil {
-			return nil, fmt.Errorf("%s: charts: %w", q.Name, err)
-		}
-	}
-	return r, err
-}
-
-// oneRound measures each contender in each case once. The contenders of one case are measured one after the other.
-func oneRound(ctx context.Context, q Question, budget time.Duration, watch *spinTimer) (round, error) {
-	r := round{figures: make(map[string]map[string]Figures)}
-	for _, name := range q.Cases {
-		for _, c := range q.Contenders {
-			if c.Measure == nil {
-				continue
-			}
-			if ctx.Err() != nil {
-				return r, errors.New("interrupted: nothing was written")
-			}
-			f, disturbed, err := measure(ctx, q, c, name, budget, watch)
-			if err != nil {
-				return r, fmt.Errorf("%s: %s, %s: %w", q.Name, c.Name, name, err)
-			}
-			if f == nil {
-				continue
-			}
-			if disturbed {
-				r.disturbed++
-			}
-			if r.figures[c.Name] == nil {
-				r.figures[c.Name] = make(map[string]Figures)
-			}
-			r.figures[c.Name][name] = f
-		}
-	}
-	r.slow = watch.endRound()
-	return r, nil
-}
-
-// measure measures a contender in a case, and repeats a disturbed measurement.
-func measure(ctx context.Context, q Question, c Contender, name string, budget time.Duration, watch *spinTimer) (f Figures, disturbed bool, err error) {
-	for range tries {
-		if q.Disturbed == nil {
-			watch.spin()
-		}
-		if f, err = c.Measure(name, budget); err != nil || f == nil {
-			return nil, false, err
-		}
-		disturbed = q.Disturbed != nil && q.Disturbed(f)
-		if !disturbed || ctx.Err() != nil {
-			break
-		}
-	}
-	return f, disturbed, nil
 }

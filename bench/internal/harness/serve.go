@@ -80,7 +80,7 @@ func (q *Question) prepare() (remove func(), err error) {
 func (q *Question) inventory() Inventory {
 	all := Inventory{Question: q.Name, Unit: q.Unit, Better: q.Better, Cases: q.Cases}
 	for _, c := range q.Contenders {
-		if c.Kind == Ferry && c.Measure != nil {
+		if c.Kind == Ferry && c.Recorded == nil {
 			all.Rows = append(all.Rows, c.Name)
 		}
 	}
@@ -89,10 +89,10 @@ func (q *Question) inventory() Inventory {
 
 func (q *Question) respond(request MeasureRequest, budget time.Duration) MeasureResponse {
 	for _, c := range q.Contenders {
-		if c.Name != request.Row || c.Measure == nil {
+		if c.Name != request.Row || c.Recorded != nil {
 			continue
 		}
-		f, err := c.Measure(request.Case, budget)
+		f, err := c.measureOnce(request.Case, budget)
 		if err != nil {
 			return MeasureResponse{Err: err.Error()}
 		}

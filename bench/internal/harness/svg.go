@@ -34,6 +34,9 @@ func (r *Result) SVG() string {
 	var groups []group
 	low, high := math.Inf(1), 0.0
 	for _, row := range r.Rows {
+		if row.Kind == Again {
+			continue // its bars would say what those of the first row say
+		}
 		g, drawn := group{row: row}, false
 		for _, name := range r.Plot {
 			s := row.Cases[name][r.Unit]

@@ -48,7 +48,7 @@ func (r *Result) table(figure string) Table {
 			if s, ok := row.Cases[name][figure]; ok {
 				cell, found = Number(s.Median), true
 				if base := r.Stat(r.firstFerry(), name, figure).Median; figure == r.Unit && row.Name != r.firstFerry() && base > 0 {
-					cell += fmt.Sprintf(" (%s×)", Number(s.Median/base))
+					cell += " (" + s.times(base) + ")"
 				}
 			}
 			line.Cells = append(line.Cells, cell)
@@ -58,6 +58,17 @@ func (r *Result) table(figure string) Table {
 		}
 	}
 	return t
+}
+
+// times formats the ratio to the first ferry row, whose median is base. Results of an earlier harness have no Ratio.
+func (s Stat) times(base float64) string {
+	switch {
+	case s.Ratio == 0:
+		return Number(s.Median/base) + "×"
+	case s.Error == 0:
+		return Number(s.Ratio) + "×"
+	}
+	return fmt.Sprintf("%s ±%s×", Number(s.Ratio), Number(s.Error))
 }
 
 func (r *Result) firstFerry() string {
@@ -108,25 +119,28 @@ func (r *Result) Markdown() string {
 	return b.String()
 }
 
-// MeasuredText formats the measured value.
+// MeasuredText formats the measured value and its error.
 func (a GoalResult) MeasuredText() string {
-	if a.Measured == nil {
-		return "not measured"
-	}
-	return Number(*a.Measured)
-}
-
-// Verdict says whether the goal is met.
-func (a GoalResult) Verdict() string {
 	switch {
 	case a.Measured == nil:
-		return "open"
-	case a.Void:
-		return "void"
-	case a.Met:
-		return "yes"
+		return "not measured"
+	case a.Error == 0:
+		return Number(*a.Measured)
 	}
-	return "no"
+	return fmt.Sprintf("%s ±%s", Number(*a.Measured), Number(a.Error))
+}
+
+// Verdict says whether the goal is met. A goal that an earlier harness measured in disturbed rounds is undecided.
+func (a GoalResult) Verdict() Verdict {
+	switch {
+	case a.Measured == nil:
+		return Open
+	case a.Undecided, a.Void:
+		return Undecided
+	case a.Met:
+		return Yes
+	}
+	return No
 }
 
 // String is one sentence of the report.
@@ -136,11 +150,25 @@ func (m Machine) String() string {
 
 // String is one or two sentences of the report.
 func (r Rounds) String() string {
-	s := fmt.Sprintf("Medians of %d interleaved rounds out of %d.", r.Counted, r.Run)
-	if r.Void > 0 {
-		s += fmt.Sprintf(" The machine was disturbed: %d of them should be void.", r.Void)
+	s := fmt.Sprintf("Medians of %d rounds, measured in turns.", r.Counted)
+	switch {
+	case r.Void > 0:
+		s += fmt.Sprintf(" The machine was disturbed in %d of them.", r.Void)
+	case r.Measurements > 0:
+		s += fmt.Sprintf(" Other programs took %.2f cores on average, of which the hypervisor took %.2f; %d of %d measurements stayed disturbed.",
+			r.Foreign, r.Steal, r.Disturbed, r.Measurements)
 	}
 	return s
+}
+
+// progress is what Run logs after a round.
+func (r *Result) progress() string {
+	count := make(map[Verdict]int)
+	for _, g := range r.Goals {
+		count[g.Verdict()]++
+	}
+	return fmt.Sprintf("others took %.2f cores, %d of %d measurements are disturbed; goals met %d, missed %d, undecided %d",
+		r.Rounds.Foreign, r.Rounds.Disturbed, r.Rounds.Measurements, count[Yes], count[No], count[Undecided])
 }
 
 // Number formats v with three significant digits. It prints all digits of the integer part.

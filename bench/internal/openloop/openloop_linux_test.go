@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -144,23 +143,5 @@ func TestQuantile(t *testing.T) {
 	}
 	if got := (Times{}).Quantile(0.5); got != 0 {
 		t.Errorf("of nothing: got %v", got)
-	}
-}
-
-// A process that is pinned to one core still measures what others use of all cores.
-func TestUsedKnowsAllCores(t *testing.T) {
-	u, err := Used(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cores, err := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*")
-	if err != nil || u.cores < 1 || u.cores > len(cores) {
-		t.Errorf("%d cores (%v), and /sys has %d", u.cores, err, len(cores))
-	}
-	later := u
-	later.at = u.at.Add(time.Second)
-	later.own += time.Second / 4
-	if own, foreign := u.Until(later); own != time.Second/4 || foreign != float64(u.cores)-0.25 {
-		t.Errorf("no idle time, a quarter of a second of its own: own %v, foreign %v of %d cores", own, foreign, u.cores)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/ferry/bench/internal/harness"
 )
 
 // patience is the timeout for reading the counter.
@@ -34,7 +36,7 @@ type generator struct {
 	counter *stream
 	conns   []*conn // connections by file descriptor
 	late    []time.Duration
-	marks   []Usage // CPU use at the start and at the end of the window
+	marks   []harness.Usage // CPU use at the start and at the end of the window
 	counts  []Response
 	err     error
 }
@@ -140,7 +142,7 @@ func (g *generator) mark() {
 	if len(g.marks) == len(due) || g.now() < due[len(g.marks)] || g.counter != nil && len(g.counter.free) == 0 {
 		return
 	}
-	u, err := Used(g.PIDs)
+	u, err := harness.Used(g.PIDs)
 	if err != nil {
 		g.err = err
 		return

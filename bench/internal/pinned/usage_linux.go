@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/ferry/bench/internal/harness"
 )
 
 // Memory is the memory of a process and its descendants, in bytes.
@@ -50,29 +51,9 @@ func (p *Process) Threads() (int, error) {
 	return count, err
 }
 
-// Family returns the PIDs of the process and its running descendants.
-func (p *Process) Family() []int { return Family(p.PID()) }
-
-// Family returns pid and the PIDs of its running descendants. A program may listen before it starts its workers: call Family
-// once it is under load.
-func Family(pid int) []int {
-	family := []int{pid}
-	for i := 0; i < len(family); i++ {
-		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", family[i]))
-		for _, name := range lists {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				continue // the thread has ended
-			}
-			for _, f := range strings.Fields(string(text)) {
-				if pid, err := strconv.Atoi(f); err == nil {
-					family = append(family, pid)
-				}
-			}
-		}
-	}
-	return family
-}
+// Family returns the PIDs of the process and its running descendants. A program may listen before it starts its workers: call
+// Family once it is under load.
+func (p *Process) Family() []int { return harness.Family(p.PID()) }
 
 // CPU returns the sum of the CPU times of processes, including threads that have ended. It returns an error if a process has ended.
 func CPU(pids []int) (time.Duration, error) {
