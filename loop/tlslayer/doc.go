@@ -1,0 +1,16 @@
+// Package tlslayer puts TLS (crypto/tls) between the connections of an event loop and their sockets.
+//
+// A Layer reads the ClientHello on the loop, so a silent client costs no goroutine. The handshake then runs on a goroutine.
+// The number of such goroutines is bounded: see Config. After the handshake the loop seals and opens records itself. Idle
+// connections of a loop share one read buffer.
+//
+//	layers := tlslayer.New(len(group.Loops()), nil)
+//	bound := layers.Bound()
+//	listener, err := group.Listen(addr, func(c *loop.Conn) loop.Handler {
+//		layer := layers.Server(c.Loop(), config, bound)
+//		c.SetLayer(layer, func(*loop.Conn) loop.Handler { return handlerFor(layer.ConnectionState()) })
+//		return loop.Base{}
+//	})
+//
+// A connection that is dialled takes layers.Client instead, directly after Loop.Dial.
+package tlslayer
