@@ -139,6 +139,15 @@ func (h *Head) Find(id ID) (Field, bool) {
 	return Field{}, false
 }
 
+// ContentLength returns the value of the Content-Length field in bytes, or -1 if there is none. A response to HEAD has the length
+// that a response to GET would have (RFC 9110, section 8.6).
+func (h *Head) ContentLength() int64 {
+	if h.seenIDs.has(ContentLength) {
+		return h.length
+	}
+	return -1
+}
+
 // UpgradeTo returns the value of the Upgrade field, a view of data: the names of protocols. Allow only known protocols such as
 // websocket. Requests within h2c would bypass the routes.
 func (h *Head) UpgradeTo(data []byte) []byte { return h.upgradeTo.Of(data) }

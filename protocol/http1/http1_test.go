@@ -197,3 +197,23 @@ func TestSkipText(t *testing.T) {
 		}
 	}
 }
+
+func TestContentLength(t *testing.T) {
+	for _, row := range []struct {
+		text   string
+		method Method
+		want   int64
+	}{
+		{"HTTP/1.1 200 OK\nContent-Length: 5\n\n", MethodGet, 5},
+		{"HTTP/1.1 200 OK\nContent-Length: 5\n\n", MethodHead, 5},
+		{"HTTP/1.1 200 OK\nContent-Length: 0\n\n", MethodGet, 0},
+		{"HTTP/1.1 304 Not Modified\nContent-Length: 5\n\n", MethodGet, 5},
+		{"HTTP/1.1 304 Not Modified\n\n", MethodGet, -1},
+		{"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n", MethodGet, -1},
+		{"HTTP/1.1 200 OK\n\n", MethodHead, -1},
+	} {
+		if _, h := mustResponse(t, row.text, row.method); h.ContentLength() != row.want {
+			t.Errorf("%q: %d bytes, want %d", row.text, h.ContentLength(), row.want)
+		}
+	}
+}

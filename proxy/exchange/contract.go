@@ -104,7 +104,7 @@ type RequestHead interface {
 	Method() []byte
 	Scheme() []byte
 	Authority() []byte
-	Path() []byte                // as sent, without the query
+	Path() []byte                // as sent, without the query; empty for OPTIONS *
 	Query() (q []byte, has bool) // without the question mark; has is false if the path has none
 	ContentLength() int64        // in bytes; -1 if the head does not say
 	// ExpectsContinue reports whether the client waits for 100 Continue before it sends the body (RFC 9110, section

@@ -26,13 +26,16 @@ type connectorLoop struct {
 	free      []*upstreamSide
 	scratch   []byte // buffer for building request heads
 	edit      wire.RequestEdit
+	fields    neutralFields
 }
 
 // NewConnector creates a Connector for a loop group. loops is the number of loops.
 func NewConnector(limits *wire.Limits, loops int) *Connector {
 	c := &Connector{}
 	for range loops {
-		c.loops = append(c.loops, &connectorLoop{connector: c})
+		cl := &connectorLoop{connector: c}
+		cl.fields.init()
+		c.loops = append(c.loops, cl)
 	}
 	c.Use(limits)
 	return c

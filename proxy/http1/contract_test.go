@@ -110,15 +110,16 @@ func TestUpstreamMeetsAnotherProtocol(t *testing.T) {
 			trail proxytest.Fields
 			want  string // description of the request that the server received
 		}{
-			{"no body", proxytest.RequestHead{MethodName: "GET", Host: "h", Target: "/x/a?b", Length: 0}, nil, nil, "GET h /y/a?b set  10.0.0.1 1.1 test"},
+			{"no body", proxytest.RequestHead{MethodName: "GET", Host: "h", Target: "/x/a?b", Length: 0}, nil, nil, "GET h /y/a?b set  10.0.0.1 2 test"},
+			{"an empty body", proxytest.RequestHead{MethodName: "POST", Host: "h", Target: "/x/a", Length: -1}, nil, nil, "POST h /y/a set  10.0.0.1 2 test"},
 			{
 				"unknown length",
 				proxytest.RequestHead{MethodName: "POST", Host: "h", Target: "/x/a", Length: -1, Fields: proxytest.Fields{{Name: "X-A", Value: "1"}}},
 				[]string{"ab", "cde"},
 				proxytest.Fields{{Name: "X-T", Value: "t"}},
-				"POST h /y/a set t 10.0.0.1 1.1 test",
+				"POST h /y/a set t 10.0.0.1 2 test",
 			},
-			{"known length", proxytest.RequestHead{MethodName: "PUT", Target: "/x/a", Length: 5, Expect: true}, []string{"ab", "cde"}, nil, "PUT " + server + " /y/a set  10.0.0.1 1.1 test"},
+			{"known length", proxytest.RequestHead{MethodName: "PUT", Target: "/x/a", Length: 5, Expect: true}, []string{"ab", "cde"}, nil, "PUT " + server + " /y/a set  10.0.0.1 2 test"},
 		} {
 			t.Run(row.name, func(t *testing.T) {
 				proxytest.OnLoop(t, l, func() bool {

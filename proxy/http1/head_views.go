@@ -41,23 +41,13 @@ func (h *requestHead) Query() (q []byte, has bool) {
 	return h.head.Query.Of(h.data), h.head.Query.Start > h.head.Path.End
 }
 
-func (h *requestHead) ContentLength() int64  { return contentLength(h.head) }
-func (h *responseHead) ContentLength() int64 { return contentLength(h.head) }
+func (h *requestHead) ContentLength() int64  { return h.head.ContentLength() }
+func (h *responseHead) ContentLength() int64 { return h.head.ContentLength() }
 
 func (h *requestHead) ExpectsContinue() bool { return h.head.Expect }
 func (h *requestHead) UpgradeTo() []byte     { return h.head.UpgradeTo(h.data) }
 
 func (h *responseHead) Status() int { return h.head.Status }
-
-func contentLength(h *wire.Head) int64 {
-	switch h.Framing {
-	case wire.BodyNone:
-		return 0
-	case wire.Length:
-		return h.Length
-	}
-	return -1
-}
 
 // trailerFields holds copies of the trailers of a chunked body. The body passes as content, without its chunks.
 type trailerFields struct {

@@ -28,6 +28,7 @@ type loopState struct {
 	connInfos map[*loop.Conn]connInfo // entries exist only for connections that need one
 	scratch   []byte                  // buffer for building response heads
 	edit      wire.ResponseEdit
+	fields    neutralFields
 }
 
 // connInfo holds the data of a connection that must survive from one request to the next.
@@ -43,6 +44,7 @@ func newLoopState(s *Service, index int) *loopState {
 	ls.halfClosed = &idle{loopState: ls, halfClosed: true}
 	ls.draining = &idle{loopState: ls, draining: true}
 	ls.linger = &linger{loopState: ls}
+	ls.fields.init()
 	return ls
 }
 

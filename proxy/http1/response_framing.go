@@ -48,12 +48,7 @@ func (d *downstreamSide) appendHead(h exchange.ResponseHead) []byte {
 // appendNeutral appends the head of a response that came in another protocol.
 func (d *downstreamSide) appendNeutral(b []byte, h exchange.ResponseHead) []byte {
 	edit, edits := &d.loopState.edit, d.relay.Route.ResponseEdits
-	b = appendStatusLine(b, h.Status())
-	for name, value := range h.All {
-		if !edits.Removes(name) {
-			b = appendField(b, name, value)
-		}
-	}
+	b = d.loopState.fields.append(appendStatusLine(b, h.Status()), h, edits, nil)
 	interim := h.Status()/100 == 1
 	if !interim {
 		for _, pair := range edits.Written() {
@@ -63,14 +58,10 @@ func (d *downstreamSide) appendNeutral(b []byte, h exchange.ResponseHead) []byte
 		case d.framing == inChunks:
 			b = append(b, "Transfer-Encoding: chunked\r\n"...)
 		case h.ContentLength() >= 0 && h.Status() != 204:
-			b = append(b, "Content-Length: "...)
-			b = strconv.AppendInt(b, h.ContentLength(), 10)
-			b = append(b, "\r\n"...)
+			b = appendContentLength(b, h.ContentLength())
 		}
 	}
-	if edit.Via != "" {
-		b = appendField(b, "Via", "1.1 "+edit.Via)
-	}
+	b = appendNeutralVia(b, edit.Via)
 	switch {
 	case interim:
 	case edit.Close:

@@ -46,8 +46,13 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	c := &u.relay.Changes
 	u.method = wire.MethodOf(h.Method())
 	b = append(append(b, h.Method()...), ' ')
-	b = wire.AppendPath(b, h.Path(), c.Strip, c.Prefix)
-	if q, has := h.Query(); has {
+	q, hasQuery := h.Query()
+	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && u.method == wire.MethodOptions {
+		b = append(b, '*') // RFC 9112, section 3.2.4
+	} else {
+		b = wire.AppendPath(b, h.Path(), c.Strip, c.Prefix)
+	}
+	if hasQuery {
 		b = append(append(b, '?'), q...)
 	}
 	b = append(b, " HTTP/1.1\r\nHost: "...)
@@ -60,27 +65,15 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 		b = append(b, hostOf(u.relay.Endpoint)...)
 	}
 	b = append(b, "\r\n"...)
-	forwardedFor := ""
-	for name, value := range h.All {
-		switch id := wire.FieldID(name); {
-		case c.Fields.Removes(name):
-		case id == wire.XForwardedFor && c.ForwardedFor != "":
-			if c.KeepForwarded {
-				forwardedFor += string(value) + ", "
-			}
-		case id == wire.XForwardedProto && c.Proto != "" && !c.KeepForwarded:
-		default:
-			b = appendField(b, name, value)
-		}
-	}
+	b = u.owner.fields.append(b, h, c.Fields, c)
 	for _, pair := range c.Fields.Written() {
 		b = appendField(b, pair.Name, pair.Value)
 	}
 	switch length := h.ContentLength(); {
 	case length > 0 || length == 0 && !end:
-		b = append(b, "Content-Length: "...)
-		b = strconv.AppendInt(b, length, 10)
-		b = append(b, "\r\n"...)
+		b = appendContentLength(b, length)
+	case end && (u.method == wire.MethodPost || u.method == wire.MethodPut || u.method == wire.MethodPatch):
+		b = appendContentLength(b, 0) // RFC 9110, section 8.6: these methods have a body, which is empty
 	case length < 0 && !end:
 		u.inChunks = true
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
@@ -88,15 +81,8 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	if h.ExpectsContinue() && !c.ContinueSent {
 		b = append(b, "Expect: 100-continue\r\n"...)
 	}
-	if c.ForwardedFor != "" {
-		b = appendField(b, "X-Forwarded-For", forwardedFor+c.ForwardedFor)
-	}
-	if c.Proto != "" && (!c.KeepForwarded || h.Get("X-Forwarded-Proto") == nil) {
-		b = appendField(b, "X-Forwarded-Proto", c.Proto)
-	}
-	if c.Via != "" {
-		b = appendField(b, "Via", "1.1 "+c.Via)
-	}
+	b = u.owner.fields.appendForwarded(b, h, c)
+	b = appendNeutralVia(b, c.Via)
 	return append(b, "\r\n"...)
 }
 
