@@ -11,6 +11,7 @@ type Client struct {
 	user  user
 	store *Store
 	base  *tls.Config
+	kept  int     // sessions that are kept for resumption
 	pair  *source // nil without a client certificate
 	ca    *source // nil without a CA file
 
@@ -18,11 +19,11 @@ type Client struct {
 	current  atomic.Pointer[tls.Config]
 }
 
-// Client creates the configuration of a dialer. base has all settings but certificates and CAs; it is copied. An empty
-// certificate means none. Without caFile, base.RootCAs stays, whose nil means the system's roots. The error is a *FileError.
-// The caller calls Close.
-func (s *Store) Client(base *tls.Config, certificate Files, caFile string) (*Client, error) {
-	c := &Client{store: s, base: base.Clone()}
+// Client creates the configuration of a dialer. base has all settings but certificates, CAs and sessions; it is copied. An
+// empty certificate means none. Without caFile, base.RootCAs stays, whose nil means the system's roots. sessions is the number
+// of sessions that are kept for resumption; 0 means none. The error is a *FileError. The caller calls Close.
+func (s *Store) Client(base *tls.Config, certificate Files, caFile string, sessions int) (*Client, error) {
+	c := &Client{store: s, base: base.Clone(), kept: sessions}
 	c.user.rebuild = c.rebuild
 	var files []sourceFiles
 	if certificate != (Files{}) {
@@ -47,8 +48,8 @@ func (s *Store) Client(base *tls.Config, certificate Files, caFile string) (*Cli
 	return c, nil
 }
 
-// Config returns the current configuration, which the caller must not change. It is another one after the files have
-// changed: sessions of the one before belong to the certificate and the CAs of then, and should not be resumed.
+// Config returns the current configuration, which the caller must not change. It is another one, without sessions, after the
+// files have changed: a resumed session would show the server the previous certificate.
 func (c *Client) Config() *tls.Config { return c.current.Load() }
 
 // Close ends the watching of the files. Config continues to work with the last certificates.
@@ -70,6 +71,9 @@ func (c *Client) build() {
 	}
 	if c.ca != nil {
 		cfg.RootCAs = c.ca.pool()
+	}
+	if c.kept > 0 {
+		cfg.ClientSessionCache = tls.NewLRUClientSessionCache(c.kept)
 	}
 	c.current.Store(cfg)
 }

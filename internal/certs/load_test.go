@@ -91,7 +91,7 @@ func TestWarnings(t *testing.T) {
 	}
 	var log bytes.Buffer
 	store := certs.NewStore(slog.New(slog.NewTextHandler(&log, nil)))
-	client, err := store.Client(config(), certs.Files{CertFile: certFile, KeyFile: keyFile}, "")
+	client, err := store.Client(config(), certs.Files{CertFile: certFile, KeyFile: keyFile}, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

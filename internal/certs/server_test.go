@@ -136,7 +136,7 @@ func TestClient(t *testing.T) {
 	store := certs.NewStore(nil)
 	base := config()
 	base.ServerName = "a.example"
-	client, err := store.Client(base, certs.Files{CertFile: certFile, KeyFile: keyFile}, caFile)
+	client, err := store.Client(base, certs.Files{CertFile: certFile, KeyFile: keyFile}, caFile, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,6 +154,9 @@ func TestClient(t *testing.T) {
 		}
 	}
 	shows("first")
+	if _, state, err := handshake(t, server, client.Config()); err != nil || !state.DidResume {
+		t.Errorf("the second connection is not resumed: %v", err)
+	}
 	before := client.Config()
 	clients.Issue(t, certstest.Leaf{CommonName: "second"}).Write(t, dir, "client")
 	store.Refresh()
