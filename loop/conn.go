@@ -114,9 +114,12 @@ func (c *Conn) CloseWrite() {
 }
 
 // Readable reports whether the socket or the layer may hold more to read: bytes, or the end of the peer's side. Within Data
-// the result is exact.
+// the result is exact, with a layer if it is a Buffered one.
 func (c *Conn) Readable() bool {
-	return c.is(readable|hungUp) || c.layered != nil && c.layered.readable
+	if c.layered == nil {
+		return c.is(readable | hungUp)
+	}
+	return c.is(hungUp) || c.layered.readable || c.is(readable) && c.layered.buffered()
 }
 
 // Close ends the connection once the queue is written. Data is not called any more. If the peer reads no byte of the queue

@@ -31,6 +31,13 @@ type Layer interface {
 	Close()
 }
 
+// Buffered is a Layer that tells what it holds.
+type Buffered interface {
+	Layer
+	// Buffered reports whether the layer holds bytes that Read has not returned, or knows of the end of the peer's side.
+	Buffered() bool
+}
+
 // SetLayer puts a layer between c and its socket. It is called in an AcceptFunc, or directly after Loop.Dial. When the layer
 // is ready, choose returns the handler, for example by the protocol or host name of the handshake. Then Opened is called. A
 // nil choose keeps the current handler. If choose returns nil, the connection is reset. Bytes written before the layer is
@@ -184,6 +191,12 @@ func (s *Socket) read(p []byte) (int, error) {
 		c.loop.flushLater(c)
 	}
 	return n, err
+}
+
+// buffered reports whether the layer may hold something to read.
+func (s *Socket) buffered() bool {
+	b, ok := s.layer.(Buffered)
+	return !ok || b.Buffered()
 }
 
 // seal passes plain bytes to the layer's Write, as many as one turn writes.

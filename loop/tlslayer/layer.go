@@ -50,7 +50,7 @@ const (
 	closed
 )
 
-var _ loop.Layer = (*Layer)(nil)
+var _ loop.Buffered = (*Layer)(nil)
 
 // ConnectionState returns the result of the handshake. It may be called from the time when the layer is ready, also in the
 // function that SetLayer gets. It allocates.
@@ -163,6 +163,9 @@ func (t *Layer) Read(p []byte) (int, error) {
 	}
 	return 0, t.readErr
 }
+
+// Buffered reports whether bytes have arrived that Read has not returned, or the end of the connection.
+func (t *Layer) Buffered() bool { return t.plain || t.readErr != nil || len(t.pending()) > 0 }
 
 // Write encrypts p into records of at most 16 KiB.
 func (t *Layer) Write(p []byte) (int, error) { return t.conn.Write(p) }
