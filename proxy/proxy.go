@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/loop"
+	"example.com/ferry/loop/tlslayer"
 	"example.com/ferry/proxy/traffic"
 )
 
@@ -21,6 +22,7 @@ type Proxy struct {
 	group   *loop.Group
 	metrics *traffic.Metrics
 	certs   *certs.Store
+	layers  *tlslayer.Layers
 
 	mu     sync.Mutex // guards the fields below
 	parts  parts
@@ -49,7 +51,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	}
 	log.Info("connections that are accepted", "max_connections", cmp.Or(cfg.MaxConnections, loop.DefaultMaxConns()))
 	p := &Proxy{
-		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store,
+		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
 		parts: parts{cfg: &Config{}},
 	}
 	if err := p.change(cfg, tables); err != nil {

@@ -207,7 +207,7 @@ func (p *Proxy) keep(plans []*exchange.Plan) {
 
 // newCluster creates a cluster and starts its name lookups and health checks.
 func (p *Proxy) newCluster(c *upstream.Config) (*cluster, error) {
-	made, err := upstream.New(c, p.group, p.log)
+	made, err := upstream.NewShared(c, p.group, p.log, upstream.Shared{Layers: p.layers, Certificates: p.certs})
 	if err != nil {
 		return nil, fmt.Errorf("proxy: cluster %s: %w", c.Name, err)
 	}

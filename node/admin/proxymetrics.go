@@ -29,6 +29,8 @@ var (
 	upstreamEjectedDesc     = desc("ferry_upstream_ejected", "1 while an endpoint is ejected, as its requests failed.", "cluster", "endpoint")
 	upstreamEjectionsDesc   = desc("ferry_upstream_ejections_total", "Ejections of an endpoint.", "cluster", "endpoint")
 	upstreamDownsDesc       = desc("ferry_upstream_downs_total", "Times that health checks found an endpoint down that was up.", "cluster", "endpoint")
+	upstreamHandshakesDesc  = desc("ferry_upstream_tls_handshakes_total", "TLS handshakes with endpoints, by whether they resumed a session.", "cluster", "resumed")
+	upstreamTLSFailedDesc   = desc("ferry_upstream_tls_failures_total", "TLS connections to endpoints that failed, by reason.", "cluster", "reason")
 	upstreamWaitingDesc     = desc("ferry_upstream_waiting", "Requests that wait for a connection.", "cluster")
 	upstreamRefusedDesc     = desc("ferry_upstream_refused_total", "Requests and connections refused by a limit of their cluster.", "cluster", "limit")
 	upstreamLookupsDesc     = desc("ferry_upstream_lookups_failed_total", "Lookups of host names that failed.", "cluster")
@@ -93,6 +95,13 @@ func collectCluster(ch chan<- prometheus.Metric, c upstream.Stats) {
 		ch <- gauge(upstreamEjectedDesc, boolToInt(e.Ejected > 0), c.Name, e.Address)
 		ch <- counter(upstreamEjectionsDesc, uint64(e.Ejections), c.Name, e.Address)
 		ch <- counter(upstreamDownsDesc, uint64(e.Downs), c.Name, e.Address)
+	}
+	if c.TLS {
+		ch <- counter(upstreamHandshakesDesc, uint64(c.TLSHandshakes-c.TLSResumed), c.Name, "false")
+		ch <- counter(upstreamHandshakesDesc, uint64(c.TLSResumed), c.Name, "true")
+		for why, n := range c.TLSFailed {
+			ch <- counter(upstreamTLSFailedDesc, uint64(n), c.Name, upstream.TLSFailure(why).String())
+		}
 	}
 	ch <- gauge(upstreamWaitingDesc, int(c.Waiting), c.Name)
 	ch <- counter(upstreamRefusedDesc, uint64(c.RefusedRequests), c.Name, "requests")

@@ -33,6 +33,7 @@ func TestProxyMetrics(t *testing.T) {
 	up.Outcomes[upstream.Success], up.Outcomes[upstream.Timeout] = 6, 7
 	clusters := []upstream.Stats{{
 		Name: "web", Endpoints: []upstream.EndpointStats{up, down}, Waiting: 8,
+		TLS: true, TLSHandshakes: 30, TLSResumed: 12, TLSFailed: [upstream.TLSFailures]int64{upstream.TLSExpired: 14},
 		RefusedRequests: 9, RefusedConnections: 10, RefusedWaiting: 11, LookupsFailed: 12, ChecksFailed: 13,
 	}}
 	_, url := start(t, Config{Proxy: func() proxy.Snapshot {
@@ -78,6 +79,10 @@ func TestProxyMetrics(t *testing.T) {
 		`ferry_upstream_ejected{cluster="web",endpoint="127.0.0.1:2"} 1`,
 		`ferry_upstream_ejections_total{cluster="web",endpoint="127.0.0.1:2"} 4`,
 		`ferry_upstream_downs_total{cluster="web",endpoint="127.0.0.1:2"} 5`,
+		`ferry_upstream_tls_handshakes_total{cluster="web",resumed="false"} 18`,
+		`ferry_upstream_tls_handshakes_total{cluster="web",resumed="true"} 12`,
+		`ferry_upstream_tls_failures_total{cluster="web",reason="expired"} 14`,
+		`ferry_upstream_tls_failures_total{cluster="web",reason="name"} 0`,
 		`ferry_upstream_waiting{cluster="web"} 8`,
 		`ferry_upstream_refused_total{cluster="web",limit="requests"} 9`,
 		`ferry_upstream_refused_total{cluster="web",limit="connections"} 10`,

@@ -91,7 +91,7 @@ func (p *pool) dial(d wire.Dialect, closeWhenIdle bool) *upstreamConn {
 		return nil
 	}
 	u := &upstreamConn{pool: p, dialect: d, closeWhenIdle: closeWhenIdle}
-	u.socket = p.loop.Dial(p.endpoint.Addr(), p.endpoint.Cluster().Config().ConnectTimeout, u)
+	u.socket = p.endpoint.Dial(p.loop, upstream.Bolt, u)
 	return u
 }
 

@@ -68,7 +68,7 @@ func (p *pool) takeFree() *loop.Conn {
 }
 
 func (p *pool) dial(u *upstreamSide) *loop.Conn {
-	return p.loop.Dial(p.endpoint.Addr(), p.endpoint.Cluster().Config().ConnectTimeout, u)
+	return p.endpoint.Dial(p.loop, upstream.HTTP1, u)
 }
 
 // serveWaiting assigns connections to waiting requests until no connection is available.

@@ -15,7 +15,8 @@ type Errors = invalid.Errors
 
 const maxWeight = 1000
 
-// Check returns all errors in c as Errors, or nil. It resolves no name and connects to no endpoint.
+// Check returns all errors in c as Errors, or nil. It resolves no name and connects to no endpoint. It reads the certificate
+// files.
 func (c *Config) Check() error {
 	k := checker{}
 	if c == nil {
@@ -31,6 +32,9 @@ func (c *Config) Check() error {
 		k.add("protocol", "%q: write %s or %s, or leave it out to use the listener's", c.Protocol, HTTP1, Bolt)
 	}
 	k.endpoints(c.Endpoints)
+	if c.TLS != nil {
+		k.tls(c.TLS, c.Endpoints)
+	}
 	k.duration("connect_timeout", c.ConnectTimeout)
 	k.duration("resolve_interval", c.ResolveInterval)
 	k.duration("idle_timeout", max(c.IdleTimeout, 0)) // negative means never, which is valid

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type Cluster struct {
 	cfg     Config // configuration with defaults filled in
 	group   *loop.Group
 	log     *slog.Logger
+	tls     *clusterTLS // nil in cleartext
 	lookup  lookup
 	probe   probe
 	balance func(*Cluster, *members, uint64, time.Duration, *Endpoint) *Endpoint
@@ -49,11 +51,16 @@ type Cluster struct {
 // New resolves names for at most two seconds; Run retries the failed lookups. A nil log means slog.Default. If c is
 // invalid, the error is an Errors. New copies c.
 func New(c *Config, group *loop.Group, log *slog.Logger) (*Cluster, error) {
-	return newCluster(c, group, log, systemLookup)
+	return NewShared(c, group, log, Shared{})
 }
 
-func newCluster(c *Config, group *loop.Group, log *slog.Logger, ask lookup) (*Cluster, error) {
-	if err := c.Check(); err != nil {
+// NewShared is New for a cluster that shares its resources with others.
+func NewShared(c *Config, group *loop.Group, log *slog.Logger, shared Shared) (*Cluster, error) {
+	return newCluster(c, group, log, shared, systemLookup)
+}
+
+func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, ask lookup) (_ *Cluster, err error) {
+	if err = c.Check(); err != nil {
 		return nil, err
 	}
 	if log == nil {
@@ -61,6 +68,14 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, ask lookup) (*Cl
 	}
 	cl := &Cluster{cfg: c.withDefaults(), group: group, log: log, lookup: ask}
 	cl.balance = balancers[cl.cfg.Balance]
+	if cl.cfg.TLS != nil {
+		if cl.tls, err = newClusterTLS(cl.cfg.TLS, shared, len(group.Loops())); err != nil {
+			return nil, fmt.Errorf("upstream: tls: %w", err)
+		}
+		if cl.cfg.TLS.InsecureSkipVerify {
+			log.Warn("upstream: tls.insecure_skip_verify: the servers' certificates are not verified", "cluster", cl.cfg.Name)
+		}
+	}
 	if cl.cfg.Health != nil {
 		cl.probe = newProbe(cl.cfg.Health)
 	}
@@ -112,6 +127,9 @@ func (c *Cluster) Close() {
 		return
 	}
 	c.retire(c.members.Load().all)
+	if c.tls != nil {
+		c.tls.files.Close()
+	}
 }
 
 // rebuild publishes new members made from all and the current health of its endpoints. Callers hold mu, except New.

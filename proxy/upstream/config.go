@@ -14,6 +14,9 @@ type Config struct {
 	// Endpoints are the addresses of the cluster.
 	Endpoints []EndpointConfig `yaml:"endpoints" schema:"required"`
 
+	// TLS configures TLS to the endpoints. Absent means cleartext.
+	TLS *TLS `yaml:"tls,omitempty"`
+
 	// Balance is the load-balancing policy. Empty means least-request.
 	Balance Balance `yaml:"balance,omitempty"`
 

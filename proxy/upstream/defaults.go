@@ -22,6 +22,10 @@ func (c *Config) withDefaults() Config {
 	setDefault(&out.Limits.Connections, 10_000)
 	setDefault(&out.Limits.Requests, 100_000)
 	setDefault(&out.Limits.Waiting, 10_000)
+	if c.TLS != nil {
+		t := *c.TLS
+		out.TLS = &t
+	}
 	if c.Health != nil {
 		h := *c.Health
 		h.Statuses = slices.Clone(h.Statuses)

@@ -14,7 +14,9 @@ type Endpoint struct {
 	addr       loop.Addr
 	host       atomic.Pointer[string]
 	weight     uint64
-	pools      []loopPools // indexed by the loop's index
+	pools      []loopPools                 // indexed by the loop's index
+	tls        atomic.Pointer[endpointTLS] // nil before the first TLS connection
+	tlsFailure atomic.Int32                // 1 + TLSFailure of the last connection; 0 if it worked
 	retired    atomic.Bool
 	stopChecks context.CancelFunc // nil if the endpoint has no health checks; guarded by Cluster.mu
 

@@ -10,7 +10,7 @@ import (
 
 // NewAsking is New with the lookup function ask.
 func NewAsking(c *Config, group *loop.Group, log *slog.Logger, ask func(ctx context.Context, host string) ([]netip.Addr, error)) (*Cluster, error) {
-	return newCluster(c, group, log, ask)
+	return newCluster(c, group, log, Shared{}, ask)
 }
 
 // ProbeWith replaces the probe of c.

@@ -13,6 +13,11 @@ type Stats struct {
 	RefusedConnections int64 // connections refused by limits.connections
 	RefusedWaiting     int64 // requests refused by limits.waiting
 
+	TLS           bool               // the endpoints are reached over TLS
+	TLSHandshakes int64              // number of handshakes, including TLSResumed
+	TLSResumed    int64              // number of handshakes that resumed a session
+	TLSFailed     [TLSFailures]int64 // number of failed connections by TLSFailure
+
 	LookupsFailed int64
 	ChecksFailed  int64 // number of failed health checks
 }
@@ -43,6 +48,12 @@ func (c *Cluster) Snapshot() Stats {
 		RefusedWaiting:     c.refused.waiting.Load(),
 		LookupsFailed:      c.failed.lookups.Load(),
 		ChecksFailed:       c.failed.checks.Load(),
+	}
+	if t := c.tls; t != nil {
+		s.TLS, s.TLSResumed, s.TLSHandshakes = true, t.resumed.Load(), t.handshakes.Load()
+		for why := range s.TLSFailed {
+			s.TLSFailed[why] = t.failures[why].Load()
+		}
 	}
 	now := c.group.Now()
 	for _, e := range c.members.Load().all {
