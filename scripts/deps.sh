@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, Java libraries.
+# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lint_version=2.15.0
+h2spec_version=2.2.1
 packages=(chromium nftables iproute2 tmux gcc libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
 if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
@@ -28,6 +29,8 @@ done <<-END
 	wrk wrk
 	ab apache2-utils
 	h2load nghttp2-client
+	nghttpd nghttp2-server
+	nghttpx nghttp2-proxy
 	curl curl
 	python3 python3
 	node nodejs
@@ -51,7 +54,7 @@ retry() {
 if ((${#missing[@]} == 0)); then
 	echo "packages are installed: ${packages[*]}"
 elif ! command -v apt-get >/dev/null; then
-	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn nginx wrk ab h2load curl python3 node haproxy caddy qemu-arm qemu-s390x" >&2
+	echo "not a Debian system: install by hand what is missing of: chromium nft ip tmux javac mvn nginx wrk ab h2load nghttpd nghttpx curl python3 node haproxy caddy qemu-arm qemu-s390x" >&2
 	exit 1
 else
 	as_root=()
@@ -60,6 +63,19 @@ else
 	retry "${as_root[@]}" apt-get update -qq
 	# RUNLEVEL=1: nginx, haproxy and caddy are installed and not started.
 	retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+
+# The conformance tests of HTTP/2. It is in no Debian package.
+if command -v h2spec >/dev/null; then
+	echo "h2spec is installed"
+else
+	echo "building h2spec $h2spec_version"
+	h2spec_bin=$(mktemp -d)
+	retry env GOBIN="$h2spec_bin" go install "github.com/summerwind/h2spec/cmd/h2spec@v$h2spec_version"
+	as_root=()
+	((EUID == 0)) || as_root=(sudo)
+	"${as_root[@]}" install -m 755 "$h2spec_bin/h2spec" /usr/local/bin/h2spec
+	rm -rf "$h2spec_bin"
 fi
 
 # The real SOFABolt, for the tests of proxy/interop; its version is in the pom.

@@ -1,0 +1,167 @@
+package http2
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// The patterns of literals. RFC 7541, section 6.2.
+const (
+	withIndexing    = 0x40 // 6 bits of index
+	withoutIndexing = 0x00 // 4 bits of index
+	neverIndexing   = 0x10 // 4 bits of index
+)
+
+// Status writes the :status of a response. A code from 100 to 199 makes the block an interim response.
+func (e *Encoder) Status(code int) {
+	e.interim = code >= 100 && code < 200
+	index := 0
+	switch code {
+	case 200:
+		index = 8
+	case 204:
+		index = 9
+	case 206:
+		index = 10
+	case 304:
+		index = 11
+	case 400:
+		index = 12
+	case 404:
+		index = 13
+	case 500:
+		index = 14
+	default:
+		var digits [8]byte
+		e.field(nameStatus, strconv.AppendInt(digits[:0], int64(code), 10))
+		return
+	}
+	e.buf.B = append(e.buf.B, 0x80|byte(index))
+}
+
+// Method writes the :method of a request.
+func (e *Encoder) Method(method []byte) {
+	switch string(method) {
+	case "GET":
+		e.buf.B = append(e.buf.B, 0x82)
+		return
+	case "POST":
+		e.buf.B = append(e.buf.B, 0x83)
+		return
+	case "HEAD":
+		e.stream.flags |= forHead
+	case "CONNECT":
+		e.stream.flags |= forConnect
+	}
+	e.field(nameMethod, method)
+}
+
+// Scheme writes the :scheme of a request.
+func (e *Encoder) Scheme(scheme []byte) {
+	switch string(scheme) {
+	case "http":
+		e.buf.B = append(e.buf.B, 0x86)
+	case "https":
+		e.buf.B = append(e.buf.B, 0x87)
+	default:
+		e.field(nameScheme, scheme)
+	}
+}
+
+// Authority writes the :authority of a request. Do not write a Host field beside it.
+func (e *Encoder) Authority(authority []byte) { e.field(nameAuthority, authority) }
+
+// Path writes the :path of a request: the parts one after the other, with the query.
+func (e *Encoder) Path(parts ...[]byte) {
+	if len(parts) == 1 {
+		if string(parts[0]) == "/" {
+			e.buf.B = append(e.buf.B, 0x84)
+			return
+		}
+		e.field(namePath, parts[0])
+		return
+	}
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	p := appendInteger(append(e.buf.B, withoutIndexing|4), 0, 7, n)
+	for _, part := range parts {
+		p = append(p, part...)
+	}
+	e.buf.B = p
+}
+
+// Protocol writes the :protocol of an extended CONNECT. RFC 8441, section 4.
+func (e *Encoder) Protocol(protocol []byte) { e.field(nameProtocol, protocol) }
+
+// Field writes a field. Its name is written in lower case.
+func (e *Encoder) Field(name, value []byte) {
+	id := nameIDOf(name)
+	if id == nameOther {
+		e.buf.B = appendString(appendLower(append(e.buf.B, withoutIndexing), name), value)
+		return
+	}
+	e.field(id, value)
+}
+
+// FieldString writes a field. Its name is written in lower case.
+func (e *Encoder) FieldString(name, value string) {
+	id := nameIDOf(name)
+	if id == nameOther {
+		e.buf.B = appendString(appendLower(append(e.buf.B, withoutIndexing), name), value)
+		return
+	}
+	e.field(id, []byte(value))
+}
+
+// Sensitive writes a field that no table may index on the rest of its way. RFC 7541, section 7.1.3. Field does so for
+// Authorization, Proxy-Authorization, Cookie and Set-Cookie.
+func (e *Encoder) Sensitive(name, value []byte) {
+	id := nameIDOf(name)
+	if names[id].is&isForbidden != 0 {
+		return
+	}
+	e.literal(neverIndexing, 4, id, name, value)
+}
+
+// field writes a field with a known name.
+func (e *Encoder) field(id nameID, value []byte) {
+	is := names[id].is
+	if is&(isForbidden|isSensitive|isRepeated) == 0 {
+		e.literal(withoutIndexing, 4, id, nil, value)
+		return
+	}
+	switch {
+	case is&isForbidden != 0, id == nameTE && !bytes.EqualFold(value, []byte("trailers")):
+	case is&isSensitive != 0:
+		e.literal(neverIndexing, 4, id, nil, value)
+	case e.plain:
+		e.literal(withoutIndexing, 4, id, nil, value)
+	default:
+		at, index := e.table.find(id, value)
+		switch {
+		case at != 0:
+			e.buf.B = appendInteger(e.buf.B, 0x80, 7, at)
+		case index:
+			e.literal(withIndexing, 6, id, nil, value)
+			e.table.insert(id, value)
+		default:
+			e.literal(withoutIndexing, 4, id, nil, value)
+		}
+	}
+}
+
+// literal writes a literal field. name is used if id is nameOther.
+func (e *Encoder) literal(pattern byte, prefix uint, id nameID, name, value []byte) {
+	p := e.buf.B
+	switch static := int(names[id].static); {
+	case static != 0:
+		p = appendInteger(p, pattern, prefix, static)
+	case id != nameOther:
+		p = appendString(append(p, pattern), names[id].text)
+	default:
+		p = appendLower(append(p, pattern), name)
+	}
+	e.buf.B = appendString(p, value)
+}

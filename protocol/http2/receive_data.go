@@ -1,0 +1,136 @@
+package http2
+
+// dataFrame is the DATA frame whose payload arrives. The stream is found by its id for each piece, because it may end in between.
+type dataFrame struct {
+	open    bool
+	stream  uint32
+	left    int // bytes of content that have not arrived
+	padding int // bytes of padding that have not arrived
+	end     bool
+}
+
+// beginData handles the header of a DATA frame. RFC 9113, section 6.1. The whole length counts for the windows at once.
+func (c *Conn) beginData(h frameHeader, p []byte) (used int, failure *ConnError) {
+	used = frameHeaderSize
+	d := dataFrame{open: true, stream: h.stream, left: h.length, end: h.has(flagEndStream)}
+	if h.stream == 0 {
+		return 0, c.fail(ProtocolError, "DATA without a stream")
+	}
+	if h.has(flagPadded) {
+		if h.length == 0 {
+			return 0, c.fail(FrameSizeError, "DATA without the length of its padding")
+		}
+		if len(p) == frameHeaderSize {
+			return 0, nil
+		}
+		d.padding = int(p[frameHeaderSize])
+		d.left -= d.padding + 1
+		if d.left < 0 {
+			return 0, c.fail(ProtocolError, "DATA whose padding is longer than the frame")
+		}
+		used++
+	}
+	if h.length > c.recvWindow {
+		return 0, c.fail(FlowControlError, "DATA beyond the connection's window")
+	}
+	c.recvWindow -= h.length
+	c.giveBack(h.length)
+	s := c.streams.get(h.stream)
+	if failure = c.judgeData(s, h, &d); failure != nil {
+		return 0, failure
+	}
+	c.data = d
+	if d.left == 0 {
+		c.endData(d)
+	}
+	return used, nil
+}
+
+// judgeData checks whether the stream may get the frame, and reduces the stream's window. If the stream is not open, the frame is
+// discarded. After a stream error, too.
+func (c *Conn) judgeData(s *Stream, h frameHeader, d *dataFrame) *ConnError {
+	if s == nil {
+		if c.isIdle(h.stream) {
+			return c.fail(ProtocolError, "DATA of a stream that was never opened")
+		}
+		if !c.ignores(h.stream) {
+			c.sendResetFrame(h.stream, StreamClosed) // RFC 9113, section 5.1
+		}
+		return c.spend(AbuseIgnoredFrames)
+	}
+	switch {
+	case !s.canReceive():
+		return c.streamFault(s, StreamClosed, "DATA after END_STREAM")
+	case !s.is(headReceived):
+		return c.malformed(s, "DATA before the head")
+	case h.length > s.recvWindow:
+		return c.streamFault(s, FlowControlError, "DATA beyond the stream's window")
+	}
+	s.recvWindow -= h.length
+	if s.bodyLeft >= 0 {
+		s.bodyLeft -= int64(d.left)
+		if s.bodyLeft < 0 || d.end && s.bodyLeft > 0 {
+			return c.malformed(s, "a body that is not as long as its content-length")
+		}
+	}
+	s.giveBack(h.length - d.left) // the padding is consumed
+	if d.left == 0 && !d.end {
+		return c.spend(AbuseEmptyFrames)
+	}
+	c.abuse.frames++
+	s.lent += d.left
+	return nil
+}
+
+// receiveData passes on what has arrived of a DATA frame.
+func (c *Conn) receiveData(p []byte) (used int, failure *ConnError) {
+	if n := min(c.data.left, len(p)); n > 0 {
+		c.data.left -= n
+		used = n
+		end := c.data.left == 0
+		if s := c.streams.get(c.data.stream); s != nil && s.canReceive() {
+			end = end && c.data.end
+			if end {
+				s.enter(receiveEnd)
+				c.noteComplete(s)
+			}
+			if !s.is(released) {
+				c.handler.Data(s, p[:n], end)
+			}
+		}
+	}
+	if c.data.left == 0 {
+		n := min(c.data.padding, len(p)-used)
+		c.data.padding -= n
+		used += n
+		c.data.open = c.data.padding > 0
+		if !c.data.open && used == 0 {
+			return c.receiveFrame(p)
+		}
+	}
+	return used, nil
+}
+
+// endData passes on the end of the body that an empty frame carries.
+func (c *Conn) endData(d dataFrame) {
+	c.data.open = d.padding > 0
+	if s := c.streams.get(d.stream); s != nil && d.end && s.canReceive() {
+		s.enter(receiveEnd)
+		c.noteComplete(s)
+		if !s.is(released) {
+			c.handler.Data(s, nil, true)
+		}
+	}
+}
+
+// noteComplete counts a stream that ended without an error on both sides.
+func (c *Conn) noteComplete(s *Stream) {
+	if s.state == closed {
+		c.abuse.complete++
+	}
+}
+
+// ignores reports whether frames of the closed stream are ignored: this side has reset it, or does not process it after GOAWAY.
+func (c *Conn) ignores(id uint32) bool {
+	return c.goAway.final && !c.client && id > c.goAway.last || c.resets.has(id)
+}
