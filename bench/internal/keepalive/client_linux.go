@@ -1,6 +1,8 @@
 package keepalive
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -13,6 +15,7 @@ type client struct {
 	wire     wire
 	from     netip.Addr
 	to       netip.AddrPort
+	tls      *tls.Config // nil: cleartext
 	poll     *rawpoll.Poll
 	conns    []*conn
 	byFD     []*conn
@@ -24,7 +27,7 @@ type client struct {
 
 // conn is a connection that carries one request at a time.
 type conn struct {
-	fd      int
+	socket
 	id      uint64 // id of the request in flight
 	busy    bool
 	due     time.Duration   // time when the request in flight was due
@@ -47,11 +50,18 @@ func connect(s Spec) (*client, error) {
 			return nil, fmt.Errorf("keepalive: %w", err)
 		}
 	}
+	if s.CA != "" {
+		if c.tls, err = clientTLS(s.CA, "http/1.1"); err != nil {
+			return nil, err
+		}
+	}
 	if c.poll, err = rawpoll.New(); err != nil {
 		return nil, err
 	}
 	return c, c.add(s.Conns)
 }
+
+func (c *client) size() int { return len(c.conns) }
 
 // add opens n more connections.
 func (c *client) add(conns int) error {
@@ -66,13 +76,15 @@ func (c *client) add(conns int) error {
 }
 
 // dial connects n to the server.
-func (c *client) dial(n *conn) (err error) {
-	if n.fd, err = rawpoll.Dial(c.from, c.to); err != nil {
+func (c *client) dial(n *conn) error {
+	fd, err := rawpoll.Dial(c.from, c.to)
+	if err != nil {
 		return err
 	}
+	n.socket = socket{fd: fd, poll: c.poll}
 	for len(c.byFD) <= n.fd {
 		c.byFD = append(c.byFD, nil)
 	}
 	c.byFD[n.fd] = n
-	return c.poll.Add(n.fd)
+	return errors.Join(c.poll.Add(n.fd), n.secure(c.tls, false))
 }

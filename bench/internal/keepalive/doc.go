@@ -1,4 +1,5 @@
-// Package keepalive generates load over keep-alive connections, one request at a time on each, and provides the backend.
+// Package keepalive generates load over keep-alive connections, one request at a time on each, and provides the backend. Over
+// HTTP/2, each connection has many requests in flight. Connections have TLS if Spec.CA is set.
 //
 // Client and backend are processes of the benchmark's own program, so main begins with a call of Main. The client is one
 // thread with raw sockets and epoll. It connects when it starts, and leaves its connections open between runs, so that the

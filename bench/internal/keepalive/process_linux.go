@@ -2,6 +2,7 @@ package keepalive
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +31,7 @@ func Main() {
 	case "client":
 		err = ask()
 	case "backend":
-		err = serveRequests(os.Args[1:])
+		err = serveRequests(os.Args[1])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -57,11 +57,11 @@ func ask() error {
 	if err := pin(s.Cores); err != nil {
 		return err
 	}
-	c, err := connect(s)
+	c, err := newGenerator(s)
 	if err != nil {
 		return err
 	}
-	if err := out.Encode(len(c.conns)); err != nil {
+	if err := out.Encode(c.size()); err != nil {
 		return err
 	}
 	for {
@@ -72,7 +72,7 @@ func ask() error {
 			return fmt.Errorf("keepalive: %w", err)
 		}
 		if o.More > 0 {
-			if err := errors.Join(c.add(o.More), out.Encode(len(c.conns))); err != nil {
+			if err := errors.Join(c.add(o.More), out.Encode(c.size())); err != nil {
 				return err
 			}
 			continue
@@ -90,6 +90,20 @@ func ask() error {
 	}
 }
 
+// generator generates load over open connections.
+type generator interface {
+	size() int // number of connections
+	add(conns int) error
+	run(l Load) (*Report, error)
+}
+
+func newGenerator(s Spec) (generator, error) {
+	if s.Wire == HTTP2 {
+		return connectHTTP2(s)
+	}
+	return connect(s)
+}
+
 // pin restricts the current thread to cores. This thread does all the work.
 func pin(cores []int) error {
 	if len(cores) == 0 {
@@ -105,34 +119,68 @@ func pin(cores []int) error {
 	return nil
 }
 
-// serveRequests is the backend: wire, size of the bodies, address.
-func serveRequests(args []string) error {
+// Backend describes a backend.
+type Backend struct {
+	Wire      Wire
+	Addr      string // IPv4 address and port
+	Size      int    // bytes of each body, at least 16
+	Cert, Key string // files; empty means cleartext; HTTP/2 only
+}
+
+// serveRequests is the backend. Its argument is a Backend in JSON.
+func serveRequests(text string) error {
 	runtime.LockOSThread()
-	size, err := strconv.Atoi(args[1])
-	if err != nil {
+	var b Backend
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
 		return fmt.Errorf("keepalive: %w", err)
 	}
-	w, err := newWire(Wire(args[0]), size)
-	if err != nil {
-		return err
+	if b.Wire != HTTP2 {
+		w, err := newWire(b.Wire, b.Size)
+		if err != nil {
+			return err
+		}
+		return serve(w, b.Addr)
 	}
-	return serve(w, args[2])
+	at, err := addrPort(b.Addr)
+	if err != nil || b.Size < markLen {
+		return errors.Join(err, fmt.Errorf("keepalive: bodies of %d bytes: want %d at least", b.Size, markLen))
+	}
+	var config *tls.Config
+	if b.Cert != "" {
+		if config, err = serverTLS(b.Cert, b.Key, "h2"); err != nil {
+			return err
+		}
+	}
+	return serveHTTP2(at, b.Size, config)
 }
 
 // StartBackend responds to requests with bodies of a size at an IPv4 address. The caller stops it.
 func StartBackend(cores []int, w Wire, size int, addr string) (*pinned.Process, error) {
-	if err := pinned.Free(addr); err != nil {
+	return Backend{Wire: w, Addr: addr, Size: size}.Start(cores)
+}
+
+// Start starts the backend, pinned to cores. The caller stops it.
+func (b Backend) Start(cores []int) (*pinned.Process, error) {
+	if err := pinned.Free(b.Addr); err != nil {
 		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("keepalive: %w", err)
 	}
-	p, err := pinned.Start(cores, "", "env", variable+"=backend", "GOGC=off", self, string(w), strconv.Itoa(size), addr)
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("keepalive: %w", err)
+	}
+	collect := "GOGC=off" // these backends allocate almost nothing
+	if b.Wire == HTTP2 {
+		collect = "GOGC=400"
+	}
+	p, err := pinned.Start(cores, "", "env", variable+"=backend", collect, self, string(text))
 	if err != nil {
 		return nil, err
 	}
-	if err := p.WaitListening(addr, startTime); err != nil {
+	if err := p.WaitListening(b.Addr, startTime); err != nil {
 		p.Stop()
 		return nil, err
 	}

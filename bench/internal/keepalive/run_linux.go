@@ -6,31 +6,26 @@ import (
 	"io"
 	"time"
 
-	"example.com/ferry/bench/internal/pinned"
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
 // patience is how long the client waits for responses after the window.
 const patience = 2 * time.Second
 
-// run is the state of one Load. Times count from its start.
+// run is the state of one Load.
 type run struct {
 	*client
-	Load
-	start  time.Time
-	report Report
-	next   int             // number of the next request, for a Load with Rate or Once
-	marks  []time.Duration // start and end of the window
-	cpu    time.Duration   // CPU time of PIDs at the start of the window
-	free   int             // number of connections without a request in flight
+	measurement
+	next int // number of the next request, for a Load with Rate or Once
+	free int // number of connections without a request in flight
 }
 
 // run generates load l, and waits for the last response.
 func (c *client) run(l Load) (*Report, error) {
-	if l.Window <= 0 || l.Warm < 0 || l.Rate < 0 || l.Once < 0 || l.Once > 0 && l.Rate > 0 {
-		return nil, fmt.Errorf("keepalive: %+v: want a window, nothing below 0, and a rate or in flight", l)
+	if err := l.validate(); err != nil {
+		return nil, err
 	}
-	r := &run{client: c, Load: l, start: time.Now(), free: len(c.conns)}
+	r := &run{client: c, measurement: measurement{Load: l, start: time.Now()}, free: len(c.conns)}
 	c.failures, c.failure = 0, nil
 	if l.Rate == 0 && l.Once == 0 {
 		for _, n := range c.conns {
@@ -69,40 +64,12 @@ func (c *client) run(l Load) (*Report, error) {
 	return &r.report, nil
 }
 
-func (r *run) now() time.Duration { return time.Since(r.start) }
-
-func (r *run) end() time.Duration { return r.Warm + r.Window }
-
-func (r *run) inWindow(t time.Duration) bool { return t >= r.Warm && t < r.end() }
-
-// finished reports whether every request has a response, or the wait for responses is over.
+// over reports whether every request has a response, or the wait for responses is over.
 func (r *run) over() bool {
 	if r.Once > 0 && r.next == len(r.conns) && r.free == len(r.conns) {
 		return true
 	}
 	return len(r.marks) == 2 && (r.free == len(r.conns) || r.now() > r.end()+patience)
-}
-
-// recordCPU reads the CPU time of the processes at the start and at the end of the window.
-func (r *run) mark() error {
-	due := [...]time.Duration{r.Warm, r.end()}
-	if len(r.marks) == len(due) || r.now() < due[len(r.marks)] {
-		return nil
-	}
-	cpu, err := pinned.CPU(r.PIDs)
-	r.marks = append(r.marks, r.now())
-	if len(r.marks) == 1 {
-		r.cpu = cpu
-		return err
-	}
-	r.report.CPU = cpu - r.cpu
-	r.report.Window = r.marks[1] - r.marks[0]
-	return err
-}
-
-// dueAt returns the time when request i of an open loop is due.
-func (r *run) dueAt(i int) time.Duration {
-	return time.Duration(float64(i) / r.Rate * float64(time.Second))
 }
 
 // sendDue sends all requests that are due now, over all connections in turn.
@@ -137,7 +104,14 @@ func (r *run) send(n *conn, due time.Duration) error {
 	r.requests++
 	n.id, n.due, n.busy = r.requests, due, true
 	r.free--
-	if err := rawpoll.Write(n.fd, r.wire.request(n.id)); err != nil {
+	var err error
+	if n.tls == nil {
+		err = rawpoll.Write(n.fd, r.wire.request(n.id))
+	} else {
+		n.out = append(n.out, r.wire.request(n.id)...)
+		err = n.flush()
+	}
+	if err != nil {
 		return r.fail(n, err)
 	}
 	return nil
@@ -145,17 +119,7 @@ func (r *run) send(n *conn, due time.Duration) error {
 
 // receive reads responses until the next request is due.
 func (r *run) receive() error {
-	until := r.end()
-	switch {
-	case len(r.marks) == 0:
-		until = r.Warm
-	case len(r.marks) == 2:
-		until = r.end() + patience
-	}
-	if r.Rate > 0 && r.dueAt(r.next) < r.end() {
-		until = min(until, r.dueAt(r.next))
-	}
-	ready, err := r.poll.Wait(max(0, until-r.now()))
+	ready, err := r.poll.Wait(max(0, r.until(r.next)-r.now()))
 	if err != nil {
 		return err
 	}
@@ -170,17 +134,32 @@ func (r *run) receive() error {
 	return nil
 }
 
-// read reads from a connection.
+// read reads all that has arrived on a connection.
 func (r *run) read(n *conn) error {
-	k, err := rawpoll.Read(n.fd, r.buf)
-	switch {
-	case errors.Is(err, rawpoll.ErrAgain):
-		return nil
-	case errors.Is(err, io.EOF):
-		return errClosed
-	case err != nil:
-		return err
-	case !n.busy:
+	if n.full {
+		if err := n.flush(); err != nil {
+			return err
+		}
+	}
+	for {
+		k, err := n.read(r.buf)
+		switch {
+		case errors.Is(err, rawpoll.ErrAgain):
+			return nil
+		case errors.Is(err, io.EOF):
+			return errClosed
+		case err != nil:
+			return err
+		}
+		if err := r.received(n, k); err != nil || n.tls == nil {
+			return err
+		}
+	}
+}
+
+// received handles the k bytes in r.buf, which were received on a connection.
+func (r *run) received(n *conn, k int) error {
+	if !n.busy {
 		return fmt.Errorf("%d bytes without a request: %q", k, clip(r.buf[:k]))
 	}
 	in := r.buf[:k]
@@ -209,14 +188,8 @@ var errClosed = errors.New("the server closed the connection")
 
 // verified counts a valid response, and sends the next request on the connection.
 func (r *run) verified(n *conn) error {
-	now := r.now()
-	if len(r.marks) == 1 {
-		r.report.Requests++
-	}
-	if r.Rate == 0 && r.inWindow(now) || r.Rate > 0 && r.inWindow(n.due) {
-		r.report.Times.Add(now - n.due)
-	}
-	return r.sendNext(n, now)
+	r.count(n.due)
+	return r.sendNext(n, r.now())
 }
 
 // sendNext sends the next request of a connection.

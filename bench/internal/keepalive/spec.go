@@ -12,7 +12,11 @@ type Spec struct {
 	Addr  string // IPv4 address and port of the server
 	From  string // local IPv4 address of the connections; empty lets the system choose
 	Conns int
-	Size  int   // bytes of each body, at least 16
+	Size  int // bytes of each body, at least 16
+
+	Streams int    // HTTP/2: requests in flight on each connection, if the server accepts so many
+	CA      string // file of the certificate that the server's one is verified by; empty means cleartext
+
 	Cores []int // cores that the client may use; empty means all
 }
 
@@ -44,6 +48,7 @@ type Wire string
 // The protocols.
 const (
 	HTTP1 Wire = "http1"
+	HTTP2 Wire = "http2"
 	Bolt  Wire = "bolt"
 )
 

@@ -38,6 +38,18 @@ func (p *Poll) Add(fd int) error {
 	return nil
 }
 
+// AwaitRoom makes Wait return fd also while there is room to write, or no longer.
+func (p *Poll) AwaitRoom(fd int, on bool) error {
+	events := uint32(unix.EPOLLIN | unix.EPOLLRDHUP)
+	if on {
+		events |= unix.EPOLLOUT
+	}
+	if err := unix.EpollCtl(p.fd, unix.EPOLL_CTL_MOD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)}); err != nil {
+		return fmt.Errorf("rawpoll: change descriptor %d: %w", fd, err)
+	}
+	return nil
+}
+
 // Wait returns at most 512 descriptors that are ready to read. It returns none after the timeout; a negative timeout waits
 // forever. The slice is valid until the next call.
 func (p *Poll) Wait(timeout time.Duration) ([]int, error) {

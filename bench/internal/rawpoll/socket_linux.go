@@ -78,13 +78,22 @@ func Read(fd int, p []byte) (int, error) {
 	return int(n), nil
 }
 
-// Write writes all of p, or returns an error: a connection with one or two requests in flight never fills its socket.
-func Write(fd int, p []byte) error {
+// WriteSome writes the part of p that the socket has room for. It returns ErrAgain if there is no room.
+func WriteSome(fd int, p []byte) (int, error) {
 	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {
-		return errno
+		return 0, errno
 	}
-	if int(n) < len(p) {
+	return int(n), nil
+}
+
+// Write writes all of p, or returns an error: a connection with one or two requests in flight never fills its socket.
+func Write(fd int, p []byte) error {
+	n, err := WriteSome(fd, p)
+	if err != nil {
+		return err
+	}
+	if n < len(p) {
 		return fmt.Errorf("rawpoll: %d of %d bytes written: %w", n, len(p), ErrAgain)
 	}
 	return nil
