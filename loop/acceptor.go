@@ -78,7 +78,7 @@ func (a *acceptor) acceptOne() (found bool, err error) {
 	if reserved == nil {
 		return false, errFull
 	}
-	id, err := l.sys.accept(a.id)
+	id, from, err := l.sys.accept(a.id)
 	if err != nil {
 		reserved.accepted.Add(-1)
 		if errors.Is(err, ErrAgain) {
@@ -87,18 +87,27 @@ func (a *acceptor) acceptOne() (found bool, err error) {
 		l.stats.AcceptErrors++
 		return false, err
 	}
+	ticket := uint32(0)
+	if gate := a.listener.gate; gate != nil {
+		if ticket, found = gate.Admit(l, from); !found {
+			reserved.accepted.Add(-1)
+			l.stats.Refused++
+			l.sys.close(id, true)
+			return true, nil
+		}
+	}
 	if to := a.listener.place(l, reserved); to != l {
-		l.handOver(id, to, a.listener)
+		l.handOver(id, to, a.listener, ticket)
 		return true, nil
 	}
-	l.begin(id, a.listener)
+	l.begin(id, a.listener, ticket)
 	return true, nil
 }
 
 // begin drives an accepted connection. ln.place has counted the connection on l.
-func (l *Loop) begin(id int32, ln *Listener) {
+func (l *Loop) begin(id int32, ln *Listener, ticket uint32) {
 	c := l.adopt(id, Base{}, accepted)
-	l.setOrigin(id, ln)
+	l.setOrigin(id, ln, ticket)
 	h := ln.accepted(c)
 	if h == nil {
 		c.Abort(nil)

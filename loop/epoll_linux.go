@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -175,7 +176,14 @@ func (e *epoll) options(fd int) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, seconds)
 }
 
-func (e *epoll) accept(listener int32) (int32, error) { return rawAccept(listener) }
+func (e *epoll) accept(listener int32) (int32, netip.Addr, error) {
+	var from unix.RawSockaddrAny
+	fd, err := rawAccept(listener, &from)
+	if err != nil {
+		return -1, netip.Addr{}, err
+	}
+	return fd, sockaddrIP(&from), nil
+}
 
 func (*epoll) detach(fd int32) detached { return detached{fd: fd} }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -97,13 +98,17 @@ func (g *goroutineSockets) listen(l net.Listener, gen uint32) (int32, error) {
 	return id, nil
 }
 
-func (g *goroutineSockets) accept(listener int32) (int32, error) {
+func (g *goroutineSockets) accept(listener int32) (int32, netip.Addr, error) {
 	conn, err := g.sockets[listener].accepting.take()
 	if err != nil {
-		return -1, err
+		return -1, netip.Addr{}, err
 	}
 	g.options(conn)
-	return g.add(&goroutineSocket{conn: conn}), nil
+	var from netip.Addr
+	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		from = tcp.AddrPort().Addr().WithZone("").Unmap()
+	}
+	return g.add(&goroutineSocket{conn: conn}), from, nil
 }
 
 func (g *goroutineSockets) detach(id int32) detached {

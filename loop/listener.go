@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 type Listener struct {
 	group    *Group
 	accepted AcceptFunc
+	gate     Gate // nil: every connection is admitted
 	addr     net.Addr
 	path     string // path of a Unix domain socket; Close removes it
 	once     sync.Once
@@ -29,6 +31,21 @@ type Listener struct {
 // one socket. Port 0 means any free port: see Listener.Addr. A Unix domain socket without a listening process is replaced. New
 // Unix domain sockets have permissions 0600.
 func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
+	return g.ListenGated(at, nil, accepted)
+}
+
+// Gate decides which connections of a Listener are accepted. Several loops call it at the same time, and wait for it.
+type Gate interface {
+	// Admit is called for each new connection, before any byte of it is read, on a loop that may not be the one that will
+	// drive it. from is the client's IP address, an IPv4 address as such; it is the zero Addr on a Unix domain socket. If
+	// admitted is false, the connection is reset, and the AcceptFunc is not called. Otherwise Release follows.
+	Admit(l *Loop, from netip.Addr) (ticket uint32, admitted bool)
+	// Release is called once after an admitted connection was closed, with the ticket that Admit returned.
+	Release(ticket uint32)
+}
+
+// ListenGated is Listen for the connections that gate admits. A nil gate admits all.
+func (g *Group) ListenGated(at Addr, gate Gate, accepted AcceptFunc) (*Listener, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -44,7 +61,7 @@ func (g *Group) Listen(at Addr, accepted AcceptFunc) (*Listener, error) {
 	if g.usesGoroutines() {
 		nls[0] = newAcceptQueue(nls[0]) // nls has one element here
 	}
-	ln := &Listener{group: g, accepted: accepted, addr: nls[0].Addr(), path: at.Unix, loads: make([]load, len(g.loops))}
+	ln := &Listener{group: g, accepted: accepted, gate: gate, addr: nls[0].Addr(), path: at.Unix, loads: make([]load, len(g.loops))}
 	for _, l := range g.loops {
 		if err == nil {
 			l.do(func() { err = l.openOrigin(ln) })

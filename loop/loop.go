@@ -28,6 +28,7 @@ type Loop struct {
 	count         int     // connections in conns, plus failed dials in ended
 	origins       []origin
 	originOf      []uint16     // indexed by the socket's number: where an accepted connection's origin is in origins
+	ticketOf      []uint32     // indexed by the socket's number: the ticket of an accepted connection, if its Listener has a Gate
 	accepted      atomic.Int64 // accepted connections in count, and those that come: see Listener.place. Any loop changes it
 	gen           uint32
 	acceptors     map[int32]*acceptor

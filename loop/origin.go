@@ -51,13 +51,21 @@ func (l *Loop) freeOrigin(i int) {
 }
 
 // setOrigin records the origin of an accepted connection. leaveOrigin follows when the connection is closed.
-func (l *Loop) setOrigin(id int32, ln *Listener) {
-	if grow := int(id) + 1 - len(l.originOf); grow > 0 {
-		l.originOf = append(l.originOf, make([]uint16, grow)...)
-	}
+func (l *Loop) setOrigin(id int32, ln *Listener, ticket uint32) {
 	i := l.originIndex(ln)
-	l.originOf[id] = uint16(i)
 	l.origins[i].conns++
+	put(&l.originOf, id, uint16(i))
+	if ln.gate != nil {
+		put(&l.ticketOf, id, ticket)
+	}
+}
+
+// put sets an element of a slice, which grows if it is too short.
+func put[T any](s *[]T, i int32, v T) {
+	if grow := int(i) + 1 - len(*s); grow > 0 {
+		*s = append(*s, make([]T, grow)...)
+	}
+	(*s)[i] = v
 }
 
 // leaveOrigin ends the counting of an accepted connection.
@@ -65,6 +73,10 @@ func (l *Loop) leaveOrigin(id int32) {
 	i := int(l.originOf[id])
 	o := &l.origins[i]
 	o.conns--
-	o.listener.forget(l)
+	ticket := uint32(0)
+	if o.listener.gate != nil {
+		ticket = l.ticketOf[id]
+	}
+	o.listener.forget(l, ticket)
 	l.freeOrigin(i)
 }

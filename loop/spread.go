@@ -98,11 +98,11 @@ func (ln *Listener) leastLoaded() (least *Loop, conns int64) {
 
 // handOver passes an accepted socket on to another loop. The queue of sockets on their way is bounded by the MaxConns of that
 // loop, not by its mailbox.
-func (l *Loop) handOver(id int32, to *Loop, ln *Listener) {
+func (l *Loop) handOver(id int32, to *Loop, ln *Listener, ticket uint32) {
 	s := l.sys.detach(id)
-	err := to.post(func() { to.begin(to.sys.attach(s), ln) }, math.MaxInt)
+	err := to.post(func() { to.begin(to.sys.attach(s), ln, ticket) }, math.MaxInt)
 	if err != nil { // to has ended
-		ln.forget(to)
+		ln.forget(to, ticket)
 		l.stats.AcceptErrors++
 		l.sys.close(l.sys.attach(s), true)
 		return
@@ -110,9 +110,12 @@ func (l *Loop) handOver(id int32, to *Loop, ln *Listener) {
 	l.stats.HandedOver++
 }
 
-// forget ends the counting of a connection by place.
-func (ln *Listener) forget(l *Loop) {
+// forget ends the counting of a connection by place and by the Gate.
+func (ln *Listener) forget(l *Loop, ticket uint32) {
 	l.accepted.Add(-1)
+	if ln.gate != nil {
+		ln.gate.Release(ticket)
+	}
 	if len(ln.loads) > 1 {
 		ln.loads[l.index].conns.Add(-1)
 		ln.conns.Add(-1)

@@ -45,7 +45,7 @@ func TestPlaceKeepsToTheShare(t *testing.T) {
 		for range 1000 {
 			if closing && len(open) > 0 && rng.IntN(3) == 0 {
 				i := rng.IntN(len(open))
-				ln.forget(open[i])
+				ln.forget(open[i], 0)
 				model[open[i].index]--
 				open[i] = open[len(open)-1]
 				open = open[:len(open)-1]
@@ -72,7 +72,7 @@ func TestPlaceKeepsToTheShare(t *testing.T) {
 			}
 		}
 		for _, l := range open {
-			ln.forget(l)
+			ln.forget(l, 0)
 		}
 		for i, l := range ln.group.loops {
 			if ln.loads[i].conns.Load() != 0 || l.accepted.Load() != 0 || ln.conns.Load() != 0 {
@@ -309,8 +309,8 @@ func TestLoopThatEndedGetsNoConnection(t *testing.T) {
 				return
 			}
 			for _, a := range l.acceptors {
-				id, err := l.sys.accept(a.id)
-				for end := time.Now().Add(patience); errors.Is(err, ErrAgain) && time.Now().Before(end); id, err = l.sys.accept(a.id) {
+				id, _, err := l.sys.accept(a.id)
+				for end := time.Now().Add(patience); errors.Is(err, ErrAgain) && time.Now().Before(end); id, _, err = l.sys.accept(a.id) {
 					runtime.Gosched()
 				}
 				if err != nil {
@@ -320,7 +320,7 @@ func TestLoopThatEndedGetsNoConnection(t *testing.T) {
 				ended.accepted.Add(1)
 				ln.conns.Add(1)
 				ln.loads[1].conns.Add(1)
-				l.handOver(id, ended, ln)
+				l.handOver(id, ended, ln, 0)
 			}
 			if ended.accepted.Load() != 0 || ln.conns.Load() != 0 || ln.loads[1].conns.Load() != 0 || l.stats.AcceptErrors != 1 || l.stats.HandedOver != 0 {
 				t.Errorf("the loop that ended counts %d connections, the listener %v: %+v", ended.accepted.Load(), ln.loadsNow(), l.stats)

@@ -4,6 +4,7 @@ package loop
 type Stats struct {
 	Conns        int   // connections that are open or connecting
 	Accepted     int64 // connections accepted by this loop, or handed over to it
+	Refused      int64 // accepted connections that a Gate refused; they are in no other counter
 	HandedOver   int64 // connections that this loop accepted and handed over to another loop
 	Dialed       int64
 	Closed       int64
@@ -30,6 +31,7 @@ func (l *Loop) Stats() Stats {
 func (s *Stats) add(o Stats) {
 	s.Conns += o.Conns
 	s.Accepted += o.Accepted
+	s.Refused += o.Refused
 	s.HandedOver += o.HandedOver
 	s.Dialed += o.Dialed
 	s.Closed += o.Closed

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"io"
+	"net/netip"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -59,10 +60,11 @@ func rawWrite(fd int32, queue *chunk, vec *[maxIovecs]unix.Iovec) (int, error) {
 	}
 }
 
-// rawAccept returns a nonblocking descriptor that child processes do not inherit.
-func rawAccept(listener int32) (int32, error) {
+// rawAccept returns a nonblocking descriptor that child processes do not inherit, and stores the peer's address.
+func rawAccept(listener int32, from *unix.RawSockaddrAny) (int32, error) {
 	for {
-		fd, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+		size := uint32(unsafe.Sizeof(*from))
+		fd, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), uintptr(unsafe.Pointer(from)), uintptr(unsafe.Pointer(&size)), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
 		switch errno {
 		case 0:
 			return int32(fd), nil
@@ -74,6 +76,17 @@ func rawAccept(listener int32) (int32, error) {
 			return 0, errno
 		}
 	}
+}
+
+// sockaddrIP returns the IP address in a socket address, or the zero Addr if it has none.
+func sockaddrIP(a *unix.RawSockaddrAny) netip.Addr {
+	switch a.Addr.Family {
+	case unix.AF_INET:
+		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(a)).Addr)
+	case unix.AF_INET6:
+		return netip.AddrFrom16((*unix.RawSockaddrInet6)(unsafe.Pointer(a)).Addr).Unmap()
+	}
+	return netip.Addr{}
 }
 
 // rawEpollWait stores the pending events and returns their number. It does not wait.
