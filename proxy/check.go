@@ -103,6 +103,7 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		}
 		k.spoken[name] = l.Protocol
 	})
+	k.errs.AddAt("proxy", at+".limits", l.Limits.Check())
 	switch l.Protocol {
 	case HTTP1:
 		k.errs.AddAt("proxy", at+".http1", l.HTTP1.Check())

@@ -9,6 +9,7 @@ import (
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/http1"
+	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -65,6 +66,9 @@ type Listener struct {
 
 	// VirtualHosts have routes for certain hosts.
 	VirtualHosts []route.VirtualHost `yaml:"virtual_hosts,omitempty"`
+
+	// Limits bound what clients may use. Without it, the defaults hold, which are the same on every address.
+	Limits limit.Config `yaml:"limits,omitempty"`
 
 	// HTTP1 applies to listeners with protocol http1.
 	HTTP1 http1.Config `yaml:"http1,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
+	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/traffic"
 )
 
@@ -23,6 +24,7 @@ type Proxy struct {
 	metrics *traffic.Metrics
 	certs   *certs.Store
 	layers  *tlslayer.Layers
+	conns   limit.Total
 
 	mu     sync.Mutex // guards the fields below
 	parts  parts
@@ -49,11 +51,13 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if store == nil {
 		store = certs.NewStore(log)
 	}
-	log.Info("connections that are accepted", "max_connections", cmp.Or(cfg.MaxConnections, loop.DefaultMaxConns()))
+	maxConns := cmp.Or(cfg.MaxConnections, loop.DefaultMaxConns())
+	log.Info("connections that are accepted", "max_connections", maxConns)
 	p := &Proxy{
 		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
 		parts: parts{cfg: &Config{}},
 	}
+	p.conns.Max = int64(maxConns)
 	if err := p.change(cfg, tables); err != nil {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()

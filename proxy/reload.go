@@ -12,6 +12,7 @@ import (
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
+	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -50,6 +51,8 @@ type listener struct {
 	service service
 	socket  *loop.Listener
 	counts  *traffic.Listener
+	limits  *limit.Connections
+	rate    *limit.Rate // nil: requests are not limited
 }
 
 // bound returns the bound addresses of the listeners, in the order of the configuration.
@@ -170,14 +173,20 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
 		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.metrics, next.access)
+		plans[i].MaxDuration = l.Limits.MaxDuration
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())
-			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener}
+			plans[i].Rate = bound.rate
+			if bound.cfg.Limits != l.Limits { // otherwise clients keep their tokens
+				plans[i].Rate = limit.NewRate(&l.Limits)
+			}
+			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener, bound.limits, plans[i].Rate}
 			continue
 		}
 		if namesake := old.listeners[l.name()]; namesake != nil && staying[namesake] { // namesake is renamed and keeps its counters, so l gets new ones
 			plans[i].Listener = p.metrics.NewListener(l.name())
 		}
+		plans[i].Rate = limit.NewRate(&l.Limits)
 		if next.listeners[l.name()], err = p.listen(l, plans[i]); err != nil {
 			delete(next.listeners, l.name())
 			return err
@@ -186,6 +195,7 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 
 	for i := range cfg.Listeners { // no step below can fail
 		l := &cfg.Listeners[i]
+		next.listeners[l.name()].limits.Use(&l.Limits, plans[i].Listener)
 		next.listeners[l.name()].service.use(l, plans[i])
 	}
 	p.parts = next
@@ -231,11 +241,13 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
 	}
-	socket, err := p.group.Listen(at, s.Accept)
+	limits := limit.NewConnections(&p.conns)
+	limits.Use(&l.Limits, plan.Listener)
+	socket, err := p.group.ListenGated(at, limits, s.Accept)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
 	}
-	return &listener{l, s, socket, plan.Listener}, nil
+	return &listener{l, s, socket, plan.Listener, limits, plan.Rate}, nil
 }
 
 // giveUp closes the objects of past that are not in kept. It closes listeners first, and their clients still get

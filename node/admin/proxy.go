@@ -26,6 +26,9 @@ type proxyListener struct {
 	Connections int               `json:"connections"` // open now
 	Accepted    uint64            `json:"accepted"`
 	Refused     map[string]uint64 `json:"refused"` // requests that were not forwarded, by reason; each reason is present
+
+	// RefusedConnections are connections that were closed when they were accepted, by reason.
+	RefusedConnections map[string]uint64 `json:"refused_connections"`
 }
 
 type proxyRoute struct {
@@ -108,10 +111,13 @@ func listenersOf(s proxy.Snapshot) []proxyListener {
 		l := counted[b.Listener]
 		one := proxyListener{
 			Name: b.Listener, Protocol: string(b.Protocol), Address: b.Address,
-			Connections: l.Connections, Accepted: l.Accepted, Refused: map[string]uint64{},
+			Connections: l.Connections, Accepted: l.Accepted, Refused: map[string]uint64{}, RefusedConnections: map[string]uint64{},
 		}
 		for why, n := range l.Refused {
 			one.Refused[why.String()] = n
+		}
+		for why, n := range l.RefusedConnections {
+			one.RefusedConnections[why.String()] = n
 		}
 		all = append(all, one)
 	}

@@ -20,6 +20,7 @@ func TestProxyState(t *testing.T) {
 	l.Opened(1)
 	l.Closed(1)
 	l.Refused(1, traffic.NoRoute)
+	l.ConnectionRefused(0, traffic.AddressLimit)
 	r.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
 	r.Done(0, traffic.HTTP(404), 3*time.Millisecond, 0, 0)
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
@@ -53,8 +54,9 @@ func TestProxyState(t *testing.T) {
   "now": 60,
   "listeners": [
     {"name": "public", "protocol": "http1", "address": "127.0.0.1:80", "connections": 1, "accepted": 2,
-     "refused": {"bad_request": 0, "no_endpoint": 0, "no_route": 1, "overload": 0, "rate_limited": 0}},
-    {"name": "admin", "protocol": "bolt", "address": "127.0.0.1:81", "connections": 0, "accepted": 0, "refused": {}}
+     "refused": {"bad_request": 0, "client_rate_limited": 0, "no_endpoint": 0, "no_route": 1, "overload": 0, "rate_limited": 0, "shed": 0},
+     "refused_connections": {"connections": 0, "connections_per_address": 1, "shed": 0}},
+    {"name": "admin", "protocol": "bolt", "address": "127.0.0.1:81", "connections": 0, "accepted": 0, "refused": {}, "refused_connections": {}}
   ],
   "routes": [
     {"listener": "public", "name": "users", "requests": {"2xx": 1, "4xx": 1, "5xx": 1}, "failed": 1, "in": 120, "out": 1030, "retries": 1,

@@ -18,6 +18,7 @@ const largeFrame = 64 << 10
 type session struct {
 	loopState    *loopState
 	client       *loop.Conn
+	addr         string       // the client's IP address, once ClientAddr was called
 	dialect      wire.Dialect // 0 before the first frame
 	firstRequest *request     // first request in flight; the requests form a linked list
 	inFlight     int          // number of requests in flight

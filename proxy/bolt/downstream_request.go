@@ -50,7 +50,7 @@ func (s *session) admit(st *settings, r *request, f wire.Frame, found *route.Rou
 		r.refuse(traffic.BadRequest)
 		return false
 	}
-	if why := r.exchange.Admit(found); why != traffic.Forwarded {
+	if why := r.exchange.Admit(found, s); why != traffic.Forwarded {
 		s.respondStatus(r, refusalStatus(why))
 		return false
 	}

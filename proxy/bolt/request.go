@@ -117,7 +117,7 @@ func (r *request) refuseOverload() { r.refuse(traffic.Overload) }
 // refusalStatus returns the response status of a refused request.
 func refusalStatus(why traffic.Refusal) wire.Status {
 	switch why {
-	case traffic.RateLimited, traffic.Overload:
+	case traffic.RateLimited, traffic.ClientRateLimited, traffic.Overload, traffic.Shed:
 		return wire.StatusThreadpoolBusy
 	case traffic.BadRequest:
 		return wire.StatusCodec

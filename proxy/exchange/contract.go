@@ -1,6 +1,9 @@
 package exchange
 
-import "example.com/ferry/proxy/route"
+import (
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/route"
+)
 
 // The contract between the two sides of a request. A Downstream speaks the client's protocol, an Upstream speaks the
 // server's. Neither knows the other: a Relay stands between them. The Relay calls both sides, and both sides call the
@@ -20,6 +23,13 @@ import "example.com/ferry/proxy/route"
 
 // Downstream is the client's side of a request. Its Relay calls it.
 type Downstream interface {
+	// Client returns the client's connection, which other requests may share. It is nil in tests.
+	Client() *loop.Conn
+	// ClientAddr returns the client's IP address without a port, or an empty string if there is none.
+	ClientAddr() string
+	// RequestHead returns the request's head. The Relay calls it within Relay.Admit.
+	RequestHead() RequestHead
+
 	// SendRequest sends the request to up from its first byte: Request, then RequestData with the body bytes in
 	// Relay.Replay, then RequestEnd if the request is complete. The Relay calls SendRequest within Relay.Forward. If
 	// the request has to wait for a connection, the Relay calls SendRequest when the connection is open. Each retry

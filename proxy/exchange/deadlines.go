@@ -15,6 +15,7 @@ const (
 	tryDeadline                      // time for the response head, in one attempt
 	stallDeadline                    // time in which a byte of either body must move
 	rateDeadline                     // end of the period over which BodyRate is measured
+	totalDeadline                    // time of the request with its response
 	deadlineCount
 )
 

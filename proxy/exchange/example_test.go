@@ -41,7 +41,7 @@ func ExampleExchange() {
 		defer close(done)
 		var x exchange.Exchange
 		x.Begin(plan, l)
-		fmt.Println(x.Admit(plan.Table.Routes()[0]), x.Choose())
+		fmt.Println(x.Admit(plan.Table.Routes()[0], nil), x.Choose())
 		fmt.Println("retry:", x.Failed([]byte("GET"), route.OnConnectFailure, false), x.Choose())
 		x.EndAttempt(upstream.Success)
 		fmt.Println("attempts:", x.Attempt)

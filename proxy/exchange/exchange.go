@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -27,6 +28,7 @@ type Exchange struct {
 	lastEndpoint *upstream.Endpoint // endpoint of the previous attempt
 	chosenAt     time.Duration      // loop.Now at Choose
 	refusal      traffic.Refusal
+	retryAfter   time.Duration // time until the limit that refused the request accepts one again; 0 if that is unknown
 }
 
 // Begin begins a request. The request uses p until End.
@@ -34,15 +36,21 @@ func (x *Exchange) Begin(p *Plan, l *loop.Loop) {
 	*x = Exchange{Plan: p, loop: l, Began: l.Now()}
 }
 
-// Admit applies route r to the request: it checks the rate limit and picks the cluster. r is nil if no route matches.
-// If the result is not traffic.Forwarded, or the route does not forward, the caller responds itself.
-func (x *Exchange) Admit(r *route.Route) traffic.Refusal {
+// Admit applies route r to a request of client c: it checks the rate limits and picks the cluster. r is nil if no route
+// matches; c may be nil if Plan.Rate is. If the result is not traffic.Forwarded, or the route does not forward, the
+// caller responds itself.
+func (x *Exchange) Admit(r *route.Route, c limit.Client) traffic.Refusal {
 	x.Route = r
+	if x.Plan.Rate != nil {
+		if wait, ok := x.Plan.Rate.Allow(c, x.loop.Now()); !ok {
+			return x.refuseUntil(traffic.ClientRateLimited, wait)
+		}
+	}
 	switch {
 	case r == nil:
 		return x.Refuse(traffic.NoRoute)
 	case !r.Bucket.Allow(x.loop.Now()):
-		return x.Refuse(traffic.RateLimited)
+		return x.refuseUntil(traffic.RateLimited, time.Duration(float64(time.Second)/r.RateLimit.RequestsPerSecond))
 	case r.Forwards():
 		x.clusterIndex = r.Pick(rand.Uint64())
 		x.Cluster = x.Plan.Clusters[x.clusterIndex]

@@ -62,7 +62,7 @@ func do(t *testing.T, rule route.Rule, f func(*world)) {
 func (w *world) begin(t *testing.T) *exchange.Exchange {
 	x := &exchange.Exchange{}
 	x.Begin(w.plan, w.loop)
-	if why := x.Admit(w.plan.Table.Routes()[0]); why != traffic.Forwarded {
+	if why := x.Admit(w.plan.Table.Routes()[0], nil); why != traffic.Forwarded {
 		t.Fatalf("Admit: %v", why)
 	}
 	if why := x.Choose(); why != traffic.Forwarded {
@@ -108,7 +108,7 @@ func TestNoRoute(t *testing.T) {
 	do(t, route.Rule{Cluster: "c"}, func(w *world) {
 		x := &exchange.Exchange{}
 		x.Begin(w.plan, w.loop)
-		if why := x.Admit(nil); why != traffic.NoRoute || w.refused(why) != 1 {
+		if why := x.Admit(nil, nil); why != traffic.NoRoute || w.refused(why) != 1 {
 			t.Errorf("Admit: %v, counted %d", why, w.refused(why))
 		}
 		x.End(traffic.HTTP(404))
@@ -121,7 +121,7 @@ func TestRateLimited(t *testing.T) {
 		w.begin(t).End(0)
 		x := &exchange.Exchange{}
 		x.Begin(w.plan, w.loop)
-		if why := x.Admit(w.plan.Table.Routes()[0]); why != traffic.RateLimited || w.refused(why) != 1 {
+		if why := x.Admit(w.plan.Table.Routes()[0], nil); why != traffic.RateLimited || w.refused(why) != 1 {
 			t.Errorf("Admit: %v, counted %d", why, w.refused(why))
 		}
 		x.End(traffic.HTTP(429))
@@ -134,7 +134,7 @@ func TestOverload(t *testing.T) {
 		a, b := w.begin(t), w.begin(t)
 		x := &exchange.Exchange{}
 		x.Begin(w.plan, w.loop)
-		x.Admit(w.plan.Table.Routes()[0])
+		x.Admit(w.plan.Table.Routes()[0], nil)
 		if why := x.Choose(); why != traffic.Overload || w.refused(why) != 1 {
 			t.Errorf("Choose: %v, counted %d", why, w.refused(why))
 		}

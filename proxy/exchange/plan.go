@@ -1,6 +1,9 @@
 package exchange
 
 import (
+	"time"
+
+	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -14,6 +17,11 @@ type Plan struct {
 	Routes     []*traffic.Route    // counters of Table.Routes, in their order
 	Listener   *traffic.Listener
 	Log        *traffic.Log // access log; nil means none
+
+	// The limits of the listener, set before the Plan is used.
+
+	Rate        *limit.Rate   // requests per second of each client; nil means no limit
+	MaxDuration time.Duration // longest time of a request with its response; zero or negative means no limit
 }
 
 // NewPlan creates a Plan for a listener. clusters must contain every cluster that table names.

@@ -1,30 +1,49 @@
 package exchange
 
-import "example.com/ferry/proxy/traffic"
+import (
+	"math"
+	"time"
 
-// Rejection is the reason for a response of the proxy's own. It does not depend on the protocol.
+	"example.com/ferry/proxy/traffic"
+)
+
+// Rejection is the reason for a response of the proxy's own. It does not depend on the protocol. Relay.RetryAfter has
+// the value of the response's Retry-After field.
 type Rejection uint8
 
 // The rejections and the HTTP status of each.
 const (
 	NoRoute        Rejection = iota // 404
-	RateLimited                     // 429
+	RateLimited                     // 429: the rate limit of the route or of the client is reached
 	Unavailable                     // 503: no endpoint is up, or a limit of the cluster is reached
 	BadGateway                      // 502: the server is unreachable, closed its connection, or sent an invalid response
 	GatewayTimeout                  // 504: the server did not respond in time
 	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
+	Overloaded                      // 503: the overload manager refuses requests
 )
 
 // HTTPStatus returns the HTTP status of the proxy's response.
-func (r Rejection) HTTPStatus() int { return [...]int{404, 429, 503, 502, 504, 408}[r] }
+func (r Rejection) HTTPStatus() int { return [...]int{404, 429, 503, 502, 504, 408, 503}[r] }
 
 // rejectionFor returns the Rejection for a request that is not forwarded.
 func rejectionFor(why traffic.Refusal) Rejection {
 	switch why {
 	case traffic.NoRoute:
 		return NoRoute
-	case traffic.RateLimited:
+	case traffic.RateLimited, traffic.ClientRateLimited:
 		return RateLimited
+	case traffic.Shed:
+		return Overloaded
 	}
 	return Unavailable
+}
+
+// RetryAfter returns the value of Retry-After for the response to a refused request, in seconds: when the limit that refused
+// it will accept a request again (RFC 9110, section 10.2.3). It is 0 if the response has no such field.
+func (x *Exchange) RetryAfter() int { return int(math.Ceil(x.retryAfter.Seconds())) }
+
+// refuseUntil is Refuse for a limit that accepts a request again after a time.
+func (x *Exchange) refuseUntil(why traffic.Refusal, after time.Duration) traffic.Refusal {
+	x.retryAfter = max(after, time.Second)
+	return x.Refuse(why)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -64,7 +65,33 @@ func (r *Relay) Begin(p *Plan, t Timeouts) {
 	r.limits = t
 	r.limits.RatePeriod = cmp.Or(t.RatePeriod, defaultRatePeriod)
 	r.request, r.response, r.attempt = requestOpen, responseAwaited, noAttempt
+	if p.MaxDuration > 0 {
+		r.deadlines.set(totalDeadline, p.MaxDuration)
+	}
 }
+
+// Admit is Exchange.Admit for the client of the downstream side.
+func (r *Relay) Admit(found *route.Route) traffic.Refusal {
+	return r.Exchange.Admit(found, (*client)(r))
+}
+
+// client is the client of a Relay's request, as the rate limit of a listener sees it.
+type client Relay
+
+var _ limit.Client = (*client)(nil)
+
+func (c *client) ClientAddr() string { return c.down.ClientAddr() }
+
+func (c *client) ClientIdentity() string {
+	if conn := c.down.Client(); conn != nil {
+		if info := ClientTLS(conn); info != nil {
+			return info.Identity
+		}
+	}
+	return ""
+}
+
+func (c *client) ClientField(name string) []byte { return c.down.RequestHead().Get(name) }
 
 // Release ends the current request's use of the Relay. Begin may be called afterwards.
 func (r *Relay) Release() {

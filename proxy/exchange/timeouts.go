@@ -55,7 +55,18 @@ func (r *Relay) handleDeadline(which deadline) {
 		r.checkStall()
 	case rateDeadline:
 		r.checkRate()
+	case totalDeadline:
+		r.totalLate()
 	}
+}
+
+// totalLate ends a request that has taken Plan.MaxDuration.
+func (r *Relay) totalLate() {
+	if r.response == responseAwaited && r.request == requestEnded {
+		r.responseLate()
+		return
+	}
+	r.requestLate()
 }
 
 // tryLate ends an attempt whose response did not arrive in time. If the request was not sent, the endpoint is not at fault.

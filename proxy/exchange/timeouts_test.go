@@ -19,6 +19,9 @@ type slowClient struct {
 	rejected bool
 }
 
+func (c *slowClient) Client() *loop.Conn                          { return nil }
+func (c *slowClient) ClientAddr() string                          { return "" }
+func (c *slowClient) RequestHead() RequestHead                    { return nil }
 func (c *slowClient) SendRequest(up Upstream)                     { up.Request(nil, false) }
 func (c *slowClient) ResumeRequest()                              {}
 func (c *slowClient) Interim(ResponseHead)                        {}

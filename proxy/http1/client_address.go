@@ -6,9 +6,9 @@ import (
 	"example.com/ferry/loop"
 )
 
-// clientAddr returns the client's address without a port, or an empty string if there is none. It asks the system
+// ClientAddr returns the client's address without a port, or an empty string if there is none. It asks the system
 // only once per connection.
-func (d *downstreamSide) clientAddr() string {
+func (d *downstreamSide) ClientAddr() string {
 	v := d.loopState.connInfos[d.client]
 	if v.addr == "" {
 		v.addr = remoteIP(d.client)

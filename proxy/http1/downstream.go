@@ -54,6 +54,12 @@ type payload struct {
 	content      *bufpool.Buf // decoded content of a chunked body; nil for other bodies
 }
 
+// Client returns the client's connection.
+func (d *downstreamSide) Client() *loop.Conn { return d.client }
+
+// RequestHead returns the request's head.
+func (d *downstreamSide) RequestHead() exchange.RequestHead { return &d.requestHead }
+
 // Opened does nothing: the connection is already open when a request begins.
 func (d *downstreamSide) Opened(*loop.Conn) {}
 
@@ -149,7 +155,7 @@ func (d *downstreamSide) countRequest(status int) {
 		d.useReplayHead()
 		head = &d.requestHead
 	}
-	d.relay.Finish(head, d.clientAddr, status)
+	d.relay.Finish(head, d.ClientAddr, status)
 }
 
 // useReplayHead makes requestHead a view of the copy in Replay, if there is a copy. The received bytes may not be valid

@@ -183,7 +183,7 @@ func (d *downstreamSide) setChanges() {
 	c.Via = d.settings.Via
 	c.Upgrade = h.Upgrade && h.Framing == wire.BodyNone && d.settings.upgrades(d.requestHead.UpgradeTo())
 	if d.settings.ForwardedFor {
-		c.ForwardedFor, c.Proto, c.KeepForwarded = d.clientAddr(), "http", d.settings.TrustForwarded
+		c.ForwardedFor, c.Proto, c.KeepForwarded = d.ClientAddr(), "http", d.settings.TrustForwarded
 	}
 }
 

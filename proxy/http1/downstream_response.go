@@ -93,15 +93,14 @@ func (d *downstreamSide) responseOver() {
 
 // Reject sends a response of the proxy's own.
 func (d *downstreamSide) Reject(why exchange.Rejection) {
-	switch why {
-	case exchange.RateLimited:
-		d.respondRateLimited()
-	case exchange.RequestTimeout:
+	if why == exchange.RequestTimeout {
 		d.closing = true
-		d.respondStatus(408)
-	default:
-		d.respondStatus(why.HTTPStatus())
 	}
+	if seconds := d.relay.RetryAfter(); seconds > 0 {
+		d.respondRetryAfter(why.HTTPStatus(), seconds)
+		return
+	}
+	d.respondStatus(why.HTTPStatus())
 }
 
 // Reset aborts the connection while a response is incomplete, so that the client does not treat the response as

@@ -1,7 +1,7 @@
 package http1
 
 import (
-	"math"
+	"net/http"
 	"strconv"
 
 	"example.com/ferry/proxy/route"
@@ -17,10 +17,10 @@ func (d *downstreamSide) respondStatus(status int) {
 	d.responseOver()
 }
 
-// respondRateLimited responds with 429. Retry-After says when the route will accept a request again.
-func (d *downstreamSide) respondRateLimited() {
-	seconds := max(1, math.Ceil(1/d.relay.Route.RateLimit.RequestsPerSecond))
-	d.respond(429, []wire.Pair{{Name: "Retry-After", Value: strconv.Itoa(int(seconds))}}, "429 Too Many Requests\n")
+// respondRetryAfter responds with 429 or 503. Retry-After says when a limit accepts a request again.
+func (d *downstreamSide) respondRetryAfter(status, seconds int) {
+	body := strconv.Itoa(status) + " " + http.StatusText(status) + "\n"
+	d.respond(status, []wire.Pair{{Name: "Retry-After", Value: strconv.Itoa(seconds)}}, body)
 }
 
 // respond sends the fixed response of a route.

@@ -69,7 +69,7 @@ func (u *upstreamSide) becomeTunnel(behind []byte) {
 // keepEntry copies the request's data for the access log.
 func (t *tunnel) keepEntry(d *downstreamSide) {
 	d.useReplayHead()
-	e := exchange.NewEntry(&d.requestHead, d.clientAddr(), 101)
+	e := exchange.NewEntry(&d.requestHead, d.ClientAddr(), 101)
 	for _, view := range []*[]byte{&e.Method, &e.Host, &e.Path, &e.Trace} {
 		*view = bytes.Clone(*view)
 	}

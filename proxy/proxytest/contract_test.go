@@ -545,10 +545,12 @@ func (d *countingDownstream) Reset()                                    {}
 func (d *countingDownstream) ResponseFull() bool                        { return false }
 func (d *countingDownstream) Unsent() int                               { return 0 }
 func (d *countingDownstream) BodyRead() int64                           { return 0 }
-func (d *countingDownstream) client() string                            { return "" }
+func (d *countingDownstream) Client() *loop.Conn                        { return nil }
+func (d *countingDownstream) ClientAddr() string                        { return "192.0.2.1" }
+func (d *countingDownstream) RequestHead() exchange.RequestHead         { return post }
 func (d *countingDownstream) ResponseEnd(exchange.Fields) {
 	d.ended++
-	d.relay.Finish(post, d.client, 200)
+	d.relay.Finish(post, d.ClientAddr, 200)
 	d.relay.Release()
 }
 

@@ -16,7 +16,8 @@ type Downstream struct {
 
 	// State that the test sets.
 	Head *RequestHead
-	Full bool // the client's queue is at its high watermark
+	Addr string // client address; empty means none
+	Full bool   // the client's queue is at its high watermark
 	// Responded is called when the request has ended: after a complete response, Reject or Reset. It may be nil.
 	Responded func()
 
@@ -48,7 +49,7 @@ func NewDownstream(tb testing.TB, l *loop.Loop) *Downstream {
 
 // Begin admits a request by the first route of plan and forwards the request. end means that the request has no body.
 func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *RequestHead, end bool) {
-	*d = Downstream{tb: d.tb, Relay: d.Relay, Head: head, Full: d.Full, Responded: d.Responded}
+	*d = Downstream{tb: d.tb, Relay: d.Relay, Head: head, Addr: d.Addr, Full: d.Full, Responded: d.Responded}
 	d.Relay.Begin(plan, t)
 	switch head.MethodName {
 	case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE":
@@ -73,6 +74,15 @@ func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *Reque
 		d.Relay.WatchBody()
 	}
 }
+
+// Client returns nil: the client is in memory.
+func (d *Downstream) Client() *loop.Conn { return nil }
+
+// ClientAddr returns Addr.
+func (d *Downstream) ClientAddr() string { return d.Addr }
+
+// RequestHead returns the head that was passed to Begin.
+func (d *Downstream) RequestHead() exchange.RequestHead { return d.Head }
 
 // CanSend reports whether Send may be called.
 func (d *Downstream) CanSend() bool { return !d.Ended && !d.whole && !d.paused && d.Relay.Ready() }

@@ -21,6 +21,7 @@ func (l *Listener) Renamed(name string) *Listener {
 type listenerCounters struct {
 	opened, closed atomic.Uint64
 	refused        [refusals]atomic.Uint64
+	refusedConns   [connRefusals]atomic.Uint64
 	_              [64]byte // keeps the counters of two loops on different cache lines
 }
 
@@ -33,16 +34,26 @@ func (l *Listener) Closed(loop int) { l.perLoop[loop].closed.Add(1) }
 // Refused counts a request that is not forwarded, and its reason.
 func (l *Listener) Refused(loop int, why Refusal) { l.perLoop[loop].refused[why].Add(1) }
 
+// ConnectionRefused counts a connection that was closed when it was accepted, and the reason. It is not counted as opened.
+func (l *Listener) ConnectionRefused(loop int, why ConnRefusal) {
+	l.perLoop[loop].refusedConns[why].Add(1)
+}
+
 // ListenerStats is a snapshot of a Listener.
 type ListenerStats struct {
 	Name        string
 	Connections int                // number of open connections
 	Accepted    uint64             // number of accepted connections
 	Refused     map[Refusal]uint64 // number of refused requests by reason; every reason is present
+
+	// RefusedConnections is the number of refused connections by reason. Every reason is present.
+	RefusedConnections map[ConnRefusal]uint64
 }
 
 func (l *Listener) stats() ListenerStats {
-	s := ListenerStats{Name: l.Name, Refused: make(map[Refusal]uint64, refusals)}
+	s := ListenerStats{
+		Name: l.Name, Refused: make(map[Refusal]uint64, refusals), RefusedConnections: make(map[ConnRefusal]uint64, connRefusals),
+	}
 	for i := range l.perLoop {
 		c := &l.perLoop[i]
 		closed := c.closed.Load() // loaded before opened, so that the difference is never negative
@@ -51,6 +62,9 @@ func (l *Listener) stats() ListenerStats {
 		s.Connections += int(opened - closed)
 		for why := Forwarded + 1; why < refusals; why++ {
 			s.Refused[why] += c.refused[why].Load()
+		}
+		for why := range connRefusals {
+			s.RefusedConnections[why] += c.refusedConns[why].Load()
 		}
 	}
 	return s

@@ -13,6 +13,13 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
+// closed returns the RefusedConnections of a listener.
+func closed(connections, address, shed uint64) map[traffic.ConnRefusal]uint64 {
+	return map[traffic.ConnRefusal]uint64{
+		traffic.ConnectionLimit: connections, traffic.AddressLimit: address, traffic.ConnectionShed: shed,
+	}
+}
+
 func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	t.Parallel()
 	metrics := traffic.NewMetrics(3)
@@ -23,6 +30,8 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	a.Refused(1, traffic.NoRoute)
 	a.Refused(2, traffic.NoRoute)
 	a.Refused(0, traffic.Overload)
+	a.ConnectionRefused(0, traffic.AddressLimit)
+	a.ConnectionRefused(2, traffic.AddressLimit)
 	b.Opened(1)
 	users := metrics.Route("b", "users")
 	users.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
@@ -34,12 +43,12 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	metrics.Route("b", "items")
 
 	got := metrics.Snapshot()
-	none := map[traffic.Refusal]uint64{traffic.BadRequest: 0, traffic.NoRoute: 0, traffic.RateLimited: 0, traffic.NoEndpoint: 0, traffic.Overload: 0}
+	none := map[traffic.Refusal]uint64{traffic.BadRequest: 0, traffic.NoRoute: 0, traffic.RateLimited: 0, traffic.NoEndpoint: 0, traffic.Overload: 0, traffic.ClientRateLimited: 0, traffic.Shed: 0}
 	some := maps.Clone(none)
 	some[traffic.NoRoute], some[traffic.Overload] = 2, 1
 	want := []traffic.ListenerStats{
-		{Name: "a", Connections: 1, Accepted: 2, Refused: some},
-		{Name: "b", Connections: 1, Accepted: 1, Refused: none},
+		{Name: "a", Connections: 1, Accepted: 2, Refused: some, RefusedConnections: closed(0, 2, 0)},
+		{Name: "b", Connections: 1, Accepted: 1, Refused: none, RefusedConnections: closed(0, 0, 0)},
 	}
 	if !reflect.DeepEqual(got.Listeners, want) {
 		t.Errorf("listeners: got\n%+v, want\n%+v", got.Listeners, want)
