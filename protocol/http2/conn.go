@@ -98,6 +98,10 @@ func (c *Conn) Streams() int { return c.active }
 // Idle reports whether no stream is open and no event of abuse is counted. Tick has no effect then.
 func (c *Conn) Idle() bool { return c.active == 0 && c.abuse.idle() }
 
+// HeaderPending reports whether the client's preface, or a field block of several frames, is incomplete. The driver bounds the
+// time of both.
+func (c *Conn) HeaderPending() bool { return c.phase == awaitingPreface || c.block.open }
+
 // Stats returns what was counted.
 func (c *Conn) Stats() Stats { return c.stats }
 

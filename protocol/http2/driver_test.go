@@ -108,6 +108,8 @@ func (e *echoServer) Writable(s *Stream) {
 	state.owed = 0
 }
 
+func (e *echoServer) Sent(*Stream) {}
+
 func (e *echoServer) GoAway(uint32, Code) {}
 
 // serveEcho starts a server and returns its address.

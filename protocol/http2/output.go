@@ -28,6 +28,9 @@ type Handler interface {
 	Reset(s *Stream, why StreamError)
 	// Writable says that the queue of s, which was Full, has shrunk to half of Config.QueuePerStream.
 	Writable(s *Stream)
+	// Sent says that the end of this side's message, which had to wait in the queue of s, is written. It is not called for an end
+	// that Write or Encoder.End has written at once: then Queued is 0.
+	Sent(s *Stream)
 	// GoAway says that the peer opens or accepts no further streams. Streams of this side up to last are still served. Reset is
 	// called for all others, with Refused set.
 	GoAway(last uint32, code Code)

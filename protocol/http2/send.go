@@ -79,6 +79,13 @@ func (c *Conn) localEnd(s *Stream) {
 	}
 }
 
+// sent tells the Handler that an END_STREAM that had to wait is written.
+func (c *Conn) sent(s *Stream) {
+	if !s.is(released) {
+		c.handler.Sent(s)
+	}
+}
+
 // Full reports whether the stream's queue has reached Config.QueuePerStream and has not shrunk to half of it since. Handler.Writable
 // follows.
 func (s *Stream) Full() bool { return s.is(queueFull) }
@@ -115,8 +122,10 @@ func (c *Conn) flush() {
 		switch {
 		case last:
 			c.localEnd(s)
+			c.sent(s)
 		case s.queue.size == 0 && s.trailers != nil:
 			c.writeTrailers(s)
+			c.sent(s)
 		default:
 			c.markReady(s)
 		}

@@ -1,0 +1,54 @@
+package http2
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+// sentRecorder responds to each request with a body of 15 bytes, and with trailers if trailers is set.
+type sentRecorder struct {
+	echoServer
+	trailers bool
+	stream   *Stream
+	sent     int
+}
+
+func (r *sentRecorder) Headers(s *Stream, _ *Head, _ bool) {
+	r.stream = s
+	e := s.BeginHeaders()
+	e.Status(200)
+	e.End(false)
+	s.Write(make([]byte, 15), !r.trailers)
+	if r.trailers {
+		e = s.BeginHeaders()
+		e.FieldString("x-t", "t")
+		e.End(true)
+	}
+}
+
+func (r *sentRecorder) Sent(s *Stream) { r.sent++ }
+
+// TestSent: Sent follows the END_STREAM that waited for a window, with a body or with trailers.
+func TestSent(t *testing.T) {
+	request := []byte{0x82, 0x86, 0x84, 0x41, 1, 'a'} // GET http / of a
+	for _, trailers := range []bool{false, true} {
+		r, out := &sentRecorder{trailers: trailers}, &socketOutput{}
+		c := NewServer(nil, r, out)
+		if !c.HeaderPending() {
+			t.Error("the preface is not pending on a new connection")
+		}
+		in := append([]byte(preface), 0, 0, 6, frameSettings, 0, 0, 0, 0, 0, 0, settingInitialWindowSize, 0, 0, 0, 10)
+		in = append(appendFrameHeader(in, len(request), frameHeaders, flagEndStream|flagEndHeaders, 1), request...)
+		if _, err := c.Receive(in); err != nil || c.HeaderPending() {
+			t.Fatalf("a head in one frame is pending: %v, %v", c.HeaderPending(), err)
+		}
+		if r.stream.Queued() != 5 || r.sent != 0 {
+			t.Fatalf("%d of 15 bytes wait for a window of 10, and %d calls of Sent; want 5 and none", r.stream.Queued(), r.sent)
+		}
+		in = appendFrameHeader(nil, 4, frameWindowUpdate, 0, 1)
+		in = binary.BigEndian.AppendUint32(in, 100)
+		if _, err := c.Receive(in); err != nil || r.sent != 1 || !r.stream.Ended() {
+			t.Errorf("after WINDOW_UPDATE: %d calls of Sent, ended %v, %v; want 1", r.sent, r.stream.Ended(), err)
+		}
+	}
+}
