@@ -15,7 +15,7 @@ const (
 	AbuseSettings            // SETTINGS; CVE-2019-9515
 	AbuseEmptyFrames         // DATA, HEADERS and CONTINUATION without content; CVE-2019-9518
 	AbuseIgnoredFrames       // PRIORITY, unknown frames, and frames of closed streams; CVE-2019-9513
-	AbuseWindows             // WINDOW_UPDATE that allow no useful DATA; CVE-2019-9511
+	AbuseWindows             // WINDOW_UPDATE of less than 1 KiB; CVE-2019-9511
 	AbuseContinuation        // a field block beyond MaxHeader; CVE-2024-27316. It has no budget.
 	AbuseUnread              // responses that wait because the peer does not read; CVE-2019-9512, 9514, 9515, 9517. See unread.go.
 	abuseKinds

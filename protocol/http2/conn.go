@@ -108,6 +108,10 @@ func (c *Conn) Stats() Stats { return c.stats }
 // Tick gives back half of each abuse budget. The driver calls it once a second while Idle is false.
 func (c *Conn) Tick() { c.abuse.refill(c.cfg.AbuseBudget) }
 
+// PeerReady reports whether the peer's SETTINGS have arrived. A client then knows how many streams the server accepts, and whether
+// it accepts extended CONNECT.
+func (c *Conn) PeerReady() bool { return c.peer.known }
+
 // PeerExtendedConnect reports whether the server accepts extended CONNECT requests. RFC 8441, section 3.
 func (c *Conn) PeerExtendedConnect() bool { return c.peer.extendedConnect }
 

@@ -93,10 +93,12 @@ func (s *Stream) Full() bool { return s.is(queueFull) }
 // Queued returns the number of body bytes in the stream's queue.
 func (s *Stream) Queued() int { return s.queue.size }
 
-// markReady gives s turns to send, if it has something to send and its window is positive.
+// markReady gives s turns to send if it has something to send and its window is positive, and takes them away otherwise.
 func (c *Conn) markReady(s *Stream) {
 	if s.queue.size > 0 && s.sendWindow > 0 {
 		c.ready.push(s)
+	} else {
+		c.ready.remove(s)
 	}
 }
 

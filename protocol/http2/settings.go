@@ -15,6 +15,7 @@ const (
 
 // peerSettings are the parameters of the peer that apply to what this side sends.
 type peerSettings struct {
+	known           bool // the peer's first SETTINGS have arrived
 	initialWindow   int
 	maxFrame        int
 	maxStreams      int
@@ -75,7 +76,7 @@ func (c *Conn) receiveSettings(h frameHeader, p []byte) *ConnError {
 		return nil
 	}
 	if c.phase == awaitingSettings {
-		c.phase = established
+		c.phase, c.peer.known = established, true
 		if c.client {
 			c.peer.maxStreams = maxStreamID // RFC 9113, section 6.5.2: without the parameter there is no limit
 		}

@@ -140,7 +140,7 @@ func (c *Conn) streamClosed(s *Stream) {
 	if c.client {
 		c.uncount(s)
 	}
-	c.noteUnreadResponse()
+	c.noteUnreadResponse(s)
 	if s.is(released) {
 		c.recycle(s)
 	}

@@ -2,11 +2,11 @@ package http2
 
 // A peer that sends requests or control frames and reads nothing makes this side hold the frames that it must send: they are
 // written although Output is Full. unreadOutput bounds them. It counts from the moment when Output became Full until it is no
-// longer Full. In this time a peer that keeps to MaxStreams can complete no more than MaxStreams streams, because their
-// responses lie behind the bytes that make Output Full.
+// longer Full. In this time a peer that keeps to MaxStreams completes few more than MaxStreams streams, because their responses lie
+// behind the bytes that make Output Full. It may also reset some, which AbuseResets bounds.
 type unreadOutput struct {
 	control int // bytes of PING, SETTINGS, WINDOW_UPDATE, RST_STREAM
-	streams int // streams that ended
+	streams int // streams that ended after this side had written the head of a response
 }
 
 // maxUnreadControl bounds the control frames that wait, in bytes.
@@ -28,8 +28,8 @@ func (c *Conn) writeControl(payload []byte) {
 }
 
 // noteUnreadResponse counts the end of a stream.
-func (c *Conn) noteUnreadResponse() {
-	if !c.client && c.out.Full() {
+func (c *Conn) noteUnreadResponse(s *Stream) {
+	if !c.client && s.is(headSent) && c.out.Full() {
 		c.unread.streams++
 	}
 }
@@ -43,7 +43,7 @@ func (c *Conn) checkUnread() *ConnError {
 		c.unread = unreadOutput{}
 		return nil
 	}
-	if c.unread.control > maxUnreadControl || c.unread.streams > 2*c.cfg.MaxStreams {
+	if c.unread.control > maxUnreadControl || c.unread.streams > 2*c.cfg.MaxStreams+c.cfg.AbuseBudget {
 		return c.failFor(EnhanceYourCalm, "the peer sends and does not read", AbuseUnread)
 	}
 	return nil

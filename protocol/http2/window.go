@@ -19,14 +19,20 @@ func (c *Conn) changeInitialWindow(window int) *ConnError {
 	return nil
 }
 
+// usefulIncrement is the least increment of WINDOW_UPDATE that is no abuse, in bytes. A peer can send only two million larger ones
+// for which this side sends no DATA: then the window overflows.
+const usefulIncrement = 1 << 10
+
 // receiveWindowUpdate enlarges a send window. RFC 9113, section 6.9.
 func (c *Conn) receiveWindowUpdate(h frameHeader, p []byte) *ConnError {
 	if len(p) != 4 {
 		return c.fail(FrameSizeError, "WINDOW_UPDATE of a wrong length")
 	}
 	increment := int(binary.BigEndian.Uint32(p) & maxWindow)
-	if err := c.spend(AbuseWindows); err != nil {
-		return err
+	if increment < usefulIncrement {
+		if err := c.spend(AbuseWindows); err != nil {
+			return err
+		}
 	}
 	if h.stream == 0 {
 		switch {
