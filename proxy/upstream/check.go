@@ -3,6 +3,7 @@ package upstream
 import (
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"example.com/ferry/internal/invalid"
 )
@@ -101,7 +102,7 @@ func (k *checker) endpoints(list []EndpointConfig) {
 
 func (k *checker) health(h *Health) {
 	switch h.Kind {
-	case HealthTCP, HealthBolt:
+	case HealthTCP, HealthBolt, HealthGRPC:
 		for _, f := range []struct {
 			name  string
 			given bool
@@ -117,7 +118,14 @@ func (k *checker) health(h *Health) {
 	case HealthHTTP:
 		k.http(h)
 	default:
-		k.add("health.kind", "%q: write %s, %s or %s", h.Kind, HealthTCP, HealthHTTP, HealthBolt)
+		k.add("health.kind", "%q: write %s, %s, %s or %s", h.Kind, HealthTCP, HealthHTTP, HealthBolt, HealthGRPC)
+	}
+	switch {
+	case h.Service == "":
+	case h.Kind != HealthGRPC:
+		k.add("health.service", "only kind %s has this field: leave it out, or change the kind %s", HealthGRPC, h.Kind)
+	case len(h.Service) > maxService || !utf8.ValidString(h.Service):
+		k.add("health.service", "write the name of a service in UTF-8, with at most %d bytes", maxService)
 	}
 	k.duration("health.interval", h.Interval)
 	k.duration("health.timeout", h.Timeout)

@@ -81,6 +81,10 @@ func TestCheck(t *testing.T) {
 		{"path without slash", health(upstream.Health{Kind: "http", Path: "health"}), []string{"health.path"}},
 		{"path of a proxy's request", health(upstream.Health{Kind: "http", Path: "http://a/"}), []string{"health.path"}},
 		{"tcp with what http has", health(upstream.Health{Kind: "tcp", Path: "/", Host: "a", Statuses: []int{200}}), []string{"health.path", "health.host", "health.statuses"}},
+		{"grpc", health(upstream.Health{Kind: "grpc", Service: "a.B"}), nil},
+		{"grpc with what http has", health(upstream.Health{Kind: "grpc", Path: "/", Host: "a", Statuses: []int{200}}), []string{"health.path", "health.host", "health.statuses"}},
+		{"a service that is no text", health(upstream.Health{Kind: "grpc", Service: "\xff"}), []string{"health.service"}},
+		{"a service for http", health(upstream.Health{Kind: "http", Service: "a.B"}), []string{"health.service"}},
 		{"no kind", health(upstream.Health{}), []string{"health.kind"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -87,17 +87,22 @@ type Limits struct {
 
 // Health configures active health checks.
 type Health struct {
-	// Kind is the kind of check: tcp opens a connection, http sends a GET, bolt sends a heartbeat.
+	// Kind is the kind of check: tcp opens a connection, http sends a GET, bolt sends a heartbeat, and grpc calls
+	// grpc.health.v1.Health/Check over HTTP/2. If the cluster has tls, the check uses it.
 	Kind HealthKind `yaml:"kind" schema:"required"`
 
 	// Path is the path of the GET request. Empty means /.
 	Path string `yaml:"path,omitempty"`
 
-	// Host is the Host field of the GET request. Empty means the endpoint's address.
+	// Host is the Host field of the GET request. Empty means the endpoint's address, or with tls the name that the
+	// endpoint's certificate must have.
 	Host string `yaml:"host,omitempty"`
 
 	// Statuses are the response statuses of a healthy endpoint. Empty means all of 2xx.
 	Statuses []int `yaml:"statuses,omitempty"`
+
+	// Service is the name of the gRPC service that must be serving. Empty asks for the server as a whole.
+	Service string `yaml:"service,omitempty"`
 
 	// Interval is the time between two checks of an endpoint. Zero means 5 s.
 	Interval time.Duration `yaml:"interval,omitempty"`
@@ -121,6 +126,7 @@ const (
 	HealthTCP  HealthKind = "tcp"
 	HealthHTTP HealthKind = "http"
 	HealthBolt HealthKind = "bolt"
+	HealthGRPC HealthKind = "grpc"
 )
 
 // Outlier configures the ejection of endpoints whose requests fail.

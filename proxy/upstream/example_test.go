@@ -54,7 +54,7 @@ func ExampleConfig_Check() {
 	// Output:
 	// upstream: endpoints[0].weight: 2000: give 1 to 1000, or 0 for 1
 	// upstream: endpoints[1].address: "192.0.2.300:12300": "192.0.2.300" is neither an IP address nor a name
-	// upstream: health.kind: "ping": write tcp, http or bolt
+	// upstream: health.kind: "ping": write tcp, http, bolt or grpc
 }
 
 // An endpoint that fails repeatedly is ejected for a while.

@@ -14,10 +14,23 @@ func NewAsking(c *Config, group *loop.Group, log *slog.Logger, ask func(ctx cont
 }
 
 // ProbeWith replaces the probe of c.
-func (c *Cluster) ProbeWith(p func(ctx context.Context, at loop.Addr) error) { c.probe = p }
+func (c *Cluster) ProbeWith(p func(ctx context.Context, at loop.Addr) error) {
+	c.probe = func(ctx context.Context, to probed) error { return p(ctx, to.addr) }
+}
 
 // Probe checks the health of an address once.
 func Probe(ctx context.Context, h *Health, at loop.Addr) error {
 	c := Config{Health: h}
-	return newProbe(c.withDefaults().Health)(ctx, at)
+	return newProbe(c.withDefaults().Health)(ctx, probed{addr: at, host: authority(at)})
 }
+
+// ProbeAll checks the health of each endpoint of c once.
+func (c *Cluster) ProbeAll(ctx context.Context) (errs []error) {
+	for _, e := range c.members.Load().all {
+		errs = append(errs, c.probe(ctx, e.probed()))
+	}
+	return errs
+}
+
+// ServingStatus reads a HealthCheckResponse.
+func ServingStatus(message []byte) (uint64, error) { return servingStatus(message) }

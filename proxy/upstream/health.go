@@ -2,24 +2,35 @@ package upstream
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
 	"example.com/ferry/loop"
 )
 
-// probe checks the health of the endpoint at an address once. It returns nil if the endpoint is healthy. The probe is
-// canceled when ctx ends.
-type probe func(ctx context.Context, at loop.Addr) error
+// probe checks the health of an endpoint once. It returns nil if the endpoint is healthy. The probe is canceled when ctx
+// ends.
+type probe func(ctx context.Context, to probed) error
+
+// probed is the endpoint of a probe.
+type probed struct {
+	addr loop.Addr
+	host string      // default of the Host field
+	tls  *tls.Config // nil in cleartext
+}
 
 // newProbe returns the probe for h.Kind.
 func newProbe(h *Health) probe {
 	switch h.Kind {
 	case HealthHTTP:
 		return probeHTTP(h)
+	case HealthGRPC:
+		return probeGRPC(h)
 	case HealthBolt:
 		return probeBolt
 	}
@@ -55,7 +66,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 	pause := rand.N(h.Interval)
 	for contrary := 0; ; { // contrary is the number of probes in a row whose result differs from the state of e
 		within, cancel := context.WithTimeout(ctx, h.Timeout)
-		err := c.probe(within, e.addr)
+		err := c.probe(within, e.probed())
 		cancel()
 		if ctx.Err() != nil {
 			return
@@ -103,10 +114,24 @@ func (c *Cluster) setHealth(e *Endpoint, err error) {
 
 const maxProbeResponse = 128 << 10 // bytes of response that a probe reads at most
 
+// probed returns e for a probe.
+func (e *Endpoint) probed() probed {
+	to := probed{addr: e.addr, host: authority(e.addr)}
+	if t := e.cluster.tls; t != nil {
+		to.tls = t.files.Config().Clone()
+		to.tls.ServerName = e.serverName()
+		to.tls.ClientSessionCache = nil // each check verifies the certificate
+		if _, err := netip.ParseAddr(to.tls.ServerName); err != nil && to.tls.ServerName != "" {
+			to.host = to.tls.ServerName
+		}
+	}
+	return to
+}
+
 // roundTrip connects to an endpoint and sends a request. Whenever more bytes arrive, roundTrip calls done with all
 // bytes so far. It ends when done returns true or an error.
-func roundTrip(ctx context.Context, at loop.Addr, request []byte, done func(data []byte) (bool, error)) error {
-	conn, err := connect(ctx, at)
+func roundTrip(ctx context.Context, to probed, protocol string, request []byte, done func(data []byte) (bool, error)) error {
+	conn, err := to.connect(ctx, protocol)
 	if err != nil {
 		return err
 	}
@@ -134,13 +159,26 @@ func roundTrip(ctx context.Context, at loop.Addr, request []byte, done func(data
 	}
 }
 
-// connect opens a connection to an endpoint.
-func connect(ctx context.Context, at loop.Addr) (net.Conn, error) {
-	var d net.Dialer
-	if at.Unix != "" {
-		return d.DialContext(ctx, "unix", at.Unix)
+// connect opens a connection to an endpoint. protocol is the ALPN name of what will be spoken; empty means none.
+func (to probed) connect(ctx context.Context, protocol string) (net.Conn, error) {
+	network, address := "tcp", to.addr.TCP.String()
+	if to.addr.Unix != "" {
+		network, address = "unix", to.addr.Unix
 	}
-	return d.DialContext(ctx, "tcp", at.TCP.String())
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil || to.tls == nil {
+		return conn, err
+	}
+	cfg := to.tls.Clone()
+	if protocol != "" {
+		cfg.NextProtos = []string{protocol}
+	}
+	secured := tls.Client(conn, cfg)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, contextOr(ctx, err)
+	}
+	return secured, nil
 }
 
 // contextOr returns the error of ctx if ctx has ended, otherwise err.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"example.com/ferry/loop"
 	"example.com/ferry/protocol/bolt"
 )
 
@@ -12,12 +11,12 @@ import (
 const heartbeatID = 1
 
 // probeBolt sends a heartbeat and expects a response. It uses protocol version 1, which all servers support.
-func probeBolt(ctx context.Context, at loop.Addr) error {
+func probeBolt(ctx context.Context, to probed) error {
 	heartbeat, err := bolt.AppendHeartbeat(nil, bolt.V1, heartbeatID)
 	if err != nil {
 		return err
 	}
-	return roundTrip(ctx, at, heartbeat, func(data []byte) (bool, error) {
+	return roundTrip(ctx, to, "", heartbeat, func(data []byte) (bool, error) {
 		f, need, err := bolt.Next(data, bolt.Limits{MaxFrame: 64 << 10})
 		switch {
 		case err != nil:

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,14 +13,11 @@ import (
 // probeHTTP returns a probe that sends a GET and expects one of h's statuses. The probe does not read the body of the
 // response.
 func probeHTTP(h *Health) probe {
-	return func(ctx context.Context, at loop.Addr) error {
-		host := h.Host
-		if host == "" {
-			host = authority(at)
-		}
+	return func(ctx context.Context, to probed) error {
+		host := cmp.Or(h.Host, to.host)
 		var head http1.Head
 		begin := 0 // offset of the final response, after interim responses
-		err := roundTrip(ctx, at, get(h.Path, host), func(data []byte) (bool, error) {
+		err := roundTrip(ctx, to, "http/1.1", get(h.Path, host), func(data []byte) (bool, error) {
 			for {
 				n, err := http1.ParseResponse(data[begin:], &head, http1.MethodGet, nil)
 				if n == 0 || err != nil {

@@ -1,14 +1,10 @@
 package upstream
 
-import (
-	"context"
+import "context"
 
-	"example.com/ferry/loop"
-)
-
-// probeTCP opens and closes a connection.
-func probeTCP(ctx context.Context, at loop.Addr) error {
-	conn, err := connect(ctx, at)
+// probeTCP opens and closes a connection. With TLS, the handshake is a part of the check.
+func probeTCP(ctx context.Context, to probed) error {
+	conn, err := to.connect(ctx, "")
 	if err != nil {
 		return err
 	}
