@@ -35,8 +35,8 @@ func (c *Conn) writeDirect(s *Stream, p []byte, end bool) (rest []byte) {
 		return nil
 	}
 	for {
-		n := min(len(p), s.sendWindow, c.sendWindow, c.peer.maxFrame, maxUsedFrame)
-		if len(p) > 0 && (n <= 0 || c.out.Full()) {
+		n := max(0, min(len(p), s.sendWindow, c.sendWindow, c.peer.maxFrame, maxUsedFrame)) // a window may be negative
+		if len(p) > 0 && (n == 0 || c.out.Full()) {
 			return p
 		}
 		last := end && n == len(p)
