@@ -82,6 +82,12 @@ func paths() *http.ServeMux {
 // logged to the file log.
 func nginx(t *testing.T) (address, log string) {
 	t.Helper()
+	return nginxWith(t, "listen ADDRESS backlog=4096;")
+}
+
+// nginxWith is nginx with other directives in place of the listen directive. ADDRESS stands for the address.
+func nginxWith(t *testing.T, listen string) (address, log string) {
+	t.Helper()
 	program := needs.Program(t, "nginx")
 	origin := serveGo(t, paths())
 	dir := t.TempDir()
@@ -99,7 +105,7 @@ func nginx(t *testing.T) (address, log string) {
 	}
 	onFreePort(t, func() (*exec.Cmd, string) {
 		address = freePort(t)
-		conf := strings.NewReplacer("DIR", dir, "ADDRESS", address, "ORIGIN", origin, "USER", user).Replace(`
+		conf := strings.NewReplacer("DIR", dir, "ADDRESS", address, "ORIGIN", origin, "USER", user).Replace(strings.Replace(`
 USER
 daemon off;
 worker_processes 1;
@@ -116,14 +122,14 @@ http {
 	gzip on;
 	gzip_types text/plain;
 	server {
-		listen ADDRESS backlog=4096;
+		LISTEN
 		location = /text { root DIR; }
 		location = /hash { proxy_pass http://ORIGIN; }
 		location = /bytes { proxy_pass http://ORIGIN; proxy_http_version 1.1; proxy_buffering off; }
 		location / { return 200 "$request_method $request_uri\n"; }
 	}
 }
-`)
+`, "LISTEN", listen, 1))
 		if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
 			t.Fatal(err)
 		}
