@@ -1,9 +1,12 @@
 package exchange
 
 import (
+	"errors"
 	"math"
+	"syscall"
 	"time"
 
+	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 )
 
@@ -15,8 +18,8 @@ type Rejection uint8
 const (
 	NoRoute        Rejection = iota // 404
 	RateLimited                     // 429: the rate limit of the route or of the client is reached
-	Unavailable                     // 503: no endpoint is up, or a limit of the cluster is reached
-	BadGateway                      // 502: the server is unreachable, closed its connection, or sent an invalid response
+	Unavailable                     // 503: no endpoint is up, none accepts a connection, or a limit of the cluster is reached
+	BadGateway                      // 502: the server closed its connection or sent an invalid response
 	GatewayTimeout                  // 504: the server did not respond in time
 	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
 	Overloaded                      // 503: the overload manager refuses requests
@@ -36,6 +39,19 @@ func rejectionFor(why traffic.Refusal) Rejection {
 		return Overloaded
 	}
 	return Unavailable
+}
+
+// rejectionForFailure returns the Rejection for the failure of a request's last attempt. A server that accepts no connection
+// is unavailable; one whose TLS handshake fails is a bad gateway, because waiting does not help.
+func rejectionForFailure(f Failure) Rejection {
+	var refused syscall.Errno
+	switch {
+	case f.TimedOut:
+		return GatewayTimeout
+	case f.Cause == route.OnConnectFailure && errors.As(f.Err, &refused):
+		return Unavailable
+	}
+	return BadGateway
 }
 
 // RetryAfter returns the value of Retry-After for the response to a refused request, in seconds: when the limit that refused

@@ -327,11 +327,7 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		r.retry()
 	default:
 		r.Lost(f.Cause)
-		if f.TimedOut {
-			r.reject(GatewayTimeout)
-		} else {
-			r.reject(BadGateway)
-		}
+		r.reject(rejectionForFailure(f))
 	}
 }
 

@@ -37,7 +37,7 @@ func TestFailures(t *testing.T) {
 		status    int
 		keepAlive bool
 	}{
-		{"connection refused", func(t *testing.T) string { return proxytest.DeadAddr(t) }, setup{}, get, 502, true},
+		{"connection refused", func(t *testing.T) string { return proxytest.DeadAddr(t) }, setup{}, get, 503, true},
 		{"no route", silent, setup{rules: []route.Rule{{Match: route.Match{Path: "/x"}, Cluster: "web"}}}, get, 404, true},
 		{"malformed", silent, setup{}, "GET / HTTP/1.1\nHost: a\nContent-Length: x\n\n", 400, false},
 		{"two framings", silent, setup{}, "POST / HTTP/1.1\nHost: a\nContent-Length: 3\nTransfer-Encoding: chunked\n\n0\n\n", 400, false},

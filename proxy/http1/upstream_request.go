@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
@@ -77,6 +78,9 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	case length < 0 && !end:
 		u.inChunks = true
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
+	}
+	if strings.EqualFold(string(h.Get("te")), "trailers") {
+		b = append(b, "Connection: TE\r\nTE: trailers\r\n"...)
 	}
 	if h.ExpectsContinue() && !c.ContinueSent {
 		b = append(b, "Expect: 100-continue\r\n"...)
