@@ -9,6 +9,7 @@ import (
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
 )
 
 // Check returns all errors in c as Errors, or nil. formats are the formats that payload conditions may name.
@@ -19,7 +20,7 @@ func (c *Config) Check(formats []format.Format) error {
 
 // compile checks c and returns the routing table of each listener.
 func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
-	k := checker{cfg: c, clusters: map[string]bool{}, protocols: map[string]Protocol{}, spoken: map[string]Protocol{}}
+	k := checker{cfg: c, clusters: map[string]bool{}, protocols: map[string]upstream.Protocol{}, spoken: map[string]upstream.Protocol{}}
 	for i := range c.Clusters {
 		k.cluster(fmt.Sprintf("clusters[%d]", i), i)
 	}
@@ -47,8 +48,8 @@ func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
 type checker struct {
 	cfg       *Config
 	clusters  map[string]bool
-	protocols map[string]Protocol // protocol of each cluster that sets Protocol
-	spoken    map[string]Protocol // protocol of the listeners whose routes name the cluster
+	protocols map[string]upstream.Protocol // protocol of each cluster that sets Protocol
+	spoken    map[string]upstream.Protocol // protocol that the listeners whose routes name the cluster give it
 	errs      Errors
 }
 
@@ -86,27 +87,29 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		}
 		return nil
 	}
+	speaks := l.clusterProtocol()
 	l.eachCluster(func(field, name string) {
 		switch spoken := k.spoken[name]; {
 		case !k.clusters[name]:
 			k.add(at+"."+field, "there is no cluster %q: add it to clusters", name)
 		case k.protocols[name] != "":
-			if own := k.protocols[name]; !canForward(l.Protocol, own) {
+			if own := k.protocols[name]; !canForward(speaks, own) {
 				k.add(at+"."+field, "cluster %q speaks %s: a request of %s has no meaning there", name, own, l.Protocol)
 			}
-		case spoken != "" && spoken != l.Protocol:
-			if canForward(spoken, l.Protocol) || canForward(l.Protocol, spoken) {
-				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: say in the cluster's protocol which it speaks", spoken, name, l.Protocol)
+		case spoken != "" && spoken != speaks:
+			if canForward(spoken, speaks) {
+				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: say in the cluster's protocol which it speaks", spoken, name, speaks)
 			} else {
-				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, l.Protocol)
+				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, speaks)
 			}
 		}
-		k.spoken[name] = l.Protocol
+		k.spoken[name] = speaks
 	})
 	k.errs.AddAt("proxy", at+".limits", l.Limits.Check())
 	switch l.Protocol {
-	case HTTP1:
+	case HTTP1, HTTP2, HTTP:
 		k.errs.AddAt("proxy", at+".http1", l.HTTP1.Check())
+		k.errs.AddAt("proxy", at+".http2", l.HTTP2.Check())
 	case Bolt:
 		k.errs.AddAt("proxy", at+".bolt", l.Bolt.Check())
 		if errors.As(bolt.CheckRoutes(table), &errs) {
@@ -115,13 +118,15 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 			}
 		}
 	default:
-		k.add(at+".protocol", "%q: write %s or %s", l.Protocol, HTTP1, Bolt)
+		k.add(at+".protocol", "%q: write %s, %s, %s or %s", l.Protocol, HTTP1, HTTP2, HTTP, Bolt)
 	}
 	return table
 }
 
-// canForward reports whether requests of a listener's protocol can be forwarded in a cluster's protocol.
-func canForward(listener, cluster Protocol) bool { return listener == cluster }
+// canForward reports whether requests in one protocol can be forwarded in another.
+func canForward(from, to upstream.Protocol) bool {
+	return (from == upstream.Bolt) == (to == upstream.Bolt)
+}
 
 // eachCluster calls tell for each cluster that l names. field is the path of the name in l.
 func (l *Listener) eachCluster(tell func(field, name string)) {

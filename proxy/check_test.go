@@ -27,7 +27,7 @@ func TestCheck(t *testing.T) {
 		{"right", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web}}, ""},
 		{"nothing", Config{}, "proxy: listeners: none: a proxy needs an address clients can connect to"},
 		{"address", Config{Listeners: with(func(l *Listener) { l.Address = "localhost:80" }), Clusters: []upstream.Config{web}}, `proxy: listeners[0].address: "localhost:80": write a number and a port, as 127.0.0.1:8080, or 0.0.0.0:8080 for all of the machine's addresses, or unix: and a path`},
-		{"protocol", Config{Listeners: with(func(l *Listener) { l.Protocol = "http3" }), Clusters: []upstream.Config{web}}, `proxy: listeners[0].protocol: "http3": write http1 or bolt`},
+		{"protocol", Config{Listeners: with(func(l *Listener) { l.Protocol = "http3" }), Clusters: []upstream.Config{web}}, `proxy: listeners[0].protocol: "http3": write http1, http2, http or bolt`},
 		{"no target", Config{Listeners: with(func(l *Listener) { l.Cluster = "" })}, "proxy: listeners[0]: 0 of cluster, routes and virtual_hosts: a listener has one of them"},
 		{"two targets", Config{Listeners: with(func(l *Listener) { l.Routes = []route.Rule{{Cluster: "web"}} }), Clusters: []upstream.Config{web}}, "proxy: listeners[0]: 2 of cluster, routes and virtual_hosts: a listener has one of them"},
 		{"unknown cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web2}}, `proxy: listeners[0].cluster: there is no cluster "web": add it to clusters`},
@@ -41,9 +41,9 @@ func TestCheck(t *testing.T) {
 		{"same name", Config{Listeners: []Listener{public, public}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].name: "public" is the name of listeners[0] already`},
 		{"same address", Config{Listeners: []Listener{{Name: "a", Address: "127.0.0.1:81", Protocol: HTTP1, Cluster: "web"}, {Name: "b", Address: "127.0.0.1:81", Protocol: HTTP1, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].address: "127.0.0.1:81" stands in listeners[0] already`},
 		{"two protocols", Config{Listeners: []Listener{public, {Address: "127.0.0.1:0", Protocol: Bolt, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].cluster: another listener speaks http1 to cluster "web", this one bolt: make it two clusters`},
-		{"protocol of a cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{{Name: "web", Protocol: HTTP1, Endpoints: web.Endpoints}}}, ""},
+		{"protocol of a cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{{Name: "web", Protocol: upstream.HTTP1, Endpoints: web.Endpoints}}}, ""},
 		{"unknown protocol of a cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web, {Name: "c", Protocol: "grpc", Endpoints: web.Endpoints}}}, `proxy: clusters[1].protocol: "grpc": write http1 or bolt, or leave it out to use the listener's`},
-		{"protocols without a common meaning", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{{Name: "web", Protocol: Bolt, Endpoints: web.Endpoints}}}, `proxy: listeners[0].cluster: cluster "web" speaks bolt: a request of http1 has no meaning there`},
+		{"protocols without a common meaning", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{{Name: "web", Protocol: upstream.Bolt, Endpoints: web.Endpoints}}}, `proxy: listeners[0].cluster: cluster "web" speaks bolt: a request of http1 has no meaning there`},
 		{"rule of routes", Config{Listeners: with(func(l *Listener) {
 			l.Cluster, l.Routes = "", []route.Rule{{Cluster: "web"}, {Match: route.Match{Path: "a"}, Cluster: "web"}}
 		}), Clusters: []upstream.Config{web}}, `proxy: listeners[0].routes[1].match.path: "a" does not begin with a slash: every path does`},

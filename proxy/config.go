@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/http1"
+	"example.com/ferry/proxy/http2"
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
@@ -55,7 +57,9 @@ type Listener struct {
 	// Address is HOST:PORT with a numeric host, or unix: followed by a path.
 	Address string `yaml:"address" schema:"required"`
 
-	// Protocol is the protocol of the clients. It is also the protocol of clusters that do not set their own.
+	// Protocol is the protocol of the clients: http1, http2, http or bolt. With http, the protocol agreed on in TLS
+	// (ALPN) decides, or the client's first bytes. Clusters that do not set a protocol speak bolt if the clients do,
+	// otherwise http1.
 	Protocol Protocol `yaml:"protocol" schema:"required"`
 
 	// Cluster is the name of the cluster that all requests are forwarded to.
@@ -70,20 +74,26 @@ type Listener struct {
 	// Limits bound what clients may use. Without it, the defaults hold, which are the same on every address.
 	Limits limit.Config `yaml:"limits,omitempty"`
 
-	// HTTP1 applies to listeners with protocol http1.
+	// HTTP1 applies to listeners with protocol http1 or http.
 	HTTP1 http1.Config `yaml:"http1,omitempty"`
+
+	// HTTP2 applies to listeners with protocol http2 or http. With http, each timeout, upgrades, forwarded_for, via and
+	// max_requests have the values of http1 unless they are set here.
+	HTTP2 http2.Config `yaml:"http2,omitempty"`
 
 	// Bolt applies to listeners with protocol bolt.
 	Bolt bolt.Config `yaml:"bolt,omitempty"`
 }
 
-// Protocol is the protocol of a listener.
-type Protocol = upstream.Protocol
+// Protocol is the protocol of a listener's clients.
+type Protocol string
 
 // The values of Protocol.
 const (
-	HTTP1 = upstream.HTTP1
-	Bolt  = upstream.Bolt
+	HTTP1 Protocol = "http1"
+	HTTP2 Protocol = "http2" // from the first byte, or agreed on in TLS
+	HTTP  Protocol = "http"  // HTTP/1.1 or HTTP/2, as the client chooses
+	Bolt  Protocol = "bolt"
 )
 
 // name returns the listener's name.
@@ -92,6 +102,37 @@ func (l *Listener) name() string {
 		return l.Name
 	}
 	return l.Address
+}
+
+// clusterProtocol returns the protocol of the clusters that l names and that do not set their own.
+func (l *Listener) clusterProtocol() upstream.Protocol {
+	if l.Protocol == Bolt {
+		return upstream.Bolt
+	}
+	return upstream.HTTP1
+}
+
+// http2 returns the configuration of clients that speak HTTP/2.
+func (l *Listener) http2() *http2.Config {
+	c := l.HTTP2
+	if l.Protocol != HTTP {
+		return &c
+	}
+	from := &l.HTTP1
+	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, from.HeaderTimeout)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, from.IdleTimeout)
+	c.BodyTimeout = cmp.Or(c.BodyTimeout, from.BodyTimeout)
+	c.BodyRate = cmp.Or(c.BodyRate, from.BodyRate)
+	c.MaxBody = cmp.Or(c.MaxBody, from.Limits.MaxBody)
+	c.MaxRequests = cmp.Or(c.MaxRequests, from.MaxRequests)
+	c.Via = cmp.Or(c.Via, from.Via)
+	if len(c.Upgrades) == 0 {
+		c.Upgrades = from.Upgrades
+	}
+	if !c.ForwardedFor {
+		c.ForwardedFor, c.TrustForwarded = from.ForwardedFor, from.TrustForwarded
+	}
+	return &c
 }
 
 // table returns the listener's routes as a configuration of package route.

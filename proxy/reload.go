@@ -12,6 +12,7 @@ import (
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
+	"example.com/ferry/proxy/http2"
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
@@ -22,7 +23,7 @@ import (
 // reload.
 const logGrace = time.Minute
 
-// service is a protocol's driver for one listener. The packages proxy/bolt and proxy/http1 implement it.
+// service is the driver of one listener's protocol. The packages proxy/bolt, proxy/http1 and proxy/http2 implement it.
 type service interface {
 	Accept(*loop.Conn) loop.Handler
 	Owns(loop.Handler) bool
@@ -36,6 +37,40 @@ func (s boltService) use(l *Listener, p *exchange.Plan) { s.Use(&l.Bolt, p) }
 type http1Service struct{ *http1.Service }
 
 func (s http1Service) use(l *Listener, p *exchange.Plan) { s.Use(&l.HTTP1, p) }
+
+type http2Service struct {
+	*http2.Service
+	http1 *http1.Connector
+}
+
+func (s http2Service) use(l *Listener, p *exchange.Plan) {
+	s.http1.Use(&l.HTTP1.Limits)
+	for range p.Clusters {
+		p.Connectors = append(p.Connectors, s.http1)
+	}
+	s.Use(l.http2(), p)
+}
+
+// httpService serves clients of HTTP/1.1 and HTTP/2.
+type httpService struct {
+	http1  *http1.Service
+	http2  *http2.Service
+	accept loop.AcceptFunc
+}
+
+func newHTTPService(l *Listener, loops int) httpService {
+	s := httpService{http1: http1.New(&l.HTTP1, loops), http2: http2.New(l.http2(), loops)}
+	s.accept = s.http2.AcceptBoth(s.http1.Accept)
+	return s
+}
+
+func (s httpService) Accept(c *loop.Conn) loop.Handler { return s.accept(c) }
+func (s httpService) Owns(h loop.Handler) bool         { return s.http1.Owns(h) || s.http2.Owns(h) }
+
+func (s httpService) use(l *Listener, p *exchange.Plan) {
+	s.http1.Use(&l.HTTP1, p)
+	s.http2.Use(l.http2(), p)
+}
 
 // parts are the objects that a reload replaces.
 type parts struct {
@@ -233,6 +268,10 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
 	switch l.Protocol {
 	case Bolt:
 		s = boltService{bolt.New(&l.Bolt, loops)}
+	case HTTP2:
+		s = http2Service{http2.New(l.http2(), loops), http1.NewConnector(nil, loops)}
+	case HTTP:
+		s = newHTTPService(l, loops)
 	default:
 		s = http1Service{http1.New(&l.HTTP1, loops)}
 	}

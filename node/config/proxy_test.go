@@ -104,7 +104,7 @@ func TestProxyRefused(t *testing.T) {
 		{"misspelt field of an entry", "address: 127.0.0.1:8080", "addresz: 127.0.0.1:8080", `node.yaml:4:7: proxy.listeners[0].addresz: unknown field: did you mean "address"?`},
 		{"misspelt field of a pointer", "health: {kind: tcp}", "health: {kind: tcp, intervall: 1s}", `node.yaml:24:27: proxy.clusters[0].health.intervall: unknown field: did you mean "interval"?`},
 		{"misspelt field far down", "budget: {ratio", "budget: {ration", `proxy.listeners[0].routes[0].forward.retry.budget.ration: unknown field: did you mean "ratio"?`},
-		{"misspelt protocol", "protocol: bolt", "protocol: blot", `node.yaml:18:17: proxy.listeners[1].protocol: "blot" is not one of http1, bolt: did you mean "bolt"?`},
+		{"misspelt protocol", "protocol: bolt", "protocol: blot", `node.yaml:18:17: proxy.listeners[1].protocol: "blot" is not one of http1, http2, http, bolt: did you mean "bolt"?`},
 		{"misspelt cause", "5xx]", "6xx]", `proxy.listeners[0].routes[0].forward.retry.on[1]: "6xx" is not one of connect-failure, reset, refused-stream, timeout, 5xx, gateway-error: did you mean "5xx"?`},
 		{"misspelt check", "kind: tcp", "kind: tpc", `node.yaml:24:22: proxy.clusters[0].health.kind: "tpc" is not one of tcp, http, bolt, grpc: did you mean "tcp"?`},
 		{"bare duration", "timeout: 2s", "timeout: 2", `node.yaml:13:22: proxy.listeners[0].routes[0].forward.timeout: number where string is expected`},

@@ -1,0 +1,186 @@
+package http2
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/traffic"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+// The timers of a client's connection. The Relays have the timers of the requests.
+const (
+	idleTimer  = iota // time without a request; when closing: time until a byte of the queue is acknowledged
+	headTimer         // time until a frame, a request's head or the preface is complete
+	tickTimer         // next refill of the budgets for abuse
+	closeTimer        // time until the next step of closing the connection
+)
+
+const (
+	goAwayTime = time.Second     // longest time between the two GOAWAY frames
+	lingerTime = 2 * time.Second // as for HTTP/1.1: a client that still sends may not be reset before it has read everything
+)
+
+// clientConn handles the connection of a client. Each of its streams has a downstreamSide as its User.
+type clientConn struct {
+	loopState *loopState
+	settings  *settings
+	conn      *loop.Conn
+	h2        *wire.Conn
+	state     connState
+
+	headTimed bool // headTimer runs
+	headEnded bool // a head was complete since headTimer was last considered
+	ticking   bool // tickTimer runs
+	requests  int
+	malformed uint64 // requests that the protocol refused and that are counted
+	unsent    int    // unacknowledged bytes when stillReads was last called; 0 if a request began since
+	addr      string // the client's address without a port; empty until it is needed
+	tls       *exchange.TLSInfo
+}
+
+var _ loop.Shutdowner = (*clientConn)(nil)
+
+// Opened counts the connection and sends the proxy's SETTINGS.
+func (cc *clientConn) Opened(c *loop.Conn) {
+	cc.settings.plan.Listener.Opened(c.Loop().Index())
+	cc.begin()
+}
+
+// begin starts HTTP/2 on a connection that is already counted.
+func (cc *clientConn) begin() {
+	c := cc.conn
+	c.LimitQueue()
+	cc.tls = exchange.ClientTLS(c)
+	cc.h2 = wire.NewServer(&cc.settings.wire, (*clientStreams)(cc), c)
+	setTimer(c, idleTimer, cc.settings.IdleTimeout)
+	cc.timeHead(0, 0)
+}
+
+// Data processes frames.
+func (cc *clientConn) Data(c *loop.Conn, p []byte) int {
+	if cc.state == closing {
+		return len(p)
+	}
+	n, err := cc.h2.Receive(p)
+	cc.countMalformed()
+	if err != nil {
+		cc.fail(err)
+		return len(p)
+	}
+	if cc.state == closing {
+		return len(p)
+	}
+	cc.timeHead(n, len(p)-n)
+	if !cc.ticking {
+		cc.ticking = true
+		c.SetTimer(tickTimer, time.Second)
+	}
+	if cc.state == goingAway && !cc.h2.PongAwaited() {
+		cc.lastGoAway()
+	}
+	return n
+}
+
+// timeHead starts or stops headTimer. consumed and unread are the bytes that the protocol has processed, and those that it
+// has left because they end within a frame. A head in several frames has one deadline; each other frame has its own.
+func (cc *clientConn) timeHead(consumed, unread int) {
+	within := cc.h2.HeaderPending()
+	switch {
+	case !within && unread == 0:
+		if cc.headTimed {
+			cc.headTimed = false
+			cc.conn.StopTimer(headTimer)
+		}
+	case !cc.headTimed || cc.headEnded || !within && consumed > 0:
+		cc.headTimed = true
+		setTimer(cc.conn, headTimer, cc.settings.HeaderTimeout)
+	}
+	cc.headEnded = false
+}
+
+// Drained sends the bodies that waited while the queue was full.
+func (cc *clientConn) Drained(*loop.Conn) {
+	if cc.state != closing {
+		cc.h2.Flush()
+	}
+}
+
+// HalfClosed ends the connection: a client of HTTP/2 that has ended its side expects no more (RFC 9113, section 9.1).
+func (cc *clientConn) HalfClosed(*loop.Conn) {
+	if cc.state != closing {
+		cc.h2.Closed(io.EOF)
+		cc.close()
+	}
+}
+
+// Closed ends the requests of the connection: the client has left.
+func (cc *clientConn) Closed(c *loop.Conn, err error) {
+	if cc.h2 != nil {
+		cc.h2.Closed(err)
+	}
+	cc.loopState.closed(c)
+}
+
+// Timer handles the timers of the connection.
+func (cc *clientConn) Timer(c *loop.Conn, which int) {
+	switch which {
+	case tickTimer:
+		cc.ticking = false
+		if cc.state != closing {
+			cc.h2.Tick()
+		}
+	case headTimer:
+		cc.countRefused(traffic.BadRequest)
+		cc.h2.GoAway(wire.EnhanceYourCalm)
+		cc.h2.Closed(errHeadLate)
+		cc.close()
+	case idleTimer:
+		cc.idleExpired()
+	case closeTimer:
+		cc.closeExpired()
+	}
+}
+
+var errHeadLate = errors.New("http2: the client's frame was not complete within header_timeout")
+
+// fail ends the connection because the client violated the protocol. The protocol has written GOAWAY.
+func (cc *clientConn) fail(err error) {
+	cc.countRefused(traffic.BadRequest)
+	cc.h2.Closed(err)
+	cc.close()
+}
+
+// countMalformed counts the requests that the protocol has refused without calling Headers.
+func (cc *clientConn) countMalformed() {
+	s := cc.h2.Stats()
+	for n := s.Malformed + s.HeaderTooLarge; cc.malformed < n; cc.malformed++ {
+		cc.countRefused(traffic.BadRequest)
+	}
+}
+
+func (cc *clientConn) countRefused(why traffic.Refusal) {
+	cc.settings.plan.Listener.Refused(cc.conn.Loop().Index(), why)
+}
+
+// clientAddr returns the client's address without a port, or an empty string if there is none.
+func (cc *clientConn) clientAddr() string {
+	if cc.addr == "" {
+		if a, ok := cc.conn.RemoteAddr().(*net.TCPAddr); ok {
+			cc.addr = a.AddrPort().Addr().Unmap().String()
+		}
+	}
+	return cc.addr
+}
+
+// setTimer sets a timer to expire after d. It does nothing if d is zero or negative, which means never.
+func setTimer(c *loop.Conn, which int, d time.Duration) {
+	if d > 0 {
+		c.SetTimer(which, d)
+	}
+}

@@ -1,0 +1,120 @@
+package http2
+
+import (
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+// downstreamSide is the client's side of a request: one stream of a clientConn. A loopState reuses it for other requests.
+type downstreamSide struct {
+	loopState *loopState
+	settings  *settings
+	client    *clientConn
+	stream    *wire.Stream
+	relay     exchange.Relay
+	state     downstreamState
+
+	// The request.
+	head     requestHead // head of the request while it is processed, afterwards a view of the copy in Replay; nil if there is none
+	kept     wire.Head   // the view of the copy
+	headOnly bool        // the method is HEAD: the response has no body
+	bodyRead int64       // bytes of the body received so far
+	withheld int         // received bytes for which the stream's window is not given back
+	request  route.Request
+	matcher  *route.Matcher // nil if no body is needed to find the route
+
+	// Received and not yet passed on, because the route is not found or the request waits for a connection.
+	pending  *bufpool.Buf  // bytes of the body; nil if there are none
+	whole    bool          // the client has ended the request
+	trailers *keptFields   // nil if the request has none
+	lent     trailerFields // trailers of the call that ends the request
+
+	// The response.
+	status   int   // status of the response; 0 before the response's head is written
+	bodyLeft int64 // bytes of the body that follow before END_STREAM; -1 if that is not known
+	ended    bool  // END_STREAM is written
+}
+
+var _ exchange.Downstream = (*downstreamSide)(nil)
+
+// Client returns the client's connection, which all its streams share.
+func (d *downstreamSide) Client() *loop.Conn { return d.client.conn }
+
+// ClientAddr returns the client's address without a port, or an empty string if there is none.
+func (d *downstreamSide) ClientAddr() string { return d.client.clientAddr() }
+
+// RequestHead returns the request's head.
+func (d *downstreamSide) RequestHead() exchange.RequestHead { return &d.head }
+
+// streamReset ends the request: the client has reset the stream, the stream violated the protocol, or the connection is
+// gone.
+func (d *downstreamSide) streamReset(why wire.StreamError) {
+	d.relay.Abandon()
+	if d.state != flushing {
+		if !why.Remote && why.Code == wire.ProtocolError {
+			d.relay.Refuse(traffic.BadRequest)
+		}
+		d.countRequest(0)
+	}
+	d.release()
+}
+
+// countRequest counts and logs the request. status is 0 if the client got no response.
+func (d *downstreamSide) countRequest(status int) {
+	var head exchange.RequestHead
+	if d.useKeptHead(); d.head.Head != nil {
+		head = &d.head
+	}
+	d.relay.Finish(head, d.ClientAddr, status)
+}
+
+// keepHead copies the head, so that it can be used after the protocol's call has returned.
+func (d *downstreamSide) keepHead() {
+	if len(d.relay.Replay.Head()) > 0 || d.head.Head == nil {
+		return
+	}
+	d.loopState.scratch = d.head.AppendTo(d.loopState.scratch[:0])
+	d.relay.Replay.KeepHead(d.loopState.scratch)
+}
+
+// useKeptHead makes head a view of the copy, if there is a copy.
+func (d *downstreamSide) useKeptHead() {
+	if copied := d.relay.Replay.Head(); len(copied) > 0 {
+		_ = d.kept.View(copied) // no error is possible: AppendTo has made the copy
+		d.head.Head = &d.kept
+	}
+}
+
+// release returns the side to its loopState, and ends the proxy's use of the stream. If the client has not ended the
+// request, the protocol resets the stream once the response is sent.
+func (d *downstreamSide) release() {
+	if d.matcher != nil {
+		d.matcher.Reset()
+		d.loopState.freeMatcher(d.matcher, d.settings.plan.Table)
+	}
+	d.dropPending()
+	d.relay.Release()
+	s, cc := d.stream, d.client
+	s.User = nil
+	s.Release()
+	d.settings, d.client, d.stream = nil, nil, nil
+	d.head, d.headOnly, d.bodyRead, d.withheld = requestHead{}, false, 0, 0
+	d.request, d.matcher = route.Request{}, nil
+	d.whole, d.trailers = false, nil
+	d.status, d.bodyLeft, d.ended = 0, 0, false
+	d.enter(inactive)
+	d.loopState.put(d)
+	cc.streamsChanged()
+}
+
+func (d *downstreamSide) dropPending() {
+	if d.pending != nil {
+		d.pending.Release()
+		d.pending = nil
+	}
+}

@@ -1,0 +1,316 @@
+package http2
+
+import (
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/traffic"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+// begin processes the head of the request. h is valid until begin returns. end means that no body follows.
+func (d *downstreamSide) begin(h *wire.Head, end bool) {
+	d.enter(matching)
+	d.head, d.whole = requestHead{h}, end
+	d.headOnly = string(h.Method) == "HEAD"
+	d.relay.In = headSize(h)
+	d.relay.GRPC = exchange.IsGRPC(&d.head)
+	if d.settings.plan.Log != nil {
+		d.keepHead()
+	}
+	if status := d.judge(); status != 0 {
+		d.relay.Refuse(traffic.BadRequest)
+		d.respondStatus(status)
+	} else {
+		d.match()
+	}
+	if d.head.Head == h {
+		d.head.Head = nil // h is no longer valid
+	}
+}
+
+// headSize returns the bytes of h that the metrics count: methods, paths, names and values, before compression.
+func headSize(h *wire.Head) int64 {
+	n := len(h.Method) + len(h.Scheme) + len(h.Authority) + len(h.Path)
+	for i := range h.Len() {
+		name, value := h.Field(i)
+		n += len(name) + len(value)
+	}
+	return int64(n)
+}
+
+// judge returns the status of the response to a head that cannot be forwarded, or 0.
+func (d *downstreamSide) judge() int {
+	switch limit := d.settings.MaxBody; {
+	case limit > 0 && d.head.ContentLength() > limit:
+		return 413
+	case string(d.head.Method()) != "CONNECT":
+		return 0
+	case d.head.UpgradeTo() == nil || !d.settings.upgrades(d.head.UpgradeTo()):
+		return 501 // RFC 8441, section 3, and RFC 9110, section 9.3.6
+	}
+	return 0
+}
+
+// match searches the route of the request.
+func (d *downstreamSide) match() {
+	d.setRouteRequest()
+	m := d.matcher
+	var found *route.Route
+	result := route.NeedPayload
+	if m == nil {
+		m = d.loopState.matcher(d.settings.plan.Table)
+		found, result = m.Match(&d.request, nil, d.whole)
+	} else {
+		found, result = m.Continue(&d.request, d.content(), d.whole)
+	}
+	if result == route.NeedPayload {
+		d.awaitPayload(m)
+		return
+	}
+	d.matcher = nil
+	d.loopState.freeMatcher(m, d.settings.plan.Table)
+	d.admit(found)
+}
+
+// setRouteRequest sets the fields that routes are matched against. They are views of the head.
+func (d *downstreamSide) setRouteRequest() {
+	h := &d.head
+	query, _ := h.Query()
+	d.request = route.Request{Method: h.Method(), Host: h.Authority(), Path: h.Path(), Query: query, Header: h}
+	if len(d.request.Path) == 0 {
+		d.request.Path = rootPath
+	}
+}
+
+var rootPath = []byte("/")
+
+// awaitPayload waits for more bytes of the body.
+func (d *downstreamSide) awaitPayload(m *route.Matcher) {
+	if d.matcher != nil {
+		d.relay.Moved()
+		return
+	}
+	d.matcher = m
+	d.keepHead()
+	d.relay.WatchBody()
+	if d.head.ExpectsContinue() {
+		d.relay.Changes.ContinueSent = true
+		e := d.stream.BeginHeaders()
+		e.Status(100)
+		e.End(false)
+	}
+}
+
+// content returns the bytes of the body that have arrived while the route is not found.
+func (d *downstreamSide) content() []byte {
+	if d.pending == nil {
+		return nil
+	}
+	return d.pending.B
+}
+
+// admit applies route r to the request: it forwards, redirects or responds.
+func (d *downstreamSide) admit(r *route.Route) {
+	switch why := d.relay.Admit(r); {
+	case why != traffic.Forwarded:
+		d.relay.RejectRequest(why)
+	case r.Redirect != nil:
+		d.redirect(r)
+	case r.Respond != nil:
+		d.respond(r.Respond.Status, r.Respond.Headers, r.Respond.Body)
+	default:
+		d.forward()
+	}
+}
+
+// forward sends the request to a server.
+func (d *downstreamSide) forward() {
+	d.setChanges()
+	d.relay.Method = idempotentMethod(d.head.Method())
+	d.enter(sendingBody)
+	d.relay.Forward(&d.head)
+	if d.state != sendingBody {
+		return // the proxy has responded itself
+	}
+	if d.relay.KeepsRequest() {
+		d.keepHead()
+		d.relay.Replay.Whole = true
+	}
+	if d.pending != nil && d.relay.Ready() && !d.passPending() {
+		d.giveBack()
+	}
+	switch {
+	case d.state != sendingBody: // passPending has ended the request
+	case d.whole && d.pending == nil:
+		d.requestWhole(d.trailers.fields())
+	default:
+		d.relay.WatchBody()
+	}
+}
+
+// idempotentMethod returns the method if it is idempotent, which means that it may be sent twice (RFC 9110, section
+// 9.2.2). Otherwise it returns nil.
+func idempotentMethod(method []byte) []byte {
+	for _, each := range idempotentMethods {
+		if string(each) == string(method) {
+			return each
+		}
+	}
+	return nil
+}
+
+var idempotentMethods = [...][]byte{[]byte("GET"), []byte("HEAD"), []byte("PUT"), []byte("DELETE"), []byte("OPTIONS"), []byte("TRACE")}
+
+// setChanges sets the listener's changes to the request's head.
+func (d *downstreamSide) setChanges() {
+	c := &d.relay.Changes
+	c.Via = d.settings.Via
+	if d.settings.ForwardedFor {
+		c.ForwardedFor, c.Proto, c.KeepForwarded = d.ClientAddr(), "http", d.settings.TrustForwarded
+		if d.client.tls != nil {
+			c.Proto = "https"
+		}
+	}
+}
+
+// SendRequest sends the request to up from its first byte.
+func (d *downstreamSide) SendRequest(up exchange.Upstream) {
+	d.useKeptHead()
+	up.Request(&d.head, d.whole && d.pending == nil && d.bodyRead == 0 && d.trailers == nil)
+	if kept := d.relay.Replay.Body(); len(kept) > 0 {
+		up.RequestData(kept)
+	}
+	if d.relay.RequestEnded() {
+		up.RequestEnd(d.trailers.fields())
+	}
+}
+
+// receiveData processes a piece of the body.
+func (d *downstreamSide) receiveData(p []byte, end bool) {
+	d.bodyRead += int64(len(p))
+	d.relay.In += int64(len(p))
+	d.whole = d.whole || end
+	if limit := d.settings.MaxBody; limit > 0 && d.bodyRead > limit && d.state != flushing {
+		d.tooLarge()
+		return
+	}
+	switch d.state {
+	case matching:
+		d.hold(p)
+		if len(d.content()) < route.MaxPayload {
+			d.stream.Consumed(len(p))
+		} else {
+			d.withheld += len(p)
+		}
+		d.useKeptHead()
+		d.match()
+	case sendingBody:
+		d.passBody(p)
+	}
+}
+
+// hold adds p to the bytes that wait. The stream's window bounds them.
+func (d *downstreamSide) hold(p []byte) {
+	switch {
+	case len(p) == 0:
+		return
+	case d.pending == nil:
+		d.pending = bufpool.Get(len(p))
+	case len(d.pending.B)+len(p) > cap(d.pending.B):
+		larger := bufpool.Get(2 * (len(d.pending.B) + len(p)))
+		larger.B = append(larger.B, d.pending.B...)
+		d.pending.Release()
+		d.pending = larger
+	}
+	d.pending.B = append(d.pending.B, p...)
+}
+
+// passBody forwards a piece of the body, or holds it while the request has no connection.
+func (d *downstreamSide) passBody(p []byte) {
+	switch {
+	case !d.relay.Ready() || d.pending != nil:
+		d.hold(p)
+		d.withheld += len(p)
+		if d.pending != nil {
+			return
+		}
+	case len(p) > 0:
+		pause := d.relay.RequestData(p)
+		d.relay.Replay.KeepBody(p)
+		if d.withheld += len(p); !pause {
+			d.giveBack()
+		}
+	}
+	if d.whole {
+		d.requestWhole(d.trailers.fields())
+	}
+}
+
+// passPending forwards the bytes that waited for the route or for a connection.
+func (d *downstreamSide) passPending() (pause bool) {
+	held := d.pending
+	d.pending = nil
+	pause = d.relay.RequestData(held.B)
+	d.relay.Replay.KeepBody(held.B)
+	held.Release()
+	if d.whole {
+		d.requestWhole(d.trailers.fields())
+	}
+	return pause
+}
+
+// giveBack opens the stream's window for as many bytes as were passed on.
+func (d *downstreamSide) giveBack() {
+	d.stream.Consumed(d.withheld)
+	d.withheld = 0
+}
+
+// receiveTrailers ends the request.
+func (d *downstreamSide) receiveTrailers(h *wire.Head) {
+	d.whole = true
+	switch d.state {
+	case matching:
+		d.trailers = keepFields(h)
+		d.useKeptHead()
+		d.match()
+	case sendingBody:
+		if d.pending != nil || d.relay.Replay.Whole {
+			d.trailers = keepFields(h)
+		}
+		if d.pending == nil {
+			d.lent = trailerFields{h}
+			d.requestWhole(&d.lent)
+			d.lent = trailerFields{}
+		}
+	}
+}
+
+// requestWhole ends the request. The response timeout starts.
+func (d *downstreamSide) requestWhole(trailers exchange.Fields) {
+	d.enter(awaitingResponse)
+	d.relay.RequestEnd(trailers)
+}
+
+// ResumeRequest ends a pause of the body: the client may send as many bytes as were passed on.
+func (d *downstreamSide) ResumeRequest() {
+	if d.pending != nil && d.passPending() || d.state != sendingBody {
+		return
+	}
+	d.giveBack()
+}
+
+// BodyRead returns the number of body bytes that were received from the client.
+func (d *downstreamSide) BodyRead() int64 { return d.bodyRead }
+
+// tooLarge ends a request whose body is larger than MaxBody.
+func (d *downstreamSide) tooLarge() {
+	d.relay.Abandon()
+	d.relay.Refuse(traffic.BadRequest)
+	if d.status != 0 {
+		d.Reset()
+		return
+	}
+	d.respondStatus(413)
+}

@@ -1,0 +1,160 @@
+package http2
+
+import (
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/route"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+// fieldWriter writes the fields of responses. A loop has one, with functions that are made once: a function that is made for
+// a call through an interface is allocated.
+type fieldWriter struct {
+	encoder *wire.Encoder
+	edits   *route.FieldEdits
+	bytes   int // bytes of names and values written
+	each    func(name, value []byte) bool
+	any     bool
+	note    func(name, value []byte) bool
+}
+
+func (w *fieldWriter) init() {
+	w.each = func(name, value []byte) bool {
+		if !w.edits.Removes(name) {
+			w.bytes += len(name) + len(value)
+			w.encoder.Field(name, value)
+		}
+		return true
+	}
+	w.note = func([]byte, []byte) bool {
+		w.any = true
+		return false
+	}
+}
+
+// has reports whether there is a field in fields, which may be nil.
+func (w *fieldWriter) has(fields exchange.Fields) bool {
+	if fields == nil {
+		return false
+	}
+	w.any = false
+	fields.All(w.note)
+	return w.any
+}
+
+// Interim passes on a 1xx response.
+func (d *downstreamSide) Interim(h exchange.ResponseHead) { d.writeHead(h, nil, false) }
+
+// Response writes the response's head.
+func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed bool) {
+	d.status, d.ended, d.bodyLeft = h.Status(), end, -1
+	if _, same := h.(*responseHead); !same && !end {
+		d.bodyLeft = h.ContentLength() // no trailers follow a body of HTTP/1.1 with a length
+	}
+	d.writeHead(h, d.relay.Route.ResponseEdits, end)
+	return false
+}
+
+// writeHead writes the head of a response with the route's edits.
+func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEdits, end bool) {
+	w := &d.loopState.fields
+	e := d.stream.BeginHeaders()
+	w.encoder, w.edits, w.bytes = e, edits, 0
+	e.Status(h.Status())
+	h.All(w.each)
+	if h.Status() >= 200 {
+		for _, pair := range edits.Written() {
+			e.FieldString(pair.Name, pair.Value)
+		}
+		if n := h.ContentLength(); n >= 0 && h.Status() != 204 { // RFC 9110, section 8.6
+			d.writeLength(e, n)
+		}
+	}
+	if d.settings.Via != "" {
+		via := d.settings.via[1]
+		if _, same := h.(*responseHead); same {
+			via = d.settings.via[0]
+		}
+		e.FieldString("via", via)
+	}
+	e.End(end)
+	d.relay.Out += int64(w.bytes)
+	w.encoder, w.edits = nil, nil
+}
+
+// ResponseData writes a piece of the body. END_STREAM leaves with the last piece, if that is known.
+func (d *downstreamSide) ResponseData(p []byte) {
+	n := int64(len(p))
+	d.relay.Out += n
+	d.ended = n > 0 && n == d.bodyLeft
+	d.bodyLeft = max(d.bodyLeft-n, -1)
+	d.stream.Write(p, d.ended)
+}
+
+// ResponseEnd ends the response.
+func (d *downstreamSide) ResponseEnd(trailers exchange.Fields) {
+	switch w := &d.loopState.fields; {
+	case d.ended:
+	case w.has(trailers):
+		e := d.stream.BeginHeaders()
+		w.encoder, w.edits, w.bytes = e, nil, 0
+		trailers.All(w.each)
+		e.End(true)
+		d.relay.Out += int64(w.bytes)
+		w.encoder = nil
+	default:
+		d.stream.Write(nil, true)
+	}
+	d.responseOver()
+}
+
+// responseOver counts the request. The side waits until the client's windows have let the whole response leave: until then
+// the stream counts as open, and a client that does not read is timed.
+func (d *downstreamSide) responseOver() {
+	d.ended = true
+	d.countRequest(d.status)
+	if d.stream.Queued() == 0 {
+		d.release()
+		return
+	}
+	if !d.relay.RequestEnded() {
+		d.relay.RequestEnd(nil) // the rest of the request is discarded, so its rate does not matter
+	}
+	d.dropPending()
+	d.enter(flushing)
+	d.relay.Moved()
+}
+
+// Reject sends a response of the proxy's own.
+func (d *downstreamSide) Reject(why exchange.Rejection) {
+	if d.relay.GRPC {
+		d.respondGRPC(why.GRPCStatus())
+		return
+	}
+	d.respondStatus(why.HTTPStatus())
+}
+
+// Reset ends a stream whose response cannot be completed, or whose client does not read the rest of its response.
+func (d *downstreamSide) Reset() {
+	if d.state == flushing {
+		d.stream.Reset(wire.Cancel)
+		d.release()
+		return
+	}
+	d.relay.Abandon()
+	d.countRequest(d.status)
+	d.stream.Reset(wire.InternalError)
+	d.release()
+}
+
+// ResponseFull reports whether the stream's queue is at its high watermark.
+func (d *downstreamSide) ResponseFull() bool { return d.stream.Full() }
+
+// Unsent returns the number of response bytes that the client has not acknowledged. Bytes that wait for a window of HTTP/2
+// stay in the stream's queue. Other bytes are in the queue of the connection, which all its streams share.
+func (d *downstreamSide) Unsent() int {
+	if queued := d.stream.Queued(); queued > 0 && !d.client.conn.Full() {
+		return queued
+	}
+	return d.stream.Queued() + d.client.conn.Unsent()
+}

@@ -1,0 +1,90 @@
+package http2
+
+import (
+	"bytes"
+
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+// requestHead implements exchange.RequestHead for HTTP/2. It is valid as long as the wire.Head is.
+type requestHead struct{ *wire.Head }
+
+// responseHead implements exchange.ResponseHead for HTTP/2. It is valid as long as the wire.Head is.
+type responseHead struct{ *wire.Head }
+
+// trailerFields implements exchange.Fields for the trailers of an HTTP/2 message.
+type trailerFields struct{ *wire.Head }
+
+var (
+	_ exchange.RequestHead  = (*requestHead)(nil)
+	_ exchange.ResponseHead = (*responseHead)(nil)
+	_ exchange.Fields       = (*trailerFields)(nil)
+)
+
+// All calls yield for the fields that concern the whole way of the request. Host, Content-Length, Expect and TE are parts
+// of the head that the other side writes itself.
+func (h *requestHead) All(yield func(name, value []byte) bool) {
+	h.Head.All(func(name, value []byte) bool {
+		switch string(name) { // the protocol allows lower case only
+		case "host", "content-length", "expect", "te":
+			return true
+		}
+		return yield(name, value)
+	})
+}
+
+// All calls yield for the fields of the response except Content-Length.
+func (h *responseHead) All(yield func(name, value []byte) bool) {
+	h.Head.All(func(name, value []byte) bool {
+		return string(name) == "content-length" || yield(name, value)
+	})
+}
+
+func (h *requestHead) Method() []byte    { return h.Head.Method }
+func (h *requestHead) Scheme() []byte    { return h.Head.Scheme }
+func (h *requestHead) Authority() []byte { return h.Head.Authority }
+func (h *requestHead) UpgradeTo() []byte { return h.Head.Protocol }
+
+func (h *requestHead) Path() []byte {
+	if string(h.Head.Path) == "*" {
+		return nil
+	}
+	path, _, _ := bytes.Cut(h.Head.Path, questionMark)
+	return path
+}
+
+func (h *requestHead) Query() (q []byte, has bool) {
+	_, q, has = bytes.Cut(h.Head.Path, questionMark)
+	return q, has
+}
+
+var questionMark = []byte("?")
+
+func (h *requestHead) ContentLength() int64  { return h.Head.ContentLength }
+func (h *responseHead) ContentLength() int64 { return h.Head.ContentLength }
+func (h *requestHead) ExpectsContinue() bool { return h.Expect }
+func (h *responseHead) Status() int          { return h.Head.Status }
+
+// keptFields are copied trailers, for a request that waits or may be sent again.
+type keptFields struct {
+	trailerFields
+	head wire.Head
+}
+
+// keepFields copies the fields of h.
+func keepFields(h *wire.Head) *keptFields {
+	k := &keptFields{}
+	_ = k.head.View(h.AppendTo(nil)) // no error is possible: AppendTo has made the copy
+	k.trailerFields.Head = &k.head
+	return k
+}
+
+// fields returns k, or a nil interface if there are no trailers.
+func (k *keptFields) fields() exchange.Fields {
+	if k == nil {
+		return nil
+	}
+	return k
+}

@@ -1,0 +1,81 @@
+package http2
+
+import (
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/route"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+const (
+	maxFreeDownstreams = 1024 // free objects per loop: about as many as a loop has requests in progress
+	maxFreeMatchers    = 64
+)
+
+// loopState is the part of a Service that belongs to one loop. Only that loop uses it.
+type loopState struct {
+	service *Service
+
+	free     []*downstreamSide
+	matchers []*route.Matcher // free Matchers of table
+	table    *route.Table     // table that matchers belong to
+	scratch  []byte           // buffer for copies of heads and for values of fields
+	fields   fieldWriter
+}
+
+func newLoopState(s *Service) *loopState {
+	ls := &loopState{service: s}
+	ls.fields.init()
+	return ls
+}
+
+// downstream returns a downstreamSide for a request that begins on stream s of cc.
+func (ls *loopState) downstream(cc *clientConn, s *wire.Stream) *downstreamSide {
+	var d *downstreamSide
+	if n := len(ls.free); n > 0 {
+		d = ls.free[n-1]
+		ls.free = ls.free[:n-1]
+	} else {
+		d = &downstreamSide{loopState: ls}
+		d.relay.Init(d, cc.conn.Loop())
+	}
+	d.settings = ls.service.current.Load()
+	d.client, d.stream = cc, s
+	s.User = d
+	d.relay.Begin(d.settings.plan, d.settings.timeouts)
+	return d
+}
+
+// put adds a released side to the free ones.
+func (ls *loopState) put(d *downstreamSide) {
+	if bufpool.Reuse && len(ls.free) < maxFreeDownstreams {
+		ls.free = append(ls.free, d)
+	}
+}
+
+// matcher returns a Matcher for table t.
+func (ls *loopState) matcher(t *route.Table) *route.Matcher {
+	if ls.table != t {
+		clear(ls.matchers)
+		ls.table, ls.matchers = t, ls.matchers[:0]
+	}
+	if n := len(ls.matchers); n > 0 {
+		m := ls.matchers[n-1]
+		ls.matchers = ls.matchers[:n-1]
+		return m
+	}
+	return t.NewMatcher()
+}
+
+// freeMatcher returns m, a Matcher of t, to the free Matchers.
+func (ls *loopState) freeMatcher(m *route.Matcher, t *route.Table) {
+	if t == ls.table && len(ls.matchers) < maxFreeMatchers {
+		ls.matchers = append(ls.matchers, m)
+	}
+}
+
+// closed counts the end of a client's connection.
+func (ls *loopState) closed(c *loop.Conn) {
+	ls.service.current.Load().plan.Listener.Closed(c.Loop().Index())
+}

@@ -1,0 +1,75 @@
+package http2
+
+import (
+	"sync/atomic"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+// Service serves the clients of one listener. Any goroutine may call its methods.
+type Service struct {
+	loops   []*loopState
+	current atomic.Pointer[settings]
+}
+
+// settings is the configuration that a connection uses until its end, and a request from beginning to end. It is
+// immutable.
+type settings struct {
+	Config
+	wire     wire.Config
+	timeouts exchange.Timeouts
+	plan     *exchange.Plan
+	via      [2]string // values of Via in responses: of an HTTP/2 server, and of a server that speaks another protocol
+}
+
+// New creates a Service for a loop group. loops is the number of loops. A nil c means defaults. The Service refuses
+// clients until Use sets a Plan.
+func New(c *Config, loops int) *Service {
+	s := &Service{}
+	for range loops {
+		s.loops = append(s.loops, newLoopState(s))
+	}
+	s.Use(c, nil)
+	return s
+}
+
+// Use applies c and p to requests that begin from now on, and the limits in c to connections that begin from now on. A
+// nil c means defaults. Use copies c. p must have Connectors.
+func (s *Service) Use(c *Config, p *exchange.Plan) {
+	if c == nil {
+		c = &Config{}
+	}
+	r := &settings{Config: c.withDefaults(), wire: c.wire(), plan: p}
+	r.timeouts = exchange.Timeouts{Body: r.BodyTimeout, BodyRate: r.BodyRate}
+	if c.Via != "" {
+		r.via = [2]string{"2 " + c.Via, "1.1 " + c.Via}
+	}
+	s.current.Store(r)
+}
+
+// Accept is the loop.AcceptFunc of a listener whose clients speak HTTP/2 from the first byte (RFC 9113, section 3.3).
+func (s *Service) Accept(c *loop.Conn) loop.Handler {
+	if s.current.Load().plan == nil {
+		return nil
+	}
+	return s.conn(c)
+}
+
+func (s *Service) conn(c *loop.Conn) *clientConn {
+	return &clientConn{loopState: s.loops[c.Loop().Index()], settings: s.current.Load(), conn: c}
+}
+
+// Owns reports whether h handles a client's connection of s. The Shutdown method of such a handler closes the
+// connection after its outstanding responses.
+func (s *Service) Owns(h loop.Handler) bool {
+	switch h := h.(type) {
+	case *clientConn:
+		return h.loopState.service == s
+	case *sniffer:
+		return h.service == s
+	}
+	return false
+}
