@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/certs/certstest"
+	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
@@ -204,6 +205,68 @@ func TestTLSOriginationReuse(t *testing.T) {
 				t.Errorf("%d handshakes, %d resumed; want 2 and 1", s.TLSHandshakes, s.TLSResumed)
 			}
 		})
+	}
+}
+
+// A socket has no name. Without verification none is needed.
+func TestTLSOriginationUnixSocket(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s")
+	ca := certstest.NewCA(t, "servers")
+	ln, err := tls.Listen("unix", path, &tls.Config{Certificates: []tls.Certificate{ca.Issue(t, certstest.Leaf{Names: []string{"a.example"}}).TLS(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		fmt.Fprintf(w, "%q", r.TLS.ServerName)
+	})}
+	go func() { _ = s.Serve(ln) }()
+	t.Cleanup(func() { _ = s.Close() })
+	for want, security := range map[string]upstream.TLS{
+		`""`:          {InsecureSkipVerify: true},
+		`"a.example"`: {ServerName: "a.example", CAFile: ca.Write(t, t.TempDir(), "ca")},
+	} {
+		cfg := secureCluster("unix:"+path, security)
+		cfg.Health = &upstream.Health{Kind: upstream.HealthHTTP}
+		p, url := to(t, cfg)
+		for range 3 {
+			if got, err := get(http.DefaultClient, url); err != nil || got != want {
+				t.Errorf("got %s, %v; want %s", got, err, want)
+			}
+		}
+		if e := p.Snapshot().Clusters[0]; e.ChecksFailed != 0 {
+			t.Errorf("%d health checks failed", e.ChecksFailed)
+		}
+	}
+}
+
+// An endpoint whose certificate is refused is a failed connection: the request goes to another endpoint, and outlier detection
+// ejects the endpoint.
+func TestTLSOriginationRetry(t *testing.T) {
+	t.Parallel()
+	ca, other := certstest.NewCA(t, "servers"), certstest.NewCA(t, "other")
+	leaf := certstest.Leaf{Names: []string{"127.0.0.1"}}
+	good, bad := secureWeb(t, ca.Issue(t, leaf), nil), secureWeb(t, other.Issue(t, leaf), nil)
+	cfg := secureCluster(bad, upstream.TLS{CAFile: ca.Write(t, t.TempDir(), "ca")})
+	cfg.Endpoints = append(cfg.Endpoints, upstream.EndpointConfig{Address: good})
+	cfg.Balance = upstream.RoundRobin
+	cfg.Outlier = &upstream.Outlier{Failures: 3}
+	p := start(t, &Config{
+		Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: HTTP1, Routes: []route.Rule{{
+			Name: "all", Cluster: "web", Forward: route.Forward{Retry: &route.Retry{On: []route.Cause{route.OnConnectFailure}}},
+		}}}},
+		Clusters: []upstream.Config{cfg},
+	})
+	for range 20 {
+		if got, err := get(http.DefaultClient, "http://"+at(p, 0)); err != nil || got != "- http/1.1 " {
+			t.Fatalf("got %q, %v", got, err)
+		}
+	}
+	s := p.Snapshot().Clusters[0]
+	failed := s.Endpoints[0]
+	if failed.Outcomes[upstream.ConnectFailure] != 3 || failed.Ejections != 1 || s.TLSFailed[upstream.TLSAuthority] != 3 {
+		t.Errorf("got %+v and TLS failures %v, want 3 failures to connect and an ejection", failed, s.TLSFailed)
 	}
 }
 

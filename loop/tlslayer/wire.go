@@ -26,11 +26,18 @@ func (w wire) Write(p []byte) (int, error) {
 }
 
 func (w wire) Close() error                     { return nil }
-func (w wire) LocalAddr() net.Addr              { return nil }
-func (w wire) RemoteAddr() net.Addr             { return nil }
+func (w wire) LocalAddr() net.Addr              { return noAddr{} }
+func (w wire) RemoteAddr() net.Addr             { return noAddr{} }
 func (w wire) SetDeadline(time.Time) error      { return nil }
 func (w wire) SetReadDeadline(time.Time) error  { return nil }
 func (w wire) SetWriteDeadline(time.Time) error { return nil }
+
+// noAddr is the address of a wire. crypto/tls asks for it, as the key of a client's session if there is no server name, and an
+// empty one means that the session is not kept.
+type noAddr struct{}
+
+func (noAddr) Network() string { return "tlslayer" }
+func (noAddr) String() string  { return "" }
 
 // wouldBlock is the error of wire.Read if the loop has to read first. It is a temporary net.Error: a tls.Conn continues after
 // such an error, and treats every other error as the end.
