@@ -3,9 +3,11 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"example.com/ferry"
 	"example.com/ferry/cpu"
@@ -15,7 +17,6 @@ import (
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/live"
-	"example.com/ferry/proxy"
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
@@ -90,14 +91,17 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	if extensions.Transports == nil {
 		extensions.Transports = Transports()
 	}
-	n := &Node{cfg: cfg, extensions: extensions, log: extensions.Log, ready: make(chan struct{})}
+	n := &Node{extensions: extensions, log: extensions.Log, ready: make(chan struct{})}
 	if err := cfg.Check(extensions.Program()); err != nil {
 		return nil, err
 	}
+	n.cfg.Store(cfg)
 	if n.log == nil {
-		n.log = newLog(cfg.Log, os.Stderr)
+		n.output = newLog(cfg.Log, os.Stderr)
+		n.log = n.output.logger()
 	}
 	n.certs = certs.NewStore(n.log)
+	n.reloads.begin(time.Now())
 	defer func() {
 		if err != nil {
 			n.Close()
@@ -113,16 +117,14 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 
 	// 6. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
-		p := *cfg.Proxy
-		p.Certificates = n.certs
-		if n.proxy, err = proxy.New(&p, extensions.Formats, n.log); err != nil {
+		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}
 	}
 
 	// 7. The admin server, which shows the parts above.
 	if cfg.Admin.Address != "" {
-		if n.admin, err = admin.New(n.adminConfig()); err != nil {
+		if n.admin, err = admin.New(n.adminConfig(cfg)); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +133,7 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 
 // buildStreams makes the parts that carry messages, in the order in which a message meets them.
 func (n *Node) buildStreams() error {
-	cfg := n.cfg
+	cfg := n.config()
 
 	// 1. The node's identity: CA, certificate and local token, made on the first start.
 	var err error
@@ -140,38 +142,31 @@ func (n *Node) buildStreams() error {
 	}
 
 	// 2. The clients' identities.
-	known, err := credentials(cfg.Identities, n.id)
-	if err != nil {
-		return err
-	}
-	identities, err := hop.NewIdentities(known)
-	if err != nil {
+	if n.identities, err = knownIdentities(cfg.Identities, n.id); err != nil {
 		return err
 	}
 
 	// 3. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
-	l := cfg.Limits
-	n.hop, err = hop.New(hop.Config{
-		Identify: identities.Identify, Formats: n.extensions.Formats, Log: n.log,
-		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
-		Window: int(l.Window), Queue: int(l.Queue),
-		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,
-	})
-	if err != nil {
+	broker := brokerLimits(cfg.Limits)
+	broker.Identify, broker.Formats, broker.Log = n.identities.Identify, n.extensions.Formats, n.log
+	if n.hop, err = hop.New(broker); err != nil {
 		return err
 	}
 
 	// 4. The listeners, and one within this process for the node's own clients.
 	for _, each := range cfg.Listeners {
-		if err := n.listen(each, n.extensions.Transports); err != nil {
+		l, err := n.newListener(each, cfg)
+		if err != nil {
 			return err
 		}
+		n.listeners = append(n.listeners, l)
 	}
 	inside := memory.New(nil)
-	if err := n.bind(inside, "node", hop.ValidateFull); err != nil {
-		return err
+	if n.internal, err = inside.Listen(context.Background(), "node"); err != nil {
+		return fmt.Errorf("node: %w", err)
 	}
 	n.inside = endpoint{inside, "node"}
+	n.near = n.nearestOf(n.listeners, endpoint{})
 
 	// 5. The functions that the node runs: clients like any other. The heavy ones share a pool.
 	if cfg.Heavy() {
@@ -179,18 +174,30 @@ func (n *Node) buildStreams() error {
 			return err
 		}
 	}
-	if cfg.Live.Functions {
-		if err := n.add(liveFunctions()...); err != nil {
+	n.functions = &functions{}
+	for _, c := range wantedFunctions(cfg) {
+		f, err := n.newFunction(c, n.near)
+		if err != nil {
 			return err
 		}
+		n.functions.list = append(n.functions.list, f)
 	}
-	return n.add(cfg.Functions...)
+	return nil
+}
+
+// brokerLimits returns the limits of the broker; the rest of the Config is missing.
+func brokerLimits(l config.Limits) hop.Config {
+	return hop.Config{
+		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
+		Window: int(l.Window), Queue: int(l.Queue),
+		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,
+	}
 }
 
 // adminConfig returns the configuration of the admin server. Parts that the node lacks are nil.
-func (n *Node) adminConfig() admin.Config {
+func (n *Node) adminConfig(cfg *config.Config) admin.Config {
 	c := admin.Config{
-		Address: n.cfg.Admin.Address, Hosts: n.cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(),
+		Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(), Reloads: n.reloads.load,
 		Certificates: n.certs.Snapshot,
 	}
 	if n.hop != nil {
@@ -209,20 +216,6 @@ func liveFunctions() []config.Function {
 		{Name: "averages", Run: "averages", Observe: []string{"sensors/#"}, Policy: config.DropOldest, CPU: config.Light},
 		{Name: "alerts", Run: "alerts", Observe: []string{"averages/#"}, Where: live.AlertsWhere, Policy: config.DropOldest, CPU: config.Light},
 	}
-}
-
-// live publishes the machine's sensors until ctx ends.
-func (n *Node) live(ctx context.Context) error {
-	client, err := n.dial(ctx, "sensors")
-	if err != nil {
-		return err
-	}
-	defer closeQuietly(client)
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "localhost"
-	}
-	return live.Sensors{Host: tagLevel(host), Interval: n.cfg.Live.Interval, Log: n.log}.Run(ctx, client)
 }
 
 // tap subscribes for one stream of the admin server.

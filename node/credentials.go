@@ -13,6 +13,36 @@ import (
 	"example.com/ferry/stream/hop"
 )
 
+// knownIdentities returns the set of credentials.
+func knownIdentities(list []config.Identity, local *pki.Identity) (*hop.Identities, error) {
+	all, err := credentials(list, local)
+	if err != nil {
+		return nil, err
+	}
+	return hop.NewIdentities(all)
+}
+
+// prepareIdentities reads the token files and makes the set of identities.
+func (n *Node) prepareIdentities(r *reload) (change, error) {
+	if n.hop == nil {
+		return change{}, nil
+	}
+	next, err := knownIdentities(r.next.Identities, n.id)
+	if err != nil {
+		return change{}, fmt.Errorf("identities: %w", err)
+	}
+	what := differences(next.Differences(n.identities))
+	if what == "" {
+		return change{}, nil
+	}
+	return change{what: what, commit: func() {
+		n.mu.Lock()
+		n.identities = next
+		n.mu.Unlock()
+		n.hop.SetIdentities(next)
+	}}, nil
+}
+
 // credentials returns the identities that may connect: those of the configuration, and "local", which has the token of the data
 // directory and every grant.
 func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential, error) {

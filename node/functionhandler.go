@@ -15,13 +15,41 @@ import (
 	"example.com/ferry/node/config"
 )
 
+// prepare starts the processes of a worker, so that start finds them. A program that does not run is an error here.
+func (f *function) prepare() (err error) {
+	f.change.Lock()
+	defer f.change.Unlock()
+	if f.CPU == config.Worker {
+		f.prepared, err = worker.Start(f.command())
+	}
+	return err
+}
+
+// discard ends the processes that prepare has started.
+func (f *function) discard() {
+	f.change.Lock()
+	defer f.change.Unlock()
+	if f.prepared != nil {
+		closeQuietly(f.prepared)
+		f.prepared = nil
+	}
+}
+
+// startProcesses starts the processes of a worker, unless prepare has done so. change is held.
+func (f *function) startProcesses() (err error) {
+	if f.CPU == config.Worker {
+		if f.processes, f.prepared = f.prepared, nil; f.processes == nil {
+			f.processes, err = worker.Start(f.command())
+		}
+	}
+	return err
+}
+
 // handler returns the handler of the function's messages: a light function's own, a heavy function's on a token of the pool, or
 // the processes of a worker. change is held.
-func (f *function) handler() (ferry.Handler, error) {
+func (f *function) handler() ferry.Handler {
 	if f.CPU == config.Worker {
-		var err error
-		f.processes, err = worker.Start(f.command())
-		return f.processes, err
+		return f.processes
 	}
 	var h ferry.Handler
 	for _, each := range f.node.extensions.Functions {
@@ -35,7 +63,7 @@ func (f *function) handler() (ferry.Handler, error) {
 	if f.CPU == config.Heavy {
 		h = &heavyHandler{f.Name, f.node.pool, h}
 	}
-	return h, nil
+	return h
 }
 
 // command returns the configuration of a worker's processes. As many calls run at once as there are processes, so a call waits
@@ -47,7 +75,7 @@ func (f *function) command() worker.Config {
 	}
 	return worker.Config{
 		Name: f.Name, Command: command, Workers: f.Processes, Queue: f.Processes, Deadline: f.Timeout,
-		MaxMessage: int(f.node.cfg.Limits.MaxFrame), Stderr: &processOutput{f.node.log, f.Name},
+		MaxMessage: int(f.node.config().Limits.MaxFrame), Stderr: &processOutput{f.node.log, f.Name},
 	}
 }
 

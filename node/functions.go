@@ -16,19 +16,24 @@ import (
 // startTimeout bounds how long a function may take to connect and be accepted.
 const startTimeout = 10 * time.Second
 
-// functions are the functions that the node runs, in a fixed order. They implement admin.Functions.
-type functions []*function
+// functions are the functions that the node runs. They implement admin.Functions. A nil *functions has none.
+type functions struct {
+	mu   sync.Mutex
+	list []*function // in the order of the configuration, behind those of live.functions
+}
 
-var _ admin.Functions = functions(nil)
+var _ admin.Functions = (*functions)(nil)
 
 // function is one function. While it runs it has its own connection to the node.
 type function struct {
 	config.Function
 	node *Node
+	via  endpoint // where it connects
 
 	change    sync.Mutex // held while it is started or stopped, which may take startTimeout
 	client    *stream.Client
 	processes *worker.Pool // of a worker
+	prepared  *worker.Pool // processes that a reload has started for the next start
 
 	mu      sync.Mutex // held for a moment
 	running *running
@@ -42,18 +47,24 @@ type running struct {
 	processes func() worker.Stats // nil unless it is a worker
 }
 
-// add adds functions that start with the node.
-func (n *Node) add(list ...config.Function) error {
-	for _, c := range list {
-		if c.Run != "" && !slices.Contains(names(n.extensions.Functions), c.Run) {
-			return fmt.Errorf("node: function %s: this program brings no function %s", c.Name, c.Run)
-		}
-		if c.Run != "" && c.CPU == config.Worker && n.extensions.Worker == nil {
-			return fmt.Errorf("node: function %s: this program does not run its functions in processes of their own: want cpu: light or heavy", c.Name)
-		}
-		n.functions = append(n.functions, &function{Function: c, node: n})
+// wantedFunctions returns the functions that a node with this configuration runs.
+func wantedFunctions(cfg *config.Config) []config.Function {
+	var all []config.Function
+	if cfg.Live.Functions {
+		all = liveFunctions()
 	}
-	return nil
+	return append(all, cfg.Functions...)
+}
+
+// newFunction returns a function that is not started.
+func (n *Node) newFunction(c config.Function, via endpoint) (*function, error) {
+	if c.Run != "" && !slices.Contains(names(n.extensions.Functions), c.Run) {
+		return nil, fmt.Errorf("node: function %s: this program brings no function %s", c.Name, c.Run)
+	}
+	if c.Run != "" && c.CPU == config.Worker && n.extensions.Worker == nil {
+		return nil, fmt.Errorf("node: function %s: this program does not run its functions in processes of their own: want cpu: light or heavy", c.Name)
+	}
+	return &function{Function: c, node: n, via: via}, nil
 }
 
 func names(list []Function) []string {
@@ -64,27 +75,45 @@ func names(list []Function) []string {
 	return all
 }
 
+// all returns the functions of the moment.
+func (fs *functions) all() []*function {
+	if fs == nil {
+		return nil
+	}
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.list
+}
+
+// replace makes list the functions.
+func (fs *functions) replace(list []*function) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.list = list
+}
+
 // List returns the state of all functions.
-func (fs functions) List() []admin.Function {
-	list := make([]admin.Function, len(fs))
-	for i, f := range fs {
+func (fs *functions) List() []admin.Function {
+	all := fs.all()
+	list := make([]admin.Function, len(all))
+	for i, f := range all {
 		list[i] = f.state()
 	}
 	return list
 }
 
 // Start starts the named function.
-func (fs functions) Start(name string) error {
+func (fs *functions) Start(name string) error {
 	return fs.with(name, func(f *function) error { return f.start(context.Background()) })
 }
 
 // Stop stops the named function.
-func (fs functions) Stop(name string) error {
+func (fs *functions) Stop(name string) error {
 	return fs.with(name, func(f *function) error { f.stop(); return nil })
 }
 
-func (fs functions) with(name string, do func(*function) error) error {
-	for _, f := range fs {
+func (fs *functions) with(name string, do func(*function) error) error {
+	for _, f := range fs.all() {
 		if f.Name == name {
 			return do(f)
 		}
@@ -92,8 +121,8 @@ func (fs functions) with(name string, do func(*function) error) error {
 	return fmt.Errorf("%w: %s", admin.ErrNoFunction, name)
 }
 
-func (fs functions) startAll(ctx context.Context) error {
-	for _, f := range fs {
+func (fs *functions) startAll(ctx context.Context) error {
+	for _, f := range fs.all() {
 		if err := f.start(ctx); err != nil {
 			return err
 		}
@@ -101,8 +130,8 @@ func (fs functions) startAll(ctx context.Context) error {
 	return nil
 }
 
-func (fs functions) stopAll() {
-	for _, f := range fs {
+func (fs *functions) stopAll() {
+	for _, f := range fs.all() {
 		f.stop()
 	}
 }
@@ -126,11 +155,11 @@ func (f *function) start(ctx context.Context) error {
 func (f *function) open(ctx context.Context) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	handler, err := f.handler()
-	if err != nil {
+	if err := f.startProcesses(); err != nil {
 		return nil, err
 	}
-	if f.client, err = f.node.dial(ctx, f.Name); err != nil {
+	var err error
+	if f.client, err = f.node.dialTo(ctx, f.via, f.Name); err != nil {
 		return nil, err
 	}
 	policy, err := stream.ParsePolicy(string(f.Policy))
@@ -143,7 +172,7 @@ func (f *function) open(ctx context.Context) (*running, error) {
 		r.processes, concurrency = f.processes.Stats, f.Processes
 	}
 	r.Running, err = f.client.Start(ctx, stream.Function{
-		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: handler,
+		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: f.handler(),
 	})
 	return r, err
 }

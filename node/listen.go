@@ -3,12 +3,15 @@ package node
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/ferry/internal/certs"
@@ -20,72 +23,107 @@ import (
 
 // Security configures how a transport identifies the node and verifies its peers.
 type Security struct {
-	Server           *tls.Config // for listening
+	Server           *tls.Config // for listening; handshakes use its GetConfigForClient, as the certificates may change
 	Client           *tls.Config // for dialing: trusts the local CA only
 	ResetKey         *[32]byte   // for QUIC's stateless reset
 	HandshakeTimeout time.Duration
 	ReceiveWindow    int // bytes a client may send ahead of what is read; 0 means the transport's default
 }
 
-// listen binds one listener of the configuration.
-func (n *Node) listen(c config.Listener, transports []Transport) error {
+// listener is a bound address of the configuration.
+type listener struct {
+	cfg       config.Listener
+	transport transport.Transport
+	bound     transport.Listener
+	served    *hop.Listener
+	tls       atomic.Pointer[certs.Server] // what new handshakes use
+}
+
+// endpoint is where the node's own clients connect.
+type endpoint struct {
+	transport transport.Transport
+	addr      string
+}
+
+// newListener binds one listener of the configuration.
+func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, err error) {
 	scheme, addr, _ := strings.Cut(c.Address, "://")
-	s, err := n.security(c)
+	i := slices.IndexFunc(n.extensions.Transports, func(t Transport) bool { return t.Scheme == scheme })
+	if i < 0 {
+		return nil, fmt.Errorf("node: listener %s: this program has no transport %s", c.Address, scheme)
+	}
+	l := &listener{cfg: c}
+	secured, err := n.certificates(c)
 	if err != nil {
-		return fmt.Errorf("node: listener %s: %w", c.Address, err)
+		return nil, err
+	}
+	l.tls.Store(secured)
+	defer func() {
+		if err != nil {
+			secured.Close()
+		}
+	}()
+	s := Security{
+		Server:   &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: l.handshakeConfig},
+		ResetKey: n.id.ResetKey(), HandshakeTimeout: cfg.Limits.HandshakeTimeout, ReceiveWindow: int(c.ReceiveWindow),
+	}
+	if s.Client, err = pki.ClientTLS(filepath.Join(cfg.DataDir, pki.CAFile)); err != nil {
+		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
 	validate, err := hop.ParseValidation(string(c.Validate))
 	if err != nil {
-		return fmt.Errorf("node: listener %s: %w", c.Address, err)
+		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
-	for _, each := range transports {
-		if each.Scheme != scheme {
-			continue
-		}
-		t := each.New(s)
-		if err := n.bind(t, addr, validate); err != nil {
-			return err
-		}
-		if bound := n.listeners[len(n.listeners)-1].Addr(); n.near.transport == nil && c.CertFile == "" {
-			n.near = endpoint{t, reachable(bound)}
-		}
-		return nil
+	l.transport = n.extensions.Transports[i].New(s)
+	if l.bound, err = l.transport.Listen(context.Background(), addr); err != nil {
+		return nil, fmt.Errorf("node: %w", err)
 	}
-	return fmt.Errorf("node: listener %s: this program has no transport %s", c.Address, scheme)
+	l.served = n.hop.NewListener(l.bound, validate)
+	return l, nil
 }
 
-func (n *Node) bind(t transport.Transport, addr string, v hop.Validation) error {
-	l, err := t.Listen(context.Background(), addr)
-	if err != nil {
-		return fmt.Errorf("node: %w", err)
-	}
-	n.listeners = append(n.listeners, listener{l, t.Scheme(), v})
-	return nil
-}
-
-func (n *Node) security(c config.Listener) (Security, error) {
-	s := Security{
-		Server: n.id.ServerTLS().Clone(), ResetKey: n.id.ResetKey(),
-		HandshakeTimeout: n.cfg.Limits.HandshakeTimeout, ReceiveWindow: int(c.ReceiveWindow),
-	}
-	var err error
-	if s.Client, err = pki.ClientTLS(filepath.Join(n.cfg.DataDir, pki.CAFile)); err != nil {
-		return s, err
-	}
-	if c.CertFile == "" && c.ClientCAFile == "" {
-		return s, nil
-	}
-	var own []certs.Files
+// certificates reads the certificate and client CAs of a listener: the files that c names, or those of the node.
+func (n *Node) certificates(c config.Listener) (*certs.Server, error) {
+	var pairs []certs.Files
 	if c.CertFile != "" {
-		own = []certs.Files{{CertFile: c.CertFile, KeyFile: c.KeyFile}}
+		pairs = []certs.Files{{CertFile: c.CertFile, KeyFile: c.KeyFile}}
 	}
-	server, err := n.certs.Server(s.Server, own, c.ClientCAFile)
+	s, err := n.certs.Server(n.id.ServerTLS(), pairs, c.ClientCAFile)
 	if err != nil {
-		return s, err
+		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
-	n.servers = append(n.servers, server)
-	s.Server = server.Config()
 	return s, nil
+}
+
+// handshakeConfig is a tls.Config.GetConfigForClient. A reload may have replaced l.tls.
+func (l *listener) handshakeConfig(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	return l.tls.Load().Config().GetConfigForClient(hello)
+}
+
+// close closes a listener that is not served.
+func (l *listener) close() {
+	closeQuietly(l.bound)
+	l.tls.Load().Close()
+}
+
+// near returns where the node's own clients reach l. They cannot verify a certificate that the node has not made.
+func (l *listener) near() (endpoint, bool) {
+	return endpoint{l.transport, reachable(l.bound.Addr())}, l.cfg.CertFile == ""
+}
+
+// nearestOf returns the endpoint of the node's own clients: before, if a listener is still there, or else the first one that can
+// be used, or else the one within the process.
+func (n *Node) nearestOf(listeners []*listener, before endpoint) endpoint {
+	choice := n.inside
+	for i := len(listeners) - 1; i >= 0; i-- {
+		if e, ok := listeners[i].near(); ok {
+			if e == before {
+				return before
+			}
+			choice = e
+		}
+	}
+	return choice
 }
 
 // reachable returns an address at which this machine can dial a listener.
@@ -111,4 +149,169 @@ func certificateNames(cfg *config.Config) []string {
 		names = append(names, host)
 	}
 	return names
+}
+
+// prepareNames makes a certificate with the next names. A certificate with more names than needed does no harm, so there is
+// nothing to abort.
+func (n *Node) prepareNames(r *reload) (change, error) {
+	next := certificateNames(r.next)
+	if n.id == nil || reflect.DeepEqual(next, certificateNames(r.last)) {
+		return change{}, nil
+	}
+	if err := n.id.SetNames(next); err != nil {
+		return change{}, fmt.Errorf("names: %w", err)
+	}
+	return change{what: "the names of the node's certificate", abort: func() {
+		if err := n.id.SetNames(certificateNames(r.last)); err != nil {
+			n.log.Warn("cannot restore the names of the node's certificate", "err", err)
+		}
+	}}, nil
+}
+
+// relisten is a prepared change of the listeners.
+type relisten struct {
+	node    *Node
+	next    []*listener     // in the order of the configuration
+	added   []*listener     // of next
+	removed []*listener     // of the running ones
+	changed []listenerPatch // of those that stay
+}
+
+// listenerPatch is a change of a listener whose address stays.
+type listenerPatch struct {
+	*listener
+	cfg      config.Listener
+	tls      *certs.Server // nil if the files stay
+	validate hop.Validation
+}
+
+// prepareListeners binds the new addresses, and reads the certificates of listeners that change.
+func (n *Node) prepareListeners(r *reload) (change, error) {
+	if (n.hop == nil) != (len(r.next.Listeners) == 0) {
+		return change{}, needsRestart("listeners")
+	}
+	c := &relisten{node: n}
+	byAddress := map[string]*listener{}
+	for _, l := range n.listeners {
+		byAddress[l.cfg.Address] = l
+	}
+	var errs []error
+	for i, next := range r.next.Listeners {
+		at := fmt.Sprintf("listeners[%d]", i)
+		old := byAddress[next.Address]
+		delete(byAddress, next.Address)
+		var err error
+		switch {
+		case old == nil:
+			var made *listener
+			if made, err = n.newListener(next, r.next); err != nil {
+				err = fmt.Errorf("%s: %w", at, err)
+				break
+			}
+			c.added, c.next = append(c.added, made), append(c.next, made)
+		default:
+			c.next = append(c.next, old)
+			err = c.patch(old, next, at)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, l := range n.listeners {
+		if byAddress[l.cfg.Address] == l {
+			c.removed = append(c.removed, l)
+		}
+	}
+	if len(errs) > 0 {
+		c.abort()
+		return change{}, errors.Join(errs...)
+	}
+	after := make([]*listener, len(c.next)) // as the patches will leave them
+	for i, l := range c.next {
+		after[i] = &listener{cfg: r.next.Listeners[i], transport: l.transport, bound: l.bound}
+	}
+	r.near = n.nearestOf(after, r.near)
+	return change{c.String(), func() { c.commit(r) }, c.abort}, nil
+}
+
+// patch prepares the change of a listener whose address stays.
+func (c *relisten) patch(l *listener, next config.Listener, at string) (err error) {
+	was := l.cfg
+	if was == next {
+		return nil
+	}
+	if was.ReceiveWindow != next.ReceiveWindow {
+		return needsRestart(at + ".receive_window")
+	}
+	p := listenerPatch{listener: l, cfg: next}
+	if p.validate, err = hop.ParseValidation(string(next.Validate)); err != nil {
+		return fmt.Errorf("%s.validate: %w", at, err)
+	}
+	if was.CertFile != next.CertFile || was.KeyFile != next.KeyFile || was.ClientCAFile != next.ClientCAFile {
+		if p.tls, err = c.node.certificates(next); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	c.changed = append(c.changed, p)
+	return nil
+}
+
+// String describes the change for the log.
+func (c *relisten) String() string {
+	var changed []string
+	for _, p := range c.changed {
+		changed = append(changed, p.cfg.Address)
+	}
+	return differences(addressesOf(c.added), addressesOf(c.removed), changed)
+}
+
+func addressesOf(list []*listener) []string {
+	all := make([]string, len(list))
+	for i, l := range list {
+		all[i] = l.cfg.Address
+	}
+	return all
+}
+
+// commit serves the new listeners and removes the old ones, whose clients get the time of drain_timeout to leave.
+func (c *relisten) commit(r *reload) {
+	n := c.node
+	n.mu.Lock()
+	n.listeners, n.near = c.next, r.near
+	n.mu.Unlock()
+	for _, p := range c.changed {
+		before := p.listener.cfg
+		p.listener.cfg = p.cfg
+		p.served.SetValidation(p.validate)
+		if p.tls != nil {
+			p.listener.tls.Swap(p.tls).Close()
+		}
+		if before.ClientCAFile != p.cfg.ClientCAFile {
+			p.served.CloseCertified()
+		}
+	}
+	for _, l := range c.added {
+		n.serving.serve(l.served)
+	}
+	for _, l := range c.removed {
+		n.serving.group.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), r.next.Limits.DrainTimeout)
+			defer cancel()
+			if err := l.served.Drain(ctx); err != nil {
+				n.log.Warn("a listener was removed before all its clients had left", "listener", l.cfg.Address, "err", err)
+			}
+			l.close()
+		})
+	}
+}
+
+func (c *relisten) abort() {
+	for _, l := range c.added {
+		l.close()
+	}
+	for _, p := range c.changed {
+		if p.tls != nil {
+			p.tls.Close()
+		}
+	}
 }

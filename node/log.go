@@ -4,19 +4,69 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync/atomic"
 
 	"example.com/ferry/node/config"
 )
 
+// logOutput is the node's own log. Its level and format may change while loggers made of it are in use.
+type logOutput struct {
+	level slog.LevelVar
+	json  atomic.Bool
+	write io.Writer
+}
+
 // newLog returns the log that c describes; its level and format were checked.
-func newLog(c config.Log, w io.Writer) *slog.Logger {
+func newLog(c config.Log, w io.Writer) *logOutput {
+	out := &logOutput{write: w}
+	out.set(c)
+	return out
+}
+
+// set applies the level and format of c.
+func (l *logOutput) set(c config.Log) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level))
-	o := &slog.HandlerOptions{Level: level}
-	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
+	l.level.Set(level)
+	l.json.Store(c.Format == config.LogJSON)
+}
+
+func (l *logOutput) logger() *slog.Logger {
+	o := &slog.HandlerOptions{Level: &l.level}
+	return slog.New(&switchingHandler{l, slog.NewTextHandler(l.write, o), slog.NewJSONHandler(l.write, o)})
+}
+
+// switchingHandler writes records in the format that its output has at the time.
+type switchingHandler struct {
+	out        *logOutput
+	text, json slog.Handler
+}
+
+func (h *switchingHandler) current() slog.Handler {
+	if h.out.json.Load() {
+		return h.json
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return h.text
+}
+
+// Enabled is slog.Handler's.
+func (h *switchingHandler) Enabled(_ context.Context, l slog.Level) bool {
+	return l >= h.out.level.Level()
+}
+
+// Handle is slog.Handler's.
+func (h *switchingHandler) Handle(ctx context.Context, r slog.Record) error {
+	return h.current().Handle(ctx, r)
+}
+
+// WithAttrs is slog.Handler's.
+func (h *switchingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &switchingHandler{h.out, h.text.WithAttrs(attrs), h.json.WithAttrs(attrs)}
+}
+
+// WithGroup is slog.Handler's.
+func (h *switchingHandler) WithGroup(name string) slog.Handler {
+	return &switchingHandler{h.out, h.text.WithGroup(name), h.json.WithGroup(name)}
 }
 
 // warningsOnly drops records below warning. The connections of the node's own clients start and end with the node, so their

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ferry/cpu"
@@ -22,44 +23,66 @@ import (
 
 // Node is one node, made by Build.
 type Node struct {
-	cfg        *config.Config
 	extensions Extensions
 	log        *slog.Logger
-	id         *pki.Identity
-	hop        *hop.Broker // nil, as id and inside, if there are no streams
+	output     *logOutput // of log; nil if the program brought its own
 	certs      *certs.Store
-	servers    []*certs.Server // those of listeners with certificate files
-	listeners  []listener
-	inside     endpoint // reaches the broker within this process
-	near       endpoint // a listener the node's own clients may use; else inside
-	functions  functions
-	pool       *cpu.Pool    // nil if no function is heavy
+	id         *pki.Identity
+	hop        *hop.Broker // nil, as id, inside and functions, if there are no streams
+	internal   transport.Listener
+	inside     endpoint // reaches internal, within this process
+	functions  *functions
+	pool       *cpu.Pool // nil if no function is heavy
+	ready      chan struct{}
+	reloads    reloads
+	cfg        atomic.Pointer[config.Config] // what the node runs
+
+	applying sync.Mutex // held while a configuration is applied
+	serving  *serving   // guarded by applying; nil before the node is ready and after it began to drain
+	sensors  *sensors   // guarded by applying; nil if there are none
+
+	mu         sync.Mutex // guards the fields below, which change only with applying held, too
+	identities *hop.Identities
+	listeners  []*listener
+	near       endpoint     // a listener the node's own clients may use; else inside
 	proxy      *proxy.Proxy // nil if there is none
 	admin      *admin.Server
-	ready      chan struct{}
 }
 
-// listener is a bound address.
-type listener struct {
-	transport.Listener
-	scheme   string
-	validate hop.Validation
+// serving is the running node: its goroutines end when ctx does.
+type serving struct {
+	ctx   context.Context
+	stop  context.CancelCauseFunc // ends the node; with an error, because of it
+	group sync.WaitGroup
 }
 
-// endpoint is where the node's own clients connect.
-type endpoint struct {
-	transport transport.Transport
-	addr      string
+// serve accepts the clients of a listener. An error ends the node.
+func (s *serving) serve(l *hop.Listener) {
+	s.group.Go(func() {
+		if err := l.Serve(s.ctx); err != nil {
+			s.stop(err)
+		}
+	})
+}
+
+// config returns the configuration that the node runs.
+func (n *Node) config() *config.Config { return n.cfg.Load() }
+
+// nearest returns the endpoint that the node's own clients use.
+func (n *Node) nearest() endpoint {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.near
 }
 
 // Addresses returns the addresses that clients connect to, as scheme://address with the bound ports: those of streams, then
 // those of the proxy, whose schemes are http1 and bolt.
 func (n *Node) Addresses() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	var all []string
 	for _, l := range n.listeners {
-		if l.scheme != "memory" {
-			all = append(all, l.scheme+"://"+l.Addr().String())
-		}
+		all = append(all, l.transport.Scheme()+"://"+l.bound.Addr().String())
 	}
 	if n.proxy != nil {
 		all = append(all, n.proxy.Addresses()...)
@@ -69,6 +92,8 @@ func (n *Node) Addresses() []string {
 
 // Admin returns the URL of the dashboard; empty if there is no admin server.
 func (n *Node) Admin() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.admin == nil {
 		return ""
 	}
@@ -82,49 +107,62 @@ func (n *Node) Ready() <-chan struct{} { return n.ready }
 // and connections close. It returns nil if the drain took no longer than limits.drain_timeout, else the error of the part that
 // failed. Run may be called once.
 func (n *Node) Run(ctx context.Context) error {
-	serving, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var wg sync.WaitGroup
-	for _, l := range n.listeners {
-		wg.Go(func() {
-			if err := n.hop.Serve(serving, l, l.validate); err != nil {
-				stop(err)
-			}
-		})
-	}
-	if n.admin != nil {
-		wg.Go(func() {
-			if err := n.admin.Serve(); err != nil {
-				stop(err)
-			}
-		})
-	}
-	err := n.functions.startAll(serving)
-	var input sync.WaitGroup
+	s := &serving{}
+	s.ctx, s.stop = context.WithCancelCause(ctx)
+	defer s.stop(nil)
+	err := n.start(s)
 	if err == nil {
-		if n.cfg.Live.Sensors {
-			input.Go(func() {
-				if err := n.live(serving); err != nil && serving.Err() == nil {
-					stop(fmt.Errorf("node: sensors: %w", err))
-				}
-			})
-		}
-		n.log.Info("node ready", "addresses", n.Addresses(), "admin", n.Admin())
-		n.setReady(true)
-		close(n.ready)
-		<-serving.Done()
-		if cause := context.Cause(serving); ctx.Err() == nil {
+		<-s.ctx.Done()
+		if cause := context.Cause(s.ctx); ctx.Err() == nil {
 			err = cause
 		}
 	}
-	n.log.Info("node draining", "timeout", n.cfg.Limits.DrainTimeout)
-	stop(nil)
+	n.applying.Lock() // a reload that began is finished first
+	n.serving = nil
+	n.applying.Unlock()
+	n.log.Info("node draining", "timeout", n.config().Limits.DrainTimeout)
+	s.stop(nil)
 	n.setReady(false)
-	input.Wait()
+	n.sensors.stop()
 	err = errors.Join(err, n.drain())
-	wg.Wait()
+	s.group.Wait()
 	n.log.Info("node stopped")
 	return err
+}
+
+// start serves the listeners and starts functions, sensors and the admin server.
+func (n *Node) start(s *serving) error {
+	for _, l := range n.listeners {
+		s.serve(l.served)
+	}
+	if n.hop != nil {
+		s.serve(n.hop.NewListener(n.internal, hop.ValidateFull))
+	}
+	if n.admin != nil {
+		n.serveAdmin(s, n.admin)
+	}
+	if err := n.functions.startAll(s.ctx); err != nil {
+		return err
+	}
+	if live := n.config().Live; live.Sensors {
+		n.sensors = n.startSensors(n.near, live.Interval, s.stop)
+	}
+	n.log.Info("node ready", "addresses", n.Addresses(), "admin", n.Admin())
+	n.setReady(true)
+	n.applying.Lock()
+	n.serving = s
+	n.applying.Unlock()
+	close(n.ready)
+	return nil
+}
+
+// serveAdmin serves the admin server until its Shutdown. An error ends the node.
+func (n *Node) serveAdmin(s *serving, a *admin.Server) {
+	s.group.Go(func() {
+		if err := a.Serve(); err != nil {
+			s.stop(err)
+		}
+	})
 }
 
 func (n *Node) setReady(ready bool) {
@@ -135,11 +173,9 @@ func (n *Node) setReady(ready bool) {
 
 // drain stops the parts in the order in which a message meets them, so that no message is lost between two of them.
 func (n *Node) drain() error {
-	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Limits.DrainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), n.config().Limits.DrainTimeout)
 	defer cancel()
-	for _, l := range n.listeners {
-		closeQuietly(l)
-	}
+	n.closeListeners()
 	var proxied error
 	var wg sync.WaitGroup
 	if n.proxy != nil {
@@ -153,9 +189,6 @@ func (n *Node) drain() error {
 	if n.pool != nil {
 		n.pool.Close()
 	}
-	for _, s := range n.servers {
-		s.Close()
-	}
 	wg.Wait()
 	err = errors.Join(err, proxied)
 	if n.admin != nil {
@@ -164,6 +197,15 @@ func (n *Node) drain() error {
 		err = errors.Join(err, n.admin.Shutdown(grace))
 	}
 	return err
+}
+
+func (n *Node) closeListeners() {
+	for _, l := range n.listeners {
+		l.close()
+	}
+	if n.internal != nil {
+		closeQuietly(n.internal)
+	}
 }
 
 // cpuStats returns the function that reads the statistics of the pool of heavy functions; nil if there is no pool.
@@ -176,12 +218,7 @@ func (n *Node) cpuStats() func() cpu.Stats {
 
 // Close releases a node that was built but is not run.
 func (n *Node) Close() {
-	for _, l := range n.listeners {
-		closeQuietly(l)
-	}
-	for _, s := range n.servers {
-		s.Close()
-	}
+	n.closeListeners()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is in flight
 	if n.hop != nil {
@@ -195,15 +232,7 @@ func (n *Node) Close() {
 	}
 }
 
-// dial connects one of the node's own clients: over a listener if one is trusted, else within the process.
-func (n *Node) dial(ctx context.Context, name string) (*stream.Client, error) {
-	to := n.near
-	if to.transport == nil {
-		to = n.inside
-	}
-	return n.dialTo(ctx, to, name)
-}
-
+// dialTo connects one of the node's own clients.
 func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Client, error) {
 	log := slog.New(warningsOnly{n.log.With("client", name).Handler()})
 	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(n.id.Token()), Log: log})

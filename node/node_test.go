@@ -93,7 +93,7 @@ func client(t *testing.T, n *Node, scheme, token string) (*stream.Client, error)
 		if scheme == "tcp" {
 			return closed(t)(stream.Dial(ctx, tcp.New(nil), addr, cfg))
 		}
-		security, err := pki.ClientTLS(filepath.Join(n.cfg.DataDir, pki.CAFile))
+		security, err := pki.ClientTLS(filepath.Join(n.config().DataDir, pki.CAFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -444,10 +444,17 @@ func TestTagLevel(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	var b strings.Builder
-	log := newLog(config.Log{Level: "warn", Format: "json"}, &b)
+	out := newLog(config.Log{Level: "warn", Format: "json"}, &b)
+	log := out.logger().With("part", 1)
 	log.Info("no")
 	log.Warn("yes")
-	if got := b.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"msg":"yes"`) {
+	if got := b.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"msg":"yes","part":1}`) {
 		t.Errorf("got %s", got)
+	}
+	b.Reset()
+	out.set(config.Log{Level: "debug", Format: "text"})
+	log.Debug("yes")
+	if got := b.String(); !strings.HasSuffix(got, "level=DEBUG msg=yes part=1\n") {
+		t.Errorf("after the change got %s", got)
 	}
 }

@@ -9,18 +9,23 @@ import (
 	"time"
 
 	"example.com/ferry/node/config"
-	"example.com/ferry/proxy"
 )
 
 // watchInterval is how often the configuration file is checked. A changed file is read once it has stayed the same for this
 // long, as a program may still be writing it.
 const watchInterval = time.Second
 
-// Watch reloads the node's proxy from the configuration file until ctx ends. loaded is the content of the file when the node was
-// built. Watch reads the file when it has changed, and on each signal from again, which also reopens the access log and reads changed certificates without delay. A file with
-// errors changes nothing; they are logged, one a line. Changed fields that need a restart are logged, too.
+// Watch applies the configuration file to the running node whenever it changes, until ctx ends. loaded is the content of the
+// file when the node was built. Watch also reads the file, changed or not, on each signal from again, and then reopens the
+// access log and reads the files that the configuration names: certificates, token files. A file that cannot be applied changes
+// nothing; its errors are logged, one a line.
 func (n *Node) Watch(ctx context.Context, file string, loaded []byte, again <-chan os.Signal) {
 	w := watcher{node: n, file: file, loaded: loaded}
+	select {
+	case <-n.Ready():
+	case <-ctx.Done():
+		return
+	}
 	ticks := time.NewTicker(watchInterval)
 	defer ticks.Stop()
 	for {
@@ -68,7 +73,7 @@ func (w *watcher) check() {
 	data, err := config.Read(w.file)
 	switch {
 	case err != nil:
-		w.refused(err)
+		w.unreadable(err)
 	case !bytes.Equal(data, w.loaded):
 		w.apply(data)
 	}
@@ -77,57 +82,48 @@ func (w *watcher) check() {
 // reload reads changed certificate files, reopens the access log and reads the file, changed or not.
 func (w *watcher) reload() {
 	w.node.certs.Refresh()
-	if w.node.proxy != nil {
-		if err := w.node.proxy.Reopen(); err != nil {
-			w.node.log.Error("cannot reopen the access log", "err", err)
-		}
-	}
+	w.node.reopen()
 	data, err := config.Read(w.file)
 	if err != nil {
-		w.refused(err)
+		w.unreadable(err)
 		return
 	}
 	w.apply(data)
 }
 
-// apply applies the configuration in data as far as that needs no restart.
+// apply applies the configuration in data.
 func (w *watcher) apply(data []byte) {
 	w.loaded = data
-	n := w.node
-	next, err := config.Parse(w.file, data, n.extensions.Program())
+	next, err := config.Parse(w.file, data, w.node.extensions.Program())
 	if err != nil {
-		w.refused(err)
+		w.unreadable(err)
 		return
 	}
-	restart := n.cfg.Changed(next)
-	switch {
-	case n.proxy != nil && next.Proxy != nil:
-		if err := n.proxy.Reload(next.Proxy); err != nil {
-			w.refused(err)
-			return
-		}
-		n.log.Info("configuration read again: the proxy uses it", "file", w.file, "addresses", n.proxy.Addresses())
-	case n.proxy != nil || next.Proxy != nil:
-		restart = append(restart, "proxy")
+	if err := w.node.Apply(next); err != nil {
+		w.refused(err)
 	}
-	if len(restart) > 0 {
-		n.log.Warn("configuration read again: these changes need a restart", "file", w.file, "fields", strings.Join(restart, ", "))
-	}
+}
+
+// unreadable counts and logs a file that holds no valid configuration.
+func (w *watcher) unreadable(err error) {
+	w.node.reloads.count(err, time.Now())
+	w.refused(err)
 }
 
 // refused logs the errors of a file, one a line.
 func (w *watcher) refused(err error) {
-	list := []error{err}
+	list := split(err)
 	var ofFile config.Errors
-	var ofProxy proxy.Errors
-	switch {
-	case errors.As(err, &ofFile):
+	if errors.As(err, &ofFile) {
 		list = ofFile.Unwrap()
-	case errors.As(err, &ofProxy):
-		list = ofProxy.Unwrap()
 	}
 	for _, each := range list {
 		where, _, _ := strings.Cut(each.Error(), "\n") // the rest quotes the file
-		w.node.log.Error("configuration refused: the previous one stays in use", "file", w.file, "err", where)
+		attrs := []any{"file", w.file, "err", where}
+		var r *Refused
+		if errors.As(each, &r) {
+			attrs = append(attrs, "section", r.Section)
+		}
+		w.node.log.Error("configuration refused: the previous one stays in use", attrs...)
 	}
 }

@@ -103,7 +103,7 @@ func TestWatchChanges(t *testing.T) {
 	w := watch(t, fmt.Sprintf(watchedYAML, "''", a))
 	w.expectBody("a")
 	w.write(fmt.Sprintf(watchedYAML, "''", b))
-	w.awaitLog("configuration read again: the proxy uses it")
+	w.awaitLog("configuration applied", "section=proxy", "changed=clusters")
 	w.expectBody("b")
 	w.write("proxy: {}\n")
 	w.awaitLog("level=ERROR", "configuration refused: the previous one stays in use", "node.yaml:1:8: proxy: missing field listeners")
@@ -113,7 +113,7 @@ func TestWatchChanges(t *testing.T) {
 	}
 	w.awaitLog("configuration refused: the previous one stays in use", "no such file")
 	w.write(fmt.Sprintf(watchedYAML, "''", a))
-	w.awaitLog("configuration read again: the proxy uses it")
+	w.awaitLog("configuration applied", "section=proxy")
 	w.expectBody("a")
 }
 
@@ -134,20 +134,22 @@ func TestWatchSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	hang(good)
-	w.awaitLog("configuration read again")
+	w.awaitLog("configuration applied: nothing has changed")
 	if _, err := os.Stat(accessLog); err != nil {
 		t.Errorf("the access log is not opened again: %v", err)
 	}
 
 	hang("limits: {queue: 2MiB}\n" + strings.Replace(good, a, b, 1) + "log: {level: debug}\n")
-	w.awaitLog("configuration read again")
-	w.awaitLog("level=WARN", "need a restart", `fields="limits.queue, log.level"`)
+	w.awaitLog("configuration applied", "section=log", "changed=log.level")
+	w.awaitLog("configuration applied", "section=limits", "changed=limits.queue")
+	w.awaitLog("configuration applied", "section=proxy", "changed=clusters")
 	w.expectBody("b")
 
 	hang("data_dir: elsewhere\n")
-	w.awaitLog("need a restart", `fields="listeners, admin.address, data_dir, proxy"`)
+	w.awaitLog("refused", `err="data_dir: this change needs a restart`, "section=data_dir")
+	w.awaitLog("refused", `err="listeners: this change needs a restart`, "section=listeners")
 	hang(strings.Replace(good, "loops: 1", "loops: 2", 1))
-	w.awaitLog("refused", "loops: changed from 1 to 2: that needs a restart")
+	w.awaitLog("refused", "loops: changed from 1 to 2: that needs a restart", "section=proxy")
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), "loops: 1", "lops: 1", 1))
 	w.awaitLog("refused", `node.yaml:2:3: proxy.lops: unknown field: did you mean \"loops\"?`)
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), a, "nowhere", 1))
@@ -156,4 +158,10 @@ func TestWatchSignals(t *testing.T) {
 	hang(strings.Replace(good, "127.0.0.1:0", b, 1))
 	w.awaitLog("refused", "proxy: listener "+b, "in use")
 	w.expectBody("b")
+	_, metrics := get(t, w.node.Admin()+"metrics")
+	for _, line := range []string{`ferry_config_reloads_total{result="applied"} 2`, `ferry_config_reloads_total{result="refused"} 5`, "ferry_config_last_reload_successful 0"} {
+		if !strings.Contains(metrics, line) {
+			t.Errorf("/metrics has no line %s", line)
+		}
+	}
 }

@@ -26,7 +26,9 @@ type Proxy struct {
 	layers  *tlslayer.Layers
 	conns   limit.Total
 
-	mu     sync.Mutex // guards the fields below
+	reloading sync.Mutex // held from Prepare to Commit or Abort, and by Shutdown while it sets closed
+
+	mu     sync.Mutex // guards the fields below, which change only with reloading held, too
 	parts  parts
 	closed bool
 }
@@ -58,12 +60,16 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 		parts: parts{cfg: &Config{}},
 	}
 	p.conns.Max = int64(maxConns)
-	if err := p.change(cfg, tables); err != nil {
+	p.reloading.Lock()
+	first, err := p.build(cfg, tables)
+	if err != nil {
+		p.reloading.Unlock()
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = p.Shutdown(ended) // the only possible error is the cancellation of the context
 		return nil, err
 	}
+	first.Commit()
 	return p, nil
 }
 
@@ -81,13 +87,15 @@ func (p *Proxy) Addresses() []string {
 // Shutdown ends the proxy. It closes the listeners and the idle connections, and closes the other connections after
 // their outstanding responses. When ctx ends, Shutdown aborts the remaining connections and returns the error of ctx.
 func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.reloading.Lock()
 	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil
-	}
+	again := p.closed
 	p.closed = true
 	p.mu.Unlock()
+	p.reloading.Unlock()
+	if again {
+		return nil
+	}
 	err := p.group.Shutdown(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -125,28 +125,62 @@ type cluster struct {
 	stop context.CancelFunc // ends Run
 }
 
-// Reload replaces the configuration by cfg. Unchanged listeners and clusters keep their connections. Requests in
-// progress use the old configuration until they end. If cfg is invalid, the error is an Errors. After an error, the
-// old configuration stays in use. Settings of the loops cannot change.
+// Reload replaces the configuration by cfg: it is Prepare and Commit.
 func (p *Proxy) Reload(cfg *Config) error {
-	tables, err := cfg.compile(p.formats)
+	c, err := p.Prepare(cfg)
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return fmt.Errorf("proxy: reload: %w", net.ErrClosed)
+	c.Commit()
+	return nil
+}
+
+// Change is a configuration that Prepare has made ready. The caller calls either Commit or Abort, once.
+type Change struct {
+	proxy *Proxy
+	next  parts
+	plans []*exchange.Plan
+}
+
+// Prepare makes everything ready that another configuration needs, and leaves the running one in use: it binds new
+// addresses, which accept connections from then on, resolves names and opens the access log. If cfg is invalid, the error is
+// an Errors, and it names settings of the loops that cannot change. Another Prepare, and Shutdown, wait for Commit or Abort.
+func (p *Proxy) Prepare(cfg *Config) (*Change, error) {
+	tables, err := cfg.compile(p.formats)
+	if err != nil {
+		return nil, err
 	}
+	p.reloading.Lock()
+	c, err := p.prepare(cfg, tables)
+	if err != nil {
+		p.reloading.Unlock()
+		return nil, err
+	}
+	return c, nil
+}
+
+// prepare is Prepare with reloading held, which makes parts and closed constant.
+func (p *Proxy) prepare(cfg *Config, tables []*route.Table) (*Change, error) {
+	if p.closed {
+		return nil, fmt.Errorf("proxy: reload: %w", net.ErrClosed)
+	}
+	if err := p.parts.fixed(cfg); err != nil {
+		return nil, err
+	}
+	return p.build(cfg, tables)
+}
+
+// fixed returns an error for each setting in which cfg differs from p though it cannot change while the proxy runs.
+func (p *parts) fixed(cfg *Config) error {
 	var errs Errors
 	for _, f := range []struct {
 		name     string
 		old, now any
 	}{
-		{"loops", p.parts.cfg.Loops, cfg.Loops},
-		{"reuse_port", p.parts.cfg.ReusePort, cfg.ReusePort},
-		{"goroutines", p.parts.cfg.Goroutines, cfg.Goroutines},
-		{"max_connections", p.parts.cfg.MaxConnections, cfg.MaxConnections},
+		{"loops", p.cfg.Loops, cfg.Loops},
+		{"reuse_port", p.cfg.ReusePort, cfg.ReusePort},
+		{"goroutines", p.cfg.Goroutines, cfg.Goroutines},
+		{"max_connections", p.cfg.MaxConnections, cfg.MaxConnections},
 	} {
 		if f.old != f.now {
 			errs.Add("proxy", f.name, "changed from %v to %v: that needs a restart", f.old, f.now)
@@ -154,14 +188,54 @@ func (p *Proxy) Reload(cfg *Config) error {
 	}
 	for i := range cfg.Listeners {
 		l, field := &cfg.Listeners[i], fmt.Sprintf("listeners[%d].", i)
-		if old := p.parts.listenerAt(l); old != nil && old.cfg.Protocol != l.Protocol {
+		if old := p.listenerAt(l); old != nil && old.cfg.Protocol != l.Protocol {
 			errs.Add("proxy", field+"protocol", "changed from %s to %s at the same address: that needs a restart", old.cfg.Protocol, l.Protocol)
 		}
 	}
-	if err := errs.Err(); err != nil {
-		return err
+	return errs.Err()
+}
+
+// String describes the difference for a log; it is empty if there is none.
+func (c *Change) String() string {
+	old, next := c.proxy.parts.cfg, c.next.cfg
+	var parts []string
+	for _, p := range []struct {
+		name     string
+		old, now any
+	}{
+		{"listeners", old.Listeners, next.Listeners},
+		{"clusters", old.Clusters, next.Clusters},
+		{"access_log", old.AccessLog, next.AccessLog},
+	} {
+		if !reflect.DeepEqual(p.old, p.now) {
+			parts = append(parts, p.name)
+		}
 	}
-	return p.change(cfg, tables)
+	return strings.Join(parts, ", ")
+}
+
+// Commit puts the configuration in place. Unchanged listeners and clusters keep their connections. Requests in progress use
+// the configuration before until they end.
+func (c *Change) Commit() {
+	p, next := c.proxy, &c.next
+	for i := range next.cfg.Listeners {
+		l := &next.cfg.Listeners[i]
+		next.listeners[l.name()].limits.Use(&l.Limits, c.plans[i].Listener)
+		next.listeners[l.name()].service.use(l, c.plans[i])
+	}
+	p.mu.Lock()
+	old := p.parts
+	p.parts = c.next
+	p.mu.Unlock()
+	p.giveUp(old, c.next)
+	p.keep(c.plans)
+	p.reloading.Unlock()
+}
+
+// Abort releases what Prepare has made.
+func (c *Change) Abort() {
+	c.proxy.giveUp(c.next, c.proxy.parts)
+	c.proxy.reloading.Unlock()
 }
 
 // Reopen closes the access log's file and opens the path again. It is called after the file was moved.
@@ -174,9 +248,8 @@ func (p *Proxy) Reopen() error {
 	return p.parts.access.Reopen()
 }
 
-// change creates the objects that cfg adds. If that succeeds, it publishes them and closes the objects that cfg
-// removes.
-func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
+// build creates the objects that cfg adds. The caller holds reloading.
+func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error) {
 	old := p.parts
 	next := parts{cfg: cfg, access: old.access, listeners: map[string]*listener{}, clusters: map[string]*cluster{}}
 	defer func() {
@@ -186,7 +259,7 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 	}()
 	if cfg.AccessLog != old.cfg.AccessLog {
 		if next.access, err = traffic.OpenLog(&cfg.AccessLog, p.log); err != nil {
-			return fmt.Errorf("proxy: access_log: %w", err)
+			return nil, fmt.Errorf("proxy: access_log: %w", err)
 		}
 	}
 	known := map[string]*upstream.Cluster{}
@@ -195,7 +268,7 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 		made := old.clusters[c.Name]
 		if made == nil || !reflect.DeepEqual(made.cfg, c) {
 			if made, err = p.newCluster(c); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		next.clusters[c.Name], known[c.Name] = made, made.Cluster
@@ -224,19 +297,10 @@ func (p *Proxy) change(cfg *Config, tables []*route.Table) (err error) {
 		plans[i].Rate = limit.NewRate(&l.Limits)
 		if next.listeners[l.name()], err = p.listen(l, plans[i]); err != nil {
 			delete(next.listeners, l.name())
-			return err
+			return nil, err
 		}
 	}
-
-	for i := range cfg.Listeners { // no step below can fail
-		l := &cfg.Listeners[i]
-		next.listeners[l.name()].limits.Use(&l.Limits, plans[i].Listener)
-		next.listeners[l.name()].service.use(l, plans[i])
-	}
-	p.parts = next
-	p.giveUp(old, next)
-	p.keep(plans)
-	return nil
+	return &Change{p, next, plans}, nil
 }
 
 // keep removes the counters of listeners and routes that are in no plan.

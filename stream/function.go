@@ -151,21 +151,23 @@ type subscription struct {
 	pool    *pool
 	id      uint32
 	frame   native.SubFrame
-	result  chan error // result of the first SUB
+	first   sync.Once
+	result  chan error // of capacity 1: result of the first SUB
 }
 
-// handleResult handles the node's result of a SUB. SUB is sent again on each new connection. A later refusal ends the
-// function.
+// handleResult handles the node's result of a SUB. SUB is sent again on each new connection, and the node may end a
+// subscription with a second result. A later refusal ends the function.
 func (s *subscription) handleResult(refused error) {
 	if refused != nil {
 		refused = fmt.Errorf("stream: subscribe to %q: %w", s.frame.Filter, refused)
 	}
-	select {
-	case s.result <- refused:
-	default:
-		if refused != nil {
-			go s.running.stop(refused)
-		}
+	first := false
+	s.first.Do(func() {
+		first = true
+		s.result <- refused
+	})
+	if !first && refused != nil {
+		go s.running.stop(refused)
 	}
 }
 

@@ -62,11 +62,16 @@ func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	return readCertificate(path)
 }
 
-// serverCertificate implements tls.Config.GetCertificate. It returns the node's certificate. It first renews a certificate
-// that is about to expire, has been issued by another authority or lacks a name.
+// serverCertificate implements tls.Config.GetCertificate. It returns the node's certificate.
 func (id *Identity) serverCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
+	return id.currentCertificate()
+}
+
+// currentCertificate returns the node's certificate. It first renews a certificate that is about to expire, has been issued by
+// another authority or lacks a name. The caller holds mu.
+func (id *Identity) currentCertificate() (*tls.Certificate, error) {
 	if id.server != nil && id.usable(id.server.Leaf) {
 		return id.server, nil
 	}

@@ -35,7 +35,6 @@ type Config struct {
 // Identity is the identity in an opened data directory. Its methods may overlap.
 type Identity struct {
 	dir   string
-	names []string
 	ca    *x509.Certificate
 	caKey *ecdsa.PrivateKey
 	token string
@@ -43,6 +42,7 @@ type Identity struct {
 	resetKey [32]byte
 
 	mu     sync.Mutex
+	names  []string
 	server *tls.Certificate // serverCertificate renews it
 }
 
@@ -82,6 +82,20 @@ func withLocal(names []string) []string {
 		all = append(all, host)
 	}
 	return all
+}
+
+// SetNames replaces Config.Names. If the node's certificate lacks one of them, SetNames makes another certificate. After an
+// error, names and certificate stay.
+func (id *Identity) SetNames(names []string) error {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	before := id.names
+	id.names = withLocal(names)
+	if _, err := id.currentCertificate(); err != nil {
+		id.names = before
+		return err
+	}
+	return nil
 }
 
 // Token returns the local token. It must not be logged.

@@ -33,6 +33,9 @@ func metricsHandler(cfg Config) http.Handler {
 	if cfg.Certificates != nil {
 		r.MustRegister(certificateCollector{cfg.Certificates})
 	}
+	if cfg.Reloads != nil {
+		r.MustRegister(reloadCollector{cfg.Reloads})
+	}
 	if cfg.Proxy != nil {
 		r.MustRegister(proxyCollector{cfg.Proxy})
 	}

@@ -36,6 +36,7 @@ type Config struct {
 	CPU          func() cpu.Stats      // the pool of heavy functions; nil if there is none
 	Proxy        func() proxy.Snapshot // read for each scrape of /metrics and for /api/proxy
 	Certificates func() []certs.Stats  // the certificate files in use
+	Reloads      func() Reloads        // reloads of the configuration
 	Formats      []format.Format       // payloads /api/stream can show as JSON; others are shown as hex
 	Log          *slog.Logger          // nil means slog.Default
 }

@@ -5,11 +5,16 @@ import (
 	"strings"
 )
 
-// Changed returns the fields, such as admin.address, in which next differs from c, except for those of the proxy. A list counts as one field.
-func (c *Config) Changed(next *Config) []string {
-	a, b := *c, *next
-	a.Proxy, b.Proxy = nil, nil
-	return changed("", reflect.ValueOf(a), reflect.ValueOf(b))
+// Changed returns the fields of a section in which next differs from c: limits.queue for section limits. A list counts as one
+// field.
+func (c *Config) Changed(next *Config, section string) []string {
+	a, b := reflect.ValueOf(*c), reflect.ValueOf(*next)
+	for i := range a.NumField() {
+		if yamlName(a.Type().Field(i)) == section {
+			return changed(section, a.Field(i), b.Field(i))
+		}
+	}
+	panic("config: there is no section " + section)
 }
 
 func changed(at string, a, b reflect.Value) []string {
@@ -21,11 +26,12 @@ func changed(at string, a, b reflect.Value) []string {
 	}
 	var all []string
 	for i := range a.NumField() {
-		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("yaml"), ",")
-		if at != "" {
-			name = at + "." + name
-		}
-		all = append(all, changed(name, a.Field(i), b.Field(i))...)
+		all = append(all, changed(at+"."+yamlName(a.Type().Field(i)), a.Field(i), b.Field(i))...)
 	}
 	return all
+}
+
+func yamlName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+	return name
 }

@@ -12,7 +12,7 @@ type Config struct {
 	// ones. A node with a proxy and without listeners has no streams.
 	Listeners []Listener `yaml:"listeners,omitempty"`
 
-	// Proxy forwards requests of other protocols. It has its own listeners, and is reloaded while the node runs.
+	// Proxy forwards requests of other protocols. It has its own listeners.
 	Proxy *proxy.Config `yaml:"proxy,omitempty"`
 
 	// Admin is the HTTP server for dashboard, metrics and probes.

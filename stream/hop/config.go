@@ -13,7 +13,7 @@ import (
 )
 
 // Config says how a Broker identifies its clients, and how much it stores for them. Only Identify is required. Zero
-// values mean the defaults. New validates the Config and copies it. Broker.SetIdentities and Broker.SetLimits change it.
+// values mean the defaults. New validates the Config and copies it. Broker.SetIdentities and Broker.PrepareLimits change it.
 type Config struct {
 	// Identify returns a client's identity by its token or its certificate. token is a view: it must not be kept or
 	// logged. tls is nil on a connection without TLS. An error refuses the connection. Its text is logged and not sent

@@ -70,23 +70,25 @@ func (s *session) applyGrants() {
 	}
 }
 
-// SetLimits replaces the limits and timeouts of the Config by those of next; zero values mean the defaults. MaxConnections
-// and MaxTags apply at once: what is above them stays, and nothing is added. The others apply to connections that are
-// accepted from now on. MaxFrame cannot change, because a client could receive messages that it was told not to expect.
-func (b *Broker) SetLimits(next Config) error {
-	cfg := *b.cfg.Load()
+// PrepareLimits checks the limits and timeouts of next; zero values mean the defaults. The function that it returns puts
+// them in place of those of the Config. MaxConnections and MaxTags apply at once: what is above them stays, and nothing is
+// added. The others apply to connections that are accepted later. MaxFrame cannot change, because a client could receive
+// messages that it was told not to expect.
+func (b *Broker) PrepareLimits(next Config) (set func(), err error) {
+	cfg := b.cfg.Load()
 	next.Identify, next.Formats, next.Log = cfg.Identify, cfg.Formats, cfg.Log
 	if err := next.fill(); err != nil {
-		return err
+		return nil, err
 	}
 	if next.MaxFrame != cfg.MaxFrame {
-		return fmt.Errorf("hop: Config.MaxFrame cannot change from %d to %d while the broker runs", cfg.MaxFrame, next.MaxFrame)
+		return nil, fmt.Errorf("hop: Config.MaxFrame cannot change from %d to %d while the broker runs", cfg.MaxFrame, next.MaxFrame)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	next.Identify = b.cfg.Load().Identify
-	b.setLimits(&next)
-	return nil
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		next.Identify = b.cfg.Load().Identify
+		b.setLimits(&next)
+	}, nil
 }
 
 // setLimits stores cfg, which is complete. The caller holds the lock, except New.

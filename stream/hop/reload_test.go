@@ -119,16 +119,18 @@ func TestSetIdentitiesChangesGrants(t *testing.T) {
 	}
 }
 
-// TestSetLimits: WELCOME and refusals follow the limits of the moment, and connections keep what they were told.
-func TestSetLimits(t *testing.T) {
+// TestPrepareLimits: WELCOME and refusals follow the limits of the moment, and connections keep what they were told.
+func TestPrepareLimits(t *testing.T) {
 	b, addr := serve(t, hop.Config{Window: 4 << 10, MaxConnections: 1})
 	first, w := login(t, addr, "")
 	if w.Window != 4<<10 {
 		t.Errorf("got a window of %d", w.Window)
 	}
-	if err := b.SetLimits(hop.Config{Window: 8 << 10, MaxConnections: 2, Heartbeat: 5 * time.Second}); err != nil {
+	set, err := b.PrepareLimits(hop.Config{Window: 8 << 10, MaxConnections: 2, Heartbeat: 5 * time.Second})
+	if err != nil {
 		t.Fatal(err)
 	}
+	set()
 	if _, w = login(t, addr, ""); w.Window != 8<<10 || w.Heartbeat != 5000 {
 		t.Errorf("got a window of %d and a heartbeat of %d ms after the change", w.Window, w.Heartbeat)
 	}
@@ -144,7 +146,7 @@ func TestSetLimits(t *testing.T) {
 			t.Fatalf("got %+v, %v", v, err)
 		}
 	}
-	if err := b.SetLimits(hop.Config{MaxFrame: 1 << 10}); err == nil {
+	if _, err := b.PrepareLimits(hop.Config{MaxFrame: 1 << 10}); err == nil {
 		t.Error("another MaxFrame was accepted")
 	}
 }

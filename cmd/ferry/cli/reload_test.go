@@ -137,7 +137,7 @@ func TestRunReloads(t *testing.T) {
 	l.awaitBody(t, "a")
 
 	write(fmt.Sprintf(proxyYAML, b))
-	n.await(t, "configuration read again: the proxy uses it")
+	n.await(t, "configuration applied")
 	l.awaitBody(t, "b")
 
 	write(strings.Replace(fmt.Sprintf(proxyYAML, a), "cluster: web", "cluster: wep", 1))
@@ -150,20 +150,21 @@ func TestRunReloads(t *testing.T) {
 		text = strings.NewReplacer(a, b, b, a).Replace(text)
 		write(text)
 		hangup()
-		n.await(t, "configuration read again: the proxy uses it")
+		n.await(t, "configuration applied")
 	}
 	l.awaitBody(t, "b")
 
 	write(text + "cpu: {queue: 2000}\n")
 	hangup()
-	n.await(t, "need a restart")
+	n.await(t, "cpu.queue: this change needs a restart")
+	write(text)
 
 	moved := filepath.Join(n.dir, "access.log.1")
 	if err := os.Rename(filepath.Join(n.dir, "access.log"), moved); err != nil {
 		t.Fatal(err)
 	}
 	hangup()
-	n.await(t, "configuration read again: the proxy uses it")
+	n.await(t, "configuration applied")
 	fresh := filepath.Join(n.dir, "access.log")
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if info, err := os.Stat(fresh); err == nil && info.Size() > 0 {

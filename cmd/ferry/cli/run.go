@@ -21,9 +21,9 @@ type runCmd struct {
 func (*runCmd) Help() string {
 	return `Ctrl-C or SIGTERM drains the node: it delivers the messages and finishes the requests in flight, then ends. A second signal ends it at once.
 
-A configuration with a proxy is reloaded on SIGHUP, and when its file has changed and then did not
-change for a second. SIGHUP also reopens the access log. A file with errors changes nothing: the errors
-are logged. Changes that need a restart are logged too.
+The configuration is reloaded on SIGHUP, and when its file has changed and then did not change for a
+second. SIGHUP also reopens the access log and reads token files again. It is applied as a whole: a file
+with an error, or with a change that needs a restart, changes nothing, and the log says why.
 
 Examples:
 
@@ -49,7 +49,7 @@ func (c *runCmd) Run(e *env) error {
 		return err
 	}
 	hangups := make(chan os.Signal, 1)
-	if cfg.Proxy != nil {
+	if c.Config != "" {
 		signal.Notify(hangups, syscall.SIGHUP)
 		defer signal.Stop(hangups)
 	}
@@ -71,7 +71,7 @@ func (c *runCmd) Run(e *env) error {
 		<-signals
 		os.Exit(statusKilled)
 	}()
-	if cfg.Proxy != nil {
+	if c.Config != "" {
 		go n.Watch(ctx, c.Config, data, hangups)
 	}
 	ran := make(chan error, 1)

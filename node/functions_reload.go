@@ -1,0 +1,111 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"example.com/ferry/node/config"
+)
+
+// restaffing is a prepared change of the functions.
+type restaffing struct {
+	list  []*function // the functions after the change
+	stop  []*function // those that end
+	start []*function // those that begin, which are in list
+}
+
+// prepareFunctions compares the functions with those of the next configuration. It starts the processes of new workers. A
+// function stays, with its connection and its statistics, if nothing of it changes. If the listener that it uses goes, it is
+// started again on another one, unless it was stopped.
+func (n *Node) prepareFunctions(r *reload) (change, error) {
+	if n.functions == nil {
+		return change{}, nil
+	}
+	running := map[string]*function{}
+	for _, f := range n.functions.all() {
+		running[f.Name] = f
+	}
+	var c restaffing
+	var added, removed, changed []string
+	var errs []error
+	for _, want := range wantedFunctions(r.next) {
+		old := running[want.Name]
+		delete(running, want.Name)
+		same := old != nil && reflect.DeepEqual(old.Function, want)
+		if same && old.via == r.near {
+			c.list = append(c.list, old)
+			continue
+		}
+		f, err := n.prepareFunction(want, r)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c.list = append(c.list, f)
+		if old == nil {
+			added = append(added, want.Name)
+		} else {
+			changed = append(changed, want.Name)
+			c.stop = append(c.stop, old)
+		}
+		if !same || old.state().Running {
+			c.start = append(c.start, f)
+		}
+	}
+	for _, f := range n.functions.all() {
+		if running[f.Name] == f {
+			removed = append(removed, f.Name)
+			c.stop = append(c.stop, f)
+		}
+	}
+	if len(errs) > 0 {
+		c.abort()
+		return change{}, errors.Join(errs...)
+	}
+	return change{differences(added, removed, changed), func() { c.commit(n) }, c.abort}, nil
+}
+
+// prepareFunction makes a function and starts its processes.
+func (n *Node) prepareFunction(c config.Function, r *reload) (*function, error) {
+	at := "live.functions"
+	for i := range r.next.Functions {
+		if r.next.Functions[i].Name == c.Name {
+			at = fmt.Sprintf("functions[%d]", i)
+		}
+	}
+	if c.CPU == config.Heavy && n.pool == nil {
+		return nil, fmt.Errorf("%s.cpu: the first heavy function needs a restart: the node makes its pool, and prepares the process for it, when it starts", at)
+	}
+	f, err := n.newFunction(c, r.near)
+	if err == nil {
+		err = f.prepare()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	return f, nil
+}
+
+// commit stops and starts functions. One that cannot start shows the reason, like one that has ended by itself.
+func (c *restaffing) commit(n *Node) {
+	for _, f := range c.stop {
+		f.stop()
+	}
+	n.functions.replace(c.list)
+	for _, f := range c.start {
+		if err := f.start(context.Background()); err != nil {
+			n.log.Error("a function of the new configuration did not start", "function", f.Name, "err", err)
+		}
+	}
+	for _, f := range c.list {
+		f.discard() // of functions that stay stopped
+	}
+}
+
+func (c *restaffing) abort() {
+	for _, f := range c.list {
+		f.discard()
+	}
+}

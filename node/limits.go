@@ -1,0 +1,40 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+)
+
+// prepareLimits checks the limits of the broker. Others, such as limits.drain_timeout, are read where they are used.
+func (n *Node) prepareLimits(r *reload) (change, error) {
+	fields := r.last.Changed(r.next, "limits")
+	if len(fields) == 0 {
+		return change{}, nil
+	}
+	if r.last.Limits.MaxFrame != r.next.Limits.MaxFrame {
+		return change{}, needsRestart("limits.max_frame")
+	}
+	c := change{what: strings.Join(fields, ", ")}
+	if n.hop == nil {
+		return c, nil
+	}
+	set, err := n.hop.PrepareLimits(brokerLimits(r.next.Limits))
+	if err != nil {
+		return change{}, fmt.Errorf("limits: %w", err)
+	}
+	c.commit = set
+	return c, nil
+}
+
+// prepareLog changes the node's own log. A log that the program brought has a level of its own.
+func (n *Node) prepareLog(r *reload) (change, error) {
+	fields := r.last.Changed(r.next, "log")
+	if len(fields) == 0 {
+		return change{}, nil
+	}
+	return change{what: strings.Join(fields, ", "), commit: func() {
+		if n.output != nil {
+			n.output.set(r.next.Log)
+		}
+	}}, nil
+}

@@ -1,0 +1,66 @@
+package node
+
+import (
+	"context"
+
+	"example.com/ferry/proxy"
+)
+
+// newProxy starts a proxy, which shares the node's certificate files.
+func (n *Node) newProxy(c *proxy.Config) (*proxy.Proxy, error) {
+	cfg := *c
+	cfg.Certificates = n.certs
+	return proxy.New(&cfg, n.extensions.Formats, n.log)
+}
+
+// prepareProxy makes the next proxy ready: a new one, another configuration of the running one, or none.
+func (n *Node) prepareProxy(r *reload) (change, error) {
+	old, next := n.proxy, r.next.Proxy
+	switch {
+	case old == nil && next == nil:
+		return change{}, nil
+	case old == nil:
+		made, err := n.newProxy(next)
+		if err != nil {
+			return change{}, err
+		}
+		return change{"added", func() { n.setProxy(made) }, func() { n.endProxy(made, r) }}, nil
+	case next == nil:
+		return change{what: "removed", commit: func() {
+			n.setProxy(nil)
+			n.serving.group.Go(func() { n.endProxy(old, r) })
+		}}, nil
+	}
+	c, err := old.Prepare(next)
+	if err != nil {
+		return change{}, err
+	}
+	return change{c.String(), c.Commit, c.Abort}, nil
+}
+
+func (n *Node) setProxy(p *proxy.Proxy) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.proxy = p
+}
+
+// endProxy ends a proxy after the requests in flight, or after drain_timeout.
+func (n *Node) endProxy(p *proxy.Proxy, r *reload) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.next.Limits.DrainTimeout)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		n.log.Warn("the proxy was removed before all its requests had ended", "err", err)
+	}
+}
+
+// reopen opens the access log again.
+func (n *Node) reopen() {
+	n.applying.Lock()
+	defer n.applying.Unlock()
+	if n.proxy == nil {
+		return
+	}
+	if err := n.proxy.Reopen(); err != nil {
+		n.log.Error("cannot reopen the access log", "err", err)
+	}
+}
