@@ -55,6 +55,8 @@ func drive(nc net.Conn, c *Conn, out *socketOutput) error {
 // echoServer responds with the request's body, and without a body with "hello".
 type echoServer struct{ conn *Conn }
 
+var hello = []byte("hello")
+
 // echo is the state of one request.
 type echo struct{ owed int }
 
@@ -80,7 +82,7 @@ func (e *echoServer) Headers(s *Stream, h *Head, end bool) {
 	if end {
 		enc.FieldString("content-length", "5")
 		enc.End(false)
-		s.Write([]byte("hello"), true)
+		s.Write(hello, true)
 		s.Release()
 		return
 	}

@@ -13,10 +13,14 @@ const (
 
 // headJudge judges the fields of a block as they are decoded. RFC 9113, section 8.
 type headJudge struct {
-	kind      blockKind
-	extended  bool // this side has enabled the extended CONNECT; RFC 8441, section 3
-	regular   bool // a regular field was seen
-	tooLarge  bool
+	kind     blockKind
+	extended bool // this side has enabled the extended CONNECT; RFC 8441, section 3
+	regular  bool // a regular field was seen
+	tooLarge bool
+
+	goodAuthority bool
+	goodPath      bool
+
 	seen      uint64 // bits of the IDs of the pseudo-header fields, and of Content-Length and Host
 	size      int    // RFC 9113, section 6.5.2
 	maxSize   int
@@ -47,7 +51,7 @@ func (h *Head) add(name, value []byte, id nameID, judged judgement) {
 			return
 		}
 		if is&isPseudo != 0 {
-			h.addPseudo(value, id)
+			h.addPseudo(value, id, judged)
 			return
 		}
 		if is&isForbidden != 0 {
@@ -77,7 +81,7 @@ func (j *headJudge) once(id nameID) bool {
 func (j *headJudge) has(id nameID) bool { return j.seen&(1<<id) != 0 }
 
 // addPseudo takes a pseudo-header field. RFC 9113, section 8.3.
-func (h *Head) addPseudo(value []byte, id nameID) {
+func (h *Head) addPseudo(value []byte, id nameID, judged judgement) {
 	j := &h.judge
 	if !j.once(id) {
 		j.fault("a pseudo-header field that occurs twice: " + names[id].text)
@@ -97,9 +101,9 @@ func (h *Head) addPseudo(value []byte, id nameID) {
 	case nameScheme:
 		h.Scheme = value
 	case nameAuthority:
-		h.Authority = value
+		h.Authority, j.goodAuthority = value, judged&goodTarget != 0
 	case namePath:
-		h.Path = value
+		h.Path, j.goodPath = value, judged&goodTarget != 0
 	case nameProtocol:
 		h.Protocol = value
 	case nameStatus:
@@ -176,7 +180,7 @@ func (h *Head) finishRequest() {
 	}
 	if j.has(nameHost) {
 		if !j.has(nameAuthority) {
-			h.Authority = j.host
+			h.Authority, j.goodAuthority = j.host, isAuthority(j.host)
 		} else if !equalFold(h.Authority, j.host) {
 			j.fault("a host field that differs from :authority")
 			return
@@ -188,20 +192,17 @@ func (h *Head) finishRequest() {
 	case extended && (!j.extended || !connect || len(h.Protocol) == 0 || !all(h.Protocol, isToken|isUpper)):
 		j.fault("a :protocol without CONNECT, or one that this side has not enabled")
 	case connect && !extended:
-		if j.has(nameScheme) || j.has(namePath) || !j.has(nameAuthority) || !isAuthority(h.Authority) {
+		if j.has(nameScheme) || j.has(namePath) || !j.has(nameAuthority) || !j.goodAuthority {
 			j.fault("a CONNECT that has :scheme or :path, or no valid :authority")
 		}
 	case !isScheme(h.Scheme):
 		j.fault("a request without a valid :scheme")
-	case !isPath(h.Path) && !(string(h.Path) == "*" && string(h.Method) == "OPTIONS"):
+	case !j.goodPath && !(string(h.Path) == "*" && string(h.Method) == "OPTIONS"):
 		j.fault("a request without a valid :path")
-	case !isAuthority(h.Authority) && (isHTTP(h.Scheme) || len(h.Authority) > 0):
+	case !j.goodAuthority && (isHTTP(h.Scheme) || len(h.Authority) > 0):
 		j.fault("a request without a valid :authority or host")
 	}
 }
-
-// isPath reports whether p is a path with an optional query. RFC 9113, section 8.3.1.
-func isPath(p []byte) bool { return len(p) > 0 && p[0] == '/' && all(p, isTarget) }
 
 // isHTTP reports whether the scheme has a mandatory authority.
 func isHTTP(scheme []byte) bool {

@@ -35,7 +35,7 @@ func (d *decoder) decode(p []byte, h *Head) (reason string) {
 			fieldSeen = true
 			if uint(index-1) < staticCount {
 				e := &staticFields[index]
-				h.add(e.name, e.value, e.id, valid)
+				h.add(e.name, e.value, e.id, e.judged)
 			} else if uint(index-staticCount-1) < uint(t.count) {
 				e := t.at(index - staticCount)
 				h.add(t.name(e), t.value(e), e.id, e.judged)
@@ -96,7 +96,7 @@ func (d *decoder) literal(p []byte, h *Head) (rest []byte, reason string) {
 		name, id = e.name, e.id
 	case index-staticCount <= t.count:
 		e := t.at(index - staticCount)
-		name, id, judged = t.name(e), e.id, e.judged&^badValue
+		name, id, judged = t.name(e), e.id, e.judged&badName
 	default:
 		return nil, "an index beyond the table"
 	}
@@ -104,6 +104,9 @@ func (d *decoder) literal(p []byte, h *Head) (rest []byte, reason string) {
 		return nil, "a value that ends early or is wrongly coded"
 	}
 	judged |= judgeValue(value)
+	if id == namePath || id == nameAuthority {
+		judged |= judgeTarget(id, value)
+	}
 	if indexed {
 		t.insert(name, value, id, judged)
 	} else if b&0x10 != 0 {
@@ -168,11 +171,13 @@ func readString(p []byte, h *Head) (s, rest []byte) {
 var staticFields = func() (t [staticCount + 1]struct {
 	name, value []byte
 	id          nameID
+	judged      judgement
 },
 ) {
 	for i := 1; i <= staticCount; i++ {
 		e := staticEntries[i]
 		t[i].name, t[i].value, t[i].id = []byte(names[e.id].text), []byte(e.value), e.id
+		t[i].judged = judgeTarget(e.id, t[i].value)
 	}
 	return t
 }()

@@ -10,9 +10,10 @@ import (
 type judgement uint8
 
 const (
-	valid    judgement = 0
-	badName  judgement = 1 << iota // upper case or no token; RFC 9113, section 8.2.1
-	badValue                       // a control character, or white space at an end; RFC 9113, section 8.2.1
+	valid      judgement = 0
+	badName    judgement = 1 << iota // upper case or no token; RFC 9113, section 8.2.1
+	badValue                         // a control character, or white space at an end; RFC 9113, section 8.2.1
+	goodTarget                       // a value of :path or :authority that is valid there
 	neverIndexed
 )
 
@@ -92,13 +93,15 @@ func judgeValue(v []byte) judgement {
 	return valid
 }
 
+// The lowest and the highest bit of each byte of a word.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
 // isFieldText reports whether v has no control character but HTAB. It tests eight bytes in one word: a subtraction finds a byte
 // below 0x20 and a 0x7f.
 func isFieldText(v []byte) bool {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-	)
 	for len(v) >= 8 {
 		w := binary.LittleEndian.Uint64(v)
 		del := w ^ 0x7f*ones
@@ -114,6 +117,30 @@ func isFieldText(v []byte) bool {
 		v = v[8:]
 	}
 	return all(v, isText)
+}
+
+// isTargetText reports whether p has visible ASCII without '#' only. It tests eight bytes in one word, as isFieldText does.
+func isTargetText(p []byte) bool {
+	for len(p) >= 8 {
+		w := binary.LittleEndian.Uint64(p)
+		hash, del := w^'#'*ones, w^0x7f*ones
+		if (w|(w-0x21*ones)&^w|(hash-ones)&^hash|(del-ones)&^del)&highs != 0 {
+			return false
+		}
+		p = p[8:]
+	}
+	return all(p, isTarget)
+}
+
+// isPath reports whether p is a path with an optional query. RFC 9113, section 8.3.1.
+func isPath(p []byte) bool { return len(p) > 0 && p[0] == '/' && isTargetText(p) }
+
+// judgeTarget judges the value of :path or :authority.
+func judgeTarget(id nameID, value []byte) judgement {
+	if id == namePath && isPath(value) || id == nameAuthority && isAuthority(value) {
+		return goodTarget
+	}
+	return valid
 }
 
 // isAuthority reports whether p is HOST or HOST:PORT without user information. RFC 9113, section 8.3.1.
