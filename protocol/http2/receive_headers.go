@@ -124,6 +124,9 @@ func (c *Conn) receiveBlock(id uint32, p []byte, end bool) *ConnError {
 		}
 		return nil
 	}
+	if malformed == "" && end && h.ContentLength > 0 {
+		malformed = "a content-length without a body"
+	}
 	s = c.newStream()
 	c.streams.setID(s, id)
 	s.enter(receiveHeaders)
