@@ -218,6 +218,11 @@ func (c *Change) String() string {
 // the configuration before until they end.
 func (c *Change) Commit() {
 	p, next := c.proxy, &c.next
+	for name, made := range next.clusters {
+		if before := p.parts.clusters[name]; before != nil && before.Cluster != made.Cluster {
+			made.Succeed(before.Cluster)
+		}
+	}
 	for i := range next.cfg.Listeners {
 		l := &next.cfg.Listeners[i]
 		next.listeners[l.name()].limits.Use(&l.Limits, c.plans[i].Listener)
@@ -267,7 +272,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		c := &cfg.Clusters[i]
 		made := old.clusters[c.Name]
 		if made == nil || !reflect.DeepEqual(made.cfg, c) {
-			if made, err = p.newCluster(c); err != nil {
+			if made, err = p.newCluster(c, made); err != nil {
 				return nil, err
 			}
 		}
@@ -314,9 +319,14 @@ func (p *Proxy) keep(plans []*exchange.Plan) {
 	p.metrics.Keep(listeners, routes)
 }
 
-// newCluster creates a cluster and starts its name lookups and health checks.
-func (p *Proxy) newCluster(c *upstream.Config) (*cluster, error) {
-	made, err := upstream.NewShared(c, p.group, p.log, upstream.Shared{Layers: p.layers, Certificates: p.certs})
+// newCluster creates a cluster and starts its name lookups and health checks. before is the cluster of the same name, or
+// nil.
+func (p *Proxy) newCluster(c *upstream.Config, before *cluster) (*cluster, error) {
+	shared := upstream.Shared{Layers: p.layers, Certificates: p.certs}
+	if before != nil {
+		shared.Before = before.Cluster
+	}
+	made, err := upstream.NewShared(c, p.group, p.log, shared)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: cluster %s: %w", c.Name, err)
 	}

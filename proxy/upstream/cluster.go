@@ -34,17 +34,7 @@ type Cluster struct {
 	closed     bool
 	startCheck func(*Endpoint) // starts the health checks of an endpoint; nil until Run enables checks
 
-	_ cacheLines
-	// turn is the number of requests that round-robin has assigned.
-	turn atomic.Uint64
-	_    cacheLines
-	// active is the number of active requests of all loops.
-	active atomic.Int64
-	_      cacheLines
-
-	waiting atomic.Int64
-	refused struct{ requests, connections, waiting atomic.Int64 }
-	failed  struct{ lookups, checks atomic.Int64 }
+	*counters
 }
 
 // New creates a cluster for the loops of group. The times passed to Pick and Done must come from the group's clock.
@@ -66,10 +56,14 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, a
 	if log == nil {
 		log = slog.Default()
 	}
-	cl := &Cluster{cfg: c.withDefaults(), group: group, log: log, lookup: ask}
+	cl := &Cluster{cfg: c.withDefaults(), group: group, log: log, lookup: ask, counters: &counters{}}
+	var before map[loop.Addr]*Endpoint
+	if shared.Before != nil {
+		cl.counters, before = shared.Before.counters, shared.Before.byAddress()
+	}
 	cl.balance = balancers[cl.cfg.Balance]
 	if cl.cfg.TLS != nil {
-		if cl.tls, err = newClusterTLS(cl.cfg.TLS, shared, len(group.Loops())); err != nil {
+		if cl.tls, err = newClusterTLS(cl.cfg.TLS, shared, len(group.Loops()), &cl.counters.tls); err != nil {
 			return nil, fmt.Errorf("upstream: tls: %w", err)
 		}
 		if cl.cfg.TLS.InsecureSkipVerify {
@@ -88,12 +82,13 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, a
 		}
 		s.weight = uint64(each.Weight)
 		cl.targets = append(cl.targets, s)
+		s.addrs = append(s.addrs, shared.Before.resolved(s)...)
 		if s.host != "" {
 			lookups.Go(func() { cl.resolve(context.Background(), s) })
 		}
 	}
 	lookups.Wait()
-	cl.update()
+	cl.update(before)
 	return cl, nil
 }
 

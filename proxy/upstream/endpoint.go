@@ -23,19 +23,8 @@ type Endpoint struct {
 	// Changed only with Cluster.mu held.
 	down         atomic.Bool  // active health checks have failed
 	ejectedUntil atomic.Int64 // end of the ejection in ns on the loops' clock; 0 if not ejected
-	timesDown    atomic.Int64
 
-	_ cacheLines // every request writes the fields below; the fields above change seldom
-
-	load         load
-	conns        atomic.Int64
-	latency      latency
-	failures     atomic.Int64 // number of failures in a row
-	ejectedInRow atomic.Int64
-	ejections    atomic.Int64
-	outcomes     [Outcomes]atomic.Int64 // number of requests by outcome; Success is counted in load
-
-	_ cacheLines
+	*endpointCounters
 }
 
 // cacheLines keeps the fields before and after it on different cache lines. It spans two lines, because processors

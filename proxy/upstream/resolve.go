@@ -92,7 +92,7 @@ func (c *Cluster) resolvePeriodically(ctx context.Context, s *target) {
 		case <-time.After(pause):
 		}
 		c.resolve(ctx, s)
-		c.retire(c.update())
+		c.retire(c.update(nil))
 	}
 }
 
@@ -130,17 +130,15 @@ func (c *Cluster) resolve(ctx context.Context, s *target) {
 }
 
 // update creates an endpoint for each new address of the targets, and returns the endpoints whose address is gone. An
-// address that stays keeps its Endpoint.
-func (c *Cluster) update() (gone []*Endpoint) {
+// address that stays keeps its Endpoint; with another weight it gets a new one, which goes on counting. earlier are the
+// endpoints of the cluster that this one replaces.
+func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*Endpoint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil
 	}
-	before := map[loop.Addr]*Endpoint{}
-	for _, e := range c.members.Load().all {
-		before[e.addr] = e
-	}
+	before := c.byAddress()
 	var all []*Endpoint
 	listed := map[loop.Addr]bool{}
 	for _, s := range c.targets {
@@ -151,7 +149,14 @@ func (c *Cluster) update() (gone []*Endpoint) {
 			listed[at] = true
 			e := before[at]
 			if e == nil || e.weight != s.weight {
-				e = &Endpoint{cluster: c, addr: at, weight: s.weight, pools: make([]loopPools, len(c.group.Loops()))}
+				counted := e
+				if counted == nil {
+					counted = earlier[at]
+				}
+				e = &Endpoint{
+					cluster: c, addr: at, weight: s.weight, pools: make([]loopPools, len(c.group.Loops())),
+					endpointCounters: countersAfter(counted),
+				}
 				if c.startCheck != nil {
 					c.startCheck(e)
 				}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/loop"
@@ -20,6 +19,10 @@ const maxSessions = 256
 type Shared struct {
 	Layers       *tlslayer.Layers // of the loop group
 	Certificates *certs.Store
+
+	// Before is the cluster that the new one replaces, or nil. The new one goes on with its counters, and with those of
+	// endpoints whose address stays. Succeed follows.
+	Before *Cluster
 }
 
 // clusterTLS makes the TLS connections of a cluster.
@@ -27,12 +30,10 @@ type clusterTLS struct {
 	cfg    *TLS
 	layers *tlslayer.Layers
 	files  *certs.Client
-
-	handshakes, resumed atomic.Int64
-	failures            [TLSFailures]atomic.Int64
+	*tlsCounters
 }
 
-func newClusterTLS(c *TLS, shared Shared, loops int) (*clusterTLS, error) {
+func newClusterTLS(c *TLS, shared Shared, loops int, counts *tlsCounters) (*clusterTLS, error) {
 	if shared.Layers == nil {
 		shared.Layers = tlslayer.New(loops, nil)
 	}
@@ -44,7 +45,7 @@ func newClusterTLS(c *TLS, shared Shared, loops int) (*clusterTLS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clusterTLS{cfg: c, layers: shared.Layers, files: files}, nil
+	return &clusterTLS{cfg: c, layers: shared.Layers, files: files, tlsCounters: counts}, nil
 }
 
 // endpointTLS are the TLS configurations of an endpoint, made of the cluster's current certificates.
