@@ -37,7 +37,7 @@ type Result struct {
 type Row struct {
 	Name    string                     `json:"name"`
 	Kind    Kind                       `json:"kind"`
-	Value   float64                    `json:"value"` // headline in the first case: median of the rounds
+	Value   float64                    `json:"value"` // headline in the first case that the row takes part in: median of the rounds
 	Spread  float64                    `json:"spread"`
 	Version string                     `json:"version"`
 	Cases   map[string]map[string]Stat `json:"cases"` // figures by case and name
@@ -93,8 +93,8 @@ func newResult(q Question, m Machine, rounds []round) (*Result, error) {
 	}
 	for _, c := range q.Contenders {
 		row := r.newRow(c)
-		if _, ok := row.Cases[r.Cases[0]][r.Unit]; !ok {
-			return nil, fmt.Errorf("harness: %s: %s has no %s in case %s, which is the headline", r.Question, c.Name, r.Unit, r.Cases[0])
+		if r.headlineOf(row) == nil {
+			return nil, fmt.Errorf("harness: %s: %s has no %s, which is the headline, in any case", r.Question, c.Name, r.Unit)
 		}
 		r.Rows = append(r.Rows, row)
 	}
@@ -143,9 +143,20 @@ func (r *Result) newRow(c Contender) Row {
 			row.Cases[name][figure] = newStat(all)
 		}
 	}
-	headline := row.Cases[r.Cases[0]][r.Unit]
-	row.Value, row.Spread = headline.Median, headline.spread()
+	if s := r.headlineOf(row); s != nil {
+		row.Value, row.Spread = s.Median, s.spread()
+	}
 	return row
+}
+
+// headlineOf returns a row's headline in the first of its cases, or nil if it has none.
+func (r *Result) headlineOf(row Row) *Stat {
+	for _, name := range r.Cases {
+		if s, ok := row.Cases[name][r.Unit]; ok {
+			return &s
+		}
+	}
+	return nil
 }
 
 // addRatios divides the headline of each ferry row by that of each other row, and in each case the headline of each row by

@@ -50,6 +50,44 @@ func Example(w keepalive.Wire) (string, error) {
 	return config, nil
 }
 
+// ferryConfig is the examples' configuration for all protocols of a Setup.
+const ferryConfig = `proxy:
+  listeners:
+    - address: {{.Listen}}
+      protocol: {{if .HTTP2}}http2{{else}}http1{{end}}
+{{- if .TLS.Cert}}
+      tls:
+        certificates:
+          - cert_file: {{.TLS.Cert}}
+            key_file: {{.TLS.Key}}
+{{- end}}
+      routes:
+        - name: all
+          cluster: web
+          forward:
+            retry:
+              on: [connect-failure]
+  clusters:
+    - name: web
+      protocol: {{if .UpstreamHTTP2}}http2{{else}}http1{{end}}
+{{- if .UpstreamTLS.Cert}}
+      tls:
+        server_name: localhost
+        ca_file: {{.UpstreamTLS.Cert}}
+{{- end}}
+      endpoints:
+        - address: {{.Upstream}}
+admin:
+  address: {{.Admin}}
+`
+
+// FerryWith returns the program that runs ferry's binary in dir, with any protocols of a Setup.
+func FerryWith(dir string) Program {
+	p := Ferry(dir, ferryConfig)
+	p.supports = always
+	return p
+}
+
 // With adds lines such as "reuse_port: true" to the proxy section of an example.
 func With(config string, lines ...string) string {
 	return strings.Replace(config, "\nproxy:\n", "\nproxy:\n  "+strings.Join(lines, "\n  ")+"\n", 1)

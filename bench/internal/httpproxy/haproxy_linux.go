@@ -15,10 +15,16 @@ defaults
 	http-reuse always
 frontend front
 	bind {{.Listen}} backlog 4096
+{{- if .TLS.Cert}} ssl crt {{.TLS.Both}} ssl-min-ver TLSv1.2 curves X25519 alpn {{if .HTTP2}}h2{{else}}http/1.1{{end}}
+{{- else if .HTTP2}} proto h2
+{{- end}}
 	maxconn 20000
 	default_backend back
 backend back
 	server up {{.Upstream}}
+{{- if .UpstreamTLS.Cert}} ssl ca-file {{.UpstreamTLS.Cert}} verify required verifyhost localhost sni str(localhost) alpn {{if .UpstreamHTTP2}}h2{{else}}http/1.1{{end}}
+{{- else if .UpstreamHTTP2}} proto h2
+{{- end}}
 `
 
 func haproxy() (Program, error) {
@@ -26,7 +32,9 @@ func haproxy() (Program, error) {
 	if err != nil {
 		return Program{Name: "HAProxy"}, err
 	}
-	return configured("HAProxy", version, "haproxy.cfg", haproxyConfig, func(_ Setup, file string) []string {
+	p := configured("HAProxy", version, "haproxy.cfg", haproxyConfig, func(_ Setup, file string) []string {
 		return []string{path, "-db", "-f", file}
-	}), nil
+	})
+	p.supports = always
+	return p, nil
 }

@@ -1,7 +1,7 @@
 package httpproxy
 
 // nginxConfig follows nginx's documentation for keep-alive to upstreams: HTTP/1.1, no Connection field, many idle connections.
-// Several workers share the port (SO_REUSEPORT), so the kernel spreads the connections over them.
+// It speaks HTTP/2 to clients only. Several workers share the port (SO_REUSEPORT), so the kernel spreads the connections over them.
 const nginxConfig = `daemon off;
 user root;
 pid {{.Dir}}/nginx.pid;
@@ -25,9 +25,21 @@ http {
 		keepalive_timeout 1h;
 	}
 	server {
-		listen {{.Listen}} backlog=4096{{if gt .Workers 1}} reuseport{{end}};
+		listen {{.Listen}} backlog=4096{{if gt .Workers 1}} reuseport{{end}}{{if .TLS.Cert}} ssl{{end}}{{if .HTTP2}} http2{{end}};
+{{- if .TLS.Cert}}
+		ssl_certificate {{.TLS.Cert}};
+		ssl_certificate_key {{.TLS.Key}};
+		ssl_protocols TLSv1.2 TLSv1.3;
+		ssl_ecdh_curve X25519;
+{{- end}}
+{{- if .UpstreamTLS.Cert}}
+		proxy_ssl_verify on;
+		proxy_ssl_trusted_certificate {{.UpstreamTLS.Cert}};
+		proxy_ssl_name localhost;
+		proxy_ssl_server_name on;
+{{- end}}
 		location / {
-			proxy_pass http://up;
+			proxy_pass http{{if .UpstreamTLS.Cert}}s{{end}}://up;
 			proxy_http_version 1.1;
 			proxy_set_header Connection "";
 		}
@@ -40,7 +52,9 @@ func nginx() (Program, error) {
 	if err != nil {
 		return Program{Name: "nginx"}, err
 	}
-	return configured("nginx", version, "nginx.conf", nginxConfig, func(s Setup, file string) []string {
+	p := configured("nginx", version, "nginx.conf", nginxConfig, func(s Setup, file string) []string {
 		return []string{path, "-p", s.Dir, "-e", "stderr", "-c", file}
-	}), nil
+	})
+	p.supports = func(s Setup) bool { return !s.UpstreamHTTP2 }
+	return p, nil
 }

@@ -12,6 +12,7 @@ import (
 	"text/template"
 	"time"
 
+	"example.com/ferry/bench/internal/keypair"
 	"example.com/ferry/bench/internal/pinned"
 )
 
@@ -22,6 +23,8 @@ type Program struct {
 
 	// Goroutines says whether Setup.Admin serves the number of goroutines.
 	Goroutines bool
+
+	supports func(s Setup) bool // nil: HTTP/1.1 in cleartext only
 
 	file string // name of the configuration file; empty if the program needs none
 	text *template.Template
@@ -36,7 +39,24 @@ type Setup struct {
 	Listen   string // address of the proxy, a port of 127.0.0.1
 	Upstream string // address of the server, a port of 127.0.0.1
 	Admin    string // address of the admin server, for programs written in Go
+
+	// The zero values are HTTP/1.1 in cleartext.
+	HTTP2         bool          // clients speak HTTP/2; in cleartext with prior knowledge
+	UpstreamHTTP2 bool          // the server speaks HTTP/2; in cleartext with prior knowledge
+	TLS           keypair.Files // certificate of the listener
+	UpstreamTLS   keypair.Files // what the server's certificate is verified by
 }
+
+// Supports reports whether the program speaks the protocols of s.
+func (p *Program) Supports(s Setup) bool {
+	if p.supports != nil {
+		return p.supports(s)
+	}
+	return !s.HTTP2 && !s.UpstreamHTTP2 && s.TLS.Cert == "" && s.UpstreamTLS.Cert == ""
+}
+
+// always is the Supports of a program that speaks both protocols on both sides.
+func always(Setup) bool { return true }
 
 // Port returns the port of Listen.
 func (s Setup) Port() string { return port(s.Listen) }
@@ -143,7 +163,7 @@ func listeners(port string) (int, error) {
 
 // Peers returns the installed programs, and a note about each missing program.
 func Peers() (found []Program, notes []string) {
-	for _, look := range []func() (Program, error){nginx, haproxy, envoyProxy, fastHTTP, reverseProxy, caddy} {
+	for _, look := range []func() (Program, error){nginx, haproxy, envoyProxy, fastHTTP, reverseProxy, caddy, nghttpx} {
 		p, err := look()
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("%s has no row: %v.", p.Name, err))
@@ -165,7 +185,7 @@ func installed(name string, args ...string) (path, version string, err error) {
 		}
 	}
 	if err != nil {
-		return "", "", errors.New("it is not installed; its Debian package is called " + name)
+		return "", "", errors.New("it is not installed; make deps installs it")
 	}
 	said, err := exec.Command(path, args...).CombinedOutput()
 	if err != nil {

@@ -2,11 +2,14 @@ package keepalive
 
 import (
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
 	"os"
+
+	"golang.org/x/sys/unix"
 
 	"example.com/ferry/bench/internal/rawpoll"
 )
@@ -21,6 +24,15 @@ type http2Backend struct {
 	conns []*serverConn
 	buf   []byte
 	body  []byte
+
+	secured chan secured // connections whose TLS handshake is over
+	wake    int          // eventfd(2): secured holds something
+}
+
+// secured is the end of a TLS handshake.
+type secured struct {
+	conn *serverConn
+	err  error
 }
 
 // serverConn is a connection of the backend.
@@ -40,8 +52,12 @@ func serveHTTP2(at netip.AddrPort, size int, config *tls.Config) error {
 	if err != nil {
 		return err
 	}
-	b := &http2Backend{poll: poll, tls: config, buf: make([]byte, 256<<10), body: newBody(size)}
-	if err := poll.Add(listener); err != nil {
+	wake, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("keepalive: eventfd: %w", err)
+	}
+	b := &http2Backend{poll: poll, tls: config, buf: make([]byte, 256<<10), body: newBody(size), secured: make(chan secured, 1<<12), wake: wake}
+	if err := errors.Join(poll.Add(listener), poll.Add(wake)); err != nil {
 		return err
 	}
 	for {
@@ -50,16 +66,25 @@ func serveHTTP2(at netip.AddrPort, size int, config *tls.Config) error {
 			return err
 		}
 		for _, fd := range ready {
-			if fd == listener {
-				if err := b.accept(listener); err != nil {
-					return err
-				}
-				continue
+			var err error
+			switch fd {
+			case listener:
+				err = b.accept(listener)
+			case wake:
+				err = b.admitSecured()
+			default:
+				b.turn(b.conns[fd])
 			}
-			if err := b.conns[fd].turn(b.buf); err != nil {
-				b.end(b.conns[fd], err)
+			if err != nil {
+				return err
 			}
 		}
+	}
+}
+
+func (b *http2Backend) turn(c *serverConn) {
+	if err := c.turn(b.buf); err != nil {
+		b.end(c, err)
 	}
 }
 
@@ -69,7 +94,9 @@ func (b *http2Backend) end(c *serverConn, why error) {
 		fmt.Fprintln(os.Stderr, "keepalive: HTTP/2 backend:", why)
 	}
 	rawpoll.Close(c.fd)
-	b.conns[c.fd] = nil
+	if c.fd < len(b.conns) {
+		b.conns[c.fd] = nil
+	}
 }
 
 func (b *http2Backend) accept(listener int) error {
@@ -81,25 +108,57 @@ func (b *http2Backend) accept(listener int) error {
 		if err != nil {
 			return fmt.Errorf("keepalive: accept: %w", err)
 		}
-		for len(b.conns) <= fd {
-			b.conns = append(b.conns, nil)
-		}
 		c := new(serverConn)
 		c.http2Conn = newHTTP2Conn(socket{fd: fd, poll: b.poll}, c)
 		c.body, c.other, c.preface = b.body, b.body, len(preface)
-		b.conns[fd] = c
-		if err := b.poll.Add(fd); err != nil {
-			return err
-		}
-		c.start([2]uint32{settingStreams, serverStreams}, [2]uint32{settingWindow, streamWindow})
-		if err := errors.Join(c.secure(b.tls, true)); err != nil {
-			b.end(c, err)
+		if b.tls == nil {
+			if err := b.admit(c); err != nil {
+				return err
+			}
 			continue
 		}
-		if err := c.turn(b.buf); err != nil {
-			b.end(c, err)
+		// A proxy may open hundreds of connections at once.
+		go func() {
+			b.secured <- secured{c, c.secure(b.tls, true)}
+			var one [8]byte
+			binary.NativeEndian.PutUint64(one[:], 1)
+			_, _ = unix.Write(b.wake, one[:]) // it fails if it was woken 2^64 times
+		}()
+	}
+}
+
+// admitSecured admits the connections whose TLS handshake is over.
+func (b *http2Backend) admitSecured() error {
+	var count [8]byte
+	if _, err := unix.Read(b.wake, count[:]); err != nil {
+		return fmt.Errorf("keepalive: eventfd: %w", err)
+	}
+	for {
+		select {
+		case s := <-b.secured:
+			if s.err != nil {
+				b.end(s.conn, s.err)
+			} else if err := b.admit(s.conn); err != nil {
+				return err
+			}
+		default:
+			return nil
 		}
 	}
+}
+
+// admit begins to serve a connection.
+func (b *http2Backend) admit(c *serverConn) error {
+	for len(b.conns) <= c.fd {
+		b.conns = append(b.conns, nil)
+	}
+	b.conns[c.fd] = c
+	if err := b.poll.Add(c.fd); err != nil {
+		return err
+	}
+	c.start([2]uint32{settingStreams, serverStreams}, [2]uint32{settingWindow, streamWindow})
+	b.turn(c)
+	return nil
 }
 
 // wantRequest is what a request's header has to be.

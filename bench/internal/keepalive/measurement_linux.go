@@ -10,10 +10,11 @@ import (
 // measurement holds the times of one Load, and its report. Times count from its start.
 type measurement struct {
 	Load
-	start  time.Time
-	report Report
-	marks  []time.Duration // start and end of the window
-	cpu    time.Duration   // CPU time of PIDs at the start of the window
+	patience time.Duration // how long to wait for responses after the window
+	start    time.Time
+	report   Report
+	marks    []time.Duration // start and end of the window
+	cpu      time.Duration   // CPU time of PIDs at the start of the window
 }
 
 func (l Load) validate() error {
@@ -59,7 +60,7 @@ func (m *measurement) until(next int) time.Duration {
 	case len(m.marks) == 0:
 		until = m.Warm
 	case len(m.marks) == 2:
-		until = m.end() + patience
+		until = m.end() + m.patience
 	}
 	if m.Rate > 0 && m.dueAt(next) < m.end() {
 		until = min(until, m.dueAt(next))

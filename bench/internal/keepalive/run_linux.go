@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
-// patience is how long the client waits for responses after the window.
+// patience is how long an HTTP/1.1 or Bolt client waits for responses after the window.
 const patience = 2 * time.Second
 
 // run is the state of one Load.
@@ -25,7 +25,7 @@ func (c *client) run(l Load) (*Report, error) {
 	if err := l.validate(); err != nil {
 		return nil, err
 	}
-	r := &run{client: c, measurement: measurement{Load: l, start: time.Now()}, free: len(c.conns)}
+	r := &run{client: c, measurement: measurement{Load: l, patience: patience, start: time.Now()}, free: len(c.conns)}
 	c.failures, c.failure = 0, nil
 	if l.Rate == 0 && l.Once == 0 {
 		for _, n := range c.conns {

@@ -1,0 +1,198 @@
+package proxytrial
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/httpproxy"
+	"example.com/ferry/bench/internal/keepalive"
+	"example.com/ferry/bench/internal/keypair"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+// Load describes the client, the protocols and the cores.
+type Load struct {
+	Down, Up       keepalive.Wire
+	TLS, UpTLS     bool // TLS between the client and the proxy, and between the proxy and the backend
+	Conns, Streams int
+	Size           int     // bytes of each body
+	Rate           float64 // requests a second; 0: all connections are busy
+	Hops           int     // 1 or 2; between two proxies the protocol is that of the client, in cleartext
+	Proxy          []int   // cores of the proxies
+	Ends           []int   // cores of client and backend
+}
+
+// Setup returns the part of a proxy's setup that depends on the load, for the hop that the client is connected to (0) or the
+// one behind it.
+func (l Load) Setup(hop int, files keypair.Files) httpproxy.Setup {
+	last := hop == l.Hops-1
+	s := httpproxy.Setup{Cores: l.Proxy, Workers: len(l.Proxy), HTTP2: l.Down == keepalive.HTTP2}
+	s.UpstreamHTTP2 = last && l.Up == keepalive.HTTP2 || !last && s.HTTP2
+	if l.TLS && hop == 0 {
+		s.TLS = files
+	}
+	if l.UpTLS && last {
+		s.UpstreamTLS = files
+	}
+	return s
+}
+
+// Starter starts a proxy. The caller stops it.
+type Starter func(s httpproxy.Setup) (*pinned.Process, error)
+
+// The names of the figures of a Trial. CPU time and memory are the proxies' own.
+const (
+	PerRequest = "CPU us/request"
+	QPS        = "requests/s"
+	Mean       = "mean ms"
+	P50        = "p50 ms"
+	P99        = "p99 ms"
+	Anonymous  = "anonymous MiB"
+	CPU        = "CPU %"
+	Failures   = "failures"
+	Late99     = "p99 ms by which the client was late"
+)
+
+// Figures are the names of all figures, for harness.Question, but for the headline PerRequest.
+var Figures = []string{QPS, Mean, P50, P99, Anonymous, CPU, Failures, harness.Foreign, Late99}
+
+// Trial is a started proxy with its client and its backend.
+type Trial struct {
+	load    Load
+	backend *pinned.Process
+	proxies []*pinned.Process // in the order of the hops
+	pids    []int
+	client  *keepalive.Client
+	sum     keepalive.Report
+	why     string // first failure
+}
+
+// Start starts all programs and sends requests for a moment. A nil start connects the client to the backend. The programs'
+// directories are made in dir.
+func Start(l Load, start Starter, dir string, files keypair.Files) (*Trial, error) {
+	t := &Trial{load: l}
+	if err := t.start(start, dir, files); err != nil {
+		for _, p := range t.proxies {
+			err = fmt.Errorf("%w; the proxy says %s", err, p.Output())
+		}
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error) {
+	at, err := keepalive.FreeAddrs(1 + 2*t.load.Hops)
+	if err != nil {
+		return err
+	}
+	b := keepalive.Backend{Wire: t.load.Up, Addr: at[0], Size: t.load.Size}
+	spec := keepalive.Spec{Wire: t.load.Down, Addr: at[0], Conns: t.load.Conns, Streams: t.load.Streams, Size: t.load.Size, Cores: t.load.Ends}
+	if t.load.UpTLS {
+		b.Cert, b.Key = files.Cert, files.Key
+	}
+	if t.load.TLS {
+		spec.CA = files.Cert
+	}
+	if t.backend, err = b.Start(t.load.Ends); err != nil {
+		return err
+	}
+	for hop := t.load.Hops - 1; hop >= 0 && start != nil; hop-- {
+		s := t.load.Setup(hop, files)
+		s.Listen, s.Admin, s.Upstream = at[1+2*hop], at[2+2*hop], spec.Addr
+		if s.Dir, err = os.MkdirTemp(dir, "proxy-"); err != nil {
+			return fmt.Errorf("proxytrial: %w", err)
+		}
+		p, err := start(s)
+		if err != nil {
+			return err
+		}
+		t.proxies = append([]*pinned.Process{p}, t.proxies...)
+		spec.Addr = s.Listen
+	}
+	if t.client, err = keepalive.StartClient(spec); err != nil {
+		return err
+	}
+	// Few requests at first: some proxies open a connection to the backend for each request that comes before the first
+	// connection is ready, and so hundreds of them.
+	for _, rate := range []float64{500, t.load.Rate} {
+		if err := t.run(keepalive.Load{Rate: rate, Window: warmTime}); err != nil {
+			return err
+		}
+	}
+	t.sum.Times, t.sum.Late = keepalive.Histogram{}, keepalive.Histogram{}
+	t.sum.Requests, t.sum.CPU, t.sum.Window = 0, 0, 0
+	for _, p := range t.proxies { // read under load: a program may listen before it has all its processes
+		t.pids = append(t.pids, p.Family()...)
+	}
+	return nil
+}
+
+// warmTime is how long requests are sent before anything is measured, at a low rate and then at that of the load.
+const warmTime = 200 * time.Millisecond
+
+// Run measures a slice.
+func (t *Trial) Run(d time.Duration) error {
+	d = max(d, 20*time.Millisecond)
+	return t.run(keepalive.Load{Rate: t.load.Rate, Warm: d / 10, Window: d, PIDs: t.pids})
+}
+
+func (t *Trial) run(l keepalive.Load) error {
+	r, err := t.client.Run(l)
+	if err != nil {
+		return err
+	}
+	t.sum.Requests += r.Requests
+	t.sum.Window += r.Window
+	t.sum.CPU += r.CPU
+	t.sum.Times.Merge(r.Times)
+	t.sum.Late.Merge(r.Late)
+	if t.sum.Failures += r.Failures; t.why == "" {
+		t.why = r.Failure
+	}
+	return nil
+}
+
+// Figures returns the figures of all slices so far.
+func (t *Trial) Figures() (harness.Figures, error) {
+	r := &t.sum
+	f := harness.Figures{
+		PerRequest: 0, CPU: 100 * r.CPU.Seconds() / r.Window.Seconds(), Failures: float64(r.Failures),
+		QPS:  float64(r.Requests) / r.Window.Seconds(),
+		Mean: ms(r.Times.Mean()), P50: ms(r.Times.Quantile(0.5)), P99: ms(r.Times.Quantile(0.99)),
+	}
+	if r.Requests > 0 {
+		f[PerRequest] = float64(r.CPU.Microseconds()) / float64(r.Requests)
+	}
+	if r.Late.N > 0 {
+		f[Late99] = ms(r.Late.Quantile(0.99))
+	}
+	for _, p := range t.proxies {
+		m, err := p.Memory()
+		if err != nil {
+			return nil, err
+		}
+		f[Anonymous] += float64(m.Anon) / (1 << 20)
+	}
+	return f, nil
+}
+
+// FirstFailure describes the first failure, or is empty.
+func (t *Trial) FirstFailure() string { return t.why }
+
+// Close stops all programs.
+func (t *Trial) Close() {
+	if t.client != nil {
+		t.client.End()
+	}
+	for _, p := range t.proxies {
+		p.Stop()
+	}
+	if t.backend != nil {
+		t.backend.Stop()
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/harnesstest"
+	"example.com/ferry/bench/internal/httpproxy"
+	"example.com/ferry/bench/internal/keepalive"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+func TestMain(m *testing.M) {
+	keepalive.Main()
+	httpproxy.Main()
+	os.Exit(m.Run())
+}
+
+func TestQuestion(t *testing.T) {
+	q := newExperiment().question()
+	q.Cases = []string{oneCore, withTLS} // the check runs the others too
+	q.Plot = q.Cases
+	q.Contenders = slices.DeleteFunc(q.Contenders, func(c harness.Contender) bool { return c.Kind == harness.Peer && c.Name != haproxy })
+	harnesstest.Run(t, q)
+}
+
+// The check detects a row without a server.
+func TestCheckSeesFaults(t *testing.T) {
+	e := newExperiment()
+	if err := e.prepare(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	relay := e.contenders[slices.IndexFunc(e.contenders, func(c contender) bool { return c.name == "httputil.ReverseProxy" })]
+	e.contenders = []contender{{name: "nothing behind", in: func(load) bool { return true }, start: func(s httpproxy.Setup) (*pinned.Process, error) {
+		s.Upstream = "127.0.0.1:1"
+		return relay.start(s)
+	}}}
+	if err := e.checkResponses(); err == nil || !strings.Contains(err.Error(), "nothing behind, one core") || !strings.Contains(err.Error(), "502") {
+		t.Errorf("got %v", err)
+	}
+}
