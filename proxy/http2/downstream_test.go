@@ -54,8 +54,7 @@ func TestRequests(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		web.CloseIdleConnections()
-		r.settled()
+		r.settled(web)
 	})
 }
 

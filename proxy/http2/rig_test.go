@@ -51,6 +51,9 @@ func start(tb testing.TB, c setup) *rig {
 	if c.rules == nil {
 		c.rules = []route.Rule{{Cluster: "web"}}
 	}
+	if c.servers == nil {
+		c.servers = []string{proxytest.DeadAddr(tb)}
+	}
 	c.cluster.Name = "web"
 	for _, s := range c.servers {
 		c.cluster.Endpoints = append(c.cluster.Endpoints, upstream.EndpointConfig{Address: s})
@@ -94,10 +97,13 @@ func (r *rig) eventually(what string, is func() bool) {
 	proxytest.Eventually(r.TB, what, is)
 }
 
-// settled waits until the proxy has no client and holds no buffer.
-func (r *rig) settled() {
+// settled waits until the proxy has no client and holds no buffer. The clients close their idle connections.
+func (r *rig) settled(clients ...*http.Client) {
 	r.TB.Helper()
 	r.eventually("nothing is left", func() bool {
+		for _, c := range clients {
+			c.CloseIdleConnections() // a connection is idle some time after its last response
+		}
 		s := r.Stats()
 		return r.Metrics.Snapshot().Listeners[0].Connections == 0 && s.Queues == 0 && s.Unread == 0
 	})
