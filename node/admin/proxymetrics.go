@@ -13,6 +13,7 @@ var (
 	proxyAcceptedDesc    = desc("ferry_proxy_accepted_total", "Connections that a listener accepted.", "listener")
 	proxyRefusedDesc     = desc("ferry_proxy_refused_total", "Requests that were not forwarded.", "listener", "reason")
 	connsRefusedDesc     = desc("ferry_connections_refused_total", "Connections that were closed when a listener of the proxy accepted them.", "listener", "reason")
+	connsAbusedDesc      = desc("ferry_connections_abused_total", "Connections that were ended because the client misused HTTP/2.", "listener", "reason")
 	proxyRequestsDesc    = desc("ferry_proxy_requests_total", "Requests by the status of their response: 2xx, a Bolt status, or grpc_ and a gRPC status.", "listener", "route", "code")
 	proxySecondsDesc     = desc("ferry_proxy_request_seconds", "Time from a request's first byte to its response's last.", "listener", "route")
 	proxyBytesDesc       = desc("ferry_proxy_bytes_total", "Bytes of requests (in) and responses (out), heads included.", "listener", "route", "dir")
@@ -55,6 +56,9 @@ func (c proxyCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		for why, n := range l.RefusedConnections {
 			ch <- counter(connsRefusedDesc, n, l.Name, why.String())
+		}
+		for how, n := range l.Abused {
+			ch <- counter(connsAbusedDesc, n, l.Name, how.String())
 		}
 	}
 	for _, r := range s.Traffic.Routes {

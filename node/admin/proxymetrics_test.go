@@ -24,6 +24,7 @@ func TestProxyMetrics(t *testing.T) {
 	l.Closed(1)
 	l.Refused(1, traffic.NoRoute)
 	l.ConnectionRefused(1, traffic.ConnectionLimit)
+	l.Abused(1, traffic.Resets)
 	r.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
 	r.Retried(1)
@@ -54,6 +55,8 @@ func TestProxyMetrics(t *testing.T) {
 		`ferry_proxy_refused_total{listener="public",reason="overload"} 0`,
 		`ferry_connections_refused_total{listener="public",reason="connections"} 1`,
 		`ferry_connections_refused_total{listener="public",reason="connections_per_address"} 0`,
+		`ferry_connections_abused_total{listener="public",reason="resets"} 1`,
+		`ferry_connections_abused_total{listener="public",reason="pings"} 0`,
 		`ferry_proxy_connections{listener="bad?"} 0`,
 		`ferry_proxy_request_seconds_count{listener="bad?",route="?"} 0`,
 		`ferry_proxy_requests_total{code="2xx",listener="public",route="users \"1\""} 1`,

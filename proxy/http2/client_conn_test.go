@@ -213,6 +213,54 @@ func TestRefusedMessages(t *testing.T) {
 	}
 }
 
+// TestAbuse: a client that misuses the protocol loses its connection, and the reason is counted.
+func TestAbuse(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		do   func(p *peer)
+		want traffic.Abuse
+	}{
+		{"rapid reset", func(p *peer) {
+			s, _ := p.request("GET", "/", true)
+			s.Reset(wire.Cancel)
+		}, traffic.Resets},
+		{"pings", func(p *peer) { p.h2.Ping() }, traffic.Pings},
+		{"settings", func(p *peer) { p.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00")) }, traffic.Settings},
+		{"unknown frames", func(p *peer) { p.Write([]byte("\x00\x00\x00\x77\x00\x00\x00\x00\x00")) }, traffic.IgnoredFrames},
+		{"window updates", func(p *peer) { p.Write([]byte("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x01")) }, traffic.WindowUpdates},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r, m, do := memory(t, setup{})
+			p := newPeer(t, r.addr, nil)
+			for i := range 2000 {
+				row.do(p)
+				if i%50 == 0 {
+					p.settle()
+				}
+				if p.ended != nil || len(p.goAway) > 0 {
+					break
+				}
+			}
+			if len(p.goAway) == 0 || p.goAway[0] != wire.EnhanceYourCalm {
+				t.Fatalf("GOAWAY %v, want ENHANCE_YOUR_CALM", p.goAway)
+			}
+			for how, n := range r.Metrics.Snapshot().Listeners[0].Abused {
+				if n > 0 != (how == row.want) {
+					t.Errorf("%d connections ended because of %v", n, how)
+				}
+			}
+			do(func() {
+				for _, u := range m.Opened {
+					if !u.Over {
+						t.Error("a request of the connection goes on")
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestBothProtocols: the first bytes of a client decide, however they are cut.
 func TestBothProtocols(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {

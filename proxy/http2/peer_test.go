@@ -114,7 +114,7 @@ func (p *peer) request(method, path string, end bool, fields ...string) (*wire.S
 func (p *peer) settle() {
 	p.tb.Helper()
 	p.h2.Ping()
-	p.until("the response to PING", func() bool { return !p.h2.PongAwaited() })
+	p.until("the response to PING", func() bool { return !p.h2.PongAwaited() || len(p.goAway) > 0 })
 }
 
 // flush sends what is queued.

@@ -22,6 +22,7 @@ type listenerCounters struct {
 	opened, closed atomic.Uint64
 	refused        [refusals]atomic.Uint64
 	refusedConns   [connRefusals]atomic.Uint64
+	abused         [abuses]atomic.Uint64
 	_              [64]byte // keeps the counters of two loops on different cache lines
 }
 
@@ -39,6 +40,9 @@ func (l *Listener) ConnectionRefused(loop int, why ConnRefusal) {
 	l.perLoop[loop].refusedConns[why].Add(1)
 }
 
+// Abused counts a connection that was ended because its client misused the protocol.
+func (l *Listener) Abused(loop int, how Abuse) { l.perLoop[loop].abused[how].Add(1) }
+
 // ListenerStats is a snapshot of a Listener.
 type ListenerStats struct {
 	Name        string
@@ -48,11 +52,15 @@ type ListenerStats struct {
 
 	// RefusedConnections is the number of refused connections by reason. Every reason is present.
 	RefusedConnections map[ConnRefusal]uint64
+
+	// Abused is the number of connections that were ended because their clients misused the protocol. Every kind is present.
+	Abused map[Abuse]uint64
 }
 
 func (l *Listener) stats() ListenerStats {
 	s := ListenerStats{
 		Name: l.Name, Refused: make(map[Refusal]uint64, refusals), RefusedConnections: make(map[ConnRefusal]uint64, connRefusals),
+		Abused: make(map[Abuse]uint64, abuses),
 	}
 	for i := range l.perLoop {
 		c := &l.perLoop[i]
@@ -65,6 +73,9 @@ func (l *Listener) stats() ListenerStats {
 		}
 		for why := range connRefusals {
 			s.RefusedConnections[why] += c.refusedConns[why].Load()
+		}
+		for how := range abuses {
+			s.Abused[how] += c.abused[how].Load()
 		}
 	}
 	return s

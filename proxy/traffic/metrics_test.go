@@ -20,6 +20,16 @@ func closed(connections, address, shed uint64) map[traffic.ConnRefusal]uint64 {
 	}
 }
 
+// abused returns the Abused of a listener.
+func abused(pings uint64) map[traffic.Abuse]uint64 {
+	all := map[traffic.Abuse]uint64{}
+	for how := traffic.Resets; how <= traffic.UnreadResponses; how++ {
+		all[how] = 0
+	}
+	all[traffic.Pings] = pings
+	return all
+}
+
 func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	t.Parallel()
 	metrics := traffic.NewMetrics(3)
@@ -32,6 +42,7 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	a.Refused(0, traffic.Overload)
 	a.ConnectionRefused(0, traffic.AddressLimit)
 	a.ConnectionRefused(2, traffic.AddressLimit)
+	a.Abused(1, traffic.Pings)
 	b.Opened(1)
 	users := metrics.Route("b", "users")
 	users.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
@@ -47,8 +58,8 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	some := maps.Clone(none)
 	some[traffic.NoRoute], some[traffic.Overload] = 2, 1
 	want := []traffic.ListenerStats{
-		{Name: "a", Connections: 1, Accepted: 2, Refused: some, RefusedConnections: closed(0, 2, 0)},
-		{Name: "b", Connections: 1, Accepted: 1, Refused: none, RefusedConnections: closed(0, 0, 0)},
+		{Name: "a", Connections: 1, Accepted: 2, Refused: some, RefusedConnections: closed(0, 2, 0), Abused: abused(1)},
+		{Name: "b", Connections: 1, Accepted: 1, Refused: none, RefusedConnections: closed(0, 0, 0), Abused: abused(0)},
 	}
 	if !reflect.DeepEqual(got.Listeners, want) {
 		t.Errorf("listeners: got\n%+v, want\n%+v", got.Listeners, want)
