@@ -43,6 +43,8 @@ type Loop struct {
 	spareConns []*Conn
 	spareEnded []endedConn
 
+	configured struct{ high, low int } // watermarks of the Config; cfg has the current ones
+
 	start    time.Time     // time when the group was created
 	now      time.Duration // time since start; updated once a turn
 	stopping bool          // run ends when no connection is left
@@ -61,14 +63,16 @@ func newLoop(g *Group, index int) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{
+	l := &Loop{
 		cfg: g.cfg, index: index, sys: sys,
 		acceptors: make(map[int32]*acceptor),
 		events:    make([]event, eventBatch),
 		readBuf:   make([]byte, g.cfg.ReadBuffer),
 		start:     g.start,
 		done:      make(chan struct{}),
-	}, nil
+	}
+	l.configured.high, l.configured.low = g.cfg.HighWater, g.cfg.LowWater
+	return l, nil
 }
 
 // Index returns the loop's index in Group.Loops.

@@ -1,6 +1,9 @@
 package loop
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Timer calls a function on its loop after a time. It is for timeouts that belong to no connection. Only code on its loop may
 // call the methods.
@@ -100,6 +103,13 @@ func (c *Conn) setTimer(which int, d time.Duration) {
 	at := c.loop.tickAfter(d)
 	c.timers.set(which, at, w)
 	w.schedule(&c.timers.entry, at)
+}
+
+// TimerDeadline returns when a timer expires, as Loop.Now shows the time, rounded as SetTimer says. set is false if the timer
+// is not set.
+func (c *Conn) TimerDeadline(which int) (at time.Duration, set bool) {
+	ticks, set := c.timers.get(which, &c.loop.wheel)
+	return time.Duration(min(ticks, math.MaxInt64/uint64(tick))) * tick, set
 }
 
 // StopTimer cancels a timer.

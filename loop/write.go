@@ -32,6 +32,16 @@ func (c *Conn) WriteShared(b *bufpool.Buf, p []byte) {
 	c.loop.flushLater(c)
 }
 
+// SetWatermarks replaces Config.HighWater and LowWater for the connections of this loop, in bytes. A zero high sets both back
+// to the Config. A connection whose queue is longer than a new high becomes full when more is written. Only code on the loop
+// may call it.
+func (l *Loop) SetWatermarks(high, low int) {
+	if high <= 0 {
+		high, low = l.configured.high, l.configured.low
+	}
+	l.cfg.HighWater, l.cfg.LowWater = high, min(low, high)
+}
+
 // LimitQueue divides Config.HighWater and LowWater by 4 for c. It is for a connection that carries several streams: bytes
 // that must not wait behind a body then find a short queue.
 func (c *Conn) LimitQueue() { c.state |= shortQueue }

@@ -204,7 +204,7 @@ func (n *Node) adminConfig(cfg *config.Config) admin.Config {
 		c.Snapshot, c.Tap, c.Functions = n.hop.Snapshot, n.tap, n.functions
 	}
 	if n.proxy != nil {
-		c.Proxy = n.proxy.Snapshot
+		c.Proxy, c.Overload = n.proxy.Snapshot, n.proxy.Overload
 	}
 	return c
 }

@@ -39,6 +39,7 @@ func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
 		names[l.name()], addresses[l.Address] = i, i
 		tables[i] = k.listener(at, l, formats)
 	}
+	k.errs.AddAt("proxy", "overload", c.Overload.Check())
 	if err := c.AccessLog.Check(); err != nil {
 		k.errs.AddAt("proxy", "access_log", err)
 	}

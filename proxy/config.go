@@ -12,6 +12,7 @@ import (
 	"example.com/ferry/proxy/http1"
 	"example.com/ferry/proxy/http2"
 	"example.com/ferry/proxy/limit"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -30,9 +31,12 @@ type Config struct {
 	Goroutines bool `yaml:"goroutines,omitempty"`
 
 	// MaxConnections is the largest number of connected clients; more clients wait in the kernel. Zero means seven
-	// eighths of the process's limit of descriptors (RLIMIT_NOFILE). The rest is for connections to servers,
-	// listeners and files.
+	// eighths of the process's limit of descriptors (RLIMIT_NOFILE), but no more than fit into half of the memory budget
+	// with 8 KiB each. The rest is for connections to servers, listeners, files and requests.
 	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=0"`
+
+	// Overload configures what happens when memory becomes short or the event loops late.
+	Overload overload.Config `yaml:"overload,omitempty"`
 
 	// Listeners are the addresses that clients connect to.
 	Listeners []Listener `yaml:"listeners" schema:"required"`
@@ -152,14 +156,12 @@ func (l *Listener) table() *route.Config {
 	return &route.Config{VirtualHosts: l.VirtualHosts}
 }
 
-// loops returns the configuration of the event loops.
-func (c *Config) loops() *loop.Config {
+// loops returns the configuration of the event loops, which accept maxConns connections together.
+func (c *Config) loops(maxConns int) *loop.Config {
 	out := &loop.Config{Loops: c.Loops, ReusePort: c.ReusePort, Portable: c.Goroutines}
-	if c.MaxConnections > 0 { // otherwise loop.Config has the default
-		if out.Loops == 0 {
-			out.Loops = runtime.GOMAXPROCS(0)
-		}
-		out.MaxConns = (c.MaxConnections + out.Loops - 1) / out.Loops
+	if out.Loops == 0 {
+		out.Loops = runtime.GOMAXPROCS(0)
 	}
+	out.MaxConns = (maxConns + out.Loops - 1) / out.Loops
 	return out
 }

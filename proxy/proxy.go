@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +8,13 @@ import (
 	"sync"
 
 	"example.com/ferry/format"
+	"example.com/ferry/internal/bytesize"
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/membudget"
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
 	"example.com/ferry/proxy/limit"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/traffic"
 )
 
@@ -25,6 +27,10 @@ type Proxy struct {
 	certs   *certs.Store
 	layers  *tlslayer.Layers
 	conns   limit.Total
+
+	overload    *overload.Manager
+	stopManager context.CancelFunc
+	shedder     shedder
 
 	reloading sync.Mutex // held from Prepare to Commit or Abort, and by Shutdown while it sets closed
 
@@ -45,7 +51,13 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if log == nil {
 		log = slog.Default()
 	}
-	group, err := loop.New(cfg.loops())
+	allowed, source := membudget.Find()
+	budget := allowed
+	if cfg.Overload.Memory > 0 {
+		budget, source = int64(cfg.Overload.Memory), "proxy.overload.memory"
+	}
+	maxConns := cfg.maxConnections(budget)
+	group, err := loop.New(cfg.loops(maxConns))
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
@@ -53,13 +65,13 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if store == nil {
 		store = certs.NewStore(log)
 	}
-	maxConns := cmp.Or(cfg.MaxConnections, loop.DefaultMaxConns())
-	log.Info("connections that are accepted", "max_connections", maxConns)
+	log.Info("connections that are accepted", "max_connections", maxConns, "memory", bytesize.Size(budget), "from", source)
 	p := &Proxy{
 		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
 		parts: parts{cfg: &Config{}},
 	}
 	p.conns.Max = int64(maxConns)
+	p.newManager(&cfg.Overload, allowed)
 	p.reloading.Lock()
 	first, err := p.build(cfg, tables)
 	if err != nil {
@@ -96,6 +108,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	if again {
 		return nil
 	}
+	p.stopManager()
 	err := p.group.Shutdown(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()

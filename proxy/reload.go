@@ -27,6 +27,7 @@ const logGrace = time.Minute
 type service interface {
 	Accept(*loop.Conn) loop.Handler
 	Owns(loop.Handler) bool
+	IdleUntil(*loop.Conn, loop.Handler) (until time.Duration, isIdle bool)
 	use(*Listener, *exchange.Plan)
 }
 
@@ -66,6 +67,13 @@ func newHTTPService(l *Listener, loops int) httpService {
 
 func (s httpService) Accept(c *loop.Conn) loop.Handler { return s.accept(c) }
 func (s httpService) Owns(h loop.Handler) bool         { return s.http1.Owns(h) || s.http2.Owns(h) }
+
+func (s httpService) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
+	if until, isIdle = s.http1.IdleUntil(c, h); !isIdle {
+		until, isIdle = s.http2.IdleUntil(c, h)
+	}
+	return until, isIdle
+}
 
 func (s httpService) use(l *Listener, p *exchange.Plan) {
 	s.http1.Use(&l.HTTP1, p)
@@ -232,6 +240,8 @@ func (c *Change) Commit() {
 	old := p.parts
 	p.parts = c.next
 	p.mu.Unlock()
+	p.shedder.serve(&c.next)
+	p.overload.Use(&c.next.cfg.Overload)
 	p.giveUp(old, c.next)
 	p.keep(c.plans)
 	p.reloading.Unlock()
@@ -286,7 +296,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
 		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.metrics, next.access)
-		plans[i].MaxDuration = l.Limits.MaxDuration
+		plans[i].MaxDuration, plans[i].Overload = l.Limits.MaxDuration, p.overload.State()
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())
 			plans[i].Rate = bound.rate

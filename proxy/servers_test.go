@@ -103,6 +103,12 @@ func readFrame(r *bufio.Reader) (wire.Frame, error) {
 func start(t *testing.T, cfg *Config) *Proxy {
 	t.Helper()
 	cfg.Loops = 2
+	return run(t, cfg)
+}
+
+// run starts a proxy that ends with the test.
+func run(t *testing.T, cfg *Config) *Proxy {
+	t.Helper()
 	p, err := New(cfg, nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
@@ -18,6 +19,9 @@ type Snapshot struct {
 	Access   traffic.LogStats // counters of the current access log
 	Clusters []upstream.Stats // sorted by name
 	Loops    []loop.Stats
+
+	Overload   overload.Stats
+	IdleClosed uint64 // idle connections that the overload manager has closed
 }
 
 // Bound is the bound address of a listener.
@@ -26,6 +30,9 @@ type Bound struct {
 	Protocol Protocol
 	Address  string // bound address, including the actual port
 }
+
+// Overload returns what is shed at present. It does not wait.
+func (p *Proxy) Overload() overload.Level { return p.overload.State().Level() }
 
 // Snapshot copies all counters. It waits until each loop has finished its current turn.
 func (p *Proxy) Snapshot() Snapshot {
@@ -41,5 +48,6 @@ func (p *Proxy) Snapshot() Snapshot {
 	slices.SortFunc(s.Clusters, func(a, b upstream.Stats) int { return cmp.Compare(a.Name, b.Name) })
 	s.Traffic = p.metrics.Snapshot()
 	_, s.Loops = p.group.Stats()
+	s.Overload, s.IdleClosed = p.overload.Stats(), p.shedder.closed.Load()
 	return s
 }

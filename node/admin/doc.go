@@ -1,6 +1,6 @@
 // Package admin is a node's HTTP server: probes, Prometheus metrics, profiles, live messages and the dashboard.
 //
-//	/ping /ready      200 while the process lives; 200 while it takes traffic
+//	/ping /ready      200 while the process lives; 200 while it takes traffic, and why it is overloaded
 //	/metrics          Prometheus text
 //	/debug/pprof/     Go profiles
 //	/api/stream       messages of a tag filter as server-sent events

@@ -1,9 +1,12 @@
 package admin
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
@@ -19,6 +22,12 @@ var (
 	proxyBytesDesc       = desc("ferry_proxy_bytes_total", "Bytes of requests (in) and responses (out), heads included.", "listener", "route", "dir")
 	proxyRetriesDesc     = desc("ferry_proxy_retries_total", "Attempts after a failed one.", "listener", "route")
 	proxyPausesDesc      = desc("ferry_proxy_accept_pauses_total", "Times that accepting paused: out of descriptors, or at max_connections.")
+
+	overloadLevelDesc    = desc("ferry_overload_level", "What is shed: 0 nothing, 1 idle connections, 2 requests too, 3 new connections too.")
+	overloadRaisedDesc   = desc("ferry_overload_raised_total", "Times that a level of overload was entered from a lower one.", "level")
+	overloadPressureDesc = desc("ferry_overload_pressure", "What is in use, as a part of its limit: memory, loop_latency, connections.", "resource")
+	overloadShareDesc    = desc("ferry_overload_refused_share", "Share of the requests that are refused.")
+	overloadIdleDesc     = desc("ferry_overload_idle_closed_total", "Idle connections that were closed because memory or connections were short.")
 
 	logWrittenDesc = desc("ferry_proxy_log_lines_total", "Entries written to the access log.")
 	logDroppedDesc = desc("ferry_proxy_log_dropped_total", "Entries that the access log dropped.")
@@ -72,9 +81,34 @@ func (c proxyCollector) Collect(ch chan<- prometheus.Metric) {
 		pauses += l.AcceptPauses
 	}
 	ch <- counter(proxyPausesDesc, uint64(pauses))
+	collectOverload(ch, &s)
 	ch <- counter(logWrittenDesc, s.Access.Written)
 	ch <- counter(logDroppedDesc, s.Access.Dropped)
 	ch <- counter(logErrorsDesc, s.Access.Errors)
+}
+
+func collectOverload(ch chan<- prometheus.Metric, s *proxy.Snapshot) {
+	o := &s.Overload
+	ch <- gauge(overloadLevelDesc, int(o.Level))
+	for l, n := range o.Raised {
+		if level := overload.Level(l); level != overload.Normal {
+			ch <- counter(overloadRaisedDesc, n, strings.ReplaceAll(level.String(), " ", "_"))
+		}
+	}
+	for _, r := range []struct {
+		name        string
+		used, limit float64
+	}{
+		{"memory", float64(o.Memory), float64(o.MemoryBudget)},
+		{"loop_latency", o.Lag.Seconds(), o.LagLimit.Seconds()},
+		{"connections", float64(o.Connections), float64(o.MaxConnections)},
+	} {
+		if r.limit > 0 {
+			ch <- prometheus.MustNewConstMetric(overloadPressureDesc, prometheus.GaugeValue, r.used/r.limit, r.name)
+		}
+	}
+	ch <- prometheus.MustNewConstMetric(overloadShareDesc, prometheus.GaugeValue, o.Share)
+	ch <- counter(overloadIdleDesc, s.IdleClosed)
 }
 
 func collectRoute(ch chan<- prometheus.Metric, r traffic.RouteStats) {

@@ -12,6 +12,7 @@ import (
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
@@ -42,6 +43,11 @@ func TestProxyMetrics(t *testing.T) {
 		return proxy.Snapshot{
 			Traffic: metrics.Snapshot(), Clusters: clusters, Access: traffic.LogStats{Written: 14, Dropped: 15, Errors: 16},
 			Loops: []loop.Stats{{AcceptPauses: 17}, {AcceptPauses: 1}},
+			Overload: overload.Stats{
+				Sample: overload.Sample{Memory: 95, Connections: 30}, Level: overload.RefusingRequests, Share: 0.5,
+				Raised: [4]uint64{0, 8, 7, 6}, MemoryBudget: 100, MaxConnections: 40,
+			},
+			IdleClosed: 19,
 		}
 	}})
 	status, body := do(t, "GET", url+"/metrics")
@@ -57,6 +63,13 @@ func TestProxyMetrics(t *testing.T) {
 		`ferry_connections_refused_total{listener="public",reason="connections_per_address"} 0`,
 		`ferry_connections_abused_total{listener="public",reason="resets"} 1`,
 		`ferry_connections_abused_total{listener="public",reason="pings"} 0`,
+		`ferry_overload_level 2`,
+		`ferry_overload_refused_share 0.5`,
+		`ferry_overload_idle_closed_total 19`,
+		`ferry_overload_pressure{resource="memory"} 0.95`,
+		`ferry_overload_pressure{resource="connections"} 0.75`,
+		`ferry_overload_raised_total{level="shrinking"} 8`,
+		`ferry_overload_raised_total{level="refusing_connections"} 6`,
 		`ferry_proxy_connections{listener="bad?"} 0`,
 		`ferry_proxy_request_seconds_count{listener="bad?",route="?"} 0`,
 		`ferry_proxy_requests_total{code="2xx",listener="public",route="users \"1\""} 1`,

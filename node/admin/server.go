@@ -20,6 +20,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/stream/hop"
 )
 
@@ -34,6 +35,7 @@ type Config struct {
 	Tap          Tap                   // gives /api/stream its messages
 	Functions    Functions             // what /api/functions lists, starts and stops
 	CPU          func() cpu.Stats      // the pool of heavy functions; nil if there is none
+	Overload     func() overload.Level // the proxy's, for /ready; nil if there is no proxy
 	Proxy        func() proxy.Snapshot // read for each scrape of /metrics and for /api/proxy
 	Certificates func() []certs.Stats  // the certificate files in use
 	Reloads      func() Reloads        // reloads of the configuration
@@ -82,10 +84,19 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "pong") })
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
-		if s.ready.Load() {
-			writeText(w, http.StatusOK, "ready")
-		} else {
+		level := overload.Normal
+		if cfg.Overload != nil {
+			level = cfg.Overload()
+		}
+		switch {
+		case !s.ready.Load():
 			writeText(w, http.StatusServiceUnavailable, "not ready: starting or draining")
+		case level == overload.RefusingConnections:
+			writeText(w, http.StatusServiceUnavailable, "not ready: overloaded, "+level.String())
+		case level != overload.Normal:
+			writeText(w, http.StatusOK, "ready, but overloaded: "+level.String())
+		default:
+			writeText(w, http.StatusOK, "ready")
 		}
 	})
 	mux.Handle("GET /metrics", metricsHandler(cfg))

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
@@ -34,6 +35,16 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 	ls := &s.loops[c.Loop().Index()]
 	ls.loop = c.Loop()
 	return &ls.idle[0]
+}
+
+// IdleUntil returns when an unused connection of a client will be closed; 0 means never. isIdle is false if the connection is in
+// use, or is none of s.
+func (s *Service) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
+	if unused, ok := h.(*idleHandler); !ok || unused.loopState.service != s || c.Queued() > 0 {
+		return 0, false
+	}
+	until, _ = c.TimerDeadline(idleTimer)
+	return until, true
 }
 
 // Owns reports whether h handles a client's connection of s.

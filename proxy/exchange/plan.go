@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"example.com/ferry/proxy/limit"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -20,8 +21,9 @@ type Plan struct {
 
 	// The limits of the listener, set before the Plan is used.
 
-	Rate        *limit.Rate   // requests per second of each client; nil means no limit
-	MaxDuration time.Duration // longest time of a request with its response; zero or negative means no limit
+	Overload    *overload.State // nil means that nothing is shed
+	Rate        *limit.Rate     // requests per second of each client; nil means no limit
+	MaxDuration time.Duration   // longest time of a request with its response; zero or negative means no limit
 }
 
 // NewPlan creates a Plan for a listener. clusters must contain every cluster that table names.

@@ -49,7 +49,7 @@ func (d *downstreamSide) send(p []byte) {
 // keepsConnection reports whether the client's connection can be used for another request. It counts the request, so
 // it is called only once per request.
 func (d *downstreamSide) keepsConnection() bool {
-	if d.lastRequest() || d.closing || !d.head.KeepAlive {
+	if d.lastRequest() || d.closing || !d.head.KeepAlive || d.settings.plan.Overload.EndsKeepAlive() {
 		return false
 	}
 	if d.body.Done() {

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
@@ -55,6 +56,17 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 		return nil
 	}
 	return s.loops[c.Loop().Index()].idle
+}
+
+// IdleUntil returns when an unused connection of a client will be closed; 0 means never. isIdle is false if the connection is in
+// use, or is none of s.
+func (s *Service) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
+	unused, ok := h.(*idle)
+	if !ok || unused.loopState.service != s || unused != unused.loopState.idle || c.Queued() > 0 {
+		return 0, false
+	}
+	until, _ = c.TimerDeadline(idleTimer)
+	return until, true
 }
 
 // Owns reports whether h handles a client's connection of s. The Shutdown method of such a handler closes the

@@ -2,6 +2,7 @@ package http2
 
 import (
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
@@ -60,6 +61,21 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 
 func (s *Service) conn(c *loop.Conn) *clientConn {
 	return &clientConn{loopState: s.loops[c.Loop().Index()], settings: s.current.Load(), conn: c}
+}
+
+// IdleUntil returns when an unused connection of a client will be closed; 0 means never. isIdle is false if the connection is in
+// use, or is none of s.
+func (s *Service) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
+	switch h := h.(type) {
+	case *clientConn:
+		isIdle = h.loopState.service == s && h.state == serving && h.h2 != nil && h.h2.Streams() == 0 && c.Queued() == 0
+	case *sniffer:
+		isIdle = h.service == s
+	}
+	if isIdle {
+		until, _ = c.TimerDeadline(idleTimer)
+	}
+	return until, isIdle
 }
 
 // Owns reports whether h handles a client's connection of s. The Shutdown method of such a handler closes the

@@ -5,14 +5,19 @@ import (
 	"sync/atomic"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/traffic"
 )
 
 // Total counts the connections of all listeners of a proxy. Any goroutine may use it.
 type Total struct {
-	Max  int64 // largest number of connections
-	open atomic.Int64
+	Max      int64           // largest number of connections
+	Overload *overload.State // nil: nothing is shed
+	open     atomic.Int64
 }
+
+// Open returns the number of open connections.
+func (t *Total) Open() int64 { return t.open.Load() }
 
 // Connections limits the connections of one listener. It is the listener's loop.Gate. Any goroutine may call its methods.
 type Connections struct {
@@ -52,6 +57,10 @@ func (c *Connections) Use(cfg *Config, counters *traffic.Listener) {
 // Admit is a method of loop.Gate.
 func (c *Connections) Admit(l *loop.Loop, from netip.Addr) (ticket uint32, admitted bool) {
 	s := c.settings.Load()
+	if c.total.Overload.RefusesConnection() {
+		s.counters.ConnectionRefused(l.Index(), traffic.ConnectionShed)
+		return noAddress, false
+	}
 	free := c.total.Max - c.total.open.Add(1) + 1 // before this connection
 	open := c.open.Add(1)
 	if s.connections > 0 {

@@ -1,0 +1,124 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/internal/membudget"
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/overload"
+)
+
+const (
+	// connectionMemory is the memory that a client's connection takes, in bytes: 0.3 KB without TLS and 6 KB with it while it is
+	// idle, and more during a request.
+	connectionMemory = 8 << 10
+
+	// The watermarks of connections while memory is short, in bytes.
+	shrunkHighWater = 32 << 10
+	shrunkLowWater  = 8 << 10
+)
+
+// maxConnections returns the largest number of clients. Without a value in the configuration, idle connections may take half of
+// the memory budget.
+func (c *Config) maxConnections(budget int64) int {
+	if c.MaxConnections > 0 {
+		return c.MaxConnections
+	}
+	most := loop.DefaultMaxConns()
+	if budget > 0 {
+		most = min(most, max(int(min(budget/2/connectionMemory, int64(most))), 64))
+	}
+	return most
+}
+
+// shedder does what the overload manager decides.
+type shedder struct {
+	group    *loop.Group
+	services atomic.Pointer[[]service]
+	shrink   atomic.Bool
+	closed   atomic.Uint64 // idle connections that were closed
+}
+
+var _ overload.Actions = (*shedder)(nil)
+
+// newManager starts the overload manager. budget is the memory that the system allows, in bytes.
+func (p *Proxy) newManager(cfg *overload.Config, budget int64) {
+	p.shedder.group = p.group
+	p.shedder.services.Store(&[]service{})
+	process := overload.Process{
+		MemoryBudget: budget, Memory: membudget.Used, Connections: p.conns.Open, MaxConnections: p.conns.Max,
+	}
+	for _, l := range p.group.Loops() {
+		process.Loops = append(process.Loops, l)
+	}
+	p.overload = overload.New(cfg, process, &p.shedder, p.log)
+	p.conns.Overload = p.overload.State()
+	ctx, stop := context.WithCancel(context.Background())
+	p.stopManager = stop
+	go p.overload.Run(ctx)
+}
+
+// serve closes idle connections of the listeners in p from now on.
+func (s *shedder) serve(p *parts) {
+	services := make([]service, 0, len(p.listeners))
+	for _, l := range p.listeners {
+		services = append(services, l.service)
+	}
+	s.services.Store(&services)
+}
+
+// Shrink is a method of overload.Actions.
+func (s *shedder) Shrink(on bool) (done bool) {
+	s.shrink.Store(on)
+	done = true
+	for _, l := range s.group.Loops() {
+		err := l.Post(func() { // another call may have come meanwhile
+			if s.shrink.Load() {
+				l.SetWatermarks(shrunkHighWater, shrunkLowWater)
+			} else {
+				l.SetWatermarks(0, 0)
+			}
+		})
+		done = done && err == nil
+	}
+	return done
+}
+
+// CloseIdle is a method of overload.Actions.
+func (s *shedder) CloseIdle(part int) {
+	services := *s.services.Load()
+	for _, l := range s.group.Loops() {
+		_ = l.Post(func() { s.closeIdle(l, services, part) }) // after an error, the next call does it
+	}
+}
+
+// idleConn is a connection without a request.
+type idleConn struct {
+	conn    *loop.Conn
+	handler loop.Shutdowner
+	until   time.Duration // when it is closed if it stays idle
+}
+
+func (s *shedder) closeIdle(l *loop.Loop, services []service, part int) {
+	var idle []idleConn
+	for c, h := range l.All() {
+		for _, service := range services {
+			if until, is := service.IdleUntil(c, h); is {
+				if d, ok := h.(loop.Shutdowner); ok {
+					idle = append(idle, idleConn{c, d, until})
+				}
+				break
+			}
+		}
+	}
+	slices.SortFunc(idle, func(a, b idleConn) int { return cmp.Compare(a.until, b.until) })
+	idle = idle[:(len(idle)+part-1)/part]
+	for _, i := range idle {
+		i.handler.Shutdown(i.conn)
+	}
+	s.closed.Add(uint64(len(idle)))
+}
