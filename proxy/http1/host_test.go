@@ -1,10 +1,8 @@
 package http1
 
 import (
-	"net/netip"
 	"testing"
 
-	"example.com/ferry/loop"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
@@ -30,20 +28,5 @@ func TestHost(t *testing.T) {
 				t.Errorf("server saw %q, want %q", got, want)
 			}
 		})
-	}
-}
-
-func TestHostOfServer(t *testing.T) {
-	for _, row := range []struct {
-		addr loop.Addr
-		want string
-	}{
-		{loop.Addr{TCP: netip.MustParseAddrPort("127.0.0.1:80")}, "127.0.0.1:80"},
-		{loop.Addr{TCP: netip.MustParseAddrPort("[fe80::1%eth0]:80")}, "[fe80::1]:80"},
-		{loop.Addr{Unix: "/run/a.sock"}, "localhost"},
-	} {
-		if got := hostOfAddr(row.addr); got != row.want {
-			t.Errorf("%v: got %q, want %q", row.addr, got, row.want)
-		}
 	}
 }

@@ -1,16 +1,11 @@
 package http1
 
 import (
-	"net"
-	"net/netip"
-	"strconv"
 	"strings"
 
-	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 
 	wire "example.com/ferry/protocol/http1"
-	"example.com/ferry/proxy/upstream"
 )
 
 // Request writes the request's head and applies Relay.Changes. It copies the head of an HTTP/1.1 request in as few
@@ -38,7 +33,7 @@ func (u *upstreamSide) setEdit(h *requestHead) {
 		ForwardedFor: c.ForwardedFor, Proto: c.Proto, KeepForwarded: c.KeepForwarded,
 	}
 	if h.head.Minor == 0 && h.head.Authority.Empty() && e.Host == "" {
-		e.Host = hostOf(u.relay.Endpoint)
+		e.Host = u.relay.Endpoint.Authority()
 	}
 }
 
@@ -63,7 +58,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	case len(h.Authority()) > 0:
 		b = append(b, h.Authority()...)
 	default:
-		b = append(b, hostOf(u.relay.Endpoint)...)
+		b = append(b, u.relay.Endpoint.Authority()...)
 	}
 	b = append(b, "\r\n"...)
 	b = u.owner.fields.append(b, h, c.Fields, c)
@@ -112,20 +107,4 @@ func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
 		u.owner.scratch = appendLastChunk(u.owner.scratch[:0], trailers)
 		u.send(u.owner.scratch)
 	}
-}
-
-// hostOf returns the Host of a request that has none: the endpoint's name, or its address if it has no name. Many
-// HTTP/1.1 servers refuse an empty Host.
-func hostOf(e *upstream.Endpoint) string {
-	if e.Host() != "" {
-		return net.JoinHostPort(e.Host(), strconv.Itoa(int(e.Addr().TCP.Port())))
-	}
-	return hostOfAddr(e.Addr())
-}
-
-func hostOfAddr(a loop.Addr) string {
-	if a.Unix != "" {
-		return "localhost"
-	}
-	return netip.AddrPortFrom(a.TCP.Addr().WithZone(""), a.TCP.Port()).String()
 }

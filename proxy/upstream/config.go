@@ -7,7 +7,8 @@ type Config struct {
 	// Name is the name that routes refer to.
 	Name string `yaml:"name" schema:"required"`
 
-	// Protocol is the protocol of the endpoints: http1 or bolt. Empty means the protocol of the listeners whose
+	// Protocol is the protocol of the endpoints: http1, http2, bolt, or auto. With auto, the server chooses HTTP/2 or HTTP/1.1
+	// in TLS (ALPN); without tls, auto is http1. Empty means the protocol of the listeners whose
 	// routes name the cluster. If these listeners have different protocols, Protocol must be set.
 	Protocol Protocol `yaml:"protocol,omitempty"`
 
@@ -27,7 +28,7 @@ type Config struct {
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
 	// Connections is the number of connections that one loop opens to each endpoint and shares among requests. It
-	// applies to protocols that multiplex (bolt). A further connection is opened when all others have Streams
+	// applies to protocols that multiplex (http2, bolt). A further connection is opened when all others have Streams
 	// requests in flight. Zero means 4.
 	Connections int `yaml:"connections,omitempty" schema:"min=0"`
 
@@ -149,10 +150,12 @@ type Protocol string
 const (
 	HTTP1 Protocol = "http1"
 	Bolt  Protocol = "bolt"
+	HTTP2 Protocol = "http2"
+	Auto  Protocol = "auto" // HTTP/2 or HTTP/1.1, as the server chooses in TLS (ALPN); of clusters only
 )
 
 // Protocols lists the values of Protocol.
-var Protocols = [...]Protocol{HTTP1, Bolt}
+var Protocols = [...]Protocol{HTTP1, Bolt, HTTP2, Auto}
 
 // index returns the index of the protocol in Protocols, or -1.
 func (p Protocol) index() int {
@@ -161,6 +164,10 @@ func (p Protocol) index() int {
 		return 0
 	case Bolt:
 		return 1
+	case HTTP2:
+		return 2
+	case Auto:
+		return 3
 	}
 	return -1
 }

@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"context"
+	"net"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +20,7 @@ type Endpoint struct {
 	tls        atomic.Pointer[endpointTLS] // nil before the first TLS connection
 	tlsFailure atomic.Int32                // 1 + TLSFailure of the last connection; 0 if it worked
 	retired    atomic.Bool
+	http1Until atomic.Int64       // end of the time in ns for which the server counts as one of HTTP/1.1, on the loops' clock
 	stopChecks context.CancelFunc // nil if the endpoint has no health checks; guarded by Cluster.mu
 
 	// Changed only with Cluster.mu held.
@@ -69,6 +72,25 @@ func (e *Endpoint) Cluster() *Cluster { return e.cluster }
 // Host returns the host name of the endpoint as configured, without a port. It is empty if the endpoint is configured
 // by IP address or socket path.
 func (e *Endpoint) Host() string { return *e.host.Load() }
+
+// Authority returns the host and port that requests without a host get: the endpoint's name, or its address if it has no
+// name. Many servers refuse a request without a host.
+func (e *Endpoint) Authority() string {
+	if e.Host() != "" {
+		return net.JoinHostPort(e.Host(), strconv.Itoa(int(e.addr.TCP.Port())))
+	}
+	return authority(e.addr)
+}
+
+// http1For is how long an endpoint counts as one of HTTP/1.1 after its server has chosen that. Then the server is asked again,
+// because it may be a newer one.
+const http1For = 5 * time.Minute
+
+// ChoseHTTP1 says that the server of a cluster with protocol auto has not chosen HTTP/2. now is the loop's clock.
+func (e *Endpoint) ChoseHTTP1(now time.Duration) { e.http1Until.Store(int64(now + http1For)) }
+
+// SpeaksHTTP1 reports whether the server of a cluster with protocol auto has chosen HTTP/1.1. now is the loop's clock.
+func (e *Endpoint) SpeaksHTTP1(now time.Duration) bool { return int64(now) < e.http1Until.Load() }
 
 // Pool returns the pool of protocol p on the loop with index loop, or nil. Only that loop may call it.
 func (e *Endpoint) Pool(loop int, p Protocol) Pool { return e.pools[loop][p.index()] }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"example.com/ferry/loop"
@@ -48,7 +49,7 @@ func authority(at loop.Addr) string {
 	if at.Unix != "" {
 		return "localhost"
 	}
-	return at.TCP.String()
+	return netip.AddrPortFrom(at.TCP.Addr().WithZone(""), at.TCP.Port()).String()
 }
 
 // get returns a GET request.

@@ -105,8 +105,13 @@ func (e *Endpoint) serverName() string {
 
 // alpn returns the protocols that are offered to the server (RFC 7301).
 func (p Protocol) alpn() []string {
-	if p == HTTP1 {
+	switch p {
+	case HTTP1:
 		return []string{"http/1.1"}
+	case HTTP2:
+		return []string{"h2"}
+	case Auto:
+		return []string{"h2", "http/1.1"}
 	}
 	return nil
 }
@@ -116,7 +121,7 @@ var errALPN = errors.New("the server does not agree to the protocol of the clust
 
 // checkALPN checks the protocol that the server has chosen; empty if it has chosen none.
 func (p Protocol) checkALPN(chosen string) error {
-	if p == HTTP1 && chosen != "" && chosen != "http/1.1" {
+	if p == HTTP1 && chosen != "" && chosen != "http/1.1" || p == HTTP2 && chosen != "h2" {
 		return fmt.Errorf("upstream: %w: %s, but it chose %q", errALPN, p, chosen)
 	}
 	return nil
