@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 		{"same address", Config{Listeners: []Listener{{Name: "a", Address: "127.0.0.1:81", Protocol: HTTP1, Cluster: "web"}, {Name: "b", Address: "127.0.0.1:81", Protocol: HTTP1, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].address: "127.0.0.1:81" stands in listeners[0] already`},
 		{"two protocols", Config{Listeners: []Listener{public, {Address: "127.0.0.1:0", Protocol: Bolt, Cluster: "web"}}, Clusters: []upstream.Config{web}}, `proxy: listeners[1].cluster: another listener speaks http1 to cluster "web", this one bolt: make it two clusters`},
 		{"protocol of a cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{{Name: "web", Protocol: upstream.HTTP1, Endpoints: web.Endpoints}}}, ""},
-		{"unknown protocol of a cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web, {Name: "c", Protocol: "grpc", Endpoints: web.Endpoints}}}, `proxy: clusters[1].protocol: "grpc": write http1 or bolt, or leave it out to use the listener's`},
+		{"unknown protocol of a cluster", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{web, {Name: "c", Protocol: "grpc", Endpoints: web.Endpoints}}}, `proxy: clusters[1].protocol: "grpc": write http1, http2, auto or bolt, or leave it out to use the listener's`},
 		{"protocols without a common meaning", Config{Listeners: []Listener{public}, Clusters: []upstream.Config{{Name: "web", Protocol: upstream.Bolt, Endpoints: web.Endpoints}}}, `proxy: listeners[0].cluster: cluster "web" speaks bolt: a request of http1 has no meaning there`},
 		{"rule of routes", Config{Listeners: with(func(l *Listener) {
 			l.Cluster, l.Routes = "", []route.Rule{{Cluster: "web"}, {Match: route.Match{Path: "a"}, Cluster: "web"}}

@@ -39,18 +39,9 @@ type http1Service struct{ *http1.Service }
 
 func (s http1Service) use(l *Listener, p *exchange.Plan) { s.Use(&l.HTTP1, p) }
 
-type http2Service struct {
-	*http2.Service
-	http1 *http1.Connector
-}
+type http2Service struct{ *http2.Service }
 
-func (s http2Service) use(l *Listener, p *exchange.Plan) {
-	s.http1.Use(&l.HTTP1.Limits)
-	for range p.Clusters {
-		p.Connectors = append(p.Connectors, s.http1)
-	}
-	s.Use(l.http2(), p)
-}
+func (s http2Service) use(l *Listener, p *exchange.Plan) { s.Use(l.http2(), p) }
 
 // httpService serves clients of HTTP/1.1 and HTTP/2.
 type httpService struct {
@@ -297,6 +288,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		l := &cfg.Listeners[i]
 		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.metrics, next.access)
 		plans[i].MaxDuration, plans[i].Overload = l.Limits.MaxDuration, p.overload.State()
+		plans[i].Connectors = connectors(l, plans[i].Clusters, len(p.group.Loops()))
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())
 			plans[i].Rate = bound.rate
@@ -353,7 +345,7 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
 	case Bolt:
 		s = boltService{bolt.New(&l.Bolt, loops)}
 	case HTTP2:
-		s = http2Service{http2.New(l.http2(), loops), http1.NewConnector(nil, loops)}
+		s = http2Service{http2.New(l.http2(), loops)}
 	case HTTP:
 		s = newHTTPService(l, loops)
 	default:

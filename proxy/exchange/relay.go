@@ -167,6 +167,18 @@ func (r *Relay) Connected() {
 	r.startTryTimeout()
 }
 
+// Replace gives an attempt that waits another Upstream, because the protocol of the server has become known only now. up and
+// ready are the results of Connector.Open.
+func (r *Relay) Replace(up Upstream, ready bool) {
+	switch r.up = up; {
+	case up == nil:
+		r.attempt = noAttempt
+		r.reject(rejectionFor(r.Refuse(traffic.Overload)))
+	case ready:
+		r.Connected()
+	}
+}
+
 // Ready reports whether an Upstream accepts RequestData.
 func (r *Relay) Ready() bool { return r.attempt == attemptOpen }
 

@@ -69,6 +69,18 @@ func ServeHTTP(tb testing.TB, h http.HandlerFunc) string {
 	return ln.Addr().String()
 }
 
+// ServeHTTP2 starts a server of package net/http that speaks cleartext HTTP/2 with prior knowledge, and returns its
+// address. cfg may be nil.
+func ServeHTTP2(tb testing.TB, cfg *http.HTTP2Config, h http.HandlerFunc) string {
+	tb.Helper()
+	ln := Listen(tb)
+	s := &http.Server{Handler: h, ReadHeaderTimeout: Patience, HTTP2: cfg, Protocols: new(http.Protocols)}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = s.Serve(ln) }()
+	tb.Cleanup(func() { s.Close() })
+	return ln.Addr().String()
+}
+
 // EchoHTTP responds with the request's body. The X-Seen field describes the request as received. X-Trailer-NAME has
 // the value of trailer NAME.
 func EchoHTTP(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,66 @@
+package http2
+
+import (
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/proxy/exchange"
+
+	wire "example.com/ferry/protocol/http2"
+)
+
+// maxFreeUpstreams is the number of free objects per loop: about as many as a loop has requests in progress.
+const maxFreeUpstreams = 1 << 13
+
+// Connector opens the server's side of requests in HTTP/2. All Connectors of this protocol share the connections of a
+// loop. Any goroutine may create one. Open belongs to the loop of its Relay.
+type Connector struct {
+	loops []connectorLoop
+}
+
+var _ exchange.Connector = (*Connector)(nil)
+
+// connectorLoop is the part of a Connector that belongs to one loop. Only that loop uses it.
+type connectorLoop struct {
+	free    []*upstreamSide
+	scratch []byte // buffer for a path, or for the value of a field
+	fields  requestFields
+	_       [64]byte
+}
+
+// NewConnector creates a Connector for a loop group. loops is the number of loops.
+func NewConnector(loops int) *Connector {
+	c := &Connector{loops: make([]connectorLoop, loops)}
+	for i := range c.loops {
+		c.loops[i].fields.init()
+	}
+	return c
+}
+
+// clientConfig configures the connections to servers. A server may send a stream's window ahead of its client.
+var clientConfig = wire.Config{StreamWindow: 64 << 10, ConnWindow: 1 << 20, MaxHeader: 64 << 10, MaxFields: 256}
+
+// Open opens a stream to r.Endpoint for r, or adds r to the requests that wait for one.
+func (c *Connector) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, ready bool) {
+	l := r.Loop()
+	u := c.loops[l.Index()].get()
+	u.relay, u.pool, u.tunnel = r, poolOf(r.Endpoint, l), r.Changes.Upgrade
+	if !u.pool.assign(u, fresh) {
+		u.release()
+		return nil, false
+	}
+	return u, u.state != waiting
+}
+
+func (cl *connectorLoop) get() *upstreamSide {
+	if n := len(cl.free); n > 0 {
+		u := cl.free[n-1]
+		cl.free = cl.free[:n-1]
+		return u
+	}
+	return &upstreamSide{owner: cl}
+}
+
+func (cl *connectorLoop) put(u *upstreamSide) {
+	if bufpool.Reuse && len(cl.free) < maxFreeUpstreams {
+		cl.free = append(cl.free, u)
+	}
+}

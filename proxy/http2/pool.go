@@ -1,0 +1,202 @@
+package http2
+
+import (
+	"slices"
+	"time"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
+)
+
+// waitInterval is how often the pool retries for requests that wait for a stream. A polling interval is needed because
+// a connection closed by another loop also makes room.
+const waitInterval = 20 * time.Millisecond
+
+// provenFor is how long a connection counts as working after bytes were read from it.
+const provenFor = time.Second
+
+// pool has the connections of one loop to one endpoint. All listeners share the pool.
+type pool struct {
+	endpoint  *upstream.Endpoint
+	loop      *loop.Loop
+	conns     []*serverConn   // connections that are not closed, oldest first
+	waiting   []*upstreamSide // requests without a stream, oldest first
+	waitTimer *loop.Timer
+	retired   bool
+
+	// fallback opens connections to servers that choose HTTP/1.1. It is nil unless the cluster's protocol is auto. Streams
+	// are then opened only after the server has chosen HTTP/2.
+	fallback exchange.Connector
+}
+
+var _ upstream.Pool = (*pool)(nil)
+
+// poolOf returns the loop's pool for endpoint e.
+func poolOf(e *upstream.Endpoint, l *loop.Loop) *pool {
+	if p, ok := e.Pool(l.Index(), upstream.HTTP2).(*pool); ok {
+		return p
+	}
+	p := &pool{endpoint: e, loop: l, retired: e.Retired()}
+	p.waitTimer = l.NewTimer(p.serveWaiting)
+	e.SetPool(l.Index(), upstream.HTTP2, p)
+	return p
+}
+
+// assign gives u a stream or adds it to the waiting requests. It returns false if too many requests wait already.
+func (p *pool) assign(u *upstreamSide, fresh bool) bool {
+	if len(p.waiting) == 0 || fresh {
+		if sc := p.pick(u.tunnel, fresh); sc != nil {
+			u.open(sc)
+			return true
+		}
+	}
+	if !p.endpoint.Cluster().Wait() {
+		return false
+	}
+	u.enter(waiting)
+	p.waiting = append(p.waiting, u)
+	p.waitTimer.Set(waitInterval)
+	return true
+}
+
+// pick returns a connection for another stream. It prefers a connection with room, then a new connection, then the
+// connection with the fewest streams. It returns nil if there is none. fresh excludes connections that the server may
+// have closed without the proxy's noticing.
+func (p *pool) pick(tunnel, fresh bool) *serverConn {
+	if tunnel {
+		return p.pickForTunnel()
+	}
+	cfg := p.endpoint.Cluster().Config()
+	var best *serverConn
+	for _, sc := range p.conns {
+		switch {
+		case !sc.canOpen() || fresh && !sc.proven():
+		case sc.streams < cfg.Streams && (sc.state == serverConnecting || !sc.socket.Full()):
+			return sc
+		case best == nil || sc.streams < best.streams:
+			best = sc
+		}
+	}
+	limit := cfg.Connections
+	if fresh {
+		limit *= 2 // the connections that the server has closed still count
+	}
+	if len(p.conns) < limit && !p.negotiating() {
+		if sc := p.dial(); sc != nil && sc.canOpen() {
+			return sc
+		}
+	}
+	return best
+}
+
+// negotiating reports whether a server is about to choose the protocol. Requests wait for that, so they open no further
+// connection.
+func (p *pool) negotiating() bool {
+	return p.fallback != nil && slices.ContainsFunc(p.conns, func(sc *serverConn) bool { return sc.state == serverConnecting })
+}
+
+// pickForTunnel returns a connection whose server accepts extended CONNECT (RFC 8441). The server says so in its
+// SETTINGS, so a connection that is not open yet is of no use.
+func (p *pool) pickForTunnel() *serverConn {
+	for _, sc := range p.conns {
+		if sc.canOpen() && sc.http2.PeerReady() && sc.http2.PeerExtendedConnect() {
+			return sc
+		}
+	}
+	if len(p.conns) == 0 {
+		p.dial()
+	}
+	return nil
+}
+
+// refusesTunnels reports whether a server has said in its SETTINGS that it does not accept extended CONNECT.
+func (p *pool) refusesTunnels() bool {
+	return slices.ContainsFunc(p.conns, func(sc *serverConn) bool {
+		return sc.http2.PeerReady() && !sc.http2.PeerExtendedConnect()
+	})
+}
+
+// dial opens a connection. It returns nil if limits.connections does not allow one.
+func (p *pool) dial() *serverConn {
+	if !p.endpoint.Connect() {
+		return nil
+	}
+	sc := newServerConn(p)
+	p.conns = append(p.conns, sc)
+	return sc
+}
+
+// serveWaiting gives streams to waiting requests until no stream is available.
+func (p *pool) serveWaiting() {
+	for len(p.waiting) > 0 {
+		u := p.waiting[0]
+		sc := p.pick(u.tunnel, false)
+		switch {
+		case sc != nil:
+			p.dequeue(u)
+			u.open(sc)
+			u.relay.Connected()
+		case u.tunnel && p.refusesTunnels():
+			p.dequeue(u)
+			u.relay.EndAttempt(upstream.Canceled) // the server is healthy
+			u.fail(exchange.Failure{Cause: route.OnConnectFailure})
+		default:
+			p.waitTimer.Set(waitInterval)
+			return
+		}
+	}
+}
+
+// dequeue removes u from the waiting requests.
+func (p *pool) dequeue(u *upstreamSide) {
+	if i := slices.Index(p.waiting, u); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+	}
+	p.endpoint.Cluster().Unwait()
+}
+
+// failWaiting ends the waiting requests, because the pool's only connection could not be opened. The requests may be sent
+// to other endpoints.
+func (p *pool) failWaiting(f exchange.Failure) {
+	all := p.waiting
+	p.waiting = nil
+	for _, u := range all {
+		p.endpoint.Cluster().Unwait()
+		u.fail(f)
+	}
+}
+
+// fallBack passes the waiting requests to the Connector of HTTP/1.1, because the server has chosen that.
+func (p *pool) fallBack() {
+	p.endpoint.ChoseHTTP1(p.loop.Now())
+	all := p.waiting
+	p.waiting = nil
+	for _, u := range all {
+		p.endpoint.Cluster().Unwait()
+		relay := u.relay
+		u.release()
+		relay.Replace(p.fallback.Open(relay, false))
+	}
+}
+
+// remove removes a connection that is lost or about to be closed.
+func (p *pool) remove(sc *serverConn) {
+	if i := slices.Index(p.conns, sc); i >= 0 {
+		p.conns = slices.Delete(p.conns, i, i+1)
+	}
+}
+
+// Retire closes the idle connections immediately and the others after their last response.
+func (p *pool) Retire() {
+	p.retired = true
+	p.closeUnused()
+}
+
+// closeUnused closes the connections that are not needed any more.
+func (p *pool) closeUnused() {
+	for i := len(p.conns) - 1; i >= 0; i-- { // a connection that is closed leaves the list
+		p.conns[i].closeIfUnused()
+	}
+}

@@ -1,0 +1,117 @@
+package http2
+
+import (
+	"strconv"
+
+	"example.com/ferry/proxy/exchange"
+
+	http1 "example.com/ferry/protocol/http1"
+	wire "example.com/ferry/protocol/http2"
+)
+
+// Request writes the request's head and applies Relay.Changes.
+func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
+	c, scratch := &u.relay.Changes, u.owner.scratch
+	_, sameProtocol := h.(*requestHead)
+	length := h.ContentLength()
+	u.head, u.requestEnded, u.bodyLeft = string(h.Method()) == "HEAD", end, -1
+	if !sameProtocol {
+		u.bodyLeft = length // in HTTP/1.1, no trailers follow a body of known length
+	}
+	e := u.stream.BeginHeaders()
+	scratch = u.writePseudo(e, h, scratch)
+	u.owner.fields.write(e, h, c, u.tunnel)
+	if length >= 0 && !u.tunnel {
+		scratch = strconv.AppendInt(scratch[:0], length, 10)
+		e.Field(contentLengthName, scratch)
+	}
+	if h.ExpectsContinue() && !c.ContinueSent {
+		e.FieldString("expect", "100-continue")
+	}
+	if acceptsTrailers(h.Get("te")) {
+		e.FieldString("te", "trailers")
+	}
+	if c.Via != "" {
+		scratch = append(scratch[:0], "1.1 "...)
+		if sameProtocol {
+			scratch = append(scratch[:0], "2 "...)
+		}
+		scratch = append(scratch, c.Via...)
+		e.Field(viaName, scratch)
+	}
+	u.owner.scratch = scratch
+	e.End(end)
+	return false
+}
+
+// writePseudo writes the pseudo-header fields. RFC 9113, section 8.3.1; RFC 8441, section 4. The scheme is that of the
+// connection, because some servers refuse another one. scratch is memory for building values.
+func (u *upstreamSide) writePseudo(e *wire.Encoder, h exchange.RequestHead, scratch []byte) []byte {
+	c := &u.relay.Changes
+	method, authority := h.Method(), h.Authority()
+	if u.tunnel {
+		method = connectMethod
+		e.Protocol(h.UpgradeTo())
+	}
+	e.Method(method)
+	scheme := httpScheme
+	if u.pool.endpoint.Cluster().Config().TLS != nil {
+		scheme = httpsScheme
+	}
+	e.Scheme(scheme)
+	if c.Host != "" || len(authority) == 0 {
+		scratch = scratch[:0]
+		if c.Host != "" {
+			scratch = append(scratch, c.Host...)
+		} else {
+			scratch = append(scratch, u.relay.Endpoint.Authority()...)
+		}
+		authority = scratch
+	}
+	e.Authority(authority)
+	query, hasQuery := h.Query()
+	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && string(method) == "OPTIONS" {
+		scratch = append(scratch[:0], '*')
+	} else {
+		scratch = http1.AppendPath(scratch[:0], h.Path(), c.Strip, c.Prefix)
+	}
+	if hasQuery {
+		scratch = append(append(scratch, '?'), query...)
+	}
+	e.Path(scratch)
+	return scratch
+}
+
+var (
+	connectMethod     = []byte("CONNECT")
+	httpScheme        = []byte("http")
+	httpsScheme       = []byte("https")
+	contentLengthName = []byte("content-length")
+	viaName           = []byte("via")
+)
+
+// RequestData writes a piece of the body. A body of known length ends with its last piece, so that the server gets no empty
+// frame behind it.
+func (u *upstreamSide) RequestData(p []byte) {
+	if u.bodyLeft > 0 {
+		u.bodyLeft -= int64(len(p))
+		u.requestEnded = u.bodyLeft == 0
+	}
+	u.stream.Write(p, u.requestEnded)
+}
+
+// RequestEnd ends the request.
+func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
+	switch {
+	case u.requestEnded:
+	case trailers == nil:
+		u.stream.Write(nil, true)
+	default:
+		e := u.stream.BeginHeaders()
+		for name, value := range trailers.All {
+			e.Field(name, value)
+		}
+		e.End(true)
+	}
+	u.requestEnded = true
+}

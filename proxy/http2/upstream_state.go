@@ -1,0 +1,39 @@
+package http2
+
+import (
+	"fmt"
+	"slices"
+)
+
+// upstreamState is the progress of the server's side of a request:
+//
+//	unused ──Open──► waiting ──a stream is free──► awaitingHead ──head──► receivingBody ──END_STREAM──► unused
+//	   └──Open, a stream is free─────────────────────▲    └──head with END_STREAM──────────────────────────▲
+//
+// Cancel and a failure lead from every state to unused.
+type upstreamState uint8
+
+const (
+	unused       upstreamState = iota
+	waiting                    // no stream is available yet
+	awaitingHead               // the final head of the response has not arrived
+	receivingBody
+)
+
+var upstreamTransitions = [...]struct {
+	name string
+	next []upstreamState
+}{
+	unused:        {"unused", []upstreamState{waiting, awaitingHead}},
+	waiting:       {"waiting", []upstreamState{awaitingHead, unused}},
+	awaitingHead:  {"awaitingHead", []upstreamState{receivingBody, unused}},
+	receivingBody: {"receivingBody", []upstreamState{unused}},
+}
+
+// enter changes the state. No other function does.
+func (u *upstreamSide) enter(next upstreamState) {
+	if checkTransitions && !slices.Contains(upstreamTransitions[u.state].next, next) {
+		panic(fmt.Sprintf("http2: an upstream side goes from %s to %s", upstreamTransitions[u.state].name, upstreamTransitions[next].name))
+	}
+	u.state = next
+}
