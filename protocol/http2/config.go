@@ -14,7 +14,7 @@ const (
 	DefaultMaxFields      = 128
 	DefaultHeaderTable    = 4096
 	DefaultQueuePerStream = 64 << 10
-	DefaultAbuseBudget    = 200
+	DefaultAbuseBudget    = 500
 )
 
 // Config configures one side of connections. The zero value works, and a nil *Config means the zero value. NewServer and
@@ -50,7 +50,7 @@ type Config struct {
 	ExtendedConnect bool `yaml:"extended_connect,omitempty"`
 
 	// AbuseBudget is the number of events of each kind of Abuse that a peer may cause in a burst. Half of it is given back each
-	// second, and useful work gives back one for one. Zero means 200.
+	// second, and useful work gives back one for one. Zero means 500.
 	AbuseBudget int `yaml:"abuse_budget,omitempty" schema:"min=0"`
 }
 

@@ -197,14 +197,14 @@ func (c *Conn) spend(a Abuse) *ConnError {
 	return c.failFor(EnhanceYourCalm, "too many "+a.String(), a)
 }
 
-// sendResetFrame writes RST_STREAM, unless the stream has no id.
-func (c *Conn) sendResetFrame(id uint32, code Code) {
+// sendResetFrame writes RST_STREAM, unless the stream has no id. window is the number of bytes that the peer may still have sent.
+func (c *Conn) sendResetFrame(id uint32, code Code, window int) {
 	if id == 0 || c.phase == failed {
 		return
 	}
 	p := c.control(4, frameReset, 0, id)
 	binary.BigEndian.PutUint32(p, uint32(code))
 	c.writeControl(p)
-	c.resets.add(id)
+	c.resets.add(id, window)
 	c.stats.ResetsSent++
 }

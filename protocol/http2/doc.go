@@ -19,6 +19,6 @@
 // passed on, its decoded fields take as much again. HPACK's two tables take at most four times Config.HeaderTable and 8 KiB. Each
 // stream takes some 250 bytes and its send queue: Config.QueuePerStream and one Write of the driver. So MaxStreams times
 // QueuePerStream bounds the bodies that wait for a peer that gives no window. Responses and control frames that wait in Output for a
-// peer that does not read are bounded by 16 KiB and the heads of three times MaxStreams and AbuseBudget responses. The ids of 256 streams that were
-// reset take 1 KiB. A driver that withholds Stream.Consumed holds at most Config.StreamWindow for each stream.
+// peer that does not read are bounded by 16 KiB and the heads of three times MaxStreams and 100 responses. The ids of 256 streams that were reset take
+// 2 KiB. A driver that withholds Stream.Consumed holds at most Config.StreamWindow for each stream.
 package http2

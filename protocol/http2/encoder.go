@@ -1,6 +1,6 @@
 package http2
 
-import "example.com/ferry/internal/bufpool"
+import "sync"
 
 // Encoder writes one field block: a request, an interim or final response, or trailers. A Conn has one Encoder. Its methods are
 // called in this order: BeginHeaders, the pseudo-header fields, the other fields, End. No other block of the connection may begin
@@ -10,10 +10,10 @@ import "example.com/ferry/internal/bufpool"
 // HTTP/2 does not have are left out: Connection, Keep-Alive, Proxy-Connection, Transfer-Encoding, Upgrade, and TE unless it is
 // trailers (RFC 9113, section 8.2.2).
 type Encoder struct {
-	conn   *Conn
-	stream *Stream // nil between blocks
-	buf    *bufpool.Buf
-	table  encodeTable
+	conn      *Conn
+	stream    *Stream // nil between blocks
+	*blockBuf         // nil between blocks
+	table     encodeTable
 	// plain is set for a block that refers to no entry of the table and adds none. Such a block may be sent later, or not at all.
 	plain    bool
 	trailers bool
@@ -35,31 +35,43 @@ func (s *Stream) BeginHeaders() *Encoder {
 		s.enter(sendHeaders)
 	}
 	e.plain = !s.canSend() || s.is(endQueued) || s.queue.size > 0 || c.phase == failed
-	e.buf = bufpool.Get(firstBlock)
-	e.buf.B = e.buf.B[:frameHeaderSize]
+	e.blockBuf = blockPool.Get().(*blockBuf)
 	if !e.plain {
-		e.buf.B = e.table.appendResize(e.buf.B)
+		e.p = e.table.appendResize(e.p)
 	}
 	return e
 }
 
-const firstBlock = 4 << 10 // bytes of the buffer of a block
+// blockBuf holds an encoded block, and before it room for the header of a frame. Its pool is not bufpool, because each request of
+// each loop takes one, and bufpool has a lock.
+type blockBuf struct{ p []byte }
+
+const keptBlock = 16 << 10 // bytes of the largest block that stays in the pool
+
+var blockPool = sync.Pool{New: func() any { return &blockBuf{make([]byte, frameHeaderSize, 1<<10)} }}
+
+func (b *blockBuf) release() {
+	if cap(b.p) <= keptBlock {
+		b.p = b.p[:frameHeaderSize]
+		blockPool.Put(b)
+	}
+}
 
 // End writes the block as HEADERS, and CONTINUATION if it is larger than the peer's frames may be. endStream ends this side of the
 // stream. Trailers always end it; an interim response never does.
 func (e *Encoder) End(endStream bool) {
-	s, c, b := e.stream, e.conn, e.buf
-	e.stream, e.buf = nil, nil
+	s, c, b := e.stream, e.conn, e.blockBuf
+	e.stream, e.blockBuf = nil, nil
 	endStream = (endStream || e.trailers) && !e.interim
 	switch {
 	case !s.canSend() || s.is(endQueued) || c.phase == failed:
-		b.Release()
+		b.release()
 	case s.queue.size > 0:
 		s.trailers = b
 		s.flags |= endQueued
 	default:
-		c.encoder.writeBlock(s, b.B, endStream)
-		b.Release()
+		e.writeBlock(s, b.p, endStream)
+		b.release()
 		if !e.interim {
 			s.flags |= headSent
 		}

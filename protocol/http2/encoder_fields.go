@@ -36,17 +36,17 @@ func (e *Encoder) Status(code int) {
 		e.field(nameStatus, strconv.AppendInt(digits[:0], int64(code), 10))
 		return
 	}
-	e.buf.B = append(e.buf.B, 0x80|byte(index))
+	e.p = append(e.p, 0x80|byte(index))
 }
 
 // Method writes the :method of a request.
 func (e *Encoder) Method(method []byte) {
 	switch string(method) {
 	case "GET":
-		e.buf.B = append(e.buf.B, 0x82)
+		e.p = append(e.p, 0x82)
 		return
 	case "POST":
-		e.buf.B = append(e.buf.B, 0x83)
+		e.p = append(e.p, 0x83)
 		return
 	case "HEAD":
 		e.stream.flags |= forHead
@@ -60,9 +60,9 @@ func (e *Encoder) Method(method []byte) {
 func (e *Encoder) Scheme(scheme []byte) {
 	switch string(scheme) {
 	case "http":
-		e.buf.B = append(e.buf.B, 0x86)
+		e.p = append(e.p, 0x86)
 	case "https":
-		e.buf.B = append(e.buf.B, 0x87)
+		e.p = append(e.p, 0x87)
 	default:
 		e.field(nameScheme, scheme)
 	}
@@ -75,7 +75,7 @@ func (e *Encoder) Authority(authority []byte) { e.field(nameAuthority, authority
 func (e *Encoder) Path(parts ...[]byte) {
 	if len(parts) == 1 {
 		if string(parts[0]) == "/" {
-			e.buf.B = append(e.buf.B, 0x84)
+			e.p = append(e.p, 0x84)
 			return
 		}
 		e.field(namePath, parts[0])
@@ -85,11 +85,11 @@ func (e *Encoder) Path(parts ...[]byte) {
 	for _, part := range parts {
 		n += len(part)
 	}
-	p := appendInteger(append(e.buf.B, withoutIndexing|4), 0, 7, n)
+	p := appendInteger(append(e.p, withoutIndexing|4), 0, 7, n)
 	for _, part := range parts {
 		p = append(p, part...)
 	}
-	e.buf.B = p
+	e.p = p
 }
 
 // Protocol writes the :protocol of an extended CONNECT. RFC 8441, section 4.
@@ -99,7 +99,7 @@ func (e *Encoder) Protocol(protocol []byte) { e.field(nameProtocol, protocol) }
 func (e *Encoder) Field(name, value []byte) {
 	id := nameIDOf(name)
 	if id == nameOther {
-		e.buf.B = appendString(appendLower(append(e.buf.B, withoutIndexing), name), value)
+		e.p = appendString(appendLower(append(e.p, withoutIndexing), name), value)
 		return
 	}
 	e.field(id, value)
@@ -109,7 +109,7 @@ func (e *Encoder) Field(name, value []byte) {
 func (e *Encoder) FieldString(name, value string) {
 	id := nameIDOf(name)
 	if id == nameOther {
-		e.buf.B = appendString(appendLower(append(e.buf.B, withoutIndexing), name), value)
+		e.p = appendString(appendLower(append(e.p, withoutIndexing), name), value)
 		return
 	}
 	e.field(id, []byte(value))
@@ -142,7 +142,7 @@ func (e *Encoder) field(id nameID, value []byte) {
 		at, index := e.table.find(id, value)
 		switch {
 		case at != 0:
-			e.buf.B = appendInteger(e.buf.B, 0x80, 7, at)
+			e.p = appendInteger(e.p, 0x80, 7, at)
 		case index:
 			e.literal(withIndexing, 6, id, nil, value)
 			e.table.insert(id, value)
@@ -154,7 +154,7 @@ func (e *Encoder) field(id nameID, value []byte) {
 
 // literal writes a literal field. name is used if id is nameOther.
 func (e *Encoder) literal(pattern byte, prefix uint, id nameID, name, value []byte) {
-	p := e.buf.B
+	p := e.p
 	switch static := int(names[id].static); {
 	case static != 0:
 		p = appendInteger(p, pattern, prefix, static)
@@ -163,5 +163,5 @@ func (e *Encoder) literal(pattern byte, prefix uint, id nameID, name, value []by
 	default:
 		p = appendLower(append(p, pattern), name)
 	}
-	e.buf.B = appendString(p, value)
+	e.p = appendString(p, value)
 }

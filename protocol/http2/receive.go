@@ -187,7 +187,7 @@ func (c *Conn) isIdle(id uint32) bool {
 
 // streamFault resets a stream because of an error of the peer. RFC 9113, section 5.4.2.
 func (c *Conn) streamFault(s *Stream, code Code, reason string) *ConnError {
-	c.sendResetFrame(s.id, code)
+	c.sendResetFrame(s.id, code, s.recvWindow)
 	c.endStream(s, sendReset, StreamError{Code: code, Reason: reason})
 	return c.spend(AbuseErrors)
 }

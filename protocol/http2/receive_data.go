@@ -53,10 +53,7 @@ func (c *Conn) judgeData(s *Stream, h frameHeader, d *dataFrame) *ConnError {
 		if c.isIdle(h.stream) {
 			return c.fail(ProtocolError, "DATA of a stream that was never opened")
 		}
-		if !c.ignores(h.stream) {
-			c.sendResetFrame(h.stream, StreamClosed) // RFC 9113, section 5.1
-		}
-		return c.spend(AbuseIgnoredFrames)
+		return c.ignoreData(h)
 	}
 	switch {
 	case !s.canReceive():
@@ -130,7 +127,25 @@ func (c *Conn) noteComplete(s *Stream) {
 	}
 }
 
-// ignores reports whether frames of the closed stream are ignored: this side has reset it, or does not process it after GOAWAY.
-func (c *Conn) ignores(id uint32) bool {
-	return c.goAway.final && !c.client && id > c.goAway.last || c.resets.has(id)
+// ignoreData counts DATA of a closed stream. A peer that has not seen RST_STREAM or GOAWAY may use up the stream's window. DATA of
+// another closed stream is a stream error. RFC 9113, section 5.1.
+func (c *Conn) ignoreData(h frameHeader) *ConnError {
+	reset := c.resets.find(h.stream)
+	switch {
+	case h.length == 0:
+		return c.spend(AbuseEmptyFrames)
+	case reset != nil && h.length <= int(reset.window):
+		reset.window -= int32(h.length)
+		return nil
+	case c.goneAway(h.stream):
+		return nil
+	case reset == nil:
+		c.sendResetFrame(h.stream, StreamClosed, 0)
+	}
+	return c.spend(AbuseIgnoredFrames)
+}
+
+// goneAway reports whether this side does not process the stream after its final GOAWAY.
+func (c *Conn) goneAway(id uint32) bool {
+	return c.goAway.final && !c.client && id > c.goAway.last
 }

@@ -105,7 +105,7 @@ func (c *Conn) receiveBlock(id uint32, p []byte, end bool) *ConnError {
 	case s != nil:
 		return c.receiveHead(s, h, end, malformed)
 	case !c.isIdle(id):
-		if c.ignores(id) {
+		if c.goneAway(id) || c.resets.find(id) != nil {
 			return c.spend(AbuseIgnoredFrames)
 		}
 		return c.fail(StreamClosed, "HEADERS of a closed stream")
@@ -117,7 +117,7 @@ func (c *Conn) receiveBlock(id uint32, p []byte, end bool) *ConnError {
 	case c.goAway.final:
 		return c.spend(AbuseIgnoredFrames)
 	case c.active >= c.cfg.MaxStreams:
-		c.sendResetFrame(id, RefusedStream)
+		c.sendResetFrame(id, RefusedStream, c.streamWindow())
 		c.stats.Refused++
 		if c.settingsAck {
 			return c.spend(AbuseRefused)

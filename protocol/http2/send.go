@@ -114,6 +114,9 @@ func (c *Conn) Flush() {
 }
 
 func (c *Conn) flush() {
+	if !c.out.Full() {
+		c.unread = unreadOutput{}
+	}
 	for c.phase != failed && c.sendWindow > 0 && c.ready.first != nil && !c.out.Full() {
 		s := c.ready.first
 		c.ready.remove(s)
@@ -146,9 +149,9 @@ func (c *Conn) writeTrailers(s *Stream) {
 	s.trailers = nil
 	e := &c.encoder
 	if e.table.pending {
-		b.B = e.table.insertResize(b.B)
+		b.p = e.table.insertResize(b.p)
 	}
-	e.writeBlock(s, b.B, true)
-	b.Release()
+	e.writeBlock(s, b.p, true)
+	b.release()
 	c.localEnd(s)
 }

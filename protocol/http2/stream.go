@@ -1,10 +1,6 @@
 package http2
 
-import (
-	"sync"
-
-	"example.com/ferry/internal/bufpool"
-)
+import "sync"
 
 // Stream is one request and its response. It belongs to the goroutine of its Conn. The server gets a Stream in its first Headers
 // call, the client from Open. The driver calls Release once it has dropped its pointer. A Stream is reused for another request
@@ -25,8 +21,8 @@ type Stream struct {
 	bodyLeft   int64 // bytes of the peer's body that Content-Length announces and that have not arrived; -1 if unknown
 
 	queue    sendQueue
-	trailers *bufpool.Buf // encoded trailers that wait behind the queue
-	onReset  Code         // code of the reset that waits for Encoder.End, if resetLater is set
+	trailers *blockBuf // encoded trailers that wait behind the queue
+	onReset  Code      // code of the reset that waits for Encoder.End, if resetLater is set
 
 	bucketNext           *Stream // in streamTable
 	allPrev, allNext     *Stream // in streamTable
@@ -75,7 +71,7 @@ func (s *Stream) Reset(code Code) {
 		s.flags |= resetLater
 		s.onReset = code
 	default:
-		c.sendResetFrame(s.id, code)
+		c.sendResetFrame(s.id, code, s.recvWindow)
 		s.enter(sendReset)
 	}
 }
@@ -134,7 +130,7 @@ func (c *Conn) streamClosed(s *Stream) {
 	c.ready.remove(s)
 	s.queue.drop()
 	if s.trailers != nil {
-		s.trailers.Release()
+		s.trailers.release()
 		s.trailers = nil
 	}
 	if c.client {

@@ -82,27 +82,34 @@ func (t *streamTable) grow() {
 // resetRing remembers the streams that this side reset last. Frames that the peer sent before it saw the reset are ignored. RFC
 // 9113, section 5.1.
 type resetRing struct {
-	ids  []uint32
-	next int
+	streams []resetStream
+	next    int
+}
+
+// resetStream is a stream that this side has reset.
+type resetStream struct {
+	id     uint32
+	window int32 // bytes that the peer may still have sent
 }
 
 // resetsKept is the number of streams that a resetRing remembers. A peer may still be sending on each of the concurrent streams.
 const resetsKept = 256
 
-func (r *resetRing) add(id uint32) {
-	if len(r.ids) < resetsKept {
-		r.ids = append(r.ids, id)
+func (r *resetRing) add(id uint32, window int) {
+	if len(r.streams) < resetsKept {
+		r.streams = append(r.streams, resetStream{id, int32(window)})
 		return
 	}
-	r.ids[r.next] = id
+	r.streams[r.next] = resetStream{id, int32(window)}
 	r.next = (r.next + 1) % resetsKept
 }
 
-func (r *resetRing) has(id uint32) bool {
-	for _, each := range r.ids {
-		if each == id {
-			return true
+// find returns the stream with the id, or nil.
+func (r *resetRing) find(id uint32) *resetStream {
+	for i := range r.streams {
+		if r.streams[i].id == id {
+			return &r.streams[i]
 		}
 	}
-	return false
+	return nil
 }

@@ -9,8 +9,10 @@ type unreadOutput struct {
 	streams int // streams that ended after this side had written the head of a response
 }
 
-// maxUnreadControl bounds the control frames that wait, in bytes.
-const maxUnreadControl = 16 << 10
+const (
+	maxUnreadControl = 16 << 10 // bytes of control frames that wait
+	moreUnread       = 100      // streams that end while Output is full, beside twice MaxStreams
+)
 
 // control begins a control frame in c.scratch and returns its payload of at most 8 bytes. writeControl follows.
 func (c *Conn) control(length int, kind, flags uint8, stream uint32) (payload []byte) {
@@ -34,16 +36,9 @@ func (c *Conn) noteUnreadResponse(s *Stream) {
 	}
 }
 
-// checkUnread returns an error if too much waits for the peer.
+// checkUnread returns an error if too much waits for the peer. flush begins to count anew when Output is no longer full.
 func (c *Conn) checkUnread() *ConnError {
-	if c.unread == (unreadOutput{}) {
-		return nil
-	}
-	if !c.out.Full() {
-		c.unread = unreadOutput{}
-		return nil
-	}
-	if c.unread.control > maxUnreadControl || c.unread.streams > 2*c.cfg.MaxStreams+c.cfg.AbuseBudget {
+	if c.unread.control > maxUnreadControl || c.unread.streams > 2*c.cfg.MaxStreams+moreUnread {
 		return c.failFor(EnhanceYourCalm, "the peer sends and does not read", AbuseUnread)
 	}
 	return nil

@@ -45,6 +45,9 @@ func (c *Conn) receiveWindowUpdate(h frameHeader, p []byte) *ConnError {
 		return nil
 	}
 	s := c.streams.get(h.stream)
+	if s == nil && increment >= usefulIncrement && !c.isIdle(h.stream) {
+		return nil // the peer has not seen the end of the stream
+	}
 	if s == nil {
 		return c.receiveUnknown(h)
 	}
