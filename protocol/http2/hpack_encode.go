@@ -55,7 +55,8 @@ func (t *encodeTable) appendResize(p []byte) []byte {
 	}
 	t.pending = false
 	if t.smallest < t.max {
-		p = appendInteger(p, 0x20, 5, t.smallest)
+		t.evict(0) // golang.org/x/net/http2/hpack refuses a second update unless the table is empty
+		p = appendInteger(p, 0x20, 5, 0)
 	}
 	return appendInteger(p, 0x20, 5, t.max)
 }
