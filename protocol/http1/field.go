@@ -40,6 +40,7 @@ const (
 	ProxyAuthorization
 	XForwardedFor
 	XForwardedProto
+	XForwardedClientCert
 	Via
 	Traceparent
 	Authorization
@@ -69,8 +70,8 @@ var (
 	// framing fields define where a message ends.
 	framing = setOf(ContentLength, TransferEncoding)
 	// headOnly fields are refused in trailers, because the proxy has already evaluated the head (RFC 9110, section 6.5.1).
-	headOnly = hopByHop | framing | setOf(Host, Expect, Trailer, XForwardedFor, XForwardedProto, Via, Traceparent,
-		Authorization, Cookie, SetCookie, ContentType, ContentEncoding, ContentRange, CacheControl)
+	headOnly = hopByHop | framing | setOf(Host, Expect, Trailer, XForwardedFor, XForwardedProto, XForwardedClientCert, Via,
+		Traceparent, Authorization, Cookie, SetCookie, ContentType, ContentEncoding, ContentRange, CacheControl)
 )
 
 // FieldID returns the ID of the field with that name. Upper and lower case are equal.
@@ -149,6 +150,8 @@ func classify(name []byte) ID {
 		id, want = ProxyAuthenticate, "proxy-authenticate"
 	case 19:
 		id, want = ProxyAuthorization, "proxy-authorization"
+	case 23:
+		id, want = XForwardedClientCert, "x-forwarded-client-cert"
 	}
 	if id == Other || !equalFold(name, want) {
 		return Other

@@ -14,6 +14,8 @@ type RequestEdit struct {
 	ForwardedFor  string // the client's address for X-Forwarded-For; empty does not change that field
 	Proto         string // http or https for X-Forwarded-Proto; empty does not change that field
 	KeepForwarded bool   // the client is a trusted proxy: addresses are appended to its X-Forwarded fields, which are not replaced
+	ClientCert    string // element for X-Forwarded-Client-Cert; empty adds none
+	NoClientCert  bool   // removes the client's X-Forwarded-Client-Cert
 	Via           string // this proxy's name for Via; empty adds no Via
 	Fields        *Edits
 	Upgrade       bool // forward Upgrade, because the connection may become a tunnel
@@ -31,6 +33,8 @@ func (e *RequestEdit) Validate() error {
 		return fmt.Errorf("http1: prefix %q: write a path that begins with a slash, without ? and with other characters than visible ones escaped", e.Prefix)
 	case e.Proto != "" && e.Proto != "http" && e.Proto != "https":
 		return fmt.Errorf("http1: forwarded protocol %q: write http or https", e.Proto)
+	case !validText(e.ClientCert):
+		return fmt.Errorf("http1: client certificate %q: control characters cannot be sent", e.ClientCert)
 	case !validText(e.ForwardedFor):
 		return fmt.Errorf("http1: forwarded for %q: write an address", e.ForwardedFor)
 	}
@@ -77,6 +81,9 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	if e.Proto != "" && !keepProto {
 		drop |= setOf(XForwardedProto)
 	}
+	if e.ClientCert != "" || e.NoClientCert {
+		drop |= setOf(XForwardedClientCert)
+	}
 	upgrade := e.Upgrade && h.Upgrade
 
 	from := h.line.Start
@@ -98,7 +105,18 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	dst = h.appendFields(dst, data, int(from), drop, e.Fields)
 	dst = h.appendFraming(dst)
 	if e.ForwardedFor != "" {
-		dst = h.appendForwardedFor(dst, data, e)
+		dst = append(dst, "X-Forwarded-For: "...)
+		if e.KeepForwarded {
+			dst = h.appendValues(dst, data, XForwardedFor, e.Fields)
+		}
+		dst = append(append(dst, e.ForwardedFor...), "\r\n"...)
+	}
+	if e.ClientCert != "" {
+		dst = append(dst, "X-Forwarded-Client-Cert: "...)
+		if !e.NoClientCert {
+			dst = h.appendValues(dst, data, XForwardedClientCert, e.Fields)
+		}
+		dst = append(append(dst, e.ClientCert...), "\r\n"...)
 	}
 	if e.Proto != "" && !keepProto {
 		dst = appendField(dst, "X-Forwarded-Proto", e.Proto)
@@ -145,21 +163,18 @@ func AppendPath(dst, path []byte, strip int, prefix string) []byte {
 	return append(dst, path...)
 }
 
-// appendForwardedFor appends one X-Forwarded-For field: the addresses from earlier proxies, if KeepForwarded is set, and the
-// client's address.
-func (h *Head) appendForwardedFor(dst, data []byte, e *RequestEdit) []byte {
-	dst = append(dst, "X-Forwarded-For: "...)
-	if e.KeepForwarded && h.seenIDs.has(XForwardedFor) {
-		for i := range h.Fields {
-			f := &h.Fields[i]
-			if f.ID == XForwardedFor && !f.Value.Empty() && !h.namedByConnection(data, f) && !e.Fields.drops(f.Name.Of(data)) {
-				dst = append(dst, f.Value.Of(data)...)
-				dst = append(dst, ", "...)
-			}
+// appendValues appends the values of the fields with that ID which are forwarded, each followed by a comma.
+func (h *Head) appendValues(dst, data []byte, id ID, e *Edits) []byte {
+	if !h.seenIDs.has(id) {
+		return dst
+	}
+	for i := range h.Fields {
+		f := &h.Fields[i]
+		if f.ID == id && !f.Value.Empty() && !h.namedByConnection(data, f) && !e.drops(f.Name.Of(data)) {
+			dst = append(append(dst, f.Value.Of(data)...), ", "...)
 		}
 	}
-	dst = append(dst, e.ForwardedFor...)
-	return append(dst, "\r\n"...)
+	return dst
 }
 
 // appendFields copies data from offset from to the end of the fields, without the lines of dropped fields. It then appends the

@@ -164,8 +164,8 @@ func TestFind(t *testing.T) {
 func TestClassify(t *testing.T) {
 	names := []string{
 		"", "Host", "Connection", "Content-Length", "Transfer-Encoding", "Expect", "Upgrade", "Keep-Alive", "TE", "Trailer", "Proxy",
-		"Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "X-Forwarded-For", "X-Forwarded-Proto", "Via", "Traceparent",
-		"Authorization", "Cookie", "Set-Cookie", "Content-Type", "Content-Encoding", "Content-Range", "Cache-Control",
+		"Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "X-Forwarded-For", "X-Forwarded-Proto",
+		"X-Forwarded-Client-Cert", "Via", "Traceparent", "Authorization", "Cookie", "Set-Cookie", "Content-Type", "Content-Encoding", "Content-Range", "Cache-Control",
 	}
 	for id, name := range names[1:] {
 		for _, n := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {

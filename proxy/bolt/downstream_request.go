@@ -2,6 +2,7 @@ package bolt
 
 import (
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 )
@@ -15,7 +16,7 @@ func (s *session) forwardWhole(st *settings, f wire.Frame, frame []byte) error {
 		}
 	}
 	r := s.newRequest(st, f, frame)
-	found, err := s.loopState.findRoute(st, f)
+	found, err := s.loopState.findRoute(st, f, r.exchange.TLS)
 	if s.admit(st, r, f, found, err) {
 		r.receivedAt = s.loopState.loop.Now()
 		r.send(f, frame)
@@ -27,6 +28,7 @@ func (s *session) forwardWhole(st *settings, f wire.Frame, frame []byte) error {
 func (s *session) newRequest(st *settings, f wire.Frame, p []byte) *request {
 	r := s.loopState.newRequest()
 	r.exchange.Begin(st.plan, s.loopState.loop)
+	r.exchange.TLS = exchange.ClientTLS(s.client)
 	r.exchange.In = int64(f.FrameLen())
 	r.loopState, r.downstream, r.oneway = s.loopState, s, f.Type() == wire.Oneway
 	r.clientID = f.ID()

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	wire "example.com/ferry/protocol/bolt"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 )
 
@@ -23,10 +24,12 @@ func (v *headerValues) Get(name string) []byte {
 // findRoute returns the findRoute of a request, or nil if none matches. f must hold the whole content or at least its first
 // findRoute.MaxPayload bytes. So a findRoute is always found or ruled out in one call. The error is not nil if a condition
 // reads a malformed header.
-func (ls *loopState) findRoute(st *settings, f wire.Frame) (*route.Route, error) {
+func (ls *loopState) findRoute(st *settings, f wire.Frame, tls *exchange.TLSInfo) (*route.Route, error) {
 	ls.matchHeader = headerValues{Header: f.Header()}
 	in := &ls.matchInput
 	in.Bolt.Service, in.Bolt.Method, in.Bolt.Class, in.Header = nil, nil, f.Class(), nil
+	in.ServerName, in.ClientIdentity = "", ""
+	tls.SetRequest(in)
 	if st.needs.target {
 		if in.Bolt.Service = ls.matchHeader.Get(wire.TargetService); in.Bolt.Service == nil {
 			in.Bolt.Service = ls.matchHeader.Get(wire.Service)

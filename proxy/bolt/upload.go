@@ -61,7 +61,7 @@ func (s *session) forwardLarge(st *settings, f wire.Frame, p []byte) (int, error
 		}
 		r := s.newRequest(st, f, p)
 		r.large, s.upload.pending = true, r
-		found, err := s.loopState.findRoute(st, f)
+		found, err := s.loopState.findRoute(st, f, r.exchange.TLS)
 		if s.admit(st, r, f, found, err) {
 			s.connectUpload(r)
 		}

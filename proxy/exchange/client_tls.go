@@ -1,6 +1,15 @@
 package exchange
 
-import "example.com/ferry/loop"
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"strings"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/proxy/route"
+)
 
 // TLSInfo describes the TLS handshake of a client's connection. It is immutable and valid as long as its connection.
 type TLSInfo struct {
@@ -16,7 +25,21 @@ type TLSInfo struct {
 	// ForwardedCert is one element of x-forwarded-client-cert, in Envoy's format:
 	// Hash=HEX;Subject="RFC 2253";URI=...;DNS=...
 	ForwardedCert string
+
+	// Forward says how ForwardedCert is forwarded.
+	Forward ForwardClientCert
 }
+
+// ForwardClientCert says what the proxy does with the field x-forwarded-client-cert, by which servers learn a client's
+// certificate.
+type ForwardClientCert string
+
+// The values of ForwardClientCert.
+const (
+	ForwardOff    ForwardClientCert = "off"    // removes the client's field
+	ForwardSet    ForwardClientCert = "set"    // replaces the client's field by the certificate of its connection, if it has one
+	ForwardAppend ForwardClientCert = "append" // appends the certificate to the client's field; removes the field of a client without one
+)
 
 // ClientTLS returns the TLS handshake of a client's connection, or nil if the connection is cleartext. It is valid from
 // Handler.Opened on. It allocates nothing.
@@ -25,4 +48,94 @@ func ClientTLS(c *loop.Conn) *TLSInfo {
 		return l.ClientTLS()
 	}
 	return nil
+}
+
+// NewTLSInfo describes a handshake. An empty mode means ForwardOff.
+func NewTLSInfo(state *tls.ConnectionState, mode ForwardClientCert) *TLSInfo {
+	i := &TLSInfo{
+		ServerName: strings.ToLower(state.ServerName), Protocol: state.NegotiatedProtocol, Version: state.Version,
+		Resumed: state.DidResume, Forward: mode,
+	}
+	if len(state.VerifiedChains) > 0 {
+		cert := state.PeerCertificates[0]
+		i.Identity, i.Hash = identity(cert), sha256.Sum256(cert.Raw)
+		if mode == ForwardSet || mode == ForwardAppend {
+			i.ForwardedCert = forwardedCert(cert, i.Hash)
+		}
+	}
+	return i
+}
+
+// VersionName returns the version as nginx writes it: TLSv1.2 or TLSv1.3.
+func (i *TLSInfo) VersionName() string {
+	switch i.Version {
+	case tls.VersionTLS13:
+		return "TLSv1.3"
+	case tls.VersionTLS12:
+		return "TLSv1.2"
+	}
+	return tls.VersionName(i.Version)
+}
+
+// SetClientCert sets the fields of c that concern the client's certificate. A nil i, for cleartext, sets none.
+func (i *TLSInfo) SetClientCert(c *Changes) {
+	if i != nil {
+		c.ClientCert, c.NoClientCert = i.ForwardedCert, i.Forward != ForwardAppend || i.ForwardedCert == ""
+	}
+}
+
+// SetRequest sets the conditions of routes on the handshake. A nil i, for cleartext, sets none.
+func (i *TLSInfo) SetRequest(r *route.Request) {
+	if i != nil {
+		r.ServerName, r.ClientIdentity = i.ServerName, i.Identity
+	}
+}
+
+// identity returns the name by which routes and logs know the owner of a certificate.
+func identity(cert *x509.Certificate) string {
+	switch {
+	case len(cert.URIs) > 0:
+		return cert.URIs[0].String()
+	case len(cert.DNSNames) > 0:
+		return cert.DNSNames[0]
+	}
+	return cert.Subject.CommonName
+}
+
+// forwardedCert returns an element of x-forwarded-client-cert.
+func forwardedCert(cert *x509.Certificate, hash [32]byte) string {
+	b := hex.AppendEncode([]byte("Hash="), hash[:])
+	b = append(b, `;Subject="`...)
+	b = appendQuoted(b, cert.Subject.String())
+	b = append(b, '"')
+	for _, uri := range cert.URIs {
+		b = appendValue(append(b, ";URI="...), uri.String())
+	}
+	for _, name := range cert.DNSNames {
+		b = appendValue(append(b, ";DNS="...), name)
+	}
+	return string(b)
+}
+
+// appendValue appends a value. It quotes a value that contains a separator.
+func appendValue(b []byte, value string) []byte {
+	if !strings.ContainsAny(value, `,;="`) {
+		return appendQuoted(b, value)
+	}
+	return append(appendQuoted(append(b, '"'), value), '"')
+}
+
+// appendQuoted appends the inner part of a quoted value. Control characters are replaced: a field cannot contain them.
+func appendQuoted(b []byte, value string) []byte {
+	for i := range len(value) {
+		switch c := value[i]; {
+		case c < ' ' || c == 0x7f:
+			b = append(b, '_')
+		case c == '"':
+			b = append(b, '\\', '"')
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
 }

@@ -141,6 +141,8 @@ type Changes struct {
 	ForwardedFor  string // client address for X-Forwarded-For; empty leaves the field unchanged
 	Proto         string // http or https for X-Forwarded-Proto; empty leaves the field unchanged
 	KeepForwarded bool   // appends to the client's X-Forwarded fields instead of replacing them
+	ClientCert    string // element for X-Forwarded-Client-Cert; empty adds none
+	NoClientCert  bool   // removes the client's X-Forwarded-Client-Cert
 	Via           string // name of the proxy for the Via field; empty adds no Via
 	Fields        *route.FieldEdits
 	Upgrade       bool // forwards the client's Upgrade to the server

@@ -16,6 +16,7 @@ import (
 // Begin may be called for another request.
 type Exchange struct {
 	Plan     *Plan
+	TLS      *TLSInfo     // handshake of the client's connection; nil if it is cleartext. The driver sets it after Begin
 	Route    *route.Route // nil before Admit, and if no route matches
 	Cluster  *upstream.Cluster
 	Endpoint *upstream.Endpoint // endpoint of the current attempt; nil between attempts
@@ -152,6 +153,9 @@ func (x *Exchange) Logs(c traffic.Code) bool {
 func (x *Exchange) Log(e *traffic.Entry, c traffic.Code) {
 	e.Listener, e.Code, e.Refusal, e.Attempts, e.In, e.Out = x.Plan.Listener.Name, c, x.refusal, x.Attempt, x.In, x.Out
 	e.Took = x.loop.Now() - x.Began
+	if x.TLS != nil {
+		e.TLS, e.ServerName, e.ClientIdentity = x.TLS.VersionName(), x.TLS.ServerName, x.TLS.Identity
+	}
 	if x.Route != nil {
 		e.Route = x.Route.Name
 	}

@@ -33,7 +33,7 @@ func (d *downstreamSide) readHead(p []byte) int {
 		d.client.StopTimer(idleTimer)
 	}
 	d.headSize = n
-	d.requestHead = requestHead{&d.head, p[:n]}
+	d.requestHead = requestHead{&d.head, p[:n], d.relay.TLS != nil}
 	d.relay.In = int64(n)
 	d.body = d.head.Body(&d.settings.Limits)
 	if d.settings.plan.Log != nil {
@@ -84,6 +84,7 @@ func (d *downstreamSide) setRouteRequest() {
 	d.request = route.Request{
 		Method: h.MethodName.Of(data), Host: h.Authority.Of(data), Path: h.Path.Of(data), Query: h.Query.Of(data), Header: &d.requestHead,
 	}
+	d.relay.TLS.SetRequest(&d.request)
 	if len(d.request.Path) == 0 {
 		d.request.Path = rootPath
 	}
@@ -182,8 +183,12 @@ func (d *downstreamSide) setChanges() {
 	h, c := &d.head, &d.relay.Changes
 	c.Via = d.settings.Via
 	c.Upgrade = h.Upgrade && h.Framing == wire.BodyNone && d.settings.upgrades(d.requestHead.UpgradeTo())
+	d.relay.TLS.SetClientCert(c)
 	if d.settings.ForwardedFor {
 		c.ForwardedFor, c.Proto, c.KeepForwarded = d.ClientAddr(), "http", d.settings.TrustForwarded
+		if d.relay.TLS != nil {
+			c.Proto = "https"
+		}
 	}
 }
 

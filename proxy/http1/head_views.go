@@ -10,6 +10,7 @@ import (
 type requestHead struct {
 	head *wire.Head
 	data []byte
+	tls  bool // the client's connection is TLS
 }
 
 // responseHead implements exchange.ResponseHead for HTTP/1.1. Its spans refer to data.
@@ -22,8 +23,9 @@ var (
 	_ exchange.RequestHead  = (*requestHead)(nil)
 	_ exchange.ResponseHead = (*responseHead)(nil)
 
-	httpScheme = []byte("http")
-	rootPath   = []byte("/")
+	httpScheme  = []byte("http")
+	httpsScheme = []byte("https")
+	rootPath    = []byte("/")
 )
 
 func (h *requestHead) All(yield func(name, value []byte) bool)  { h.head.Forwarded(h.data, yield) }
@@ -33,9 +35,15 @@ func (h *requestHead) Get(name string) []byte  { return h.head.Get(h.data, name)
 func (h *responseHead) Get(name string) []byte { return h.head.Get(h.data, name) }
 
 func (h *requestHead) Method() []byte    { return h.head.MethodName.Of(h.data) }
-func (h *requestHead) Scheme() []byte    { return httpScheme }
 func (h *requestHead) Authority() []byte { return h.head.Authority.Of(h.data) }
 func (h *requestHead) Path() []byte      { return h.head.Path.Of(h.data) }
+
+func (h *requestHead) Scheme() []byte {
+	if h.tls {
+		return httpsScheme
+	}
+	return httpScheme
+}
 
 func (h *requestHead) Query() (q []byte, has bool) {
 	return h.head.Query.Of(h.data), h.head.Query.Start > h.head.Path.End

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http1"
@@ -65,6 +66,7 @@ func (ls *loopState) downstream(c *loop.Conn) *downstreamSide {
 	d.client = c
 	d.enter(readingHead)
 	d.relay.Begin(d.settings.plan, d.settings.timeouts)
+	d.relay.TLS = exchange.ClientTLS(c)
 	return d
 }
 

@@ -16,6 +16,7 @@ type neutralFields struct {
 	edits        *route.FieldEdits
 	changes      *exchange.Changes // nil for a response
 	forwardedFor []byte            // values of X-Forwarded-For that stay, each followed by a comma
+	clientCert   []byte            // values of X-Forwarded-Client-Cert that stay, each followed by a comma
 	each         func(name, value []byte) bool
 }
 
@@ -39,6 +40,11 @@ func (f *neutralFields) isForwarded(name, value []byte) bool {
 			f.forwardedFor = append(append(f.forwardedFor, value...), ", "...)
 		}
 		return c.ForwardedFor != ""
+	case wire.XForwardedClientCert:
+		if c.ClientCert != "" && !c.NoClientCert {
+			f.clientCert = append(append(f.clientCert, value...), ", "...)
+		}
+		return c.ClientCert != "" || c.NoClientCert
 	case wire.XForwardedProto:
 		return c.Proto != "" && !c.KeepForwarded
 	}
@@ -47,7 +53,7 @@ func (f *neutralFields) isForwarded(name, value []byte) bool {
 
 // append appends the fields of h and those that edits adds. c is nil for a response.
 func (f *neutralFields) append(b []byte, h exchange.Fields, edits *route.FieldEdits, c *exchange.Changes) []byte {
-	f.b, f.edits, f.changes, f.forwardedFor = b, edits, c, f.forwardedFor[:0]
+	f.b, f.edits, f.changes, f.forwardedFor, f.clientCert = b, edits, c, f.forwardedFor[:0], f.clientCert[:0]
 	h.All(f.each)
 	b = f.b
 	f.b, f.edits, f.changes = nil, nil, nil
@@ -59,6 +65,10 @@ func (f *neutralFields) appendForwarded(b []byte, h exchange.Fields, c *exchange
 	if c.ForwardedFor != "" {
 		b = append(append(b, "X-Forwarded-For: "...), f.forwardedFor...)
 		b = append(append(b, c.ForwardedFor...), "\r\n"...)
+	}
+	if c.ClientCert != "" {
+		b = append(append(b, "X-Forwarded-Client-Cert: "...), f.clientCert...)
+		b = append(append(b, c.ClientCert...), "\r\n"...)
 	}
 	if c.Proto != "" && (!c.KeepForwarded || h.Get("X-Forwarded-Proto") == nil) {
 		b = appendField(b, "X-Forwarded-Proto", c.Proto)

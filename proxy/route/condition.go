@@ -13,6 +13,7 @@ type conditions struct {
 	bolt    Bolt
 	headers []headerCondition
 	query   []Parameter
+	tls     *tlsConditions    // nil if the Match has none
 	payload *payloadCondition // nil if the Match has no Payload
 }
 
@@ -31,7 +32,7 @@ func (c *conditions) allButPayloadHold(r *Request) bool {
 			return false
 		}
 	}
-	return true
+	return c.tls == nil || c.tls.hold(r)
 }
 
 // pathCondition matches paths against text or, for regexPath, against regex.
@@ -129,6 +130,7 @@ func (b *builder) compileConditions(at fieldPath, m *Match) conditions {
 			b.addError(at.dot("query").index(i).dot("name"), "empty: name a parameter")
 		}
 	}
+	c.tls = b.compileTLS(at, m)
 	if m.Payload != nil {
 		c.payload = b.compilePayload(at.dot("payload"), m.Payload)
 	}

@@ -87,6 +87,15 @@ type Match struct {
 	// Bolt has conditions on the service, method and class of a Bolt request.
 	Bolt Bolt `yaml:"bolt,omitempty"`
 
+	// ServerName must equal the server name that the client asked for in TLS (SNI). *.example.com matches all names below
+	// example.com. A client without TLS has no server name.
+	ServerName string `yaml:"server_name,omitempty"`
+
+	// ClientIdentity must equal the identity in the client's certificate: its first URI, otherwise its first DNS name,
+	// otherwise the common name. A star at the end matches any rest: spiffe://prod/*; a star alone matches any
+	// identity. A client without a verified certificate has no identity.
+	ClientIdentity string `yaml:"client_identity,omitempty"`
+
 	// Payload is a condition on a field of the payload.
 	Payload *Payload `yaml:"payload,omitempty"`
 }

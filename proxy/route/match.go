@@ -13,6 +13,9 @@ type Request struct {
 	// Bolt has the service, method and class of a Bolt request. A missing part is nil.
 	Bolt struct{ Service, Method, Class []byte }
 
+	// ServerName and ClientIdentity are of the client's TLS handshake, empty without one. ServerName is in lower case.
+	ServerName, ClientIdentity string
+
 	// Header has the header fields of the request; nil if it has none.
 	Header Values
 }

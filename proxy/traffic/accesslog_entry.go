@@ -9,6 +9,7 @@ import (
 type Entry struct {
 	Listener, Route, Cluster, Endpoint string
 	Client                             string
+	TLS, ServerName, ClientIdentity    string // the version of TLS, the server name and the certificate's identity; empty without
 	Method, Host, Path, Trace          []byte // for Bolt, Host is the service; Trace is a result of TraceID
 	Status                             int    // 0 if the client left before the response
 	Code                               Code
@@ -28,6 +29,9 @@ func (e *Entry) append(b []byte, now time.Time) []byte {
 	b = appendText(b, "cluster", e.Cluster)
 	b = appendText(b, "endpoint", e.Endpoint)
 	b = appendText(b, "client", e.Client)
+	b = appendText(b, "tls", e.TLS)
+	b = appendText(b, "server_name", e.ServerName)
+	b = appendText(b, "client_identity", e.ClientIdentity)
 	b = appendText(b, "method", e.Method)
 	b = appendText(b, "host", e.Host)
 	b = appendText(b, "path", e.Path)

@@ -23,6 +23,7 @@ type listenerCounters struct {
 	refused        [refusals]atomic.Uint64
 	refusedConns   [connRefusals]atomic.Uint64
 	abused         [abuses]atomic.Uint64
+	handshakes     handshakeCounters
 	_              [64]byte // keeps the counters of two loops on different cache lines
 }
 
@@ -46,9 +47,10 @@ func (l *Listener) Abused(loop int, how Abuse) { l.perLoop[loop].abused[how].Add
 // ListenerStats is a snapshot of a Listener.
 type ListenerStats struct {
 	Name        string
-	Connections int                // number of open connections
-	Accepted    uint64             // number of accepted connections
-	Refused     map[Refusal]uint64 // number of refused requests by reason; every reason is present
+	Connections int                  // number of open connections
+	Accepted    uint64               // number of accepted connections
+	Refused     map[Refusal]uint64   // number of refused requests by reason; every reason is present
+	Handshakes  map[Handshake]uint64 // number of TLS handshakes by result; nil if there were none, otherwise every result is present
 
 	// RefusedConnections is the number of refused connections by reason. Every reason is present.
 	RefusedConnections map[ConnRefusal]uint64
@@ -60,7 +62,7 @@ type ListenerStats struct {
 func (l *Listener) stats() ListenerStats {
 	s := ListenerStats{
 		Name: l.Name, Refused: make(map[Refusal]uint64, refusals), RefusedConnections: make(map[ConnRefusal]uint64, connRefusals),
-		Abused: make(map[Abuse]uint64, abuses),
+		Abused: make(map[Abuse]uint64, abuses), Handshakes: l.handshakeStats(),
 	}
 	for i := range l.perLoop {
 		c := &l.perLoop[i]
