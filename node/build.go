@@ -117,6 +117,9 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 
 	// 6. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
+		if err = n.openIdentity(cfg); err != nil {
+			return nil, err
+		}
 		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}

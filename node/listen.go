@@ -136,7 +136,7 @@ func reachable(a net.Addr) string {
 
 // certificateNames returns the names that clients connect by: those of the configuration and the hosts of the listeners.
 func certificateNames(cfg *config.Config) []string {
-	names := slices.Clone(cfg.Names)
+	names := append(slices.Clone(cfg.Names), proxyNames(cfg)...)
 	for _, l := range cfg.Listeners {
 		_, addr, _ := strings.Cut(l.Address, "://")
 		host, _, err := net.SplitHostPort(addr)
@@ -155,6 +155,11 @@ func certificateNames(cfg *config.Config) []string {
 // nothing to abort.
 func (n *Node) prepareNames(r *reload) (change, error) {
 	next := certificateNames(r.next)
+	if n.id == nil {
+		if err := n.openIdentity(r.next); err != nil {
+			return change{}, err
+		}
+	}
 	if n.id == nil || reflect.DeepEqual(next, certificateNames(r.last)) {
 		return change{}, nil
 	}

@@ -9,7 +9,7 @@ import (
 // newProxy starts a proxy, which shares the node's certificate files.
 func (n *Node) newProxy(c *proxy.Config) (*proxy.Proxy, error) {
 	cfg := *c
-	cfg.Certificates = n.certs
+	cfg.Certificates, cfg.NodeCertificate = n.certs, n.nodeCertificate
 	return proxy.New(&cfg, n.extensions.Formats, n.log)
 }
 

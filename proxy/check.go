@@ -107,6 +107,9 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		k.spoken[name] = speaks
 	})
 	k.errs.AddAt("proxy", at+".limits", l.Limits.Check())
+	if l.TLS != nil {
+		k.listenerTLS(at+".tls", l.TLS)
+	}
 	switch l.Protocol {
 	case HTTP1, HTTP2, HTTP:
 		k.errs.AddAt("proxy", at+".http1", l.HTTP1.Check())

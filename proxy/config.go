@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"runtime"
 	"slices"
@@ -48,6 +49,10 @@ type Config struct {
 	// of the file, and Reload ignores it.
 	Certificates *certs.Store `yaml:"-"`
 
+	// NodeCertificate returns tls.Config.GetCertificate for listeners whose TLS names no certificates. Nil means that each
+	// has to name one. It is not a part of the file, and Reload ignores it.
+	NodeCertificate func() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) `yaml:"-"`
+
 	// AccessLog configures the access log. Without a file, no access log is written.
 	AccessLog traffic.LogConfig `yaml:"access_log,omitempty"`
 }
@@ -65,6 +70,9 @@ type Listener struct {
 	// (ALPN) decides, or the client's first bytes. Clusters that do not set a protocol speak bolt if the clients do,
 	// otherwise http1.
 	Protocol Protocol `yaml:"protocol" schema:"required"`
+
+	// TLS makes clients speak TLS. Absent means cleartext.
+	TLS *ListenerTLS `yaml:"tls,omitempty"`
 
 	// Cluster is the name of the cluster that all requests are forwarded to.
 	Cluster string `yaml:"cluster,omitempty"`

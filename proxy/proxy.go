@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,6 +32,8 @@ type Proxy struct {
 	overload    *overload.Manager
 	stopManager context.CancelFunc
 	shedder     shedder
+
+	nodeCertificate func() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error)
 
 	reloading sync.Mutex // held from Prepare to Commit or Abort, and by Shutdown while it sets closed
 
@@ -68,7 +71,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	log.Info("connections that are accepted", "max_connections", maxConns, "memory", bytesize.Size(budget), "from", source)
 	p := &Proxy{
 		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
-		parts: parts{cfg: &Config{}},
+		parts: parts{cfg: &Config{}}, nodeCertificate: cfg.NodeCertificate,
 	}
 	p.conns.Max = int64(maxConns)
 	p.newManager(&cfg.Overload, allowed)
@@ -114,6 +117,9 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	defer p.mu.Unlock()
 	for _, c := range p.parts.clusters {
 		c.stop()
+	}
+	for _, t := range p.parts.terminations {
+		t.server.Close()
 	}
 	if p.parts.access != nil {
 		err = errors.Join(err, p.parts.access.Close())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,16 +78,19 @@ type parts struct {
 	access    *traffic.Log
 	listeners map[string]*listener // key is the listener's name
 	clusters  map[string]*cluster
+
+	terminations []*termination // each TLS configuration of the listeners once
 }
 
 // listener is a bound address and its service.
 type listener struct {
 	cfg     *Listener
-	service service
+	service *terminator
 	socket  *loop.Listener
 	counts  *traffic.Listener
 	limits  *limit.Connections
-	rate    *limit.Rate // nil: requests are not limited
+	rate    *limit.Rate  // nil: requests are not limited
+	tls     *termination // nil for cleartext
 }
 
 // bound returns the bound addresses of the listeners, in the order of the configuration.
@@ -224,8 +228,10 @@ func (c *Change) Commit() {
 	}
 	for i := range next.cfg.Listeners {
 		l := &next.cfg.Listeners[i]
-		next.listeners[l.name()].limits.Use(&l.Limits, c.plans[i].Listener)
-		next.listeners[l.name()].service.use(l, c.plans[i])
+		bound := next.listeners[l.name()]
+		bound.limits.Use(&l.Limits, c.plans[i].Listener)
+		bound.service.use(l, c.plans[i])
+		bound.service.terminate(bound.tls, c.plans[i].Listener)
 	}
 	p.mu.Lock()
 	old := p.parts
@@ -291,21 +297,30 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		plans[i].Connectors = connectors(l, plans[i].Clusters, len(p.group.Loops()))
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())
+			terminated, err := p.terminate(l, &old, &next)
+			if err != nil {
+				return nil, err
+			}
 			plans[i].Rate = bound.rate
 			if bound.cfg.Limits != l.Limits { // otherwise clients keep their tokens
 				plans[i].Rate = limit.NewRate(&l.Limits)
 			}
-			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener, bound.limits, plans[i].Rate}
+			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener, bound.limits, plans[i].Rate, terminated}
 			continue
 		}
 		if namesake := old.listeners[l.name()]; namesake != nil && staying[namesake] { // namesake is renamed and keeps its counters, so l gets new ones
 			plans[i].Listener = p.metrics.NewListener(l.name())
 		}
 		plans[i].Rate = limit.NewRate(&l.Limits)
-		if next.listeners[l.name()], err = p.listen(l, plans[i]); err != nil {
-			delete(next.listeners, l.name())
+		terminated, err := p.terminate(l, &old, &next)
+		if err != nil {
 			return nil, err
 		}
+		made, err := p.listen(l, plans[i], terminated)
+		if err != nil {
+			return nil, err
+		}
+		next.listeners[l.name()] = made
 	}
 	return &Change{p, next, plans}, nil
 }
@@ -338,7 +353,7 @@ func (p *Proxy) newCluster(c *upstream.Config, before *cluster) (*cluster, error
 }
 
 // listen binds the address of a listener.
-func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
+func (p *Proxy) listen(l *Listener, plan *exchange.Plan, terminated *termination) (*listener, error) {
 	var s service
 	loops := len(p.group.Loops())
 	switch l.Protocol {
@@ -352,17 +367,19 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan) (*listener, error) {
 		s = http1Service{http1.New(&l.HTTP1, loops)}
 	}
 	s.use(l, plan)
+	t := newTerminator(s, p.layers, p.log)
+	t.terminate(terminated, plan.Listener)
 	at, err := loop.ParseAddr(l.Address)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
 	}
 	limits := limit.NewConnections(&p.conns)
 	limits.Use(&l.Limits, plan.Listener)
-	socket, err := p.group.ListenGated(at, limits, s.Accept)
+	socket, err := p.group.ListenGated(at, limits, t.Accept)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
 	}
-	return &listener{l, s, socket, plan.Listener, limits, plan.Rate}, nil
+	return &listener{l, t, socket, plan.Listener, limits, plan.Rate, terminated}, nil
 }
 
 // giveUp closes the objects of past that are not in kept. It closes listeners first, and their clients still get
@@ -381,6 +398,11 @@ func (p *Proxy) giveUp(past, kept parts) {
 		}
 		for _, each := range p.group.Loops() {
 			_ = each.PostWait(context.Background(), func() { drain(each, l.service) }) // an error means that the loop has ended, so it has no connections
+		}
+	}
+	for _, t := range past.terminations {
+		if !slices.Contains(kept.terminations, t) {
+			t.server.Close()
 		}
 	}
 	for name, c := range past.clusters {

@@ -159,6 +159,11 @@ func call(addr string) error {
 		return err
 	}
 	defer c.Close()
+	return callOn(c)
+}
+
+// callOn sends a request over c and checks the response.
+func callOn(c net.Conn) error {
 	out, err := wire.Append(nil, wire.Message{Dialect: wire.V1, Type: wire.Request, Command: wire.CommandRequest, ID: 7, Timeout: 5 * time.Second, Class: "a.B", Content: []byte("hello")})
 	if err != nil {
 		return err

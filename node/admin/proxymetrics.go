@@ -17,6 +17,7 @@ var (
 	proxyRefusedDesc     = desc("ferry_proxy_refused_total", "Requests that were not forwarded.", "listener", "reason")
 	connsRefusedDesc     = desc("ferry_connections_refused_total", "Connections that were closed when a listener of the proxy accepted them.", "listener", "reason")
 	connsAbusedDesc      = desc("ferry_connections_abused_total", "Connections that were ended because the client misused HTTP/2.", "listener", "reason")
+	proxyHandshakesDesc  = desc("ferry_tls_handshakes_total", "TLS handshakes of clients by result.", "listener", "result")
 	proxyRequestsDesc    = desc("ferry_proxy_requests_total", "Requests by the status of their response: 2xx, a Bolt status, or grpc_ and a gRPC status.", "listener", "route", "code")
 	proxySecondsDesc     = desc("ferry_proxy_request_seconds", "Time from a request's first byte to its response's last.", "listener", "route")
 	proxyBytesDesc       = desc("ferry_proxy_bytes_total", "Bytes of requests (in) and responses (out), heads included.", "listener", "route", "dir")
@@ -68,6 +69,9 @@ func (c proxyCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		for how, n := range l.Abused {
 			ch <- counter(connsAbusedDesc, n, l.Name, how.String())
+		}
+		for result, n := range l.Handshakes {
+			ch <- counter(proxyHandshakesDesc, n, l.Name, result.String())
 		}
 	}
 	for _, r := range s.Traffic.Routes {

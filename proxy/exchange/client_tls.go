@@ -106,7 +106,7 @@ func identity(cert *x509.Certificate) string {
 func forwardedCert(cert *x509.Certificate, hash [32]byte) string {
 	b := hex.AppendEncode([]byte("Hash="), hash[:])
 	b = append(b, `;Subject="`...)
-	b = appendQuoted(b, cert.Subject.String())
+	b = appendVisible(b, cert.Subject.String()) // RFC 2253 escapes quotes and backslashes
 	b = append(b, '"')
 	for _, uri := range cert.URIs {
 		b = appendValue(append(b, ";URI="...), uri.String())
@@ -117,23 +117,22 @@ func forwardedCert(cert *x509.Certificate, hash [32]byte) string {
 	return string(b)
 }
 
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 // appendValue appends a value. It quotes a value that contains a separator.
 func appendValue(b []byte, value string) []byte {
-	if !strings.ContainsAny(value, `,;="`) {
-		return appendQuoted(b, value)
+	if !strings.ContainsAny(value, `,;="\ `) {
+		return appendVisible(b, value)
 	}
-	return append(appendQuoted(append(b, '"'), value), '"')
+	return append(appendVisible(append(b, '"'), escapes.Replace(value)), '"')
 }
 
-// appendQuoted appends the inner part of a quoted value. Control characters are replaced: a field cannot contain them.
-func appendQuoted(b []byte, value string) []byte {
-	for i := range len(value) {
-		switch c := value[i]; {
-		case c < ' ' || c == 0x7f:
+// appendVisible appends a text with its control characters replaced: a field cannot contain them.
+func appendVisible(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == 0x7f {
 			b = append(b, '_')
-		case c == '"':
-			b = append(b, '\\', '"')
-		default:
+		} else {
 			b = append(b, c)
 		}
 	}

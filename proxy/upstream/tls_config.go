@@ -42,8 +42,8 @@ const (
 	TLS13 TLSVersion = "1.3"
 )
 
-// number returns the version as crypto/tls numbers it.
-func (v TLSVersion) number() uint16 {
+// Number returns the version as crypto/tls numbers it.
+func (v TLSVersion) Number() uint16 {
 	if v == TLS13 {
 		return tls.VersionTLS13
 	}

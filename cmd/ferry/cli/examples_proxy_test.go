@@ -3,6 +3,8 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -251,6 +253,33 @@ func TestExampleProxyHTTP1(t *testing.T) {
 	x.expectResponse("18080", "/a/b?c", http.StatusOK, "web /a/b")
 	x.awaitMetric("18095", `ferry_proxy_requests_total\{code="2xx",listener="`+x.address("18080")+`",route="all"\} 1`)
 	x.awaitMetric("18095", `ferry_upstream_requests_total\{cluster="web",endpoint="`+x.address("18090")+`",outcome="success"\} 1`)
+}
+
+func TestExampleProxyTLS(t *testing.T) {
+	t.Parallel()
+	x := newProxyExample(t, "tls.yaml")
+	x.serve("18093", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Header.Get("X-Forwarded-Proto"), " ", r.URL.Path)
+	})
+	defer x.run("18093")()
+	x.awaitMetric("18098", `ferry_proxy_accepted_total\{listener=".*"\} 0`)
+	ca, err := os.ReadFile(filepath.Join(x.dir, "ferry-data", "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Get("https://" + x.address("18083") + "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || string(body) != "https /a" {
+		t.Errorf("%q, %v", body, err)
+	}
+	x.awaitMetric("18098", `ferry_tls_handshakes_total\{listener=".*",result="ok"\} 1`)
 }
 
 func TestExampleProxySidecar(t *testing.T) {

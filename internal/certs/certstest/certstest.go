@@ -16,6 +16,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type CA struct {
 type Leaf struct {
 	CommonName string
 	Names      []string // host names and IP addresses; a client certificate needs none
+	URIs       []string
 	Expired    bool
 	RSA        bool // RSA 2048 instead of ECDSA P-256
 }
@@ -91,6 +93,13 @@ func (ca *CA) Issue(t testing.TB, l Leaf) *Pair {
 		} else {
 			template.DNSNames = append(template.DNSNames, name)
 		}
+	}
+	for _, text := range l.URIs {
+		uri, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template.URIs = append(template.URIs, uri)
 	}
 	cert := sign(t, template, ca.Cert, key.Public(), ca.key, l.Expired)
 	der, err := x509.MarshalPKCS8PrivateKey(key)

@@ -1,0 +1,152 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/loop/tlslayer"
+	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/traffic"
+)
+
+// terminator is the service of a listener, with TLS before its protocol. A reload can turn TLS on and off.
+type terminator struct {
+	service
+	layers  *tlslayer.Layers
+	bound   *tlslayer.Bound
+	log     *slog.Logger
+	current atomic.Pointer[terminatorSettings]
+}
+
+// terminatorSettings are the settings of new connections.
+type terminatorSettings struct {
+	*termination // nil for cleartext
+	counts       *traffic.Listener
+}
+
+func newTerminator(s service, layers *tlslayer.Layers, log *slog.Logger) *terminator {
+	return &terminator{service: s, layers: layers, bound: layers.Bound(), log: log}
+}
+
+// terminate sets the settings of connections that are accepted from now on.
+func (t *terminator) terminate(with *termination, counts *traffic.Listener) {
+	t.current.Store(&terminatorSettings{with, counts})
+}
+
+// Accept is the loop.AcceptFunc of the listener. The connection gets the handler of its protocol after the handshake.
+func (t *terminator) Accept(c *loop.Conn) loop.Handler {
+	s := t.current.Load()
+	if s.termination == nil {
+		return t.service.Accept(c)
+	}
+	c.SetLayer(&serverLayer{Layer: t.layers.Server(c.Loop(), s.server.Config(), t.bound), settings: s}, t.ready)
+	return (*handshaking)(t)
+}
+
+// Owns reports whether h handles a client's connection of the listener.
+func (t *terminator) Owns(h loop.Handler) bool {
+	if shaking, ok := h.(*handshaking); ok {
+		return (*terminator)(shaking) == t
+	}
+	return t.service.Owns(h)
+}
+
+// ready is called after a successful handshake. It returns the handler of the protocol.
+func (t *terminator) ready(c *loop.Conn) loop.Handler {
+	l, ok := c.Layer().(*serverLayer)
+	if !ok {
+		return nil
+	}
+	state := l.ConnectionState()
+	l.info = exchange.NewTLSInfo(&state, l.settings.cfg.ForwardClientCert)
+	result := traffic.HandshakeFull
+	if state.DidResume {
+		result = traffic.HandshakeResumed
+	}
+	l.settings.counts.Handshake(c.Loop().Index(), result)
+	return t.service.Accept(c)
+}
+
+// serverLayer is the layer of a client's connection.
+type serverLayer struct {
+	*tlslayer.Layer
+	settings *terminatorSettings
+	info     *exchange.TLSInfo // nil before the handshake has succeeded
+}
+
+// ClientTLS implements the interface that exchange.ClientTLS asks for.
+func (l *serverLayer) ClientTLS() *exchange.TLSInfo { return l.info }
+
+// handshaking handles the connections of a listener whose handshake is not complete.
+type handshaking terminator
+
+var _ loop.Shutdowner = (*handshaking)(nil)
+
+func (h *handshaking) Opened(*loop.Conn)               {}
+func (h *handshaking) Data(_ *loop.Conn, p []byte) int { return len(p) }
+func (h *handshaking) Drained(*loop.Conn)              {}
+func (h *handshaking) HalfClosed(c *loop.Conn)         { c.Close() }
+func (h *handshaking) Timer(*loop.Conn, int)           {}
+
+// Closed counts a handshake that failed.
+func (h *handshaking) Closed(c *loop.Conn, err error) {
+	l, ok := c.Layer().(*serverLayer)
+	if !ok || err == nil || l.info != nil { // the proxy closed the connection, or the protocol's service refused it
+		return
+	}
+	result := handshakeResult(err)
+	l.settings.counts.Handshake(c.Loop().Index(), result)
+	if h.log.Enabled(context.Background(), slog.LevelDebug) {
+		h.log.Debug("TLS handshake failed", "listener", l.settings.counts.Name, "addr", c.RemoteAddr(), "result", result.String(), "err", err)
+	}
+}
+
+// Shutdown ends the connection: it has no request.
+func (h *handshaking) Shutdown(c *loop.Conn) { c.Close() }
+
+// handshakeTexts are parts of errors of crypto/tls that have no type.
+var handshakeTexts = []struct {
+	part   string
+	result traffic.Handshake
+}{
+	{"client didn't provide a certificate", traffic.HandshakeNoCertificate},
+	{"client certificate", traffic.HandshakeBadCertificate},
+	{"unsupported application protocols", traffic.HandshakeNoProtocol},
+	{"unsupported versions", traffic.HandshakeNoVersion},
+	{"no cipher suite supported by both", traffic.HandshakeNoVersion},
+}
+
+// handshakeResult returns the result of a handshake that failed with err.
+func handshakeResult(err error) traffic.Handshake {
+	var verification *tls.CertificateVerificationError
+	var op *net.OpError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, tlslayer.ErrSlow):
+		return traffic.HandshakeTimeout
+	case errors.Is(err, tlslayer.ErrBusy):
+		return traffic.HandshakeOverload
+	case errors.Is(err, tlslayer.ErrNotTLS):
+		return traffic.HandshakeNotTLS
+	case errors.As(err, &verification):
+		return traffic.HandshakeBadCertificate
+	case errors.As(err, &op) && op.Op == "remote error":
+		return traffic.HandshakeRefused
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return traffic.HandshakeClosed
+	}
+	for _, each := range handshakeTexts {
+		if strings.Contains(err.Error(), each.part) {
+			return each.result
+		}
+	}
+	return traffic.HandshakeError
+}
