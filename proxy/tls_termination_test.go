@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -373,5 +374,50 @@ func TestTLSBolt(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	if err := callOn(conn); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTLSProtocols: ALPN decides the protocol of a listener that speaks several, and its requests are known as https.
+func TestTLSProtocols(t *testing.T) {
+	t.Parallel()
+	f := newTLSFiles(t)
+	for _, row := range []struct {
+		protocol Protocol
+		offered  []string
+		want     string // protocol of the response; empty: the handshake fails
+	}{
+		{HTTP, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{HTTP, []string{"http/1.1"}, "HTTP/1.1"},
+		{HTTP2, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{HTTP1, []string{"h2", "http/1.1"}, "HTTP/1.1"},
+		{HTTP1, []string{"h2"}, ""},
+	} {
+		settings := f.server
+		settings.ClientCAFile, settings.ForwardClientCert = f.clientCA, exchange.ForwardSet
+		l := Listener{Address: "127.0.0.1:0", Protocol: row.protocol, TLS: &settings, Cluster: "web"}
+		l.HTTP1.ForwardedFor, l.HTTP2.ForwardedFor = true, true
+		p := start(t, &Config{Listeners: []Listener{l}, Clusters: []upstream.Config{cluster1("web", describe(t))}})
+		c := f.client(t, "a.example", f.clients.Issue(t, certstest.Leaf{Names: []string{"edge.example"}}))
+		c.NextProtos = row.offered
+		transport := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true, Protocols: new(http.Protocols)}
+		transport.Protocols.SetHTTP1(slices.Contains(row.offered, "http/1.1"))
+		transport.Protocols.SetHTTP2(slices.Contains(row.offered, "h2"))
+		response, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Get("https://" + at(p, 0) + "/")
+		if row.want == "" {
+			if err == nil {
+				_ = response.Body.Close()
+				t.Errorf("%s, %q: a handshake without a common protocol succeeded", row.protocol, row.offered)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s, %q: %v", row.protocol, row.offered, err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		transport.CloseIdleConnections()
+		if response.Proto != row.want || !strings.HasPrefix(string(body), "https|Hash=") || !strings.HasSuffix(string(body), ";DNS=edge.example|0") {
+			t.Errorf("%s, %q: %s %s, want %s", row.protocol, row.offered, response.Proto, body, row.want)
+		}
 	}
 }

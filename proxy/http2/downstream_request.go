@@ -79,6 +79,7 @@ func (d *downstreamSide) setRouteRequest() {
 	h := &d.head
 	query, _ := h.Query()
 	d.request = route.Request{Method: h.Method(), Host: h.Authority(), Path: h.Path(), Query: query, Header: h}
+	d.relay.TLS.SetRequest(&d.request)
 	if len(d.request.Path) == 0 {
 		d.request.Path = rootPath
 	}
@@ -167,6 +168,7 @@ var idempotentMethods = [...][]byte{[]byte("GET"), []byte("HEAD"), []byte("PUT")
 func (d *downstreamSide) setChanges() {
 	c := &d.relay.Changes
 	c.Via = d.settings.Via
+	d.relay.TLS.SetClientCert(c)
 	if d.settings.ForwardedFor {
 		c.ForwardedFor, c.Proto, c.KeepForwarded = d.ClientAddr(), "http", d.settings.TrustForwarded
 		if d.client.tls != nil {

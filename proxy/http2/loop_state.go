@@ -44,6 +44,7 @@ func (ls *loopState) downstream(cc *clientConn, s *wire.Stream) *downstreamSide 
 	d.client, d.stream = cc, s
 	s.User = d
 	d.relay.Begin(d.settings.plan, d.settings.timeouts)
+	d.relay.TLS = cc.tls
 	return d
 }
 
