@@ -88,8 +88,8 @@ type Limits struct {
 
 // Health configures active health checks.
 type Health struct {
-	// Kind is the kind of check: tcp opens a connection, http sends a GET, bolt sends a heartbeat, and grpc calls
-	// grpc.health.v1.Health/Check over HTTP/2. If the cluster has tls, the check uses it.
+	// Kind is the kind of check: tcp opens a connection, http sends a GET in the cluster's protocol, bolt sends a
+	// heartbeat, and grpc calls grpc.health.v1.Health/Check over HTTP/2. If the cluster has tls, the check uses it.
 	Kind HealthKind `yaml:"kind" schema:"required"`
 
 	// Path is the path of the GET request. Empty means /.

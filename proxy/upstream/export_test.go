@@ -21,7 +21,7 @@ func (c *Cluster) ProbeWith(p func(ctx context.Context, at loop.Addr) error) {
 // Probe checks the health of an address once.
 func Probe(ctx context.Context, h *Health, at loop.Addr) error {
 	c := Config{Health: h}
-	return newProbe(c.withDefaults().Health)(ctx, probed{addr: at, host: authority(at)})
+	return newProbe(c.withDefaults().Health)(ctx, probed{addr: at, host: authority(at), http: HTTP1})
 }
 
 // ProbeAll checks the health of each endpoint of c once.

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -21,6 +22,7 @@ type probe func(ctx context.Context, to probed) error
 type probed struct {
 	addr loop.Addr
 	host string      // default of the Host field
+	http Protocol    // protocol of the checks of kind http: HTTP1, HTTP2 or Auto
 	tls  *tls.Config // nil in cleartext
 }
 
@@ -116,7 +118,7 @@ const maxProbeResponse = 128 << 10 // bytes of response that a probe reads at mo
 
 // probed returns e for a probe.
 func (e *Endpoint) probed() probed {
-	to := probed{addr: e.addr, host: authority(e.addr)}
+	to := probed{addr: e.addr, host: authority(e.addr), http: cmp.Or(e.cluster.cfg.Protocol, HTTP1)}
 	if t := e.cluster.tls; t != nil {
 		to.tls = t.files.Config().Clone()
 		to.tls.ServerName = e.serverName()
@@ -128,14 +130,9 @@ func (e *Endpoint) probed() probed {
 	return to
 }
 
-// roundTrip connects to an endpoint and sends a request. Whenever more bytes arrive, roundTrip calls done with all
-// bytes so far. It ends when done returns true or an error.
-func roundTrip(ctx context.Context, to probed, protocol string, request []byte, done func(data []byte) (bool, error)) error {
-	conn, err := to.connect(ctx, protocol)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+// roundTrip sends a request on conn. Whenever more bytes arrive, roundTrip calls done with all bytes so far. It ends when
+// done returns true or an error.
+func roundTrip(ctx context.Context, conn net.Conn, request []byte, done func(data []byte) (bool, error)) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := conn.Write(request); err != nil {
 		return contextOr(ctx, err)
@@ -159,8 +156,8 @@ func roundTrip(ctx context.Context, to probed, protocol string, request []byte, 
 	}
 }
 
-// connect opens a connection to an endpoint. protocol is the ALPN name of what will be spoken; empty means none.
-func (to probed) connect(ctx context.Context, protocol string) (net.Conn, error) {
+// connect opens a connection to an endpoint that speaks p. An empty p means any protocol.
+func (to probed) connect(ctx context.Context, p Protocol) (net.Conn, error) {
 	network, address := "tcp", to.addr.TCP.String()
 	if to.addr.Unix != "" {
 		network, address = "unix", to.addr.Unix
@@ -170,15 +167,22 @@ func (to probed) connect(ctx context.Context, protocol string) (net.Conn, error)
 		return conn, err
 	}
 	cfg := to.tls.Clone()
-	if protocol != "" {
-		cfg.NextProtos = []string{protocol}
-	}
+	cfg.NextProtos = p.alpn()
+	cfg.VerifyConnection = func(s tls.ConnectionState) error { return p.checkALPN(s.NegotiatedProtocol) }
 	secured := tls.Client(conn, cfg)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		return nil, contextOr(ctx, err)
 	}
 	return secured, nil
+}
+
+// negotiated returns the protocol that the server of conn has chosen by ALPN; empty if it has chosen none.
+func negotiated(conn net.Conn) string {
+	if secured, ok := conn.(*tls.Conn); ok {
+		return secured.ConnectionState().NegotiatedProtocol
+	}
+	return ""
 }
 
 // contextOr returns the error of ctx if ctx has ended, otherwise err.

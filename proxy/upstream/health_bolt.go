@@ -16,7 +16,12 @@ func probeBolt(ctx context.Context, to probed) error {
 	if err != nil {
 		return err
 	}
-	return roundTrip(ctx, to, "", heartbeat, func(data []byte) (bool, error) {
+	conn, err := to.connect(ctx, Bolt)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return roundTrip(ctx, conn, heartbeat, func(data []byte) (bool, error) {
 		f, need, err := bolt.Next(data, bolt.Limits{MaxFrame: 64 << 10})
 		switch {
 		case err != nil:

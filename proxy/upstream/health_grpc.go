@@ -3,15 +3,12 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 )
 
@@ -27,12 +24,12 @@ const (
 func probeGRPC(h *Health) probe {
 	message := appendHealthRequest(nil, h.Service)
 	return func(ctx context.Context, to probed) error {
-		transport, closeConn, err := to.http2(ctx)
+		conn, err := to.connect(ctx, HTTP2)
 		if err != nil {
 			return err
 		}
-		defer closeConn()
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url()+grpcHealthPath, bytes.NewReader(message))
+		defer conn.Close()
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url(conn, to.host, grpcHealthPath), bytes.NewReader(message))
 		if err != nil {
 			return err
 		}
@@ -40,7 +37,7 @@ func probeGRPC(h *Health) probe {
 		if end, ok := ctx.Deadline(); ok {
 			request.Header.Set("Grpc-Timeout", strconv.FormatInt(max(time.Until(end).Milliseconds(), 1), 10)+"m")
 		}
-		response, err := transport.RoundTrip(request)
+		response, err := overHTTP2(conn).RoundTrip(request)
 		if err != nil {
 			return contextOr(ctx, err)
 		}
@@ -57,38 +54,6 @@ func probeGRPC(h *Health) probe {
 		}
 		return healthResult(response, body)
 	}
-}
-
-// url returns the start of URLs for to.
-func (to probed) url() string {
-	if to.tls != nil {
-		return "https://" + to.host
-	}
-	return "http://" + to.host
-}
-
-// http2 opens a connection for HTTP/2, in cleartext with prior knowledge, and returns a transport that uses it. The caller
-// calls closeConn, which also ends requests that are under way.
-func (to probed) http2(ctx context.Context) (t *http.Transport, closeConn func(), err error) {
-	conn, err := to.connect(ctx, "h2")
-	if err != nil {
-		return nil, nil, err
-	}
-	if secured, ok := conn.(*tls.Conn); ok && secured.ConnectionState().NegotiatedProtocol != "h2" {
-		_ = conn.Close()
-		return nil, nil, fmt.Errorf("%w: it does not speak HTTP/2", errALPN)
-	}
-	var used atomic.Bool
-	dial := func(context.Context, string, string) (net.Conn, error) {
-		if used.Swap(true) {
-			return nil, errors.New("the server has closed the connection")
-		}
-		return conn, nil
-	}
-	t = &http.Transport{Protocols: new(http.Protocols), DisableCompression: true, DialContext: dial, DialTLSContext: dial}
-	t.Protocols.SetHTTP2(to.tls != nil)
-	t.Protocols.SetUnencryptedHTTP2(to.tls == nil)
-	return t, func() { _ = conn.Close() }, nil
 }
 
 // appendHealthRequest appends a HealthCheckRequest with its prefix. Its field 1 is the name of the service.

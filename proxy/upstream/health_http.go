@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -12,28 +13,42 @@ import (
 )
 
 // probeHTTP returns a probe that sends a GET and expects one of h's statuses. The probe does not read the body of the
-// response.
+// response. It speaks the protocol of the cluster.
 func probeHTTP(h *Health) probe {
 	return func(ctx context.Context, to probed) error {
-		host := cmp.Or(h.Host, to.host)
-		var head http1.Head
-		begin := 0 // offset of the final response, after interim responses
-		err := roundTrip(ctx, to, "http/1.1", get(h.Path, host), func(data []byte) (bool, error) {
-			for {
-				n, err := http1.ParseResponse(data[begin:], &head, http1.MethodGet, nil)
-				if n == 0 || err != nil {
-					return false, err
-				}
-				if begin += n; head.Status >= 200 {
-					return true, nil
-				}
-			}
-		})
-		if err == nil && !h.accepts(head.Status) {
-			err = fmt.Errorf("status %d", head.Status)
+		conn, err := to.connect(ctx, to.http)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		host, get := cmp.Or(h.Host, to.host), getHTTP1
+		if to.http == HTTP2 || negotiated(conn) == "h2" {
+			get = getHTTP2
+		}
+		status, err := get(ctx, conn, h.Path, host)
+		if err == nil && !h.accepts(status) {
+			err = fmt.Errorf("status %d", status)
 		}
 		return err
 	}
+}
+
+// getHTTP1 sends a GET in HTTP/1.1 and returns the status of the response.
+func getHTTP1(ctx context.Context, conn net.Conn, path, host string) (status int, err error) {
+	var head http1.Head
+	begin := 0 // offset of the final response, after interim responses
+	err = roundTrip(ctx, conn, get(path, host), func(data []byte) (bool, error) {
+		for {
+			n, err := http1.ParseResponse(data[begin:], &head, http1.MethodGet, nil)
+			if n == 0 || err != nil {
+				return false, err
+			}
+			if begin += n; head.Status >= 200 {
+				return true, nil
+			}
+		}
+	})
+	return head.Status, err
 }
 
 // accepts reports whether status means that the endpoint is healthy.

@@ -31,8 +31,12 @@ func TestProbeTLS(t *testing.T) {
 		ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: ca.Pool(), MaxVersion: tls.VersionTLS12, // the handshake tells whether the certificate is refused
 	}
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/host" && r.Host != "it.example" {
+		version := r.URL.Path[1:]
+		switch {
+		case version == "host" && r.Host != "it.example":
 			w.WriteHeader(http.StatusMisdirectedRequest)
+		case strings.Contains(version, ".") && len(version) == 3 && r.Proto != "HTTP/"+version:
+			w.WriteHeader(http.StatusHTTPVersionNotSupported)
 		}
 		if r.Header.Get("Content-Type") == "application/grpc" {
 			grpcResponse(w, "\x00\x00\x00\x00\x02\x08\x01", "0")
@@ -41,8 +45,6 @@ func TestProbeTLS(t *testing.T) {
 	web.TLS, web.EnableHTTP2, web.Config.ErrorLog = config.Clone(), true, log.New(io.Discard, "", 0)
 	web.StartTLS()
 	defer web.Close()
-	plainHTTP := config.Clone()
-	plainHTTP.NextProtos = []string{"http/1.1"}
 	heartbeats := serve(t, "tcp", "127.0.0.1:0", func(raw net.Conn) {
 		c := tls.Server(raw, config)
 		f, err := readFrame(bufio.NewReader(c))
@@ -50,30 +52,42 @@ func TestProbeTLS(t *testing.T) {
 			_, _ = c.Write(bolt.AppendHeartbeatAck(nil, f))
 		}
 	})
-	oldHTTP := serve(t, "tcp", "127.0.0.1:0", func(raw net.Conn) { _ = tls.Server(raw, plainHTTP).Handshake() })
+	web1 := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	web1.TLS, web1.Config.ErrorLog = config.Clone(), web.Config.ErrorLog
+	web1.StartTLS()
+	defer web1.Close()
+	over1, over2 := web1.Listener.Addr().String(), web.Listener.Addr().String()
 
 	good := upstream.TLS{CAFile: caFile, CertFile: certFile, KeyFile: keyFile}
 	named := good
 	named.ServerName = "it.example"
 	for _, row := range []struct {
-		name   string
-		at     string
-		health upstream.Health
-		tls    upstream.TLS
-		want   string // expected error
+		name     string
+		at       string
+		protocol upstream.Protocol
+		health   upstream.Health
+		tls      upstream.TLS
+		want     string // expected error
 	}{
-		{"tcp", web.Listener.Addr().String(), upstream.Health{Kind: "tcp"}, good, ""},
-		{"http", web.Listener.Addr().String(), upstream.Health{Kind: "http"}, good, ""},
-		{"http, by name", web.Listener.Addr().String(), upstream.Health{Kind: "http", Path: "/host"}, named, ""},
-		{"grpc", web.Listener.Addr().String(), upstream.Health{Kind: "grpc"}, good, ""},
-		{"bolt", heartbeats.String(), upstream.Health{Kind: "bolt"}, good, ""},
-		{"another CA", web.Listener.Addr().String(), upstream.Health{Kind: "tcp"}, upstream.TLS{CAFile: otherFile}, "unknown authority"},
-		{"another name", web.Listener.Addr().String(), upstream.Health{Kind: "http"}, upstream.TLS{CAFile: caFile, ServerName: "b.example"}, "not b.example"},
-		{"no client certificate", web.Listener.Addr().String(), upstream.Health{Kind: "tcp"}, upstream.TLS{CAFile: caFile}, "remote error: tls: "},
-		{"grpc without HTTP/2", oldHTTP.String(), upstream.Health{Kind: "grpc"}, good, "no application protocol"},
+		{"tcp", over2, "", upstream.Health{Kind: "tcp"}, good, ""},
+		{"http", over2, "", upstream.Health{Kind: "http", Path: "/1.1"}, good, ""},
+		{"http over HTTP/2", over2, upstream.HTTP2, upstream.Health{Kind: "http", Path: "/2.0?a=b"}, good, ""},
+		{"http over HTTP/2, which the server chooses", over2, upstream.Auto, upstream.Health{Kind: "http", Path: "/2.0"}, good, ""},
+		{"http over HTTP/1.1, which the server chooses", over1, upstream.Auto, upstream.Health{Kind: "http", Path: "/1.1"}, good, ""},
+		{"http over HTTP/2, with another status", over2, upstream.HTTP2, upstream.Health{Kind: "http", Path: "/1.1"}, good, "status 505"},
+		{"http, by name", over2, "", upstream.Health{Kind: "http", Path: "/host"}, named, ""},
+		{"http over HTTP/2, by name", over2, upstream.HTTP2, upstream.Health{Kind: "http", Path: "/host"}, named, ""},
+		{"http, by another name", over2, upstream.HTTP2, upstream.Health{Kind: "http", Path: "/host", Host: "other.example"}, named, "status 421"},
+		{"grpc", over2, "", upstream.Health{Kind: "grpc"}, good, ""},
+		{"bolt", heartbeats.String(), "", upstream.Health{Kind: "bolt"}, good, ""},
+		{"another CA", over2, "", upstream.Health{Kind: "tcp"}, upstream.TLS{CAFile: otherFile}, "unknown authority"},
+		{"another name", over2, "", upstream.Health{Kind: "http"}, upstream.TLS{CAFile: caFile, ServerName: "b.example"}, "not b.example"},
+		{"no client certificate", over2, "", upstream.Health{Kind: "tcp"}, upstream.TLS{CAFile: caFile}, "remote error: tls: "},
+		{"grpc without HTTP/2", over1, "", upstream.Health{Kind: "grpc"}, good, "no application protocol"},
+		{"http without HTTP/2", over1, upstream.HTTP2, upstream.Health{Kind: "http"}, good, "no application protocol"},
 	} {
 		cfg := at(row.at)
-		cfg.TLS, cfg.Health = &row.tls, &row.health
+		cfg.Protocol, cfg.TLS, cfg.Health = row.protocol, &row.tls, &row.health
 		c, err := upstream.New(cfg, loops(t, 1), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"example.com/ferry/loop/tlslayer"
 )
 
-// maxSessions bounds the sessions that a cluster keeps for resumption. The least recently used one is dropped. An endpoint
-// needs one for each protocol that is spoken with it.
+// maxSessions bounds the sessions that a cluster keeps for resumption, one for each endpoint. The least recently used one is
+// dropped.
 const maxSessions = 256
 
 // Shared is what the clusters of a proxy have in common. The zero value works: a cluster then has its own.
@@ -75,7 +75,7 @@ func (e *Endpoint) newTLSConfig(from *tls.Config, p Protocol) *tls.Config {
 	c := from.Clone()
 	c.ServerName = e.serverName()
 	c.NextProtos = p.alpn()
-	c.ClientSessionCache = sessions{from.ClientSessionCache, e.addr.String() + " " + string(p) + " "}
+	c.ClientSessionCache = sessions{from.ClientSessionCache, e.addr.String() + " "}
 	t := e.cluster.tls
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		if err := p.checkALPN(s.NegotiatedProtocol); err != nil {

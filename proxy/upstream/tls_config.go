@@ -25,8 +25,8 @@ type TLS struct {
 	// KeyFile is the PEM key of cert_file.
 	KeyFile string `yaml:"key_file,omitempty"`
 
-	// InsecureSkipVerify accepts any certificate of a server. Then anybody between the proxy and the server can read and
-	// change the traffic.
+	// InsecureSkipVerify accepts any certificate of a server. Then a machine between the proxy and the server can read
+	// and change the traffic.
 	InsecureSkipVerify bool `yaml:"insecure_skip_verify,omitempty"`
 
 	// MinVersion is the lowest version of TLS. Empty means 1.2.
