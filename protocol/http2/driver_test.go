@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/ferry/internal/bufpool"
 )
@@ -20,8 +21,8 @@ func (o *socketOutput) Write(p []byte)                       { o.queue = append(
 func (o *socketOutput) WriteShared(_ *bufpool.Buf, p []byte) { o.queue = append(o.queue, p...) }
 func (o *socketOutput) Full() bool                           { return len(o.queue) >= socketHighWater }
 
-// drive reads the socket until it ends. Between reads it writes what the connection has queued.
-func drive(nc net.Conn, c *Conn, out *socketOutput) error {
+// drive reads the socket until it ends, or until done returns an error. Between reads it writes what the connection has queued.
+func drive(nc net.Conn, c *Conn, out *socketOutput, done func() error) error {
 	buf := make([]byte, 0, 64<<10)
 	var failure error
 	for {
@@ -35,6 +36,9 @@ func drive(nc net.Conn, c *Conn, out *socketOutput) error {
 			}
 			if failure != nil {
 				return failure
+			}
+			if err := done(); err != nil {
+				return err
 			}
 			c.Flush()
 			if len(out.queue) == 0 {
@@ -114,6 +118,20 @@ func (e *echoServer) Sent(*Stream) {}
 
 func (e *echoServer) GoAway(uint32, Code) {}
 
+// waitListening waits until a server accepts connections.
+func waitListening(t testing.TB, addr string) {
+	t.Helper()
+	for range 500 {
+		nc, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = nc.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s does not accept connections within 5 s", addr)
+}
+
 // serveEcho starts a server and returns its address.
 func serveEcho(t testing.TB, cfg *Config) string {
 	t.Helper()
@@ -137,7 +155,7 @@ func serveEcho(t testing.TB, cfg *Config) string {
 				out := &socketOutput{}
 				h := &echoServer{}
 				h.conn = NewServer(cfg, h, out)
-				err := drive(nc, h.conn, out)
+				err := drive(nc, h.conn, out, func() error { return nil })
 				h.conn.Closed(err)
 				var failure *ConnError
 				if errors.As(err, &failure) {

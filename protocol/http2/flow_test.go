@@ -28,6 +28,12 @@ func TestSendWindow(t *testing.T) {
 	s = r.open("POST", false)
 	s.Write(nil, true)
 	r.wantSent("3 HEADERS end false", "3 DATA 0, end true")
+
+	s = r.open("POST", false)
+	s.Write(make([]byte, 100), false)
+	r.receive(frame(frameSettings, 0, 0, setting(settingInitialWindowSize, 0)...))
+	s.Write(nil, true) // needs no window
+	r.wantSent("5 HEADERS end false", "5 DATA 100, end false", "SETTINGS ack", "5 DATA 0, end true")
 }
 
 // TestConnectionWindow: the streams share the connection's window in turn, a frame at a time. Frames without DATA overtake.

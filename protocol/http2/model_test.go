@@ -374,7 +374,7 @@ func (a *actor) inject(window int) {
 // computed a second time from the frames.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	rounds := 20
+	rounds := 12
 	if testing.Short() {
 		rounds = 5
 	}
