@@ -1,9 +1,11 @@
-// A server made with Node's http: node server.mjs PORT KEEP-ALIVE-MILLISECONDS. SIGTERM ends it.
+// A server made with Node's http, or http2 without TLS: node server.mjs PORT KEEP-ALIVE-MILLISECONDS [h2c]. SIGTERM ends it.
 import { createHash } from "node:crypto";
-import { createServer } from "node:http";
+import * as http from "node:http";
+import * as http2 from "node:http2";
 
 const line = "All that is gold does not glitter, not all those who wander are lost.\n";
 
+const { createServer } = process.argv[4] === "h2c" ? http2 : http;
 const server = createServer((request, answer) => {
   const url = new URL(request.url, "http://localhost");
   switch (url.pathname) {
