@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -38,7 +39,7 @@ func echo(t *testing.T, f keypair.Files, secure bool, change func(w http.Respons
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(secure)
 	protocols.SetUnencryptedHTTP2(!secure)
-	s := &http.Server{Protocols: protocols, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &http.Server{Protocols: protocols, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -213,5 +214,33 @@ func TestChangesTable(t *testing.T) {
 		if got := changesTable(row.block); got != row.want {
 			t.Errorf("%s, % x: got %v, want %v", row.name, row.block, got, row.want)
 		}
+	}
+}
+
+func TestHandshakes(t *testing.T) {
+	f := newFiles(t)
+	addr := echo(t, f, true, nil)
+	for _, wire := range []Wire{Handshake, Resumption} {
+		c, err := StartClient(Spec{Wire: wire, Addr: addr, Conns: 3, CA: f.Cert, Protocol: "http/1.1", Cores: []int{0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.End()
+		r, err := c.Run(Load{Window: 200 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Failures > 0 || r.Requests == 0 || r.Times.N == 0 {
+			t.Errorf("%s: got %d handshakes, %d failures: %s", wire, r.Requests, r.Failures, r.Failure)
+		}
+	}
+	// A client that does not know the server's certificate counts failures.
+	c, err := StartClient(Spec{Wire: Handshake, Addr: addr, Conns: 1, CA: newFiles(t).Cert, Protocol: "http/1.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.End()
+	if r, err := c.Run(Load{Window: 50 * time.Millisecond}); err != nil || r.Failures == 0 || !strings.Contains(r.Failure, "certificate") {
+		t.Errorf("got %+v, %v", r, err)
 	}
 }

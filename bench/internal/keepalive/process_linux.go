@@ -98,8 +98,11 @@ type generator interface {
 }
 
 func newGenerator(s Spec) (generator, error) {
-	if s.Wire == HTTP2 {
+	switch s.Wire {
+	case HTTP2:
 		return connectHTTP2(s)
+	case Handshake, Resumption:
+		return newHandshaker(s)
 	}
 	return connect(s)
 }

@@ -17,6 +17,8 @@ type Spec struct {
 	Streams int    // HTTP/2: requests in flight on each connection, if the server accepts so many
 	CA      string // file of the certificate that the server's one is verified by; empty means cleartext
 
+	Protocol string // Handshake and Resumption: the ALPN protocol
+
 	Cores []int // cores that the client may use; empty means all
 }
 
@@ -50,6 +52,9 @@ const (
 	HTTP1 Wire = "http1"
 	HTTP2 Wire = "http2"
 	Bolt  Wire = "bolt"
+
+	Handshake  Wire = "handshake"  // a client's only: TLS 1.3 connections that are closed after their full handshake
+	Resumption Wire = "resumption" // the same, with resumed sessions
 )
 
 // wire encodes requests and responses and checks them.

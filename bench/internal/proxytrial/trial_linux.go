@@ -39,6 +39,11 @@ func (l Load) Setup(hop int, files keypair.Files) httpproxy.Setup {
 	return s
 }
 
+// handshakes reports whether the client makes TLS handshakes in place of requests.
+func (l Load) handshakes() bool {
+	return l.Down == keepalive.Handshake || l.Down == keepalive.Resumption
+}
+
 // Starter starts a proxy. The caller stops it.
 type Starter func(s httpproxy.Setup) (*pinned.Process, error)
 
@@ -89,7 +94,7 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 		return err
 	}
 	b := keepalive.Backend{Wire: t.load.Up, Addr: at[0], Size: t.load.Size}
-	spec := keepalive.Spec{Wire: t.load.Down, Addr: at[0], Conns: t.load.Conns, Streams: t.load.Streams, Size: t.load.Size, Cores: t.load.Ends}
+	spec := keepalive.Spec{Wire: t.load.Down, Addr: at[0], Conns: t.load.Conns, Streams: t.load.Streams, Size: t.load.Size, Cores: t.load.Ends, Protocol: "http/1.1"}
 	if t.load.UpTLS {
 		b.Cert, b.Key = files.Cert, files.Key
 	}
@@ -117,7 +122,11 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 	}
 	// Few requests at first: some proxies open a connection to the backend for each request that comes before the first
 	// connection is ready, and so hundreds of them.
-	for _, rate := range []float64{500, t.load.Rate} {
+	rates := []float64{500, t.load.Rate}
+	if t.load.handshakes() {
+		rates = rates[1:]
+	}
+	for _, rate := range rates {
 		if err := t.run(keepalive.Load{Rate: rate, Window: warmTime}); err != nil {
 			return err
 		}
@@ -196,3 +205,26 @@ func (t *Trial) Close() {
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// inFlight is how many connections at a time carry their request in IdleMemory.
+const inFlight = 20
+
+// IdleMemory sends one request on each connection of an HTTP/1.1 client, and returns the proxies' anonymous memory after a rest,
+// in bytes.
+func (t *Trial) IdleMemory(rest time.Duration) (anonymous float64, err error) {
+	if err := t.run(keepalive.Load{Once: inFlight, Window: time.Minute}); err != nil {
+		return 0, err
+	}
+	time.Sleep(rest)
+	for _, p := range t.proxies {
+		m, err := p.Memory()
+		if err != nil {
+			return 0, err
+		}
+		anonymous += float64(m.Anon)
+	}
+	return anonymous, nil
+}
+
+// More opens n more connections.
+func (t *Trial) More(n int) error { return t.client.More(n) }
