@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
@@ -85,6 +86,7 @@ type experiment struct {
 // newExperiment has the rows whose programs are installed.
 func newExperiment() *experiment {
 	e := new(experiment)
+	e.contenders = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, in: func(l load) bool { return !l.TLS }, start: e.startFerry}}
 	peers, notes := httpproxy.Peers()
 	e.notes = notes
 	for _, p := range peers {
@@ -117,10 +119,19 @@ func (e *experiment) prepare(dir string) (err error) {
 	if e.files, err = keypair.Write(dir); err != nil {
 		return err
 	}
+	if err := ferrynode.Build(dir); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(e.contenders, func(c contender) bool { return c.name == limitC }) {
 		return buildRelay(dir)
 	}
 	return nil
+}
+
+// startFerry starts the shipped binary.
+func (e *experiment) startFerry(s httpproxy.Setup) (*pinned.Process, error) {
+	ferry := httpproxy.FerryWith(e.dir)
+	return ferry.Start(s)
 }
 
 //go:embed relay/relay.c
