@@ -1,9 +1,205 @@
 package node
 
-// prepareAdmin.
-func (n *Node) prepareAdmin(r *reload) (change, error) {
-	if f := r.last.Changed(r.next, "admin"); len(f) > 0 {
-		return change{}, needsRestart(f[0])
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/ferry/internal/certs"
+	"example.com/ferry/node/admin"
+	"example.com/ferry/node/config"
+	"example.com/ferry/proxy"
+)
+
+// adminTLS is the certificate of the admin server. A nil *adminTLS is cleartext.
+type adminTLS struct{ *certs.Server }
+
+// Close ends the watching of the certificate files.
+func (a *adminTLS) Close() {
+	if a != nil {
+		a.Server.Close()
 	}
-	return change{}, nil
+}
+
+// newAdminTLS reads the certificate of the admin server: that of the configuration, or beyond loopback the node's own. It
+// returns nil for a server in cleartext.
+func (n *Node) newAdminTLS(c config.Admin) (*adminTLS, error) {
+	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	var pairs []certs.Files
+	switch {
+	case c.Address == "":
+		return nil, nil
+	case c.CertFile != "":
+		pairs = []certs.Files{{CertFile: c.CertFile, KeyFile: c.KeyFile}}
+	case c.OwnCertificate():
+		base.GetCertificate = n.id.ServerTLS().GetCertificate
+	default:
+		return nil, nil
+	}
+	s, err := n.certs.Server(base, pairs, "")
+	if err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	return &adminTLS{s}, nil
+}
+
+// adminConfig returns the configuration of the admin server. Parts that the node lacks are nil.
+func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *adminTLS) (admin.Config, error) {
+	c := admin.Config{
+		Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(),
+		Certificates: n.certs.Snapshot, Reloads: n.reloads.load,
+	}
+	var err error
+	if c.Token, err = cfg.Admin.Token(); err != nil {
+		return c, fmt.Errorf("admin.token_file: %w", err)
+	}
+	if secured != nil {
+		c.TLS = secured.Config()
+	}
+	if n.hop != nil {
+		c.Snapshot, c.Tap, c.Functions = n.hop.Snapshot, n.tap, n.functions
+	}
+	if shown != nil {
+		c.Proxy, c.Overload = shown.Snapshot, shown.Overload
+	}
+	return c, nil
+}
+
+// forScrapers returns the configuration of the server at admin.metrics_address.
+func forScrapers(c admin.Config, cfg *config.Config) admin.Config {
+	c.Address, c.ReadOnly, c.Token, c.TLS = cfg.Admin.MetricsAddress, true, "", nil
+	return c
+}
+
+// newAdminServers binds the admin server and the server for scrapers; nil stands for one that the configuration does not have.
+func (n *Node) newAdminServers(cfg *config.Config) (own, scrapers *admin.Server, err error) {
+	if n.adminTLS, err = n.newAdminTLS(cfg.Admin); err != nil {
+		return nil, nil, err
+	}
+	c, err := n.adminConfig(cfg, n.proxy, n.adminTLS)
+	if err != nil {
+		return nil, nil, err
+	}
+	n.token = c.Token
+	if cfg.Admin.Address != "" {
+		if own, err = admin.New(c); err != nil {
+			return nil, nil, err
+		}
+	}
+	if cfg.Admin.MetricsAddress != "" {
+		if scrapers, err = admin.New(forScrapers(c, cfg)); err != nil {
+			return own, nil, err
+		}
+	}
+	return own, scrapers, nil
+}
+
+// adminServers returns the servers that there are.
+func (n *Node) adminServers() []*admin.Server {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []*admin.Server
+	for _, a := range []*admin.Server{n.admin, n.metrics} {
+		if a != nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// endAdmin ends a server after the requests in flight, or after a second.
+func endAdmin(a *admin.Server) error {
+	grace, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return a.Shutdown(grace)
+}
+
+// prepareAdmin makes the next admin servers ready. A server whose address stays keeps its connections, and gets what changes:
+// token, certificate, and what it shows.
+func (n *Node) prepareAdmin(r *reload) (change, error) {
+	fields := r.last.Changed(r.next, "admin")
+	if token, err := r.next.Admin.Token(); err == nil && token != n.token && r.next.Admin.TokenFile == r.last.Admin.TokenFile {
+		fields = append(fields, "the content of admin.token_file")
+	}
+	if len(fields) == 0 && r.proxy == n.proxy {
+		return change{}, nil
+	}
+	secured, err := n.newAdminTLS(r.next.Admin)
+	if err != nil {
+		return change{}, err
+	}
+	var steps []change
+	abort := func() {
+		for _, s := range steps {
+			if s.abort != nil {
+				s.abort()
+			}
+		}
+		secured.Close()
+	}
+	c, err := n.adminConfig(r.next, r.proxy, secured)
+	if err != nil {
+		abort()
+		return change{}, err
+	}
+	for _, server := range []struct {
+		at   **admin.Server
+		was  string
+		next admin.Config
+	}{
+		{&n.admin, r.last.Admin.Address, c},
+		{&n.metrics, r.last.Admin.MetricsAddress, forScrapers(c, r.next)},
+	} {
+		step, err := n.prepareServer(server.at, server.was, server.next)
+		if err != nil {
+			abort()
+			return change{}, fmt.Errorf("admin: %w", err)
+		}
+		steps = append(steps, step)
+	}
+	return change{strings.Join(fields, ", "), func() {
+		for _, s := range steps {
+			s.commit()
+		}
+		n.adminTLS.Close()
+		n.adminTLS, n.token = secured, c.Token
+	}, abort}, nil
+}
+
+// prepareServer makes the next server at *at ready: the same one, another one, or none.
+func (n *Node) prepareServer(at **admin.Server, was string, next admin.Config) (change, error) {
+	old := *at
+	if old != nil && next.Address == was {
+		use, err := old.Prepare(next)
+		return change{commit: use}, err
+	}
+	var made *admin.Server
+	if next.Address != "" {
+		var err error
+		if made, err = admin.New(next); err != nil {
+			return change{}, err
+		}
+	}
+	return change{commit: func() {
+		n.mu.Lock()
+		*at = made
+		n.mu.Unlock()
+		if made != nil {
+			made.SetReady(true)
+			n.serveAdmin(n.serving, made)
+		}
+		if old != nil {
+			n.serving.group.Go(func() {
+				if err := endAdmin(old); err != nil {
+					n.log.Warn("an admin server was removed before all its requests had ended", "err", err)
+				}
+			})
+		}
+	}, abort: func() {
+		if made != nil {
+			_ = endAdmin(made) // it serves nothing
+		}
+	}}, nil
 }

@@ -13,8 +13,6 @@ import (
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
-	"example.com/ferry/internal/pki"
-	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/live"
 	"example.com/ferry/stream"
@@ -108,7 +106,12 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 		}
 	}()
 
-	// 1 to 5. Streams, if there is a listener: buildStreams has the parts that a message meets.
+	// 1. The node's identity: CA, certificate and local token, made on the first start.
+	if err = n.openIdentity(cfg); err != nil {
+		return nil, err
+	}
+
+	// 2 to 5. Streams, if there is a listener: buildStreams has the parts that a message meets.
 	if len(cfg.Listeners) > 0 {
 		if err := n.buildStreams(); err != nil {
 			return nil, err
@@ -117,19 +120,14 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 
 	// 6. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
-		if err = n.openIdentity(cfg); err != nil {
-			return nil, err
-		}
 		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}
 	}
 
-	// 7. The admin server, which shows the parts above.
-	if cfg.Admin.Address != "" {
-		if n.admin, err = admin.New(n.adminConfig(cfg)); err != nil {
-			return nil, err
-		}
+	// 7. The admin servers, which show the parts above.
+	if n.admin, n.metrics, err = n.newAdminServers(cfg); err != nil {
+		return nil, err
 	}
 	return n, nil
 }
@@ -138,13 +136,8 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 func (n *Node) buildStreams() error {
 	cfg := n.config()
 
-	// 1. The node's identity: CA, certificate and local token, made on the first start.
-	var err error
-	if n.id, err = pki.Open(pki.Config{Dir: cfg.DataDir, Names: certificateNames(cfg)}); err != nil {
-		return err
-	}
-
 	// 2. The clients' identities.
+	var err error
 	if n.identities, err = knownIdentities(cfg.Identities, n.id); err != nil {
 		return err
 	}
@@ -195,21 +188,6 @@ func brokerLimits(l config.Limits) hop.Config {
 		Window: int(l.Window), Queue: int(l.Queue),
 		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,
 	}
-}
-
-// adminConfig returns the configuration of the admin server. Parts that the node lacks are nil.
-func (n *Node) adminConfig(cfg *config.Config) admin.Config {
-	c := admin.Config{
-		Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(), Reloads: n.reloads.load,
-		Certificates: n.certs.Snapshot,
-	}
-	if n.hop != nil {
-		c.Snapshot, c.Tap, c.Functions = n.hop.Snapshot, n.tap, n.functions
-	}
-	if n.proxy != nil {
-		c.Proxy, c.Overload = n.proxy.Snapshot, n.proxy.Overload
-	}
-	return c
 }
 
 // liveFunctions returns the functions of live.functions. One that falls behind drops its oldest readings, so that it does not

@@ -134,11 +134,18 @@ func reachable(a net.Addr) string {
 	return a.String()
 }
 
-// certificateNames returns the names that clients connect by: those of the configuration and the hosts of the listeners.
+// certificateNames returns the names that clients connect by: those of the configuration and the hosts of the listeners
+// and of the admin server.
 func certificateNames(cfg *config.Config) []string {
 	names := append(slices.Clone(cfg.Names), proxyNames(cfg)...)
-	for _, l := range cfg.Listeners {
-		_, addr, _ := strings.Cut(l.Address, "://")
+	addresses := make([]string, len(cfg.Listeners), len(cfg.Listeners)+1)
+	for i, l := range cfg.Listeners {
+		_, addresses[i], _ = strings.Cut(l.Address, "://")
+	}
+	if cfg.Admin.OwnCertificate() {
+		addresses = append(addresses, cfg.Admin.Address)
+	}
+	for _, addr := range addresses {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil || host == "" {
 			continue

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/internal/certs"
@@ -40,13 +39,16 @@ type Node struct {
 	applying sync.Mutex // held while a configuration is applied
 	serving  *serving   // guarded by applying; nil before the node is ready and after it began to drain
 	sensors  *sensors   // guarded by applying; nil if there are none
+	adminTLS *adminTLS  // guarded by applying; nil if the admin server has none
+	token    string     // of the admin server; guarded by applying
 
 	mu         sync.Mutex // guards the fields below, which change only with applying held, too
 	identities *hop.Identities
 	listeners  []*listener
-	near       endpoint     // a listener the node's own clients may use; else inside
-	proxy      *proxy.Proxy // nil if there is none
-	admin      *admin.Server
+	near       endpoint      // a listener the node's own clients may use; else inside
+	proxy      *proxy.Proxy  // nil if there is none
+	admin      *admin.Server // nil if there is none
+	metrics    *admin.Server // nil if there is none
 }
 
 // serving is the running node: its goroutines end when ctx does.
@@ -97,7 +99,17 @@ func (n *Node) Admin() string {
 	if n.admin == nil {
 		return ""
 	}
-	return "http://" + n.admin.Addr().String() + "/"
+	return n.admin.URL()
+}
+
+// Metrics returns the URL of the server for scrapers; empty if there is none.
+func (n *Node) Metrics() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.metrics == nil {
+		return ""
+	}
+	return n.metrics.URL() + "metrics"
 }
 
 // Ready is closed when the node accepts traffic and its functions run.
@@ -138,8 +150,8 @@ func (n *Node) start(s *serving) error {
 	if n.hop != nil {
 		s.serve(n.hop.NewListener(n.internal, hop.ValidateFull))
 	}
-	if n.admin != nil {
-		n.serveAdmin(s, n.admin)
+	for _, a := range n.adminServers() {
+		n.serveAdmin(s, a)
 	}
 	if err := n.functions.startAll(s.ctx); err != nil {
 		return err
@@ -166,8 +178,8 @@ func (n *Node) serveAdmin(s *serving, a *admin.Server) {
 }
 
 func (n *Node) setReady(ready bool) {
-	if n.admin != nil {
-		n.admin.SetReady(ready)
+	for _, a := range n.adminServers() {
+		a.SetReady(ready)
 	}
 }
 
@@ -191,11 +203,10 @@ func (n *Node) drain() error {
 	}
 	wg.Wait()
 	err = errors.Join(err, proxied)
-	if n.admin != nil {
-		grace, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		err = errors.Join(err, n.admin.Shutdown(grace))
+	for _, a := range n.adminServers() {
+		err = errors.Join(err, endAdmin(a))
 	}
+	n.adminTLS.Close()
 	return err
 }
 
@@ -227,9 +238,10 @@ func (n *Node) Close() {
 	if n.proxy != nil {
 		_ = n.proxy.Shutdown(ctx)
 	}
-	if n.admin != nil {
-		_ = n.admin.Shutdown(ctx)
+	for _, a := range n.adminServers() {
+		_ = a.Shutdown(ctx)
 	}
+	n.adminTLS.Close()
 }
 
 // dialTo connects one of the node's own clients.

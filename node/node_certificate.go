@@ -12,9 +12,11 @@ import (
 	"example.com/ferry/proxy"
 )
 
-// openIdentity opens the data directory of a node without streams, if a listener of the proxy presents the node's certificate.
+// openIdentity opens the data directory of a node that has streams, or whose proxy or admin server presents the node's
+// certificate.
 func (n *Node) openIdentity(cfg *config.Config) (err error) {
-	if n.id == nil && cfg.Proxy != nil && slices.ContainsFunc(cfg.Proxy.Listeners, usesNodeCertificate) {
+	proxied := cfg.Proxy != nil && slices.ContainsFunc(cfg.Proxy.Listeners, usesNodeCertificate)
+	if n.id == nil && (proxied || len(cfg.Listeners) > 0 || cfg.Admin.OwnCertificate()) {
 		n.id, err = pki.Open(pki.Config{Dir: cfg.DataDir, Names: certificateNames(cfg)})
 	}
 	return err

@@ -24,8 +24,10 @@ func (n *Node) prepareProxy(r *reload) (change, error) {
 		if err != nil {
 			return change{}, err
 		}
+		r.proxy = made
 		return change{"added", func() { n.setProxy(made) }, func() { n.endProxy(made, r) }}, nil
 	case next == nil:
+		r.proxy = nil
 		return change{what: "removed", commit: func() {
 			n.setProxy(nil)
 			n.serving.group.Go(func() { n.endProxy(old, r) })

@@ -64,7 +64,8 @@ func needsRestart(field string) error {
 // reload is one application of a configuration.
 type reload struct {
 	last, next *config.Config
-	near       endpoint // what Node.near will be; set by the section listeners
+	near       endpoint     // what Node.near will be; set by the section listeners
+	proxy      *proxy.Proxy // what Node.proxy will be; set by the section proxy
 }
 
 // Refused says that a section cannot apply a configuration, which therefore is not in use.
@@ -90,7 +91,7 @@ func (n *Node) Apply(next *config.Config) error {
 	if err := next.Check(n.extensions.Program()); err != nil {
 		return err
 	}
-	changed, err := n.apply(&reload{last: n.config(), next: next, near: n.nearest()})
+	changed, err := n.apply(&reload{last: n.config(), next: next, near: n.nearest(), proxy: n.proxy})
 	n.reloads.count(err, time.Now())
 	if err != nil {
 		return err

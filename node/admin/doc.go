@@ -8,8 +8,9 @@
 //	/api/proxy        the proxy's listeners, routes and clusters, as JSON
 //	/                 the dashboard, which draws these
 //
-// It has no password, so a node binds it to loopback only. It serves requests for names that cannot be another site's: IP
-// addresses, localhost and Config.Hosts. A request that changes state must be of the same origin.
+// With Config.Token it serves requests that carry the token, and probes. Without, it is for loopback only. It serves requests for
+// names that cannot be another site's: IP addresses, localhost and Config.Hosts. A page of another site gets nothing but files.
+// With Config.ReadOnly it has /metrics, /ping and /ready only.
 //
 //	s, err := admin.New(admin.Config{Address: "127.0.0.1:4195"})
 //	go s.Serve()

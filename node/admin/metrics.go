@@ -18,9 +18,12 @@ import (
 const maxSeries = 500
 
 // metricsHandler serves the metrics of the parts in cfg, from a registry of its own.
-func metricsHandler(cfg Config) http.Handler {
+func (s *Server) metricsHandler(cfg Config) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	if cfg.Token != "" {
+		r.MustRegister(tokenCollector{&s.unauthorized})
+	}
 	if cfg.Snapshot != nil {
 		r.MustRegister(&hopCollector{snapshot: cfg.Snapshot})
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
@@ -24,13 +23,13 @@ import (
 	"example.com/ferry/stream/hop"
 )
 
-// maxConnections bounds the connections served at once; more wait in the kernel's backlog.
-const maxConnections = 256
-
 // Config configures a Server. A nil member leaves its part out.
 type Config struct {
 	Address      string                // HOST:PORT; port 0 takes any
 	Hosts        []string              // further host names that requests may be for
+	Token        string                // what requests must prove that they know; empty means that none must
+	TLS          *tls.Config           // nil means cleartext
+	ReadOnly     bool                  // only /metrics, /ping and /ready
 	Snapshot     func() hop.Snapshot   // read for each scrape of /metrics
 	Tap          Tap                   // gives /api/stream its messages
 	Functions    Functions             // what /api/functions lists, starts and stops
@@ -45,10 +44,21 @@ type Config struct {
 
 // Server is one admin server. Its methods may be called from several goroutines.
 type Server struct {
-	http  *http.Server
-	ln    net.Listener
-	ready atomic.Bool
-	end   context.CancelFunc // ends the streams, which Shutdown would wait for
+	http    *http.Server
+	ln      net.Listener
+	ready   atomic.Bool
+	service atomic.Pointer[service]
+
+	unauthorized atomic.Uint64 // requests without the token
+}
+
+// service is what Use replaces.
+type service struct {
+	handler http.Handler
+	tls     *tls.Config
+	token   string
+	ctx     context.Context // ends the requests that were begun with another token
+	end     context.CancelFunc
 }
 
 // New binds cfg.Address; a busy port is an error that names it. The caller calls Serve.
@@ -56,22 +66,23 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	formats, err := format.NewByType(cfg.Formats)
+	s := &Server{}
+	first, err := s.newService(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("admin: Config.Formats: %w", err)
+		return nil, err
 	}
+	s.service.Store(first)
 	ln, err := net.Listen("tcp", cfg.Address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("admin: %s is in use: stop what listens there, or set admin.address: %w", cfg.Address, err)
+		return nil, fmt.Errorf("admin: %s is in use: stop what listens there, or choose another address: %w", cfg.Address, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("admin: cannot listen on %q: %w", cfg.Address, err)
 	}
-	ctx, end := context.WithCancel(context.Background())
-	s := &Server{ln: netutil.LimitListener(ln, maxConnections), end: end}
+	s.ln = &securedListener{ln, &s.service}
 	s.http = &http.Server{
-		Handler:           guard(cfg.Hosts, s.routes(cfg, formats)),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Handler:           http.HandlerFunc(s.serve),
+		ConnState:         newConnectionLimit(maxConnections).changed,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
@@ -79,6 +90,57 @@ func New(cfg Config) (*Server, error) {
 	}
 	return s, nil
 }
+
+// newService makes what serves requests as cfg says.
+func (s *Server) newService(cfg Config) (*service, error) {
+	formats, err := format.NewByType(cfg.Formats)
+	if err != nil {
+		return nil, fmt.Errorf("admin: Config.Formats: %w", err)
+	}
+	handler := s.routes(cfg, formats)
+	if cfg.Token != "" {
+		handler = requireToken(cfg.Token, &s.unauthorized, handler)
+	}
+	made := &service{handler: guard(cfg.Hosts, handler), tls: cfg.TLS, token: cfg.Token}
+	made.ctx, made.end = context.WithCancel(context.Background())
+	return made, nil
+}
+
+// Prepare makes another configuration ready for the same address. The function that it returns puts it in place: for requests
+// that come later, and for TLS handshakes. If the token is another one, it ends the requests in progress, such as streams.
+func (s *Server) Prepare(cfg Config) (use func(), err error) {
+	next, err := s.newService(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		if old := s.service.Load(); old.token == next.token {
+			next.ctx, next.end = old.ctx, old.end
+		} else {
+			defer old.end()
+		}
+		s.service.Store(next)
+	}, nil
+}
+
+// serve serves a request as the current configuration says. A connection that was accepted before TLS was turned on or off
+// is closed.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	now := s.service.Load()
+	if (now.tls != nil) != (r.TLS != nil) {
+		w.Header().Set("Connection", "close")
+		writeText(w, http.StatusMisdirectedRequest, "TLS was turned on or off for this server: connect again")
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(now.ctx, cancel)()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // every writer of an http.Server has it
+	now.handler.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// writeTimeout bounds how long a client may take to read a response. Streams and profiles set it again.
+const writeTimeout = 30 * time.Second
 
 func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	mux := http.NewServeMux()
@@ -99,12 +161,20 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 			writeText(w, http.StatusOK, "ready")
 		}
 	})
-	mux.Handle("GET /metrics", metricsHandler(cfg))
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.Handle("GET /metrics", s.metricsHandler(cfg))
+	if cfg.ReadOnly {
+		return mux
+	}
+	profiles := http.NewServeMux()
+	profiles.HandleFunc("GET /debug/pprof/", pprof.Index)
+	profiles.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	profiles.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	profiles.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	profiles.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /debug/pprof/", func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(profileTimeout))
+		profiles.ServeHTTP(w, r)
+	})
 	if cfg.Tap != nil {
 		mux.Handle("GET /api/stream", &streams{tap: cfg.Tap, formats: formats})
 	}
@@ -118,11 +188,23 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	return mux
 }
 
+// profileTimeout bounds the time of a profile, which the client chooses.
+const profileTimeout = 10 * time.Minute
+
 // Addr returns the address the server listens on.
 func (s *Server) Addr() net.Addr { return s.ln.Addr() }
 
 // SetReady sets whether /ready responds 200.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
+
+// URL returns the address of the dashboard.
+func (s *Server) URL() string {
+	scheme := "http"
+	if s.service.Load().tls != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + s.Addr().String() + "/"
+}
 
 // Serve serves requests until Shutdown; then it returns nil.
 func (s *Server) Serve() error {
@@ -135,7 +217,7 @@ func (s *Server) Serve() error {
 // Shutdown ends the streams, waits for other requests until ctx ends, and closes the server.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ready.Store(false)
-	s.end()
+	s.service.Load().end()
 	err := s.http.Shutdown(ctx)
 	_ = s.ln.Close() // the HTTP server closes it only after Serve
 	if err != nil {

@@ -43,14 +43,7 @@ func (c *Config) check(with Program) invalid.Errors {
 		}
 		seen[l.Address] = i
 	}
-	if a := c.Admin.Address; a != "" && a != "off" {
-		if err := transport.CheckHostPort(a); err != nil {
-			errs.add("admin.address", "%q %v", a, err)
-		} else if !isLoopback(a) {
-			errs.add("admin.address", "%q is reachable from other machines, and the admin server asks for no password: write 127.0.0.1:PORT, "+
-				"and reach it through an SSH tunnel (ssh -L 4195:127.0.0.1:4195 HOST) or a reverse proxy that authenticates", a)
-		}
-	}
+	c.Admin.check(&errs)
 	if c.DataDir == "" {
 		errs.add("data_dir", "empty: name a directory")
 	}

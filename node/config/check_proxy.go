@@ -22,7 +22,7 @@ func (c *Config) checkProxy(formats []format.Format, errs *configErrors) {
 		{"functions", len(c.Functions) > 0},
 		{"streams", len(c.Streams) > 0},
 		{"identities", len(c.Identities) > 0},
-		{"names", len(c.Names) > 0 && !slices.ContainsFunc(c.Proxy.Listeners, func(l proxy.Listener) bool { return l.UsesNodeCertificate() })},
+		{"names", len(c.Names) > 0 && !c.Admin.OwnCertificate() && !slices.ContainsFunc(c.Proxy.Listeners, func(l proxy.Listener) bool { return l.UsesNodeCertificate() })},
 	} {
 		if part.asked {
 			errs.add(part.field, "for streams, of which this node has none: a file with a proxy has only the listeners that it names; "+

@@ -87,12 +87,35 @@ const (
 
 // Admin is the HTTP server for dashboard, metrics and probes.
 type Admin struct {
-	// Address is HOST:PORT of this machine's loopback, such as 127.0.0.1:4195, as the server has neither TLS nor a password.
-	// "off" or "" starts no server.
+	// Address is HOST:PORT, such as 127.0.0.1:4195. Beyond this machine's loopback the server needs token_file, and always has
+	// TLS. "off" or "" starts no server.
 	Address string `yaml:"address"`
 
-	// Hosts are further host names that browsers may use for the server, as through a reverse proxy.
+	// Hosts are further host names that clients may use for the server and for metrics_address, as through a reverse proxy.
+	// Requests for other names than these, localhost and IP addresses are refused.
 	Hosts []string `yaml:"hosts,omitempty"`
+
+	// TokenFile is a file with the token that requests must carry, at least 16 characters: as Authorization: Bearer, or as the
+	// password that a browser asks for, with any user name. /ping and /ready need none. Empty means no token. SIGHUP reads the
+	// file again.
+	TokenFile string `yaml:"token_file,omitempty"`
+
+	// CertFile is the PEM certificate of the server. Empty means cleartext on loopback, and otherwise the certificate that the
+	// node makes in data_dir.
+	CertFile string `yaml:"cert_file,omitempty"`
+
+	// KeyFile is the PEM key of cert_file.
+	KeyFile string `yaml:"key_file,omitempty"`
+
+	// MetricsAddress is HOST:PORT of a second server, for scrapers and probes: /metrics, /ping and /ready, to be read only,
+	// without token and TLS. It may be reachable from other machines: whoever reaches it sees the names of clients, tags,
+	// routes and endpoints. Empty means none.
+	MetricsAddress string `yaml:"metrics_address,omitempty"`
+}
+
+// OwnCertificate reports whether the server uses the certificate that the node makes in data_dir.
+func (a Admin) OwnCertificate() bool {
+	return a.Address != "" && a.CertFile == "" && !isLoopback(a.Address)
 }
 
 // Identity is one client, its secret and its grants.
