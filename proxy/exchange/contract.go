@@ -20,6 +20,11 @@ import (
 // A body passes in one of two forms. Content is the body without its framing. A framed body is the body's bytes as
 // received, chunk headers and trailers included. The receiving side gets a framed body only if it asks for one when
 // it gets the head. It asks if the head is of its own protocol.
+//
+// A request with Changes.Upgrade asks for a tunnel to the protocol UpgradeTo. Neither RequestData nor RequestEnd comes
+// before its response. The server accepts with a status 2xx, in HTTP/1.1 with 101, which the Upstream passes on as 200.
+// Afterwards both bodies are the bytes of the tunnel, and end when a side ends. Every other response refuses the tunnel.
+// Two sides of HTTP/1.1 join their connections instead and leave the Relay.
 
 // Downstream is the client's side of a request. Its Relay calls it.
 type Downstream interface {

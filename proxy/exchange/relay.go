@@ -107,7 +107,17 @@ func (r *Relay) Release() {
 func (r *Relay) Forward(h RequestHead) {
 	r.addRouteChanges(h.Path())
 	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
+	if r.Changes.Upgrade {
+		r.startResponseTimeout() // the end of the head is the end of what is sent before the response
+	}
 	r.connect(false)
+}
+
+// startResponseTimeout starts the timeout of the response's head.
+func (r *Relay) startResponseTimeout() {
+	if r.Route.Forward.Timeout > 0 {
+		r.deadlines.set(responseDeadline, r.Route.Forward.Timeout)
+	}
 }
 
 // addRouteChanges adds the route's changes to Changes. An empty path is routed as "/".
@@ -229,9 +239,7 @@ func (r *Relay) RequestEnd(trailers Fields) {
 		return
 	}
 	r.deadlines.stop(stallDeadline)
-	if r.Route.Forward.Timeout > 0 {
-		r.deadlines.set(responseDeadline, r.Route.Forward.Timeout)
-	}
+	r.startResponseTimeout()
 	r.startTryTimeout()
 }
 
@@ -292,6 +300,9 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 		r.headAt = r.Loop().Now()
 	}
 	r.response = responseStarted
+	if r.Changes.Upgrade && r.request == requestOpen && h.Status()/100 == 2 {
+		r.deadlines.stop(totalDeadline) // a tunnel lasts as long as its bytes move
+	}
 	r.deadlines.stop(responseDeadline)
 	r.deadlines.stop(tryDeadline)
 	if !end {

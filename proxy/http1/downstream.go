@@ -32,6 +32,7 @@ type downstreamSide struct {
 	body        wire.Body
 	bodyRead    int64 // bytes of the body read so far
 	framed      bool  // the upstream side asked for a framed body
+	tunnel      bool  // the client asks for a tunnel, and the server speaks another protocol
 	request     route.Request
 	payload     payload
 	trailers    *trailerFields // trailers of a body that is not framed
@@ -76,6 +77,8 @@ func (d *downstreamSide) Data(c *loop.Conn, p []byte) int {
 		n = d.sendBody(p)
 	case discardingBody:
 		n = d.discardBody(p)
+	case tunneling:
+		n = d.sendTunnel(p)
 	default:
 		c.PauseReading()
 		return 0
@@ -120,6 +123,8 @@ func (d *downstreamSide) HalfClosed(*loop.Conn) {
 		d.abandon()
 		d.keepAlive = false // responses to earlier requests may still be queued
 		d.finish()
+	case tunneling:
+		d.relay.RequestEnd(nil)
 	}
 }
 
@@ -205,7 +210,7 @@ func (d *downstreamSide) release() {
 	d.settings, d.client = nil, nil
 	d.request, d.requestHead, d.trailers = route.Request{}, requestHead{}, nil
 	d.headTimed, d.halfClosed, d.closing, d.keepAlive = false, false, false, false
-	d.headSize, d.bodyRead, d.framed = 0, 0, false
+	d.headSize, d.bodyRead, d.framed, d.tunnel = 0, 0, false, false
 	d.status, d.framing = 0, asReceived
 	d.enter(inactive)
 	if bufpool.Reuse && len(d.loopState.free) < maxFreeDownstreams {

@@ -160,13 +160,16 @@ func (d *downstreamSide) forward(p []byte) {
 	if d.state != sendingBody {
 		return // the proxy has responded itself
 	}
-	if d.relay.KeepsRequest() {
+	if d.relay.KeepsRequest() || d.tunnel {
 		d.relay.Replay.KeepHead(p[:d.headSize])
 		d.relay.Replay.Whole = true
 	}
-	if d.body.Done() {
+	switch {
+	case d.relay.Changes.Upgrade && (d.tunnel || !d.relay.Ready()):
+		d.enter(awaitingResponse) // the client's side of a tunnel is open; SendRequest knows whether it is one
+	case d.body.Done():
 		d.requestWhole()
-	} else {
+	default:
 		d.relay.WatchBody()
 	}
 }
@@ -195,7 +198,9 @@ func (d *downstreamSide) setChanges() {
 // SendRequest sends the request to up from its first byte.
 func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	d.useReplayHead()
-	d.framed = up.Request(&d.requestHead, d.head.Framing == wire.BodyNone)
+	upgrade := d.relay.Changes.Upgrade
+	d.framed = up.Request(&d.requestHead, d.head.Framing == wire.BodyNone && !upgrade)
+	d.tunnel = upgrade && !d.framed
 	var trailers *trailerFields
 	switch kept := d.relay.Replay.Body(); {
 	case len(kept) == 0:
@@ -205,8 +210,11 @@ func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 		body := d.head.Body(&d.settings.Limits)
 		_, _ = passContent(&body, kept, &trailers, up.RequestData) // no error is possible: these bytes were decoded before
 	}
-	if d.relay.RequestEnded() {
+	switch {
+	case d.relay.RequestEnded():
 		up.RequestEnd(trailers.fields())
+	case upgrade && d.framed && d.state == awaitingResponse:
+		d.relay.RequestEnd(nil) // it waited for a connection, which turns out to speak HTTP/1.1
 	}
 }
 

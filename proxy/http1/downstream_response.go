@@ -21,6 +21,10 @@ func (d *downstreamSide) Interim(h exchange.ResponseHead) {
 
 // Response writes the response's head.
 func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed bool) {
+	if d.tunnel && h.Status()/100 == 2 {
+		d.openTunnel(h)
+		return false
+	}
 	d.status = h.Status()
 	d.framing = d.chooseFraming(h, end)
 	d.keepAlive = d.keepsConnection() && d.framing != untilClose

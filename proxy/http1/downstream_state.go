@@ -13,6 +13,8 @@ import "fmt"
 //	                              │                                     │ response ended             │ response ended
 //	                              └────────────► inactive ◄─────────────┴────────────────────────────┘
 //
+// awaitingResponse leads to tunneling when a server of another protocol accepts a tunnel; from there to inactive.
+//
 // From each state except discardingBody, a response of the proxy's own leads to inactive, or to discardingBody if
 // part of the body is missing. If the client leaves, the state becomes inactive.
 type downstreamState uint8
@@ -24,6 +26,7 @@ const (
 	sendingBody                      // bytes of the body are forwarded to the server
 	awaitingResponse                 // the request is complete
 	discardingBody                   // the response has ended; the rest of the body is discarded
+	tunneling                        // the connection carries the bytes of another protocol
 )
 
 var downstreamTransitions = [...]struct {
@@ -34,8 +37,9 @@ var downstreamTransitions = [...]struct {
 	readingHead:      {"readingHead", []downstreamState{matchingPayload, sendingBody, discardingBody, inactive}},
 	matchingPayload:  {"matchingPayload", []downstreamState{sendingBody, discardingBody, inactive}},
 	sendingBody:      {"sendingBody", []downstreamState{awaitingResponse, discardingBody, inactive}},
-	awaitingResponse: {"awaitingResponse", []downstreamState{inactive}},
+	awaitingResponse: {"awaitingResponse", []downstreamState{tunneling, inactive}},
 	discardingBody:   {"discardingBody", []downstreamState{inactive}},
+	tunneling:        {"tunneling", []downstreamState{inactive}},
 }
 
 // checkTransitions makes enter panic on a transition that the diagram does not have. Only tests set it.

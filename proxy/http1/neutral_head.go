@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"bytes"
 	"strconv"
 
 	"example.com/ferry/proxy/exchange"
@@ -22,19 +23,23 @@ type neutralFields struct {
 
 func (f *neutralFields) init() {
 	f.each = func(name, value []byte) bool {
-		if !f.edits.Removes(name) && !f.isForwarded(name, value) {
+		if !f.edits.Removes(name) && !f.isOwn(name, value) {
 			f.b = appendField(f.b, name, value)
 		}
 		return true
 	}
 }
 
-// isForwarded reports whether the field is one that appendForwarded writes.
-func (f *neutralFields) isForwarded(name, value []byte) bool {
+// isOwn reports whether the field is one that the proxy writes itself.
+func (f *neutralFields) isOwn(name, value []byte) bool {
 	if f.changes == nil {
 		return false
 	}
-	switch c := f.changes; wire.FieldID(name) {
+	c := f.changes
+	if c.Upgrade && bytes.EqualFold(name, keyField) {
+		return true // appendUpgrade makes a key
+	}
+	switch wire.FieldID(name) {
 	case wire.XForwardedFor:
 		if c.ForwardedFor != "" && c.KeepForwarded {
 			f.forwardedFor = append(append(f.forwardedFor, value...), ", "...)

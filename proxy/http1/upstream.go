@@ -21,11 +21,14 @@ type upstreamSide struct {
 	state upstreamState
 
 	// The request.
-	reused         bool // the connection has served other requests
-	bytesWritten   int  // bytes of the request, queued bytes included
-	requestWritten bool // the request is completely written or queued
-	inChunks       bool // the body arrives as content and is written in chunks
-	upgrade        bool // the request asks the server for an upgrade
+	reused         bool   // the connection has served other requests
+	bytesWritten   int    // bytes of the request, queued bytes included
+	requestWritten bool   // the request is completely written or queued
+	inChunks       bool   // the body arrives as content and is written in chunks
+	upgrade        bool   // the request asks the server for an upgrade
+	tunnel         bool   // the request came in another protocol and asks for a tunnel
+	protocol       []byte // protocol of the tunnel
+	accept         string // Sec-WebSocket-Accept that the server must send; empty if there is none
 	method         wire.Method
 
 	// The response.
@@ -91,7 +94,9 @@ func (u *upstreamSide) handleHead(c *loop.Conn, behind []byte) (over bool) {
 	case status == 101 && u.upgrade:
 		u.becomeTunnel(behind)
 		return true
-	case status == 101:
+	case status == 101 && u.opensTunnel():
+		return u.respond(&openedHead{u.responseHead})
+	case status == 101, status/100 == 2 && u.tunnel: // another protocol, or no tunnel: 2xx would open one for the client
 		u.malformed()
 		return true
 	case status/100 == 1:
@@ -100,7 +105,12 @@ func (u *upstreamSide) handleHead(c *loop.Conn, behind []byte) (over bool) {
 		}
 		return false
 	}
-	framed, ok := u.relay.Response(&u.responseHead, u.head.Framing == wire.BodyNone)
+	return u.respond(&u.responseHead)
+}
+
+// respond passes on the head of the response.
+func (u *upstreamSide) respond(h exchange.ResponseHead) (over bool) {
+	framed, ok := u.relay.Response(h, u.head.Framing == wire.BodyNone)
 	if !ok {
 		return true
 	}
@@ -275,6 +285,7 @@ func (u *upstreamSide) release() {
 	u.relay, u.pool, u.conn = nil, nil, nil
 	u.reused, u.bytesWritten, u.requestWritten, u.inChunks, u.upgrade, u.closing = false, 0, false, false, false, false
 	u.responseHead, u.framed, u.trailers = responseHead{}, false, nil
+	u.tunnel, u.protocol, u.accept = false, u.protocol[:0], ""
 	if u.state != unused {
 		u.enter(unused)
 	}

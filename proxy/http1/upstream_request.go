@@ -42,6 +42,10 @@ func (u *upstreamSide) setEdit(h *requestHead) {
 func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool) []byte {
 	c := &u.relay.Changes
 	u.method = wire.MethodOf(h.Method())
+	if u.tunnel = c.Upgrade; u.tunnel {
+		u.requestWritten = true // no body follows
+		u.protocol = append(u.protocol[:0], h.UpgradeTo()...)
+	}
 	b = append(append(b, h.Method()...), ' ')
 	q, hasQuery := h.Query()
 	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && u.method == wire.MethodOptions {
@@ -67,6 +71,8 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 		b = appendField(b, pair.Name, pair.Value)
 	}
 	switch length := h.ContentLength(); {
+	case u.tunnel:
+		b = u.appendUpgrade(b, h.UpgradeTo())
 	case length > 0 || length == 0 && !end:
 		b = appendContentLength(b, length)
 	case end && (u.method == wire.MethodPost || u.method == wire.MethodPut || u.method == wire.MethodPatch):
@@ -75,7 +81,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 		u.inChunks = true
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	}
-	if strings.EqualFold(string(h.Get("te")), "trailers") {
+	if !u.tunnel && strings.EqualFold(string(h.Get("te")), "trailers") {
 		b = append(b, "Connection: TE\r\nTE: trailers\r\n"...)
 	}
 	if h.ExpectsContinue() && !c.ContinueSent {
@@ -104,6 +110,9 @@ func (u *upstreamSide) RequestData(p []byte) {
 // RequestEnd ends the request.
 func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
 	u.requestWritten = true
+	if u.tunnel {
+		u.conn.CloseWrite()
+	}
 	if u.inChunks {
 		u.owner.scratch = appendLastChunk(u.owner.scratch[:0], trailers)
 		u.send(u.owner.scratch)

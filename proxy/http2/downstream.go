@@ -23,6 +23,7 @@ type downstreamSide struct {
 	head     requestHead // head of the request while it is processed, afterwards a view of the copy in Replay; nil if there is none
 	kept     wire.Head   // the view of the copy
 	headOnly bool        // the method is HEAD: the response has no body
+	tunnel   bool        // the request asks for a tunnel (RFC 8441)
 	bodyRead int64       // bytes of the body received so far
 	withheld int         // received bytes for which the stream's window is not given back
 	request  route.Request
@@ -103,7 +104,7 @@ func (d *downstreamSide) release() {
 	s.User = nil
 	s.Release()
 	d.settings, d.client, d.stream = nil, nil, nil
-	d.head, d.headOnly, d.bodyRead, d.withheld = requestHead{}, false, 0, 0
+	d.head, d.headOnly, d.tunnel, d.bodyRead, d.withheld = requestHead{}, false, false, 0, 0
 	d.request, d.matcher = route.Request{}, nil
 	d.whole, d.trailers = false, nil
 	d.status, d.bodyLeft, d.ended = 0, 0, false

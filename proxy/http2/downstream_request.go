@@ -45,11 +45,14 @@ func (d *downstreamSide) judge() int {
 	switch limit := d.settings.MaxBody; {
 	case limit > 0 && d.head.ContentLength() > limit:
 		return 413
-	case string(d.head.Method()) != "CONNECT":
+	case string(d.head.Head.Method) != "CONNECT":
 		return 0
-	case d.head.UpgradeTo() == nil || !d.settings.upgrades(d.head.UpgradeTo()):
-		return 501 // RFC 8441, section 3, and RFC 9110, section 9.3.6
+	case !d.settings.upgrades(d.head.UpgradeTo()):
+		return 501 // RFC 9220, section 3, and RFC 9110, section 9.3.6
+	case d.whole:
+		return 400 // a tunnel whose client has ended its side
 	}
+	d.tunnel = true
 	return 0
 }
 
@@ -61,7 +64,7 @@ func (d *downstreamSide) match() {
 	result := route.NeedPayload
 	if m == nil {
 		m = d.loopState.matcher(d.settings.plan.Table)
-		found, result = m.Match(&d.request, nil, d.whole)
+		found, result = m.Match(&d.request, nil, d.whole || d.tunnel)
 	} else {
 		found, result = m.Continue(&d.request, d.content(), d.whole)
 	}
@@ -146,7 +149,7 @@ func (d *downstreamSide) forward() {
 	case d.state != sendingBody: // passPending has ended the request
 	case d.whole && d.pending == nil:
 		d.requestWhole(d.trailers.fields())
-	default:
+	case !d.tunnel:
 		d.relay.WatchBody()
 	}
 }
@@ -167,7 +170,7 @@ var idempotentMethods = [...][]byte{[]byte("GET"), []byte("HEAD"), []byte("PUT")
 // setChanges sets the listener's changes to the request's head.
 func (d *downstreamSide) setChanges() {
 	c := &d.relay.Changes
-	c.Via = d.settings.Via
+	c.Via, c.Upgrade = d.settings.Via, d.tunnel
 	d.relay.TLS.SetClientCert(c)
 	if d.settings.ForwardedFor {
 		c.ForwardedFor, c.Proto, c.KeepForwarded = d.ClientAddr(), "http", d.settings.TrustForwarded
@@ -229,13 +232,14 @@ func (d *downstreamSide) hold(p []byte) {
 	d.pending.B = append(d.pending.B, p...)
 }
 
-// passBody forwards a piece of the body, or holds it while the request has no connection.
+// passBody forwards a piece of the body, or holds it while the request has no connection or no tunnel.
 func (d *downstreamSide) passBody(p []byte) {
+	awaited := d.tunnel && d.status == 0
 	switch {
-	case !d.relay.Ready() || d.pending != nil:
+	case !d.relay.Ready() || d.pending != nil || awaited:
 		d.hold(p)
 		d.withheld += len(p)
-		if d.pending != nil {
+		if d.pending != nil || awaited {
 			return
 		}
 	case len(p) > 0:
@@ -261,6 +265,18 @@ func (d *downstreamSide) passPending() (pause bool) {
 		d.requestWhole(d.trailers.fields())
 	}
 	return pause
+}
+
+// tunnelOpened forwards what the client has sent before the server accepted the tunnel.
+func (d *downstreamSide) tunnelOpened() {
+	switch {
+	case d.pending != nil:
+		if !d.passPending() && d.state == sendingBody {
+			d.giveBack()
+		}
+	case d.whole:
+		d.requestWhole(nil)
+	}
 }
 
 // giveBack opens the stream's window for as many bytes as were passed on.
@@ -297,10 +313,12 @@ func (d *downstreamSide) requestWhole(trailers exchange.Fields) {
 
 // ResumeRequest ends a pause of the body: the client may send as many bytes as were passed on.
 func (d *downstreamSide) ResumeRequest() {
-	if d.pending != nil && d.passPending() || d.state != sendingBody {
-		return
+	switch {
+	case d.tunnel && d.status == 0: // tunnelOpened follows
+	case d.pending != nil && d.passPending() || d.state != sendingBody:
+	default:
+		d.giveBack()
 	}
-	d.giveBack()
 }
 
 // BodyRead returns the number of body bytes that were received from the client.

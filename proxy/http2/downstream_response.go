@@ -48,10 +48,14 @@ func (d *downstreamSide) Interim(h exchange.ResponseHead) { d.writeHead(h, nil, 
 // Response writes the response's head.
 func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed bool) {
 	d.status, d.ended, d.bodyLeft = h.Status(), end, -1
-	if _, same := h.(*responseHead); !same && !end {
+	opened := d.tunnel && d.status/100 == 2
+	if _, same := h.(*responseHead); !same && !end && !opened {
 		d.bodyLeft = h.ContentLength() // no trailers follow a body of HTTP/1.1 with a length
 	}
 	d.writeHead(h, d.relay.Route.ResponseEdits, end)
+	if opened && !end {
+		d.tunnelOpened()
+	}
 	return false
 }
 
@@ -66,7 +70,7 @@ func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEd
 		for _, pair := range edits.Written() {
 			e.FieldString(pair.Name, pair.Value)
 		}
-		if n := h.ContentLength(); n >= 0 && h.Status() != 204 { // RFC 9110, section 8.6
+		if n := h.ContentLength(); n >= 0 && h.Status() != 204 && !(d.tunnel && h.Status()/100 == 2) { // RFC 9110, section 8.6
 			d.writeLength(e, n)
 		}
 	}

@@ -42,7 +42,16 @@ func (h *responseHead) All(yield func(name, value []byte) bool) {
 	})
 }
 
-func (h *requestHead) Method() []byte    { return h.Head.Method }
+// Method returns GET for a tunnel, which HTTP/1.1 asks for with GET and Upgrade. So routes need not know the version.
+func (h *requestHead) Method() []byte {
+	if h.Protocol != nil {
+		return methodGet
+	}
+	return h.Head.Method
+}
+
+var methodGet = []byte("GET")
+
 func (h *requestHead) Scheme() []byte    { return h.Head.Scheme }
 func (h *requestHead) Authority() []byte { return h.Head.Authority }
 func (h *requestHead) UpgradeTo() []byte { return h.Head.Protocol }
