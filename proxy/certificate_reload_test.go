@@ -7,11 +7,14 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/ferry/internal/certs/certstest"
+	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
 
@@ -132,4 +135,112 @@ func TestClusterRecoversWhenTheCAFileIsRight(t *testing.T) {
 	servers.Write(t, dir, "ca")
 	p.certs.Refresh()
 	until("- http/1.1 ")
+}
+
+// The certificate of a listener is replaced under load. No request fails, and new connections see the new certificate.
+func TestListenerCertificateReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ca := certstest.NewCA(t, "servers")
+	local := certstest.Leaf{Names: []string{"127.0.0.1"}}
+	first, second := ca.Issue(t, local), ca.Issue(t, local)
+	certFile, keyFile := first.Write(t, dir, "listener")
+	p := start(t, &Config{
+		Listeners: []Listener{{
+			Address: "127.0.0.1:0", Protocol: HTTP, Cluster: "web",
+			TLS: &ListenerTLS{Certificates: []Certificate{{CertFile: certFile, KeyFile: keyFile}}},
+		}},
+		Clusters: []upstream.Config{cluster1("web", web(t, "a", 0))},
+	})
+	url := "https://" + at(p, 0)
+
+	var seen [2]atomic.Int64 // handshakes by certificate
+	sessions := tls.NewLRUClientSessionCache(8)
+	config := &tls.Config{RootCAs: ca.Pool(), ClientSessionCache: sessions, VerifyConnection: func(s tls.ConnectionState) error {
+		if s.PeerCertificates[0].Equal(first.Cert) {
+			seen[0].Add(1)
+		} else {
+			seen[1].Add(1)
+		}
+		return nil
+	}}
+	done := make(chan struct{})
+	var clients sync.WaitGroup
+	for i := range 6 {
+		clients.Go(func() {
+			c := config.Clone()
+			if i%2 == 0 {
+				c.ClientSessionCache = nil // a resumed session does not show the new certificate
+			}
+			transport := &http.Transport{TLSClientConfig: c, DisableKeepAlives: i < 4, ForceAttemptHTTP2: i == 5}
+			defer transport.CloseIdleConnections()
+			for client := (&http.Client{Transport: transport, Timeout: 20 * time.Second}); ; {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if got, err := get(client, url); err != nil || got != "a / hi" {
+					t.Errorf("client %d: %q, %v", i, got, err)
+					return
+				}
+			}
+		})
+	}
+	until := func(i int, n int64) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); seen[i].Load() < n; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d handshakes with certificate %d, want %d", seen[i].Load(), i, n)
+			}
+		}
+	}
+	until(0, 30)
+	certstest.Replace(t, keyFile, second.Key) // between the two writes, the files do not match
+	p.certs.Refresh()
+	until(0, seen[0].Load()+30)
+	if n := seen[1].Load(); n != 0 {
+		t.Errorf("%d handshakes with the second certificate before it is complete", n)
+	}
+	certstest.Replace(t, certFile, second.CertPEM)
+	p.certs.Refresh()
+	until(1, 30)
+	close(done)
+	clients.Wait()
+}
+
+// A client CA is removed: its clients cannot connect any more, not even by resuming a session. An open connection stays.
+func TestListenerClientCARemoved(t *testing.T) {
+	t.Parallel()
+	f := newTLSFiles(t)
+	caFile := filepath.Join(t.TempDir(), "clients.pem")
+	before, after := certstest.NewCA(t, "before"), certstest.NewCA(t, "after")
+	certstest.Replace(t, caFile, before.PEM)
+	p := start(t, &Config{
+		Listeners: []Listener{{
+			Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "web",
+			TLS: &ListenerTLS{Certificates: f.server.Certificates, ClientCAFile: caFile},
+		}},
+		Clusters: []upstream.Config{cluster1("web", web(t, "a", 0))},
+	})
+	url := "https://" + at(p, 0)
+	config := f.client(t, "a.example", before.Issue(t, certstest.Leaf{CommonName: "old"}))
+	config.ClientSessionCache = tls.NewLRUClientSessionCache(8)
+	open, resuming := httpClient(t, config), httpClient(t, config)
+	request := func(c *http.Client, accepted bool, when string) {
+		t.Helper()
+		if _, err := get(c, url); (err == nil) != accepted {
+			t.Errorf("%s: %v, want accepted %t", when, err, accepted)
+		}
+	}
+	request(open, true, "the first connection")
+	request(resuming, true, "the second connection")
+	wantHandshake(t, p, traffic.HandshakeResumed, 1)
+	resuming.CloseIdleConnections()
+
+	certstest.Replace(t, caFile, after.PEM)
+	p.certs.Refresh()
+	request(open, true, "an open connection, after the CA was removed")
+	request(resuming, false, "a resumed session, after the CA was removed")
+	request(httpClient(t, f.client(t, "a.example", after.Issue(t, certstest.Leaf{CommonName: "new"}))), true, "a client of the other CA")
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ func secureWeb(t *testing.T, pair *certstest.Pair, change func(*tls.Config)) str
 	if change != nil {
 		change(s.TLS)
 	}
+	s.EnableHTTP2 = slices.Contains(s.TLS.NextProtos, "h2")
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -130,6 +132,53 @@ func TestTLSOrigination(t *testing.T) {
 			}
 			if e := s.Endpoints[0]; e.Outcomes[upstream.ConnectFailure]+e.Outcomes[upstream.Reset] != 1 || e.Conns != 0 {
 				t.Errorf("got %+v, want one attempt that failed and no connection", e)
+			}
+		})
+	}
+}
+
+// ALPN decides what a cluster of HTTP/2 accepts, and what a cluster with auto speaks.
+func TestTLSOriginationProtocols(t *testing.T) {
+	t.Parallel()
+	ca := certstest.NewCA(t, "servers")
+	caFile := ca.Write(t, t.TempDir(), "ca")
+	leaf := certstest.Leaf{Names: []string{"127.0.0.1"}}
+	for _, row := range []struct {
+		name     string
+		server   []string // protocols of the server
+		protocol upstream.Protocol
+		want     string // body; or error
+	}{
+		{"http2", []string{"h2", "http/1.1"}, upstream.HTTP2, "- h2 "},
+		{"auto, HTTP/2", []string{"h2", "http/1.1"}, upstream.Auto, "- h2 "},
+		{"auto, HTTP/1.1", []string{"http/1.1"}, upstream.Auto, "- http/1.1 "},
+		{"auto, no ALPN", nil, upstream.Auto, "-  "},
+		{"http1", []string{"h2", "http/1.1"}, upstream.HTTP1, "- http/1.1 "},
+		{"http2, but the server speaks HTTP/1.1", []string{"http/1.1"}, upstream.HTTP2, "502 Bad Gateway"},
+		{"http2, but the server has no ALPN", nil, upstream.HTTP2, "502 Bad Gateway"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			server := secureWeb(t, ca.Issue(t, leaf), func(c *tls.Config) {
+				other := c.Clone()
+				c.NextProtos, other.NextProtos = []string{"h2", "http/1.1"}, row.server // httptest serves HTTP/2 if the first one says so
+				c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return other, nil }
+			})
+			cfg := secureCluster(server, upstream.TLS{CAFile: caFile})
+			cfg.Protocol = row.protocol
+			p, url := to(t, cfg)
+			for range 3 {
+				got, err := get(http.DefaultClient, url)
+				if err != nil {
+					got = err.Error()
+				}
+				if got != row.want {
+					t.Errorf("got %q, want %q", got, row.want)
+				}
+			}
+			failed := p.Snapshot().Clusters[0].TLSFailed
+			if refused := row.want == "502 Bad Gateway"; refused && failed[upstream.TLSProtocol] == 0 || !refused && failed != [upstream.TLSFailures]int64{} {
+				t.Errorf("failures %v", failed)
 			}
 		})
 	}
