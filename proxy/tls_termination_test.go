@@ -63,10 +63,14 @@ func httpClient(t *testing.T, c *tls.Config) *http.Client {
 // describe starts a server that responds with the fields that the proxy writes.
 func describe(t *testing.T) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s|%s|%d", r.Header.Get("X-Forwarded-Proto"), strings.Join(r.Header.Values("X-Forwarded-Client-Cert"), "+"), len(body))
 	}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
 	t.Cleanup(s.Close)
 	return strings.TrimPrefix(s.URL, "http://")
 }
@@ -377,10 +381,13 @@ func TestTLSBolt(t *testing.T) {
 	}
 }
 
-// TestTLSProtocols: ALPN decides the protocol of a listener that speaks several, and its requests are known as https.
+// TestTLSProtocols: ALPN decides the protocol of a listener that speaks several. Servers of each protocol learn that the
+// client speaks https, and of its certificate.
 func TestTLSProtocols(t *testing.T) {
 	t.Parallel()
 	f := newTLSFiles(t)
+	edge := f.clients.Issue(t, certstest.Leaf{Names: []string{"edge.example"}})
+	element := fmt.Sprintf(`Hash=%x;Subject="";DNS=edge.example`, sha256.Sum256(edge.Cert.Raw))
 	for _, row := range []struct {
 		protocol Protocol
 		offered  []string
@@ -392,32 +399,45 @@ func TestTLSProtocols(t *testing.T) {
 		{HTTP1, []string{"h2", "http/1.1"}, "HTTP/1.1"},
 		{HTTP1, []string{"h2"}, ""},
 	} {
-		settings := f.server
-		settings.ClientCAFile, settings.ForwardClientCert = f.clientCA, exchange.ForwardSet
-		l := Listener{Address: "127.0.0.1:0", Protocol: row.protocol, TLS: &settings, Cluster: "web"}
-		l.HTTP1.ForwardedFor, l.HTTP2.ForwardedFor = true, true
-		p := start(t, &Config{Listeners: []Listener{l}, Clusters: []upstream.Config{cluster1("web", describe(t))}})
-		c := f.client(t, "a.example", f.clients.Issue(t, certstest.Leaf{Names: []string{"edge.example"}}))
-		c.NextProtos = row.offered
-		transport := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true, Protocols: new(http.Protocols)}
-		transport.Protocols.SetHTTP1(slices.Contains(row.offered, "http/1.1"))
-		transport.Protocols.SetHTTP2(slices.Contains(row.offered, "h2"))
-		response, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Get("https://" + at(p, 0) + "/")
-		if row.want == "" {
-			if err == nil {
+		for _, server := range []upstream.Protocol{upstream.HTTP1, upstream.HTTP2} {
+			for mode, want := range map[exchange.ForwardClientCert]string{
+				"": "https||0", exchange.ForwardSet: "https|" + element + "|0", exchange.ForwardAppend: "https|forged, " + element + "|0",
+			} {
+				settings := f.server
+				settings.ClientCAFile, settings.ForwardClientCert = f.clientCA, mode
+				l := Listener{Address: "127.0.0.1:0", Protocol: row.protocol, TLS: &settings, Cluster: "web"}
+				l.HTTP1.ForwardedFor, l.HTTP2.ForwardedFor = true, true
+				cluster := cluster1("web", describe(t))
+				cluster.Protocol = server
+				p := start(t, &Config{Listeners: []Listener{l}, Clusters: []upstream.Config{cluster}})
+				c := f.client(t, "a.example", edge)
+				c.NextProtos = row.offered
+				transport := &http.Transport{TLSClientConfig: c, Protocols: new(http.Protocols)}
+				transport.Protocols.SetHTTP1(slices.Contains(row.offered, "http/1.1"))
+				transport.Protocols.SetHTTP2(slices.Contains(row.offered, "h2"))
+				t.Cleanup(transport.CloseIdleConnections)
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+at(p, 0)+"/", http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("X-Forwarded-Client-Cert", "forged")
+				response, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Do(request)
+				if row.want == "" {
+					if err == nil {
+						_ = response.Body.Close()
+						t.Errorf("%s, %q: a handshake without a common protocol succeeded", row.protocol, row.offered)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatalf("%s, %q, server of %s: %v", row.protocol, row.offered, server, err)
+				}
+				body, _ := io.ReadAll(response.Body)
 				_ = response.Body.Close()
-				t.Errorf("%s, %q: a handshake without a common protocol succeeded", row.protocol, row.offered)
+				if response.Proto != row.want || string(body) != want {
+					t.Errorf("%s, %q, server of %s: %s %s, want %s %s", row.protocol, row.offered, server, response.Proto, body, row.want, want)
+				}
 			}
-			continue
-		}
-		if err != nil {
-			t.Fatalf("%s, %q: %v", row.protocol, row.offered, err)
-		}
-		body, _ := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		transport.CloseIdleConnections()
-		if response.Proto != row.want || !strings.HasPrefix(string(body), "https|Hash=") || !strings.HasSuffix(string(body), ";DNS=edge.example|0") {
-			t.Errorf("%s, %q: %s %s, want %s", row.protocol, row.offered, response.Proto, body, row.want)
 		}
 	}
 }

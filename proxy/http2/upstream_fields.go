@@ -16,6 +16,7 @@ type requestFields struct {
 	changes      *exchange.Changes
 	tunnel       bool
 	forwardedFor []byte // values of X-Forwarded-For that stay, each followed by a comma
+	clientCert   []byte // values of X-Forwarded-Client-Cert that stay, each followed by a comma
 	each         func(name, value []byte) bool
 }
 
@@ -36,6 +37,11 @@ func (f *requestFields) isForwarded(name, value []byte) bool {
 			f.forwardedFor = append(append(f.forwardedFor, value...), ", "...)
 		}
 		return c.ForwardedFor != ""
+	case http1.XForwardedClientCert:
+		if c.ClientCert != "" && !c.NoClientCert {
+			f.clientCert = append(append(f.clientCert, value...), ", "...)
+		}
+		return c.ClientCert != "" || c.NoClientCert
 	case http1.XForwardedProto:
 		return c.Proto != "" && !c.KeepForwarded
 	}
@@ -44,7 +50,7 @@ func (f *requestFields) isForwarded(name, value []byte) bool {
 
 // write writes the fields of h, changed by c.
 func (f *requestFields) write(e *wire.Encoder, h exchange.RequestHead, c *exchange.Changes, tunnel bool) {
-	f.encoder, f.changes, f.tunnel, f.forwardedFor = e, c, tunnel, f.forwardedFor[:0]
+	f.encoder, f.changes, f.tunnel, f.forwardedFor, f.clientCert = e, c, tunnel, f.forwardedFor[:0], f.clientCert[:0]
 	h.All(f.each)
 	f.encoder, f.changes = nil, nil
 	for _, pair := range c.Fields.Written() {
@@ -53,6 +59,10 @@ func (f *requestFields) write(e *wire.Encoder, h exchange.RequestHead, c *exchan
 	if c.ForwardedFor != "" {
 		f.forwardedFor = append(f.forwardedFor, c.ForwardedFor...)
 		e.Field(forwardedForName, f.forwardedFor)
+	}
+	if c.ClientCert != "" {
+		f.clientCert = append(f.clientCert, c.ClientCert...)
+		e.Field(clientCertName, f.clientCert)
 	}
 	if c.Proto != "" && (!c.KeepForwarded || h.Get("x-forwarded-proto") == nil) {
 		e.FieldString("x-forwarded-proto", c.Proto)
@@ -79,6 +89,7 @@ func acceptsTrailers(te []byte) bool {
 
 var (
 	forwardedForName = []byte("x-forwarded-for")
+	clientCertName   = []byte("x-forwarded-client-cert")
 	webSocketKey     = []byte("sec-websocket-key")
 	webSocketAccept  = []byte("sec-websocket-accept")
 	trailersToken    = []byte("trailers")
