@@ -105,6 +105,26 @@ func (e *Encoder) Field(name, value []byte) {
 	e.field(id, value)
 }
 
+// HeadField writes the regular field of h with the index, from 0 to h.Len()-1. It is faster than Field, and keeps the field sensitive
+// if it is.
+func (e *Encoder) HeadField(h *Head, i int) {
+	f := &h.fields[i]
+	switch {
+	case f.sensitive || f.id == nameOther:
+		pattern := byte(withoutIndexing)
+		if f.sensitive {
+			pattern = neverIndexing
+		}
+		if f.id == nameOther {
+			e.p = appendString(appendString(append(e.p, pattern), f.name), f.value)
+		} else if names[f.id].is&isForbidden == 0 {
+			e.literal(pattern, 4, f.id, nil, f.value)
+		}
+	default:
+		e.field(f.id, f.value)
+	}
+}
+
 // FieldString writes a field. Its name is written in lower case.
 func (e *Encoder) FieldString(name, value string) {
 	id := nameIDOf(name)

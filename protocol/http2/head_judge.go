@@ -1,6 +1,9 @@
 package http2
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // blockKind tells what a field block is.
 type blockKind uint8
@@ -61,7 +64,14 @@ func (h *Head) add(name, value []byte, id nameID, judged judgement) {
 		h.addJudged(value, id)
 	}
 	j.regular = true
-	h.fields = append(h.fields, headField{name, value, id, judged&neverIndexed != 0})
+	n := len(h.fields)
+	if n == cap(h.fields) {
+		h.fields = slices.Grow(h.fields, 1)
+	}
+	// The parts are stored one by one: append would first build the field on the stack, which takes longer than all the rest.
+	h.fields = h.fields[:n+1]
+	f := &h.fields[n]
+	f.name, f.value, f.id, f.sensitive = name, value, id, judged&neverIndexed != 0
 }
 
 func (j *headJudge) fault(reason string) {

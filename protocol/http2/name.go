@@ -271,6 +271,9 @@ func nameIDOf[T string | []byte](name T) nameID {
 	}
 	id := nameHash[hashName(name)]
 	want := names[id].text
+	if string(name) == want {
+		return id
+	}
 	if len(name) != len(want) {
 		return nameOther
 	}
