@@ -43,7 +43,7 @@ func (src *source) loadFirst(log *slog.Logger) error {
 func (src *source) replace(m *material, log *slog.Logger) {
 	src.current.Store(m)
 	for _, text := range m.warnings {
-		log.Warn("certificate file", "file", src.files.paths()[0], "warning", text)
+		log.Warn("certificate file", "kind", src.files.role(0), "file", src.files.paths()[0], "warning", text)
 	}
 }
 
@@ -122,12 +122,12 @@ func (src *source) check(now bool, log *slog.Logger) (replaced bool) {
 	m, err := load(src.files, from)
 	if err != nil {
 		src.failures.Add(1)
-		log.Error("certificate file refused: the previous content stays in use", "file", src.files.paths()[0], "err", err)
+		log.Error("certificate file refused: the previous content stays in use", "kind", src.files.role(0), "file", src.files.paths()[0], "err", err)
 		return false
 	}
 	src.reloads.Add(1)
 	src.replace(m, log)
-	log.Info("certificate file read again", "file", src.files.paths()[0], "expires", m.notAfter)
+	log.Info("certificate file read again", "kind", src.files.role(0), "file", src.files.paths()[0], "expires", m.notAfter)
 	return true
 }
 
