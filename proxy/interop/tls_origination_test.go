@@ -30,11 +30,15 @@ func newAuthority(t *testing.T) authority {
 	return a
 }
 
-// nginxTLS runs nginx with a certificate and further directives.
+// nginxTLS runs nginx with a certificate and further directives. The directive ALPN h2 makes it speak HTTP/2.
 func (a authority) nginxTLS(t *testing.T, leaf certstest.Leaf, directives string) string {
 	t.Helper()
 	cert, key := a.Issue(t, leaf).Write(t, t.TempDir(), "nginx")
-	address, _ := nginxWith(t, fmt.Sprintf("listen ADDRESS ssl backlog=4096; ssl_certificate %s; ssl_certificate_key %s; ssl_session_cache shared:s:1m; %s", cert, key, directives))
+	http2 := ""
+	if strings.Contains(directives, "ALPN h2;") {
+		http2, directives = "http2", strings.ReplaceAll(directives, "ALPN h2;", "")
+	}
+	address, _ := nginxWith(t, fmt.Sprintf("listen ADDRESS ssl %s backlog=4096; ssl_certificate %s; ssl_certificate_key %s; ssl_session_cache shared:s:1m; %s", http2, cert, key, directives))
 	return address
 }
 
@@ -46,6 +50,7 @@ func (a authority) goTLS(t *testing.T, leaf certstest.Leaf, change func(*tls.Con
 	if change != nil {
 		change(s.TLS)
 	}
+	s.EnableHTTP2 = true
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -53,9 +58,9 @@ func (a authority) goTLS(t *testing.T, leaf certstest.Leaf, change func(*tls.Con
 }
 
 // runTLS starts ferry in front of a server with TLS. fields are those of clusters[].tls.
-func runTLS(t *testing.T, server, fields string) *ferry {
+func runTLS(t *testing.T, server, protocol, fields string) *ferry {
 	t.Helper()
-	return run(t, "http1.yaml", map[string]string{"18090": server}, "    - name: web\n", "    - name: web\n      tls: {"+fields+"}\n", "kind: tcp", "kind: http\n        path: /text")
+	return run(t, "http1.yaml", map[string]string{"18090": server}, "    - name: web\n", "    - name: web\n      protocol: "+protocol+"\n      tls: {"+fields+"}\n", "kind: tcp", "kind: http\n        path: /text")
 }
 
 var local = certstest.Leaf{Names: []string{"127.0.0.1", "a.example"}}
@@ -68,14 +73,20 @@ func TestServersWithTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	const large = 20 << 20
-	for name, server := range map[string]string{
-		"nginx, TLS 1.3": a.nginxTLS(t, local, "ssl_protocols TLSv1.3;"),
-		"nginx, TLS 1.2": a.nginxTLS(t, local, "ssl_protocols TLSv1.2;"),
-		"nginx, RSA":     a.nginxTLS(t, certstest.Leaf{Names: local.Names, RSA: true}, ""),
-		"go":             a.goTLS(t, local, nil),
+	http2 := a.nginxTLS(t, local, "ALPN h2;")
+	inGo := a.goTLS(t, local, nil)
+	for _, row := range []struct{ name, server, protocol string }{
+		{"nginx, TLS 1.3", a.nginxTLS(t, local, "ssl_protocols TLSv1.3;"), "http1"},
+		{"nginx, TLS 1.2", a.nginxTLS(t, local, "ssl_protocols TLSv1.2;"), "http1"},
+		{"nginx, RSA", a.nginxTLS(t, certstest.Leaf{Names: local.Names, RSA: true}, ""), "auto"},
+		{"nginx, HTTP/2", http2, "http2"},
+		{"nginx chooses HTTP/2", http2, "auto"},
+		{"go", inGo, "http1"},
+		{"go, HTTP/2", inGo, "http2"},
+		{"go chooses HTTP/2", inGo, "auto"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := runTLS(t, server, "ca_file: "+a.file)
+		t.Run(row.name, func(t *testing.T) {
+			f := runTLS(t, row.server, row.protocol, "ca_file: "+a.file)
 			url := f.url("18080")
 			for _, row := range []struct {
 				args []string
@@ -136,7 +147,7 @@ func TestServersThatRefuse(t *testing.T) {
 		{"cleartext", serveGo(t, http.NotFoundHandler()), trust, "502", "other"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			f := runTLS(t, row.server, row.fields)
+			f := runTLS(t, row.server, "http1", row.fields)
 			if got := output(t, "", "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", f.url("18080")+"/echo"); got != row.want {
 				t.Errorf("got %s, want %s", got, row.want)
 			}
