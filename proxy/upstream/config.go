@@ -7,9 +7,9 @@ type Config struct {
 	// Name is the name that routes refer to.
 	Name string `yaml:"name" schema:"required"`
 
-	// Protocol is the protocol of the endpoints: http1, http2, bolt, or auto. With auto, the server chooses HTTP/2 or HTTP/1.1
-	// in TLS (ALPN); without tls, auto is http1. Empty means the protocol of the listeners whose
-	// routes name the cluster. If these listeners have different protocols, Protocol must be set.
+	// Protocol is the protocol of the endpoints: http1, http2, bolt, or auto. With auto, the server chooses HTTP/2 or
+	// HTTP/1.1 in TLS (ALPN); without tls, auto is http1. Empty means bolt if the listeners whose routes name the cluster
+	// speak Bolt, else http1.
 	Protocol Protocol `yaml:"protocol,omitempty"`
 
 	// Endpoints are the addresses of the cluster.
