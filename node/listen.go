@@ -162,7 +162,7 @@ func certificateNames(cfg *config.Config) []string {
 // nothing to abort.
 func (n *Node) prepareNames(r *reload) (change, error) {
 	next := certificateNames(r.next)
-	if n.id == nil {
+	if n.id == nil && len(r.next.Listeners) == 0 && r.next.DataDir == r.last.DataDir { // otherwise the file is refused
 		if err := n.openIdentity(r.next); err != nil {
 			return change{}, err
 		}

@@ -148,6 +148,9 @@ func TestWatchSignals(t *testing.T) {
 	hang("data_dir: elsewhere\n")
 	w.awaitLog("refused", `err="data_dir: this change needs a restart`, "section=data_dir")
 	w.awaitLog("refused", `err="listeners: this change needs a restart`, "section=listeners")
+	if _, err := os.Stat("elsewhere"); err == nil {
+		t.Error("a refused configuration made its data directory")
+	}
 	hang(strings.Replace(good, "loops: 1", "loops: 2", 1))
 	w.awaitLog("refused", "loops: changed from 1 to 2: that needs a restart", "section=proxy")
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), "loops: 1", "lops: 1", 1))
