@@ -87,6 +87,7 @@ type freeChunks struct {
 	small, large, shared                *chunk
 	smallCount, largeCount, sharedCount int
 	inUse                               int
+	bytes                               int // memory of the chunks in use, except shared ones
 }
 
 func (f *freeChunks) get(large bool) *chunk {
@@ -95,6 +96,7 @@ func (f *freeChunks) get(large bool) *chunk {
 	if large {
 		list, count, size = &f.large, &f.largeCount, largeChunk
 	}
+	f.bytes += size
 	c := *list
 	if c == nil {
 		return &chunk{b: make([]byte, 0, size)}
@@ -128,6 +130,7 @@ func (f *freeChunks) put(c *chunk) {
 	if cap(c.b) == largeChunk {
 		list, count, keep = &f.large, &f.largeCount, keepLarge
 	}
+	f.bytes -= cap(c.b)
 	poison(c.b)
 	if !bufpool.Reuse || *count == keep {
 		return

@@ -45,6 +45,9 @@ type Config struct {
 	// LowWater is the length of the write queue, in bytes, at which Conn.Full becomes false and Drained is called. Zero means
 	// a quarter of HighWater.
 	LowWater int `yaml:"low_water,omitempty"`
+	// QueueMemory is how many bytes the write queues and unread bytes of one loop may take together before each connection is
+	// limited to 8 KiB queued and 16 KiB unread. Accepted connections that leave more unread are reset. Zero means no limit.
+	QueueMemory int `yaml:"queue_memory,omitempty"`
 	// Mailbox is how many posted functions one loop queues. Zero means 4096.
 	Mailbox int `yaml:"mailbox,omitempty"`
 	// CloseTimeout is how long a closed connection waits for its peer to read more of the queue. After that it is reset. Zero
@@ -76,6 +79,7 @@ func (c *Config) withDefaults() (Config, error) {
 		{"MaxUnread", &out.MaxUnread, 1 << 20, 512},
 		{"HighWater", &out.HighWater, 256 << 10, 1},
 		{"LowWater", &out.LowWater, max(out.HighWater, 0) / 4, 0},
+		{"QueueMemory", &out.QueueMemory, math.MaxInt, 1},
 		{"Mailbox", &out.Mailbox, 4096, 1},
 	}
 	for _, f := range fields {

@@ -43,7 +43,7 @@ type Loop struct {
 	spareConns []*Conn
 	spareEnded []endedConn
 
-	configured struct{ high, low int } // watermarks of the Config; cfg has the current ones
+	unreadBytes int // memory of all unread bytes
 
 	start    time.Time     // time when the group was created
 	now      time.Duration // time since start; updated once a turn
@@ -63,16 +63,14 @@ func newLoop(g *Group, index int) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{
+	return &Loop{
 		cfg: g.cfg, index: index, sys: sys,
 		acceptors: make(map[int32]*acceptor),
 		events:    make([]event, eventBatch),
 		readBuf:   make([]byte, g.cfg.ReadBuffer),
 		start:     g.start,
 		done:      make(chan struct{}),
-	}
-	l.configured.high, l.configured.low = g.cfg.HighWater, g.cfg.LowWater
-	return l, nil
+	}, nil
 }
 
 // Index returns the loop's index in Group.Loops.

@@ -29,7 +29,7 @@ func (l *Loop) serve(c *Conn) {
 			l.readLater(c)
 			return
 		}
-		room := l.readBuf
+		room := l.readBuf[:l.readLimit()]
 		if c.unread != nil {
 			room = l.extend(c)
 		}
@@ -86,10 +86,11 @@ func (l *Loop) extend(c *Conn) []byte {
 	if cap(b)-len(b) < minReadRoom {
 		larger := bufpool.Get(max(2*cap(b), len(b)+minReadRoom))
 		larger.B = append(larger.B, b...)
+		l.unreadBytes += cap(larger.B) - cap(b)
 		c.unread.Release()
 		c.unread, b = larger, larger.B
 	}
-	return b[len(b):min(cap(b), len(b)+l.cfg.ReadBuffer)]
+	return b[len(b):min(cap(b), len(b)+l.readLimit())]
 }
 
 // deliver lends p to the handler and stores the bytes that the handler leaves unread. p is part of the loop's read buffer, or
@@ -103,11 +104,15 @@ func (l *Loop) deliver(c *Conn, p []byte) {
 	switch {
 	case len(rest) == 0:
 		l.dropUnread(c)
-	case len(rest) > l.cfg.MaxUnread && !c.is(paused|closing):
-		c.fail("read", fmt.Errorf("handler leaves %d bytes unread: at most Config.MaxUnread, %d, are kept", len(rest), l.cfg.MaxUnread))
+	case len(rest) > c.unreadLimit() && !c.is(paused|closing):
+		if len(rest) <= l.cfg.MaxUnread {
+			l.stats.Crowded++
+		}
+		c.fail("read", fmt.Errorf("handler leaves %d bytes unread: at most Config.MaxUnread, %d, are kept, and less while the loop is crowded", len(rest), l.cfg.MaxUnread))
 	case c.unread == nil:
 		c.unread = bufpool.Get(max(len(rest), minReadRoom))
 		c.unread.B = append(c.unread.B, rest...)
+		l.unreadBytes += cap(c.unread.B)
 		l.stats.Unread++
 	case n > 0:
 		c.unread.B = p[:copy(p, rest)]
@@ -116,6 +121,7 @@ func (l *Loop) deliver(c *Conn, p []byte) {
 
 func (l *Loop) dropUnread(c *Conn) {
 	if c.unread != nil {
+		l.unreadBytes -= cap(c.unread.B)
 		c.unread.Release()
 		c.unread = nil
 		l.stats.Unread--

@@ -17,6 +17,7 @@ type Stats struct {
 	Posted       int64 // functions posted
 	AcceptErrors int64
 	AcceptPauses int64 // times accepting stopped: no descriptors were left, or MaxConns was reached
+	Crowded      int64 // connections that were reset because they left many bytes unread while the loop was crowded
 	Queues       int   // chunks that hold bytes to write
 	Unread       int   // connections that hold unread bytes
 }
@@ -44,6 +45,7 @@ func (s *Stats) add(o Stats) {
 	s.Posted += o.Posted
 	s.AcceptErrors += o.AcceptErrors
 	s.AcceptPauses += o.AcceptPauses
+	s.Crowded += o.Crowded
 	s.Queues += o.Queues
 	s.Unread += o.Unread
 }

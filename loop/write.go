@@ -32,23 +32,13 @@ func (c *Conn) WriteShared(b *bufpool.Buf, p []byte) {
 	c.loop.flushLater(c)
 }
 
-// SetWatermarks replaces Config.HighWater and LowWater for the connections of this loop, in bytes. A zero high sets both back
-// to the Config. A connection whose queue is longer than a new high becomes full when more is written. Only code on the loop
-// may call it.
-func (l *Loop) SetWatermarks(high, low int) {
-	if high <= 0 {
-		high, low = l.configured.high, l.configured.low
-	}
-	l.cfg.HighWater, l.cfg.LowWater = high, min(low, high)
-}
-
 // LimitQueue divides Config.HighWater and LowWater by 4 for c. It is for a connection that carries several streams: bytes
 // that must not wait behind a body then find a short queue.
 func (c *Conn) LimitQueue() { c.state |= shortQueue }
 
 // queueGrew notes that the queue has reached its high watermark.
 func (c *Conn) queueGrew() {
-	if c.Queued() >= c.mark(c.loop.cfg.HighWater) {
+	if n := c.Queued(); n >= c.mark(c.loop.cfg.HighWater) || n >= crowdedQueue && c.loop.crowded() {
 		c.state |= full
 	}
 }
@@ -59,6 +49,15 @@ func (c *Conn) mark(configured int) int {
 		return configured / 4
 	}
 	return configured
+}
+
+// lowMark returns the length of the queue at which c is no longer full.
+func (c *Conn) lowMark() int {
+	low := c.mark(c.loop.cfg.LowWater)
+	if c.loop.crowded() {
+		return min(low, crowdedQueue/4)
+	}
+	return low
 }
 
 // Queued returns how many bytes wait to be written, before and after the layer.
@@ -130,7 +129,7 @@ func (l *Loop) flush(c *Conn) {
 		c.state &^= writeBegun
 		l.flushed(c)
 	}
-	if c.is(full) && c.Queued() <= c.mark(l.cfg.LowWater) && !c.is(dead) {
+	if c.is(full) && c.Queued() <= c.lowMark() && !c.is(dead) {
 		c.state &^= full
 		if !c.is(closing) {
 			c.handler.Drained(c)

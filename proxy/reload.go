@@ -237,7 +237,7 @@ func (c *Change) Commit() {
 	old := p.parts
 	p.parts = c.next
 	p.mu.Unlock()
-	p.shedder.serve(&c.next)
+	p.shedder.use(&c.next)
 	p.overload.Use(&c.next.cfg.Overload)
 	p.giveUp(old, c.next)
 	p.keep(c.plans)

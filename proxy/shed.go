@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -17,10 +18,18 @@ const (
 	// idle, and more during a request.
 	connectionMemory = 8 << 10
 
-	// The watermarks of connections while memory is short, in bytes.
-	shrunkHighWater = 32 << 10
-	shrunkLowWater  = 8 << 10
+	queuePart   = 4       // all queues together get this part of the memory budget before they are shortened
+	leastQueues = 4 << 20 // bytes of queues that one loop gets in any case
+	shrunkPart  = 4       // all queues together get this part of it while memory is short
 )
+
+// queueMemory returns loop.Config.QueueMemory for a number of loops, in bytes.
+func queueMemory(budget int64, loops int) int {
+	if budget <= 0 {
+		return math.MaxInt
+	}
+	return int(min(max(budget/queuePart/int64(loops), leastQueues), math.MaxInt))
+}
 
 // maxConnections returns the largest number of clients. Without a value in the configuration, idle connections may take half of
 // the memory budget.
@@ -38,7 +47,9 @@ func (c *Config) maxConnections(budget int64) int {
 // shedder does what the overload manager decides.
 type shedder struct {
 	group    *loop.Group
+	allowed  int64 // memory that the system allows, in bytes; 0 if that is not known
 	services atomic.Pointer[[]service]
+	memory   atomic.Int64 // loop.Config.QueueMemory while the queues are not made shorter
 	shrink   atomic.Bool
 	closed   atomic.Uint64 // idle connections that were closed
 }
@@ -47,7 +58,7 @@ var _ overload.Actions = (*shedder)(nil)
 
 // newManager starts the overload manager. budget is the memory that the system allows, in bytes.
 func (p *Proxy) newManager(cfg *overload.Config, budget int64) {
-	p.shedder.group = p.group
+	p.shedder.group, p.shedder.allowed = p.group, budget
 	p.shedder.services.Store(&[]service{})
 	process := overload.Process{
 		MemoryBudget: budget, Memory: membudget.Used, Connections: p.conns.Open, MaxConnections: p.conns.Max,
@@ -62,13 +73,26 @@ func (p *Proxy) newManager(cfg *overload.Config, budget int64) {
 	go p.overload.Run(ctx)
 }
 
-// serve closes idle connections of the listeners in p from now on.
-func (s *shedder) serve(p *parts) {
+// use applies a configuration: its memory budget, and its listeners, whose idle connections may be closed.
+func (s *shedder) use(p *parts) {
 	services := make([]service, 0, len(p.listeners))
 	for _, l := range p.listeners {
 		services = append(services, l.service)
 	}
 	s.services.Store(&services)
+	s.memory.Store(int64(queueMemory(p.cfg.Overload.Budget(s.allowed), len(s.group.Loops()))))
+	for _, l := range s.group.Loops() {
+		_ = l.PostWait(context.Background(), func() { s.limitQueues(l) }) // an error means that the loop has ended
+	}
+}
+
+// limitQueues sets the memory that the queues of a loop may take.
+func (s *shedder) limitQueues(l *loop.Loop) {
+	if s.shrink.Load() {
+		l.SetQueueMemory(int(s.memory.Load() / shrunkPart))
+	} else {
+		l.SetQueueMemory(int(s.memory.Load()))
+	}
 }
 
 // Shrink is a method of overload.Actions.
@@ -76,14 +100,7 @@ func (s *shedder) Shrink(on bool) (done bool) {
 	s.shrink.Store(on)
 	done = true
 	for _, l := range s.group.Loops() {
-		err := l.Post(func() { // another call may have come meanwhile
-			if s.shrink.Load() {
-				l.SetWatermarks(shrunkHighWater, shrunkLowWater)
-			} else {
-				l.SetWatermarks(0, 0)
-			}
-		})
-		done = done && err == nil
+		done = l.Post(func() { s.limitQueues(l) }) == nil && done
 	}
 	return done
 }

@@ -36,5 +36,16 @@ func (c *Config) Check() error {
 	return errs.Err()
 }
 
+// Budget returns the memory that the process may use, in bytes; 0 means no limit. allowed is what the system allows.
+func (c *Config) Budget(allowed int64) int64 {
+	switch {
+	case c.Off:
+		return 0
+	case c.Memory > 0:
+		return int64(c.Memory)
+	}
+	return allowed
+}
+
 // loopLatency returns the limit of the loops' delay; 0 means none.
 func (c *Config) loopLatency() time.Duration { return max(cmp.Or(c.LoopLatency, time.Second), 0) }

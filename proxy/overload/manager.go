@@ -81,10 +81,7 @@ func New(cfg *Config, p Process, a Actions, log *slog.Logger) *Manager {
 
 // Use applies another configuration.
 func (m *Manager) Use(cfg *Config) {
-	l := &limits{memory: m.process.MemoryBudget, lag: cfg.loopLatency(), connections: m.process.MaxConnections}
-	if cfg.Memory > 0 {
-		l.memory = int64(cfg.Memory)
-	}
+	l := &limits{memory: cfg.Budget(m.process.MemoryBudget), lag: cfg.loopLatency(), connections: m.process.MaxConnections}
 	if cfg.Off {
 		l = &limits{}
 	}

@@ -1,0 +1,40 @@
+package loop
+
+// What one connection may use while its loop is crowded, in bytes.
+const (
+	crowdedQueue  = 8 << 10  // queued
+	crowdedUnread = 16 << 10 // unread, if the connection was accepted
+	leastUnread   = 4 << 10  // the same at twice Config.QueueMemory
+)
+
+// crowded reports whether the write queues and the unread bytes of all connections exceed Config.QueueMemory. Each queue is
+// then full at 8 KiB, reads are that short too, and an accepted connection that leaves more than 16 KiB unread is reset; at
+// twice the memory, one that leaves more than 4 KiB. So many connections that are slow together cannot take more memory than
+// there is, although each may have a long queue alone.
+func (l *Loop) crowded() bool { return l.memory() > l.cfg.QueueMemory }
+
+// memory returns the bytes of all write queues, without shared buffers, and of all unread bytes.
+func (l *Loop) memory() int { return l.free.bytes + l.unreadBytes }
+
+// SetQueueMemory replaces Config.QueueMemory, in bytes. Only code on the loop may call it.
+func (l *Loop) SetQueueMemory(n int) { l.cfg.QueueMemory = n }
+
+// unreadLimit returns how many bytes c may leave unread.
+func (c *Conn) unreadLimit() int {
+	cfg := &c.loop.cfg
+	switch {
+	case !c.is(accepted) || !c.loop.crowded():
+		return cfg.MaxUnread
+	case c.loop.memory()/2 > cfg.QueueMemory:
+		return min(cfg.MaxUnread, leastUnread)
+	}
+	return min(cfg.MaxUnread, crowdedUnread)
+}
+
+// readLimit returns how many bytes one read may return.
+func (l *Loop) readLimit() int {
+	if l.crowded() {
+		return min(l.cfg.ReadBuffer, crowdedQueue)
+	}
+	return l.cfg.ReadBuffer
+}
