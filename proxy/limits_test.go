@@ -118,6 +118,9 @@ func TestMaxDuration(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %s", row.name, got, err, row.want)
 		}
 	}
+	if n := p.Snapshot().Traffic.Listeners[0].Refused[traffic.TooLong]; n != 4 {
+		t.Errorf("%d requests are counted, want 4", n)
+	}
 }
 
 // TestConnectionLimits: a listener's limits of connections come from its configuration, change with it, and each listener has

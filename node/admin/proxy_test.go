@@ -54,7 +54,7 @@ func TestProxyState(t *testing.T) {
   "now": 60,
   "listeners": [
     {"name": "public", "protocol": "http1", "address": "127.0.0.1:80", "connections": 1, "accepted": 2,
-     "refused": {"bad_request": 0, "client_rate_limited": 0, "no_endpoint": 0, "no_route": 1, "overload": 0, "rate_limited": 0, "shed": 0},
+     "refused": {"bad_request": 0, "client_rate_limited": 0, "max_duration": 0, "no_endpoint": 0, "no_route": 1, "overload": 0, "rate_limited": 0, "shed": 0, "slow_client": 0},
      "refused_connections": {"connections": 0, "connections_per_address": 1, "shed": 0}},
     {"name": "admin", "protocol": "bolt", "address": "127.0.0.1:81", "connections": 0, "accepted": 0, "refused": {}, "refused_connections": {}}
   ],

@@ -14,7 +14,7 @@ import (
 var (
 	proxyConnectionsDesc = desc("ferry_proxy_connections", "Clients connected to a listener of the proxy.", "listener")
 	proxyAcceptedDesc    = desc("ferry_proxy_accepted_total", "Connections that a listener accepted.", "listener")
-	proxyRefusedDesc     = desc("ferry_proxy_refused_total", "Requests that were not forwarded.", "listener", "reason")
+	proxyRefusedDesc     = desc("ferry_proxy_refused_total", "Requests that were not forwarded, or not to their end.", "listener", "reason")
 	connsRefusedDesc     = desc("ferry_connections_refused_total", "Connections that were closed when a listener of the proxy accepted them.", "listener", "reason")
 	connsAbusedDesc      = desc("ferry_connections_abused_total", "Connections that were ended because the client misused HTTP/2.", "listener", "reason")
 	proxyHandshakesDesc  = desc("ferry_tls_handshakes_total", "TLS handshakes of clients by result.", "listener", "result")

@@ -62,6 +62,7 @@ func (r *Relay) handleDeadline(which deadline) {
 
 // totalLate ends a request that has taken Plan.MaxDuration.
 func (r *Relay) totalLate() {
+	r.cut(traffic.TooLong)
 	if r.response == responseAwaited && r.request == requestEnded {
 		r.responseLate()
 		return
@@ -99,11 +100,11 @@ func (r *Relay) checkStall() {
 		r.deadlines.set(stallDeadline, left)
 		return
 	}
-	unsent, toServer := r.down.Unsent(), 0
+	toClient, toServer := r.down.Unsent(), 0
 	if r.up != nil {
 		toServer = r.up.Unsent()
 	}
-	unsent += toServer
+	unsent := toClient + toServer
 	if unsent > 0 && (r.unsentAtExpiry == 0 || unsent < r.unsentAtExpiry) {
 		r.unsentAtExpiry = unsent
 		r.deadlines.set(stallDeadline, r.limits.Body)
@@ -112,6 +113,9 @@ func (r *Relay) checkStall() {
 	if r.response == responseAwaited && (r.attempt == attemptWaiting || toServer > 0 || r.awaitsContinue()) {
 		r.responseLate() // the server is too slow, or no connection is available
 		return
+	}
+	if r.response != responseStarted || toClient > 0 { // otherwise the server may have stopped within its response
+		r.cut(traffic.SlowClient)
 	}
 	r.requestLate()
 }
@@ -125,7 +129,16 @@ func (r *Relay) checkRate() {
 		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 		return
 	}
+	r.cut(traffic.SlowClient)
 	r.requestLate()
+}
+
+// cut counts why a request is not forwarded to its end. A request that has its response is counted already, and only the rest
+// of its body or of its queue is late.
+func (r *Relay) cut(why traffic.Refusal) {
+	if r.response != responseEnded {
+		r.Refuse(why)
+	}
 }
 
 // awaitsContinue reports whether the client sends no byte of the body until the server sends 100 Continue.

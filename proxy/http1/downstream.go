@@ -131,7 +131,7 @@ func (d *downstreamSide) HalfClosed(*loop.Conn) {
 // Timer responds with 408: the head did not arrive in time.
 func (d *downstreamSide) Timer(*loop.Conn, int) {
 	d.closing = true
-	d.relay.Refuse(traffic.BadRequest)
+	d.relay.Refuse(traffic.SlowClient)
 	d.respondStatus(408)
 }
 

@@ -136,7 +136,7 @@ func (cc *clientConn) Timer(c *loop.Conn, which int) {
 			cc.h2.Tick()
 		}
 	case headTimer:
-		cc.countRefused(traffic.BadRequest)
+		cc.countRefused(traffic.SlowClient)
 		cc.h2.GoAway(wire.EnhanceYourCalm)
 		cc.h2.Closed(errHeadLate)
 		cc.close()

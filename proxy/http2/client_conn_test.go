@@ -141,8 +141,8 @@ func TestHeaderTimeout(t *testing.T) {
 			if err != nil || !bytes.Contains(got, []byte("\x00\x00\x08\x07\x00")) {
 				t.Errorf("%x, %v; want GOAWAY and the end", got, err)
 			}
-			if n := r.refused(traffic.BadRequest); n != 1 {
-				t.Errorf("%d bad requests, want 1", n)
+			if n := r.refused(traffic.SlowClient); n != 1 {
+				t.Errorf("%d slow clients, want 1", n)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	metrics.Route("b", "items")
 
 	got := metrics.Snapshot()
-	none := map[traffic.Refusal]uint64{traffic.BadRequest: 0, traffic.NoRoute: 0, traffic.RateLimited: 0, traffic.NoEndpoint: 0, traffic.Overload: 0, traffic.ClientRateLimited: 0, traffic.Shed: 0}
+	none := map[traffic.Refusal]uint64{traffic.BadRequest: 0, traffic.NoRoute: 0, traffic.RateLimited: 0, traffic.NoEndpoint: 0, traffic.Overload: 0, traffic.ClientRateLimited: 0, traffic.Shed: 0, traffic.SlowClient: 0, traffic.TooLong: 0}
 	some := maps.Clone(none)
 	some[traffic.NoRoute], some[traffic.Overload] = 2, 1
 	want := []traffic.ListenerStats{

@@ -1,6 +1,6 @@
 package traffic
 
-// Refusal is the reason why a request is not forwarded. The zero value means that it is forwarded.
+// Refusal is the reason why a request is not forwarded, or not to its end. The zero value means that it is forwarded.
 type Refusal uint8
 
 // The reasons.
@@ -13,13 +13,15 @@ const (
 	Overload                  // a limit of the cluster or of the listener is reached
 	ClientRateLimited         // the listener's rate limit for one client is reached
 	Shed                      // the overload manager refuses requests
+	SlowClient                // the client did not send its request, or read its response, in time
+	TooLong                   // the request took longer than max_duration
 	refusals
 )
 
 // String returns the value of the metrics label reason.
 func (r Refusal) String() string {
 	return [refusals]string{
-		"forwarded", "bad_request", "no_route", "rate_limited", "no_endpoint", "overload", "client_rate_limited", "shed",
+		"forwarded", "bad_request", "no_route", "rate_limited", "no_endpoint", "overload", "client_rate_limited", "shed", "slow_client", "max_duration",
 	}[r]
 }
 
