@@ -165,6 +165,20 @@ func TestDataOfClosedStream(t *testing.T) {
 	}
 }
 
+// TestResetsThatCross: DATA that was sent before this side's reset arrived is ignored. After the peer has reset the stream too,
+// DATA is an error. RFC 9113, section 5.1.
+func TestResetsThatCross(t *testing.T) {
+	t.Parallel()
+	r := newServerRig(t, nil)
+	r.rec.each = func(s *Stream, _ bool) { s.Reset(Cancel) }
+	r.receive(post(1))
+	r.wantSent("1 RST CANCEL")
+	r.receive(frame(frameData, 0, 1, 1))
+	r.wantSent()
+	r.receive(frame(frameReset, 0, 1, number(uint32(Cancel))...), frame(frameData, 0, 1, 1))
+	r.wantSent("1 RST STREAM_CLOSED")
+}
+
 // TestMaxStreams: streams beyond the limit are refused, also while the driver works for a stream that the client has reset.
 func TestMaxStreams(t *testing.T) {
 	t.Parallel()

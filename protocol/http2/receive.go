@@ -157,6 +157,9 @@ func (c *Conn) receiveReset(h frameHeader, p []byte) *ConnError {
 	}
 	s := c.streams.get(h.stream)
 	if s == nil {
+		if reset := c.resets.find(h.stream); reset != nil {
+			reset.id = 0 // the peer has ended the stream too, so frames that follow are errors
+		}
 		return c.receiveUnknown(h)
 	}
 	code := Code(binary.BigEndian.Uint32(p))

@@ -47,10 +47,10 @@ func (cs *clientStreams) Writable(s *wire.Stream) {
 	}
 }
 
-// Sent releases s: the end of its response, which had to wait, has left.
+// Sent says that the end of the response of s, which had to wait, has left.
 func (cs *clientStreams) Sent(s *wire.Stream) {
 	if d := sideOf(s); d != nil && d.state == flushing {
-		d.release()
+		d.responseSent()
 	}
 }
 

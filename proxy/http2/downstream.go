@@ -26,8 +26,10 @@ type downstreamSide struct {
 	tunnel   bool        // the request asks for a tunnel (RFC 8441)
 	bodyRead int64       // bytes of the body received so far
 	withheld int         // received bytes for which the stream's window is not given back
-	request  route.Request
-	matcher  *route.Matcher // nil if no body is needed to find the route
+
+	discardTimer *loop.Timer // nil until it is needed
+	request      route.Request
+	matcher      *route.Matcher // nil if no body is needed to find the route
 
 	// Received and not yet passed on, because the route is not found or the request waits for a connection.
 	pending  *bufpool.Buf  // bytes of the body; nil if there are none
@@ -56,7 +58,7 @@ func (d *downstreamSide) RequestHead() exchange.RequestHead { return &d.head }
 // gone.
 func (d *downstreamSide) streamReset(why wire.StreamError) {
 	d.relay.Abandon()
-	if d.state != flushing {
+	if !d.hasResponse() {
 		if !why.Remote && why.Code == wire.ProtocolError {
 			d.relay.Refuse(traffic.BadRequest)
 		}
@@ -99,6 +101,9 @@ func (d *downstreamSide) release() {
 		d.loopState.freeMatcher(d.matcher, d.settings.plan.Table)
 	}
 	d.dropPending()
+	if d.discardTimer != nil {
+		d.discardTimer.Stop()
+	}
 	d.relay.Release()
 	s, cc := d.stream, d.client
 	s.User = nil

@@ -197,7 +197,7 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 	d.bodyRead += int64(len(p))
 	d.relay.In += int64(len(p))
 	d.whole = d.whole || end
-	if limit := d.settings.MaxBody; limit > 0 && d.bodyRead > limit && d.state != flushing {
+	if limit := d.settings.MaxBody; limit > 0 && d.bodyRead > limit && !d.hasResponse() {
 		d.tooLarge()
 		return
 	}
@@ -213,6 +213,8 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 		d.match()
 	case sendingBody:
 		d.passBody(p)
+	default:
+		d.discard(len(p))
 	}
 }
 
@@ -302,6 +304,8 @@ func (d *downstreamSide) receiveTrailers(h *wire.Head) {
 			d.requestWhole(&d.lent)
 			d.lent = trailerFields{}
 		}
+	default:
+		d.discard(0)
 	}
 }
 

@@ -112,23 +112,6 @@ func (d *downstreamSide) ResponseEnd(trailers exchange.Fields) {
 	d.responseOver()
 }
 
-// responseOver counts the request. The side waits until the client's windows have let the whole response leave: until then
-// the stream counts as open, and a client that does not read is timed.
-func (d *downstreamSide) responseOver() {
-	d.ended = true
-	d.countRequest(d.status)
-	if d.stream.Queued() == 0 {
-		d.release()
-		return
-	}
-	if !d.relay.RequestEnded() {
-		d.relay.RequestEnd(nil) // the rest of the request is discarded, so its rate does not matter
-	}
-	d.dropPending()
-	d.enter(flushing)
-	d.relay.Moved()
-}
-
 // Reject sends a response of the proxy's own.
 func (d *downstreamSide) Reject(why exchange.Rejection) {
 	if d.relay.GRPC {
@@ -136,19 +119,6 @@ func (d *downstreamSide) Reject(why exchange.Rejection) {
 		return
 	}
 	d.respondStatus(why.HTTPStatus())
-}
-
-// Reset ends a stream whose response cannot be completed, or whose client does not read the rest of its response.
-func (d *downstreamSide) Reset() {
-	if d.state == flushing {
-		d.stream.Reset(wire.Cancel)
-		d.release()
-		return
-	}
-	d.relay.Abandon()
-	d.countRequest(d.status)
-	d.stream.Reset(wire.InternalError)
-	d.release()
 }
 
 // ResponseFull reports whether the stream's queue is at its high watermark.

@@ -6,14 +6,15 @@ import "fmt"
 //
 //	inactive ──head──► matching ──route found──► sendingBody ──last byte──► awaitingResponse
 //	                      │                          │                          │
-//	                      ▼                          ▼                          ▼
-//	                   flushing  (the response is complete; part of it waits for the client)
-//	                      │
-//	                      └──► inactive
+//	                      ├──────────────────────────┴──────────────────────────┤
+//	                      │ response complete,           response and request   │
+//	                      │ part of it waits                 complete           ▼
+//	                      ├──► flushing ─────────────────────────────────► inactive
+//	                      │        │ sent, the request is incomplete            ▲
+//	                      └────────┴──► discarding ──last byte, RST_STREAM──────┘
+//	              response sent, the request is incomplete
 //
-// A response that does not have to wait leads from each state to inactive at once. So do the end of the stream and the
-// end of the connection. If the request is incomplete when its response has left, the client is told to stop with
-// RST_STREAM (RFC 9113, section 8.1).
+// The end of the stream or of the connection leads from each state to inactive.
 type downstreamState uint8
 
 const (
@@ -21,7 +22,8 @@ const (
 	matching                         // the route is searched; it may need more of the body
 	sendingBody                      // the body is forwarded to the server
 	awaitingResponse                 // the request is complete
-	flushing
+	flushing                         // the response is complete; part of it waits for the client's windows
+	discarding                       // the response has left; the rest of the body is discarded
 )
 
 var downstreamTransitions = [...]struct {
@@ -29,10 +31,11 @@ var downstreamTransitions = [...]struct {
 	next []downstreamState
 }{
 	inactive:         {"inactive", []downstreamState{matching}},
-	matching:         {"matching", []downstreamState{sendingBody, flushing, inactive}},
-	sendingBody:      {"sendingBody", []downstreamState{awaitingResponse, flushing, inactive}},
+	matching:         {"matching", []downstreamState{sendingBody, flushing, discarding, inactive}},
+	sendingBody:      {"sendingBody", []downstreamState{awaitingResponse, flushing, discarding, inactive}},
 	awaitingResponse: {"awaitingResponse", []downstreamState{flushing, inactive}},
-	flushing:         {"flushing", []downstreamState{inactive}},
+	flushing:         {"flushing", []downstreamState{discarding, inactive}},
+	discarding:       {"discarding", []downstreamState{inactive}},
 }
 
 // enter changes the state. No other function does.

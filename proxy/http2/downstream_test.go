@@ -219,17 +219,28 @@ func TestEarlyResponse(t *testing.T) {
 		u.Data(big)
 		u.End(proxytest.Fields{{Name: "X-S", Value: "s"}})
 	})
+	p.over(x)
+	if x.reset != nil {
+		t.Errorf("the client is told to stop before it sends more: %v", x.reset)
+	}
+	s.Write(make([]byte, 50_000), false)
 	p.until("RST_STREAM", func() bool { return x.reset != nil })
 	if x.status != 403 || !bytes.Equal(x.body, big) || x.trailers == nil || !x.complete || x.reset.Code != wire.NoError {
 		t.Errorf("%d, %d bytes, complete %v, reset %v; want all of 403, then NO_ERROR", x.status, len(x.body), x.complete, x.reset)
 	}
-	_, x = p.request("GET", "/", true)
+	// A client that sends no more is reset after some time, and one that ends its request is not.
+	s, x = p.request("POST", "/", false)
+	_, silent := p.request("POST", "/", false)
 	p.flush()
-	u = opened(t, m, do, 2)
-	do(func() { u.Respond(&proxytest.ResponseHead{Code: 200, Length: 0}); u.End(nil) })
-	p.over(x)
-	if x.status != 200 {
-		t.Errorf("the next request gets %d", x.status)
+	for n := range 2 {
+		u = opened(t, m, do, 2+n)
+		do(func() { u.Respond(&proxytest.ResponseHead{Code: 200, Length: 0}); u.End(nil) })
+	}
+	p.until("the responses", func() bool { return x.complete && silent.complete })
+	s.Write([]byte("end"), true)
+	p.until("RST_STREAM", func() bool { return silent.reset != nil })
+	if x.status != 200 || x.reset != nil || silent.reset.Code != wire.NoError {
+		t.Errorf("%d, reset %v and %v", x.status, x.reset, silent.reset)
 	}
 }
 
