@@ -1,13 +1,20 @@
 package upstream_test
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"example.com/ferry/internal/certs/certstest"
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/upstream"
 )
 
@@ -58,5 +65,67 @@ func TestCheckTLS(t *testing.T) {
 		}) {
 			t.Errorf("%s: got %v\nwant %q", row.name, err, row.want)
 		}
+	}
+}
+
+// opening is the handler of a connection that a test opens.
+type opening struct {
+	loop.Base
+	result chan error
+}
+
+func (o opening) Opened(c *loop.Conn) {
+	o.result <- nil
+	c.Close()
+}
+
+func (o opening) Closed(_ *loop.Conn, err error) { o.result <- err }
+
+// The certificate is verified by the name of the endpoint as it is configured, and the server is asked for that name, not for
+// what it resolves to.
+func TestDialTLSByHostName(t *testing.T) {
+	t.Parallel()
+	ca := certstest.NewCA(t, "one")
+	asked := make(chan string, 10)
+	config := &tls.Config{Certificates: []tls.Certificate{ca.Issue(t, certstest.Leaf{Names: []string{"it.example"}}).TLS(t)}}
+	config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		asked <- h.ServerName
+		return nil, nil
+	}
+	to := serve(t, "tcp", "127.0.0.1:0", func(raw net.Conn) {
+		c := tls.Server(raw, config)
+		_, _ = c.Read(make([]byte, 1))
+	})
+	g := loops(t, 1)
+	for host, accepted := range map[string]bool{"it.example": true, "it.example.": true, "other.example": false} {
+		cfg := at(host + ":" + strconv.Itoa(int(to.TCP.Port())))
+		cfg.TLS = &upstream.TLS{CAFile: ca.Write(t, t.TempDir(), "ca")}
+		c, err := upstream.NewAsking(cfg, g, slog.New(slog.DiscardHandler), func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{to.TCP.Addr()}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.Pick(1, g.Now(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := opening{result: make(chan error, 2)}
+		l := g.Loops()[0]
+		if err := l.PostWait(t.Context(), func() { e.Dial(l, upstream.HTTP1, o) }); err != nil {
+			t.Fatal(err)
+		}
+		err = <-o.result
+		if (err == nil) != accepted || !accepted && !strings.Contains(err.Error(), "certificate is valid for it.example, not other.example") {
+			t.Errorf("%s: got %v, want accepted %t", host, err, accepted)
+		}
+		if got, want := <-asked, strings.TrimSuffix(host, "."); got != want {
+			t.Errorf("%s: the server is asked for %q, want %q", host, got, want)
+		}
+		if got := c.Snapshot().TLSFailed[upstream.TLSName]; (got == 0) != accepted {
+			t.Errorf("%s: %d failures by name", host, got)
+		}
+		e.Done(upstream.Canceled, 0, g.Now())
+		c.Close()
 	}
 }
