@@ -189,19 +189,5 @@ func (e *experiment) check(c contender, l proxytrial.Load) error {
 		return err
 	}
 	defer t.Close()
-	for window := 50 * time.Millisecond; ; window *= 4 { // longer on a busy machine
-		if err := t.Run(window); err != nil {
-			return err
-		}
-		f, err := t.Figures()
-		if err != nil {
-			return err
-		}
-		if f[proxytrial.Failures] == 0 && f[proxytrial.QPS] > 0 {
-			return nil
-		}
-		if f[proxytrial.Failures] > 0 || window > 10*time.Second {
-			return fmt.Errorf("%v requests a second, %v failures: %s", f[proxytrial.QPS], f[proxytrial.Failures], t.FirstFailure())
-		}
-	}
+	return t.Check(50 * time.Millisecond)
 }

@@ -1,7 +1,7 @@
 package httpproxy
 
 // nginxConfig follows nginx's documentation for keep-alive to upstreams: HTTP/1.1, no Connection field, many idle connections.
-// It speaks HTTP/2 to clients only. Several workers share the port (SO_REUSEPORT), so the kernel spreads the connections over them.
+// It speaks HTTP/2 to servers for gRPC only. Several workers share the port (SO_REUSEPORT), so the kernel spreads the connections over them.
 const nginxConfig = `daemon off;
 user root;
 pid {{.Dir}}/nginx.pid;
@@ -39,10 +39,16 @@ http {
 		proxy_ssl_server_name on;
 {{- end}}
 		location / {
+{{- if .GRPC}}
+			client_max_body_size 0;
+			grpc_pass grpc://up;
+		}
+{{- else}}
 			proxy_pass http{{if .UpstreamTLS.Cert}}s{{end}}://up;
 			proxy_http_version 1.1;
 			proxy_set_header Connection "";
 		}
+{{- end}}
 	}
 }
 `
@@ -55,6 +61,6 @@ func nginx() (Program, error) {
 	p := configured("nginx", version, "nginx.conf", nginxConfig, func(s Setup, file string) []string {
 		return []string{path, "-p", s.Dir, "-e", "stderr", "-c", file}
 	})
-	p.supports = func(s Setup) bool { return !s.UpstreamHTTP2 }
+	p.supports = func(s Setup) bool { return !s.UpstreamHTTP2 || s.GRPC }
 	return p, nil
 }

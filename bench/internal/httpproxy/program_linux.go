@@ -43,6 +43,7 @@ type Setup struct {
 	// The zero values are HTTP/1.1 in cleartext.
 	HTTP2         bool          // clients speak HTTP/2; in cleartext with prior knowledge
 	UpstreamHTTP2 bool          // the server speaks HTTP/2; in cleartext with prior knowledge
+	GRPC          bool          // requests are gRPC's, over HTTP/2
 	TLS           keypair.Files // certificate of the listener
 	UpstreamTLS   keypair.Files // what the server's certificate is verified by
 }

@@ -58,13 +58,13 @@ func connect(s Spec) (*client, error) {
 	if c.poll, err = rawpoll.New(); err != nil {
 		return nil, err
 	}
-	return c, c.add(s.Conns)
+	return c, c.Add(s.Conns)
 }
 
-func (c *client) size() int { return len(c.conns) }
+func (c *client) Size() int { return len(c.conns) }
 
-// add opens n more connections.
-func (c *client) add(conns int) error {
+// Add opens n more connections.
+func (c *client) Add(conns int) error {
 	for range conns {
 		n := new(conn)
 		if err := c.dial(n); err != nil {

@@ -53,12 +53,12 @@ func connectHTTP2(s Spec) (*http2Client, error) {
 	if c.poll, err = rawpoll.New(); err != nil {
 		return nil, err
 	}
-	return c, c.add(s.Conns)
+	return c, c.Add(s.Conns)
 }
 
-func (c *http2Client) size() int { return len(c.conns) }
+func (c *http2Client) Size() int { return len(c.conns) }
 
-func (c *http2Client) add(conns int) error {
+func (c *http2Client) Add(conns int) error {
 	for range conns {
 		n := new(clientConn)
 		if err := c.dial(n); err != nil {
@@ -117,8 +117,8 @@ type http2Run struct {
 	inFlight int
 }
 
-// run generates load l, and waits for the last response.
-func (c *http2Client) run(l Load) (*Report, error) {
+// Run generates load l, and waits for the last response.
+func (c *http2Client) Run(l Load) (*Report, error) {
 	if err := l.validate(); err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func TestHTTP2ClientSeesFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := c.run(Load{Rate: 20, Window: 100 * time.Millisecond})
+			r, err := c.Run(Load{Rate: 20, Window: 100 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,16 +22,16 @@ import (
 const variable = "FERRY_BENCH_KEEPALIVE"
 
 // Main runs the client or the backend if this process was started as one, and does not return then. A benchmark's main and
-// the TestMain of its tests must call Main early.
-func Main() {
+// the TestMain of its tests must call Main early, with the protocols that this package does not have itself.
+func Main(others ...Protocol) {
 	var err error
 	switch os.Getenv(variable) {
 	case "":
 		return
 	case "client":
-		err = ask()
+		err = ask(others)
 	case "backend":
-		err = serveRequests(os.Args[1])
+		err = serveRequests(os.Args[1], others)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,7 +47,7 @@ type order struct {
 }
 
 // runClient reads a Spec from the first line of standard input and connects. Each further line is an order, which it executes.
-func ask() error {
+func ask(others []Protocol) error {
 	runtime.LockOSThread()
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	var s Spec
@@ -57,11 +57,11 @@ func ask() error {
 	if err := pin(s.Cores); err != nil {
 		return err
 	}
-	c, err := newGenerator(s)
+	c, err := newGenerator(s, others)
 	if err != nil {
 		return err
 	}
-	if err := out.Encode(c.size()); err != nil {
+	if err := out.Encode(c.Size()); err != nil {
 		return err
 	}
 	for {
@@ -72,7 +72,7 @@ func ask() error {
 			return fmt.Errorf("keepalive: %w", err)
 		}
 		if o.More > 0 {
-			if err := errors.Join(c.add(o.More), out.Encode(c.size())); err != nil {
+			if err := errors.Join(c.Add(o.More), out.Encode(c.Size())); err != nil {
 				return err
 			}
 			continue
@@ -80,7 +80,7 @@ func ask() error {
 		if o.Load.Rate > 0 {
 			openloop.Realtime() // if it is not permitted, Report.Late shows the effect
 		}
-		r, err := c.run(o.Load)
+		r, err := c.Run(o.Load)
 		if err != nil {
 			return err
 		}
@@ -90,14 +90,26 @@ func ask() error {
 	}
 }
 
-// generator generates load over open connections.
-type generator interface {
-	size() int // number of connections
-	add(conns int) error
-	run(l Load) (*Report, error)
+// Generator generates load over open connections.
+type Generator interface {
+	Size() int // number of connections
+	Add(conns int) error
+	Run(l Load) (*Report, error)
 }
 
-func newGenerator(s Spec) (generator, error) {
+// Protocol is the client and the backend of a protocol that another package has.
+type Protocol struct {
+	Wire    Wire
+	Connect func(s Spec) (Generator, error)
+	Serve   func(b Backend) error // until this process is ended
+}
+
+func newGenerator(s Spec, others []Protocol) (Generator, error) {
+	for _, p := range others {
+		if p.Wire == s.Wire {
+			return p.Connect(s)
+		}
+	}
 	switch s.Wire {
 	case HTTP2:
 		return connectHTTP2(s)
@@ -131,11 +143,16 @@ type Backend struct {
 }
 
 // serveRequests is the backend. Its argument is a Backend in JSON.
-func serveRequests(text string) error {
+func serveRequests(text string, others []Protocol) error {
 	runtime.LockOSThread()
 	var b Backend
 	if err := json.Unmarshal([]byte(text), &b); err != nil {
 		return fmt.Errorf("keepalive: %w", err)
+	}
+	for _, p := range others {
+		if p.Wire == b.Wire {
+			return p.Serve(b)
+		}
 	}
 	if b.Wire != HTTP2 {
 		w, err := newWire(b.Wire, b.Size)
@@ -176,7 +193,7 @@ func (b Backend) Start(cores []int) (*pinned.Process, error) {
 		return nil, fmt.Errorf("keepalive: %w", err)
 	}
 	collect := "GOGC=off" // these backends allocate almost nothing
-	if b.Wire == HTTP2 {
+	if b.Wire != HTTP1 && b.Wire != Bolt {
 		collect = "GOGC=400"
 	}
 	p, err := pinned.Start(cores, "", "env", variable+"=backend", collect, self, string(text))

@@ -20,8 +20,8 @@ type run struct {
 	free int // number of connections without a request in flight
 }
 
-// run generates load l, and waits for the last response.
-func (c *client) run(l Load) (*Report, error) {
+// Run generates load l, and waits for the last response.
+func (c *client) Run(l Load) (*Report, error) {
 	if err := l.validate(); err != nil {
 		return nil, err
 	}

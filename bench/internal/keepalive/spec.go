@@ -53,6 +53,9 @@ const (
 	HTTP2 Wire = "http2"
 	Bolt  Wire = "bolt"
 
+	GRPC       Wire = "grpc"        // unary calls; see package grpcload
+	GRPCStream Wire = "grpc-stream" // messages in long bidirectional streams; see package grpcload
+
 	Handshake  Wire = "handshake"  // a client's only: TLS 1.3 connections that are closed after their full handshake
 	Resumption Wire = "resumption" // the same, with resumed sessions
 )

@@ -28,8 +28,8 @@ type Load struct {
 // one behind it.
 func (l Load) Setup(hop int, files keypair.Files) httpproxy.Setup {
 	last := hop == l.Hops-1
-	s := httpproxy.Setup{Cores: l.Proxy, Workers: len(l.Proxy), HTTP2: l.Down == keepalive.HTTP2}
-	s.UpstreamHTTP2 = last && l.Up == keepalive.HTTP2 || !last && s.HTTP2
+	s := httpproxy.Setup{Cores: l.Proxy, Workers: len(l.Proxy), HTTP2: isHTTP2(l.Down), GRPC: isGRPC(l.Down)}
+	s.UpstreamHTTP2 = last && isHTTP2(l.Up) || !last && s.HTTP2
 	if l.TLS && hop == 0 {
 		s.TLS = files
 	}
@@ -39,10 +39,9 @@ func (l Load) Setup(hop int, files keypair.Files) httpproxy.Setup {
 	return s
 }
 
-// handshakes reports whether the client makes TLS handshakes in place of requests.
-func (l Load) handshakes() bool {
-	return l.Down == keepalive.Handshake || l.Down == keepalive.Resumption
-}
+func isGRPC(w keepalive.Wire) bool { return w == keepalive.GRPC || w == keepalive.GRPCStream }
+
+func isHTTP2(w keepalive.Wire) bool { return w == keepalive.HTTP2 || isGRPC(w) }
 
 // Starter starts a proxy. The caller stops it.
 type Starter func(s httpproxy.Setup) (*pinned.Process, error)
@@ -123,8 +122,8 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 	// Few requests at first: some proxies open a connection to the backend for each request that comes before the first
 	// connection is ready, and so hundreds of them.
 	rates := []float64{500, t.load.Rate}
-	if t.load.handshakes() {
-		rates = rates[1:]
+	if t.load.Down != keepalive.HTTP1 && t.load.Down != keepalive.HTTP2 {
+		rates = rates[1:] // the other clients have no rate
 	}
 	for _, rate := range rates {
 		if err := t.run(keepalive.Load{Rate: rate, Window: warmTime}); err != nil {
@@ -142,9 +141,11 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 // warmTime is how long requests are sent before anything is measured, at a low rate and then at that of the load.
 const warmTime = 200 * time.Millisecond
 
-// Run measures a slice.
+const longestSlice = time.Second
+
+// Run measures a slice. It is longer than d where requests take long, so that it holds several of each stream.
 func (t *Trial) Run(d time.Duration) error {
-	d = max(d, 20*time.Millisecond)
+	d = max(d, 20*time.Millisecond, min(10*t.sum.Times.Mean(), longestSlice))
 	return t.run(keepalive.Load{Rate: t.load.Rate, Warm: d / 10, Window: d, PIDs: t.pids})
 }
 
@@ -188,9 +189,6 @@ func (t *Trial) Figures() (harness.Figures, error) {
 	return f, nil
 }
 
-// FirstFailure describes the first failure, or is empty.
-func (t *Trial) FirstFailure() string { return t.why }
-
 // Close stops all programs.
 func (t *Trial) Close() {
 	if t.client != nil {
@@ -228,3 +226,21 @@ func (t *Trial) IdleMemory(rest time.Duration) (anonymous float64, err error) {
 
 // More opens n more connections.
 func (t *Trial) More(n int) error { return t.client.More(n) }
+
+// longestCheck is the longest window of Check.
+const longestCheck = 10 * time.Second
+
+// Check sends requests for a window, and longer on a busy machine, until there are responses. A failure is an error.
+func (t *Trial) Check(window time.Duration) error {
+	for ; ; window *= 4 {
+		if err := t.Run(window); err != nil {
+			return err
+		}
+		if t.sum.Failures == 0 && t.sum.Requests > 0 {
+			return nil
+		}
+		if t.sum.Failures > 0 || window > longestCheck {
+			return fmt.Errorf("proxytrial: %d requests, %d failures: %s", t.sum.Requests, t.sum.Failures, t.why)
+		}
+	}
+}
