@@ -87,10 +87,6 @@ func (e *experiment) prepare(dir string) error {
 	return ferrynode.Build(dir)
 }
 
-func (e *experiment) start(c contender, name string) (*proxytrial.Trial, error) {
-	return proxytrial.Start(load(name), c.start, e.dir, keypair.Files{})
-}
-
 func (e *experiment) question() harness.Question {
 	q := harness.Question{
 		Name:   "proxy_grpc",
@@ -114,11 +110,7 @@ func (e *experiment) question() harness.Question {
 	q.Cases = cases
 	for _, c := range e.contenders {
 		q.Contenders = append(q.Contenders, harness.Contender{Name: c.name, Kind: c.kind, Version: c.version, Open: func(name string) (harness.Session, error) {
-			t, err := e.start(c, name)
-			if err != nil {
-				return nil, err
-			}
-			return t, nil
+			return proxytrial.Open(load(name), c.start, e.dir, keypair.Files{})
 		}})
 	}
 	return q
@@ -137,7 +129,9 @@ func (e *experiment) checkResponses() error {
 }
 
 func (e *experiment) check(c contender, name string) error {
-	t, err := e.start(c, name)
+	l := load(name)
+	l.Warm = 20 * time.Millisecond
+	t, err := proxytrial.Start(l, c.start, e.dir, keypair.Files{})
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ type experiment struct {
 // newExperiment has the rows whose programs are installed.
 func newExperiment() *experiment {
 	e := new(experiment)
-	e.contenders = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, in: func(l load) bool { return !l.TLS }, start: e.startFerry}}
+	e.contenders = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, in: func(load) bool { return true }, start: e.startFerry}}
 	peers, notes := httpproxy.Peers()
 	e.notes = notes
 	for _, p := range peers {
@@ -162,7 +162,7 @@ func (e *experiment) open(c contender) func(string) (harness.Session, error) {
 		if !c.in(l) {
 			return nil, nil
 		}
-		return proxytrial.Start(l.Load, c.start, e.dir, e.files)
+		return proxytrial.Open(l.Load, c.start, e.dir, e.files)
 	}
 }
 
@@ -174,7 +174,7 @@ func (e *experiment) checkResponses() error {
 				continue
 			}
 			short := l.Load
-			short.Rate, short.Conns = 0, min(l.Conns, 40)
+			short.Rate, short.Conns, short.Warm = 0, min(l.Conns, 40), 20*time.Millisecond
 			if err := e.check(c, short); err != nil {
 				return fmt.Errorf("%s, %s: %w", c.name, l.name, err)
 			}

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
 	"example.com/ferry/bench/internal/keypair"
+	"example.com/ferry/bench/internal/pinned"
 	"example.com/ferry/bench/internal/proxytrial"
 )
 
@@ -66,6 +68,7 @@ type experiment struct {
 // newExperiment has the rows whose programs are installed.
 func newExperiment() *experiment {
 	e := &experiment{conns: idleConns}
+	e.contenders = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, start: e.startFerry}}
 	peers, notes := httpproxy.Peers()
 	e.notes = notes
 	for _, p := range peers {
@@ -76,14 +79,22 @@ func newExperiment() *experiment {
 	return e
 }
 
+// startFerry starts the shipped binary.
+func (e *experiment) startFerry(s httpproxy.Setup) (*pinned.Process, error) {
+	ferry := httpproxy.FerryWith(e.dir)
+	return ferry.Start(s)
+}
+
 // prepare builds ferry and makes the certificate.
 func (e *experiment) prepare(dir string) (err error) {
 	if runtime.NumCPU() < 2 {
 		return fmt.Errorf("needs two cores: here is %d", runtime.NumCPU())
 	}
 	e.dir = dir
-	e.files, err = keypair.Write(dir)
-	return err
+	if e.files, err = keypair.Write(dir); err != nil {
+		return err
+	}
+	return ferrynode.Build(dir)
 }
 
 // open starts a row in a case.

@@ -103,6 +103,9 @@ func (again) Temporary() bool { return true }
 func (c rawConn) Read(p []byte) (int, error) {
 	if !c.s.secured {
 		n, err := unix.Read(c.s.fd, p)
+		for errors.Is(err, unix.EINTR) { // a read with a timeout is not restarted after a signal
+			n, err = unix.Read(c.s.fd, p)
+		}
 		if err == nil && n == 0 {
 			return 0, errClosed
 		}

@@ -1,6 +1,7 @@
 package proxytrial
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"time"
@@ -17,11 +18,12 @@ type Load struct {
 	Down, Up       keepalive.Wire
 	TLS, UpTLS     bool // TLS between the client and the proxy, and between the proxy and the backend
 	Conns, Streams int
-	Size           int     // bytes of each body
-	Rate           float64 // requests a second; 0: all connections are busy
-	Hops           int     // 1 or 2; between two proxies the protocol is that of the client, in cleartext
-	Proxy          []int   // cores of the proxies
-	Ends           []int   // cores of client and backend
+	Size           int           // bytes of each body
+	Rate           float64       // requests a second; 0: all connections are busy
+	Hops           int           // 1 or 2; between two proxies the protocol is that of the client, in cleartext
+	Warm           time.Duration // how long requests are sent before anything is measured, at a low rate and then at Rate; 0 means 200 ms
+	Proxy          []int         // cores of the proxies
+	Ends           []int         // cores of client and backend
 }
 
 // Setup returns the part of a proxy's setup that depends on the load, for the hop that the client is connected to (0) or the
@@ -87,6 +89,15 @@ func Start(l Load, start Starter, dir string, files keypair.Files) (*Trial, erro
 	return t, nil
 }
 
+// Open is Start for harness.Contender.Open.
+func Open(l Load, start Starter, dir string, files keypair.Files) (harness.Session, error) {
+	t, err := Start(l, start, dir, files)
+	if err != nil {
+		return nil, err // not a nil *Trial
+	}
+	return t, nil
+}
+
 func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error) {
 	at, err := keepalive.FreeAddrs(1 + 2*t.load.Hops)
 	if err != nil {
@@ -126,7 +137,7 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 		rates = rates[1:] // the other clients have no rate
 	}
 	for _, rate := range rates {
-		if err := t.run(keepalive.Load{Rate: rate, Window: warmTime}); err != nil {
+		if err := t.run(keepalive.Load{Rate: rate, Window: cmp.Or(t.load.Warm, warmTime)}); err != nil {
 			return err
 		}
 	}
@@ -138,7 +149,6 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 	return nil
 }
 
-// warmTime is how long requests are sent before anything is measured, at a low rate and then at that of the load.
 const warmTime = 200 * time.Millisecond
 
 const longestSlice = time.Second
