@@ -76,7 +76,7 @@ func TestConnErrors(t *testing.T) {
 				t.Errorf("sent %q, want GOAWAY at the end", sent)
 			}
 			calls := len(r.rec.lines)
-			if n, again := r.conn.Receive(get(9)); again != err || n != len(get(9)) || len(r.rec.lines) != calls || r.out.size > 0 {
+			if n, again := r.conn.Receive(get(9)); !errors.Is(again, err) || n != len(get(9)) || len(r.rec.lines) != calls || r.out.size > 0 {
 				t.Errorf("after the error: %d bytes, %v", n, again)
 			}
 			r.conn.Closed(err)

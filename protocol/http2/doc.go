@@ -16,9 +16,10 @@
 // # What a peer can make a Conn hold
 //
 // Conn itself keeps no received body. It keeps a field block of several frames: at most twice Config.MaxHeader. While a head is
-// passed on, its decoded fields take as much again. HPACK's two tables take at most four times Config.HeaderTable and 8 KiB. Each
-// stream takes some 250 bytes and its send queue: Config.QueuePerStream and one Write of the driver. So MaxStreams times
-// QueuePerStream bounds the bodies that wait for a peer that gives no window. Responses and control frames that wait in Output for a
-// peer that does not read are bounded by 16 KiB and the heads of three times MaxStreams and 100 responses. The ids of 256 streams that were reset take
-// 2 KiB. A driver that withholds Stream.Consumed holds at most Config.StreamWindow for each stream.
+// passed on, its decoded fields take as much again. HPACK's two tables take at most 32 KiB, and eight times a Config.HeaderTable that
+// is larger than 4 KiB. Each stream takes some 200 bytes and its send queue: Config.QueuePerStream and one Write of the driver. So
+// MaxStreams times QueuePerStream bounds the bodies that wait for a peer that gives no window. Responses and control frames that
+// wait in Output for a peer that does not read are bounded by 16 KiB and the heads of three times MaxStreams and 100 responses. The
+// ids of 256 streams that were reset take 2 KiB. A driver that withholds Stream.Consumed holds at most Config.StreamWindow for
+// each stream.
 package http2

@@ -24,7 +24,7 @@ type headJudge struct {
 	goodAuthority bool
 	goodPath      bool
 
-	seen      uint64 // bits of the IDs of the pseudo-header fields, and of Content-Length and Host
+	seen      uint64 // bits of the IDs of the pseudo-header fields, and of Content-Length and Host; these IDs are below 64
 	size      int    // RFC 9113, section 6.5.2
 	maxSize   int
 	maxFields int
@@ -32,8 +32,6 @@ type headJudge struct {
 	host      []byte
 	malformed string // reason of the first fault
 }
-
-const maxSeen = 64 // IDs of fields that may occur once are below it
 
 // add takes the next field of the block.
 func (h *Head) add(name, value []byte, id nameID, judged judgement) {
@@ -207,7 +205,7 @@ func (h *Head) finishRequest() {
 		}
 	case !isScheme(h.Scheme):
 		j.fault("a request without a valid :scheme")
-	case !j.goodPath && !(string(h.Path) == "*" && string(h.Method) == "OPTIONS"):
+	case !j.goodPath && (string(h.Path) != "*" || string(h.Method) != "OPTIONS"):
 		j.fault("a request without a valid :path")
 	case !j.goodAuthority && (isHTTP(h.Scheme) || len(h.Authority) > 0):
 		j.fault("a request without a valid :authority or host")

@@ -33,13 +33,14 @@ func (d *decoder) decode(p []byte, h *Head) (reason string) {
 				p = p[1:]
 			}
 			fieldSeen = true
-			if uint(index-1) < staticCount {
+			switch {
+			case uint(index-1) < staticCount:
 				e := &staticFields[index]
 				h.add(e.name, e.value, e.id, e.judged)
-			} else if uint(index-staticCount-1) < uint(t.count) {
+			case uint(index-staticCount-1) < uint(t.count):
 				e := t.at(index - staticCount)
 				h.add(t.name(e), t.value(e), e.id, e.judged)
-			} else {
+			default:
 				return "an index beyond the table"
 			}
 			continue

@@ -61,8 +61,8 @@ func (s *Stream) Consumed(n int) {
 	s.giveBack(n)
 }
 
-// Reset sends RST_STREAM and drops the queue. The Handler is not called for s any more. If this side has sent nothing, nothing is
-// sent. Between BeginHeaders and End, the reset follows the field block.
+// Reset sends RST_STREAM and drops the queue. The Handler is not called for s any more. A client's stream without an id sends
+// nothing. Between BeginHeaders and End, the reset follows the field block.
 func (s *Stream) Reset(code Code) {
 	c := s.conn
 	switch {

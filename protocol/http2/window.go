@@ -10,7 +10,7 @@ func (c *Conn) changeInitialWindow(window int) *ConnError {
 	}
 	c.peer.initialWindow = window
 	for s := c.streams.all; s != nil; s = s.allNext {
-		if s.sendWindow+delta > maxWindow {
+		if delta > 0 && s.sendWindow > maxWindow-delta {
 			return c.fail(FlowControlError, "SETTINGS_INITIAL_WINDOW_SIZE makes a stream's window larger than 2^31-1")
 		}
 		s.sendWindow += delta
@@ -38,7 +38,7 @@ func (c *Conn) receiveWindowUpdate(h frameHeader, p []byte) *ConnError {
 		switch {
 		case increment == 0:
 			return c.fail(ProtocolError, "WINDOW_UPDATE of 0")
-		case c.sendWindow+increment > maxWindow:
+		case c.sendWindow > maxWindow-increment:
 			return c.fail(FlowControlError, "WINDOW_UPDATE makes the connection's window larger than 2^31-1")
 		}
 		c.sendWindow += increment
@@ -54,7 +54,7 @@ func (c *Conn) receiveWindowUpdate(h frameHeader, p []byte) *ConnError {
 	switch {
 	case increment == 0:
 		return c.streamFault(s, ProtocolError, "WINDOW_UPDATE of 0")
-	case s.sendWindow+increment > maxWindow:
+	case s.sendWindow > maxWindow-increment:
 		return c.streamFault(s, FlowControlError, "WINDOW_UPDATE makes the stream's window larger than 2^31-1")
 	}
 	s.sendWindow += increment
