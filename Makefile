@@ -22,7 +22,7 @@ PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/a
 # Questions are the folders of bench/ that hold a program; helpers live in bench/internal and bench/cmd.
 QUESTIONS = $(if $(Q),$(Q),$(patsubst bench/%/main.go,%,$(wildcard bench/*/main.go)))
 
-.PHONY: check run test test-cross proof lint fuzz bench bench-compare bench-history build build-cross deps gen help
+.PHONY: check run test test-cross proof attack lint fuzz bench bench-compare bench-history build build-cross deps gen help
 
 check: build lint test ## build, lint and test: what a change has to pass (default)
 
@@ -43,6 +43,9 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 	@bin/testrun -race . bench
 	go test -tags proof ./format/...
 	@$(MAKE) fuzz
+
+attack: ## the attacks on the proxy of make test, for a minute each and with ten times the clients
+	go test -tags attack -count=1 -timeout 2h -v -run '^(TestAttack|TestOverloadBudget|TestHostile)' ./proxy/interop
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }

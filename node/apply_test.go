@@ -57,7 +57,7 @@ func dialTCP(t *testing.T, addr, token string, lost chan<- string) *stream.Clien
 	if lost != nil {
 		log = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) { lost <- string(b) }), nil))
 	}
-	c, err := closed(t)(stream.Dial(ctx, tcp.New(nil), addr, &stream.Config{Name: token, Token: []byte(token), Log: log}))
+	c, err := closed(t)(stream.Dial(ctx, tcp.New(nil), addr, &stream.Config{Name: "test", Token: []byte(token), Log: log}))
 	if err != nil {
 		t.Fatal(err)
 	}

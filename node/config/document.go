@@ -26,11 +26,18 @@ func (d *document) errorAt(tk *token.Token, field, reason string) *Error {
 	e := &Error{File: d.file, Field: field, Reason: reason}
 	if tk != nil && tk.Position != nil {
 		e.Line, e.Column = tk.Position.Line, tk.Position.Column
-		if e.Line >= 1 && e.Line <= len(d.lines) && !strings.Contains(d.lines[e.Line-1], "token:") { // secrets are not quoted
+		if e.Line >= 1 && e.Line <= len(d.lines) && !mayHoldSecret(field, d.lines[e.Line-1]) {
 			e.Source = d.lines[e.Line-1]
 		}
 	}
 	return e
+}
+
+// mayHoldSecret reports whether a line of the file is not quoted in errors, as it may have a token: also one that is on a line
+// of its own, or behind a misspelled name.
+func mayHoldSecret(field, line string) bool {
+	line = strings.ToLower(line)
+	return strings.HasPrefix(field, "identities[") || strings.Contains(line, "tok") || strings.Contains(line, "identities")
 }
 
 // errorAtValue returns an error with the position of the value at path, or of the closest enclosing value in the file.

@@ -1,0 +1,11 @@
+//go:build attack
+
+package interop
+
+import "time"
+
+// The size of the attacks of TestAttack in make attack.
+const (
+	attackTime    = time.Minute
+	attackClients = 2000
+)
