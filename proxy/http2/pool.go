@@ -73,9 +73,9 @@ func (p *pool) pick(tunnel, fresh bool) *serverConn {
 	for _, sc := range p.conns {
 		switch {
 		case !sc.canOpen() || fresh && !sc.proven():
-		case sc.streams < cfg.Streams && (sc.state == serverConnecting || !sc.socket.Full()):
+		case sc.http2.Streams() < cfg.Streams && (sc.state == serverConnecting || !sc.socket.Full()):
 			return sc
-		case best == nil || sc.streams < best.streams:
+		case best == nil || sc.http2.Streams() < best.http2.Streams():
 			best = sc
 		}
 	}
@@ -157,7 +157,12 @@ func (p *pool) dequeue(u *upstreamSide) {
 	p.endpoint.Cluster().Unwait()
 }
 
-// failWaiting ends the waiting requests, because the pool's only connection could not be opened. The requests may be sent
+// connected reports whether a connection is open, or about to be, on which streams may be opened.
+func (p *pool) connected() bool {
+	return slices.ContainsFunc(p.conns, func(sc *serverConn) bool { return sc.state == serverConnecting || sc.state == serverOpen })
+}
+
+// failWaiting ends the waiting requests, because no connection could be opened. The requests may be sent
 // to other endpoints.
 func (p *pool) failWaiting(f exchange.Failure) {
 	all := p.waiting

@@ -16,11 +16,10 @@ import (
 // serverConn is one connection to an endpoint. Its streams are the server's sides of the requests of many clients. A
 // serverConn is never paused: each stream withholds its own window.
 type serverConn struct {
-	pool    *pool
-	socket  *loop.Conn
-	http2   *wire.Conn
-	state   serverState
-	streams int // number of upstreamSides that have a stream
+	pool   *pool
+	socket *loop.Conn
+	http2  *wire.Conn
+	state  serverState
 
 	opened        bool // the connection was open
 	used          bool // it has carried a request
@@ -57,10 +56,14 @@ func newServerConn(p *pool) *serverConn {
 	return sc
 }
 
+// maxQueued is the number of queued bytes of a connection above which no stream is opened. Heads are queued even if the server
+// does not read.
+const maxQueued = 1 << 20
+
 // canOpen reports whether another stream can be opened.
 func (sc *serverConn) canOpen() bool {
 	usable := sc.state == serverOpen || sc.state == serverConnecting && sc.pool.fallback == nil
-	return usable && sc.http2.CanOpen()
+	return usable && sc.http2.CanOpen() && sc.socket.Queued() < maxQueued
 }
 
 // proven reports whether the server cannot have closed the connection before now: the connection is being opened, or
@@ -94,6 +97,7 @@ func (sc *serverConn) Data(_ *loop.Conn, p []byte) int {
 		sc.socket.Close() // GOAWAY says why, and is queued
 		return len(p)
 	}
+	sc.startTicks()
 	if len(sc.pool.waiting) > 0 {
 		sc.pool.serveWaiting() // SETTINGS may allow more streams
 	}
@@ -133,7 +137,8 @@ func (sc *serverConn) Closed(_ *loop.Conn, err error) {
 		sc.peerClosed = sc.opened
 		sc.lose(err)
 	}
-	if len(sc.pool.conns) == 0 && !sc.http2.PeerReady() {
+	sc.http2.Closed(err)
+	if !sc.http2.PeerReady() && !sc.pool.connected() {
 		sc.pool.failWaiting(sc.failure())
 	}
 	sc.pool.serveWaiting()
@@ -147,7 +152,8 @@ func (sc *serverConn) failure() exchange.Failure {
 	return exchange.Failure{Cause: route.OnConnectFailure, Err: sc.err, TimedOut: errors.Is(sc.err, os.ErrDeadlineExceeded)}
 }
 
-// lose ends all streams, because the connection has ended. The requests may be sent again on other connections.
+// lose ends all streams, because the connection has ended. The requests may be sent again on other connections. It may not
+// be called within an event of a stream.
 func (sc *serverConn) lose(err error) {
 	if sc.state == serverClosed {
 		return
@@ -160,11 +166,9 @@ func (sc *serverConn) lose(err error) {
 
 var errNotHTTP2 = errors.New("http2: the server has chosen HTTP/1.1")
 
-var errIdle = errors.New("http2: the connection is not needed any more")
-
 // closeIfUnused closes a connection that has no streams and gets no more.
 func (sc *serverConn) closeIfUnused() {
-	if sc.streams > 0 {
+	if sc.http2.Streams() > 0 {
 		return
 	}
 	if sc.state == serverDraining || len(sc.pool.waiting) == 0 && (sc.closeWhenIdle || sc.pool.retired) {
@@ -172,31 +176,25 @@ func (sc *serverConn) closeIfUnused() {
 	}
 }
 
-// close closes a connection without streams. The server learns that no stream is missing.
+// close closes a connection without streams. GOAWAY tells the server that no stream is missing.
 func (sc *serverConn) close() {
 	if sc.state == serverClosed {
 		return
 	}
+	sc.enter(serverClosed)
+	sc.pool.remove(sc)
 	sc.http2.GoAway(wire.NoError)
-	sc.lose(errIdle)
 	sc.socket.Close()
 }
 
-// streamOpened counts a stream.
-func (sc *serverConn) streamOpened() {
+// openStream opens a stream. canOpen must be true.
+func (sc *serverConn) openStream() *wire.Stream {
 	now := sc.pool.loop.Now()
-	if sc.streams == 0 {
+	if sc.http2.Streams() == 0 {
 		sc.silentSince = now
 	}
-	sc.streams++
 	sc.used, sc.usedAt, sc.pingGap = true, now, 0
-	sc.startTicks()
-}
-
-// streamEnded counts a stream that has ended. Another request may have its place.
-func (sc *serverConn) streamEnded() {
-	sc.streams--
-	sc.usedAt = sc.pool.loop.Now()
+	return sc.http2.Open()
 }
 
 // afterStream closes a connection that is not needed any more, or gives the place of an ended stream to a request that

@@ -31,9 +31,9 @@ type liveness struct {
 	ticking     bool          // serverTickTimer is set
 }
 
-// startTicks sets serverTickTimer. The timer expires only while there are streams.
+// startTicks sets serverTickTimer if the protocol has a budget to refill.
 func (sc *serverConn) startTicks() {
-	if !sc.ticking {
+	if !sc.ticking && !sc.http2.Idle() {
 		sc.ticking = true
 		sc.socket.SetTimer(serverTickTimer, tickInterval)
 	}
@@ -42,9 +42,7 @@ func (sc *serverConn) startTicks() {
 func (sc *serverConn) tick() {
 	sc.http2.Tick()
 	sc.ticking = false
-	if sc.streams > 0 {
-		sc.startTicks()
-	}
+	sc.startTicks()
 }
 
 // checkLiveness closes a connection that was unused for idle_timeout, and aborts one whose server does not respond.
@@ -56,7 +54,7 @@ func (sc *serverConn) checkLiveness() {
 	next := time.Duration(-1)
 	if cfg.IdleTimeout > 0 {
 		next = cfg.IdleTimeout
-		if sc.streams == 0 {
+		if sc.http2.Streams() == 0 {
 			if next = sc.usedAt + cfg.IdleTimeout - now; next <= 0 {
 				sc.close()
 				return
@@ -83,7 +81,7 @@ func (sc *serverConn) checkLiveness() {
 // heartbeat sends a PING if the streams have been silent for long enough. every is the configured interval. It returns the
 // time until the next call. A connection without streams gets no PING.
 func (sc *serverConn) heartbeat(now, every time.Duration) time.Duration {
-	if sc.streams == 0 {
+	if sc.http2.Streams() == 0 {
 		return every
 	}
 	acknowledged, gap := sc.readAt >= sc.pingAt, every

@@ -35,9 +35,8 @@ var _ exchange.Upstream = (*upstreamSide)(nil)
 // open opens a stream of sc for the request.
 func (u *upstreamSide) open(sc *serverConn) {
 	u.conn, u.reused = sc, sc.used
-	u.stream = sc.http2.Open()
+	u.stream = sc.openStream()
 	u.stream.User = u
-	sc.streamOpened()
 	u.enter(awaitingHead)
 }
 
@@ -170,9 +169,8 @@ func (u *upstreamSide) release() {
 		if !s.Ended() {
 			s.Reset(wire.Cancel) // what is queued of the request is of no use any more
 		}
-		s.User = nil
 		s.Release()
-		u.conn.streamEnded()
+		u.conn.usedAt = u.pool.loop.Now()
 	}
 	if u.state != unused {
 		u.enter(unused)

@@ -104,7 +104,7 @@ func (r *upstreamRig) idle() upstream.Stats {
 		s = r.plan.Clusters[0].Snapshot()
 		left := s.Active + s.Waiting
 		for _, sc := range r.conns() {
-			left += int64(proxytest.OnLoop(r.TB, r.loop, func() int { return sc.streams + sc.http2.Streams() }))
+			left += int64(proxytest.OnLoop(r.TB, r.loop, func() int { return sc.http2.Streams() }))
 		}
 		return left == 0
 	})
