@@ -86,7 +86,7 @@ func TestAbortedHandshakes(t *testing.T) {
 	server, client := newAuthority(t).configs(t)
 	both(t, func(t *testing.T, cfg *loop.Config) {
 		r := newRig(t, cfg, &Config{Handshakes: 4, Waiting: 10000}, server)
-		const clients, each = 20, 100
+		const clients, each = 20, 60
 		var wg sync.WaitGroup
 		for i := range clients {
 			wg.Go(func() {
@@ -119,13 +119,19 @@ func TestAbortedHandshakes(t *testing.T) {
 	})
 }
 
+func (p *places) setPatience(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.patience = d
+}
+
 // TestStalledHandshakes: clients that stop in the middle of their handshakes take all places. They lose them to clients that
 // wait.
 func TestStalledHandshakes(t *testing.T) {
 	server, client := newAuthority(t).configs(t)
 	r := newRig(t, nil, &Config{Handshakes: 4}, server)
 	hello := recordedHello(t, client)
-	r.layers.places.patience = 50 * time.Millisecond
+	r.layers.places.setPatience(50 * time.Millisecond)
 	const stalled = 12
 	for range stalled {
 		_, _ = r.dial(t).Write(hello)
@@ -146,7 +152,7 @@ func TestStalledHandshakes(t *testing.T) {
 func TestBusy(t *testing.T) {
 	server, client := newAuthority(t).configs(t)
 	r := newRig(t, &loop.Config{Loops: 1}, &Config{Handshakes: 1, Waiting: 1}, server)
-	r.layers.places.patience = 50 * time.Millisecond
+	r.layers.places.setPatience(50 * time.Millisecond)
 	hello := recordedHello(t, client)
 	for range 3 {
 		_, _ = r.dial(t).Write(hello)

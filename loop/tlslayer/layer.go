@@ -32,6 +32,7 @@ type Layer struct {
 	phase  phase
 	client bool
 	plain  bool // conn may hold decrypted bytes
+	lent   bool // the shared record buffer is conn's rawInput
 }
 
 // phase is the phase of a Layer.
@@ -105,6 +106,7 @@ func (t *Layer) Handshake() error {
 		return h.err
 	}
 	t.phase, t.shake = ready, nil
+	buffersOf(t.conn).release()
 	if rest := h.rest(); len(rest) > 0 {
 		t.keep(rest)
 	}
@@ -151,9 +153,11 @@ func (t *Layer) Read(p []byte) (int, error) {
 		if n > 0 && !t.plain && len(p)-n < t.recordLen() {
 			break // the next call decrypts the record without splitting it
 		}
+		t.lend()
 		k, err := t.conn.Read(p[n:])
 		n += k
 		t.plain = k > 0 && n == len(p)
+		t.takeBack()
 		if !errors.Is(err, errWouldBlock) { // conn has read records without data, such as a key update
 			t.readErr = err
 		}

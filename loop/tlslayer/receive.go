@@ -16,6 +16,8 @@ type readBuffer struct {
 	owner *Layer
 	b     []byte
 	r, w  int // b[r:w] are the bytes of owner
+
+	record []byte // lent to the tls.Conn that reads a record; nil if it is lent, or not made yet
 }
 
 // enter makes t the owner and returns the free part of the buffer.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package tlslayer
+
+const raceDetector = false
