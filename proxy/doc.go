@@ -2,7 +2,7 @@
 // endpoint that responds.
 //
 // New binds the listeners of a Config and serves them until Shutdown, on one event loop per core. A request passes
-// through the packages below in this order: loop reads its bytes, bolt or http1 parses its head, route finds its
+// through the packages below in this order: loop reads its bytes, bolt, http1 or http2 parses its head, route finds its
 // route, exchange picks an endpoint of package upstream, and traffic counts the request. Bodies pass in pieces: no
 // body is buffered as a whole or decoded. Reload applies another Config without losing a request.
 //

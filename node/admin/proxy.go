@@ -21,7 +21,7 @@ type proxyState struct {
 
 type proxyListener struct {
 	Name        string            `json:"name"`
-	Protocol    string            `json:"protocol"` // http1 or bolt
+	Protocol    string            `json:"protocol"` // http1, http2, http or bolt
 	Address     string            `json:"address"`
 	Connections int               `json:"connections"` // open now
 	Accepted    uint64            `json:"accepted"`
