@@ -177,6 +177,8 @@ func blockOf(p []byte) (block []byte) {
 func FuzzConn(f *testing.F) {
 	f.Add(session(), []byte{0}, false)
 	f.Add(session(), []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, false)
+	f.Add(slices.Concat(clientStart(setting(settingInitialWindowSize, 50)), post(1), frame(frameSettings, 0, 0, setting(settingInitialWindowSize, 10)...),
+		frame(frameData, 0, 1, 1), frame(frameWindowUpdate, 0, 1, number(100)...), frame(frameData, 0, 1, 1), get(3)), []byte{8, 2, 13, 0, 4}, false)
 	f.Add(slices.Concat(frame(frameSettings, 0, 0), frame(frameHeaders, flagEndHeaders, 1, fieldBlockOf(":status: 200")...), frame(frameData, 0, 1, 1, 2),
 		frame(frameHeaders, flagEndHeaders|flagEndStream, 3, 0x88), frame(frameGoAway, 0, 0, make([]byte, 8)...)), []byte{1, 9, 3}, true)
 	f.Fuzz(func(t *testing.T, p, script []byte, client bool) {
@@ -303,6 +305,8 @@ func act(c *Conn, s *Stream, alive map[*Stream]bool, op byte) {
 		}
 	case 12:
 		c.GoAway(EnhanceYourCalm)
+	case 13:
+		s.Write(nil, true)
 	}
 }
 

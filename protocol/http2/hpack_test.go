@@ -201,3 +201,23 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestTableMemory: a peer that fills the table again and again cannot make it larger than the bound in doc.go.
+func TestTableMemory(t *testing.T) {
+	t.Parallel()
+	d, cfg := newDecoder(4096)
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		var lines []string
+		for range rnd.IntN(30) {
+			lines = append(lines, "x: "+strings.Repeat("y", rnd.IntN(1<<rnd.IntN(12))))
+		}
+		if _, _, reason := fieldLines(d, cfg, indexedBlockOf(lines...), trailersBlock); reason != "" {
+			t.Fatal(reason)
+		}
+		arenas := cap(d.table.arena) + cap(d.table.spare)
+		if entries := len(d.table.ring); arenas > 16<<10 || entries > 128 {
+			t.Fatalf("arenas of %d bytes, room for %d entries", arenas, entries)
+		}
+	}
+}
