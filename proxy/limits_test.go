@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -167,4 +168,52 @@ func TestConnectionLimits(t *testing.T) {
 			t.Errorf("%s: refused %v, want %v", l.Name, got, want)
 		}
 	}
+}
+
+// unreadConn is a connection of a client that never reads.
+type unreadConn struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (c *unreadConn) Read([]byte) (int, error) {
+	<-c.closed
+	return 0, net.ErrClosed
+}
+
+// TestHandshakeLimit: clients that stop within their handshake use up the listener's handshakes. Further connections are closed
+// and counted, until they are gone.
+func TestHandshakeLimit(t *testing.T) {
+	t.Parallel()
+	f := newTLSFiles(t)
+	p := start(t, &Config{
+		Listeners: []Listener{{
+			Address: "127.0.0.1:0", Protocol: HTTP1, TLS: &f.server, Cluster: "web", Limits: limit.Config{Handshakes: 2},
+		}},
+		Clusters: []upstream.Config{cluster1("web", web(t, "a", 0))},
+	})
+	closed := make(chan struct{})
+	for range 2 {
+		c, err := net.Dial("tcp", at(p, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		go func() {
+			_ = tls.Client(&unreadConn{c, closed}, f.client(t, "a.example", nil)).Handshake()
+			c.Close()
+		}()
+	}
+	served := func() bool {
+		c, err := tls.DialWithDialer(&net.Dialer{Timeout: proxytest.Patience}, "tcp", at(p, 0), f.client(t, "a.example", nil))
+		if err != nil {
+			return false
+		}
+		_ = c.Close()
+		return true
+	}
+	proxytest.Eventually(t, "a connection without a handshake", func() bool { return !served() })
+	proxytest.Eventually(t, "a count of it", func() bool { return handshakes(p, 0)[traffic.HandshakeOverload] > 0 })
+	close(closed)
+	proxytest.Eventually(t, "a handshake", served)
 }

@@ -231,7 +231,7 @@ func (c *Change) Commit() {
 		bound := next.listeners[l.name()]
 		bound.limits.Use(&l.Limits, c.plans[i].Listener)
 		bound.service.use(l, c.plans[i])
-		bound.service.terminate(bound.tls, c.plans[i].Listener)
+		bound.service.terminate(bound.tls, c.plans[i].Listener, l.Limits.Handshakes)
 	}
 	p.mu.Lock()
 	old := p.parts
@@ -368,7 +368,7 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan, terminated *termination
 	}
 	s.use(l, plan)
 	t := newTerminator(s, p.layers, p.log)
-	t.terminate(terminated, plan.Listener)
+	t.terminate(terminated, plan.Listener, l.Limits.Handshakes)
 	at, err := loop.ParseAddr(l.Address)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)

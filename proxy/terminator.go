@@ -37,8 +37,9 @@ func newTerminator(s service, layers *tlslayer.Layers, log *slog.Logger) *termin
 	return &terminator{service: s, layers: layers, bound: layers.Bound(), log: log}
 }
 
-// terminate sets the settings of connections that are accepted from now on.
-func (t *terminator) terminate(with *termination, counts *traffic.Listener) {
+// terminate sets the settings of connections that are accepted from now on. handshakes is limit.Config.Handshakes.
+func (t *terminator) terminate(with *termination, counts *traffic.Listener, handshakes int) {
+	t.bound.Limit(handshakes)
 	t.current.Store(&terminatorSettings{with, counts})
 }
 

@@ -50,8 +50,17 @@ type Bound struct {
 
 	// The fields below are guarded by places.mu.
 
+	limit   int // most handshakes with a place or waiting; 0 means no limit
 	taken   int
 	waiting shakeList
+}
+
+// Limit sets how many handshakes may be under way at a time, with and without a goroutine, from now on. The next connection
+// fails with ErrBusy. Zero and negative mean no limit but those of Config. Any goroutine may call it.
+func (b *Bound) Limit(n int) {
+	b.places.mu.Lock()
+	b.limit = max(n, 0)
+	b.places.mu.Unlock()
 }
 
 // enter starts h, or makes it wait for a place.
@@ -60,6 +69,8 @@ func (b *Bound) enter(h *handshake) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case b.limit > 0 && b.taken+b.waiting.len >= b.limit:
+		return ErrBusy
 	case b.waiting.len == 0 && b.free():
 		b.start(h)
 		return nil

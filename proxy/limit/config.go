@@ -19,6 +19,10 @@ type Config struct {
 	// max_connections, and however many addresses take all they can, a new one finds room. Negative means no limit.
 	ConnectionsPerAddress int `yaml:"connections_per_address,omitempty"`
 
+	// Handshakes is the largest number of TLS handshakes under way. The connection of a further one is closed. Zero and
+	// negative mean the limits of all listeners together: 256 at a time for each core, and 4096 of a listener that wait.
+	Handshakes int `yaml:"handshakes,omitempty"`
+
 	// RequestsPerSecond is how many requests a client may make each second, see Key. A request above it gets 429. Zero and
 	// negative mean no limit.
 	RequestsPerSecond float64 `yaml:"requests_per_second,omitempty"`
