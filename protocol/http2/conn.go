@@ -91,8 +91,8 @@ func newConn(cfg *Config, h Handler, out Output) *Conn {
 	return c
 }
 
-// Streams returns the number of streams that count against the limit: those that have not ended, and on a server also those that
-// the driver has not released.
+// Streams returns the number of streams that count against the limit. A client's stream counts until it has ended. A server's stream
+// counts until it has ended and the driver has released it.
 func (c *Conn) Streams() int { return c.active }
 
 // Idle reports whether no stream is open and no event of abuse is counted. Tick has no effect then.

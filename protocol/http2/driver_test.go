@@ -162,7 +162,7 @@ func serveEcho(t testing.TB, cfg *Config) string {
 					if failure.Abuse != NoAbuse {
 						t.Errorf("a well-behaved client is taken for an attacker: %v", err)
 					}
-					// Read what is on its way, so the system does not reset the connection before the peer has read GOAWAY.
+					// Read the remaining bytes, so the system does not reset the connection before the peer has read GOAWAY.
 					_ = nc.(*net.TCPConn).CloseWrite()
 					_, _ = io.Copy(io.Discard, io.LimitReader(nc, 1<<20))
 				}

@@ -23,7 +23,7 @@ func (g *goAwayState) limit() uint32 {
 }
 
 // GoAway ends the connection gracefully. With NoError, the first call of a server sends GOAWAY with 2^31-1: the client opens no
-// further streams, and those that are on their way are accepted. The second call, about a round trip later, sends GOAWAY with the
+// further streams, and streams on their way are accepted. The second call, about a round trip later, sends GOAWAY with the
 // last id: later streams are ignored. A client sends its final GOAWAY with the first call. Another code than NoError also sends
 // the final GOAWAY. Streams that are open continue. The driver closes the connection once Streams returns 0.
 func (c *Conn) GoAway(code Code) {

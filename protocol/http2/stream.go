@@ -51,7 +51,7 @@ func (s *Stream) is(f streamFlags) bool { return s.flags&f != 0 }
 func (s *Stream) ID() uint32 { return s.id }
 
 // Consumed gives back n bytes of the stream's receive window, after the driver has passed on n bytes of Data. WINDOW_UPDATE is
-// sent once half of the window is consumed. Bytes beyond those that Data has lent are ignored.
+// sent once half of the window is consumed. Bytes that Data has not lent are ignored.
 func (s *Stream) Consumed(n int) {
 	n = min(n, s.lent)
 	if n <= 0 {

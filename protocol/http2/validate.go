@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// judgement is what is wrong with a name or value. Zero is valid. The dynamic table keeps it, so a field that repeats is judged
+// judgement holds the faults of a name or value. Zero is valid. The dynamic table keeps it, so a field that repeats is judged
 // once.
 type judgement uint8
 
