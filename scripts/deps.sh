@@ -32,6 +32,7 @@ done <<-END
 	nghttpd nghttp2-server
 	nghttpx nghttp2-proxy
 	curl curl
+	openssl openssl
 	python3 python3
 	node nodejs
 END
