@@ -85,7 +85,7 @@ type fixedHead struct{ exchange.RequestHead }
 var (
 	fixedMethod, fixedPath, fixedHost = []byte("POST"), []byte("/service/method"), []byte("a.example")
 	typeName, typeValue               = []byte("content-type"), []byte("application/grpc")
-	teName, teValue                   = []byte("te"), []byte("trailers")
+	teValue                           = []byte("trailers")
 )
 
 func (fixedHead) All(yield func(name, value []byte) bool) { yield(typeName, typeValue) }

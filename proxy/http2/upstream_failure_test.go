@@ -95,7 +95,7 @@ func TestGoAway(t *testing.T) {
 
 // The end of a stream or of its connection is a failure of its request only.
 func TestStreamFailures(t *testing.T) {
-	half := func(c *scriptedConn, s *wire.Stream) {
+	half := func(s *wire.Stream) {
 		e := s.BeginHeaders()
 		e.Status(200)
 		e.End(false)
@@ -109,10 +109,10 @@ func TestStreamFailures(t *testing.T) {
 		count upstream.Outcome
 	}{
 		{"reset", getHead, func(_ *scriptedConn, s *wire.Stream) { s.Reset(wire.InternalError) }, "502", upstream.Reset},
-		{"reset within the response", getHead, func(c *scriptedConn, s *wire.Stream) { half(c, s); s.Reset(wire.NoError) }, "reset", upstream.Success},
+		{"reset within the response", getHead, func(_ *scriptedConn, s *wire.Stream) { half(s); s.Reset(wire.NoError) }, "reset", upstream.Success},
 		{"connection lost", postHead, func(c *scriptedConn, _ *wire.Stream) { c.conn.Close() }, "502", upstream.Reset},
 		{"connection lost within the response", getHead, func(c *scriptedConn, s *wire.Stream) {
-			half(c, s)
+			half(s)
 			_, _ = c.conn.Write(c.queue)
 			c.queue = nil
 			c.conn.Close()

@@ -22,7 +22,8 @@ type requestFields struct {
 
 func (f *requestFields) init() {
 	f.each = func(name, value []byte) bool {
-		if !f.changes.Fields.Removes(name) && !f.isForwarded(name, value) && !(f.tunnel && isHandshakeField(name)) {
+		dropped := f.changes.Fields.Removes(name) || f.isForwarded(name, value) || f.tunnel && isHandshakeField(name)
+		if !dropped {
 			f.encoder.Field(name, value)
 		}
 		return true
