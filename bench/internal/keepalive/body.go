@@ -42,3 +42,10 @@ func checkBody(got, want []byte) error {
 
 // clip shortens bytes for an error text.
 func clip(b []byte) []byte { return b[:min(len(b), 40)] }
+
+// Body returns a body that the backends accept in a request. Its mark is the number 0.
+func Body(size int) []byte {
+	b := newBody(size)
+	mark(b, 0)
+	return b
+}

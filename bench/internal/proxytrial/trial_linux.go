@@ -70,6 +70,7 @@ type Trial struct {
 	backend *pinned.Process
 	proxies []*pinned.Process // in the order of the hops
 	pids    []int
+	addr    string // of the first proxy, or of the backend without one
 	client  *keepalive.Client
 	sum     keepalive.Report
 	why     string // first failure
@@ -127,6 +128,7 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 		t.proxies = append([]*pinned.Process{p}, t.proxies...)
 		spec.Addr = s.Listen
 	}
+	t.addr = spec.Addr
 	if t.client, err = keepalive.StartClient(spec); err != nil {
 		return err
 	}
@@ -189,15 +191,16 @@ func (t *Trial) Figures() (harness.Figures, error) {
 	if r.Late.N > 0 {
 		f[Late99] = ms(r.Late.Quantile(0.99))
 	}
-	for _, p := range t.proxies {
-		m, err := p.Memory()
-		if err != nil {
-			return nil, err
-		}
-		f[Anonymous] += float64(m.Anon) / (1 << 20)
-	}
-	return f, nil
+	anonymous, err := t.Anonymous()
+	f[Anonymous] = anonymous / (1 << 20)
+	return f, err
 }
+
+// Addr returns the address that the client is connected to.
+func (t *Trial) Addr() string { return t.addr }
+
+// FirstFailure describes the first failure, or is empty.
+func (t *Trial) FirstFailure() string { return t.why }
 
 // Close stops all programs.
 func (t *Trial) Close() {
@@ -224,14 +227,19 @@ func (t *Trial) IdleMemory(rest time.Duration) (anonymous float64, err error) {
 		return 0, err
 	}
 	time.Sleep(rest)
+	return t.Anonymous()
+}
+
+// Anonymous returns the proxies' anonymous memory now, in bytes. It may overlap with Run.
+func (t *Trial) Anonymous() (bytes float64, err error) {
 	for _, p := range t.proxies {
 		m, err := p.Memory()
 		if err != nil {
 			return 0, err
 		}
-		anonymous += float64(m.Anon)
+		bytes += float64(m.Anon)
 	}
-	return anonymous, nil
+	return bytes, nil
 }
 
 // More opens n more connections.
