@@ -20,7 +20,7 @@ COMPARED = proxy_http1 proxy_bolt idle_conns stream_hop event_edit field_lookup
 PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/amd64 freebsd/amd64
 
 # Questions are the folders of bench/ that hold a program; helpers live in bench/internal and bench/cmd.
-QUESTIONS = $(if $(Q),$(Q),$(patsubst bench/%/main.go,%,$(wildcard bench/*/main.go)))
+QUESTIONS = $(if $(Q),$(Q),$(sort $(patsubst bench/%/,%,$(dir $(wildcard bench/*/main*.go)))))
 
 .PHONY: check run test test-cross proof attack lint fuzz bench bench-compare bench-history build build-cross deps gen help
 
