@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
@@ -438,6 +439,87 @@ func TestTLSProtocols(t *testing.T) {
 					t.Errorf("%s, %q, server of %s: %s %s, want %s %s", row.protocol, row.offered, server, response.Proto, body, row.want, want)
 				}
 			}
+		}
+	}
+}
+
+// TestTLSUpgrade: a connection over TLS becomes a tunnel, whose ends close one after the other.
+func TestTLSUpgrade(t *testing.T) {
+	t.Parallel()
+	f := newTLSFiles(t)
+	server := serve(t, func(c net.Conn) {
+		r := bufio.NewReader(c)
+		if _, err := http.ReadRequest(r); err != nil {
+			return
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		_, _ = io.Copy(c, r)
+	})
+	p := start(t, &Config{
+		Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: HTTP1, TLS: &f.server, Cluster: "web"}},
+		Clusters:  []upstream.Config{cluster1("web", server)},
+	})
+	conn, err := tls.Dial("tcp", at(p, 0), f.client(t, "a.example", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(conn, "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	response, err := http.ReadResponse(r, nil) //nolint:bodyclose // a 101 has no body
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v, %v", response, err)
+	}
+	want := strings.Repeat("0123456789abcdef", 20_000)
+	go func() {
+		_, _ = io.WriteString(conn, want)
+		_ = conn.CloseWrite()
+	}()
+	if got, err := io.ReadAll(r); err != nil || string(got) != want {
+		t.Errorf("%d bytes came back of %d, or others: %v", len(got), len(want), err)
+	}
+}
+
+// TestTLSCheck: the errors name the field.
+func TestTLSCheck(t *testing.T) {
+	t.Parallel()
+	f := newTLSFiles(t)
+	for _, row := range []struct {
+		field  string
+		change func(*ListenerTLS)
+	}{
+		{"certificates[0].cert_file", func(l *ListenerTLS) { l.Certificates = []Certificate{{"", "x"}} }},
+		{"certificates[0].key_file", func(l *ListenerTLS) { l.Certificates = []Certificate{{"x", ""}} }},
+		{"certificates[1].key_file", func(l *ListenerTLS) {
+			l.Certificates = []Certificate{f.server.Certificates[0], {f.server.Certificates[0].CertFile, f.server.Certificates[1].KeyFile}}
+		}},
+		{"client_ca_file", func(l *ListenerTLS) { l.ClientCAFile = "missing.pem" }},
+		{"client_ca_file", func(l *ListenerTLS) { l.ClientAuth = ClientAuthRequire }},
+		{"client_ca_file", func(l *ListenerTLS) { l.ClientAuth, l.ClientCAFile = ClientAuthNone, f.clientCA }},
+		{"client_auth", func(l *ListenerTLS) { l.ClientAuth = "maybe" }},
+		{"min_version", func(l *ListenerTLS) { l.MinVersion = "1.1" }},
+		{"session_tickets", func(l *ListenerTLS) { l.SessionTickets = "true" }},
+		{"forward_client_cert", func(l *ListenerTLS) { l.ForwardClientCert = "all" }},
+		{"forward_client_cert", func(l *ListenerTLS) { l.ForwardClientCert = exchange.ForwardSet }},
+	} {
+		settings := f.server
+		row.change(&settings)
+		cfg := &Config{
+			Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: HTTP1, TLS: &settings, Cluster: "web"}},
+			Clusters:  []upstream.Config{cluster1("web", "127.0.0.1:1")},
+		}
+		if err := cfg.Check(nil); err == nil || !strings.Contains(err.Error(), "listeners[0].tls."+row.field+":") {
+			t.Errorf("%s: %v", row.field, err)
+		}
+	}
+	none := &Config{Loops: 1, Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: HTTP1, TLS: &ListenerTLS{}, Cluster: "web"}}, Clusters: []upstream.Config{cluster1("web", "127.0.0.1:1")}}
+	if p, err := New(none, nil, nil); err == nil || !strings.Contains(err.Error(), "tls.certificates") {
+		t.Errorf("no certificate: %v", err)
+		if p != nil {
+			_ = p.Shutdown(t.Context())
 		}
 	}
 }

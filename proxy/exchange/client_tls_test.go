@@ -1,7 +1,10 @@
 package exchange
 
 import (
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"example.com/ferry/loop"
@@ -52,6 +55,24 @@ func TestClientTLS(t *testing.T) {
 		}
 		if info := <-got; info != row.want {
 			t.Errorf("%s: %v, want %v", row.name, info, row.want)
+		}
+	}
+}
+
+// TestForwardedCert: a certificate's names cannot add elements, fields or lines.
+func TestForwardedCert(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		cert x509.Certificate
+		want string
+	}{
+		{"plain", x509.Certificate{Subject: pkix.Name{CommonName: "edge"}, DNSNames: []string{"a", "b"}}, `Subject="CN=edge";DNS=a;DNS=b`},
+		{"separators", x509.Certificate{DNSNames: []string{`a,Hash=0`, `b";URI=x`, `c\`}}, `Subject="";DNS="a,Hash=0";DNS="b\";URI=x";DNS="c\\"`},
+		{"quotes in the subject", x509.Certificate{Subject: pkix.Name{CommonName: `a";Hash=0;x="\`}}, `Subject="CN=a\"\;Hash=0\;x=\"\\"`},
+		{"lines", x509.Certificate{Subject: pkix.Name{CommonName: "a\r\nb"}, DNSNames: []string{"c\nd"}}, `Subject="CN=a__b";DNS=c_d`},
+	} {
+		if got := strings.TrimPrefix(forwardedCert(&row.cert, [32]byte{}), "Hash="+strings.Repeat("0", 64)+";"); got != row.want {
+			t.Errorf("%s: %s, want %s", row.name, got, row.want)
 		}
 	}
 }
