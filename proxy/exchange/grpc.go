@@ -41,7 +41,7 @@ func (r Rejection) GRPCStatus() (status int, message string) {
 func GRPCStatusOf(httpStatus int) int {
 	switch httpStatus {
 	case 400:
-		return 13 // INTERNAL
+		return grpcInternal
 	case 401:
 		return 16 // UNAUTHENTICATED
 	case 403:
@@ -55,6 +55,8 @@ func GRPCStatusOf(httpStatus int) int {
 	}
 	return traffic.GRPCUnknown
 }
+
+const grpcInternal = 13
 
 // SetGRPCStatus records the gRPC status of the response. A downstream side calls it when it responds to a gRPC request
 // itself.

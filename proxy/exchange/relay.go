@@ -437,9 +437,12 @@ func (r *Relay) reject(why Rejection) {
 	r.down.Reject(why)
 }
 
-// reset makes the downstream side end a response that has started.
+// reset makes the downstream side end a response that has started. A gRPC client whose stream is reset sees INTERNAL.
 func (r *Relay) reset() {
 	r.response = responseEnded
+	if r.GRPC && r.grpc == 0 {
+		r.SetGRPCStatus(grpcInternal)
+	}
 	r.down.Reset()
 }
 

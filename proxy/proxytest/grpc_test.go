@@ -81,9 +81,10 @@ func TestGRPCWithoutTrailers(t *testing.T) {
 		name string
 		end  func(d *Downstream, u *Upstream)
 		want upstream.Outcome
+		code traffic.Code
 	}{
-		{"client leaves", func(d *Downstream, _ *Upstream) { d.Leave() }, upstream.Canceled},
-		{"server resets", func(_ *Downstream, u *Upstream) { u.Fail(exchange.Failure{Cause: route.OnReset, Sent: true}) }, upstream.Reset},
+		{"client leaves", func(d *Downstream, _ *Upstream) { d.Leave() }, upstream.Canceled, 0},
+		{"server resets", func(_ *Downstream, u *Upstream) { u.Fail(exchange.Failure{Cause: route.OnReset, Sent: true}) }, upstream.Reset, traffic.GRPC(13)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,6 +98,9 @@ func TestGRPCWithoutTrailers(t *testing.T) {
 			})
 			if n := w.outcome(row.want); n != 1 {
 				t.Errorf("%d attempts ended with %s, want 1", n, row.want)
+			}
+			if got := w.Metrics.Snapshot().Routes[0].Requests; got[row.code] != 1 {
+				t.Errorf("counted as %v, want one %s", got, row.code)
 			}
 		})
 	}
