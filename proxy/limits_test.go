@@ -28,16 +28,21 @@ func TestRequestRate(t *testing.T) {
 			Listeners: []Listener{
 				{Name: "http", Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "web", Limits: limits},
 				{Name: "rpc", Address: "127.0.0.1:0", Protocol: Bolt, Cluster: "echo", Limits: limits},
+				{Name: "http2", Address: "127.0.0.1:0", Protocol: HTTP2, Cluster: "web", Limits: limits},
 			},
 			Clusters: []upstream.Config{cluster1("web", server), cluster1("echo", boltServer)},
 		}
 	}
 	p := start(t, cfg(2))
+	h2 := &http.Client{Transport: &http.Transport{Protocols: new(http.Protocols)}}
+	h2.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
+	defer h2.CloseIdleConnections()
+	listener, do := 0, http.DefaultClient.Do
 	request := func(client string) *http.Response {
 		t.Helper()
-		r, _ := http.NewRequest("GET", "http://"+at(p, 0), http.NoBody)
+		r, _ := http.NewRequest("GET", "http://"+at(p, listener), http.NoBody)
 		r.Header.Set("X-Client", client)
-		resp, err := http.DefaultClient.Do(r)
+		resp, err := do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,13 +73,17 @@ func TestRequestRate(t *testing.T) {
 	}
 	want("a", 200, 200, 200, 429)
 
+	listener, do = 2, h2.Do
+	want("a", 200, 200, 200, 429)
+	want("b", 200, 200, 200, 429)
+
 	for i := range 4 {
 		if err := call(at(p, 1)); (err == nil) != (i < 3) {
 			t.Errorf("Bolt request %d: %v", i, err)
 		}
 	}
 	for _, l := range p.Snapshot().Traffic.Listeners {
-		if want := map[string]uint64{"http": 5, "rpc": 1}[l.Name]; l.Refused[traffic.ClientRateLimited] != want {
+		if want := map[string]uint64{"http": 5, "rpc": 1, "http2": 2}[l.Name]; l.Refused[traffic.ClientRateLimited] != want {
 			t.Errorf("%s: %d requests refused, want %d", l.Name, l.Refused[traffic.ClientRateLimited], want)
 		}
 	}
