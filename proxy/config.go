@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"example.com/ferry/internal/bytesize"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
@@ -135,7 +136,7 @@ func (l *Listener) http2() *http2.Config {
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, from.IdleTimeout)
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, from.BodyTimeout)
 	c.BodyRate = cmp.Or(c.BodyRate, from.BodyRate)
-	c.MaxBody = cmp.Or(c.MaxBody, from.Limits.MaxBody)
+	c.MaxBody = cmp.Or(c.MaxBody, bytesize.Size(from.Limits.MaxBody))
 	c.MaxRequests = cmp.Or(c.MaxRequests, from.MaxRequests)
 	c.Via = cmp.Or(c.Via, from.Via)
 	if len(c.Upgrades) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/bytesize"
 	"example.com/ferry/internal/invalid"
 
 	http1 "example.com/ferry/protocol/http1"
@@ -19,22 +20,22 @@ type Config struct {
 	MaxStreams int `yaml:"max_streams,omitempty" schema:"min=0"`
 
 	// StreamWindow is the number of bytes of a request's body that a client may send before the proxy has passed them on.
-	// Zero means 65536.
-	StreamWindow int `yaml:"stream_window,omitempty" schema:"min=0"`
+	// Zero means 64KiB.
+	StreamWindow bytesize.Size `yaml:"stream_window,omitempty"`
 
 	// ConnectionWindow is the number of bytes that a client may send on all streams of a connection before the proxy has
-	// read them: at least 65535. Zero means 1048576.
-	ConnectionWindow int `yaml:"connection_window,omitempty" schema:"min=0"`
+	// read them: at least 65535 bytes. Zero means 1MiB.
+	ConnectionWindow bytesize.Size `yaml:"connection_window,omitempty"`
 
 	// MaxHeader is the largest size of a request's header fields in bytes, 32 added for each field (RFC 9113, section
-	// 6.5.2). Zero means 32768.
-	MaxHeader int `yaml:"max_header,omitempty" schema:"min=0"`
+	// 6.5.2). Zero means 32KiB.
+	MaxHeader bytesize.Size `yaml:"max_header,omitempty"`
 
 	// MaxFields is the largest number of header fields of a request. Zero means 128.
 	MaxFields int `yaml:"max_fields,omitempty" schema:"min=0"`
 
 	// MaxBody bounds the body of a request in bytes; a larger one gets 413. Zero means no bound.
-	MaxBody int64 `yaml:"max_body,omitempty" schema:"min=0"`
+	MaxBody bytesize.Size `yaml:"max_body,omitempty"`
 
 	// HeaderTimeout bounds the time from the first byte of a frame or of a request's head to its last one. It also bounds
 	// the time from the start of a connection to the client's preface. Zero means 10 s; negative means never.
@@ -91,9 +92,6 @@ func (c *Config) Check() error {
 	if err := edit.Validate(); err != nil {
 		es.Add("http2", "via", "%s", strings.TrimPrefix(err.Error(), "http1: "))
 	}
-	if c.MaxBody < 0 {
-		es.Add("http2", "max_body", "%d: write a number of bytes, or 0 for no bound", c.MaxBody)
-	}
 	if c.MaxRequests < 0 {
 		es.Add("http2", "max_requests", "%d: write a number, or 0 for no bound", c.MaxRequests)
 	}
@@ -106,8 +104,8 @@ func (c *Config) Check() error {
 // wire returns the part of c that the protocol applies itself.
 func (c *Config) wire() wire.Config {
 	return wire.Config{
-		MaxStreams: c.MaxStreams, StreamWindow: c.StreamWindow, ConnWindow: c.ConnectionWindow,
-		MaxHeader: c.MaxHeader, MaxFields: c.MaxFields, ExtendedConnect: true,
+		MaxStreams: c.MaxStreams, StreamWindow: int(c.StreamWindow), ConnWindow: int(c.ConnectionWindow),
+		MaxHeader: int(c.MaxHeader), MaxFields: c.MaxFields, ExtendedConnect: true,
 	}
 }
 

@@ -42,7 +42,7 @@ func headSize(h *wire.Head) int64 {
 
 // judge returns the status of the response to a head that cannot be forwarded, or 0.
 func (d *downstreamSide) judge() int {
-	switch limit := d.settings.MaxBody; {
+	switch limit := int64(d.settings.MaxBody); {
 	case limit > 0 && d.head.ContentLength() > limit:
 		return 413
 	case string(d.head.Head.Method) != "CONNECT":
@@ -197,7 +197,7 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 	d.bodyRead += int64(len(p))
 	d.relay.In += int64(len(p))
 	d.whole = d.whole || end
-	if limit := d.settings.MaxBody; limit > 0 && d.bodyRead > limit && !d.hasResponse() {
+	if limit := int64(d.settings.MaxBody); limit > 0 && d.bodyRead > limit && !d.hasResponse() {
 		d.tooLarge()
 		return
 	}
