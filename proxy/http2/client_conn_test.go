@@ -39,7 +39,7 @@ func (r *rig) shutdown() {
 // and closes once its streams have ended.
 func TestDrain(t *testing.T) {
 	r, m, do := memory(t, setup{})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	_, x := p.request("GET", "/", true)
 	p.flush()
 	u := opened(t, m, do, 1)
@@ -69,7 +69,7 @@ func TestDrain(t *testing.T) {
 // TestDrainOfSilentClients: a client that does not respond to PING is drained too.
 func TestDrainOfSilentClients(t *testing.T) {
 	r := start(t, setup{rules: fixed})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	p.settle()
 	r.shutdown()
 	rest, err := io.ReadAll(p.conn) // reads and responds to nothing
@@ -83,7 +83,7 @@ func TestDrainOfSilentClients(t *testing.T) {
 // TestIdle: a connection without requests is drained after the idle timeout, one with a request is not.
 func TestIdle(t *testing.T) {
 	r, m, do := memory(t, setup{config: Config{IdleTimeout: proxytest.Brief}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	_, x := p.request("GET", "/", true)
 	p.flush()
 	u := opened(t, m, do, 1)
@@ -101,7 +101,7 @@ func TestIdle(t *testing.T) {
 // TestMaxRequests: a connection is drained after its last request.
 func TestMaxRequests(t *testing.T) {
 	r := start(t, setup{rules: fixed, config: Config{MaxRequests: 2}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	for range 2 {
 		_, x := p.request("GET", "/", true)
 		p.over(x)
@@ -148,7 +148,7 @@ func TestHeaderTimeout(t *testing.T) {
 	}
 	t.Run("a request in time", func(t *testing.T) {
 		r := start(t, setup{rules: fixed, config: Config{HeaderTimeout: proxytest.Brief}})
-		p := newPeer(t, r.addr, nil)
+		p := newPeer(t, r.addr)
 		for range 3 {
 			_, x := p.request("GET", "/", true)
 			p.over(x)
@@ -163,7 +163,7 @@ func TestHeaderTimeout(t *testing.T) {
 // TestSlowClients: a client that opens no window is reset after the body timeout, and so is one that does not send its body.
 func TestSlowClients(t *testing.T) {
 	r, m, do := memory(t, setup{config: Config{BodyTimeout: proxytest.Brief, BodyRate: -1}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	p.slow = true
 	_, x := p.request("GET", "/", true)
 	p.flush()
@@ -187,7 +187,7 @@ func TestSlowClients(t *testing.T) {
 // TestRefusedMessages: requests that violate HTTP/2 are counted, and the connection goes on or ends as RFC 9113 says.
 func TestRefusedMessages(t *testing.T) {
 	r := start(t, setup{rules: fixed, config: Config{MaxFields: 20, MaxHeader: 2000}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	_, x := p.request("GET", "/a b", true)
 	p.over(x)
 	if x.reset == nil || x.reset.Code != wire.ProtocolError {
@@ -231,7 +231,7 @@ func TestAbuse(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r, m, do := memory(t, setup{})
-			p := newPeer(t, r.addr, nil)
+			p := newPeer(t, r.addr)
 			for i := range 2000 {
 				row.do(p)
 				if i%50 == 0 {

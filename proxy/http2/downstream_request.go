@@ -61,7 +61,7 @@ func (d *downstreamSide) match() {
 	d.setRouteRequest()
 	m := d.matcher
 	var found *route.Route
-	result := route.NeedPayload
+	var result route.Result
 	if m == nil {
 		m = d.loopState.matcher(d.settings.plan.Table)
 		found, result = m.Match(&d.request, nil, d.whole || d.tunnel)

@@ -48,7 +48,7 @@ func (d *downstreamSide) Interim(h exchange.ResponseHead) { d.writeHead(h, nil, 
 // Response writes the response's head.
 func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed bool) {
 	d.status, d.ended, d.bodyLeft = h.Status(), end, -1
-	opened := d.tunnel && d.status/100 == 2
+	opened := d.opensTunnel(h)
 	if _, same := h.(*responseHead); !same && !end && !opened {
 		d.bodyLeft = h.ContentLength() // no trailers follow a body of HTTP/1.1 with a length
 	}
@@ -57,6 +57,11 @@ func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed boo
 		d.tunnelOpened()
 	}
 	return false
+}
+
+// opensTunnel reports whether the response accepts the tunnel that the client asked for.
+func (d *downstreamSide) opensTunnel(h exchange.ResponseHead) bool {
+	return d.tunnel && h.Status()/100 == 2
 }
 
 // writeHead writes the head of a response with the route's edits.
@@ -70,7 +75,7 @@ func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEd
 		for _, pair := range edits.Written() {
 			e.FieldString(pair.Name, pair.Value)
 		}
-		if n := h.ContentLength(); n >= 0 && h.Status() != 204 && !(d.tunnel && h.Status()/100 == 2) { // RFC 9110, section 8.6
+		if n := h.ContentLength(); n >= 0 && h.Status() != 204 && !d.opensTunnel(h) { // RFC 9110, section 8.6
 			d.writeLength(e, n)
 		}
 	}

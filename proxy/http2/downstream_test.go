@@ -99,7 +99,7 @@ func TestHeads(t *testing.T) {
 		{"interim", "GET", "/103", nil, 200, "GET a /103 0 [] [] [2 test] [127.0.0.1] [http] [set]", "5", "early"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := newPeer(t, r.addr, nil)
+			p := newPeer(t, r.addr)
 			_, x := p.request(row.method, row.path, true, row.fields...)
 			p.over(x)
 			if x.status != row.status || string(x.body) != row.body || string(x.fields.Get("content-length")) != row.length || x.reset != nil {
@@ -127,7 +127,7 @@ func TestLocalResponses(t *testing.T) {
 		{Match: route.Match{Path: "/dead"}, Cluster: "web"},
 	}
 	r := start(t, setup{servers: []string{proxytest.DeadAddr(t)}, rules: rules, config: Config{MaxBody: 10}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	for _, row := range []struct {
 		name, method, path string
 		fields             []string
@@ -167,7 +167,7 @@ func TestTrailers(t *testing.T) {
 		w.Header().Set("X-S", "seen "+r.Trailer.Get("X-T"))
 	})
 	r := start(t, setup{servers: []string{server}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	s, x := p.request("POST", "/", false, "trailer", "x-t")
 	s.Write([]byte("body"), false)
 	e := s.BeginHeaders()
@@ -208,7 +208,7 @@ func opened(t *testing.T, m *proxytest.Connector, do func(func()), n int) (u *pr
 // TestEarlyResponse: a response that ends before its request is complete leaves, and then the client is told to stop.
 func TestEarlyResponse(t *testing.T) {
 	r, m, do := memory(t, setup{})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	s, x := p.request("POST", "/", false)
 	s.Write([]byte("a part"), false)
 	p.flush()
@@ -247,7 +247,7 @@ func TestEarlyResponse(t *testing.T) {
 // TestResets: a client's RST_STREAM cancels the attempt, and a server's failure resets the stream.
 func TestResets(t *testing.T) {
 	r, m, do := memory(t, setup{})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	s, _ := p.request("GET", "/", true)
 	p.flush()
 	u := opened(t, m, do, 1)
@@ -273,7 +273,7 @@ func TestResets(t *testing.T) {
 // response only.
 func TestWindows(t *testing.T) {
 	r, m, do := memory(t, setup{config: Config{StreamWindow: 20_000, BodyRate: -1}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	p.settle()
 	slow, _ := p.request("POST", "/slow", false)
 	p.flush()
@@ -330,7 +330,7 @@ func TestRequestsThatWait(t *testing.T) {
 		Retry: &route.Retry{On: []route.Cause{route.OnReset}, Idempotent: true},
 	}}}})
 	do(func() { m.Wait = true })
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	s, x := p.request("POST", "/", false, "x-a", "1")
 	s.Write(bytes.Repeat([]byte("b"), 40_000), false)
 	e := s.BeginHeaders()
@@ -368,7 +368,7 @@ func TestPayloadRoutes(t *testing.T) {
 		{Name: "a", Match: route.Match{Payload: &route.Payload{Format: "json", Where: `kind == "a"`}}, Cluster: "web"},
 		{Name: "other", Respond: &route.Response{Status: 200, Body: "other"}},
 	}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	s, x := p.request("POST", "/", false, "expect", "100-continue")
 	p.until("100 Continue", func() bool { return len(x.interims) == 1 })
 	s.Write([]byte(`{"kind`), false)

@@ -54,7 +54,7 @@ var methodGet = []byte("GET")
 
 func (h *requestHead) Scheme() []byte    { return h.Head.Scheme }
 func (h *requestHead) Authority() []byte { return h.Head.Authority }
-func (h *requestHead) UpgradeTo() []byte { return h.Head.Protocol }
+func (h *requestHead) UpgradeTo() []byte { return h.Protocol }
 
 func (h *requestHead) Path() []byte {
 	if string(h.Head.Path) == "*" {
@@ -86,7 +86,7 @@ type keptFields struct {
 func keepFields(h *wire.Head) *keptFields {
 	k := &keptFields{}
 	_ = k.head.View(h.AppendTo(nil)) // no error is possible: AppendTo has made the copy
-	k.trailerFields.Head = &k.head
+	k.Head = &k.head
 	return k
 }
 

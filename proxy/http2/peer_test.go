@@ -36,7 +36,7 @@ type exchangeOf struct {
 	reset    *wire.StreamError
 }
 
-func newPeer(tb testing.TB, addr string, cfg *wire.Config) *peer {
+func newPeer(tb testing.TB, addr string) *peer {
 	tb.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -44,7 +44,7 @@ func newPeer(tb testing.TB, addr string, cfg *wire.Config) *peer {
 	}
 	tb.Cleanup(func() { conn.Close() })
 	p := &peer{tb: tb, conn: conn}
-	p.h2 = wire.NewClient(cfg, p, p)
+	p.h2 = wire.NewClient(nil, p, p)
 	return p
 }
 

@@ -67,7 +67,7 @@ func websocketServer(tb testing.TB) string {
 
 func TestTunnels(t *testing.T) {
 	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: proxytest.Patience}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	p.settle()
 	s, x := p.connect("websocket", "/", false)
 	s.Write([]byte("early "), false) // before the server has accepted
@@ -129,7 +129,7 @@ func TestTunnels(t *testing.T) {
 // TestIdleTunnel: a tunnel ends when no byte moves for the body timeout.
 func TestIdleTunnel(t *testing.T) {
 	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: proxytest.Brief}})
-	p := newPeer(t, r.addr, nil)
+	p := newPeer(t, r.addr)
 	_, x := p.connect("websocket", "/", false)
 	p.over(x)
 	if x.status != 200 || x.reset == nil {
