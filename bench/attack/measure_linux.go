@@ -106,7 +106,7 @@ func (e *experiment) run(c contender, name string, window time.Duration) (f harn
 			return nil, "", err
 		}
 		defer enemy.Stop()
-		if _, err := enemy.WaitLine(patience); err != nil {
+		if err := attacker.WaitOpened(enemy, patience); err != nil {
 			return nil, "", err
 		}
 	}
@@ -143,7 +143,7 @@ func (e *experiment) run(c contender, name string, window time.Duration) (f harn
 	return f, t.FirstFailure(), nil
 }
 
-const patience = 10 * time.Second
+const patience = 20 * time.Second
 
 // memoryWatch reads the memory of a proxy again and again.
 type memoryWatch struct {

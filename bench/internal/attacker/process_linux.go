@@ -75,6 +75,19 @@ func Counted(p *pinned.Process) (c Count, err error) {
 	return c, nil
 }
 
+// WaitOpened waits until an attacker has opened its first connection.
+func WaitOpened(p *pinned.Process, timeout time.Duration) error {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(reportEvery) {
+		c, err := Counted(p)
+		if err == nil && c.Opened > 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("attacker: no connection within %v: it says %q", timeout, p.Output())
+		}
+	}
+}
+
 // run is a running attack.
 type run struct {
 	Spec
