@@ -49,6 +49,14 @@ func New(c *Config) (*Group, error) {
 // Loops returns all loops. The caller must not change the slice.
 func (g *Group) Loops() []*Loop { return g.loops }
 
+// SetMaxConns replaces Config.MaxConns, the number of accepted connections that one loop holds. If there are more, they
+// stay, and none is accepted until they are fewer.
+func (g *Group) SetMaxConns(n int) {
+	for _, l := range g.loops {
+		l.maxConns.Store(int64(n))
+	}
+}
+
 // Now returns the time since the group was created. Loop.Now lags by at most one turn.
 func (g *Group) Now() time.Duration { return time.Since(g.start) }
 

@@ -29,6 +29,7 @@ type Loop struct {
 	origins       []origin
 	originOf      []uint16     // indexed by the socket's number: where an accepted connection's origin is in origins
 	ticketOf      []uint32     // indexed by the socket's number: the ticket of an accepted connection, if its Listener has a Gate
+	maxConns      atomic.Int64 // Config.MaxConns, or the value of Group.SetMaxConns
 	accepted      atomic.Int64 // accepted connections in count, and those that come: see Listener.place. Any loop changes it
 	gen           uint32
 	acceptors     map[int32]*acceptor
@@ -63,14 +64,16 @@ func newLoop(g *Group, index int) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{
+	l := &Loop{
 		cfg: g.cfg, index: index, sys: sys,
 		acceptors: make(map[int32]*acceptor),
 		events:    make([]event, eventBatch),
 		readBuf:   make([]byte, g.cfg.ReadBuffer),
 		start:     g.start,
 		done:      make(chan struct{}),
-	}, nil
+	}
+	l.maxConns.Store(int64(g.cfg.MaxConns))
+	return l, nil
 }
 
 // Index returns the loop's index in Group.Loops.

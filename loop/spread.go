@@ -39,7 +39,7 @@ func (ln *Listener) reserve(l *Loop) *Loop {
 
 // takeRoom counts an accepted connection, unless the loop has MaxConns.
 func (l *Loop) takeRoom() bool {
-	if l.accepted.Add(1) <= int64(l.cfg.MaxConns) {
+	if l.accepted.Add(1) <= l.maxConns.Load() {
 		return true
 	}
 	l.accepted.Add(-1)
@@ -89,7 +89,7 @@ func (ln *Listener) place(l, reserved *Loop) *Loop {
 func (ln *Listener) leastLoaded() (least *Loop, conns int64) {
 	conns = math.MaxInt64
 	for i, l := range ln.group.loops {
-		if n := ln.loads[i].conns.Load(); n < conns && l.accepted.Load() < int64(l.cfg.MaxConns) {
+		if n := ln.loads[i].conns.Load(); n < conns && l.accepted.Load() < l.maxConns.Load() {
 			least, conns = l, n
 		}
 	}

@@ -19,7 +19,9 @@ import (
 func placing(loops, maxConns int) *Listener {
 	g := &Group{}
 	for i := range loops {
-		g.loops = append(g.loops, &Loop{index: i, cfg: Config{MaxConns: maxConns}})
+		l := &Loop{index: i, cfg: Config{MaxConns: maxConns}}
+		l.maxConns.Store(int64(maxConns))
+		g.loops = append(g.loops, l)
 	}
 	return &Listener{group: g, loads: make([]load, loops)}
 }

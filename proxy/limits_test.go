@@ -226,3 +226,59 @@ func TestHandshakeLimit(t *testing.T) {
 	close(closed)
 	proxytest.Eventually(t, "a handshake", served)
 }
+
+// TestReloadMaxConnections: a client that waits for room is served when a reload makes some.
+func TestReloadMaxConnections(t *testing.T) {
+	t.Parallel()
+	server := web(t, "a", 0)
+	cfg := func(n int) *Config {
+		return &Config{
+			Loops: 2, MaxConnections: n, Clusters: []upstream.Config{cluster1("web", server)},
+			Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "web", Limits: limit.Config{ConnectionsPerAddress: -1}}},
+		}
+	}
+	p := start(t, cfg(4))
+	dial := func() net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", at(p, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	served := func(c net.Conn, within time.Duration) bool {
+		_ = c.SetReadDeadline(time.Now().Add(within))
+		_, err := c.Read(make([]byte, 1))
+		return err == nil
+	}
+	for range 4 {
+		if !served(dial(), proxytest.Patience) {
+			t.Fatal("a client below the limit is not served")
+		}
+	}
+	waits := dial()
+	if served(waits, 50*time.Millisecond) {
+		t.Error("a client above the limit is served")
+	}
+	if err := p.Reload(cfg(6)); err != nil {
+		t.Fatal(err)
+	}
+	if !served(waits, proxytest.Patience) {
+		t.Error("the client is not served after the limit was raised")
+	}
+	if err := p.Reload(cfg(2)); err != nil {
+		t.Fatal(err)
+	}
+	if served(dial(), 50*time.Millisecond) {
+		t.Error("a client is served although the limit is below the open connections")
+	}
+	for late := time.Now().Add(proxytest.Patience); p.Snapshot().Overload.MaxConnections != 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("the overload manager does not have the new limit")
+		}
+	}
+}

@@ -59,7 +59,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	if cfg.Overload.Memory > 0 {
 		budget, source = int64(cfg.Overload.Memory), "proxy.overload.memory"
 	}
-	maxConns := cfg.maxConnections(budget)
+	maxConns := cfg.maxConnections(allowed)
 	group, err := loop.New(cfg.loops(maxConns))
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
@@ -73,7 +73,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
 		parts: parts{cfg: &Config{}}, nodeCertificate: cfg.NodeCertificate,
 	}
-	p.conns.Max = int64(maxConns)
+	p.conns.SetMax(maxConns)
 	p.newManager(&cfg.Overload, allowed)
 	p.reloading.Lock()
 	first, err := p.build(cfg, tables)

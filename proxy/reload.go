@@ -183,7 +183,6 @@ func (p *parts) fixed(cfg *Config) error {
 		{"loops", p.cfg.Loops, cfg.Loops},
 		{"reuse_port", p.cfg.ReusePort, cfg.ReusePort},
 		{"goroutines", p.cfg.Goroutines, cfg.Goroutines},
-		{"max_connections", p.cfg.MaxConnections, cfg.MaxConnections},
 	} {
 		if f.old != f.now {
 			errs.Add("proxy", f.name, "changed from %v to %v: that needs a restart", f.old, f.now)
@@ -209,6 +208,8 @@ func (c *Change) String() string {
 		{"listeners", old.Listeners, next.Listeners},
 		{"clusters", old.Clusters, next.Clusters},
 		{"access_log", old.AccessLog, next.AccessLog},
+		{"max_connections", old.MaxConnections, next.MaxConnections},
+		{"overload", old.Overload, next.Overload},
 	} {
 		if !reflect.DeepEqual(p.old, p.now) {
 			parts = append(parts, p.name)
@@ -238,6 +239,7 @@ func (c *Change) Commit() {
 	p.parts = c.next
 	p.mu.Unlock()
 	p.shedder.use(&c.next)
+	p.setMaxConnections(c.next.cfg)
 	p.overload.Use(&c.next.cfg.Overload)
 	p.giveUp(old, c.next)
 	p.keep(c.plans)

@@ -32,10 +32,14 @@ func queueMemory(budget int64, loops int) int {
 }
 
 // maxConnections returns the largest number of clients. Without a value in the configuration, idle connections may take half of
-// the memory budget.
-func (c *Config) maxConnections(budget int64) int {
+// the memory budget, which is allowed unless the configuration has another.
+func (c *Config) maxConnections(allowed int64) int {
 	if c.MaxConnections > 0 {
 		return c.MaxConnections
+	}
+	budget := allowed
+	if c.Overload.Memory > 0 {
+		budget = int64(c.Overload.Memory)
 	}
 	most := loop.DefaultMaxConns()
 	if budget > 0 {
@@ -71,6 +75,17 @@ func (p *Proxy) newManager(cfg *overload.Config, budget int64) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stopManager = stop
 	go p.overload.Run(ctx)
+}
+
+// setMaxConnections applies the largest number of clients of a configuration.
+func (p *Proxy) setMaxConnections(cfg *Config) {
+	n := cfg.maxConnections(p.shedder.allowed)
+	if int64(n) == p.conns.Max() {
+		return
+	}
+	p.conns.SetMax(n)
+	p.group.SetMaxConns(cfg.loops(n).MaxConns)
+	p.log.Info("connections that are accepted", "max_connections", n)
 }
 
 // use applies a configuration: its memory budget, and its listeners, whose idle connections may be closed.

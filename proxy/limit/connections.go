@@ -11,10 +11,23 @@ import (
 
 // Total counts the connections of all listeners of a proxy. Any goroutine may use it.
 type Total struct {
-	Max      int64           // largest number of connections
+	max      atomic.Int64    // largest number of connections
 	Overload *overload.State // nil: nothing is shed
 	open     atomic.Int64
 }
+
+// NewTotal returns a Total for at most n connections.
+func NewTotal(n int) *Total {
+	t := &Total{}
+	t.SetMax(n)
+	return t
+}
+
+// Max returns the largest number of connections.
+func (t *Total) Max() int64 { return t.max.Load() }
+
+// SetMax changes the largest number of connections. If more are open, they stay.
+func (t *Total) SetMax(n int) { t.max.Store(int64(n)) }
 
 // Open returns the number of open connections.
 func (t *Total) Open() int64 { return t.open.Load() }
@@ -61,7 +74,7 @@ func (c *Connections) Admit(l *loop.Loop, from netip.Addr) (ticket uint32, admit
 		s.counters.ConnectionRefused(l.Index(), traffic.ConnectionShed)
 		return noAddress, false
 	}
-	free := c.total.Max - c.total.open.Add(1) + 1 // before this connection
+	free := c.total.Max() - c.total.open.Add(1) + 1 // before this connection
 	open := c.open.Add(1)
 	if s.connections > 0 {
 		free = min(free, s.connections-open+1)

@@ -33,7 +33,7 @@ func TestConnections(t *testing.T) {
 			proxytest.BothLoops(t, func(t *testing.T, lc loop.Config) {
 				r := proxytest.NewRig(t, lc)
 				counters := r.Metrics.Listener("test")
-				limits := limit.NewConnections(&limit.Total{Max: 100})
+				limits := limit.NewConnections(limit.NewTotal(100))
 				limits.Use(&row.cfg, counters)
 				at, _ := loop.ParseAddr("127.0.0.1:0")
 				ln, err := r.Group.ListenGated(at, limits, func(*loop.Conn) loop.Handler { return echo{} })
@@ -79,7 +79,7 @@ func TestConnections(t *testing.T) {
 func TestUseKeepsTheCount(t *testing.T) {
 	r := proxytest.NewRig(t, loop.Config{Loops: 1})
 	counters := r.Metrics.Listener("test")
-	c := limit.NewConnections(&limit.Total{Max: 1000})
+	c := limit.NewConnections(limit.NewTotal(1000))
 	c.Use(&limit.Config{ConnectionsPerAddress: 2}, counters)
 	l, from := r.Group.Loops()[0], netip.MustParseAddr("192.0.2.1")
 	var tickets []uint32
@@ -123,7 +123,7 @@ func TestUseKeepsTheCount(t *testing.T) {
 func TestDefaultLeavesRoom(t *testing.T) {
 	r := proxytest.NewRig(t, loop.Config{Loops: 1})
 	l := r.Group.Loops()[0]
-	total := &limit.Total{Max: 10_000}
+	total := limit.NewTotal(10_000)
 	c := limit.NewConnections(total)
 	c.Use(&limit.Config{}, r.Metrics.Listener("test"))
 	other := limit.NewConnections(total) // the free connections are those of both listeners
@@ -181,7 +181,7 @@ func served(c net.Conn) bool {
 
 func BenchmarkAdmit(b *testing.B) {
 	r := proxytest.NewRig(b, loop.Config{Loops: 1})
-	c := limit.NewConnections(&limit.Total{Max: 1 << 20})
+	c := limit.NewConnections(limit.NewTotal(1 << 20))
 	c.Use(&limit.Config{}, r.Metrics.Listener("test"))
 	l := r.Group.Loops()[0]
 	from := make([]netip.Addr, 1000)

@@ -1,7 +1,7 @@
 // Package limit bounds what the clients of one listener may use: connections, in all and for each address, and requests per
 // second for each client.
 //
-//	c := limit.NewConnections(&limit.Total{Max: 10_000})
+//	c := limit.NewConnections(limit.NewTotal(10_000))
 //	c.Use(&limit.Config{ConnectionsPerAddress: 100}, counters)
 //	listener, err := group.ListenGated(addr, c, accept)
 //

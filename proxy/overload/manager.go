@@ -25,7 +25,7 @@ type Process struct {
 	MemoryBudget   int64        // bytes, used if Config.Memory is zero; 0 means that memory is not watched
 	Memory         func() int64 // memory in use, in bytes
 	Connections    func() int64 // open connections of all listeners
-	MaxConnections int64        // largest number of connections
+	MaxConnections func() int64 // largest number of connections; read by New and Use
 	Loops          []Poster
 }
 
@@ -81,7 +81,7 @@ func New(cfg *Config, p Process, a Actions, log *slog.Logger) *Manager {
 
 // Use applies another configuration.
 func (m *Manager) Use(cfg *Config) {
-	l := &limits{memory: cfg.Budget(m.process.MemoryBudget), lag: cfg.loopLatency(), connections: m.process.MaxConnections}
+	l := &limits{memory: cfg.Budget(m.process.MemoryBudget), lag: cfg.loopLatency(), connections: m.process.MaxConnections()}
 	if cfg.Off {
 		l = &limits{}
 	}

@@ -34,7 +34,7 @@ func TestManager(t *testing.T) {
 		var memory, conns atomic.Int64
 		act := &recorder{}
 		m := New(&Config{Memory: 1 << 30, LoopLatency: -1}, Process{
-			MemoryBudget: 1, Memory: memory.Load, Connections: conns.Load, MaxConnections: 100, Loops: []Poster{&fakeLoop{}},
+			MemoryBudget: 1, Memory: memory.Load, Connections: conns.Load, MaxConnections: func() int64 { return 100 }, Loops: []Poster{&fakeLoop{}},
 		}, act, slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		var ended atomic.Bool
