@@ -7,15 +7,28 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// statm returns the file that tells the memory of the process. It stays open, because it is read many times a second. It is
+// nil if there is none.
+var statm = sync.OnceValue(func() *os.File {
+	f, err := os.Open("/proc/self/statm")
+	if err != nil {
+		return nil
+	}
+	return f
+})
 
 // resident returns the anonymous memory of the process: its resident pages, except those of files and shared memory.
 func resident() int64 {
-	b, err := os.ReadFile("/proc/self/statm") // size resident shared ..., in pages: proc_pid_statm(5)
-	if err != nil {
+	f := statm()
+	if f == nil {
 		return 0
 	}
-	fields := bytes.Fields(b)
+	var b [256]byte
+	n, _ := f.ReadAt(b[:], 0)
+	fields := bytes.Fields(b[:n]) // size resident shared ..., in pages: proc_pid_statm(5)
 	if len(fields) < 3 {
 		return 0
 	}
