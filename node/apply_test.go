@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/certs/certstest"
+	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
@@ -323,5 +326,50 @@ func TestApplyAroundTheRun(t *testing.T) {
 	}
 	if err := n.Apply(n.config()); err == nil {
 		t.Error("a node that has stopped applied a configuration")
+	}
+}
+
+// TestApplyClientCA: other client CAs disconnect the clients that a certificate has identified, and no others.
+func TestApplyClientCA(t *testing.T) {
+	dir := t.TempDir()
+	before, after := certstest.NewCA(t, "before"), certstest.NewCA(t, "after")
+	cfg := quiet(t)
+	listener := config.Listener{Address: "tls://127.0.0.1:0", ClientCAFile: before.Write(t, dir, "before")}
+	cfg.Listeners = []config.Listener{listener}
+	cfg.Identities = []config.Identity{{Name: "pump", CommonName: "pump-1", Subscribe: []string{"#"}}}
+	n := build(t, cfg)
+	run(t, n)
+	dial := func(ca *certstest.CA, token string, lost chan<- string) error {
+		security, err := pki.ClientTLS(filepath.Join(cfg.DataDir, pki.CAFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		security.Certificates = []tls.Certificate{ca.Issue(t, certstest.Leaf{CommonName: "pump-1"}).TLS(t)}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		log := slog.New(slog.NewTextHandler(writerFunc(func(b []byte) { lost <- string(b) }), nil))
+		over := tcp.NewTLS(&tcp.Config{ClientTLS: security})
+		_, err = closed(t)(stream.Dial(ctx, over, addressOf(t, n, listener.Address), &stream.Config{Token: []byte(token), Log: log}))
+		return err
+	}
+	certified, tokened := make(chan string, 100), make(chan string, 100)
+	if err := errors.Join(dial(before, "", certified), dial(before, n.id.Token(), tokened)); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, n, func(c *config.Config) {
+		listener.ClientCAFile = after.Write(t, dir, "after")
+		c.Listeners = []config.Listener{listener}
+	})
+	if text := <-certified; !strings.Contains(text, "certificate authorities of this listener have changed") {
+		t.Errorf("the client of the old CA lost its connection with %s", text)
+	}
+	if err := dial(after, "", make(chan string, 100)); err != nil {
+		t.Errorf("a client of the new CA: %v", err)
+	}
+	if err := dial(before, "", make(chan string, 100)); err == nil {
+		t.Error("a client of the old CA is accepted")
+	}
+	if len(tokened) > 0 {
+		t.Errorf("the client with a token lost its connection: %s", <-tokened)
 	}
 }
