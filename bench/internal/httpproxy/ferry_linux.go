@@ -50,7 +50,7 @@ func Example(w keepalive.Wire) (string, error) {
 	return config, nil
 }
 
-// ferryConfig is the examples' configuration for all protocols of a Setup.
+// ferryConfig is examples/proxy/http2.yaml, with the protocols and the TLS of a Setup.
 const ferryConfig = `proxy:
   listeners:
     - address: {{.Listen}}
@@ -61,12 +61,7 @@ const ferryConfig = `proxy:
           - cert_file: {{.TLS.Cert}}
             key_file: {{.TLS.Key}}
 {{- end}}
-      routes:
-        - name: all
-          cluster: web
-          forward:
-            retry:
-              on: [connect-failure]
+      cluster: web
   clusters:
     - name: web
       protocol: {{if .UpstreamHTTP2}}http2{{else}}http1{{end}}
