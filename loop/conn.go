@@ -84,6 +84,15 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return remote
 }
 
+// RemoteIP asks the system for the peer's IP address. It returns an empty string for a Unix domain socket, or if the address
+// is not known. An IPv4 address has its usual form on an IPv6 socket too.
+func (c *Conn) RemoteIP() string {
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		return a.AddrPort().Addr().Unmap().String()
+	}
+	return ""
+}
+
 // PauseReading stops the calls of Data and HalfClosed until ResumeReading. The peer's bytes stay in the kernel. Once the
 // kernel's buffer is full, the peer cannot send more.
 func (c *Conn) PauseReading() { c.state |= paused }

@@ -213,15 +213,14 @@ func (n *Node) prepareListeners(r *reload) (change, error) {
 		old := byAddress[next.Address]
 		delete(byAddress, next.Address)
 		var err error
-		switch {
-		case old == nil:
+		if old == nil {
 			var made *listener
 			if made, err = n.newListener(next, r.next); err != nil {
 				err = fmt.Errorf("%s: %w", at, err)
-				break
+			} else {
+				c.added, c.next = append(c.added, made), append(c.next, made)
 			}
-			c.added, c.next = append(c.added, made), append(c.next, made)
-		default:
+		} else {
 			c.next = append(c.next, old)
 			err = c.patch(old, next, at)
 		}

@@ -151,7 +151,7 @@ func split(err error) []error {
 	if errors.As(err, &ofProxy) {
 		return ofProxy.Unwrap()
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error only
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the outermost error only
 		return joined.Unwrap()
 	}
 	return []error{err}

@@ -1,8 +1,6 @@
 package bolt
 
 import (
-	"net"
-
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/limit"
 )
@@ -13,9 +11,7 @@ var _ limit.Client = (*session)(nil)
 // ClientAddr returns the client's IP address. It asks the system once for each session.
 func (s *session) ClientAddr() string {
 	if s.addr == "" {
-		if a, ok := s.client.RemoteAddr().(*net.TCPAddr); ok {
-			s.addr = a.AddrPort().Addr().Unmap().String()
-		}
+		s.addr = s.client.RemoteIP()
 	}
 	return s.addr
 }

@@ -3,7 +3,6 @@ package http2
 import (
 	"errors"
 	"io"
-	"net"
 	"time"
 
 	"example.com/ferry/loop"
@@ -184,9 +183,7 @@ func (cc *clientConn) countRefused(why traffic.Refusal) {
 // clientAddr returns the client's address without a port, or an empty string if there is none.
 func (cc *clientConn) clientAddr() string {
 	if cc.addr == "" {
-		if a, ok := cc.conn.RemoteAddr().(*net.TCPAddr); ok {
-			cc.addr = a.AddrPort().Addr().Unmap().String()
-		}
+		cc.addr = cc.conn.RemoteIP()
 	}
 	return cc.addr
 }
