@@ -74,6 +74,7 @@ type Socket struct {
 	out    chunkQueue // bytes that the layer wrote and the socket has not accepted
 	err    error      // why the layer failed; nil if it did not
 	budget int        // bytes that the layer may still read in this turn
+	extra  int        // bytes in out that the layer wrote outside its Write; they are counted since out was last empty
 
 	readable     bool // the socket may hold bytes; Conn's flag readable is about plain bytes
 	sealing      bool // the layer's Write is running; flush follows
@@ -102,18 +103,30 @@ func (s *Socket) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// maxExtra is the most bytes that a layer queues outside its Write, for example in response to key updates. A chain of
+// certificates fits.
+const maxExtra = 256 << 10
+
 // Write queues a copy of p. The loop sends it at the end of the turn. The layer's Write should produce at most a few KiB more
-// than it accepts, because Queued counts both.
+// than it accepts, because Queued counts both. Outside the layer's Write the peer may be the cause of p, and no watermark
+// limits it. So the connection is reset if the peer does not read and more than 256 KiB of such bytes are queued.
 func (s *Socket) Write(p []byte) {
 	c := s.conn
 	if c.is(dead|writeClosed) || len(p) == 0 {
 		return
 	}
-	s.out.append(&c.loop.free, p)
-	c.queueGrew()
 	if !s.sealing {
+		if s.out.head == nil {
+			s.extra = 0
+		}
+		if s.extra += len(p); s.extra > maxExtra {
+			c.fail("write", fmt.Errorf("the peer does not read: the layer has queued more than %d bytes beside its data", maxExtra))
+			return
+		}
 		c.loop.flushLater(c)
 	}
+	s.out.append(&c.loop.free, p)
+	c.queueGrew()
 }
 
 // Wake makes the loop call the layer again without an event of the socket.
@@ -149,7 +162,7 @@ func (s *Socket) prepare() bool {
 		return false
 	}
 	err := s.layer.Handshake()
-	if errors.Is(err, ErrAgain) {
+	if errors.Is(err, ErrAgain) || c.is(dead) {
 		return false
 	}
 	if err != nil {
@@ -178,6 +191,9 @@ func (s *Socket) prepare() bool {
 func (s *Socket) read(p []byte) (int, error) {
 	c := s.conn
 	n, err := s.layer.Read(p)
+	if c.is(dead) { // Write has reset the connection
+		return 0, ErrAgain
+	}
 	if n > 0 {
 		err = nil
 	} else if err == nil {
