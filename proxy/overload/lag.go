@@ -1,6 +1,8 @@
 package overload
 
 import (
+	"errors"
+	"net"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,7 +15,8 @@ const (
 
 // Poster is an event loop, as far as its delay is concerned. *loop.Loop is one.
 type Poster interface {
-	// Post makes the loop call f soon. It does not wait.
+	// Post makes the loop call f soon. It does not wait. The error is net.ErrClosed if the loop has ended. After any other
+	// error f is posted later.
 	Post(f func()) error
 }
 
@@ -27,8 +30,9 @@ type lag struct {
 type loopLag struct {
 	loop     Poster
 	run      func()        // posted to the loop
-	postedAt time.Duration // after start
-	ranAt    atomic.Int64  // ns after start; 0 while run is posted
+	postedAt time.Duration // after start; the first attempt to post run
+	queued   bool          // run was posted; false if the mailbox was full
+	ranAt    atomic.Int64  // ns after start; 0 until run has run
 	samples  [lagSamples]time.Duration
 	next     int // index in samples
 }
@@ -74,9 +78,15 @@ func (p *loopLag) sample(now time.Duration) {
 	p.next = (p.next + 1) % lagSamples
 	if ran != 0 {
 		p.ranAt.Store(0)
-		p.postedAt = now
-		if p.loop.Post(p.run) != nil { // the mailbox is full, or the loop has ended
-			p.run()
-		}
+		p.postedAt, p.queued = now, false
 	}
+	if p.queued {
+		return
+	}
+	err := p.loop.Post(p.run)
+	if errors.Is(err, net.ErrClosed) { // the loop has ended: it is not late
+		p.run()
+		err = nil
+	}
+	p.queued = err == nil // the time until a full mailbox has room is a part of the delay
 }

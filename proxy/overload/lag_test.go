@@ -2,6 +2,7 @@ package overload
 
 import (
 	"errors"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,14 +13,14 @@ import (
 type fakeLoop struct {
 	mu     sync.Mutex
 	posted []func()
-	full   bool
+	err    error // Post returns it; nil if the mailbox has room
 }
 
 func (l *fakeLoop) Post(f func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.full {
-		return errors.New("full")
+	if l.err != nil {
+		return l.err
 	}
 	l.posted = append(l.posted, f)
 	return nil
@@ -65,11 +66,17 @@ func TestLag(t *testing.T) {
 		if got := run(time.Millisecond, 3000); got > 10*time.Millisecond {
 			t.Errorf("short turns again: %v", got)
 		}
-		busy.full = true
-		busy.turn()
-		time.Sleep(time.Second)
-		if got := run(time.Millisecond, 3000); got > 10*time.Millisecond {
+		busy.err = errors.New("full")
+		if got := run(time.Millisecond, 3000); got < time.Second || got > 3*time.Second {
 			t.Errorf("a full mailbox: %v", got)
+		}
+		busy.err = nil
+		if got := run(time.Millisecond, 3000); got > 10*time.Millisecond {
+			t.Errorf("a mailbox with room again: %v", got)
+		}
+		busy.err = net.ErrClosed
+		if got := run(time.Millisecond, 3000); got > 10*time.Millisecond {
+			t.Errorf("a loop that has ended: %v", got)
 		}
 	})
 }
