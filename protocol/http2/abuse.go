@@ -2,7 +2,8 @@ package http2
 
 // Abuse is a way to make this side work or hold memory at little cost for the peer. RFC 9113, section 10.5. Conn counts the
 // events of each kind, without a clock. Each kind has Config.AbuseBudget events. Tick gives back half of the budget. Useful
-// work gives back one for one. A peer that exhausts a budget gets GOAWAY with ENHANCE_YOUR_CALM.
+// work gives back one for one. For each useful frame, two WINDOW_UPDATE frames are free. A peer that exhausts a budget gets
+// GOAWAY with ENHANCE_YOUR_CALM.
 type Abuse uint8
 
 // The kinds of abuse.
@@ -45,11 +46,14 @@ func (b *abuseBudgets) spend(a Abuse, budget int) bool {
 	if int(b.spent[a]) <= budget {
 		return true
 	}
-	work := b.frames
-	if a == AbuseResets || a == AbuseErrors || a == AbuseRefused {
+	work, worth := b.frames, uint64(1)
+	switch a {
+	case AbuseResets, AbuseErrors, AbuseRefused:
 		work = b.complete
+	case AbuseWindows:
+		worth = 2 // the peer updates the windows of the stream and of the connection
 	}
-	back := min(uint32(b.spent[a]), work-b.workSeen[a])
+	back := min(uint64(b.spent[a]), uint64(work-b.workSeen[a])*worth)
 	b.workSeen[a] = work
 	b.spent[a] -= int32(back)
 	return int(b.spent[a]) <= budget

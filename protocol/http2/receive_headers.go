@@ -105,10 +105,7 @@ func (c *Conn) receiveBlock(id uint32, p []byte, end bool) *ConnError {
 	case s != nil:
 		return c.receiveHead(s, h, end, malformed)
 	case !c.isIdle(id):
-		if c.goneAway(id) || c.resets.find(id) != nil {
-			return c.spend(AbuseIgnoredFrames)
-		}
-		return c.fail(StreamClosed, "HEADERS of a closed stream")
+		return c.ignoreHeaders(id)
 	case c.client:
 		return c.fail(ProtocolError, "HEADERS of a stream that was never opened")
 	}
@@ -134,6 +131,18 @@ func (c *Conn) receiveBlock(id uint32, p []byte, end bool) *ConnError {
 		s.flags |= released // the Handler does not learn of the stream
 	}
 	return c.receiveHead(s, h, end, malformed)
+}
+
+// ignoreHeaders counts HEADERS of a closed stream. A peer that has not seen RST_STREAM or GOAWAY may send them. On another closed
+// stream they are a connection error. RFC 9113, section 5.1.
+func (c *Conn) ignoreHeaders(id uint32) *ConnError {
+	if c.resets.find(id) == nil && !c.goneAway(id) {
+		if !c.resets.full() {
+			return c.fail(StreamClosed, "HEADERS of a closed stream")
+		}
+		c.resets.add(id, c.streamWindow()) // DATA may follow
+	}
+	return c.spend(AbuseIgnoredFrames)
 }
 
 // receiveHead passes on a judged head or trailers.

@@ -1,6 +1,7 @@
 package http2
 
-// dribble is the size of a DATA frame that a window cuts without need, in bytes. Such a frame is no useful work. CVE-2019-9511.
+// dribble is the size in bytes below which a DATA frame is no useful work if a window has cut it. CVE-2019-9511. A small frame with
+// all that there is to send is useful: it is a message of a stream such as gRPC's.
 const dribble = 256
 
 // Write sends p as a part of the body, and END_STREAM if end is set. What the windows or a full Output do not let pass is copied to
@@ -40,7 +41,7 @@ func (c *Conn) writeDirect(s *Stream, p []byte, end bool) (rest []byte) {
 			return p
 		}
 		last := end && n == len(p)
-		c.writeDataHeader(s, n, last)
+		c.writeDataHeader(s, n, n == len(p), last)
 		if n > 0 {
 			c.out.Write(p[:n])
 		}
@@ -54,8 +55,8 @@ func (c *Conn) writeDirect(s *Stream, p []byte, end bool) (rest []byte) {
 	}
 }
 
-// writeDataHeader writes the header of a DATA frame and reduces the windows.
-func (c *Conn) writeDataHeader(s *Stream, n int, last bool) {
+// writeDataHeader writes the header of a DATA frame and reduces the windows. all means that the frame has all that is to be sent.
+func (c *Conn) writeDataHeader(s *Stream, n int, all, last bool) {
 	flags := uint8(0)
 	if last {
 		flags = flagEndStream
@@ -65,7 +66,7 @@ func (c *Conn) writeDataHeader(s *Stream, n int, last bool) {
 	c.out.Write(h)
 	s.sendWindow -= n
 	c.sendWindow -= n
-	if n >= dribble || last {
+	if n >= dribble || all {
 		c.abuse.frames++
 	}
 }
@@ -122,7 +123,7 @@ func (c *Conn) flush() {
 		c.ready.remove(s)
 		n := min(s.queue.size, s.sendWindow, c.sendWindow, c.peer.maxFrame, maxUsedFrame)
 		last := n == s.queue.size && s.is(endQueued) && s.trailers == nil
-		c.writeDataHeader(s, n, last)
+		c.writeDataHeader(s, n, n == s.queue.size, last)
 		s.queue.writeTo(c.out, n)
 		switch {
 		case last:

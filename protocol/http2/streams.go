@@ -80,7 +80,8 @@ func (t *streamTable) grow() {
 }
 
 // resetRing remembers the streams that this side reset last. Frames that the peer sent before it saw the reset are ignored. RFC
-// 9113, section 5.1.
+// 9113, section 5.1. Many streams may be reset in a round trip, so a stream that the full ring does not have may be one that it has
+// forgotten.
 type resetRing struct {
 	streams []resetStream
 	next    int
@@ -103,6 +104,9 @@ func (r *resetRing) add(id uint32, window int) {
 	r.streams[r.next] = resetStream{id, int32(window)}
 	r.next = (r.next + 1) % resetsKept
 }
+
+// full reports whether the ring forgets a stream for each one that it remembers.
+func (r *resetRing) full() bool { return len(r.streams) == resetsKept }
 
 // find returns the stream with the id, or nil.
 func (r *resetRing) find(id uint32) *resetStream {
