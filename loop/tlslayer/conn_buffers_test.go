@@ -108,7 +108,7 @@ func TestIdleConnection(t *testing.T) {
 		allocs := 0.0
 		eventually(t, "the records have arrived", func() bool {
 			return onLoop(func() bool {
-				_, _ = layer.readSocket()
+				_, _ = layer.readSocket(sharedSize)
 				if len(layer.pending()) < (runs+1)*size {
 					return false
 				}

@@ -7,9 +7,12 @@ import (
 	"time"
 )
 
-// maxArrived is how many received bytes a handshake queues for its goroutine. Then the loop stops reading the connection
-// until the goroutine has read them. A client may send its first requests right after its last message of the handshake.
-const maxArrived = 32 << 10
+// How many received bytes a handshake queues for its goroutine. Then the loop stops reading the connection until the goroutine
+// has read them.
+const (
+	maxArrived = 32 << 10 // a client may send its first requests right after its last message of the handshake
+	maxEarly   = 4 << 10  // before the goroutine has started; without the ClientHello, after which honest clients wait
+)
 
 // handshake is a handshake that waits for a place or runs on its goroutine. The loop passes received bytes to the goroutine
 // (received), the goroutine passes bytes to send to the loop (write).
@@ -24,11 +27,12 @@ type handshake struct {
 	mu      sync.Mutex
 	arrived sync.Cond // in or inErr has changed
 	in      []byte    // received bytes that the goroutine has not read
+	most    int       // bytes that in may have
 	inErr   error     // end of the connection; read returns it after in
 	left    int       // bytes of the current record that read has not returned
 	out     []byte    // bytes to send
 	posted  bool      // send is posted to the loop
-	stalled bool      // the loop waits until in is shorter than maxArrived
+	stalled bool      // the loop waits until in is shorter than most
 
 	// The fields below belong to places and are guarded by its mutex.
 
@@ -39,7 +43,7 @@ type handshake struct {
 }
 
 func newHandshake(t *Layer, in []byte) *handshake {
-	h := &handshake{layer: t, config: t.config, in: in}
+	h := &handshake{layer: t, config: t.config, in: in, most: len(in) + maxEarly}
 	t.config = nil
 	h.arrived.L = &h.mu
 	return h
@@ -49,6 +53,9 @@ func newHandshake(t *Layer, in []byte) *handshake {
 func (h *handshake) run() {
 	t := h.layer
 	p := t.bound.places
+	h.mu.Lock()
+	h.most = maxArrived
+	h.mu.Unlock()
 	p.startComputing()
 	if t.client {
 		t.conn = tls.Client(wire{t}, h.config)
@@ -85,7 +92,7 @@ func (h *handshake) read(p []byte) (int, error) {
 	}
 	n := copy(p[:min(len(p), h.left)], h.in)
 	h.in, h.left = h.in[n:], h.left-n
-	wake := h.stalled && len(h.in) < maxArrived
+	wake := h.stalled && len(h.in) < h.most
 	if wake {
 		h.stalled = false
 	}
@@ -150,12 +157,13 @@ func (h *handshake) received(p []byte, err error) {
 	h.mu.Unlock()
 }
 
-// full reports whether the loop has to wait before it calls received. The goroutine then wakes the layer. The loop calls it.
-func (h *handshake) full() bool {
+// room returns how many bytes the loop may pass to received. If it is 0, the goroutine wakes the layer later. The loop calls it.
+func (h *handshake) room() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.stalled = len(h.in) >= maxArrived
-	return h.stalled
+	room := max(h.most-len(h.in), 0)
+	h.stalled = room == 0
+	return room
 }
 
 // cancel makes the goroutine end with err.

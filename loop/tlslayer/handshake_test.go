@@ -280,3 +280,38 @@ func TestKept(t *testing.T) {
 		t.Error("the buffer has an owner that left")
 	}
 }
+
+// TestWaitingHandshakeIsSmall: the loop reads little from a client whose handshake waits for a place, however much it sends.
+// The rest stays in the kernel.
+func TestWaitingHandshakeIsSmall(t *testing.T) {
+	server, client := newAuthority(t).configs(t)
+	r := newRig(t, &loop.Config{Loops: 1}, &Config{Handshakes: 1}, server)
+	r.layers.places.setPatience(time.Hour)
+	hello := recordedHello(t, client)
+	_, _ = r.dial(t).Write(hello)
+	p := r.layers.places
+	first := func() (running, waiting *handshake) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.queue) > 0 {
+			waiting = p.queue[0].waiting.head
+		}
+		return p.running.head, waiting
+	}
+	eventually(t, "the first handshake has the place", func() bool { running, _ := first(); return running != nil })
+	conn := r.dial(t)
+	go func() { _, _ = conn.Write(append(hello, make([]byte, 4<<20)...)) }()
+	eventually(t, "the second handshake waits, and its connection is not read", func() bool {
+		_, h := first()
+		if h == nil {
+			return false
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.stalled
+	})
+	sum, _ := r.group.Stats()
+	if most := int64(2*len(hello) + maxEarly + maxHello); sum.BytesIn > most {
+		t.Errorf("%d bytes were read, want at most %d", sum.BytesIn, most)
+	}
+}

@@ -85,10 +85,11 @@ func (t *Layer) Handshake() error {
 		}
 	}
 	for !h.done {
-		if h.full() {
+		room := h.room()
+		if room == 0 {
 			return loop.ErrAgain
 		}
-		n, err := t.readSocket()
+		n, err := t.readSocket(room)
 		if errors.Is(err, loop.ErrAgain) {
 			return err
 		}
@@ -127,7 +128,7 @@ func (t *Layer) awaitHello() error {
 				return nil
 			}
 		}
-		if _, err := t.readSocket(); err != nil {
+		if _, err := t.readSocket(maxHello - len(t.pending())); err != nil {
 			return err
 		}
 	}
@@ -139,7 +140,7 @@ func (t *Layer) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) && t.readErr == nil {
 		for !t.plain && !t.recordArrived() {
-			_, err := t.readSocket()
+			_, err := t.readSocket(sharedSize)
 			switch {
 			case err == nil:
 				continue

@@ -52,11 +52,11 @@ func (t *Layer) keep(p []byte) {
 	t.keptOff = 0
 }
 
-// readSocket reads more of the peer's bytes. They are appended to pending.
-func (t *Layer) readSocket() (int, error) {
+// readSocket reads at most limit more of the peer's bytes. They are appended to pending.
+func (t *Layer) readSocket(limit int) (int, error) {
 	if t.kept == nil {
 		free := t.shared.enter(t)
-		n, err := t.socket.Read(free)
+		n, err := t.socket.Read(free[:min(len(free), limit)])
 		t.shared.w += n
 		return n, err
 	}
@@ -71,7 +71,7 @@ func (t *Layer) readSocket() (int, error) {
 		b.Release()
 		t.kept, b = larger, larger
 	}
-	n, err := t.socket.Read(b.B[len(b.B):cap(b.B)])
+	n, err := t.socket.Read(b.B[len(b.B):min(cap(b.B), len(b.B)+limit)])
 	b.B = b.B[:len(b.B)+n]
 	return n, err
 }
