@@ -39,6 +39,7 @@ type handshake struct {
 	list       *shakeList // list that contains the handshake; nil if none does
 	prev, next *handshake
 	silent     bool      // the goroutine waits for the peer
+	ended      bool      // places.endSilent has ended it
 	since      time.Time // when the goroutine first waited for the peer
 }
 

@@ -315,3 +315,36 @@ func TestWaitingHandshakeIsSmall(t *testing.T) {
 		t.Errorf("%d bytes were read, want at most %d", sum.BytesIn, most)
 	}
 }
+
+// TestOneSilentForOneWaiting: each handshake that waits ends one silent handshake, also if those that were ended before have
+// not left their places yet.
+func TestOneSilentForOneWaiting(t *testing.T) {
+	p := newPlaces(4)
+	p.setPatience(time.Hour)
+	b := &Bound{places: p, most: 4, mostWaiting: 10}
+	for range 4 {
+		h := newHandshake(&Layer{bound: b}, nil)
+		h.silent, h.since = true, time.Now().Add(-2*time.Hour)
+		p.running.push(h)
+		b.taken++
+	}
+	ended := func() (n int) {
+		for h := p.running.head; h != nil; h = h.next {
+			if errors.Is(h.inErr, ErrSlow) {
+				n++
+			}
+		}
+		return n
+	}
+	for want := 1; want <= 3; want++ {
+		if err := b.enter(newHandshake(&Layer{bound: b}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if n := ended(); n != want {
+			t.Fatalf("%d handshakes wait and %d were ended", want, n)
+		}
+	}
+	p.mu.Lock()
+	p.timer.Stop()
+	p.mu.Unlock()
+}

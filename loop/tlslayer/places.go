@@ -30,6 +30,7 @@ type places struct {
 
 	mu      sync.Mutex
 	running shakeList // handshakes with a place, the oldest first
+	ending  int       // those of running that endSilent has ended
 	queue   []*Bound  // bounds with waiting handshakes; the first one gets the next place
 	timer   *time.Timer
 	armed   bool // timer will call tick
@@ -52,6 +53,7 @@ type Bound struct {
 
 	limit   int // most handshakes with a place or waiting; 0 means no limit
 	taken   int
+	ending  int // those of taken that endSilent has ended
 	waiting shakeList
 }
 
@@ -101,6 +103,10 @@ func (b *Bound) leave(h *handshake) {
 	defer p.mu.Unlock()
 	b.taken--
 	p.running.remove(h)
+	if h.ended {
+		b.ending--
+		p.ending--
+	}
 	p.startWaiting()
 }
 
@@ -152,19 +158,24 @@ func (p *places) setSilent(h *handshake, silent bool) {
 	}
 }
 
-// endSilent ends silent handshakes older than patience, one for each handshake that waits for a place. While handshakes wait,
-// it is called four times in patience.
+// endSilent ends silent handshakes older than patience, one for each handshake that waits for a place. Those that it has ended
+// before and that have not left yet count. While handshakes wait, it is called four times in patience.
 func (p *places) endSilent() {
 	now := time.Now()
 	for _, b := range p.queue {
 		own := b.taken >= b.most // only the listener's own handshakes are in the way
-		left, limit := b.waiting.len, p.patience
-		if left > p.total {
+		left, limit := b.waiting.len-p.ending, p.patience
+		if own {
+			left = b.waiting.len - b.ending
+		}
+		if b.waiting.len > p.total {
 			limit = p.patience / 4
 		}
 		for h := p.running.head; h != nil && left > 0; h = h.next {
 			if h.silent && now.Sub(h.since) >= limit && (!own || h.layer.bound == b) {
-				h.silent = false // it is ended once
+				h.silent, h.ended = false, true // it is ended once
+				h.layer.bound.ending++
+				p.ending++
 				h.cancel(ErrSlow)
 				left--
 			}
