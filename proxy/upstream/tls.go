@@ -63,17 +63,17 @@ func (e *Endpoint) tlsConfig(p Protocol) *tls.Config {
 	if made == nil || made.from != from || made.host != host {
 		made = &endpointTLS{from: from, host: host}
 		for i, p := range Protocols {
-			made.byProtocol[i] = e.newTLSConfig(from, p)
+			made.byProtocol[i] = e.newTLSConfig(from, host, p)
 		}
 		e.tls.Store(made) // another loop may do the same now, with the same result
 	}
 	return made.byProtocol[p.index()]
 }
 
-// newTLSConfig makes the configuration of connections in protocol p.
-func (e *Endpoint) newTLSConfig(from *tls.Config, p Protocol) *tls.Config {
+// newTLSConfig makes the configuration of connections in protocol p while Host returns host.
+func (e *Endpoint) newTLSConfig(from *tls.Config, host string, p Protocol) *tls.Config {
 	c := from.Clone()
-	c.ServerName = e.serverName()
+	c.ServerName = e.serverNameOf(host)
 	c.NextProtos = p.alpn()
 	c.ClientSessionCache = sessions{from.ClientSessionCache, e.addr.String() + " "}
 	t := e.cluster.tls
@@ -91,12 +91,15 @@ func (e *Endpoint) newTLSConfig(from *tls.Config, p Protocol) *tls.Config {
 }
 
 // serverName returns the name that the certificate of the server must have.
-func (e *Endpoint) serverName() string {
+func (e *Endpoint) serverName() string { return e.serverNameOf(e.Host()) }
+
+// serverNameOf is serverName while Host returns host. A lookup may change Host between two calls.
+func (e *Endpoint) serverNameOf(host string) string {
 	switch name := e.cluster.tls.cfg.ServerName; {
 	case name != "":
 		return strings.TrimSuffix(name, ".")
-	case e.Host() != "":
-		return strings.TrimSuffix(e.Host(), ".")
+	case host != "":
+		return strings.TrimSuffix(host, ".")
 	case e.addr.Unix != "":
 		return "" // Check has made sure that the certificate is not verified
 	}

@@ -58,7 +58,7 @@ func (t *TLS) clientCertificate() certs.Files {
 // tls checks the TLS settings of a cluster. It reads the files.
 func (k *checker) tls(t *TLS, endpoints []EndpointConfig) {
 	if t.ServerName != "" && !validServerName(t.ServerName) {
-		k.add("tls.server_name", "%q is neither a host name nor an IP address: write it without scheme and port", t.ServerName)
+		k.add("tls.server_name", "%q is neither a host name nor an IP address: write it without scheme, port and zone", t.ServerName)
 	}
 	if t.ServerName == "" && !t.InsecureSkipVerify {
 		for _, e := range endpoints {
@@ -98,6 +98,6 @@ func (k *checker) file(err error) {
 }
 
 func validServerName(name string) bool {
-	_, err := netip.ParseAddr(name)
-	return err == nil || validName(name)
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Zone() == "" || validName(name) // a certificate has no address with a zone
 }

@@ -42,6 +42,7 @@ func TestCheckTLS(t *testing.T) {
 		{"a socket with a name", unix, upstream.TLS{ServerName: "2001:db8::1"}, nil},
 		{"a socket without a name", unix, upstream.TLS{}, []string{"tls.server_name: empty: the endpoint unix:/run/it.sock has no name"}},
 		{"a name with a port", ip, upstream.TLS{ServerName: "a.example:443"}, []string{`tls.server_name: "a.example:443" is neither a host name nor`}},
+		{"an address with a zone", ip, upstream.TLS{ServerName: "fe80::1%eth0"}, []string{`tls.server_name: "fe80::1%eth0" is neither a host name nor`}},
 		{"version", ip, upstream.TLS{MinVersion: "1.1"}, []string{`tls.min_version: "1.1": write 1.2 or 1.3`}},
 		{"no key", ip, upstream.TLS{CertFile: certFile}, []string{"tls.key_file: missing beside cert_file"}},
 		{"no certificate", ip, upstream.TLS{KeyFile: keyFile}, []string{"tls.cert_file: missing beside key_file"}},
