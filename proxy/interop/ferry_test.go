@@ -57,10 +57,6 @@ var loopback = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
 // test ends, and the test fails if the exit status is not 0.
 func run(t *testing.T, example string, servers map[string]string, edit ...string) *ferry {
 	t.Helper()
-	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
 	text, err := os.ReadFile("../../examples/proxy/" + example)
 	if err != nil {
 		t.Fatal(err)
@@ -70,11 +66,21 @@ func run(t *testing.T, example string, servers map[string]string, edit ...string
 			t.Fatalf("%s has no %q", example, edit[i])
 		}
 	}
-	file := filepath.Join(t.TempDir(), example)
+	return runText(t, example, strings.NewReplacer(edit...).Replace(string(text)), servers)
+}
+
+// runText is run for the text of a configuration.
+func runText(t *testing.T, name, text string, servers map[string]string) *ferry {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), name)
 	f := &ferry{t: t}
 	onFreePort(t, func() (*exec.Cmd, string) {
 		f.ports = map[string]string{}
-		changed := strings.NewReplacer(edit...).Replace(loopback.ReplaceAllStringFunc(string(text), func(s string) string {
+		changed := loopback.ReplaceAllStringFunc(text, func(s string) string {
 			port := strings.TrimPrefix(s, "127.0.0.1:")
 			switch {
 			case servers[port] != "":
@@ -83,7 +89,7 @@ func run(t *testing.T, example string, servers map[string]string, edit ...string
 				f.ports[port] = freePort(t)
 			}
 			return f.ports[port]
-		}))
+		})
 		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -37,20 +37,31 @@ func serveOnce(t *testing.T) string {
 	})
 }
 
-// TestH2spec runs all of h2spec against ferry, in front of servers of HTTP/1.1 and HTTP/1.0 and of none.
+// TestH2spec runs all of h2spec against ferry, in cleartext and over TLS, in front of servers of HTTP/2, HTTP/1.1 and HTTP/1.0,
+// and of none.
 func TestH2spec(t *testing.T) {
 	needs.Program(t, "h2spec")
-	for server, address := range map[string]string{"1.1": serveGo(t, paths()), "1.0": serveOnce(t), "none": proxytest.DeadAddr(t)} {
-		t.Run(server, func(t *testing.T) {
-			f := run(t, "http2.yaml", map[string]string{"18092": address})
-			host, port, err := net.SplitHostPort(f.at("18082"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := output(t, "", "h2spec", "-h", host, "-p", port, "-o", "5"); !strings.Contains(got, "145 tests, 145 passed, 0 skipped, 0 failed") {
-				t.Error(got)
-			}
-		})
+	const passed = "145 tests, 145 passed, 0 skipped, 0 failed"
+	// On a listener of both versions, h2spec's wrong preface is a wrong request of HTTP/1.1 and gets a response.
+	g := newAuthority(t).gateway(t, "http2", []origin{
+		{name: "http2", address: serveGo2(t, paths()), protocol: "http2"},
+		{name: "http1.1", address: serveGo(t, paths()), protocol: "http1"},
+		{name: "http1.0", address: serveOnce(t), protocol: "http1"},
+		{name: "none", address: proxytest.DeadAddr(t), protocol: "http1"},
+		{name: "none-http2", address: proxytest.DeadAddr(t), protocol: "http2"},
+	})
+	for server := range g.number {
+		for name, args := range map[string][]string{"": nil, " over TLS": {"-t", "-k"}} {
+			t.Run(server+name, func(t *testing.T) {
+				host, port, err := net.SplitHostPort(g.address(server, args != nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := output(t, "", "h2spec", append(args, "-h", host, "-p", port, "-o", "5")...); !strings.Contains(got, passed) {
+					t.Error(got)
+				}
+			})
+		}
 	}
 }
 
