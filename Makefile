@@ -45,7 +45,7 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 	@$(MAKE) fuzz
 
 attack: ## the attacks on the proxy of make test, for a minute each and with ten times the clients
-	go test -tags attack -count=1 -timeout 2h -v -run '^(TestAttack|TestOverloadBudget|TestHostile)' ./proxy/interop
+	go test -tags attack -count=1 -timeout 2h -v -run '^(TestAttack|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC)' ./proxy/interop
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }
@@ -77,7 +77,7 @@ build-cross: ## build ferry for each of PLATFORMS
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -o /dev/null ./cmd/ferry; \
 	done
 
-deps: ## install what lint and the larger test suites need: golangci-lint, SOFABolt's jars and, on Debian, chromium nftables iproute2 tmux qemu-user, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
+deps: ## install what lint and the larger test suites need: golangci-lint, SOFABolt's jars, gRPC for Python and, on Debian, chromium nftables iproute2 tmux qemu-user, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
 	@scripts/deps.sh
 
 gen: ## rewrite the generated files: deps.txt, configuration schema

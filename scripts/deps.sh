@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java libraries.
+# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java libraries, gRPC for Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lint_version=2.15.0
 h2spec_version=2.2.1
+grpcio_version=1.85.1
 packages=(chromium nftables iproute2 tmux gcc libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
 if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
@@ -88,4 +89,13 @@ else
 	rm -rf bin/java
 	retry mvn -q -B -f "$pom" dependency:copy-dependencies -DoutputDirectory="$PWD/bin/java"
 	cp "$pom" bin/java/
+fi
+
+# gRPC for Python, for the tests of proxy/interop.
+if [[ "$(bin/python/bin/python -c 'import grpc; print(grpc.__version__)' 2>/dev/null || true)" == "$grpcio_version" ]]; then
+	echo "gRPC $grpcio_version for Python is installed"
+else
+	echo "installing gRPC $grpcio_version for Python into bin/python/"
+	python3 -m venv --clear bin/python
+	retry bin/python/bin/pip install -q "grpcio==$grpcio_version"
 fi

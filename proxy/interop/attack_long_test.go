@@ -9,3 +9,6 @@ const (
 	attackTime    = time.Minute
 	attackClients = 2000
 )
+
+// fewPairings is set in make test.
+const fewPairings = false

@@ -4,8 +4,9 @@
 // runs them without a proxy, which checks the test itself. Then it runs them with one proxy, and with two proxies as
 // sidecars. The client prints how many calls of each kind succeeded. For HTTP/1.1 the test runs the program ferry
 // with a configuration of examples/proxy. curl, ab, wrk, h2load, and clients in Node and Python send requests to
-// servers in Go, Node and Python, and to nginx. Hostile clients flood ferry, stay silent, or send requests that some
-// servers parse as two.
+// servers in Go, Node and Python, and to nginx. For HTTP/2 and TLS, a gateway has listeners in cleartext and with TLS
+// in front of servers of each kind; h2spec, nghttp and clients of gRPC are there too. Hostile clients flood ferry,
+// stay silent, or send requests that some servers parse as two.
 //
 //	make deps                    // once: a JDK, the library's jars, nginx and the other programs
 //	go test ./proxy/interop -v

@@ -1,11 +1,12 @@
 package interop
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ferry/internal/certs/certstest"
 	"example.com/ferry/proxy/proxytest"
@@ -31,11 +32,11 @@ const (
 	clearPort  = 21000
 	tlsPort    = 22000
 	originPort = 23000
-	adminPort  = "20000"
+	adminPort  = "18095" // that of http1.yaml, for metrics
 )
 
-// gateway starts ferry in front of origins. protocol is the protocol of the listeners, and limits has further lines of each.
-func (a authority) gateway(t *testing.T, protocol string, origins []origin, limits ...string) *gateway {
+// gateway starts ferry in front of origins. protocol is the protocol of the listeners.
+func (a authority) gateway(t *testing.T, protocol string, origins []origin) *gateway {
 	t.Helper()
 	cert, key := a.Issue(t, certstest.Leaf{Names: []string{"127.0.0.1", "localhost"}}).Write(t, a.dir, "gateway")
 	g := &gateway{authority: a, number: map[string]int{}}
@@ -43,9 +44,6 @@ func (a authority) gateway(t *testing.T, protocol string, origins []origin, limi
 	servers := map[string]string{}
 	for i, o := range origins {
 		fields := "      protocol: " + protocol + "\n      cluster: " + o.name + "\n"
-		for _, line := range limits {
-			fields += "      " + line + "\n"
-		}
 		fmt.Fprintf(&listeners, "    - address: 127.0.0.1:%d\n%s", clearPort+i, fields)
 		fmt.Fprintf(&listeners, "    - address: 127.0.0.1:%d\n%s", tlsPort+i, fields)
 		fmt.Fprintf(&listeners, "      tls: {certificates: [{cert_file: %s, key_file: %s}]}\n", cert, key)
@@ -77,17 +75,33 @@ func (g *gateway) base(origin string, overTLS bool) string {
 	return "http://" + g.address(origin, overTLS)
 }
 
-// client returns a client of net/http that speaks one version.
-func (a authority) client(t *testing.T, version string) *http.Client {
-	tr := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: &tls.Config{RootCAs: a.Pool()}, DisableCompression: true, MaxIdleConnsPerHost: 100}
-	tr.Protocols.SetHTTP1(version == "http1")
-	tr.Protocols.SetHTTP2(version == "http2")
-	tr.Protocols.SetUnencryptedHTTP2(version == "http2")
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: patience}
-}
-
 // serveGo2 runs a server of net/http that speaks cleartext HTTP/2.
 func serveGo2(t *testing.T, h http.Handler) string {
 	return proxytest.ServeHTTP2(t, nil, h.ServeHTTP)
+}
+
+// inProgress returns the gauges of requests and connections that are not 0. Connections to servers are kept and not listed.
+func (g *gateway) inProgress() map[string]float64 {
+	found := map[string]float64{}
+	for name, value := range g.metrics() {
+		kind, _, _ := strings.Cut(name, "{")
+		if value != 0 && slices.Contains([]string{"ferry_upstream_active", "ferry_upstream_waiting", "ferry_proxy_connections"}, kind) {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// settles waits until no client is connected and no request is in progress.
+func (g *gateway) settles() {
+	g.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		left := g.inProgress()
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("in progress without clients: %v", left)
+		}
+	}
 }

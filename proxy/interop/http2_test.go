@@ -51,8 +51,8 @@ func TestH2spec(t *testing.T) {
 		{name: "none-http2", address: proxytest.DeadAddr(t), protocol: "http2"},
 	})
 	for server := range g.number {
-		for name, args := range map[string][]string{"": nil, " over TLS": {"-t", "-k"}} {
-			t.Run(server+name, func(t *testing.T) {
+		for transport, args := range map[string][]string{"cleartext": nil, "TLS": {"-t", "-k"}} {
+			t.Run(server+" over "+transport, func(t *testing.T) {
 				host, port, err := net.SplitHostPort(g.address(server, args != nil))
 				if err != nil {
 					t.Fatal(err)

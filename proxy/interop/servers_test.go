@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
@@ -25,6 +26,14 @@ import (
 //	/echo...    the method and the path
 //	/hash       the method, the length and the SHA-256 of the request's body
 //	/bytes?n=   n bytes of pattern, chunked where the server can
+//
+// Those in Go and Node have more:
+//
+//	/trailers   the request's body, then its hash and its trailer x-client in trailers
+//	/103        an interim response before the response
+//	/204, /304  a response without a body
+//	/early      413 before the request's body is read
+//	/websocket  an echo of WebSocket frames
 var (
 	text     = bytes.Repeat([]byte("All that is gold does not glitter, not all those who wander are lost.\n"), 1500)
 	modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -75,6 +84,33 @@ func paths() *http.ServeMux {
 		}
 		io.Copy(w, pattern(n))
 	})
+	mux.HandleFunc("/trailers", func(w http.ResponseWriter, r *http.Request) {
+		h := sha256.New()
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		w.Header().Set("Trailer", "X-Hash, X-Client")
+		w.(http.Flusher).Flush()
+		if _, err := io.Copy(io.MultiWriter(w, h), r.Body); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("X-Hash", fmt.Sprintf("%x", h.Sum(nil)))
+		w.Header().Set("X-Client", cmp.Or(r.Trailer.Get("X-Client"), "none"))
+	})
+	mux.HandleFunc("/103", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", "</a>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+		fmt.Fprintf(w, "%s %s\n", r.Method, r.RequestURI)
+	})
+	mux.HandleFunc("/204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("/304", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Etag", `"1"`)
+		w.WriteHeader(http.StatusNotModified)
+	})
+	mux.HandleFunc("/early", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		io.WriteString(w, "early")
+	})
+	mux.HandleFunc("/websocket", echoFrames)
 	return mux
 }
 
