@@ -32,6 +32,40 @@ func (w *fieldWriter) init() {
 	}
 }
 
+// forward writes the fields of h. The caller has set encoder and edits.
+func (w *fieldWriter) forward(h exchange.ResponseHead) {
+	same, ok := h.(*responseHead)
+	if !ok {
+		h.All(w.each)
+		return
+	}
+	for i := range same.Len() {
+		if name, _ := same.Field(i); !isResponsePart(name) {
+			w.forwardField(same.Head, i)
+		}
+	}
+}
+
+// forwardTrailers writes trailers.
+func (w *fieldWriter) forwardTrailers(trailers exchange.Fields) {
+	h := trailersHead(trailers)
+	if h == nil {
+		trailers.All(w.each)
+		return
+	}
+	for i := range h.Len() {
+		w.forwardField(h, i)
+	}
+}
+
+// forwardField writes a field of h. A field that no table may index stays so.
+func (w *fieldWriter) forwardField(h *wire.Head, i int) {
+	if name, value := h.Field(i); !w.edits.Removes(name) {
+		w.bytes += len(name) + len(value)
+		w.encoder.HeadField(h, i)
+	}
+}
+
 // has reports whether there is a field in fields, which may be nil.
 func (w *fieldWriter) has(fields exchange.Fields) bool {
 	if fields == nil {
@@ -70,7 +104,7 @@ func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEd
 	e := d.stream.BeginHeaders()
 	w.encoder, w.edits, w.bytes = e, edits, 0
 	e.Status(h.Status())
-	h.All(w.each)
+	w.forward(h)
 	if h.Status() >= 200 {
 		for _, pair := range edits.Written() {
 			e.FieldString(pair.Name, pair.Value)
@@ -107,7 +141,7 @@ func (d *downstreamSide) ResponseEnd(trailers exchange.Fields) {
 	case w.has(trailers):
 		e := d.stream.BeginHeaders()
 		w.encoder, w.edits, w.bytes = e, nil, 0
-		trailers.All(w.each)
+		w.forwardTrailers(trailers)
 		e.End(true)
 		d.relay.Out += int64(w.bytes)
 		w.encoder = nil

@@ -23,24 +23,27 @@ var (
 	_ exchange.Fields       = (*trailerFields)(nil)
 )
 
-// All calls yield for the fields that concern the whole way of the request. Host, Content-Length, Expect and TE are parts
-// of the head that the other side writes itself.
+// All calls yield for the fields that concern the whole way of the request.
 func (h *requestHead) All(yield func(name, value []byte) bool) {
-	h.Head.All(func(name, value []byte) bool {
-		switch string(name) { // the protocol allows lower case only
-		case "host", "content-length", "expect", "te":
-			return true
-		}
-		return yield(name, value)
-	})
+	h.Head.All(func(name, value []byte) bool { return isRequestPart(name) || yield(name, value) })
 }
 
 // All calls yield for the fields of the response except Content-Length.
 func (h *responseHead) All(yield func(name, value []byte) bool) {
-	h.Head.All(func(name, value []byte) bool {
-		return string(name) == "content-length" || yield(name, value)
-	})
+	h.Head.All(func(name, value []byte) bool { return isResponsePart(name) || yield(name, value) })
 }
+
+// isRequestPart reports whether the field is a part of a request's head that the other side writes itself.
+func isRequestPart(name []byte) bool {
+	switch string(name) { // the protocol allows lower case only
+	case "host", "content-length", "expect", "te":
+		return true
+	}
+	return false
+}
+
+// isResponsePart is isRequestPart for a response.
+func isResponsePart(name []byte) bool { return string(name) == "content-length" }
 
 // Method returns GET for a tunnel, which HTTP/1.1 asks for with GET and Upgrade. So routes need not know the version.
 func (h *requestHead) Method() []byte {
@@ -88,6 +91,17 @@ func keepFields(h *wire.Head) *keptFields {
 	_ = k.head.View(h.AppendTo(nil)) // no error is possible: AppendTo has made the copy
 	k.Head = &k.head
 	return k
+}
+
+// trailersHead returns the Head of trailers of HTTP/2, or nil for trailers of another protocol.
+func trailersHead(trailers exchange.Fields) *wire.Head {
+	switch t := trailers.(type) {
+	case *trailerFields:
+		return t.Head
+	case *keptFields:
+		return t.Head
+	}
+	return nil
 }
 
 // fields returns k, or a nil interface if there are no trailers.

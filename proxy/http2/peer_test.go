@@ -34,6 +34,8 @@ type exchangeOf struct {
 	trailers proxytest.Fields
 	complete bool
 	reset    *wire.StreamError
+
+	sensitive []string // names of fields that no table may index
 }
 
 func newPeer(tb testing.TB, addr string) *peer {
@@ -63,6 +65,7 @@ func (p *peer) Reset(s *wire.Stream, w wire.StreamError) {
 
 func (p *peer) Headers(s *wire.Stream, h *wire.Head, end bool) {
 	x := s.User.(*exchangeOf)
+	x.sensitive = append(x.sensitive, sensitiveFields(h)...)
 	switch fields := proxytest.Collect(&trailerFields{h}); {
 	case h.Trailers:
 		x.trailers = fields

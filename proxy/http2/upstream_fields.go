@@ -22,12 +22,16 @@ type requestFields struct {
 
 func (f *requestFields) init() {
 	f.each = func(name, value []byte) bool {
-		dropped := f.changes.Fields.Removes(name) || f.isForwarded(name, value) || f.tunnel && isHandshakeField(name)
-		if !dropped {
+		if !f.drops(name, value) {
 			f.encoder.Field(name, value)
 		}
 		return true
 	}
+}
+
+// drops reports whether the client's field is not forwarded.
+func (f *requestFields) drops(name, value []byte) bool {
+	return f.changes.Fields.Removes(name) || f.isForwarded(name, value) || f.tunnel && isHandshakeField(name)
 }
 
 // isForwarded reports whether the field is one that writeForwarded writes.
@@ -52,7 +56,15 @@ func (f *requestFields) isForwarded(name, value []byte) bool {
 // write writes the fields of h, changed by c.
 func (f *requestFields) write(e *wire.Encoder, h exchange.RequestHead, c *exchange.Changes, tunnel bool) {
 	f.encoder, f.changes, f.tunnel, f.forwardedFor, f.clientCert = e, c, tunnel, f.forwardedFor[:0], f.clientCert[:0]
-	h.All(f.each)
+	if same, ok := h.(*requestHead); ok {
+		for i := range same.Len() {
+			if name, value := same.Field(i); !isRequestPart(name) && !f.drops(name, value) {
+				e.HeadField(same.Head, i) // a field that no table may index stays so
+			}
+		}
+	} else {
+		h.All(f.each)
+	}
 	f.encoder, f.changes = nil, nil
 	for _, pair := range c.Fields.Written() {
 		e.FieldString(pair.Name, pair.Value)

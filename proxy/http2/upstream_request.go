@@ -108,8 +108,14 @@ func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
 		u.stream.Write(nil, true)
 	default:
 		e := u.stream.BeginHeaders()
-		for name, value := range trailers.All {
-			e.Field(name, value)
+		if h := trailersHead(trailers); h != nil {
+			for i := range h.Len() {
+				e.HeadField(h, i)
+			}
+		} else {
+			for name, value := range trailers.All {
+				e.Field(name, value)
+			}
 		}
 		e.End(true)
 	}
