@@ -34,7 +34,7 @@ type Config struct {
 	// MaxFields is the largest number of header fields of a request. Zero means 128.
 	MaxFields int `yaml:"max_fields,omitempty" schema:"min=0"`
 
-	// MaxBody bounds the body of a request in bytes; a larger one gets 413. Zero means no bound.
+	// MaxBody bounds the body of a request in bytes; a larger one gets 413. It does not bound tunnels. Zero means no bound.
 	MaxBody bytesize.Size `yaml:"max_body,omitempty"`
 
 	// HeaderTimeout bounds the time from the first byte of a frame or of a request's head to its last one. It also bounds

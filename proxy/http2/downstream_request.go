@@ -183,7 +183,7 @@ func (d *downstreamSide) setChanges() {
 // SendRequest sends the request to up from its first byte.
 func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	d.useKeptHead()
-	up.Request(&d.head, d.whole && d.pending == nil && d.bodyRead == 0 && d.trailers == nil)
+	up.Request(&d.head, d.whole && !d.tunnel && d.pending == nil && d.bodyRead == 0 && d.trailers == nil)
 	if kept := d.relay.Replay.Body(); len(kept) > 0 {
 		up.RequestData(kept)
 	}
@@ -197,7 +197,7 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 	d.bodyRead += int64(len(p))
 	d.relay.In += int64(len(p))
 	d.whole = d.whole || end
-	if limit := int64(d.settings.MaxBody); limit > 0 && d.bodyRead > limit && !d.hasResponse() {
+	if limit := int64(d.settings.MaxBody); limit > 0 && d.bodyRead > limit && !d.tunnel && !d.hasResponse() {
 		d.tooLarge()
 		return
 	}

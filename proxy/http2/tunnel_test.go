@@ -136,3 +136,44 @@ func TestIdleTunnel(t *testing.T) {
 		t.Errorf("%d, reset %v", x.status, x.reset)
 	}
 }
+
+// TestTunnelLongerThanMaxBody: max_body bounds the bodies of requests. A tunnel carries more bytes.
+func TestTunnelLongerThanMaxBody(t *testing.T) {
+	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: proxytest.Patience, MaxBody: 10}})
+	p := newPeer(t, r.addr)
+	p.settle()
+	s, x := p.connect("websocket", "/", false)
+	s.Write([]byte("twelve bytes"), false) // before the server has accepted
+	p.until("the server accepts", func() bool { return x.status != 0 })
+	s.Write([]byte(" and more bytes"), true)
+	p.over(x)
+	if got := string(x.body); x.status != 200 || got != "first twelve bytes and more bytes" || x.reset != nil {
+		t.Errorf("%d %q, reset %v", x.status, got, x.reset)
+	}
+}
+
+// TestTunnelEndedWhileConnecting: the client ends its side of a tunnel before there is a connection. The server gets the end after
+// it has accepted the tunnel.
+func TestTunnelEndedWhileConnecting(t *testing.T) {
+	server := (&scriptedServer{
+		config: wire.Config{ExtendedConnect: true},
+		head: func(_ *scriptedConn, s *wire.Stream, _ *wire.Head, end bool) {
+			if end {
+				t.Error("the request for a tunnel ends with its head")
+			}
+			e := s.BeginHeaders()
+			e.Status(200)
+			e.End(false)
+		},
+		data: func(_ *scriptedConn, s *wire.Stream, _ []byte, end bool) { s.Write([]byte("ended"), end) },
+	}).start(t)
+	r := start(t, setup{servers: []string{server.addr}, connector: NewConnector(2), config: Config{BodyTimeout: proxytest.Patience}})
+	p := newPeer(t, r.addr)
+	p.settle()
+	s, x := p.connect("websocket", "/", false)
+	s.Write(nil, true)
+	p.over(x)
+	if got := string(x.body); x.status != 200 || got != "ended" || x.reset != nil {
+		t.Errorf("%d %q, reset %v", x.status, got, x.reset)
+	}
+}
