@@ -87,7 +87,7 @@ type freeChunks struct {
 	small, large, shared                *chunk
 	smallCount, largeCount, sharedCount int
 	inUse                               int
-	bytes                               int // memory of the chunks in use, except shared ones
+	bytes                               int // memory of the chunks in use; of shared ones, the bytes in the queue
 }
 
 func (f *freeChunks) get(large bool) *chunk {
@@ -109,6 +109,7 @@ func (f *freeChunks) get(large bool) *chunk {
 // share returns a chunk of p, which lies in the memory of b. The chunk retains b until put.
 func (f *freeChunks) share(b *bufpool.Buf, p []byte) *chunk {
 	f.inUse++
+	f.bytes += len(p)
 	b.Retain()
 	c := f.shared
 	if c == nil {
@@ -142,6 +143,7 @@ func (f *freeChunks) put(c *chunk) {
 
 func (f *freeChunks) putShared(c *chunk) {
 	c.shared.Release()
+	f.bytes -= len(c.b)
 	c.b, c.off, c.shared = nil, 0, nil
 	if bufpool.Reuse && f.sharedCount < keepShared {
 		c.next = f.shared

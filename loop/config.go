@@ -45,8 +45,9 @@ type Config struct {
 	// LowWater is the length of the write queue, in bytes, at which Conn.Full becomes false and Drained is called. Zero means
 	// a quarter of HighWater.
 	LowWater int `yaml:"low_water,omitempty"`
-	// QueueMemory is how many bytes the write queues and unread bytes of one loop may take together before each connection is
-	// limited to 8 KiB queued and 16 KiB unread. Accepted connections that leave more unread are reset. Zero means no limit.
+	// QueueMemory is how many bytes the write queues and unread bytes of one loop, and those that handlers hold (Loop.Hold), may
+	// take together before each connection is limited to 8 KiB queued and 16 KiB unread. Accepted connections that leave more
+	// unread are reset. Zero means no limit.
 	QueueMemory int `yaml:"queue_memory,omitempty"`
 	// Mailbox is how many posted functions one loop queues. Zero means 4096.
 	Mailbox int `yaml:"mailbox,omitempty"`

@@ -45,6 +45,7 @@ type Loop struct {
 	spareEnded []endedConn
 
 	unreadBytes int // memory of all unread bytes
+	held        int // memory of the buffers that handlers keep: see Hold
 
 	start    time.Time     // time when the group was created
 	now      time.Duration // time since start; updated once a turn

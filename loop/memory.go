@@ -13,8 +13,22 @@ const (
 // there is, although each may have a long queue alone.
 func (l *Loop) crowded() bool { return l.memory() > l.cfg.QueueMemory }
 
-// memory returns the bytes of all write queues, without shared buffers, and of all unread bytes.
-func (l *Loop) memory() int { return l.free.bytes + l.unreadBytes }
+// memory returns the bytes of all write queues and of all unread bytes, and those that handlers hold.
+func (l *Loop) memory() int { return l.free.bytes + l.unreadBytes + l.held }
+
+// Hold adds n bytes to the memory that Config.QueueMemory bounds. Handlers call it for buffers that they keep beside the queues
+// of the loop, and again with -n when they release them. Only code on the loop may call it.
+func (l *Loop) Hold(n int) { l.held += n }
+
+// Hold is Loop.Hold.
+func (c *Conn) Hold(n int) { c.loop.Hold(n) }
+
+// Crowded reports whether the memory of all queues exceeds Config.QueueMemory. Handlers then keep no bytes that they can do
+// without. Only code on the loop may call it.
+func (l *Loop) Crowded() bool { return l.crowded() }
+
+// Crowded is Loop.Crowded.
+func (c *Conn) Crowded() bool { return c.loop.crowded() }
 
 // SetQueueMemory replaces Config.QueueMemory, in bytes. Only code on the loop may call it.
 func (l *Loop) SetQueueMemory(n int) { l.cfg.QueueMemory = n }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"example.com/ferry/internal/bufpool"
 )
 
 // TestCrowdedLoop: once the queues of many connections exceed QueueMemory together, each one is full at 8 KiB and drained at 2
@@ -139,10 +141,37 @@ func TestLoopMemoryReturnsToZero(t *testing.T) {
 		l := g.Loops()[0]
 		eventually(t, "the end of all", func() bool { sum, _ := g.Stats(); return sum.Conns == 0 })
 		l.do(func() {
-			if l.free.bytes != 0 || l.unreadBytes != 0 {
+			if l.memory() != 0 {
 				t.Errorf("%d bytes of queues and %d unread ones are counted at the end", l.free.bytes, l.unreadBytes)
 			}
 		})
+	})
+}
+
+// TestHeldMemoryCounts: shared bytes and the bytes that handlers hold crowd a loop as the queues do.
+func TestHeldMemoryCounts(t *testing.T) {
+	g := start(t, Config{Loops: 1, QueueMemory: 10_000})
+	l := g.Loops()[0]
+	l.do(func() {
+		c := l.Dial(loopback, 0, Base{})
+		b := bufpool.Get(9000)
+		c.WriteShared(b, b.B[:9000])
+		b.Release()
+		if l.Crowded() {
+			t.Error("crowded below QueueMemory")
+		}
+		c.Hold(1001)
+		if !c.Crowded() {
+			t.Error("not crowded above QueueMemory")
+		}
+		c.Hold(-1001)
+		c.Abort(nil)
+	})
+	eventually(t, "the end", func() bool { sum, _ := g.Stats(); return sum.Conns == 0 })
+	l.do(func() {
+		if n := l.memory(); n != 0 {
+			t.Errorf("%d bytes are counted at the end", n)
+		}
 	})
 }
 

@@ -45,6 +45,8 @@ type ringOutput struct {
 func (o *ringOutput) Write(p []byte)                       { o.n += len(p) }
 func (o *ringOutput) WriteShared(_ *bufpool.Buf, p []byte) { o.n += len(p) }
 func (o *ringOutput) Full() bool                           { return o.full }
+func (*ringOutput) Hold(int)                               {}
+func (*ringOutput) Crowded() bool                          { return false }
 
 // TestAllocs: a request and its response allocate nothing, on both sides, with bodies that leave at once or wait in the queue.
 func TestAllocs(t *testing.T) {

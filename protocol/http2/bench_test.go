@@ -53,6 +53,8 @@ type discardOutput struct{ n int }
 func (o *discardOutput) Write(p []byte)                       { o.n += len(p) }
 func (o *discardOutput) WriteShared(_ *bufpool.Buf, p []byte) { o.n += len(p) }
 func (o *discardOutput) Full() bool                           { return false }
+func (*discardOutput) Hold(int)                               {}
+func (*discardOutput) Crowded() bool                          { return false }
 
 // BenchmarkDecode decodes a typical request head: with repeated fields in the table and the others in Huffman code, and all
 // of it in Huffman code.

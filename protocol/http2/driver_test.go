@@ -20,6 +20,8 @@ const socketHighWater = 64 << 10
 func (o *socketOutput) Write(p []byte)                       { o.queue = append(o.queue, p...) }
 func (o *socketOutput) WriteShared(_ *bufpool.Buf, p []byte) { o.queue = append(o.queue, p...) }
 func (o *socketOutput) Full() bool                           { return len(o.queue) >= socketHighWater }
+func (*socketOutput) Hold(int)                               {}
+func (*socketOutput) Crowded() bool                          { return false }
 
 // drive reads the socket until it ends, or until done returns an error. Between reads it writes what the connection has queued.
 func drive(nc net.Conn, c *Conn, out *socketOutput, done func() error) error {

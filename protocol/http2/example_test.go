@@ -13,6 +13,8 @@ type queue struct{ bytes []byte }
 func (q *queue) Write(p []byte)                       { q.bytes = append(q.bytes, p...) }
 func (q *queue) WriteShared(_ *bufpool.Buf, p []byte) { q.bytes = append(q.bytes, p...) }
 func (q *queue) Full() bool                           { return len(q.bytes) >= 64<<10 }
+func (*queue) Hold(int)                               {}
+func (*queue) Crowded() bool                          { return false }
 
 // greeter is the Handler of a server: it responds to each request with a greeting.
 type greeter struct{}

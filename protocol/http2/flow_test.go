@@ -81,6 +81,35 @@ func TestWatermarks(t *testing.T) {
 	}
 }
 
+// TestCrowdedOutput: while Output is crowded, a stream's queue is full at 4 KiB. Output counts the memory of the queues.
+func TestCrowdedOutput(t *testing.T) {
+	t.Parallel()
+	r := newClientRig(t, nil, setting(settingInitialWindowSize, 0))
+	a, b := r.open("POST", false), r.open("POST", false)
+	a.Write(make([]byte, 5000), false)
+	b.Write(make([]byte, 5000), false)
+	if a.Full() || r.out.held != 2*largeQueueBuf {
+		t.Errorf("full: %v, %d bytes are counted", a.Full(), r.out.held)
+	}
+	r.out.crowded = true
+	a.Write(make([]byte, 1), false)
+	if !a.Full() || b.Full() {
+		t.Errorf("full: %v, %v", a.Full(), b.Full())
+	}
+	r.receive(frame(frameWindowUpdate, 0, 1, number(2952)...))
+	r.wantCalls()
+	r.receive(frame(frameWindowUpdate, 0, 1, number(1)...))
+	r.wantCalls("1 writable")
+	b.Reset(Cancel)
+	if r.out.held != largeQueueBuf {
+		t.Errorf("%d bytes are counted for one queue", r.out.held)
+	}
+	r.conn.Closed(nil)
+	if r.out.held != 0 {
+		t.Errorf("%d bytes are counted at the end", r.out.held)
+	}
+}
+
 // TestFullOutput: DATA waits for Output in the streams' queues, and control frames do not.
 func TestFullOutput(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,8 @@ type memoryOutput struct {
 	parts     []outputPart
 	size      int
 	highWater int
+	held      int // memory of the streams' queues
+	crowded   bool
 	account   *windowAccount // nil: the windows are not checked
 }
 
@@ -40,6 +42,9 @@ func (o *memoryOutput) WriteShared(b *bufpool.Buf, p []byte) {
 }
 
 func (o *memoryOutput) Full() bool { return o.highWater > 0 && o.size >= o.highWater }
+func (o *memoryOutput) Hold(n int) { o.held += n }
+
+func (o *memoryOutput) Crowded() bool { return o.crowded }
 
 // take removes up to n bytes.
 func (o *memoryOutput) take(n int) (out []byte) {
@@ -408,6 +413,7 @@ func runModel(t *testing.T, seed uint64) (complete int) {
 	client.conn, server.conn = NewClient(cfg, client, client.out), NewServer(cfg, server, server.out)
 	tag := uint32(0)
 	for range 4000 {
+		client.out.crowded, server.out.crowded = rnd.IntN(4) == 0, rnd.IntN(4) == 0
 		if rnd.IntN(2) == 0 {
 			client.act(server, &tag)
 		} else {
@@ -447,6 +453,9 @@ func runModel(t *testing.T, seed uint64) (complete int) {
 			t.Errorf("client %v: %d streams are left", c.client, c.Streams())
 		}
 		c.Closed(nil)
+		if a.out.held != 0 {
+			t.Errorf("client %v: %d bytes of queues are counted at the end", c.client, a.out.held)
+		}
 	}
 	return complete
 }

@@ -11,6 +11,10 @@ type Output interface {
 	// Full reports whether the queue has reached its high watermark and has not shrunk to its low watermark since. DATA then
 	// waits in its stream. All other frames are still written.
 	Full() bool
+	// Hold says that the streams' queues take n more bytes of memory, or fewer if n is negative.
+	Hold(n int)
+	// Crowded reports whether all connections together queue too much. A stream's queue is then full at 4 KiB.
+	Crowded() bool
 }
 
 // Handler gets what arrives on a connection. Conn calls it within Receive, Flush, Tick and Closed. Stream.Reset, Release, Write,

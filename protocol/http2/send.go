@@ -20,11 +20,11 @@ func (s *Stream) Write(p []byte, end bool) {
 			return
 		}
 	}
-	s.queue.append(p)
+	s.queue.append(c.out, p)
 	if end {
 		s.flags |= endQueued
 	}
-	if s.queue.size >= c.cfg.QueuePerStream {
+	if n := s.queue.size; n >= c.cfg.QueuePerStream || n >= crowdedQueue && c.out.Crowded() {
 		s.flags |= queueFull
 	}
 	c.markReady(s)
@@ -87,9 +87,17 @@ func (c *Conn) sent(s *Stream) {
 	}
 }
 
-// Full reports whether the stream's queue has reached Config.QueuePerStream and has not shrunk to half of it since. Handler.Writable
-// follows.
+// Full reports whether the stream's queue has reached Config.QueuePerStream, or 4 KiB while Output is crowded, and has not shrunk to
+// half of that since. Handler.Writable follows.
 func (s *Stream) Full() bool { return s.is(queueFull) }
+
+// lowMark returns the length of a stream's queue in bytes at which the stream is no longer full.
+func (c *Conn) lowMark() int {
+	if c.out.Crowded() {
+		return min(crowdedQueue, c.cfg.QueuePerStream) / 2
+	}
+	return c.cfg.QueuePerStream / 2
+}
 
 // Queued returns the number of body bytes in the stream's queue.
 func (s *Stream) Queued() int { return s.queue.size }
@@ -135,7 +143,7 @@ func (c *Conn) flush() {
 		default:
 			c.markReady(s)
 		}
-		if s.is(queueFull) && s.queue.size <= c.cfg.QueuePerStream/2 {
+		if s.is(queueFull) && s.queue.size <= c.lowMark() {
 			s.flags &^= queueFull
 			if !s.is(released) && s.state != closed {
 				c.handler.Writable(s)

@@ -5,6 +5,7 @@ import "example.com/ferry/internal/bufpool"
 const (
 	smallQueueBuf = 4 << 10  // bytes of the first buffer of a queue, if little is written
 	largeQueueBuf = 16 << 10 // bytes of each further buffer
+	crowdedQueue  = 4 << 10  // length of a queue that is full while Output is crowded, in bytes
 )
 
 // sendQueue holds DATA that waits for a window or for Output. Bytes are copied once, into buffers that Output later shares.
@@ -14,8 +15,8 @@ type sendQueue struct {
 	size int
 }
 
-// append copies p to the end of the queue.
-func (q *sendQueue) append(p []byte) {
+// append copies p to the end of the queue. out counts the memory of the buffers.
+func (q *sendQueue) append(out Output, p []byte) {
 	q.size += len(p)
 	for len(p) > 0 {
 		var last *bufpool.Buf
@@ -28,6 +29,7 @@ func (q *sendQueue) append(p []byte) {
 				want = smallQueueBuf
 			}
 			last = bufpool.Get(want)
+			out.Hold(cap(last.B))
 			q.bufs = append(q.bufs, last)
 		}
 		n := min(len(p), cap(last.B)-len(last.B))
@@ -48,6 +50,7 @@ func (q *sendQueue) writeTo(out Output, n int) {
 		q.off += k
 		n -= k
 		if q.off == len(b.B) && (q.off == cap(b.B) || q.size == 0) {
+			out.Hold(-cap(b.B))
 			b.Release()
 			done++
 			q.off = 0
@@ -57,8 +60,9 @@ func (q *sendQueue) writeTo(out Output, n int) {
 }
 
 // drop releases all buffers.
-func (q *sendQueue) drop() {
+func (q *sendQueue) drop(out Output) {
 	for _, b := range q.bufs {
+		out.Hold(-cap(b.B))
 		b.Release()
 	}
 	q.removeFirst(len(q.bufs))

@@ -128,7 +128,7 @@ func (c *Conn) newStream() *Stream {
 func (c *Conn) streamClosed(s *Stream) {
 	c.streams.remove(s)
 	c.ready.remove(s)
-	s.queue.drop()
+	s.queue.drop(c.out)
 	if s.trailers != nil {
 		s.trailers.release()
 		s.trailers = nil

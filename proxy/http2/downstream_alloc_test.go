@@ -58,6 +58,8 @@ type quietClient struct {
 func (c *quietClient) Write(p []byte)                       { c.out = append(c.out, p...) }
 func (c *quietClient) WriteShared(_ *bufpool.Buf, p []byte) { c.Write(p) }
 func (c *quietClient) Full() bool                           { return false }
+func (*quietClient) Hold(int)                               {}
+func (*quietClient) Crowded() bool                          { return false }
 func (c *quietClient) Writable(*wire.Stream)                {}
 func (c *quietClient) Sent(*wire.Stream)                    {}
 func (c *quietClient) GoAway(uint32, wire.Code)             { c.tb.Error("GOAWAY") }

@@ -54,6 +54,8 @@ func newPeer(tb testing.TB, addr string) *peer {
 func (p *peer) Write(b []byte)                       { p.out = append(p.out, b...) }
 func (p *peer) WriteShared(_ *bufpool.Buf, b []byte) { p.Write(b) }
 func (p *peer) Full() bool                           { return false }
+func (*peer) Hold(int)                               {}
+func (*peer) Crowded() bool                          { return false }
 func (p *peer) Writable(*wire.Stream)                {}
 func (p *peer) Sent(*wire.Stream)                    {}
 func (p *peer) GoAway(last uint32, code wire.Code)   { p.goAway, p.last = append(p.goAway, code), last }

@@ -127,3 +127,5 @@ type scriptedOutput scriptedConn
 func (o *scriptedOutput) Write(p []byte)                       { o.queue = append(o.queue, p...) }
 func (o *scriptedOutput) WriteShared(_ *bufpool.Buf, p []byte) { o.Write(p) }
 func (o *scriptedOutput) Full() bool                           { return false }
+func (*scriptedOutput) Hold(int)                               {}
+func (*scriptedOutput) Crowded() bool                          { return false }
