@@ -56,6 +56,7 @@ type Timeouts struct {
 func (r *Relay) Init(d Downstream, l *loop.Loop) {
 	r.down = d
 	r.deadlines.loop, r.deadlines.timer = l, l.NewTimer(r.expire)
+	r.Replay.loop = l
 	r.Replay.Reset()
 }
 

@@ -1,6 +1,9 @@
 package exchange
 
-import "example.com/ferry/internal/bufpool"
+import (
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/loop"
+)
 
 const (
 	maxReplay   = 64 << 10 // bytes of request body
@@ -17,6 +20,8 @@ type ReplayBuffer struct {
 	b       []byte
 	buf     *bufpool.Buf // owns the memory of b; nil while b uses small
 	small   [smallReplay]byte
+
+	loop *loop.Loop // counts the memory of buf; nil if nothing does
 }
 
 // KeepHead copies a head into the buffer. It does nothing if the buffer has a head.
@@ -27,12 +32,13 @@ func (r *ReplayBuffer) KeepHead(head []byte) {
 	}
 }
 
-// KeepBody copies bytes of the body into the buffer while Whole is true. A body that is too large makes Whole false.
+// KeepBody copies bytes of the body into the buffer while Whole is true. A body that is too large makes Whole false, and so does a
+// body that needs more memory while the loop is crowded.
 func (r *ReplayBuffer) KeepBody(p []byte) {
 	if !r.Whole {
 		return
 	}
-	if len(r.b)-r.headLen+len(p) > maxReplay {
+	if len(r.b)-r.headLen+len(p) > maxReplay || len(r.b)+len(p) > cap(r.b) && r.loop != nil && r.loop.Crowded() {
 		r.Forget()
 		return
 	}
@@ -40,7 +46,13 @@ func (r *ReplayBuffer) KeepBody(p []byte) {
 }
 
 // Forget drops the body and makes Whole false: the request cannot be sent again.
-func (r *ReplayBuffer) Forget() { r.b, r.Whole = r.b[:r.headLen], false }
+func (r *ReplayBuffer) Forget() {
+	r.b, r.Whole = r.b[:r.headLen], false
+	if r.buf != nil && r.headLen <= smallReplay {
+		r.b = append(r.small[:0], r.b...)
+		r.release()
+	}
+}
 
 // Head returns the copied head, which is empty if there is none. It is valid until another method is called.
 func (r *ReplayBuffer) Head() []byte { return r.b[:r.headLen:r.headLen] }
@@ -50,19 +62,30 @@ func (r *ReplayBuffer) Body() []byte { return r.b[r.headLen:] }
 
 // Reset empties the buffer for another request.
 func (r *ReplayBuffer) Reset() {
+	r.release()
+	r.Whole, r.headLen, r.b = false, 0, r.small[:0]
+}
+
+func (r *ReplayBuffer) release() {
 	if r.buf != nil {
+		r.hold(-cap(r.buf.B))
 		r.buf.Release()
+		r.buf = nil
 	}
-	r.Whole, r.headLen, r.b, r.buf = false, 0, r.small[:0], nil
+}
+
+func (r *ReplayBuffer) hold(n int) {
+	if r.loop != nil {
+		r.loop.Hold(n)
+	}
 }
 
 func (r *ReplayBuffer) append(p []byte) {
 	if need := len(r.b) + len(p); need > cap(r.b) {
 		larger := bufpool.Get(need)
 		larger.B = append(larger.B, r.b...)
-		if r.buf != nil {
-			r.buf.Release()
-		}
+		r.release()
+		r.hold(cap(larger.B))
 		r.buf, r.b = larger, larger.B
 	}
 	r.b = append(r.b, p...)

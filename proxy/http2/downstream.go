@@ -70,8 +70,10 @@ func (d *downstreamSide) streamReset(why wire.StreamError) {
 // countRequest counts and logs the request. status is 0 if the client got no response.
 func (d *downstreamSide) countRequest(status int) {
 	var head exchange.RequestHead
-	if d.useKeptHead(); d.head.Head != nil {
-		head = &d.head
+	if d.settings.plan.Log != nil {
+		if d.useKeptHead(); d.head.Head != nil {
+			head = &d.head
+		}
 	}
 	d.relay.Finish(head, d.ClientAddr, status)
 }
@@ -120,6 +122,7 @@ func (d *downstreamSide) release() {
 
 func (d *downstreamSide) dropPending() {
 	if d.pending != nil {
+		d.client.conn.Hold(-cap(d.pending.B))
 		d.pending.Release()
 		d.pending = nil
 	}

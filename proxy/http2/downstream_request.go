@@ -225,10 +225,12 @@ func (d *downstreamSide) hold(p []byte) {
 		return
 	case d.pending == nil:
 		d.pending = bufpool.Get(len(p))
+		d.client.conn.Hold(cap(d.pending.B))
 	case len(d.pending.B)+len(p) > cap(d.pending.B):
 		larger := bufpool.Get(2 * (len(d.pending.B) + len(p)))
 		larger.B = append(larger.B, d.pending.B...)
-		d.pending.Release()
+		d.client.conn.Hold(cap(larger.B))
+		d.dropPending()
 		d.pending = larger
 	}
 	d.pending.B = append(d.pending.B, p...)
@@ -258,10 +260,11 @@ func (d *downstreamSide) passBody(p []byte) {
 
 // passPending forwards the bytes that waited for the route or for a connection.
 func (d *downstreamSide) passPending() (pause bool) {
-	held := d.pending
+	held, conn := d.pending, d.client.conn
 	d.pending = nil
 	pause = d.relay.RequestData(held.B)
 	d.relay.Replay.KeepBody(held.B)
+	conn.Hold(-cap(held.B))
 	held.Release()
 	if d.whole {
 		d.requestWhole(d.trailers.fields())

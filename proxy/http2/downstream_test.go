@@ -360,6 +360,14 @@ func TestRequestsThatWait(t *testing.T) {
 	if x.status != 200 || string(x.body) != "ok" {
 		t.Errorf("%d %q, want 200 ok", x.status, x.body)
 	}
+	proxytest.Eventually(t, "no memory is counted any more", func() (is bool) {
+		do(func() {
+			l := r.Group.Loops()[0]
+			l.SetQueueMemory(0) // the loop is crowded as soon as a byte is counted
+			is = !l.Crowded()
+		})
+		return is
+	})
 }
 
 // TestPayloadRoutes: routes are chosen by a field of the body, which arrives in pieces.
