@@ -34,7 +34,11 @@ func (n *Node) newAdminTLS(c config.Admin) (*adminTLS, error) {
 	case c.CertFile != "":
 		pairs = []certs.Files{{CertFile: c.CertFile, KeyFile: c.KeyFile}}
 	case c.OwnCertificate():
-		base.GetCertificate = n.id.ServerTLS().GetCertificate
+		own, err := n.nodeCertificate()
+		if err != nil {
+			return nil, fmt.Errorf("admin: the node's certificate: %w", err)
+		}
+		base.GetCertificate = own
 	default:
 		return nil, nil
 	}

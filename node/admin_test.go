@@ -138,3 +138,27 @@ func TestApplyAdmin(t *testing.T) {
 		t.Errorf("got the servers %q and %q, want none", n.Admin(), n.Metrics())
 	}
 }
+
+// TestApplyAdminCertificate: a node without a data directory refuses the first listener for streams, which needs a restart, also
+// if the admin server of the same file needs the node's certificate.
+func TestApplyAdminCertificate(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	writeSecret(t, token, "token-of-the-admin-server")
+	cfg := quiet(t)
+	listeners := cfg.Listeners
+	cfg.Listeners, cfg.Proxy = nil, inFrontOf(web(t, "a server"))
+	n := build(t, cfg)
+	run(t, n)
+	err := n.Apply(changed(n, func(c *config.Config) {
+		c.Listeners = listeners
+		c.Admin = config.Admin{Address: "0.0.0.0:0", TokenFile: token}
+	}))
+	var refused *Refused
+	if !errors.As(err, &refused) || refused.Section != "listeners" {
+		t.Errorf("got %v, want a refusal of the listeners", err)
+	}
+	apply(t, n, func(c *config.Config) { c.Admin = config.Admin{Address: "0.0.0.0:0", TokenFile: token} })
+	if !strings.HasPrefix(n.Admin(), "https://") {
+		t.Errorf("the admin server is at %s, want TLS", n.Admin())
+	}
+}
