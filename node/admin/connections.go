@@ -48,7 +48,11 @@ func newConnectionLimit(n int) *connectionLimit {
 func (l *connectionLimit) changed(c net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.open[c]; e != nil {
+	e, known := l.open[c]
+	if !known && state != http.StateNew {
+		return // it was closed below, while its request arrived
+	}
+	if e != nil {
 		l.waiting.Remove(e)
 	}
 	switch state {
@@ -62,6 +66,14 @@ func (l *connectionLimit) changed(c net.Conn, state http.ConnState) {
 	if len(l.open) > l.max {
 		oldest, _ := l.waiting.Remove(l.waiting.Front()).(net.Conn) // at least the new one waits
 		delete(l.open, oldest)
-		_ = oldest.Close()
+		closeAtOnce(oldest)
 	}
+}
+
+// closeAtOnce closes c without the alert of TLS, for which a client that does not read could make Close wait.
+func closeAtOnce(c net.Conn) {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	_ = c.Close()
 }

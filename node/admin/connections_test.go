@@ -1,0 +1,51 @@
+package admin
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ferry/internal/certs/certstest"
+)
+
+// TestLimitOfClosedConnection: a connection that the limit has closed may still report that its request arrived.
+func TestLimitOfClosedConnection(t *testing.T) {
+	l := newConnectionLimit(1)
+	a, _ := net.Pipe()
+	b, _ := net.Pipe()
+	l.changed(a, http.StateNew)
+	l.changed(b, http.StateNew) // closes a
+	l.changed(b, http.StateActive)
+	l.changed(a, http.StateActive)
+	l.changed(a, http.StateClosed)
+	if len(l.open) != 1 {
+		t.Errorf("%d connections are open, want 1", len(l.open))
+	}
+}
+
+// TestLimitClosesAtOnce: a client that does not read its TLS connection delays no other one.
+func TestLimitClosesAtOnce(t *testing.T) {
+	pair := certstest.NewCA(t, "ca").Issue(t, certstest.Leaf{Names: []string{"localhost"}}).TLS(t)
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		client := tls.Client(far, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // only the end of the connection matters
+		server := tls.Server(near, &tls.Config{Certificates: []tls.Certificate{pair}})
+		go func() { _, _ = io.WriteString(client, "a") }()
+		if _, err := server.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		l := newConnectionLimit(1)
+		next, _ := net.Pipe()
+		begun := time.Now()
+		l.changed(server, http.StateNew)
+		l.changed(next, http.StateNew)
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("closing the connection took %v", took)
+		}
+		_ = far.Close()
+	})
+}
