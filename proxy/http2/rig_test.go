@@ -2,6 +2,7 @@ package http2
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -100,11 +101,21 @@ func (r *rig) eventually(what string, is func() bool) {
 // settled waits until the proxy has no client and holds no buffer. The clients close their idle connections.
 func (r *rig) settled(clients ...*http.Client) {
 	r.TB.Helper()
+	left := ""
+	defer func() {
+		if left != "" {
+			r.TB.Log(left)
+		}
+	}()
 	r.eventually("nothing is left", func() bool {
 		for _, c := range clients {
 			c.CloseIdleConnections() // a connection is idle some time after its last response
 		}
 		s := r.Stats()
-		return r.Metrics.Snapshot().Listeners[0].Connections == 0 && s.Queues == 0 && s.Unread == 0
+		conns := r.Metrics.Snapshot().Listeners[0].Connections
+		if left = ""; conns+s.Queues+s.Unread > 0 {
+			left = fmt.Sprintf("%d connections of clients, %d queues and %d read buffers are left", conns, s.Queues, s.Unread)
+		}
+		return left == ""
 	})
 }
