@@ -4,7 +4,7 @@ import "fmt"
 
 // connState is the progress of a client's connection:
 //
-//	serving ──Shutdown, idle, max_requests──► goingAway ──PING's response, or 1 s──► lastStreams ──no stream is left──► closing
+//	serving ──Shutdown, idle, max_requests, overload──► goingAway ──PING's response, or 1 s──► lastStreams ──no stream is left──► closing
 //	   └── connection error, header timeout, end of the client's side ──► closing ◄──┘  (from all states)
 //
 // A client may have sent a request before it reads the first GOAWAY. The response to the PING shows that the client has

@@ -21,7 +21,8 @@ func (cs *clientStreams) Headers(s *wire.Stream, h *wire.Head, end bool) {
 	cc.unsent = 0
 	cc.requests++
 	cc.loopState.downstream(cc, s).begin(h, end)
-	if limit := cc.settings.MaxRequests; limit > 0 && cc.requests >= limit {
+	limit := cc.settings.MaxRequests
+	if limit > 0 && cc.requests >= limit || cc.loopState.service.current.Load().plan.Overload.EndsKeepAlive() {
 		cc.Shutdown(cc.conn)
 	}
 }
