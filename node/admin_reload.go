@@ -159,7 +159,7 @@ func (n *Node) prepareAdmin(r *reload) (change, error) {
 		step, err := n.prepareServer(server.at, server.was, server.next)
 		if err != nil {
 			abort()
-			return change{}, fmt.Errorf("admin: %w", err)
+			return change{}, err
 		}
 		steps = append(steps, step)
 	}

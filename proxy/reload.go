@@ -396,7 +396,7 @@ func (p *Proxy) giveUp(past, kept parts) {
 			continue
 		}
 		if err := l.socket.Close(); err != nil {
-			p.log.Warn("closing a listener", "listener", name, "error", err)
+			p.log.Warn("closing a listener", "listener", name, "err", err)
 		}
 		for _, each := range p.group.Loops() {
 			_ = each.PostWait(context.Background(), func() { drain(each, l.service) }) // an error means that the loop has ended, so it has no connections
@@ -416,7 +416,7 @@ func (p *Proxy) giveUp(past, kept parts) {
 	if access := past.access; access != nil && access != kept.access {
 		time.AfterFunc(logGrace, func() {
 			if err := access.Close(); err != nil {
-				p.log.Warn("closing the access log of the configuration before", "error", err)
+				p.log.Warn("closing the access log of the configuration before", "err", err)
 			}
 		})
 	}

@@ -108,8 +108,8 @@ type Admin struct {
 	KeyFile string `yaml:"key_file,omitempty"`
 
 	// MetricsAddress is HOST:PORT of a second server, for scrapers and probes: /metrics, /ping and /ready, to be read only,
-	// without token and TLS. It may be reachable from other machines: whoever reaches it sees the names of clients, tags,
-	// routes and endpoints. Empty means none.
+	// without token and TLS. It may be reachable from other machines. Its responses have the names of clients, tags, routes
+	// and endpoints. Empty means none.
 	MetricsAddress string `yaml:"metrics_address,omitempty"`
 }
 

@@ -30,7 +30,7 @@ func (c *Config) Check() error {
 		k.add("balance", "%q: write %s, %s or %s", c.Balance, LeastRequest, RoundRobin, EWMA)
 	}
 	if c.Protocol != "" && c.Protocol.index() < 0 {
-		k.add("protocol", "%q: write %s, %s, %s or %s, or leave it out to use the listener's", c.Protocol, HTTP1, HTTP2, Auto, Bolt)
+		k.add("protocol", "%q: write %s, %s, %s or %s, or leave it out: bolt behind bolt listeners, else http1", c.Protocol, HTTP1, HTTP2, Auto, Bolt)
 	}
 	k.endpoints(c.Endpoints)
 	if c.TLS != nil {
