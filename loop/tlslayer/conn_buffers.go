@@ -44,6 +44,14 @@ func (b connBuffers) release() {
 	}
 }
 
+// handLen returns how many bytes of an incomplete handshake message are held; 0 if that is not known.
+func (b connBuffers) handLen() int {
+	if b.hand == nil {
+		return 0
+	}
+	return b.hand.Len()
+}
+
 // recordBuffer is the size in bytes of the buffer that is lent as rawInput: it has room for every record, so the tls.Conn does
 // not allocate another one. The tls.Conn asks for bytes.MinRead more than it needs.
 const recordBuffer = recordHead + maxCiphertext + 2*bytes.MinRead

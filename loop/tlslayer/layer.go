@@ -14,6 +14,12 @@ import (
 // ErrNotTLS means that the client's first byte does not begin a TLS record. The client probably speaks HTTP in cleartext.
 var ErrNotTLS = errors.New("tlslayer: the client does not speak TLS")
 
+// maxClientMessage is the most bytes that are stored of an incomplete handshake message of a client after the handshake. A
+// key update has 5 (RFC 8446, section 4.6.3). crypto/tls would store 64 KiB.
+const maxClientMessage = 512
+
+var errLongMessage = errors.New("tlslayer: the client sent a long handshake message after the handshake")
+
 // Layer is TLS on one connection. It implements loop.Layer. Only the connection's loop may call its methods.
 type Layer struct {
 	loop   *loop.Loop
@@ -159,8 +165,11 @@ func (t *Layer) Read(p []byte) (int, error) {
 		n += k
 		t.plain = k > 0 && n == len(p)
 		t.takeBack()
-		if !errors.Is(err, errWouldBlock) { // conn has read records without data, such as a key update
+		switch {
+		case !errors.Is(err, errWouldBlock): // otherwise conn has read records without data, such as a key update
 			t.readErr = err
+		case !t.client && buffersOf(t.conn).handLen() > maxClientMessage:
+			t.readErr = errLongMessage
 		}
 	}
 	if n > 0 {
