@@ -74,7 +74,7 @@ type Socket struct {
 	out    chunkQueue // bytes that the layer wrote and the socket has not accepted
 	err    error      // why the layer failed; nil if it did not
 	budget int        // bytes that the layer may still read in this turn
-	extra  int        // bytes in out that the layer wrote outside its Write; they are counted since out was last empty
+	extra  int32      // bytes in out that the layer wrote outside its Write; they are counted since out was last empty
 
 	readable     bool // the socket may hold bytes; Conn's flag readable is about plain bytes
 	sealing      bool // the layer's Write is running; flush follows
@@ -119,10 +119,11 @@ func (s *Socket) Write(p []byte) {
 		if s.out.head == nil {
 			s.extra = 0
 		}
-		if s.extra += len(p); s.extra > maxExtra {
+		if len(p) > maxExtra-int(s.extra) {
 			c.fail("write", fmt.Errorf("the peer does not read: the layer has queued more than %d bytes beside its data", maxExtra))
 			return
 		}
+		s.extra += int32(len(p))
 		c.loop.flushLater(c)
 	}
 	s.out.append(&c.loop.free, p)

@@ -260,25 +260,59 @@ func TestClientTruncated(t *testing.T) {
 	}
 }
 
-// TestKept: a paused connection keeps its own bytes while other connections of the loop use the shared buffer.
+// TestKept: a paused connection keeps its own bytes while other connections of the loop use the shared buffer. The memory for
+// them counts for the loop's QueueMemory.
 func TestKept(t *testing.T) {
-	s := &readBuffer{}
-	a, b := &Layer{shared: s}, &Layer{shared: s}
-	s.w += copy(s.enter(a), "first layer")
-	a.consume(6)
-	s.w += copy(s.enter(b), "second")
-	if got := string(a.pending()) + "/" + string(b.pending()); got != "layer/second" {
-		t.Errorf("pending: %q", got)
+	server, _ := newAuthority(t).configs(t)
+	r := newRig(t, &loop.Config{Loops: 1, QueueMemory: 18 << 10}, nil, server) // all[2] takes 16 KiB below
+	conns := make(chan *loop.Conn, 3)
+	at, err := loop.ParseAddr("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	a.consume(5)
-	b.consume(6)
-	if a.kept != nil || len(a.pending()) != 0 || len(b.pending()) != 0 {
-		t.Error("bytes are left")
+	listener, err := r.group.Listen(at, func(c *loop.Conn) loop.Handler {
+		c.SetLayer(r.layers.Server(c.Loop(), server, r.layers.Bound()), nil)
+		conns <- c
+		return loop.Base{}
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.leave(b)
-	if s.owner != nil {
-		t.Error("the buffer has an owner that left")
+	r.listener = listener
+	var all [3]*loop.Conn
+	for i := range all {
+		r.dial(t)
+		all[i] = <-conns
 	}
+	done := make(chan struct{})
+	if err := r.group.Loops()[0].Post(func() {
+		defer close(done)
+		a, b := all[0].Layer().(*Layer), all[1].Layer().(*Layer)
+		s := a.shared
+		s.w += copy(s.enter(a), "first layer")
+		a.consume(6)
+		s.w += copy(s.enter(b), "second")
+		if got := string(a.pending()) + "/" + string(b.pending()); got != "layer/second" {
+			t.Errorf("pending: %q", got)
+		}
+		all[2].Write(make([]byte, 8<<10))
+		if !all[2].Full() {
+			t.Error("the kept bytes do not make the loop crowded")
+		}
+		all[2].Abort(nil)
+		a.consume(5)
+		b.consume(6)
+		if a.kept != nil || len(a.pending()) != 0 || len(b.pending()) != 0 {
+			t.Error("bytes are left")
+		}
+		s.leave(b)
+		if s.owner != nil {
+			t.Error("the buffer has an owner that left")
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	<-done
 }
 
 // TestWaitingHandshakeIsSmall: the loop reads little from a client whose handshake waits for a place, however much it sends.

@@ -37,8 +37,9 @@ type Layer struct {
 
 	phase  phase
 	client bool
-	plain  bool // conn may hold decrypted bytes
-	lent   bool // the shared record buffer is conn's rawInput
+	plain  bool  // conn may hold decrypted bytes
+	lent   bool  // the shared record buffer is conn's rawInput
+	held   int32 // memory in bytes that loop counts for the connection: see account
 }
 
 // phase is the phase of a Layer.
@@ -161,10 +162,14 @@ func (t *Layer) Read(p []byte) (int, error) {
 			break // the next call decrypts the record without splitting it
 		}
 		t.lend()
+		before := t.plain
 		k, err := t.conn.Read(p[n:])
 		n += k
 		t.plain = k > 0 && n == len(p)
 		t.takeBack()
+		if t.plain != before {
+			t.account()
+		}
 		switch {
 		case !errors.Is(err, errWouldBlock): // otherwise conn has read records without data, such as a key update
 			t.readErr = err
@@ -195,5 +200,7 @@ func (t *Layer) Close() {
 		h.cancel(net.ErrClosed)
 	}
 	t.consume(len(t.pending()))
+	t.plain = false
+	t.account()
 	t.shared.leave(t)
 }

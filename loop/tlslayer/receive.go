@@ -50,6 +50,21 @@ func (t *Layer) keep(p []byte) {
 	t.kept = bufpool.Get(len(p) + 1)
 	t.kept.B = append(t.kept.B, p...)
 	t.keptOff = 0
+	t.account()
+}
+
+// account tells the loop how much memory t has for bytes that Read has not returned, so that the loop is crowded before many
+// clients that send incomplete records take too much together.
+func (t *Layer) account() {
+	n := 0
+	if t.kept != nil {
+		n = cap(t.kept.B)
+	}
+	if t.plain {
+		n += recordBuffer
+	}
+	t.loop.Hold(n - int(t.held))
+	t.held = int32(n) // at most two records
 }
 
 // readSocket reads at most limit more of the peer's bytes. They are appended to pending.
@@ -70,6 +85,7 @@ func (t *Layer) readSocket(limit int) (int, error) {
 		larger.B = append(larger.B, b.B...)
 		b.Release()
 		t.kept, b = larger, larger
+		t.account()
 	}
 	n, err := t.socket.Read(b.B[len(b.B):min(cap(b.B), len(b.B)+limit)])
 	b.B = b.B[:len(b.B)+n]
@@ -98,6 +114,7 @@ func (t *Layer) consume(n int) {
 	default:
 		t.kept.Release()
 		t.kept, t.keptOff = nil, 0
+		t.account()
 	}
 }
 
