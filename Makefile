@@ -45,7 +45,7 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 	@$(MAKE) fuzz
 
 attack: ## the attacks on the proxy of make test, for a minute each and with ten times the clients
-	go test -tags attack -count=1 -timeout 2h -v -run '^(TestAttack|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC)' ./proxy/interop
+	go test -tags attack -count=1 -timeout 2h -v -run '^(TestAttack|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC|TestSmuggling)' ./proxy/interop
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }

@@ -7,11 +7,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"example.com/ferry/proxy/proxytest"
 )
 
 // sample is a case of protocol/http1's corpus: raw bytes, and whether the proxy must forward them as a request.
@@ -50,45 +53,89 @@ func corpus(t *testing.T) []sample {
 
 // TestSmuggling sends each case to a server through ferry, followed by a marked request on the same connection. The
 // server must not receive a case that ferry refuses. It must receive a case that ferry forwards as one request, and
-// must respond to the marked request separately.
+// must respond to the marked request separately. The server speaks HTTP/1.1 or HTTP/2, or a second ferry turns HTTP/2 back into
+// HTTP/1.1.
 func TestSmuggling(t *testing.T) {
 	samples := corpus(t)
+	toHTTP2 := []string{"- name: web\n", "- name: web\n      protocol: http2\n"}
 	t.Run("go", func(t *testing.T) {
-		var mu sync.Mutex
-		var seen []string
-		server := serveGo(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body)
-			mu.Lock()
-			seen = append(seen, r.Method+" "+r.RequestURI)
-			mu.Unlock()
-			fmt.Fprintf(w, "%s %s\n", r.Method, r.RequestURI)
-		}))
-		smuggle(t, samples, server, func() []string {
-			mu.Lock()
-			defer mu.Unlock()
-			return append([]string(nil), seen...)
-		})
+		s := newRecordingServer(t)
+		smuggle(t, samples, run(t, "http1.yaml", map[string]string{"18090": s.address}).at("18080"), s.address, s.seen)
 	})
 	t.Run("nginx", func(t *testing.T) {
 		server, log := nginx(t)
-		smuggle(t, samples, server, func() []string {
-			text, err := os.ReadFile(log)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-		})
+		smuggle(t, samples, run(t, "http1.yaml", map[string]string{"18090": server}).at("18080"), server, nginxLog(t, log))
+	})
+	t.Run("HTTP2 to go", func(t *testing.T) {
+		s := newRecordingServer(t)
+		tunnels := func(s sample) bool { return strings.Contains(s.raw, "Upgrade: websocket") } // net/http has no extended CONNECT
+		samples := slices.DeleteFunc(slices.Clone(samples), tunnels)
+		smuggle(t, samples, run(t, "http1.yaml", map[string]string{"18090": s.address}, toHTTP2...).at("18080"), s.address, s.seen)
+	})
+	t.Run("HTTP2 and back to nginx", func(t *testing.T) {
+		server, log := nginx(t)
+		back := run(t, "http2.yaml", map[string]string{"18092": server})
+		smuggle(t, samples, run(t, "http1.yaml", map[string]string{"18090": back.at("18082")}, toHTTP2...).at("18080"), server, nginxLog(t, log))
 	})
 }
 
-// smuggle sends the cases. log returns the requests that the server has received, in order. Each element begins with
-// the method and the target.
-func smuggle(t *testing.T, samples []sample, server string, log func() []string) {
-	f := run(t, "http1.yaml", map[string]string{"18090": server})
+// nginxLog returns the requests in nginx's log.
+func nginxLog(t *testing.T, log string) func() []string {
+	return func() []string {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	}
+}
+
+// recordingServer is a server of net/http that notes the requests that it has received to their end. It speaks HTTP/1.1 and
+// HTTP/2.
+type recordingServer struct {
+	address string
+	mu      sync.Mutex
+	lines   []string
+}
+
+func newRecordingServer(t *testing.T) *recordingServer {
+	t.Helper()
+	s := &recordingServer{}
+	h := &http.Server{Handler: s, DisableGeneralOptionsHandler: true, Protocols: new(http.Protocols)}
+	h.Protocols.SetHTTP1(true)
+	h.Protocols.SetUnencryptedHTTP2(true)
+	ln := proxytest.Listen(t)
+	go h.Serve(ln)
+	t.Cleanup(func() { h.Close() })
+	s.address = ln.Addr().String()
+	return s
+}
+
+func (s *recordingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		panic(http.ErrAbortHandler) // the request was reset
+	}
+	line := r.Method + " " + r.RequestURI
+	s.mu.Lock()
+	s.lines = append(s.lines, line)
+	s.mu.Unlock()
+	fmt.Fprintln(w, line)
+}
+
+// seen returns the requests received, in order. Each element begins with the method and the target.
+func (s *recordingServer) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines)
+}
+
+// smuggle sends the cases to ferry at an address. log returns the requests that the server has received, in order. Each element
+// begins with the method and the target.
+func smuggle(t *testing.T, samples []sample, address, server string, log func() []string) {
 	before, kept, refused := 0, 0, 0
 	for i, s := range samples {
 		mark := fmt.Sprintf("/mark-%d", i)
-		c := talk(t, f.at("18080"), s.raw, "GET "+mark+" HTTP/1.1\r\nHost: mark\r\n\r\n")
+		c := talk(t, address, s.raw, "GET "+mark+" HTTP/1.1\r\nHost: mark\r\n\r\n")
 
 		// Once the server has received this request on another connection, it has received all earlier requests.
 		barrier := fmt.Sprintf("/barrier-%d", i)
@@ -105,14 +152,14 @@ func smuggle(t *testing.T, samples []sample, server string, log func() []string)
 			}
 		}
 		cases, marks := 0, 0
-		for _, line := range seen[before : len(seen)-1] {
+		seen, before = seen[before:], len(seen)
+		for _, line := range seen[:len(seen)-1] {
 			if strings.HasPrefix(line, "GET "+mark) {
 				marks++
 			} else {
 				cases++
 			}
 		}
-		before = len(seen)
 
 		answered := 0
 		if c.marked {
