@@ -12,26 +12,28 @@ const (
 	maxEncodeTable = 4 << 10 // bytes of the encoder's table, if the peer allows it
 	maxIndexed     = 256     // bytes of the longest value that is indexed
 	maxMisses      = 4       // so many changes of a value in a row end its indexing
+	firstSizes     = 8       // length of the first ring of sizes
 )
 
 // encodeTable mirrors the peer's dynamic table. RFC 7541, section 2.3.2. It keeps the sizes of all entries, but the values only of
-// the last entry of each name.
+// the last entry of each name. It grows with the entries, because most connections have few and many connections are idle.
 type encodeTable struct {
 	max      int // bytes; the size that the peer's decoder knows, or will know by the pending updates
 	pending  bool
 	smallest int // smallest size since the last update, if pending
 
 	size     int
-	inserted uint32 // number of entries inserted so far
-	count    uint32 // number of entries in the table
-	last     *[nameCount]indexedValue
-	sizes    *[maxEncodeTable / entryOverhead]uint16 // sizes of the entries; the newest is at (inserted-1) % len
+	inserted uint32   // number of entries inserted so far
+	count    uint32   // number of entries in the table
+	sizes    []uint16 // sizes of the entries, a ring; the newest is at (inserted-1) & (len-1)
+	values   []indexedValue
+	valueOf  [nameCount]uint8 // index in values, from 1, of the name's value; 0 if there is none
 }
 
 // indexedValue is the last value of a name.
 type indexedValue struct {
 	value  []byte
-	number uint32 // number of its insertion, from 1; 0 if there is none
+	number uint32 // number of its insertion, from 1
 	misses uint8  // changes of the value in a row
 }
 
@@ -69,46 +71,62 @@ func (t *encodeTable) insertResize(block []byte) []byte {
 
 func (t *encodeTable) evict(size int) {
 	for t.size > size {
-		t.size -= int(t.sizes[(t.inserted-t.count)%uint32(len(t.sizes))])
+		t.size -= int(*t.sizeOf(t.count))
 		t.count--
 	}
 }
 
+// sizeOf returns the size of the entry with the index, which counts from 1, the newest entry.
+func (t *encodeTable) sizeOf(index uint32) *uint16 {
+	return &t.sizes[(t.inserted-index)&uint32(len(t.sizes)-1)]
+}
+
 // find returns the index of the field, or 0. index reports whether a literal should be indexed.
 func (t *encodeTable) find(id nameID, value []byte) (at int, index bool) {
-	if t.last == nil {
-		return 0, t.max > 0 && len(value) <= maxIndexed
-	}
-	v := &t.last[id]
-	if v.number != 0 && t.inserted-v.number < t.count && bytes.Equal(v.value, value) {
-		v.misses = 0
-		return staticCount + 1 + int(t.inserted-v.number), false
-	}
-	if v.misses >= maxMisses {
-		v.misses++ // becomes 0 in the end, so a value that has become constant is indexed again
-		return 0, false
+	if at := t.valueOf[id]; at != 0 {
+		v := &t.values[at-1]
+		if t.inserted-v.number < t.count && bytes.Equal(v.value, value) {
+			v.misses = 0
+			return staticCount + 1 + int(t.inserted-v.number), false
+		}
+		if v.misses >= maxMisses {
+			v.misses++ // becomes 0 in the end, so a value that has become constant is indexed again
+			return 0, false
+		}
 	}
 	return 0, len(value) <= maxIndexed && len(value)+len(names[id].text)+entryOverhead <= t.max
 }
 
 // insert adds a field that is sent as a literal with indexing.
 func (t *encodeTable) insert(id nameID, value []byte) {
-	if t.last == nil {
-		t.last, t.sizes = new([nameCount]indexedValue), new([maxEncodeTable / entryOverhead]uint16)
-	}
 	need := len(names[id].text) + len(value) + entryOverhead
 	t.evict(max(t.max-need, 0))
 	if need > t.max {
 		return
 	}
-	t.sizes[t.inserted%uint32(len(t.sizes))] = uint16(need)
+	if int(t.count) == len(t.sizes) {
+		t.growSizes()
+	}
 	t.inserted++
 	t.count++
 	t.size += need
-	v := &t.last[id]
+	*t.sizeOf(1) = uint16(need)
+	if t.valueOf[id] == 0 {
+		t.values = append(t.values, indexedValue{})
+		t.valueOf[id] = uint8(len(t.values))
+	}
+	v := &t.values[t.valueOf[id]-1]
 	v.value = append(v.value[:0], value...)
 	v.number = t.inserted
 	v.misses++
+}
+
+func (t *encodeTable) growSizes() {
+	old := *t
+	t.sizes = make([]uint16, max(2*len(old.sizes), firstSizes))
+	for i := uint32(1); i <= t.count; i++ {
+		*t.sizeOf(i) = *old.sizeOf(i)
+	}
 }
 
 // appendInteger appends an integer with a prefix of so many bits. first has the bits above the prefix. RFC 7541, section 5.1.
