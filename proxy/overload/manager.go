@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	calmInterval = 100 * time.Millisecond // between samples
-	busyInterval = 10 * time.Millisecond  // between samples when memory is short: it may grow by a gigabyte a second
-	busyMemory   = 0.6                    // part of the budget above which memory is short
-	idleInterval = time.Second            // between two calls of CloseIdle
-	idlePart     = 8                      // CloseIdle closes one idle connection of so many
-	freeInterval = 5 * time.Second        // between two collections that return memory to the system
+	unusedInterval = time.Second            // between samples without a client: each sample wakes all loops
+	calmInterval   = 100 * time.Millisecond // between samples
+	busyInterval   = 10 * time.Millisecond  // between samples when memory is short: it may grow by a gigabyte a second
+	busyMemory     = 0.6                    // part of the budget above which memory is short
+	idleInterval   = time.Second            // between two calls of CloseIdle
+	idlePart       = 8                      // CloseIdle closes one idle connection of so many
+	freeInterval   = 5 * time.Second        // between two collections that return memory to the system
 )
 
 // Process is what a Manager measures.
@@ -127,12 +128,19 @@ func (m *Manager) Run(ctx context.Context) {
 		s := Sample{Memory: m.process.Memory(), Lag: m.lag.measure(), Connections: m.process.Connections()}
 		m.step(s, now, now.Sub(last))
 		last = now
-		if budget := m.controller.limits.memory; budget > 0 && float64(s.Memory) > busyMemory*float64(budget) {
-			timer.Reset(busyInterval)
-		} else {
-			timer.Reset(calmInterval)
-		}
+		timer.Reset(m.interval(s))
 	}
+}
+
+// interval returns the time between sample s and the next one.
+func (m *Manager) interval(s Sample) time.Duration {
+	switch budget := m.controller.limits.memory; {
+	case budget > 0 && float64(s.Memory) > busyMemory*float64(budget):
+		return busyInterval
+	case s.Connections == 0 && m.level == Normal:
+		return unusedInterval
+	}
+	return calmInterval
 }
 
 // setGoLimit sets Go's soft memory limit for a budget in bytes; 0 means no budget.

@@ -36,6 +36,7 @@ func TestManager(t *testing.T) {
 		m := New(&Config{Memory: 1 << 30, LoopLatency: -1}, Process{
 			MemoryBudget: 1, Memory: memory.Load, Connections: conns.Load, MaxConnections: func() int64 { return 100 }, Loops: []Poster{&fakeLoop{}},
 		}, act, slog.New(slog.DiscardHandler))
+		conns.Store(1)
 		ctx, stop := context.WithCancel(t.Context())
 		var ended atomic.Bool
 		go func() {
@@ -105,6 +106,28 @@ func TestManager(t *testing.T) {
 	if after := debug.SetMemoryLimit(-1); after != before {
 		t.Errorf("Go's memory limit is %d, before it was %d", after, before)
 	}
+}
+
+// TestUnusedManager: without a client the process is sampled once a second, with one ten times.
+func TestUnusedManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var samples, conns atomic.Int64
+		m := New(&Config{}, Process{
+			Memory: func() int64 { samples.Add(1); return 0 }, Connections: conns.Load, MaxConnections: func() int64 { return 100 },
+		}, &recorder{}, slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithCancel(t.Context())
+		go m.Run(ctx)
+		for _, row := range []struct{ conns, least, most int64 }{{0, 9, 11}, {1, 90, 101}, {0, 9, 11}} {
+			conns.Store(row.conns)
+			before := samples.Load()
+			time.Sleep(10 * time.Second)
+			if n := samples.Load() - before; n < row.least || n > row.most {
+				t.Errorf("%d clients: %d samples in 10 s, want %d to %d", row.conns, n, row.least, row.most)
+			}
+		}
+		stop()
+		synctest.Wait()
+	})
 }
 
 // TestNilState: without a Manager nothing is shed.
