@@ -20,6 +20,7 @@ import (
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
+	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -305,7 +306,11 @@ func TestApplyFunctions(t *testing.T) {
 	if err := n.functions.Stop("echo"); err != nil {
 		t.Fatal(err)
 	}
+	removed := n.functions.all()[2]
 	apply(t, n, func(cfg *config.Config) { cfg.Functions, cfg.Live.Functions = []config.Function{echo}, false })
+	if err := removed.start(t.Context()); err == nil || removed.state().Running {
+		t.Errorf("the removed function %s was started: %v", removed.Name, err)
+	}
 	if list := n.functions.List(); len(list) != 1 || list[0].Running {
 		t.Errorf("got %+v, want only the function that was stopped", list)
 	}
@@ -329,6 +334,20 @@ func TestApplyAroundTheRun(t *testing.T) {
 	}
 }
 
+// connectedFirst is a transport that calls a function between the TLS handshake and the first byte of a client.
+type connectedFirst struct {
+	transport.Transport
+	connected func()
+}
+
+func (c connectedFirst) Dial(ctx context.Context, addr string) (transport.Conn, error) {
+	conn, err := c.Transport.Dial(ctx, addr)
+	if c.connected != nil {
+		c.connected()
+	}
+	return conn, err
+}
+
 // TestApplyClientCA: other client CAs disconnect the clients that a certificate has identified, and no others.
 func TestApplyClientCA(t *testing.T) {
 	dir := t.TempDir()
@@ -339,7 +358,7 @@ func TestApplyClientCA(t *testing.T) {
 	cfg.Identities = []config.Identity{{Name: "pump", CommonName: "pump-1", Subscribe: []string{"#"}}}
 	n := build(t, cfg)
 	run(t, n)
-	dial := func(ca *certstest.CA, token string, lost chan<- string) error {
+	dial := func(ca *certstest.CA, token string, lost chan<- string, connected func()) error {
 		security, err := pki.ClientTLS(filepath.Join(cfg.DataDir, pki.CAFile))
 		if err != nil {
 			t.Fatal(err)
@@ -348,25 +367,30 @@ func TestApplyClientCA(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		log := slog.New(slog.NewTextHandler(writerFunc(func(b []byte) { lost <- string(b) }), nil))
-		over := tcp.NewTLS(&tcp.Config{ClientTLS: security})
+		over := connectedFirst{tcp.NewTLS(&tcp.Config{ClientTLS: security}), connected}
 		_, err = closed(t)(stream.Dial(ctx, over, addressOf(t, n, listener.Address), &stream.Config{Token: []byte(token), Log: log}))
 		return err
 	}
 	certified, tokened := make(chan string, 100), make(chan string, 100)
-	if err := errors.Join(dial(before, "", certified), dial(before, n.id.Token(), tokened)); err != nil {
+	if err := errors.Join(dial(before, "", certified, nil), dial(before, n.id.Token(), tokened, nil)); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, n, func(c *config.Config) {
-		listener.ClientCAFile = after.Write(t, dir, "after")
-		c.Listeners = []config.Listener{listener}
-	})
+	change := func() {
+		apply(t, n, func(c *config.Config) {
+			listener.ClientCAFile = after.Write(t, dir, "after")
+			c.Listeners = []config.Listener{listener}
+		})
+	}
+	if err := dial(before, "", make(chan string, 100), change); err == nil {
+		t.Error("a client of the old CA that said HELLO after the change is accepted")
+	}
 	if text := <-certified; !strings.Contains(text, "certificate authorities of this listener have changed") {
 		t.Errorf("the client of the old CA lost its connection with %s", text)
 	}
-	if err := dial(after, "", make(chan string, 100)); err != nil {
+	if err := dial(after, "", make(chan string, 100), nil); err != nil {
 		t.Errorf("a client of the new CA: %v", err)
 	}
-	if err := dial(before, "", make(chan string, 100)); err == nil {
+	if err := dial(before, "", make(chan string, 100), nil); err == nil {
 		t.Error("a client of the old CA is accepted")
 	}
 	if len(tokened) > 0 {

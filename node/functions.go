@@ -33,6 +33,7 @@ type function struct {
 	change    sync.Mutex // held while it is started or stopped, which may take startTimeout
 	client    *stream.Client
 	processes *worker.Pool // of a worker
+	retired   bool         // a reload has removed it: it does not start again
 	prepared  *worker.Pool // processes that a reload has started for the next start
 
 	mu      sync.Mutex // held for a moment
@@ -139,6 +140,9 @@ func (fs *functions) stopAll() {
 func (f *function) start(ctx context.Context) error {
 	f.change.Lock()
 	defer f.change.Unlock()
+	if f.retired {
+		return fmt.Errorf("%w: %s, which a reload has removed or replaced", admin.ErrNoFunction, f.Name)
+	}
 	if f.state().Running {
 		return nil
 	}
@@ -180,6 +184,14 @@ func (f *function) open(ctx context.Context) (*running, error) {
 func (f *function) stop() {
 	f.change.Lock()
 	defer f.change.Unlock()
+	f.end()
+}
+
+// retire stops a function that a reload removes. The admin server may still hold it, and cannot start it again.
+func (f *function) retire() {
+	f.change.Lock()
+	defer f.change.Unlock()
+	f.retired = true
 	f.end()
 }
 

@@ -91,7 +91,7 @@ func (n *Node) prepareFunction(c config.Function, r *reload) (*function, error) 
 // commit stops and starts functions. One that cannot start shows the reason, like one that has ended by itself.
 func (c *restaffing) commit(n *Node) {
 	for _, f := range c.stop {
-		f.stop()
+		f.retire()
 	}
 	n.functions.replace(c.list)
 	for _, f := range c.start {

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -98,6 +99,22 @@ func (n *Node) certificates(c config.Listener) (*certs.Server, error) {
 // handshakeConfig is a tls.Config.GetConfigForClient. A reload may have replaced l.tls.
 func (l *listener) handshakeConfig(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return l.tls.Load().Config().GetConfigForClient(hello)
+}
+
+// certified reports whether the CAs that l trusts now have issued the client's certificate.
+func (l *listener) certified(state *tls.ConnectionState) bool {
+	cfg, err := l.handshakeConfig(&tls.ClientHelloInfo{})
+	if err != nil {
+		return false
+	}
+	intermediates := x509.NewCertPool()
+	for _, c := range state.PeerCertificates[1:] {
+		intermediates.AddCert(c)
+	}
+	_, err = state.PeerCertificates[0].Verify(x509.VerifyOptions{
+		Roots: cfg.ClientCAs, Intermediates: intermediates, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err == nil
 }
 
 // close closes a listener that is not served.
@@ -298,7 +315,7 @@ func (c *relisten) commit(r *reload) {
 			p.listener.tls.Swap(p.tls).Close()
 		}
 		if before.ClientCAFile != p.cfg.ClientCAFile {
-			p.served.CloseCertified()
+			p.served.CloseCertified(p.listener.certified)
 		}
 	}
 	for _, l := range c.added {

@@ -156,6 +156,9 @@ func (b *Broker) addSession(s *session, c *peer.Conn, addr net.Addr) error {
 	if !b.refresh(s) {
 		return unauthenticated // SetIdentities has removed the client since the HELLO
 	}
+	if valid := s.listener.certified; valid != nil && s.identity.Load().proof.commonName != "" && !valid(c.TLS()) {
+		return unauthenticated // CloseCertified was called since the TLS handshake began
+	}
 	if s.listener.closed {
 		return &native.Error{Code: native.CodeDraining, Reason: listenerGone}
 	}

@@ -2,6 +2,7 @@ package hop
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,8 @@ type Listener struct {
 	inner    transport.Listener
 	validate atomic.Uint32 // a Validation
 	closed   bool          // Drain was called; guarded by the broker's lock
+
+	certified func(*tls.ConnectionState) bool // given to CloseCertified; nil before; guarded by the broker's lock
 }
 
 // listenerGone is the reason in GOAWAY of clients whose listener was removed.
@@ -39,8 +42,13 @@ func (l *Listener) SetValidation(v Validation) { l.validate.Store(uint32(v)) }
 func (l *Listener) validation() Validation { return Validation(l.validate.Load()) }
 
 // CloseCertified closes the connections of clients that a certificate has identified. The caller calls it after the CAs
-// that the listener trusts have changed: a client with a certificate of the new ones connects again.
-func (l *Listener) CloseCertified() {
+// that the listener trusts have changed: a client with a certificate of the new ones connects again. A TLS handshake may have
+// begun with the CAs before and end later. So from now on, a client that a certificate identifies is refused unless
+// valid(its connection). valid is called with a lock held.
+func (l *Listener) CloseCertified(valid func(*tls.ConnectionState) bool) {
+	l.broker.mu.Lock()
+	l.certified = valid
+	l.broker.mu.Unlock()
 	for _, s := range l.sessions() {
 		if s.identity.Load().proof.commonName != "" {
 			s.peer.Close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the certificate authorities of this listener have changed: connect again"})
