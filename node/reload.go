@@ -73,6 +73,7 @@ func (w *watcher) check() {
 	data, err := config.Read(w.file)
 	switch {
 	case err != nil:
+		w.loaded = nil // the file counts as changed when it can be read again
 		w.unreadable(err)
 	case !bytes.Equal(data, w.loaded):
 		w.apply(data)

@@ -115,6 +115,12 @@ func TestWatchChanges(t *testing.T) {
 	w.write(fmt.Sprintf(watchedYAML, "''", a))
 	w.awaitLog("configuration applied", "section=proxy")
 	w.expectBody("a")
+	if err := os.Remove(w.file); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitLog("configuration refused: the previous one stays in use", "no such file")
+	w.write(fmt.Sprintf(watchedYAML, "''", a))
+	w.awaitLog("configuration applied: nothing has changed")
 }
 
 // TestWatchSignals reloads the file by a signal.
