@@ -1,6 +1,8 @@
 package http1
 
 import (
+	"strings"
+
 	"example.com/ferry/proxy/exchange"
 
 	wire "example.com/ferry/protocol/http1"
@@ -73,9 +75,9 @@ func (t *trailerFields) All(yield func(name, value []byte) bool) {
 }
 
 func (t *trailerFields) Get(name string) []byte {
-	for n, value := range t.All {
-		if string(n) == name {
-			return value
+	for i, each := range t.names {
+		if strings.EqualFold(each, name) {
+			return []byte(t.values[i])
 		}
 	}
 	return nil
