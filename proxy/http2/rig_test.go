@@ -56,6 +56,9 @@ func start(tb testing.TB, c setup) *rig {
 		c.servers = []string{proxytest.DeadAddr(tb)}
 	}
 	c.cluster.Name = "web"
+	if c.cluster.ConnectTimeout == 0 {
+		c.cluster.ConnectTimeout = proxytest.Patience // 1 s is short for 50 connections on a busy machine
+	}
 	for _, s := range c.servers {
 		c.cluster.Endpoints = append(c.cluster.Endpoints, upstream.EndpointConfig{Address: s})
 	}
