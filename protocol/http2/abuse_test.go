@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -37,17 +38,22 @@ func TestAbuse(t *testing.T) {
 		reason Abuse
 		most   int // events before the end
 	}{
-		"rapid reset":              {nil, func(i int) []byte { return append(post(id(i)), reset(i)...) }, AbuseResets, budget},
-		"malformed requests":       {nil, func(i int) []byte { return frame(frameHeaders, flagEndHeaders, id(i), 0x82) }, AbuseErrors, budget},
+		"rapid reset":        {nil, func(i int) []byte { return append(post(id(i)), reset(i)...) }, AbuseResets, budget},
+		"malformed requests": {nil, func(i int) []byte { return frame(frameHeaders, flagEndHeaders, id(i), 0x82) }, AbuseErrors, budget},
+		"heads that are too large": {nil, func(i int) []byte {
+			return frame(frameHeaders, flagEndHeaders|flagEndStream, id(i), fieldBlockOf(append(getLines, strings.Repeat("x: y ", 300)+": z")...)...)
+		}, AbuseErrors, budget},
 		"windows of 0":             {nil, func(i int) []byte { return append(post(id(i)), frame(frameWindowUpdate, 0, id(i), number(0)...)...) }, AbuseWindows, budget},
 		"more streams than agreed": {nil, func(i int) []byte { return post(id(i)) }, AbuseRefused, budget + 10},
 		"PING":                     {nil, func(int) []byte { return frame(framePing, 0, 0, make([]byte, 8)...) }, AbusePings, budget},
+		"acknowledgements of PING": {nil, func(int) []byte { return frame(framePing, flagAck, 0, make([]byte, 8)...) }, AbusePings, budget},
+		"of SETTINGS":              {nil, func(int) []byte { return frame(frameSettings, flagAck, 0) }, AbuseSettings, budget},
 		"SETTINGS":                 {nil, func(int) []byte { return frame(frameSettings, 0, 0) }, AbuseSettings, budget},
 		"GOAWAY":                   {nil, func(int) []byte { return frame(frameGoAway, 0, 0, make([]byte, 8)...) }, AbuseSettings, budget + 1},
 		"empty DATA":               {[][]byte{post(1)}, func(int) []byte { return frame(frameData, 0, 1) }, AbuseEmptyFrames, budget},
 		"padding without content":  {[][]byte{post(1)}, func(int) []byte { return frame(frameData, flagPadded, 1, 0) }, AbuseEmptyFrames, budget},
 		"empty CONTINUATION":       {[][]byte{frame(frameHeaders, 0, 1, 0x82)}, func(int) []byte { return frame(frameContinuation, 0, 1) }, AbuseEmptyFrames, budget},
-		"large CONTINUATION":       {[][]byte{frame(frameHeaders, 0, 1, 0x82)}, func(int) []byte { return frame(frameContinuation, 0, 1, make([]byte, 1000)...) }, AbuseContinuation, 66},
+		"large CONTINUATION":       {[][]byte{frame(frameHeaders, 0, 1, 0x82)}, func(int) []byte { return frame(frameContinuation, 0, 1, make([]byte, 100)...) }, AbuseContinuation, 21},
 		"PRIORITY":                 {nil, func(int) []byte { return frame(framePriority, 0, 3, 0, 0, 0, 1, 0) }, AbuseIgnoredFrames, budget},
 		"unknown frames":           {nil, func(int) []byte { return frame(0x99, 0, 0) }, AbuseIgnoredFrames, budget},
 		"DATA of a closed stream":  {[][]byte{post(1), frame(frameReset, 0, 1, number(0)...)}, func(int) []byte { return frame(frameData, 0, 1, 1) }, AbuseIgnoredFrames, budget},
@@ -56,13 +62,24 @@ func TestAbuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newServerRig(t, &Config{AbuseBudget: budget, MaxStreams: 10})
+			r := newServerRig(t, &Config{AbuseBudget: budget, MaxStreams: 10, MaxHeader: 1 << 10})
 			r.receive(row.setup...)
 			n, failure := r.flood(row.attack)
 			if failure.Code != EnhanceYourCalm || failure.Abuse != row.reason || n > row.most || n < row.most/2 {
 				t.Errorf("after %d events: %v (%s); want %s after at most %d", n, failure, failure.Abuse, row.reason, row.most)
 			}
 		})
+	}
+}
+
+// TestRefusedBeforeSettings: a client that does not acknowledge SETTINGS has no more refused streams than another one.
+func TestRefusedBeforeSettings(t *testing.T) {
+	t.Parallel()
+	r := &rig{t: t, rec: newRecorder(), out: &memoryOutput{}}
+	r.conn = NewServer(&Config{AbuseBudget: 50, MaxStreams: 10}, r.rec, r.out)
+	r.receive(clientStart())
+	if n, failure := r.flood(func(i int) []byte { return post(uint32(2*i + 1)) }); failure.Abuse != AbuseRefused || n != 60 {
+		t.Errorf("after %d streams: %v", n, failure)
 	}
 }
 

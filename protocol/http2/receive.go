@@ -110,6 +110,9 @@ func (c *Conn) receivePing(h frameHeader, p []byte) *ConnError {
 	case len(p) != pingSize:
 		return c.fail(FrameSizeError, "PING of a wrong length")
 	case h.has(flagAck):
+		if !c.pongAwaited {
+			return c.spend(AbusePings)
+		}
 		c.pongAwaited = false
 		return nil
 	}

@@ -116,10 +116,7 @@ func (c *Conn) receiveBlock(id uint32, p []byte, end bool) *ConnError {
 	case c.active >= c.cfg.MaxStreams:
 		c.sendResetFrame(id, RefusedStream, c.streamWindow())
 		c.stats.Refused++
-		if c.settingsAck {
-			return c.spend(AbuseRefused)
-		}
-		return nil
+		return c.spend(AbuseRefused) // also before the peer acknowledges SETTINGS, because it may never do so
 	}
 	if malformed == "" && end && h.ContentLength > 0 {
 		malformed = "a content-length without a body"
@@ -215,10 +212,12 @@ func (c *Conn) headTooLarge(s *Stream, end bool) *ConnError {
 	if end {
 		s.enter(receiveEnd)
 	}
+	complete := c.abuse.complete
 	e := s.BeginHeaders()
 	e.Status(431)
 	e.FieldString("content-length", strconv.Itoa(0))
 	e.End(true)
 	c.abandon(s)
+	c.abuse.complete = complete // this response was no useful work
 	return c.spend(AbuseErrors)
 }

@@ -72,6 +72,9 @@ func (c *Conn) receiveSettings(h frameHeader, p []byte) *ConnError {
 	case h.has(flagAck) && len(p) > 0, len(p)%settingSize != 0:
 		return c.fail(FrameSizeError, "SETTINGS of a wrong length")
 	case h.has(flagAck):
+		if c.settingsAck {
+			return c.spend(AbuseSettings)
+		}
 		c.settingsAcknowledged()
 		return nil
 	}
@@ -128,9 +131,6 @@ func (c *Conn) applySetting(id uint16, value uint32, window *int) *ConnError {
 
 // settingsAcknowledged applies the limits that the peer keeps to from now on.
 func (c *Conn) settingsAcknowledged() {
-	if c.settingsAck {
-		return
-	}
 	c.settingsAck = true
 	c.decoder.setLimit(c.cfg.HeaderTable)
 	if less := initialWindow - c.cfg.StreamWindow; less > 0 {
