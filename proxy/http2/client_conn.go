@@ -37,6 +37,7 @@ type clientConn struct {
 	headEnded bool // a head was complete since headTimer was last considered
 	ticking   bool // tickTimer runs
 	requests  int
+	discarded int    // bytes received while closing
 	malformed uint64 // requests that the protocol refused and that are counted
 	unsent    int    // unacknowledged bytes when stillReads was last called; 0 if a request began since
 	addr      string // the client's address without a port; empty until it is needed
@@ -64,7 +65,7 @@ func (cc *clientConn) begin() {
 // Data processes frames.
 func (cc *clientConn) Data(c *loop.Conn, p []byte) int {
 	if cc.state == closing {
-		return len(p)
+		return cc.discard(p)
 	}
 	n, err := cc.h2.Receive(p)
 	cc.countMalformed()

@@ -1,6 +1,9 @@
 package http2
 
 import (
+	"cmp"
+	"errors"
+
 	"example.com/ferry/loop"
 
 	wire "example.com/ferry/protocol/http2"
@@ -61,6 +64,21 @@ func (cc *clientConn) close() {
 	c.SetTimer(closeTimer, lingerTime)
 	setTimer(c, idleTimer, cc.settings.BodyTimeout)
 }
+
+// moreDiscarded is how many bytes beside DATA a client may send until it has read the last GOAWAY.
+const moreDiscarded = 64 << 10
+
+// discard discards bytes that arrive while closing. A client that has sent more than the connection's window allows, and still
+// has not read the end, is flooding: it is reset.
+func (cc *clientConn) discard(p []byte) int {
+	cc.discarded += len(p)
+	if cc.discarded > cmp.Or(int(cc.settings.ConnectionWindow), wire.DefaultConnWindow)+moreDiscarded {
+		cc.conn.Abort(errFlood)
+	}
+	return len(p)
+}
+
+var errFlood = errors.New("http2: the client does not stop sending after GOAWAY")
 
 // closeExpired takes the next step of closing.
 func (cc *clientConn) closeExpired() {
