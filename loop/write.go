@@ -91,6 +91,17 @@ func (c *Conn) MoveQueue(to *Conn, n int) bool {
 	return true
 }
 
+// DropQueue drops the queue of a connection that is being opened and returns true. So another request can use the connection.
+// Once the connection is open it drops nothing and returns false, because the peer may have read a part of the queue.
+func (c *Conn) DropQueue() bool {
+	if !c.is(connecting|handshaking) || c.is(writeBegun|dead|closing|writeClosing) {
+		return false
+	}
+	c.queue.drop(&c.loop.free)
+	c.state &^= full
+	return true
+}
+
 // Full reports whether the queue has reached Config.HighWater and has not shrunk to LowWater since. Code that forwards bytes
 // to c pauses reading their source until Drained. LimitQueue changes both watermarks.
 func (c *Conn) Full() bool { return c.is(full) }

@@ -20,6 +20,7 @@ type pool struct {
 	loop      *loop.Loop
 	endpoint  *upstream.Endpoint
 	free      []*loop.Conn
+	opening   []*loop.Conn    // connections that are being opened and whose requests were canceled
 	waiting   []*upstreamSide // requests without a connection, oldest first
 	waitTimer *loop.Timer
 	retired   bool
@@ -46,6 +47,8 @@ func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	switch {
 	case len(p.free) > 0 && !fresh:
 		u.setConn(p.takeFree(), true)
+	case len(p.opening) > 0:
+		u.setConn(p.takeOpening(), false)
 	case p.endpoint.Connect():
 		u.setConn(p.dial(u), false)
 	case !p.endpoint.Cluster().Wait():
@@ -67,6 +70,33 @@ func (p *pool) takeFree() *loop.Conn {
 	return c
 }
 
+func (p *pool) takeOpening() *loop.Conn {
+	n := len(p.opening) - 1
+	c := p.opening[n]
+	p.opening[n] = nil
+	p.opening = p.opening[:n]
+	return c
+}
+
+// cancel ends the use of a connection by a request that is canceled. A connection that is being opened stays for other requests:
+// otherwise a client that cancels each request at once would make the proxy open a connection for each of them.
+func (p *pool) cancel(c *loop.Conn) {
+	if p.retired || !c.DropQueue() {
+		p.abort(c)
+		return
+	}
+	c.SetHandler(p)
+	c.ResumeReading()
+	p.opening = append(p.opening, c)
+	p.serveWaiting()
+}
+
+// Opened adds a connection to the free ones.
+func (p *pool) Opened(c *loop.Conn) {
+	p.remove(c)
+	p.put(c)
+}
+
 func (p *pool) dial(u *upstreamSide) *loop.Conn {
 	return p.endpoint.Dial(p.loop, upstream.HTTP1, u)
 }
@@ -79,6 +109,9 @@ func (p *pool) serveWaiting() {
 		case len(p.free) > 0:
 			p.dequeue(u)
 			u.setConn(p.takeFree(), true)
+		case len(p.opening) > 0:
+			p.dequeue(u)
+			u.setConn(p.takeOpening(), false)
 		case p.endpoint.Connect():
 			p.dequeue(u)
 			u.setConn(p.dial(u), false)
@@ -123,10 +156,13 @@ func (p *pool) abort(c *loop.Conn) {
 	c.Abort(nil)
 }
 
-// remove removes a connection from the free ones.
+// remove removes a connection that no request uses.
 func (p *pool) remove(c *loop.Conn) {
 	if i := slices.Index(p.free, c); i >= 0 {
 		p.free = slices.Delete(p.free, i, i+1)
+	}
+	if i := slices.Index(p.opening, c); i >= 0 {
+		p.opening = slices.Delete(p.opening, i, i+1)
 	}
 }
 
@@ -164,9 +200,10 @@ func (p *pool) Shutdown(c *loop.Conn) { p.HalfClosed(c) }
 // Retire closes the free connections immediately and the others after their current response.
 func (p *pool) Retire() {
 	p.retired = true
-	for _, c := range p.free {
+	for _, c := range slices.Concat(p.free, p.opening) {
 		c.Close()
 	}
 	clear(p.free)
-	p.free = p.free[:0]
+	clear(p.opening)
+	p.free, p.opening = p.free[:0], p.opening[:0]
 }

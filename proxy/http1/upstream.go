@@ -208,12 +208,18 @@ func (u *upstreamSide) malformed() {
 
 // Cancel abandons the request.
 func (u *upstreamSide) Cancel() {
-	if u.state == waiting {
-		u.pool.dequeue(u)
-	} else {
-		u.pool.abort(u.conn)
+	p, c := u.pool, u.conn
+	switch u.state {
+	case waiting:
+		p.dequeue(u)
+		u.release()
+	case connecting:
+		u.release()
+		p.cancel(c)
+	default:
+		p.abort(c)
+		u.release()
 	}
-	u.release()
 }
 
 // ResumeResponse ends a pause of the response's body.
