@@ -7,6 +7,7 @@ import "time"
 // The size of the attacks of TestAttack in make attack.
 const (
 	attackTime    = time.Minute
+	floodTime     = time.Minute // of TestAttackHTTP2 and its like
 	attackClients = 2000
 )
 

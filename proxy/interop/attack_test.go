@@ -76,9 +76,9 @@ func (a *attackers) unread(ctx context.Context, n int, request string) {
 }
 
 // metrics returns the values of the proxy's counters by name and labels, from the admin server of http1.yaml.
-func (f *ferry) metrics() map[string]float64 {
+func (f *ferry) metrics(port string) map[string]float64 {
 	f.t.Helper()
-	resp, err := http.Get(f.url("18095") + "/metrics")
+	resp, err := http.Get(f.url(port) + "/metrics")
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestAttack(t *testing.T) {
 			honest := newHonest(t, f.url("18080"))
 			stop := f.watch(192)
 			honest.ask(40)
-			before := counter(f.metrics(), row.counter, row.label)
+			before := counter(f.metrics("18095"), row.counter, row.label)
 			a := &attackers{address: f.at("18080")}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -195,11 +195,11 @@ func TestAttack(t *testing.T) {
 			most := 0.0
 			for begun := time.Now(); time.Since(begun) < attackTime || !row.keeps && a.closed.Load() == 0 && time.Since(begun) < patience; {
 				honest.ask(40)
-				most = max(most, counter(f.metrics(), "ferry_proxy_connections", ""))
+				most = max(most, counter(f.metrics("18095"), "ferry_proxy_connections", ""))
 			}
 			cancel()
 			attack.Wait()
-			raised := counter(f.metrics(), row.counter, row.label) - before
+			raised := counter(f.metrics("18095"), row.counter, row.label) - before
 			honest.ask(40)
 			stop()
 			t.Logf("%d connections opened, %d closed by the proxy; %s{%s} rose by %.0f; %.0f connections at most", a.opened.Load(), a.closed.Load(), row.counter, row.label, raised, most)
@@ -281,16 +281,16 @@ func TestOverloadBudget(t *testing.T) {
 			all.Go(func() { row.attack(ctx, a) })
 			highest := 0.0
 			for begun := time.Now(); time.Since(begun) < 2*attackTime || row.sheds && highest == 0 && time.Since(begun) < patience; {
-				highest = max(highest, f.metrics()["ferry_overload_level"])
+				highest = max(highest, f.metrics("18095")["ferry_overload_level"])
 				time.Sleep(20 * time.Millisecond)
 			}
 			cancel()
 			all.Wait()
-			for begun := time.Now(); f.metrics()["ferry_overload_level"] > 0 && time.Since(begun) < patience; {
+			for begun := time.Now(); f.metrics("18095")["ferry_overload_level"] > 0 && time.Since(begun) < patience; {
 				time.Sleep(20 * time.Millisecond)
 			}
 			stop()
-			m := f.metrics()
+			m := f.metrics("18095")
 			t.Logf("level %.0f; requests shed %.0f, connections shed %.0f, idle ones closed %.0f", highest,
 				counter(m, "ferry_proxy_refused_total", `"shed"`), counter(m, "ferry_connections_refused_total", `"shed"`), m["ferry_overload_idle_closed_total"])
 			if row.sheds && highest == 0 {

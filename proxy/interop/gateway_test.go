@@ -83,7 +83,7 @@ func serveGo2(t *testing.T, h http.Handler) string {
 // inProgress returns the gauges of requests and connections that are not 0. Connections to servers are kept and not listed.
 func (g *gateway) inProgress() map[string]float64 {
 	found := map[string]float64{}
-	for name, value := range g.metrics() {
+	for name, value := range g.metrics(adminPort) {
 		kind, _, _ := strings.Cut(name, "{")
 		if value != 0 && slices.Contains([]string{"ferry_upstream_active", "ferry_upstream_waiting", "ferry_proxy_connections"}, kind) {
 			found[name] = value
