@@ -9,6 +9,7 @@ SHELL := bash
 .DEFAULT_GOAL := check
 
 T      ?= 1m
+MIXED  ?= 1h
 Q      ?=
 BASE   ?=
 ROUNDS ?= 7
@@ -44,8 +45,8 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 	go test -tags proof ./format/...
 	@$(MAKE) fuzz
 
-attack: ## the attacks on the proxy of make test, for a minute each and with ten times the clients
-	go test -tags attack -count=1 -timeout 2h -v -run '^(TestAttack|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC|TestSmuggling)' ./proxy/interop
+attack: ## the attacks on the proxy of make test, longer and with more clients, and mixed load: make attack MIXED=1h
+	go test -tags attack -count=1 -timeout 4h -v -run '^(TestAttack|TestLeaks|TestMixedLoad|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC|TestSmuggling)' ./proxy/interop -args -mixed=$(MIXED)
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }

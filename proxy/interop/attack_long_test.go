@@ -2,14 +2,26 @@
 
 package interop
 
-import "time"
+import (
+	"flag"
+	"time"
+)
 
-// The size of the attacks of TestAttack in make attack.
+// The size of the attacks in make attack.
 const (
 	attackTime    = time.Minute
-	floodTime     = time.Minute // of TestAttackHTTP2 and its like
 	attackClients = 2000
+	floodTime     = 10 * time.Second // of each row of TestAttackHTTP2
 )
+
+var (
+	leaked = flag.Int64("connections", 1_000_000, "connections that TestLeaks opens and closes")
+	mixed  = flag.Duration("mixed", time.Hour, "time of TestMixedLoad")
+)
+
+func leakVisits() int64 { return *leaked }
+
+func mixedTime() time.Duration { return *mixed }
 
 // fewPairings is set in make test.
 const fewPairings = false
