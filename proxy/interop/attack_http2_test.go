@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -19,14 +20,16 @@ import (
 // inFlight counts requests that a server processes.
 type inFlight struct{ now, most, all atomic.Int64 }
 
-// slow is a handler that waits until its request is canceled.
+// slow is a handler that waits until its request is canceled. net/http notices that only after it has read the body.
 func (n *inFlight) slow(_ http.ResponseWriter, r *http.Request) {
 	n.all.Add(1)
 	now := n.now.Add(1)
 	defer n.now.Add(-1)
 	for most := n.most.Load(); now > most && !n.most.CompareAndSwap(most, now); most = n.most.Load() {
 	}
-	<-r.Context().Done()
+	if _, err := io.Copy(io.Discard, r.Body); err == nil {
+		<-r.Context().Done()
+	}
 }
 
 // times calls write n times.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"net/http"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -160,11 +159,7 @@ func TestMixedLoad(t *testing.T) {
 			}
 		})
 	}
-	over := newHonest(t, "https://"+secure)
-	for _, c := range []*http.Client{over.kept, over.once} {
-		tr := c.Transport.(*http.Transport)
-		tr.TLSClientConfig, tr.ForceAttemptHTTP2 = &tls.Config{InsecureSkipVerify: true}, true // ferry's own CA, made for this test
-	}
+	over := newHonestTLS(t, secure)
 	all.Go(func() {
 		for ctx.Err() == nil {
 			over.ask(20)
