@@ -315,7 +315,7 @@ func (c *relisten) commit(r *reload) {
 			p.listener.tls.Swap(p.tls).Close()
 		}
 		if before.ClientCAFile != p.cfg.ClientCAFile {
-			p.served.CloseCertified(p.listener.certified)
+			p.served.CloseCertified(p.certified)
 		}
 	}
 	for _, l := range c.added {
