@@ -20,13 +20,13 @@ import (
 	"example.com/ferry/proxy/proxytest"
 )
 
-// stream2 is a request of HTTP/2 as its frames. Nothing in it is checked.
+// stream2 is a request or a response of HTTP/2 as its frames. Nothing in it is checked.
 type stream2 struct {
 	name     string
 	fields   []string // "name: value", without a table
 	data     []string // DATA frames; nil ends the stream with the head
 	trailers []string // ends the stream after the data
-	forwards bool     // the server gets it as one request
+	forwards bool     // the other side gets it as one message
 	tunnel   bool     // a server of HTTP/1.1 gets a request to upgrade, which it does not do
 }
 
@@ -256,15 +256,21 @@ func (f *frames) headers(stream uint32, lines []string, end bool) {
 // send sends a request and returns its stream.
 func (f *frames) send(s stream2) uint32 {
 	f.last += 2
-	stream := f.last - 1
-	f.headers(stream, s.fields, s.data == nil && s.trailers == nil)
+	f.sendOn(f.last-1, s)
+	return f.last - 1
+}
+
+// sendOn sends a request or a response on a stream.
+func (f *frames) sendOn(stream uint32, s stream2) {
+	if s.fields != nil {
+		f.headers(stream, s.fields, s.data == nil && s.trailers == nil)
+	}
 	for i, d := range s.data {
 		_ = f.WriteData(stream, i == len(s.data)-1 && s.trailers == nil, []byte(d))
 	}
 	if s.trailers != nil {
 		f.headers(stream, s.trailers, true)
 	}
-	return stream
 }
 
 // response2 is what a stream of HTTP/2 gets.
