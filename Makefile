@@ -46,7 +46,7 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 	@$(MAKE) fuzz
 
 attack: ## the attacks on the proxy of make test, longer and with more clients, and mixed load: make attack MIXED=1h
-	go test -tags attack -count=1 -timeout 4h -v -run '^(TestAttack|TestLeaks|TestMixedLoad|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC|TestSmuggling)' ./proxy/interop -args -mixed=$(MIXED)
+	go test -tags attack -count=1 -timeout 4h -v -run '^(TestAttack|TestLeaks|TestMixedLoad|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC|TestSmuggl|TestTLSListener|TestSoak)' ./proxy/interop -args -mixed=$(MIXED)
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }

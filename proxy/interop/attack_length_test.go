@@ -19,3 +19,9 @@ func mixedTime() time.Duration { return 1500 * time.Millisecond }
 
 // fewPairings is set in make test: of the pairings of clients and servers, it runs those that differ most.
 const fewPairings = true
+
+// The length of TestSoak, and the mean time between two interruptions of a server.
+const (
+	soakTime         = 10 * time.Second
+	soakInterruption = time.Second
+)

@@ -25,3 +25,9 @@ func mixedTime() time.Duration { return *mixed }
 
 // fewPairings is set in make test.
 const fewPairings = false
+
+// The length of TestSoak, and the mean time between two interruptions of a server.
+const (
+	soakTime         = 10 * time.Minute
+	soakInterruption = 4 * time.Second
+)

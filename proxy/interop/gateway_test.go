@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"slices"
@@ -32,11 +33,11 @@ const (
 	clearPort  = 21000
 	tlsPort    = 22000
 	originPort = 23000
-	adminPort  = "18095" // that of http1.yaml, for metrics
+	adminPort  = "20000"
 )
 
-// gateway starts ferry in front of origins. protocol is the protocol of the listeners.
-func (a authority) gateway(t *testing.T, protocol string, origins []origin) *gateway {
+// gateway starts ferry in front of origins. protocol is the protocol of the listeners, and limits has further lines of each.
+func (a authority) gateway(t *testing.T, protocol string, origins []origin, limits ...string) *gateway {
 	t.Helper()
 	cert, key := a.Issue(t, certstest.Leaf{Names: []string{"127.0.0.1", "localhost"}}).Write(t, a.dir, "gateway")
 	g := &gateway{authority: a, number: map[string]int{}}
@@ -44,6 +45,9 @@ func (a authority) gateway(t *testing.T, protocol string, origins []origin) *gat
 	servers := map[string]string{}
 	for i, o := range origins {
 		fields := "      protocol: " + protocol + "\n      cluster: " + o.name + "\n"
+		for _, line := range limits {
+			fields += "      " + line + "\n"
+		}
 		fmt.Fprintf(&listeners, "    - address: 127.0.0.1:%d\n%s", clearPort+i, fields)
 		fmt.Fprintf(&listeners, "    - address: 127.0.0.1:%d\n%s", tlsPort+i, fields)
 		fmt.Fprintf(&listeners, "      tls: {certificates: [{cert_file: %s, key_file: %s}]}\n", cert, key)
@@ -75,6 +79,19 @@ func (g *gateway) base(origin string, overTLS bool) string {
 	return "http://" + g.address(origin, overTLS)
 }
 
+// client returns a client of net/http that speaks one version, with small windows.
+func (a authority) client(t *testing.T, version string) *http.Client {
+	tr := &http.Transport{
+		Protocols: new(http.Protocols), TLSClientConfig: &tls.Config{RootCAs: a.Pool()}, DisableCompression: true, MaxIdleConnsPerHost: 100,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 20_000, MaxReceiveBufferPerConnection: 100_000},
+	}
+	tr.Protocols.SetHTTP1(version == "http1")
+	tr.Protocols.SetHTTP2(version == "http2")
+	tr.Protocols.SetUnencryptedHTTP2(version == "http2")
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
 // serveGo2 runs a server of net/http that speaks cleartext HTTP/2.
 func serveGo2(t *testing.T, h http.Handler) string {
 	return proxytest.ServeHTTP2(t, nil, h.ServeHTTP)
@@ -92,8 +109,8 @@ func (g *gateway) inProgress() map[string]float64 {
 	return found
 }
 
-// settles waits until no client is connected and no request is in progress.
-func (g *gateway) settles() {
+// waitIdle waits until no client is connected and no request is in progress.
+func (g *gateway) waitIdle() {
 	g.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		left := g.inProgress()

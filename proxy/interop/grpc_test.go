@@ -83,5 +83,5 @@ func TestGRPC(t *testing.T) {
 			}
 		}
 	})
-	g.settles()
+	g.waitIdle()
 }

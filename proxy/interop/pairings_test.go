@@ -73,7 +73,7 @@ func TestPairings(t *testing.T) {
 			})
 		}
 	})
-	g.settles()
+	g.waitIdle()
 }
 
 // TestPrograms: curl, nghttp and h2load use nginx, nghttpd and a server in Node, over each pairing. In HTTP/2, nginx sends no
@@ -149,5 +149,5 @@ func TestPrograms(t *testing.T) {
 			})
 		}
 	}
-	g.settles()
+	g.waitIdle()
 }

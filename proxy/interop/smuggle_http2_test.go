@@ -363,5 +363,5 @@ func TestSmugglingHTTP2(t *testing.T) {
 			t.Logf("%d cases, %d refused", len(requests2()), refused)
 		})
 	}
-	g.settles()
+	g.waitIdle()
 }

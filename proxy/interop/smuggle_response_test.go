@@ -150,5 +150,5 @@ func TestSmuggledResponses(t *testing.T) {
 			f.conn.Close()
 		})
 	}
-	g.settles()
+	g.waitIdle()
 }
