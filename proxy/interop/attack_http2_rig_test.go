@@ -228,7 +228,8 @@ var (
 )
 
 // usage measures the process through its admin port.
-func (f *ferry) usage(admin string) (u usage) {
+func (f *ferry) usage() (u usage) {
+	const admin = "18097" // port of examples/proxy/http2.yaml
 	f.t.Helper()
 	find := func(path string, re *regexp.Regexp) int {
 		resp, err := http.Get(f.url(admin) + path)
@@ -259,11 +260,11 @@ func (f *ferry) usage(admin string) (u usage) {
 }
 
 // settles waits until the process holds no more than before, up to more bytes of heap.
-func (f *ferry) settles(admin string, before usage, more int) {
+func (f *ferry) settles(before usage, more int) {
 	f.t.Helper()
 	var now usage
 	for begun := time.Now(); time.Since(begun) < patience; time.Sleep(50 * time.Millisecond) {
-		now = f.usage(admin)
+		now = f.usage()
 		if now.heap <= before.heap+more && now.goroutines <= before.goroutines && now.files <= before.files && now.conns <= before.conns && now.active == 0 {
 			f.t.Logf("before: %v; after: %v", before, now)
 			return

@@ -195,7 +195,7 @@ func TestAttackHTTP2(t *testing.T) {
 			f := run(t, "http2.yaml", map[string]string{"18092": serveGo(t, mux)}, edit...)
 			honest := newHonest2(t, f.url("18082"))
 			honest.ask(40)
-			before := f.usage("18097")
+			before := f.usage()
 			stop := f.watch(96)
 			name, label := "ferry_connections_abused_total", row.reason
 			if why, ok := strings.CutPrefix(label, "/"); ok {
@@ -240,7 +240,7 @@ func TestAttackHTTP2(t *testing.T) {
 			if row.heap == 0 {
 				row.heap = 4 << 20
 			}
-			f.settles("18097", before, row.heap)
+			f.settles(before, row.heap)
 		})
 	}
 }
@@ -256,7 +256,7 @@ func TestAttackHTTP2Memory(t *testing.T) {
 	f := run(t, "http2.yaml", map[string]string{"18092": serveGo(t, paths())}, "proxy:\n", fmt.Sprintf("proxy:\n  loops: 1\n  overload: {memory: %dMiB}\n", budget))
 	honest := newHonest2(t, f.url("18082"))
 	honest.ask(40)
-	before := f.usage("18097")
+	before := f.usage()
 	stop := f.watch(budget)
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond+floodTime)
 	defer cancel()
@@ -272,5 +272,5 @@ func TestAttackHTTP2Memory(t *testing.T) {
 	stop()
 	m := f.metrics("18097")
 	t.Logf("requests shed %.0f", counter(m, "ferry_proxy_refused_total", `"shed"`))
-	f.settles("18097", before, 24<<20)
+	f.settles(before, 24<<20)
 }

@@ -126,7 +126,7 @@ func TestLeaks(t *testing.T) {
 	}
 	visit(2000) // pools grow to their usual size
 	honest.ask(40)
-	before := f.usage("18097")
+	before := f.usage()
 	done.Store(0)
 	begun := time.Now()
 	reported := begun
@@ -135,11 +135,11 @@ func TestLeaks(t *testing.T) {
 		honest.ask(40)
 		if time.Since(reported) > 30*time.Second {
 			reported = time.Now()
-			t.Logf("%d connections after %.0f s: %v, %d MiB of memory", done.Load(), time.Since(begun).Seconds(), f.usage("18097"), f.memory())
+			t.Logf("%d connections after %.0f s: %v, %d MiB of memory", done.Load(), time.Since(begun).Seconds(), f.usage(), f.memory())
 		}
 	}
 	t.Logf("%d connections in %.1f s, %d MiB of memory", done.Load(), time.Since(begun).Seconds(), f.memory())
-	f.settles("18097", before, 4<<20)
+	f.settles(before, 4<<20)
 }
 
 // TestMixedLoad: clients of all kinds use the proxy for a long time, honest and hostile ones. The memory stays flat.
@@ -207,7 +207,7 @@ func TestMixedLoad(t *testing.T) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(min(30*time.Second, mixedTime()/8)):
-			u := f.usage("18097")
+			u := f.usage()
 			heap, memory = append(heap, u.heap), append(memory, f.memory())
 			t.Logf("%4.0f s: %v, %d MiB of memory, %d requests", time.Since(begun).Seconds(), u, memory[len(memory)-1], requests.Load())
 		}

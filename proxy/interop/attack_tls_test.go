@@ -26,7 +26,7 @@ func TestAttackHandshakes(t *testing.T) {
 	f, secure := runAll(t)
 	honest := newHonestTLS(t, secure)
 	honest.ask(40)
-	before := f.usage("18097")
+	before := f.usage()
 	const hello = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 	a := &attackers{address: secure}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -37,7 +37,7 @@ func TestAttackHandshakes(t *testing.T) {
 	during := before
 	for begun := time.Now(); time.Since(begun) < floodTime || during.files < before.files+attackClients && time.Since(begun) < 20*time.Second; {
 		honest.ask(20)
-		during = f.usage("18097")
+		during = f.usage()
 	}
 	cancel()
 	all.Wait()
@@ -46,5 +46,5 @@ func TestAttackHandshakes(t *testing.T) {
 	if during.goroutines > before.goroutines+20 {
 		t.Errorf("%d goroutines during the attack, %d before", during.goroutines, before.goroutines)
 	}
-	f.settles("18097", before, 4<<20)
+	f.settles(before, 4<<20)
 }
