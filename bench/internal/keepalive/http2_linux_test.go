@@ -111,7 +111,7 @@ func TestHTTP2Client(t *testing.T) {
 			defer c.End()
 			for _, rate := range []float64{0, 50} {
 				r := new(Report)
-				for window := 200 * time.Millisecond; window < 20*time.Second && r.Requests == 0 && r.Failures == 0; window *= 4 { // longer on a busy machine
+				for window := 200 * time.Millisecond; window < 20*time.Second && r.Times.N == 0 && r.Failures == 0; window *= 4 { // longer on a busy machine
 					if r, err = c.Run(Load{Rate: rate, Window: window}); err != nil {
 						t.Fatal(err)
 					}
