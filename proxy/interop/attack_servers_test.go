@@ -178,9 +178,11 @@ func TestAttackFromServers(t *testing.T) {
 			if row.status != 0 && expected == 0 {
 				t.Errorf("no response had status %d", row.status)
 			}
+			e.mu.Lock()
 			if row.code != 0 && e.goAway[row.code] == 0 {
 				t.Errorf("the proxy ended connections with GOAWAY %v, want %v", e.goAway, row.code)
 			}
+			e.mu.Unlock()
 			f.settles(before, 4<<20)
 		})
 	}
