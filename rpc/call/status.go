@@ -1,0 +1,96 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Code says how a call ended. The numbers and names are gRPC's (google.rpc.Code).
+type Code uint32
+
+// The codes.
+const (
+	OK                 Code = 0
+	Canceled           Code = 1  // the caller has cancelled the call
+	Unknown            Code = 2  // the handler returned an error without a code
+	InvalidArgument    Code = 3  // the request cannot be decoded or is refused
+	DeadlineExceeded   Code = 4  // the deadline passed before the call was complete
+	NotFound           Code = 5  // a thing that the request names does not exist
+	AlreadyExists      Code = 6  // a thing that the request creates exists
+	PermissionDenied   Code = 7  // the identity has no grant for the method
+	ResourceExhausted  Code = 8  // a limit is reached: the server is overloaded, or a message is too large
+	FailedPrecondition Code = 9  // the system is not in the state that the method needs
+	Aborted            Code = 10 // a conflict with another call
+	OutOfRange         Code = 11 // past the end
+	Unimplemented      Code = 12 // the server has no such method
+	Internal           Code = 13 // the peer violates the protocol
+	Unavailable        Code = 14 // no connection, or the server is draining; another attempt may succeed
+	DataLoss           Code = 15 // data is lost for good
+	Unauthenticated    Code = 16 // no valid identity
+)
+
+var codeNames = [...]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+}
+
+// String returns gRPC's name of the code.
+func (c Code) String() string {
+	if int(c) < len(codeNames) {
+		return codeNames[c]
+	}
+	return fmt.Sprintf("CODE(%d)", uint32(c))
+}
+
+// Detail is a typed value that explains a Status: google.protobuf.Any on the wire of gRPC.
+type Detail struct {
+	Type  string // type URL, such as type.googleapis.com/google.rpc.RetryInfo
+	Value []byte // the encoded message
+}
+
+// Status is how a call ended. A nil *Status means OK. A Status with another code is an error.
+type Status struct {
+	Code    Code
+	Message string // one sentence for the caller; holds no secret
+	Details []Detail
+}
+
+// Errorf returns a *Status as an error.
+func Errorf(code Code, format string, args ...any) error {
+	return &Status{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func (s *Status) Error() string { return s.Code.String() + ": " + s.Message }
+
+// Is reports whether target is a *Status with the same code, or the error of package context that the code stands for.
+func (s *Status) Is(target error) bool {
+	switch {
+	case target == context.Canceled: //nolint:errorlint // Is compares with the target itself
+		return s.Code == Canceled
+	case target == context.DeadlineExceeded: //nolint:errorlint // Is compares with the target itself
+		return s.Code == DeadlineExceeded
+	}
+	t, ok := target.(*Status) //nolint:errorlint // Is compares with the target itself
+	return ok && t.Code == s.Code
+}
+
+// StatusOf returns the status that err stands for: nil for nil, the *Status in its chain, Canceled and DeadlineExceeded for the
+// errors of package context, Unavailable for a connection that ended within a call, and otherwise Unknown with err's text.
+func StatusOf(err error) *Status {
+	var s *Status
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &s):
+		return s
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Status{Code: DeadlineExceeded, Message: err.Error()}
+	case errors.Is(err, context.Canceled):
+		return &Status{Code: Canceled, Message: err.Error()}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &Status{Code: Unavailable, Message: err.Error()}
+	}
+	return &Status{Code: Unknown, Message: err.Error()}
+}
