@@ -11,9 +11,9 @@ import (
 type Head struct {
 	Method      string    // full name, such as greeter.Greeter.Hello: the service greeter.Greeter, a dot, the method
 	Content     string    // content type of the messages, such as application/json
-	ID          uint64    // number of the call on its connection, which an envelope repeats; 0 if the protocol has no numbers
+	ID          uint64    // number of the call on its connection, which an envelope repeats; 0 if the protocol has no numbers. See Numbered
 	Deadline    time.Time // zero means none
-	Metadata    Metadata  // the caller's
+	Metadata    Metadata  // the caller's. A handler may keep its fields after Finish
 	Compression string    // of the messages on the wire: "", gzip or zstd. The protocol compresses and decompresses
 }
 
@@ -62,7 +62,8 @@ type ServerStream interface {
 // Conn is a client's end of one connection. Any number of goroutines may use it.
 type Conn interface {
 	// Call sends one message and waits for one. On success *resp holds the message until resp.Release. The error is a *Status; a
-	// *Status with Unsent set in resp means that the server has not seen the call, so another attempt is safe.
+	// *Status with Unsent set in resp means that the server has not seen the call, so another attempt is safe. Call ends with
+	// DeadlineExceeded at head.Deadline, even if ctx has no deadline. It uses head and data only until it returns.
 	Call(ctx context.Context, head *Head, data []byte, resp *Response) error
 	// Open begins a call of any shape. The stream ends with ctx.
 	Open(ctx context.Context, head *Head) (ClientStream, error)
@@ -72,6 +73,14 @@ type Conn interface {
 	Err() error
 	// Close ends the connection once no call is in progress or ctx has ended. Calls that are still in progress get Unavailable.
 	Close(ctx context.Context) error
+}
+
+// Numbered is a Conn whose protocol numbers calls. An envelope in a request repeats the call's number, so its encoder has to know the
+// number before Call.
+type Numbered interface {
+	// NextID returns a number for one Call. The caller sets it as Head.ID. Call chooses a number itself if Head.ID is 0. A number
+	// that is never used costs nothing.
+	NextID() uint64
 }
 
 // Response is the result of a unary call.
