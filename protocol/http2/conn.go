@@ -23,7 +23,7 @@ type Conn struct {
 	block   fieldBlock // the field block that CONTINUATION frames complete
 	data    dataFrame  // the DATA frame whose payload arrives
 
-	sendWindow  int    // bytes that the peer accepts on the connection
+	sendWindow  int    // bytes that the peer accepts on the connection; 0 before its SETTINGS
 	recvWindow  int    // bytes that the peer may still send on the connection
 	recvUnacked int    // bytes received and not yet given back
 	lastID      uint32 // highest id of a stream that the peer has opened
@@ -82,7 +82,7 @@ func NewClient(cfg *Config, h Handler, out Output) *Conn {
 
 func newConn(cfg *Config, h Handler, out Output) *Conn {
 	c := &Conn{cfg: cfg.withDefaults(), handler: h, out: out}
-	c.sendWindow, c.recvWindow = initialWindow, c.cfg.ConnWindow
+	c.recvWindow = c.cfg.ConnWindow
 	c.peer = peerSettings{initialWindow: initialWindow, maxFrame: minMaxFrame, maxStreams: DefaultMaxStreams}
 	c.decoder.table.limit = max(c.cfg.HeaderTable, DefaultHeaderTable)
 	c.decoder.table.max = DefaultHeaderTable

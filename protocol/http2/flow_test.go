@@ -36,6 +36,23 @@ func TestSendWindow(t *testing.T) {
 	r.wantSent("5 HEADERS end false", "5 DATA 100, end false", "SETTINGS ack", "5 DATA 0, end true")
 }
 
+// TestDataWaitsForSettings: a client sends no DATA before the server's first SETTINGS, which may allow less than the default window.
+// What needs no window leaves at once.
+func TestDataWaitsForSettings(t *testing.T) {
+	t.Parallel()
+	r := &rig{t: t, rec: newRecorder(), out: &memoryOutput{}}
+	r.conn = NewClient(nil, r.rec, r.out)
+	r.out.take(len(preface))
+	r.open("POST", false).Write(make([]byte, 30), true)
+	r.open("POST", false).Write(nil, true)
+	r.wantSent("SETTINGS", "0 WINDOW_UPDATE 983041", "1 HEADERS end false", "3 HEADERS end false", "3 DATA 0, end true")
+	r.receive(frame(frameSettings, 0, 0, setting(settingInitialWindowSize, 10)...))
+	r.wantSent("SETTINGS ack", "1 DATA 10, end false")
+	r.receive(frame(frameWindowUpdate, 0, 1, number(20)...))
+	r.wantSent("1 DATA 20, end true")
+	r.wantCalls("1 sent")
+}
+
 // TestConnectionWindow: the streams share the connection's window in turn, a frame at a time. Frames without DATA overtake.
 func TestConnectionWindow(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,8 @@ package http2
 const dribble = 256
 
 // Write sends p as a part of the body, and END_STREAM if end is set. What the windows or a full Output do not let pass is copied to
-// the stream's queue. The head must have been sent. Write accepts all bytes, so the driver checks Full to bound the queue. p may be
+// the stream's queue, and so are all bytes before the peer's SETTINGS have arrived: they may reduce the windows, and some servers
+// reset a stream with DATA that a window has let pass before (RFC 9113, section 6.9.3, permits both). The head must have been sent. Write accepts all bytes, so the driver checks Full to bound the queue. p may be
 // empty. After the end, and on a stream whose side has ended, Write does nothing.
 func (s *Stream) Write(p []byte, end bool) {
 	c := s.conn

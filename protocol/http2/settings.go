@@ -80,6 +80,7 @@ func (c *Conn) receiveSettings(h frameHeader, p []byte) *ConnError {
 	}
 	if c.phase == awaitingSettings {
 		c.phase, c.peer.known = established, true
+		c.sendWindow = initialWindow
 		if c.client {
 			c.peer.maxStreams = maxStreamID // RFC 9113, section 6.5.2: without the parameter there is no limit
 		}

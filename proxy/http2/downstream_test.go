@@ -331,6 +331,7 @@ func TestRequestsThatWait(t *testing.T) {
 	}}}})
 	do(func() { m.Wait = true })
 	p := newPeer(t, r.addr)
+	p.settle() // the body follows at once
 	s, x := p.request("POST", "/", false, "x-a", "1")
 	s.Write(bytes.Repeat([]byte("b"), 40_000), false)
 	e := s.BeginHeaders()

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,22 @@ func TestSlowServer(t *testing.T) {
 		if d.Body.String() != "done" || int64(total) != d.BodyRead() {
 			t.Errorf("status %d, the server got %d bytes of %d", d.Status, total, d.BodyRead())
 		}
+	})
+}
+
+// A body waits for the server's SETTINGS: net/http resets a stream whose client sends more than a window below the default one.
+func TestSmallWindow(t *testing.T) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		server := proxytest.ServeHTTP2(t, &http.HTTP2Config{MaxReceiveBufferPerStream: 16 << 10}, proxytest.EchoHTTP)
+		r := startUpstream(t, c, route.Rule{}, proxytest.Cluster("web", server))
+		body := strings.Repeat("x", 60<<10)
+		call := r.begin(postHead, false, nil)
+		call.send(body)
+		call.do(func() { call.End(nil) })
+		if d := call.wait(); d.Status != 200 || d.Body.String() != body {
+			t.Errorf("status %d, %d bytes, want 200 and the request's body", d.Status, d.Body.Len())
+		}
+		r.idle()
 	})
 }
 

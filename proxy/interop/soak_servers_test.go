@@ -44,10 +44,9 @@ func newSoakServer(t *testing.T, version string, pair *tls.Certificate) *soakSer
 	t.Helper()
 	s := &soakServer{address: freePort(t)}
 	s.server = func() *http.Server {
-		// net/http resets a stream whose client sends more than the window before it knows a window below 64 KiB.
 		h := &http.Server{
 			Handler: s, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0),
-			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 40, MaxReceiveBufferPerStream: 64 << 10, MaxReceiveBufferPerConnection: 128 << 10},
+			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 40, MaxReceiveBufferPerStream: 32 << 10, MaxReceiveBufferPerConnection: 128 << 10},
 		}
 		h.Protocols.SetHTTP1(version == "http1")
 		h.Protocols.SetHTTP2(pair != nil)
