@@ -187,7 +187,11 @@ func (e *experiment) look(c contender, p *pinned.Process, admin string, f harnes
 	return nil
 }
 
-// checkResponses runs every row briefly in every case: no failure, and a response on each connection.
+// longestCheck bounds the windows of checkResponses.
+const longestCheck = 30 * time.Second
+
+// checkResponses runs every row in every case: no failure, and responses. The window is short at first, and longer where a busy
+// machine gives no response in it.
 func (e *experiment) checkResponses() error {
 	for _, l := range loads {
 		for _, c := range e.contenders {
@@ -196,9 +200,13 @@ func (e *experiment) checkResponses() error {
 			}
 			l := l
 			l.conns, l.rate = 40, 0
-			f, why, err := e.run(c, l, 100*time.Millisecond)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", c.name, l.name, err)
+			var f harness.Figures
+			var why string
+			for window := 100 * time.Millisecond; f[failures] == 0 && f[qps] == 0 && window < longestCheck; window *= 4 {
+				var err error
+				if f, why, err = e.run(c, l, window); err != nil {
+					return fmt.Errorf("%s, %s: %w", c.name, l.name, err)
+				}
 			}
 			if f[failures] > 0 || f[qps] == 0 {
 				return fmt.Errorf("%s, %s: %v requests a second, %v failures: %s", c.name, l.name, f[qps], f[failures], why)

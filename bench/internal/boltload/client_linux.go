@@ -12,7 +12,7 @@ import (
 )
 
 // patience is the timeout for opening all connections, and for receiving the last responses.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // client keeps requests in flight on all connections. One event loop runs all of its methods.
 type client struct {

@@ -33,7 +33,7 @@ func TestLoad(t *testing.T) {
 			defer client.End()
 			load := keepalive.Load{Window: 100 * time.Millisecond, PIDs: backend.Family()}
 			for range 2 { // streams stay open
-				r, err := client.Run(load)
+				r, err := client.RunUntil(load, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 			}
 			backend.Stop()
 			load.PIDs = nil
-			if r, err := client.Run(load); err != nil || r.Failures == 0 || !strings.Contains(r.Failure, "Unavailable") {
+			if r, err := client.RunUntil(load, 1); err != nil || r.Failures == 0 || !strings.Contains(r.Failure, "Unavailable") {
 				t.Errorf("without a server: got %+v, %v", r, err)
 			}
 		})

@@ -56,7 +56,7 @@ func TestProtocols(t *testing.T) {
 					t.Fatalf("%v; the proxy says %s", err, process.Output())
 				}
 				defer c.End()
-				r, err := c.Run(keepalive.Load{Window: 200 * time.Millisecond, PIDs: process.Family()})
+				r, err := c.RunUntil(keepalive.Load{Window: 200 * time.Millisecond, PIDs: process.Family()}, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -105,10 +105,6 @@ func (c *http2Client) dial(n *clientConn) error {
 	return nil
 }
 
-// http2Patience is how long the client waits for responses after the window: the many requests in flight on one connection may
-// be large, or may wait until a proxy has opened its connections.
-const http2Patience = 15 * time.Second
-
 // http2Run is the state of one Load.
 type http2Run struct {
 	*http2Client
@@ -125,7 +121,7 @@ func (c *http2Client) Run(l Load) (*Report, error) {
 	if l.Once > 0 {
 		return nil, errors.New("keepalive: HTTP/2 has no load of one request on each connection")
 	}
-	r := &http2Run{http2Client: c, measurement: measurement{Load: l, patience: http2Patience, start: time.Now()}}
+	r := &http2Run{http2Client: c, measurement: newMeasurement(l)}
 	c.failures, c.failure = 0, nil
 	for _, n := range c.conns {
 		n.run = r
@@ -151,7 +147,7 @@ func (c *http2Client) Run(l Load) (*Report, error) {
 		c.failures += len(n.waiting)
 		n.waiting = nil
 		if len(n.streams) > 0 {
-			if err := r.fail(n, fmt.Errorf("no response to %d requests %v after the window", len(n.streams), http2Patience)); err != nil {
+			if err := r.fail(n, fmt.Errorf("no response to %d requests %v after the window", len(n.streams), r.Patience)); err != nil {
 				return nil, err
 			}
 		}
@@ -165,7 +161,7 @@ func (c *http2Client) Run(l Load) (*Report, error) {
 
 // over reports whether every request has a response, or the wait for responses is over.
 func (r *http2Run) over() bool {
-	return len(r.marks) == 2 && (r.inFlight == 0 || r.now() > r.end()+http2Patience)
+	return len(r.marks) == 2 && (r.inFlight == 0 || r.now() > r.end()+r.Patience)
 }
 
 // free reports whether the connection may carry one more request.

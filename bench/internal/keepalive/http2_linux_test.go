@@ -110,11 +110,9 @@ func TestHTTP2Client(t *testing.T) {
 			}
 			defer c.End()
 			for _, rate := range []float64{0, 50} {
-				r := new(Report)
-				for window := 200 * time.Millisecond; window < 20*time.Second && r.Times.N == 0 && r.Failures == 0; window *= 4 { // longer on a busy machine
-					if r, err = c.Run(Load{Rate: rate, Window: window}); err != nil {
-						t.Fatal(err)
-					}
+				r, err := c.RunUntil(Load{Rate: rate, Window: 200 * time.Millisecond}, 1)
+				if err != nil {
+					t.Fatal(err)
 				}
 				if r.Failures > 0 || r.Requests == 0 || r.Times.N == 0 {
 					t.Errorf("rate %v: got %d responses, %d failures: %s", rate, r.Requests, r.Failures, r.Failure)
@@ -228,7 +226,7 @@ func TestHandshakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.End()
-		r, err := c.Run(Load{Window: 200 * time.Millisecond})
+		r, err := c.RunUntil(Load{Window: 200 * time.Millisecond}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +240,7 @@ func TestHandshakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.End()
-	if r, err := c.Run(Load{Window: 50 * time.Millisecond}); err != nil || r.Failures == 0 || !strings.Contains(r.Failure, "certificate") {
+	if r, err := c.RunUntil(Load{Window: 50 * time.Millisecond}, 1); err != nil || r.Failures == 0 || !strings.Contains(r.Failure, "certificate") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }

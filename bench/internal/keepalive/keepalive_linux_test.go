@@ -41,7 +41,7 @@ func TestClosedLoop(t *testing.T) {
 		t.Run(string(w), func(t *testing.T) {
 			c, backend := start(t, w, 20)
 			for range 2 {
-				r, err := c.Run(Load{Warm: 20 * time.Millisecond, Window: 100 * time.Millisecond, PIDs: []int{backend}})
+				r, err := c.RunUntil(Load{Warm: 20 * time.Millisecond, Window: 100 * time.Millisecond, PIDs: []int{backend}}, 20)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -116,8 +116,9 @@ func TestFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Failures != 4 || r.Times.N != 17 || !strings.Contains(r.Failure, "request 3") || !strings.Contains(r.Failure, "502") {
-		t.Errorf("%d responses and %d failures, the first %q; want 17 and 4, and the 502", r.Times.N, r.Failures, r.Failure)
+	// The end of the connection after response 9 is a failure; on a busy machine the next request is in flight then, and is lost.
+	if r.Failures != 4 || r.Times.N != 17 && r.Times.N != 16 || !strings.Contains(r.Failure, "request 3") || !strings.Contains(r.Failure, "502") {
+		t.Errorf("%d responses and %d failures, the first %q; want 17 or 16, and 4, and the 502", r.Times.N, r.Failures, r.Failure)
 	}
 }
 
@@ -132,14 +133,14 @@ func TestNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.End()
-	r, err := c.Run(Load{Rate: 30, Window: 100 * time.Millisecond})
+	r, err := c.Run(Load{Rate: 30, Window: 100 * time.Millisecond, Patience: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Failures != 3 || r.Times.N != 0 || !strings.Contains(r.Failure, "no response within") {
 		t.Errorf("%d responses and %d failures, the first %q; want 3 failures", r.Times.N, r.Failures, r.Failure)
 	}
-	if r, err = c.Run(Load{Once: 1, Window: time.Millisecond}); err != nil || r.Failures != 2 {
+	if r, err = c.Run(Load{Once: 1, Window: time.Millisecond, Patience: time.Millisecond}); err != nil || r.Failures != 2 {
 		t.Errorf("%d failures, %v; want one of a request and one of a connection that carried none", r.Failures, err)
 	}
 }

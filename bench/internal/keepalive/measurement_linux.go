@@ -1,6 +1,7 @@
 package keepalive
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,15 +11,23 @@ import (
 // measurement holds the times of one Load, and its report. Times count from its start.
 type measurement struct {
 	Load
-	patience time.Duration // how long to wait for responses after the window
-	start    time.Time
-	report   Report
-	marks    []time.Duration // start and end of the window
-	cpu      time.Duration   // CPU time of PIDs at the start of the window
+	start  time.Time
+	report Report
+	marks  []time.Duration // start and end of the window
+	cpu    time.Duration   // CPU time of PIDs at the start of the window
+}
+
+// defaultPatience leaves time for the many requests in flight on one connection: they may be large, or may wait until a proxy has
+// opened its connections.
+const defaultPatience = 15 * time.Second
+
+func newMeasurement(l Load) measurement {
+	l.Patience = cmp.Or(l.Patience, defaultPatience)
+	return measurement{Load: l, start: time.Now()}
 }
 
 func (l Load) validate() error {
-	if l.Window <= 0 || l.Warm < 0 || l.Rate < 0 || l.Once < 0 || l.Once > 0 && l.Rate > 0 {
+	if l.Window <= 0 || l.Warm < 0 || l.Patience < 0 || l.Rate < 0 || l.Once < 0 || l.Once > 0 && l.Rate > 0 {
 		return fmt.Errorf("keepalive: %+v: want a window, nothing below 0, and a rate or in flight", l)
 	}
 	return nil
@@ -60,7 +69,7 @@ func (m *measurement) until(next int) time.Duration {
 	case len(m.marks) == 0:
 		until = m.Warm
 	case len(m.marks) == 2:
-		until = m.end() + m.patience
+		until = m.end() + m.Patience
 	}
 	if m.Rate > 0 && m.dueAt(next) < m.end() {
 		until = min(until, m.dueAt(next))

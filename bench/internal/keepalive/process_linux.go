@@ -210,6 +210,9 @@ func (b Backend) Start(cores []int) (*pinned.Process, error) {
 // startTime is the timeout for starting a process, and for connecting a client.
 const startTime = time.Minute
 
+// endTime is how long a client's process may take to end. After it the process is killed.
+const endTime = 2 * time.Second
+
 // Client is a client's process. Its methods are for one goroutine.
 type Client struct {
 	cmd    *exec.Cmd
@@ -251,7 +254,7 @@ func StartClient(s Spec) (*Client, error) {
 // Run generates load l and returns the report.
 func (c *Client) Run(l Load) (*Report, error) {
 	r := new(Report)
-	return r, c.exchange(order{Load: l}, r, l.Warm+l.Window+startTime)
+	return r, c.exchange(order{Load: l}, r, l.Warm+l.Window+l.Patience+startTime)
 }
 
 // More opens n more connections.
@@ -266,7 +269,7 @@ func (c *Client) PID() int { return c.cmd.Process.Pid }
 // End closes all connections.
 func (c *Client) End() {
 	_ = c.stdin.Close()
-	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
+	late := time.AfterFunc(endTime, func() { _ = c.cmd.Process.Kill() })
 	_ = c.cmd.Wait() // its exit status is not used
 	late.Stop()
 }

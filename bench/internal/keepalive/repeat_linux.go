@@ -23,7 +23,7 @@ func Repeat(l Load, workers int, op func(worker int) error) (*Report, error) {
 	if l.Rate > 0 || l.Once > 0 {
 		return nil, errors.New("keepalive: operations that block have no rate and no end")
 	}
-	m := measurement{Load: l, start: time.Now()}
+	m := newMeasurement(l)
 	var mu sync.Mutex // guards the report and the marks of m
 	var all sync.WaitGroup
 	for worker := range workers {

@@ -9,9 +9,6 @@ import (
 	"example.com/ferry/bench/internal/rawpoll"
 )
 
-// patience is how long an HTTP/1.1 or Bolt client waits for responses after the window.
-const patience = 2 * time.Second
-
 // run is the state of one Load.
 type run struct {
 	*client
@@ -25,7 +22,7 @@ func (c *client) Run(l Load) (*Report, error) {
 	if err := l.validate(); err != nil {
 		return nil, err
 	}
-	r := &run{client: c, measurement: measurement{Load: l, patience: patience, start: time.Now()}, free: len(c.conns)}
+	r := &run{client: c, measurement: newMeasurement(l), free: len(c.conns)}
 	c.failures, c.failure = 0, nil
 	if l.Rate == 0 && l.Once == 0 {
 		for _, n := range c.conns {
@@ -69,7 +66,7 @@ func (r *run) over() bool {
 	if r.Once > 0 && r.next == len(r.conns) && r.free == len(r.conns) {
 		return true
 	}
-	return len(r.marks) == 2 && (r.free == len(r.conns) || r.now() > r.end()+patience)
+	return len(r.marks) == 2 && (r.free == len(r.conns) || r.now() > r.end()+r.Patience)
 }
 
 // sendDue sends all requests that are due now, over all connections in turn.

@@ -24,7 +24,7 @@ type socket struct {
 }
 
 // handshakeTime is the timeout for a TLS handshake. The handshake blocks the thread.
-const handshakeTime = 5 * time.Second
+const handshakeTime = 20 * time.Second
 
 // secure makes the TLS handshake on the connection, as the server or as the client. A nil config leaves it in cleartext.
 func (s *socket) secure(config *tls.Config, server bool) error {

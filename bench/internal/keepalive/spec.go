@@ -1,6 +1,7 @@
 package keepalive
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"time"
@@ -30,6 +31,8 @@ type Load struct {
 	Warm   time.Duration // from the first request to the window
 	Window time.Duration // length of the measurement; with a Rate, requests that are due in the window are measured
 	PIDs   []int         // processes whose CPU time in the window is reported
+
+	Patience time.Duration // how long to wait for responses after the window; 0 means 15 s
 }
 
 // Report is the result of a Load.
@@ -42,6 +45,17 @@ type Report struct {
 
 	Failures int    // failed connections and unanswered requests, including those before the window
 	Failure  string // text of the first failure
+}
+
+// Merge adds the counts of o to r. The first failure is that of r, if r has one.
+func (r *Report) Merge(o *Report) {
+	r.Requests += o.Requests
+	r.Window += o.Window
+	r.CPU += o.CPU
+	r.Times.Merge(o.Times)
+	r.Late.Merge(o.Late)
+	r.Failures += o.Failures
+	r.Failure = cmp.Or(r.Failure, o.Failure)
 }
 
 // Wire is the protocol between client and backend.

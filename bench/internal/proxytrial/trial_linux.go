@@ -73,7 +73,6 @@ type Trial struct {
 	addr    string // of the first proxy, or of the backend without one
 	client  *keepalive.Client
 	sum     keepalive.Report
-	why     string // first failure
 }
 
 // Start starts all programs and sends requests for a moment. A nil start connects the client to the backend. The programs'
@@ -166,14 +165,7 @@ func (t *Trial) run(l keepalive.Load) error {
 	if err != nil {
 		return err
 	}
-	t.sum.Requests += r.Requests
-	t.sum.Window += r.Window
-	t.sum.CPU += r.CPU
-	t.sum.Times.Merge(r.Times)
-	t.sum.Late.Merge(r.Late)
-	if t.sum.Failures += r.Failures; t.why == "" {
-		t.why = r.Failure
-	}
+	t.sum.Merge(r)
 	return nil
 }
 
@@ -200,7 +192,7 @@ func (t *Trial) Figures() (harness.Figures, error) {
 func (t *Trial) Addr() string { return t.addr }
 
 // FirstFailure describes the first failure, or is empty.
-func (t *Trial) FirstFailure() string { return t.why }
+func (t *Trial) FirstFailure() string { return t.sum.Failure }
 
 // Close stops all programs.
 func (t *Trial) Close() {
@@ -245,20 +237,14 @@ func (t *Trial) Anonymous() (bytes float64, err error) {
 // More opens n more connections.
 func (t *Trial) More(n int) error { return t.client.More(n) }
 
-// longestCheck is the longest window of Check.
-const longestCheck = 10 * time.Second
-
 // Check sends requests for a window, and longer on a busy machine, until there are responses. A failure is an error.
 func (t *Trial) Check(window time.Duration) error {
-	for ; ; window *= 4 {
-		if err := t.Run(window); err != nil {
-			return err
-		}
-		if t.sum.Failures == 0 && t.sum.Requests > 0 {
-			return nil
-		}
-		if t.sum.Failures > 0 || window > longestCheck {
-			return fmt.Errorf("proxytrial: %d requests, %d failures: %s", t.sum.Requests, t.sum.Failures, t.why)
-		}
+	r, err := t.client.RunUntil(keepalive.Load{Rate: t.load.Rate, Window: window, PIDs: t.pids}, 1)
+	if err != nil {
+		return err
 	}
+	if t.sum.Merge(r); t.sum.Failures > 0 || r.Requests == 0 {
+		return fmt.Errorf("proxytrial: %d requests, %d failures: %s", r.Requests, t.sum.Failures, t.sum.Failure)
+	}
+	return nil
 }

@@ -133,7 +133,7 @@ func begin(s spec) (handle func(request) (reply, error), first reply, err error)
 }
 
 // patience is the timeout for the start of a node.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // retry calls connect until the node accepts.
 func retry(connect func(ctx context.Context) error) error {
