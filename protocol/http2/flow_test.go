@@ -76,6 +76,14 @@ func TestConnectionWindow(t *testing.T) {
 	r.wantCalls("1 sent", "3 sent")
 }
 
+// TestLeastStreamWindow: a window of one byte is given back byte by byte, and never with WINDOW_UPDATE of 0.
+func TestLeastStreamWindow(t *testing.T) {
+	t.Parallel()
+	r := newServerRig(t, &Config{StreamWindow: 1})
+	r.receive(post(1), frame(frameData, 0, 1, 'x'), frame(frameData, 0, 1, 'y'))
+	r.wantSent("1 WINDOW_UPDATE 1", "1 WINDOW_UPDATE 1")
+}
+
 // TestWatermarks: Full and Writable follow the stream's queue.
 func TestWatermarks(t *testing.T) {
 	t.Parallel()

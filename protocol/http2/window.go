@@ -66,7 +66,7 @@ func (c *Conn) receiveWindowUpdate(h frameHeader, p []byte) *ConnError {
 func (s *Stream) giveBack(n int) {
 	s.unacked += n
 	c := s.conn
-	if s.unacked < c.cfg.StreamWindow/2 || !s.canReceive() || c.phase == failed {
+	if s.unacked < max(c.cfg.StreamWindow/2, 1) || !s.canReceive() || c.phase == failed {
 		return
 	}
 	s.recvWindow += s.unacked
