@@ -89,9 +89,9 @@ func Dispatch[R Receiver](c *Conn, table *Table[R], r R, batch []byte, shared *b
 		case kind == native.Goaway && !data:
 			err = c.goaway(f)
 		case data:
-			err = unexpected(f, "on a data stream")
+			err = Unexpected(f, "on a data stream")
 		default:
-			err = unexpected(f, "from a "+c.cfg.Remote)
+			err = Unexpected(f, "from a "+c.cfg.Remote)
 		}
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func (c *Conn) readWelcome() (w native.WelcomeFrame, err error) {
 		}
 		return w, err
 	}
-	return w, unexpected(f, "before WELCOME")
+	return w, Unexpected(f, "before WELCOME")
 }
 
 // Accept does the first part of the node's handshake: it waits for HELLO and chooses the version. The Token of the
@@ -80,7 +80,7 @@ func (c *Conn) Accept() (native.HelloFrame, error) {
 		return native.HelloFrame{}, err
 	}
 	if f.Kind() != native.Hello {
-		return native.HelloFrame{}, unexpected(f, "before HELLO")
+		return native.HelloFrame{}, Unexpected(f, "before HELLO")
 	}
 	hello, err := native.ParseHello(f)
 	if err == nil {
@@ -126,6 +126,7 @@ func (c *Conn) Refuse(why error) {
 	close(c.closed)
 }
 
-func unexpected(f native.Frame, where string) error {
+// Unexpected returns the error for a frame that may not arrive where it did, such as "before HELLO".
+func Unexpected(f native.Frame, where string) error {
 	return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("%v frame %s", f.Kind(), where)}
 }

@@ -12,6 +12,7 @@ type HelloFrame struct {
 	MinVersion, MaxVersion uint8
 	Token                  []byte // credentials; empty if the client's TLS certificate replaces them
 	Name                   string // the client's name for logs and metrics; grants nothing
+	Limits                 CallLimits
 }
 
 // WelcomeFrame is the response to HELLO.
@@ -22,6 +23,7 @@ type WelcomeFrame struct {
 	MaxFrame  uint32 // largest frame in bytes
 	Window    uint32 // bytes that the client may send on each tag before the first CREDIT
 	Heartbeat uint32 // interval in milliseconds; a connection ends after three intervals without a byte
+	Limits    CallLimits
 }
 
 // GoawayFrame announces the end of a connection and its reason.
@@ -129,7 +131,26 @@ func AppendHello(dst []byte, h HelloFrame) []byte {
 	n := len(dst)
 	dst = binary.BigEndian.AppendUint32(appendHeader(dst, Hello, 0), Magic)
 	dst = append(dst, h.MinVersion, h.MaxVersion, 0, 0)
-	return seal(appendText(appendText(dst, h.Token), h.Name), n)
+	return seal(appendLimits(appendText(appendText(dst, h.Token), h.Name), h.Limits), n)
+}
+
+// appendLimits appends the limits, which are left out if the sender accepts no calls.
+func appendLimits(dst []byte, l CallLimits) []byte {
+	if l == (CallLimits{}) {
+		return dst
+	}
+	for _, v := range [...]uint32{l.Calls, l.Window, l.StreamWindow} {
+		dst = binary.BigEndian.AppendUint32(dst, v)
+	}
+	return dst
+}
+
+// limits reads the limits at the end of a frame, if they are there.
+func (r *fieldReader) limits() (l CallLimits) {
+	if len(r.b) > 0 {
+		l.Calls, l.Window, l.StreamWindow = r.u32(), r.u32(), r.u32()
+	}
+	return l
 }
 
 // AppendWelcome appends a WELCOME.
@@ -139,7 +160,7 @@ func AppendWelcome(dst []byte, w WelcomeFrame) []byte {
 	for _, v := range [...]uint32{w.Source, w.MaxFrame, w.Window, w.Heartbeat} {
 		dst = binary.BigEndian.AppendUint32(dst, v)
 	}
-	return seal(dst, n)
+	return seal(appendLimits(dst, w.Limits), n)
 }
 
 // AppendPing appends a PING. If ack is set, it appends the response to a PING.
@@ -274,6 +295,9 @@ func ParseHello(f Frame) (h HelloFrame, err error) {
 	h.MinVersion, h.MaxVersion = r.u8(), r.u8()
 	r.take(2)
 	h.Token, h.Name = r.bytes(), r.text()
+	if h.MaxVersion >= CallVersion {
+		h.Limits = r.limits()
+	}
 	return h, r.done()
 }
 
@@ -293,6 +317,9 @@ func ParseWelcome(f Frame) (w WelcomeFrame, err error) {
 	w.Version, w.Streams = r.u8(), r.u8()
 	r.take(2)
 	w.Source, w.MaxFrame, w.Window, w.Heartbeat = r.u32(), r.u32(), r.u32(), r.u32()
+	if w.Version >= CallVersion {
+		w.Limits = r.limits()
+	}
 	return w, r.done()
 }
 

@@ -10,7 +10,8 @@ import (
 // The protocol versions that this package speaks.
 const (
 	LowestVersion = 1
-	Version       = 1 // the highest version
+	Version       = 2 // the highest version
+	CallVersion   = 2 // the lowest version with calls
 )
 
 // Magic is the first four bytes after the frame header of HELLO: "FRRY". It identifies the protocol.
@@ -27,8 +28,8 @@ const (
 // Kind is the kind of a frame.
 type Kind uint8
 
-// The kinds of version 1. CALL, REPLY and CANCEL are reserved for rpc: a peer that receives one responds with GOAWAY. Each
-// comment begins with the sender of the frame: the client, the node, or either.
+// The kinds. Each comment begins with the sender of the frame: the client, the node, or either. The kinds from CALL on need
+// CallVersion: in version 1 their receiver responds with GOAWAY.
 const (
 	Hello   Kind = 1  // client: credentials, and the versions that the client speaks
 	Welcome Kind = 2  // node: the client's source id, and the limits of the connection
@@ -43,15 +44,19 @@ const (
 	Result  Kind = 11 // node: response to a TAG or SUB
 	Notice  Kind = 12 // node: messages of the client were dropped, with a reason
 	Join    Kind = 13 // either: first frame of a data stream
-	Call    Kind = 16
-	Reply   Kind = 17
-	Cancel  Kind = 18
+
+	Call       Kind = 16 // either: a call begins
+	Reply      Kind = 17 // either: the call ends, with its status and the last response
+	Cancel     Kind = 18 // either: the caller needs no response
+	Data       Kind = 19 // either: a message of a call, or a piece of one
+	Method     Kind = 20 // either: number of a method and a content type
+	CallCredit Kind = 21 // either: permission to send more bytes on a call
 )
 
 var kindNames = map[Kind]string{
 	Hello: "HELLO", Welcome: "WELCOME", Ping: "PING", Goaway: "GOAWAY", Tag: "TAG", Sub: "SUB", Unsub: "UNSUB",
 	Credit: "CREDIT", Pub: "PUB", Select: "SELECT", Result: "RESULT", Notice: "NOTICE", Join: "JOIN",
-	Call: "CALL", Reply: "REPLY", Cancel: "CANCEL",
+	Call: "CALL", Reply: "REPLY", Cancel: "CANCEL", Data: "DATA", Method: "METHOD", CallCredit: "CALLCREDIT",
 }
 
 // String returns the name of the kind in docs/native.md.
@@ -87,8 +92,15 @@ func Split(buf []byte, maxFrame int) (Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	if Kind(buf[4]) == Pub && size < PubHeaderSize+int(buf[7])*4 {
-		return nil, &Error{Code: CodeProtocol, Reason: fmt.Sprintf("PUB frame of %d bytes cannot hold its header of %d", size, PubHeaderSize+int(buf[7])*4)}
+	switch kind := Kind(buf[4]); {
+	case kind == Pub:
+		if size < PubHeaderSize+int(buf[7])*4 {
+			return nil, &Error{Code: CodeProtocol, Reason: fmt.Sprintf("PUB frame of %d bytes cannot hold its header of %d", size, PubHeaderSize+int(buf[7])*4)}
+		}
+	case kind >= Call:
+		if _, _, err := extended(buf, size); err != nil {
+			return nil, err
+		}
 	}
 	if len(buf) < size {
 		return nil, nil

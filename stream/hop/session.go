@@ -117,6 +117,11 @@ var frameHandlers = peer.Table[*receiver]{
 		}
 		return err
 	}},
+	native.Call:       {OnData: true, Handle: (*receiver).refuseCall},
+	native.Method:     {OnData: true, Handle: (*receiver).ignoreCall},
+	native.Data:       {OnData: true, Handle: (*receiver).ignoreCall},
+	native.Cancel:     {OnData: true, Handle: (*receiver).ignoreCall},
+	native.CallCredit: {OnData: true, Handle: (*receiver).ignoreCall},
 }
 
 // respond sends the result of a TAG or SUB. If err is not nil, it is the reason of a refusal.

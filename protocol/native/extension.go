@@ -1,0 +1,101 @@
+package native
+
+import (
+	"encoding/binary"
+	"iter"
+)
+
+// TLV is the type of an entry in the extension of a PUB, CALL, REPLY or DATA.
+type TLV uint8
+
+// The types. A receiver skips those it does not know. 128 to 255 are private.
+const (
+	TLVPadding      TLV = 0  // one byte, without length and value
+	TLVTraceContext TLV = 1  // W3C trace context: version, trace id (16 bytes), parent id (8 bytes), flags
+	TLVTraceState   TLV = 2  // W3C tracestate, text
+	TLVSequence     TLV = 3  // u64: number of the message in its durable stream
+	TLVDeliveries   TLV = 4  // u32: how many times the message was delivered before
+	TLVKey          TLV = 5  // bytes: messages with one key keep their order
+	TLVOrigin       TLV = 6  // text: the node that accepted the message first
+	TLVHops         TLV = 7  // u8: how many nodes have forwarded the message
+	TLVMetadata     TLV = 16 // CALL: metadata; REPLY, DATA: header. A length u8, the name, the value
+	TLVTrailer      TLV = 17 // REPLY: as TLVMetadata
+	TLVMessage      TLV = 18 // REPLY: text that explains the code
+	TLVDetail       TLV = 19 // REPLY: a detail of the status. A length u8, the type URL, the encoded value
+)
+
+// tlvHeader is the length of the type and the length of an entry, in bytes.
+const tlvHeader = 3
+
+// MaxTLV is the length of the longest value, in bytes.
+const MaxTLV = 65535
+
+// AppendTLV appends an entry with at most MaxTLV bytes.
+func AppendTLV[T string | []byte](dst []byte, t TLV, value T) []byte {
+	dst = append(dst, byte(t), byte(len(value)>>8), byte(len(value)))
+	return append(dst, value...)
+}
+
+// AppendNamedTLV appends an entry whose value begins with a name of at most 255 bytes: metadata, a trailer or a detail. Together
+// with the length of the name, name and value have at most MaxTLV bytes.
+func AppendNamedTLV[T string | []byte](dst []byte, t TLV, name string, value T) []byte {
+	n := 1 + len(name) + len(value)
+	dst = append(dst, byte(t), byte(n>>8), byte(n), byte(len(name)))
+	return append(append(dst, name...), value...)
+}
+
+// TLVs returns the entries of an extension without padding, as views. It ends at a malformed entry: CheckTLVs finds those.
+func TLVs(extension []byte) iter.Seq2[TLV, []byte] {
+	return func(yield func(TLV, []byte) bool) {
+		for rest := extension; len(rest) > 0; {
+			t, value, n := nextTLV(rest)
+			if n == 0 || t != TLVPadding && !yield(t, value) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// nextTLV returns the first entry of b and its length with header. n is 0 if the entry is malformed.
+func nextTLV(b []byte) (t TLV, value []byte, n int) {
+	if b[0] == byte(TLVPadding) {
+		return TLVPadding, nil, 1
+	}
+	if len(b) < tlvHeader {
+		return 0, nil, 0
+	}
+	n = tlvHeader + int(binary.BigEndian.Uint16(b[1:]))
+	if len(b) < n {
+		return 0, nil, 0
+	}
+	return TLV(b[0]), b[tlvHeader:n], n
+}
+
+// NamedTLV splits the value of an entry that AppendNamedTLV has appended.
+func NamedTLV(value []byte) (name, rest []byte, ok bool) {
+	if len(value) == 0 || len(value) < 1+int(value[0]) {
+		return nil, nil, false
+	}
+	n := 1 + int(value[0])
+	return value[1:n], value[n:], true
+}
+
+// CheckTLVs returns an error if an entry of an extension is longer than the rest, or has no name where one belongs.
+func CheckTLVs(extension []byte) error {
+	for rest := extension; len(rest) > 0; {
+		t, value, n := nextTLV(rest)
+		ok := n > 0
+		if ok && t >= TLVMetadata && t <= TLVDetail && t != TLVMessage {
+			_, _, ok = NamedTLV(value)
+		}
+		if !ok {
+			return &Error{Code: CodeProtocol, Reason: "the extension of a frame has a malformed entry"}
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// Extension returns the extension of a PUB from Split, which is a part of f.
+func (f Frame) Extension() []byte { return f[PubHeaderSize : PubHeaderSize+int(f[7])*4] }
