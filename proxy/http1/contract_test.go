@@ -40,6 +40,18 @@ func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 			u.Data([]byte("hello"))
 			u.End(nil)
 		}, proxytest.CRLF("HTTP/1.1 404 Not Found\nX-Set: new\nContent-Length: 5\n\nhello"), false},
+		{"without content, and its end comes later", post, func(u *proxytest.Upstream) {
+			u.Respond(&proxytest.ResponseHead{Code: 204, Length: -1})
+			u.End(nil)
+		}, proxytest.CRLF("HTTP/1.1 204 No Content\nX-Set: new\n\n"), false},
+		{"not modified, and its end comes later", post, func(u *proxytest.Upstream) {
+			u.Respond(&proxytest.ResponseHead{Code: 304, Length: -1})
+			u.End(nil)
+		}, proxytest.CRLF("HTTP/1.1 304 Not Modified\nX-Set: new\n\n"), false},
+		{"to HEAD, and its end comes later", "HEAD /x HTTP/1.1\nHost: a\nContent-Length: 5\n\nabcde", func(u *proxytest.Upstream) {
+			u.Respond(&proxytest.ResponseHead{Code: 200, Length: -1})
+			u.End(nil)
+		}, proxytest.CRLF("HTTP/1.1 200 OK\nX-Set: new\n\n"), false},
 		{"to HTTP/1.0", "POST /x HTTP/1.0\nContent-Length: 5\n\nabcde", func(u *proxytest.Upstream) {
 			u.Interim(103)
 			u.Respond(&proxytest.ResponseHead{Code: 200, Length: -1})

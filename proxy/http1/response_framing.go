@@ -27,8 +27,10 @@ func (d *downstreamSide) chooseFraming(h exchange.ResponseHead, end bool) respon
 		}
 		return asReceived
 	}
-	switch {
+	switch status := h.Status(); {
 	case end || h.ContentLength() >= 0:
+		return plain
+	case d.head.Method == wire.MethodHead || status == 204 || status == 304: // no body, not even a last chunk: RFC 9112, section 6.3
 		return plain
 	case d.head.Minor == 0:
 		return untilClose
