@@ -28,6 +28,25 @@ type stream2 struct {
 	trailers []string // ends the stream after the data
 	forwards bool     // the other side gets it as one message
 	tunnel   bool     // a server of HTTP/1.1 gets a request to upgrade, which it does not do
+	late     bool     // the fault follows a whole message in the last DATA frame: a peer of HTTP/1.1 may get that message
+}
+
+// line returns the first line of a request without the version. A request to upgrade is a GET.
+func (s stream2) line() string {
+	values := map[string]string{}
+	for _, f := range s.fields {
+		name, value, _ := strings.Cut(f[1:], ": ")
+		values[name] = value
+	}
+	return strings.Replace(values["method"], "CONNECT", "GET", 1) + " " + values["path"]
+}
+
+// body returns what the peer of HTTP/1.1 may get as the body.
+func (s stream2) body() string {
+	if s.late {
+		return strings.Join(s.data[:len(s.data)-1], "")
+	}
+	return strings.Join(s.data, "")
 }
 
 // requests2 are requests that servers of HTTP/1.1 could read as two, or that RFC 9113 forbids.
@@ -48,7 +67,7 @@ func requests2() []stream2 {
 		{name: "post with a length", fields: posts("content-length: 3"), data: []string{"a", "bc"}, forwards: true},
 		{name: "body of an empty chunk and a request", fields: post, data: []string{chunks}, forwards: true},
 		{name: "get with a body", fields: get, data: []string{second}, forwards: true},
-		{name: "get with a length of 0 and a body", fields: with("content-length: 0"), data: []string{second}},
+		{name: "get with a length of 0 and a body", fields: []string{":method: GET", ":scheme: http", ":path: /late", ":authority: a", "content-length: 0"}, data: []string{second}, late: true},
 		{name: "te: trailers", fields: with("te: trailers"), forwards: true},
 		{name: "cookies", fields: with("cookie: a=b", "cookie: c=d"), forwards: true},
 		{name: "host equal to :authority", fields: with("host: a"), forwards: true},
@@ -85,7 +104,7 @@ func requests2() []stream2 {
 		{name: "te: trailers, chunked", fields: with("te: trailers, chunked")},
 
 		{name: "longer than its length", fields: posts("content-length: 1"), data: []string{"a" + second}},
-		{name: "longer than its length, later", fields: posts("content-length: 1"), data: []string{"a", second}},
+		{name: "longer than its length, later", fields: []string{":method: POST", ":scheme: http", ":path: /late", ":authority: a", "content-length: 1"}, data: []string{"a", second}, late: true},
 		{name: "shorter than its length", fields: posts("content-length: 100"), data: []string{"a"}},
 		{name: "a length without a body", fields: posts("content-length: 5")},
 		{name: "shorter than its length, with trailers", fields: posts("content-length: 100"), data: []string{"a"}, trailers: []string{"x: a"}},
@@ -154,8 +173,8 @@ func requests2() []stream2 {
 	}
 }
 
-// recorder notes the requests that arrive on its connections, as net/http reads them from bytes of HTTP/1.1. What follows the last
-// request on a connection, and is none, is noted too.
+// recorder notes the requests that arrive on its connections, as net/http reads them from bytes of HTTP/1.1, with their bodies. What
+// follows the last request on a connection, and is none, is noted too.
 type recorder struct {
 	address string
 	mu      sync.Mutex
@@ -184,15 +203,24 @@ func (r *recorder) serve(conn net.Conn) {
 			r.note("not a request: " + err.Error())
 			return
 		}
-		if _, err := io.Copy(io.Discard, req.Body); err != nil {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
 			return // the request was reset
 		}
 		line := req.Method + " " + req.RequestURI
-		r.note(line)
+		r.note(withBody(line, string(body)))
 		if _, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s\n", len(line)+1, line); err != nil {
 			return
 		}
 	}
+}
+
+// withBody appends a body to the first line of a request, if there is one.
+func withBody(line, body string) string {
+	if body == "" {
+		return line
+	}
+	return fmt.Sprintf("%s %q", line, body)
 }
 
 func (r *recorder) note(line string) {
@@ -318,12 +346,16 @@ func (f *frames) receive(stream uint32) (got response2) {
 // TestSmugglingHTTP2 sends each request through ferry to a server of HTTP/1.1 and to one of HTTP/2, and then a marked one on the same
 // connection. The server sees nothing of a request that ferry refuses, one request of each that ferry forwards, and the marked
 // request. Both get their own responses. A refused request gets PROTOCOL_ERROR or a status of 400 and above.
+//
+// ferry forwards a body while it arrives. If more follows than content-length says, in a later frame, a server of HTTP/1.1 may have the
+// whole request by then. It may respond before the fault arrives, or process the request later. It sees nothing of what follows.
 func TestSmugglingHTTP2(t *testing.T) {
 	raw, inGo := newRecorder(t), newRecordingServer(t)
 	g := newAuthority(t).gateway(t, "http2", []origin{{name: "http1", address: raw.address, protocol: "http1"}, {name: "http2", address: inGo.address, protocol: "http2"}})
 	for server, seen := range map[string]func() []string{"http1": raw.seen, "http2": inGo.seen} {
 		t.Run(server, func(t *testing.T) {
 			refused, before := 0, 0
+			early := map[string]bool{} // requests of late cases that the server may have
 			for i, s := range requests2() {
 				f := dialFrames(t, g.address(server, false))
 				got := f.receive(f.send(s))
@@ -338,20 +370,27 @@ func TestSmugglingHTTP2(t *testing.T) {
 				all := seen()
 				lines := all[before:]
 				before = len(all)
+				if s.late && server == "http1" {
+					early[withBody(s.line(), s.body())] = true
+				}
+				lines = slices.DeleteFunc(lines, func(l string) bool {
+					is := early[l]
+					delete(early, l)
+					return is
+				})
 				want := []string{mark}
-				if s.forwards || s.tunnel && server == "http1" {
-					want = []string{"GET /case", mark}
-					if at := slices.IndexFunc(s.fields, func(l string) bool { return l == ":path: *" }); at >= 0 {
-						want[0] = "OPTIONS *"
-					} else if s.fields[0] == ":method: POST" {
-						want[0] = "POST /case"
-					}
+				switch {
+				case s.tunnel && server == "http1":
+					want = []string{s.line(), mark}
+				case s.forwards:
+					want = []string{withBody(s.line(), s.body()), mark}
 				}
 				if !slices.Equal(lines, want) {
 					t.Errorf("%s: the server saw %q, want %q", s.name, lines, want)
 				}
 				switch {
-				case s.forwards && (got.status != "200" || got.body != want[0]+"\n" || !got.ended):
+				case s.late && server == "http1" && got.status == "200" && got.body == s.line()+"\n" && got.ended:
+				case s.forwards && (got.status != "200" || got.body != s.line()+"\n" || !got.ended):
 					t.Errorf("%s: got %+v, want the response", s.name, got)
 				case !s.forwards && (got.reset != http2.ErrCodeProtocol && got.status < "400"):
 					t.Errorf("%s: got %+v, want PROTOCOL_ERROR or a status of 400 and above", s.name, got)

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,8 @@ func responses2() []stream2 {
 		{name: "whole", fields: ok("content-length: 3"), data: []string{"abc"}, forwards: true},
 		{name: "whole without a length", fields: ok(), data: []string{"a", "bc"}, forwards: true},
 		{name: "whole with trailers", fields: ok(), data: []string{"abc"}, trailers: []string{"x: a"}, forwards: true},
+		{name: "204 that ends later", fields: []string{":status: 204"}, data: []string{""}, forwards: true},
+		{name: "304 that ends later", fields: []string{":status: 304", "content-length: 5"}, data: []string{""}, forwards: true},
 		{name: "empty chunk in a body", fields: ok(), data: []string{"0\r\n\r\n" + second}, forwards: true},
 
 		{name: "CR LF in a value", fields: ok("x: a\r\ncontent-length: 0\r\n\r\n" + second)},
@@ -35,14 +39,14 @@ func responses2() []stream2 {
 		{name: "connection", fields: ok("connection: content-length", "content-length: 3"), data: []string{"abc"}},
 		{name: "upgrade", fields: ok("upgrade: h2c")},
 		{name: "longer than its length", fields: ok("content-length: 1"), data: []string{"a" + second}},
-		{name: "longer than its length, later", fields: ok("content-length: 1"), data: []string{"a", second}},
+		{name: "longer than its length, later", fields: ok("content-length: 1"), data: []string{"a", second}, late: true},
 		{name: "shorter than its length", fields: ok("content-length: 100"), data: []string{"a"}},
 		{name: "two lengths", fields: ok("content-length: 1", "content-length: 80"), data: []string{"a"}},
 		{name: "length +1", fields: ok("content-length: +1"), data: []string{"a"}},
 		{name: "a list of lengths", fields: ok("content-length: 1, 1"), data: []string{"a"}},
 		{name: "a length without a body", fields: ok("content-length: 5")},
-		{name: "204 with a body", fields: []string{":status: 204"}, data: []string{second}},
-		{name: "304 with a body", fields: []string{":status: 304"}, data: []string{second}},
+		{name: "204 with a body", fields: []string{":status: 204"}, data: []string{second}, late: true},
+		{name: "304 with a body", fields: []string{":status: 304"}, data: []string{second}, late: true},
 		{name: "status 101", fields: []string{":status: 101"}, data: []string{second}},
 		{name: "status with CR LF", fields: []string{":status: 200 OK\r\nContent-Length: 0\r\n\r\n" + second}},
 		{name: "status of four digits", fields: []string{":status: 2000"}},
@@ -94,7 +98,8 @@ func serveFrames(t *testing.T, s stream2) string {
 }
 
 // TestSmuggledResponses: a server of HTTP/2 sends each response to clients of both versions. A client gets the response, or 502, or the
-// end of its stream or connection. It never gets a part of one as a response of its own.
+// end of its stream or connection. It never gets a part of one as a response of its own. If the fault of a response arrives after a
+// whole message, a client of HTTP/1.1 may have that message; the next response is right, or the connection ends.
 func TestSmuggledResponses(t *testing.T) {
 	const mark = "GET /mark HTTP/1.1\r\nHost: a\r\n\r\n"
 	a := newAuthority(t)
@@ -121,13 +126,17 @@ func TestSmuggledResponses(t *testing.T) {
 			all, _ := io.ReadAll(conn) // the connection may be reset within a response
 			in := bufio.NewReader(strings.NewReader(string(all)))
 			status, body, _, err := readResponse(in, http.MethodGet)
+			whole := err == nil && slices.Contains(s.fields, ":status: "+strconv.Itoa(status)) && body == s.body()
+			early := s.late && whole // the fault arrived after the whole response
 			switch {
-			case s.forwards && (err != nil || status != http.StatusOK || body != strings.Join(s.data, "")):
+			case early:
+			case s.forwards && !whole:
 				t.Errorf("the client of HTTP/1.1 got status %d, %q, %v", status, body, err)
 			case !s.forwards && err == nil && status != http.StatusBadGateway:
 				t.Errorf("the client of HTTP/1.1 got status %d, %q: %q", status, body, all)
 			}
-			if err == nil {
+			_, ended := in.Peek(1)
+			if err == nil && (!early || ended == nil) {
 				status, body, _, err := readResponse(in, http.MethodGet)
 				if rest, _ := io.ReadAll(in); err != nil || status != http.StatusOK || body != "marked" || len(rest) > 0 {
 					t.Errorf("the marked request of HTTP/1.1 got status %d, %q, %v, and then %q: %q", status, body, err, rest, all)
@@ -138,7 +147,7 @@ func TestSmuggledResponses(t *testing.T) {
 			get := []string{":method: GET", ":scheme: http", ":path: /case", ":authority: a"}
 			got := f.receive(f.send(stream2{fields: get}))
 			switch {
-			case s.forwards && (got.status != "200" || got.body != strings.Join(s.data, "") || !got.ended):
+			case s.forwards && (!slices.Contains(s.fields, ":status: "+got.status) || got.body != strings.Join(s.data, "") || !got.ended):
 				t.Errorf("the client of HTTP/2 got %+v", got)
 			case !s.forwards && got.ended && got.status != "502":
 				t.Errorf("the client of HTTP/2 got %+v, want 502 or a reset", got)

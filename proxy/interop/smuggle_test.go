@@ -90,8 +90,8 @@ func nginxLog(t *testing.T, log string) func() []string {
 	}
 }
 
-// recordingServer is a server of net/http that notes the requests that it has received to their end. It speaks HTTP/1.1 and
-// HTTP/2.
+// recordingServer is a server of net/http that notes the requests that it has received to their end, with their bodies. It speaks
+// HTTP/1.1 and HTTP/2.
 type recordingServer struct {
 	address string
 	mu      sync.Mutex
@@ -112,12 +112,13 @@ func newRecordingServer(t *testing.T) *recordingServer {
 }
 
 func (s *recordingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
 		panic(http.ErrAbortHandler) // the request was reset
 	}
 	line := r.Method + " " + r.RequestURI
 	s.mu.Lock()
-	s.lines = append(s.lines, line)
+	s.lines = append(s.lines, withBody(line, string(body)))
 	s.mu.Unlock()
 	fmt.Fprintln(w, line)
 }
