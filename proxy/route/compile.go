@@ -1,11 +1,11 @@
 package route
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/protocol/http1"
 )
 
@@ -178,13 +178,8 @@ func (b *builder) compileRetry(at fieldPath, r *Route) {
 		b.addError(at.dot("per_try_timeout"), "%v: write a time, or 0 for none", c.PerTryTimeout)
 	}
 	b.errs.AddDuration("route", string(at.dot("per_try_timeout")), c.PerTryTimeout)
-	if g := c.Budget.Ratio; math.IsNaN(g) || g > 10 {
-		b.addError(at.dot("budget.ratio"), "%v: write up to 10", g)
-	}
-	if g := c.Budget.MinPerSecond; math.IsNaN(g) || g > 1e6 {
-		b.addError(at.dot("budget.min_per_second"), "%v: write up to 1000000", g)
-	}
-	r.Budget = newBudget(c.Budget)
+	c.Budget.Check("route", string(at.dot("budget")), &b.errs)
+	r.Budget = balance.NewBudget(c.Budget)
 }
 
 func (b *builder) compileEdits(at fieldPath, e Edits) *FieldEdits {

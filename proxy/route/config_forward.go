@@ -3,6 +3,7 @@ package route
 import (
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/protocol/http1"
 )
 
@@ -95,14 +96,7 @@ const (
 )
 
 // RetryBudget bounds the retries of the last 10 s: Ratio times the requests, plus MinPerSecond for each second.
-type RetryBudget struct {
-	// Ratio is the number of retries allowed per request: up to 10. Zero means 0.2; negative means 0.
-	Ratio float64 `yaml:"ratio,omitempty"`
-
-	// MinPerSecond is the number of retries per second that are allowed in addition: up to 1000000. Zero means 3;
-	// negative means 0.
-	MinPerSecond float64 `yaml:"min_per_second,omitempty"`
-}
+type RetryBudget = balance.RetryBudget
 
 // RateLimit is a token bucket of Burst tokens that is refilled at RequestsPerSecond.
 type RateLimit struct {

@@ -4,10 +4,15 @@ import (
 	"math/bits"
 	"regexp"
 	"time"
+
+	"example.com/ferry/internal/balance"
 )
 
 // DefaultTimeout is the value that replaces a zero Forward.Timeout.
 const DefaultTimeout = 15 * time.Second
+
+// Budget limits retries to a fraction of the requests. A nil Budget allows no retry.
+type Budget = balance.Budget
 
 // Route is a compiled Rule, the result of Match. Many goroutines may use it.
 type Route struct {

@@ -26,7 +26,7 @@ func (c *Config) Check() error {
 	if c.Name == "" {
 		k.add("name", "empty: give the cluster the name that routes call it by")
 	}
-	if balancers[c.Balance] == nil && c.Balance != "" {
+	if !c.Balance.Valid() {
 		k.add("balance", "%q: write %s, %s or %s", c.Balance, LeastRequest, RoundRobin, EWMA)
 	}
 	if c.Protocol != "" && c.Protocol.index() < 0 {
@@ -42,21 +42,12 @@ func (c *Config) Check() error {
 	k.duration("heartbeat", max(c.Heartbeat, 0))
 	k.count("connections", c.Connections)
 	k.count("streams", c.Streams)
-	k.count("limits.connections", c.Limits.Connections)
-	k.count("limits.requests", c.Limits.Requests)
-	if c.Limits.Requests > maxRequests {
-		k.add("limits.requests", "%d: %d is the most", c.Limits.Requests, maxRequests)
-	}
-	k.count("limits.waiting", c.Limits.Waiting)
+	c.Limits.Check("upstream", "limits", &k.errs)
 	if c.Health != nil {
 		k.health(c.Health)
 	}
-	if o := c.Outlier; o != nil {
-		k.count("outlier.failures", o.Failures)
-		k.duration("outlier.ejection_time", o.EjectionTime)
-		if o.MaxEjected < 0 || o.MaxEjected > 100 {
-			k.add("outlier.max_ejected", "%d: give a percentage, 1 to 100, or 0 for 50", o.MaxEjected)
-		}
+	if c.Outlier != nil {
+		c.Outlier.Check("upstream", "outlier", &k.errs)
 	}
 	return k.errs.Err()
 }

@@ -2,20 +2,19 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 )
 
 // The errors of Pick.
 var (
-	ErrNoEndpoint = errors.New("upstream: no endpoint is up")
-	ErrOverload   = errors.New("upstream: too many requests in flight: limits.requests")
+	ErrNoEndpoint = balance.ErrNoEndpoint
+	ErrOverload   = balance.ErrOverload
 )
 
 // Cluster is a set of equivalent endpoints.
@@ -26,11 +25,10 @@ type Cluster struct {
 	tls     *clusterTLS // nil in cleartext
 	lookup  lookup
 	probe   probe
-	balance func(*Cluster, *members, uint64, time.Duration, *Endpoint) *Endpoint
+	set     *balance.Set
 	targets []*target
-	members atomic.Pointer[members]
 
-	mu         sync.Mutex // guards changes of members; loops only use TryLock
+	mu         sync.Mutex // guards the fields below, the targets' addresses and changes of set; loops do not lock it
 	closed     bool
 	startCheck func(*Endpoint) // starts the health checks of an endpoint; nil until Run enables checks
 
@@ -58,10 +56,13 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, a
 	}
 	cl := &Cluster{cfg: c.withDefaults(), group: group, log: log, lookup: ask, counters: &counters{}}
 	var before map[loop.Addr]*Endpoint
+	var setBefore *balance.Set
 	if shared.Before != nil {
-		cl.counters, before = shared.Before.counters, shared.Before.byAddress()
+		cl.counters, before, setBefore = shared.Before.counters, shared.Before.byAddress(), shared.Before.set
 	}
-	cl.balance = balancers[cl.cfg.Balance]
+	cl.set = balance.New(&balance.Config{
+		Policy: cl.cfg.Balance, Limits: cl.cfg.Limits, Outlier: cl.cfg.Outlier, FailureLatency: cl.cfg.ConnectTimeout,
+	}, setBefore)
 	if cl.cfg.TLS != nil {
 		if cl.tls, err = newClusterTLS(cl.cfg.TLS, shared, len(group.Loops()), &cl.counters.tls); err != nil {
 			return nil, fmt.Errorf("upstream: tls: %w", err)
@@ -73,14 +74,13 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, a
 	if cl.cfg.Health != nil {
 		cl.probe = newProbe(cl.cfg.Health)
 	}
-	cl.rebuild(nil)
 	var lookups sync.WaitGroup
 	for _, each := range cl.cfg.Endpoints {
 		s, err := parseAddress(each.Address)
 		if err != nil {
 			return nil, err
 		}
-		s.weight = uint64(each.Weight)
+		s.weight = each.Weight
 		cl.targets = append(cl.targets, s)
 		s.addrs = append(s.addrs, shared.Before.resolved(s)...)
 		if s.host != "" {
@@ -121,25 +121,43 @@ func (c *Cluster) Close() {
 	if again {
 		return
 	}
-	c.retire(c.members.Load().all)
+	c.set.Close()
+	c.retire(c.set.All())
 	if c.tls != nil {
 		c.tls.files.Close()
 	}
 }
 
-// rebuild publishes new members made from all and the current health of its endpoints. Callers hold mu, except New.
-func (c *Cluster) rebuild(all []*Endpoint) { c.members.Store(newMembers(all)) }
+// Pick chooses an endpoint for a request and counts the request as active. The caller must call Done once. random is
+// 64 random bits, and now is the loop's clock. avoid is an endpoint that has just failed: Pick returns it only if
+// there is no other. The errors are ErrNoEndpoint and ErrOverload.
+//
+// Pick skips endpoints that are down or ejected. If all healthy endpoints are ejected, Pick uses them anyway. If all
+// endpoints are down, the error is ErrNoEndpoint.
+func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endpoint, error) {
+	e, err := c.set.Pick(random, now, avoid.balance())
+	if err != nil {
+		return nil, err
+	}
+	return endpointOf(e), nil
+}
 
-// retire marks endpoints as removed from the cluster, and retires their pools.
-func (c *Cluster) retire(gone []*Endpoint) {
+// Wait counts a request that waits for a connection. It reports whether limits.waiting allows the request to wait. If
+// so, the caller must call Unwait when the wait has ended. Any loop may call both.
+func (c *Cluster) Wait() bool { return c.set.Wait() }
+
+// Unwait undoes Wait.
+func (c *Cluster) Unwait() { c.set.Unwait() }
+
+// retire stops the health checks of retired endpoints, and retires their pools.
+func (c *Cluster) retire(gone []*balance.Endpoint) {
 	if len(gone) == 0 {
 		return
 	}
 	c.mu.Lock()
 	for _, e := range gone {
-		e.retired.Store(true)
-		if e.stopChecks != nil {
-			e.stopChecks()
+		if stop := endpointOf(e).stopChecks; stop != nil {
+			stop()
 		}
 	}
 	c.mu.Unlock()
@@ -147,7 +165,7 @@ func (c *Cluster) retire(gone []*Endpoint) {
 		// PostWait returns an error if the loop has ended. Such a loop has no connections left.
 		_ = l.PostWait(context.Background(), func() {
 			for _, e := range gone {
-				for _, p := range e.pools[i] {
+				for _, p := range endpointOf(e).pools[i] {
 					if p != nil {
 						p.Retire()
 					}

@@ -1,6 +1,10 @@
 package upstream
 
-import "time"
+import (
+	"time"
+
+	"example.com/ferry/internal/balance"
+)
 
 // Config configures one cluster: a set of equivalent endpoints, and how they are used.
 type Config struct {
@@ -65,26 +69,17 @@ type EndpointConfig struct {
 }
 
 // Balance is a load-balancing policy.
-type Balance string
+type Balance = balance.Policy
 
 // The values of Balance.
 const (
-	LeastRequest Balance = "least-request" // the one of two random endpoints that has fewer active requests
-	RoundRobin   Balance = "round-robin"   // each endpoint in turn
-	EWMA         Balance = "ewma"          // the one of two random endpoints with the smaller product of latency and active requests
+	LeastRequest = balance.LeastRequest // the one of two random endpoints that has fewer active requests
+	RoundRobin   = balance.RoundRobin   // each endpoint in turn
+	EWMA         = balance.EWMA         // the one of two random endpoints with the smaller product of latency and active requests
 )
 
 // Limits are the circuit breaker of a cluster. All loops are counted together.
-type Limits struct {
-	// Connections is the largest number of connections to each endpoint. Zero means 10000.
-	Connections int `yaml:"connections,omitempty" schema:"min=0"`
-
-	// Requests is the largest number of active requests. Zero means 100000.
-	Requests int `yaml:"requests,omitempty" schema:"min=0"`
-
-	// Waiting is the largest number of requests that wait for a connection. Zero means 10000.
-	Waiting int `yaml:"waiting,omitempty" schema:"min=0"`
-}
+type Limits = balance.Limits
 
 // Health configures active health checks.
 type Health struct {
@@ -131,17 +126,7 @@ const (
 )
 
 // Outlier configures the ejection of endpoints whose requests fail.
-type Outlier struct {
-	// Failures is the number of failures in a row after which an endpoint is ejected. Failures are refused or reset
-	// connections, timeouts, and statuses 5xx. Zero means 5.
-	Failures int `yaml:"failures,omitempty" schema:"min=0"`
-
-	// EjectionTime is the duration of the first ejection. The n-th ejection in a row lasts n times as long. Zero means 30 s.
-	EjectionTime time.Duration `yaml:"ejection_time,omitempty"`
-
-	// MaxEjected is the largest share of endpoints that may be ejected, in percent: 1 to 100. Zero means 50.
-	MaxEjected int `yaml:"max_ejected,omitempty" schema:"min=0"`
-}
+type Outlier = balance.Outlier
 
 // Protocol is the protocol of a connection.
 type Protocol string

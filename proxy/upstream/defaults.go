@@ -19,9 +19,7 @@ func (c *Config) withDefaults() Config {
 	setDefault(&out.Streams, 128)
 	setDefault(&out.Heartbeat, 15*time.Second)
 	setDefault(&out.ResolveInterval, 30*time.Second)
-	setDefault(&out.Limits.Connections, 10_000)
-	setDefault(&out.Limits.Requests, 100_000)
-	setDefault(&out.Limits.Waiting, 10_000)
+	out.Limits = c.Limits.WithDefaults()
 	if c.TLS != nil {
 		t := *c.TLS
 		out.TLS = &t
@@ -37,10 +35,7 @@ func (c *Config) withDefaults() Config {
 		out.Health = &h
 	}
 	if c.Outlier != nil {
-		o := *c.Outlier
-		setDefault(&o.Failures, 5)
-		setDefault(&o.EjectionTime, 30*time.Second)
-		setDefault(&o.MaxEjected, 50)
+		o := c.Outlier.WithDefaults()
 		out.Outlier = &o
 	}
 	return out

@@ -7,32 +7,33 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 )
 
 // Endpoint is one address of a Cluster. Any loop may call its methods, except for Pool and SetPool.
 type Endpoint struct {
 	cluster    *Cluster
+	balanced   balance.Endpoint
 	addr       loop.Addr
 	host       atomic.Pointer[string]
-	weight     uint64
 	pools      []loopPools                 // indexed by the loop's index
 	tls        atomic.Pointer[endpointTLS] // nil before the first TLS connection
 	tlsFailure atomic.Int32                // 1 + TLSFailure of the last connection; 0 if it worked
-	retired    atomic.Bool
-	http1Until atomic.Int64       // end of the time in ns for which the server counts as one of HTTP/1.1, on the loops' clock
-	stopChecks context.CancelFunc // nil if the endpoint has no health checks; guarded by Cluster.mu
-
-	// Changed only with Cluster.mu held.
-	down         atomic.Bool  // active health checks have failed
-	ejectedUntil atomic.Int64 // end of the ejection in ns on the loops' clock; 0 if not ejected
-
-	*endpointCounters
+	http1Until atomic.Int64                // end of the time in ns for which the server counts as one of HTTP/1.1, on the loops' clock
+	stopChecks context.CancelFunc          // nil if the endpoint has no health checks; guarded by Cluster.mu
 }
 
-// cacheLines keeps the fields before and after it on different cache lines. It spans two lines, because processors
-// fetch lines in pairs: writes to one field do not slow down reads of the other.
-type cacheLines [128]byte
+// endpointOf returns the Endpoint that e balances.
+func endpointOf(e *balance.Endpoint) *Endpoint { return e.Value.(*Endpoint) }
+
+// balance returns the part of e that counts and balances. It is nil if e is nil.
+func (e *Endpoint) balance() *balance.Endpoint {
+	if e == nil {
+		return nil
+	}
+	return &e.balanced
+}
 
 // Pool has the connections of one loop to one endpoint. A driver creates the Pool and stores it with SetPool.
 type Pool interface {
@@ -43,25 +44,20 @@ type Pool interface {
 }
 
 // Outcome is the result of sending a request to an endpoint once.
-type Outcome uint8
+type Outcome = balance.Outcome
 
 // The outcomes.
 const (
-	Success        Outcome = iota
-	Failure                // the response reports a failure of the server: 5xx
-	ConnectFailure         // the connection could not be opened
-	Reset                  // the connection ended before the response
-	Timeout                // the response did not arrive in time
-	Canceled               // the client left, which says nothing about the endpoint
-	LocalFailure           // this machine lacked a resource to connect, which says nothing about the endpoint
+	Success        = balance.Success
+	Failure        = balance.Failure        // the response reports a failure of the server: 5xx
+	ConnectFailure = balance.ConnectFailure // the connection could not be opened
+	Reset          = balance.Reset          // the connection ended before the response
+	Timeout        = balance.Timeout        // the response did not arrive in time
+	Canceled       = balance.Canceled       // the client left, which says nothing about the endpoint
+	LocalFailure   = balance.LocalFailure   // this machine lacked a resource to connect, which says nothing about the endpoint
 
-	Outcomes = iota // number of outcomes
+	Outcomes = balance.Outcomes // number of outcomes
 )
-
-// String returns the value of the metrics label outcome.
-func (o Outcome) String() string {
-	return [Outcomes]string{"success", "failure", "connect_failure", "reset", "timeout", "canceled", "local_failure"}[o]
-}
 
 // Addr returns the address of the endpoint.
 func (e *Endpoint) Addr() loop.Addr { return e.addr }
@@ -103,18 +99,18 @@ type loopPools [len(Protocols)]Pool
 
 // Retired reports whether the endpoint was removed from the cluster. A driver that creates a Pool for a retired
 // endpoint must retire the Pool.
-func (e *Endpoint) Retired() bool { return e.retired.Load() }
+func (e *Endpoint) Retired() bool { return e.balanced.Retired() }
 
 // Done ends a request for which Pick returned e. took is the time from Pick to the head of the response. now is the
 // loop's clock.
-func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
-	e.cluster.active.Add(-1)
-	if o == Success {
-		e.load.succeed()
-	} else {
-		e.load.fail()
-		e.outcomes[o].Add(1)
-	}
-	e.observeLatency(o, took, now)
-	e.detectOutlier(o, now)
-}
+func (e *Endpoint) Done(o Outcome, took, now time.Duration) { e.balanced.Done(o, took, now) }
+
+// Connect counts a connection before it is opened. It reports whether limits.connections allows the connection. If
+// so, the caller must call Disconnect when the connection is closed or could not be opened.
+func (e *Endpoint) Connect() bool { return e.balanced.Connect() }
+
+// ConnectionsLeft returns the number of further connections that limits.connections allows now.
+func (e *Endpoint) ConnectionsLeft() int { return e.balanced.ConnectionsLeft() }
+
+// Disconnect undoes Connect.
+func (e *Endpoint) Disconnect() { e.balanced.Disconnect() }

@@ -26,8 +26,8 @@ func Probe(ctx context.Context, h *Health, at loop.Addr) error {
 
 // ProbeAll checks the health of each endpoint of c once.
 func (c *Cluster) ProbeAll(ctx context.Context) (errs []error) {
-	for _, e := range c.members.Load().all {
-		errs = append(errs, c.probe(ctx, e.probed()))
+	for _, e := range c.set.All() {
+		errs = append(errs, c.probe(ctx, endpointOf(e).probed()))
 	}
 	return errs
 }

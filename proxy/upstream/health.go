@@ -49,8 +49,8 @@ func (c *Cluster) startChecks(ctx context.Context, tasks *sync.WaitGroup) {
 		within, e.stopChecks = context.WithCancel(ctx)
 		tasks.Go(func() { c.checkPeriodically(within, e) })
 	}
-	for _, e := range c.members.Load().all {
-		c.startCheck(e)
+	for _, e := range c.set.All() {
+		c.startCheck(endpointOf(e))
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 		if err != nil {
 			c.failed.checks.Add(1)
 		}
-		down, needed := e.down.Load(), h.Unhealthy
+		down, needed := e.balanced.Down(), h.Unhealthy
 		if down {
 			needed = h.Healthy
 		}
@@ -103,15 +103,11 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 // setHealth marks an endpoint as down if err is not nil, otherwise as up.
 func (c *Cluster) setHealth(e *Endpoint, err error) {
 	if err != nil {
-		e.timesDown.Add(1)
 		c.log.Warn("upstream: an endpoint is down", "cluster", c.cfg.Name, "endpoint", e.addr.String(), "err", err)
 	} else {
 		c.log.Info("upstream: an endpoint is up again", "cluster", c.cfg.Name, "endpoint", e.addr.String())
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e.down.Store(err != nil)
-	c.rebuild(c.members.Load().all)
+	c.set.SetDown(&e.balanced, err != nil)
 }
 
 const maxProbeResponse = 128 << 10 // bytes of response that a probe reads at most

@@ -134,7 +134,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("the third check came %v after the second, want the interval", pause)
 		}
 		down(a)
-		for e := range asked(t, c, 0) {
+		for e := range asked(t, c) {
 			if e.Addr().String() == a {
 				t.Error("an endpoint that is down gets requests")
 			}
@@ -251,15 +251,15 @@ func TestHealthOverEjection(t *testing.T) {
 		c.ProbeWith(w.probe)
 		defer run(c)()
 		synctest.Wait()
-		for e := range asked(t, c, 0) {
-			only(t, c, e, 1, upstream.Failure, 0)
+		for e := range asked(t, c) {
+			only(t, c, e, 1, upstream.Failure)
 		}
-		for e := range asked(t, c, 0) {
+		for e := range asked(t, c) {
 			if e.Addr().String() == a {
 				t.Error("an endpoint that is down gets requests as the others are ejected")
 			}
 		}
-		if got := len(asked(t, c, 0)); got != 2 {
+		if got := len(asked(t, c)); got != 2 {
 			t.Errorf("%d endpoints are asked while all that are not down are ejected, want 2", got)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 )
 
@@ -31,7 +32,7 @@ func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 type target struct {
 	host   string // host name to resolve; empty for an IP address or a socket path
 	port   uint16
-	weight uint64
+	weight int
 
 	// Changed only with Cluster.mu held.
 	addrs   []loop.Addr
@@ -132,14 +133,14 @@ func (c *Cluster) resolve(ctx context.Context, s *target) {
 // update creates an endpoint for each new address of the targets, and returns the endpoints whose address is gone. An
 // address that stays keeps its Endpoint; with another weight it gets a new one, which goes on counting. earlier are the
 // endpoints of the cluster that this one replaces.
-func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*Endpoint) {
+func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*balance.Endpoint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil
 	}
 	before := c.byAddress()
-	var all []*Endpoint
+	var all []*balance.Endpoint
 	listed := map[loop.Addr]bool{}
 	for _, s := range c.targets {
 		for _, at := range s.addrs {
@@ -148,30 +149,20 @@ func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*Endpoint) {
 			}
 			listed[at] = true
 			e := before[at]
-			if e == nil || e.weight != s.weight {
+			if e == nil || e.balanced.Weight() != s.weight {
 				counted := e
 				if counted == nil {
 					counted = earlier[at]
 				}
-				e = &Endpoint{
-					cluster: c, addr: at, weight: s.weight, pools: make([]loopPools, len(c.group.Loops())),
-					endpointCounters: countersAfter(counted),
-				}
+				e = &Endpoint{cluster: c, addr: at, pools: make([]loopPools, len(c.group.Loops()))}
+				e.balanced.Init(c.set, e, s.weight, 0, counted.balance())
 				if c.startCheck != nil {
 					c.startCheck(e)
 				}
-			} else {
-				delete(before, at)
 			}
 			e.host.Store(&s.host) // the name of this address may have changed
-			all = append(all, e)
+			all = append(all, &e.balanced)
 		}
 	}
-	for _, e := range c.members.Load().all {
-		if before[e.addr] == e {
-			gone = append(gone, e)
-		}
-	}
-	c.rebuild(all)
-	return gone
+	return c.set.Replace(all)
 }

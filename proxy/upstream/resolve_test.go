@@ -124,7 +124,7 @@ func TestNames(t *testing.T) {
 		}
 		find := func(address string) *upstream.Endpoint {
 			t.Helper()
-			for e := range asked(t, c, 0) {
+			for e := range asked(t, c) {
 				if e.Addr().String() == address {
 					return e
 				}
@@ -218,7 +218,7 @@ func TestNamesShared(t *testing.T) {
 		if got := endpoints(c); got != "192.0.2.1:80 192.0.2.2:80" {
 			t.Errorf("endpoints %s", got)
 		}
-		e := pick(t, c, 0, 0, nil)
+		e := pick(t, c, 0, nil)
 		if got := e.Host(); got != "a.example" {
 			t.Errorf("host %q, want a.example", got)
 		}
@@ -272,7 +272,7 @@ func TestClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := pick(t, c, 0, 0, nil)
+	e := pick(t, c, 0, nil)
 	made := pools(t, g, e)
 	c.Close()
 	c.Close()
@@ -280,7 +280,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("pools were retired %v times, want once each; endpoint retired: %v", got, e.Retired())
 	}
 	e.Done(upstream.Success, 0, 0)
-	late := pick(t, c, 0, 0, nil)
+	late := pick(t, c, 0, nil)
 	if !late.Retired() {
 		t.Error("an endpoint of a closed cluster is not retired")
 	}

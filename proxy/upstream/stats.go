@@ -39,13 +39,14 @@ type EndpointStats struct {
 // Snapshot copies the counters. Any goroutine may call it. Requests continue during the copy, so two counters may
 // differ by a request.
 func (c *Cluster) Snapshot() Stats {
+	of := c.set.Stats()
 	s := Stats{
 		Name:               c.cfg.Name,
-		Active:             c.active.Load(),
-		Waiting:            c.waiting.Load(),
-		RefusedRequests:    c.refused.requests.Load(),
-		RefusedConnections: c.refused.connections.Load(),
-		RefusedWaiting:     c.refused.waiting.Load(),
+		Active:             of.Active,
+		Waiting:            of.Waiting,
+		RefusedRequests:    of.RefusedRequests,
+		RefusedConnections: of.RefusedConnections,
+		RefusedWaiting:     of.RefusedWaiting,
 		LookupsFailed:      c.failed.lookups.Load(),
 		ChecksFailed:       c.failed.checks.Load(),
 	}
@@ -56,25 +57,20 @@ func (c *Cluster) Snapshot() Stats {
 		}
 	}
 	now := c.group.Now()
-	for _, e := range c.members.Load().all {
-		one := EndpointStats{
-			Address:   e.addr.String(),
-			Weight:    int(e.weight),
-			Healthy:   !e.down.Load(),
-			Active:    e.load.active(),
-			Conns:     e.conns.Load(),
-			Ejections: e.ejections.Load(),
-			Downs:     e.timesDown.Load(),
-			Latency:   e.latency.lastAverage(),
-		}
-		if out := time.Duration(e.ejectedUntil.Load()); out > now {
-			one.Ejected = out
-		}
-		for o := range one.Outcomes {
-			one.Outcomes[o] = e.outcomes[o].Load()
-		}
-		one.Outcomes[Success] = e.load.succeeded()
-		s.Endpoints = append(s.Endpoints, one)
+	for _, e := range c.set.All() {
+		one := e.Stats(now)
+		s.Endpoints = append(s.Endpoints, EndpointStats{
+			Address:   endpointOf(e).addr.String(),
+			Weight:    one.Weight,
+			Healthy:   one.Healthy,
+			Ejected:   one.Ejected,
+			Active:    one.Active,
+			Conns:     one.Conns,
+			Outcomes:  one.Outcomes,
+			Ejections: one.Ejections,
+			Downs:     one.Downs,
+			Latency:   one.Latency,
+		})
 	}
 	return s
 }

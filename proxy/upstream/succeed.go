@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"sync/atomic"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 )
 
@@ -11,20 +12,10 @@ import (
 // cluster that has this name, and the server at this address. So they share their counters, and limits hold for both
 // together.
 
-// counters count the requests of a cluster, and of the cluster that it has replaced.
+// counters count what happens to a cluster beside its requests, and to the cluster that it has replaced.
 type counters struct {
-	_ cacheLines
-	// turn is the number of requests that round-robin has assigned.
-	turn atomic.Uint64
-	_    cacheLines
-	// active is the number of active requests of all loops.
-	active atomic.Int64
-	_      cacheLines
-
-	waiting atomic.Int64
-	refused struct{ requests, connections, waiting atomic.Int64 }
-	failed  struct{ lookups, checks atomic.Int64 }
-	tls     tlsCounters
+	failed struct{ lookups, checks atomic.Int64 }
+	tls    tlsCounters
 }
 
 // tlsCounters count the handshakes of a cluster with TLS.
@@ -33,34 +24,10 @@ type tlsCounters struct {
 	failures            [TLSFailures]atomic.Int64
 }
 
-// endpointCounters count the requests of an endpoint, and of the endpoint at the same address that it has replaced.
-type endpointCounters struct {
-	_ cacheLines // every request writes the fields below
-
-	load         load
-	conns        atomic.Int64
-	latency      latency
-	failures     atomic.Int64 // number of failures in a row
-	ejectedInRow atomic.Int64
-	ejections    atomic.Int64
-	outcomes     [Outcomes]atomic.Int64 // number of requests by outcome; Success is counted in load
-	timesDown    atomic.Int64
-
-	_ cacheLines
-}
-
-// countersAfter returns the counters of the endpoint that replaces e, which may be nil.
-func countersAfter(e *Endpoint) *endpointCounters {
-	if e == nil {
-		return &endpointCounters{}
-	}
-	return e.endpointCounters
-}
-
 func (c *Cluster) byAddress() map[loop.Addr]*Endpoint {
 	all := map[loop.Addr]*Endpoint{}
-	for _, e := range c.members.Load().all {
-		all[e.addr] = e
+	for _, e := range c.set.All() {
+		all[endpointOf(e).addr] = endpointOf(e)
 	}
 	return all
 }
@@ -87,20 +54,7 @@ func (c *Cluster) Succeed(before *Cluster) {
 	health := reflect.DeepEqual(c.cfg.Health, before.cfg.Health) && reflect.DeepEqual(c.cfg.TLS, before.cfg.TLS)
 	outlier := reflect.DeepEqual(c.cfg.Outlier, before.cfg.Outlier)
 	earlier := before.byAddress()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := c.members.Load().all
-	for _, e := range all {
-		old := earlier[e.addr]
-		if old == nil {
-			continue
-		}
-		if health {
-			e.down.Store(old.down.Load())
-		}
-		if outlier {
-			e.ejectedUntil.Store(old.ejectedUntil.Load())
-		}
-	}
-	c.rebuild(all)
+	c.set.Inherit(func(e *balance.Endpoint) *balance.Endpoint {
+		return earlier[endpointOf(e).addr].balance()
+	}, health, outlier)
 }

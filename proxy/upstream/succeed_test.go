@@ -43,10 +43,10 @@ func TestReplacedClusterGoesOnCounting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := pick(t, first, 0, 0, nil)
+	bad := pick(t, first, 0, nil)
 	bad.Done(upstream.Success, time.Millisecond, 0)
-	only(t, first, bad, 3, upstream.Reset, 0)
-	inFlight := pick(t, first, 0, 0, nil)
+	only(t, first, bad, 3, upstream.Reset)
+	inFlight := pick(t, first, 0, nil)
 
 	next := ejecting(3, upstream.Outlier{Failures: 3, EjectionTime: time.Hour})
 	next.ConnectTimeout, next.Limits.Requests = 5*time.Second, 2

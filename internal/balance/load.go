@@ -1,4 +1,4 @@
-package upstream
+package balance
 
 import "sync/atomic"
 

@@ -1,13 +1,15 @@
-package upstream
+package balance
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 )
 
-// members is a snapshot of a cluster's endpoints. It is immutable, so Pick reads it without a lock. Each change
-// publishes a new members, with Cluster.mu held.
+// members is a snapshot of a set's endpoints. It is immutable, so Pick reads it without a lock. Each change
+// publishes a new members, with Set.mu held.
 type members struct {
 	all          []*Endpoint
 	up           []*Endpoint   // endpoints that get requests
@@ -25,12 +27,12 @@ type members struct {
 // manyPositions is large enough that a coprime stride exists close to the golden ratio.
 const manyPositions = 1 << 30
 
-// newMembers sets up to the endpoints that are healthy and not ejected. If all healthy endpoints are ejected, up
-// contains all of them, because a response that may fail is better than none. An endpoint whose active health checks
-// have failed is never in up.
+// newMembers sets up to the endpoints that are healthy and not ejected, of the lowest priority number that has any. If all
+// healthy endpoints are ejected, up has those of the lowest priority number, because a response that may fail is better than
+// none. An endpoint whose active health checks have failed is never in up.
 func newMembers(all []*Endpoint) *members {
 	m := &members{all: all, firstReadmit: math.MaxInt64}
-	var healthy []*Endpoint
+	var healthy, admitted []*Endpoint
 	for _, e := range all {
 		out := time.Duration(e.ejectedUntil.Load())
 		if out != 0 {
@@ -41,14 +43,23 @@ func newMembers(all []*Endpoint) *members {
 		}
 		healthy = append(healthy, e)
 		if out == 0 {
-			m.up = append(m.up, e)
+			admitted = append(admitted, e)
 		}
 	}
-	if m.up == nil {
-		m.up = healthy
+	if m.up = preferred(admitted); m.up == nil {
+		m.up = preferred(healthy)
 	}
 	m.assignPositions()
 	return m
+}
+
+// preferred returns the endpoints of the lowest priority number.
+func preferred(all []*Endpoint) []*Endpoint {
+	if len(all) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(all, func(a, b *Endpoint) int { return cmp.Compare(a.priority, b.priority) }).priority
+	return slices.DeleteFunc(all, func(e *Endpoint) bool { return e.priority != first })
 }
 
 // assignPositions assigns a range of positions to each endpoint in up.
@@ -64,11 +75,21 @@ func (m *members) assignPositions() {
 		m.total, m.stride = n, 1
 		return
 	}
+	// 32 random bits draw a position, so their number stays below 2^32 whatever the weights add up to.
+	units := func(e *Endpoint) uint64 { return e.weight }
+	if m.total > manyPositions {
+		excess := m.total/manyPositions + 1
+		units = func(e *Endpoint) uint64 { return max(e.weight/excess, 1) }
+		m.total = 0
+		for _, e := range m.up {
+			m.total += units(e)
+		}
+	}
 	each := manyPositions/m.total + 1 // positions per unit of weight
 	m.total *= each
 	end := uint64(0)
 	for _, e := range m.up {
-		end += e.weight * each
+		end += units(e) * each
 		m.positionEnds = append(m.positionEnds, end)
 	}
 	m.shift = bits.Len64(m.total) - bits.Len64(n) - 2 // so that there are a few blocks for each endpoint in up

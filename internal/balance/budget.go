@@ -1,20 +1,44 @@
-package route
+package balance
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
+
+	"example.com/ferry/internal/invalid"
 )
 
 const budgetSlots = 10 // length of the window in seconds; each second has one slot
 
-// Budget limits retries to a fraction of the requests, so that retries do not overload a failing cluster. Any number
+// RetryBudget bounds the retries of the last 10 s: Ratio times the requests, plus MinPerSecond for each second.
+type RetryBudget struct {
+	// Ratio is the number of retries allowed per request: up to 10. Zero means 0.2; negative means 0.
+	Ratio float64 `yaml:"ratio,omitempty"`
+
+	// MinPerSecond is the number of retries per second that are allowed in addition: up to 1000000. Zero means 3;
+	// negative means 0.
+	MinPerSecond float64 `yaml:"min_per_second,omitempty"`
+}
+
+// Check adds the errors in c to errs, as errors of package pkg in the field at.
+func (c RetryBudget) Check(pkg, at string, errs *invalid.Errors) {
+	if math.IsNaN(c.Ratio) || c.Ratio > 10 {
+		errs.Add(pkg, at+".ratio", "%v: write up to 10", c.Ratio)
+	}
+	if math.IsNaN(c.MinPerSecond) || c.MinPerSecond > 1e6 {
+		errs.Add(pkg, at+".min_per_second", "%v: write up to 1000000", c.MinPerSecond)
+	}
+}
+
+// Budget limits retries to a fraction of the requests, so that retries do not overload endpoints that fail. Any number
 // of goroutines may call its methods at the same time, and the methods never wait. A nil Budget allows no retry.
 type Budget struct {
 	ratio, minimum    float64 // retries per request; retries that are always allowed in a window
 	requests, retries secondsWindow
 }
 
-func newBudget(c RetryBudget) *Budget {
+// NewBudget creates a budget. The caller has checked c.
+func NewBudget(c RetryBudget) *Budget {
 	b := &Budget{ratio: 0.2, minimum: 3 * budgetSlots}
 	if c.Ratio != 0 {
 		b.ratio = max(c.Ratio, 0)

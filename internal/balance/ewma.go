@@ -1,4 +1,4 @@
-package upstream
+package balance
 
 import (
 	"math"
@@ -82,7 +82,7 @@ func (e *Endpoint) cost(mean float64, now time.Duration) float64 {
 }
 
 // observeLatency adds a request to e's latency. Quick errors must not make e look fast, so a failed request counts
-// only if it took longer than the average. A request without a response counts as at least the connect timeout.
+// only if it took longer than the average. A request without a response counts as at least FailureLatency.
 func (e *Endpoint) observeLatency(o Outcome, took, now time.Duration) {
 	switch o {
 	case Success:
@@ -92,6 +92,6 @@ func (e *Endpoint) observeLatency(o Outcome, took, now time.Duration) {
 			e.latency.observe(took, now)
 		}
 	case ConnectFailure, Reset, Timeout:
-		e.latency.observe(max(took, e.cluster.cfg.ConnectTimeout), now)
+		e.latency.observe(max(took, e.set.cfg.FailureLatency), now)
 	}
 }

@@ -1,27 +1,27 @@
-package upstream_test
+package balance_test
 
 import (
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"example.com/ferry/proxy/upstream"
+	"example.com/ferry/internal/balance"
 )
 
 // asked calls Pick often enough to get every endpoint in use, and returns these endpoints.
-func asked(t *testing.T, c *upstream.Cluster, now time.Duration) map[*upstream.Endpoint]bool {
+func asked(t *testing.T, c *balance.Set, now time.Duration) map[*balance.Endpoint]bool {
 	t.Helper()
-	seen := map[*upstream.Endpoint]bool{}
+	seen := map[*balance.Endpoint]bool{}
 	for range 200 {
 		e := pick(t, c, rand.Uint64(), now, nil)
-		e.Done(upstream.Canceled, 0, now)
+		e.Done(balance.Canceled, 0, now)
 		seen[e] = true
 	}
 	return seen
 }
 
 // only ends n requests to e with outcome o.
-func only(t *testing.T, c *upstream.Cluster, e *upstream.Endpoint, n int, o upstream.Outcome, now time.Duration) {
+func only(t *testing.T, c *balance.Set, e *balance.Endpoint, n int, o balance.Outcome, now time.Duration) {
 	t.Helper()
 	for range n {
 		for {
@@ -30,30 +30,24 @@ func only(t *testing.T, c *upstream.Cluster, e *upstream.Endpoint, n int, o upst
 				got.Done(o, 0, now)
 				break
 			}
-			got.Done(upstream.Canceled, 0, now)
+			got.Done(balance.Canceled, 0, now)
 		}
 	}
 }
 
-func ejecting(n int, o upstream.Outlier) *upstream.Config {
-	c := several(n, upstream.LeastRequest, false)
-	c.Outlier = &o
-	return c
-}
-
 func TestEjection(t *testing.T) {
 	t.Parallel()
-	for _, o := range []upstream.Outcome{upstream.Failure, upstream.ConnectFailure, upstream.Reset, upstream.Timeout} {
-		c := cluster(t, ejecting(3, upstream.Outlier{Failures: 3, EjectionTime: time.Minute}))
+	for _, o := range []balance.Outcome{balance.Failure, balance.ConnectFailure, balance.Reset, balance.Timeout} {
+		c := several(3, balance.Config{Outlier: &balance.Outlier{Failures: 3, EjectionTime: time.Minute}})
 		bad := pick(t, c, 0, 0, nil)
 		bad.Done(o, 0, 0)
 		only(t, c, bad, 1, o, 0)
-		only(t, c, bad, 1, upstream.Success, 0)
+		only(t, c, bad, 1, balance.Success, 0)
 		only(t, c, bad, 2, o, 0)
 		if !asked(t, c, 0)[bad] {
 			t.Fatalf("%v: ejected, though no three requests in a row failed", o)
 		}
-		only(t, c, bad, 1, upstream.Success, 0)
+		only(t, c, bad, 1, balance.Success, 0)
 		at := 10 * time.Second
 		for n := time.Duration(1); n <= 3; n++ {
 			only(t, c, bad, 3, o, at)
@@ -68,7 +62,7 @@ func TestEjection(t *testing.T) {
 				t.Fatalf("%v: not back after ejection %d", o, n)
 			}
 		}
-		only(t, c, bad, 1, upstream.Success, at)
+		only(t, c, bad, 1, balance.Success, at)
 		only(t, c, bad, 3, o, at)
 		if asked(t, c, at+time.Minute-1)[bad] || !asked(t, c, at+time.Minute)[bad] {
 			t.Errorf("%v: a success does not make the next ejection a first one", o)
@@ -79,23 +73,23 @@ func TestEjection(t *testing.T) {
 // TestLateFailures checks that an ejection is not prolonged by failures of earlier requests.
 func TestLateFailures(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, ejecting(2, upstream.Outlier{Failures: 1, EjectionTime: time.Minute}))
-	var flying []*upstream.Endpoint
+	c := several(2, balance.Config{Outlier: &balance.Outlier{Failures: 1, EjectionTime: time.Minute}})
+	var flying []*balance.Endpoint
 	bad := pick(t, c, 0, 0, nil)
 	for range 40 {
 		if e := pick(t, c, rand.Uint64(), 0, nil); e == bad {
 			flying = append(flying, e)
 		}
 	}
-	bad.Done(upstream.Reset, 0, 0)
+	bad.Done(balance.Reset, 0, 0)
 	for _, e := range flying {
-		e.Done(upstream.Reset, 0, time.Second)
+		e.Done(balance.Reset, 0, time.Second)
 	}
 	if len(flying) == 0 || asked(t, c, time.Minute-1)[bad] || !asked(t, c, time.Minute)[bad] {
 		t.Errorf("%d requests failed later, and the ejection was not of one minute", len(flying))
 	}
-	if got := c.Snapshot().Endpoints; got[0].Ejections+got[1].Ejections != 1 {
-		t.Errorf("%d ejections, want 1", got[0].Ejections+got[1].Ejections)
+	if got := c.All()[0].Stats(0).Ejections + c.All()[1].Stats(0).Ejections; got != 1 {
+		t.Errorf("%d ejections, want 1", got)
 	}
 }
 
@@ -110,13 +104,13 @@ func TestMaxEjected(t *testing.T) {
 		{10, 29, 2},
 		{10, 100, 10},
 	} {
-		c := cluster(t, ejecting(row.n, upstream.Outlier{Failures: 1, EjectionTime: time.Minute, MaxEjected: row.percent}))
+		c := several(row.n, balance.Config{Outlier: &balance.Outlier{Failures: 1, EjectionTime: time.Minute, MaxEjected: row.percent}})
 		for range 1000 {
-			pick(t, c, rand.Uint64(), 0, nil).Done(upstream.Failure, 0, 0)
+			pick(t, c, rand.Uint64(), 0, nil).Done(balance.Failure, 0, 0)
 		}
 		got := 0
-		for _, e := range c.Snapshot().Endpoints {
-			if e.Ejected == time.Minute {
+		for _, e := range c.All() {
+			if e.Stats(0).Ejected == time.Minute {
 				got++
 			}
 		}
@@ -135,9 +129,9 @@ func TestMaxEjected(t *testing.T) {
 
 func TestNoOutlier(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, at("192.0.2.1:80", "192.0.2.2:80"))
+	c := several(2, balance.Config{})
 	for range 1000 {
-		pick(t, c, rand.Uint64(), 0, nil).Done(upstream.Failure, 0, 0)
+		pick(t, c, rand.Uint64(), 0, nil).Done(balance.Failure, 0, 0)
 	}
 	if n := len(asked(t, c, 0)); n != 2 {
 		t.Errorf("%d of 2 endpoints are in use, though ejection is not configured", n)

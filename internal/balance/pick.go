@@ -1,35 +1,37 @@
-package upstream
+package balance
 
 import "time"
 
-// balancers holds the function of each policy. The function chooses an endpoint of m.up other than avoid. m.up has at
+// choosers holds the function of each policy. The function chooses an endpoint of m.up other than avoid. m.up has at
 // least two endpoints. avoid may be nil.
-var balancers = map[Balance]func(c *Cluster, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint{
+var choosers = map[Policy]chooser{
 	LeastRequest: leastRequest,
 	RoundRobin:   roundRobin,
 	EWMA:         leastCost,
 }
 
+type chooser func(s *Set, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint
+
 // Pick chooses an endpoint for a request and counts the request as active. The caller must call Done once. random is
-// 64 random bits, and now is the loop's clock. avoid is an endpoint that has just failed: Pick returns it only if
+// 64 random bits, and now is the caller's clock. avoid is an endpoint that has just failed: Pick returns it only if
 // there is no other. The errors are ErrNoEndpoint and ErrOverload.
 //
 // Pick skips endpoints that are down or ejected. If all healthy endpoints are ejected, Pick uses them anyway. If all
 // endpoints are down, the error is ErrNoEndpoint.
-func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endpoint, error) {
-	m := c.members.Load()
+func (s *Set) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endpoint, error) {
+	m := s.members.Load()
 	if now >= m.firstReadmit {
-		m = c.readmit(now)
+		m = s.readmit(now)
 	}
 	if len(m.up) == 0 {
 		return nil, ErrNoEndpoint
 	}
-	if !c.admit() {
+	if !s.admit() {
 		return nil, ErrOverload
 	}
 	e := m.up[0]
 	if len(m.up) > 1 {
-		e = c.balance(c, m, random, now, avoid)
+		e = s.choose(s, m, random, now, avoid)
 	}
 	e.load.begin()
 	return e, nil
@@ -50,7 +52,7 @@ func drawTwo(m *members, random uint64, avoid *Endpoint) (a, b *Endpoint) {
 
 // leastRequest chooses the less busy of two random endpoints. If all endpoints were compared, all loops would choose
 // the same endpoint at the same time. M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001.
-func leastRequest(_ *Cluster, m *members, random uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
+func leastRequest(_ *Set, m *members, random uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
 	a, b := drawTwo(m, random, avoid)
 	if uint64(b.load.active())*a.weight < uint64(a.load.active())*b.weight {
 		return b
@@ -60,7 +62,7 @@ func leastRequest(_ *Cluster, m *members, random uint64, _ time.Duration, avoid 
 
 // leastCost chooses the cheaper of two random endpoints. Weights affect only the cost of active requests: between
 // idle endpoints only the latency decides.
-func leastCost(_ *Cluster, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint {
+func leastCost(_ *Set, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint {
 	a, b := drawTwo(m, random, avoid)
 	if a != b && b.cost(m.meanWeight, now) < a.cost(m.meanWeight, now) {
 		return b
@@ -71,8 +73,8 @@ func leastCost(_ *Cluster, m *members, random uint64, now time.Duration, avoid *
 // roundRobin advances over the positions by a fixed stride. Endpoints of equal weight take turns. With different
 // weights, the requests to each endpoint are evenly spaced. D. Knuth, The Art of Computer Programming, volume 3,
 // section 6.4, theorem S.
-func roundRobin(c *Cluster, m *members, _ uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
-	i := m.owner((c.turn.Add(1) - 1) % m.total * m.stride % m.total)
+func roundRobin(s *Set, m *members, _ uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
+	i := m.owner((s.turn.Add(1) - 1) % m.total * m.stride % m.total)
 	if m.up[i] == avoid {
 		i = (i + 1) % len(m.up)
 	}

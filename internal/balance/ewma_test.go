@@ -1,4 +1,4 @@
-package upstream_test
+package balance_test
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/proxy/upstream"
+	"example.com/ferry/internal/balance"
 )
 
 // TestLatency observes one request per millisecond.
@@ -28,9 +28,9 @@ func TestLatency(t *testing.T) {
 		{"or how many", 1, 100_000, 100 * time.Microsecond, (slow + fast) / 2},
 		{"all is forgotten in the end", 1, 2000, 100 * time.Millisecond, fast},
 	} {
-		c := cluster(t, at("192.0.2.1:80"))
+		c := several(1, balance.Config{})
 		now := time.Hour
-		one := func(took time.Duration) { pick(t, c, 0, now, nil).Done(upstream.Success, took, now) }
+		one := func(took time.Duration) { pick(t, c, 0, now, nil).Done(balance.Success, took, now) }
 		for range row.slow {
 			one(slow)
 		}
@@ -38,7 +38,7 @@ func TestLatency(t *testing.T) {
 			now += row.every
 			one(fast)
 		}
-		got := c.Snapshot().Endpoints[0].Latency
+		got := c.All()[0].Stats(0).Latency
 		if math.Abs(float64(got-row.want)) > float64(row.want)/50 {
 			t.Errorf("%s: got %v, want about %v", row.name, got, row.want)
 		}
@@ -48,24 +48,24 @@ func TestLatency(t *testing.T) {
 // TestLatencyOutcomes checks that quick errors do not make an endpoint look fast.
 func TestLatencyOutcomes(t *testing.T) {
 	t.Parallel()
-	for o, want := range map[upstream.Outcome]time.Duration{
-		upstream.Success:        10 * time.Millisecond,
-		upstream.Failure:        10 * time.Millisecond,
-		upstream.ConnectFailure: time.Second,
-		upstream.Reset:          time.Second,
-		upstream.Timeout:        time.Second,
-		upstream.Canceled:       10 * time.Millisecond,
+	for o, want := range map[balance.Outcome]time.Duration{
+		balance.Success:        10 * time.Millisecond,
+		balance.Failure:        10 * time.Millisecond,
+		balance.ConnectFailure: time.Second,
+		balance.Reset:          time.Second,
+		balance.Timeout:        time.Second,
+		balance.Canceled:       10 * time.Millisecond,
 	} {
-		c := cluster(t, at("192.0.2.1:80"))
-		pick(t, c, 0, 0, nil).Done(upstream.Success, 10*time.Millisecond, 0)
+		c := several(1, balance.Config{})
+		pick(t, c, 0, 0, nil).Done(balance.Success, 10*time.Millisecond, 0)
 		pick(t, c, 0, 0, nil).Done(o, time.Microsecond, 0)
-		if got := c.Snapshot().Endpoints[0].Latency.Round(time.Millisecond); got != want {
+		if got := c.All()[0].Stats(0).Latency.Round(time.Millisecond); got != want {
 			t.Errorf("%v: got %v, want %v", o, got, want)
 		}
 	}
-	c := cluster(t, at("192.0.2.1:80"))
-	pick(t, c, 0, 0, nil).Done(upstream.Failure, 3*time.Second, 0)
-	if got := c.Snapshot().Endpoints[0].Latency.Round(time.Millisecond); got != 3*time.Second {
+	c := several(1, balance.Config{})
+	pick(t, c, 0, 0, nil).Done(balance.Failure, 3*time.Second, 0)
+	if got := c.All()[0].Stats(0).Latency.Round(time.Millisecond); got != 3*time.Second {
 		t.Errorf("a slow failure: got %v, want 3s", got)
 	}
 }
@@ -74,11 +74,11 @@ func TestLatencyOutcomes(t *testing.T) {
 // behind another.
 func TestLatencyClocks(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, at("192.0.2.1:80"))
+	c := several(1, balance.Config{})
 	for _, now := range []time.Duration{time.Second, 990 * time.Millisecond, 0, time.Second} {
-		pick(t, c, 0, now, nil).Done(upstream.Success, 50*time.Millisecond, now)
-		pick(t, c, 0, now, nil).Done(upstream.Success, time.Millisecond, now)
-		if got := c.Snapshot().Endpoints[0].Latency.Round(time.Millisecond); got != 50*time.Millisecond {
+		pick(t, c, 0, now, nil).Done(balance.Success, 50*time.Millisecond, now)
+		pick(t, c, 0, now, nil).Done(balance.Success, time.Millisecond, now)
+		if got := c.All()[0].Stats(0).Latency.Round(time.Millisecond); got != 50*time.Millisecond {
 			t.Errorf("at %v: got %v, want 50ms", now, got)
 		}
 	}
@@ -89,11 +89,11 @@ func TestLatencyClocks(t *testing.T) {
 func TestEWMA(t *testing.T) {
 	t.Parallel()
 	service := []time.Duration{time.Millisecond, time.Millisecond, 20 * time.Millisecond}
-	waits := map[upstream.Balance]time.Duration{}
-	for _, b := range []upstream.Balance{upstream.EWMA, upstream.RoundRobin} {
-		c := cluster(t, weighted(b, 1, 1, 1))
+	waits := map[balance.Policy]time.Duration{}
+	for _, b := range []balance.Policy{balance.EWMA, balance.RoundRobin} {
+		c := weighted(balance.Config{Policy: b}, 1, 1, 1)
 		type request struct {
-			e           *upstream.Endpoint
+			e           *balance.Endpoint
 			began, ends time.Duration
 		}
 		var flying []request
@@ -106,17 +106,17 @@ func TestEWMA(t *testing.T) {
 				if f.ends > now {
 					return false
 				}
-				f.e.Done(upstream.Success, f.ends-f.began, f.ends)
+				f.e.Done(balance.Success, f.ends-f.began, f.ends)
 				return true
 			})
 			e := pick(t, c, r.Uint64(), now, nil)
-			k := e.Addr().TCP.Addr().As4()[3] - 1
+			k := e.Value.(int)
 			free[k] = max(free[k], now) + service[k]
 			flying = append(flying, request{e, now, free[k]})
 			waits[b] += (free[k] - now) / n
 		}
 	}
-	if ewma, rr := waits[upstream.EWMA], waits[upstream.RoundRobin]; ewma > 5*time.Millisecond || ewma > rr/100 {
+	if ewma, rr := waits[balance.EWMA], waits[balance.RoundRobin]; ewma > 5*time.Millisecond || ewma > rr/100 {
 		t.Errorf("mean time of a request: %v, by round-robin %v; want at most 5 ms and a hundredth of that", ewma, rr)
 	}
 }
@@ -125,9 +125,9 @@ func TestEWMA(t *testing.T) {
 // response.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, weighted(upstream.EWMA, 1, 1))
+	c := weighted(balance.Config{Policy: balance.EWMA}, 1, 1)
 	known := pick(t, c, 0, 0, nil)
-	known.Done(upstream.Success, 10*time.Millisecond, 0)
+	known.Done(balance.Success, 10*time.Millisecond, 0)
 	fresh := pick(t, c, 0, 0, nil)
 	if fresh == known {
 		t.Fatal("the newcomer was not tried")
@@ -137,7 +137,7 @@ func TestNewcomer(t *testing.T) {
 			t.Fatal("the newcomer got a second request before the first was answered")
 		}
 	}
-	fresh.Done(upstream.Success, 10*time.Millisecond, 0)
+	fresh.Done(balance.Success, 10*time.Millisecond, 0)
 	if e := pick(t, c, rand.Uint64(), 0, nil); e != fresh {
 		t.Error("the newcomer, which is idle, got nothing beside a busy one")
 	}
