@@ -3,6 +3,7 @@ package codec_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"example.com/ferry/codec"
@@ -28,6 +29,31 @@ func TestAppendWithoutAppender(t *testing.T) {
 	}
 	if got, err := codec.Append(plain{}, []byte("n="), nil); !errors.Is(err, errMarshal) || string(got) != "n=" {
 		t.Errorf("got %q, %v, want dst as it was and %v", got, err, errMarshal)
+	}
+}
+
+// bytesOnly is a codec that is a Checker.
+type bytesOnly struct{ plain }
+
+var errType = errors.New("not bytes")
+
+func (bytesOnly) CheckType(t reflect.Type) error {
+	if t != reflect.TypeFor[[]byte]() {
+		return errType
+	}
+	return nil
+}
+
+func TestCheckType(t *testing.T) {
+	t.Parallel()
+	if err := codec.CheckType(plain{}, reflect.TypeFor[chan int]()); err != nil {
+		t.Errorf("got %v of a codec that is no Checker, want nil", err)
+	}
+	if err := codec.CheckType(bytesOnly{}, reflect.TypeFor[string]()); !errors.Is(err, errType) {
+		t.Errorf("got %v, want the codec's error", err)
+	}
+	if err := codec.CheckType(bytesOnly{}, reflect.TypeFor[[]byte]()); err != nil {
+		t.Errorf("got %v, want nil", err)
 	}
 }
 

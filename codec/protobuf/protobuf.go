@@ -11,11 +11,16 @@ import (
 )
 
 // Codec encodes Protocol Buffers. Its zero value is ready for use.
-type Codec struct{}
+type Codec struct {
+	// Deterministic writes the entries of maps sorted by key, so that equal messages have equal encodings in one version of a program.
+	// It does not use the methods of vtprotobuf, which write maps in any order.
+	Deterministic bool
+}
 
 var (
 	_ codec.Codec    = Codec{}
 	_ codec.Appender = Codec{}
+	_ codec.Checker  = Codec{}
 )
 
 // maxDepth bounds how deep messages nest. Other implementations have the same limit.
@@ -28,12 +33,18 @@ func (Codec) Name() string { return "protobuf" }
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
 // Append appends the encoding of v to dst. v must be a proto.Message.
-func (Codec) Append(dst []byte, v any) ([]byte, error) {
+func (c Codec) Append(dst []byte, v any) ([]byte, error) {
 	m, ok := v.(proto.Message)
 	if !ok || isNil(v) {
 		return dst, fmt.Errorf("protobuf: marshal %T: only a proto.Message that is not nil can be written: generate one with protoc-gen-go, or choose another codec", v)
 	}
-	out, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(dst, m)
+	out, done, err := []byte(nil), false, error(nil)
+	if !c.Deterministic {
+		out, done, err = appendGenerated(dst, m)
+	}
+	if !done {
+		out, err = proto.MarshalOptions{Deterministic: c.Deterministic}.MarshalAppend(dst, m)
+	}
 	if err != nil {
 		return dst, fmt.Errorf("protobuf: marshal %T: %w", v, err)
 	}
@@ -47,10 +58,24 @@ func (Codec) Unmarshal(data []byte, v any) error {
 	if err != nil {
 		return fmt.Errorf("protobuf: unmarshal %d bytes into %T: %w", len(data), v, err)
 	}
-	if err := (proto.UnmarshalOptions{RecursionLimit: maxDepth}).Unmarshal(data, m); err != nil {
+	done, err := unmarshalGenerated(data, m)
+	if !done {
+		err = proto.UnmarshalOptions{RecursionLimit: maxDepth}.Unmarshal(data, m)
+	}
+	if err != nil {
 		return fmt.Errorf("protobuf: unmarshal %d bytes into %T: %w", len(data), v, err)
 	}
 	return nil
+}
+
+var messageType = reflect.TypeFor[proto.Message]()
+
+// CheckType accepts types that implement proto.Message.
+func (Codec) CheckType(t reflect.Type) error {
+	if t != nil && t.Implements(messageType) && t.Kind() != reflect.Interface {
+		return nil
+	}
+	return fmt.Errorf("protobuf: type %v is no proto.Message: generate one with protoc-gen-go, or choose another codec", t)
 }
 
 // target returns the message that v is, or that v points to.

@@ -3,31 +3,45 @@ package raw
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 
 	"example.com/ferry/codec"
 )
 
-// Codec encodes a []byte, and decodes into a *[]byte. Its zero value is ready for use.
+// Codec encodes a []byte or a *[]byte, and decodes into a *[]byte. Its zero value is ready for use.
 type Codec struct{}
 
 var (
 	_ codec.Codec    = Codec{}
 	_ codec.Appender = Codec{}
+	_ codec.Checker  = Codec{}
 )
 
 // Name returns raw.
 func (Codec) Name() string { return "raw" }
 
-// Marshal returns a copy of v, which must be a []byte.
+// Marshal returns a copy of v, which must be a []byte or a *[]byte.
 func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
 
-// Append appends the bytes of v to dst. v must be a []byte.
+// Append appends the bytes of v to dst. v must be a []byte or a *[]byte.
 func (Codec) Append(dst []byte, v any) ([]byte, error) {
-	data, ok := v.([]byte)
-	if !ok {
-		return dst, fmt.Errorf("raw: marshal %T: only []byte can be written raw: choose another codec", v)
+	switch data := v.(type) {
+	case []byte:
+		return append(dst, data...), nil
+	case *[]byte:
+		if data != nil {
+			return append(dst, *data...), nil
+		}
 	}
-	return append(dst, data...), nil
+	return dst, fmt.Errorf("raw: marshal %T: only []byte and *[]byte that is not nil can be written raw: choose another codec", v)
+}
+
+// CheckType accepts []byte and *[]byte.
+func (Codec) CheckType(t reflect.Type) error {
+	if t == reflect.TypeFor[[]byte]() || t == reflect.TypeFor[*[]byte]() {
+		return nil
+	}
+	return fmt.Errorf("raw: type %v: only []byte can be carried raw: choose another codec", t)
 }
 
 // Unmarshal sets the []byte that v points to to a copy of data. v must be a *[]byte.
