@@ -3,13 +3,26 @@ package loop
 import "example.com/ferry/internal/bufpool"
 
 const (
-	smallChunk = 4 << 10  // bytes of the first chunk of a queue; most messages are small
-	largeChunk = 16 << 10 // bytes of each further chunk of a queue
-	keepSmall  = 512      // most small chunks on a loop's free list: one for each connection that a turn writes to
-	keepLarge  = 256      // most large chunks on a loop's free list: 4 MiB
-	keepShared = 512      // most chunks without memory of their own on a loop's free list
-	leastShare = 1 << 10  // bytes below which a copy costs less than a shared buffer
+	keepShared = 512     // most chunks without memory of their own on a loop's free list
+	leastShare = 1 << 10 // bytes below which a copy costs less than a shared buffer
 )
+
+// chunkClass is the size of a chunk.
+type chunkClass int
+
+const (
+	tinyChunk  chunkClass = iota // first chunk of a connection that is being opened: many may wait with a short request each
+	smallChunk                   // first chunk of other queues; most messages are small
+	largeChunk                   // each further chunk of a queue
+	chunkClasses
+)
+
+// chunkBytes is the memory of a chunk of each class.
+var chunkBytes = [chunkClasses]int{1 << 10, 4 << 10, 16 << 10}
+
+// keepChunks is how many chunks of each class a loop's free list has at most: a first chunk for each connection that a turn writes
+// to, and large ones of 4 MiB.
+var keepChunks = [chunkClasses]int{512, 512, 256}
 
 // chunk is one buffer of a chunkQueue.
 type chunk struct {
@@ -25,21 +38,34 @@ type chunkQueue struct {
 	size       int // bytes not yet written
 }
 
-// append copies p to the end of the queue.
-func (q *chunkQueue) append(free *freeChunks, p []byte) {
+// append copies p to the end of the queue. first is the class of the first chunk, if p fits.
+func (q *chunkQueue) append(free *freeChunks, p []byte, first chunkClass) {
 	q.size += len(p)
 	for len(p) > 0 {
 		if q.tail == nil {
-			q.tail = free.get(len(p) > smallChunk)
+			q.tail = free.get(q.nextClass(len(p), first))
 			q.head = q.tail
 		} else if len(q.tail.b) == cap(q.tail.b) {
-			q.tail.next = free.get(q.tail.shared == nil || len(p) > smallChunk)
+			q.tail.next = free.get(q.nextClass(len(p), first))
 			q.tail = q.tail.next
 		}
 		n := min(len(p), cap(q.tail.b)-len(q.tail.b))
 		q.tail.b = append(q.tail.b, p[:n]...)
 		p = p[n:]
 	}
+}
+
+// nextClass returns the class of the chunk behind tail for n bytes.
+func (q *chunkQueue) nextClass(n int, first chunkClass) chunkClass {
+	switch {
+	case n > chunkBytes[smallChunk]:
+		return largeChunk
+	case q.tail == nil && n <= chunkBytes[first]:
+		return first
+	case q.tail == nil || q.tail.shared != nil || q.tail.class() == tinyChunk:
+		return smallChunk
+	}
+	return largeChunk
 }
 
 // appendShared appends p, which lies in the memory of b, without a copy.
@@ -84,25 +110,29 @@ func (q *chunkQueue) drop(free *freeChunks) {
 
 // freeChunks holds the free chunks of one loop. Chunks above the limits are left to the garbage collector.
 type freeChunks struct {
-	small, large, shared                *chunk
-	smallCount, largeCount, sharedCount int
-	inUse                               int
-	bytes                               int // memory of the chunks in use; of shared ones, the bytes in the queue
+	lists       [chunkClasses]freeList
+	shared      *chunk
+	sharedCount int
+	inUse       int
+	bytes       int // memory of the chunks in use; of shared ones, the bytes in the queue
 }
 
-func (f *freeChunks) get(large bool) *chunk {
+// freeList is the list of the free chunks of a class.
+type freeList struct {
+	first *chunk
+	count int
+}
+
+func (f *freeChunks) get(class chunkClass) *chunk {
 	f.inUse++
-	list, count, size := &f.small, &f.smallCount, smallChunk
-	if large {
-		list, count, size = &f.large, &f.largeCount, largeChunk
-	}
-	f.bytes += size
-	c := *list
+	f.bytes += chunkBytes[class]
+	list := &f.lists[class]
+	c := list.first
 	if c == nil {
-		return &chunk{b: make([]byte, 0, size)}
+		return &chunk{b: make([]byte, 0, chunkBytes[class])}
 	}
-	*list, c.next = c.next, nil
-	*count--
+	list.first, c.next = c.next, nil
+	list.count--
 	return c
 }
 
@@ -127,18 +157,27 @@ func (f *freeChunks) put(c *chunk) {
 		f.putShared(c)
 		return
 	}
-	list, count, keep := &f.small, &f.smallCount, keepSmall
-	if cap(c.b) == largeChunk {
-		list, count, keep = &f.large, &f.largeCount, keepLarge
-	}
-	f.bytes -= cap(c.b)
+	class := c.class()
+	f.bytes -= chunkBytes[class]
 	poison(c.b)
-	if !bufpool.Reuse || *count == keep {
+	list := &f.lists[class]
+	if !bufpool.Reuse || list.count == keepChunks[class] {
 		return
 	}
-	c.b, c.off, c.next = c.b[:0], 0, *list
-	*list = c
-	*count++
+	c.b, c.off, c.next = c.b[:0], 0, list.first
+	list.first = c
+	list.count++
+}
+
+// class returns the class of a chunk with memory of its own.
+func (c *chunk) class() chunkClass {
+	switch cap(c.b) {
+	case chunkBytes[tinyChunk]:
+		return tinyChunk
+	case chunkBytes[smallChunk]:
+		return smallChunk
+	}
+	return largeChunk
 }
 
 func (f *freeChunks) putShared(c *chunk) {

@@ -126,7 +126,7 @@ func (s *Socket) Write(p []byte) {
 		s.extra += int32(len(p))
 		c.loop.flushLater(c)
 	}
-	s.out.append(&c.loop.free, p)
+	s.out.append(&c.loop.free, p, smallChunk)
 	c.queueGrew()
 }
 

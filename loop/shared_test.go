@@ -84,9 +84,41 @@ func TestWriteSharedAllocatesNothing(t *testing.T) {
 	p := b.B[:leastShare]
 	if n := testing.AllocsPerRun(100, func() {
 		q.appendShared(&free, b, p)
-		q.append(&free, p[:9])
+		q.append(&free, p[:9], smallChunk)
 		q.consume(&free, len(p)+9)
 	}); n > 0 && bufpool.Reuse {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestChunks: the first chunk of a queue fits what is written first, and the chunks grow.
+func TestChunks(t *testing.T) {
+	for _, row := range []struct {
+		first  chunkClass
+		writes []int
+		want   int // memory in bytes
+	}{
+		{tinyChunk, []int{300, 700}, 1 << 10},
+		{tinyChunk, []int{300, 1024}, 1<<10 + 4<<10},
+		{tinyChunk, []int{300, 1024, 4 << 10}, 1<<10 + 4<<10 + 16<<10},
+		{tinyChunk, []int{1025}, 4 << 10},
+		{tinyChunk, []int{300, 6000}, 1<<10 + 16<<10},
+		{smallChunk, []int{300}, 4 << 10},
+		{smallChunk, []int{4 << 10, 1}, 4<<10 + 16<<10},
+		{smallChunk, []int{5000}, 16 << 10},
+	} {
+		var free freeChunks
+		var q chunkQueue
+		for _, n := range row.writes {
+			q.append(&free, make([]byte, n), row.first)
+		}
+		if free.bytes != row.want {
+			t.Errorf("%v, first chunk of %d bytes: %d bytes of memory, want %d", row.writes, chunkBytes[row.first], free.bytes, row.want)
+		}
+		size := q.size
+		q.consume(&free, size)
+		if free.bytes != 0 || free.inUse != 0 || q.tail != nil {
+			t.Errorf("%v: %d chunks of %d bytes are left", row.writes, free.inUse, free.bytes)
+		}
 	}
 }

@@ -12,7 +12,11 @@ func (c *Conn) Write(p []byte) {
 	if c.is(dead | closing | writeClosing) {
 		return
 	}
-	c.queue.append(&c.loop.free, p)
+	first := smallChunk
+	if c.is(connecting) {
+		first = tinyChunk
+	}
+	c.queue.append(&c.loop.free, p, first)
 	c.queueGrew()
 	c.loop.flushLater(c)
 }

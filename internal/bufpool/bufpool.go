@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	minShift      = 12      // 4 KiB
+	minShift      = 9       // 512 bytes
 	maxShift      = 20      // 1 MiB; larger buffers are left to the garbage collector
 	retainedBytes = 4 << 20 // bytes of free buffers of each class that survive a garbage collection
 )

@@ -3,7 +3,7 @@ package bufpool
 import "testing"
 
 func TestSizes(t *testing.T) {
-	for _, n := range []int{0, 1, 4096, 4097, 65536, 1 << 20, 1<<20 + 1} {
+	for _, n := range []int{0, 1, 512, 513, 4096, 4097, 65536, 1 << 20, 1<<20 + 1} {
 		b := Get(n)
 		if cap(b.B) < n || len(b.B) != 0 {
 			t.Errorf("Get(%d): len %d, cap %d", n, len(b.B), cap(b.B))

@@ -19,5 +19,5 @@ func ExampleGet() {
 	}()
 	b.Release()
 	<-done
-	// Output: hello 4096
+	// Output: hello 512
 }

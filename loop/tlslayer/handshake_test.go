@@ -264,7 +264,7 @@ func TestClientTruncated(t *testing.T) {
 // them counts for the loop's QueueMemory.
 func TestKept(t *testing.T) {
 	server, _ := newAuthority(t).configs(t)
-	r := newRig(t, &loop.Config{Loops: 1, QueueMemory: 18 << 10}, nil, server) // all[2] takes 16 KiB below
+	r := newRig(t, &loop.Config{Loops: 1, QueueMemory: 16 << 10}, nil, server) // all[2] takes 16 KiB below
 	conns := make(chan *loop.Conn, 3)
 	at, err := loop.ParseAddr("127.0.0.1:0")
 	if err != nil {

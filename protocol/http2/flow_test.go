@@ -113,7 +113,7 @@ func TestCrowdedOutput(t *testing.T) {
 	a, b := r.open("POST", false), r.open("POST", false)
 	a.Write(make([]byte, 5000), false)
 	b.Write(make([]byte, 5000), false)
-	if a.Full() || r.out.held != 2*largeQueueBuf {
+	if a.Full() || r.out.held != 2*8192 {
 		t.Errorf("full: %v, %d bytes are counted", a.Full(), r.out.held)
 	}
 	r.out.crowded = true
@@ -126,12 +126,28 @@ func TestCrowdedOutput(t *testing.T) {
 	r.receive(frame(frameWindowUpdate, 0, 1, number(1)...))
 	r.wantCalls("1 writable")
 	b.Reset(Cancel)
-	if r.out.held != largeQueueBuf {
+	if r.out.held != 8192 {
 		t.Errorf("%d bytes are counted for one queue", r.out.held)
 	}
 	r.conn.Closed(nil)
 	if r.out.held != 0 {
 		t.Errorf("%d bytes are counted at the end", r.out.held)
+	}
+}
+
+// TestQueueMemory: a stream's queue takes at most twice the bytes that it holds, and 512 bytes.
+func TestQueueMemory(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []int{5, 100, 1000, 1024, 1100, 9000, 20_000} {
+		r := newClientRig(t, nil, setting(settingInitialWindowSize, 0))
+		s := r.open("POST", false)
+		for s.Queued() < DefaultQueuePerStream {
+			s.Write(make([]byte, piece), false)
+			if most := 2*s.Queued() + 512; r.out.held > most {
+				t.Fatalf("%d bytes in pieces of %d take %d bytes of memory, want at most %d", s.Queued(), piece, r.out.held, most)
+			}
+		}
+		r.conn.Closed(nil)
 	}
 }
 

@@ -3,12 +3,13 @@ package http2
 import "example.com/ferry/internal/bufpool"
 
 const (
-	smallQueueBuf = 4 << 10  // bytes of the first buffer of a queue, if little is written
-	largeQueueBuf = 16 << 10 // bytes of each further buffer
+	largeQueueBuf = 16 << 10 // most bytes of a buffer
 	crowdedQueue  = 4 << 10  // length of a queue that is full while Output is crowded, in bytes
 )
 
-// sendQueue holds DATA that waits for a window or for Output. Bytes are copied once, into buffers that Output later shares.
+// sendQueue holds DATA that waits for a window or for Output. Bytes are copied once, into buffers that Output later shares. A new
+// buffer is as large as what is written, or as what the queue holds, if that is more. So a short queue takes at most twice its
+// length, and many streams that each hold a small response back take little memory.
 type sendQueue struct {
 	bufs []*bufpool.Buf
 	off  int // bytes of bufs[0] that are taken
@@ -24,11 +25,8 @@ func (q *sendQueue) append(out Output, p []byte) {
 			last = q.bufs[len(q.bufs)-1]
 		}
 		if last == nil || len(last.B) == cap(last.B) {
-			want := largeQueueBuf
-			if last == nil && len(p) <= smallQueueBuf {
-				want = smallQueueBuf
-			}
-			last = bufpool.Get(want)
+			held := q.size - len(p)
+			last = bufpool.Get(min(max(held, len(p)), largeQueueBuf))
 			out.Hold(cap(last.B))
 			q.bufs = append(q.bufs, last)
 		}

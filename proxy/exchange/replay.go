@@ -7,7 +7,7 @@ import (
 
 const (
 	maxReplay   = 64 << 10 // bytes of request body
-	smallReplay = 1 << 10
+	smallReplay = 512
 )
 
 // ReplayBuffer holds a copy of a request as received from the client. The copy serves retries and requests that wait
