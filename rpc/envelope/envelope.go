@@ -34,8 +34,8 @@ type Request struct {
 	ID     uint64 // number of the call, which the response repeats; 0 if the id in the message is not such a number
 	Body   []byte // the value, encoded by the codec of the content type
 
-	// Token is the id as a JSON-RPC caller wrote it: a number, a string in quotes, or null. The response must repeat it. In a
-	// request to be written, nil means ID.
+	// Token is the id as the caller wrote it, in the envelope's encoding: JSON-RPC's may be a number, a string in quotes, or null. The
+	// response must repeat it. In a request to be written, nil means ID.
 	Token []byte
 	// Notification says that the caller expects no response. JSON-RPC and MessagePack-RPC have notifications.
 	Notification bool

@@ -55,9 +55,12 @@ func normal(r envelope.Request) envelope.Request {
 	return r
 }
 
-func FuzzJSONRPC(f *testing.F)  { fuzzEnvelope(f, envelope.JSONRPC{}) }
-func FuzzJSONRPC2(f *testing.F) { fuzzEnvelope(f, envelope.JSONRPC2{}) }
-func FuzzGRPC(f *testing.F)     { fuzzEnvelope(f, envelope.GRPC{}) }
+func FuzzJSONRPC(f *testing.F)    { fuzzEnvelope(f, envelope.JSONRPC{}) }
+func FuzzJSONRPC2(f *testing.F)   { fuzzEnvelope(f, envelope.JSONRPC2{}) }
+func FuzzGRPC(f *testing.F)       { fuzzEnvelope(f, envelope.GRPC{}) }
+func FuzzProtoRPC(f *testing.F)   { fuzzEnvelope(f, envelope.ProtoRPC{}) }
+func FuzzMsgpackRPC(f *testing.F) { fuzzEnvelope(f, envelope.MsgpackRPC{}) }
+func FuzzBSONRPC(f *testing.F)    { fuzzEnvelope(f, envelope.BSONRPC{}) }
 
 // FuzzJSONScan compares the scan with encoding/json on texts that both accept.
 func FuzzJSONScan(f *testing.F) {

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the results in testdata/vectors
 
 // envelopes are all of the package.
 var envelopes = []envelope.Envelope{
-	envelope.JSONRPC{}, envelope.JSONRPC2{}, envelope.GRPC{},
+	envelope.JSONRPC{}, envelope.JSONRPC2{}, envelope.GRPC{}, envelope.ProtoRPC{}, envelope.MsgpackRPC{}, envelope.BSONRPC{},
 }
 
 // vector is one block of testdata/vectors.txt.
@@ -67,13 +67,13 @@ func (v vector) result() string {
 		if err != nil {
 			return err.Error()
 		}
-		return fmt.Sprintf("method=%q id=%d token=%s notification=%v body=%s", r.Method, r.ID, r.Token, r.Notification, v.print(r.Body))
+		return fmt.Sprintf("method=%q id=%d token=%s notification=%v body=%s", r.Method, r.ID, v.print(r.Token), r.Notification, v.print(r.Body))
 	}
 	r, err := v.envelope.ParseResponse(v.data)
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("method=%q id=%d token=%s body=%s status=%s", r.Method, r.ID, r.Token, v.print(r.Body), printStatus(r.Status))
+	return fmt.Sprintf("method=%q id=%d token=%s body=%s status=%s", r.Method, r.ID, v.print(r.Token), v.print(r.Body), printStatus(r.Status))
 }
 
 func (v vector) print(body []byte) string {
@@ -89,7 +89,7 @@ func printStatus(s *call.Status) string {
 	}
 	text := s.Error()
 	for _, d := range s.Details {
-		text += fmt.Sprintf(" [%s %s]", d.Type, d.Value)
+		text += fmt.Sprintf(" [%s %q]", d.Type, d.Value)
 	}
 	return text
 }
