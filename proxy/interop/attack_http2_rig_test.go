@@ -96,6 +96,14 @@ func (e *endings) none() bool {
 	return e.without == 0 && len(e.goAway) == 0
 }
 
+// saw reports whether a connection ended with GOAWAY of a code, and whether there was an RST_STREAM of a code. A code of 0 is any, or
+// none.
+func (e *endings) saw(goAway, reset http2.ErrCode) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return (goAway == 0 || e.goAway[goAway] > 0) && (reset == 0 || e.resets[reset] > 0)
+}
+
 // run attacks over connections until ctx ends, and counts in e how they end. An ended connection is opened again.
 func (f *flood) run(ctx context.Context, conns int, dial func(ctx context.Context, i int) (net.Conn, error), e *endings) {
 	var all sync.WaitGroup
