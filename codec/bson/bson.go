@@ -2,11 +2,14 @@ package bson
 
 import (
 	"bytes"
+	"encoding"
 	"fmt"
+	"reflect"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/carries"
 	"example.com/ferry/codec/internal/years"
 	"example.com/ferry/format"
 	formatbson "example.com/ferry/format/bson"
@@ -18,7 +21,17 @@ type Codec struct{}
 var (
 	_ codec.Codec    = Codec{}
 	_ codec.Appender = Codec{}
+	_ codec.Checker  = Codec{}
 )
+
+var rules = carries.Rules{
+	Name: "bson",
+	Tags: []string{"bson", "json"},
+	Self: []reflect.Type{reflect.TypeFor[bson.Marshaler](), reflect.TypeFor[bson.ValueMarshaler]()},
+	Key:  func(t reflect.Type) bool { return carries.TextOrInteger(t) || t.Implements(textMarshaler) },
+}
+
+var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 
 // Name returns bson.
 func (Codec) Name() string { return "bson" }
@@ -58,4 +71,33 @@ func (Codec) Unmarshal(data []byte, v any) error {
 		return fmt.Errorf("bson: unmarshal %d bytes into %T: %w", len(data), v, err)
 	}
 	return nil
+}
+
+// CheckType accepts documents: structs, and maps with text keys. It refuses channels, functions, complex numbers and interfaces with
+// methods within them.
+func (Codec) CheckType(t reflect.Type) error {
+	if err := rules.Check(t); err != nil {
+		return err
+	}
+	document := t
+	for document.Kind() == reflect.Pointer {
+		document = document.Elem()
+	}
+	for _, self := range rules.Self {
+		if document.Implements(self) || reflect.PointerTo(document).Implements(self) {
+			return nil
+		}
+	}
+	switch document.Kind() {
+	case reflect.Struct, reflect.Interface:
+		return nil
+	case reflect.Map:
+		if document.Key().Kind() == reflect.String {
+			return nil
+		}
+	}
+	if document == reflect.TypeFor[bson.D]() || document == reflect.TypeFor[bson.Raw]() {
+		return nil
+	}
+	return fmt.Errorf("bson: type %v is no document: use a struct or a map with text keys, or choose another codec", t)
 }

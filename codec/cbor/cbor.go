@@ -2,6 +2,7 @@ package cbor
 
 import (
 	"bytes"
+	"encoding"
 	"fmt"
 	"math"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/carries"
 	"example.com/ferry/codec/internal/years"
 )
 
@@ -18,7 +20,14 @@ type Codec struct{}
 var (
 	_ codec.Codec    = Codec{}
 	_ codec.Appender = Codec{}
+	_ codec.Checker  = Codec{}
 )
+
+var rules = carries.Rules{
+	Name: "cbor",
+	Tags: []string{"cbor", "json"},
+	Self: []reflect.Type{reflect.TypeFor[cbor.Marshaler](), reflect.TypeFor[encoding.BinaryMarshaler]()},
+}
 
 var enc = must(cbor.EncOptions{
 	Sort:          cbor.SortNone, // field order of the struct, as EdgeX writes it
@@ -76,3 +85,6 @@ func (Codec) Unmarshal(data []byte, v any) error {
 	}
 	return nil
 }
+
+// CheckType refuses types with channels, functions, complex numbers and interfaces with methods.
+func (Codec) CheckType(t reflect.Type) error { return rules.Check(t) }

@@ -23,7 +23,9 @@ func Run(t *testing.T, c codec.Codec, values ...any) {
 		t.Error("Name is empty")
 	}
 	checkYearsRefused(t, c)
+	checkChannelsRefused(t, c)
 	for i, v := range values {
+		checkType(t, c, v)
 		t.Run(fmt.Sprintf("%d_%T", i, v), func(t *testing.T) {
 			data, err := c.Marshal(v)
 			if err != nil {
@@ -35,6 +37,32 @@ func Run(t *testing.T, c codec.Codec, values ...any) {
 			checkDamagedInput(t, c, v, data)
 			checkTargetsRefused(t, c, data)
 		})
+	}
+}
+
+// checkChannelsRefused asks for types that no codec can carry.
+func checkChannelsRefused(t *testing.T, c codec.Codec) {
+	t.Helper()
+	if _, ok := c.(codec.Checker); !ok {
+		return
+	}
+	for _, bad := range []reflect.Type{reflect.TypeFor[chan int](), reflect.TypeFor[*struct {
+		F func() `json:"f" y3:"0x10"`
+	}](), nil} {
+		if err := codec.CheckType(c, bad); err == nil {
+			t.Errorf("CheckType accepts %v", bad)
+		}
+	}
+}
+
+// checkType asks for the type of a value that the codec can carry.
+func checkType(t *testing.T, c codec.Codec, v any) {
+	t.Helper()
+	if err := codec.CheckType(c, reflect.TypeOf(v)); err != nil {
+		t.Errorf("CheckType of a value that can be carried: %v", err)
+	}
+	if err := codec.CheckType(c, reflect.PointerTo(reflect.TypeOf(v))); err != nil {
+		t.Errorf("CheckType of a pointer to a value that can be carried: %v", err)
 	}
 }
 

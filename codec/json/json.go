@@ -1,17 +1,32 @@
 package json
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/carries"
 	"example.com/ferry/codec/internal/years"
 )
 
 // Codec encodes JSON, RFC 8259. Its zero value is ready for use.
 type Codec struct{}
 
-var _ codec.Codec = Codec{}
+var (
+	_ codec.Codec   = Codec{}
+	_ codec.Checker = Codec{}
+)
+
+var rules = carries.Rules{
+	Name: "json",
+	Tags: []string{"json"},
+	Self: []reflect.Type{reflect.TypeFor[json.Marshaler](), textMarshaler},
+	Key:  func(t reflect.Type) bool { return carries.TextOrInteger(t) || t.Implements(textMarshaler) },
+}
+
+var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 
 // Name returns json.
 func (Codec) Name() string { return "json" }
@@ -36,3 +51,7 @@ func (Codec) Unmarshal(data []byte, v any) error {
 	}
 	return nil
 }
+
+// CheckType refuses types with channels, functions, complex numbers, interfaces with methods, and maps with other keys than texts and
+// integers.
+func (Codec) CheckType(t reflect.Type) error { return rules.Check(t) }

@@ -8,6 +8,7 @@ import (
 	"github.com/tinylib/msgp/msgp"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/codec/internal/carries"
 	"example.com/ferry/codec/internal/years"
 	"example.com/ferry/format"
 	wire "example.com/ferry/format/msgpack"
@@ -19,7 +20,10 @@ type Codec struct{}
 var (
 	_ codec.Codec    = Codec{}
 	_ codec.Appender = Codec{}
+	_ codec.Checker  = Codec{}
 )
+
+var rules = carries.Rules{Name: "msgpack", Tags: []string{"msgpack", "json"}, Self: selfEncoders, Key: carries.TextOrInteger}
 
 // Name returns msgpack.
 func (Codec) Name() string { return "msgpack" }
@@ -84,6 +88,10 @@ func unmarshal(data []byte, v any) error {
 	}
 	return years.Check(v)
 }
+
+// CheckType refuses types with channels, functions, complex numbers, interfaces with methods, and maps with other keys than texts and
+// integers.
+func (Codec) CheckType(t reflect.Type) error { return rules.Check(t) }
 
 func isNil(v any) bool {
 	p := reflect.ValueOf(v)

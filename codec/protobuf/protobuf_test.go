@@ -33,6 +33,13 @@ func (w wire) Append(dst []byte, v any) ([]byte, error) {
 	return w.Codec.Append(dst, wrapperspb.String(string(text)))
 }
 
+func (w wire) CheckType(t reflect.Type) error {
+	if t == reflect.TypeFor[packed]() || t == reflect.TypeFor[*packed]() {
+		return nil
+	}
+	return w.Codec.CheckType(t)
+}
+
 func (w wire) Unmarshal(data []byte, v any) error {
 	p, ok := v.(*packed)
 	if !ok {
@@ -65,11 +72,12 @@ func messages(t *testing.T) []proto.Message {
 func TestRoundTrip(t *testing.T) {
 	for _, want := range messages(t) {
 		t.Run(fmt.Sprintf("%T", want), func(t *testing.T) {
-			data, err := protobuf.Codec{}.Marshal(want)
+			c := protobuf.Codec{Deterministic: true} // a Struct is a map, and the test compares encodings
+			data, err := c.Marshal(want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := protobuf.Codec{}.Append([]byte("dst"), want)
+			again, err := c.Append([]byte("dst"), want)
 			if err != nil || string(again) != "dst"+string(data) {
 				t.Errorf("Append: got % x, %v, want % x behind dst", again, err, data)
 			}

@@ -28,6 +28,7 @@ type Codec struct {
 var (
 	_ codec.Codec    = Codec{}
 	_ codec.Appender = Codec{}
+	_ codec.Checker  = Codec{}
 )
 
 // Name returns "y3" for dialect P and "y3n" for dialect N.
@@ -90,4 +91,37 @@ func (c Codec) Unmarshal(data []byte, v any) error {
 		return err
 	}
 	return decoder{form: form, data: data}.value(span, target.Elem())
+}
+
+// CheckType accepts structs with tags, slices of them, and what fits a primitive packet.
+func (Codec) CheckType(t reflect.Type) error {
+	if t == nil {
+		return errors.New("y3: no type is given")
+	}
+	return checkType(t, map[reflect.Type]bool{})
+}
+
+// checkType checks t unless it is in seen.
+func checkType(t reflect.Type, seen map[reflect.Type]bool) error {
+	t = indirectType(t)
+	if _, ok := scalar(t); ok || seen[t] {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Slice:
+		return checkType(t.Elem(), seen)
+	case reflect.Struct:
+		p, err := planOf(t)
+		if err != nil {
+			return err
+		}
+		for _, f := range p.fields {
+			if err := checkType(t.Field(f.index).Type, seen); err != nil {
+				return fmt.Errorf("%w, in field %v.%s", err, t, f.name)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("y3: type %v cannot be carried: use a struct with tags such as y3:\"0x10\", or choose another codec", t)
 }
