@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// parallelBatches is the number of batches that run at the same time. Each batch tests as many packages at a time as there are
-// cores.
+// parallelBatches is the number of batches that run at the same time in the first phase. Each of them tests as many packages at a time
+// as there are cores.
 const parallelBatches = 2
 
 // batch is one call of `go test`.
@@ -20,37 +20,60 @@ type batch struct {
 	label string   // prefix of package names in the report; may be empty
 	args  []string // arguments of `go test`: flags, then packages
 	env   []string // environment variables in addition to those of this process
+	alone bool     // runs in the second phase
 }
 
-// moduleBatches splits the packages of a module into two batches, with and without the race detector. race says that the
-// machine supports the detector. raceAll then uses it in every package.
+// moduleBatches splits the packages of a module into batches: with and without the race detector, and for each phase. race says that
+// the machine supports the detector. raceAll then uses it in every package.
 func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
-	if race && raceAll {
-		return []batch{{dir: dir, args: []string{"-race", "./..."}}}, nil
-	}
 	s, err := selectPackages(dir, "./...")
 	if err != nil {
 		return nil, err
 	}
-	var all []batch
-	if race && len(s.race) > 0 {
-		all = append(all, batch{dir: dir, args: append([]string{"-race"}, s.race...)})
-	} else {
-		s.plain = append(s.plain, s.race...)
+	switch {
+	case !race:
+		s = selection{plain: append(s.plain, s.race...)}
+	case raceAll:
+		s = selection{race: append(s.race, s.plain...)}
 	}
-	if len(s.plain) > 0 || len(all) == 0 { // if dir is wrong, go test without packages says why
-		all = append(all, batch{dir: dir, args: s.plain})
+	var all []batch
+	for _, alone := range []bool{false, true} {
+		for _, detector := range []bool{true, false} {
+			b := batch{dir: dir, alone: alone}
+			packages := s.plain
+			if detector {
+				b.args, packages = append(b.args, "-race"), s.race
+			}
+			if alone {
+				b.args = append(b.args, "-p=1")
+			}
+			flags := len(b.args)
+			for _, p := range packages {
+				if runsAlone(p) == alone {
+					b.args = append(b.args, p)
+				}
+			}
+			if len(b.args) > flags {
+				all = append(all, b)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return []batch{{dir: dir}}, nil // go test without packages says what is wrong with dir
 	}
 	return all, nil
 }
 
-// runBatches starts the batches in order, parallelBatches at a time, and adds their events to t. It returns an error if a
-// batch could not be run.
+// runBatches runs the batches of the first phase, parallelBatches at a time, and then those of the second phase, one after the other.
+// It adds their events to t. It returns an error if a batch could not be run.
 func runBatches(t *tally, batches []batch) error {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, parallelBatches)
 	errs := make([]error, len(batches))
 	for i, b := range batches {
+		if b.alone {
+			continue
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			errs[i] = b.run(t)
@@ -58,6 +81,11 @@ func runBatches(t *tally, batches []batch) error {
 		})
 	}
 	wg.Wait()
+	for i, b := range batches {
+		if b.alone {
+			errs[i] = b.run(t)
+		}
+	}
 	return errors.Join(errs...)
 }
 

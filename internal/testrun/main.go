@@ -2,8 +2,11 @@
 // skipped tests, with the commands that install what a skipped test needs. Its last line has the counts.
 //
 // The race detector is on in packages that start goroutines or share memory (see needsRace), if there is a C compiler. With
-// -cross, the packages that read and write bytes are also tested on other processors, under qemu-user (see emulatedProcessors). Two
-// batches of packages run at a time, because many tests wait more than they compute.
+// -cross, the packages that read and write bytes are also tested on other processors, under qemu-user (see emulatedProcessors).
+//
+// There are two phases. In the first one, two batches of packages run at a time, because many tests wait more than they compute. In
+// the second one, the packages that start programs and load (see runsAlone) run one at a time, so that they do not compete for the
+// cores with each other and with the emulators.
 //
 // Exit status 0 means that no test failed. With CI=true in the environment a skipped test is also a failure.
 //
