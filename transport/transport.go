@@ -45,6 +45,12 @@ type Secured interface {
 	ConnectionState() tls.ConnectionState
 }
 
+// Negotiator is a Transport that can agree with the peer on a protocol during the TLS handshake (ALPN, RFC 7301).
+type Negotiator interface {
+	// WithALPN returns a Transport that offers the protocols, the preferred one first, and as a server chooses from them.
+	WithALPN(protocols ...string) Transport
+}
+
 // Restricted is an accepted Conn that buffers few bytes from its peer until PeerIdentified is called. A server calls
 // PeerIdentified after it has checked the peer's credentials.
 type Restricted interface {

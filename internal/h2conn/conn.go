@@ -20,6 +20,7 @@ type Conn struct {
 	raw    net.Conn
 	client bool
 	user   http2.Handler
+	turn   Turner // user, if it is one
 
 	// writer gathers output. Its lock is the lock of the connection, so a frame is appended without a second lock.
 	writer *peer.FrameWriter
@@ -36,6 +37,11 @@ type Conn struct {
 
 	discarded int // bytes that arrived while closing
 }
+
+// Turner is a Handler that is called once more when Serve has handled all that it has read, before the output is written. The lock is held.
+// A server starts the handlers of a turn there, because earlier they would wait for the lock. A client looks there whether the
+// server's SETTINGS have arrived.
+type Turner interface{ Turn() }
 
 // Server returns the server's end of a connection over nc. A nil cfg means defaults. Serve must follow.
 func Server(nc net.Conn, cfg *Config, h http2.Handler) *Conn {
@@ -60,6 +66,7 @@ func newConn(nc net.Conn, cfg *Config, h http2.Handler) *Conn {
 	}
 	c.writer = peer.NewFrameWriter(c.cfg.WriteBuffer)
 	c.writer.Refill = c.refill
+	c.turn, _ = h.(Turner)
 	return c
 }
 

@@ -73,6 +73,9 @@ func (c *Conn) receive(in *readBuffer) {
 	if err != nil {
 		c.Close(err) // GOAWAY is queued
 	}
+	if c.turn != nil {
+		c.turn.Turn()
+	}
 	c.unlock(0)
 }
 

@@ -36,9 +36,13 @@ type Config struct {
 type Transport struct {
 	cfg    Config
 	secure bool
+	alpn   []string
 }
 
-var _ transport.Transport = (*Transport)(nil)
+var (
+	_ transport.Transport  = (*Transport)(nil)
+	_ transport.Negotiator = (*Transport)(nil)
+)
 
 // New returns the transport of the scheme tcp. A nil c means defaults.
 func New(c *Config) *Transport { return newTransport(c, false) }
@@ -72,6 +76,14 @@ func (t *Transport) Scheme() string {
 	return "tcp"
 }
 
+// WithALPN returns a Transport with the same configuration, whose TLS handshakes agree on one of the protocols. They replace
+// NextProtos of the configuration. Without TLS they have no effect.
+func (t *Transport) WithALPN(protocols ...string) transport.Transport {
+	with := *t
+	with.alpn = protocols
+	return &with
+}
+
 func (t *Transport) keepAlive() net.KeepAliveConfig {
 	k := t.cfg.KeepAlive
 	return net.KeepAliveConfig{Enable: k > 0, Idle: k, Interval: max(k/3, time.Second), Count: 3}
@@ -87,7 +99,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	if !t.secure {
 		return conn, nil
 	}
-	cfg := minTLS13(t.cfg.ClientTLS)
+	cfg := minTLS13(t.cfg.ClientTLS, t.alpn)
 	if cfg.ServerName == "" {
 		// DialContext has already parsed the address, so SplitHostPort cannot fail.
 		cfg.ServerName, _, _ = net.SplitHostPort(addr)
@@ -118,7 +130,7 @@ func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener
 	if !t.secure {
 		return accept.New(l, accept.Handshake{}), nil
 	}
-	cfg := minTLS13(t.cfg.ServerTLS)
+	cfg := minTLS13(t.cfg.ServerTLS, t.alpn)
 	return accept.New(l, accept.Handshake{
 		Timeout: t.cfg.HandshakeTimeout,
 		Max:     t.cfg.MaxHandshakes,
@@ -133,19 +145,22 @@ func hasCertificate(c *tls.Config) bool {
 	return c != nil && (len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil)
 }
 
-func minTLS13(c *tls.Config) *tls.Config {
+func minTLS13(c *tls.Config, alpn []string) *tls.Config {
 	if c == nil {
 		c = &tls.Config{}
 	}
 	c = c.Clone()
 	c.MinVersion = tls.VersionTLS13
+	if len(alpn) > 0 {
+		c.NextProtos = alpn
+	}
 	if forClient := c.GetConfigForClient; forClient != nil {
 		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			chosen, err := forClient(hello)
 			if chosen == nil || err != nil {
 				return nil, err
 			}
-			return minTLS13(chosen), nil
+			return minTLS13(chosen, alpn), nil
 		}
 	}
 	return c

@@ -151,3 +151,28 @@ func ExampleNewTLS() {
 	fmt.Printf("%s %v\n", got, err)
 	// Output: across <nil>
 }
+
+// TestALPN: both ends agree on the protocol of WithALPN, also if the configuration of the server names another one, or is chosen for each client.
+func TestALPN(t *testing.T) {
+	server, client := identity(t)
+	other := server.Clone()
+	other.NextProtos = []string{"http/1.1"}
+	chosen := &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return other, nil }}
+	for name, cfg := range map[string]*tls.Config{"no protocol": server, "another protocol": other, "chosen for each client": chosen} {
+		t.Run(name, func(t *testing.T) {
+			l, err := tcp.NewTLS(&tcp.Config{ServerTLS: cfg}).WithALPN("h2").Listen(t.Context(), "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			conn, err := tcp.NewTLS(&tcp.Config{ClientTLS: client}).WithALPN("h3", "h2").Dial(t.Context(), l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if got := conn.(transport.Secured).ConnectionState().NegotiatedProtocol; got != "h2" {
+				t.Errorf("got %q, want h2", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package grpc
+
+import (
+	"time"
+
+	"example.com/ferry/internal/h2conn"
+	"example.com/ferry/internal/invalid"
+	"example.com/ferry/protocol/http2"
+	"example.com/ferry/rpc/call"
+)
+
+// Config configures both sides. The zero value works, and a nil *Config means the zero value.
+type Config struct {
+	// MaxMessage is the largest message that this side receives, in bytes, compressed or not. A larger one ends its call with
+	// ResourceExhausted. Zero means 4 MiB.
+	MaxMessage int `yaml:"max_message,omitempty" schema:"min=0"`
+
+	// MaxHeld bounds the bytes of messages that a connection of a server holds before its handlers take them. The call that would
+	// exceed it ends with ResourceExhausted. Zero means 64 MiB.
+	MaxHeld int `yaml:"max_held,omitempty" schema:"min=0"`
+
+	// MaxStreams is the number of calls that a client may have open at once on a connection of a server. Further calls wait in
+	// the client. Zero means 1000.
+	MaxStreams int `yaml:"max_streams,omitempty" schema:"min=0"`
+
+	// StreamWindow is the number of bytes that the peer may send in a call before they are taken. Zero means 1 MiB.
+	StreamWindow int `yaml:"stream_window,omitempty" schema:"min=0"`
+
+	// ConnWindow is the number of bytes that the peer may have on the way on a connection. Zero means 4 MiB.
+	ConnWindow int `yaml:"connection_window,omitempty" schema:"min=0"`
+
+	// MaxHeader bounds the metadata of a call, as http2.Config.MaxHeader. Zero means 32 KiB.
+	MaxHeader int `yaml:"max_header,omitempty" schema:"min=0"`
+
+	// KeepAlive is the time without a byte from the peer after which PING is sent while a call is open. If only acknowledgements
+	// arrive, the pauses grow to 6 minutes, because servers of gRPC close connections with more PINGs. Zero means 30 s. Negative
+	// means no PING.
+	KeepAlive time.Duration `yaml:"keep_alive,omitempty"`
+
+	// KeepAliveTimeout is the time without a byte from the peer after PING that ends the connection. Zero means 20 s.
+	KeepAliveTimeout time.Duration `yaml:"keep_alive_timeout,omitempty" schema:"min=0"`
+
+	// IdleTimeout drains a connection without a call for this long. Zero means never.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty" schema:"min=0"`
+
+	// UserAgent precedes "ferry" in the field user-agent of a client's calls.
+	UserAgent string `yaml:"user_agent,omitempty"`
+
+	// Authority is the :authority of a client's calls. Empty means the address that was dialed.
+	Authority string `yaml:"authority,omitempty"`
+
+	// Services are asked for a method before the Service of Listen is, such as those of package reflection.
+	Services []call.Service `yaml:"-"`
+}
+
+// The defaults of Config.
+const (
+	DefaultMaxMessage   = 4 << 20
+	DefaultMaxHeld      = 64 << 20
+	DefaultMaxStreams   = 1000
+	DefaultStreamWindow = 1 << 20
+	DefaultConnWindow   = 4 << 20
+)
+
+// abusePerStream is the number of events of each kind of abuse for each stream that a client may have open: when all its calls pass
+// their deadline at once it resets all of them, and may do the same with the next ones.
+const abusePerStream = 4
+
+// Check returns an error for every invalid field of c, or nil.
+func (c *Config) Check() error {
+	var es invalid.Errors
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"max_message", c.MaxMessage}, {"max_held", c.MaxHeld}} {
+		if f.value < 0 {
+			es.Add("grpc", f.name, "%d is negative: write 0 for the default", f.value)
+		}
+	}
+	if !printable(c.UserAgent) {
+		es.Add("grpc", "user_agent", "%q is not printable ASCII: choose another text", c.UserAgent)
+	}
+	if c.Authority != "" && !validAuthority(c.Authority) {
+		es.Add("grpc", "authority", "%q is no host with or without a port: write one, such as api.example:443", c.Authority)
+	}
+	if err := es.Err(); err != nil {
+		return err
+	}
+	return c.connection().HTTP2.Check()
+}
+
+// withDefaults returns a copy of c in which the numbers of this package are set.
+func (c *Config) withDefaults() Config {
+	var out Config
+	if c != nil {
+		out = *c
+	}
+	for _, f := range []struct {
+		value *int
+		usual int
+	}{
+		{&out.MaxMessage, DefaultMaxMessage},
+		{&out.MaxHeld, DefaultMaxHeld},
+		{&out.MaxStreams, DefaultMaxStreams},
+		{&out.StreamWindow, DefaultStreamWindow},
+		{&out.ConnWindow, DefaultConnWindow},
+	} {
+		if *f.value == 0 {
+			*f.value = f.usual
+		}
+	}
+	return out
+}
+
+// connection returns the configuration of connections.
+func (c *Config) connection() *h2conn.Config {
+	full := c.withDefaults()
+	return &h2conn.Config{
+		HTTP2: http2.Config{
+			MaxStreams: full.MaxStreams, StreamWindow: full.StreamWindow, ConnWindow: full.ConnWindow, MaxHeader: full.MaxHeader,
+			AbuseBudget: max(abusePerStream*full.MaxStreams, http2.DefaultAbuseBudget),
+		},
+		KeepAlive: full.KeepAlive, KeepAliveTimeout: full.KeepAliveTimeout, IdleTimeout: full.IdleTimeout,
+	}
+}
+
+// validAuthority reports whether s is a host with or without a port.
+func validAuthority(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c|0x20-'a' > 25 && c-'0' > 9 && c != '-' && c != '_' && c != '.' && c != ':' && c != '[' && c != ']' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,75 @@
+package grpc
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/compress"
+	"example.com/ferry/rpc/call"
+)
+
+// A message on the wire is a flag (1 if it is compressed), its length in 4 bytes, big-endian, and its bytes. doc/PROTOCOL-HTTP2.md of
+// gRPC, Length-Prefixed-Message.
+const prefixSize = 5
+
+// worthCompressing is the least size of a message that is compressed, in bytes.
+const worthCompressing = 256
+
+// putPrefix writes the prefix of a message to p.
+func putPrefix(p []byte, compressed bool, length int) {
+	p[0] = 0
+	if compressed {
+		p[0] = 1
+	}
+	binary.BigEndian.PutUint32(p[1:], uint32(length))
+}
+
+// messageSize returns the size of the first message of p with its prefix. Its prefix alone may still be incomplete: the size is then
+// prefixSize.
+func messageSize(p []byte, limit int) (int, *call.Status) {
+	if len(p) < prefixSize {
+		return prefixSize, nil
+	}
+	n := binary.BigEndian.Uint32(p[1:])
+	switch {
+	case p[0] > 1:
+		return 0, statusf(call.Internal, "grpc: a message begins with flag %d: only 0 and 1 are known", p[0])
+	case uint64(n) > uint64(limit):
+		return 0, statusf(call.ResourceExhausted, "grpc: a message of %d bytes exceeds max_message %d: send less, or raise the receiver's limit", n, limit)
+	}
+	return prefixSize + int(n), nil
+}
+
+// expand decompresses a message into a buffer of the pool.
+func expand(message []byte, encoding string, limit int) (*bufpool.Buf, *call.Status) {
+	if encoding == "" {
+		return nil, statusf(call.Internal, "grpc: a message is compressed, but grpc-encoding does not say how")
+	}
+	b := bufpool.Get(min(4*len(message), limit))
+	out, err := compress.Expand(b.B, message, encoding, limit)
+	if err != nil {
+		b.Release()
+		if errors.Is(err, compress.ErrTooLarge) {
+			return nil, statusf(call.ResourceExhausted, "grpc: a compressed message exceeds max_message %d: send less, or raise the receiver's limit", limit)
+		}
+		return nil, statusf(call.Internal, "grpc: %v", err)
+	}
+	b.B = out
+	return b, nil
+}
+
+// shrink compresses a message, if that makes it smaller. Otherwise it returns nil.
+func shrink(message []byte, encoding string) *bufpool.Buf {
+	if encoding == "" || len(message) < worthCompressing {
+		return nil
+	}
+	b := bufpool.Get(len(message))
+	out, err := compress.Append(b.B, message, encoding)
+	if err != nil || len(out) >= len(message) {
+		b.Release()
+		return nil
+	}
+	b.B = out
+	return b
+}

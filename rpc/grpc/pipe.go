@@ -1,0 +1,276 @@
+package grpc
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/protocol/http2"
+	"example.com/ferry/rpc/call"
+)
+
+// pipe is the part of a call that both ends have: messages in both directions on one stream. The connection's Handler adds what
+// arrives, and the goroutine of Recv takes it: all that has arrived at once, so it needs the lock once for many small messages.
+type pipe struct {
+	link *link
+
+	// These fields are guarded by the lock of the connection.
+	stream *http2.Stream // nil before the call's first frame, and when the call has let go of it
+	in     *bufpool.Buf  // bytes of messages that Recv has not taken; nil if there are none
+	owed   int           // bytes whose credit is not given back
+	want   int           // bytes of in that Recv waits for; 0 if it does not wait
+	inEnd  bool          // nothing more arrives
+	broken *call.Status  // why no message can be sent or received any more
+
+	// A token in one of these channels, which have room for one, says that Recv or Send should look again.
+	readable, writable chan struct{}
+
+	// These fields belong to the goroutine of Recv.
+	taken    *bufpool.Buf // bytes taken from in
+	off      int          // bytes of taken that are passed on
+	expanded *bufpool.Buf // the last message, if it was compressed
+	encoding string       // of the messages that arrive; set before the first of them
+}
+
+func newPipe(l *link) pipe {
+	return pipe{link: l, readable: make(chan struct{}, 1), writable: make(chan struct{}, 1)}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// arrive adds a piece of the peer's messages. It needs the lock.
+func (p *pipe) arrive(piece []byte) {
+	if p.inEnd || len(piece) == 0 {
+		return
+	}
+	switch {
+	case p.in == nil:
+		p.in = bufpool.Get(len(piece))
+	case len(p.in.B)+len(piece) > cap(p.in.B):
+		grown := bufpool.Get(max(2*cap(p.in.B), len(p.in.B)+len(piece)))
+		grown.B = append(grown.B, p.in.B...)
+		p.in.Release()
+		p.in = grown
+	}
+	p.in.B = append(p.in.B, piece...)
+	p.link.hold(len(piece))
+	p.owed += len(piece)
+	p.look()
+}
+
+// look wakes Recv if it can go on, and gives back credit if it waits for more of a message. It needs the lock.
+func (p *pipe) look() {
+	switch {
+	case p.want == 0:
+	case p.inEnd || p.arrived() >= p.want:
+		p.want = 0
+		signal(p.readable)
+	default:
+		p.giveCredit()
+	}
+}
+
+// arrived returns the number of bytes that Recv has not taken. It needs the lock.
+func (p *pipe) arrived() int {
+	if p.in == nil {
+		return 0
+	}
+	return len(p.in.B)
+}
+
+// giveCredit lets the peer send as much as it has sent. It needs the lock.
+func (p *pipe) giveCredit() {
+	if p.stream != nil {
+		p.stream.Consumed(p.owed)
+	}
+	p.owed = 0
+}
+
+// end says that nothing more arrives. A status ends the other direction, too. It needs the lock. The goroutine of a unary call goes on
+// without the lock, and may use p again: nothing else may follow.
+func (p *pipe) end(broken *call.Status) {
+	p.inEnd = true
+	if p.broken == nil {
+		p.broken = broken
+	}
+	p.want = 0
+	signal(p.writable)
+	signal(p.readable)
+}
+
+// dropArrived discards what has arrived. It needs the lock.
+func (p *pipe) dropArrived() {
+	p.inEnd = true
+	if p.in != nil {
+		p.link.hold(-len(p.in.B))
+		p.in.Release()
+		p.in = nil
+	}
+}
+
+// dropTaken discards what Recv has taken. Its last message is no longer valid.
+func (p *pipe) dropTaken() {
+	if p.taken != nil {
+		p.taken.Release()
+		p.taken, p.off = nil, 0
+	}
+	if p.expanded != nil {
+		p.expanded.Release()
+		p.expanded = nil
+	}
+}
+
+// recv returns the next message. The error is io.EOF after the last one, and otherwise a *call.Status. The end of ctx ends the wait.
+func (p *pipe) recv(ctx context.Context) ([]byte, error) {
+	if p.expanded != nil {
+		p.expanded.Release()
+		p.expanded = nil
+	}
+	for {
+		size := prefixSize
+		if p.taken != nil {
+			rest := p.taken.B[p.off:]
+			var status *call.Status
+			if size, status = messageSize(rest, p.link.cfg.MaxMessage); status != nil {
+				return nil, status
+			}
+			if len(rest) >= prefixSize && len(rest) >= size {
+				p.off += size
+				return p.plain(rest[:size])
+			}
+		}
+		if err := p.fill(size); err != nil {
+			return nil, err
+		}
+		if p.taken != nil {
+			continue
+		}
+		select {
+		case <-p.readable:
+		case <-ctx.Done():
+			return nil, call.StatusOf(ctx.Err())
+		}
+	}
+}
+
+// plain returns the bytes of a whole message, decompressed.
+func (p *pipe) plain(message []byte) ([]byte, error) {
+	if message[0] == 0 {
+		return message[prefixSize:], nil
+	}
+	b, status := expand(message[prefixSize:], p.encoding, p.link.cfg.MaxMessage)
+	if status != nil {
+		return nil, status
+	}
+	p.expanded = b
+	return b.B, nil
+}
+
+// fill takes what has arrived, if that is at least size bytes together with the rest of what was taken before. Otherwise p.taken is nil
+// afterwards: the rest is put in front of what arrives, and p.readable gets a token when size bytes are complete, or at the end.
+func (p *pipe) fill(size int) error {
+	h2 := p.link.h2
+	h2.Lock()
+	defer h2.Unlock()
+	rest := 0
+	if p.taken != nil {
+		if rest = len(p.taken.B) - p.off; rest > 0 {
+			joined := bufpool.Get(rest + p.arrived())
+			joined.B = append(joined.B, p.taken.B[p.off:]...)
+			if p.in != nil {
+				joined.B = append(joined.B, p.in.B...)
+				p.in.Release()
+			}
+			p.in = joined
+			p.link.hold(rest)
+		}
+		p.taken.Release()
+		p.taken, p.off = nil, 0
+	}
+	switch n := p.arrived(); {
+	case n >= size:
+		p.taken, p.in = p.in, nil
+		p.link.hold(-n)
+		p.giveCredit()
+	case p.inEnd && p.broken != nil:
+		return p.broken
+	case p.inEnd && n > 0:
+		return statusf(call.Internal, "grpc: the messages end within a message")
+	case p.inEnd:
+		return io.EOF
+	default:
+		p.want = size
+		p.giveCredit()
+	}
+	return nil
+}
+
+// canSend reports whether messages can be sent. It needs the lock.
+func (p *pipe) canSend() bool { return p.stream != nil && p.broken == nil && !p.stream.Ended() }
+
+// until ends a wait. Both channels may be nil.
+type until struct {
+	done    <-chan struct{}
+	timeout <-chan time.Time
+}
+
+// awaitRoom waits until the stream's queue has room. It needs the lock, and unlocks it while it waits. It returns false if the stream can
+// send nothing more, or at the end of until.
+func (p *pipe) awaitRoom(until until) bool {
+	for {
+		switch {
+		case !p.canSend():
+			return false
+		case !p.stream.Full():
+			return true
+		}
+		p.link.h2.Unlock()
+		ended := false
+		select {
+		case <-p.writable:
+		case <-until.done:
+			ended = true
+		case <-until.timeout:
+			ended = true
+		}
+		p.link.h2.Lock()
+		if ended {
+			return false
+		}
+	}
+}
+
+// sendPiece is the largest part of a message that is passed to a stream at once, in bytes. The queue is at most this much above its
+// bound.
+const sendPiece = 32 << 10
+
+// send writes a message, and the end of the stream if end is set. It needs the lock. A message larger than sendPiece waits for room
+// between its pieces, as awaitRoom does, if wait is set.
+func (p *pipe) send(message []byte, compressed, end, wait bool, until until) bool {
+	n := min(len(message), sendPiece-prefixSize)
+	first := bufpool.Get(prefixSize + n)
+	first.B = first.B[:prefixSize]
+	putPrefix(first.B, compressed, len(message))
+	first.B = append(first.B, message[:n]...)
+	message = message[n:]
+	p.stream.Write(first.B, end && len(message) == 0)
+	first.Release()
+	for len(message) > 0 {
+		if wait && !p.awaitRoom(until) {
+			if p.stream != nil {
+				p.stream.Reset(http2.Cancel) // nothing else may follow a part of a message
+			}
+			return false
+		}
+		n := min(len(message), sendPiece)
+		p.stream.Write(message[:n], end && n == len(message))
+		message = message[n:]
+	}
+	return true
+}

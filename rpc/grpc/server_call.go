@@ -1,0 +1,261 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/compress"
+	"example.com/ferry/protocol/http2"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/internal/callctx"
+)
+
+// serverCall is a server's end of a call:
+//
+//	gathering ──► running ──► finished
+//	    └─── refused, or cancelled ──┘
+//
+// gathering: the handler of a unary method waits for the whole request. A call of another shape begins with running.
+type serverCall struct {
+	pipe
+	conn  *serverConn
+	ctx   *callctx.Context
+	found found
+	head  call.Head
+	unary bool // each side sends one message
+
+	// These fields are guarded by the lock of the connection.
+	running    bool
+	finished   bool
+	headerSent bool
+	header     call.Metadata
+}
+
+var (
+	_           call.ServerStream = (*serverCall)(nil)
+	errFinished                   = errors.New("grpc: the call has ended, so nothing can be sent")
+	errSent                       = errors.New("grpc: the header is sent already: set it before the first message")
+	serverCalls sync.Pool         // calls of unary methods
+)
+
+func newServerCall(c *serverConn, s *http2.Stream, f found) *serverCall {
+	unary := false
+	if f.method != nil {
+		clientStreams, serverStreams := f.method.Shape()
+		unary = !clientStreams && !serverStreams
+	}
+	var sc *serverCall
+	if unary {
+		sc, _ = serverCalls.Get().(*serverCall)
+	}
+	if sc == nil {
+		sc = &serverCall{pipe: newPipe(nil)}
+	}
+	sc.link, sc.conn, sc.stream, sc.found, sc.unary = &c.link, c, s, f, unary
+	return sc
+}
+
+// recycle lets the object of a unary call be used again. Neither its handler nor its stream knows it any more. A stream's handler may have
+// goroutines that still do.
+func (sc *serverCall) recycle() {
+	if !sc.unary {
+		return
+	}
+	for _, c := range []chan struct{}{sc.readable, sc.writable} {
+		select {
+		case <-c:
+		default:
+		}
+	}
+	*sc = serverCall{pipe: pipe{readable: sc.readable, writable: sc.writable}}
+	serverCalls.Put(sc)
+}
+
+// Run calls the handler. It is called by a worker.
+func (sc *serverCall) Run() {
+	sc.found.service.Serve(sc.ctx, sc.found.method, sc)
+	sc.Finish(nil, statusf(call.Internal, "grpc: the service has not finished the call"), nil) // has no effect on a finished call
+	sc.recycle()
+}
+
+// gather lets the handler begin when the request is complete, and lets the client send the rest of it until then. It needs the lock.
+func (sc *serverCall) gather() {
+	size := prefixSize
+	if sc.in != nil {
+		var status *call.Status
+		if size, status = messageSize(sc.in.B, sc.link.cfg.MaxMessage); status != nil {
+			sc.fail(status)
+			return
+		}
+	}
+	if n := sc.arrived(); sc.inEnd || n >= prefixSize && n >= size {
+		sc.conn.start(sc)
+		return
+	}
+	sc.giveCredit()
+}
+
+// fail ends the call with a status. If the handler runs, it learns of it. It needs the lock.
+func (sc *serverCall) fail(status *call.Status) {
+	if sc.running {
+		sc.dropArrived()
+		sc.end(status)
+		return
+	}
+	sc.write(nil, false, status, nil)
+	sc.drop()
+	sc.ctx.End(context.Canceled)
+	sc.recycle()
+}
+
+// reset cancels the call because its stream has ended. It needs the lock.
+func (sc *serverCall) reset(why http2.StreamError) {
+	sc.dropArrived()
+	if !sc.running {
+		sc.drop()
+		sc.ctx.End(context.Canceled)
+		sc.recycle()
+		return
+	}
+	sc.end(statusf(call.Canceled, "grpc: %v", why))
+	sc.ctx.End(context.Canceled)
+}
+
+// drop lets go of the stream. It needs the lock.
+func (sc *serverCall) drop() {
+	sc.finished = true
+	sc.dropArrived()
+	sc.stream.Release()
+	sc.stream = nil
+}
+
+// Head returns the head of the call.
+func (sc *serverCall) Head() *call.Head { return &sc.head }
+
+// Peer returns the client.
+func (sc *serverCall) Peer() *call.Peer { return &sc.conn.peer }
+
+// Recv returns the next message of the client.
+func (sc *serverCall) Recv() ([]byte, error) {
+	return sc.recv(sc.ctx)
+}
+
+// SetHeader adds to the header.
+func (sc *serverCall) SetHeader(m call.Metadata) error {
+	if status := checkMetadata(m); status != nil {
+		return status
+	}
+	h2 := sc.conn.h2
+	h2.Lock()
+	defer h2.Unlock()
+	switch {
+	case sc.finished:
+		return errFinished
+	case sc.headerSent:
+		return errSent
+	}
+	sc.header = append(sc.header, m...)
+	return nil
+}
+
+// Send sends a message.
+func (sc *serverCall) Send(data []byte) error {
+	small := shrink(data, sc.head.Compression)
+	if small != nil {
+		data = small.B
+		defer small.Release()
+	}
+	wait := until{done: sc.ctx.Done()}
+	h2 := sc.conn.h2
+	h2.Lock()
+	defer h2.Unlock()
+	if sc.finished {
+		return errFinished
+	}
+	if sc.canSend() {
+		sc.writeHeader()
+	}
+	if !sc.awaitRoom(wait) || !sc.send(data, small != nil, false, true, wait) {
+		switch {
+		case sc.ctx.Err() != nil:
+			return call.StatusOf(sc.ctx.Err())
+		case sc.broken != nil:
+			return sc.broken
+		}
+		return errFinished
+	}
+	return nil
+}
+
+// writeHeader sends the header, unless it is sent. It needs the lock.
+func (sc *serverCall) writeHeader() {
+	if sc.headerSent {
+		return
+	}
+	sc.headerSent = true
+	e := sc.stream.BeginHeaders()
+	sc.writeHead(e)
+	if sc.head.Compression != "" {
+		e.FieldString("grpc-encoding", sc.head.Compression)
+	}
+	writeMetadata(e, sc.header)
+	e.End(false)
+}
+
+// writeHead writes the fields that each response begins with.
+func (sc *serverCall) writeHead(e *http2.Encoder) {
+	e.Status(200)
+	wire, _ := sc.link.content.toSend(sc.head.Content) // a received content type can be sent
+	e.FieldString("content-type", wire)
+	if sc.head.Compression != "" {
+		e.FieldString("grpc-accept-encoding", compress.Names)
+	}
+}
+
+// Finish ends the call. The header, the message and the status of a short response leave in one write.
+func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
+	if bad := checkMetadata(trailer); bad != nil {
+		last, status, trailer = nil, statusf(call.Internal, "the handler sets an invalid trailer: %s", bad.Message), nil
+	}
+	small := (*bufpool.Buf)(nil)
+	if last != nil {
+		if small = shrink(last, sc.head.Compression); small != nil {
+			last = small.B
+			defer small.Release()
+		}
+	}
+	h2 := sc.conn.h2
+	h2.Lock()
+	if sc.finished {
+		h2.Unlock()
+		return
+	}
+	sc.write(last, small != nil, status, trailer)
+	sc.drop()
+	h2.Unlock()
+	sc.dropTaken()
+	sc.ctx.End(context.Canceled)
+}
+
+// write sends the end of a response. It needs the lock.
+func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, trailer call.Metadata) {
+	s := sc.stream
+	if s.Ended() {
+		return
+	}
+	if last != nil {
+		sc.writeHeader()
+		sc.send(last, compressed, false, false, until{})
+	} else if len(sc.header) > 0 {
+		sc.writeHeader()
+	}
+	e := s.BeginHeaders()
+	if !sc.headerSent {
+		sc.writeHead(e) // a response without a message is one head
+	}
+	writeStatus(e, status)
+	writeMetadata(e, trailer)
+	e.End(true)
+}

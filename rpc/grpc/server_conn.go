@@ -1,0 +1,168 @@
+package grpc
+
+import (
+	"time"
+
+	"example.com/ferry/internal/compress"
+	"example.com/ferry/protocol/http2"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/internal/callctx"
+)
+
+// serverConn is the server's end of a connection.
+type serverConn struct {
+	link
+	listener *listener
+	peer     call.Peer
+	started  []*serverCall // calls whose handlers begin when all that was read is handled
+}
+
+var _ http2.Handler = (*serverConn)(nil)
+
+// request is what the head of a request says.
+type request struct {
+	timeout     time.Duration // 0 means none
+	content     string
+	compression string
+}
+
+// Headers begins a call. The end of a client's trailers ends its messages.
+func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
+	if h.Trailers {
+		c.Data(s, nil, end)
+		return
+	}
+	r, httpStatus, status := c.readHead(h)
+	if status != nil {
+		refuse(s, httpStatus, status)
+		return
+	}
+	m, ok := readMetadata(h)
+	if !ok {
+		refuse(s, 200, statusf(call.InvalidArgument, "grpc: the metadata has a binary value that is not base64"))
+		return
+	}
+	f := c.listener.find(h.Path)
+	if f.name == "" {
+		refuse(s, 200, statusf(call.Unimplemented, "grpc: the path %q has not the form /service/method", h.Path))
+		return
+	}
+	sc := newServerCall(c, s, f)
+	sc.head = call.Head{Method: f.name, Content: r.content, Metadata: m, Compression: r.compression}
+	sc.encoding = r.compression
+	if r.timeout > 0 {
+		sc.head.Deadline = time.Now().Add(r.timeout)
+	}
+	sc.ctx = callctx.New(sc.head.Deadline)
+	s.User = sc
+	if end {
+		sc.end(nil)
+	}
+	if end || !sc.unary {
+		c.start(sc)
+	}
+}
+
+// readHead judges the head of a request. If it is refused, status is set, and httpStatus is that of the response.
+func (c *serverConn) readHead(h *http2.Head) (r request, httpStatus int, status *call.Status) {
+	if string(h.Method) != "POST" {
+		return r, 405, statusf(call.Internal, "grpc: the request's method is %s, not POST", h.Method)
+	}
+	ok := false
+	for i := range h.Len() {
+		switch name, value := h.Field(i); string(name) {
+		case "content-type":
+			if r.content, ok = c.content.received(value); !ok {
+				return r, 415, statusf(call.InvalidArgument, "grpc: the request's content type %q is not gRPC's", value)
+			}
+		case "grpc-timeout":
+			timeout, valid := parseTimeout(value)
+			if !valid {
+				return r, 400, statusf(call.Internal, "grpc: grpc-timeout %q is not up to 8 digits and a unit", value)
+			}
+			r.timeout = max(timeout, 1)
+		case "grpc-encoding":
+			switch string(value) {
+			case compress.Gzip:
+				r.compression = compress.Gzip
+			case compress.Zstd:
+				r.compression = compress.Zstd
+			case "identity", "":
+			default:
+				status = statusf(call.Unimplemented, "grpc: unknown grpc-encoding %q: choose one of %s", value, compress.Names)
+			}
+		}
+	}
+	if !ok {
+		return r, 415, statusf(call.InvalidArgument, "grpc: the request has no content-type")
+	}
+	return r, 200, status
+}
+
+// refuse ends a request for which there is no call.
+func refuse(s *http2.Stream, httpStatus int, status *call.Status) {
+	e := s.BeginHeaders()
+	e.Status(httpStatus)
+	e.FieldString("content-type", wirePrefix)
+	e.FieldString("grpc-accept-encoding", compress.Names)
+	writeStatus(e, status)
+	e.End(true)
+	s.Release()
+}
+
+// start lets the handler of a call begin.
+func (c *serverConn) start(sc *serverCall) {
+	sc.running = true
+	c.started = append(c.started, sc)
+}
+
+// Turn is called when all that was read is handled. Handlers that began earlier would wait for the lock.
+func (c *serverConn) Turn() {
+	for i, sc := range c.started {
+		c.listener.workers.Go(sc)
+		c.started[i] = nil
+	}
+	c.started = c.started[:0]
+}
+
+// Data adds to a request.
+func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
+	sc, ok := s.User.(*serverCall)
+	if !ok {
+		s.Consumed(len(piece))
+		return
+	}
+	sc.arrive(piece)
+	if end {
+		sc.end(nil)
+	}
+	if c.held > c.cfg.MaxHeld {
+		sc.fail(statusf(call.ResourceExhausted, "grpc: the messages of this connection that wait for their handlers exceed %d bytes: send less at once", c.cfg.MaxHeld))
+		return
+	}
+	if !sc.running {
+		sc.gather()
+	}
+}
+
+// Reset cancels a call.
+func (c *serverConn) Reset(s *http2.Stream, why http2.StreamError) {
+	if sc, ok := s.User.(*serverCall); ok {
+		sc.reset(why)
+	} else {
+		s.Release()
+	}
+}
+
+// Writable lets Send continue.
+func (c *serverConn) Writable(s *http2.Stream) {
+	if sc, ok := s.User.(*serverCall); ok {
+		signal(sc.writable)
+	}
+}
+
+// Sent does nothing.
+func (c *serverConn) Sent(*http2.Stream) {}
+
+// GoAway does nothing: a client that opens no more calls still gets its responses.
+func (c *serverConn) GoAway(uint32, http2.Code) {}

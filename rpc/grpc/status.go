@@ -1,0 +1,230 @@
+package grpc
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"example.com/ferry/protocol/http2"
+	"example.com/ferry/rpc/call"
+)
+
+func statusf(code call.Code, format string, args ...any) *call.Status {
+	return &call.Status{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// codeOfHTTP returns the code for a response without grpc-status. doc/http-grpc-status-mapping.md of gRPC.
+func codeOfHTTP(status int) call.Code {
+	switch status {
+	case 400:
+		return call.Internal
+	case 401:
+		return call.Unauthenticated
+	case 403:
+		return call.PermissionDenied
+	case 404:
+		return call.Unimplemented
+	case 429, 502, 503, 504:
+		return call.Unavailable
+	}
+	return call.Unknown
+}
+
+// codeOfReset returns the code for a stream that the peer has reset. doc/PROTOCOL-HTTP2.md of gRPC, section "Errors".
+func codeOfReset(code http2.Code) call.Code {
+	switch code {
+	case http2.RefusedStream:
+		return call.Unavailable
+	case http2.Cancel:
+		return call.Canceled
+	case http2.EnhanceYourCalm:
+		return call.ResourceExhausted
+	case http2.InadequateSecurity:
+		return call.PermissionDenied
+	case http2.NoError, http2.ProtocolError, http2.InternalError, http2.FlowControlError, http2.SettingsTimeout, http2.FrameSizeError, http2.CompressionError, http2.ConnectError:
+		return call.Internal
+	}
+	return call.Unknown
+}
+
+// statusOfReset returns the status of a call whose stream has ended early.
+func statusOfReset(why http2.StreamError) *call.Status {
+	switch {
+	case why.Refused:
+		return statusf(call.Unavailable, "grpc: the server has not begun the call: %v", why)
+	case why.Remote:
+		return statusf(codeOfReset(why.Code), "grpc: %v", why)
+	case why.Code == http2.Cancel: // the end of the connection
+		return statusf(call.Unavailable, "grpc: %s", why.Reason)
+	}
+	return statusf(call.Internal, "grpc: %v", why)
+}
+
+// writeStatus writes grpc-status, grpc-message and grpc-status-details-bin. nil is OK.
+func writeStatus(e *http2.Encoder, s *call.Status) {
+	if s == nil || s.Code == call.OK {
+		e.FieldString("grpc-status", "0")
+		return
+	}
+	e.FieldString("grpc-status", strconv.FormatUint(uint64(s.Code), 10))
+	if s.Message != "" {
+		e.Field([]byte("grpc-message"), appendPercent(nil, s.Message))
+	}
+	if len(s.Details) > 0 {
+		e.FieldString("grpc-status-details-bin", base64.RawStdEncoding.EncodeToString(appendRPCStatus(nil, s)))
+	}
+}
+
+// readStatus returns the status that a head has, or nil if it is OK. has is false if the head has none.
+func readStatus(h *http2.Head) (s *call.Status, has bool) {
+	var code, message, details []byte
+	count := 0
+	for i := range h.Len() {
+		switch name, value := h.Field(i); string(name) {
+		case "grpc-status":
+			code = value
+			count++
+		case "grpc-message":
+			message = value
+		case "grpc-status-details-bin":
+			details = value
+		}
+	}
+	switch {
+	case count == 0:
+		return nil, false
+	case count > 1:
+		return statusf(call.Internal, "grpc: the response has %d fields grpc-status", count), true
+	case string(code) == "0":
+		return nil, true
+	}
+	n, err := strconv.ParseUint(string(code), 10, 32)
+	if err != nil {
+		return statusf(call.Unknown, "grpc: the response has grpc-status %q, which is not a number", code), true
+	}
+	s = &call.Status{Code: call.Code(n), Message: readPercent(message)}
+	if len(details) > 0 {
+		s.Details = readDetails(details)
+	}
+	return s, true
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// appendPercent appends text with all bytes percent-encoded that are no printable ASCII, and %.
+func appendPercent(dst []byte, text string) []byte {
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == '%' || c == ' ' && (i == 0 || i == len(text)-1) { // HTTP/2 allows no space at an end
+			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// readPercent decodes what appendPercent has encoded. A % without two hexadecimal digits stands for itself.
+func readPercent(p []byte) string {
+	out := make([]byte, 0, len(p))
+	for i := 0; i < len(p); i++ {
+		if p[i] == '%' && i+2 < len(p) {
+			if n, err := strconv.ParseUint(string(p[i+1:i+3]), 16, 8); err == nil {
+				out = append(out, byte(n))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, p[i])
+	}
+	return string(out)
+}
+
+// The keys of google.rpc.Status and google.protobuf.Any: field number and wire type.
+const (
+	keyStatusCode    = 1 << 3
+	keyStatusMessage = 2<<3 | 2
+	keyStatusDetails = 3<<3 | 2
+	keyAnyType       = 1<<3 | 2
+	keyAnyValue      = 2<<3 | 2
+)
+
+// appendRPCStatus appends s as a google.rpc.Status.
+func appendRPCStatus(dst []byte, s *call.Status) []byte {
+	dst = binary.AppendUvarint(append(dst, keyStatusCode), uint64(s.Code))
+	if s.Message != "" {
+		dst = appendBytes(dst, keyStatusMessage, s.Message)
+	}
+	for _, d := range s.Details {
+		detail := appendBytes(nil, keyAnyType, d.Type)
+		detail = appendBytes(detail, keyAnyValue, d.Value)
+		dst = appendBytes(dst, keyStatusDetails, detail)
+	}
+	return dst
+}
+
+func appendBytes[T string | []byte](dst []byte, key byte, p T) []byte {
+	return append(binary.AppendUvarint(append(dst, key), uint64(len(p))), p...)
+}
+
+// readDetails returns the details of a google.rpc.Status in base64. Code and message are those of the other fields. What cannot be
+// read is left out: it must not hide the status itself.
+func readDetails(field []byte) (details []call.Detail) {
+	for len(field) > 0 && field[len(field)-1] == '=' {
+		field = field[:len(field)-1]
+	}
+	raw := make([]byte, base64.RawStdEncoding.DecodedLen(len(field)))
+	if _, err := base64.RawStdEncoding.Decode(raw, field); err != nil {
+		return nil
+	}
+	eachField(raw, func(key uint64, value []byte) {
+		if key != keyStatusDetails {
+			return
+		}
+		var d call.Detail
+		eachField(value, func(key uint64, value []byte) {
+			switch key {
+			case keyAnyType:
+				d.Type = string(value)
+			case keyAnyValue:
+				d.Value = value
+			}
+		})
+		details = append(details, d)
+	})
+	return details
+}
+
+// eachField calls f for each field of a protobuf message whose value is bytes, and skips the others. It ends at what is malformed.
+func eachField(p []byte, f func(key uint64, value []byte)) {
+	for len(p) > 0 {
+		key, n := binary.Uvarint(p)
+		if n <= 0 {
+			return
+		}
+		p = p[n:]
+		length := uint64(0)
+		switch key & 7 {
+		case 0:
+			_, n = binary.Uvarint(p)
+			length = uint64(max(n, 0))
+		case 1:
+			length = 8
+		case 5:
+			length = 4
+		case 2:
+			length, n = binary.Uvarint(p)
+			p = p[max(n, 0):]
+		default:
+			return
+		}
+		if n <= 0 || length > uint64(len(p)) {
+			return
+		}
+		if key&7 == 2 {
+			f(key, p[:length])
+		}
+		p = p[length:]
+	}
+}
