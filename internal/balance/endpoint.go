@@ -46,13 +46,17 @@ const maxWeight = 1 << 30
 // Init makes e an endpoint of s, which gets requests once Replace puts it into s. It is called once, before any other method of
 // e. value becomes e.Value. Requests are distributed in proportion to the weights; a weight below 1 counts as 1. Endpoints get
 // requests only while no endpoint of a lower priority number is available. before is the endpoint that e replaces, of s or of
-// another set, or nil: both have the same counters.
+// another set, or nil: both have the same counters. If it is of s, e is also down or ejected as long as it.
 func (e *Endpoint) Init(s *Set, value any, weight, priority int, before *Endpoint) {
 	e.Value, e.set, e.weight, e.priority = value, s, uint64(min(max(weight, 1), maxWeight)), priority
-	if before != nil {
-		e.endpointCounters = before.endpointCounters
-	} else {
+	if before == nil {
 		e.endpointCounters = &endpointCounters{}
+		return
+	}
+	e.endpointCounters = before.endpointCounters
+	if before.set == s {
+		e.down.Store(before.down.Load())
+		e.ejectedUntil.Store(before.ejectedUntil.Load())
 	}
 }
 

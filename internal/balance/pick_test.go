@@ -179,6 +179,13 @@ func TestReplace(t *testing.T) {
 	inFlight := pick(t, s, 0, 0, old[1])
 	next := &balance.Endpoint{}
 	next.Init(s, 2, 5, 0, old[0])
+	s.SetDown(old[1], true)
+	down := &balance.Endpoint{}
+	down.Init(s, 1, 2, 0, old[1])
+	if !down.Down() {
+		t.Error("an endpoint with another weight is up, though it was down")
+	}
+	s.SetDown(old[1], false)
 	if gone := s.Replace([]*balance.Endpoint{old[1], next}); !slices.Equal(gone, old[:1]) {
 		t.Errorf("%d endpoints are gone, want the first", len(gone))
 	}

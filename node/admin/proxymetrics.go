@@ -45,7 +45,7 @@ var (
 	upstreamTLSFailedDesc   = desc("ferry_upstream_tls_failures_total", "TLS connections to endpoints that failed, by reason.", "cluster", "reason")
 	upstreamWaitingDesc     = desc("ferry_upstream_waiting", "Requests that wait for a connection.", "cluster")
 	upstreamRefusedDesc     = desc("ferry_upstream_refused_total", "Requests and connections refused by a limit of their cluster.", "cluster", "limit")
-	upstreamLookupsDesc     = desc("ferry_upstream_lookups_failed_total", "Lookups of host names that failed.", "cluster")
+	upstreamLookupsDesc     = desc("ferry_upstream_lookups_failed_total", "Lookups of names, and checks of files of endpoints, that failed.", "cluster")
 	upstreamChecksDesc      = desc("ferry_upstream_checks_failed_total", "Health checks that failed.", "cluster")
 )
 

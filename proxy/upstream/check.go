@@ -2,9 +2,11 @@ package upstream
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"example.com/ferry/internal/discovery"
 	"example.com/ferry/internal/invalid"
 )
 
@@ -17,7 +19,7 @@ type Errors = invalid.Errors
 const maxWeight = 1000
 
 // Check returns all errors in c as Errors, or nil. It resolves no name and connects to no endpoint. It reads the certificate
-// files.
+// files and the files that list endpoints.
 func (c *Config) Check() error {
 	k := checker{}
 	if c == nil {
@@ -78,17 +80,45 @@ func (k *checker) endpoints(list []EndpointConfig) {
 	first := map[string]int{}
 	for i, s := range list {
 		at := fmt.Sprintf("endpoints[%d]", i)
-		if _, err := parseAddress(s.Address); err != nil {
-			k.add(at+".address", "%v", err)
-		} else if j, ok := first[s.Address]; ok {
-			k.add(at+".address", "%q is listed in endpoints[%d] already: give that one a weight", s.Address, j)
+		field, value, err := s.check()
+		if field = at + field; err != nil {
+			k.add(field, "%v", err)
+		} else if j, ok := first[value]; ok {
+			k.add(field, "%q is listed in endpoints[%d] already: give that one a weight", value, j)
 		} else {
-			first[s.Address] = i
+			first[value] = i
 		}
-		if s.Weight < 0 || s.Weight > maxWeight {
+		if s.Weight != 0 && s.Address == "" {
+			k.add(at+".weight", "only an address has this field: SRV records and files have weights of their own")
+		} else if s.Weight < 0 || s.Weight > maxWeight {
 			k.add(at+".weight", "%d: give 1 to %d, or 0 for 1", s.Weight, maxWeight)
 		}
 	}
+}
+
+// check returns the field that says where the endpoints are found, its value, and what is wrong with it. It reads a file.
+func (e *EndpointConfig) check() (field, value string, err error) {
+	given := 0
+	for _, each := range []struct{ field, value string }{{".address", e.Address}, {".srv", e.SRV}, {".file", e.File}} {
+		if each.value != "" {
+			field, value = each.field, each.value
+			given++
+		}
+	}
+	if given != 1 {
+		return "", "", fmt.Errorf("%d of address, srv and file are given: give one", given)
+	}
+	switch field {
+	case ".srv":
+		if !discovery.ValidName(e.SRV) || !strings.HasPrefix(e.SRV, "_") {
+			err = fmt.Errorf("%q: write the name of SRV records, such as _http._tcp.example.com", e.SRV)
+		}
+	case ".file":
+		_, err = discovery.ReadFile(e.File)
+	default:
+		_, err = discovery.Address(e.Address, 1, nil)
+	}
+	return field, value, err
 }
 
 func (k *checker) health(h *Health) {

@@ -50,6 +50,25 @@ func TestCheck(t *testing.T) {
 		{"weights", with(func(c *upstream.Config) {
 			c.Endpoints = []upstream.EndpointConfig{{Address: one, Weight: 1000}, {Address: "a:1", Weight: 1001}, {Address: "b:1", Weight: -1}}
 		}), []string{"endpoints[1].weight", "endpoints[2].weight"}},
+		{"SRV records and a file", with(func(c *upstream.Config) {
+			c.Endpoints = []upstream.EndpointConfig{{SRV: "_http._tcp.example.com"}, {File: "testdata/endpoints.txt"}, {Address: one, Weight: 2}}
+		}), nil},
+		{"SRV records and files, all wrong", with(func(c *upstream.Config) {
+			c.Endpoints = []upstream.EndpointConfig{
+				{},
+				{Address: one, SRV: "_http._tcp.example.com"},
+				{SRV: "example.com"},
+				{SRV: "_a..b"},
+				{SRV: "_a._tcp.b", Weight: 1},
+				{SRV: "_a._tcp.b"},
+				{File: "testdata/missing.txt"},
+				{File: "testdata/endpoints.txt", Weight: 2},
+				{File: "check_test.go"},
+			}
+		}), []string{
+			"endpoints[0]", "endpoints[1]", "endpoints[2].srv", "endpoints[3].srv", "endpoints[4].weight", "endpoints[5].srv",
+			"endpoints[6].file", "endpoints[7].weight", "endpoints[8].file",
+		}},
 		{"never", with(func(c *upstream.Config) { c.IdleTimeout, c.Heartbeat = -1, -1 }), nil},
 		{"numbers", with(func(c *upstream.Config) {
 			c.Balance = "random"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/balance"
+	"example.com/ferry/internal/discovery"
 	"example.com/ferry/loop"
 )
 
@@ -23,12 +24,11 @@ type Cluster struct {
 	group   *loop.Group
 	log     *slog.Logger
 	tls     *clusterTLS // nil in cleartext
-	lookup  lookup
 	probe   probe
 	set     *balance.Set
-	targets []*target
+	service *discovery.Service
 
-	mu         sync.Mutex // guards the fields below, the targets' addresses and changes of set; loops do not lock it
+	mu         sync.Mutex // guards the fields below and changes of set; loops do not lock it
 	closed     bool
 	startCheck func(*Endpoint) // starts the health checks of an endpoint; nil until Run enables checks
 
@@ -36,7 +36,7 @@ type Cluster struct {
 }
 
 // New creates a cluster for the loops of group. The times passed to Pick and Done must come from the group's clock.
-// New resolves names for at most two seconds; Run retries the failed lookups. A nil log means slog.Default. If c is
+// New looks names up for at most two seconds; Run retries the failed lookups. A nil log means slog.Default. If c is
 // invalid, the error is an Errors. New copies c.
 func New(c *Config, group *loop.Group, log *slog.Logger) (*Cluster, error) {
 	return NewShared(c, group, log, Shared{})
@@ -44,17 +44,17 @@ func New(c *Config, group *loop.Group, log *slog.Logger) (*Cluster, error) {
 
 // NewShared is New for a cluster that shares its resources with others.
 func NewShared(c *Config, group *loop.Group, log *slog.Logger, shared Shared) (*Cluster, error) {
-	return newCluster(c, group, log, shared, systemLookup)
+	return newCluster(c, group, log, shared, nil)
 }
 
-func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, ask lookup) (_ *Cluster, err error) {
+func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, names discovery.Resolver) (_ *Cluster, err error) {
 	if err = c.Check(); err != nil {
 		return nil, err
 	}
 	if log == nil {
 		log = slog.Default()
 	}
-	cl := &Cluster{cfg: c.withDefaults(), group: group, log: log, lookup: ask, counters: &counters{}}
+	cl := &Cluster{cfg: c.withDefaults(), group: group, log: log, counters: &counters{}}
 	var before map[loop.Addr]*Endpoint
 	var setBefore *balance.Set
 	if shared.Before != nil {
@@ -74,20 +74,19 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, a
 	if cl.cfg.Health != nil {
 		cl.probe = newProbe(cl.cfg.Health)
 	}
-	var lookups sync.WaitGroup
-	for _, each := range cl.cfg.Endpoints {
-		s, err := parseAddress(each.Address)
+	found := discovery.Config{Log: log.With("cluster", cl.cfg.Name), Failed: &cl.failed.lookups}
+	for i := range cl.cfg.Endpoints {
+		src, err := cl.cfg.Endpoints[i].source(&discovery.Options{Interval: cl.cfg.ResolveInterval, Resolver: names})
 		if err != nil {
 			return nil, err
 		}
-		s.weight = each.Weight
-		cl.targets = append(cl.targets, s)
-		s.addrs = append(s.addrs, shared.Before.resolved(s)...)
-		if s.host != "" {
-			lookups.Go(func() { cl.resolve(context.Background(), s) })
-		}
+		found.Sources = append(found.Sources, src)
 	}
-	lookups.Wait()
+	cl.service = discovery.New(&found)
+	if shared.Before != nil {
+		cl.service.Inherit(shared.Before.service)
+	}
+	cl.service.Find(context.Background())
 	cl.update(before)
 	return cl, nil
 }
@@ -95,14 +94,12 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, a
 // Config returns the configuration with all defaults set. The caller must not change it.
 func (c *Cluster) Config() *Config { return &c.cfg }
 
-// Run resolves names and checks health until ctx ends. It is called once.
+// Run follows names, SRV records and files, and checks health until ctx ends. It is called once.
 func (c *Cluster) Run(ctx context.Context) {
 	var tasks sync.WaitGroup
-	for _, s := range c.targets {
-		if s.host != "" {
-			tasks.Go(func() { c.resolvePeriodically(ctx, s) })
-		}
-	}
+	tasks.Go(func() {
+		c.service.Run(ctx, func() { c.retire(c.update(nil)) })
+	})
 	if c.cfg.Health != nil {
 		c.startChecks(ctx, &tasks)
 	}

@@ -44,7 +44,8 @@ type Config struct {
 	// without a response the connection is closed. Zero means 15 s; negative means never.
 	Heartbeat time.Duration `yaml:"heartbeat,omitempty"`
 
-	// ResolveInterval is the time between two lookups of an endpoint's name. Zero means 30 s.
+	// ResolveInterval is the longest time between two lookups of a name. Records with a shorter TTL are looked up when it ends,
+	// but not within a second. Zero means 30 s.
 	ResolveInterval time.Duration `yaml:"resolve_interval,omitempty"`
 
 	// Limits bound the connections and requests of the cluster. Requests above the limits are refused immediately.
@@ -58,13 +59,24 @@ type Config struct {
 	Outlier *Outlier `yaml:"outlier,omitempty"`
 }
 
-// EndpointConfig is the address of one endpoint. A host name stands for one endpoint for each of its addresses.
+// EndpointConfig says where endpoints are found: it has an address, SRV records or a file.
 type EndpointConfig struct {
 	// Address is HOST:PORT, or unix: followed by a path. A host name stands for one endpoint for each of its
 	// addresses.
-	Address string `yaml:"address" schema:"required"`
+	Address string `yaml:"address,omitempty"`
 
-	// Weight is 1 to 1000. Requests are distributed in proportion to the weights. Each address of a name has this weight. Zero means 1.
+	// SRV is the name of SRV records in DNS, such as _http._tcp.example.com, instead of an address. Each record names hosts, whose
+	// addresses are endpoints with the record's port and weight. Endpoints get requests only while none of a lower priority
+	// number is up. With tls, the servers' certificates must have the name of the domain: example.com.
+	SRV string `yaml:"srv,omitempty"`
+
+	// File is a file that lists endpoints, instead of an address: in each line IP:PORT, or unix: followed by a path, and after a
+	// space the weight; or a YAML list of addresses, or of mappings with address and weight. A changed file is used within a few
+	// seconds. If it is invalid, the endpoints stay as they were.
+	File string `yaml:"file,omitempty"`
+
+	// Weight is 1 to 1000. Requests are distributed in proportion to the weights. Each address of a name has this weight. SRV
+	// records and files have weights of their own. Zero means 1.
 	Weight int `yaml:"weight,omitempty" schema:"min=0"`
 }
 

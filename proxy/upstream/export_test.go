@@ -2,15 +2,38 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net"
 	"net/netip"
+	"time"
 
+	"example.com/ferry/internal/discovery"
 	"example.com/ferry/loop"
 )
 
+// Lookup finds the addresses of a host. It is a discovery.Resolver without TTLs and SRV records.
+type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+// LookupIP implements discovery.Resolver.
+func (ask Lookup) LookupIP(ctx context.Context, host string) ([]netip.Addr, time.Duration, error) {
+	ips, err := ask(ctx, host)
+	return ips, 0, err
+}
+
+// LookupSRV implements discovery.Resolver.
+func (ask Lookup) LookupSRV(context.Context, string) ([]*net.SRV, time.Duration, error) {
+	return nil, 0, errors.New("no SRV records")
+}
+
 // NewAsking is New with the lookup function ask.
-func NewAsking(c *Config, group *loop.Group, log *slog.Logger, ask func(ctx context.Context, host string) ([]netip.Addr, error)) (*Cluster, error) {
-	return newCluster(c, group, log, Shared{}, ask)
+func NewAsking(c *Config, group *loop.Group, log *slog.Logger, ask Lookup) (*Cluster, error) {
+	return NewResolving(c, group, log, ask)
+}
+
+// NewResolving is New with another resolver.
+func NewResolving(c *Config, group *loop.Group, log *slog.Logger, names discovery.Resolver) (*Cluster, error) {
+	return newCluster(c, group, log, Shared{}, names)
 }
 
 // ProbeWith replaces the probe of c.

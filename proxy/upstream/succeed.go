@@ -32,22 +32,6 @@ func (c *Cluster) byAddress() map[loop.Addr]*Endpoint {
 	return all
 }
 
-// resolved returns the addresses that c has found for the name of s. A new cluster has them until its first lookup
-// succeeds. c may be nil.
-func (c *Cluster) resolved(s *target) []loop.Addr {
-	if c == nil || s.host == "" {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, old := range c.targets {
-		if old.host == s.host && old.port == s.port {
-			return old.addrs
-		}
-	}
-	return nil
-}
-
 // Succeed gives the endpoints of c the state that they have in before, which c replaces: an endpoint that health checks have
 // found down stays down if Health is the same, and an ejection goes on if Outlier is. It is called when c takes over.
 func (c *Cluster) Succeed(before *Cluster) {

@@ -4,14 +4,16 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/netip"
+	"strings"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/discovery"
 )
 
 // TLS configures the TLS connections to the endpoints of a cluster. The server's certificate is verified.
 type TLS struct {
 	// ServerName is the name that the servers' certificates must have, and that is sent to the servers. Empty means the host
-	// name of the endpoint's address, or its IP address if it has no name.
+	// name of the endpoint's address, or the domain of its SRV records, or its IP address if it has no name.
 	ServerName string `yaml:"server_name,omitempty"`
 
 	// CAFile is the PEM file of the CAs that sign the servers' certificates. Empty means the system's CAs. A changed file is
@@ -62,7 +64,7 @@ func (k *checker) tls(t *TLS, endpoints []EndpointConfig) {
 	}
 	if t.ServerName == "" && !t.InsecureSkipVerify {
 		for _, e := range endpoints {
-			if s, err := parseAddress(e.Address); err == nil && s.host == "" && s.addrs[0].Unix != "" {
+			if strings.HasPrefix(e.Address, "unix:") {
 				k.add("tls.server_name", "empty: the endpoint %s has no name to verify the server's certificate by", e.Address)
 				break
 			}
@@ -99,5 +101,5 @@ func (k *checker) file(err error) {
 
 func validServerName(name string) bool {
 	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.Zone() == "" || validName(name) // a certificate has no address with a zone
+	return err == nil && ip.Zone() == "" || discovery.ValidName(name) // a certificate has no address with a zone
 }

@@ -166,7 +166,7 @@ func TestNames(t *testing.T) {
 		if got := c.Snapshot().LookupsFailed; got != 2 {
 			t.Errorf("%d lookups failed, want 2", got)
 		}
-		for _, line := range []string{`cluster=it host=a.example err="no such host"`, `msg="upstream: a name is resolved again" cluster=it host=a.example`} {
+		for _, line := range []string{`cluster=it source=a.example:80 err="no such host"`, `msg="discovery: endpoints are found again" cluster=it source=a.example:80`} {
 			if strings.Count(log.String(), line) != 1 {
 				t.Errorf("want one line with %s in\n%s", line, log.String())
 			}
