@@ -1,0 +1,222 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/internal/balance"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/envelope"
+	"example.com/ferry/transport"
+)
+
+// Client calls the methods of servers. It keeps connections to all endpoints of its target and spreads calls over them. All methods
+// and functions that take a Client may overlap.
+type Client struct {
+	cfg     *ClientConfig
+	content *envelope.Content // of ClientConfig.Content
+	set     *balance.Set
+	start   time.Time // zero of the clock that now reads
+	retries *balance.Budget
+	hedges  *balance.Budget // nil without Hedge
+	methods methodTable
+	ids     atomic.Uint64 // ids of envelopes on connections that have no numbers of their own
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu        sync.Mutex
+	endpoints map[string]*endpoint // by address with scheme
+	changed   chan struct{}        // closed when an endpoint appears, disappears, connects or fails
+	closed    bool
+}
+
+// Dial returns a Client of the servers that target names: tcp://HOST:PORT, or several as tcp://HOST:PORT,HOST:PORT. The scheme is that of
+// one of ClientConfig.Transports. Dial waits until the first connection is open. If no endpoint can be reached, or ctx ends, it
+// returns an error; with WaitForReady it does not wait. The Client lasts until Close, whatever becomes of ctx.
+func Dial(ctx context.Context, target string, cfg *ClientConfig) (*Client, error) {
+	d, content, err := cfg.check()
+	if err != nil {
+		return nil, err
+	}
+	t, addrs, err := parseTarget(target, d.Transports)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		cfg: d, content: content, start: time.Now(),
+		retries:   balance.NewBudget(balance.RetryBudget{Ratio: d.Retry.Ratio, MinPerSecond: d.Retry.MinPerSecond}),
+		endpoints: make(map[string]*endpoint), changed: make(chan struct{}),
+	}
+	if d.Hedge != nil {
+		c.hedges = balance.NewBudget(balance.RetryBudget{Ratio: d.Hedge.MaxExtra, MinPerSecond: -1})
+	}
+	c.set = balance.New(&balance.Config{Policy: d.Policy, Limits: d.Limits, Outlier: d.Outlier, FailureLatency: d.ConnectTimeout}, nil)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.replaceEndpoints(t, addrs)
+	if d.WaitForReady {
+		return c, nil
+	}
+	if status := c.awaitEndpoint(ctx, time.Time{}, false); status != nil {
+		c.Close()
+		return nil, fmt.Errorf("rpc: dial %s: %w", target, status)
+	}
+	return c, nil
+}
+
+// parseTarget takes a target apart.
+func parseTarget(target string, transports []transport.Transport) (transport.Transport, []string, error) {
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok || rest == "" {
+		return nil, nil, fmt.Errorf("rpc: target %q: write SCHEME://ADDRESS", target)
+	}
+	i := slices.IndexFunc(transports, func(t transport.Transport) bool { return t.Scheme() == scheme })
+	if i < 0 {
+		var schemes []string
+		for _, t := range transports {
+			schemes = append(schemes, t.Scheme())
+		}
+		return nil, nil, fmt.Errorf("rpc: target %s: no transport has the scheme %s: ClientConfig.Transports has %s", target, scheme, strings.Join(schemes, ", "))
+	}
+	return transports[i], strings.Split(rest, ","), nil
+}
+
+// now returns the time on the client's clock.
+func (c *Client) now() time.Duration { return time.Since(c.start) }
+
+// Close closes all connections. Calls in progress fail with Unavailable, and so do later ones.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.tasks.Wait()
+	c.set.Close()
+	return nil
+}
+
+// replaceEndpoints makes addrs the endpoints. Those that were endpoints before keep their connections and their state.
+func (c *Client) replaceEndpoints(t transport.Transport, addrs []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	var all []*balance.Endpoint
+	kept := make(map[string]*endpoint, len(addrs))
+	for _, addr := range addrs {
+		key := t.Scheme() + "://" + addr
+		if kept[key] != nil {
+			continue
+		}
+		e := c.endpoints[key]
+		if e == nil {
+			e = newEndpoint(c, t, addr)
+			c.set.SetDown(&e.Endpoint, true) // until it is connected
+		}
+		kept[key] = e
+		all = append(all, &e.Endpoint)
+	}
+	for key, e := range c.endpoints {
+		if kept[key] == nil {
+			e.cancel()
+		}
+	}
+	old := c.endpoints
+	c.endpoints = kept
+	c.set.Replace(all)
+	for key, e := range kept {
+		if old[key] == nil {
+			c.tasks.Go(func() { e.keep(true) })
+		}
+	}
+	c.notify()
+}
+
+// notify wakes the calls that wait for an endpoint. The caller holds mu.
+func (c *Client) notify() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// pick chooses a connection for a call and counts the call as active there. The caller must call done of the connection once. If none
+// is ready, pick waits while one may become ready: until every endpoint has failed to connect, or with wait until the call's
+// deadline.
+func (c *Client) pick(ctx context.Context, deadline time.Time, wait bool, avoid *balance.Endpoint) (*conn, *call.Status) {
+	for {
+		chosen, err := c.set.Pick(rand.Uint64(), c.now(), avoid)
+		switch {
+		case errors.Is(err, balance.ErrOverload):
+			return nil, statusf(call.ResourceExhausted, "overloaded: too many calls in progress, which ClientConfig.Limits.Requests bounds")
+		case err == nil:
+			e := chosen.Value.(*endpoint)
+			if conn := e.conn(); conn != nil {
+				return conn, nil
+			}
+			chosen.Done(balance.Canceled, 0, c.now())
+			e.publish() // all of its connections are closing: it is down until there is another one
+			continue
+		}
+		if status := c.awaitEndpoint(ctx, deadline, wait); status != nil {
+			return nil, status
+		}
+	}
+}
+
+// awaitEndpoint waits until an endpoint is up.
+func (c *Client) awaitEndpoint(ctx context.Context, deadline time.Time, wait bool) *call.Status {
+	var expired <-chan time.Time
+	if !deadline.IsZero() {
+		timer := time.NewTimer(time.Until(deadline))
+		defer timer.Stop()
+		expired = timer.C
+	}
+	for {
+		c.mu.Lock()
+		changed, closed := c.changed, c.closed
+		up, failed, reason := c.readiness()
+		c.mu.Unlock()
+		switch {
+		case closed:
+			return statusf(call.Unavailable, "the client is closed")
+		case up:
+			return nil
+		case failed && !wait:
+			return statusf(call.Unavailable, "no endpoint is connected: %v", reason)
+		}
+		select {
+		case <-changed:
+		case <-c.ctx.Done():
+		case <-ctx.Done():
+			return call.StatusOf(ctx.Err())
+		case <-expired:
+			return statusf(call.DeadlineExceeded, "the deadline passed while the call waited for a connection: %v", reason)
+		}
+	}
+}
+
+// readiness reports whether an endpoint is up, and whether there is none that may soon be. The caller holds mu.
+func (c *Client) readiness() (up, failed bool, reason error) {
+	failed = true
+	reason = errors.New("the target has no endpoints")
+	for _, e := range c.endpoints {
+		if !e.Down() {
+			return true, false, nil
+		}
+		err := e.failure()
+		if err == nil {
+			failed, reason = false, errors.New("connecting to "+e.addr)
+		} else if failed {
+			reason = err
+		}
+	}
+	return false, failed, reason
+}

@@ -1,0 +1,237 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/internal/balance"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/transport"
+)
+
+// crowded is the number of calls in progress on each connection of an endpoint at which another connection is opened.
+const crowded = 16
+
+// endpoint is one server of a Client. A goroutine for each connection opens it and waits for its end:
+//
+//	connecting --opened--> open --closing or lost--> connecting
+//	     |   ^
+//	  failed |
+//	     v   | after a while
+//	    backoff
+//
+// The first connection goes round until the endpoint is removed. The goroutine of a further one, which load has made necessary, ends
+// where the first one would go back to connecting, or to backoff. An endpoint is up for the balancer while a connection is open and
+// health checks do not fail.
+type endpoint struct {
+	balance.Endpoint
+	client    *Client
+	transport transport.Transport
+	addr      string
+	ctx       context.Context // ends when the endpoint is removed, or with the client
+	cancel    context.CancelFunc
+	conns     atomic.Pointer[[]*conn] // open ones; each change makes another slice
+
+	mu        sync.Mutex
+	slots     int   // goroutines of connections
+	err       error // of the last attempt to connect; nil while connecting for the first time and once open
+	unhealthy error // of the last health check
+}
+
+// conn is an open connection.
+type conn struct {
+	call.Conn
+	numbered call.Numbered // nil if the protocol does not number calls
+	endpoint *endpoint
+	active   atomic.Int64 // calls in progress
+}
+
+func newEndpoint(c *Client, t transport.Transport, addr string) *endpoint {
+	e := &endpoint{client: c, transport: t, addr: addr, slots: 1}
+	e.conns.Store(new([]*conn))
+	e.ctx, e.cancel = context.WithCancel(c.ctx)
+	e.Init(c.set, e, 1, 0, nil)
+	return e
+}
+
+// conn returns the open connection with the fewest calls and counts one more there, or nil if there is none.
+func (e *endpoint) conn() *conn {
+	var best *conn
+	all := *e.conns.Load()
+	fewest := int64(0)
+	for _, c := range all {
+		if n := c.active.Load(); (best == nil || n < fewest) && !c.closing() {
+			best, fewest = c, n
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	best.active.Add(1)
+	if fewest >= crowded && len(all) < e.client.cfg.Conns {
+		e.widen()
+	}
+	return best
+}
+
+func (c *conn) closing() bool {
+	select {
+	case <-c.Closing():
+		return true
+	default:
+		return false
+	}
+}
+
+// done ends a call for which pick has returned c.
+func (c *conn) done(o balance.Outcome, took, now time.Duration) {
+	c.active.Add(-1)
+	c.endpoint.Done(o, took, now)
+}
+
+// widen opens another connection.
+func (e *endpoint) widen() {
+	c := e.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c.closed || e.slots >= c.cfg.Conns || e.slots > len(*e.conns.Load()) {
+		return // one is being opened
+	}
+	e.slots++
+	c.tasks.Go(func() { e.keep(false) })
+}
+
+// keep is the goroutine of a connection. first is set for the one that is always there.
+func (e *endpoint) keep(first bool) {
+	defer func() {
+		e.mu.Lock()
+		e.slots--
+		e.mu.Unlock()
+	}()
+	for failures := 0; e.ctx.Err() == nil; {
+		opened := time.Now()
+		c, err := e.dial()
+		if err == nil {
+			e.serve(c, first)
+			if err = c.Err(); time.Since(opened) > e.client.cfg.MaxBackoff {
+				failures = 0
+			}
+		}
+		switch {
+		case !first:
+			return
+		case c != nil && failures == 0 && e.ctx.Err() == nil:
+			failures++ // connect again at once: the server may have drained this connection only
+			continue
+		}
+		e.failed(err)
+		e.sleep(failures)
+		failures++
+	}
+}
+
+// dial opens a connection.
+func (e *endpoint) dial() (*conn, error) {
+	cfg := e.client.cfg
+	ctx, cancel := context.WithTimeout(e.ctx, cfg.ConnectTimeout)
+	defer cancel()
+	opened, err := cfg.Protocol.Dial(ctx, e.transport, e.addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s://%s: %w", e.transport.Scheme(), e.addr, err)
+	}
+	c := &conn{Conn: opened, endpoint: e}
+	c.numbered, _ = opened.(call.Numbered)
+	return c, nil
+}
+
+// serve makes c available to calls until it is closing, and closes it when its calls have ended.
+func (e *endpoint) serve(c *conn, first bool) {
+	e.change(func(all []*conn) []*conn { return append(all, c) })
+	checks := e.client.cfg.HealthInterval > 0 && first
+	checked := make(chan struct{})
+	if checks {
+		go func() {
+			defer close(checked)
+			e.checkHealth(c)
+		}()
+	}
+	select {
+	case <-c.Closing():
+	case <-e.ctx.Done():
+	}
+	e.change(func(all []*conn) []*conn { return slices.DeleteFunc(all, func(x *conn) bool { return x == c }) })
+	if checks {
+		<-checked
+	}
+	e.client.tasks.Go(func() { _ = c.Close(e.client.ctx) }) // the calls have their errors
+}
+
+// change publishes other connections.
+func (e *endpoint) change(f func([]*conn) []*conn) {
+	e.mu.Lock()
+	all := f(slices.Clone(*e.conns.Load()))
+	e.conns.Store(&all)
+	if len(all) > 0 {
+		e.err = nil
+	}
+	e.mu.Unlock()
+	e.publish()
+}
+
+// failed notes why there is no connection.
+func (e *endpoint) failed(err error) {
+	e.mu.Lock()
+	if e.err = err; err == nil {
+		e.err = errors.New(e.addr + ": the connection has ended")
+	}
+	e.mu.Unlock()
+	e.publish()
+}
+
+// failure returns why calls cannot be made, or nil if it is not known yet.
+func (e *endpoint) failure() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return e.err
+	}
+	return e.unhealthy
+}
+
+// publish tells the balancer whether the endpoint is up, and waiting calls that something has changed.
+func (e *endpoint) publish() {
+	c := e.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.mu.Lock()
+	up := e.unhealthy == nil && slices.ContainsFunc(*e.conns.Load(), func(c *conn) bool { return !c.closing() })
+	e.mu.Unlock()
+	if up == e.Down() && !e.Retired() {
+		c.set.SetDown(&e.Endpoint, !up)
+	}
+	c.notify()
+}
+
+// sleep waits before the next attempt to connect.
+func (e *endpoint) sleep(failures int) {
+	cfg := e.client.cfg
+	timer := time.NewTimer(jitter(min(cfg.MinBackoff<<min(failures, 20), cfg.MaxBackoff)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.ctx.Done():
+	}
+}
+
+// jitter returns a random duration between half and one and a half of d.
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(max(d, 1))
+}

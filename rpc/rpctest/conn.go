@@ -1,0 +1,125 @@
+package rpctest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"example.com/ferry/rpc/call"
+)
+
+var errLost = errors.New("rpctest: the connection is lost")
+
+// conn is both ends of a connection.
+type conn struct {
+	listener *Listener
+	closing  chan struct{}
+	ctx      context.Context // ends when the connection is lost
+	cancel   context.CancelCauseFunc
+	stopped  bool // protected by listener.mu: closing is closed
+}
+
+// numbered is a conn that numbers its calls.
+type numbered struct {
+	*conn
+	last atomic.Uint64
+}
+
+func (n *numbered) NextID() uint64 { return n.last.Add(1) }
+
+// stop makes c accept no further call. The caller holds listener.mu.
+func (c *conn) stop() {
+	if !c.stopped {
+		c.stopped = true
+		close(c.closing)
+	}
+}
+
+// lose ends c. The caller holds listener.mu.
+func (c *conn) lose() {
+	c.cancel(errLost)
+	delete(c.listener.conns, c)
+}
+
+func (c *conn) Closing() <-chan struct{} { return c.closing }
+
+func (c *conn) Err() error { return context.Cause(c.ctx) }
+
+func (c *conn) Close(context.Context) error {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	c.stop()
+	c.lose()
+	return nil
+}
+
+func (c *conn) Call(ctx context.Context, head *call.Head, data []byte, resp *call.Response) error {
+	if !c.listener.begin(c) {
+		resp.Unsent = true
+		return call.Errorf(call.Unavailable, "rpctest: the connection is closing")
+	}
+	if c.listener.protocol.Inline {
+		return c.callInline(ctx, head, data, resp)
+	}
+	s := c.begin(ctx, head)
+	s.requests <- bytes.Clone(data)
+	close(s.requests)
+	go s.serve()
+	select {
+	case <-s.done:
+	case <-s.ctx.Done():
+		select {
+		case <-s.done:
+		default:
+			return s.cause(ctx)
+		}
+	}
+	if s.status != nil {
+		resp.Trailer = s.trailer
+		return s.status
+	}
+	resp.Data, resp.Header, resp.Trailer = s.last, s.header, s.trailer
+	if s.last == nil {
+		return call.Errorf(call.Internal, "rpctest: the response has no message")
+	}
+	return nil
+}
+
+// inlineStream is a unary call without goroutines.
+type inlineStream struct {
+	stream
+	request  []byte
+	response *call.Response
+}
+
+var inlineStreams = sync.Pool{New: func() any { return new(inlineStream) }}
+
+func (c *conn) callInline(ctx context.Context, head *call.Head, data []byte, resp *call.Response) error {
+	defer c.listener.end()
+	s := inlineStreams.Get().(*inlineStream)
+	s.head, s.conn, s.request, s.response = head, c, data, resp
+	c.listener.service.Serve(bare{ctx}, c.listener.service.Method(head.Method), s)
+	status := s.status
+	resp.Header = s.header
+	*s = inlineStream{}
+	inlineStreams.Put(s)
+	if status != nil {
+		return status
+	}
+	return nil
+}
+
+// bare is a context without values.
+type bare struct{ context.Context }
+
+func (bare) Value(any) any { return nil }
+
+func (s *inlineStream) Recv() ([]byte, error) { return s.request, nil }
+
+func (s *inlineStream) Finish(last []byte, status *call.Status, trailer call.Metadata) {
+	s.status = status
+	s.response.Data = append(s.response.Data, last...)
+	s.response.Trailer = trailer
+}
