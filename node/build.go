@@ -22,6 +22,7 @@ import (
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
 	"example.com/ferry/transport/unix"
+	"example.com/ferry/transport/websocket"
 )
 
 // Extensions are the parts of a node that a program chooses. There is no registry: a node has the formats, transports and
@@ -69,6 +70,12 @@ func Transports() []Transport {
 		}},
 		{transport.TCP, func(Security) transport.Transport { return tcp.New(nil) }},
 		{transport.Unix, func(Security) transport.Transport { return unix.New(nil) }},
+		{transport.WSS, func(s Security) transport.Transport {
+			return websocket.NewTLS(&websocket.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})
+		}},
+		{transport.WS, func(s Security) transport.Transport {
+			return websocket.New(&websocket.Config{HandshakeTimeout: s.HandshakeTimeout})
+		}},
 	}
 }
 

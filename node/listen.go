@@ -145,10 +145,16 @@ func (n *Node) nearestOf(listeners []*listener, before endpoint) endpoint {
 
 // reachable returns an address at which this machine can dial a listener.
 func reachable(a net.Addr) string {
-	if ap, err := netip.ParseAddrPort(a.String()); err == nil && ap.Addr().IsUnspecified() {
-		return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), ap.Port()).String()
+	hostPort, path, hasPath := strings.Cut(a.String(), "/")
+	ap, err := netip.ParseAddrPort(hostPort)
+	if err != nil || !ap.Addr().IsUnspecified() {
+		return a.String()
 	}
-	return a.String()
+	addr := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), ap.Port()).String()
+	if hasPath {
+		addr += "/" + path
+	}
+	return addr
 }
 
 // certificateNames returns the names that clients connect by: those of the configuration and the hosts of the listeners

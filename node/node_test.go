@@ -398,30 +398,41 @@ func TestClientsConnectByName(t *testing.T) {
 	}
 }
 
-func TestFunctionsOverUnix(t *testing.T) {
-	cfg := quiet(t)
-	socket := filepath.Join(t.TempDir(), "s")
-	cfg.Listeners = []config.Listener{{Address: "unix://" + socket}}
-	cfg.Live.Functions = true
-	n := build(t, cfg)
-	run(t, n)
-	if _, err := os.Stat(socket); err != nil {
-		t.Errorf("no socket: %v", err)
-	}
-	for _, f := range n.functions.List() {
-		if !f.Running {
-			t.Errorf("%s does not run over the socket: %s", f.Name, f.Error)
-		}
+// TestFunctionsOverEachTransport has the node's own functions connect to its only listener.
+func TestFunctionsOverEachTransport(t *testing.T) {
+	for _, tr := range Transports() {
+		t.Run(tr.Scheme, func(t *testing.T) {
+			cfg := quiet(t)
+			addr, socket := "127.0.0.1:0", ""
+			if tr.Path {
+				addr += "/ferry"
+			}
+			if tr.Local {
+				socket = filepath.Join(t.TempDir(), "s")
+				addr = socket
+			}
+			cfg.Listeners = []config.Listener{{Address: tr.Scheme + "://" + addr}}
+			cfg.Live.Functions = true
+			n := build(t, cfg)
+			run(t, n)
+			if _, err := os.Stat(socket); err != nil && tr.Local {
+				t.Errorf("no socket: %v", err)
+			}
+			for _, f := range n.functions.List() {
+				if !f.Running {
+					t.Errorf("%s does not run: %s", f.Name, f.Error)
+				}
+			}
+		})
 	}
 }
 
 func TestReachable(t *testing.T) {
-	for in, want := range map[string]string{"0.0.0.0:1": "127.0.0.1:1", "[::]:2": "127.0.0.1:2", "10.0.0.1:3": "10.0.0.1:3"} {
-		a, err := net.ResolveTCPAddr("tcp", in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := reachable(a); got != want {
+	for in, want := range map[string]string{
+		"0.0.0.0:1": "127.0.0.1:1", "[::]:2": "127.0.0.1:2", "10.0.0.1:3": "10.0.0.1:3",
+		"0.0.0.0:4/in/b": "127.0.0.1:4/in/b", "10.0.0.1:5/in": "10.0.0.1:5/in", "/run/s": "/run/s",
+	} {
+		if got := reachable(&net.UnixAddr{Name: in}); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"strings"
 )
 
 // Descriptor holds the constant properties of a transport, so that a program need not compare schemes.
@@ -17,6 +18,9 @@ type Descriptor struct {
 	// Local is true if addresses are paths or names on this machine. Otherwise they are HOST:PORT.
 	Local bool
 
+	// Path is true if a path may follow: HOST:PORT/PATH.
+	Path bool
+
 	// ReceiveWindow is true if the transport itself buffers received bytes, within a configured window.
 	ReceiveWindow bool
 }
@@ -27,14 +31,23 @@ var (
 	TLS  = Descriptor{Scheme: "tls", Encrypted: true}
 	TCP  = Descriptor{Scheme: "tcp"}
 	Unix = Descriptor{Scheme: "unix", Local: true}
+	WS   = Descriptor{Scheme: "ws", Path: true}
+	WSS  = Descriptor{Scheme: "wss", Encrypted: true, Path: true}
 )
 
-// Syntax returns the form of an address: quic://HOST:PORT or unix://PATH.
+// Descriptors returns the list above.
+func Descriptors() []Descriptor { return []Descriptor{QUIC, TLS, TCP, Unix, WSS, WS} }
+
+// Syntax returns the form of an address: quic://HOST:PORT, unix://PATH or ws://HOST:PORT/PATH.
 func (d Descriptor) Syntax() string {
-	if d.Local {
+	switch {
+	case d.Local:
 		return d.Scheme + "://PATH"
+	case d.Path:
+		return d.Scheme + "://HOST:PORT/PATH"
+	default:
+		return d.Scheme + "://HOST:PORT"
 	}
-	return d.Scheme + "://HOST:PORT"
 }
 
 // CheckAddress returns an error if the transport cannot use addr. addr has no scheme. The text of the error is the end of a
@@ -45,6 +58,9 @@ func (d Descriptor) CheckAddress(addr string) error {
 			return errors.New("has no path: write " + d.Scheme + "://ferry.sock")
 		}
 		return nil
+	}
+	if d.Path {
+		addr, _, _ = strings.Cut(addr, "/")
 	}
 	return CheckHostPort(addr)
 }

@@ -18,6 +18,10 @@ func TestDescriptorChecksAddresses(t *testing.T) {
 		{transport.TCP, "edge-1:70000", "has a port that is not 0 to 65535"},
 		{transport.TCP, "edge-1:http", "has a port that is not 0 to 65535"},
 		{transport.Unix, "/run/ferry.sock", ""},
+		{transport.WS, "edge-1:80", ""},
+		{transport.WSS, "edge-1:443/ferry/in", ""},
+		{transport.WS, "edge-1/ferry", "has no port: write HOST:PORT"},
+		{transport.TCP, "edge-1:80/ferry", "has a port that is not 0 to 65535"},
 		{transport.Unix, "", "has no path: write unix://ferry.sock"},
 	} {
 		got := ""

@@ -22,8 +22,8 @@ type Transport interface {
 // Close closes the whole connection and unblocks Read and Write. The peer can still read the bytes that were written before
 // Close. The end that dialed must write first, because over QUIC Accept returns a connection only after bytes have arrived.
 //
-// Every Conn has CloseWrite() error. Some implement more interfaces, which a type assertion finds: Multi (several streams),
-// Secured (TLS), Restricted (receive windows that start small).
+// Some Conns implement more interfaces, which a type assertion finds: HalfCloser (the end of one direction), Multi (several
+// streams), Secured (TLS), Restricted (receive windows that start small).
 type Conn = net.Conn
 
 // Listener accepts connections until Close. After Close, Accept returns net.ErrClosed.
@@ -31,6 +31,12 @@ type Listener interface {
 	Accept(ctx context.Context) (Conn, error)
 	Addr() net.Addr
 	Close() error
+}
+
+// HalfCloser is a Conn that can end the direction in which it writes and still read. After the last byte, the peer's Read returns
+// io.EOF. Conns of tcp, tls, unix, memory and quic have it.
+type HalfCloser interface {
+	CloseWrite() error
 }
 
 // Multi is a Conn that can carry more streams than the first one. Close of a stream closes only that stream. The peer may see

@@ -101,12 +101,12 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 	if err := d.CheckAddress(addr); err != nil {
 		errs.add(at+"address", "%q %v", l.Address, err)
 	} else if open && !l.Insecure && !isLoopback(addr) {
-		errs.add(at+"address", "%q is plain %s beyond this machine: tokens would cross the network in the clear; use tls:// or quic://, or say insecure: true",
+		errs.add(at+"address", "%q is plain %s beyond this machine: tokens would cross the network in the clear; use tls://, wss:// or quic://, or say insecure: true",
 			l.Address, strings.ToUpper(scheme))
 	}
 	for _, f := range []struct{ field, value string }{{"cert_file", l.CertFile}, {"key_file", l.KeyFile}, {"client_ca_file", l.ClientCAFile}} {
 		if f.value != "" && !d.Encrypted {
-			errs.add(at+f.field, "a %s listener has no TLS: use tls:// or quic://, or leave it out", scheme)
+			errs.add(at+f.field, "a %s listener has no TLS: use tls://, wss:// or quic://, or leave it out", scheme)
 		}
 	}
 	if d.Encrypted {

@@ -21,12 +21,12 @@ const MaxFile = 1 << 20
 type Program struct {
 	Functions  []string               // names for functions[].run
 	Formats    []format.Format        // formats that routes may read payloads as
-	Transports []transport.Descriptor // for listeners; nil means QUIC, TLS, TCP and Unix of package transport
+	Transports []transport.Descriptor // for listeners; nil means all of package transport
 }
 
 func (p Program) transports() []transport.Descriptor {
 	if p.Transports == nil {
-		return []transport.Descriptor{transport.QUIC, transport.TLS, transport.TCP, transport.Unix}
+		return transport.Descriptors()
 	}
 	return p.Transports
 }

@@ -8,14 +8,16 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"example.com/ferry/transport/internal/deadline"
 )
 
 // conn is one end of a connection. It reads from one pipe and writes to another.
 type conn struct {
 	in, out       *pipe
 	local, remote address
-	readTimer     deadline
-	writeTimer    deadline
+	readTimer     deadline.Deadline
+	writeTimer    deadline.Deadline
 	closed        chan struct{}
 	once          sync.Once
 }
@@ -25,16 +27,12 @@ func newPair(addr address, size int) (dialed, accepted *conn) {
 	dialer := addr + " (dialer)"
 	dialed = &conn{in: down, out: up, local: dialer, remote: addr, closed: make(chan struct{})}
 	accepted = &conn{in: up, out: down, local: addr, remote: dialer, closed: make(chan struct{})}
-	dialed.readTimer.init()
-	dialed.writeTimer.init()
-	accepted.readTimer.init()
-	accepted.writeTimer.init()
 	return dialed, accepted
 }
 
 func (c *conn) Read(p []byte) (int, error) {
 	for {
-		expired, moved := c.readTimer.channels()
+		expired, moved := c.readTimer.Channels()
 		switch {
 		case isClosed(c.closed):
 			return 0, c.opError("read", net.ErrClosed)
@@ -57,7 +55,7 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) Write(p []byte) (int, error) {
 	written := 0
 	for {
-		expired, moved := c.writeTimer.channels()
+		expired, moved := c.writeTimer.Channels()
 		switch {
 		case isClosed(c.closed):
 			return written, c.opError("write", net.ErrClosed)
@@ -94,8 +92,8 @@ func (c *conn) Close() error {
 		close(c.closed)
 		c.out.closeWriter()
 		c.in.closeReader()
-		c.readTimer.set(time.Time{})
-		c.writeTimer.set(time.Time{})
+		c.readTimer.Set(time.Time{})
+		c.writeTimer.Set(time.Time{})
 	})
 	return nil
 }
@@ -114,7 +112,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	if isClosed(c.closed) {
 		return c.opError("set deadline", net.ErrClosed)
 	}
-	c.readTimer.set(t)
+	c.readTimer.Set(t)
 	return nil
 }
 
@@ -122,7 +120,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	if isClosed(c.closed) {
 		return c.opError("set deadline", net.ErrClosed)
 	}
-	c.writeTimer.set(t)
+	c.writeTimer.Set(t)
 	return nil
 }
 

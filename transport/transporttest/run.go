@@ -2,7 +2,6 @@ package transporttest
 
 import (
 	"context"
-	"net"
 	"runtime"
 	"testing"
 	"time"
@@ -19,6 +18,9 @@ type Subject struct {
 
 	// Closed returns an address on which nothing listens. If Closed is nil, the test uses the address of a closed listener.
 	Closed func(t *testing.T) string
+
+	// NoCloseWrite is true if Conns of the transport have no CloseWrite.
+	NoCloseWrite bool
 
 	// Stall connects to addr and does not complete the handshake before the test ends. Stall is nil if the transport has no
 	// handshake.
@@ -139,10 +141,4 @@ func await(t *testing.T, name string, done <-chan error) error {
 		t.Fatalf("%s: still blocked after %v", name, timeout)
 		return nil
 	}
-}
-
-// halfCloser is a Conn that can end the direction in which it writes and still read.
-type halfCloser interface {
-	net.Conn
-	CloseWrite() error
 }
