@@ -160,5 +160,6 @@ type Failure struct {
 	Err      error       // why connecting failed; set with OnConnectFailure, nil if unknown
 	TimedOut bool        // connecting took too long
 	Sent     bool        // the server may have processed a part of the request
+	Canceled bool        // the server has canceled the request: RST_STREAM with CANCEL
 	Stale    bool        // not a fault of the server: a reused connection ended before the first byte of the response, or the server goes away
 }

@@ -16,6 +16,7 @@ const (
 	stallDeadline                    // time in which a byte of either body must move
 	rateDeadline                     // end of the period over which BodyRate is measured
 	totalDeadline                    // time of the request with its response
+	callDeadline                     // the same, as the client of a gRPC call has set it
 	deadlineCount
 )
 

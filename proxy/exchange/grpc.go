@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"bytes"
+	"math"
+	"time"
 
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -25,6 +27,8 @@ func (r Rejection) GRPCStatus() (status int, message string) {
 		return GRPCStatusOf(429), "the rate limit of the route is reached"
 	case Unavailable:
 		return GRPCStatusOf(503), "no server is available"
+	case ServerCanceled:
+		return grpcCanceled, "the server canceled the request"
 	case BadGateway:
 		return GRPCStatusOf(502), "the server is unreachable or closed the connection"
 	case GatewayTimeout:
@@ -49,14 +53,68 @@ func GRPCStatusOf(httpStatus int) int {
 	case 404:
 		return 12 // UNIMPLEMENTED
 	case 408, 504:
-		return 4 // DEADLINE_EXCEEDED
+		return grpcDeadlineExceeded
 	case 429, 502, 503:
 		return 14 // UNAVAILABLE
 	}
 	return traffic.GRPCUnknown
 }
 
-const grpcInternal = 13
+const (
+	grpcCanceled         = 1
+	grpcDeadlineExceeded = 4
+	grpcInternal         = 13
+)
+
+// grpcTimeout parses the field grpc-timeout: 1 to 8 digits and a unit. ok is false if it is missing or malformed; the server
+// judges it then. gRPC, PROTOCOL-HTTP2.md.
+func grpcTimeout(value []byte) (d time.Duration, ok bool) {
+	if len(value) < 2 || len(value) > 9 {
+		return 0, false
+	}
+	n := time.Duration(0)
+	for _, c := range value[:len(value)-1] {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + time.Duration(c-'0')
+	}
+	unit := time.Duration(0)
+	switch value[len(value)-1] {
+	case 'H':
+		unit = time.Hour
+	case 'M':
+		unit = time.Minute
+	case 'S':
+		unit = time.Second
+	case 'm':
+		unit = time.Millisecond
+	case 'u':
+		unit = time.Microsecond
+	case 'n':
+		unit = time.Nanosecond
+	default:
+		return 0, false
+	}
+	if n > math.MaxInt64/unit {
+		return math.MaxInt64, true
+	}
+	return n * unit, true
+}
+
+// startCallTimeout starts the deadline of a gRPC call. It is the client's; MaxDuration and the timeouts of the route may end the
+// call earlier.
+func (r *Relay) startCallTimeout(h RequestHead) {
+	if d, ok := grpcTimeout(h.Get("grpc-timeout")); ok {
+		r.deadlines.set(callDeadline, d-(r.Loop().Now()-r.Began))
+	}
+}
+
+// Canceled reports whether a gRPC response ends early because the server has canceled the call or its deadline has passed. Its
+// stream is then reset with CANCEL, which clients map to CANCELLED, or to DEADLINE_EXCEEDED after their deadline.
+func (r *Relay) Canceled() bool {
+	return r.grpc == traffic.GRPC(grpcCanceled) || r.grpc == traffic.GRPC(grpcDeadlineExceeded)
+}
 
 // SetGRPCStatus records the gRPC status of the response. A downstream side calls it when it responds to a gRPC request
 // itself.

@@ -32,6 +32,9 @@ func TestGRPCStatusOfARejection(t *testing.T) {
 			t.Errorf("rejection %d: gRPC status %d %q, want %d", why, got, message, want)
 		}
 	}
+	if got, message := exchange.ServerCanceled.GRPCStatus(); got != 1 || message == "" {
+		t.Errorf("a request that the server has canceled: gRPC status %d %q, want 1", got, message)
+	}
 	for status, want := range map[int]int{400: 13, 401: 16, 403: 7, 413: 2, 500: 2} {
 		if got := exchange.GRPCStatusOf(status); got != want {
 			t.Errorf("HTTP status %d: gRPC status %d, want %d", status, got, want)

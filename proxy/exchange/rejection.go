@@ -23,10 +23,11 @@ const (
 	GatewayTimeout                  // 504: the server did not respond in time
 	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
 	Overloaded                      // 503: the overload manager refuses requests
+	ServerCanceled                  // 502: the server has canceled the request; for gRPC, CANCELLED
 )
 
 // HTTPStatus returns the HTTP status of the proxy's response.
-func (r Rejection) HTTPStatus() int { return [...]int{404, 429, 503, 502, 504, 408, 503}[r] }
+func (r Rejection) HTTPStatus() int { return [...]int{404, 429, 503, 502, 504, 408, 503, 502}[r] }
 
 // rejectionFor returns the Rejection for a request that is not forwarded.
 func rejectionFor(why traffic.Refusal) Rejection {
@@ -50,6 +51,8 @@ func rejectionForFailure(f Failure) Rejection {
 		return GatewayTimeout
 	case f.Cause == route.OnConnectFailure && errors.As(f.Err, &refused):
 		return Unavailable
+	case f.Canceled:
+		return ServerCanceled
 	}
 	return BadGateway
 }

@@ -33,8 +33,9 @@ type Relay struct {
 
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
 
-	grpc   traffic.Code  // Code of the response's gRPC status; 0 if it is not known, or there is none
-	headAt time.Duration // loop.Now at the head of a gRPC response whose trailers decide about the attempt
+	grpc           traffic.Code  // Code of the response's gRPC status; 0 if it is not known, or there is none
+	headAt         time.Duration // loop.Now at the response's head: the latency of the attempt ends there
+	trailersDecide bool          // the trailers of a gRPC response decide about the attempt
 
 	deadlines      deadlines
 	movedAt        time.Duration // loop.Now when a byte of either body last moved
@@ -99,7 +100,7 @@ func (r *Relay) Release() {
 	r.deadlines.stopAll()
 	r.Replay.Reset()
 	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, nil, false, false, 0
-	r.GRPC, r.grpc = false, 0
+	r.GRPC, r.grpc, r.trailersDecide = false, 0, false
 }
 
 // Forward sends an admitted request to an endpoint of its cluster. h is the request's head. Forward calls
@@ -110,6 +111,9 @@ func (r *Relay) Forward(h RequestHead) {
 	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
 	if r.Changes.Upgrade {
 		r.startResponseTimeout() // the end of the head is the end of what is sent before the response
+	}
+	if r.GRPC {
+		r.startCallTimeout(h)
 	}
 	r.connect(false)
 }
@@ -295,13 +299,13 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 		r.retry()
 		return false, false
 	}
-	if final {
+	tunnel := r.Changes.Upgrade && r.request == requestOpen && h.Status()/100 == 2
+	if final && (end || tunnel || outcome != upstream.Success) {
 		r.EndAttempt(outcome)
-	} else {
-		r.headAt = r.Loop().Now()
 	}
+	r.headAt, r.trailersDecide = r.Loop().Now(), !final
 	r.response = responseStarted
-	if r.Changes.Upgrade && r.request == requestOpen && h.Status()/100 == 2 {
+	if tunnel {
 		r.deadlines.stop(totalDeadline) // a tunnel lasts as long as its bytes move
 	}
 	r.deadlines.stop(responseDeadline)
@@ -323,8 +327,10 @@ func (r *Relay) ResponseData(p []byte) (pause bool) {
 // afterwards.
 func (r *Relay) ResponseEnd(trailers Fields) {
 	r.up, r.attempt, r.response = nil, noAttempt, responseEnded
-	if r.Endpoint != nil {
+	if r.trailersDecide {
 		r.endGRPC(trailers)
+	} else {
+		r.endAttemptAt(r.headAt, upstream.Success)
 	}
 	r.down.ResponseEnd(trailers)
 }
@@ -338,6 +344,9 @@ func (r *Relay) UpstreamFailed(f Failure) {
 	switch {
 	case r.response != responseAwaited:
 		r.endAttemptAt(r.headAt, outcomeByCause[f.Cause])
+		if f.Canceled && r.GRPC {
+			r.SetGRPCStatus(grpcCanceled)
+		}
 		r.reset()
 	case r.resends(f):
 		r.resent = true
@@ -414,7 +423,11 @@ func NewEntry(h RequestHead, client string, status int) traffic.Entry {
 	return e
 }
 
+// cancel abandons the current attempt. A server that has begun a response did what it should.
 func (r *Relay) cancel() {
+	if r.response == responseStarted && !r.trailersDecide {
+		r.endAttemptAt(r.headAt, upstream.Success)
+	}
 	if up := r.up; up != nil {
 		r.up, r.attempt = nil, noAttempt
 		up.Cancel()

@@ -57,6 +57,8 @@ func (r *Relay) handleDeadline(which deadline) {
 		r.checkRate()
 	case totalDeadline:
 		r.totalLate()
+	case callDeadline:
+		r.callLate()
 	}
 }
 
@@ -68,6 +70,20 @@ func (r *Relay) totalLate() {
 		return
 	}
 	r.requestLate()
+}
+
+// callLate ends a gRPC call whose deadline has passed. The client has chosen it, so the attempt counts as canceled: otherwise a
+// client with short deadlines could have every endpoint ejected.
+func (r *Relay) callLate() {
+	r.cancel()
+	if r.response == responseAwaited {
+		r.reject(GatewayTimeout)
+		return
+	}
+	if r.response == responseStarted {
+		r.SetGRPCStatus(grpcDeadlineExceeded)
+	}
+	r.reset()
 }
 
 // tryLate ends an attempt whose response did not arrive in time. If the request was not sent, the endpoint is not at fault.
@@ -114,7 +130,9 @@ func (r *Relay) checkStall() {
 		r.responseLate() // the server is too slow, or no connection is available
 		return
 	}
-	if r.response != responseStarted || toClient > 0 { // otherwise the server may have stopped within its response
+	if r.response == responseStarted && toClient == 0 && r.request == requestEnded { // the server has stopped within its response
+		r.endAttemptAt(r.headAt, upstream.Timeout)
+	} else if r.response != responseStarted || toClient > 0 {
 		r.cut(traffic.SlowClient)
 	}
 	r.requestLate()

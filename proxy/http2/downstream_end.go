@@ -59,9 +59,13 @@ func (d *downstreamSide) Reset() {
 		d.release()
 		return
 	}
+	code := wire.InternalError
+	if d.relay.Canceled() {
+		code = wire.Cancel
+	}
 	d.relay.Abandon()
 	d.countRequest(d.status)
-	d.stream.Reset(wire.InternalError)
+	d.stream.Reset(code)
 	d.release()
 }
 

@@ -94,7 +94,7 @@ func (u *upstreamSide) handleReset(why wire.StreamError) {
 	case !why.Remote:
 		u.malformed()
 	default:
-		u.fail(exchange.Failure{Cause: route.OnReset, Sent: true})
+		u.fail(exchange.Failure{Cause: route.OnReset, Sent: true, Canceled: why.Code == wire.Cancel})
 	}
 }
 

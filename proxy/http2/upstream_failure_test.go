@@ -109,17 +109,17 @@ func TestStreamFailures(t *testing.T) {
 		count upstream.Outcome
 	}{
 		{"reset", getHead, func(_ *scriptedConn, s *wire.Stream) { s.Reset(wire.InternalError) }, "502", upstream.Reset},
-		{"reset within the response", getHead, func(_ *scriptedConn, s *wire.Stream) { half(s); s.Reset(wire.NoError) }, "reset", upstream.Success},
+		{"reset within the response", getHead, func(_ *scriptedConn, s *wire.Stream) { half(s); s.Reset(wire.NoError) }, "reset", upstream.Reset},
 		{"connection lost", postHead, func(c *scriptedConn, _ *wire.Stream) { c.conn.Close() }, "502", upstream.Reset},
 		{"connection lost within the response", getHead, func(c *scriptedConn, s *wire.Stream) {
 			half(s)
 			_, _ = c.conn.Write(c.queue)
 			c.queue = nil
 			c.conn.Close()
-		}, "reset", upstream.Success},
+		}, "reset", upstream.Reset},
 		{"101", getHead, func(c *scriptedConn, s *wire.Stream) { c.respond(s, 101, "") }, "502", upstream.Failure},
-		{"a body in the response to HEAD", &proxytest.RequestHead{MethodName: "HEAD", Host: "a", Target: "/", Length: -1}, func(c *scriptedConn, s *wire.Stream) { c.respond(s, 200, "x") }, "reset", upstream.Success},
-		{"a body with 204", getHead, func(c *scriptedConn, s *wire.Stream) { c.respond(s, 204, "x") }, "reset", upstream.Success},
+		{"a body in the response to HEAD", &proxytest.RequestHead{MethodName: "HEAD", Host: "a", Target: "/", Length: -1}, func(c *scriptedConn, s *wire.Stream) { c.respond(s, 200, "x") }, "reset", upstream.Failure},
+		{"a body with 204", getHead, func(c *scriptedConn, s *wire.Stream) { c.respond(s, 204, "x") }, "reset", upstream.Failure},
 		{"no HTTP/2", getHead, func(c *scriptedConn, _ *wire.Stream) {
 			c.queue = append(c.queue, "HTTP/1.1 400 Bad Request\r\n\r\n"...)
 		}, "502", upstream.Reset},
@@ -142,7 +142,7 @@ func TestStreamFailures(t *testing.T) {
 				if got != row.want {
 					t.Errorf("got %s, want %s", got, row.want)
 				}
-				if s := r.idle(); row.count != upstream.Success && s.Endpoints[0].Outcomes[row.count] != 1 {
+				if s := r.idle(); s.Endpoints[0].Outcomes[row.count] != 1 {
 					t.Errorf("outcomes %v, want one %s", s.Endpoints[0].Outcomes, row.count)
 				}
 				good := *getHead

@@ -262,6 +262,46 @@ func TestFailureWithinAResponse(t *testing.T) {
 	})
 }
 
+// The end of a response decides about its attempt: a server that breaks off fails, also after a head with status 200. A client that
+// leaves within a response does not change that the server has responded.
+func TestOutcomeOfAResponse(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		status int
+		end    func(d *Downstream, u *Upstream)
+		want   upstream.Outcome
+	}{
+		{"complete", 200, func(_ *Downstream, u *Upstream) { u.End(nil) }, upstream.Success},
+		{"status 503", 503, func(_ *Downstream, u *Upstream) { u.End(nil) }, upstream.Failure},
+		{"reset", 200, func(_ *Downstream, u *Upstream) { u.Fail(exchange.Failure{Cause: route.OnReset, Sent: true}) }, upstream.Reset},
+		{"malformed", 200, func(_ *Downstream, u *Upstream) { u.Over = true; u.Relay.ResponseMalformed() }, upstream.Failure},
+		{"client leaves", 200, func(d *Downstream, _ *Upstream) { d.Leave() }, upstream.Success},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, route.Rule{})
+			w.do(func() {
+				d := NewDownstream(t, w.loop)
+				d.Begin(w.plan, none, get, true)
+				u := w.connector.Opened[0]
+				u.Respond(&ResponseHead{Code: row.status, Length: 10})
+				u.Data([]byte("half"))
+				row.end(d, u)
+			})
+			for o := range upstream.Outcomes {
+				want := int64(0)
+				if upstream.Outcome(o) == row.want {
+					want = 1
+				}
+				if n := w.outcome(upstream.Outcome(o)); n != want {
+					t.Errorf("%d attempts ended with %s, want %d", n, upstream.Outcome(o), want)
+				}
+			}
+		})
+	}
+}
+
 // TestTimeouts advances the loop's clock beyond the timeouts of a request.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
@@ -359,6 +399,9 @@ func TestStallWithinAResponse(t *testing.T) {
 		case d := <-over:
 			if !d.WasReset || !w.connector.Opened[0].Canceled {
 				t.Errorf("behind %q: reset %v, canceled %v", body, d.WasReset, w.connector.Opened[0].Canceled)
+			}
+			if n := w.outcome(upstream.Timeout); n != 1 {
+				t.Errorf("behind %q: %d timeouts of the server, want 1", body, n)
 			}
 		case <-time.After(Patience):
 			t.Fatalf("behind %q: no deadline passes", body)

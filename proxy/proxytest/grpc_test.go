@@ -2,6 +2,7 @@ package proxytest
 
 import (
 	"testing"
+	"time"
 
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
@@ -103,6 +104,76 @@ func TestGRPCWithoutTrailers(t *testing.T) {
 				t.Errorf("counted as %v, want one %s", got, row.code)
 			}
 		})
+	}
+}
+
+// The deadline of a gRPC call ends it in each phase with DEADLINE_EXCEEDED. The client has chosen the time, so the server is not at
+// fault.
+func TestGRPCTimeout(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		wait   bool
+		answer func(u *Upstream)
+	}{
+		{"no connection", true, nil},
+		{"no response", false, func(*Upstream) {}},
+		{"head only", false, func(u *Upstream) { u.Respond(&ResponseHead{Code: 200, Length: -1}) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, route.Rule{})
+			w.connector.Wait = row.wait
+			over := make(chan *Downstream, 1)
+			OnLoop(t, w.loop, func() bool {
+				d := NewDownstream(t, w.loop)
+				d.Responded = func() { over <- d }
+				limited := *call
+				limited.Fields = append(Fields{{"grpc-timeout", "20m"}}, call.Fields...)
+				d.Begin(w.plan, none, &limited, true)
+				if row.answer != nil {
+					row.answer(w.connector.Opened[0])
+				}
+				return true
+			})
+			select {
+			case d := <-over:
+				if d.Status == 0 && (d.Rejected == nil || *d.Rejected != exchange.GatewayTimeout) || d.Status != 0 && !d.WasReset {
+					t.Errorf("status %d, rejected %v, reset %v", d.Status, d.Rejected, d.WasReset)
+				}
+			case <-time.After(Patience):
+				t.Fatal("no deadline passes")
+			}
+			if n := w.outcome(upstream.Canceled); n != 1 || !w.connector.Opened[0].Canceled {
+				t.Errorf("%d canceled attempts, canceled %v, want 1", n, w.connector.Opened[0].Canceled)
+			}
+			if got := w.Metrics.Snapshot().Routes[0].Requests; got[traffic.GRPC(4)] != 1 {
+				t.Errorf("counted as %v, want one %s", got, traffic.GRPC(4))
+			}
+		})
+	}
+}
+
+// A server that cancels a gRPC call gives its client CANCELLED, before and within the response.
+func TestGRPCCanceledByTheServer(t *testing.T) {
+	t.Parallel()
+	for _, started := range []bool{false, true} {
+		w := newWorld(t, route.Rule{})
+		w.do(func() {
+			d := NewDownstream(t, w.loop)
+			w.beginCall(d)
+			u := w.connector.Opened[0]
+			if started {
+				u.Respond(&ResponseHead{Code: 200, Length: -1})
+			}
+			u.Fail(exchange.Failure{Cause: route.OnReset, Sent: true, Canceled: true})
+			if started != d.WasReset || !started && (d.Rejected == nil || *d.Rejected != exchange.ServerCanceled) {
+				t.Errorf("response started %v: rejected %v, reset %v", started, d.Rejected, d.WasReset)
+			}
+		})
+		if got := w.Metrics.Snapshot().Routes[0].Requests; got[traffic.GRPC(1)] != 1 {
+			t.Errorf("response started %v: counted as %v, want one %s", started, got, traffic.GRPC(1))
+		}
 	}
 }
 
