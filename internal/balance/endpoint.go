@@ -11,13 +11,12 @@ type Endpoint struct {
 	// Value is the caller's own object for the endpoint. The package does not use it.
 	Value any
 
-	set      *Set
-	weight   uint64
-	priority int
-
+	set     *Set
 	retired atomic.Bool
 
 	// Changed only with Set.mu held.
+	weight       atomic.Uint64
+	priority     atomic.Int64
 	down         atomic.Bool  // active health checks have failed
 	ejectedUntil atomic.Int64 // end of the ejection in ns; 0 if not ejected
 
@@ -46,25 +45,34 @@ const maxWeight = 1 << 30
 // Init makes e an endpoint of s, which gets requests once Replace puts it into s. It is called once, before any other method of
 // e. value becomes e.Value. Requests are distributed in proportion to the weights; a weight below 1 counts as 1. Endpoints get
 // requests only while no endpoint of a lower priority number is available. before is the endpoint that e replaces, of s or of
-// another set, or nil: both have the same counters. If it is of s, e is also down or ejected as long as it.
+// another set, or nil: both have the same counters.
 func (e *Endpoint) Init(s *Set, value any, weight, priority int, before *Endpoint) {
-	e.Value, e.set, e.weight, e.priority = value, s, uint64(min(max(weight, 1), maxWeight)), priority
-	if before == nil {
+	e.Value, e.set = value, s
+	e.setShare(weight, priority)
+	if before != nil {
+		e.endpointCounters = before.endpointCounters
+	} else {
 		e.endpointCounters = &endpointCounters{}
-		return
-	}
-	e.endpointCounters = before.endpointCounters
-	if before.set == s {
-		e.down.Store(before.down.Load())
-		e.ejectedUntil.Store(before.ejectedUntil.Load())
 	}
 }
 
+// SetShare changes the weight and the priority of e. It is followed by Replace.
+func (e *Endpoint) SetShare(weight, priority int) {
+	e.set.mu.Lock()
+	defer e.set.mu.Unlock()
+	e.setShare(weight, priority)
+}
+
+func (e *Endpoint) setShare(weight, priority int) {
+	e.weight.Store(uint64(min(max(weight, 1), maxWeight)))
+	e.priority.Store(int64(priority))
+}
+
 // Weight returns the weight of e.
-func (e *Endpoint) Weight() int { return int(e.weight) }
+func (e *Endpoint) Weight() int { return int(e.weight.Load()) }
 
 // Priority returns the priority of e. The lowest number is preferred.
-func (e *Endpoint) Priority() int { return e.priority }
+func (e *Endpoint) Priority() int { return int(e.priority.Load()) }
 
 // Down reports whether active health checks have failed.
 func (e *Endpoint) Down() bool { return e.down.Load() }

@@ -78,7 +78,7 @@ func (e *Endpoint) cost(mean float64, now time.Duration) float64 {
 	if average == 0 && active > 0 {
 		average = float64(unmeasured)
 	}
-	return average * (active*mean/float64(e.weight) + 1)
+	return average * (active*mean/float64(e.weight.Load()) + 1)
 }
 
 // observeLatency adds a request to e's latency. Quick errors must not make e look fast, so a failed request counts

@@ -58,16 +58,16 @@ func preferred(all []*Endpoint) []*Endpoint {
 	if len(all) == 0 {
 		return nil
 	}
-	first := slices.MinFunc(all, func(a, b *Endpoint) int { return cmp.Compare(a.priority, b.priority) }).priority
-	return slices.DeleteFunc(all, func(e *Endpoint) bool { return e.priority != first })
+	first := slices.MinFunc(all, func(a, b *Endpoint) int { return cmp.Compare(a.Priority(), b.Priority()) }).Priority()
+	return slices.DeleteFunc(all, func(e *Endpoint) bool { return e.Priority() != first })
 }
 
 // assignPositions assigns a range of positions to each endpoint in up.
 func (m *members) assignPositions() {
 	even := true
 	for _, e := range m.up {
-		m.total += e.weight
-		even = even && e.weight == m.up[0].weight
+		m.total += e.weight.Load()
+		even = even && e.weight.Load() == m.up[0].weight.Load()
 	}
 	n := uint64(len(m.up))
 	m.meanWeight = float64(m.total) / float64(n)
@@ -76,10 +76,10 @@ func (m *members) assignPositions() {
 		return
 	}
 	// 32 random bits draw a position, so their number stays below 2^32 whatever the weights add up to.
-	units := func(e *Endpoint) uint64 { return e.weight }
+	units := func(e *Endpoint) uint64 { return e.weight.Load() }
 	if m.total > manyPositions {
 		excess := m.total/manyPositions + 1
-		units = func(e *Endpoint) uint64 { return max(e.weight/excess, 1) }
+		units = func(e *Endpoint) uint64 { return max(e.weight.Load()/excess, 1) }
 		m.total = 0
 		for _, e := range m.up {
 			m.total += units(e)

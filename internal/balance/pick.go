@@ -54,7 +54,7 @@ func drawTwo(m *members, random uint64, avoid *Endpoint) (a, b *Endpoint) {
 // the same endpoint at the same time. M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001.
 func leastRequest(_ *Set, m *members, random uint64, _ time.Duration, avoid *Endpoint) *Endpoint {
 	a, b := drawTwo(m, random, avoid)
-	if uint64(b.load.active())*a.weight < uint64(a.load.active())*b.weight {
+	if uint64(b.load.active())*a.weight.Load() < uint64(a.load.active())*b.weight.Load() {
 		return b
 	}
 	return a

@@ -179,13 +179,6 @@ func TestReplace(t *testing.T) {
 	inFlight := pick(t, s, 0, 0, old[1])
 	next := &balance.Endpoint{}
 	next.Init(s, 2, 5, 0, old[0])
-	s.SetDown(old[1], true)
-	down := &balance.Endpoint{}
-	down.Init(s, 1, 2, 0, old[1])
-	if !down.Down() {
-		t.Error("an endpoint with another weight is up, though it was down")
-	}
-	s.SetDown(old[1], false)
 	if gone := s.Replace([]*balance.Endpoint{old[1], next}); !slices.Equal(gone, old[:1]) {
 		t.Errorf("%d endpoints are gone, want the first", len(gone))
 	}
@@ -212,6 +205,32 @@ func TestReplace(t *testing.T) {
 	s.Close()
 	if !old[1].Retired() || !next.Retired() {
 		t.Error("an endpoint of a closed set is not retired")
+	}
+}
+
+// TestSetShare checks that weights and priorities of endpoints in use change.
+func TestSetShare(t *testing.T) {
+	t.Parallel()
+	s := weighted(balance.Config{Policy: balance.RoundRobin}, 1, 1)
+	list := slices.Clone(s.All())
+	count := func() (n [2]int) {
+		for range 1000 {
+			n[pick(t, s, 0, 0, nil).Value.(int)]++
+		}
+		return n
+	}
+	if n := count(); n != [2]int{500, 500} {
+		t.Errorf("equal weights: %v requests", n)
+	}
+	list[1].SetShare(9, 0)
+	s.Replace(list)
+	if n := count(); n[0] < 95 || n[0] > 105 {
+		t.Errorf("weights 1 and 9: %v requests", n)
+	}
+	list[1].SetShare(9, 1)
+	s.Replace(list)
+	if n := count(); n != [2]int{1000, 0} {
+		t.Errorf("priorities 0 and 1: %v requests", n)
 	}
 }
 

@@ -13,7 +13,7 @@ var (
 )
 
 // Set is a set of equivalent endpoints. All methods may
-// be called at the same time. Only Replace, Close, SetDown and Inherit may wait, for each other.
+// be called at the same time. Only Replace, Close, SetDown, SetShare and Inherit may wait, for each other.
 type Set struct {
 	cfg     Config // configuration with defaults filled in
 	choose  chooser

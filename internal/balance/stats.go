@@ -40,7 +40,7 @@ func (s *Set) Stats() Stats {
 // clock.
 func (e *Endpoint) Stats(now time.Duration) EndpointStats {
 	s := EndpointStats{
-		Weight:    int(e.weight),
+		Weight:    int(e.weight.Load()),
 		Healthy:   !e.down.Load(),
 		Active:    e.load.active(),
 		Conns:     e.conns.Load(),

@@ -2,6 +2,8 @@ package discovery
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -33,10 +35,10 @@ type Service struct {
 // followed is a source and what it has found.
 type followed struct {
 	Source
-	failing bool // the last call of Next has failed; only the goroutine that calls Next uses it
 
 	mu   sync.Mutex
 	list []Endpoint
+	err  error // of the last call of Next
 }
 
 // New creates a service that knows no endpoints yet.
@@ -109,23 +111,35 @@ func (s *Service) Run(ctx context.Context, changed func()) {
 // next calls Next within a context that ctx includes, and reports whether the source has found endpoints.
 func (s *Service) next(ctx, within context.Context, f *followed) bool {
 	list, err := f.Next(within)
+	failing := f.failure() != nil
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
 		s.failed.Add(1)
-		if !f.failing {
+		if !failing {
 			s.log.Warn("discovery: cannot find endpoints: those known so far stay", "source", f.String(), "err", err)
 		}
-	case f.failing:
+	case failing:
 		s.log.Info("discovery: endpoints are found again", "source", f.String())
 	}
-	f.failing = err != nil
-	if list == nil {
-		return false
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err = err; list != nil {
+		f.list = list
 	}
-	f.set(list)
-	return true
+	return list != nil
+}
+
+// Err returns the errors of the sources that fail, joined, or nil.
+func (s *Service) Err() error {
+	var errs []error
+	for _, f := range s.sources {
+		if err := f.failure(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", f, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Endpoints returns the endpoints of all sources, in the order of the sources. An address that two sources have found is the
@@ -148,6 +162,12 @@ func (f *followed) endpoints() []Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.list
+}
+
+func (f *followed) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
 }
 
 func (f *followed) set(list []Endpoint) {

@@ -80,8 +80,14 @@ func TestService(t *testing.T) {
 		a.errs <- errors.New("broken")
 		a.errs <- errors.New("broken")
 		expect("192.0.2.1:80  0/1, 192.0.2.2:80  0/2, 192.0.2.9:80  0/1, 192.0.2.8:80  0/2")
+		if err := s.Err(); err == nil || !strings.Contains(err.Error(), "a: broken") {
+			t.Errorf("the service has the error %v", err)
+		}
 		a.list <- list()
 		expect("192.0.2.9:80  0/1, 192.0.2.8:80  0/2")
+		if err := s.Err(); err != nil {
+			t.Errorf("the service has the error %v after all is well", err)
+		}
 		if got := changes.Load(); got != 2 {
 			t.Errorf("%d changes, want 2", got)
 		}

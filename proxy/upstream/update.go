@@ -18,8 +18,7 @@ func (e *EndpointConfig) source(o *discovery.Options) (discovery.Source, error) 
 }
 
 // update creates an endpoint for each new address of the service, and returns the endpoints whose address is gone. An
-// address that stays keeps its Endpoint; with another weight or priority it gets a new one, which goes on counting. earlier
-// are the endpoints of the cluster that this one replaces.
+// address that stays keeps its Endpoint. earlier are the endpoints of the cluster that this one replaces, which go on counting.
 func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*balance.Endpoint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,16 +34,14 @@ func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*balance.Endpo
 			continue
 		}
 		e := before[at]
-		if e == nil || e.balanced.Weight() != found.Weight || e.balanced.Priority() != found.Priority {
-			counted := e
-			if counted == nil {
-				counted = earlier[at]
-			}
+		if e == nil {
 			e = &Endpoint{cluster: c, addr: at, pools: make([]loopPools, len(c.group.Loops()))}
-			e.balanced.Init(c.set, e, found.Weight, found.Priority, counted.balance())
+			e.balanced.Init(c.set, e, found.Weight, found.Priority, earlier[at].balance())
 			if c.startCheck != nil {
 				c.startCheck(e)
 			}
+		} else {
+			e.balanced.SetShare(found.Weight, found.Priority)
 		}
 		e.host.Store(&found.Name) // the name of this address may have changed
 		all = append(all, &e.balanced)
