@@ -57,6 +57,13 @@ type Negotiator interface {
 	WithALPN(protocols ...string) Transport
 }
 
+// Named is a Transport that verifies servers. Endpoints that a client finds by a name are dialed by their IP address.
+type Named interface {
+	// WithServerName returns a Transport whose Dial verifies that the server's certificate is for name, instead of the host in
+	// the address.
+	WithServerName(name string) Transport
+}
+
 // Restricted is an accepted Conn that buffers few bytes from its peer until PeerIdentified is called. A server calls
 // PeerIdentified after it has checked the peer's credentials.
 type Restricted interface {

@@ -1,6 +1,7 @@
 package quic
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -62,9 +63,15 @@ type Config struct {
 }
 
 // Transport dials and listens with QUIC over UDP.
-type Transport struct{ cfg Config }
+type Transport struct {
+	cfg    Config
+	server string // name that servers' certificates must have; empty means the host in the address
+}
 
-var _ transport.Transport = (*Transport)(nil)
+var (
+	_ transport.Transport = (*Transport)(nil)
+	_ transport.Named     = (*Transport)(nil)
+)
 
 // New returns the transport of the scheme quic. A nil c means defaults, with which the transport can dial but not listen.
 func New(c *Config) *Transport {
@@ -96,6 +103,14 @@ func setSize(n *int, byDefault int) {
 	}
 }
 
+// WithServerName returns a Transport with the same configuration, whose Dial verifies that the server's certificate is for name. The
+// ServerName of ClientTLS goes before it.
+func (t *Transport) WithServerName(name string) transport.Transport {
+	with := *t
+	with.server = name
+	return &with
+}
+
 // Scheme returns quic.
 func (*Transport) Scheme() string { return "quic" }
 
@@ -119,9 +134,7 @@ func (t *Transport) dial(ctx context.Context, addr string) (*Conn, error) {
 		return nil, err
 	}
 	cfg := t.tls(t.cfg.ClientTLS)
-	if cfg.ServerName == "" {
-		cfg.ServerName = host
-	}
+	cfg.ServerName = cmp.Or(cfg.ServerName, t.server, host)
 	qc, err := socket.Dial(ctx, peer, cfg, t.dialedConfig())
 	if err != nil {
 		socket.close()

@@ -37,11 +37,13 @@ type Transport struct {
 	cfg    Config
 	secure bool
 	alpn   []string
+	server string // name that servers' certificates must have; empty means the host in the address
 }
 
 var (
 	_ transport.Transport  = (*Transport)(nil)
 	_ transport.Negotiator = (*Transport)(nil)
+	_ transport.Named      = (*Transport)(nil)
 )
 
 // New returns the transport of the scheme tcp. A nil c means defaults.
@@ -84,6 +86,14 @@ func (t *Transport) WithALPN(protocols ...string) transport.Transport {
 	return &with
 }
 
+// WithServerName returns a Transport with the same configuration, whose Dial verifies that the server's certificate is for name. The
+// ServerName of ClientTLS goes before it. Without TLS it has no effect.
+func (t *Transport) WithServerName(name string) transport.Transport {
+	with := *t
+	with.server = name
+	return &with
+}
+
 func (t *Transport) keepAlive() net.KeepAliveConfig {
 	k := t.cfg.KeepAlive
 	return net.KeepAliveConfig{Enable: k > 0, Idle: k, Interval: max(k/3, time.Second), Count: 3}
@@ -100,6 +110,9 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 		return conn, nil
 	}
 	cfg := minTLS13(t.cfg.ClientTLS, t.alpn)
+	if cfg.ServerName == "" {
+		cfg.ServerName = t.server
+	}
 	if cfg.ServerName == "" {
 		// DialContext has already parsed the address, so SplitHostPort cannot fail.
 		cfg.ServerName, _, _ = net.SplitHostPort(addr)

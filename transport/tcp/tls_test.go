@@ -176,3 +176,36 @@ func TestALPN(t *testing.T) {
 		})
 	}
 }
+
+// TestServerName: Dial verifies the name of WithServerName, unless the configuration has one.
+func TestServerName(t *testing.T) {
+	server, client := identity(t)
+	l, err := tcp.NewTLS(&tcp.Config{ServerTLS: server}).Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	other := client.Clone()
+	other.ServerName = "other.example"
+	for _, row := range []struct {
+		name   string
+		cfg    *tls.Config
+		server string
+		works  bool
+	}{
+		{"the certificate's name", client, "localhost", true},
+		{"another name", client, "other.example", false},
+		{"another name in the configuration", other, "localhost", false},
+	} {
+		conn, err := tcp.NewTLS(&tcp.Config{ClientTLS: row.cfg}).WithServerName(row.server).Dial(t.Context(), l.Addr().String())
+		if (err == nil) != row.works {
+			t.Errorf("%s: got %v, want success %v", row.name, err, row.works)
+		}
+		if !row.works && err != nil && !strings.Contains(err.Error(), "other.example") {
+			t.Errorf("%s: the error does not name the certificate's name that is missing: %v", row.name, err)
+		}
+		if err == nil {
+			conn.Close()
+		}
+	}
+}
