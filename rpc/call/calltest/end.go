@@ -1,0 +1,144 @@
+package calltest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"example.com/ferry/rpc/call"
+)
+
+// drain stops the server while a call is in progress. The call ends well, the connection closes, and no further call begins.
+func drain(r *rig) {
+	want := r.subject.Message(100, 1)
+	called := make(chan error, 1)
+	go func() {
+		resp, err := r.call(r.Context(), r.head("Hold"), want)
+		if err == nil && !bytes.Equal(resp.Data, want) {
+			err = errors.New("got another response")
+		}
+		resp.Release()
+		called <- err
+	}()
+	r.awaitBegun(1)
+	drained := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		drained <- r.server.Drain(ctx)
+	}()
+	<-r.conn.Closing()
+	resp, err := r.call(r.Context(), r.head("Echo"), want)
+	r.wantCode("a call while the server drains", err, call.Unavailable)
+	if !resp.Unsent {
+		r.Error("Unsent is not set, but the server cannot have begun the call")
+	}
+	if _, err := r.subject.Protocol.Dial(r.Context(), r.subject.Dialer, r.server.Addr().String()); err == nil {
+		r.Error("a server that drains has accepted a connection")
+	}
+	select {
+	case err := <-drained:
+		r.Errorf("Drain returned %v while a call was in progress", err)
+	default:
+	}
+	close(r.service.gate)
+	r.wantCode("the call in progress", <-called, call.OK)
+	if err := <-drained; err != nil {
+		r.Errorf("Drain: %v", err)
+	}
+	within(r.T, "the connection to end", func() bool { return r.conn.Err() != nil })
+}
+
+// lateDrain drains with a call that does not end in time.
+func lateDrain(r *rig) {
+	called := make(chan error, 1)
+	go func() {
+		_, err := r.call(r.Context(), r.head("Hold"), r.subject.Message(100, 1))
+		called <- err
+	}()
+	r.awaitBegun(1)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := r.server.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		r.Errorf("Drain: got %v, want DeadlineExceeded", err)
+	}
+	if err := <-called; err == nil {
+		r.Error("a call that the server gave up has succeeded")
+	}
+}
+
+// closeConn closes the connection while a call is in progress.
+func closeConn(r *rig) {
+	called := make(chan error, 1)
+	go func() {
+		resp, err := r.call(r.Context(), r.head("Hold"), r.subject.Message(100, 1))
+		resp.Release()
+		called <- err
+	}()
+	r.awaitBegun(1)
+	closed := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		closed <- r.conn.Close(ctx)
+	}()
+	<-r.conn.Closing()
+	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(100, 1))
+	r.wantCode("a call after Close", err, call.Unavailable)
+	if !resp.Unsent {
+		r.Error("Unsent is not set")
+	}
+	close(r.service.gate)
+	r.wantCode("the call in progress", <-called, call.OK)
+	if err := <-closed; err != nil {
+		r.Errorf("Close: %v", err)
+	}
+	other := &rig{T: r.T, subject: r.subject, service: r.service, server: r.server}
+	other.conn = other.dial()
+	other.closeLate()
+}
+
+// closeLate closes the connection while a call is in progress that does not end in time.
+func (r *rig) closeLate() {
+	begun, _ := r.service.counts()
+	called := make(chan error, 1)
+	go func() {
+		_, err := r.call(r.Context(), r.head("Wait"), r.subject.Message(100, 1))
+		called <- err
+	}()
+	r.awaitBegun(begun + 1)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := r.conn.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		r.Errorf("Close: got %v, want DeadlineExceeded", err)
+	}
+	r.wantCode("a call that Close gave up", <-called, call.Unavailable)
+	r.awaitHandlers(begun + 1) // its context ends with the connection
+}
+
+// lostConnection closes the server while calls are in progress.
+func lostConnection(r *rig) {
+	called := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := r.call(r.Context(), r.head("Wait"), r.subject.Message(100, 1))
+			called <- err
+		}()
+	}
+	r.awaitBegun(2)
+	if err := r.server.Close(); err != nil {
+		r.Error(err)
+	}
+	for range 2 {
+		r.wantCode("a call of a lost connection", <-called, call.Unavailable)
+	}
+	<-r.conn.Closing()
+	within(r.T, "Err", func() bool { return r.conn.Err() != nil })
+	r.awaitHandlers(2)
+	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(100, 1))
+	r.wantCode("a call after it", err, call.Unavailable)
+	if !resp.Unsent {
+		r.Error("Unsent is not set")
+	}
+}

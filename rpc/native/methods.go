@@ -1,0 +1,90 @@
+package native
+
+import (
+	"fmt"
+
+	"example.com/ferry/internal/peer"
+	wire "example.com/ferry/protocol/native"
+	"example.com/ferry/rpc/call"
+)
+
+// maxNames bounds the bytes of the names that a stream has announced and that this end has to store.
+const maxNames = 64 << 10
+
+// method is what a number stands for on a stream that this end reads.
+type method struct {
+	name, content string
+	method        call.Method // nil if the service has no such method
+	unary         bool        // one request and one response
+}
+
+// stored returns how many bytes of names m needs.
+func (m *method) stored() int {
+	if m.method != nil {
+		return len(m.content)
+	}
+	return len(m.name) + len(m.content)
+}
+
+// method handles METHOD.
+func (r *receiver) method(f wire.Frame) error {
+	v, err := wire.ParseMethod(f)
+	if err != nil {
+		return err
+	}
+	for len(r.methods) <= int(v.Number) {
+		r.methods = append(r.methods, method{})
+	}
+	m := &r.methods[v.Number]
+	r.named -= m.stored()
+	*m = method{name: v.Method, content: v.Content, unary: true}
+	if service := r.session.service; service != nil {
+		if m.method = service.Method(v.Method); m.method != nil {
+			m.name = m.method.Name()
+			many, streams := m.method.Shape()
+			m.unary = !many && !streams
+		}
+	}
+	if r.named += m.stored(); r.named > maxNames {
+		return &wire.Error{Code: wire.CodeLimit, Reason: fmt.Sprintf("METHODs with more than %d bytes of names", maxNames)}
+	}
+	return nil
+}
+
+// announcer knows the numbers that this end has given to methods on one stream.
+type announcer struct {
+	numbers   map[announced]uint16
+	byNumber  []announced
+	next      int // number that is used again when all are in use
+	last      announced
+	lastValue uint16
+}
+
+type announced struct{ method, content string }
+
+// announce returns the number of a method, and appends METHOD to w if it is new. It is called under the lock of w.
+func (a *announcer) announce(w *peer.FrameWriter, name, content string) uint16 {
+	key := announced{name, content}
+	if key == a.last {
+		return a.lastValue
+	}
+	n, known := a.numbers[key]
+	if !known {
+		if a.numbers == nil {
+			a.numbers = map[announced]uint16{}
+		}
+		if len(a.byNumber) < wire.MaxMethods {
+			n = uint16(len(a.byNumber))
+			a.byNumber = append(a.byNumber, key)
+		} else {
+			n = uint16(a.next)
+			a.next = (a.next + 1) % wire.MaxMethods
+			delete(a.numbers, a.byNumber[n])
+			a.byNumber[n] = key
+		}
+		a.numbers[key] = n
+		w.SetTail(wire.AppendMethod(w.Tail(wire.HeaderSize+8+len(name)+len(content)), wire.MethodFrame{Number: n, Method: name, Content: content}))
+	}
+	a.last, a.lastValue = key, n
+	return n
+}

@@ -1,0 +1,260 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
+	wire "example.com/ferry/protocol/native"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/internal/callctx"
+	"example.com/ferry/rpc/internal/workers"
+)
+
+// maxPiece is the longest part of a message in one frame, in bytes. The frame fits into a buffer of 64 KiB.
+const maxPiece = wire.MaxPiece - 512
+
+// session has the calls of one connection, in both directions.
+type session struct {
+	peer    *peer.Conn
+	cfg     *Protocol
+	remote  call.Peer
+	service call.Service  // nil: this end serves no calls
+	workers *workers.Pool // nil without service
+	parity  uint32        // lowest bit of the numbers of calls that this end makes
+	theirs  wire.CallLimits
+	piece   int // longest piece that this end sends
+
+	streamWindow int // credit for the messages of a stream that this end sends, at first
+
+	// ended is called once when the connection has begun to close.
+	ended func()
+
+	names []announcer // indexed by data stream; the lock of the stream's FrameWriter guards an element
+
+	mu       sync.Mutex
+	outgoing map[uint32]*outgoing // calls that this end makes, until their REPLY
+	nextID   uint32
+	slots    int // further calls that may be in progress
+	credit   int // bytes of the peer's window that are left
+	waiting  waiters
+	leaving  bool          // this end makes no further call: an end drains, or Close was called
+	closing  chan struct{} // closed when leaving is set or the connection is lost
+	lost     error         // why the connection ended
+	incoming map[uint32]*incoming
+	taken    int  // bytes of this end's window that callers use
+	draining bool // this end serves no further call
+}
+
+// newSession returns the session of c after its handshake. theirs bounds the calls that this end makes.
+func newSession(cfg *Protocol, theirs wire.CallLimits, parity uint32) *session {
+	return &session{
+		cfg: cfg, theirs: theirs, parity: parity, nextID: 2 - parity,
+		slots: int(min(theirs.Calls, maxLimit)), credit: int(min(theirs.Window, maxLimit)), closing: make(chan struct{}),
+		streamWindow: int(min(theirs.StreamWindow, maxLimit)),
+	}
+}
+
+// maxLimit bounds the limits of the peer, because an int may have 32 bits.
+const maxLimit = 1 << 30
+
+// prepare is called after the handshake, before frames are handled.
+func (s *session) prepare(maxFrame int) {
+	s.piece = max(min(maxPiece, maxFrame-wire.CallHeaderSize), 1)
+	s.names = make([]announcer, max(s.peer.Streams(), 1))
+}
+
+// stream returns the data stream of a call, and its writer.
+func (s *session) stream(id uint32) (int, *peer.FrameWriter) {
+	i := int(id>>1) % len(s.names)
+	return i, s.peer.Writer(i, nil)
+}
+
+// receiver handles the frames of one stream.
+type receiver struct {
+	session *session
+	methods []method // by number
+	named   int      // bytes of the names in methods
+}
+
+// frameHandlers are the frames of calls.
+var frameHandlers = peer.Table[*receiver]{
+	wire.Method:     {OnData: true, Handle: (*receiver).method},
+	wire.Call:       {OnData: true, Handle: (*receiver).call},
+	wire.Data:       {OnData: true, Handle: (*receiver).data},
+	wire.Reply:      {OnData: true, Handle: (*receiver).reply},
+	wire.Cancel:     {OnData: true, Handle: (*receiver).cancel},
+	wire.CallCredit: {OnData: true, Handle: (*receiver).credit},
+}
+
+func (s *session) newReceiver() *receiver { return &receiver{session: s} }
+
+func (r *receiver) BatchBegins() {}
+func (r *receiver) BatchEnds()   {}
+func (r *receiver) BeforePong()  {}
+
+func (r *receiver) Pubs([]byte, *bufpool.Buf) (int, error) {
+	return 0, &wire.Error{Code: wire.CodeProtocol, Reason: "PUB on a connection for calls"}
+}
+
+func (r *receiver) data(f wire.Frame) error {
+	d, err := wire.ParseData(f)
+	if err != nil {
+		return err
+	}
+	if d.Call&1 == r.session.parity {
+		return r.session.responseArrived(&d)
+	}
+	return r.session.requestArrived(&d)
+}
+
+func (r *receiver) credit(f wire.Frame) error {
+	c, err := wire.ParseCallCredit(f)
+	if err != nil {
+		return err
+	}
+	s := r.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Call&1 != s.parity {
+		if in := s.incoming[c.Call]; in != nil {
+			in.sending.add(int(min(c.Bytes, maxLimit)))
+		}
+		return nil
+	}
+	o := s.outgoing[c.Call]
+	switch {
+	case o == nil:
+	case o.single:
+		n := int(min(c.Bytes, uint32(o.charged)))
+		o.charged -= n
+		s.credit += n
+		s.grant()
+	default:
+		o.sending.add(int(min(c.Bytes, maxLimit)))
+	}
+	return nil
+}
+
+// lockWithRoom locks w when there is room in its queue. The error is a *call.Status, and w is not locked then.
+func (s *session) lockWithRoom(until wait, w *peer.FrameWriter) error {
+	for {
+		w.Lock()
+		if w.Closed() {
+			w.Unlock()
+			return s.lostStatus()
+		}
+		if w.Room() > 0 {
+			return nil
+		}
+		room := w.WaitRoom()
+		w.Unlock()
+		if err := until.on(room); err != nil {
+			return err
+		}
+	}
+}
+
+// lostStatus returns the status of calls of a connection that has ended.
+func (s *session) lostStatus() *call.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lostStatusLocked()
+}
+
+func (s *session) lostStatusLocked() *call.Status {
+	reason := "the connection is closing"
+	var e *wire.Error
+	switch {
+	case errors.As(s.lost, &e) && e.Code == wire.CodeUnauthenticated:
+		return &call.Status{Code: call.Unauthenticated, Message: e.Error()}
+	case s.lost != nil && !peer.IsClean(s.lost):
+		reason = s.lost.Error()
+	case errors.Is(s.lost, io.EOF):
+		reason = "the other end closed it"
+	}
+	return &call.Status{Code: call.Unavailable, Message: fmt.Sprintf("connection with %v: %s", s.remote.Addr, reason)}
+}
+
+// sendPieces sends a message, or its first part, in DATA frames. flags and ext are for the first one. more says that the message
+// continues behind data. The error is a *call.Status.
+func (s *session) sendPieces(until wait, w *peer.FrameWriter, d wire.DataFrame, more bool) error {
+	for data := d.Message; ; {
+		d.Message = data[:min(len(data), s.piece)]
+		data = data[len(d.Message):]
+		if more || len(data) > 0 {
+			d.Flags |= wire.FlagMore
+		} else {
+			d.Flags &^= wire.FlagMore
+		}
+		if err := s.lockWithRoom(until, w); err != nil {
+			return err
+		}
+		w.SetTail(wire.AppendData(w.Tail(wire.DataHeaderSize+8+len(d.Extension)+len(d.Message)), d))
+		w.Unlock()
+		if len(data) == 0 {
+			return nil
+		}
+		d.Flags, d.Extension = 0, nil
+	}
+}
+
+// onClosing ends all calls of the connection.
+func (s *session) onClosing(why error) {
+	s.mu.Lock()
+	s.lost = why
+	if why == nil {
+		s.lost = io.EOF
+	}
+	s.stopCalling()
+	status := s.lostStatusLocked()
+	var ended []*outgoing
+	for id, o := range s.outgoing {
+		delete(s.outgoing, id)
+		if !o.abandoned {
+			o.end(status)
+			ended = append(ended, o)
+		}
+	}
+	var lost []*callctx.Context
+	for _, in := range s.incoming {
+		lost = append(lost, in.ctx)
+	}
+	s.mu.Unlock()
+	for _, o := range ended {
+		o.notify()
+	}
+	for _, ctx := range lost {
+		ctx.End(context.Canceled)
+	}
+	if s.ended != nil {
+		s.ended()
+	}
+}
+
+// onDrain is called when the peer serves no further call.
+func (s *session) onDrain() { s.leave() }
+
+// leave makes no further call, and tells the peer when the last one has ended.
+func (s *session) leave() {
+	s.mu.Lock()
+	s.stopCalling()
+	idle := len(s.outgoing) == 0 && s.lost == nil
+	s.mu.Unlock()
+	if idle {
+		s.peer.Leave()
+	}
+}
+
+// stopCalling is called under the lock.
+func (s *session) stopCalling() {
+	if !s.leaving {
+		s.leaving = true
+		close(s.closing)
+	}
+	s.grant()
+}
