@@ -1,0 +1,143 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/transport"
+)
+
+// listener serves an address: call.Listener.
+type listener struct {
+	server   *http.Server
+	accepts  *acceptor
+	served   chan struct{} // closed when Serve has returned
+	draining atomic.Bool
+}
+
+// Listen implements call.Protocol. The path of requests is /.
+func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string, s call.Service) (call.Listener, error) {
+	tl, err := t.Listen(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	conns := p.MaxConns
+	if conns == 0 {
+		conns = defaultListenConns
+	}
+	l := &listener{served: make(chan struct{})}
+	l.accepts = newAcceptor(tl, conns)
+	handler := p.Handler(s)
+	l.server = &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if l.draining.Load() {
+				w.Header().Set("Connection", "close") // the client makes its next call elsewhere
+			}
+			if r.URL.Path != "/" {
+				http.Error(w, "calls are POST /", http.StatusNotFound)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       serverIdleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug), // clients cause most of them
+		ConnContext:       func(ctx context.Context, nc net.Conn) context.Context { return context.WithValue(ctx, connKey{}, nc) },
+	}
+	go func() {
+		defer close(l.served)
+		_ = l.server.Serve(l.accepts) // the listener was closed
+	}()
+	return l, nil
+}
+
+func (l *listener) Addr() net.Addr { return l.accepts.Addr() }
+
+// Drain implements call.Listener. Connections stay open for a moment longer than the listener, so that a request that is on its way gets
+// a response, which tells its client that the connection closes.
+func (l *listener) Drain(ctx context.Context) error {
+	l.draining.Store(true)
+	err := l.accepts.Close()
+	<-l.served
+	select {
+	case <-ctx.Done():
+	case <-time.After(drainGrace):
+	}
+	if shutdown := l.server.Shutdown(ctx); shutdown != nil {
+		return errors.Join(shutdown, l.server.Close())
+	}
+	return err
+}
+
+func (l *listener) Close() error {
+	err := errors.Join(l.accepts.Close(), l.server.Close())
+	<-l.served
+	return err
+}
+
+// acceptor makes a net.Listener of a transport.Listener, and bounds the number of connections.
+type acceptor struct {
+	transport.Listener
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	places chan struct{}
+	once   sync.Once
+	err    error // of Close
+}
+
+func newAcceptor(l transport.Listener, conns int) *acceptor {
+	a := &acceptor{Listener: l, places: make(chan struct{}, conns)}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
+
+// Accept implements net.Listener. A connection for which there is no place is closed.
+func (a *acceptor) Accept() (net.Conn, error) {
+	for {
+		nc, err := a.Listener.Accept(a.ctx)
+		if err != nil {
+			if a.ctx.Err() != nil {
+				err = net.ErrClosed
+			}
+			return nil, err
+		}
+		select {
+		case a.places <- struct{}{}:
+		default:
+			nc.Close()
+			continue
+		}
+		if r, ok := nc.(transport.Restricted); ok {
+			r.PeerIdentified() // clients have no credentials
+		}
+		return &accepted{Conn: nc, places: a.places}, nil
+	}
+}
+
+func (a *acceptor) Close() error {
+	a.once.Do(func() {
+		a.cancel()
+		a.err = a.Listener.Close()
+	})
+	return a.err
+}
+
+// accepted is a connection that has a place.
+type accepted struct {
+	net.Conn
+	places chan struct{}
+	once   sync.Once
+}
+
+func (c *accepted) Close() error {
+	c.once.Do(func() { <-c.places })
+	return c.Conn.Close()
+}

@@ -1,0 +1,66 @@
+package jsonrpc
+
+import (
+	"time"
+
+	"example.com/ferry/rpc/call"
+)
+
+// Protocol is call.Protocol for JSON-RPC over HTTP. The zero value has the defaults. Calls are unary: Open returns Unimplemented.
+type Protocol struct {
+	// MaxMessage is the largest body of a request or a response, in bytes, before compression. Zero means 4 MiB. A larger request ends with
+	// the HTTP status 413, a larger response with ResourceExhausted.
+	MaxMessage int
+
+	// MaxBatch is the largest number of calls in a batch. Zero means 100. At most 8 of them are handled at the same time.
+	MaxBatch int
+
+	// MaxConns is the largest number of connections, of a listener and of a client. Zero means 10000 for a listener, which closes further
+	// ones, and 256 for a client, whose further calls wait.
+	MaxConns int
+
+	// BodyTimeout is how long a client may take to send the body of a request. Zero means 30 s.
+	BodyTimeout time.Duration
+}
+
+var _ call.Protocol = Protocol{}
+
+// Defaults of Protocol.
+const (
+	defaultMaxMessage   = 4 << 20
+	defaultMaxBatch     = 100
+	defaultListenConns  = 10000
+	defaultClientConns  = 256
+	defaultBodyTimeout  = 30 * time.Second
+	batchParallel       = 8                // calls of a batch that are handled at the same time
+	headerTimeout       = 10 * time.Second // to send the head of a request
+	maxHeader           = 64 << 10         // bytes of a head
+	serverIdleTimeout   = 2 * time.Minute  // an idle connection is closed
+	clientIdleTimeout   = 90 * time.Second // less than the server's, so the client closes first
+	drainGrace          = 200 * time.Millisecond
+	firstConnExpiration = time.Second
+)
+
+// withDefaults returns p with its zero fields set.
+func (p Protocol) withDefaults() Protocol {
+	if p.MaxMessage == 0 {
+		p.MaxMessage = defaultMaxMessage
+	}
+	if p.MaxBatch == 0 {
+		p.MaxBatch = defaultMaxBatch
+	}
+	if p.BodyTimeout == 0 {
+		p.BodyTimeout = defaultBodyTimeout
+	}
+	return p
+}
+
+// Name returns http.
+func (Protocol) Name() string { return "http" }
+
+// Content types of requests and responses.
+const (
+	typeJSON     = "application/json"
+	typeJSONRPC  = "application/json-rpc"
+	typeJSONRPC2 = "application/jsonrpc2"
+)

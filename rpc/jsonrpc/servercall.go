@@ -1,0 +1,100 @@
+package jsonrpc
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/envelope"
+)
+
+// serverCall is one call at a server: call.ServerStream over a request that has arrived whole.
+type serverCall struct {
+	head     call.Head
+	peer     *call.Peer
+	envelope envelope.Envelope
+	request  envelope.Request
+	received bool
+
+	mu       sync.Mutex // SetHeader may come late, from a goroutine that a handler has left behind
+	header   call.Metadata
+	trailer  call.Metadata
+	response []byte // the result in its envelope; nil for a notification
+	status   *call.Status
+	finished bool
+}
+
+var _ call.ServerStream = (*serverCall)(nil)
+
+func (c *serverCall) Head() *call.Head { return &c.head }
+func (c *serverCall) Peer() *call.Peer { return c.peer }
+
+func (c *serverCall) Recv() ([]byte, error) {
+	if c.received {
+		return nil, io.EOF
+	}
+	c.received = true
+	return c.request.Body, nil
+}
+
+func (c *serverCall) SetHeader(m call.Metadata) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.finished {
+		return call.Errorf(call.FailedPrecondition, "jsonrpc: the header was sent")
+	}
+	if err := addMetadata(http.Header{}, "", m); err != nil {
+		return err
+	}
+	c.header = append(c.header, m...)
+	return nil
+}
+
+// Send is not used: find refuses methods with streams.
+func (c *serverCall) Send([]byte) error {
+	return call.Errorf(call.Unimplemented, "jsonrpc: JSON-RPC has no streams")
+}
+
+func (c *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if status == nil {
+		if err := addMetadata(http.Header{}, "", trailer); err != nil {
+			status = &call.Status{Code: call.Internal, Message: call.StatusOf(err).Message}
+		}
+	}
+	c.finished, c.status, c.trailer = true, status, trailer
+	if !c.request.Notification {
+		c.response = c.appendResponse(last, status)
+	}
+}
+
+// appendResponse writes the response in the caller's envelope.
+func (c *serverCall) appendResponse(body []byte, status *call.Status) []byte {
+	r := envelope.Response{ID: c.request.ID, Token: c.request.Token, Body: body, Status: status}
+	data, err := c.envelope.AppendResponse(make([]byte, 0, len(body)+128), r)
+	if err != nil {
+		r.Body, r.Status = nil, &call.Status{Code: call.Internal, Message: err.Error()}
+		data, _ = c.envelope.AppendResponse(nil, r) // an error object can always be written
+	}
+	return data
+}
+
+// run handles the call and returns its response, nil for a notification.
+func (h *handler) run(ctx context.Context, c *serverCall) []byte {
+	m, err := h.methods.find(c.request.Method)
+	if m != nil {
+		c.head.Method = m.Name()
+		if in, out := m.Shape(); in || out {
+			err = call.Errorf(call.Unimplemented, "method %s has streams: JSON-RPC carries unary calls only", m.Name())
+		}
+	}
+	if err != nil {
+		c.Finish(nil, call.StatusOf(err), nil)
+	} else {
+		h.service.Serve(ctx, m, c)
+	}
+	return c.response
+}
