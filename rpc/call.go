@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ferry/codec"
@@ -193,14 +194,14 @@ func (u *unaryCall) tryAll(ctx context.Context) error {
 	u.first.of(u)
 	a, freeRetry := &u.first, true
 	for {
-		a = u.try(ctx, a)
+		a = u.try(ctx, a, idempotent)
 		if a.status == nil {
 			return u.take(a)
 		}
 		if u.options.trailer != nil {
 			*u.options.trailer = a.resp.Trailer
 		}
-		status, unsent, avoid := a.status, a.resp.Unsent, a.endpoint
+		status, unsent, avoid := a.status, a.resp.Unsent, a.endpoint.Load()
 		a.release()
 		again := unsent || idempotent && slices.Contains(c.cfg.Retry.Codes, status.Code)
 		if !again || u.attempts >= c.cfg.Retry.Attempts || ctx.Err() != nil {
@@ -235,10 +236,32 @@ func pause(ctx context.Context, deadline time.Time, d time.Duration) error {
 	}
 }
 
-// try makes one attempt and returns it.
-func (u *unaryCall) try(ctx context.Context, a *attempt) *attempt {
+// try makes one attempt, or two if the call is hedged. It returns the one that counts.
+func (u *unaryCall) try(ctx context.Context, a *attempt, idempotent bool) *attempt {
 	u.attempts++
-	a.run(ctx)
+	c := u.client
+	if !idempotent || c.cfg.Hedge == nil {
+		a.run(ctx)
+		return a
+	}
+	c.hedges.Request(c.now())
+	delay := c.cfg.Hedge.Delay
+	if delay == 0 {
+		delay = u.method.recent.quantile()
+	}
+	if delay == 0 {
+		a.run(ctx)
+	} else {
+		first := a
+		a = u.hedged(ctx, first, delay)
+		if a != first {
+			u.method.recent.add(first.took, c.now(), c.cfg.Hedge.Quantile)
+			return a
+		}
+	}
+	if a.status == nil {
+		u.method.recent.add(a.took, c.now(), c.cfg.Hedge.Quantile)
+	}
 	return a
 }
 
@@ -266,8 +289,10 @@ type attempt struct {
 	wrapped  *bufpool.Buf // body in its envelope; nil without one
 	wait     bool
 	traffic  *traffic
-	avoid    *balance.Endpoint // where another attempt has just failed
-	endpoint *balance.Endpoint // where this one went
+	avoid    *balance.Endpoint                // where another attempt has just failed
+	endpoint atomic.Pointer[balance.Endpoint] // where this one went; nil before
+	lost     atomic.Bool                      // another attempt has succeeded, and this one was cancelled
+	took     time.Duration                    // from the choice of the connection to the response
 	resp     call.Response
 	result   []byte       // the encoded response: part of resp.Data
 	status   *call.Status // nil means success
@@ -297,12 +322,19 @@ func (a *attempt) run(ctx context.Context) {
 		a.status = status
 		return
 	}
-	a.endpoint = &conn.endpoint.Endpoint
+	a.runOn(ctx, conn)
+}
+
+// runOn sends the request on conn, which pick has returned, and waits for the response.
+func (a *attempt) runOn(ctx context.Context, conn *conn) {
+	c := a.client
+	a.endpoint.Store(&conn.endpoint.Endpoint)
 	start := c.now()
 	err := a.send(ctx, conn)
 	now := c.now()
 	a.status = call.StatusOf(err)
-	conn.done(a.outcome(conn), now-start, now)
+	a.took = now - start
+	conn.done(a.outcome(conn), a.took, now)
 }
 
 // send makes the call on conn.
@@ -359,6 +391,9 @@ func (a *attempt) outcome(conn *conn) balance.Outcome {
 	}
 	switch a.status.Code {
 	case call.Canceled:
+		if a.lost.Load() {
+			return balance.Failure // slower than a second attempt that began later
+		}
 		return balance.Canceled
 	case call.DeadlineExceeded:
 		return balance.Timeout

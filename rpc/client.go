@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,48 +18,57 @@ import (
 // Client calls the methods of servers. It keeps connections to all endpoints of its target and spreads calls over them. All methods
 // and functions that take a Client may overlap.
 type Client struct {
-	cfg     *ClientConfig
-	content *envelope.Content // of ClientConfig.Content
-	set     *balance.Set
-	start   time.Time // zero of the clock that now reads
-	retries *balance.Budget
-	hedges  *balance.Budget // nil without Hedge
-	methods methodTable
-	ids     atomic.Uint64 // ids of envelopes on connections that have no numbers of their own
+	cfg       *ClientConfig
+	content   *envelope.Content // of ClientConfig.Content
+	transport transport.Transport
+	set       *balance.Set
+	start     time.Time // zero of the clock that now reads
+	retries   *balance.Budget
+	hedges    *balance.Budget // nil without Hedge
+	methods   methodTable
+	ids       atomic.Uint64 // ids of envelopes on connections that have no numbers of their own
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
 	mu        sync.Mutex
-	endpoints map[string]*endpoint // by address with scheme
-	changed   chan struct{}        // closed when an endpoint appears, disappears, connects or fails
+	endpoints map[endpointKey]*endpoint
+	sources   []*followed
+	changed   chan struct{} // closed when an endpoint appears, disappears, connects or fails
 	closed    bool
 }
 
-// Dial returns a Client of the servers that target names: tcp://HOST:PORT, or several as tcp://HOST:PORT,HOST:PORT. The scheme is that of
-// one of ClientConfig.Transports. Dial waits until the first connection is open. If no endpoint can be reached, or ctx ends, it
-// returns an error; with WaitForReady it does not wait. The Client lasts until Close, whatever becomes of ctx.
+// Dial returns a Client of the servers that target names. The scheme is that of one of ClientConfig.Transports.
+//
+//	tcp://HOST:PORT            one server, or several: tcp://HOST:PORT,HOST:PORT
+//	dns+tcp://NAME:PORT        all addresses of a name, followed as they change
+//	srv+tcp://_rpc._tcp.NAME   the servers that SRV records name, followed as they change
+//	file+tcp:///PATH           the servers listed in a file, an address in each line, watched
+//	tcp://                     those that ClientConfig.Sources find
+//
+// Dial waits until the first connection is open. If no endpoint can be reached, or ctx ends, it returns an error; with WaitForReady it
+// does not wait. The Client lasts until Close, whatever becomes of ctx.
 func Dial(ctx context.Context, target string, cfg *ClientConfig) (*Client, error) {
 	d, content, err := cfg.check()
 	if err != nil {
 		return nil, err
 	}
-	t, addrs, err := parseTarget(target, d.Transports)
+	tr, sources, err := parseTarget(target, d)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{
-		cfg: d, content: content, start: time.Now(),
+		cfg: d, content: content, transport: tr, start: time.Now(),
 		retries:   balance.NewBudget(balance.RetryBudget{Ratio: d.Retry.Ratio, MinPerSecond: d.Retry.MinPerSecond}),
-		endpoints: make(map[string]*endpoint), changed: make(chan struct{}),
+		endpoints: make(map[endpointKey]*endpoint), changed: make(chan struct{}),
 	}
 	if d.Hedge != nil {
 		c.hedges = balance.NewBudget(balance.RetryBudget{Ratio: d.Hedge.MaxExtra, MinPerSecond: -1})
 	}
 	c.set = balance.New(&balance.Config{Policy: d.Policy, Limits: d.Limits, Outlier: d.Outlier, FailureLatency: d.ConnectTimeout}, nil)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.replaceEndpoints(t, addrs)
+	c.follow(sources)
 	if d.WaitForReady {
 		return c, nil
 	}
@@ -70,23 +77,6 @@ func Dial(ctx context.Context, target string, cfg *ClientConfig) (*Client, error
 		return nil, fmt.Errorf("rpc: dial %s: %w", target, status)
 	}
 	return c, nil
-}
-
-// parseTarget takes a target apart.
-func parseTarget(target string, transports []transport.Transport) (transport.Transport, []string, error) {
-	scheme, rest, ok := strings.Cut(target, "://")
-	if !ok || rest == "" {
-		return nil, nil, fmt.Errorf("rpc: target %q: write SCHEME://ADDRESS", target)
-	}
-	i := slices.IndexFunc(transports, func(t transport.Transport) bool { return t.Scheme() == scheme })
-	if i < 0 {
-		var schemes []string
-		for _, t := range transports {
-			schemes = append(schemes, t.Scheme())
-		}
-		return nil, nil, fmt.Errorf("rpc: target %s: no transport has the scheme %s: ClientConfig.Transports has %s", target, scheme, strings.Join(schemes, ", "))
-	}
-	return transports[i], strings.Split(rest, ","), nil
 }
 
 // now returns the time on the client's clock.
@@ -101,44 +91,6 @@ func (c *Client) Close() error {
 	c.tasks.Wait()
 	c.set.Close()
 	return nil
-}
-
-// replaceEndpoints makes addrs the endpoints. Those that were endpoints before keep their connections and their state.
-func (c *Client) replaceEndpoints(t transport.Transport, addrs []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return
-	}
-	var all []*balance.Endpoint
-	kept := make(map[string]*endpoint, len(addrs))
-	for _, addr := range addrs {
-		key := t.Scheme() + "://" + addr
-		if kept[key] != nil {
-			continue
-		}
-		e := c.endpoints[key]
-		if e == nil {
-			e = newEndpoint(c, t, addr)
-			c.set.SetDown(&e.Endpoint, true) // until it is connected
-		}
-		kept[key] = e
-		all = append(all, &e.Endpoint)
-	}
-	for key, e := range c.endpoints {
-		if kept[key] == nil {
-			e.cancel()
-		}
-	}
-	old := c.endpoints
-	c.endpoints = kept
-	c.set.Replace(all)
-	for key, e := range kept {
-		if old[key] == nil {
-			c.tasks.Go(func() { e.keep(true) })
-		}
-	}
-	c.notify()
 }
 
 // notify wakes the calls that wait for an endpoint. The caller holds mu.
@@ -169,6 +121,21 @@ func (c *Client) pick(ctx context.Context, deadline time.Time, wait bool, avoid 
 			return nil, status
 		}
 	}
+}
+
+// pickOther chooses a connection as pick does, to another endpoint than avoid. If there is none now, the result is nil.
+func (c *Client) pickOther(avoid *balance.Endpoint) *conn {
+	chosen, err := c.set.Pick(rand.Uint64(), c.now(), avoid)
+	if err != nil {
+		return nil
+	}
+	if chosen != avoid {
+		if conn := chosen.Value.(*endpoint).conn(); conn != nil {
+			return conn
+		}
+	}
+	chosen.Done(balance.Canceled, 0, c.now())
+	return nil
 }
 
 // awaitEndpoint waits until an endpoint is up.
@@ -205,8 +172,8 @@ func (c *Client) awaitEndpoint(ctx context.Context, deadline time.Time, wait boo
 
 // readiness reports whether an endpoint is up, and whether there is none that may soon be. The caller holds mu.
 func (c *Client) readiness() (up, failed bool, reason error) {
-	failed = true
-	reason = errors.New("the target has no endpoints")
+	sought, reason := c.sought()
+	failed = !sought
 	for _, e := range c.endpoints {
 		if !e.Down() {
 			return true, false, nil

@@ -2,19 +2,21 @@ package rpc
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"example.com/ferry/codec/json"
 	"example.com/ferry/internal/balance"
+	"example.com/ferry/internal/discovery"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
 
-// Types of ClientConfig that clusters of the proxy have, too.
+// Types that the clusters of the proxy have, too.
 type (
 	// Policy is a load-balancing policy.
 	Policy = balance.Policy
@@ -22,6 +24,10 @@ type (
 	Outlier = balance.Outlier
 	// Limits are a circuit breaker.
 	Limits = balance.Limits
+	// Source finds endpoints and follows their changes.
+	Source = discovery.Source
+	// Endpoint is one server that a Source has found.
+	Endpoint = discovery.Endpoint
 )
 
 // The policies.
@@ -38,6 +44,12 @@ type ClientConfig struct {
 
 	// Transports are those that a target may name. Nil means tcp. A TLS transport verifies servers as it is configured.
 	Transports []transport.Transport
+
+	// Sources find endpoints, beside those that the target names. Each belongs to one Client.
+	Sources []Source
+
+	// Log gets a line when a Source begins to fail, and when it works again. Nil means slog.Default().
+	Log *slog.Logger
 
 	// Contents are the content types that calls may use, and Content is the type of calls without the option WithContent. Nil means
 	// application/json; empty means the first of Contents.
@@ -148,6 +160,9 @@ func (c *ClientConfig) check() (*ClientConfig, *envelope.Content, error) {
 	}
 	if d.Transports == nil {
 		d.Transports = []transport.Transport{tcp.New(nil)}
+	}
+	if d.Log == nil {
+		d.Log = slog.Default()
 	}
 	if d.Outlier == nil {
 		d.Outlier = &Outlier{}

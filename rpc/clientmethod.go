@@ -16,6 +16,7 @@ type clientMethod struct {
 	idempotent bool
 	encoded    atomic.Int64 // size of the last request: the next one's buffer gets it
 	stats      *methodCounters
+	recent     recentLatency // counted if Hedge is configured
 }
 
 // methodTable holds the methods that a Client has called. The zero value is empty. A call reads the map without a lock; a new

@@ -55,6 +55,14 @@ func (t *traffic) received(data []byte) {
 	t.receivedBytes.Add(int64(len(data)))
 }
 
+// add adds what o has counted.
+func (t *traffic) add(o *traffic) {
+	t.sentMessages.Add(o.sentMessages.Load())
+	t.sentBytes.Add(o.sentBytes.Load())
+	t.receivedMessages.Add(o.receivedMessages.Load())
+	t.receivedBytes.Add(o.receivedBytes.Load())
+}
+
 func (t *traffic) end(status *call.Status, took time.Duration, attempts int) End {
 	return End{
 		Status: status, Duration: took, Attempts: attempts,
@@ -253,7 +261,7 @@ func (c *serverCall) finish() {
 	switch {
 	case wrapped != nil:
 		last = wrapped.B
-	case c.out != nil:
+	case c.out != nil && c.status == nil:
 		last = c.out.B
 	}
 	if last != nil {
@@ -273,9 +281,9 @@ func (c *serverCall) finish() {
 	}
 }
 
-// wrapResponse puts c.out, or c.status, into the envelope. It returns nil if the content has none or the caller expects none.
+// wrapResponse puts c.out, or c.status, into the envelope. It returns nil if the content has none.
 func (c *serverCall) wrapResponse() *bufpool.Buf {
-	if c.content == nil || c.content.Envelope == nil || c.envelope.Notification {
+	if c.content == nil || c.content.Envelope == nil {
 		return nil
 	}
 	r := envelope.Response{Method: c.envelope.Method, ID: c.envelope.ID, Token: c.envelope.Token, Status: c.status}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,11 +53,14 @@ type conn struct {
 	active   atomic.Int64 // calls in progress
 }
 
-func newEndpoint(c *Client, t transport.Transport, addr string) *endpoint {
-	e := &endpoint{client: c, transport: t, addr: addr, slots: 1}
+func newEndpoint(c *Client, found Endpoint) *endpoint {
+	e := &endpoint{client: c, transport: c.transport, addr: strings.TrimPrefix(found.Addr, "unix:"), slots: 1}
+	if named, ok := e.transport.(transport.Named); ok && found.Name != "" {
+		e.transport = named.WithServerName(found.Name)
+	}
 	e.conns.Store(new([]*conn))
 	e.ctx, e.cancel = context.WithCancel(c.ctx)
-	e.Init(c.set, e, 1, 0, nil)
+	e.Init(c.set, e, found.Weight, found.Priority, nil)
 	return e
 }
 
@@ -121,21 +125,27 @@ func (e *endpoint) keep(first bool) {
 		c, err := e.dial()
 		if err == nil {
 			e.serve(c, first)
-			if err = c.Err(); time.Since(opened) > e.client.cfg.MaxBackoff {
+			if err = c.Err(); time.Since(opened) > e.backoff(failures) {
 				failures = 0
 			}
 		}
 		switch {
 		case !first:
 			return
-		case c != nil && failures == 0 && e.ctx.Err() == nil:
-			failures++ // connect again at once: the server may have drained this connection only
+		case c != nil && failures == 0:
+			failures = 1 // connect again at once: the server may have drained this connection only
 			continue
 		}
 		e.failed(err)
-		e.sleep(failures)
+		e.sleep(jitter(e.backoff(failures)))
 		failures++
 	}
+}
+
+// backoff returns the mean pause after a number of failures in a row. A connection that lasts longer ends the row.
+func (e *endpoint) backoff(failures int) time.Duration {
+	cfg := e.client.cfg
+	return min(cfg.MinBackoff<<min(failures, 10), cfg.MaxBackoff)
 }
 
 // dial opens a connection.
@@ -220,10 +230,9 @@ func (e *endpoint) publish() {
 	c.notify()
 }
 
-// sleep waits before the next attempt to connect.
-func (e *endpoint) sleep(failures int) {
-	cfg := e.client.cfg
-	timer := time.NewTimer(jitter(min(cfg.MinBackoff<<min(failures, 20), cfg.MaxBackoff)))
+// sleep waits for d, or until the endpoint is removed.
+func (e *endpoint) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -18,7 +18,10 @@ type conn struct {
 	closing  chan struct{}
 	ctx      context.Context // ends when the connection is lost
 	cancel   context.CancelCauseFunc
-	stopped  bool // protected by listener.mu: closing is closed
+
+	// Protected by listener.mu.
+	stopped bool // closing is closed
+	active  int  // calls in progress
 }
 
 // numbered is a conn that numbers its calls.
@@ -41,16 +44,22 @@ func (c *conn) stop() {
 func (c *conn) lose() {
 	c.cancel(errLost)
 	delete(c.listener.conns, c)
+	c.listener.changed.Broadcast()
 }
 
 func (c *conn) Closing() <-chan struct{} { return c.closing }
 
 func (c *conn) Err() error { return context.Cause(c.ctx) }
 
-func (c *conn) Close(context.Context) error {
-	c.listener.mu.Lock()
-	defer c.listener.mu.Unlock()
+func (c *conn) Close(ctx context.Context) error {
+	l := c.listener
+	defer context.AfterFunc(ctx, l.wake)()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	c.stop()
+	for c.active > 0 && ctx.Err() == nil && c.ctx.Err() == nil {
+		l.changed.Wait()
+	}
 	c.lose()
 	return nil
 }
@@ -76,6 +85,9 @@ func (c *conn) Call(ctx context.Context, head *call.Head, data []byte, resp *cal
 			return s.cause(ctx)
 		}
 	}
+	if s.status != nil && s.status.Code == call.Canceled && errors.Is(context.Cause(s.ctx), errLost) {
+		return s.cause(ctx) // the server's status could not have arrived
+	}
 	if s.status != nil {
 		resp.Trailer = s.trailer
 		return s.status
@@ -97,7 +109,7 @@ type inlineStream struct {
 var inlineStreams = sync.Pool{New: func() any { return new(inlineStream) }}
 
 func (c *conn) callInline(ctx context.Context, head *call.Head, data []byte, resp *call.Response) error {
-	defer c.listener.end()
+	defer c.listener.end(c)
 	s := inlineStreams.Get().(*inlineStream)
 	s.head, s.conn, s.request, s.response = head, c, data, resp
 	c.listener.service.Serve(bare{ctx}, c.listener.service.Method(head.Method), s)

@@ -42,7 +42,7 @@ func (p *Protocol) Listen(_ context.Context, _ transport.Transport, addr string,
 		return nil, fmt.Errorf("rpctest: listen on %s: the address is in use", addr)
 	}
 	l := &Listener{protocol: p, addr: addr, service: s, conns: make(map[*conn]struct{})}
-	l.idle.L = &l.mu
+	l.changed.L = &l.mu
 	p.listeners[addr] = l
 	return l, nil
 }
@@ -68,11 +68,11 @@ type Listener struct {
 	addr     string
 	service  call.Service
 
-	mu     sync.Mutex
-	conns  map[*conn]struct{}
-	active int       // calls in progress
-	idle   sync.Cond // active is 0
-	closed bool
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
+	active  int       // calls in progress
+	changed sync.Cond // a call has ended, or a connection
+	closed  bool
 }
 
 type addr string
@@ -116,15 +116,10 @@ func (l *Listener) stop() {
 // Drain implements call.Listener.
 func (l *Listener) Drain(ctx context.Context) error {
 	l.stop()
-	stop := context.AfterFunc(ctx, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.idle.Broadcast()
-	})
-	defer stop()
+	defer context.AfterFunc(ctx, l.wake)()
 	l.mu.Lock()
 	for l.active > 0 && ctx.Err() == nil {
-		l.idle.Wait()
+		l.changed.Wait()
 	}
 	drained := l.active == 0
 	l.mu.Unlock()
@@ -164,13 +159,22 @@ func (l *Listener) begin(c *conn) bool {
 		return false
 	}
 	l.active++
+	c.active++
 	return true
 }
 
-func (l *Listener) end() {
+func (l *Listener) end(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.active--; l.active == 0 {
-		l.idle.Broadcast()
+	l.active--
+	if c.active--; c.active == 0 {
+		l.changed.Broadcast()
 	}
+}
+
+// wake lets Drain and Close check their conditions again.
+func (l *Listener) wake() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changed.Broadcast()
 }

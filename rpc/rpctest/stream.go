@@ -66,7 +66,7 @@ func (c *conn) begin(ctx context.Context, head *call.Head) *stream {
 // serve runs the handler.
 func (s *stream) serve() {
 	l := s.conn.listener
-	defer l.end()
+	defer l.end(s.conn)
 	defer s.release()
 	l.service.Serve(s.ctx, l.service.Method(s.head.Method), s)
 }
