@@ -39,9 +39,10 @@ type followed struct {
 	mu   sync.Mutex
 	list []Endpoint
 	err  error // of the last call of Next
+	used bool  // Next has returned
 }
 
-// New creates a service that knows no endpoints yet.
+// New creates a service that knows the endpoints of its static sources.
 func New(c *Config) *Service {
 	s := &Service{log: c.Log, failed: c.Failed}
 	if s.log == nil {
@@ -51,7 +52,11 @@ func New(c *Config) *Service {
 		s.failed = &atomic.Int64{}
 	}
 	for _, src := range c.Sources {
-		s.sources = append(s.sources, &followed{Source: src})
+		f := &followed{Source: src}
+		if fixed, ok := src.(*static); ok {
+			f.list, f.used = fixed.list, true
+		}
+		s.sources = append(s.sources, f)
 	}
 	return s
 }
@@ -67,8 +72,8 @@ func (s *Service) Inherit(before *Service) {
 		known[f.String()] = f
 	}
 	for _, f := range s.sources {
-		if old := known[f.String()]; old != nil {
-			f.set(old.endpoints())
+		if old := known[f.String()]; old != nil && !f.used {
+			f.list = old.endpoints()
 		}
 	}
 }
@@ -80,17 +85,15 @@ func (s *Service) Find(ctx context.Context) {
 	defer cancel()
 	var all sync.WaitGroup
 	for _, f := range s.sources {
-		if fixed, ok := f.Source.(*static); ok {
-			f.set(fixed.list)
-			continue
+		if _, ok := f.Source.(*static); !ok {
+			all.Go(func() { s.next(ctx, within, f) })
 		}
-		all.Go(func() { s.next(ctx, within, f) })
 	}
 	all.Wait()
 }
 
-// Run follows the sources until ctx ends. Find has returned before. changed is called after each change of Endpoints, by several
-// goroutines at the same time.
+// Run follows the sources until ctx ends. If Find was called, it has returned before. changed is called after each change of
+// Endpoints, Err or Seeking, by several goroutines at the same time.
 func (s *Service) Run(ctx context.Context, changed func()) {
 	var all sync.WaitGroup
 	for _, f := range s.sources {
@@ -99,7 +102,8 @@ func (s *Service) Run(ctx context.Context, changed func()) {
 		}
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if s.next(ctx, ctx, f) {
+				s.next(ctx, ctx, f)
+				if ctx.Err() == nil {
 					changed()
 				}
 			}
@@ -108,13 +112,13 @@ func (s *Service) Run(ctx context.Context, changed func()) {
 	all.Wait()
 }
 
-// next calls Next within a context that ctx includes, and reports whether the source has found endpoints.
-func (s *Service) next(ctx, within context.Context, f *followed) bool {
+// next calls Next within a context that ctx includes.
+func (s *Service) next(ctx, within context.Context, f *followed) {
 	list, err := f.Next(within)
 	failing := f.failure() != nil
 	switch {
 	case ctx.Err() != nil:
-		return false
+		return
 	case err != nil:
 		s.failed.Add(1)
 		if !failing {
@@ -125,10 +129,22 @@ func (s *Service) next(ctx, within context.Context, f *followed) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err = err; list != nil {
+	if f.err, f.used = err, true; list != nil {
 		f.list = list
 	}
-	return list != nil
+}
+
+// Seeking returns a source that has neither found endpoints nor failed so far. Without one, seeking is false.
+func (s *Service) Seeking() (source string, seeking bool) {
+	for _, f := range s.sources {
+		f.mu.Lock()
+		used := f.used
+		f.mu.Unlock()
+		if !used {
+			return f.String(), true
+		}
+	}
+	return "", false
 }
 
 // Err returns the errors of the sources that fail, joined, or nil.
@@ -168,10 +184,4 @@ func (f *followed) failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
-}
-
-func (f *followed) set(list []Endpoint) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.list = list
 }

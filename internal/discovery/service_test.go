@@ -71,6 +71,9 @@ func TestService(t *testing.T) {
 			}
 		}
 		expect("192.0.2.1:80  0/1, 192.0.2.2:80  0/2, 192.0.2.9:80  0/1")
+		if source, seeking := s.Seeking(); seeking {
+			t.Errorf("%s neither works nor fails after Find", source)
+		}
 
 		ctx, cancel := context.WithCancel(t.Context())
 		var changes atomic.Int64
@@ -88,8 +91,8 @@ func TestService(t *testing.T) {
 		if err := s.Err(); err != nil {
 			t.Errorf("the service has the error %v after all is well", err)
 		}
-		if got := changes.Load(); got != 2 {
-			t.Errorf("%d changes, want 2", got)
+		if got := changes.Load(); got != 4 {
+			t.Errorf("%d changes, want 4", got)
 		}
 		if got := failed.Load(); got != 3 { // once b in Find
 			t.Errorf("%d failures, want 3", got)
@@ -101,6 +104,35 @@ func TestService(t *testing.T) {
 				t.Errorf("%d lines with %s, want %d:\n%s", got, line, want, log.String())
 			}
 		}
+	})
+}
+
+// TestServiceSeeking checks that a service tells which source it waits for, until all have found something or failed.
+func TestServiceSeeking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newResults("a"), newResults("b")
+		s := discovery.New(&discovery.Config{Sources: []discovery.Source{discovery.Static(list("192.0.2.9:80")...), a, b}, Log: slog.New(slog.DiscardHandler)})
+		ctx, cancel := context.WithCancel(t.Context())
+		var ran sync.WaitGroup
+		ran.Go(func() { s.Run(ctx, func() {}) })
+		expect := func(source string, seeking bool) {
+			t.Helper()
+			synctest.Wait()
+			if got, is := s.Seeking(); got != source || is != seeking {
+				t.Errorf("got %q, %v, want %q, %v", got, is, source, seeking)
+			}
+		}
+		expect("a", true)
+		a.errs <- errors.New("broken")
+		expect("b", true)
+		b.list <- list("192.0.2.1:80")
+		expect("", false)
+		if got := text(s.Endpoints()); got != "192.0.2.9:80  0/1, 192.0.2.1:80  0/1" {
+			t.Errorf("got %s", got)
+		}
+		cancel()
+		ran.Wait()
 	})
 }
 
