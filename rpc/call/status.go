@@ -66,13 +66,13 @@ func (s *Status) Error() string { return s.Code.String() + ": " + s.Message }
 
 // Is reports whether target is a *Status with the same code, or the error of package context that the code stands for.
 func (s *Status) Is(target error) bool {
-	switch {
-	case target == context.Canceled: //nolint:errorlint // Is compares with the target itself
+	switch target {
+	case context.Canceled:
 		return s.Code == Canceled
-	case target == context.DeadlineExceeded: //nolint:errorlint // Is compares with the target itself
+	case context.DeadlineExceeded:
 		return s.Code == DeadlineExceeded
 	}
-	t, ok := target.(*Status) //nolint:errorlint // Is compares with the target itself
+	t, ok := target.(*Status)
 	return ok && t.Code == s.Code
 }
 
