@@ -49,7 +49,9 @@ type Downstream interface {
 	// Response begins the response. end means that no body follows. The side returns framed to ask for a framed body.
 	// ResponseEnd follows in any case, unless Reset is called first.
 	Response(h ResponseHead, end bool) (framed bool)
-	ResponseData(p []byte)
+	// ResponseData passes on a piece of the body. last means that ResponseEnd follows without trailers. It is false if that
+	// is not known yet.
+	ResponseData(p []byte, last bool)
 	// ResponseEnd ends the response. trailers is nil if there are none. The side then calls Relay.Finish.
 	ResponseEnd(trailers Fields)
 	// Reject sends a response of the proxy's own. The Relay calls Reject only before a response has started. The side
@@ -76,7 +78,9 @@ type Upstream interface {
 	// Request begins the request and applies Relay.Changes to the head. end means that no body follows. The side
 	// returns framed to ask for a framed body. RequestEnd follows in any case, unless Cancel is called first.
 	Request(h RequestHead, end bool) (framed bool)
-	RequestData(p []byte)
+	// RequestData passes on a piece of the body. last means that RequestEnd follows without trailers. It is false if that is
+	// not known yet.
+	RequestData(p []byte, last bool)
 	// RequestEnd ends the request. trailers is nil if there are none.
 	RequestEnd(trailers Fields)
 	// ResumeResponse ends a pause of the response's body.

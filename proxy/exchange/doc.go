@@ -11,7 +11,7 @@
 //	if why := relay.Admit(r); why == traffic.Forwarded {
 //		relay.Forward(head)                       // opens an Upstream, which gets the head
 //	}
-//	pause := relay.RequestData(piece)             // until Downstream.ResumeRequest
+//	pause := relay.RequestData(piece, false)      // until Downstream.ResumeRequest
 //	relay.RequestEnd(nil)                         // Downstream.Response, ResponseData and ResponseEnd follow
 //	relay.Finish(head, clientAddress, 200)        // counts and logs the request
 //	relay.Release()

@@ -221,10 +221,10 @@ func (r *Relay) KeepsRequest() bool {
 	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.up != nil && r.up.MayResend(r.Method != nil)
 }
 
-// RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. pause
-// means that the client is paused until ResumeRequest. Ready must be true.
-func (r *Relay) RequestData(p []byte) (pause bool) {
-	r.up.RequestData(p)
+// RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. last means
+// that RequestEnd follows without trailers. pause means that the client is paused until ResumeRequest. Ready must be true.
+func (r *Relay) RequestData(p []byte, last bool) (pause bool) {
+	r.up.RequestData(p, last)
 	r.Moved()
 	if r.up.RequestFull() {
 		r.rate.paused = true
@@ -316,9 +316,10 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	return r.down.Response(h, end), true
 }
 
-// ResponseData passes on bytes of the response body. pause means that the server is paused until ResumeResponse.
-func (r *Relay) ResponseData(p []byte) (pause bool) {
-	r.down.ResponseData(p)
+// ResponseData passes on bytes of the response body. last means that ResponseEnd follows without trailers. pause means that
+// the server is paused until ResumeResponse.
+func (r *Relay) ResponseData(p []byte, last bool) (pause bool) {
+	r.down.ResponseData(p, last)
 	r.Moved()
 	return r.down.ResponseFull()
 }

@@ -26,7 +26,7 @@ func (c *slowClient) SendRequest(up Upstream)                     { up.Request(n
 func (c *slowClient) ResumeRequest()                              {}
 func (c *slowClient) Interim(ResponseHead)                        {}
 func (c *slowClient) Response(ResponseHead, bool) bool            { return false }
-func (c *slowClient) ResponseData([]byte)                         {}
+func (c *slowClient) ResponseData([]byte, bool)                   {}
 func (c *slowClient) ResponseEnd(Fields)                          {}
 func (c *slowClient) Reject(why Rejection)                        { c.rejected = why == RequestTimeout }
 func (c *slowClient) Reset()                                      {}
@@ -38,7 +38,7 @@ func (c *slowClient) Open(*Relay, bool) (up Upstream, ready bool) { return (*sin
 type sink slowClient
 
 func (s *sink) Request(RequestHead, bool) bool { return false }
-func (s *sink) RequestData([]byte)             {}
+func (s *sink) RequestData([]byte, bool)       {}
 func (s *sink) RequestEnd(Fields)              {}
 func (s *sink) ResumeResponse()                {}
 func (s *sink) Cancel()                        {}

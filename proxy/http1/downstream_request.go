@@ -205,7 +205,7 @@ func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	switch kept := d.relay.Replay.Body(); {
 	case len(kept) == 0:
 	case d.framed:
-		up.RequestData(kept)
+		up.RequestData(kept, false)
 	default:
 		body := d.head.Body(&d.settings.Limits)
 		_, _ = passContent(&body, kept, &trailers, up.RequestData) // no error is possible: these bytes were decoded before
@@ -227,10 +227,10 @@ func (d *downstreamSide) sendBody(p []byte) int {
 	n, pause, err := 0, false, error(nil)
 	if d.framed {
 		if n, err = d.body.Take(p); n > 0 {
-			pause = d.relay.RequestData(p[:n])
+			pause = d.relay.RequestData(p[:n], false)
 		}
 	} else {
-		n, err = passContent(&d.body, p, &d.trailers, func(content []byte) { pause = d.relay.RequestData(content) })
+		n, err = passContent(&d.body, p, &d.trailers, func(content []byte, last bool) { pause = d.relay.RequestData(content, last) })
 	}
 	d.addBody(n)
 	d.relay.Replay.KeepBody(p[:n])

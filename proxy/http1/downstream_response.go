@@ -65,7 +65,7 @@ func (d *downstreamSide) keepsConnection() bool {
 }
 
 // ResponseData writes a piece of the body.
-func (d *downstreamSide) ResponseData(p []byte) {
+func (d *downstreamSide) ResponseData(p []byte, _ bool) {
 	if d.framing == inChunks {
 		d.sendChunk(p)
 		return

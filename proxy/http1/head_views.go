@@ -83,16 +83,17 @@ func (t *trailerFields) Get(name string) []byte {
 	return nil
 }
 
-// passContent decodes the body bytes at the start of p and calls pass for each piece of content. It returns how many
-// bytes of p belong to the body. It appends the body's trailers to trailers.
-func passContent(body *wire.Body, p []byte, trailers **trailerFields, pass func([]byte)) (n int, err error) {
+// passContent decodes the body bytes at the start of p and calls pass for each piece of content. last is true for the last
+// piece of a body of known length. It returns how many bytes of p belong to the body. It appends the body's trailers to
+// trailers.
+func passContent(body *wire.Body, p []byte, trailers **trailerFields, pass func(content []byte, last bool)) (n int, err error) {
 	for {
 		m, part, err := body.Next(p[n:])
 		if m == 0 || err != nil {
 			return n, err
 		}
 		if content := part.Content.Of(p[n:]); len(content) > 0 {
-			pass(content)
+			pass(content, body.Done())
 		}
 		if name := part.Trailer.Name.Of(p[n:]); len(name) > 0 {
 			if *trailers == nil {

@@ -84,7 +84,7 @@ func (d *downstreamSide) openTunnel(h exchange.ResponseHead) {
 // sendTunnel passes bytes of the client to the server.
 func (d *downstreamSide) sendTunnel(p []byte) int {
 	d.addBody(len(p))
-	if d.relay.RequestData(p) {
+	if d.relay.RequestData(p, false) {
 		d.client.PauseReading()
 	}
 	if d.halfClosed {

@@ -124,11 +124,11 @@ func (u *upstreamSide) respond(h exchange.ResponseHead) (over bool) {
 func (u *upstreamSide) forwardBody(p []byte) (n int, pause bool, err error) {
 	if u.framed {
 		if n, err = u.body.Take(p); n > 0 {
-			pause = u.relay.ResponseData(p[:n])
+			pause = u.relay.ResponseData(p[:n], false)
 		}
 		return n, pause, err
 	}
-	n, err = passContent(&u.body, p, &u.trailers, func(content []byte) { pause = u.relay.ResponseData(content) })
+	n, err = passContent(&u.body, p, &u.trailers, func(content []byte, last bool) { pause = u.relay.ResponseData(content, last) })
 	return n, pause, err
 }
 

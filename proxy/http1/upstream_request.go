@@ -93,7 +93,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 }
 
 // RequestData writes a piece of the body.
-func (u *upstreamSide) RequestData(p []byte) {
+func (u *upstreamSide) RequestData(p []byte, _ bool) {
 	if !u.inChunks {
 		u.send(p)
 		return

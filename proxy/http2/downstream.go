@@ -38,9 +38,8 @@ type downstreamSide struct {
 	lent     trailerFields // trailers of the call that ends the request
 
 	// The response.
-	status   int   // status of the response; 0 before the response's head is written
-	bodyLeft int64 // bytes of the body that follow before END_STREAM; -1 if that is not known
-	ended    bool  // END_STREAM is written
+	status int  // status of the response; 0 before the response's head is written
+	ended  bool // END_STREAM is written
 }
 
 var _ exchange.Downstream = (*downstreamSide)(nil)
@@ -114,7 +113,7 @@ func (d *downstreamSide) release() {
 	d.head, d.headOnly, d.tunnel, d.bodyRead, d.withheld = requestHead{}, false, false, 0, 0
 	d.request, d.matcher = route.Request{}, nil
 	d.whole, d.trailers = false, nil
-	d.status, d.bodyLeft, d.ended = 0, 0, false
+	d.status, d.ended = 0, false
 	d.enter(inactive)
 	d.loopState.put(d)
 	cc.streamsChanged()

@@ -185,7 +185,7 @@ func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	d.useKeptHead()
 	up.Request(&d.head, d.whole && !d.tunnel && d.pending == nil && d.bodyRead == 0 && d.trailers == nil)
 	if kept := d.relay.Replay.Body(); len(kept) > 0 {
-		up.RequestData(kept)
+		up.RequestData(kept, d.relay.RequestEnded() && d.trailers == nil)
 	}
 	if d.relay.RequestEnded() {
 		up.RequestEnd(d.trailers.fields())
@@ -247,7 +247,7 @@ func (d *downstreamSide) passBody(p []byte) {
 			return
 		}
 	case len(p) > 0:
-		pause := d.relay.RequestData(p)
+		pause := d.relay.RequestData(p, d.whole && d.trailers == nil)
 		d.relay.Replay.KeepBody(p)
 		if d.withheld += len(p); !pause {
 			d.giveBack()
@@ -262,7 +262,7 @@ func (d *downstreamSide) passBody(p []byte) {
 func (d *downstreamSide) passPending() (pause bool) {
 	held, conn := d.pending, d.client.conn
 	d.pending = nil
-	pause = d.relay.RequestData(held.B)
+	pause = d.relay.RequestData(held.B, d.whole && d.trailers == nil)
 	d.relay.Replay.KeepBody(held.B)
 	conn.Hold(-cap(held.B))
 	held.Release()

@@ -81,11 +81,8 @@ func (d *downstreamSide) Interim(h exchange.ResponseHead) { d.writeHead(h, nil, 
 
 // Response writes the response's head.
 func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed bool) {
-	d.status, d.ended, d.bodyLeft = h.Status(), end, -1
+	d.status, d.ended = h.Status(), end
 	opened := d.opensTunnel(h)
-	if _, same := h.(*responseHead); !same && !end && !opened {
-		d.bodyLeft = h.ContentLength() // no trailers follow a body of HTTP/1.1 with a length
-	}
 	d.writeHead(h, d.relay.Route.ResponseEdits, end)
 	if opened && !end {
 		d.tunnelOpened()
@@ -126,12 +123,10 @@ func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEd
 }
 
 // ResponseData writes a piece of the body. END_STREAM leaves with the last piece, if that is known.
-func (d *downstreamSide) ResponseData(p []byte) {
-	n := int64(len(p))
-	d.relay.Out += n
-	d.ended = n > 0 && n == d.bodyLeft
-	d.bodyLeft = max(d.bodyLeft-n, -1)
-	d.stream.Write(p, d.ended)
+func (d *downstreamSide) ResponseData(p []byte, last bool) {
+	d.relay.Out += int64(len(p))
+	d.ended = last
+	d.stream.Write(p, last)
 }
 
 // ResponseEnd ends the response.

@@ -33,6 +33,7 @@ type exchangeOf struct {
 	body     []byte
 	trailers proxytest.Fields
 	complete bool
+	emptyEnd bool // END_STREAM came in an empty DATA frame
 	reset    *wire.StreamError
 
 	sensitive []string // names of fields that no table may index
@@ -82,6 +83,7 @@ func (p *peer) Headers(s *wire.Stream, h *wire.Head, end bool) {
 func (p *peer) Data(s *wire.Stream, b []byte, end bool) {
 	x := s.User.(*exchangeOf)
 	x.body = append(x.body, b...)
+	x.emptyEnd = end && len(b) == 0
 	if !p.slow {
 		s.Consumed(len(b))
 	}

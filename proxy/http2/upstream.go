@@ -19,9 +19,8 @@ type upstreamSide struct {
 	tunnel bool // the request asks for a tunnel: extended CONNECT
 
 	// The request.
-	reused       bool  // the connection has carried other requests
-	bodyLeft     int64 // bytes of the body that follow; negative if the number is not known, or trailers may follow
-	requestEnded bool  // END_STREAM is written or queued
+	reused       bool // the connection has carried other requests
+	requestEnded bool // END_STREAM is written or queued
 
 	// The response.
 	head     bool // the request is a HEAD request: the response has no body
@@ -69,7 +68,7 @@ func (u *upstreamSide) handleBody(p []byte, end bool) {
 		return
 	}
 	if len(p) > 0 {
-		pause := u.relay.ResponseData(p)
+		pause := u.relay.ResponseData(p, end)
 		if u.paused = u.paused || pause; u.paused {
 			u.withheld += len(p)
 		} else {

@@ -113,13 +113,13 @@ func (c *fixedClient) request() {
 	c.relay.Changes.ForwardedFor, c.relay.Changes.Proto, c.relay.Changes.Via = "10.0.0.1", "http", "test"
 	c.relay.Admit(c.plan.Table.Routes()[0])
 	c.relay.Forward(&c.head)
-	c.relay.RequestData(body[:])
+	c.relay.RequestData(body[:], false)
 	c.relay.RequestEnd(nil)
 }
 
 func (c *fixedClient) SendRequest(up exchange.Upstream)          { up.Request(&c.head, false) }
 func (c *fixedClient) Response(exchange.ResponseHead, bool) bool { return false }
-func (c *fixedClient) ResponseData(p []byte)                     { c.bytes += len(p) }
+func (c *fixedClient) ResponseData(p []byte, _ bool)             { c.bytes += len(p) }
 func (c *fixedClient) Reject(exchange.Rejection)                 { c.over <- -1 }
 func (c *fixedClient) address() string                           { return "" }
 

@@ -14,10 +14,7 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 	c, scratch := &u.relay.Changes, u.owner.scratch
 	_, sameProtocol := h.(*requestHead)
 	length := h.ContentLength()
-	u.head, u.requestEnded, u.bodyLeft = string(h.Method()) == "HEAD", end, -1
-	if !sameProtocol {
-		u.bodyLeft = length // in HTTP/1.1, no trailers follow a body of known length
-	}
+	u.head, u.requestEnded = string(h.Method()) == "HEAD", end
 	e := u.stream.BeginHeaders()
 	scratch = u.writePseudo(e, h, scratch)
 	u.owner.fields.write(e, h, c, u.tunnel)
@@ -90,14 +87,10 @@ var (
 	viaName           = []byte("via")
 )
 
-// RequestData writes a piece of the body. A body of known length ends with its last piece, so that the server gets no empty
-// frame behind it.
-func (u *upstreamSide) RequestData(p []byte) {
-	if u.bodyLeft > 0 {
-		u.bodyLeft -= int64(len(p))
-		u.requestEnded = u.bodyLeft == 0
-	}
-	u.stream.Write(p, u.requestEnded)
+// RequestData writes a piece of the body. END_STREAM leaves with the last piece, if that is known.
+func (u *upstreamSide) RequestData(p []byte, last bool) {
+	u.requestEnded = last
+	u.stream.Write(p, last)
 }
 
 // RequestEnd ends the request.

@@ -460,6 +460,10 @@ func TestEveryOrder(t *testing.T) {
 				case action < 3 && d.CanSend() && !ended:
 					sent.Write(piece)
 					d.Send(piece)
+				case action == 3 && !ended && d.CanSend() && chance.IntN(2) == 0:
+					ended = true
+					sent.Write(piece)
+					d.SendLast(piece)
 				case action == 3 && !ended && !d.Ended && (d.CanSend() || !d.Relay.Ready()):
 					ended = true
 					d.End(nil)
@@ -473,6 +477,9 @@ func TestEveryOrder(t *testing.T) {
 				case action < 9 && responding && u.CanRespond():
 					said.Write(piece)
 					u.Data(piece)
+				case action == 9 && responding && u.CanRespond() && chance.IntN(2) == 0:
+					said.Write(piece)
+					u.LastData(piece)
 				case action == 9 && responding && u.CanRespond():
 					u.End(nil)
 				case action == 10 && !u.Over && !u.Waiting && !responding && w.connector.Resend && chance.IntN(4) == 0:
@@ -548,10 +555,10 @@ func TestAllocations(t *testing.T) {
 			d.relay.Admit(w.plan.Table.Routes()[0])
 			d.relay.Forward(fixedHead{post})
 			d.relay.WatchBody()
-			d.relay.RequestData(piece)
+			d.relay.RequestData(piece, false)
 			d.relay.RequestEnd(nil)
 			d.relay.Response(response, false)
-			d.relay.ResponseData(piece)
+			d.relay.ResponseData(piece, false)
 			d.relay.ResponseEnd(nil)
 		}
 		request()
@@ -582,7 +589,7 @@ func (d *countingDownstream) SendRequest(up exchange.Upstream)          { up.Req
 func (d *countingDownstream) ResumeRequest()                            {}
 func (d *countingDownstream) Interim(exchange.ResponseHead)             {}
 func (d *countingDownstream) Response(exchange.ResponseHead, bool) bool { return true }
-func (d *countingDownstream) ResponseData([]byte)                       {}
+func (d *countingDownstream) ResponseData([]byte, bool)                 {}
 func (d *countingDownstream) Reject(exchange.Rejection)                 {}
 func (d *countingDownstream) Reset()                                    {}
 func (d *countingDownstream) ResponseFull() bool                        { return false }
@@ -604,7 +611,7 @@ type countingUpstream struct {
 
 func (u *countingUpstream) Open(*exchange.Relay, bool) (exchange.Upstream, bool) { return u, true }
 func (u *countingUpstream) Request(exchange.RequestHead, bool) bool              { return true }
-func (u *countingUpstream) RequestData(p []byte)                                 { u.bytes += len(p) }
+func (u *countingUpstream) RequestData(p []byte, _ bool)                         { u.bytes += len(p) }
 func (u *countingUpstream) RequestEnd(exchange.Fields)                           {}
 func (u *countingUpstream) ResumeResponse()                                      {}
 func (u *countingUpstream) Cancel()                                              {}

@@ -36,6 +36,7 @@ type Downstream struct {
 	whole    bool
 	paused   bool // the request body is paused
 	trailers Fields
+	last     bool // the last piece of the response's body has come as such
 }
 
 var _ exchange.Downstream = (*Downstream)(nil)
@@ -91,7 +92,15 @@ func (d *Downstream) CanSend() bool { return !d.Ended && !d.whole && !d.paused &
 func (d *Downstream) Send(p []byte) {
 	d.sent += int64(len(p))
 	d.Relay.Replay.KeepBody(p)
-	d.paused = d.Relay.RequestData(p)
+	d.paused = d.Relay.RequestData(p, false)
+}
+
+// SendLast sends the last piece of the request's body and ends the request.
+func (d *Downstream) SendLast(p []byte) {
+	d.sent += int64(len(p))
+	d.Relay.Replay.KeepBody(p)
+	d.Relay.RequestData(p, true)
+	d.End(nil)
 }
 
 // End ends the request.
@@ -133,7 +142,7 @@ func (d *Downstream) SendRequest(up exchange.Upstream) {
 	d.check("SendRequest", d.Status == 0)
 	up.Request(d.Head, d.whole && d.sent == 0 && d.trailers == nil)
 	if kept := d.Relay.Replay.Body(); len(kept) > 0 {
-		up.RequestData(kept)
+		up.RequestData(kept, d.whole && d.trailers == nil)
 	}
 	if d.whole {
 		up.RequestEnd(fieldsOrNil(d.trailers))
@@ -157,14 +166,15 @@ func (d *Downstream) Response(h exchange.ResponseHead, _ bool) (framed bool) {
 }
 
 // ResponseData records a piece of the body.
-func (d *Downstream) ResponseData(p []byte) {
-	d.check("ResponseData", d.Status != 0)
+func (d *Downstream) ResponseData(p []byte, last bool) {
+	d.check("ResponseData", d.Status != 0 && !d.last)
+	d.last = last
 	d.Body.Write(p)
 }
 
 // ResponseEnd ends the request.
 func (d *Downstream) ResponseEnd(trailers exchange.Fields) {
-	d.check("ResponseEnd", d.Status != 0)
+	d.check("ResponseEnd", d.Status != 0 && !(d.last && trailers != nil))
 	d.Trailers = Collect(trailers)
 	d.finish(d.Status)
 }

@@ -56,6 +56,7 @@ type Upstream struct {
 	responded bool
 	paused    bool // the response is paused
 	reused    bool
+	last      bool // the last piece of the body has come as such
 }
 
 var _ exchange.Upstream = (*Upstream)(nil)
@@ -80,14 +81,15 @@ func (u *Upstream) Request(h exchange.RequestHead, _ bool) (framed bool) {
 }
 
 // RequestData records a piece of the body.
-func (u *Upstream) RequestData(p []byte) {
-	u.check("RequestData", u.Begun && !u.Whole)
+func (u *Upstream) RequestData(p []byte, last bool) {
+	u.check("RequestData", u.Begun && !u.Whole && !u.last)
+	u.last = last
 	u.Body.Write(p)
 }
 
 // RequestEnd records the end of the request.
 func (u *Upstream) RequestEnd(trailers exchange.Fields) {
-	u.check("RequestEnd", u.Begun && !u.Whole)
+	u.check("RequestEnd", u.Begun && !u.Whole && !(u.last && trailers != nil))
 	u.Whole, u.Trailers = true, Collect(trailers)
 	if u.connector.OnEnd != nil {
 		u.connector.OnEnd(u)
@@ -136,7 +138,13 @@ func (u *Upstream) Respond(h *ResponseHead) bool {
 }
 
 // Data sends a piece of the response's body.
-func (u *Upstream) Data(p []byte) { u.paused = u.Relay.ResponseData(p) }
+func (u *Upstream) Data(p []byte) { u.paused = u.Relay.ResponseData(p, false) }
+
+// LastData sends the last piece of the response's body and ends the response.
+func (u *Upstream) LastData(p []byte) {
+	u.Relay.ResponseData(p, true)
+	u.End(nil)
+}
 
 // End ends the response.
 func (u *Upstream) End(trailers Fields) {
