@@ -22,6 +22,7 @@ import (
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
 	"example.com/ferry/transport/unix"
+	"example.com/ferry/transport/utp"
 	"example.com/ferry/transport/websocket"
 )
 
@@ -75,6 +76,9 @@ func Transports() []Transport {
 		}},
 		{transport.WS, func(s Security) transport.Transport {
 			return websocket.New(&websocket.Config{HandshakeTimeout: s.HandshakeTimeout})
+		}},
+		{utp.Descriptor(), func(s Security) transport.Transport {
+			return utp.New(&utp.Config{HandshakeTimeout: s.HandshakeTimeout})
 		}},
 	}
 }

@@ -413,6 +413,12 @@ func TestFunctionsOverEachTransport(t *testing.T) {
 			}
 			cfg.Listeners = []config.Listener{{Address: tr.Scheme + "://" + addr}}
 			cfg.Live.Functions = true
+			if tr.Missing != "" {
+				if _, err := Build(cfg, Extensions{}); err == nil || !strings.Contains(err.Error(), tr.Missing) {
+					t.Errorf("Build = %v, want an error with %q", err, tr.Missing)
+				}
+				return
+			}
 			n := build(t, cfg)
 			run(t, n)
 			if _, err := os.Stat(socket); err != nil && tr.Local {

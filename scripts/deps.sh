@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 lint_version=2.15.0
 h2spec_version=2.2.1
 grpcio_version=1.85.1
-packages=(chromium nftables iproute2 tmux gcc libc6-dev libnginx-mod-stream python3-venv qemu-user)
+packages=(chromium nftables iproute2 tmux gcc g++ libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
 if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
 	echo "golangci-lint $lint_version is installed"

@@ -21,6 +21,9 @@ type Descriptor struct {
 	// Path is true if a path may follow: HOST:PORT/PATH.
 	Path bool
 
+	// Missing says why this binary lacks the transport. Empty means that it has it.
+	Missing string
+
 	// ReceiveWindow is true if the transport itself buffers received bytes, within a configured window.
 	ReceiveWindow bool
 }
@@ -32,11 +35,12 @@ var (
 	TCP  = Descriptor{Scheme: "tcp"}
 	Unix = Descriptor{Scheme: "unix", Local: true}
 	WS   = Descriptor{Scheme: "ws", Path: true}
+	UTP  = Descriptor{Scheme: "utp"} // package utp knows whether the binary has it
 	WSS  = Descriptor{Scheme: "wss", Encrypted: true, Path: true}
 )
 
 // Descriptors returns the list above.
-func Descriptors() []Descriptor { return []Descriptor{QUIC, TLS, TCP, Unix, WSS, WS} }
+func Descriptors() []Descriptor { return []Descriptor{QUIC, TLS, TCP, Unix, WSS, WS, UTP} }
 
 // Syntax returns the form of an address: quic://HOST:PORT, unix://PATH or ws://HOST:PORT/PATH.
 func (d Descriptor) Syntax() string {
@@ -53,6 +57,9 @@ func (d Descriptor) Syntax() string {
 // CheckAddress returns an error if the transport cannot use addr. addr has no scheme. The text of the error is the end of a
 // sentence that begins with the address.
 func (d Descriptor) CheckAddress(addr string) error {
+	if d.Missing != "" {
+		return errors.New("cannot be used: " + d.Missing)
+	}
 	if d.Local {
 		if addr == "" {
 			return errors.New("has no path: write " + d.Scheme + "://ferry.sock")

@@ -4,6 +4,8 @@
 // The race detector is on in packages that start goroutines or share memory (see needsRace), if there is a C compiler. With
 // -cross, the packages that read and write bytes are also tested on other processors, under qemu-user (see emulatedProcessors).
 //
+// Packages with a build tag that needs a compiler (see taggedPackages) are tested once more, with the tag.
+//
 // There are two phases. In the first one, two batches of packages run at a time, because many tests wait more than they compute. In
 // the second one, the packages that start programs and load (see runsAlone) run one at a time, so that they do not compete for the
 // cores with each other and with the emulators.
@@ -67,6 +69,7 @@ func run(w io.Writer, modules []string, o options) (bool, error) {
 			return false, fmt.Errorf("module %s: %w", dir, err)
 		}
 		batches = append(batches, these...)
+		batches = append(batches, taggedBatches(t, dir, race)...)
 	}
 	if o.cross {
 		for _, f := range emulatedProcessors {
