@@ -6,18 +6,15 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
+
+	"example.com/ferry/internal/filestate"
 )
 
-const (
-	// checkInterval is the time between two checks of the files. Changed files are read once they have stayed the same from
-	// one check to the next: a program may still be writing them, or writes the certificate first and then the key.
-	checkInterval = time.Second
-
-	// timestampPrecision is the time within which a second change of a file may leave its modification time unchanged. Files
-	// that were modified more recently are compared by content. FAT has the coarsest precision.
-	timestampPrecision = 2 * time.Second
-)
+// checkInterval is the time between two checks of the files. Changed files are read once they have stayed the same from
+// one check to the next: a program may still be writing them, or writes the certificate first and then the key.
+const checkInterval = time.Second
 
 // watch is what the watcher knows of a source's files.
 type watch struct {
@@ -113,7 +110,7 @@ func (src *source) check(now bool, log *slog.Logger) (replaced bool) {
 		w.seen = after
 		return false
 	}
-	w.read = settled(seen)
+	w.read = !slices.ContainsFunc(seen, func(info fs.FileInfo) bool { return !filestate.Settled(info) })
 	sum := digest(from)
 	if sum == w.digest {
 		return false
@@ -145,28 +142,7 @@ func stat(f sourceFiles) []fs.FileInfo {
 
 // same reports whether no file has changed from a to b, as far as is known without reading.
 func same(a, b []fs.FileInfo) bool {
-	for i := range a {
-		if a[i] == nil || b[i] == nil {
-			if a[i] != b[i] {
-				return false
-			}
-			continue
-		}
-		if !a[i].ModTime().Equal(b[i].ModTime()) || a[i].Size() != b[i].Size() || a[i].Mode() != b[i].Mode() || !os.SameFile(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// settled reports whether another change of the files would change their modification times.
-func settled(files []fs.FileInfo) bool {
-	for _, info := range files {
-		if info != nil && time.Since(info.ModTime()) < timestampPrecision {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, filestate.Same)
 }
 
 // digest returns a hash that changes when the content of a file, or the error of reading it, does.

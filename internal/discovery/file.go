@@ -5,17 +5,13 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"example.com/ferry/internal/filestate"
 )
 
-const (
-	// fileInterval is the time between two checks of a file. A changed file is read once it has stayed the same from one check
-	// to the next, because a program may still be writing it.
-	fileInterval = time.Second
-
-	// timestampPrecision is the time within which a second change of a file may leave its modification time unchanged. FAT has
-	// the coarsest precision.
-	timestampPrecision = 2 * time.Second
-)
+// fileInterval is the time between two checks of a file. A changed file is read once it has stayed the same from one check
+// to the next, because a program may still be writing it.
+const fileInterval = time.Second
 
 // File returns the source of a file that lists endpoints, as ReadFile reads it. Changes are used within a few seconds. While the
 // file cannot be read or is invalid, each check fails and the endpoints before stay valid.
@@ -40,7 +36,7 @@ func (f *file) lookup(context.Context) ([]Endpoint, time.Duration, error) {
 		f.seen, f.read, f.err = nil, false, err
 		return nil, 0, err
 	}
-	changed := f.seen == nil || !sameFile(f.seen, now)
+	changed := !filestate.Same(f.seen, now)
 	f.seen, f.read = now, f.read && !changed
 	if f.read || changed && f.list != nil {
 		return f.current()
@@ -49,7 +45,7 @@ func (f *file) lookup(context.Context) ([]Endpoint, time.Duration, error) {
 	if f.err = err; err == nil {
 		f.list = list
 	}
-	f.read = err == nil && time.Since(now.ModTime()) >= timestampPrecision
+	f.read = err == nil && filestate.Settled(now)
 	return f.current()
 }
 
@@ -59,9 +55,4 @@ func (f *file) current() ([]Endpoint, time.Duration, error) {
 		return nil, 0, f.err
 	}
 	return f.list, 0, nil
-}
-
-// sameFile reports whether a file has not changed from a to b, as far as is known without reading.
-func sameFile(a, b fs.FileInfo) bool {
-	return a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode() && os.SameFile(a, b)
 }
