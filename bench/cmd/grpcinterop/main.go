@@ -18,7 +18,9 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/grpc"
+	"example.com/ferry/rpc/grpc/reflection"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
@@ -60,7 +62,9 @@ func run(args []string) error {
 
 // serve serves until a signal, and lets the calls in progress end.
 func serve(ctx context.Context, t transport.Transport, addr string) error {
-	l, err := grpc.Protocol{}.Listen(ctx, t, addr, testService)
+	greeter := newGreeter()
+	p := grpc.Protocol{Config: &grpc.Config{Services: []call.Service{testService, reflection.New(greeter)}}}
+	l, err := greeter.Listen(ctx, p, t, addr)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,22 @@ import (
 
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"example.com/ferry/codec/protobuf"
+	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/envelope"
 )
+
+// newGreeter returns a server with a method that no .proto file declares, for clients that ask what it is.
+func newGreeter() *rpc.Server {
+	s := rpc.NewServer(&rpc.ServerConfig{Contents: []envelope.Content{{Type: "application/protobuf", Codec: protobuf.Codec{}}}})
+	rpc.Handle(s, "greeter.Greeter.Hello", func(_ context.Context, in *wrapperspb.StringValue) (*wrapperspb.StringValue, error) {
+		return wrapperspb.String("Hello, " + in.Value), nil
+	})
+	return s
+}
 
 // The metadata that a server sends back.
 const (

@@ -1,7 +1,8 @@
-// Grpcpeer is a server or a client of grpc-go for the tests of proxy/interop, whose module does not link gRPC.
+// Grpcpeer is a server or a client of grpc-go for the tests of proxy/interop and rpc/grpc/interop, whose module does not link gRPC.
 //
 //	grpcpeer serve HOST:PORT                 // prints "ready"
 //	grpcpeer call HOST:PORT [CA-FILE]        // prints "passed" and the number of calls; with CA-FILE over TLS
+//	grpcpeer describe HOST:PORT SERVICE METHOD JSON    // learns from the server what to send, and calls it
 //
 // The server has one service, and proxy/interop/testdata/grpc_peer.py has the same: Unary and Stream return each message. The
 // metadata x-status is the status that a call ends with, and the trailer x-seen is the metadata x-client.
@@ -55,7 +56,10 @@ func run(args []string) error {
 		}
 		return call(args[1], trust)
 	}
-	return errors.New("write serve HOST:PORT, or call HOST:PORT [CA-FILE]")
+	if len(args) == 5 && args[0] == "describe" {
+		return describe(args[1], args[2], args[3], args[4])
+	}
+	return errors.New("write serve HOST:PORT, call HOST:PORT [CA-FILE], or describe HOST:PORT SERVICE METHOD JSON")
 }
 
 // serve serves until the process ends.

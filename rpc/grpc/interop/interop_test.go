@@ -32,7 +32,7 @@ var cases = []string{
 var programs = sync.OnceValues(func() (dir string, err error) {
 	dir = built
 	for name, pkg := range map[string]string{
-		"ferry": "./cmd/grpcinterop", "client": "google.golang.org/grpc/interop/client", "server": "google.golang.org/grpc/interop/server",
+		"ferry": "./cmd/grpcinterop", "peer": "./cmd/grpcpeer", "client": "google.golang.org/grpc/interop/client", "server": "google.golang.org/grpc/interop/server",
 	} {
 		c := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg)
 		c.Dir = "../../../bench"
@@ -107,27 +107,51 @@ func output(t *testing.T, path string, args ...string) string {
 	return string(out)
 }
 
+// serveFerry starts ferry's server and returns its address.
+func serveFerry(t *testing.T, args ...string) (host, port string) {
+	t.Helper()
+	c := exec.Command(program(t, "ferry"), append([]string{"serve", "127.0.0.1:0"}, args...)...)
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, c)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host, port, err = net.SplitHostPort(strings.TrimSpace(strings.TrimPrefix(line, "ready "))); err != nil {
+		t.Fatalf("the server says %q: %v", line, err)
+	}
+	return host, port
+}
+
+// TestDescribe: a client of grpc-go that knows no .proto file lists ferry's services, learns what a method is, and calls it.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	host, port := serveFerry(t)
+	for _, row := range []struct{ service, method, json, want string }{
+		{"greeter.Greeter", "Hello", `"Bo"`, "method greeter.Greeter.Hello google.protobuf.StringValue google.protobuf.StringValue\nresponse \"Hello, Bo\"\n"},
+		{"grpc.health.v1.Health", "Check", `{"service":"greeter.Greeter"}`, "method grpc.health.v1.Health.Check grpc.health.v1.HealthCheckRequest grpc.health.v1.HealthCheckResponse\nresponse {\"status\":\"SERVING\"}\n"},
+	} {
+		got := output(t, program(t, "peer"), "describe", net.JoinHostPort(host, port), row.service, row.method, row.json)
+		if want := "services greeter.Greeter grpc.health.v1.Health\n" + row.want; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestClientOfGo: the client of grpc-go calls ferry's server.
 func TestClientOfGo(t *testing.T) {
 	t.Parallel()
-	client, server := program(t, "client"), program(t, "ferry")
+	client := program(t, "client")
 	for _, secure := range []bool{false, true} {
-		args, more := []string{"serve", "127.0.0.1:0"}, []string{}
+		var args, more []string
 		if secure {
 			ca, cert, key := identity(t)
-			args, more = append(args, cert, key), []string{"-use_tls", "-use_test_ca", "-ca_file", ca, "-server_host_override", "localhost"}
+			args, more = []string{cert, key}, []string{"-use_tls", "-use_test_ca", "-ca_file", ca, "-server_host_override", "localhost"}
 		}
-		c := exec.Command(server, args...)
-		stdout, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		start(t, c)
-		line, err := bufio.NewReader(stdout).ReadString('\n')
-		host, port, err2 := net.SplitHostPort(strings.TrimSpace(strings.TrimPrefix(line, "ready ")))
-		if err != nil || err2 != nil {
-			t.Fatalf("the server says %q: %v, %v", line, err, err2)
-		}
+		host, port := serveFerry(t, args...)
 		for _, name := range cases {
 			t.Run(fmt.Sprintf("%s, TLS %v", name, secure), func(t *testing.T) {
 				output(t, client, append(more, "-server_host", host, "-server_port", port, "-test_case", name)...)
