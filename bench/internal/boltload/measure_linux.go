@@ -20,7 +20,7 @@ type Spec struct {
 	Most     int
 
 	Warm   time.Duration // time between the first request and the window
-	Window time.Duration // minimum length of the window; it is extended until as many requests were answered as are in flight
+	Window time.Duration // minimum length of the window; it is extended until twice as many requests were answered as are in flight
 
 	Proxy   []int // PIDs of the proxy; their CPU time and that of their children is reported; empty without a proxy
 	Backend []int // PIDs of the backend; their CPU time does not count as foreign
