@@ -79,10 +79,14 @@ func (s *Status) Is(target error) bool {
 // StatusOf returns the status that err stands for: nil for nil, the *Status in its chain, Canceled and DeadlineExceeded for the
 // errors of package context, Unavailable for a connection that ended within a call, and otherwise Unknown with err's text.
 func StatusOf(err error) *Status {
+	if err == nil {
+		return nil
+	}
+	if s, ok := err.(*Status); ok { //nolint:errorlint // the usual case, without an allocation for errors.As
+		return s
+	}
 	var s *Status
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &s):
 		return s
 	case errors.Is(err, context.DeadlineExceeded):
