@@ -57,7 +57,6 @@ func TestDialErrors(t *testing.T) {
 		name, target, want string
 		cfg                rpc.ClientConfig
 	}{
-		{"no protocol", "memory://a", "ClientConfig.Protocol is nil", rpc.ClientConfig{}},
 		{"no scheme", "a", "write SCHEME://ADDRESS", rpc.ClientConfig{Protocol: p}},
 		{"no address", "memory://", "write SCHEME://ADDRESS", rpc.ClientConfig{Protocol: p}},
 		{"unknown scheme", "carrier+pigeon://a", "no transport has the scheme pigeon", rpc.ClientConfig{Protocol: p}},

@@ -12,6 +12,7 @@ import (
 	"example.com/ferry/internal/discovery"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
+	"example.com/ferry/rpc/native"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
@@ -39,7 +40,7 @@ const (
 
 // ClientConfig configures a Client.
 type ClientConfig struct {
-	// Protocol writes calls as bytes. It is required.
+	// Protocol writes calls as bytes. Nil means native.Protocol with MaxMessage.
 	Protocol call.Protocol
 
 	// Transports are those that a target may name. Nil means tcp. A TLS transport verifies servers as it is configured.
@@ -152,9 +153,6 @@ func (c *ClientConfig) check() (*ClientConfig, *envelope.Content, error) {
 	if c != nil {
 		d = *c
 	}
-	if d.Protocol == nil {
-		return nil, nil, fmt.Errorf("rpc: ClientConfig.Protocol is nil: set it to the protocol of the server")
-	}
 	if d.Contents == nil {
 		d.Contents = []envelope.Content{{Type: "application/json", Codec: json.Codec{}}}
 	}
@@ -172,6 +170,9 @@ func (c *ClientConfig) check() (*ClientConfig, *envelope.Content, error) {
 	}
 	setDefault(&d.Content, d.Contents[0].Type)
 	setDefault(&d.MaxMessage, defaultMaxMessage)
+	if d.Protocol == nil {
+		d.Protocol = native.Protocol{MaxMessage: d.MaxMessage, Log: d.Log}
+	}
 	setDefault(&d.Conns, 4)
 	setDefault(&d.ConnectTimeout, 5*time.Second)
 	setDefault(&d.MinBackoff, 50*time.Millisecond)

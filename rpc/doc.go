@@ -10,8 +10,8 @@
 //	rpc.Handle(srv, "greeter.Greeter.Hello", func(ctx context.Context, in *HelloRequest) (*HelloReply, error) {
 //		return &HelloReply{Message: "Hello, " + in.Name}, nil
 //	})
-//	l, err := srv.Listen(ctx, protocol, tcp.New(nil), "127.0.0.1:9101")
+//	l, err := srv.Listen(ctx, native.Protocol{}, tcp.New(nil), "127.0.0.1:9101")
 //
-//	c, err := rpc.Dial(ctx, "tcp://127.0.0.1:9101", &rpc.ClientConfig{Protocol: protocol})
+//	c, err := rpc.Dial(ctx, "tcp://127.0.0.1:9101", nil)
 //	out, err := rpc.Call[HelloReply](ctx, c, "greeter.Greeter.Hello", &HelloRequest{Name: "Bo"})
 package rpc
