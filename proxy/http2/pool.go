@@ -23,6 +23,7 @@ type pool struct {
 	loop      *loop.Loop
 	conns     []*serverConn   // connections that are not closed, oldest first
 	waiting   []*upstreamSide // requests without a stream, oldest first
+	leaving   []*upstreamSide // rest of the requests that drainWaiting handles; nil if it does not run
 	waitTimer *loop.Timer
 	retired   bool
 
@@ -153,6 +154,8 @@ func (p *pool) serveWaiting() {
 func (p *pool) dequeue(u *upstreamSide) {
 	if i := slices.Index(p.waiting, u); i >= 0 {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
+	} else if i := slices.Index(p.leaving, u); i >= 0 {
+		p.leaving[i] = nil
 	}
 	p.endpoint.Cluster().Unwait()
 }
@@ -165,25 +168,31 @@ func (p *pool) connected() bool {
 // failWaiting ends the waiting requests, because no connection could be opened. The requests may be sent
 // to other endpoints.
 func (p *pool) failWaiting(f exchange.Failure) {
-	all := p.waiting
-	p.waiting = nil
-	for _, u := range all {
-		p.endpoint.Cluster().Unwait()
-		u.fail(f)
+	p.drainWaiting(func(u *upstreamSide) { u.fail(f) })
+}
+
+// drainWaiting removes the waiting requests and calls f for each of them. f may cancel others of them, and add requests, for which
+// f is not called.
+func (p *pool) drainWaiting(f func(*upstreamSide)) {
+	p.leaving, p.waiting = p.waiting, nil
+	for i, u := range p.leaving {
+		if u != nil {
+			p.leaving[i] = nil
+			p.endpoint.Cluster().Unwait()
+			f(u)
+		}
 	}
+	p.leaving = nil
 }
 
 // fallBack passes the waiting requests to the Connector of HTTP/1.1, because the server has chosen that.
 func (p *pool) fallBack() {
 	p.endpoint.ChoseHTTP1(p.loop.Now())
-	all := p.waiting
-	p.waiting = nil
-	for _, u := range all {
-		p.endpoint.Cluster().Unwait()
+	p.drainWaiting(func(u *upstreamSide) {
 		relay := u.relay
 		u.release()
 		relay.Replace(p.fallback.Open(relay, false))
-	}
+	})
 }
 
 // remove removes a connection that is lost or about to be closed.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
@@ -252,6 +253,43 @@ func TestResponseBeforeTheRequestIsComplete(t *testing.T) {
 		}
 		if s := r.idle(); s.Endpoints[0].Outcomes[upstream.Reset] != 0 || s.Endpoints[0].Conns != 1 {
 			t.Errorf("%+v: want no reset, and one connection", s.Endpoints[0])
+		}
+	})
+}
+
+// Requests that wait for a stream fail with the connection that they wait for. The end of one of them may end another one.
+func TestWaitingRequestsFail(t *testing.T) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		r := startUpstream(t, c, route.Rule{}, oneConnection(proxytest.DeadAddr(t)))
+		const streams, waiting = wire.DefaultMaxStreams, 4
+		calls := make([]*call, streams+waiting)
+		over := make(chan int, len(calls))
+		waits := proxytest.OnLoop(t, r.loop, func() int64 { // the connection is not refused before all have begun
+			for i := range calls {
+				calls[i] = &call{Downstream: proxytest.NewDownstream(t, r.loop), rig: r}
+				calls[i].Responded = func() {
+					over <- i
+					if i == streams { // the first one that waits
+						calls[streams+1].Leave()
+						calls[streams+3].Leave()
+					}
+				}
+				calls[i].Begin(r.plan, exchange.Timeouts{}, getHead, true)
+			}
+			return r.plan.Clusters[0].Snapshot().Waiting
+		})
+		if waits != waiting {
+			t.Fatalf("%d requests wait, want %d", waits, waiting)
+		}
+		for range calls {
+			select {
+			case <-over:
+			case <-time.After(proxytest.Patience):
+				t.Fatal("a request has not ended")
+			}
+		}
+		if s := r.idle(); s.Waiting != 0 {
+			t.Errorf("%d requests wait in the end, want 0", s.Waiting)
 		}
 	})
 }

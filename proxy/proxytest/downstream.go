@@ -174,7 +174,7 @@ func (d *Downstream) ResponseData(p []byte, last bool) {
 
 // ResponseEnd ends the request.
 func (d *Downstream) ResponseEnd(trailers exchange.Fields) {
-	d.check("ResponseEnd", d.Status != 0 && !(d.last && trailers != nil))
+	d.check("ResponseEnd", d.Status != 0 && (!d.last || trailers == nil))
 	d.Trailers = Collect(trailers)
 	d.finish(d.Status)
 }

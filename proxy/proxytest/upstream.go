@@ -89,7 +89,7 @@ func (u *Upstream) RequestData(p []byte, last bool) {
 
 // RequestEnd records the end of the request.
 func (u *Upstream) RequestEnd(trailers exchange.Fields) {
-	u.check("RequestEnd", u.Begun && !u.Whole && !(u.last && trailers != nil))
+	u.check("RequestEnd", u.Begun && !u.Whole && (!u.last || trailers == nil))
 	u.Whole, u.Trailers = true, Collect(trailers)
 	if u.connector.OnEnd != nil {
 		u.connector.OnEnd(u)
