@@ -199,7 +199,7 @@ func (d *downstreamSide) finish() {
 func (d *downstreamSide) release() {
 	if d.payload.matcher != nil {
 		d.payload.matcher.Reset()
-		d.loopState.freeMatcher(d.payload.matcher, d.settings.plan.Table)
+		d.loopState.matchers.Put(d.payload.matcher)
 	}
 	if d.payload.content != nil {
 		d.payload.content.Release()

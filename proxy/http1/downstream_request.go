@@ -56,7 +56,7 @@ func (d *downstreamSide) match(p []byte) int {
 	var found *route.Route
 	result := route.NeedPayload
 	if m == nil {
-		m = d.loopState.matcher(d.settings.plan.Table)
+		m = d.loopState.matchers.Get(d.settings.plan.Table)
 		found, result = m.Match(&d.request, nil, d.head.Framing == wire.BodyNone)
 	}
 	if result == route.NeedPayload {
@@ -74,7 +74,7 @@ func (d *downstreamSide) match(p []byte) int {
 		}
 		d.payload.matcher = nil
 	}
-	d.loopState.freeMatcher(m, d.settings.plan.Table)
+	d.loopState.matchers.Put(m)
 	return d.admit(found, p)
 }
 

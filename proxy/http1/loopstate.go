@@ -8,10 +8,7 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-const (
-	maxFreeDownstreams = 1024 // free objects per loop: about as many as a loop has requests in progress
-	maxFreeMatchers    = 64
-)
+const maxFreeDownstreams = 1024 // free objects per loop: about as many as a loop has requests in progress
 
 // loopState is the part of a Service that belongs to one loop. Only that loop uses it.
 type loopState struct {
@@ -24,8 +21,7 @@ type loopState struct {
 	linger     *linger // handles connections whose last response is queued
 
 	free      []*downstreamSide
-	matchers  []*route.Matcher        // free Matchers of table
-	table     *route.Table            // table that matchers belong to
+	matchers  route.Matchers
 	connInfos map[*loop.Conn]connInfo // entries exist only for connections that need one
 	scratch   []byte                  // buffer for building response heads
 	edit      wire.ResponseEdit
@@ -68,27 +64,6 @@ func (ls *loopState) downstream(c *loop.Conn) *downstreamSide {
 	d.relay.Begin(d.settings.plan, d.settings.timeouts)
 	d.relay.TLS = exchange.ClientTLS(c)
 	return d
-}
-
-// matcher returns a Matcher for table t.
-func (ls *loopState) matcher(t *route.Table) *route.Matcher {
-	if ls.table != t {
-		clear(ls.matchers)
-		ls.table, ls.matchers = t, ls.matchers[:0]
-	}
-	if n := len(ls.matchers); n > 0 {
-		m := ls.matchers[n-1]
-		ls.matchers = ls.matchers[:n-1]
-		return m
-	}
-	return t.NewMatcher()
-}
-
-// freeMatcher returns m, a Matcher of t, to the free Matchers.
-func (ls *loopState) freeMatcher(m *route.Matcher, t *route.Table) {
-	if t == ls.table && len(ls.matchers) < maxFreeMatchers {
-		ls.matchers = append(ls.matchers, m)
-	}
 }
 
 // stillReads reports whether the client is still reading its last response: it has acknowledged bytes since the

@@ -99,7 +99,7 @@ func (d *downstreamSide) useKeptHead() {
 func (d *downstreamSide) release() {
 	if d.matcher != nil {
 		d.matcher.Reset()
-		d.loopState.freeMatcher(d.matcher, d.settings.plan.Table)
+		d.loopState.matchers.Put(d.matcher)
 	}
 	d.dropPending()
 	if d.discardTimer != nil {

@@ -63,7 +63,7 @@ func (d *downstreamSide) match() {
 	var found *route.Route
 	var result route.Result
 	if m == nil {
-		m = d.loopState.matcher(d.settings.plan.Table)
+		m = d.loopState.matchers.Get(d.settings.plan.Table)
 		found, result = m.Match(&d.request, nil, d.whole || d.tunnel)
 	} else {
 		found, result = m.Continue(&d.request, d.content(), d.whole)
@@ -73,7 +73,7 @@ func (d *downstreamSide) match() {
 		return
 	}
 	d.matcher = nil
-	d.loopState.freeMatcher(m, d.settings.plan.Table)
+	d.loopState.matchers.Put(m)
 	d.admit(found)
 }
 

@@ -8,19 +8,15 @@ import (
 	wire "example.com/ferry/protocol/http2"
 )
 
-const (
-	maxFreeDownstreams = 1024 // free objects per loop: about as many as a loop has requests in progress
-	maxFreeMatchers    = 64
-)
+const maxFreeDownstreams = 1024 // free objects per loop: about as many as a loop has requests in progress
 
 // loopState is the part of a Service that belongs to one loop. Only that loop uses it.
 type loopState struct {
 	service *Service
 
 	free     []*downstreamSide
-	matchers []*route.Matcher // free Matchers of table
-	table    *route.Table     // table that matchers belong to
-	scratch  []byte           // buffer for copies of heads and for values of fields
+	matchers route.Matchers
+	scratch  []byte // buffer for copies of heads and for values of fields
 	fields   fieldWriter
 }
 
@@ -52,27 +48,6 @@ func (ls *loopState) downstream(cc *clientConn, s *wire.Stream) *downstreamSide 
 func (ls *loopState) put(d *downstreamSide) {
 	if bufpool.Reuse && len(ls.free) < maxFreeDownstreams {
 		ls.free = append(ls.free, d)
-	}
-}
-
-// matcher returns a Matcher for table t.
-func (ls *loopState) matcher(t *route.Table) *route.Matcher {
-	if ls.table != t {
-		clear(ls.matchers)
-		ls.table, ls.matchers = t, ls.matchers[:0]
-	}
-	if n := len(ls.matchers); n > 0 {
-		m := ls.matchers[n-1]
-		ls.matchers = ls.matchers[:n-1]
-		return m
-	}
-	return t.NewMatcher()
-}
-
-// freeMatcher returns m, a Matcher of t, to the free Matchers.
-func (ls *loopState) freeMatcher(m *route.Matcher, t *route.Table) {
-	if t == ls.table && len(ls.matchers) < maxFreeMatchers {
-		ls.matchers = append(ls.matchers, m)
 	}
 }
 

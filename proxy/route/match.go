@@ -49,7 +49,7 @@ type Matcher struct {
 }
 
 // NewMatcher creates a Matcher. A request that waits for more payload needs a Matcher of its own until its route is
-// found. A driver with many connections should keep a free list. A Matcher holds at most MaxPayload bytes for each
+// found; Matchers is a free list of them. A Matcher holds at most MaxPayload bytes for each
 // field that payload conditions name.
 func (t *Table) NewMatcher() *Matcher {
 	m := &Matcher{table: t, searches: make([]runningSearch, len(t.searches)), reachable: make([]bool, 2+t.maxTests)}
