@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/balance"
+	"example.com/ferry/internal/discovery"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
 	"example.com/ferry/transport"
@@ -21,6 +22,7 @@ type Client struct {
 	cfg       *ClientConfig
 	content   *envelope.Content // of ClientConfig.Content
 	transport transport.Transport
+	service   *discovery.Service
 	set       *balance.Set
 	start     time.Time // zero of the clock that now reads
 	retries   *balance.Budget
@@ -34,7 +36,7 @@ type Client struct {
 
 	mu        sync.Mutex
 	endpoints map[endpointKey]*endpoint
-	sources   []*followed
+	sought    sought
 	changed   chan struct{} // closed when an endpoint appears, disappears, connects or fails
 	closed    bool
 }
@@ -50,11 +52,16 @@ type Client struct {
 // Dial waits until the first connection is open. If no endpoint can be reached, or ctx ends, it returns an error; with WaitForReady it
 // does not wait. The Client lasts until Close, whatever becomes of ctx.
 func Dial(ctx context.Context, target string, cfg *ClientConfig) (*Client, error) {
+	return dial(ctx, target, cfg, nil)
+}
+
+// dial is Dial with another resolver of names.
+func dial(ctx context.Context, target string, cfg *ClientConfig, names discovery.Resolver) (*Client, error) {
 	d, content, err := cfg.check()
 	if err != nil {
 		return nil, err
 	}
-	tr, sources, err := parseTarget(target, d)
+	tr, sources, err := parseTarget(target, d, &discovery.Options{Resolver: names})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +75,9 @@ func Dial(ctx context.Context, target string, cfg *ClientConfig) (*Client, error
 	}
 	c.set = balance.New(&balance.Config{Policy: d.Policy, Limits: d.Limits, Outlier: d.Outlier, FailureLatency: d.ConnectTimeout}, nil)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.follow(sources)
+	c.service = discovery.New(&discovery.Config{Sources: sources, Log: d.Log.With("target", target)})
+	c.replaceEndpoints()
+	c.tasks.Go(func() { c.service.Run(c.ctx, c.replaceEndpoints) })
 	if d.WaitForReady {
 		return c, nil
 	}
@@ -172,8 +181,7 @@ func (c *Client) awaitEndpoint(ctx context.Context, deadline time.Time, wait boo
 
 // readiness reports whether an endpoint is up, and whether there is none that may soon be. The caller holds mu.
 func (c *Client) readiness() (up, failed bool, reason error) {
-	sought, reason := c.sought()
-	failed = !sought
+	failed, reason = !c.sought.seeking, c.sought.missing()
 	for _, e := range c.endpoints {
 		if !e.Down() {
 			return true, false, nil

@@ -12,7 +12,7 @@ import (
 )
 
 // parseTarget returns the transport that a target names, and the sources of its endpoints.
-func parseTarget(target string, cfg *ClientConfig) (transport.Transport, []Source, error) {
+func parseTarget(target string, cfg *ClientConfig, o *discovery.Options) (transport.Transport, []Source, error) {
 	scheme, rest, ok := strings.Cut(target, "://")
 	how, under, found := strings.Cut(scheme, "+")
 	if found {
@@ -43,14 +43,14 @@ func parseTarget(target string, cfg *ClientConfig) (transport.Transport, []Sourc
 		sources = append(sources, discovery.Static(listed...))
 	case "dns":
 		for addr := range strings.SplitSeq(rest, ",") {
-			source, err := discovery.Address(addr, 1, nil)
+			source, err := discovery.Address(addr, 1, o)
 			if err != nil {
 				return nil, nil, fmt.Errorf("rpc: target %s: %w", target, err)
 			}
 			sources = append(sources, source)
 		}
 	case "srv":
-		sources = append(sources, discovery.SRV(rest, nil))
+		sources = append(sources, discovery.SRV(rest, o))
 	case "file":
 		sources = append(sources, discovery.File(rest))
 	default:
@@ -62,81 +62,38 @@ func parseTarget(target string, cfg *ClientConfig) (transport.Transport, []Sourc
 // endpointKey identifies an endpoint. One with another name to verify is another one, with connections of its own.
 type endpointKey struct{ addr, name string }
 
-// followed is a source of a client and what it has found. Client.mu protects the fields below Source.
-type followed struct {
-	Source
-	list []Endpoint
-	err  error // of the last call of Next
-	used bool  // Next has returned
+// sought is what the sources of a client have said at the last change of its endpoints. Client.mu protects it.
+type sought struct {
+	source  string // one that has neither found endpoints nor failed so far
+	seeking bool   // there is such a source
+	err     error  // why others find no endpoints
 }
 
-// follow keeps the endpoints those that the sources find.
-func (c *Client) follow(sources []Source) {
-	for _, s := range sources {
-		c.sources = append(c.sources, &followed{Source: s})
+// missing returns why there may be no endpoints.
+func (s *sought) missing() error {
+	switch {
+	case s.seeking:
+		return errors.New("looking for " + s.source)
+	case s.err != nil:
+		return s.err
 	}
-	for _, f := range c.sources {
-		c.tasks.Go(func() {
-			for c.ctx.Err() == nil {
-				list, err := f.Next(c.ctx)
-				c.found(f, list, err)
-			}
-		})
-	}
+	return errors.New("the target has no endpoints")
 }
 
-// found takes a result of f. After a failure without a list the endpoints of the result before stay.
-func (c *Client) found(f *followed, list []Endpoint, err error) {
+// replaceEndpoints makes the endpoints those of all sources. Those that were there before keep their connections and their state.
+func (c *Client) replaceEndpoints() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return
 	}
-	if (err == nil) != (f.err == nil) {
-		if err != nil {
-			c.cfg.Log.Warn("rpc: cannot find endpoints: those known so far stay", "source", f.String(), "err", err)
-		} else {
-			c.cfg.Log.Info("rpc: endpoints are found again", "source", f.String())
-		}
-	}
-	f.err, f.used = err, true
-	if list != nil {
-		f.list = list
-		c.replaceEndpoints()
-	}
-	c.notify()
-}
-
-// sought reports whether a source may soon find its first endpoints, and otherwise why there may be none.
-func (c *Client) sought() (bool, error) {
-	reason := errors.New("the target has no endpoints")
-	for _, f := range c.sources {
-		if !f.used {
-			return true, errors.New("looking for " + f.String())
-		}
-		if f.err != nil {
-			reason = fmt.Errorf("%s: %w", f.String(), f.err)
-		}
-	}
-	return false, reason
-}
-
-// replaceEndpoints makes the endpoints those of all sources. Those that were there before keep their connections and their state.
-// The caller holds mu.
-func (c *Client) replaceEndpoints() {
+	// What a source finds in between is in the list, although it counts as sought. The other order would have no endpoints of a
+	// source that is not sought anymore.
+	c.sought.source, c.sought.seeking = c.service.Seeking()
+	c.sought.err = c.service.Err()
 	var all []*balance.Endpoint
-	var merged []Endpoint
-	listed := make(map[string]bool)
-	for _, f := range c.sources {
-		for _, found := range f.list {
-			if !listed[found.Addr] {
-				listed[found.Addr] = true
-				merged = append(merged, found)
-			}
-		}
-	}
 	old, kept := c.endpoints, make(map[endpointKey]*endpoint)
-	for _, found := range merged {
+	for _, found := range c.service.Endpoints() {
 		key := endpointKey{found.Addr, found.Name}
 		e := old[key]
 		if e == nil {
@@ -159,4 +116,5 @@ func (c *Client) replaceEndpoints() {
 			c.tasks.Go(func() { e.keep(true) })
 		}
 	}
+	c.notify()
 }
