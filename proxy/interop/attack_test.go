@@ -143,26 +143,26 @@ func TestAttack(t *testing.T) {
 			counter: "ferry_connections_refused_total", label: `reason="connections_per_address"`, most: 150,
 		},
 		{
-			name: "silent connections", edit: limits("http1: {idle_timeout: 300ms}"),
+			name: "silent connections", edit: limits("http1: {idle_timeout: 2s}"),
 			attack:  func(ctx context.Context, a *attackers) { a.hold(ctx, attackClients, 1, "", "", 0) },
 			counter: "ferry_proxy_accepted_total", label: "",
 		},
 		{
-			name: "slow heads", edit: limits("http1: {header_timeout: 300ms}"),
+			name: "slow heads", edit: limits("http1: {header_timeout: 2s}"),
 			attack: func(ctx context.Context, a *attackers) {
 				a.hold(ctx, attackClients, 1, head+"X-Slow: ", "a", 50*time.Millisecond)
 			},
 			counter: "ferry_proxy_refused_total", label: `reason="slow_client"`,
 		},
 		{
-			name: "bodies that stop", edit: limits("http1: {body_timeout: 300ms}"),
+			name: "bodies that stop", edit: limits("http1: {body_timeout: 2s}"),
 			attack: func(ctx context.Context, a *attackers) {
 				a.hold(ctx, attackClients, 1, head+"Content-Length: 100000\r\n\r\na", "", 0)
 			},
 			counter: "ferry_proxy_refused_total", label: `reason="slow_client"`,
 		},
 		{
-			name: "responses that are not read", edit: limits("http1: {body_timeout: 300ms}"),
+			name: "responses that are not read", edit: limits("http1: {body_timeout: 2s}"),
 			attack: func(ctx context.Context, a *attackers) {
 				a.unread(ctx, attackClients/4, "GET /bytes?n=30000000 HTTP/1.1\r\nHost: a\r\n\r\n")
 			},
