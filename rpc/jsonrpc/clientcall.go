@@ -66,6 +66,7 @@ func (c *conn) Call(ctx context.Context, head *call.Head, data []byte, resp *cal
 		status = call.StatusOf(ctx.Err())
 	default:
 		status = &call.Status{Code: call.Unavailable, Message: err.Error()}
+		c.stop(err) // the next call dials, and learns whether the server is there
 	}
 	resp.Unsent = !cc.sent.Load()
 	return status
@@ -116,7 +117,9 @@ func (c *clientCall) request(ctx context.Context, data []byte) (*http.Request, e
 		err = call.Errorf(call.ResourceExhausted, "jsonrpc: a request of %d bytes: Protocol.MaxMessage is %d", len(body), c.MaxMessage)
 	}
 	if err == nil && c.head.Compression != "" {
-		body, err = compress.Append(nil, body, c.head.Compression)
+		if body, err = compress.Append(nil, body, c.head.Compression); err != nil {
+			err = call.Errorf(call.InvalidArgument, "jsonrpc: %v", err)
+		}
 	}
 	if err != nil {
 		return nil, err

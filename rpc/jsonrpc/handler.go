@@ -22,13 +22,16 @@ import (
 // handler is the http.Handler of a service.
 type handler struct {
 	Protocol
-	service call.Service
-	methods methods
+	service  call.Service
+	methods  methods
+	draining atomic.Bool // responses close their connections
 }
 
 // Handler returns an http.Handler that passes the requests to s, whatever their path is. Use it to serve calls beside other handlers
 // of an http.Server.
-func (p Protocol) Handler(s call.Service) http.Handler {
+func (p Protocol) Handler(s call.Service) http.Handler { return p.newHandler(s) }
+
+func (p Protocol) newHandler(s call.Service) *handler {
 	return &handler{Protocol: p.withDefaults(), service: s, methods: methods{service: s}}
 }
 
@@ -219,6 +222,9 @@ func errorResponse(code int, s *call.Status) []byte {
 // write ends the request with a response, or with 204 if there is none.
 func (e *exchange) write(data []byte) {
 	_ = http.NewResponseController(e.w).SetWriteDeadline(time.Now().Add(e.BodyTimeout)) // a ResponseWriter without deadlines has its own limits
+	if e.draining.Load() {
+		e.w.Header().Set("Connection", "close") // the client makes its next call elsewhere
+	}
 	if data == nil {
 		e.w.WriteHeader(http.StatusNoContent)
 		return

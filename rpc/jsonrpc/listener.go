@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/ferry/rpc/call"
@@ -16,10 +15,10 @@ import (
 
 // listener serves an address: call.Listener.
 type listener struct {
-	server   *http.Server
-	accepts  *acceptor
-	served   chan struct{} // closed when Serve has returned
-	draining atomic.Bool
+	server  *http.Server
+	handler *handler
+	accepts *acceptor
+	served  chan struct{} // closed when Serve has returned
 }
 
 // Listen implements call.Protocol. The path of requests is /.
@@ -32,19 +31,14 @@ func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string
 	if conns == 0 {
 		conns = defaultListenConns
 	}
-	l := &listener{served: make(chan struct{})}
-	l.accepts = newAcceptor(tl, conns)
-	handler := p.Handler(s)
+	l := &listener{handler: p.newHandler(s), accepts: newAcceptor(tl, conns), served: make(chan struct{})}
 	l.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if l.draining.Load() {
-				w.Header().Set("Connection", "close") // the client makes its next call elsewhere
-			}
 			if r.URL.Path != "/" {
 				http.Error(w, "calls are POST /", http.StatusNotFound)
 				return
 			}
-			handler.ServeHTTP(w, r)
+			l.handler.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       serverIdleTimeout,
@@ -64,7 +58,7 @@ func (l *listener) Addr() net.Addr { return l.accepts.Addr() }
 // Drain implements call.Listener. Connections stay open for a moment longer than the listener, so that a request that is on its way gets
 // a response, which tells its client that the connection closes.
 func (l *listener) Drain(ctx context.Context) error {
-	l.draining.Store(true)
+	l.handler.draining.Store(true)
 	err := l.accepts.Close()
 	<-l.served
 	select {

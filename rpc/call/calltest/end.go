@@ -28,26 +28,47 @@ func drain(r *rig) {
 		defer cancel()
 		drained <- r.server.Drain(ctx)
 	}()
-	<-r.conn.Closing()
+	if r.subject.LateNotice {
+		within(r.T, "the listener to close", func() bool { return !r.canDial() })
+		close(r.service.gate)
+		r.wantCode("the call in progress", <-called, call.OK)
+	}
+	select {
+	case <-r.conn.Closing():
+	case <-time.After(patience):
+		r.Fatal("the connection has not learned that the server drains")
+	}
 	resp, err := r.call(r.Context(), r.head("Echo"), want)
 	r.wantCode("a call while the server drains", err, call.Unavailable)
 	if !resp.Unsent {
 		r.Error("Unsent is not set, but the server cannot have begun the call")
 	}
-	if _, err := r.subject.Protocol.Dial(r.Context(), r.subject.Dialer, r.server.Addr().String()); err == nil {
+	if r.canDial() {
 		r.Error("a server that drains has accepted a connection")
 	}
-	select {
-	case err := <-drained:
-		r.Errorf("Drain returned %v while a call was in progress", err)
-	default:
+	if !r.subject.LateNotice {
+		select {
+		case err := <-drained:
+			r.Errorf("Drain returned %v while a call was in progress", err)
+		default:
+		}
+		close(r.service.gate)
+		r.wantCode("the call in progress", <-called, call.OK)
 	}
-	close(r.service.gate)
-	r.wantCode("the call in progress", <-called, call.OK)
 	if err := <-drained; err != nil {
 		r.Errorf("Drain: %v", err)
 	}
 	within(r.T, "the connection to end", func() bool { return r.conn.Err() != nil })
+}
+
+// canDial reports whether the server accepts a connection.
+func (r *rig) canDial() bool {
+	conn, err := r.subject.Protocol.Dial(r.Context(), r.subject.Dialer, r.server.Addr().String())
+	if err != nil {
+		return false
+	}
+	_ = conn.Close(r.Context()) // it carried no call
+	return true
 }
 
 // lateDrain drains with a call that does not end in time.

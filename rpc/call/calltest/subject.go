@@ -34,6 +34,7 @@ type Subject struct {
 	NoHeader      bool // headers and trailers of responses
 	NoDetails     bool // details of a status
 	NoCompression bool
+	LateNotice    bool // a server that drains tells a connection with the response of a call, not before
 }
 
 // Run tests the protocol over the transport. Each test has a connection of its own.
