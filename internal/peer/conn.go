@@ -26,6 +26,9 @@ type Config struct {
 	// KiB.
 	WriteBuffer int
 
+	// Gather is FrameWriter.Gather for all streams.
+	Gather bool
+
 	// MaxResponses bounds the bytes of responses that wait for a write. If they exceed it the connection is closed,
 	// because the peer sends requests and does not read the responses. Zero means 256 KiB.
 	MaxResponses int
@@ -91,6 +94,7 @@ func New(raw transport.Conn, cfg Config) *Conn {
 		cfg: cfg, raw: raw, control: NewFrameWriter(cfg.WriteBuffer), closed: make(chan struct{}),
 		reader: NewFrameReader(raw, native.MaxHandshake), progress: map[*FrameReader]*progress{}, barriers: map[uint64]chan struct{}{},
 	}
+	c.control.Gather = cfg.Gather
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.readers.Add(1) // for Serve
 	return c

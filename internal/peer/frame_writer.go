@@ -20,6 +20,10 @@ type FrameWriter struct {
 	// frames from other queues. The function it returns, if not nil, is called without the lock. Set Refill before Run.
 	Refill func() (after func())
 
+	// Gather makes the writing goroutine let other goroutines run before it writes. It is for streams with many producers of
+	// short frames: what they append leaves in one write. Set Gather before Run.
+	Gather bool
+
 	mu           sync.Mutex
 	wake         sync.Cond
 	segments     []segment

@@ -21,6 +21,7 @@ func (c *Conn) Writer(i int, setUp func(*FrameWriter)) *FrameWriter {
 		return w
 	}
 	w := NewFrameWriter(c.cfg.WriteBuffer)
+	w.Gather = c.cfg.Gather
 	if setUp != nil {
 		setUp(w)
 	}

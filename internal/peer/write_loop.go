@@ -2,6 +2,7 @@ package peer
 
 import (
 	"io"
+	"runtime"
 	"time"
 )
 
@@ -74,6 +75,11 @@ func (w *FrameWriter) await() {
 		}
 		for w.asleep = true; w.asleep; {
 			w.wake.Wait()
+		}
+		if w.Gather {
+			w.mu.Unlock()
+			runtime.Gosched()
+			w.mu.Lock()
 		}
 	}
 }

@@ -209,7 +209,7 @@ func (l *listener) serve(ctx context.Context, raw transport.Conn) {
 	defer l.closed.Done()
 	var s *session
 	c := peer.New(raw, peer.Config{
-		Lowest: wire.CallVersion, Remote: "client", OnClosing: func(why error) { s.onClosing(why) },
+		Lowest: wire.CallVersion, Remote: "client", Gather: true, OnClosing: func(why error) { s.onClosing(why) },
 	})
 	_ = raw.SetDeadline(time.Now().Add(l.cfg.HandshakeTimeout))
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })

@@ -118,7 +118,7 @@ func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) 
 	}
 	var s *session
 	c := peer.New(raw, peer.Config{
-		Lowest: wire.CallVersion, Remote: "server",
+		Lowest: wire.CallVersion, Remote: "server", Gather: true,
 		OnDrain: func() { s.onDrain() }, OnClosing: func(why error) { s.onClosing(why) },
 	})
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
