@@ -57,7 +57,7 @@ type Conn struct {
 	version  uint8
 	maxFrame int
 	control  *FrameWriter
-	reader   *FrameReader // reads the control stream
+	reader   *FrameReader // reads the control stream; nil if an event loop drives the connection
 	state    atomic.Int32
 	ctx      context.Context // ends when the socket is closed, with the reason as its cause
 	cancel   context.CancelCauseFunc
@@ -75,6 +75,12 @@ type Conn struct {
 // New returns a Conn for this end of raw, in state Handshake. The caller continues with Connect or Accept, and then
 // with Serve.
 func New(raw transport.Conn, cfg Config) *Conn {
+	c := newConn(raw, cfg)
+	c.reader = NewFrameReader(raw, native.MaxHandshake)
+	return c
+}
+
+func newConn(raw transport.Conn, cfg Config) *Conn {
 	if cfg.Lowest == 0 {
 		cfg.Lowest = native.LowestVersion
 	}
@@ -92,7 +98,6 @@ func New(raw transport.Conn, cfg Config) *Conn {
 	}
 	c := &Conn{
 		cfg: cfg, raw: raw, control: NewFrameWriter(cfg.WriteBuffer), closed: make(chan struct{}),
-		reader: NewFrameReader(raw, native.MaxHandshake), progress: map[*FrameReader]*progress{}, barriers: map[uint64]chan struct{}{},
 	}
 	c.control.Gather = cfg.Gather
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

@@ -41,6 +41,9 @@ type FrameWriter struct {
 	roomChanged  chan struct{} // closed when a write begins; nil if no producer waits
 	closed       bool          // nothing more may be appended; Run returns once everything is written
 	done         chan struct{}
+	driver       func()       // replaces the writing goroutine's wake-up: see NewDriven
+	spare        []segment    // the last batch of TakeQueued, reused
+	ended        bool         // EndDriven was called
 	writingSince atomic.Int64 // Unix nanoseconds when the current Write began; 0 without one
 	vector       net.Buffers  // reused by write
 }
@@ -68,7 +71,11 @@ func (w *FrameWriter) Unlock() {
 		w.asleep = false
 	}
 	w.mu.Unlock()
-	if wake {
+	switch {
+	case !wake:
+	case w.driver != nil:
+		w.driver()
+	default:
 		w.wake.Signal()
 	}
 }

@@ -79,14 +79,7 @@ func (c *Conn) Accept() (native.HelloFrame, error) {
 		}
 		return native.HelloFrame{}, err
 	}
-	if f.Kind() != native.Hello {
-		return native.HelloFrame{}, Unexpected(f, "before HELLO")
-	}
-	hello, err := native.ParseHello(f)
-	if err == nil {
-		c.version, err = native.Negotiate(hello, c.cfg.Lowest, c.cfg.Highest)
-	}
-	return hello, err
+	return c.Hello(f)
 }
 
 // Welcome accepts the client. It sends w with the version that Accept chose. If the transport has no streams, it sets
@@ -102,7 +95,9 @@ func (c *Conn) Welcome(w native.WelcomeFrame) {
 
 func (c *Conn) establish(w native.WelcomeFrame) {
 	c.version, c.maxFrame = w.Version, int(w.MaxFrame)
-	c.reader.SetMaxFrame(c.maxFrame)
+	if c.reader != nil {
+		c.reader.SetMaxFrame(c.maxFrame)
+	}
 	if m, ok := c.raw.(transport.Multi); ok && w.Streams > 0 {
 		c.multi, c.data = m, make([]*FrameWriter, w.Streams)
 	}
@@ -120,7 +115,9 @@ func (c *Conn) Refuse(why error) {
 		_ = c.raw.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = c.raw.Write(native.AppendGoaway(nil, native.GoawayFrame{Code: e.Code, Reason: e.Reason}))
 	}
-	c.reader.Close()
+	if c.reader != nil {
+		c.reader.Close()
+	}
 	c.cancel(why)
 	_ = c.raw.Close()
 	close(c.closed)

@@ -25,6 +25,9 @@ type progress struct {
 func (c *Conn) watch(in *FrameReader) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.progress == nil {
+		c.progress = map[*FrameReader]*progress{}
+	}
 	c.progress[in] = &progress{since: time.Now()}
 }
 
@@ -98,6 +101,9 @@ func (c *Conn) Barrier(ctx context.Context) error {
 		c.mu.Lock()
 		c.lastPing++
 		v := c.lastPing
+		if c.barriers == nil {
+			c.barriers = map[uint64]chan struct{}{}
+		}
 		c.barriers[v] = ch
 		c.mu.Unlock()
 		defer c.passBarrier(v)

@@ -114,8 +114,8 @@ var callSession = []struct {
 	{"client: METHOD 1 is \"echo.Echo.Shout\" with \"application/json\"", AppendMethod(nil, MethodFrame{1, "echo.Echo.Shout", "application/json"})},
 	{"client: CALL 3 of method 1", AppendCall(nil, CallFrame{Flags: FlagEnd, Call: 3, Method: 1, Message: []byte(`"hi"`)})},
 	{
-		"server: REPLY to call 3: code 12 (unimplemented), not begun",
-		AppendReply(nil, ReplyFrame{FlagNoMessage | FlagNotBegun, 3, 12, AppendTLV(nil, TLVMessage, "no method echo.Echo.Shout"), nil}),
+		"server: REPLY to call 3: code 12 (unimplemented)",
+		AppendReply(nil, ReplyFrame{FlagNoMessage, 3, 12, AppendTLV(nil, TLVMessage, "no method echo.Echo.Shout"), nil}),
 	},
 	{"client: METHOD 2 is \"echo.Echo.Repeat\" with \"application/json\"", AppendMethod(nil, MethodFrame{2, "echo.Echo.Repeat", "application/json"})},
 	{"client: CALL 5 of method 2, without a request yet", AppendCall(nil, CallFrame{Flags: FlagNoMessage, Call: 5, Method: 2})},

@@ -2,6 +2,7 @@ package native_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -10,11 +11,36 @@ import (
 	"example.com/ferry/transport/tcp"
 )
 
-// echo is a service whose methods return the request.
+// echo is a service with a unary method Say, and a method Repeat with streams, which return what they get, and Wait, which returns when the
+// caller has cancelled it.
 type echo struct{}
 
-func (echo) Method(name string) call.Method { return echoMethod(name) }
-func (echo) Serve(_ context.Context, _ call.Method, s call.ServerStream) {
+func (echo) Method(name string) call.Method {
+	switch m := echoMethod(name[strings.LastIndexByte(name, '.')+1:]); m {
+	case "Say", "Repeat", "Wait":
+		return m
+	}
+	return nil
+}
+
+func (echo) Serve(ctx context.Context, m call.Method, s call.ServerStream) {
+	if m == nil {
+		s.Finish(nil, &call.Status{Code: call.Unimplemented, Message: "no method " + s.Head().Method}, nil)
+		return
+	}
+	switch m.Name() {
+	case "Wait":
+		<-ctx.Done()
+	case "Repeat":
+		for {
+			data, err := s.Recv()
+			if err != nil {
+				s.Finish(nil, call.StatusOf(err), nil)
+				return
+			}
+			_ = s.Send(data)
+		}
+	}
 	data, err := s.Recv()
 	s.Finish(data, call.StatusOf(err), nil)
 }
@@ -22,7 +48,7 @@ func (echo) Serve(_ context.Context, _ call.Method, s call.ServerStream) {
 type echoMethod string
 
 func (m echoMethod) Name() string          { return string(m) }
-func (m echoMethod) Shape() (in, out bool) { return false, false }
+func (m echoMethod) Shape() (in, out bool) { return m == "Repeat", m == "Repeat" }
 
 // BenchmarkUnary makes calls with 581 bytes over 4 connections, with 25 of them in progress on each, and client and server in this process.
 func BenchmarkUnary(b *testing.B) {

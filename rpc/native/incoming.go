@@ -393,15 +393,16 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 	s.taken -= in.charged
 	in.inbox.discard()
 	in.sending.close()
+	lost := s.lost != nil // onClosing has ended the context, which is no cause of the caller's
 	s.mu.Unlock()
-	if in.unary { // a handler of a stream may have left a goroutine in Recv
-		in.current.free()
-	}
 	in.w.Lock()
-	if !in.w.Closed() {
+	if !lost && !in.w.Closed() {
 		in.w.SetTail(wire.AppendReply(in.w.Tail(wire.ReplyHeaderSize+8+len(r.Extension)+len(r.Message)), r))
 	}
 	in.w.Unlock()
+	if in.unary { // last may lie in it. A handler of a stream may have left a goroutine in Recv
+		in.current.free()
+	}
 }
 
 // replyFrame returns REPLY without its message. The error is a *call.Status.

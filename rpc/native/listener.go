@@ -10,148 +10,8 @@ import (
 	"example.com/ferry/internal/peer"
 	wire "example.com/ferry/protocol/native"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/internal/workers"
 	"example.com/ferry/transport"
 )
-
-// server has the connections of a listener, whatever drives them.
-type server struct {
-	cfg     *Protocol
-	service call.Service
-	workers workers.Pool
-
-	mu       sync.Mutex
-	sessions map[*session]struct{}
-	draining bool
-	stopped  bool
-	empty    chan struct{} // closed when draining is set and no session is left
-}
-
-func newServer(cfg *Protocol, service call.Service) *server {
-	return &server{cfg: cfg, service: service, sessions: map[*session]struct{}{}, empty: make(chan struct{})}
-}
-
-// welcome returns the session of a client that has said HELLO, or an error that refuses it.
-func (v *server) welcome(hello wire.HelloFrame, addr net.Addr, c *peer.Conn) (*session, error) {
-	credentials := Credentials{Token: hello.Token, ClientName: hello.Name, Addr: addr, TLS: c.TLS()}
-	identity, err := commonName(credentials), error(nil)
-	if v.cfg.Authenticate != nil {
-		identity, err = v.cfg.Authenticate(credentials)
-	}
-	if err != nil {
-		v.cfg.Log.Warn("client refused", "addr", addr, "name", hello.Name, "err", err)
-		return nil, &wire.Error{Code: wire.CodeUnauthenticated, Reason: "no identity here has this token or certificate"}
-	}
-	s := newSession(v.cfg, hello.Limits, 0)
-	s.service, s.workers = v.service, &v.workers
-	s.remote = call.Peer{Addr: addr, TLS: credentials.TLS, Identity: identity}
-	s.ended = func() { v.remove(s) }
-	s.peer = c
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.draining {
-		return nil, &wire.Error{Code: wire.CodeDraining, Reason: "the server is stopping"}
-	}
-	v.sessions[s] = struct{}{}
-	return s, nil
-}
-
-// commonName returns the common name of a verified client certificate, or "".
-func commonName(c Credentials) string {
-	if c.TLS == nil || len(c.TLS.VerifiedChains) == 0 {
-		return ""
-	}
-	return c.TLS.PeerCertificates[0].Subject.CommonName
-}
-
-// introduce sends WELCOME. A client that connects while the server begins to drain learns it now.
-func (v *server) introduce(s *session) {
-	s.peer.Welcome(wire.WelcomeFrame{
-		Streams: dataStreams, Source: 1, MaxFrame: maxFrame, Heartbeat: uint32(v.cfg.Heartbeat.Milliseconds()),
-		Limits: wire.CallLimits{Calls: uint32(v.cfg.MaxCalls), Window: uint32(v.cfg.Window), StreamWindow: uint32(v.cfg.StreamWindow)},
-	})
-	s.prepare(maxFrame)
-	v.mu.Lock()
-	draining, stopped := v.draining, v.stopped
-	v.mu.Unlock()
-	if draining {
-		s.drain()
-	}
-	if stopped {
-		s.closeStopped()
-	}
-}
-
-// limits are what a connection may not exceed.
-func (v *server) limits() peer.Limits {
-	return peer.Limits{Silence: 3 * v.cfg.Heartbeat, HalfFrame: v.cfg.WriteTimeout, Write: v.cfg.WriteTimeout}
-}
-
-func (v *server) remove(s *session) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.sessions, s)
-	v.checkEmpty()
-}
-
-// checkEmpty is called under the lock.
-func (v *server) checkEmpty() {
-	if v.draining && len(v.sessions) == 0 {
-		select {
-		case <-v.empty:
-		default:
-			close(v.empty)
-		}
-	}
-}
-
-// all returns the sessions.
-func (v *server) all() []*session {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	list := make([]*session, 0, len(v.sessions))
-	for s := range v.sessions {
-		list = append(list, s)
-	}
-	return list
-}
-
-// drain refuses further calls, and waits until the clients have closed their connections, or ctx ends. Then it closes what is left.
-func (v *server) drain(ctx context.Context) error {
-	v.mu.Lock()
-	v.draining = true
-	v.checkEmpty()
-	v.mu.Unlock()
-	for _, s := range v.all() {
-		s.drain()
-	}
-	defer v.workers.Close()
-	select {
-	case <-v.empty:
-		return nil
-	case <-ctx.Done():
-	}
-	v.mu.Lock()
-	v.stopped = true
-	v.mu.Unlock()
-	for _, s := range v.all() {
-		s.closeStopped()
-	}
-	<-v.empty
-	return ctx.Err()
-}
-
-func (s *session) closeStopped() {
-	s.peer.Close(&wire.Error{Code: wire.CodeDraining, Reason: "the server has stopped"})
-}
-
-// drain serves no further call, and tells the client.
-func (s *session) drain() {
-	s.mu.Lock()
-	s.draining = true
-	s.mu.Unlock()
-	s.peer.Drain("the server is stopping")
-}
 
 // listener serves a transport's connections on goroutines.
 type listener struct {
@@ -163,8 +23,15 @@ type listener struct {
 
 var _ call.Listener = (*listener)(nil)
 
-// Listen serves calls on addr.
+// Listen serves calls on addr. On tcp, tls and unix, an event loop for each core drives the connections.
 func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string, s call.Service) (call.Listener, error) {
+	if pollable, ok := t.(transport.Pollable); ok {
+		socket, err := pollable.Socket(addr)
+		if err != nil {
+			return nil, err
+		}
+		return listenOnLoops(ctx, newServer(p.resolved(), s), socket)
+	}
 	inner, err := t.Listen(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -207,16 +74,18 @@ const acceptPause = 100 * time.Millisecond
 // serve handles one connection.
 func (l *listener) serve(ctx context.Context, raw transport.Conn) {
 	defer l.closed.Done()
-	var s *session
-	c := peer.New(raw, peer.Config{
-		Lowest: wire.CallVersion, Remote: "client", Gather: true, OnClosing: func(why error) { s.onClosing(why) },
-	})
+	s := &session{}
+	c := peer.New(raw, peer.Config{Lowest: wire.CallVersion, Remote: "client", Gather: true, OnClosing: s.onClosing})
 	_ = raw.SetDeadline(time.Now().Add(l.cfg.HandshakeTimeout))
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	hello, err := c.Accept()
 	stop()
+	var identity string
 	if err == nil {
-		s, err = l.welcome(hello, raw.RemoteAddr(), c)
+		identity, err = l.identify(hello, raw.RemoteAddr(), c)
+	}
+	if err == nil {
+		err = l.admit(s, c, hello.Limits, call.Peer{Addr: raw.RemoteAddr(), TLS: c.TLS(), Identity: identity})
 	}
 	if err != nil {
 		c.Refuse(err)
@@ -226,7 +95,6 @@ func (l *listener) serve(ctx context.Context, raw transport.Conn) {
 		r.PeerIdentified()
 	}
 	_ = raw.SetDeadline(time.Time{})
-	l.introduce(s)
 	_ = peer.Serve(c, &frameHandlers, s.newReceiver) // onClosing has the reason
 }
 

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -70,7 +71,7 @@ var _ call.Protocol = Protocol{}
 func (Protocol) Name() string { return "rpc" }
 
 // maxFrame is the largest frame in bytes: a piece of a message and an extension.
-const maxFrame = 192 << 10
+const maxFrame = 256 << 10
 
 // dataStreams is the number of data streams in each direction, on transports that have them.
 const dataStreams = 8
@@ -109,6 +110,15 @@ func (p Protocol) resolved() *Protocol {
 	return &p
 }
 
+// dialError returns the error of a handshake. A server that has refused the client gives Unauthenticated.
+func dialError(addr string, err error) error {
+	var e *wire.Error
+	if errors.As(err, &e) && e.Code == wire.CodeUnauthenticated {
+		err = &call.Status{Code: call.Unauthenticated, Message: e.Reason}
+	}
+	return fmt.Errorf("rpc: handshake with %s: %w", addr, err)
+}
+
 // Dial connects to addr.
 func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) (call.Conn, error) {
 	cfg := p.resolved()
@@ -116,11 +126,8 @@ func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) 
 	if err != nil {
 		return nil, err
 	}
-	var s *session
-	c := peer.New(raw, peer.Config{
-		Lowest: wire.CallVersion, Remote: "server", Gather: true,
-		OnDrain: func() { s.onDrain() }, OnClosing: func(why error) { s.onClosing(why) },
-	})
+	s := &session{}
+	c := peer.New(raw, peer.Config{Lowest: wire.CallVersion, Remote: "server", Gather: true, OnDrain: s.leave, OnClosing: s.onClosing})
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	_ = raw.SetDeadline(time.Now().Add(cfg.HandshakeTimeout))
 	welcome, err := c.Connect(wire.HelloFrame{
@@ -131,10 +138,10 @@ func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) 
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, fmt.Errorf("rpc: handshake with %s://%s: %w", t.Scheme(), addr, err)
+		return nil, dialError(t.Scheme()+"://"+addr, err)
 	}
 	_ = raw.SetDeadline(time.Time{})
-	s = newSession(cfg, welcome.Limits, 1)
+	s.init(cfg, welcome.Limits, 1)
 	s.remote = call.Peer{Addr: raw.RemoteAddr(), TLS: c.TLS()}
 	s.peer = c
 	s.prepare(int(welcome.MaxFrame))

@@ -31,8 +31,8 @@ type session struct {
 
 	streamWindow int // credit for the messages of a stream that this end sends, at first
 
-	// ended is called once when the connection has begun to close.
-	ended func()
+	// ended is called once when the connection has begun to close; nil on a client.
+	ended func(*session)
 
 	names []announcer // indexed by data stream; the lock of the stream's FrameWriter guards an element
 
@@ -50,13 +50,12 @@ type session struct {
 	draining bool // this end serves no further call
 }
 
-// newSession returns the session of c after its handshake. theirs bounds the calls that this end makes.
-func newSession(cfg *Protocol, theirs wire.CallLimits, parity uint32) *session {
-	return &session{
-		cfg: cfg, theirs: theirs, parity: parity, nextID: 2 - parity,
-		slots: int(min(theirs.Calls, maxLimit)), credit: int(min(theirs.Window, maxLimit)), closing: make(chan struct{}),
-		streamWindow: int(min(theirs.StreamWindow, maxLimit)),
-	}
+// init is called in the handshake. theirs bounds the calls that this end makes.
+func (s *session) init(cfg *Protocol, theirs wire.CallLimits, parity uint32) {
+	s.cfg, s.theirs, s.parity, s.nextID = cfg, theirs, parity, 2-parity
+	s.slots, s.credit = int(min(theirs.Calls, maxLimit)), int(min(theirs.Window, maxLimit))
+	s.streamWindow = int(min(theirs.StreamWindow, maxLimit))
+	s.closing = make(chan struct{})
 }
 
 // maxLimit bounds the limits of the peer, because an int may have 32 bits.
@@ -232,14 +231,11 @@ func (s *session) onClosing(why error) {
 		ctx.End(context.Canceled)
 	}
 	if s.ended != nil {
-		s.ended()
+		s.ended(s)
 	}
 }
 
-// onDrain is called when the peer serves no further call.
-func (s *session) onDrain() { s.leave() }
-
-// leave makes no further call, and tells the peer when the last one has ended.
+// leave makes no further call, and tells the peer when the last one has ended. It is also called when the peer drains.
 func (s *session) leave() {
 	s.mu.Lock()
 	s.stopCalling()

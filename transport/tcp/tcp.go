@@ -44,6 +44,7 @@ var (
 	_ transport.Transport  = (*Transport)(nil)
 	_ transport.Negotiator = (*Transport)(nil)
 	_ transport.Named      = (*Transport)(nil)
+	_ transport.Pollable   = (*Transport)(nil)
 )
 
 // New returns the transport of the scheme tcp. A nil c means defaults.
@@ -127,10 +128,26 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	return secured, nil
 }
 
+// Socket returns what Listen would bind.
+func (t *Transport) Socket(addr string) (transport.Socket, error) {
+	s := transport.Socket{Network: "tcp", Address: addr}
+	if t.secure {
+		if !hasCertificate(t.cfg.ServerTLS) {
+			return s, noCertificate(addr)
+		}
+		s.TLS = minTLS13(t.cfg.ServerTLS, t.alpn)
+	}
+	return s, nil
+}
+
+func noCertificate(addr string) error {
+	return fmt.Errorf("tcp: listen tls on %s: no server certificate: set Config.ServerTLS", addr)
+}
+
 // Listen binds host:port. Port 0 binds a free port, which Addr of the listener returns.
 func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener, error) {
 	if t.secure && !hasCertificate(t.cfg.ServerTLS) {
-		return nil, fmt.Errorf("tcp: listen tls on %s: no server certificate: set Config.ServerTLS", addr)
+		return nil, noCertificate(addr)
 	}
 	lc := net.ListenConfig{KeepAliveConfig: t.keepAlive()}
 	l, err := lc.Listen(ctx, "tcp", addr)

@@ -22,7 +22,10 @@ type Config struct {
 // Transport dials and listens on Unix domain sockets.
 type Transport struct{ cfg Config }
 
-var _ transport.Transport = (*Transport)(nil)
+var (
+	_ transport.Transport = (*Transport)(nil)
+	_ transport.Pollable  = (*Transport)(nil)
+)
 
 // New returns the transport of the scheme unix. A nil c means defaults.
 func New(c *Config) *Transport {
@@ -47,6 +50,11 @@ func (*Transport) Dial(ctx context.Context, path string) (transport.Conn, error)
 		return nil, fmt.Errorf("unix: dial %s: %w", path, err)
 	}
 	return conn, nil
+}
+
+// Socket returns what Listen would bind.
+func (t *Transport) Socket(path string) (transport.Socket, error) {
+	return transport.Socket{Network: "unix", Address: path, Mode: t.cfg.Mode}, nil
 }
 
 // Listen creates the socket file at path. Close of the listener removes the file.
