@@ -71,9 +71,10 @@ func (s *soaker) run(ctx context.Context) {
 		kind := kinds[rand.N(len(kinds))]
 		begun := time.Now()
 		request, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		err := kind.do(request)
+		var way journey
+		err := kind.do(way.trace(request))
 		if request.Err() != nil {
-			err = fmt.Errorf("%w: stuck for %v: %w", errWrong, patience, err)
+			err = fmt.Errorf("%w: stuck for %v: %v: %v", errWrong, patience, err, &way)
 		}
 		cancel()
 		s.tally.count(kind.name, !errors.Is(err, errWrong) && s.server.disturbed(begun), wrap(s.pairing, err))
