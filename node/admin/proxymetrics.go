@@ -35,7 +35,7 @@ var (
 	logErrorsDesc  = desc("ferry_proxy_log_errors_total", "Writes of the access log that failed and were tried again.")
 
 	upstreamRequestsDesc    = desc("ferry_upstream_requests_total", "Attempts by outcome.", "cluster", "endpoint", "outcome")
-	upstreamActiveDesc      = desc("ferry_upstream_active", "Requests in flight.", "cluster", "endpoint")
+	upstreamActiveDesc      = desc("ferry_upstream_active", "Requests in flight, until the end of their response.", "cluster", "endpoint")
 	upstreamConnectionsDesc = desc("ferry_upstream_connections", "Connections to an endpoint, including those being opened.", "cluster", "endpoint")
 	upstreamHealthyDesc     = desc("ferry_upstream_healthy", "0 while health checks find an endpoint down, else 1.", "cluster", "endpoint")
 	upstreamEjectedDesc     = desc("ferry_upstream_ejected", "1 while an endpoint is ejected, as its requests failed.", "cluster", "endpoint")
