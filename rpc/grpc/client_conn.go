@@ -85,17 +85,18 @@ func (c *clientConn) Closing() <-chan struct{} { return c.closing }
 // Err returns why the connection ended, or nil while it is open.
 func (c *clientConn) Err() error { return c.h2.Err() }
 
-// Close ends the connection after the calls in progress.
+// Close ends the connection after the calls in progress. If ctx ends before, they get Unavailable, and Close returns ctx's error.
 func (c *clientConn) Close(ctx context.Context) error {
 	c.h2.Drain()
 	c.startClosing()
 	select {
 	case <-c.h2.Done():
+		return nil
 	case <-ctx.Done():
 		c.h2.Close(errors.New("the client has closed it"))
 		<-c.h2.Done()
+		return ctx.Err()
 	}
-	return nil
 }
 
 // open returns a stream for a call. It needs the lock, and unlocks it while it waits for a place among the streams that the server
@@ -212,7 +213,7 @@ func (c *clientConn) writeHead(s *http2.Stream, head *call.Head, timeout time.Du
 // checkHead returns a status if a call cannot be made.
 func checkHead(head *call.Head) *call.Status {
 	if head.Compression != "" && !compress.Known(head.Compression) {
-		return statusf(call.Unimplemented, "grpc: unknown compression %q: choose one of %s", head.Compression, compress.Names)
+		return statusf(call.InvalidArgument, "grpc: unknown compression %q: choose one of %s", head.Compression, compress.Names)
 	}
 	return checkMetadata(head.Metadata)
 }

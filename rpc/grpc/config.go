@@ -15,8 +15,8 @@ type Config struct {
 	// ResourceExhausted. Zero means 4 MiB.
 	MaxMessage int `yaml:"max_message,omitempty" schema:"min=0"`
 
-	// MaxHeld bounds the bytes of messages that a connection of a server holds before its handlers take them. The call that would
-	// exceed it ends with ResourceExhausted. Zero means 64 MiB.
+	// MaxHeld bounds the bytes of messages that a connection of a server holds before its handlers take them. A call that exceeds it, and
+	// holds more than 64 KiB itself, ends with ResourceExhausted. Zero means 64 MiB.
 	MaxHeld int `yaml:"max_held,omitempty" schema:"min=0"`
 
 	// MaxStreams is the number of calls that a client may have open at once on a connection of a server. Further calls wait in

@@ -125,6 +125,10 @@ func (c *serverConn) Turn() {
 	c.started = c.started[:0]
 }
 
+// spared is the number of bytes that a call may hold although its connection holds more than MaxHeld. A few large calls must not
+// end all small ones.
+const spared = 64 << 10
+
 // Data adds to a request.
 func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
 	sc, ok := s.User.(*serverCall)
@@ -136,7 +140,7 @@ func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
 	if end {
 		sc.end(nil)
 	}
-	if c.held > c.cfg.MaxHeld {
+	if c.held > c.cfg.MaxHeld && sc.arrived() > spared {
 		sc.fail(statusf(call.ResourceExhausted, "grpc: the messages of this connection that wait for their handlers exceed %d bytes: send less at once", c.cfg.MaxHeld))
 		return
 	}

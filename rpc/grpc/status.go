@@ -179,21 +179,24 @@ func readDetails(field []byte) (details []call.Detail) {
 		return nil
 	}
 	eachField(raw, func(key uint64, value []byte) {
-		if key != keyStatusDetails {
-			return
+		if key == keyStatusDetails {
+			details = append(details, readDetail(value))
 		}
-		var d call.Detail
-		eachField(value, func(key uint64, value []byte) {
-			switch key {
-			case keyAnyType:
-				d.Type = string(value)
-			case keyAnyValue:
-				d.Value = value
-			}
-		})
-		details = append(details, d)
 	})
 	return details
+}
+
+// readDetail reads a google.protobuf.Any.
+func readDetail(p []byte) (d call.Detail) {
+	eachField(p, func(key uint64, value []byte) {
+		switch key {
+		case keyAnyType:
+			d.Type = string(value)
+		case keyAnyValue:
+			d.Value = value
+		}
+	})
+	return d
 }
 
 // eachField calls f for each field of a protobuf message whose value is bytes, and skips the others. It ends at what is malformed.

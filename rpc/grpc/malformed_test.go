@@ -1,0 +1,206 @@
+package grpc_test
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/ferry/internal/compress"
+	"example.com/ferry/protocol/http2"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/grpc"
+)
+
+// TestMalformedRequest: each fault of a request has its status. The connection survives.
+func TestMalformedRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newService(), &grpc.Config{MaxMessage: 1000}, nil)
+	nc, err := r.transport.Dial(t.Context(), r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newRawClient(t, nc)
+	bomb, err := compress.Append(nil, make([]byte, 1<<20), "zstd")
+	if err != nil || len(bomb) > 1000 {
+		t.Fatal(len(bomb), err)
+	}
+	good := message(0, "hello")
+	stream := field{":path", "/test.Echo/Stream"}
+	for name, row := range map[string]struct {
+		request *rawMessage
+		http    int
+		status  string
+	}{
+		"a good one":                      {request(good), 200, "0"},
+		"with a timeout":                  {request(good, field{"grpc-timeout", "99999999H"}), 200, "0"},
+		"GET":                             {request(good, field{":method", "GET"}), 405, "13"},
+		"no content type":                 {request(good, field{"content-type", ""}), 415, "3"},
+		"another content type":            {request(good, field{"content-type", "text/plain"}), 415, "3"},
+		"gRPC-Web":                        {request(good, field{"content-type", "application/grpc-web"}), 415, "3"},
+		"a plus without a name":           {request(good, field{"content-type", "application/grpc+"}), 415, "3"},
+		"a path of one part":              {request(good, field{":path", "/nothing"}), 200, "12"},
+		"a path without a method":         {request(good, field{":path", "/test.Echo/"}), 200, "12"},
+		"a path without a service":        {request(good, field{":path", "//Unary"}), 200, "12"},
+		"an unknown service":              {request(good, field{":path", "/test.Nothing/Unary"}), 200, "12"},
+		"an unknown method":               {request(good, field{":path", "/test.Echo/Nothing"}), 200, "12"},
+		"a timeout with a wrong unit":     {request(good, field{"grpc-timeout", "5x"}), 400, "13"},
+		"a timeout without a number":      {request(good, field{"grpc-timeout", "S"}), 400, "13"},
+		"a timeout of 9 digits":           {request(good, field{"grpc-timeout", "123456789n"}), 400, "13"},
+		"a negative timeout":              {request(good, field{"grpc-timeout", "-1S"}), 400, "13"},
+		"an unknown encoding":             {request(good, field{"grpc-encoding", "snappy"}), 200, "12"},
+		"a binary value, not base64":      {request(good, field{"x-a-bin", "*"}), 200, "3"},
+		"several binary values":           {request(good, field{"x-a-bin", "YQ==, YWI,,"}), 200, "0"},
+		"a prefix that is cut":            {request(good[:3]), 200, "13"},
+		"a message that is cut":           {request(good[:8]), 200, "13"},
+		"a message that is cut, streamed": {request(good+good[:8], stream), 200, "13"},
+		"flag 2":                          {request(message(2, "hello")), 200, "13"},
+		"compressed without encoding":     {request(message(1, "hello")), 200, "13"},
+		"compressed garbage":              {request(message(1, "hello"), field{"grpc-encoding", "gzip"}), 200, "13"},
+		"longer than the limit":           {request(message(0, strings.Repeat("a", 1001))), 200, "8"},
+		"4 GiB announced":                 {request("\x00\xff\xff\xff\xff"), 200, "8"},
+		"longer than the limit, streamed": {request(good+message(0, strings.Repeat("a", 1001)), stream), 200, "8"},
+		"a bomb":                          {request(message(1, string(bomb)), field{"grpc-encoding", "zstd"}), 200, "8"},
+		"trailers of a request":           {&rawMessage{fields: request("").fields, body: good, trailers: []field{{"x-a", "b"}}}, 200, "0"},
+	} {
+		got := c.send(t, row.request)
+		if got.status != row.http || got.get("grpc-status") != row.status || got.reset != 0 {
+			t.Errorf("%s: got %+v, want HTTP %d, grpc-status %s", name, got, row.http, row.status)
+		}
+		if name == "an unknown encoding" && got.get("grpc-accept-encoding") != compress.Names {
+			t.Errorf("%s: got %+v, want grpc-accept-encoding", name, got)
+		}
+	}
+	if _, _, err := invoke(t.Context(), r.conn, head(echoMethod), []byte("a")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMalformedResponse: each fault of a response has its status.
+func TestMalformedResponse(t *testing.T) {
+	t.Parallel()
+	ok, ct := []field{{"grpc-status", "0"}}, []field{{"content-type", "application/grpc"}}
+	good := message(0, "hello")
+	rows := map[string]struct {
+		response rawMessage
+		want     call.Code
+	}{
+		"a good one":                     {rawMessage{200, ct, good, ok, 0}, call.OK},
+		"an unknown code":                {rawMessage{200, ct, good, []field{{"grpc-status", "77"}}, 0}, 77},
+		"an error without a message":     {rawMessage{200, append([]field{{"grpc-status", "5"}}, ct...), "", nil, 0}, call.NotFound},
+		"HTTP 400":                       {rawMessage{400, nil, "", nil, 0}, call.Internal},
+		"HTTP 401":                       {rawMessage{401, nil, "log in", nil, 0}, call.Unauthenticated},
+		"HTTP 403":                       {rawMessage{403, nil, "", nil, 0}, call.PermissionDenied},
+		"HTTP 404":                       {rawMessage{404, nil, "nothing", nil, 0}, call.Unimplemented},
+		"HTTP 429":                       {rawMessage{429, nil, "", nil, 0}, call.Unavailable},
+		"HTTP 502":                       {rawMessage{502, nil, "", nil, 0}, call.Unavailable},
+		"HTTP 503":                       {rawMessage{503, nil, "later", nil, 0}, call.Unavailable},
+		"HTTP 504":                       {rawMessage{504, nil, "", nil, 0}, call.Unavailable},
+		"HTTP 500":                       {rawMessage{500, nil, "", nil, 0}, call.Unknown},
+		"another content type":           {rawMessage{200, []field{{"content-type", "text/html"}}, "<html>", nil, 0}, call.Unknown},
+		"no trailers":                    {rawMessage{200, ct, good, nil, 0}, call.Internal},
+		"trailers without a status":      {rawMessage{200, ct, good, []field{{"x-a", "b"}}, 0}, call.Unknown},
+		"a head alone, without a status": {rawMessage{200, ct, "", nil, 0}, call.Unknown},
+		"two statuses":                   {rawMessage{200, ct, good, append(ok, ok...), 0}, call.Internal},
+		"a status that is no number":     {rawMessage{200, ct, good, []field{{"grpc-status", "abc"}}, 0}, call.Unknown},
+		"a prefix that is cut":           {rawMessage{200, ct, good[:3], ok, 0}, call.Internal},
+		"a message that is cut":          {rawMessage{200, ct, good[:8], ok, 0}, call.Internal},
+		"flag 2":                         {rawMessage{200, ct, message(2, "hello"), ok, 0}, call.Internal},
+		"compressed without encoding":    {rawMessage{200, ct, message(1, "hello"), ok, 0}, call.Internal},
+		"an unknown encoding":            {rawMessage{200, append([]field{{"grpc-encoding", "snappy"}}, ct...), good, ok, 0}, call.Internal},
+		"longer than the limit":          {rawMessage{200, ct, message(0, strings.Repeat("a", 1001)), ok, 0}, call.ResourceExhausted},
+		"two messages":                   {rawMessage{200, ct, good + good, ok, 0}, call.Internal},
+		"no message":                     {rawMessage{200, ct, "", ok, 0}, call.Internal},
+		"a trailer, not base64":          {rawMessage{200, ct, good, append([]field{{"x-a-bin", "*"}}, ok...), 0}, call.Internal},
+		"details, not base64":            {rawMessage{200, ct, good, []field{{"grpc-status", "5"}, {"grpc-status-details-bin", "*"}}, 0}, call.NotFound},
+	}
+	for code, want := range map[http2.Code]call.Code{
+		http2.ProtocolError: call.Internal, http2.InternalError: call.Internal, http2.RefusedStream: call.Unavailable, http2.Cancel: call.Canceled,
+		http2.EnhanceYourCalm: call.ResourceExhausted, http2.InadequateSecurity: call.PermissionDenied, http2.StreamClosed: call.Unknown,
+	} {
+		rows["reset with "+code.String()] = struct {
+			response rawMessage
+			want     call.Code
+		}{rawMessage{200, ct, good, nil, code}, want}
+	}
+	server := &rawServer{responses: map[string]rawMessage{}}
+	for name, row := range rows {
+		server.responses["/test.A/"+strings.ReplaceAll(name, " ", "_")] = row.response
+	}
+	network := serveRaw(t, server)
+	c, err := grpc.Protocol{Config: &grpc.Config{MaxMessage: 1000}}.Dial(t.Context(), network, "server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(t.Context()) })
+	for name, row := range rows {
+		h := head("test.A." + strings.ReplaceAll(name, " ", "_"))
+		got, resp, err := invoke(t.Context(), c, h, []byte("a"))
+		if s := call.StatusOf(err); row.want == call.OK && (s != nil || string(got) != "hello") || row.want != call.OK && (s == nil || s.Code != row.want) {
+			t.Errorf("%s: got %q, %v, want %v", name, got, err, row.want)
+		}
+		if want := row.response.reset == http2.RefusedStream; resp.Unsent != want {
+			t.Errorf("%s: Unsent is %v", name, resp.Unsent)
+		}
+		s, err := c.Open(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = s.CloseSend()
+		for err == nil {
+			_, err = s.Recv()
+		}
+		if name == "two messages" || name == "no message" {
+			row.want = call.OK
+		}
+		if err.Error() == "EOF" {
+			err = nil
+		}
+		if s := call.StatusOf(err); (s == nil) != (row.want == call.OK) || s != nil && s.Code != row.want {
+			t.Errorf("%s, as a stream: got %v, want %v", name, err, row.want)
+		}
+	}
+}
+
+// TestGoAway: a server that ends the connection before it has seen a call.
+func TestGoAway(t *testing.T) {
+	t.Parallel()
+	network := serveRaw(t, &rawServer{goAway: true})
+	c, err := grpc.Protocol{}.Dial(t.Context(), network, "server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = invoke(t.Context(), c, head(echoMethod), nil)
+	wantCode(t, err, call.Unavailable)
+	<-c.Closing()
+	_, resp, err := invoke(t.Context(), c, head(echoMethod), nil)
+	wantCode(t, err, call.Unavailable)
+	if !resp.Unsent {
+		t.Error("a call on a closing connection must be Unsent")
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoHTTP2: the peer of a dialed connection is no server of HTTP/2.
+func TestNoHTTP2(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newService(), nil, nil)
+	l, err := r.transport.Listen(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		nc, err := l.Accept(t.Context())
+		if err == nil {
+			_, _ = nc.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			_ = nc.Close()
+		}
+	}()
+	if _, err := (grpc.Protocol{}).Dial(t.Context(), r.transport, "other"); err == nil || !strings.Contains(err.Error(), "other does not speak HTTP/2") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := (grpc.Protocol{Config: &grpc.Config{MaxMessage: -1}}).Dial(t.Context(), r.transport, r.addr); err == nil || !strings.Contains(err.Error(), "max_message") {
+		t.Errorf("a negative limit: got %v", err)
+	}
+}
