@@ -186,14 +186,17 @@ func (c *Client) deadline(ctx context.Context, o *callOptions) time.Time {
 	return deadline
 }
 
+// maxRefused is the number of attempts that servers have not begun, after which a call fails.
+const maxRefused = 16
+
 // tryAll makes attempts until one succeeds, or another one is not allowed.
 func (u *unaryCall) tryAll(ctx context.Context) error {
 	c := u.client
 	idempotent := u.options.idempotent || u.method.idempotent
 	c.retries.Request(c.now())
 	u.first.of(u)
-	a, freeRetry := &u.first, true
-	for {
+	a := &u.first
+	for refused := 0; ; {
 		a = u.try(ctx, a, idempotent)
 		if a.status == nil {
 			return u.take(a)
@@ -201,18 +204,16 @@ func (u *unaryCall) tryAll(ctx context.Context) error {
 		if u.options.trailer != nil {
 			*u.options.trailer = a.resp.Trailer
 		}
-		status, unsent, avoid := a.status, a.resp.Unsent, a.endpoint.Load()
+		status, unsent, avoid := a.status, a.resp.Unsent && a.status.Code == call.Unavailable, a.endpoint.Load()
 		a.release()
-		again := unsent || idempotent && slices.Contains(c.cfg.Retry.Codes, status.Code)
-		if !again || u.attempts >= c.cfg.Retry.Attempts || ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return status
-		}
-		if (!unsent || !freeRetry) && !c.retries.Retry(c.now()) {
+		case unsent && refused < maxRefused:
+			refused++ // no pause and no budget: the connection is given up, so this cannot go on
+		case u.attempts-refused >= c.cfg.Retry.Attempts, !idempotent, !slices.Contains(c.cfg.Retry.Codes, status.Code), !c.retries.Retry(c.now()):
 			return status
-		}
-		if unsent {
-			freeRetry = false
-		} else if pause(ctx, u.deadline, jitter(c.cfg.Retry.Backoff<<min(u.attempts-1, 10))) != nil {
+		case pause(ctx, u.deadline, jitter(c.cfg.Retry.Backoff<<min(u.attempts-1, 10))) != nil:
 			return status
 		}
 		a = new(attempt)
@@ -334,6 +335,9 @@ func (a *attempt) runOn(ctx context.Context, conn *conn) {
 	now := c.now()
 	a.status = call.StatusOf(err)
 	a.took = now - start
+	if a.resp.Unsent && a.status.Code == call.Unavailable {
+		conn.giveUp()
+	}
 	conn.done(a.outcome(conn), a.took, now)
 }
 

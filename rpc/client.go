@@ -158,40 +158,56 @@ func (c *Client) awaitEndpoint(ctx context.Context, deadline time.Time, wait boo
 	for {
 		c.mu.Lock()
 		changed, closed := c.changed, c.closed
-		up, failed, reason := c.readiness()
+		ready := c.readiness()
 		c.mu.Unlock()
 		switch {
 		case closed:
 			return statusf(call.Unavailable, "the client is closed")
-		case up:
+		case ready.up:
 			return nil
-		case failed && !wait:
-			return statusf(call.Unavailable, "no endpoint is connected: %v", reason)
+		case !ready.possible && !wait:
+			return statusf(call.Unavailable, "no endpoint is connected: %v", ready.reason)
+		}
+		var again <-chan time.Time
+		if ready.until > 0 && !wait {
+			again = time.After(ready.until)
 		}
 		select {
 		case <-changed:
+		case <-again:
 		case <-c.ctx.Done():
 		case <-ctx.Done():
 			return call.StatusOf(ctx.Err())
 		case <-expired:
-			return statusf(call.DeadlineExceeded, "the deadline passed while the call waited for a connection: %v", reason)
+			return statusf(call.DeadlineExceeded, "the deadline passed while the call waited for a connection: %v", ready.reason)
 		}
 	}
 }
 
-// readiness reports whether an endpoint is up, and whether there is none that may soon be. The caller holds mu.
-func (c *Client) readiness() (up, failed bool, reason error) {
-	failed, reason = !c.sought.seeking, c.sought.missing()
+// readiness is what a call may expect that finds no endpoint.
+type readiness struct {
+	up       bool          // an endpoint is up after all
+	possible bool          // one may soon be
+	reason   error         // why none is
+	until    time.Duration // for how long possible is valid if nothing changes; 0 means without end
+}
+
+// readiness looks at all endpoints. The caller holds mu.
+func (c *Client) readiness() readiness {
 	for _, e := range c.endpoints {
 		if !e.Down() {
-			return true, false, nil
-		}
-		err := e.failure()
-		if err == nil {
-			failed, reason = false, errors.New("connecting to "+e.addr)
-		} else if failed {
-			reason = err
+			return readiness{up: true}
 		}
 	}
-	return false, failed, reason
+	r := readiness{possible: c.sought.seeking, reason: c.sought.missing()}
+	for _, e := range c.endpoints {
+		failure, hope := e.failure()
+		if failure == nil {
+			return readiness{possible: true, reason: errors.New("connecting to " + e.addr)}
+		}
+		if r.reason = failure; hope > 0 && !c.sought.seeking {
+			r.possible, r.until = true, max(r.until, hope)
+		}
+	}
+	return r
 }

@@ -68,7 +68,8 @@ type ClientConfig struct {
 	Timeout time.Duration
 
 	// WaitForReady makes calls wait for a connection, until their deadline. Otherwise a call fails with Unavailable if the last
-	// attempts to connect to all endpoints have failed. Dial does not wait for a connection if WaitForReady is set.
+	// attempts to connect to all endpoints have failed, and none of them was connected within the last 2 s. Dial does not wait for a
+	// connection if WaitForReady is set.
 	WaitForReady bool
 
 	// Conns is the largest number of connections to each endpoint. Zero means 4. The first one is opened at once, another when each
@@ -115,21 +116,21 @@ type ClientConfig struct {
 // NoEjection is the Outlier that ejects no endpoint.
 var NoEjection = &Outlier{Failures: 1<<31 - 1}
 
-// Retry configures further attempts of unary calls. A call that its server has certainly not begun is tried again on another
-// connection, whatever its method. An idempotent call is also tried again after a code of Codes.
+// Retry configures further attempts of idempotent unary calls. A call that its server has certainly not begun, because it drains, is tried
+// again on another connection, whatever its method and this configuration.
 type Retry struct {
-	// Attempts is the largest number of attempts of a call, the first one included. Zero means 3; 1 means no retries.
+	// Attempts is the largest number of attempts that servers begin, the first one included. Zero means 3; 1 means no retries.
 	Attempts int
 
 	// Codes are the codes after which an idempotent call is tried again. Nil means Unavailable.
 	Codes []call.Code
 
 	// Backoff is the mean time before the second attempt. It doubles with each attempt and varies at random by half. Zero means
-	// 10 ms. There is none if the server has not begun the call.
+	// 10 ms.
 	Backoff time.Duration
 
 	// Ratio and MinPerSecond are the budget: the retries of the last 10 s are at most Ratio times the calls, and MinPerSecond for each second
-	// in addition. Zero means 0.2 and 3; a negative value means 0. A call's first retry is free if the server has not begun it.
+	// in addition. Zero means 0.2 and 3; a negative value means 0.
 	Ratio, MinPerSecond float64
 }
 

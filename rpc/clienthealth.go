@@ -27,6 +27,8 @@ func (e *endpoint) checkHealth(c *conn) {
 		case <-ticker.C:
 		case <-c.Closing():
 			return
+		case <-c.givenUp:
+			return
 		case <-ctx.Done():
 			return
 		}

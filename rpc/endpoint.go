@@ -19,6 +19,10 @@ import (
 // crowded is the number of calls in progress on each connection of an endpoint at which another connection is opened.
 const crowded = 16
 
+// patience is how long calls wait for an endpoint that was connected, while it cannot be reached. It covers the start of a program in
+// the place of another.
+const patience = 2 * time.Second
+
 // endpoint is one server of a Client. A goroutine for each connection opens it and waits for its end:
 //
 //	connecting --opened--> open --closing or lost--> connecting
@@ -40,9 +44,10 @@ type endpoint struct {
 	conns     atomic.Pointer[[]*conn] // open ones; each change makes another slice
 
 	mu        sync.Mutex
-	slots     int   // goroutines of connections
-	err       error // of the last attempt to connect; nil while connecting for the first time and once open
-	unhealthy error // of the last health check
+	slots     int       // goroutines of connections
+	err       error     // of the last attempt to connect; nil while connecting for the first time and once open
+	lost      time.Time // when the last connection ended; zero before
+	unhealthy error     // of the last health check
 }
 
 // conn is an open connection.
@@ -50,7 +55,9 @@ type conn struct {
 	call.Conn
 	numbered call.Numbered // nil if the protocol does not number calls
 	endpoint *endpoint
-	active   atomic.Int64 // calls in progress
+	active   atomic.Int64  // calls in progress
+	unusable atomic.Bool   // givenUp is closed
+	givenUp  chan struct{} // closed when the server has refused a call
 }
 
 func newEndpoint(c *Client, found Endpoint) *endpoint {
@@ -85,11 +92,22 @@ func (e *endpoint) conn() *conn {
 }
 
 func (c *conn) closing() bool {
+	if c.unusable.Load() {
+		return true
+	}
 	select {
 	case <-c.Closing():
 		return true
 	default:
 		return false
+	}
+}
+
+// giveUp makes c closing, because the server has not begun a call: it drains, and c has not heard of that yet. Another connection
+// shows what is left.
+func (c *conn) giveUp() {
+	if !c.unusable.Swap(true) {
+		close(c.givenUp)
 	}
 }
 
@@ -157,7 +175,7 @@ func (e *endpoint) dial() (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s://%s: %w", e.transport.Scheme(), e.addr, err)
 	}
-	c := &conn{Conn: opened, endpoint: e}
+	c := &conn{Conn: opened, endpoint: e, givenUp: make(chan struct{})}
 	c.numbered, _ = opened.(call.Numbered)
 	return c, nil
 }
@@ -175,6 +193,7 @@ func (e *endpoint) serve(c *conn, first bool) {
 	}
 	select {
 	case <-c.Closing():
+	case <-c.givenUp:
 	case <-e.ctx.Done():
 	}
 	e.change(func(all []*conn) []*conn { return slices.DeleteFunc(all, func(x *conn) bool { return x == c }) })
@@ -191,6 +210,8 @@ func (e *endpoint) change(f func([]*conn) []*conn) {
 	e.conns.Store(&all)
 	if len(all) > 0 {
 		e.err = nil
+	} else {
+		e.lost = time.Now()
 	}
 	e.mu.Unlock()
 	e.publish()
@@ -200,20 +221,24 @@ func (e *endpoint) change(f func([]*conn) []*conn) {
 func (e *endpoint) failed(err error) {
 	e.mu.Lock()
 	if e.err = err; err == nil {
-		e.err = errors.New(e.addr + ": the connection has ended")
+		e.err = errors.New(e.addr + ": the server takes no calls")
 	}
 	e.mu.Unlock()
 	e.publish()
 }
 
-// failure returns why calls cannot be made, or nil if it is not known yet.
-func (e *endpoint) failure() error {
+// failure returns why calls cannot be made, or nil if it is not known yet. For as long as hope, a call had better wait: the server may
+// just be starting again.
+func (e *endpoint) failure() (failure error, hope time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.err != nil {
-		return e.err
+	switch {
+	case e.err == nil:
+		return e.unhealthy, 0
+	case e.lost.IsZero():
+		return e.err, 0
 	}
-	return e.unhealthy
+	return e.err, patience - time.Since(e.lost)
 }
 
 // publish tells the balancer whether the endpoint is up, and waiting calls that something has changed.
