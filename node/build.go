@@ -18,6 +18,7 @@ import (
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
+	"example.com/ferry/transport/grpc"
 	"example.com/ferry/transport/memory"
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
@@ -76,6 +77,12 @@ func Transports() []Transport {
 		}},
 		{transport.WS, func(s Security) transport.Transport {
 			return websocket.New(&websocket.Config{HandshakeTimeout: s.HandshakeTimeout})
+		}},
+		{transport.GRPCS, func(s Security) transport.Transport {
+			return grpc.NewTLS(&grpc.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})
+		}},
+		{transport.GRPC, func(s Security) transport.Transport {
+			return grpc.New(&grpc.Config{HandshakeTimeout: s.HandshakeTimeout})
 		}},
 		{utp.Descriptor(), func(s Security) transport.Transport {
 			return utp.New(&utp.Config{HandshakeTimeout: s.HandshakeTimeout})

@@ -36,11 +36,14 @@ var (
 	Unix = Descriptor{Scheme: "unix", Local: true}
 	WS   = Descriptor{Scheme: "ws", Path: true}
 	UTP  = Descriptor{Scheme: "utp"} // package utp knows whether the binary has it
-	WSS  = Descriptor{Scheme: "wss", Encrypted: true, Path: true}
+
+	GRPC  = Descriptor{Scheme: "grpc"}
+	GRPCS = Descriptor{Scheme: "grpcs", Encrypted: true}
+	WSS   = Descriptor{Scheme: "wss", Encrypted: true, Path: true}
 )
 
 // Descriptors returns the list above.
-func Descriptors() []Descriptor { return []Descriptor{QUIC, TLS, TCP, Unix, WSS, WS, UTP} }
+func Descriptors() []Descriptor { return []Descriptor{QUIC, TLS, TCP, Unix, WSS, WS, GRPCS, GRPC, UTP} }
 
 // Syntax returns the form of an address: quic://HOST:PORT, unix://PATH or ws://HOST:PORT/PATH.
 func (d Descriptor) Syntax() string {

@@ -49,15 +49,15 @@ type Config struct {
 
 // Listener is one address clients connect to.
 type Listener struct {
-	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT, unix://PATH, wss://HOST:PORT/PATH, ws://HOST:PORT/PATH, or
-	// utp://HOST:PORT in binaries built with -tags utp.
+	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT, unix://PATH, wss://HOST:PORT/PATH, ws://HOST:PORT/PATH,
+	// grpcs://HOST:PORT or grpc://HOST:PORT, or utp://HOST:PORT in binaries built with -tags utp.
 	Address string `yaml:"address" schema:"required"`
 
 	// Validate is how each message is checked where it enters: full checks all of it, bounds its structure and lengths, off
 	// nothing.
 	Validate Validation `yaml:"validate,omitempty"`
 
-	// CertFile is the PEM certificate of a quic, tls or wss listener. Empty means the one the node makes in data_dir. New
+	// CertFile is the PEM certificate of a quic, tls, wss or grpcs listener. Empty means the one the node makes in data_dir. New
 	// handshakes use a changed file within a few seconds, if it is valid together with key_file.
 	CertFile string `yaml:"cert_file,omitempty"`
 
@@ -72,7 +72,7 @@ type Listener struct {
 	// together. A client has 64KiB until it is identified. Zero means 8MiB.
 	ReceiveWindow Size `yaml:"receive_window,omitempty"`
 
-	// Insecure permits a tcp, ws or utp listener beyond this machine, where tokens and messages cross the network in the clear.
+	// Insecure permits a tcp, ws, grpc or utp listener beyond this machine, where tokens and messages cross the network in the clear.
 	Insecure bool `yaml:"insecure,omitempty"`
 }
 

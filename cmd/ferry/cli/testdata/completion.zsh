@@ -42,7 +42,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
-			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH or utp,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
+			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT, grpc,//HOST,PORT or utp,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
@@ -55,7 +55,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
-			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH or utp,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
+			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT, grpc,//HOST,PORT or utp,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
