@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -73,8 +74,8 @@ func (s *soaker) run(ctx context.Context) {
 		request, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		var way journey
 		err := kind.do(way.trace(request))
-		if request.Err() != nil {
-			err = fmt.Errorf("%w: stuck for %v: %v: %v", errWrong, patience, err, &way)
+		if late := request.Err(); late != nil {
+			err = fmt.Errorf("%w: stuck for %v: %w: %v", errWrong, patience, cmp.Or(err, late), &way)
 		}
 		cancel()
 		s.tally.count(kind.name, !errors.Is(err, errWrong) && s.server.disturbed(begun), wrap(s.pairing, err))
