@@ -106,6 +106,27 @@ func TestExampleNode(t *testing.T) {
 	interrupt(t, node)
 }
 
+// TestExampleTransports has a client over each transport of the file.
+func TestExampleTransports(t *testing.T) {
+	c := newCheckout(t)
+	file, err := os.ReadFile(filepath.Join(c.dir, "examples", "node", "transports.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := c.start(t, "run", "-c", "examples/node/transports.yaml")
+	addresses := regexp.MustCompile(`(?m)^  - address: (\S+)`).FindAllStringSubmatch(string(file), -1)
+	if len(addresses) != 8 {
+		t.Errorf("%d addresses, want 8", len(addresses))
+	}
+	for _, a := range addresses {
+		flags := []string{"-a", a[1], "--data-dir", "ferry-data/transports"}
+		if got := c.pubSub(t, flags, "#", "demo", `{"a":1}`); !strings.HasSuffix(got, `"type":"json","payload":{"a":1}}`+"\n") {
+			t.Errorf("%s: got %q", a[1], got)
+		}
+	}
+	interrupt(t, node)
+}
+
 func TestExampleFunction(t *testing.T) {
 	c := newCheckout(t)
 	build := exec.Command("go", "build", "-o", c.dir, "example.com/ferry/examples/function")
