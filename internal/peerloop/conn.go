@@ -20,6 +20,9 @@ type Config[R peer.Receiver] struct {
 	Write            time.Duration // longest time for which a full queue does not shrink to the loop's low watermark
 }
 
+// interval is the time between two looks for a lack of progress.
+func (c *Config[R]) interval() time.Duration { return min(c.Silence, c.Write) / 4 }
+
 // Client is the owner of a connection. The loop calls its methods.
 type Client[R peer.Receiver] interface {
 	// Identify checks the credentials of HELLO, whose Token is a view, and calls identified once, on any goroutine. It must not block.
@@ -113,7 +116,7 @@ func (h *conn[R]) identified(err error) {
 		return
 	}
 	h.phase = open
-	h.c.SetTimer(tick, h.cfg.Silence/4)
+	h.c.SetTimer(tick, h.cfg.interval())
 	h.c.ResumeReading()
 	h.write()
 }
@@ -214,7 +217,7 @@ func (h *conn[R]) Timer(c *loop.Conn, _ int) {
 		h.peer.Close(&native.Error{Code: native.CodeTimeout, Reason: reason})
 		return
 	}
-	c.SetTimer(tick, min(h.cfg.Silence, h.cfg.Write)/4)
+	c.SetTimer(tick, h.cfg.interval())
 }
 
 // Closed ends the peer.Conn.

@@ -15,6 +15,10 @@ const (
 	MaxMethodName    = 255             // the longest method name and content type
 )
 
+// MessageOverhead is what each message of a stream takes of the stream's window beside its length, in bytes. It bounds the memory of
+// empty messages.
+const MessageOverhead = 64
+
 // MaxMethods is how many numbers of methods one end may use on one stream.
 const MaxMethods = 1024
 

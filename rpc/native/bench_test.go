@@ -31,6 +31,8 @@ func (echo) Serve(ctx context.Context, m call.Method, s call.ServerStream) {
 	switch m.Name() {
 	case "Wait":
 		<-ctx.Done()
+		s.Finish(nil, call.StatusOf(ctx.Err()), nil)
+		return
 	case "Repeat":
 		for {
 			data, err := s.Recv()

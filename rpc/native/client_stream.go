@@ -80,12 +80,12 @@ func (c *clientStream) Send(data []byte) error {
 	if packed.compressed {
 		d.Flags = wire.FlagCompressed
 	}
-	ended, err := c.s.take(wait{ctx: c.ctx}, &c.sending, len(data))
+	ended, err := c.s.take(wait{ctx: c.ctx}, &c.sending, len(data)+wire.MessageOverhead)
 	if !ended && err == nil {
-		err = c.s.sendPieces(wait{ctx: c.ctx}, c.w, d, false)
+		err = c.s.sendPieces(wait{ctx: c.ctx, call: &c.outgoing}, c.w, d, false)
 	}
 	if ended || err != nil {
-		if err != nil {
+		if err != nil { // no effect if the call has ended
 			c.s.abandon(&c.outgoing, call.StatusOf(err))
 		}
 		return io.EOF
@@ -134,7 +134,7 @@ func (c *clientStream) Recv() ([]byte, error) {
 		if m := c.inbox.take(); m != nil {
 			credit := 0
 			if !c.ended {
-				credit = c.inbox.returned(len(m.b), s.cfg.StreamWindow)
+				credit = c.inbox.returned(len(m.b)+wire.MessageOverhead, s.cfg.StreamWindow)
 			}
 			s.mu.Unlock()
 			if credit > 0 {

@@ -80,7 +80,7 @@ func (s *session) unary(ctx context.Context, head *call.Head, data []byte, o *ou
 			frame.Flags |= wire.FlagCompressed
 		}
 	}
-	until := wait{ctx: ctx}
+	until := wait{ctx: ctx, call: o}
 	var expired <-chan time.Time
 	if inHead {
 		until.at = at
@@ -148,7 +148,11 @@ func (s *session) sendUnary(until wait, frame *wire.CallFrame, head *call.Head, 
 	if len(rest) == 0 {
 		return nil
 	}
-	if err = s.sendPieces(until, w, wire.DataFrame{Call: o.id, Message: rest}, false); err != nil {
+	err = s.sendPieces(until, w, wire.DataFrame{Call: o.id, Message: rest}, false)
+	if errors.Is(err, errEnded) { // the server has refused the message
+		return nil
+	}
+	if err != nil {
 		if !s.abandon(o, call.StatusOf(err)) {
 			<-o.wake
 		}

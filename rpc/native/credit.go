@@ -22,6 +22,8 @@ type waiter struct {
 type wait struct {
 	ctx context.Context
 	at  time.Time // zero if ctx has the deadline, or there is none
+
+	call *outgoing // of the message that is sent; nil on the called end
 }
 
 // on waits until ch is closed. The error is a *call.Status.

@@ -71,6 +71,7 @@ func (b *inbox) add(flags byte, piece []byte, limit, window int) (done bool, ref
 			m.b = make([]byte, 0, max(len(piece), leastMessage))
 		}
 		m.compressed = flags&wire.FlagCompressed != 0
+		b.unread += wire.MessageOverhead
 	}
 	b.unread += len(piece)
 	m.b = append(m.b, piece...)

@@ -294,7 +294,7 @@ func (s *session) read(in *incoming, n int) (credit int) {
 	case in.inbox.ended:
 		return 0
 	}
-	return in.inbox.returned(n, s.cfg.StreamWindow)
+	return in.inbox.returned(n+wire.MessageOverhead, s.cfg.StreamWindow)
 }
 
 // sendCredit sends CALLCREDIT.
@@ -345,7 +345,7 @@ func (in *incoming) Send(data []byte) error {
 			return err
 		}
 	}
-	ended, err := s.take(wait{ctx: in.ctx}, &in.sending, len(data))
+	ended, err := s.take(wait{ctx: in.ctx}, &in.sending, len(data)+wire.MessageOverhead)
 	switch {
 	case ended:
 		return errFinished
@@ -411,7 +411,11 @@ func (in *incoming) replyFrame(ext []byte, status *call.Status, trailer call.Met
 	if status != nil {
 		r.Code = uint32(status.Code)
 	}
-	if header := in.takeHeader(); len(header) > 0 {
+	header := in.header
+	if !in.unary { // a handler of a stream may have left a goroutine in Send
+		header = in.takeHeader()
+	}
+	if len(header) > 0 {
 		if ext, err = appendMetadata(ext, wire.TLVMetadata, header); err != nil {
 			return r, err
 		}

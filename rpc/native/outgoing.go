@@ -125,7 +125,7 @@ func (s *session) forget(o *outgoing) {
 		<-o.wake
 	}
 	if leave {
-		s.peer.Leave()
+		s.sayLeave()
 	}
 }
 
@@ -236,7 +236,7 @@ func (r *receiver) reply(f wire.Frame) error {
 		o.notify()
 	}
 	if leave {
-		s.peer.Leave()
+		s.sayLeave()
 	}
 	return fatal(err)
 }

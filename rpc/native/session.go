@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/peer"
@@ -180,7 +181,7 @@ func (s *session) lostStatusLocked() *call.Status {
 }
 
 // sendPieces sends a message, or its first part, in DATA frames. flags and ext are for the first one. more says that the message
-// continues behind data. The error is a *call.Status.
+// continues behind data. The error is errEnded or a *call.Status.
 func (s *session) sendPieces(until wait, w *peer.FrameWriter, d wire.DataFrame, more bool) error {
 	for data := d.Message; ; {
 		d.Message = data[:min(len(data), s.piece)]
@@ -189,6 +190,9 @@ func (s *session) sendPieces(until wait, w *peer.FrameWriter, d wire.DataFrame, 
 			d.Flags |= wire.FlagMore
 		} else {
 			d.Flags &^= wire.FlagMore
+		}
+		if until.call != nil && s.hasEnded(until.call) {
+			return errEnded
 		}
 		if err := s.lockWithRoom(until, w); err != nil {
 			return err
@@ -200,6 +204,15 @@ func (s *session) sendPieces(until wait, w *peer.FrameWriter, d wire.DataFrame, 
 		}
 		d.Flags, d.Extension = 0, nil
 	}
+}
+
+// errEnded means that a call has ended before its message was sent.
+var errEnded = errors.New("native: the call has ended")
+
+func (s *session) hasEnded(o *outgoing) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return o.ended
 }
 
 // onClosing ends all calls of the connection.
@@ -242,8 +255,17 @@ func (s *session) leave() {
 	idle := len(s.outgoing) == 0 && s.lost == nil
 	s.mu.Unlock()
 	if idle {
-		s.peer.Leave()
+		s.sayLeave()
 	}
+}
+
+// leaveTimeout is how long the peer may take to close the connection after this end has left.
+const leaveTimeout = 5 * time.Second
+
+// sayLeave asks the peer to close the connection.
+func (s *session) sayLeave() {
+	s.peer.Leave()
+	time.AfterFunc(leaveTimeout, func() { s.peer.Close(nil) })
 }
 
 // stopCalling is called under the lock.
