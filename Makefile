@@ -51,6 +51,7 @@ attack: ## the attacks on the proxy of make test, longer and with more clients, 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }
 	bin/golangci-lint run ./...
+	@if command -v g++ >/dev/null; then set -x; bin/golangci-lint run --build-tags utp ./transport/utp; fi
 	cd bench && ../bin/golangci-lint run --config ../.golangci.yml ./...
 
 fuzz: ## run every fuzz target for T each, and list those that failed: make fuzz T=1m

@@ -19,6 +19,7 @@ import (
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
+	"example.com/ferry/transport"
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
 )
@@ -395,6 +396,25 @@ func TestClientsConnectByName(t *testing.T) {
 		if (err == nil) != accepted {
 			t.Errorf("by name %s: got %v, want accepted %v", name, err, accepted)
 		}
+	}
+}
+
+// TestTransports holds that nodes have the transports that a configuration may name.
+func TestTransports(t *testing.T) {
+	schemes := make(map[string]bool)
+	for _, tr := range Transports() {
+		schemes[tr.Scheme] = true
+		if got := tr.New(Security{}).Scheme(); got != tr.Scheme {
+			t.Errorf("the transport of %s has the scheme %s", tr.Scheme, got)
+		}
+	}
+	for _, d := range transport.Descriptors() {
+		if !schemes[d.Scheme] {
+			t.Errorf("no transport of a node has the scheme %s", d.Scheme)
+		}
+	}
+	if len(schemes) != len(transport.Descriptors()) {
+		t.Errorf("schemes %v, want those of transport.Descriptors", schemes)
 	}
 }
 
