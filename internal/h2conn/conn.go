@@ -14,6 +14,10 @@ import (
 // goroutine gathers the output of several calls.
 const quietFor = 3 * time.Microsecond
 
+// fewStreams is the number of streams up to which Unlock writes directly. With more, others probably have something to send too: the
+// writing goroutine lets them run first. That makes a unary call of 100 clients on 4 connections cost less than half.
+const fewStreams = 2
+
 // Conn is one end of an HTTP/2 connection over a net.Conn. Lock, Unlock, Close, Drain, Done, Err and Raw may overlap.
 type Conn struct {
 	cfg    Config
@@ -66,6 +70,7 @@ func newConn(nc net.Conn, cfg *Config, h http2.Handler) *Conn {
 	}
 	c.writer = peer.NewFrameWriter(c.cfg.WriteBuffer)
 	c.writer.Refill = c.refill
+	c.writer.Gather = true
 	c.turn, _ = h.(Turner)
 	return c
 }
@@ -81,6 +86,10 @@ func (c *Conn) unlock(quiet time.Duration) {
 	c.advance()
 	if !c.armed && c.needsChecks() {
 		c.arm(time.Now())
+	}
+	if c.http2.Streams() > fewStreams {
+		c.writer.Unlock()
+		return
 	}
 	c.writer.UnlockFlush(quiet)
 }
