@@ -38,6 +38,7 @@ var (
 	errFinished                   = errors.New("grpc: the call has ended, so nothing can be sent")
 	errSent                       = errors.New("grpc: the header is sent already: set it before the first message")
 	serverCalls sync.Pool         // calls of unary methods
+	unfinished  = &call.Status{Code: call.Internal, Message: "grpc: the service has not finished the call"}
 )
 
 func newServerCall(c *serverConn, s *http2.Stream, f found) *serverCall {
@@ -76,7 +77,7 @@ func (sc *serverCall) recycle() {
 // Run calls the handler. It is called by a worker.
 func (sc *serverCall) Run() {
 	sc.found.service.Serve(sc.ctx, sc.found.method, sc)
-	sc.Finish(nil, statusf(call.Internal, "grpc: the service has not finished the call"), nil) // has no effect on a finished call
+	sc.Finish(nil, unfinished, nil) // has no effect on a finished call
 	sc.recycle()
 }
 
