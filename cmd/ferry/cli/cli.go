@@ -27,6 +27,7 @@ type grammar struct {
 	Schema     schemaCmd     `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
 	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
 	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`
+	Call       callCmd       `cmd:"" group:"rpc" help:"Call a method of a service."`
 	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
 	Set        setCmd        `cmd:"" group:"message" help:"Change one field of a message."`
 	Convert    convertCmd    `cmd:"" group:"message" help:"Rewrite a message in another format."`
@@ -101,6 +102,7 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "node", Title: "A node:"},
 			{Key: "stream", Title: "Messages of a node:"},
+			{Key: "rpc", Title: "A service:"},
 			{Key: "message", Title: "A message in a file or on standard input:"},
 			{Key: "self", Title: "This program:"},
 		}),

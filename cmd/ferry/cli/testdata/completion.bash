@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|schema|pub|sub|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|schema|pub|sub|call|get|set|convert|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check schema pub sub get set convert completion version' ;;
+	'') flags='--help --version' words='run check schema pub sub call get set convert completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -51,6 +51,17 @@ _ferry() {
 		--message) flags= words='' ;;
 		--count|-n) flags= words='' ;;
 		--output|-o) flags= words='json raw' ;;
+		esac ;;
+	call)
+		flags='--help --quiet --ca --data-dir --token-file --content --metadata --timeout --output'
+		case $prev in
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--token-file) flags= words='' ;;
+		--content) flags= words='' ;;
+		--metadata) flags= words='' ;;
+		--timeout) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
 		esac ;;
 	get)
 		flags='--help --quiet --type --as --output --schema --message --max'

@@ -7,6 +7,7 @@ _ferry() {
 		'schema:Print the JSON Schema of a configuration.'
 		'pub:Publish the messages on standard input.'
 		'sub:Print messages as they arrive.'
+		'call:Call a method of a service.'
 		'get:Print one field of a message.'
 		'set:Change one field of a message.'
 		'convert:Rewrite a message in another format.'
@@ -66,6 +67,21 @@ _ferry() {
 			'(-n --count)'{-n,--count=}'[Exit after N messages.]:N:_files' \
 			'(-o --output)'{-o,--output=}'[json (one line of JSON per message) or raw (the payload; a JSON payload is followed by a newline).]:FORMAT:(json raw)' \
 			':tag:_files'
+		;;
+	call)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory, or else the system’s.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'--token-file=''[The file with the token, for a server that asks for one. Not with grpc,// and http,//.]:FILE:_files' \
+			'--content=''[The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf with grpc,//.]:TYPE:_files' \
+			'--metadata=''[Metadata of the call. May be given more than once.]:NAME=VALUE:_files' \
+			'--timeout=''[How long the call may take. The default is 10s.]:TIME:_files' \
+			'(-o --output)'{-o,--output=}'[text prints the response. json prints one object, with the status and the metadata.]:FORMAT:(text json)' \
+			':addr:_files' \
+			':method:_files' \
+			':json:_files'
 		;;
 	get)
 		_arguments -s \
