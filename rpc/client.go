@@ -201,7 +201,7 @@ func (c *Client) readiness() readiness {
 	}
 	r := readiness{possible: c.sought.seeking, reason: c.sought.missing()}
 	for _, e := range c.endpoints {
-		failure, hope := e.failure()
+		hope, failure := e.failure()
 		if failure == nil {
 			return readiness{possible: true, reason: errors.New("connecting to " + e.addr)}
 		}

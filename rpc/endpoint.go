@@ -229,16 +229,16 @@ func (e *endpoint) failed(err error) {
 
 // failure returns why calls cannot be made, or nil if it is not known yet. For as long as hope, a call had better wait: the server may
 // just be starting again.
-func (e *endpoint) failure() (failure error, hope time.Duration) {
+func (e *endpoint) failure() (hope time.Duration, failure error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.err == nil:
-		return e.unhealthy, 0
+		return 0, e.unhealthy
 	case e.lost.IsZero():
-		return e.err, 0
+		return 0, e.err
 	}
-	return e.err, patience - time.Since(e.lost)
+	return patience - time.Since(e.lost), e.err
 }
 
 // publish tells the balancer whether the endpoint is up, and waiting calls that something has changed.

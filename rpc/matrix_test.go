@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"example.com/ferry/codec"
 	"example.com/ferry/internal/pki"
+	"example.com/ferry/node"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/content"
@@ -25,10 +27,6 @@ import (
 	"example.com/ferry/rpc/native"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
-	"example.com/ferry/transport/quic"
-	"example.com/ferry/transport/tcp"
-	"example.com/ferry/transport/unix"
-	"example.com/ferry/transport/websocket"
 )
 
 // matrixProtocol is one protocol of the matrix. Its folder is below rpc/.
@@ -45,14 +43,13 @@ var matrixProtocols = []matrixProtocol{
 	{folder: "jsonrpc", protocol: jsonrpc.Protocol{}, contents: []string{"application/json", "application/json-rpc", "application/jsonrpc2"}, unary: true},
 }
 
-// matrixTransport is one transport of the matrix. Its folder is below transport/.
+// matrixTransport is one transport of the matrix.
 type matrixTransport struct {
-	folder         string
 	server, client transport.Transport
 	addr           string // to listen on
 }
 
-// matrixTransports returns the transports. Those of build tags are added by files with these tags.
+// matrixTransports returns the transports of a node, as far as this binary has them, and that within a process.
 func matrixTransports(t *testing.T) []matrixTransport {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,35 +61,30 @@ func matrixTransports(t *testing.T) []matrixTransport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, socket := memory.New(nil), filepath.Join(dir, "s")
-	return append([]matrixTransport{
-		{"memory", network, network, "server"},
-		{"tcp", tcp.New(nil), tcp.New(nil), "127.0.0.1:0"},
-		{"tcp", tcp.NewTLS(&tcp.Config{ServerTLS: id.ServerTLS()}), tcp.NewTLS(&tcp.Config{ClientTLS: trust}), "127.0.0.1:0"},
-		{"unix", unix.New(nil), unix.New(nil), socket},
-		{"quic", quic.New(&quic.Config{ServerTLS: id.ServerTLS()}), quic.New(&quic.Config{ClientTLS: trust}), "127.0.0.1:0"},
-		{"websocket", websocket.New(nil), websocket.New(nil), "127.0.0.1:0"},
-		{"websocket", websocket.NewTLS(&websocket.Config{ServerTLS: id.ServerTLS()}), websocket.NewTLS(&websocket.Config{ClientTLS: trust}), "127.0.0.1:0"},
-	}, taggedTransports(t)...)
+	network := memory.New(nil)
+	all := []matrixTransport{{network, network, "server"}}
+	for _, tr := range node.Transports() {
+		addr := "127.0.0.1:0"
+		if tr.Local {
+			addr = filepath.Join(dir, "s")
+		}
+		made := matrixTransport{tr.New(node.Security{Server: id.ServerTLS()}), tr.New(node.Security{Client: trust}), addr}
+		if tr.Missing == "" {
+			all = append(all, made)
+		} else if l, err := made.server.Listen(t.Context(), addr); err == nil {
+			l.Close()
+			t.Errorf("%s listens, although it is missing: %s", tr.Scheme, tr.Missing)
+		}
+	}
+	return all
 }
-
-// taggedTransports returns the transports of build tags.
-var taggedTransports = func(*testing.T) []matrixTransport { return nil }
 
 // TestMatrix makes a call in each cell of transports x protocols x content types, and a stream where the content has no envelope. The bytes
 // that crossed the transport are counted.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	transports := matrixTransports(t)
-	folders := map[string]bool{"transport/utp": true} // behind a build tag: see taggedTransports
-	for _, tr := range transports {
-		folders["transport/"+tr.folder] = true
-	}
-	for _, p := range matrixProtocols {
-		folders["rpc/"+p.folder] = true
-	}
-	checkFolders(t, "transport", folders, "Transport) Dial(")
-	checkFolders(t, "rpc", folders, "Protocol) Dial(")
+	checkProtocols(t)
 	for _, p := range matrixProtocols {
 		for _, tr := range transports {
 			t.Run(p.protocol.Name()+"/"+tr.server.Scheme(), func(t *testing.T) {
@@ -103,24 +95,25 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// checkFolders fails if a folder below dir defines what a row of the matrix is made of, and has no row.
-func checkFolders(t *testing.T, dir string, rows map[string]bool, defines string) {
+// checkProtocols fails if a folder has a protocol that matrixProtocols has not.
+func checkProtocols(t *testing.T) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", dir, "*", "*.go"))
+	files, err := filepath.Glob("*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		folder := filepath.Base(filepath.Dir(file))
-		if strings.HasSuffix(folder, "test") || strings.HasSuffix(file, "_test.go") || rows[dir+"/"+folder] {
+		folder := filepath.Dir(file)
+		listed := slices.ContainsFunc(matrixProtocols, func(p matrixProtocol) bool { return p.folder == folder })
+		if listed || strings.HasSuffix(folder, "test") || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte(defines)) {
-			t.Errorf("%s/%s has no row in the matrix", dir, folder)
+		if bytes.Contains(text, []byte("Protocol) Dial(")) {
+			t.Errorf("%s is a protocol, and has no row in the matrix", folder)
 		}
 	}
 }
@@ -163,8 +156,8 @@ func matrixColumn(t *testing.T, p matrixProtocol, tr matrixTransport) {
 	rpc.HandleBidi(srv, echoStruct+"s", echoStream[value])
 	rpc.HandleBidi(srv, echoRaw+"s", echoStream[[]byte])
 	addr := tr.addr
-	if tr.folder == "memory" || tr.folder == "unix" {
-		addr += p.folder
+	if !strings.Contains(addr, ":") {
+		addr += p.folder // a name or a path for each protocol
 	}
 	l, err := srv.Listen(t.Context(), p.protocol, tr.server, addr)
 	if err != nil {
