@@ -9,7 +9,10 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-const maxFreeUpstreams = maxFreeDownstreams
+const (
+	maxFreeUpstreams = maxFreeDownstreams
+	maxFreeHeads     = maxFreeDownstreams
+)
 
 // Connector opens the server's side of requests in HTTP/1.1. All Connectors of this protocol share the connections of
 // a loop. Any goroutine may call Use.
@@ -24,7 +27,8 @@ var _ exchange.Connector = (*Connector)(nil)
 type connectorLoop struct {
 	connector *Connector
 	free      []*upstreamSide
-	scratch   []byte // buffer for building request heads
+	heads     []*wire.Head // free ones: a request that waits for its response needs none
+	scratch   []byte       // buffer for building request heads
 	edit      wire.RequestEdit
 	fields    neutralFields
 }
@@ -71,6 +75,24 @@ func (cl *connectorLoop) get() *upstreamSide {
 		return u
 	}
 	return &upstreamSide{owner: cl}
+}
+
+// getHead returns a Head for a response that begins.
+func (cl *connectorLoop) getHead() *wire.Head {
+	n := len(cl.heads)
+	if n == 0 {
+		return new(wire.Head)
+	}
+	h := cl.heads[n-1]
+	cl.heads = cl.heads[:n-1]
+	return h
+}
+
+func (cl *connectorLoop) putHead(h *wire.Head) {
+	if bufpool.Reuse && len(cl.heads) < maxFreeHeads {
+		h.Reset()
+		cl.heads = append(cl.heads, h)
+	}
 }
 
 func (cl *connectorLoop) put(u *upstreamSide) {

@@ -32,7 +32,7 @@ type upstreamSide struct {
 	method         wire.Method
 
 	// The response.
-	head         wire.Head
+	head         *wire.Head // nil before the first byte of the response
 	responseHead responseHead
 	body         wire.Body
 	framed       bool           // the downstream side asked for a framed body
@@ -55,10 +55,11 @@ func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 	}
 	if u.state == awaitingHead {
 		u.enter(receivingHead)
+		u.head = u.owner.getHead()
 	}
 	n := 0
 	for u.state == receivingHead {
-		m, err := wire.ParseResponse(p[n:], &u.head, u.method, u.owner.connector.limits.Load())
+		m, err := wire.ParseResponse(p[n:], u.head, u.method, u.owner.connector.limits.Load())
 		if err != nil {
 			u.malformed()
 			return len(p)
@@ -66,7 +67,7 @@ func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 		if m == 0 {
 			return n
 		}
-		u.responseHead = responseHead{&u.head, p[n : n+m]}
+		u.responseHead = responseHead{u.head, p[n : n+m]}
 		n += m
 		if over := u.handleHead(c, p[n:]); over {
 			return len(p)
@@ -287,7 +288,10 @@ func (u *upstreamSide) reconnect() bool {
 
 // release returns this side to its connectorLoop.
 func (u *upstreamSide) release() {
-	u.head.Reset()
+	if u.head != nil {
+		u.owner.putHead(u.head)
+		u.head = nil
+	}
 	u.relay, u.pool, u.conn = nil, nil, nil
 	u.reused, u.bytesWritten, u.requestWritten, u.inChunks, u.upgrade, u.closing = false, 0, false, false, false, false
 	u.responseHead, u.framed, u.trailers = responseHead{}, false, nil
