@@ -121,7 +121,6 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	}
 	c := &clientConn{}
 	c.h2 = h2conn.Client(raw, t.h2config(), c)
-	go func() { _ = c.h2.Serve() }()
 	scheme := "http"
 	if t.scheme == "grpcs" {
 		scheme = "https"
@@ -137,6 +136,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	e.FieldString("te", "trailers")
 	e.End(false)
 	c.h2.Unlock()
+	go func() { _ = c.h2.Serve() }() // not earlier: a connection that has ended opens no stream
 	return c.conn.secured(), nil
 }
 

@@ -243,6 +243,39 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
+// TestClosingServer dials a server that closes each connection at once.
+func TestClosingServer(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	for range 50 {
+		conn, err := grpc.New(nil).Dial(t.Context(), l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("Read = %v, want an error that is not the end", err)
+		}
+		_ = conn.Close()
+	}
+	_ = l.Close()
+	<-done
+}
+
 // TestSilentClient closes a connection without a call.
 func TestSilentClient(t *testing.T) {
 	t.Parallel()
