@@ -56,15 +56,12 @@ func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string
 func (l *listener) Addr() net.Addr { return l.accepts.Addr() }
 
 // Drain implements call.Listener. Connections stay open for a moment longer than the listener, so that a request that is on its way gets
-// a response, which tells its client that the connection closes.
+// a response, which tells its client that the connection closes. Those of clients that call all the time are closed by then.
 func (l *listener) Drain(ctx context.Context) error {
 	l.handler.draining.Store(true)
 	err := l.accepts.Close()
 	<-l.served
-	select {
-	case <-ctx.Done():
-	case <-time.After(drainGrace):
-	}
+	l.accepts.awaitNone(ctx, drainGrace)
 	if shutdown := l.server.Shutdown(ctx); shutdown != nil {
 		return errors.Join(shutdown, l.server.Close())
 	}
@@ -122,6 +119,21 @@ func (a *acceptor) Close() error {
 		a.err = a.Listener.Close()
 	})
 	return a.err
+}
+
+// awaitNone waits until no connection is left, but no longer than limit.
+func (a *acceptor) awaitNone(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	look := time.NewTicker(drainLook)
+	defer look.Stop()
+	for len(a.places) > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
 }
 
 // accepted is a connection that has a place.

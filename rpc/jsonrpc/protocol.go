@@ -37,7 +37,8 @@ const (
 	maxHeader           = 64 << 10         // bytes of a head
 	serverIdleTimeout   = 2 * time.Minute  // an idle connection is closed
 	clientIdleTimeout   = 90 * time.Second // less than the server's, so the client closes first
-	drainGrace          = 200 * time.Millisecond
+	drainGrace          = time.Second      // for idle connections to learn of a drain
+	drainLook           = 5 * time.Millisecond
 	firstConnExpiration = time.Second
 )
 
