@@ -55,6 +55,7 @@ func New[R peer.Receiver](c *loop.Conn, cfg *Config[R], pc peer.Config, client C
 	h := &conn[R]{cfg: cfg, client: client, c: c}
 	h.flush = h.write
 	h.peer = peer.NewDriven(rawOf(c), pc, h.wake)
+	c.LimitQueue() // short frames wait behind what is in the queue
 	return h
 }
 

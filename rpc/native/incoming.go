@@ -437,7 +437,7 @@ func (in *incoming) sendFirstPieces(r *wire.ReplyFrame) error {
 		}
 		r.Flags, r.Message = 0, r.Message[n:]
 	}
-	if err := s.lockWithRoom(wait{ctx: in.ctx}, in.w); err != nil {
+	if err := s.lockWithRoom(wait{ctx: in.ctx}, in.w, 0); err != nil {
 		return err
 	}
 	in.w.Unlock()

@@ -75,7 +75,7 @@ const acceptPause = 100 * time.Millisecond
 func (l *listener) serve(ctx context.Context, raw transport.Conn) {
 	defer l.closed.Done()
 	s := &session{}
-	c := peer.New(raw, peer.Config{Lowest: wire.CallVersion, Remote: "client", Gather: true, OnClosing: s.onClosing})
+	c := peer.New(raw, peer.Config{Lowest: wire.CallVersion, Remote: "client", WriteBuffer: writeBuffer, Gather: true, OnClosing: s.onClosing})
 	_ = raw.SetDeadline(time.Now().Add(l.cfg.HandshakeTimeout))
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	hello, err := c.Accept()

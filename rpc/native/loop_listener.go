@@ -100,7 +100,7 @@ func (l *loopListener) accept(c *loop.Conn) loop.Handler {
 func (l *loopListener) handler(c *loop.Conn) loop.Handler {
 	client := &loopClient{server: l.server}
 	client.remote.Addr = c.RemoteAddr()
-	return peerloop.New(c, &l.cfg, peer.Config{Lowest: wire.CallVersion, Remote: "client", OnClosing: client.onClosing}, client)
+	return peerloop.New(c, &l.cfg, peer.Config{Lowest: wire.CallVersion, Remote: "client", WriteBuffer: writeBuffer, OnClosing: client.onClosing}, client)
 }
 
 func (l *loopListener) Addr() net.Addr { return l.inner.Addr() }

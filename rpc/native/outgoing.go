@@ -178,7 +178,7 @@ func callFrame(head *call.Head, at time.Time, ext []byte) (c wire.CallFrame, err
 
 // sendCall appends CALL with the first piece of c.Message, and METHOD if necessary. rest is what remains of the message.
 func (s *session) sendCall(until wait, c wire.CallFrame, stream int, w *peer.FrameWriter, head *call.Head) (rest []byte, err error) {
-	if err := s.lockWithRoom(until, w); err != nil {
+	if err := s.lockWithRoom(until, w, 0); err != nil {
 		return nil, err
 	}
 	c.Method = s.names[stream].announce(w, head.Method, head.Content)

@@ -127,7 +127,7 @@ func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) 
 		return nil, err
 	}
 	s := &session{}
-	c := peer.New(raw, peer.Config{Lowest: wire.CallVersion, Remote: "server", Gather: true, OnDrain: s.leave, OnClosing: s.onClosing})
+	c := peer.New(raw, peer.Config{Lowest: wire.CallVersion, Remote: "server", WriteBuffer: writeBuffer, Gather: true, OnDrain: s.leave, OnClosing: s.onClosing})
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	_ = raw.SetDeadline(time.Now().Add(cfg.HandshakeTimeout))
 	welcome, err := c.Connect(wire.HelloFrame{

@@ -140,15 +140,23 @@ func (r *receiver) credit(f wire.Frame) error {
 	return nil
 }
 
-// lockWithRoom locks w when there is room in its queue. The error is a *call.Status, and w is not locked then.
-func (s *session) lockWithRoom(until wait, w *peer.FrameWriter) error {
+// writeBuffer is how many bytes wait for a write, on each stream, until short messages wait too. A piece of a long message waits
+// if there are more than a quarter, so that short messages find room at once.
+const (
+	writeBuffer  = 256 << 10
+	pieceReserve = writeBuffer * 3 / 4
+)
+
+// lockWithRoom locks w when there is room for more than reserve bytes in its queue. The error is a *call.Status, and w is not locked
+// then.
+func (s *session) lockWithRoom(until wait, w *peer.FrameWriter, reserve int) error {
 	for {
 		w.Lock()
 		if w.Closed() {
 			w.Unlock()
 			return s.lostStatus()
 		}
-		if w.Room() > 0 {
+		if w.Room() > reserve {
 			return nil
 		}
 		room := w.WaitRoom()
@@ -183,6 +191,10 @@ func (s *session) lostStatusLocked() *call.Status {
 // sendPieces sends a message, or its first part, in DATA frames. flags and ext are for the first one. more says that the message
 // continues behind data. The error is errEnded or a *call.Status.
 func (s *session) sendPieces(until wait, w *peer.FrameWriter, d wire.DataFrame, more bool) error {
+	reserve := 0
+	if more || len(d.Message) > s.piece {
+		reserve = pieceReserve
+	}
 	for data := d.Message; ; {
 		d.Message = data[:min(len(data), s.piece)]
 		data = data[len(d.Message):]
@@ -194,7 +206,7 @@ func (s *session) sendPieces(until wait, w *peer.FrameWriter, d wire.DataFrame, 
 		if until.call != nil && s.hasEnded(until.call) {
 			return errEnded
 		}
-		if err := s.lockWithRoom(until, w); err != nil {
+		if err := s.lockWithRoom(until, w, reserve); err != nil {
 			return err
 		}
 		w.SetTail(wire.AppendData(w.Tail(wire.DataHeaderSize+8+len(d.Extension)+len(d.Message)), d))
