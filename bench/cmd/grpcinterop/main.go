@@ -3,6 +3,7 @@
 //
 //	grpcinterop serve HOST:PORT [CERTIFICATE KEY]    // prints "ready" and the address
 //	grpcinterop call HOST:PORT [CA]                  // prints "passed" and the number of cases
+//	grpcinterop echo HOST:PORT                       // calls a server of bench/cmd/grpcpeer, and prints "passed"
 //
 // With files of certificates and keys both use TLS.
 package main
@@ -46,6 +47,8 @@ func run(args []string) error {
 		return serve(ctx, tcp.NewTLS(&tcp.Config{ServerTLS: &tls.Config{Certificates: []tls.Certificate{cert}}}), args[1])
 	case len(args) == 2 && args[0] == "call":
 		return callAll(ctx, tcp.New(nil), args[1])
+	case len(args) == 2 && args[0] == "echo":
+		return echoAll(ctx, tcp.New(nil), args[1])
 	case len(args) == 3 && args[0] == "call":
 		trusted := x509.NewCertPool()
 		pem, err := os.ReadFile(args[2])
@@ -57,13 +60,13 @@ func run(args []string) error {
 		}
 		return callAll(ctx, tcp.NewTLS(&tcp.Config{ClientTLS: &tls.Config{RootCAs: trusted}}), args[1])
 	}
-	return errors.New("write serve HOST:PORT [CERTIFICATE KEY], or call HOST:PORT [CA]")
+	return errors.New("write serve HOST:PORT [CERTIFICATE KEY], call HOST:PORT [CA], or echo HOST:PORT")
 }
 
 // serve serves until a signal, and lets the calls in progress end.
 func serve(ctx context.Context, t transport.Transport, addr string) error {
 	greeter := newGreeter()
-	p := grpc.Protocol{Config: &grpc.Config{Services: []call.Service{testService, reflection.New(greeter)}}}
+	p := grpc.Protocol{Config: &grpc.Config{MaxMessage: maxMessage, Services: []call.Service{testService, reflection.New(greeter)}}}
 	l, err := greeter.Listen(ctx, p, t, addr)
 	if err != nil {
 		return err
@@ -93,4 +96,19 @@ func callAll(ctx context.Context, t transport.Transport, addr string) error {
 	}
 	fmt.Println("passed", len(cases))
 	return nil
+}
+
+// echoAll calls a server of interop.Echo.
+func echoAll(ctx context.Context, t transport.Transport, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	conn, err := grpc.Protocol{Config: &grpc.Config{MaxMessage: maxMessage}}.Dial(ctx, t, addr)
+	if err != nil {
+		return err
+	}
+	if err := callEcho(ctx, conn); err != nil {
+		return err
+	}
+	fmt.Println("passed")
+	return conn.Close(ctx)
 }

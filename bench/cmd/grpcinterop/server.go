@@ -64,13 +64,18 @@ func (s methods) Serve(ctx context.Context, m call.Method, stream call.ServerStr
 	if v := stream.Head().Metadata.Get(trailingKey); v != "" {
 		trailer.Add(trailingKey, v)
 	}
+	if v := stream.Head().Metadata.Get("x-client"); v != "" {
+		trailer.Add("x-seen", v)
+	}
 	err := stream.SetHeader(header)
 	var out proto.Message
 	if err == nil {
 		out, err = m.(*method).handle(ctx, stream)
 	}
 	var data []byte
-	if err == nil && out != nil {
+	if m, ok := out.(raw); ok {
+		data = m.data
+	} else if err == nil && out != nil {
 		if data, err = proto.Marshal(out); data == nil {
 			data = []byte{}
 		}
@@ -87,7 +92,7 @@ func receive[T proto.Message](s call.ServerStream, in T) error {
 	return proto.Unmarshal(data, in)
 }
 
-// testService is grpc.testing.TestService without its methods for ORCA and for compression.
+// testService is grpc.testing.TestService without its methods for ORCA and for compression, and interop.Echo.
 var testService = func() methods {
 	s := methods{}
 	for _, m := range []*method{
@@ -100,6 +105,8 @@ var testService = func() methods {
 		m.name = "grpc.testing.TestService." + m.name
 		s[m.name] = m
 	}
+	s[echoUnary] = &method{name: echoUnary, handle: echo}
+	s[echoStream] = &method{name: echoStream, clientStreams: true, serverStreams: true, handle: echo}
 	return s
 }()
 

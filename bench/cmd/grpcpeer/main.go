@@ -2,6 +2,7 @@
 //
 //	grpcpeer serve HOST:PORT                 // prints "ready"
 //	grpcpeer call HOST:PORT [CA-FILE]        // prints "passed" and the number of calls; with CA-FILE over TLS
+//	grpcpeer gzip HOST:PORT                            // makes calls with compressed messages, and prints "passed"
 //	grpcpeer describe HOST:PORT SERVICE METHOD JSON    // learns from the server what to send, and calls it
 //
 // The server has one service, and proxy/interop/testdata/grpc_peer.py has the same: Unary and Stream return each message. The
@@ -25,6 +26,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -56,10 +58,13 @@ func run(args []string) error {
 		}
 		return call(args[1], trust)
 	}
+	if len(args) == 2 && args[0] == "gzip" {
+		return callCompressed(args[1])
+	}
 	if len(args) == 5 && args[0] == "describe" {
 		return describe(args[1], args[2], args[3], args[4])
 	}
-	return errors.New("write serve HOST:PORT, call HOST:PORT [CA-FILE], or describe HOST:PORT SERVICE METHOD JSON")
+	return errors.New("write serve HOST:PORT, call HOST:PORT [CA-FILE], gzip HOST:PORT, or describe HOST:PORT SERVICE METHOD JSON")
 }
 
 // serve serves until the process ends.
@@ -147,6 +152,28 @@ func call(address string, trust credentials.TransportCredentials) error {
 		return fmt.Errorf("calls in parallel: %w", err)
 	}
 	fmt.Println("passed", calls+parallel)
+	return nil
+}
+
+// callCompressed makes calls whose messages are compressed in both directions.
+func callCompressed(address string) error {
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.UseCompressor(gzip.Name)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, size := range []int{0, 1, 1000, 5 << 20} {
+		if err := callUnary(ctx, conn, size); err != nil {
+			return fmt.Errorf("a unary call of %d bytes: %w", size, err)
+		}
+	}
+	if err := callStream(ctx, conn); err != nil {
+		return fmt.Errorf("a stream: %w", err)
+	}
+	fmt.Println("passed")
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/needs"
 	"example.com/ferry/internal/pki"
 )
 
@@ -126,6 +127,48 @@ func serveFerry(t *testing.T, args ...string) (host, port string) {
 	return host, port
 }
 
+// TestEcho: clients of grpc-go and of gRPC for Python, which is gRPC's C library, call ferry's server, and ferry's client calls servers of
+// both: messages of up to 5 MiB, compressed too, every status, streams, a deadline that passes, and calls in parallel.
+func TestEcho(t *testing.T) {
+	t.Parallel()
+	python, err := filepath.Abs("../../../bin/python/bin/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "../../../proxy/interop/testdata/grpc_peer.py"
+	host, port := serveFerry(t)
+	addr := net.JoinHostPort(host, port)
+	t.Run("calls of grpc-go", func(t *testing.T) {
+		t.Parallel()
+		if got := output(t, program(t, "peer"), "call", addr); got != "passed 72\n" {
+			t.Errorf("got %q", got)
+		}
+		if got := output(t, program(t, "peer"), "gzip", addr); got != "passed\n" {
+			t.Errorf("compressed: got %q", got)
+		}
+	})
+	t.Run("a server of grpc-go", func(t *testing.T) {
+		t.Parallel()
+		at := startOnFreePort(t, func(port string) *exec.Cmd { return exec.Command(program(t, "peer"), "serve", "127.0.0.1:"+port) })
+		if got := output(t, program(t, "ferry"), "echo", at); got != "passed\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("Python", func(t *testing.T) {
+		t.Parallel()
+		if _, err := os.Stat(python); err != nil {
+			needs.Missing(t, "gRPC for Python in bin/python", "make deps")
+		}
+		if got := output(t, python, script, "call", addr); got != "passed 72\n" {
+			t.Errorf("calls of Python: got %q", got)
+		}
+		at := startOnFreePort(t, func(port string) *exec.Cmd { return exec.Command(python, script, port) })
+		if got := output(t, program(t, "ferry"), "echo", at); got != "passed\n" {
+			t.Errorf("a server in Python: got %q", got)
+		}
+	})
+}
+
 // TestDescribe: a client of grpc-go that knows no .proto file lists ferry's services, learns what a method is, and calls it.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
@@ -171,7 +214,7 @@ func TestServerOfGo(t *testing.T) {
 				ca, cert, key := identity(t)
 				args, more = []string{"-use_tls", "-tls_cert_file", cert, "-tls_key_file", key}, []string{ca}
 			}
-			addr := startOnFreePort(t, server, args)
+			addr := startOnFreePort(t, func(port string) *exec.Cmd { return exec.Command(server, append(args, "-port", port)...) })
 			want := fmt.Sprintln("passed", len(cases))
 			if got := output(t, client, append([]string{"call", addr}, more...)...); got != want {
 				t.Errorf("got %q, want %q", got, want)
@@ -180,9 +223,9 @@ func TestServerOfGo(t *testing.T) {
 	}
 }
 
-// startOnFreePort starts grpc-go's server, which takes a port and says nothing. Another program may take the port first: then the server
-// ends, and another port is tried.
-func startOnFreePort(t *testing.T, server string, args []string) (addr string) {
+// startOnFreePort starts a server of others on a port, and waits until it accepts connections. Another program may take the port first:
+// then the server ends, and another port is tried.
+func startOnFreePort(t *testing.T, command func(port string) *exec.Cmd) (addr string) {
 	t.Helper()
 	for range 3 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -192,7 +235,7 @@ func startOnFreePort(t *testing.T, server string, args []string) (addr string) {
 		addr = l.Addr().String()
 		_ = l.Close()
 		_, port, _ := net.SplitHostPort(addr)
-		c := exec.Command(server, append(args, "-port", port)...)
+		c := command(port)
 		ended := make(chan error, 1)
 		c.Stderr = new(bytes.Buffer)
 		if err := c.Start(); err != nil {
@@ -207,7 +250,7 @@ func startOnFreePort(t *testing.T, server string, args []string) (addr string) {
 			return addr
 		}
 	}
-	t.Fatal("the server of grpc-go does not start")
+	t.Fatal("the server does not start")
 	return ""
 }
 
