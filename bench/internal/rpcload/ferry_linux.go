@@ -1,0 +1,145 @@
+package rpcload
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/rpc"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/content"
+	"example.com/ferry/rpc/grpc"
+	"example.com/ferry/rpc/jsonrpc"
+	"example.com/ferry/rpc/native"
+	"example.com/ferry/transport"
+	"example.com/ferry/transport/quic"
+	"example.com/ferry/transport/tcp"
+	"example.com/ferry/transport/unix"
+	"example.com/ferry/transport/websocket"
+)
+
+// The names of ferry's rows. The first one is the native protocol over TCP.
+const (
+	Ferry          = "ferry"
+	FerryTLS       = "ferry, TLS"
+	FerryUnix      = "ferry, unix"
+	FerryQUIC      = "ferry, QUIC"
+	FerryWebSocket = "ferry, WebSocket"
+	FerryGRPC      = "ferry gRPC"
+	FerryGRPCServe = "ferry gRPC server, grpc-go client"
+	FerryGRPCDial  = "grpc-go server, ferry gRPC client"
+	FerryHTTP      = "ferry JSON-RPC over HTTP"
+)
+
+// The method that every server has.
+const (
+	service = "bench.Echo"
+	say     = "Say"
+	method  = service + "." + say
+)
+
+// The content types of ferry's rows.
+const (
+	protobufType = "application/protobuf"
+	jsonType     = "application/json"
+)
+
+// ferrySystems are ferry's rows over its transports, and its other protocols over TCP.
+func ferrySystems() []System {
+	overTCP := func(name string, p call.Protocol, content string) System { return ferrySystem(name, "tcp", p, content) }
+	all := []System{overTCP(Ferry, native.Protocol{}, protobufType)}
+	for _, t := range []struct{ name, scheme string }{{FerryTLS, "tls"}, {FerryUnix, "unix"}, {FerryQUIC, "quic"}, {FerryWebSocket, "ws"}} {
+		all = append(all, ferrySystem(t.name, t.scheme, native.Protocol{}, protobufType))
+	}
+	mine, other := overTCP(FerryGRPC, grpc.Protocol{}, protobufType), grpcGo()
+	serves, dials := mine, mine
+	serves.Name, serves.Dial, serves.Counted = FerryGRPCServe, other.Dial, false
+	dials.Name, dials.Serve = FerryGRPCDial, other.Serve
+	return append(all, mine, serves, dials, overTCP(FerryHTTP, jsonrpc.Protocol{}, jsonType))
+}
+
+func ferrySystem(name, scheme string, p call.Protocol, contentType string) System {
+	return System{
+		Name: name, Version: "this commit", Kind: harness.Ferry, Counted: true,
+		Serve: func(ctx context.Context, s Spec) (string, error) {
+			t, err := carrier(scheme, s.Dir)
+			if err != nil {
+				return "", err
+			}
+			addr := "127.0.0.1:0"
+			if scheme == "unix" {
+				addr = filepath.Join(s.Dir, fmt.Sprintf("rpc-%d", os.Getpid()))
+			}
+			srv := rpc.NewServer(&rpc.ServerConfig{Contents: content.All()})
+			rpc.Handle(srv, method, func(_ context.Context, in *Message) (*Message, error) { return respond(in), nil })
+			l, err := srv.Listen(ctx, p, t, addr)
+			if err != nil {
+				return "", err
+			}
+			return l.Addr().String(), nil
+		},
+		Dial: func(ctx context.Context, s Spec) (Client, error) {
+			t, err := carrier(scheme, s.Dir)
+			if err != nil {
+				return nil, err
+			}
+			var c ferryClient
+			if s.Count {
+				c.counting = &counting{Transport: t}
+				t = c.counting
+			}
+			if c.client, err = rpc.Dial(ctx, scheme+"://"+s.Addr, &rpc.ClientConfig{
+				Protocol: p, Transports: []transport.Transport{t}, Contents: content.All(), Content: contentType, Conns: s.Conns, Timeout: callTime,
+			}); err != nil {
+				return nil, err
+			}
+			c.messages = messages(s)
+			return &c, nil
+		},
+	}
+}
+
+// carrier returns a transport that can listen and dial.
+func carrier(scheme, dir string) (transport.Transport, error) {
+	switch scheme {
+	case "tcp":
+		return tcp.New(nil), nil
+	case "unix":
+		return unix.New(nil), nil
+	case "ws":
+		return websocket.New(nil), nil
+	}
+	id, trust, err := identity(dir)
+	if err != nil {
+		return nil, err
+	}
+	if scheme == "quic" {
+		return quic.New(&quic.Config{ServerTLS: id.ServerTLS(), ClientTLS: trust}), nil
+	}
+	return tcp.NewTLS(&tcp.Config{ServerTLS: id.ServerTLS(), ClientTLS: trust}), nil
+}
+
+type ferryClient struct {
+	client   *rpc.Client
+	counting *counting
+	messages []*Message
+}
+
+func (c *ferryClient) Call(worker int) error {
+	out, err := rpc.Call[Message](context.Background(), c.client, method, c.messages[worker])
+	if err != nil {
+		return err
+	}
+	return verify(out)
+}
+
+func (c *ferryClient) Bytes() int64 {
+	if c.counting == nil {
+		return 0
+	}
+	return c.counting.bytes.Load()
+}
+
+func (c *ferryClient) Close() error { return c.client.Close() }

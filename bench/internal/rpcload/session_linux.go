@@ -1,0 +1,215 @@
+package rpcload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/pinned"
+)
+
+// The names of the figures.
+const (
+	PerCall  = "CPU us/call" // of client and server together, user and system
+	Server   = "server's part"
+	TPS      = "calls/s"
+	Mean     = "mean us"
+	P50      = "p50 us"
+	P90      = "p90 us"
+	P99      = "p99 us"
+	P999     = "p99.9 us"
+	Max      = "max us"
+	Min      = "min us"
+	Calls    = "calls"
+	Failures = "failures"
+)
+
+// Figures are the names of the figures besides PerCall.
+var Figures = []string{Server, TPS, Mean, P50, P90, P99, P999, Max, Min, Calls, Failures}
+
+const (
+	patience = 30 * time.Second // for the start of a process
+	warm     = 100 * time.Millisecond
+)
+
+// Session is a client and a server. It implements harness.Session.
+type Session struct {
+	spec           Spec
+	client, server *process
+	clientCPU      time.Duration
+	serverCPU      time.Duration
+	sum            report
+}
+
+// Open starts a server and a client of a system, and makes calls for a short time. A Spec without workers starts only what it says.
+func Open(s System, spec Spec) (_ *Session, err error) {
+	t := &Session{spec: spec}
+	defer func() {
+		if err != nil {
+			t.Close()
+		}
+	}()
+	spec.System, spec.Role = s.Name, serverRole
+	var first report
+	if t.server, first, err = start(spec); err != nil {
+		return nil, err
+	}
+	spec.Role, spec.Addr = clientRole, first.Addr
+	if t.client, _, err = start(spec); err != nil {
+		return nil, err
+	}
+	if _, err := t.client.ask(order{Time: warm}, patience); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Run makes calls for d.
+func (t *Session) Run(d time.Duration) error {
+	before, err := t.cpu()
+	if err != nil {
+		return err
+	}
+	r, err := t.client.ask(order{Time: d}, d+2*callTime)
+	if err != nil {
+		return err
+	}
+	after, err := t.cpu()
+	if err != nil {
+		return err
+	}
+	t.clientCPU += after[0] - before[0]
+	t.serverCPU += after[1] - before[1]
+	t.sum.add(&r)
+	return nil
+}
+
+// cpu returns the CPU time of the client and of the server so far.
+func (t *Session) cpu() (all [2]time.Duration, err error) {
+	for i, p := range []*process{t.client, t.server} {
+		if all[i], err = pinned.CPU([]int{p.cmd.Process.Pid}); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// Figures returns the figures of all calls since Open.
+func (t *Session) Figures() (harness.Figures, error) {
+	if t.sum.Calls == 0 {
+		return nil, errors.New("rpcload: no calls")
+	}
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	calls, both := float64(t.sum.Calls), t.clientCPU+t.serverCPU
+	return harness.Figures{
+		PerCall: us(both) / calls, Server: float64(t.serverCPU) / float64(both), TPS: calls / t.sum.Elapsed.Seconds(),
+		Mean: us(t.sum.Latency.Mean()), P50: us(t.sum.Latency.Quantile(0.5)), P90: us(t.sum.Latency.Quantile(0.9)),
+		P99: us(t.sum.Latency.Quantile(0.99)), P999: us(t.sum.Latency.Quantile(0.999)),
+		Max: us(t.sum.Longest), Min: us(t.sum.Shortest),
+		Calls: calls, Failures: float64(t.sum.Failures),
+	}, nil
+}
+
+// Verify returns an error if a call has failed, or if bytes were to be counted and fewer crossed the transport than the messages have.
+func (t *Session) Verify() error {
+	switch {
+	case t.sum.Failures > 0:
+		return fmt.Errorf("%d of %d calls have failed: %s", t.sum.Failures, t.sum.Calls, t.sum.Failure)
+	case t.sum.Calls == 0:
+		return errors.New("no calls")
+	case t.spec.Count && t.sum.Bytes < int64(2*Size*t.sum.Calls):
+		return fmt.Errorf("%d calls with %d bytes each way, but %d bytes crossed the transport", t.sum.Calls, Size, t.sum.Bytes)
+	}
+	return nil
+}
+
+// Close ends both processes.
+func (t *Session) Close() {
+	for _, p := range []*process{t.client, t.server} {
+		if p != nil {
+			p.end()
+		}
+	}
+}
+
+// process is a client or a server.
+type process struct {
+	name   string
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	out    *json.Encoder
+	in     *json.Decoder
+	stderr strings.Builder
+}
+
+// start starts this program again in the role of s, and waits until it is ready.
+func start(s Spec) (p *process, first report, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, first, err
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, first, err
+	}
+	p = &process{name: s.Role + " of " + s.System, cmd: exec.Command(self)}
+	p.cmd.Env = append(os.Environ(), specVariable+"="+string(text),
+		"GORACE=halt_on_error=1 atexit_sleep_ms=0") // under the race detector: a race ends the process with a failure at once
+	p.cmd.Stderr = &p.stderr
+	stdin, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, first, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, first, err
+	}
+	p.stdin, p.out, p.in = stdin, json.NewEncoder(stdin), json.NewDecoder(stdout)
+	if err := p.cmd.Start(); err != nil {
+		return nil, first, fmt.Errorf("rpcload: %s: %w", p.name, err)
+	}
+	first, err = p.hear(patience)
+	if err != nil {
+		p.end()
+		return nil, first, err
+	}
+	return p, first, nil
+}
+
+// ask sends an order and returns the report, which must come within timeout.
+func (p *process) ask(o order, timeout time.Duration) (report, error) {
+	if err := p.out.Encode(o); err != nil {
+		return report{}, fmt.Errorf("rpcload: %s: %w", p.name, err)
+	}
+	return p.hear(timeout)
+}
+
+func (p *process) hear(timeout time.Duration) (r report, err error) {
+	late := time.AfterFunc(timeout, func() { _ = p.cmd.Process.Kill() })
+	err = p.in.Decode(&r)
+	if !late.Stop() {
+		return r, fmt.Errorf("rpcload: %s: nothing within %v", p.name, timeout)
+	}
+	if err == nil && r.Err != "" {
+		err = errors.New(r.Err)
+	}
+	if err != nil {
+		return r, fmt.Errorf("rpcload: %s: %w: %s", p.name, err, p.end())
+	}
+	return r, nil
+}
+
+// end waits a second for the process to end by itself, and then kills it. It returns the output of the process.
+func (p *process) end() string {
+	_ = p.stdin.Close()
+	late := time.AfterFunc(time.Second, func() { _ = p.cmd.Process.Kill() })
+	_ = p.cmd.Wait() // its exit status is not used
+	late.Stop()
+	return strings.TrimSpace(p.stderr.String())
+}

@@ -1,0 +1,100 @@
+// Rpc_transport compares RPC systems: what a call costs, how many a second are made, and how long each takes.
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/bench/internal/rpcload"
+)
+
+func main() {
+	rpcload.Main(rpcload.Systems())
+	harness.Main(newExperiment().question())
+}
+
+const (
+	callers = 100
+	conns   = 4
+)
+
+// the only case
+const busy = "100 callers"
+
+// experiment is the state that all measurements of a run share.
+type experiment struct {
+	systems []rpcload.System
+	dir     string
+}
+
+func newExperiment() *experiment { return &experiment{systems: rpcload.Systems()} }
+
+func (e *experiment) prepare(dir string) error {
+	if runtime.NumCPU() < 2 {
+		return fmt.Errorf("needs two cores: here is %d", runtime.NumCPU())
+	}
+	e.dir = dir
+	return rpcload.Prepare(dir)
+}
+
+func (e *experiment) spec() rpcload.Spec {
+	return rpcload.Spec{Dir: e.dir, Workers: callers, Conns: conns}
+}
+
+func (e *experiment) question() harness.Question {
+	q := harness.Question{
+		Name:   "rpc_transport",
+		Title:  "RPC: transports and servers",
+		Unit:   rpcload.PerCall,
+		Better: harness.Lower,
+		About: "A unary call with the message of rpcx's benchmark, 581 bytes as protobuf (39 of 40 fields are set), by 100 callers at once. The handler sets two fields and sends the message back; the client verifies each response. " +
+			"Client and server are processes of their own on the same two cores. Systems that can carry several calls on a connection have 4 connections. " +
+			"CPU time is that of both processes, user and system, by the kernel's account. Calls have a deadline, which is sent with them where the protocol can.",
+		Cases:   []string{busy},
+		Figures: rpcload.Figures,
+		Prepare: e.prepare,
+		Checks: []harness.Check{
+			{Name: "the message takes 581 bytes", Run: rpcload.CheckMessage},
+			{Name: "in each row every response is right, and in ferry's rows every byte has crossed the transport that the row names", Run: e.checkCalls},
+		},
+		Charts: charts,
+		Goals:  goals(e.systems),
+		Notes: []string{
+			"The limit is a bare protocol on TCP: google's protobuf, a goroutine with a context and a deadline for each request, and frames that are gathered before a write.",
+			"Rows without a transport in their name are over TCP. ferry is the native protocol.",
+			"net/rpc, net/http and quic-go's row send no deadline. net/http and JSON-RPC over HTTP use a connection for each call in flight.",
+		},
+	}
+	for _, s := range e.systems {
+		q.Contenders = append(q.Contenders, harness.Contender{Name: s.Name, Kind: s.Kind, Version: s.Version, Open: func(string) (harness.Session, error) {
+			return rpcload.Open(s, e.spec())
+		}})
+	}
+	return q
+}
+
+// checkCalls makes calls in each row. The transports of ferry's rows are counted.
+func (e *experiment) checkCalls() error {
+	for _, s := range e.systems {
+		spec := e.spec()
+		spec.Count = s.Kind == harness.Ferry && s.Counted
+		if err := check(s, spec); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+func check(s rpcload.System, spec rpcload.Spec) error {
+	t, err := rpcload.Open(s, spec)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := t.Run(20 * time.Millisecond); err != nil {
+		return err
+	}
+	return t.Verify()
+}
