@@ -29,8 +29,9 @@ import (
 type callCmd struct {
 	CA        string        `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory, or else the system's."`
 	DataDir   string        `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
-	TokenFile string        `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Not with grpc:// and http://."`
-	Content   string        `placeholder:"TYPE" help:"The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf with grpc://."`
+	TokenFile string        `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Only for the protocol rpc."`
+	Protocol  string        `placeholder:"NAME" enum:",rpc,grpc,http" default:"" help:"rpc (ferry's own), grpc or http. By default the address tells; with this flag its scheme is only the transport."`
+	Content   string        `placeholder:"TYPE" help:"The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC."`
 	Metadata  []string      `placeholder:"NAME=VALUE" sep:"none" help:"Metadata of the call. May be given more than once."`
 	Timeout   time.Duration `default:"10s" placeholder:"TIME" help:"How long the call may take. The default is 10s."`
 	Output    string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text prints the response. json prints one object, with the status and the metadata."`
@@ -156,17 +157,15 @@ func (c *callCmd) metadata() ([]string, error) {
 // target parses the address, and chooses protocol, transport and content type.
 func (c *callCmd) target(e *env) (t callTarget, err error) {
 	scheme, addr, ok := strings.Cut(c.Addr, "://")
-	contentType, carrier := "application/json", scheme
-	switch scheme {
-	case "grpc", "grpcs":
+	protocol, carrier := c.protocol(scheme)
+	contentType := "application/json"
+	switch protocol {
+	case "grpc":
 		t.protocol, contentType = grpc.Protocol{}, "application/protobuf"
-		carrier = map[string]string{"grpc": "tcp", "grpcs": "tls"}[scheme]
-	case "http", "https":
-		t.protocol = jsonrpc.Protocol{}
-		carrier, addr = map[string]string{"http": "tcp", "https": "tls"}[scheme], strings.TrimSuffix(addr, "/")
+	case "http":
+		t.protocol, addr = jsonrpc.Protocol{}, strings.TrimSuffix(addr, "/")
 	default:
-		var p native.Protocol
-		p.ClientName = "ferry call"
+		p := native.Protocol{ClientName: "ferry call"}
 		if c.TokenFile != "" {
 			token, err := pki.ReadToken(c.TokenFile)
 			if err != nil {
@@ -176,12 +175,12 @@ func (c *callCmd) target(e *env) (t callTarget, err error) {
 		}
 		t.protocol = p
 	}
-	if c.TokenFile != "" && carrier != scheme {
-		return t, usagef("--token-file is not for %s://: send what the server expects with --metadata", scheme)
+	if c.TokenFile != "" && protocol != "rpc" {
+		return t, usagef("--token-file is for the protocol rpc, not for %s: send what the server expects with --metadata", protocol)
 	}
 	i := slices.IndexFunc(e.extensions.Transports, func(tr node.Transport) bool { return tr.Scheme == carrier })
 	if !ok || i < 0 {
-		return t, usagef("%q is no address: want %s", c.Addr, phrase.Or(append(syntaxes(e.extensions.Transports), "grpc://HOST:PORT", "grpcs://HOST:PORT", "http://HOST:PORT", "https://HOST:PORT")))
+		return t, usagef("%q is no address: want %s", c.Addr, phrase.Or(callSyntaxes(e.extensions.Transports)))
 	}
 	tr := e.extensions.Transports[i]
 	if err := tr.CheckAddress(addr); err != nil {
@@ -203,6 +202,35 @@ func (c *callCmd) target(e *env) (t callTarget, err error) {
 		return t, usagef("--content %q is unknown: want %s", contentType, phrase.Or(all))
 	}
 	return t, nil
+}
+
+// callSchemes are the schemes that choose a protocol, and the transport below it.
+var callSchemes = []struct{ scheme, protocol, transport string }{
+	{"grpc", "grpc", "tcp"}, {"grpcs", "grpc", "tls"}, {"http", "http", "tcp"}, {"https", "http", "tls"},
+}
+
+// protocol returns the protocol and the scheme of the transport for an address. With --protocol, the scheme is that of the transport.
+func (c *callCmd) protocol(scheme string) (protocol, carrier string) {
+	if c.Protocol != "" {
+		return c.Protocol, scheme
+	}
+	for _, s := range callSchemes {
+		if s.scheme == scheme {
+			return s.protocol, s.transport
+		}
+	}
+	return "rpc", scheme
+}
+
+// callSyntaxes returns how addresses for ferry call are written.
+func callSyntaxes(transports []node.Transport) []string {
+	all := syntaxes(transports)
+	for _, s := range callSchemes {
+		if syntax := s.scheme + "://HOST:PORT"; !slices.Contains(all, syntax) {
+			all = append(all, syntax)
+		}
+	}
+	return all
 }
 
 // call makes the call and sets the response and the metadata in result.

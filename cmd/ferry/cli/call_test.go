@@ -82,6 +82,10 @@ func TestCall(t *testing.T) {
 		{"http, a short name", []string{httpAddr, "Greeter.Hello", `{"name":"Bo"}`}, 0, `{"name":"Hello, Bo","count":1}` + "\n", ""},
 		{"grpc", []string{grpcAddr, "text.Text.Upper", `"abc"`}, 0, `"ABC"` + "\n", ""},
 		{"grpc in JSON", []string{"--content", "application/json", grpcAddr, "greeter.Greeter.Hello", `{"name":"Bo"}`}, 0, `{"name":"Hello, Bo","count":1}` + "\n", ""},
+		{"grpc, by the flag", []string{"--protocol", "grpc", strings.Replace(grpcAddr, "grpc", "tcp", 1), "text.Text.Upper", `"abc"`}, 0, `"ABC"` + "\n", ""},
+		{"http, by the flag", []string{"--protocol=http", strings.Replace(httpAddr, "http", "tcp", 1), "Greeter.Hello", `{"name":"Bo"}`}, 0, `{"name":"Hello, Bo","count":1}` + "\n", ""},
+		{"http over no transport", []string{"--protocol=http", httpAddr, "Greeter.Hello"}, 2, "", "is no address"},
+		{"another protocol", []string{"--protocol=soap", httpAddr, "Greeter.Hello"}, 2, "", "--protocol must be one of"},
 		{"cbor", []string{"--content=application/cbor", nativeAddr, "greeter.Greeter.Hello", `{"name":"Bo","count":7}`}, 0, `{"count":8,"name":"Hello, Bo"}` + "\n", ""},
 		{"msgpackrpc", []string{"--content=application/msgpackrpc", nativeAddr, "greeter.Greeter.Hello", `{"name":"Bo","count":7}`}, 0, `{"count":8,"name":"Hello, Bo"}` + "\n", ""},
 		{"bsonrpc", []string{"--content=application/bsonrpc", nativeAddr, "greeter.Greeter.Hello", `{"name":"Bo","count":7}`}, 0, `{"count":8,"name":"Hello, Bo"}` + "\n", ""},
@@ -108,7 +112,7 @@ func TestCall(t *testing.T) {
 		{"protobuf without reflection", []string{"--content", "application/protobuf", nativeAddr, "a.B.C"}, 2, "", `application/protobuf needs the types of the messages`},
 		{"y3", []string{"--content", "application/y3", nativeAddr, "a.B.C"}, 2, "", `application/y3 needs the types of the messages`},
 		{"metadata without a name", []string{"--metadata", "a", nativeAddr, "a.B.C"}, 2, "", `--metadata "a" has no name`},
-		{"a token for HTTP", []string{"--token-file", "x", httpAddr, "a.B.C"}, 2, "", `--token-file is not for http://`},
+		{"a token for HTTP", []string{"--token-file", "x", httpAddr, "a.B.C"}, 2, "", `--token-file is for the protocol rpc, not for http`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -53,11 +53,12 @@ _ferry() {
 		--output|-o) flags= words='json raw' ;;
 		esac ;;
 	call)
-		flags='--help --quiet --ca --data-dir --token-file --content --metadata --timeout --output'
+		flags='--help --quiet --ca --data-dir --token-file --protocol --content --metadata --timeout --output'
 		case $prev in
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
 		--token-file) flags= words='' ;;
+		--protocol) flags= words='rpc grpc http' ;;
 		--content) flags= words='' ;;
 		--metadata) flags= words='' ;;
 		--timeout) flags= words='' ;;

@@ -74,8 +74,9 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory, or else the system’s.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
-			'--token-file=''[The file with the token, for a server that asks for one. Not with grpc,// and http,//.]:FILE:_files' \
-			'--content=''[The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf with grpc,//.]:TYPE:_files' \
+			'--token-file=''[The file with the token, for a server that asks for one. Only for the protocol rpc.]:FILE:_files' \
+			'--protocol=''[rpc (ferry’s own), grpc or http. By default the address tells; with this flag its scheme is only the transport.]:NAME:(rpc grpc http)' \
+			'--content=''[The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC.]:TYPE:_files' \
 			'--metadata=''[Metadata of the call. May be given more than once.]:NAME=VALUE:_files' \
 			'--timeout=''[How long the call may take. The default is 10s.]:TIME:_files' \
 			'(-o --output)'{-o,--output=}'[text prints the response. json prints one object, with the status and the metadata.]:FORMAT:(text json)' \
