@@ -4,11 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/ferry/codec"
-	"example.com/ferry/internal/balance"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
@@ -27,41 +25,6 @@ func Call[Out, In any](ctx context.Context, c *Client, method string, in *In, op
 	return out, nil
 }
 
-// A CallOption configures one call.
-type CallOption func(*callOptions)
-
-type callOptions struct {
-	contentType     string
-	compression     string
-	timeout         time.Duration
-	wait            bool
-	idempotent      bool
-	header, trailer *call.Metadata
-}
-
-// WithContent encodes the messages of the call as that content type of ClientConfig.Contents.
-func WithContent(contentType string) CallOption {
-	return func(o *callOptions) { o.contentType = contentType }
-}
-
-// Compress compresses the messages of the call: gzip or zstd, or "" for no compression.
-func Compress(name string) CallOption { return func(o *callOptions) { o.compression = name } }
-
-// Timeout ends the call with DeadlineExceeded after d, or at the deadline of its context, if that comes first.
-func Timeout(d time.Duration) CallOption { return func(o *callOptions) { o.timeout = d } }
-
-// WaitForReady makes the call wait for a connection instead of failing with Unavailable.
-func WaitForReady() CallOption { return func(o *callOptions) { o.wait = true } }
-
-// Idempotent says that the call may run twice, so it may be retried and hedged.
-func Idempotent() CallOption { return func(o *callOptions) { o.idempotent = true } }
-
-// ReceiveHeader sets *m to the header of the response, once the call has succeeded.
-func ReceiveHeader(m *call.Metadata) CallOption { return func(o *callOptions) { o.header = m } }
-
-// ReceiveTrailer sets *m to the trailer of the response, once the call has ended.
-func ReceiveTrailer(m *call.Metadata) CallOption { return func(o *callOptions) { o.trailer = m } }
-
 // unaryCall is a unary call at a client. Its attempts keep nothing of it, so it is reused.
 type unaryCall struct {
 	client   *Client
@@ -69,7 +32,8 @@ type unaryCall struct {
 	options  callOptions
 	content  *envelope.Content
 	in, out  any
-	body     *bufpool.Buf // the encoded request
+	start    time.Duration // on the client's clock
+	body     *bufpool.Buf  // the encoded request
 	deadline time.Time
 	metadata call.Metadata
 	info     *Info // nil without interceptors and observer
@@ -82,22 +46,23 @@ var unaryCalls = sync.Pool{New: func() any { return new(unaryCall) }}
 
 // unary makes a call from its start to its end.
 func (c *Client) unary(ctx context.Context, method string, in, out any, opts []CallOption) error {
-	start := c.now()
 	u := unaryCalls.Get().(*unaryCall)
-	*u = unaryCall{client: c, method: c.methods.get(c.cfg, method), in: in, out: out}
+	*u = unaryCall{client: c, method: c.methods.get(c.cfg, method), in: in, out: out, start: c.now()}
 	u.method.stats.inFlight.Add(1)
 	err := u.intercepted(ctx, opts)
 	status := call.StatusOf(err)
-	took := c.now() - start
+	took := c.now() - u.start
 	u.method.stats.ended(status, took, &u.traffic)
 	if u.info != nil {
-		u.info.ended(u.traffic.end(status, took, u.attempts))
+		u.info.ended(u.traffic.end(status, took, u.attempts), c.cfg.Log)
 	}
 	if u.body != nil {
 		u.body.Release()
 	}
-	*u = unaryCall{}
-	unaryCalls.Put(u)
+	if u.info == nil { // otherwise an interceptor may have kept the call
+		*u = unaryCall{}
+		unaryCalls.Put(u)
+	}
 	if status == nil {
 		return nil
 	}
@@ -116,22 +81,6 @@ func (u *unaryCall) intercepted(ctx context.Context, opts []CallOption) error {
 	}
 	ctx, u.info = u.client.begin(ctx, u.method.name, u.content, false, false)
 	return intercept(ctx, u.client.cfg.Interceptors, u.info, u.do)
-}
-
-// apply sets o to the defaults of the client, changed by opts, and returns the content of the call.
-func (c *Client) apply(o *callOptions, opts []CallOption) (*envelope.Content, *call.Status) {
-	*o = callOptions{compression: c.cfg.Compression, wait: c.cfg.WaitForReady}
-	for _, opt := range opts {
-		opt(o)
-	}
-	if o.contentType == "" || o.contentType == c.content.Type {
-		return c.content, nil
-	}
-	content, err := c.cfg.contentOf(o.contentType)
-	if err != nil {
-		return nil, statusf(call.InvalidArgument, "%v", err)
-	}
-	return content, nil
 }
 
 // watched reports whether calls need an Info.
@@ -171,21 +120,6 @@ func (u *unaryCall) do(ctx context.Context) error {
 	return u.tryAll(ctx)
 }
 
-// deadline returns the deadline of a call, or zero.
-func (c *Client) deadline(ctx context.Context, o *callOptions) time.Time {
-	deadline, has := ctx.Deadline()
-	timeout := o.timeout
-	if timeout == 0 && !has {
-		timeout = c.cfg.Timeout
-	}
-	if timeout > 0 {
-		if at := time.Now().Add(timeout); !has || at.Before(deadline) {
-			return at
-		}
-	}
-	return deadline
-}
-
 // maxRefused is the number of attempts that servers have not begun, after which a call fails.
 const maxRefused = 16
 
@@ -193,7 +127,7 @@ const maxRefused = 16
 func (u *unaryCall) tryAll(ctx context.Context) error {
 	c := u.client
 	idempotent := u.options.idempotent || u.method.idempotent
-	c.retries.Request(c.now())
+	c.retries.Request(u.start)
 	u.first.of(u)
 	a := &u.first
 	for refused := 0; ; {
@@ -279,145 +213,4 @@ func (u *unaryCall) take(a *attempt) error {
 		return statusf(call.Internal, "the response cannot be decoded: %v", err)
 	}
 	return u.info.message(false, u.out)
-}
-
-// attempt sends the request of a call once.
-type attempt struct {
-	client   *Client
-	content  *envelope.Content
-	head     call.Head
-	body     *bufpool.Buf // retained
-	wrapped  *bufpool.Buf // body in its envelope; nil without one
-	wait     bool
-	traffic  *traffic
-	avoid    *balance.Endpoint                // where another attempt has just failed
-	endpoint atomic.Pointer[balance.Endpoint] // where this one went; nil before
-	lost     atomic.Bool                      // another attempt has succeeded, and this one was cancelled
-	took     time.Duration                    // from the choice of the connection to the response
-	resp     call.Response
-	result   []byte       // the encoded response: part of resp.Data
-	status   *call.Status // nil means success
-}
-
-// of prepares a as an attempt of u.
-func (a *attempt) of(u *unaryCall) {
-	u.body.Retain()
-	*a = attempt{client: u.client, content: u.content, body: u.body, wait: u.options.wait, traffic: &u.traffic}
-	a.head = call.Head{
-		Method: u.method.name, Content: u.content.Type, Deadline: u.deadline,
-		Metadata: u.metadata, Compression: u.options.compression,
-	}
-}
-
-// setBody makes a copy of data the request.
-func (a *attempt) setBody(data []byte) {
-	a.body = bufpool.Get(len(data))
-	a.body.B = append(a.body.B, data...)
-}
-
-// run sends the request and waits for the response.
-func (a *attempt) run(ctx context.Context) {
-	c := a.client
-	conn, status := c.pick(ctx, a.head.Deadline, a.wait, a.avoid)
-	if status != nil {
-		a.status = status
-		return
-	}
-	a.runOn(ctx, conn)
-}
-
-// runOn sends the request on conn, which pick has returned, and waits for the response.
-func (a *attempt) runOn(ctx context.Context, conn *conn) {
-	c := a.client
-	a.endpoint.Store(&conn.endpoint.Endpoint)
-	start := c.now()
-	err := a.send(ctx, conn)
-	now := c.now()
-	a.status = call.StatusOf(err)
-	a.took = now - start
-	if a.resp.Unsent && a.status.Code == call.Unavailable {
-		conn.giveUp()
-	}
-	conn.done(a.outcome(conn), a.took, now)
-}
-
-// send makes the call on conn.
-func (a *attempt) send(ctx context.Context, conn *conn) error {
-	data, id := a.body.B, uint64(0)
-	if e := a.content.Envelope; e != nil {
-		if conn.numbered != nil {
-			id = conn.numbered.NextID()
-			a.head.ID = id
-		} else {
-			id = a.client.ids.Add(1)
-		}
-		a.wrapped = bufpool.Get(len(data) + 256)
-		var err error
-		if a.wrapped.B, err = e.AppendRequest(a.wrapped.B, envelope.Request{Method: a.head.Method, ID: id, Body: data}); err != nil {
-			return statusf(call.InvalidArgument, "the request cannot be put into its envelope: %v", err)
-		}
-		data = a.wrapped.B
-	}
-	a.traffic.sent(data)
-	if err := conn.Call(ctx, &a.head, data, &a.resp); err != nil {
-		return err
-	}
-	a.traffic.received(a.resp.Data)
-	if err := checkSize("response", len(a.resp.Data), a.client.cfg.MaxMessage); err != nil {
-		return err
-	}
-	a.result = a.resp.Data
-	if a.content.Envelope == nil {
-		return nil
-	}
-	r, err := a.content.Envelope.ParseResponse(a.resp.Data)
-	switch {
-	case err != nil:
-		return err
-	case r.Status != nil:
-		return r.Status
-	case r.ID != 0 && r.ID != id:
-		return statusf(call.Internal, "the response's envelope has the id %d, and the request has %d", r.ID, id)
-	case r.Method != "" && r.Method != a.head.Method:
-		return statusf(call.Internal, "the response's envelope names the method %q, and the request %s", r.Method, a.head.Method)
-	}
-	a.result = r.Body
-	return nil
-}
-
-// outcome returns what the balancer learns of the attempt.
-func (a *attempt) outcome(conn *conn) balance.Outcome {
-	switch {
-	case a.status == nil:
-		return balance.Success
-	case a.resp.Unsent:
-		return balance.Canceled // a server that drains has not failed
-	}
-	switch a.status.Code {
-	case call.Canceled:
-		if a.lost.Load() {
-			return balance.Failure // slower than a second attempt that began later
-		}
-		return balance.Canceled
-	case call.DeadlineExceeded:
-		return balance.Timeout
-	case call.Unavailable:
-		if conn.Err() != nil {
-			return balance.Reset
-		}
-		return balance.Failure
-	case call.ResourceExhausted, call.Internal, call.DataLoss:
-		return balance.Failure
-	}
-	return balance.Success // the server has handled the call
-}
-
-// release gives back the memory of the attempt.
-func (a *attempt) release() {
-	a.resp.Release()
-	a.body.Release()
-	if a.wrapped != nil {
-		a.wrapped.Release()
-	}
-	a.body, a.wrapped, a.result = nil, nil, nil
 }

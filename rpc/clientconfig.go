@@ -190,6 +190,9 @@ func (c *ClientConfig) check() (*ClientConfig, *envelope.Content, error) {
 	if !d.Policy.Valid() {
 		return nil, nil, fmt.Errorf("rpc: ClientConfig.Policy %q: write %s, %s or %s", d.Policy, EWMA, LeastRequest, RoundRobin)
 	}
+	if h := d.Hedge; h != nil && (h.Quantile <= 0 || h.Quantile >= 1) {
+		return nil, nil, fmt.Errorf("rpc: ClientConfig.Hedge.Quantile %v: write a number between 0 and 1, such as 0.95", h.Quantile)
+	}
 	content, err := d.contentOf(d.Content)
 	return &d, content, err
 }

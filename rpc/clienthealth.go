@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,26 +10,21 @@ import (
 	"example.com/ferry/rpc/envelope"
 )
 
-// checkHealth asks the endpoint for its health through c, at once and in each interval, until c is closing.
-func (e *endpoint) checkHealth(c *conn) {
-	ctx, cancel := context.WithCancel(e.ctx)
-	defer cancel()
+// checkHealth asks the endpoint for its health through c, at once and in each interval, until ctx ends.
+func (e *endpoint) checkHealth(ctx context.Context, c *conn) {
 	ticker := time.NewTicker(e.client.cfg.HealthInterval)
 	defer ticker.Stop()
 	for {
 		err := e.askHealth(ctx, c)
-		if call.StatusOf(err) != nil && call.StatusOf(err).Code == call.Unimplemented {
-			return // the server has no health service
+		if errors.Is(err, &call.Status{Code: call.Unimplemented}) {
+			e.setHealth(nil) // the server has no health service
+			return
 		}
-		if !c.closing() {
+		if ctx.Err() == nil && !c.closing() {
 			e.setHealth(err)
 		}
 		select {
 		case <-ticker.C:
-		case <-c.Closing():
-			return
-		case <-c.givenUp:
-			return
 		case <-ctx.Done():
 			return
 		}

@@ -118,7 +118,6 @@ func (s *clientStream) connect(ctx context.Context) error {
 		Method: s.method.name, Content: s.content.Type, Deadline: c.deadline(ctx, &s.options),
 		Metadata: metadata, Compression: s.options.compression,
 	}
-	c.retries.Request(c.now())
 	var avoid *balance.Endpoint
 	for {
 		s.opens++
@@ -133,9 +132,12 @@ func (s *clientStream) connect(ctx context.Context) error {
 			return nil
 		}
 		status = call.StatusOf(err)
+		if status.Code == call.Unavailable {
+			conn.giveUp()
+		}
 		conn.done(balance.Canceled, 0, c.now())
 		avoid = &conn.endpoint.Endpoint
-		if status.Code != call.Unavailable || s.opens >= c.cfg.Retry.Attempts || ctx.Err() != nil || s.opens > 1 && !c.retries.Retry(c.now()) {
+		if status.Code != call.Unavailable || s.opens > maxRefused || ctx.Err() != nil {
 			return status
 		}
 	}
@@ -143,6 +145,7 @@ func (s *clientStream) connect(ctx context.Context) error {
 
 func (s *clientStream) send(in any) error {
 	if err := s.info.message(true, in); err != nil {
+		s.abort(call.StatusOf(err))
 		return err
 	}
 	buf := bufpool.Get(int(s.method.encoded.Load()))
@@ -181,9 +184,7 @@ func (s *clientStream) recv(out any) error {
 		}
 	}
 	if err != nil {
-		s.stream.Cancel()
-		s.unwatch()
-		s.end(call.StatusOf(err))
+		s.abort(call.StatusOf(err))
 	}
 	return err
 }
@@ -199,9 +200,14 @@ func (s *clientStream) setMetadata() {
 }
 
 func (s *clientStream) cancel() {
+	s.abort(&call.Status{Code: call.Canceled, Message: "the client has cancelled the stream"})
+}
+
+// abort cancels the call, and counts it as ended with status.
+func (s *clientStream) abort(status *call.Status) {
 	s.stream.Cancel()
 	s.unwatch()
-	s.end(&call.Status{Code: call.Canceled, Message: "the client has cancelled the stream"})
+	s.end(status)
 }
 
 // end counts the call. Only the first end counts. It may run while connect returns, when ctx ends.
@@ -214,7 +220,7 @@ func (s *clientStream) end(status *call.Status) {
 		}
 		s.method.stats.ended(status, now-s.start, &s.traffic)
 		if s.info != nil {
-			s.info.ended(s.traffic.end(status, now-s.start, s.opens))
+			s.info.ended(s.traffic.end(status, now-s.start, s.opens), c.cfg.Log)
 		}
 	})
 }

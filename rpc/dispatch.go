@@ -3,15 +3,10 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
-	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"example.com/ferry/codec"
 	"example.com/ferry/cpu"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/rpc/call"
@@ -40,35 +35,6 @@ type serverCall struct {
 	mu       sync.Mutex // protects the fields below and the use of stream from SetHeader
 	trailer  call.Metadata
 	finished bool
-}
-
-// traffic counts the messages of a call.
-type traffic struct{ sentMessages, sentBytes, receivedMessages, receivedBytes atomic.Int64 }
-
-func (t *traffic) sent(data []byte) {
-	t.sentMessages.Add(1)
-	t.sentBytes.Add(int64(len(data)))
-}
-
-func (t *traffic) received(data []byte) {
-	t.receivedMessages.Add(1)
-	t.receivedBytes.Add(int64(len(data)))
-}
-
-// add adds what o has counted.
-func (t *traffic) add(o *traffic) {
-	t.sentMessages.Add(o.sentMessages.Load())
-	t.sentBytes.Add(o.sentBytes.Load())
-	t.receivedMessages.Add(o.receivedMessages.Load())
-	t.receivedBytes.Add(o.receivedBytes.Load())
-}
-
-func (t *traffic) end(status *call.Status, took time.Duration, attempts int) End {
-	return End{
-		Status: status, Duration: took, Attempts: attempts,
-		SentMessages: int(t.sentMessages.Load()), SentBytes: t.sentBytes.Load(),
-		ReceivedMessages: int(t.receivedMessages.Load()), ReceivedBytes: t.receivedBytes.Load(),
-	}
 }
 
 // Value returns the call itself to callOf.
@@ -123,8 +89,12 @@ func (c *serverCall) run() {
 		}
 		err = intercept(ctx, s.cfg.Interceptors, c.info, c.invoke)
 	}
-	if err == nil && c.response != nil {
+	switch {
+	case err != nil:
+	case c.response != nil:
 		err = c.encodeResponse()
+	case !c.method.serverStreams:
+		err = statusf(call.Internal, "an interceptor has ended the call without a response")
 	}
 	c.status = nonZero(call.StatusOf(err))
 }
@@ -214,99 +184,4 @@ func checkSize(kind string, n, limit int) error {
 		return statusf(call.ResourceExhausted, "the %s has %d bytes, and MaxMessage is %d", kind, n, limit)
 	}
 	return nil
-}
-
-// encodeResponse encodes c.response into c.out.
-func (c *serverCall) encodeResponse() error {
-	if err := c.info.message(true, c.response); err != nil {
-		return err
-	}
-	buf := bufpool.Get(int(c.method.encoded.Load()))
-	var err error
-	if buf.B, err = codec.Append(c.content.Codec, buf.B, c.response); err == nil {
-		c.method.encoded.Store(int64(len(buf.B)))
-		err = checkSize("response", len(buf.B), c.server.cfg.MaxMessage)
-	}
-	if err != nil {
-		buf.Release()
-		var s *call.Status
-		if errors.As(err, &s) {
-			return err
-		}
-		return statusf(call.Internal, "the response cannot be encoded: %v", err)
-	}
-	c.out = buf
-	return nil
-}
-
-// finish sends the response or the status, and counts the call. It also runs after a panic and after runtime.Goexit.
-func (c *serverCall) finish() {
-	if !c.returned {
-		if p := recover(); p != nil {
-			c.status = c.panicked(p, debug.Stack())
-		} else {
-			c.status = statusf(call.Internal, "the handler ended its goroutine")
-		}
-	}
-	if c.status != nil && c.out != nil {
-		c.out.Release()
-		c.out = nil
-	}
-	c.mu.Lock()
-	c.finished = true
-	trailer := c.trailer
-	c.mu.Unlock()
-	wrapped := c.wrapResponse()
-	var last []byte
-	switch {
-	case wrapped != nil:
-		last = wrapped.B
-	case c.out != nil && c.status == nil:
-		last = c.out.B
-	}
-	if last != nil {
-		c.traffic.sent(last)
-	}
-	c.stream.Finish(last, c.status, trailer)
-	for _, buf := range []*bufpool.Buf{c.out, wrapped} {
-		if buf != nil {
-			buf.Release()
-		}
-	}
-	c.server.active.Add(-1)
-	took := time.Since(c.start)
-	c.method.stats.ended(c.status, took, &c.traffic)
-	if c.info != nil {
-		c.info.ended(c.traffic.end(c.status, took, 0))
-	}
-}
-
-// wrapResponse puts c.out, or c.status, into the envelope. It returns nil if the content has none.
-func (c *serverCall) wrapResponse() *bufpool.Buf {
-	if c.content == nil || c.content.Envelope == nil {
-		return nil
-	}
-	r := envelope.Response{Method: c.envelope.Method, ID: c.envelope.ID, Token: c.envelope.Token, Status: c.status}
-	size := 256
-	if c.out != nil {
-		r.Body = c.out.B
-		size += len(r.Body)
-	}
-	buf := bufpool.Get(size)
-	var err error
-	if buf.B, err = c.content.Envelope.AppendResponse(buf.B, r); err != nil {
-		buf.Release()
-		if c.status == nil {
-			c.status = statusf(call.Internal, "the response cannot be put into its envelope: %v", err)
-		}
-		return nil
-	}
-	return buf
-}
-
-// panicked counts and logs a panic, and returns the status of its call.
-func (c *serverCall) panicked(value any, stack []byte) *call.Status {
-	c.method.stats.panics.Add(1)
-	c.server.cfg.Log.Error("rpc: a handler panicked", slog.String("method", c.method.name), slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(stack)))
-	return statusf(call.Internal, "the handler of %s panicked", c.method.name)
 }

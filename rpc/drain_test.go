@@ -2,10 +2,12 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry/rpc"
@@ -13,6 +15,7 @@ import (
 	"example.com/ferry/rpc/grpc"
 	"example.com/ferry/rpc/jsonrpc"
 	"example.com/ferry/rpc/native"
+	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -91,4 +94,85 @@ func drainUnderLoad(t *testing.T, p call.Protocol) {
 			t.Errorf("close: %v", err)
 		}
 	}
+}
+
+// TestDrainLosesNoCall: servers are stopped and started in turn while calls go on. Each call succeeds, although none is idempotent.
+func TestDrainLosesNoCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := rpctest.New()
+		slow := func() *rpc.Server {
+			srv := rpc.NewServer(nil)
+			rpc.Handle(srv, hello, func(context.Context, *helloRequest) (*helloResponse, error) {
+				time.Sleep(20 * time.Millisecond)
+				return &helloResponse{"done"}, nil
+			})
+			return srv
+		}
+		servers := map[string]*rpc.Server{}
+		for _, addr := range []string{"a", "b"} {
+			servers[addr] = slow()
+			listen(t, p, servers[addr], addr)
+		}
+		c := dial(t, p, "a,b", nil)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		var done atomic.Int64
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					if _, err := greet(t.Context(), c); err != nil {
+						t.Errorf("after %d calls: %v", done.Load(), err)
+						return
+					}
+					done.Add(1)
+				}
+			})
+		}
+		for i := range 9 {
+			addr := []string{"a", "b"}[i%2]
+			time.Sleep(500 * time.Millisecond)
+			if err := servers[addr].Drain(t.Context()); err != nil {
+				t.Errorf("drain: %v", err)
+			}
+			servers[addr] = slow()
+			listen(t, p, servers[addr], addr)
+		}
+		wg.Wait()
+		if done.Load() < 2000 {
+			t.Errorf("only %d calls", done.Load())
+		}
+	})
+}
+
+// TestDrainDeadline: Drain gives up when its context ends, and closes what is left.
+func TestDrainDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := rpctest.New()
+		srv := rpc.NewServer(nil)
+		rpc.Handle(srv, hello, func(ctx context.Context, _ *helloRequest) (*helloResponse, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		listen(t, p, srv, "a")
+		c := dial(t, p, "a", nil)
+		result := make(chan error, 1)
+		go func() {
+			_, err := greet(t.Context(), c)
+			result <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := srv.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Drain: got %v, want DeadlineExceeded", err)
+		}
+		if err := <-result; !errors.Is(err, &call.Status{Code: call.Unavailable}) {
+			t.Errorf("the call: got %v, want Unavailable", err)
+		}
+		if _, err := srv.Listen(t.Context(), p, nil, "b"); err == nil {
+			t.Error("a drained server listens again")
+		}
+	})
 }

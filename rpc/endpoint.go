@@ -183,13 +183,11 @@ func (e *endpoint) dial() (*conn, error) {
 // serve makes c available to calls until it is closing, and closes it when its calls have ended.
 func (e *endpoint) serve(c *conn, first bool) {
 	e.change(func(all []*conn) []*conn { return append(all, c) })
-	checks := e.client.cfg.HealthInterval > 0 && first
-	checked := make(chan struct{})
-	if checks {
-		go func() {
-			defer close(checked)
-			e.checkHealth(c)
-		}()
+	var checks sync.WaitGroup
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	if e.client.cfg.HealthInterval > 0 && first {
+		checks.Go(func() { e.checkHealth(ctx, c) })
 	}
 	select {
 	case <-c.Closing():
@@ -197,9 +195,8 @@ func (e *endpoint) serve(c *conn, first bool) {
 	case <-e.ctx.Done():
 	}
 	e.change(func(all []*conn) []*conn { return slices.DeleteFunc(all, func(x *conn) bool { return x == c }) })
-	if checks {
-		<-checked
-	}
+	cancel()
+	checks.Wait()
 	e.client.tasks.Go(func() { _ = c.Close(e.client.ctx) }) // the calls have their errors
 }
 

@@ -2,6 +2,9 @@ package rpc
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"example.com/ferry/rpc/call"
@@ -54,8 +57,13 @@ func (i *Info) message(sent bool, message any) error {
 	return nil
 }
 
-// ended runs the functions of OnEnd.
-func (i *Info) ended(e End) {
+// ended runs the functions of OnEnd. A panic of one is logged: the call has ended.
+func (i *Info) ended(e End, log *slog.Logger) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("rpc: a function of Info.OnEnd panicked", slog.String("method", i.Method), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+		}
+	}()
 	for _, f := range i.onEnd {
 		f(e)
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry/rpc"
@@ -16,6 +18,7 @@ import (
 	"example.com/ferry/rpc/grpc"
 	"example.com/ferry/rpc/jsonrpc"
 	"example.com/ferry/rpc/native"
+	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -121,4 +124,52 @@ func leaks(t *testing.T, p call.Protocol, n int) {
 			t.Errorf("%s: %d calls in flight after all have ended", m.Method, m.InFlight)
 		}
 	}
+}
+
+// TestFailedCallsLeakNothing: calls that fail in each way leave no goroutine and no call in flight.
+func TestFailedCallsLeakNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := rpctest.New()
+		srv := rpc.NewServer(&rpc.ServerConfig{Log: quiet, MaxCalls: 50})
+		rpc.Handle(srv, hello, func(ctx context.Context, in *helloRequest) (*helloResponse, error) {
+			switch in.Name {
+			case "panic":
+				panic("boom")
+			case "wait":
+				<-ctx.Done()
+			}
+			return nil, errors.New("boom")
+		})
+		l := listen(t, p, srv, "a")
+		c := dial(t, p, "a", &rpc.ClientConfig{Idempotent: []string{hello}, Hedge: &rpc.Hedge{Delay: time.Millisecond}})
+		var wg sync.WaitGroup
+		for g := range 20 {
+			wg.Go(func() {
+				for i := range 100 {
+					name := []string{"panic", "wait", "error"}[i%3]
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+					method := hello
+					if i%7 == 0 {
+						method = fmt.Sprintf("greeter.Greeter.Made%dUp%d", g, i)
+					}
+					if _, err := rpc.Call[helloResponse](ctx, c, method, &helloRequest{name}); err == nil {
+						t.Error("no error")
+					}
+					cancel()
+				}
+			})
+		}
+		wg.Wait()
+		if err := l.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, m := range append(c.Metrics().Methods, srv.Metrics().Methods...) {
+			if m.InFlight != 0 {
+				t.Errorf("%s: %d calls in flight", m.Method, m.InFlight)
+			}
+		}
+		if n := len(c.Metrics().Methods); n > 4097 {
+			t.Errorf("the client keeps counters of %d methods", n)
+		}
+	}) // synctest fails if goroutines are left
 }
