@@ -89,6 +89,9 @@ func (c *clientConn) Err() error { return c.h2.Err() }
 func (c *clientConn) Close(ctx context.Context) error {
 	c.h2.Drain()
 	c.startClosing()
+	c.h2.Lock()
+	c.admit() // calls that wait for a stream get none
+	c.h2.Unlock()
 	select {
 	case <-c.h2.Done():
 		return nil

@@ -70,6 +70,9 @@ func (s *clientStream) wake() {
 
 // Send sends a message.
 func (s *clientStream) Send(data []byte) error {
+	if status := checkLength(data); status != nil {
+		return status
+	}
 	small := shrink(data, s.compression)
 	if small != nil {
 		data = small.B

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -65,7 +66,7 @@ func (u *unaryCall) do(ctx context.Context, head *call.Head, data []byte) *call.
 	if err := ctx.Err(); err != nil {
 		return call.StatusOf(err)
 	}
-	if status := checkHead(head); status != nil {
+	if status := cmp.Or(checkHead(head), checkLength(data)); status != nil {
 		return status
 	}
 	var timeout <-chan time.Time

@@ -31,7 +31,7 @@ func contentType(wire string) (content string, ok bool) {
 	wire, _, _ = strings.Cut(wire, ";") // parameters have no meaning
 	rest, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(wire)), wirePrefix)
 	switch {
-	case !ok || rest != "" && rest[0] != '+' || rest == "+":
+	case !ok || rest != "" && rest[0] != '+' || rest == "+" || !printable(rest):
 		return "", false
 	case rest == "" || rest == "+proto":
 		return protobuf, true

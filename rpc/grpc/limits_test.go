@@ -2,6 +2,8 @@ package grpc_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,6 +94,42 @@ func TestWaitingCallsEnd(t *testing.T) {
 	}
 	if resp := <-ended; !resp.Unsent {
 		t.Error("a call that waits is not Unsent")
+	}
+}
+
+// TestCloseEndsWaitingCalls: Close lets the calls in progress end, and those that wait for a stream fail at once.
+func TestCloseEndsWaitingCalls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newService(), &grpc.Config{MaxStreams: 1}, nil)
+	s, err := r.conn.Open(t.Context(), head(streamMethod))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan call.Response)
+	go func() {
+		_, resp, err := invoke(t.Context(), r.conn, head(echoMethod), nil)
+		wantCode(t, err, call.Unavailable)
+		ended <- resp
+	}()
+	closed := make(chan error)
+	go func() { closed <- r.conn.Close(t.Context()) }()
+	if resp := <-ended; !resp.Unsent {
+		t.Error("a call that waits is not Unsent")
+	}
+	if err := s.Send([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Recv(); err != nil || string(got) != "a" {
+		t.Errorf("the call in progress: got %q, %v", got, err)
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the call in progress: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package grpc
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/compress"
@@ -15,6 +16,14 @@ const prefixSize = 5
 
 // worthCompressing is the least size of a message that is compressed, in bytes.
 const worthCompressing = 256
+
+// checkLength returns a status if a message is longer than its prefix can say.
+func checkLength(message []byte) *call.Status {
+	if uint64(len(message)) > math.MaxUint32 {
+		return statusf(call.ResourceExhausted, "grpc: a message of %d bytes cannot be sent: gRPC has at most 4 GiB", len(message))
+	}
+	return nil
+}
 
 // putPrefix writes the prefix of a message to p.
 func putPrefix(p []byte, compressed bool, length int) {

@@ -154,9 +154,20 @@ func (p *pipe) recv(ctx context.Context) ([]byte, error) {
 		select {
 		case <-p.readable:
 		case <-ctx.Done():
-			return nil, call.StatusOf(ctx.Err())
+			return nil, p.cause(ctx)
 		}
 	}
+}
+
+// cause returns why the wait for a message ends with ctx: the status of the pipe says more than ctx.
+func (p *pipe) cause(ctx context.Context) *call.Status {
+	h2 := p.link.h2
+	h2.Lock()
+	defer h2.Unlock()
+	if p.broken != nil {
+		return p.broken
+	}
+	return call.StatusOf(ctx.Err())
 }
 
 // plain returns the bytes of a whole message, decompressed.

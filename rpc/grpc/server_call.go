@@ -103,6 +103,7 @@ func (sc *serverCall) fail(status *call.Status) {
 	if sc.running {
 		sc.dropArrived()
 		sc.end(status)
+		sc.ctx.End(context.Canceled)
 		return
 	}
 	sc.write(nil, false, status, nil)
@@ -163,6 +164,9 @@ func (sc *serverCall) SetHeader(m call.Metadata) error {
 
 // Send sends a message.
 func (sc *serverCall) Send(data []byte) error {
+	if status := checkLength(data); status != nil {
+		return status
+	}
 	small := shrink(data, sc.head.Compression)
 	if small != nil {
 		data = small.B
@@ -180,10 +184,10 @@ func (sc *serverCall) Send(data []byte) error {
 	}
 	if !sc.awaitRoom(wait) || !sc.send(data, small != nil, false, true, wait) {
 		switch {
-		case sc.ctx.Err() != nil:
-			return call.StatusOf(sc.ctx.Err())
 		case sc.broken != nil:
 			return sc.broken
+		case sc.ctx.Err() != nil:
+			return call.StatusOf(sc.ctx.Err())
 		}
 		return errFinished
 	}
@@ -220,6 +224,9 @@ func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Meta
 	if bad := checkMetadata(trailer); bad != nil {
 		last, status, trailer = nil, statusf(call.Internal, "the handler sets an invalid trailer: %s", bad.Message), nil
 	}
+	if bad := checkLength(last); bad != nil {
+		last, status = nil, bad
+	}
 	small := (*bufpool.Buf)(nil)
 	if last != nil {
 		if small = shrink(last, sc.head.Compression); small != nil {
@@ -236,7 +243,9 @@ func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Meta
 	sc.write(last, small != nil, status, trailer)
 	sc.drop()
 	h2.Unlock()
-	sc.dropTaken()
+	if sc.unary { // a goroutine that the handler of a stream has left behind may still read the last message
+		sc.dropTaken()
+	}
 	sc.ctx.End(context.Canceled)
 }
 

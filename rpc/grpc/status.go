@@ -103,6 +103,9 @@ func readStatus(h *http2.Head) (s *call.Status, has bool) {
 	if err != nil {
 		return statusf(call.Unknown, "grpc: the response has grpc-status %q, which is not a number", code), true
 	}
+	if n == 0 {
+		return nil, true
+	}
 	s = &call.Status{Code: call.Code(n), Message: readPercent(message)}
 	if len(details) > 0 {
 		s.Details = readDetails(details)
