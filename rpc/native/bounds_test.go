@@ -31,7 +31,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 // TestFailedCallsLeaveNothing makes calls that fail in each way, and compares goroutines, descriptors and memory.
 func TestFailedCallsLeaveNothing(t *testing.T) {
 	calls := 100_000
-	if testing.Short() {
+	if native.RaceEnabled || testing.Short() {
 		calls = 5_000
 	}
 	l := listen(t, native.Protocol{}, tcp.New(nil), "127.0.0.1:0")

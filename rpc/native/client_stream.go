@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync/atomic"
 
@@ -24,6 +25,8 @@ type clientStream struct {
 
 var _ call.ClientStream = (*clientStream)(nil)
 
+var errSendClosed = errors.New("native: Send after CloseSend")
+
 // Open begins a call of any shape.
 func (s *session) Open(ctx context.Context, head *call.Head) (call.ClientStream, error) {
 	at, inHead := earliest(ctx, head)
@@ -39,7 +42,7 @@ func (s *session) Open(ctx context.Context, head *call.Head) (call.ClientStream,
 		c.release()
 		return nil, err
 	}
-	stop := context.AfterFunc(c.ctx, func() { s.abandon(&c.outgoing, call.StatusOf(context.Cause(c.ctx))) })
+	stop := context.AfterFunc(c.ctx, func() { s.abandon(&c.outgoing, contextStatus(c.ctx)) })
 	cancel := c.release
 	c.release = func() { stop(); cancel() }
 	return c, nil

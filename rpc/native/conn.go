@@ -102,7 +102,7 @@ func (s *session) unary(ctx context.Context, head *call.Head, data []byte, o *ou
 		select {
 		case <-o.wake:
 		case <-done:
-			status = call.StatusOf(context.Cause(ctx))
+			status = contextStatus(ctx)
 		case <-expired:
 			status = deadlinePassed()
 		}
@@ -177,5 +177,3 @@ func (s *session) onlyResponse(o *outgoing, compression string) error {
 	o.response, err = unpack(m, compression, s.cfg.MaxMessage)
 	return err
 }
-
-var errSendClosed = errors.New("native: Send after CloseSend")

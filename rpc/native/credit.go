@@ -38,10 +38,20 @@ func (w wait) on(ch <-chan struct{}) error {
 	case <-ch:
 		return nil
 	case <-w.ctx.Done():
-		return call.StatusOf(context.Cause(w.ctx))
+		return contextStatus(w.ctx)
 	case <-expired:
 		return deadlinePassed()
 	}
+}
+
+// contextStatus returns the status of a call whose context has ended. Its message is the cause's. The cause decides about the code
+// only if it is a *call.Status or an error of package context.
+func contextStatus(ctx context.Context) *call.Status {
+	s := call.StatusOf(context.Cause(ctx))
+	if s.Code == call.Unknown {
+		s.Code = call.StatusOf(ctx.Err()).Code
+	}
+	return s
 }
 
 // acquire takes a slot, and bytes of the peer's window, for a call that begins. It waits until they are there. The error is a

@@ -80,15 +80,19 @@ func needsHeader(s *Subject) bool      { return s.NoHeader }
 func needsDetails(s *Subject) bool     { return s.NoDetails }
 func needsCompression(s *Subject) bool { return s.NoCompression }
 
-// bytesOf returns arbitrary bytes that compress a little.
+// bytesOf returns blocks of 4 KiB that compress a little and differ in their first byte.
 func bytesOf(size int, seed byte) []byte {
 	b := make([]byte, size)
 	x := uint32(seed) + 1
-	for i := range b {
+	for i := range min(size, 4096) {
 		if i%64 < 48 {
 			x = x*1664525 + 1013904223
 			b[i] = byte(x >> 24)
 		}
+	}
+	for i := 4096; i < size; i += 4096 {
+		copy(b[i:], b[:4096])
+		b[i] = byte(i >> 12)
 	}
 	return b
 }

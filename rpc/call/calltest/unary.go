@@ -3,6 +3,7 @@ package calltest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -220,6 +221,10 @@ func passedDeadline(r *rig) {
 	cancel()
 	_, err = r.call(ctx, r.head("Wait"), r.subject.Message(10, 1))
 	r.wantCode("a context that has ended", err, call.Canceled)
+	caused, because := context.WithCancelCause(r.Context())
+	because(errors.New("the user has left"))
+	_, err = r.call(caused, r.head("Wait"), r.subject.Message(10, 1))
+	r.wantCode("a context that has ended for a reason", err, call.Canceled)
 }
 
 func cancel(r *rig) {
