@@ -72,9 +72,11 @@ func TestMetadata(t *testing.T) {
 	if header.Get("x-head") != "h" || header.Get("x-head-bin") != "\x00\xff" || trailer.Get("x-tail") != "t" || len(trailer) != 1 {
 		t.Errorf("got header %v, trailer %v", header, trailer)
 	}
-	ctx = rpc.WithMetadata(t.Context(), "content-length", "5")
-	if _, err := rpc.Call[helloReply](ctx, c, "greeter.Greeter.Echo", &helloRequest{}); call.StatusOf(err).Code != call.InvalidArgument {
-		t.Errorf("got %v, want InvalidArgument for a field of HTTP", err)
+	for _, name := range []string{"content-length", "host", "trailer-x"} {
+		ctx = rpc.WithMetadata(t.Context(), name, "5")
+		if _, err := rpc.Call[helloReply](ctx, c, "greeter.Greeter.Echo", &helloRequest{}); call.StatusOf(err).Code != call.InvalidArgument {
+			t.Errorf("%s: got %v, want InvalidArgument for a field of HTTP", name, err)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@
 // Errors of a call have the HTTP status 200 and an error object; package envelope maps its code to a code of package call and back. HTTP's
 // own errors are 404 (another path), 405 (another method), 413 (too large) and 415 (another content type or encoding).
 //
-// Metadata are header fields; those of a trailer begin with Trailer-. Values of names that end in -bin are base64. The header field
+// Metadata are header fields; those of a trailer begin with Trailer-, so no other name may. Values of names that end in -bin are base64. The header field
 // Ferry-Timeout-Ms is the time in milliseconds that the caller waits. A request may be compressed with gzip or zstd
 // (Content-Encoding); its response then has the same encoding. The response of a batch has no metadata.
 //

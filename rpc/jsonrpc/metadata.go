@@ -57,7 +57,7 @@ func addMetadata(header http.Header, prefix string, m call.Metadata) error {
 		if strings.HasSuffix(f.Name, "-bin") {
 			value = base64.RawStdEncoding.EncodeToString([]byte(value))
 		}
-		if isReserved(f.Name) || !isName(f.Name) || !isPrintable(value) {
+		if isReserved(f.Name) || strings.HasPrefix(f.Name, trailerPrefix) || !isName(f.Name) || !isPrintable(value) {
 			return call.Errorf(call.InvalidArgument, "jsonrpc: metadata %.64q cannot be a header field: use a name of letters, digits, - _ . that HTTP does not use, and printable ASCII or the suffix -bin", f.Name)
 		}
 		header.Add(prefix+f.Name, value)
