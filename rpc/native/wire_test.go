@@ -215,8 +215,8 @@ func TestFramesThatCross(t *testing.T) {
 		c.write(wire.AppendData(nil, wire.DataFrame{Call: 9, Message: []byte("x")}))
 		c.write(wire.AppendCancel(nil, wire.CancelFrame{Call: 9, Code: 1}))
 		c.write(wire.AppendCallCredit(nil, wire.CallCreditFrame{Call: 9, Bytes: 1 << 31}))
-		c.write(wire.AppendReply(nil, wire.ReplyFrame{Call: 2, Message: []byte("to nobody")}))
-		c.write(wire.AppendData(nil, wire.DataFrame{Call: 4, Message: []byte("to nobody")}))
+		c.write(wire.AppendReply(nil, wire.ReplyFrame{Call: 2, Message: []byte("of no call")}))
+		c.write(wire.AppendData(nil, wire.DataFrame{Call: 4, Message: []byte("of no call")}))
 		c.write(callFrame(1, wire.FlagEnd, "x"))
 		if r := c.reply(); r.Call != 1 || string(r.Message) != "x" {
 			t.Errorf("got %+v", r)

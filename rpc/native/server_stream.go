@@ -1,0 +1,216 @@
+package native
+
+import (
+	"errors"
+	"io"
+
+	"example.com/ferry/internal/peer"
+	wire "example.com/ferry/protocol/native"
+	"example.com/ferry/rpc/call"
+)
+
+var _ call.ServerStream = (*incoming)(nil)
+
+func (in *incoming) Head() *call.Head { return &in.head }
+func (in *incoming) Peer() *call.Peer { return &in.s.remote }
+
+// Recv returns the next request.
+func (in *incoming) Recv() ([]byte, error) {
+	s := in.s
+	in.current.free()
+	in.current = nil
+	for {
+		s.mu.Lock()
+		if m := in.inbox.take(); m != nil {
+			credit := s.read(in, len(m.b))
+			s.mu.Unlock()
+			if credit > 0 {
+				s.sendCredit(in.w, in.id, credit)
+			}
+			m, err := unpack(m, in.head.Compression, s.cfg.MaxMessage)
+			if err != nil {
+				return nil, err
+			}
+			in.current = m
+			return m.b, nil
+		}
+		if in.failed != nil {
+			defer s.mu.Unlock()
+			return nil, in.failed
+		}
+		if in.inbox.ended && in.inbox.partial == nil {
+			s.mu.Unlock()
+			return nil, io.EOF
+		}
+		news := in.news.wait()
+		s.mu.Unlock()
+		select {
+		case <-news:
+		case <-in.ctx.Done():
+			return nil, call.StatusOf(in.ctx.Err())
+		}
+	}
+}
+
+// read notes that a request of n bytes was read, and returns how many bytes of credit to return now. It is called under the lock.
+func (s *session) read(in *incoming, n int) (credit int) {
+	switch {
+	case in.unary: // REPLY returns the credit
+		return 0
+	case in.single:
+		n = in.charged
+		in.charged = 0
+		s.taken -= n
+		return n
+	case in.inbox.ended:
+		return 0
+	}
+	return in.inbox.returned(n+wire.MessageOverhead, s.cfg.StreamWindow)
+}
+
+// sendCredit sends CALLCREDIT.
+func (s *session) sendCredit(w *peer.FrameWriter, id uint32, bytes int) {
+	w.Lock()
+	if !w.Closed() {
+		w.SetTail(wire.AppendCallCredit(w.Tail(wire.HeaderSize+8), wire.CallCreditFrame{Call: id, Bytes: uint32(bytes)}))
+	}
+	w.Unlock()
+}
+
+var (
+	errHeaderSent = errors.New("native: SetHeader after the header was sent")
+	errFinished   = errors.New("native: the call has ended")
+)
+
+// SetHeader adds fields to the header.
+func (in *incoming) SetHeader(md call.Metadata) error {
+	in.s.mu.Lock()
+	defer in.s.mu.Unlock()
+	if in.sent || in.sending.closed {
+		return errHeaderSent
+	}
+	for _, f := range md {
+		if err := checkField(f); err != nil {
+			return err
+		}
+	}
+	in.header = append(in.header, md...)
+	return nil
+}
+
+// Send sends a response.
+func (in *incoming) Send(data []byte) error {
+	s := in.s
+	packed := newMessage()
+	defer packed.free()
+	data, err := pack(packed, in.head.Compression, data)
+	if err != nil {
+		return err
+	}
+	d := wire.DataFrame{Call: in.id, Message: data}
+	if packed.compressed {
+		d.Flags = wire.FlagCompressed
+	}
+	if header := in.takeHeader(); len(header) > 0 {
+		if d.Extension, err = appendMetadata(nil, wire.TLVMetadata, header); err != nil {
+			return err
+		}
+	}
+	ended, err := s.take(wait{ctx: in.ctx}, &in.sending, len(data)+wire.MessageOverhead)
+	switch {
+	case ended:
+		return errFinished
+	case err != nil:
+		return err
+	}
+	return s.sendPieces(wait{ctx: in.ctx}, in.w, d, false)
+}
+
+// takeHeader returns the header if it was not sent, and notes that it was.
+func (in *incoming) takeHeader() call.Metadata {
+	in.s.mu.Lock()
+	defer in.s.mu.Unlock()
+	if in.sent {
+		return nil
+	}
+	in.sent = true
+	return in.header
+}
+
+// Finish ends the call.
+func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metadata) {
+	s := in.s
+	var space [512]byte
+	r, err := in.replyFrame(space[:0], status, trailer)
+	packed := newMessage()
+	defer packed.free()
+	if err == nil && last != nil {
+		r.Flags = 0
+		r.Message, err = pack(packed, in.head.Compression, last)
+		if packed.compressed {
+			r.Flags = wire.FlagCompressed
+		}
+	}
+	if err == nil && last != nil {
+		err = in.sendFirstPieces(&r)
+	}
+	if err != nil {
+		failed := call.StatusOf(err)
+		r = wire.ReplyFrame{Flags: wire.FlagNoMessage, Call: in.id, Code: uint32(failed.Code)}
+		r.Extension, _ = appendStatus(space[:0], &call.Status{Message: failed.Message})
+	}
+	s.mu.Lock()
+	delete(s.incoming, in.id)
+	s.taken -= in.charged
+	in.inbox.discard()
+	in.sending.close()
+	lost := s.lost != nil // onClosing has ended the context, which is no cause of the caller's
+	s.mu.Unlock()
+	in.w.Lock()
+	if !lost && !in.w.Closed() {
+		in.w.SetTail(wire.AppendReply(in.w.Tail(wire.ReplyHeaderSize+8+len(r.Extension)+len(r.Message)), r))
+	}
+	in.w.Unlock()
+	if in.unary { // last may lie in it. A handler of a stream may have left a goroutine in Recv
+		in.current.free()
+	}
+}
+
+// replyFrame returns REPLY without its message. The error is a *call.Status.
+func (in *incoming) replyFrame(ext []byte, status *call.Status, trailer call.Metadata) (r wire.ReplyFrame, err error) {
+	r = wire.ReplyFrame{Flags: wire.FlagNoMessage, Call: in.id}
+	if status != nil {
+		r.Code = uint32(status.Code)
+	}
+	header := in.header
+	if !in.unary { // a handler of a stream may have left a goroutine in Send
+		header = in.takeHeader()
+	}
+	if len(header) > 0 {
+		if ext, err = appendMetadata(ext, wire.TLVMetadata, header); err != nil {
+			return r, err
+		}
+	}
+	if ext, err = appendStatus(ext, status); err == nil {
+		ext, err = appendMetadata(ext, wire.TLVTrailer, trailer)
+	}
+	r.Extension = ext
+	return r, err
+}
+
+// sendFirstPieces sends all but the last piece of r.Message, and waits until there is room for the last one.
+func (in *incoming) sendFirstPieces(r *wire.ReplyFrame) error {
+	s := in.s
+	n := (len(r.Message) - 1) / s.piece * s.piece
+	if n > 0 {
+		if err := s.sendPieces(wait{ctx: in.ctx}, in.w, wire.DataFrame{Flags: r.Flags, Call: in.id, Message: r.Message[:n]}, true); err != nil {
+			return err
+		}
+		r.Flags, r.Message = 0, r.Message[n:]
+	}
+	if err := s.lockWithRoom(wait{ctx: in.ctx}, in.w, 0); err != nil {
+		return err
+	}
+	in.w.Unlock()
+	return nil
+}
