@@ -52,7 +52,7 @@ func drainUnderLoad(t *testing.T, p call.Protocol) {
 	for i := range servers {
 		servers[i], addrs[i] = start("127.0.0.1:0")
 	}
-	c, err := rpc.Dial(t.Context(), "tcp://"+addrs[0].String()+","+addrs[1].String(), &rpc.ClientConfig{Protocol: p})
+	c, err := rpc.Dial(t.Context(), "tcp://"+addrs[0].String()+","+addrs[1].String(), &rpc.ClientConfig{Protocol: p, WaitForReady: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +173,37 @@ func TestDrainDeadline(t *testing.T) {
 		}
 		if _, err := srv.Listen(t.Context(), p, nil, "b"); err == nil {
 			t.Error("a drained server listens again")
+		}
+	})
+}
+
+// TestPatience: calls wait for a server that has just gone, and fail if it does not return within 2 s.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := rpctest.New()
+		l := listen(t, p, named("a"), "a")
+		c := dial(t, p, "a", nil)
+		for _, row := range []struct {
+			gone, waits time.Duration
+			lost        bool
+		}{{time.Second, time.Second, false}, {time.Minute, 2 * time.Second, true}} {
+			l.Close()
+			returned := make(chan *rpctest.Listener)
+			go func() {
+				time.Sleep(row.gone)
+				returned <- listen(t, p, named("a"), "a")
+			}()
+			start := time.Now()
+			_, err := greet(t.Context(), c)
+			// It may wait for the backoff, too.
+			if took := time.Since(start); (err != nil) != row.lost || took < row.waits || took > 2*row.waits {
+				t.Errorf("the server is gone for %v: got %v after %v", row.gone, err, took)
+			}
+			l = <-returned
+			time.Sleep(time.Minute)
+			if _, err := greet(t.Context(), c); err != nil {
+				t.Errorf("after its return: %v", err)
+			}
 		}
 	})
 }
