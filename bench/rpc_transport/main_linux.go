@@ -64,7 +64,8 @@ func (e *experiment) question() harness.Question {
 		Notes: []string{
 			"The limit is a bare protocol on TCP: google's protobuf, a goroutine with a context and a deadline for each request, and frames that are gathered before a write.",
 			"Rows without a transport in their name are over TCP. ferry is the native protocol.",
-			"net/rpc, net/http and quic-go's row send no deadline. net/http and JSON-RPC over HTTP use a connection for each call in flight.",
+			"net/rpc, net/http, arpc, drpc and quic-go's row send no deadline. net/http, connect, drpc and JSON-RPC over HTTP use a connection for each call in flight.",
+			"connect is over HTTP/1.1, in which it needs less CPU time than over HTTP/2. Its client asks for compressed responses unless it is told not to, as here.",
 		},
 	}
 	for _, s := range e.systems {
@@ -72,6 +73,7 @@ func (e *experiment) question() harness.Question {
 			return rpcload.Open(s, e.spec())
 		}})
 	}
+	q.Contenders = append(q.Contenders, recorded...)
 	return q
 }
 
