@@ -39,7 +39,7 @@ var (
 
 // opening is a call that waits for a stream, because the server accepts no more at once.
 type opening struct {
-	stream *http2.Stream // set before token
+	stream *http2.Stream // set before token; nil if there is none, or if the connection has ended it since
 	token  chan struct{}
 }
 
@@ -169,7 +169,9 @@ func (c *clientConn) admit() {
 		}
 		o := c.waiting[0]
 		c.waiting = append(c.waiting[:0], c.waiting[1:]...)
-		o.stream = s
+		if o.stream = s; s != nil {
+			s.User = o
+		}
 		o.token <- struct{}{}
 	}
 }
@@ -235,11 +237,15 @@ func (c *clientConn) Data(s *http2.Stream, piece []byte, end bool) {
 	}
 }
 
-// Reset ends a call.
+// Reset ends a call. A stream that was given to a call, and is not used yet, ends with the connection or by GOAWAY.
 func (c *clientConn) Reset(s *http2.Stream, why http2.StreamError) {
-	if cc, ok := s.User.(*clientCall); ok {
-		cc.reset(why)
-	} else {
+	switch user := s.User.(type) {
+	case *clientCall:
+		user.reset(why)
+	case *opening:
+		user.stream = nil
+		s.Release()
+	default:
 		s.Release()
 	}
 }

@@ -81,7 +81,7 @@ func (s *clientStream) Send(data []byte) error {
 	h2 := s.conn.h2
 	h2.Lock()
 	defer h2.Unlock()
-	if !s.awaitRoom(until{}) || !s.send(data, small != nil, false, true, until{}) {
+	if !s.awaitRoom(until{}) || !s.send(data, small != nil, false, until{}) {
 		return io.EOF
 	}
 	return nil

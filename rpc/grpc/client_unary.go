@@ -91,7 +91,7 @@ func (u *unaryCall) do(ctx context.Context, head *call.Head, data []byte) *call.
 		return status
 	}
 	u.unsent = false
-	sent := u.send(data, small != nil, true, true, until{ctx.Done(), timeout})
+	sent := u.send(data, small != nil, true, until{ctx.Done(), timeout})
 	h2.Unlock()
 	if !sent { // the call has ended, or must end now
 		if err := ctx.Err(); err != nil {

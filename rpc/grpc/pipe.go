@@ -262,8 +262,8 @@ func (p *pipe) awaitRoom(until until) bool {
 const sendPiece = 32 << 10
 
 // send writes a message, and the end of the stream if end is set. It needs the lock. A message larger than sendPiece waits for room
-// between its pieces, as awaitRoom does, if wait is set.
-func (p *pipe) send(message []byte, compressed, end, wait bool, until until) bool {
+// between its pieces, as awaitRoom does. A message that cannot be completed resets the stream.
+func (p *pipe) send(message []byte, compressed, end bool, until until) bool {
 	n := min(len(message), sendPiece-prefixSize)
 	first := bufpool.Get(prefixSize + n)
 	first.B = first.B[:prefixSize]
@@ -273,7 +273,7 @@ func (p *pipe) send(message []byte, compressed, end, wait bool, until until) boo
 	p.stream.Write(first.B, end && len(message) == 0)
 	first.Release()
 	for len(message) > 0 {
-		if wait && !p.awaitRoom(until) {
+		if !p.awaitRoom(until) {
 			if p.stream != nil {
 				p.stream.Reset(http2.Cancel) // nothing else may follow a part of a message
 			}

@@ -182,7 +182,7 @@ func (sc *serverCall) Send(data []byte) error {
 	if sc.canSend() {
 		sc.writeHeader()
 	}
-	if !sc.awaitRoom(wait) || !sc.send(data, small != nil, false, true, wait) {
+	if !sc.awaitRoom(wait) || !sc.send(data, small != nil, false, wait) {
 		switch {
 		case sc.broken != nil:
 			return sc.broken
@@ -219,7 +219,8 @@ func (sc *serverCall) writeHead(e *http2.Encoder) {
 	}
 }
 
-// Finish ends the call. The header, the message and the status of a short response leave in one write.
+// Finish ends the call. The header, the message and the status of a short response leave in one write. A message of more than 32 KiB waits
+// for the client's credit, as in Send: a client that reads nothing cannot make the server queue large responses.
 func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
 	if bad := checkMetadata(trailer); bad != nil {
 		last, status, trailer = nil, statusf(call.Internal, "the handler sets an invalid trailer: %s", bad.Message), nil
@@ -240,6 +241,7 @@ func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Meta
 		h2.Unlock()
 		return
 	}
+	sc.finished = true // what another goroutine sends while Finish waits would follow the last message
 	sc.write(last, small != nil, status, trailer)
 	sc.drop()
 	h2.Unlock()
@@ -249,7 +251,7 @@ func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Meta
 	sc.ctx.End(context.Canceled)
 }
 
-// write sends the end of a response. It needs the lock.
+// write sends the end of a response. It needs the lock, which it unlocks while a large message waits.
 func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, trailer call.Metadata) {
 	s := sc.stream
 	if s.Ended() {
@@ -257,7 +259,13 @@ func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, t
 	}
 	if last != nil {
 		sc.writeHeader()
-		sc.send(last, compressed, false, false, until{})
+		wait := until{}
+		if len(last) >= sendPiece {
+			wait.done = sc.ctx.Done()
+		}
+		if !sc.send(last, compressed, false, wait) {
+			return
+		}
 	} else if len(sc.header) > 0 {
 		sc.writeHeader()
 	}
