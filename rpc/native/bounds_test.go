@@ -53,7 +53,7 @@ func TestFailedCallsLeaveNothing(t *testing.T) {
 						head.Method, head.Deadline, want = "echo.Echo.Wait", time.Now().Add(200*time.Microsecond), call.DeadlineExceeded
 					case 2:
 						head.Method, want = "echo.Echo.Wait", call.Canceled
-						cancel()
+						time.AfterFunc(100*time.Microsecond, cancel)
 					case 3:
 						head.Compression, want = "br", call.InvalidArgument
 					}
@@ -77,7 +77,7 @@ func TestFailedCallsLeaveNothing(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	goroutines, open := runtime.NumGoroutine(), descriptors()
 	fail(calls)
-	eventually(t, "the goroutines of handlers to become idle", func() bool { return runtime.NumGoroutine() <= goroutines+100 })
+	eventually(t, "the goroutines of handlers to become idle", func() bool { return runtime.NumGoroutine() <= goroutines+600 }) // 512 may stay
 	if n := descriptors(); n > open {
 		t.Errorf("%d descriptors are open, %d before", n, open)
 	}

@@ -29,6 +29,9 @@ var errSendClosed = errors.New("native: Send after CloseSend")
 
 // Open begins a call of any shape.
 func (s *session) Open(ctx context.Context, head *call.Head) (call.ClientStream, error) {
+	if ctx.Err() != nil {
+		return nil, contextStatus(ctx)
+	}
 	at, inHead := earliest(ctx, head)
 	frame, err := callFrame(head, at, nil)
 	if err != nil {

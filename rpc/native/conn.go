@@ -63,6 +63,9 @@ func (c *conn) Call(ctx context.Context, head *call.Head, data []byte, resp *cal
 
 // unary does a call. unsent says that no handler has seen the call. The error is a *call.Status.
 func (s *session) unary(ctx context.Context, head *call.Head, data []byte, o *outgoing) (unsent bool, err error) {
+	if ctx.Err() != nil {
+		return true, contextStatus(ctx)
+	}
 	at, inHead := earliest(ctx, head)
 	var space [256]byte
 	frame, err := callFrame(head, at, space[:0])
