@@ -68,7 +68,7 @@ func (a *attempt) runOn(ctx context.Context, conn *conn) {
 	if a.resp.Unsent && a.status.Code == call.Unavailable {
 		conn.giveUp()
 	}
-	conn.done(a.outcome(conn), a.took, now)
+	conn.done(a.outcome(), a.took, now)
 }
 
 // send makes the call on conn.
@@ -115,8 +115,9 @@ func (a *attempt) send(ctx context.Context, conn *conn) error {
 	return nil
 }
 
-// outcome returns what the balancer learns of the attempt.
-func (a *attempt) outcome(conn *conn) balance.Outcome {
+// outcome returns what the balancer learns of the attempt. The outcomes Reset and Timeout are not used: with them the endpoint would
+// count as very slow for minutes, although the caller has chosen the deadline, and a lost connection already takes it out.
+func (a *attempt) outcome() balance.Outcome {
 	switch {
 	case a.status == nil:
 		return balance.Success
@@ -129,14 +130,7 @@ func (a *attempt) outcome(conn *conn) balance.Outcome {
 			return balance.Failure // slower than a second attempt that began later
 		}
 		return balance.Canceled
-	case call.DeadlineExceeded:
-		return balance.Timeout
-	case call.Unavailable:
-		if conn.Err() != nil {
-			return balance.Reset
-		}
-		return balance.Failure
-	case call.ResourceExhausted, call.Internal, call.DataLoss:
+	case call.DeadlineExceeded, call.Unavailable, call.ResourceExhausted, call.Internal, call.DataLoss:
 		return balance.Failure
 	}
 	return balance.Success // the server has handled the call

@@ -47,7 +47,7 @@ type Client struct {
 //	dns+tcp://NAME:PORT        all addresses of a name, followed as they change
 //	srv+tcp://_rpc._tcp.NAME   the servers that SRV records name, followed as they change
 //	file+tcp:///PATH           the servers listed in a file, an address in each line, watched
-//	tcp://                     those that ClientConfig.Sources find
+//	tcp://                     the servers that ClientConfig.Sources find
 //
 // Dial waits until the first connection is open. If no endpoint can be reached, or ctx ends, it returns an error; with WaitForReady it
 // does not wait. The Client lasts until Close, whatever becomes of ctx.
@@ -73,7 +73,7 @@ func dial(ctx context.Context, target string, cfg *ClientConfig, names discovery
 	if d.Hedge != nil {
 		c.hedges = balance.NewBudget(balance.RetryBudget{Ratio: d.Hedge.MaxExtra, MinPerSecond: -1})
 	}
-	c.set = balance.New(&balance.Config{Policy: d.Policy, Limits: d.Limits, Outlier: d.Outlier, FailureLatency: d.ConnectTimeout}, nil)
+	c.set = balance.New(&balance.Config{Policy: d.Policy, Limits: d.Limits, Outlier: d.Outlier}, nil)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.service = discovery.New(&discovery.Config{Sources: sources, Log: d.Log.With("target", target)})
 	c.replaceEndpoints()

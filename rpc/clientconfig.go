@@ -43,10 +43,10 @@ type ClientConfig struct {
 	// Protocol writes calls as bytes. Nil means native.Protocol with MaxMessage.
 	Protocol call.Protocol
 
-	// Transports are those that a target may name. Nil means tcp. A TLS transport verifies servers as it is configured.
+	// Transports are the transports that a target may name. Nil means tcp. A TLS transport verifies servers as it is configured.
 	Transports []transport.Transport
 
-	// Sources find endpoints, beside those that the target names. Each belongs to one Client.
+	// Sources find endpoints, beside the endpoints that the target names. Each belongs to one Client.
 	Sources []Source
 
 	// Log gets a line when a Source begins to fail, and when it works again. Nil means slog.Default().

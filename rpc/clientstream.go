@@ -216,7 +216,7 @@ func (s *clientStream) end(status *call.Status) {
 		c := s.client
 		now := c.now()
 		if s.conn != nil {
-			s.conn.done(streamOutcome(s.conn, status), now-s.start, now)
+			s.conn.done(streamOutcome(s.conn, status), 0, now)
 		}
 		s.method.stats.ended(status, now-s.start, &s.traffic)
 		if s.info != nil {
@@ -225,10 +225,11 @@ func (s *clientStream) end(status *call.Status) {
 	})
 }
 
-// streamOutcome returns what the balancer learns of a stream. How long a stream lasts says nothing about its endpoint.
+// streamOutcome returns what the balancer learns of a stream: whether its connection was lost. How long a stream lasts says nothing
+// about its endpoint.
 func streamOutcome(conn *conn, status *call.Status) balance.Outcome {
 	if status != nil && status.Code == call.Unavailable && conn.Err() != nil {
-		return balance.Reset
+		return balance.Failure
 	}
 	return balance.Canceled
 }

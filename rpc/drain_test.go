@@ -146,7 +146,7 @@ func TestDrainLosesNoCall(t *testing.T) {
 	})
 }
 
-// TestDrainDeadline: Drain gives up when its context ends, and closes what is left.
+// TestDrainDeadline: Drain gives up when its context ends, and closes the open connections.
 func TestDrainDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := rpctest.New()

@@ -103,8 +103,7 @@ func (c *conn) closing() bool {
 	}
 }
 
-// giveUp makes c closing, because the server has not begun a call: it drains, and c has not heard of that yet. Another connection
-// shows what is left.
+// giveUp makes c closing, because the server has not begun a call: it drains, and its notice has not arrived yet.
 func (c *conn) giveUp() {
 	if !c.unusable.Swap(true) {
 		close(c.givenUp)

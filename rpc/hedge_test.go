@@ -13,7 +13,7 @@ import (
 	"example.com/ferry/rpc/rpctest"
 )
 
-// delayed returns a server whose Hello takes delay() and counts the calls that began, and those that were cancelled.
+// delayed returns a server whose Hello takes delay() and counts the calls that began and the calls that were cancelled.
 func delayed(name string, delay func() time.Duration, began, cancelled *atomic.Int64) *rpc.Server {
 	srv := rpc.NewServer(nil)
 	rpc.Handle(srv, hello, func(ctx context.Context, _ *helloRequest) (*helloResponse, error) {

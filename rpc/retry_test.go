@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -119,4 +120,38 @@ func TestEjection(t *testing.T) {
 			t.Error("the endpoint gets no calls after its ejection")
 		}
 	})
+}
+
+// TestEndpointRecovers: neither a lost connection nor short deadlines keep an endpoint from getting calls for long.
+func TestEndpointRecovers(t *testing.T) {
+	for _, how := range []string{"lost connection", "short deadlines"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := rpctest.New()
+			var began, cancelled atomic.Int64
+			ms := func() time.Duration { return 5 * time.Millisecond }
+			l := listen(t, p, delayed("a", ms, &began, &cancelled), "a")
+			listen(t, p, delayed("b", ms, &began, &cancelled), "b")
+			c := dial(t, p, "a,b", &rpc.ClientConfig{Outlier: rpc.NoEjection})
+			synctest.Wait()
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() {
+					if how == "lost connection" {
+						_, _ = greet(t.Context(), c)
+					} else {
+						_, _ = greet(t.Context(), c, rpc.Timeout(time.Millisecond))
+					}
+				})
+			}
+			synctest.Wait()
+			if how == "lost connection" {
+				l.Break()
+			}
+			wg.Wait()
+			time.Sleep(time.Second)
+			if got := tally(t, c, 400); got["a"] < 20 || got["b"] < 20 {
+				t.Errorf("%s: got %v", how, got)
+			}
+		})
+	}
 }

@@ -115,7 +115,7 @@ func (s *Server) Listen(ctx context.Context, p call.Protocol, t transport.Transp
 }
 
 // Drain stops accepting connections and calls, and waits until all calls have ended and their responses are sent. Clients that
-// know other servers call those; no call is lost. When ctx ends, Drain closes what is left and returns ctx's error. The
+// know other servers call those; no call is lost. When ctx ends, Drain closes all connections and returns ctx's error. The
 // health service reports NOT_SERVING from the start of Drain.
 func (s *Server) Drain(ctx context.Context) error {
 	return s.stop(func(l call.Listener) error { return l.Drain(ctx) })

@@ -80,7 +80,7 @@ func (s *sought) missing() error {
 	return errors.New("the target has no endpoints")
 }
 
-// replaceEndpoints makes the endpoints those of all sources. Those that were there before keep their connections and their state.
+// replaceEndpoints takes over the endpoints of all sources. An endpoint that was there before keeps its connections and its state.
 func (c *Client) replaceEndpoints() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
