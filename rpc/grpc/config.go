@@ -19,6 +19,9 @@ type Config struct {
 	// holds more than 64 KiB itself, ends with ResourceExhausted. Zero means 64 MiB.
 	MaxHeld int `yaml:"max_held,omitempty" schema:"min=0"`
 
+	// MaxConnections bounds the connections of a listener. A further one is closed at once. Zero means 10000.
+	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=0"`
+
 	// MaxStreams is the number of calls that a client may have open at once on a connection of a server. Further calls wait in
 	// the client. Zero means 1000.
 	MaxStreams int `yaml:"max_streams,omitempty" schema:"min=0"`
@@ -55,11 +58,12 @@ type Config struct {
 
 // The defaults of Config.
 const (
-	DefaultMaxMessage   = 4 << 20
-	DefaultMaxHeld      = 64 << 20
-	DefaultMaxStreams   = 1000
-	DefaultStreamWindow = 1 << 20
-	DefaultConnWindow   = 4 << 20
+	DefaultMaxMessage     = 4 << 20
+	DefaultMaxHeld        = 64 << 20
+	DefaultMaxConnections = 10000
+	DefaultMaxStreams     = 1000
+	DefaultStreamWindow   = 1 << 20
+	DefaultConnWindow     = 4 << 20
 )
 
 // abusePerStream is the number of events of each kind of abuse for each stream that a client may have open: when all its calls pass
@@ -72,7 +76,7 @@ func (c *Config) Check() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"max_message", c.MaxMessage}, {"max_held", c.MaxHeld}} {
+	}{{"max_message", c.MaxMessage}, {"max_held", c.MaxHeld}, {"max_connections", c.MaxConnections}} {
 		if f.value < 0 {
 			es.Add("grpc", f.name, "%d is negative: write 0 for the default", f.value)
 		}
@@ -101,6 +105,7 @@ func (c *Config) withDefaults() Config {
 	}{
 		{&out.MaxMessage, DefaultMaxMessage},
 		{&out.MaxHeld, DefaultMaxHeld},
+		{&out.MaxConnections, DefaultMaxConnections},
 		{&out.MaxStreams, DefaultMaxStreams},
 		{&out.StreamWindow, DefaultStreamWindow},
 		{&out.ConnWindow, DefaultConnWindow},

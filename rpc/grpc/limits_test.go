@@ -133,6 +133,29 @@ func TestCloseEndsWaitingCalls(t *testing.T) {
 	}
 }
 
+// TestMaxConnections: a connection beyond the limit is closed, and the next one is accepted once another has ended.
+func TestMaxConnections(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newService(), &grpc.Config{MaxConnections: 1}, nil)
+	if _, err := (grpc.Protocol{}).Dial(t.Context(), r.transport, r.addr); err == nil {
+		t.Fatal("a second connection was accepted")
+	}
+	if _, _, err := invoke(t.Context(), r.conn, head(echoMethod), nil); err != nil {
+		t.Errorf("the first connection: %v", err)
+	}
+	if err := r.conn.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for { // the server notices the end a moment later
+		c, err := grpc.Protocol{}.Dial(t.Context(), r.transport, r.addr)
+		if err == nil {
+			_ = c.Close(t.Context())
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // TestMaxHeld: calls whose handlers do not read cannot make the server hold more than its limit. Other calls go on.
 func TestMaxHeld(t *testing.T) {
 	t.Parallel()

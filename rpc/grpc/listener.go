@@ -73,7 +73,7 @@ func (l *listener) serve(nc net.Conn) {
 	c.h2 = h2conn.Server(nc, l.cfg.connection(), c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closing {
+	if l.closing || len(l.conns) >= l.cfg.MaxConnections {
 		_ = nc.Close()
 		return
 	}
