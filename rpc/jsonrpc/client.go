@@ -1,8 +1,11 @@
 package jsonrpc
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -34,7 +37,7 @@ type conn struct {
 // Dial implements call.Protocol. It opens one connection, which the first call uses, so that the error of an address without a server
 // comes from Dial.
 func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) (call.Conn, error) {
-	nc, err := t.Dial(ctx, addr)
+	nc, err := greeted(ctx, t, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +94,48 @@ func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if nc := d.take(); nc != nil {
 		return nc, nil
 	}
-	return d.t.Dial(ctx, d.addr)
+	return greeted(ctx, d.t, d.addr)
+}
+
+// greeted returns a new connection on which the server has sent a response: a server that stops resets the connections that wait to be
+// accepted, with the calls in them. A server that drains gives an error.
+func greeted(ctx context.Context, t transport.Transport, addr string) (net.Conn, error) {
+	nc, err := t.Dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { nc.Close() })
+	resp, err := greet(nc, hostOf(addr))
+	if !stop() {
+		err = ctx.Err()
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("jsonrpc: %s sends no response: %w", addr, err)
+	case resp.Header.Get(drainingField) != "":
+		err = fmt.Errorf("jsonrpc: the server at %s is draining", addr)
+	case resp.Close: // a server of others, which closes after such a request
+		nc.Close()
+		return t.Dial(ctx, addr)
+	default:
+		return nc, nil
+	}
+	nc.Close()
+	return nil, err
+}
+
+// greet sends a request that has no effect and reads its response.
+func greet(nc net.Conn, host string) (*http.Response, error) {
+	if _, err := io.WriteString(nc, "OPTIONS / HTTP/1.1\r\nHost: "+host+"\r\nContent-Length: 0\r\n\r\n"); err != nil {
+		return nil, err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(nc, maxHeader)), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp, err
 }
 
 func (d *dialer) take() net.Conn {

@@ -273,11 +273,10 @@ func TestServerThatHangsUp(t *testing.T) {
 			nc.Close()
 		}
 	}()
-	nc := rawConn(t, l.Addr().String(), jsonrpc.Protocol{})
 	for range 50 {
-		var resp call.Response
-		if err := nc.Call(t.Context(), &call.Head{Method: "m", Content: "application/json"}, []byte("{}"), &resp); call.StatusOf(err).Code != call.Unavailable {
-			t.Fatalf("got %v, want Unavailable", err)
+		if nc, err := (jsonrpc.Protocol{}).Dial(t.Context(), tcp.New(nil), l.Addr().String()); err == nil {
+			nc.Close(t.Context())
+			t.Fatal("Dial accepts a connection that its server has closed")
 		}
 	}
 }

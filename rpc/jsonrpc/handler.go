@@ -47,6 +47,7 @@ type exchange struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.announceDrain(w)
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "JSON-RPC requests are POST, not "+r.Method, http.StatusMethodNotAllowed)
@@ -70,6 +71,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.single(ctx, body)
+}
+
+// announceDrain tells the client of a server that drains to make its next call elsewhere.
+func (h *handler) announceDrain(w http.ResponseWriter) {
+	if h.draining.Load() {
+		w.Header().Set("Connection", "close")
+		w.Header().Set(drainingField, "1")
+	}
 }
 
 // read checks the head and reads the body. An error comes with the HTTP status for it.
@@ -222,9 +231,7 @@ func errorResponse(code int, s *call.Status) []byte {
 // write ends the request with a response, or with 204 if there is none.
 func (e *exchange) write(data []byte) {
 	_ = http.NewResponseController(e.w).SetWriteDeadline(time.Now().Add(e.BodyTimeout)) // a ResponseWriter without deadlines has its own limits
-	if e.draining.Load() {
-		e.w.Header().Set("Connection", "close") // the client makes its next call elsewhere
-	}
+	e.announceDrain(e.w)
 	if data == nil {
 		e.w.WriteHeader(http.StatusNoContent)
 		return

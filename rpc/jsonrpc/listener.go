@@ -55,13 +55,13 @@ func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string
 
 func (l *listener) Addr() net.Addr { return l.accepts.Addr() }
 
-// Drain implements call.Listener. Connections stay open for a moment longer than the listener, so that a request that is on its way gets
-// a response, which tells its client that the connection closes. Those of clients that call all the time are closed by then.
+// Drain implements call.Listener. Each response tells its client that the connection closes, so clients that call all the time soon have
+// none left. Only then the listener closes: the system resets connections that it has not accepted, with the requests in them.
 func (l *listener) Drain(ctx context.Context) error {
 	l.handler.draining.Store(true)
+	l.accepts.awaitNone(ctx, drainGrace)
 	err := l.accepts.Close()
 	<-l.served
-	l.accepts.awaitNone(ctx, drainGrace)
 	if shutdown := l.server.Shutdown(ctx); shutdown != nil {
 		return errors.Join(shutdown, l.server.Close())
 	}
@@ -121,17 +121,20 @@ func (a *acceptor) Close() error {
 	return a.err
 }
 
-// awaitNone waits until no connection is left, but no longer than limit.
+// awaitNone waits until there has been no connection for a moment, but no longer than limit.
 func (a *acceptor) awaitNone(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
-	for len(a.places) > 0 {
+	for quiet := 0; quiet < drainQuiet; quiet++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-look.C:
+		}
+		if len(a.places) > 0 {
+			quiet = -1
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 const (
 	timeoutField  = "Ferry-Timeout-Ms"
+	drainingField = "Ferry-Draining" // set in the responses of a server that drains
 	trailerPrefix = "trailer-"
 )
 
