@@ -245,6 +245,7 @@ func (c *clientConn) Reset(s *http2.Stream, why http2.StreamError) {
 	case *opening:
 		user.stream = nil
 		s.Release()
+		c.admit() // the others that wait get none
 	default:
 		s.Release()
 	}
