@@ -50,7 +50,7 @@ func (s *Server) Serve(ctx context.Context, cm call.Method, st call.ServerStream
 	m, _ := cm.(*method)
 	if m == nil {
 		s.unknown.Add(1)
-		st.Finish(nil, statusf(call.Unimplemented, "the server has no method %q", st.Head().Method), nil)
+		st.Finish(nil, statusf(call.Unimplemented, "the server has no method %.100q", st.Head().Method), nil)
 		return
 	}
 	c := m.begin()

@@ -93,7 +93,7 @@ func (m *method) content(contentType string) (*envelope.Content, *call.Status) {
 	for _, c := range m.offered {
 		offered = append(offered, c.Type)
 	}
-	return nil, statusf(call.Unimplemented, "%s does not offer the content type %q: use %s", m.name, contentType, strings.Join(offered, ", "))
+	return nil, statusf(call.Unimplemented, "%s does not offer the content type %.100q: use %s", m.name, contentType, strings.Join(offered, ", "))
 }
 
 // checkMethodName checks that name is a service, a dot and a method, each of letters, digits, _ and -.

@@ -51,7 +51,7 @@ func (cc *clientCall) readHead(h *http2.Head) *call.Status {
 	}
 	field := h.Get("content-type")
 	if _, ok := cc.conn.content.received(field); !ok {
-		return statusf(call.Unknown, "grpc: the server responds with content type %q, which is not gRPC's", field)
+		return statusf(call.Unknown, "grpc: the server responds with content type %.100q, which is not gRPC's", field)
 	}
 	if encoding := h.Get("grpc-encoding"); len(encoding) > 0 && string(encoding) != "identity" {
 		switch string(encoding) {
@@ -60,12 +60,12 @@ func (cc *clientCall) readHead(h *http2.Head) *call.Status {
 		case compress.Zstd:
 			cc.encoding = compress.Zstd
 		default:
-			return statusf(call.Internal, "grpc: the server responds with grpc-encoding %q, which was not offered", encoding)
+			return statusf(call.Internal, "grpc: the server responds with grpc-encoding %.100q, which was not offered", encoding)
 		}
 	}
 	m, ok := readMetadata(h)
 	if !ok {
-		return statusf(call.Internal, "grpc: the header of the response has a binary value that is not base64")
+		return statusf(call.Internal, "grpc: the header of the response has a binary value that is not base64, or more than %d values", maxValues)
 	}
 	cc.header = m
 	return nil
@@ -82,7 +82,7 @@ func (cc *clientCall) endWith(h *http2.Head) {
 	}
 	m, ok := readMetadata(h)
 	if !ok && status == nil {
-		status = statusf(call.Internal, "grpc: the trailer of the response has a binary value that is not base64")
+		status = statusf(call.Internal, "grpc: the trailer of the response has a binary value that is not base64, or more than %d values", maxValues)
 	}
 	cc.trailer = m
 	cc.finish(status)
@@ -123,6 +123,7 @@ func (cc *clientCall) gather() *call.Status {
 
 // reset ends the call early.
 func (cc *clientCall) reset(why http2.StreamError) {
+	why.Refused = why.Refused && !cc.gotHead // a server that responds has begun
 	cc.unsent = why.Refused
 	status := statusOfReset(why)
 	if status.Code == call.Canceled && !cc.deadline.IsZero() && !time.Now().Before(cc.deadline) {

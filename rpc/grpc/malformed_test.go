@@ -50,6 +50,13 @@ func TestMalformedRequest(t *testing.T) {
 		"an unknown encoding":             {request(good, field{"grpc-encoding", "snappy"}), 200, "12"},
 		"a binary value, not base64":      {request(good, field{"x-a-bin", "*"}), 200, "3"},
 		"several binary values":           {request(good, field{"x-a-bin", "YQ==, YWI,,"}), 200, "0"},
+		"thousands of binary values":      {request(good, field{"x-a-bin", strings.Repeat(",", 30_000)}), 200, "3"},
+		"a long path":                     {request(good, field{":path", "/test.Echo" + strings.Repeat("\"", 30_000)}), 200, "12"},
+		"a long content type":             {request(good, field{"content-type", strings.Repeat("\"", 30_000)}), 415, "3"},
+		"a long timeout":                  {request(good, field{"grpc-timeout", strings.Repeat("\"", 30_000)}), 400, "13"},
+		"a long encoding":                 {request(good, field{"grpc-encoding", strings.Repeat("\"", 30_000)}), 200, "12"},
+		"a path with a second dot":        {request(good, field{":path", "/test/Echo.Unary"}), 200, "12"},
+		"a path with a third slash":       {request(good, field{":path", "/test/Echo/Unary"}), 200, "12"},
 		"a prefix that is cut":            {request(good[:3]), 200, "13"},
 		"a message that is cut":           {request(good[:8]), 200, "13"},
 		"a message that is cut, streamed": {request(good+good[:8], stream), 200, "13"},
@@ -65,6 +72,9 @@ func TestMalformedRequest(t *testing.T) {
 		got := c.send(t, row.request)
 		if got.status != row.http || got.get("grpc-status") != row.status || got.reset != 0 {
 			t.Errorf("%s: got %+v, want HTTP %d, grpc-status %s", name, got, row.http, row.status)
+		}
+		if n := len(got.get("grpc-message")); n > 1000 {
+			t.Errorf("%s: the message repeats %d bytes of the request", name, n)
 		}
 		if name == "an unknown encoding" && got.get("grpc-accept-encoding") != compress.Names {
 			t.Errorf("%s: got %+v, want grpc-accept-encoding", name, got)
@@ -123,6 +133,10 @@ func TestMalformedResponse(t *testing.T) {
 			want     call.Code
 		}{rawMessage{200, ct, good, nil, code}, want}
 	}
+	rows["refused"] = struct {
+		response rawMessage
+		want     call.Code
+	}{rawMessage{reset: http2.RefusedStream}, call.Unavailable}
 	server := &rawServer{responses: map[string]rawMessage{}}
 	for name, row := range rows {
 		server.responses["/test.A/"+strings.ReplaceAll(name, " ", "_")] = row.response
@@ -139,7 +153,7 @@ func TestMalformedResponse(t *testing.T) {
 		if s := call.StatusOf(err); row.want == call.OK && (s != nil || string(got) != "hello") || row.want != call.OK && (s == nil || s.Code != row.want) {
 			t.Errorf("%s: got %q, %v, want %v", name, got, err, row.want)
 		}
-		if want := row.response.reset == http2.RefusedStream; resp.Unsent != want {
+		if want := row.response.status == 0; resp.Unsent != want {
 			t.Errorf("%s: Unsent is %v", name, resp.Unsent)
 		}
 		s, err := c.Open(t.Context(), h)

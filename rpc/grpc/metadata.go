@@ -71,8 +71,12 @@ func writeMetadata(e *http2.Encoder, m call.Metadata) {
 	}
 }
 
-// readMetadata returns the metadata of a head. ok is false if a binary value is not base64. All names and values lie in one piece of
-// memory.
+// maxValues is the largest number of values in the metadata of a head. A head has at most that many fields, but one binary field may
+// have a value for each of its bytes.
+const maxValues = http2.DefaultMaxFields
+
+// readMetadata returns the metadata of a head. ok is false if a binary value is not base64, or if there are more than maxValues. All names
+// and values lie in one piece of memory.
 func readMetadata(h *http2.Head) (m call.Metadata, ok bool) {
 	count, size := 0, 0
 	for i := range h.Len() {
@@ -112,6 +116,9 @@ func readBinary(m call.Metadata, name string, value []byte, add func([]byte) str
 	for more := true; more; {
 		var one []byte
 		one, value, more = bytes.Cut(value, []byte(","))
+		if len(m) == maxValues {
+			return nil, false
+		}
 		one = bytes.TrimRight(bytes.Trim(one, " "), "=")
 		raw := make([]byte, base64.RawStdEncoding.DecodedLen(len(one)))
 		if _, err := base64.RawStdEncoding.Decode(raw, one); err != nil {

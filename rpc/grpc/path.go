@@ -16,11 +16,12 @@ func appendPath(dst []byte, method string) ([]byte, *call.Status) {
 	return append(append(dst, '/'), method[i+1:]...), nil
 }
 
-// methodOf returns the method's name for a path, or an empty string if the path has not the form of gRPC's.
+// methodOf returns the method's name for a path, or an empty string if the path has not the form of gRPC's. Each name has one path, so a
+// proxy that allows paths allows methods.
 func methodOf(path []byte) string {
 	s := string(path)
 	i := strings.LastIndexByte(s, '/')
-	if i <= 1 || s[0] != '/' || i == len(s)-1 {
+	if i <= 1 || s[0] != '/' || i == len(s)-1 || strings.IndexByte(s[1:i], '/') >= 0 || strings.IndexByte(s[i:], '.') >= 0 {
 		return ""
 	}
 	return s[1:i] + "." + s[i+1:]

@@ -17,7 +17,7 @@ type field [2]string
 
 // rawMessage is what one side of a stream sends: a head, a body, and trailers if there are any.
 type rawMessage struct {
-	status   int // of a response
+	status   int // of a response; 0 means a reset alone
 	fields   []field
 	body     string
 	trailers []field
@@ -26,6 +26,10 @@ type rawMessage struct {
 
 // write sends m. A request's pseudo-header fields are among its fields. The lock is held.
 func (m *rawMessage) write(s *http2.Stream, request bool) {
+	if m.status == 0 && !request {
+		s.Reset(m.reset)
+		return
+	}
 	e := s.BeginHeaders()
 	if request {
 		e.Scheme([]byte("http"))

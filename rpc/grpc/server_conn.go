@@ -39,12 +39,12 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	}
 	m, ok := readMetadata(h)
 	if !ok {
-		refuse(s, 200, statusf(call.InvalidArgument, "grpc: the metadata has a binary value that is not base64"))
+		refuse(s, 200, statusf(call.InvalidArgument, "grpc: the metadata has a binary value that is not base64, or more than %d values", maxValues))
 		return
 	}
 	f := c.listener.find(h.Path)
 	if f.name == "" {
-		refuse(s, 200, statusf(call.Unimplemented, "grpc: the path %q has not the form /service/method", h.Path))
+		refuse(s, 200, statusf(call.Unimplemented, "grpc: the path %.100q has not the form /service/method", h.Path))
 		return
 	}
 	sc := newServerCall(c, s, f)
@@ -63,22 +63,23 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	}
 }
 
-// readHead judges the head of a request. If it is refused, status is set, and httpStatus is that of the response.
+// readHead judges the head of a request. If it is refused, status is set, and httpStatus is that of the response. A status repeats
+// only the beginning of a value: the response must not be larger than heads may be.
 func (c *serverConn) readHead(h *http2.Head) (r request, httpStatus int, status *call.Status) {
 	if string(h.Method) != "POST" {
-		return r, 405, statusf(call.Internal, "grpc: the request's method is %s, not POST", h.Method)
+		return r, 405, statusf(call.Internal, "grpc: the request's method is %.100q, not POST", h.Method)
 	}
 	ok := false
 	for i := range h.Len() {
 		switch name, value := h.Field(i); string(name) {
 		case "content-type":
 			if r.content, ok = c.content.received(value); !ok {
-				return r, 415, statusf(call.InvalidArgument, "grpc: the request's content type %q is not gRPC's", value)
+				return r, 415, statusf(call.InvalidArgument, "grpc: the request's content type %.100q is not gRPC's", value)
 			}
 		case "grpc-timeout":
 			timeout, valid := parseTimeout(value)
 			if !valid {
-				return r, 400, statusf(call.Internal, "grpc: grpc-timeout %q is not up to 8 digits and a unit", value)
+				return r, 400, statusf(call.Internal, "grpc: grpc-timeout %.100q is not up to 8 digits and a unit", value)
 			}
 			r.timeout = max(timeout, 1)
 		case "grpc-encoding":
@@ -89,7 +90,7 @@ func (c *serverConn) readHead(h *http2.Head) (r request, httpStatus int, status 
 				r.compression = compress.Zstd
 			case "identity", "":
 			default:
-				status = statusf(call.Unimplemented, "grpc: unknown grpc-encoding %q: choose one of %s", value, compress.Names)
+				status = statusf(call.Unimplemented, "grpc: unknown grpc-encoding %.100q: choose one of %s", value, compress.Names)
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func readStatus(h *http2.Head) (s *call.Status, has bool) {
 	}
 	n, err := strconv.ParseUint(string(code), 10, 32)
 	if err != nil {
-		return statusf(call.Unknown, "grpc: the response has grpc-status %q, which is not a number", code), true
+		return statusf(call.Unknown, "grpc: the response has grpc-status %.100q, which is not a number", code), true
 	}
 	if n == 0 {
 		return nil, true
