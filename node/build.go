@@ -166,6 +166,7 @@ func (n *Node) buildStreams() error {
 	if n.hop, err = hop.New(broker); err != nil {
 		return err
 	}
+	n.hop.SetIdentities(n.identities) // so that the broker knows which services a client may serve
 
 	// 4. The listeners, and one within this process for the node's own clients.
 	for _, each := range cfg.Listeners {

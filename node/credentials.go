@@ -46,9 +46,9 @@ func (n *Node) prepareIdentities(r *reload) (change, error) {
 // credentials returns the identities that may connect: those of the configuration, and "local", which has the token of the data
 // directory and every grant.
 func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential, error) {
-	everything := []string{"#"}
+	tags, services := []string{"#"}, []string{"*"}
 	all := []hop.Credential{{
-		Identity:  hop.Identity{Name: "local", Publish: everything, Subscribe: everything},
+		Identity:  hop.Identity{Name: "local", Publish: tags, Subscribe: tags, Call: services, Serve: services},
 		TokenHash: hop.HashToken([]byte(local.Token())),
 	}}
 	for _, c := range list {
@@ -58,6 +58,12 @@ func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential,
 		}
 		if allowed(c, config.VerbSubscribe) {
 			credential.Identity.Subscribe = c.Subscribe
+		}
+		if allowed(c, config.VerbCall) {
+			credential.Identity.Call = c.Call
+		}
+		if allowed(c, config.VerbServe) {
+			credential.Identity.Serve = c.Serve
 		}
 		var err error
 		if credential.TokenHash, err = tokenHash(c); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/transport"
 )
 
@@ -31,7 +32,8 @@ type Client struct {
 	sources map[string]*Source
 	running map[uint32]*subscription
 	lastSub uint32
-	notices []error // errors about dropped messages, since the last Flush
+	calls   peer.Calls // nil unless the client serves calls
+	notices []error    // errors about dropped messages, since the last Flush
 }
 
 type counters struct {
@@ -139,6 +141,9 @@ func (c *Client) setConn(cn *conn) {
 		for _, s := range c.running {
 			cn.requestSub(s)
 		}
+		if c.calls != nil {
+			cn.attach(c.calls)
+		}
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -226,9 +231,12 @@ func (c *Client) Close() error {
 	}
 	<-c.ended
 	c.mu.Lock()
-	running := c.running
-	c.running = map[uint32]*subscription{}
+	running, calls := c.running, c.calls
+	c.running, c.calls = map[uint32]*subscription{}, nil
 	c.mu.Unlock()
+	if calls != nil {
+		calls.Ended(ErrClosed)
+	}
 	for _, s := range running {
 		s.running.stop(ErrClosed)
 	}

@@ -29,6 +29,10 @@ type conn struct {
 	subs     map[uint32]*subscription
 	lastRef  uint32
 	draining bool // no source publishes over the connection any more
+	welcome  native.WelcomeFrame
+	calls    peer.CallSession // nil unless the client serves calls
+	closing  bool
+	why      error // why the connection is closing
 }
 
 // handshake returns a connection over raw after the node has accepted it.
@@ -36,11 +40,12 @@ func handshake(c *Client, raw transport.Conn) (*conn, error) {
 	cn := &conn{
 		client: c, requests: map[uint32]*Source{}, tags: map[uint32]*Source{}, subs: map[uint32]*subscription{},
 	}
-	cn.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: cn.drain})
-	w, err := cn.peer.Connect(native.HelloFrame{Token: c.cfg.Token, Name: c.cfg.Name})
+	cn.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: cn.drain, OnClosing: cn.onClosing})
+	w, err := cn.peer.Connect(native.HelloFrame{Token: c.cfg.Token, Name: c.cfg.Name, Limits: peer.DefaultCallLimits})
 	if err != nil {
 		return nil, err
 	}
+	cn.welcome = w
 	cn.id, cn.maxFrame, cn.window = ferry.SourceID(w.Source), int(w.MaxFrame), int(w.Window)
 	cn.heartbeat = time.Duration(w.Heartbeat) * time.Millisecond
 	return cn, nil
@@ -102,6 +107,12 @@ var frameHandlers = peer.Table[*receiver]{
 		}
 		return err
 	}},
+	native.Method:     {OnData: true, Handle: (*receiver).callFrame},
+	native.Call:       {OnData: true, Handle: (*receiver).callFrame},
+	native.Data:       {OnData: true, Handle: (*receiver).callFrame},
+	native.Reply:      {OnData: true, Handle: (*receiver).callFrame},
+	native.Cancel:     {OnData: true, Handle: (*receiver).callFrame},
+	native.CallCredit: {OnData: true, Handle: (*receiver).callFrame},
 }
 
 func (cn *conn) addCredit(v native.CreditFrame) {
@@ -123,14 +134,14 @@ func (cn *conn) handleNotice(v native.NoticeFrame) {
 	cn.client.addNotice(fmt.Errorf("stream: %d messages on tag %s were dropped: %w", v.Count, name, &native.Error{Code: v.Code, Reason: v.Reason}))
 }
 
-// handleResult passes the result of a TAG or SUB to its source or subscription.
+// handleResult passes the result of a TAG, SUB or OFFER to what has sent it.
 func (cn *conn) handleResult(v native.ResultFrame) {
 	var refused error
 	if v.Code != native.CodeOK {
 		refused = &native.Error{Code: v.Code, Reason: v.Reason}
 	}
 	cn.mu.Lock()
-	src, sub := cn.requests[v.Ref], cn.subs[v.Ref]
+	src, sub, calls := cn.requests[v.Ref], cn.subs[v.Ref], cn.calls
 	if v.Kind == native.Tag && src != nil {
 		delete(cn.requests, v.Ref)
 		if refused == nil {
@@ -145,6 +156,8 @@ func (cn *conn) handleResult(v native.ResultFrame) {
 		src.resume(cn, v.Value)
 	case v.Kind == native.Sub && sub != nil:
 		sub.handleResult(refused)
+	case v.Kind == native.Offer && calls != nil:
+		calls.Result(v)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
 
@@ -14,6 +15,10 @@ type receiver struct {
 	selected *subscription           // subscription of the next PUBs; nil if it was stopped
 	last     *inbox                  // inbox of the last run
 	lastTag  uint32
+
+	calls   peer.CallReceiver // of session
+	session peer.CallSession
+	methods map[uint16][]byte // METHODs of the stream, by number: a later session needs them too
 }
 
 // observedTag is a tag that the node has announced on the stream. A later announcement of the same number replaces it.

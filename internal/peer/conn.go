@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,6 +120,9 @@ func (c *Conn) Context() context.Context { return c.ctx }
 
 // Err returns why the socket was closed, or nil while it is open.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
+
+// RemoteAddr returns the address of the other end.
+func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
 
 // TLS returns the state of the connection's TLS layer, or nil without TLS.
 func (c *Conn) TLS() *tls.ConnectionState {

@@ -182,6 +182,13 @@ func (id Identity) check(at string, errs *configErrors) {
 			}
 		}
 	}
+	for list, patterns := range map[string][]string{"call": id.Call, "serve": id.Serve} {
+		for i, p := range patterns {
+			if err := topic.CheckServices(p); err != nil {
+				errs.add(fmt.Sprintf("%s%s[%d]", at, list, i), "%v", err)
+			}
+		}
+	}
 }
 
 func (l Limits) check(errs *configErrors) {

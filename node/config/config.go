@@ -139,7 +139,13 @@ type Identity struct {
 	// Subscribe are the tags it may observe; + and # are wildcards.
 	Subscribe []string `yaml:"subscribe,omitempty"`
 
-	// Verbs restrict it to publish or subscribe. Empty means both.
+	// Call are the services it may call at other clients of the node: greeter.Greeter, greeter.* or "*".
+	Call []string `yaml:"call,omitempty"`
+
+	// Serve are the services whose calls it may serve for other clients of the node: greeter.Greeter, greeter.* or "*".
+	Serve []string `yaml:"serve,omitempty"`
+
+	// Verbs restrict it to publish, subscribe, call or serve. Empty means all.
 	Verbs []Verb `yaml:"verbs,omitempty"`
 }
 
@@ -150,6 +156,8 @@ type Verb string
 const (
 	VerbPublish   Verb = "publish"
 	VerbSubscribe Verb = "subscribe"
+	VerbCall      Verb = "call"
+	VerbServe     Verb = "serve"
 )
 
 // Limits bound the memory that clients can make the node use.

@@ -105,7 +105,9 @@ func TestRefused(t *testing.T) {
 		{"short secret", l + "identities: [{name: a, token: hunter2}]\n", "identities[0].token: too short"},
 		{"bad digest", l + "identities: [{name: a, token: 'sha256:12'}]\n", "64 hex digits"},
 		{"bad filter", l + "identities: [{name: a, token: 0123456789abcdef, publish: ['a/#/b']}]\n", `identities[0].publish[0]: filter "a/#/b" goes on behind #`},
-		{"bad verb", l + "identities: [{name: a, token: 0123456789abcdef, verbs: [pub]}]\n", "not one of publish, subscribe"},
+		{"bad service", l + "identities: [{name: a, token: 0123456789abcdef, call: [greeter/*]}]\n", `identities[0].call[0]: not a service`},
+		{"bad served service", l + "identities: [{name: a, token: 0123456789abcdef, serve: [a, '*.b']}]\n", `identities[0].serve[1]: not a service`},
+		{"bad verb", l + "identities: [{name: a, token: 0123456789abcdef, verbs: [pub]}]\n", "not one of publish, subscribe, call, serve"},
 		{
 			"durable on memory", "streams:\n  - tags: a\n    engine: memory\n    delivery: at-least-once\n",
 			"node.yaml:4:15: streams[0].delivery: engine memory cannot promise at-least-once",

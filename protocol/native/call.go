@@ -32,6 +32,7 @@ const (
 	FlagNoMessage  = 0x04 // the frame carries no part of a message
 	FlagCompressed = 0x08 // the message that begins in this frame is compressed
 	FlagNotBegun   = 0x10 // REPLY: no handler has seen the call, so another attempt is safe
+	FlagWithdraw   = 0x01 // OFFER: the client does not serve the service any more
 )
 
 // The compressions of a CALL.
@@ -90,6 +91,13 @@ type MethodFrame struct {
 
 // CallCreditFrame allows the receiver to send Bytes more bytes of messages on a call.
 type CallCreditFrame struct{ Call, Bytes uint32 }
+
+// OfferFrame says that a client serves the calls of a service, or does not any more. The response is RESULT.
+type OfferFrame struct {
+	ID       uint32 // number of the offer, chosen by the client; not 0
+	Withdraw bool   // the client does not serve any more; Service is ignored
+	Service  string // such as greeter.Greeter
+}
 
 // fixedSize returns the length of the fixed fields of a CALL, REPLY or DATA, or 0 for other kinds.
 func fixedSize(k Kind) int {
@@ -196,6 +204,40 @@ func AppendMethod(dst []byte, m MethodFrame) []byte {
 	dst = append(appendHeader(dst, Method, 0), byte(m.Number>>8), byte(m.Number), 0, 0)
 	return seal(appendText(appendText(dst, m.Method), m.Content), n)
 }
+
+// AppendOffer appends an OFFER.
+func AppendOffer(dst []byte, o OfferFrame) []byte {
+	n := len(dst)
+	flags := byte(0)
+	if o.Withdraw {
+		flags = FlagWithdraw
+	}
+	dst = binary.BigEndian.AppendUint32(appendHeader(dst, Offer, flags), o.ID)
+	return seal(appendText(dst, o.Service), n)
+}
+
+// ParseOffer reads an OFFER.
+func ParseOffer(f Frame) (o OfferFrame, err error) {
+	r := readFields(f)
+	o.ID, o.Service, o.Withdraw = r.u32(), r.text(), f.Flags()&FlagWithdraw != 0
+	if err := r.done(); err != nil {
+		return o, err
+	}
+	if o.ID == 0 {
+		return o, &Error{Code: CodeProtocol, Reason: "OFFER with id 0"}
+	}
+	return o, nil
+}
+
+// SetCall overwrites the call number of a CALL, REPLY, DATA, CANCEL or CALLCREDIT that was parsed. A node calls it before it forwards
+// the frame to another connection.
+func (f Frame) SetCall(id uint32) { binary.BigEndian.PutUint32(f[8:], id) }
+
+// SetMethod overwrites the method number of a CALL that was parsed.
+func (f Frame) SetMethod(number uint16) { binary.BigEndian.PutUint16(f[12:], number) }
+
+// SetTimeout overwrites the timeout of a CALL that was parsed, in milliseconds.
+func (f Frame) SetTimeout(ms uint32) { binary.BigEndian.PutUint32(f[16:], ms) }
 
 // ParseCall reads a CALL from Split.
 func ParseCall(f Frame) (c CallFrame, err error) {

@@ -78,6 +78,22 @@ var callSamples = []sample{
 		CallCreditFrame{3, 4096},
 		func(f Frame) (any, error) { return ParseCallCredit(f) },
 	},
+	{
+		"OFFER 1 of greeter.Greeter", AppendOffer(nil, OfferFrame{ID: 1, Service: "greeter.Greeter"}),
+		OfferFrame{ID: 1, Service: "greeter.Greeter"},
+		func(f Frame) (any, error) { return ParseOffer(f) },
+	},
+	{
+		"OFFER 1 is withdrawn", AppendOffer(nil, OfferFrame{ID: 1, Withdraw: true}),
+		OfferFrame{ID: 1, Withdraw: true},
+		func(f Frame) (any, error) { return ParseOffer(f) },
+	},
+	{
+		"RESULT of OFFER 1, which is withdrawn: ok",
+		AppendResult(nil, ResultFrame{Kind: Offer, Ref: 1, Value: Withdrawn}),
+		ResultFrame{Kind: Offer, Ref: 1, Value: Withdrawn},
+		func(f Frame) (any, error) { return ParseResult(f) },
+	},
 }
 
 var (

@@ -85,15 +85,18 @@ type SubFrame struct {
 // publisher, with Sub 0.
 type CreditFrame struct{ Sub, Tag, Bytes uint32 }
 
-// ResultFrame is the response to TAG and SUB. For a TAG, Ref is the Ref of the request and Value the number of the tag. For a
-// SUB, Ref is the number of the subscription.
+// ResultFrame is the response to TAG, SUB and OFFER. For a TAG, Ref is the Ref of the request and Value the number of the tag. For
+// a SUB and an OFFER, Ref is the ID of the request.
 type ResultFrame struct {
-	Kind   Kind // kind of the request: Tag or Sub
+	Kind   Kind // kind of the request: Tag, Sub or Offer
 	Ref    uint32
-	Value  uint32
+	Value  uint32 // Tag: the number of the tag; Offer: Withdrawn in the response to a withdrawal
 	Code   Code
 	Reason string
 }
+
+// Withdrawn is the Value of a ResultFrame that responds to an OFFER with FlagWithdraw.
+const Withdrawn = 1
 
 // NoticeFrame tells a publisher that messages were dropped.
 type NoticeFrame struct {

@@ -22,6 +22,7 @@ const (
 	TLVTrailer      TLV = 17 // REPLY: as TLVMetadata
 	TLVMessage      TLV = 18 // REPLY: text that explains the code
 	TLVDetail       TLV = 19 // REPLY: a detail of the status. A length u8, the type URL, the encoded value
+	TLVNumber       TLV = 20 // CALL: u32, the number that the caller gave to the call, because a node gives it another one
 )
 
 // tlvHeader is the length of the type and the length of an entry, in bytes.

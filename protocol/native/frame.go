@@ -51,12 +51,14 @@ const (
 	Data       Kind = 19 // either: a message of a call, or a piece of one
 	Method     Kind = 20 // either: number of a method and a content type
 	CallCredit Kind = 21 // either: permission to send more bytes on a call
+	Offer      Kind = 22 // client: the client serves the calls of a service
 )
 
 var kindNames = map[Kind]string{
 	Hello: "HELLO", Welcome: "WELCOME", Ping: "PING", Goaway: "GOAWAY", Tag: "TAG", Sub: "SUB", Unsub: "UNSUB",
 	Credit: "CREDIT", Pub: "PUB", Select: "SELECT", Result: "RESULT", Notice: "NOTICE", Join: "JOIN",
 	Call: "CALL", Reply: "REPLY", Cancel: "CANCEL", Data: "DATA", Method: "METHOD", CallCredit: "CALLCREDIT",
+	Offer: "OFFER",
 }
 
 // String returns the name of the kind in docs/native.md.

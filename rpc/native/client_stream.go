@@ -33,7 +33,7 @@ func (s *session) Open(ctx context.Context, head *call.Head) (call.ClientStream,
 		return nil, contextStatus(ctx)
 	}
 	at, inHead := earliest(ctx, head)
-	frame, err := callFrame(head, at, nil)
+	frame, err := s.callFrame(head, at, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (s *session) unary(ctx context.Context, head *call.Head, data []byte, o *ou
 	}
 	at, inHead := earliest(ctx, head)
 	var space [256]byte
-	frame, err := callFrame(head, at, space[:0])
+	frame, err := s.callFrame(head, at, space[:0])
 	if err != nil {
 		return true, err
 	}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -109,6 +110,16 @@ func parseMetadata(ext []byte, t wire.TLV) (md call.Metadata, err error) {
 		md = append(md, f)
 	}
 	return md, nil
+}
+
+// callerNumber returns the number that a caller beyond a node has given to its call, or 0.
+func callerNumber(ext []byte) uint64 {
+	for t, value := range wire.TLVs(ext) {
+		if t == wire.TLVNumber && len(value) == 4 {
+			return uint64(binary.BigEndian.Uint32(value))
+		}
+	}
+	return 0
 }
 
 // appendStatus appends a status without its code.

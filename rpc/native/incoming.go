@@ -68,6 +68,9 @@ func (r *receiver) call(f wire.Frame) error {
 	}
 	in := s.newIncoming(&c, &r.methods[c.Method])
 	in.head.Metadata = metadata
+	if number := callerNumber(c.Extension); number != 0 {
+		in.head.ID = number
+	}
 	return s.begin(in, &c)
 }
 
@@ -90,6 +93,10 @@ func (s *session) newIncoming(c *wire.CallFrame, m *method) *incoming {
 // begin adds a call, and starts its handler when its request is complete.
 func (s *session) begin(in *incoming, c *wire.CallFrame) error {
 	s.mu.Lock()
+	if s.handlers != nil && s.lost != nil {
+		s.mu.Unlock()
+		return nil
+	}
 	if s.draining {
 		s.mu.Unlock()
 		return s.refuse(c.Call, call.Unavailable, "the server is stopping")
@@ -112,6 +119,9 @@ func (s *session) begin(in *incoming, c *wire.CallFrame) error {
 		s.incoming = map[uint32]*incoming{}
 	}
 	s.incoming[in.id] = in
+	if s.handlers != nil {
+		s.handlers.Add(1)
+	}
 	if in.single {
 		in.charged = len(c.Extension)
 		s.taken += len(c.Extension)
@@ -176,6 +186,7 @@ func (in *incoming) start() {
 
 // Run calls the handler.
 func (in *incoming) Run() {
+	handlers := in.s.handlers
 	if in.refused != nil {
 		in.Finish(nil, in.refused, nil)
 	} else {
@@ -184,6 +195,9 @@ func (in *incoming) Run() {
 	in.ctx.End(context.Canceled)
 	if in.unary {
 		in.recycle()
+	}
+	if handlers != nil {
+		handlers.Done()
 	}
 }
 

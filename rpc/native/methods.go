@@ -3,7 +3,6 @@ package native
 import (
 	"fmt"
 
-	"example.com/ferry/internal/peer"
 	wire "example.com/ferry/protocol/native"
 	"example.com/ferry/rpc/call"
 )
@@ -49,42 +48,4 @@ func (r *receiver) method(f wire.Frame) error {
 		return &wire.Error{Code: wire.CodeLimit, Reason: fmt.Sprintf("METHODs with more than %d bytes of names", maxNames)}
 	}
 	return nil
-}
-
-// announcer knows the numbers that this end has given to methods on one stream.
-type announcer struct {
-	numbers   map[announced]uint16
-	byNumber  []announced
-	next      int // number that is used again when all are in use
-	last      announced
-	lastValue uint16
-}
-
-type announced struct{ method, content string }
-
-// announce returns the number of a method, and appends METHOD to w if it is new. It is called under the lock of w.
-func (a *announcer) announce(w *peer.FrameWriter, name, content string) uint16 {
-	key := announced{name, content}
-	if key == a.last {
-		return a.lastValue
-	}
-	n, known := a.numbers[key]
-	if !known {
-		if a.numbers == nil {
-			a.numbers = map[announced]uint16{}
-		}
-		if len(a.byNumber) < wire.MaxMethods {
-			n = uint16(len(a.byNumber))
-			a.byNumber = append(a.byNumber, key)
-		} else {
-			n = uint16(a.next)
-			a.next = (a.next + 1) % wire.MaxMethods
-			delete(a.numbers, a.byNumber[n])
-			a.byNumber[n] = key
-		}
-		a.numbers[key] = n
-		w.SetTail(wire.AppendMethod(w.Tail(wire.HeaderSize+8+len(name)+len(content)), wire.MethodFrame{Number: n, Method: name, Content: content}))
-	}
-	a.last, a.lastValue = key, n
-	return n
 }

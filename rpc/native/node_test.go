@@ -12,7 +12,7 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// TestNodeWithoutServices calls a node of streams: the call fails without a round trip, and the connection is sound.
+// TestNodeWithoutServices calls a node that no client serves for: the call fails, and the connection is sound.
 func TestNodeWithoutServices(t *testing.T) {
 	broker, err := hop.New(hop.Config{Identify: hop.Anyone, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

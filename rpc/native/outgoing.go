@@ -1,6 +1,7 @@
 package native
 
 import (
+	"encoding/binary"
 	"math"
 	"sync"
 	"time"
@@ -159,9 +160,12 @@ func (s *session) sendCancel(id uint32, code call.Code) {
 }
 
 // callFrame returns the frame of a call without its message. The error is a *call.Status.
-func callFrame(head *call.Head, at time.Time, ext []byte) (c wire.CallFrame, err error) {
+func (s *session) callFrame(head *call.Head, at time.Time, ext []byte) (c wire.CallFrame, err error) {
 	if c.Extension, err = appendMetadata(ext, wire.TLVMetadata, head.Metadata); err != nil {
 		return c, err
+	}
+	if s.node && head.ID != 0 { // an envelope in the message may repeat it
+		c.Extension = wire.AppendTLV(c.Extension, wire.TLVNumber, binary.BigEndian.AppendUint32(nil, uint32(head.ID)))
 	}
 	var ok bool
 	if c.Timeout, ok = timeout(at); !ok {
@@ -181,7 +185,7 @@ func (s *session) sendCall(until wait, c wire.CallFrame, stream int, w *peer.Fra
 	if err := s.lockWithRoom(until, w, 0); err != nil {
 		return nil, err
 	}
-	c.Method = s.names[stream].announce(w, head.Method, head.Content)
+	c.Method = s.names[stream].Announce(w, head.Method, head.Content)
 	if len(c.Message) > s.piece {
 		c.Message, rest = c.Message[:s.piece], c.Message[s.piece:]
 		c.Flags |= wire.FlagMore

@@ -142,6 +142,7 @@ func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) 
 	}
 	_ = raw.SetDeadline(time.Time{})
 	s.init(cfg, welcome.Limits, 1)
+	s.node = welcome.Window > 0
 	s.remote = call.Peer{Addr: raw.RemoteAddr(), TLS: c.TLS()}
 	s.peer = c
 	s.prepare(int(welcome.MaxFrame))

@@ -27,6 +27,7 @@ type session struct {
 	service call.Service  // nil: this end serves no calls
 	workers *workers.Pool // nil without service
 	parity  uint32        // lowest bit of the numbers of calls that this end makes
+	node    bool          // the other end is a node, which passes calls on with other numbers
 	theirs  wire.CallLimits
 	piece   int // longest piece that this end sends
 
@@ -35,7 +36,10 @@ type session struct {
 	// ended is called once when the connection has begun to close; nil on a client.
 	ended func(*session)
 
-	names []announcer // indexed by data stream; the lock of the stream's FrameWriter guards an element
+	// handlers has the calls that this end serves, for an end that serves calls for a while only; otherwise nil.
+	handlers *sync.WaitGroup
+
+	names []peer.MethodNumbers // indexed by data stream; the lock of the stream's FrameWriter guards an element
 
 	mu       sync.Mutex
 	outgoing map[uint32]*outgoing // calls that this end makes, until their REPLY
@@ -65,7 +69,7 @@ const maxLimit = 1 << 30
 // prepare is called after the handshake, before frames are handled.
 func (s *session) prepare(maxFrame int) {
 	s.piece = max(min(maxPiece, maxFrame-wire.CallHeaderSize), 1)
-	s.names = make([]announcer, max(s.peer.Streams(), 1))
+	s.names = make([]peer.MethodNumbers, max(s.peer.Streams(), 1))
 }
 
 // stream returns the data stream of a call, and its writer.
@@ -92,6 +96,9 @@ var frameHandlers = peer.Table[*receiver]{
 }
 
 func (s *session) newReceiver() *receiver { return &receiver{session: s} }
+
+// Handle handles a frame of frameHandlers, for a connection that has other frames too.
+func (r *receiver) Handle(f wire.Frame) error { return frameHandlers[f.Kind()].Handle(r, f) }
 
 func (r *receiver) BatchBegins() {}
 func (r *receiver) BatchEnds()   {}
@@ -247,6 +254,10 @@ func (s *session) onClosing(why error) {
 	var lost []*callctx.Context
 	for _, in := range s.incoming {
 		lost = append(lost, in.ctx)
+		if s.handlers != nil && !in.started { // its request will not be complete
+			in.started = true
+			s.handlers.Done()
+		}
 	}
 	s.mu.Unlock()
 	for _, o := range ended {

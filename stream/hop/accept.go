@@ -68,7 +68,7 @@ func (l *Listener) handshake(conn transport.Conn) *session {
 			r.PeerIdentified()
 		}
 		_ = conn.SetDeadline(time.Time{})
-		s = newSession(l, cfg, hello.Name, identity)
+		s = newSession(l, cfg, hello, identity)
 		err = b.addSession(s, c, conn.RemoteAddr())
 	}
 	if err != nil {

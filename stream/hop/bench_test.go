@@ -60,7 +60,7 @@ func newRig(b *testing.B, size int, where string, v Validation) *rig {
 	}
 	b.Cleanup(func() { broker.stopOnce.Do(func() { close(broker.stop) }) })
 	open := func() *session {
-		s := newSession(broker.NewListener(nil, v), broker.cfg.Load(), "bench", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
+		s := newSession(broker.NewListener(nil, v), broker.cfg.Load(), native.HelloFrame{Name: "bench"}, &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
 		near, far := net.Pipe()
 		b.Cleanup(func() { _, _ = near.Close(), far.Close() })
 		if err := broker.addSession(s, peer.New(near, peer.Config{}), near.RemoteAddr()); err != nil {

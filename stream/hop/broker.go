@@ -24,6 +24,7 @@ type Broker struct {
 	mismatched atomic.Uint64
 	latency    [LatencyBuckets]atomic.Uint64
 	latencySum atomic.Int64 // nanoseconds, of all counted messages
+	calls      *callRouter
 
 	mu         sync.Mutex
 	identities *Identities // nil until SetIdentities
@@ -52,7 +53,7 @@ func New(cfg Config) (*Broker, error) {
 		return nil, fmt.Errorf("hop: Config.Formats: %w", err)
 	}
 	b := &Broker{
-		formats: formats, linger: 2 * time.Second,
+		calls: newCallRouter(&cfg), formats: formats, linger: 2 * time.Second,
 		sessions: map[ferry.SourceID]*session{}, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
@@ -125,9 +126,9 @@ func (b *Broker) countRefusal(c native.Code) {
 	b.mu.Unlock()
 }
 
-// Shutdown stops gracefully, in three steps. First it drains the clients without a subscription and waits until their
-// messages are delivered. Then it drains the other clients and waits until the messages that these publish are
-// delivered. Then it closes all connections. If ctx ends first, Shutdown closes the connections immediately and returns
+// Shutdown stops gracefully, in three steps. First it drains the clients that neither subscribe nor serve calls and waits until
+// their messages are delivered and their calls have ended. Then it drains the other clients and waits for the messages and calls
+// of these. Then it closes all connections. If ctx ends first, Shutdown closes the connections immediately and returns
 // the error of ctx. The caller closes the listeners before.
 func (b *Broker) Shutdown(ctx context.Context) error {
 	b.mu.Lock()
@@ -136,7 +137,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.expireOldestHandshake()
 	}
 	b.mu.Unlock()
-	err := b.drain(ctx, func(s *session) bool { return !s.subscribes() })
+	err := b.drain(ctx, func(s *session) bool { return !s.serves() })
 	if err == nil {
 		err = b.drain(ctx, func(*session) bool { return true })
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/format"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 )
@@ -30,7 +31,13 @@ type Config struct {
 	MaxSubs        int // most subscriptions of one connection; 0 means 256
 	Window         int // bytes that a client may publish on each tag before it needs CREDIT; 0 means 1 MiB
 	Queue          int // bytes queued for each subscription and tag, unless SUB states less; 0 means 1 MiB
-	Streams        int // data streams in each direction, on transports that have streams; 0 means 8, at most 64
+
+	MaxCalls         int // most calls of one connection in progress; 0 means 4096
+	CallWindow       int // bytes of single requests of one connection in progress; 0 means 16 MiB
+	CallStreamWindow int // least window, in bytes, of each stream of messages in calls that clients must grant; 0 means 256 KiB
+	CallQueue        int // bytes of calls that wait for one connection, or for an instance that is free; further calls fail. 0 means 64 MiB
+
+	Streams int // data streams in each direction, on transports that have streams; 0 means 8, at most 64
 
 	HandshakeTimeout time.Duration // longest time from accept to HELLO, and for a partial frame; 0 means 10 s
 	Heartbeat        time.Duration // interval of the clients' PINGs; a connection ends after three intervals without a byte. 0 means 10 s
@@ -44,13 +51,15 @@ type Identity struct {
 	Name      string
 	Publish   []string // filters of the tags that the client may publish on
 	Subscribe []string // filters that the client may subscribe to, or any filter that these cover
+	Call      []string // patterns of the services that the client may call: greeter.Greeter, greeter.* or *
+	Serve     []string // patterns of the services that the client may offer
 
 	proof proof // what the client proved itself by; set by Identities
 }
 
 // Anyone grants every client everything. It is for tests, and for streams within one process.
 func Anyone([]byte, *tls.ConnectionState) (*Identity, error) {
-	return &Identity{Name: "anyone", Publish: []string{"#"}, Subscribe: []string{"#"}}, nil
+	return &Identity{Name: "anyone", Publish: []string{"#"}, Subscribe: []string{"#"}, Call: []string{"*"}, Serve: []string{"*"}}, nil
 }
 
 // covers reports whether one of the grants matches every tag that filter matches.
@@ -105,6 +114,10 @@ func (c *Config) fill() error {
 	def(&c.Window, 1<<20)
 	def(&c.Queue, 1<<20)
 	def(&c.Streams, 8)
+	def(&c.MaxCalls, int(peer.DefaultCallLimits.Calls))
+	def(&c.CallWindow, int(peer.DefaultCallLimits.Window))
+	def(&c.CallStreamWindow, int(peer.DefaultCallLimits.StreamWindow))
+	def(&c.CallQueue, 64<<20)
 	defTime := func(v *time.Duration, d time.Duration) {
 		if *v == 0 {
 			*v = d
@@ -127,6 +140,10 @@ func (c *Config) fill() error {
 		{"Window", c.Window, 1, 1 << 30},
 		{"Queue", c.Queue, 1, 1 << 30},
 		{"Streams", c.Streams, 1, 64},
+		{"MaxCalls", c.MaxCalls, 1, 1 << 20},
+		{"CallWindow", c.CallWindow, 1, 1 << 30},
+		{"CallStreamWindow", c.CallStreamWindow, 1, 1 << 30},
+		{"CallQueue", c.CallQueue, 1, 1 << 30},
 	} {
 		if b.value < b.low || b.value > b.high {
 			return fmt.Errorf("hop: Config.%s is %d: want %d to %d", b.name, b.value, b.low, b.high)

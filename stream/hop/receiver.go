@@ -28,6 +28,9 @@ type receiver struct {
 	addressed []*deliveryQueue // reused by routeAddressed
 	latencies latencies
 	notices   notices
+
+	methods     []calledMethod // by number
+	methodNames int            // bytes of the names in methods
 }
 
 func newReceiver(s *session) *receiver {

@@ -65,6 +65,7 @@ func (s *session) applyGrants() {
 	s.mu.Unlock()
 	s.broker.mu.Unlock()
 	s.broker.removeSubscriptions(ended)
+	s.broker.calls.revoke(&s.calls, identity)
 	for _, sub := range ended {
 		s.respond(native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
 	}

@@ -25,6 +25,7 @@ type session struct {
 	peer     *peer.Conn
 	control  *subscriberStream
 	log      *slog.Logger
+	calls    callEnd
 
 	mu        sync.Mutex
 	data      []*subscriberStream      // indexed by data stream; nil until used
@@ -32,7 +33,8 @@ type session struct {
 	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
 }
 
-func newSession(l *Listener, cfg *Config, name string, identity *Identity) *session {
+func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Identity) *session {
+	name := hello.Name
 	if name == "" {
 		name = identity.Name
 	}
@@ -41,6 +43,7 @@ func newSession(l *Listener, cfg *Config, name string, identity *Identity) *sess
 		published: map[uint32]*publisher{}, subs: map[uint32]*subscription{},
 	}
 	s.identity.Store(identity)
+	s.calls.init(s, hello.Limits)
 	return s
 }
 
@@ -49,10 +52,14 @@ func (s *session) welcome(conn *peer.Conn, addr string) {
 	s.peer = conn
 	s.control.attach(conn.Control())
 	cfg := s.cfg
-	conn.Welcome(native.WelcomeFrame{
+	w := native.WelcomeFrame{
 		Streams: uint8(cfg.Streams), Source: uint32(s.id), MaxFrame: uint32(cfg.MaxFrame), Window: uint32(cfg.Window),
 		Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
-	})
+	}
+	if conn.Version() >= native.CallVersion {
+		w.Limits = s.broker.calls.limits()
+	}
+	conn.Welcome(w)
 	s.data = make([]*subscriberStream, conn.Streams())
 	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Load().Name, "addr", addr))
 }
@@ -117,14 +124,16 @@ var frameHandlers = peer.Table[*receiver]{
 		}
 		return err
 	}},
-	native.Call:       {OnData: true, Handle: (*receiver).refuseCall},
-	native.Method:     {OnData: true, Handle: (*receiver).ignoreCall},
-	native.Data:       {OnData: true, Handle: (*receiver).ignoreCall},
-	native.Cancel:     {OnData: true, Handle: (*receiver).ignoreCall},
-	native.CallCredit: {OnData: true, Handle: (*receiver).ignoreCall},
+	native.Method:     callFrame(true, (*receiver).method),
+	native.Call:       callFrame(true, (*receiver).call),
+	native.Data:       callFrame(true, (*receiver).callData),
+	native.Reply:      callFrame(true, (*receiver).reply),
+	native.Cancel:     callFrame(true, (*receiver).cancelCall),
+	native.CallCredit: callFrame(true, (*receiver).callCredit),
+	native.Offer:      callFrame(false, (*receiver).offer),
 }
 
-// respond sends the result of a TAG or SUB. If err is not nil, it is the reason of a refusal.
+// respond sends the result of a TAG, SUB or OFFER. If err is not nil, it is the reason of a refusal.
 func (s *session) respond(r native.ResultFrame, err error) {
 	var e *native.Error
 	if errors.As(err, &e) {
@@ -238,8 +247,11 @@ func (s *session) check(now time.Time) {
 	s.peer.Check(now, peer.Limits{Silence: 3 * s.cfg.Heartbeat, HalfFrame: s.cfg.HandshakeTimeout, Write: s.cfg.WriteTimeout})
 }
 
-// subscribes reports whether the session has a subscription.
-func (s *session) subscribes() bool {
+// serves reports whether the session has a subscription or offers a service, so that other clients need it.
+func (s *session) serves() bool {
+	if s.broker.calls.serves(&s.calls) {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.subs) > 0
@@ -252,11 +264,13 @@ func (s *session) publishes() bool {
 	return len(s.published) > 0
 }
 
-// busy reports whether messages for the client are unwritten, or the client is draining and may still publish.
+// busy reports whether messages for the client are unwritten, calls of it are in progress, or the client is draining and may still
+// publish or call.
 func (s *session) busy() bool {
+	calls := s.broker.calls.busy(&s.calls)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	busy := s.peer.State() == peer.Draining && len(s.published) > 0
+	busy := calls || s.peer.State() == peer.Draining && len(s.published) > 0
 	for _, sub := range s.subs {
 		for _, q := range sub.queues {
 			q.stream.Lock()
@@ -273,6 +287,7 @@ func (s *session) busy() bool {
 // onClosing removes the session from the routes. It is called when the connection begins to close.
 func (s *session) onClosing(why error) {
 	s.broker.removeSession(s)
+	s.broker.calls.remove(&s.calls)
 	var e *native.Error
 	switch {
 	case peer.IsClean(why):
@@ -292,5 +307,13 @@ func (s *session) onClosed() {
 		w.Discard()
 		w.Unlock()
 	}
+	s.control.dropLegs()
+	s.mu.Lock()
+	for _, stream := range s.data {
+		if stream != nil {
+			stream.dropLegs()
+		}
+	}
+	s.mu.Unlock()
 	s.broker.endSession(s)
 }

@@ -15,17 +15,31 @@ type subscriberStream struct {
 	selected  uint32                    // subscription to which the client assigns the next PUB
 	ready     peer.FIFO[*deliveryQueue] // queues that have messages and credit, and wait for room
 	resumable []*publisher              // publishers whose credit is released after the lock
+	legs      peer.FIFO[*leg]           // legs of calls that have frames and wait for room
+	heldBytes int                       // bytes of frames in legs
+	methods   peer.MethodNumbers
 }
 
 // attach makes w the writer of s. It is called before the first frame is appended.
 func (s *subscriberStream) attach(w *peer.FrameWriter) {
 	s.FrameWriter = w
+	s.methods.Limit = maxMethodNumbers
 	w.Refill = s.refill
 }
 
-// refill moves messages from the delivery queues into the next write, a quantum from each in turn.
+// refill moves messages from the delivery queues and frames of calls into the next write, a quantum from each in turn.
 func (s *subscriberStream) refill() func() {
-	for s.ready.Len() > 0 && s.Room() > 0 {
+	for s.ready.Len()+s.legs.Len() > 0 && s.Room() > 0 {
+		if s.legs.Len() > 0 {
+			l := s.legs.Pop()
+			l.flush(quantum)
+			if l.scheduled = l.frames.Bytes() > 0; l.scheduled {
+				s.legs.Push(l)
+			}
+		}
+		if s.ready.Len() == 0 {
+			continue
+		}
 		q := s.ready.Pop()
 		q.flush(quantum)
 		if q.frames.Bytes() > 0 && q.credit > 0 {
@@ -35,6 +49,18 @@ func (s *subscriberStream) refill() func() {
 		}
 	}
 	return s.takeResumable()
+}
+
+// dropLegs discards the frames of calls that wait. It is called after the connection has ended.
+func (s *subscriberStream) dropLegs() {
+	s.Lock()
+	defer s.Unlock()
+	for s.legs.Len() > 0 {
+		l := s.legs.Pop()
+		l.scheduled = false
+		l.frames.Clear(func([]byte) {})
+	}
+	s.heldBytes = 0
 }
 
 // takeResumable returns a function that resumes the publishers in resumable, or nil if there are none. That function
