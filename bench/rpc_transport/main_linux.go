@@ -81,22 +81,10 @@ func (e *experiment) question() harness.Question {
 func (e *experiment) checkCalls() error {
 	for _, s := range e.systems {
 		spec := e.spec()
-		spec.Count = s.Kind == harness.Ferry && s.Counted
-		if err := check(s, spec); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+		spec.Count = s.Counted
+		if err := rpcload.Check(s, spec, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func check(s rpcload.System, spec rpcload.Spec) error {
-	t, err := rpcload.Open(s, spec)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	if err := t.Run(20 * time.Millisecond); err != nil {
-		return err
-	}
-	return t.Verify()
 }

@@ -48,19 +48,21 @@ const (
 
 // ferrySystems are ferry's rows over its transports, and its other protocols over TCP.
 func ferrySystems() []System {
-	overTCP := func(name string, p call.Protocol, content string) System { return ferrySystem(name, "tcp", p, content) }
+	overTCP := func(name string, p call.Protocol, contentType string) System {
+		return ferrySystem(name, "tcp", p, contentType, protoKind)
+	}
 	all := []System{overTCP(Ferry, native.Protocol{}, protobufType)}
 	for _, t := range []struct{ name, scheme string }{{FerryTLS, "tls"}, {FerryUnix, "unix"}, {FerryQUIC, "quic"}, {FerryWebSocket, "ws"}} {
-		all = append(all, ferrySystem(t.name, t.scheme, native.Protocol{}, protobufType))
+		all = append(all, ferrySystem(t.name, t.scheme, native.Protocol{}, protobufType, protoKind))
 	}
-	mine, other := overTCP(FerryGRPC, grpc.Protocol{}, protobufType), grpcGo()
+	mine, other := overTCP(FerryGRPC, grpc.Protocol{}, protobufType), grpcGo(GRPCGo, protoKind)
 	serves, dials := mine, mine
 	serves.Name, serves.Dial, serves.Counted = FerryGRPCServe, other.Dial, false
 	dials.Name, dials.Serve = FerryGRPCDial, other.Serve
 	return append(all, mine, serves, dials, overTCP(FerryHTTP, jsonrpc.Protocol{}, jsonType))
 }
 
-func ferrySystem(name, scheme string, p call.Protocol, contentType string) System {
+func ferrySystem[T any](name, scheme string, p call.Protocol, contentType string, k kind[T]) System {
 	return System{
 		Name: name, Version: "this commit", Kind: harness.Ferry, Counted: true,
 		Serve: func(ctx context.Context, s Spec) (string, error) {
@@ -73,7 +75,7 @@ func ferrySystem(name, scheme string, p call.Protocol, contentType string) Syste
 				addr = filepath.Join(s.Dir, fmt.Sprintf("rpc-%d", os.Getpid()))
 			}
 			srv := rpc.NewServer(&rpc.ServerConfig{Contents: content.All()})
-			rpc.Handle(srv, method, func(_ context.Context, in *Message) (*Message, error) { return respond(in), nil })
+			rpc.Handle(srv, method, func(_ context.Context, in *T) (*T, error) { return k.respond(in), nil })
 			l, err := srv.Listen(ctx, p, t, addr)
 			if err != nil {
 				return "", err
@@ -85,7 +87,7 @@ func ferrySystem(name, scheme string, p call.Protocol, contentType string) Syste
 			if err != nil {
 				return nil, err
 			}
-			var c ferryClient
+			c := &ferryClient[T]{kind: k, requests: k.requests(s)}
 			if s.Count {
 				c.counting = &counting{Transport: t}
 				t = c.counting
@@ -95,8 +97,7 @@ func ferrySystem(name, scheme string, p call.Protocol, contentType string) Syste
 			}); err != nil {
 				return nil, err
 			}
-			c.messages = messages(s)
-			return &c, nil
+			return c, nil
 		},
 	}
 }
@@ -121,25 +122,26 @@ func carrier(scheme, dir string) (transport.Transport, error) {
 	return tcp.NewTLS(&tcp.Config{ServerTLS: id.ServerTLS(), ClientTLS: trust}), nil
 }
 
-type ferryClient struct {
+type ferryClient[T any] struct {
 	client   *rpc.Client
 	counting *counting
-	messages []*Message
+	kind     kind[T]
+	requests []*T
 }
 
-func (c *ferryClient) Call(worker int) error {
-	out, err := rpc.Call[Message](context.Background(), c.client, method, c.messages[worker])
+func (c *ferryClient[T]) Call(worker int) error {
+	out, err := rpc.Call[T](context.Background(), c.client, method, c.requests[worker])
 	if err != nil {
 		return err
 	}
-	return verify(out)
+	return c.kind.verify(out)
 }
 
-func (c *ferryClient) Bytes() int64 {
+func (c *ferryClient[T]) Bytes() int64 {
 	if c.counting == nil {
 		return 0
 	}
 	return c.counting.bytes.Load()
 }
 
-func (c *ferryClient) Close() error { return c.client.Close() }
+func (c *ferryClient[T]) Close() error { return c.client.Close() }

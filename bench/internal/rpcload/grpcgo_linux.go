@@ -2,11 +2,13 @@ package rpcload
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
 
 	"example.com/ferry/bench/internal/harness"
 )
@@ -14,42 +16,60 @@ import (
 // GRPCGo is the row of google.golang.org/grpc.
 const GRPCGo = "grpc-go"
 
-func grpcGo() System {
-	return System{Name: GRPCGo, Version: "v" + grpc.Version, Kind: harness.Peer, Serve: serveGRPCGo, Dial: dialGRPCGo}
+// grpcGo returns the row of a kind of messages. codec is nil for protobuf.
+func grpcGo[T any](name string, k kind[T], codec ...encoding.Codec) System {
+	var server []grpc.ServerOption
+	client := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+	for _, c := range codec {
+		server = append(server, grpc.ForceServerCodec(c))
+		client = append(client, grpc.WithDefaultCallOptions(grpc.ForceCodec(c)))
+	}
+	return System{
+		Name: name, Version: "v" + grpc.Version, Kind: harness.Peer,
+		Serve: func(context.Context, Spec) (string, error) { return serveGRPCGo(k, server) },
+		Dial:  func(_ context.Context, s Spec) (Client, error) { return dialGRPCGo(s, k, client) },
+	}
 }
 
-// echoService describes the service as generated code does.
-var echoService = grpc.ServiceDesc{
-	ServiceName: service, HandlerType: (*any)(nil),
-	Methods: []grpc.MethodDesc{{MethodName: say, Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-		in := new(Message)
-		if err := decode(in); err != nil {
-			return nil, err
-		}
-		return respond(in), nil
-	}}},
-}
+// jsonCodec encodes the messages of application/grpc+json.
+type jsonCodec struct{}
 
-func serveGRPCGo(_ context.Context, _ Spec) (string, error) {
+func (jsonCodec) Marshal(v any) ([]byte, error) { return json.Marshal(v) }
+
+func (jsonCodec) Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v) }
+
+func (jsonCodec) Name() string { return "json" }
+
+func serveGRPCGo[T any](k kind[T], options []grpc.ServerOption) (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
-	srv := grpc.NewServer()
-	srv.RegisterService(&echoService, nil)
+	srv := grpc.NewServer(options...)
+	srv.RegisterService(&grpc.ServiceDesc{
+		ServiceName: service, HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{MethodName: say, Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			in := new(T)
+			if err := decode(in); err != nil {
+				return nil, err
+			}
+			return k.respond(in), nil
+		}}},
+	}, nil)
 	go func() { _ = srv.Serve(l) }()
 	return l.Addr().String(), nil
 }
 
-type grpcGoClient struct {
+type grpcGoClient[T any] struct {
 	conns    []*grpc.ClientConn
-	messages []*Message
+	kind     kind[T]
+	requests []*T
 }
 
-func dialGRPCGo(_ context.Context, s Spec) (Client, error) {
-	c := &grpcGoClient{messages: messages(s)}
+func dialGRPCGo[T any](s Spec, k kind[T], options []grpc.DialOption) (Client, error) {
+	c := &grpcGoClient[T]{kind: k, requests: k.requests(s)}
 	for range s.Conns {
-		conn, err := grpc.NewClient("passthrough:///"+s.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := grpc.NewClient("passthrough:///"+s.Addr, options...)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -58,17 +78,17 @@ func dialGRPCGo(_ context.Context, s Spec) (Client, error) {
 	return c, nil
 }
 
-func (c *grpcGoClient) Call(worker int) error {
+func (c *grpcGoClient[T]) Call(worker int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
-	out := new(Message)
-	if err := c.conns[worker%len(c.conns)].Invoke(ctx, "/"+service+"/"+say, c.messages[worker], out); err != nil {
+	out := new(T)
+	if err := c.conns[worker%len(c.conns)].Invoke(ctx, "/"+service+"/"+say, c.requests[worker], out); err != nil {
 		return err
 	}
-	return verify(out)
+	return c.kind.verify(out)
 }
 
-func (c *grpcGoClient) Close() (err error) {
+func (c *grpcGoClient[T]) Close() (err error) {
 	for _, conn := range c.conns {
 		err = errors.Join(err, conn.Close())
 	}

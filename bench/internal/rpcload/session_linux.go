@@ -47,7 +47,7 @@ type Session struct {
 	sum            report
 }
 
-// Open starts a server and a client of a system, and makes calls for a short time. A Spec without workers starts only what it says.
+// Open starts a server and a client of a system, and makes calls for a short time.
 func Open(s System, spec Spec) (_ *Session, err error) {
 	t := &Session{spec: spec}
 	defer func() {
@@ -116,8 +116,25 @@ func (t *Session) Figures() (harness.Figures, error) {
 	}, nil
 }
 
-// Verify returns an error if a call has failed, or if bytes were to be counted and fewer crossed the transport than the messages have.
-func (t *Session) Verify() error {
+// Check starts a system and makes calls for d. It returns an error if one fails.
+func Check(s System, spec Spec, d time.Duration) error {
+	t, err := Open(s, spec)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	err = t.Run(d)
+	if err == nil {
+		err = t.verify()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// verify returns an error if a call has failed, or if bytes were to be counted and fewer crossed the transport than the messages have.
+func (t *Session) verify() error {
 	switch {
 	case t.sum.Failures > 0:
 		return fmt.Errorf("%d of %d calls have failed: %s", t.sum.Failures, t.sum.Calls, t.sum.Failure)
