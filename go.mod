@@ -3,6 +3,7 @@ module example.com/ferry
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/anacrolix/go-libutp v1.5.1
 	github.com/coder/websocket v1.8.15

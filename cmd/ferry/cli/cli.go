@@ -28,6 +28,7 @@ type grammar struct {
 	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
 	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`
 	Call       callCmd       `cmd:"" group:"rpc" help:"Call a method of a service."`
+	Load       loadCmd       `cmd:"" group:"rpc" help:"Generate load, and measure how long requests take."`
 	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
 	Set        setCmd        `cmd:"" group:"message" help:"Change one field of a message."`
 	Convert    convertCmd    `cmd:"" group:"message" help:"Rewrite a message in another format."`

@@ -42,8 +42,8 @@ func webServer(t *testing.T, name string) (address string) {
 	return s.Listener.Addr().String()
 }
 
-// load is a number of clients that send requests without a pause over keep-alive connections.
-type load struct {
+// clientLoad is a number of clients that send requests without a pause over keep-alive connections.
+type clientLoad struct {
 	stop     chan struct{}
 	done     sync.WaitGroup
 	requests atomic.Int64
@@ -51,8 +51,8 @@ type load struct {
 	fails    chan string
 }
 
-func startLoad(url string, clients int) *load {
-	l := &load{stop: make(chan struct{}), fails: make(chan string, clients)}
+func startLoad(url string, clients int) *clientLoad {
+	l := &clientLoad{stop: make(chan struct{}), fails: make(chan string, clients)}
 	for range clients {
 		client := &http.Client{Transport: &http.Transport{}}
 		l.done.Go(func() {
@@ -83,7 +83,7 @@ func startLoad(url string, clients int) *load {
 }
 
 // awaitBody waits until a response of the load has the body want.
-func (l *load) awaitBody(t *testing.T, want string) {
+func (l *clientLoad) awaitBody(t *testing.T, want string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); l.last.Load() != want; {
 		if time.Now().After(end) {
@@ -94,7 +94,7 @@ func (l *load) awaitBody(t *testing.T, want string) {
 }
 
 // end stops the load and checks that no request failed.
-func (l *load) end(t *testing.T) {
+func (l *clientLoad) end(t *testing.T) {
 	t.Helper()
 	close(l.stop)
 	l.done.Wait()

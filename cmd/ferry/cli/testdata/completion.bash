@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|schema|pub|sub|call|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|schema|pub|sub|call|load|get|set|convert|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check schema pub sub call get set convert completion version' ;;
+	'') flags='--help --version' words='run check schema pub sub call load get set convert completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -63,6 +63,32 @@ _ferry() {
 		--metadata) flags= words='' ;;
 		--timeout) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		esac ;;
+	load)
+		flags='--help --quiet --rate --constant --closed --workers --conns --requests --duration --warm-up --max-late --timeout --method --content --metadata --verb --header --expect --data --file --size --ca --data-dir --token-file --output --svg'
+		case $prev in
+		--rate|-r) flags= words='' ;;
+		--workers|-c) flags= words='' ;;
+		--conns) flags= words='' ;;
+		--requests|-n) flags= words='' ;;
+		--duration|-t) flags= words='' ;;
+		--warm-up) flags= words='' ;;
+		--max-late) flags= words='' ;;
+		--timeout) flags= words='' ;;
+		--method|-m) flags= words='' ;;
+		--content) flags= words='' ;;
+		--metadata) flags= words='' ;;
+		--verb|-X) flags= words='' ;;
+		--header|-H) flags= words='' ;;
+		--expect) flags= words='' ;;
+		--data|-d) flags= words='' ;;
+		--file) flags= words='' ;;
+		--size) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--token-file) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--svg) flags= words='' ;;
 		esac ;;
 	get)
 		flags='--help --quiet --type --as --output --schema --message --max'

@@ -8,6 +8,7 @@ _ferry() {
 		'pub:Publish the messages on standard input.'
 		'sub:Print messages as they arrive.'
 		'call:Call a method of a service.'
+		'load:Generate load, and measure how long requests take.'
 		'get:Print one field of a message.'
 		'set:Change one field of a message.'
 		'convert:Rewrite a message in another format.'
@@ -83,6 +84,36 @@ _ferry() {
 			':addr:_files' \
 			':method:_files' \
 			':json:_files'
+		;;
+	load)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-r --rate)'{-r,--rate=}'[Open loop, N requests a second, whatever the server does. Without it, a closed loop.]:N:_files' \
+			'--constant''[With --rate, all gaps between requests are equal. The default is a Poisson process.]' \
+			'--closed''[Closed loop, each worker sends the next request when its last one is complete. The default without --rate.]' \
+			'(-c --workers)'{-c,--workers=}'[At most N requests at a time. The default is 100.]:N:_files' \
+			'--conns=''[The connections that calls share. The default is 4. With http,// and https,//, each worker has its own.]:N:_files' \
+			'(-n --requests)'{-n,--requests=}'[Stop after N requests.]:N:_files' \
+			'(-t --duration)'{-t,--duration=}'[Stop after this time. The default is 10s, or no limit with -n.]:TIME:_files' \
+			'--warm-up=''[Send requests for this time before they are measured.]:TIME:_files' \
+			'--max-late=''[With --rate, the run is void if the 99th percentile of ferry load’s own lateness is above it. The default is 1ms.]:TIME:_files' \
+			'--timeout=''[How long a request may take. The default is 10s.]:TIME:_files' \
+			'(-m --method)'{-m,--method=}'[Call this method, such as greeter.Greeter.Hello.]:SERVICE.METHOD:_files' \
+			'--content=''[The content type of calls. The default is application/json, and application/protobuf with grpc,//.]:TYPE:_files' \
+			'--metadata=''[Metadata of calls. May be given more than once.]:NAME=VALUE:_files' \
+			'(-X --verb)'{-X,--verb=}'[The verb of HTTP requests. The default is GET, and POST with a body.]:VERB:_files' \
+			'(-H --header)'{-H,--header=}'[A field of HTTP requests. May be given more than once.]:NAME,VALUE:_files' \
+			'--expect=''[The status that HTTP responses must have. The default is any from 200 to 299.]:STATUS:_files' \
+			'(-d --data)'{-d,--data=}'[The payload. Of calls it is JSON, which is written in their content type.]:TEXT:_files' \
+			'--file=''[The file with the payload, which is sent as it stands.]:FILE:_files' \
+			'--size=''[A payload of N bytes.]:N:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory, or else the system’s.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'--token-file=''[The file with the token, for a server that asks for one. Not with grpc,// and http,//.]:FILE:_files' \
+			'(-o --output)'{-o,--output=}'[text prints figures and a plot. json prints one object.]:FORMAT:(text json)' \
+			'--svg=''[Write the latencies by percentile to FILE, as a picture.]:FILE:_files' \
+			':addr:_files'
 		;;
 	get)
 		_arguments -s \
