@@ -129,9 +129,9 @@ func at(p *Proxy, i int) string {
 	return addr
 }
 
-// cluster1 returns the configuration of a cluster.
+// cluster1 returns the configuration of a cluster. A TLS handshake on a busy machine may take longer than the default timeout.
 func cluster1(name string, servers ...string) upstream.Config {
-	c := upstream.Config{Name: name}
+	c := upstream.Config{Name: name, ConnectTimeout: 20 * time.Second}
 	for _, s := range servers {
 		c.Endpoints = append(c.Endpoints, upstream.EndpointConfig{Address: s})
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // Patience is how long a test waits for an event that must happen. No test depends on how long the event takes.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // Brief is for timeouts that must expire during a test.
 const Brief = 50 * time.Millisecond

@@ -97,13 +97,32 @@ func TestProbeGRPCElsewhere(t *testing.T) {
 	h := upstream.Health{Kind: upstream.HealthGRPC}
 	probe(t, h, grpcServer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }), "status 404")
 	probe(t, h, refusing(t), "refused")
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
-	to, err := loop.ParseAddr(plain.Listener.Addr().String())
+	probe(t, h, http1Server(t), "http2")
+}
+
+// http1Server returns the address of a server that refuses HTTP/2's preface as HTTP/1.1 does, and leaves the client to close the
+// connection. A server that closed first could make the client's write fail before it reads the refusal.
+func http1Server(t *testing.T) loop.Addr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe(t, h, to, "http2")
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn)
+	}()
+	to, err := loop.ParseAddr(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
 }
 
 func FuzzServingStatus(f *testing.F) {
