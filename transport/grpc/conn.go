@@ -44,8 +44,10 @@ type conn struct {
 
 	// These need the lock of h2.
 	stream   *http2.Stream
-	released bool // stream may be another call by now
-	over     bool // the stream accepts no more bytes
+	released bool        // stream may be another call by now
+	over     bool        // the stream accepts no more bytes
+	closed   bool        // this end is closed: bytes that arrive are discarded
+	limit    *time.Timer // of the last bytes of a closed Conn of a listener; nil if none wait
 }
 
 // newConn returns a conn over a stream. It is called with the lock of h2.
@@ -188,14 +190,32 @@ func (c *conn) finish() {
 		c.stream.Write(nil, true)
 	default:
 		writeStatus(c.stream, statusOK, "")
+		if c.stream.Queued() > 0 { // release follows when it is sent
+			c.closed, c.over = true, true
+			c.limit = time.AfterFunc(c.linger, c.abandon)
+			return
+		}
 	}
 	c.release()
+}
+
+// abandon ends the stream of a closed Conn whose client has not taken the last bytes within Config.Linger.
+func (c *conn) abandon() {
+	c.h2.Lock()
+	defer c.h2.Unlock()
+	if !c.released {
+		c.stream.Reset(http2.Cancel)
+		c.release()
+	}
 }
 
 // release drops the stream. It needs the lock of h2.
 func (c *conn) release() {
 	if !c.released {
 		c.released, c.over = true, true
+		if c.limit != nil {
+			c.limit.Stop()
+		}
 		c.stream.Release()
 		c.notify()
 	}

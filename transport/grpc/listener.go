@@ -165,5 +165,5 @@ func connOf(s *http2.Stream) *conn { return s.User.(*conn) }
 func (c *serverConn) Data(s *http2.Stream, p []byte, end bool)     { connOf(s).data(p, end) }
 func (c *serverConn) Reset(s *http2.Stream, why http2.StreamError) { connOf(s).reset(why) }
 func (c *serverConn) Writable(s *http2.Stream)                     { connOf(s).notify() }
-func (c *serverConn) Sent(*http2.Stream)                           {}
+func (c *serverConn) Sent(s *http2.Stream)                         { connOf(s).release() }
 func (c *serverConn) GoAway(uint32, http2.Code)                    {}

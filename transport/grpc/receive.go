@@ -59,7 +59,11 @@ func (r *messageReader) next(p []byte) (content, rest []byte, err error) {
 
 // data takes a piece of the body. Prefixes, and all bytes after Close, are consumed at once.
 func (c *conn) data(p []byte, end bool) {
-	if c.released {
+	switch {
+	case c.released:
+		return
+	case c.closed:
+		c.stream.Consumed(len(p))
 		return
 	}
 	consumed := len(p)
