@@ -14,7 +14,7 @@
 // # The rules of the lock
 //
 //   - Every method of HTTP2(), of its streams and of its Encoder needs the lock: between Lock and Unlock, or within a call of the
-//     Handler. Serve, Drain, Close, Done and Err take no part in that. Drain takes the lock itself.
+//     Handler. Serve, Close, Done, Err and Raw do not need it. Drain takes the lock itself.
 //   - The Handler is called with the lock held: by Serve, by the writing goroutine, and by the goroutine that ends the connection. It
 //     may use the streams at once. It must not call Lock, Unlock or Drain, must not wait, and must not run user code. It may call
 //     Close.

@@ -136,7 +136,7 @@ func deadlineExceeded() *call.Status {
 	return statusf(call.DeadlineExceeded, "grpc: the deadline has passed")
 }
 
-// finish ends the call, unless it has ended, and lets go of its stream, which is reset if the server has not ended it. It needs the lock.
+// finish ends the call, unless it has ended, and releases its stream, which is reset if the server has not ended it. It needs the lock.
 func (cc *clientCall) finish(status *call.Status) {
 	if cc.ended {
 		return

@@ -28,7 +28,7 @@ func newUnaryCall(c *clientConn) *unaryCall {
 	return u
 }
 
-// release lets u be used again. No goroutine and no stream knows u any more.
+// release puts u into the pool. No goroutine and no stream may refer to u any more.
 func (u *unaryCall) release() {
 	u.dropTaken()
 	if u.in != nil {
@@ -60,7 +60,7 @@ func (c *clientConn) Call(ctx context.Context, head *call.Head, data []byte, res
 	return status
 }
 
-// do makes the call. When it returns, the call has let go of its stream.
+// do makes the call. When it returns, the stream is released.
 func (u *unaryCall) do(ctx context.Context, head *call.Head, data []byte) *call.Status {
 	u.unsent = true
 	if err := ctx.Err(); err != nil {

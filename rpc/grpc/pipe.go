@@ -16,7 +16,7 @@ type pipe struct {
 	link *link
 
 	// These fields are guarded by the lock of the connection.
-	stream *http2.Stream // nil before the call's first frame, and when the call has let go of it
+	stream *http2.Stream // nil before the call's first frame, and after its release
 	in     *bufpool.Buf  // bytes of messages that Recv has not taken; nil if there are none
 	owed   int           // bytes whose credit is not given back
 	want   int           // bytes of in that Recv waits for; 0 if it does not wait

@@ -58,8 +58,8 @@ func newServerCall(c *serverConn, s *http2.Stream, f found) *serverCall {
 	return sc
 }
 
-// recycle lets the object of a unary call be used again. Neither its handler nor its stream knows it any more. A stream's handler may have
-// goroutines that still do.
+// recycle puts the object of a unary call into the pool. Its handler and its stream must not refer to it any more. Objects of streams are not
+// used again, because goroutines of their handlers may still refer to them.
 func (sc *serverCall) recycle() {
 	if !sc.unary {
 		return
@@ -98,7 +98,7 @@ func (sc *serverCall) gather() {
 	sc.giveCredit()
 }
 
-// fail ends the call with a status. If the handler runs, it learns of it. It needs the lock.
+// fail ends the call with a status. A running handler gets it from Recv and Send. It needs the lock.
 func (sc *serverCall) fail(status *call.Status) {
 	if sc.running {
 		sc.dropArrived()
@@ -125,7 +125,7 @@ func (sc *serverCall) reset(why http2.StreamError) {
 	sc.ctx.End(context.Canceled)
 }
 
-// drop lets go of the stream. It needs the lock.
+// drop releases the stream. It needs the lock.
 func (sc *serverCall) drop() {
 	sc.finished = true
 	sc.dropArrived()
