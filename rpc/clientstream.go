@@ -78,8 +78,11 @@ type clientStream struct {
 func (s *clientStream) open(ctx context.Context, opts []CallOption) error {
 	s.method.stats.inFlight.Add(1)
 	err := s.intercepted(ctx, opts)
-	if err == nil {
+	switch {
+	case err == nil && s.stream != nil:
 		return nil
+	case err == nil:
+		err = statusf(call.Internal, "an interceptor has returned no error, and the stream is not open")
 	}
 	status := call.StatusOf(err)
 	if s.stream != nil {

@@ -20,7 +20,8 @@ import (
 //
 // At a server, next runs the further interceptors and the handler; the request is not yet decoded, so a refused call costs little.
 // At a client, next makes a unary call with all its attempts, or opens a stream; Info.OnEnd reports the end of the stream. An
-// Interceptor calls next at most once. It may pass on another context, such as one with WithMetadata, and return another error.
+// Interceptor calls next at most once, on its own goroutine or another, and returns after next has. It may pass on another context, such
+// as one with WithMetadata, and return another error. To bound the time of next, give it a context with a deadline.
 type Interceptor func(ctx context.Context, info *Info, next func(context.Context) error) error
 
 // Info describes a call to interceptors and observers. It is valid until the call ends.

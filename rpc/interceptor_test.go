@@ -123,3 +123,29 @@ func TestStreamRefused(t *testing.T) {
 		t.Errorf("the stream keeps the server from draining: %v", err)
 	}
 }
+
+// TestInterceptorSkipsOpen: a stream is open, or Open returns an error.
+func TestInterceptorSkipsOpen(t *testing.T) {
+	t.Parallel()
+	for name, skip := range map[string]rpc.Interceptor{
+		"without next": func(context.Context, *rpc.Info, func(context.Context) error) error { return nil },
+		"without the error of next": func(ctx context.Context, _ *rpc.Info, next func(context.Context) error) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			_ = next(ctx)
+			return nil
+		},
+	} {
+		_, c := pair(t, &rpc.ServerConfig{}, &rpc.ClientConfig{Interceptors: []rpc.Interceptor{skip}})
+		s, err := rpc.Open[helloResponse, helloRequest](t.Context(), c, chat)
+		if err == nil {
+			if _, err = s.Recv(); err == nil {
+				s.Cancel()
+			}
+		}
+		var status *call.Status
+		if !errors.As(err, &status) {
+			t.Errorf("%s: got %v, want a status", name, err)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/rpc/call"
 )
 
-const codes = int(call.Unauthenticated) + 1
+const codes = call.Unauthenticated + 1
 
 // MethodMetrics are the counters of one method, at a server or at a client. They only grow, but for InFlight.
 type MethodMetrics struct {
@@ -54,7 +54,7 @@ func (m *methodCounters) ended(status *call.Status, took time.Duration, t *traff
 	if status != nil {
 		code = status.Code
 	}
-	if int(code) >= codes {
+	if code >= codes { // a peer may send any number
 		code = call.Unknown
 	}
 	m.codes[code].Add(1)

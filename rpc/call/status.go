@@ -38,7 +38,7 @@ var codeNames = [...]string{
 
 // String returns gRPC's name of the code.
 func (c Code) String() string {
-	if int(c) < len(codeNames) {
+	if uint64(c) < uint64(len(codeNames)) {
 		return codeNames[c]
 	}
 	return fmt.Sprintf("CODE(%d)", uint32(c))
