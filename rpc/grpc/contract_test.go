@@ -37,8 +37,12 @@ func TestContract(t *testing.T) {
 		{listener: memory.New(nil), addr: name},
 		{listener: quic.New(&quic.Config{ServerTLS: id.ServerTLS()}), dialer: quic.New(&quic.Config{ClientTLS: client})},
 	} {
-		t.Run(row.listener.Scheme(), func(t *testing.T) {
-			calltest.Run(t, calltest.Subject{Protocol: grpc.Protocol{}, Transport: row.listener, Dialer: row.dialer, Addr: row.addr})
+		scheme := row.listener.Scheme()
+		t.Run(scheme, func(t *testing.T) {
+			calltest.Run(t, calltest.Subject{
+				Protocol: grpc.Protocol{}, Transport: row.listener, Dialer: row.dialer, Addr: row.addr,
+				Brief: raceEnabled && scheme != "tcp" && scheme != "memory",
+			})
 		})
 	}
 }

@@ -217,7 +217,7 @@ func slowServer(r *rig) {
 	data := r.subject.Message(60_000, 1)
 	var mu sync.Mutex
 	sent := 0
-	const count = 400 // 24 MB
+	const count = 200 // 12 MB
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -35,6 +35,10 @@ type Subject struct {
 	NoDetails     bool // details of a status
 	NoCompression bool
 	LateNotice    bool // a server that drains tells a connection with the response of a call, not before
+
+	// Brief leaves out the tests that make many calls at once or send much. They take long under the race detector, and what they find
+	// there hardly depends on the transport.
+	Brief bool
 }
 
 // Run tests the protocol over the transport. Each test has a connection of its own.
@@ -57,7 +61,7 @@ func Run(t *testing.T, s Subject) {
 	}
 	before := runtime.NumGoroutine()
 	for _, each := range tests {
-		if each.missing != nil && each.missing(&s) {
+		if each.missing != nil && each.missing(&s) || each.load && s.Brief {
 			continue
 		}
 		t.Run(each.name, func(t *testing.T) { each.run(newRig(t, &s)) })
@@ -73,6 +77,7 @@ type test struct {
 	name    string
 	run     func(*rig)
 	missing func(*Subject) bool // the protocol lacks what the test needs
+	load    bool                // left out if Brief
 }
 
 func needsStreams(s *Subject) bool     { return s.UnaryOnly }

@@ -26,9 +26,9 @@ var tests = []test{
 	{name: "deadline of the context", run: contextDeadline},
 	{name: "deadline that has passed", run: passedDeadline},
 	{name: "cancel", run: cancel},
-	{name: "cancellation storm", run: cancellationStorm},
-	{name: "many calls at once", run: manyCalls},
-	{name: "large response beside small ones", run: largeBesideSmall},
+	{name: "cancellation storm", run: cancellationStorm, load: true},
+	{name: "many calls at once", run: manyCalls, load: true},
+	{name: "large response beside small ones", run: largeBesideSmall, load: true},
 	{name: "numbers", run: numbers},
 	{name: "drain", run: drain},
 	{name: "drain that is late", run: lateDrain},
@@ -37,12 +37,12 @@ var tests = []test{
 	{name: "requests of a stream", run: up, missing: needsStreams},
 	{name: "responses of a stream", run: down, missing: needsStreams},
 	{name: "both streams", run: both, missing: needsStreams},
-	{name: "streams at once", run: manyStreams, missing: needsStreams},
+	{name: "streams at once", run: manyStreams, missing: needsStreams, load: true},
 	{name: "status of a stream", run: streamStatus, missing: needsStreams},
 	{name: "stream of an unknown method", run: unknownStream, missing: needsStreams},
 	{name: "server ends a stream early", run: early, missing: needsStreams},
 	{name: "client that does not read", run: slowClient, missing: needsStreams},
-	{name: "server that does not read", run: slowServer, missing: needsStreams},
+	{name: "server that does not read", run: slowServer, missing: needsStreams, load: true},
 	{name: "cancel of a stream", run: cancelStream, missing: needsStreams},
 	{name: "context of a stream", run: contextOfStream, missing: needsStreams},
 	{name: "deadline of a stream", run: deadlineOfStream, missing: needsStreams},
@@ -278,7 +278,7 @@ func manyCalls(r *rig) {
 	for caller := range 32 {
 		all.Go(func() {
 			want := r.subject.Message(581+caller, byte(caller))
-			for range 100 {
+			for range 40 {
 				resp, err := r.call(r.Context(), r.head("Echo"), want)
 				if err != nil || !bytes.Equal(resp.Data, want) {
 					r.Errorf("got %d bytes, %v, want %d", len(resp.Data), err, len(want))
