@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,10 +27,20 @@ const (
 	serverRole = "server"
 )
 
-// order is a line on a client's standard input: make calls for a time.
+// order is a line on a process's standard input.
 type order struct {
-	Time time.Duration
+	Do   string
+	Time time.Duration // of callFor
+	More int           // of connectMore
 }
+
+// What an order asks for.
+const (
+	callFor     = "call"      // of a client: keep all workers busy
+	connectMore = "connect"   // of the clients of Idle
+	callEach    = "call each" // of the clients of Idle
+	settle      = "settle"    // of any process: collect garbage, and return unused memory
+)
 
 // report is a line on standard output: the first one says that the process is ready, each further one is the result of an order.
 type report struct {
@@ -70,7 +82,7 @@ func play(text string, systems []System) error {
 	}
 	defer stop()
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	client, ready, err := begin(s, systems)
+	do, ready, err := begin(s, systems)
 	if err != nil {
 		return fmt.Errorf("rpcload: %s of %s: %w", s.Role, s.System, err)
 	}
@@ -82,10 +94,12 @@ func play(text string, systems []System) error {
 		if in.Decode(&o) != nil {
 			return nil // the benchmark has ended
 		}
-		if client == nil {
-			return fmt.Errorf("rpcload: %s of %s: it makes no calls", s.Role, s.System)
+		var r report
+		if o.Do == settle {
+			debug.FreeOSMemory()
+		} else {
+			r = do(o)
 		}
-		r := load(client, s.Workers, o.Time)
 		if err := out.Encode(r); err != nil {
 			return err
 		}
@@ -105,22 +119,24 @@ func profile(s Spec) (stop func(), err error) {
 	return pprof.StopCPUProfile, pprof.StartCPUProfile(f)
 }
 
-// begin starts a role. The client is nil for a server.
-func begin(s Spec, systems []System) (Client, report, error) {
-	for _, system := range systems {
-		if system.Name != s.System {
-			continue
-		}
-		if s.Role == serverRole {
-			addr, err := system.Serve(context.Background(), s)
-			return nil, report{Addr: addr}, err
-		}
+// begin starts a role. It returns the function that executes orders, and the first report.
+func begin(s Spec, systems []System) (do func(order) report, first report, err error) {
+	i := slices.IndexFunc(systems, func(system System) bool { return system.Name == s.System })
+	if i < 0 {
+		return nil, first, fmt.Errorf("no system %q", s.System)
+	}
+	switch system := systems[i]; s.Role {
+	case serverRole:
+		first.Addr, err = system.Serve(context.Background(), s)
+		return func(o order) report { return report{Err: "a server does not " + o.Do} }, first, err
+	case idleRole:
+		return (&crowd{spec: s, system: system}).execute, first, nil
+	default:
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		c, err := system.Dial(ctx, s)
-		return c, report{}, err
+		return func(o order) report { return load(c, s.Workers, o.Time) }, first, err
 	}
-	return nil, report{}, fmt.Errorf("no system %q", s.System)
 }
 
 // load keeps every worker busy for a time: each makes one call after the other.

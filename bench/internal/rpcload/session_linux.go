@@ -64,7 +64,7 @@ func Open(s System, spec Spec) (_ *Session, err error) {
 	if t.client, _, err = start(spec); err != nil {
 		return nil, err
 	}
-	if _, err := t.client.ask(order{Time: warm}, patience); err != nil {
+	if _, err := t.client.ask(order{Do: callFor, Time: warm}, patience); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -76,7 +76,7 @@ func (t *Session) Run(d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	r, err := t.client.ask(order{Time: d}, d+2*callTime)
+	r, err := t.client.ask(order{Do: callFor, Time: d}, d+2*callTime)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,161 @@
+package rpcload
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// idleRole is a process with many clients, each with a connection of its own.
+const idleRole = "clients"
+
+// dialing is how many clients connect at the same time.
+const dialing = 32
+
+// IdleSystems are the rows with idle connections, all over TCP.
+func IdleSystems() []System {
+	all := slices.DeleteFunc(ferrySystems(), func(s System) bool { return s.Name != Ferry && s.Name != FerryGRPC })
+	return append(all, arpcSystem(Arpc, protoCodec{}, protoKind), grpcGo(GRPCGo, protoKind))
+}
+
+// Idle is a server, and a process with clients that are connected to it and make no calls.
+type Idle struct {
+	clients, server *process
+}
+
+// OpenIdle starts both, without a connection.
+func OpenIdle(s System, dir string) (_ *Idle, err error) {
+	t := new(Idle)
+	defer func() {
+		if err != nil {
+			t.Close()
+		}
+	}()
+	spec := Spec{Role: serverRole, System: s.Name, Dir: dir, Workers: 1, Conns: 1}
+	var first report
+	if t.server, first, err = start(spec); err != nil {
+		return nil, err
+	}
+	spec.Role, spec.Addr = idleRole, first.Addr
+	if t.clients, _, err = start(spec); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Grow connects n more clients. Each of them makes one call.
+func (t *Idle) Grow(n int) error {
+	_, err := t.clients.ask(order{Do: connectMore, More: n}, 5*patience)
+	return err
+}
+
+// Call makes a call with each client. It returns an error if one fails.
+func (t *Idle) Call() error {
+	_, err := t.clients.ask(order{Do: callEach}, 5*patience)
+	return err
+}
+
+// Memory returns the server's resident anonymous memory in bytes, after a garbage collection that has returned what is unused.
+func (t *Idle) Memory() (int64, error) {
+	if _, err := t.server.ask(order{Do: settle}, patience); err != nil {
+		return 0, err
+	}
+	name := fmt.Sprintf("/proc/%d/status", t.server.cmd.Process.Pid)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "RssAnon: %d kB", &kib); n == 1 {
+			return kib << 10, nil
+		}
+	}
+	return 0, fmt.Errorf("rpcload: %s says nothing of RssAnon", name)
+}
+
+// Close ends both processes.
+func (t *Idle) Close() {
+	for _, p := range []*process{t.clients, t.server} {
+		if p != nil {
+			p.end()
+		}
+	}
+}
+
+// crowd is the clients of an idle process.
+type crowd struct {
+	spec   Spec
+	system System
+	all    []Client
+}
+
+// execute executes an order.
+func (c *crowd) execute(o order) (r report) {
+	var err error
+	switch o.Do {
+	case connectMore:
+		err = c.connect(o.More)
+	case callEach:
+		err = c.call()
+	default:
+		err = fmt.Errorf("idle clients do not %s", o.Do)
+	}
+	if err != nil {
+		r.Err = err.Error()
+	}
+	return r
+}
+
+// connect adds n clients, and makes a call with each.
+func (c *crowd) connect(n int) error {
+	more := make([]Client, n)
+	err := parallel(n, func(i int) (err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if more[i], err = c.system.Dial(ctx, c.spec); err != nil {
+			return err
+		}
+		return more[i].Call(0)
+	})
+	for _, client := range more {
+		if client != nil {
+			c.all = append(c.all, client)
+		}
+	}
+	return err
+}
+
+// call makes a call with each client.
+func (c *crowd) call() error {
+	return parallel(len(c.all), func(i int) error { return c.all[i].Call(0) })
+}
+
+// parallel runs f for each number below n. It returns one of the errors.
+func parallel(n int, f func(i int) error) error {
+	var all sync.WaitGroup
+	var next atomic.Int64
+	errs := make([]error, dialing)
+	for k := range errs {
+		all.Go(func() {
+			for errs[k] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				errs[k] = f(i)
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
