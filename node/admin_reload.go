@@ -63,7 +63,7 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 		c.TLS = secured.Config()
 	}
 	if n.hop != nil {
-		c.Snapshot, c.Tap, c.Functions = n.hop.Snapshot, n.tap, n.functions
+		c.Snapshot, c.Services, c.Tap, c.Functions = n.hop.Snapshot, n.hop.Services, n.tap, n.functions
 	}
 	if shown != nil {
 		c.Proxy, c.Overload = shown.Snapshot, shown.Overload

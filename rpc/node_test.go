@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,4 +197,89 @@ func TestServeIsRefused(t *testing.T) {
 	if err := rpc.Serve(t.Context(), client, instance("a")); !errors.Is(err, stream.ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
+}
+
+// TestNoCallIsLost: instances on a node come and go under load, and their servers drain. Every call succeeds.
+func TestNoCallIsLost(t *testing.T) {
+	n := startNode(t, "127.0.0.1:0")
+	serveNode(t, dialStream(t, n.addr, ""), instance("first"))
+	n.awaitInstances(t, 1)
+	caller := callNode(t, n.addr)
+	ctx, cancel := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	var calls atomic.Int64
+	for range 8 {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := rpc.Call[nodeHello](t.Context(), caller, "greeter.Greeter.Hello", &nodeHello{"Bo"}); err != nil {
+					t.Errorf("a call is lost: %v", err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	for range 10 {
+		before := calls.Load()
+		client := dialStream(t, n.addr, "")
+		srv := instance("second")
+		stop := serveNode(t, client, srv)
+		n.awaitInstances(t, 2)
+		for late := time.Now().Add(patience); calls.Load() < before+100; time.Sleep(time.Millisecond) {
+			if t.Failed() || time.Now().After(late) {
+				t.Fatal("the callers make no progress")
+			}
+		}
+		if err := srv.Drain(t.Context()); err != nil { // ends Serve
+			t.Errorf("Drain: %v", err)
+		}
+		stop()
+		_ = client.Close()
+		n.awaitInstances(t, 1)
+	}
+	cancel()
+	callers.Wait()
+	for _, s := range n.Services() {
+		if s.Name == "greeter.Greeter" && (s.Codes[0] != uint64(calls.Load()) || s.Active != 0) {
+			t.Errorf("the node has counted %d calls that succeeded and %d active ones, want %d and 0", s.Codes[0], s.Active, calls.Load())
+		}
+	}
+}
+
+// TestNoCallIsLostWithTheNode: one of two nodes stops under load. Its callers go to the other one.
+func TestNoCallIsLostWithTheNode(t *testing.T) {
+	one, two := startNode(t, "127.0.0.1:0"), startNode(t, "127.0.0.1:0")
+	for _, n := range []*testNode{one, two} {
+		serveNode(t, dialStream(t, n.addr, ""), instance(n.addr))
+		n.awaitInstances(t, 1)
+	}
+	caller := callNode(t, one.addr+","+two.addr)
+	ctx, cancel := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	var calls atomic.Int64
+	for range 8 {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := rpc.Call[nodeHello](t.Context(), caller, "greeter.Greeter.Hello", &nodeHello{"Bo"}); err != nil {
+					t.Errorf("a call is lost: %v", err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	progress := func() {
+		t.Helper()
+		before := calls.Load()
+		for late := time.Now().Add(patience); calls.Load() < before+200; time.Sleep(time.Millisecond) {
+			if t.Failed() || time.Now().After(late) {
+				t.Fatal("the callers make no progress")
+			}
+		}
+	}
+	progress()
+	one.stop()
+	progress()
+	cancel()
+	callers.Wait()
 }

@@ -27,6 +27,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Snapshot != nil {
 		r.MustRegister(&hopCollector{snapshot: cfg.Snapshot})
 	}
+	if cfg.Services != nil {
+		r.MustRegister(&callCollector{services: cfg.Services})
+	}
 	if cfg.Functions != nil {
 		r.MustRegister(functionCollector{cfg.Functions})
 	}
@@ -110,7 +113,7 @@ func (c *hopCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- counter(mismatchedDesc, s.Mismatched)
 	ch <- gauge(connectionsDesc, s.Connections)
-	ch <- latency(s.Latency)
+	ch <- latency(latencyDesc, s.Latency)
 }
 
 func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []hop.TagStats, freed hop.TagStats) {
@@ -161,7 +164,7 @@ func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []
 	}
 }
 
-func latency(l hop.Latency) prometheus.Metric {
+func latency(d *prometheus.Desc, l hop.Latency, labels ...string) prometheus.Metric {
 	buckets := make(map[float64]uint64, hop.LatencyBuckets)
 	var below uint64
 	for i, n := range l.Counts {
@@ -170,7 +173,7 @@ func latency(l hop.Latency) prometheus.Metric {
 			buckets[hop.LatencyBound(i).Seconds()] = below
 		}
 	}
-	return prometheus.MustNewConstHistogram(latencyDesc, below, l.Sum.Seconds(), buckets)
+	return prometheus.MustNewConstHistogram(d, below, l.Sum.Seconds(), buckets, validLabels(labels)...)
 }
 
 func counter(d *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {

@@ -25,21 +25,22 @@ import (
 
 // Config configures a Server. A nil member leaves its part out.
 type Config struct {
-	Address      string                // HOST:PORT; port 0 takes any
-	Hosts        []string              // further host names that requests may be for
-	Token        string                // what requests must prove that they know; empty means that none must
-	TLS          *tls.Config           // nil means cleartext
-	ReadOnly     bool                  // only /metrics, /ping and /ready
-	Snapshot     func() hop.Snapshot   // read for each scrape of /metrics
-	Tap          Tap                   // gives /api/stream its messages
-	Functions    Functions             // what /api/functions lists, starts and stops
-	CPU          func() cpu.Stats      // the pool of heavy functions; nil if there is none
-	Overload     func() overload.Level // the proxy's, for /ready; nil if there is no proxy
-	Proxy        func() proxy.Snapshot // read for each scrape of /metrics and for /api/proxy
-	Certificates func() []certs.Stats  // the certificate files in use
-	Reloads      func() Reloads        // reloads of the configuration
-	Formats      []format.Format       // payloads /api/stream can show as JSON; others are shown as hex
-	Log          *slog.Logger          // nil means slog.Default
+	Address      string                    // HOST:PORT; port 0 takes any
+	Hosts        []string                  // further host names that requests may be for
+	Token        string                    // what requests must prove that they know; empty means that none must
+	TLS          *tls.Config               // nil means cleartext
+	ReadOnly     bool                      // only /metrics, /ping and /ready
+	Snapshot     func() hop.Snapshot       // read for each scrape of /metrics
+	Services     func() []hop.ServiceStats // calls between clients; read for each scrape of /metrics
+	Tap          Tap                       // gives /api/stream its messages
+	Functions    Functions                 // what /api/functions lists, starts and stops
+	CPU          func() cpu.Stats          // the pool of heavy functions; nil if there is none
+	Overload     func() overload.Level     // the proxy's, for /ready; nil if there is no proxy
+	Proxy        func() proxy.Snapshot     // read for each scrape of /metrics and for /api/proxy
+	Certificates func() []certs.Stats      // the certificate files in use
+	Reloads      func() Reloads            // reloads of the configuration
+	Formats      []format.Format           // payloads /api/stream can show as JSON; others are shown as hex
+	Log          *slog.Logger              // nil means slog.Default
 }
 
 // Server is one admin server. Its methods may be called from several goroutines.

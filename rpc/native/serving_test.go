@@ -15,7 +15,6 @@ import (
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
-	"example.com/ferry/transport/memory"
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
 )
@@ -90,7 +89,6 @@ func TestThroughANode(t *testing.T) {
 	for _, s := range []calltest.Subject{
 		{Transport: tcp.New(nil)},
 		{Transport: quic.New(&quic.Config{ServerTLS: server, ClientTLS: client})},
-		{Transport: memory.New(nil), Addr: func(t *testing.T) string { return t.Name() }},
 	} {
 		t.Run(s.Transport.Scheme(), func(t *testing.T) {
 			s.Protocol = throughNode{}

@@ -151,7 +151,7 @@ func (rt *callRouter) addOffer(e *callEnd, v native.OfferFrame, u *unflushed) er
 func (rt *callRouter) replaceService() bool {
 	for name, s := range rt.services {
 		if len(s.instances) == 0 && s.stats.Active == 0 {
-			rt.lost.add(&s.stats)
+			rt.lost.Add(&s.stats)
 			delete(rt.services, name)
 			return true
 		}

@@ -27,8 +27,11 @@ func (s *ServiceStats) count(code uint32, ns int64) {
 	s.Latency.Sum += time.Duration(ns)
 }
 
-// add adds the calls of another service.
-func (s *ServiceStats) add(o *ServiceStats) {
+// Add adds the instances and the calls of another service.
+func (s *ServiceStats) Add(o *ServiceStats) {
+	s.Instances += o.Instances
+	s.Active += o.Active
+	s.Waiting += o.Waiting
 	for i, n := range o.Codes {
 		s.Codes[i] += n
 	}
