@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"io"
@@ -144,6 +145,33 @@ func TestExampleFunction(t *testing.T) {
 		t.Errorf("got %q, want an alert with 31, and none with 30 before it", got)
 	}
 	interrupt(t, function)
+	interrupt(t, node)
+}
+
+// TestExampleCalls calls a method through the node, as soon as its server has connected.
+func TestExampleCalls(t *testing.T) {
+	c := newCheckout(t)
+	build := exec.Command("go", "build", "-o", c.dir, "example.com/ferry/examples/calls")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	node := c.start(t, "run", "-c", "examples/calls/node.yaml")
+	server := c.command(t, "calls")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var out []byte
+	var err error
+	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); {
+		call := c.command(t, "ferry", "call", "--token-file", "ferry-data/calls/token", "tcp://127.0.0.1:4790", "greeter.Greeter.Hello", `{"name":"Bo"}`)
+		if out, err = call.CombinedOutput(); err == nil {
+			break
+		}
+	}
+	if want := fmt.Sprintf(`"Hello, Bo, from process %d"`, server.Process.Pid); err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("got %q, %v, want %s", out, err, want)
+	}
+	interrupt(t, server)
 	interrupt(t, node)
 }
 
