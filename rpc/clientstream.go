@@ -36,6 +36,7 @@ func Open[Out, In any](ctx context.Context, c *Client, method string, opts ...Ca
 type Stream[Out, In any] struct{ s *clientStream }
 
 // Send sends a copy of in. It blocks while the server reads too slowly. After the call has ended it returns io.EOF, and Recv says why.
+// Another error is a *call.Status: in cannot be sent.
 func (s *Stream[Out, In]) Send(in *In) error { return s.s.send(in) }
 
 // CloseSend says that no message follows.

@@ -38,13 +38,13 @@ type health struct {
 	changed chan struct{}   // closed at the next change; made on demand
 }
 
-// SetServing sets what the health service reports for a service. "" stands for the whole server. All are serving at first. Clients
-// that check health stop calling the server when the whole server is not serving.
+// SetServing sets what the health service reports for a service, which need not have methods. "" stands for the whole server. Services
+// with methods are serving at first. Clients that check health stop calling the server when the whole server is not serving.
 func (s *Server) SetServing(service string, isServing bool) {
 	h := &s.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.down[service] == !isServing {
+	if down, set := h.down[service]; set && down == !isServing {
 		return
 	}
 	if h.down == nil {

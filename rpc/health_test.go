@@ -53,6 +53,10 @@ func TestHealthService(t *testing.T) {
 				t.Errorf("%q: got %s, want %s", service, got, want)
 			}
 		}
+		srv.SetServing("ready", true)
+		if got := check("ready"); got != "SERVING" {
+			t.Errorf("a service without methods that SetServing names: got %s, want SERVING", got)
+		}
 		s, err := rpc.Open[rpc.HealthResponse, rpc.HealthRequest](t.Context(), c, rpc.HealthWatch)
 		if err != nil {
 			t.Fatal(err)

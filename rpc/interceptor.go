@@ -45,14 +45,14 @@ func (i *Info) OnMessage(f func(sent bool, message any) error) { i.onMessage = a
 // OnEnd has f called after the call has ended, for a stream of a client, too. OnEnd must be called before next.
 func (i *Info) OnEnd(f func(End)) { i.onEnd = append(i.onEnd, f) }
 
-// message runs the functions of OnMessage. i may be nil.
+// message runs the functions of OnMessage. i may be nil. An error is a *call.Status.
 func (i *Info) message(sent bool, message any) error {
 	if i == nil {
 		return nil
 	}
 	for _, f := range i.onMessage {
 		if err := f(sent, message); err != nil {
-			return err
+			return call.StatusOf(err)
 		}
 	}
 	return nil

@@ -149,3 +149,33 @@ func TestInterceptorSkipsOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestOnMessageOfStream: an error of OnMessage ends a client's stream, and the stream returns it as a status.
+func TestOnMessageOfStream(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	for _, whenSent := range []bool{false, true} {
+		refuse := func(ctx context.Context, info *rpc.Info, next func(context.Context) error) error {
+			info.OnMessage(func(sent bool, _ any) error {
+				if sent == whenSent {
+					return refused
+				}
+				return nil
+			})
+			return next(ctx)
+		}
+		_, c := pair(t, &rpc.ServerConfig{}, &rpc.ClientConfig{Interceptors: []rpc.Interceptor{refuse}})
+		s, err := rpc.Open[helloResponse, helloRequest](t.Context(), c, chat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Send(&helloRequest{"Bo"})
+		if !whenSent && err == nil {
+			_, err = s.Recv()
+		}
+		var status *call.Status
+		if !errors.As(err, &status) || status.Code != call.Unknown || status.Message != "refused" {
+			t.Errorf("sent %v: got %v, want the status UNKNOWN: refused", whenSent, err)
+		}
+	}
+}
