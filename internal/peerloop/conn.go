@@ -207,15 +207,14 @@ func (h *conn[R]) Timer(c *loop.Conn, _ int) {
 		return
 	}
 	now := c.Loop().Now()
-	var reason string
 	switch {
+	case h.full > 0 && now-h.full > h.cfg.Write: // GOAWAY would wait behind what the client does not read
+		err := &native.Error{Code: native.CodeTimeout, Reason: "the client has read too little for " + h.cfg.Write.String()}
+		h.peer.Close(err)
+		c.Abort(err)
+		return
 	case now-h.heard > h.cfg.Silence:
-		reason = "nothing was heard of the client for " + h.cfg.Silence.String()
-	case h.full > 0 && now-h.full > h.cfg.Write:
-		reason = "the client has read too little for " + h.cfg.Write.String()
-	}
-	if reason != "" {
-		h.peer.Close(&native.Error{Code: native.CodeTimeout, Reason: reason})
+		h.peer.Close(&native.Error{Code: native.CodeTimeout, Reason: "nothing was heard of the client for " + h.cfg.Silence.String()})
 		return
 	}
 	c.SetTimer(tick, h.cfg.interval())
