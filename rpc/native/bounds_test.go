@@ -100,12 +100,11 @@ func (c *counted) Serve(ctx context.Context, m call.Method, s call.ServerStream)
 	c.echo.Serve(ctx, m, s)
 }
 
-// TestClientThatDoesNotRead uses all of its credit and reads no response. Handlers wait in Finish, the server's memory stays bounded, and
-// the server closes the connection.
+// TestClientThatDoesNotRead uses all of its credit and reads no response. Handlers wait in Finish, and the server's memory stays bounded.
 func TestClientThatDoesNotRead(t *testing.T) {
 	drivers(t, func(t *testing.T, tr transport.Transport, addr string) {
 		service := &counted{}
-		p := native.Protocol{WriteTimeout: time.Second, Log: slog.New(slog.DiscardHandler)}
+		p := native.Protocol{WriteTimeout: time.Hour, Log: slog.New(slog.DiscardHandler)}
 		l, err := p.Listen(t.Context(), tr, addr, service)
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +130,34 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 3*calls*size {
 			t.Errorf("the heap has grown by %d bytes for requests of %d", grown, calls*size)
 		}
-		eventually(t, "the server to give up", func() bool { return service.ended.Load() == calls })
+		_ = c.conn.Close()
+		eventually(t, "the handlers to end", func() bool { return service.ended.Load() == calls })
+	})
+}
+
+// TestWriteTimeout has a client that reads no response. The server closes the connection, perhaps before all calls have begun.
+func TestWriteTimeout(t *testing.T) {
+	drivers(t, func(t *testing.T, tr transport.Transport, addr string) {
+		service := &counted{}
+		p := native.Protocol{WriteTimeout: 200 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+		l, err := p.Listen(t.Context(), tr, addr, service)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		c := connect(t, tr, l)
+		c.greet()
+		message := make([]byte, 60_000)
+		for i := range uint32(200) {
+			if _, err := c.conn.Write(wire.AppendCall(nil, wire.CallFrame{Flags: wire.FlagEnd, Call: 2*i + 1, Message: message})); err != nil {
+				break // the server has given up
+			}
+		}
+		eventually(t, "the handlers to end", func() bool { n := service.ended.Load(); return n > 0 && n == service.begun.Load() })
+		eventually(t, "the server to give up", func() bool {
+			_, err := c.conn.Write(wire.AppendPing(nil, false, 1))
+			return err != nil
+		})
 	})
 }
 

@@ -169,7 +169,7 @@ type window struct {
 }
 
 func (w *window) add(n int) {
-	w.left = min(w.left+n, maxLimit)
+	w.left += min(n, maxLimit-w.left) // an int may have 32 bits
 	w.news.fire()
 }
 

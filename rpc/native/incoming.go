@@ -49,11 +49,14 @@ func (r *receiver) call(f wire.Frame) error {
 	if c.Call&1 == s.parity || c.Call == 0 {
 		return &wire.Error{Code: wire.CodeProtocol, Reason: fmt.Sprintf("CALL %d: the number belongs to the other end", c.Call)}
 	}
-	if int(c.Method) >= len(r.methods) || r.methods[c.Method].name == "" {
+	if int(c.Method) >= len(r.methods) || r.methods[c.Method].name == "" && !r.methods[c.Method].dropped {
 		return &wire.Error{Code: wire.CodeProtocol, Reason: fmt.Sprintf("CALL of method %d, which no METHOD has named", c.Method)}
 	}
 	if s.service == nil {
 		return s.refuse(c.Call, call.Unimplemented, "this end serves no calls")
+	}
+	if r.methods[c.Method].dropped {
+		return s.refuse(c.Call, call.Unimplemented, fmt.Sprintf("no such method, and the names of others have %d bytes", maxNames))
 	}
 	metadata, err := parseMetadata(c.Extension, wire.TLVMetadata)
 	if err == nil && int(c.Compression) >= len(compressionNames) {
@@ -93,7 +96,7 @@ func (s *session) newIncoming(c *wire.CallFrame, m *method) *incoming {
 // begin adds a call, and starts its handler when its request is complete.
 func (s *session) begin(in *incoming, c *wire.CallFrame) error {
 	s.mu.Lock()
-	if s.handlers != nil && s.lost != nil {
+	if s.lost != nil { // onClosing has ended the contexts of all calls, and would not end this one
 		s.mu.Unlock()
 		return nil
 	}
@@ -151,6 +154,11 @@ func (s *session) receive(in *incoming, flags byte, piece []byte) error {
 		in.charged += len(piece)
 		s.taken += len(piece)
 		window = maxLimit
+		if s.taken > s.cfg.Window+s.cfg.MaxMessage+wire.MaxPiece+wire.MaxCallExtension { // only one call exceeds the window
+			taken := s.taken
+			s.mu.Unlock()
+			return &wire.Error{Code: wire.CodeCredit, Reason: fmt.Sprintf("requests of %d bytes in a window of %d", taken, s.cfg.Window)}
+		}
 	}
 	if flags&wire.FlagEnd != 0 {
 		in.inbox.ended = true

@@ -1,13 +1,13 @@
 package native
 
 import (
-	"fmt"
-
 	wire "example.com/ferry/protocol/native"
 	"example.com/ferry/rpc/call"
 )
 
-// maxNames bounds the bytes of the names that a stream has announced and that this end has to store.
+// maxNames bounds the bytes of the names that a stream has announced and that this end stores. Further methods that the service does
+// not have are dropped: their calls are refused. That must not end the connection, because a node sends the calls of several clients
+// on it.
 const maxNames = 64 << 10
 
 // method is what a number stands for on a stream that this end reads.
@@ -15,6 +15,7 @@ type method struct {
 	name, content string
 	method        call.Method // nil if the service has no such method
 	unary         bool        // one request and one response
+	dropped       bool        // the names were not stored
 }
 
 // stored returns how many bytes of names m needs.
@@ -44,8 +45,9 @@ func (r *receiver) method(f wire.Frame) error {
 			m.unary = !many && !streams
 		}
 	}
-	if r.named += m.stored(); r.named > maxNames {
-		return &wire.Error{Code: wire.CodeLimit, Reason: fmt.Sprintf("METHODs with more than %d bytes of names", maxNames)}
+	if r.named+m.stored() > maxNames {
+		*m = method{dropped: true}
 	}
+	r.named += m.stored()
 	return nil
 }

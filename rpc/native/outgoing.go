@@ -262,7 +262,9 @@ func (s *session) responseArrived(d *wire.DataFrame) error {
 		s.mu.Unlock()
 		return fatal(err)
 	}
-	o.header, o.responded = append(o.header, header...), true
+	if !o.responded { // a header in each DATA would need memory without a bound
+		o.header, o.responded = header, true
+	}
 	if err == nil {
 		_, err = o.inbox.add(d.Flags, d.Message, s.cfg.MaxMessage, s.cfg.StreamWindow)
 	}

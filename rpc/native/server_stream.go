@@ -111,10 +111,8 @@ func (in *incoming) Send(data []byte) error {
 	if packed.compressed {
 		d.Flags = wire.FlagCompressed
 	}
-	if header := in.takeHeader(); len(header) > 0 {
-		if d.Extension, err = appendMetadata(nil, wire.TLVMetadata, header); err != nil {
-			return err
-		}
+	if err := in.addHeader(&d); err != nil {
+		return err
 	}
 	ended, err := s.take(wait{ctx: in.ctx}, &in.sending, len(data)+wire.MessageOverhead)
 	switch {
@@ -124,6 +122,14 @@ func (in *incoming) Send(data []byte) error {
 		return err
 	}
 	return s.sendPieces(wait{ctx: in.ctx}, in.w, d, false)
+}
+
+// addHeader adds the header to d if it was not sent. The error is a *call.Status.
+func (in *incoming) addHeader(d *wire.DataFrame) (err error) {
+	if header := in.takeHeader(); len(header) > 0 {
+		d.Extension, err = appendMetadata(nil, wire.TLVMetadata, header)
+	}
+	return err
 }
 
 // takeHeader returns the header if it was not sent, and notes that it was.
@@ -141,10 +147,11 @@ func (in *incoming) takeHeader() call.Metadata {
 func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metadata) {
 	s := in.s
 	var space [512]byte
-	r, err := in.replyFrame(space[:0], status, trailer)
 	packed := newMessage()
 	defer packed.free()
-	if err == nil && last != nil {
+	r := wire.ReplyFrame{Flags: wire.FlagNoMessage, Call: in.id}
+	var err error
+	if last != nil {
 		r.Flags = 0
 		r.Message, err = pack(packed, in.head.Compression, last)
 		if packed.compressed {
@@ -153,6 +160,9 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 	}
 	if err == nil && last != nil {
 		err = in.sendFirstPieces(&r)
+	}
+	if err == nil {
+		err = in.completeReply(&r, space[:0], status, trailer)
 	}
 	if err != nil {
 		failed := call.StatusOf(err)
@@ -176,34 +186,41 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 	}
 }
 
-// replyFrame returns REPLY without its message. The error is a *call.Status.
-func (in *incoming) replyFrame(ext []byte, status *call.Status, trailer call.Metadata) (r wire.ReplyFrame, err error) {
-	r = wire.ReplyFrame{Flags: wire.FlagNoMessage, Call: in.id}
+// completeReply adds what REPLY has beside its message. The error is a *call.Status.
+func (in *incoming) completeReply(r *wire.ReplyFrame, ext []byte, status *call.Status, trailer call.Metadata) (err error) {
 	if status != nil {
 		r.Code = uint32(status.Code)
 	}
 	header := in.header
-	if !in.unary { // a handler of a stream may have left a goroutine in Send
+	if !in.unary || in.sent { // a handler of a stream may have left a goroutine in Send
 		header = in.takeHeader()
 	}
 	if len(header) > 0 {
 		if ext, err = appendMetadata(ext, wire.TLVMetadata, header); err != nil {
-			return r, err
+			return err
 		}
 	}
 	if ext, err = appendStatus(ext, status); err == nil {
 		ext, err = appendMetadata(ext, wire.TLVTrailer, trailer)
 	}
 	r.Extension = ext
-	return r, err
+	return err
 }
 
-// sendFirstPieces sends all but the last piece of r.Message, and waits until there is room for the last one.
+// sendFirstPieces sends all but the last piece of r.Message, and waits until there is room for the last one. Pieces in DATA take
+// credit: the caller cannot know that they belong to the last response.
 func (in *incoming) sendFirstPieces(r *wire.ReplyFrame) error {
 	s := in.s
 	n := (len(r.Message) - 1) / s.piece * s.piece
 	if n > 0 {
-		if err := s.sendPieces(wait{ctx: in.ctx}, in.w, wire.DataFrame{Flags: r.Flags, Call: in.id, Message: r.Message[:n]}, true); err != nil {
+		d := wire.DataFrame{Flags: r.Flags, Call: in.id, Message: r.Message[:n]}
+		if _, err := s.take(wait{ctx: in.ctx}, &in.sending, len(r.Message)+wire.MessageOverhead); err != nil {
+			return err
+		}
+		if err := in.addHeader(&d); err != nil {
+			return err
+		}
+		if err := s.sendPieces(wait{ctx: in.ctx}, in.w, d, true); err != nil {
 			return err
 		}
 		r.Flags, r.Message = 0, r.Message[n:]
