@@ -14,6 +14,7 @@ import (
 	"example.com/ferry/rpc/jsonrpc"
 	"example.com/ferry/rpc/native"
 	"example.com/ferry/transport"
+	ingrpc "example.com/ferry/transport/grpc"
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
 	"example.com/ferry/transport/unix"
@@ -27,6 +28,7 @@ const (
 	FerryUnix      = "ferry, unix"
 	FerryQUIC      = "ferry, QUIC"
 	FerryWebSocket = "ferry, WebSocket"
+	FerryInGRPC    = "ferry, in a stream of gRPC"
 	FerryGRPC      = "ferry gRPC"
 	FerryGRPCServe = "ferry gRPC server, grpc-go client"
 	FerryGRPCDial  = "grpc-go server, ferry gRPC client"
@@ -52,7 +54,7 @@ func ferrySystems() []System {
 		return ferrySystem(name, "tcp", p, contentType, protoKind)
 	}
 	all := []System{overTCP(Ferry, native.Protocol{}, protobufType)}
-	for _, t := range []struct{ name, scheme string }{{FerryTLS, "tls"}, {FerryUnix, "unix"}, {FerryQUIC, "quic"}, {FerryWebSocket, "ws"}} {
+	for _, t := range []struct{ name, scheme string }{{FerryTLS, "tls"}, {FerryUnix, "unix"}, {FerryQUIC, "quic"}, {FerryWebSocket, "ws"}, {FerryInGRPC, "grpc"}} {
 		all = append(all, ferrySystem(t.name, t.scheme, native.Protocol{}, protobufType, protoKind))
 	}
 	mine, other := overTCP(FerryGRPC, grpc.Protocol{}, protobufType), grpcGo(GRPCGo, protoKind)
@@ -111,6 +113,8 @@ func carrier(scheme, dir string) (transport.Transport, error) {
 		return unix.New(nil), nil
 	case "ws":
 		return websocket.New(nil), nil
+	case "grpc":
+		return ingrpc.New(nil), nil
 	}
 	id, trust, err := identity(dir)
 	if err != nil {

@@ -37,11 +37,11 @@ func OpenIdle(s System, dir string) (_ *Idle, err error) {
 	}()
 	spec := Spec{Role: serverRole, System: s.Name, Dir: dir, Workers: 1, Conns: 1}
 	var first report
-	if t.server, first, err = start(spec); err != nil {
+	if t.server, first, err = start(spec, s.Kind); err != nil {
 		return nil, err
 	}
 	spec.Role, spec.Addr = idleRole, first.Addr
-	if t.clients, _, err = start(spec); err != nil {
+	if t.clients, _, err = start(spec, s.Kind); err != nil {
 		return nil, err
 	}
 	return t, nil

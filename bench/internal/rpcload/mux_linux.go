@@ -164,12 +164,14 @@ func dialMux(_ context.Context, s Spec) (Client, error) {
 	for range s.Workers {
 		c.waiting = append(c.waiting, make(chan *Message, 1))
 	}
-	for i := range s.Conns {
+	for range s.Conns {
 		conn, err := net.Dial("tcp", s.Addr)
 		if err != nil {
 			return nil, err
 		}
 		c.conns, c.writers = append(c.conns, conn), append(c.writers, newGatherer(conn))
+	}
+	for i := range s.Conns {
 		go c.read(i, s.Conns)
 	}
 	return c, nil
