@@ -19,7 +19,7 @@ type loadCmd struct {
 	Constant bool          `help:"With --rate, all gaps between requests are equal. The default is a Poisson process."`
 	Closed   bool          `help:"Closed loop: each worker sends the next request when its last one is complete. The default without --rate."`
 	Workers  int           `short:"c" default:"100" placeholder:"N" help:"At most N requests at a time. The default is 100."`
-	Conns    int           `default:"4" placeholder:"N" help:"The connections that calls share. The default is 4. With http:// and https://, each worker has its own."`
+	Conns    int           `default:"4" placeholder:"N" help:"The connections of calls and of HTTP/2, which the workers share. The default is 4. Otherwise each worker has its own."`
 	Requests int           `short:"n" placeholder:"N" help:"Stop after N requests."`
 	Duration time.Duration `short:"t" placeholder:"TIME" help:"Stop after this time. The default is 10s, or no limit with -n."`
 	WarmUp   time.Duration `placeholder:"TIME" help:"Send requests for this time before they are measured."`
@@ -30,8 +30,13 @@ type loadCmd struct {
 	Content  string   `placeholder:"TYPE" help:"The content type of calls. The default is application/json, and application/protobuf with grpc://."`
 	Metadata []string `placeholder:"NAME=VALUE" sep:"none" help:"Metadata of calls. May be given more than once."`
 
+	Pub string `placeholder:"TAG" help:"Publish messages on this tag of a node. Each one is confirmed by the node."`
+
+	HTTP2   bool   `name:"http2" help:"HTTP/2 instead of HTTP/1.1: by TLS for https://, with prior knowledge for http://. The workers share --conns connections."`
+	Dialect string `enum:"v1,v2,v2crc" default:"v1" placeholder:"NAME" help:"The dialect of bolt://: v1, v2 or v2crc. The default is v1."`
+
 	Verb   string   `short:"X" placeholder:"VERB" help:"The verb of HTTP requests. The default is GET, and POST with a body."`
-	Header []string `short:"H" placeholder:"NAME:VALUE" sep:"none" help:"A field of HTTP requests. May be given more than once."`
+	Header []string `short:"H" placeholder:"NAME:VALUE" sep:"none" help:"A field of HTTP requests, or an entry of the header of bolt://. May be given more than once."`
 	Expect int      `placeholder:"STATUS" help:"The status that HTTP responses must have. The default is any from 200 to 299."`
 
 	Data string `short:"d" placeholder:"TEXT" help:"The payload. Of calls it is JSON, which is written in their content type."`
@@ -40,15 +45,15 @@ type loadCmd struct {
 
 	CA        string `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory, or else the system's."`
 	DataDir   string `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
-	TokenFile string `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Not with grpc:// and http://."`
+	TokenFile string `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Not with grpc:// and http://. With --pub, the default is token in the data directory."`
 	Output    string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text prints figures and a plot. json prints one object."`
 	SVG       string `name:"svg" placeholder:"FILE" help:"Write the latencies by percentile to FILE, as a picture."`
-	Addr      string `arg:"" help:"The server: http://HOST:PORT/PATH, or an address for calls such as tcp://HOST:PORT or grpc://HOST:PORT."`
+	Addr      string `arg:"" help:"The server: http://HOST:PORT/PATH, bolt://HOST:PORT, or with --method or --pub an address such as tcp://HOST:PORT or grpc://HOST:PORT."`
 }
 
 // Help returns the part of ferry load --help that is not in the grammar.
 func (*loadCmd) Help() string {
-	return `The scheme chooses the protocol: HTTP/1.1 for http:// and https://; with --method calls, as ferry call makes them. docs/load.md explains the output. Ctrl-C ends the run and prints what was measured.
+	return `The scheme chooses the protocol: HTTP/1.1, or HTTP/2 with --http2, for http:// and https://; SOFABolt for bolt://; with --method calls, as ferry call makes them; with --pub messages to a node. docs/load.md explains the output. Ctrl-C ends the run and prints what was measured.
 
 The exit status is 1 if a request failed, or if the run is void: then its figures say nothing about the server.
 

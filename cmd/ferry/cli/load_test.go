@@ -73,6 +73,25 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestLoadPublish checks that a node routes each message once.
+func TestLoadPublish(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	messages := n.subscribe(t, n.tcp, "-n200", "open/load")
+	got := ferryWith("", "load", "-c", "3", "-n", "200", "-o", "json", "--pub", "open/load", "-d", `{"a":1}`, "--data-dir", n.dir, n.quic)
+	var r loadReport
+	if err := json.Unmarshal([]byte(got.stdout), &r); err != nil || got.status != 0 || r.OK != 200 {
+		t.Fatalf("status %d, stdout %q, stderr %q, %v", got.status, got.stdout, got.stderr, err)
+	}
+	if got := <-messages; strings.Count(got.stdout, `"type":"json","payload":{"a":1}}`) != 200 {
+		t.Errorf("ferry sub: %+v", got)
+	}
+	got = ferryWith("", "load", "-n", "1", "-c", "1", "--pub", "closed/load", "-d", `{"a":1}`, "--data-dir", n.dir, n.tcp)
+	if got.status != 1 {
+		t.Errorf("without a grant: %+v", got)
+	}
+}
+
 func TestLoadText(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.NotFoundHandler())
@@ -112,13 +131,21 @@ func TestLoadRefused(t *testing.T) {
 		{[]string{"--conns", "0", "http://a/"}, 2, "--conns 0 is not positive"},
 		{[]string{"--timeout", "0s", "http://a/"}, 2, "--timeout 0s is not positive"},
 		{[]string{"tcp://a:1"}, 2, "needs --method"},
+		{[]string{"-m", "a.B.C", "--pub", "a", "tcp://a:1"}, 2, "exclude each other"},
+		{[]string{"--http2", "-m", "a.B.C", "http://a:1"}, 2, "--http2 is for HTTP requests"},
+		{[]string{"--http2", "bolt://a:1"}, 2, "not for bolt://"},
+		{[]string{"--dialect=v2", "http://a:1/"}, 2, "--dialect is for bolt://"},
+		{[]string{"--pub", "a/+", "tcp://a:1"}, 2, "a/+"},
+		{[]string{"--pub", "a", "--content", "application/json", "tcp://a:1"}, 2, "not for --pub"},
+		{[]string{"--pub", "a", "xyz://a:1"}, 2, "needs the transport xyz"},
+		{[]string{"bolt://127.0.0.1:1"}, 1, "is the server running"},
 		{[]string{"http://"}, 2, `"http://" is no address`},
 		{[]string{"-d", "a", "--size", "1", "http://a/"}, 2, "exclude each other"},
 		{[]string{"--size=-1", "http://a/"}, 2, "--size -1"},
 		{[]string{"--file", "/nonexistent/x", "http://a/"}, 2, "no such file"},
 		{[]string{"-H", "x", "http://a/"}, 2, `-H "x" has no name`},
 		{[]string{"--content", "application/json", "http://a/"}, 2, "are for --method"},
-		{[]string{"-X", "GET", "-m", "a.B.C", "http://a:1/"}, 2, "are for HTTP requests"},
+		{[]string{"-X", "GET", "-m", "a.B.C", "http://a:1/"}, 2, "-X is for HTTP requests"},
 		{[]string{"-m", "a.B.C", "-d", "{", "tcp://a:1"}, 2, "the request is not JSON"},
 	} {
 		got := ferryWith("", append([]string{"load"}, row.args...)...)

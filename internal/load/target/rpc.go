@@ -24,42 +24,15 @@ type RPC struct {
 	Metadata  call.Metadata
 	Timeout   time.Duration // of a call; 0 means 10 s
 
-	mu    sync.Mutex
-	conns map[int]*sharedConn
-}
-
-// sharedConn is a connection of several workers.
-type sharedConn struct {
-	mu    sync.Mutex
-	conn  call.Conn // nil before the first call
-	users int
+	shares shares[call.Conn]
 }
 
 // Connect connects a worker.
 func (t *RPC) Connect(ctx context.Context, worker int) (load.Client, error) {
-	conns := t.Conns
-	if conns <= 0 {
-		conns = 4
-	}
-	t.mu.Lock()
-	if t.conns == nil {
-		t.conns = map[int]*sharedConn{}
-	}
-	shared := t.conns[worker%conns]
-	if shared == nil {
-		shared = new(sharedConn)
-		t.conns[worker%conns] = shared
-	}
-	t.mu.Unlock()
-	shared.mu.Lock()
-	shared.users++
-	shared.mu.Unlock()
-	c := &rpcClient{target: t, shared: shared, timeout: t.Timeout}
-	if c.timeout <= 0 {
-		c.timeout = defaultTimeout
-	}
+	dial := func(ctx context.Context) (call.Conn, error) { return t.Protocol.Dial(ctx, t.Transport, t.Addr) }
+	c := &rpcClient{target: t, share: t.shares.of(worker, t.Conns, t.Timeout, dial)}
 	c.head = call.Head{Method: t.Method, Content: t.Content.Type, Metadata: t.Metadata}
-	if _, err := c.conn(ctx); err != nil {
+	if _, err := c.share.get(ctx); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -68,66 +41,22 @@ func (t *RPC) Connect(ctx context.Context, worker int) (load.Client, error) {
 
 type rpcClient struct {
 	target  *RPC
-	shared  *sharedConn
-	timeout time.Duration
+	share   *share[call.Conn]
 	head    call.Head
 	message []byte // the envelope
-	closing sync.Once
+	once    sync.Once
 }
 
-// conn returns the connection. It connects again if the last one has ended.
-func (c *rpcClient) conn(ctx context.Context) (call.Conn, error) {
-	s := c.shared
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conn != nil {
-		select {
-		case <-s.conn.Closing():
-			go closeConn(s.conn) // calls of other workers may be in progress
-			s.conn = nil
-		default:
-			return s.conn, nil
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	conn, err := c.target.Protocol.Dial(ctx, c.target.Transport, c.target.Addr)
-	if err != nil {
-		return nil, err
-	}
-	s.conn = conn
-	return conn, nil
-}
-
-// closeConn closes a connection after its calls.
-func closeConn(conn call.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
-	defer cancel()
-	_ = conn.Close(ctx)
-}
-
-// Close closes the connection if no other worker uses it.
-func (c *rpcClient) Close() {
-	c.closing.Do(func() {
-		s := c.shared
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.users--; s.users == 0 && s.conn != nil {
-			ended, cancel := context.WithCancel(context.Background())
-			cancel()
-			_ = s.conn.Close(ended)
-			s.conn = nil
-		}
-	})
-}
+// Close leaves the connection.
+func (c *rpcClient) Close() { c.once.Do(c.share.leave) }
 
 // Do makes a call.
 func (c *rpcClient) Do(ctx context.Context) error {
-	conn, err := c.conn(ctx)
+	conn, err := c.share.get(ctx)
 	if err != nil {
 		return failed(err)
 	}
-	c.head.Deadline = time.Now().Add(c.timeout)
+	c.head.Deadline = time.Now().Add(timeoutOf(c.target.Timeout))
 	message, env, id := c.target.Request, c.target.Content.Envelope, uint64(1)
 	if env != nil {
 		if numbered, ok := conn.(call.Numbered); ok {

@@ -12,6 +12,14 @@ import (
 // defaultTimeout bounds a request if the target sets no timeout.
 const defaultTimeout = 10 * time.Second
 
+// timeoutOf returns the timeout with its default.
+func timeoutOf(d time.Duration) time.Duration {
+	if d <= 0 {
+		return defaultTimeout
+	}
+	return d
+}
+
 // socket is the connection of one worker. It connects when it is needed. Only close may overlap with other methods.
 type socket struct {
 	transport transport.Transport
@@ -24,10 +32,7 @@ type socket struct {
 }
 
 func newSocket(t transport.Transport, addr string, timeout time.Duration) *socket {
-	if timeout <= 0 {
-		timeout = defaultTimeout
-	}
-	return &socket{transport: t, addr: addr, timeout: timeout}
+	return &socket{transport: t, addr: addr, timeout: timeoutOf(timeout)}
 }
 
 // begin returns the connection, whose deadline is that of a request that begins now.

@@ -65,7 +65,7 @@ _ferry() {
 		--output|-o) flags= words='text json' ;;
 		esac ;;
 	load)
-		flags='--help --quiet --rate --constant --closed --workers --conns --requests --duration --warm-up --max-late --timeout --method --content --metadata --verb --header --expect --data --file --size --ca --data-dir --token-file --output --svg'
+		flags='--help --quiet --rate --constant --closed --workers --conns --requests --duration --warm-up --max-late --timeout --method --content --metadata --pub --http2 --dialect --verb --header --expect --data --file --size --ca --data-dir --token-file --output --svg'
 		case $prev in
 		--rate|-r) flags= words='' ;;
 		--workers|-c) flags= words='' ;;
@@ -78,6 +78,8 @@ _ferry() {
 		--method|-m) flags= words='' ;;
 		--content) flags= words='' ;;
 		--metadata) flags= words='' ;;
+		--pub) flags= words='' ;;
+		--dialect) flags= words='v1 v2 v2crc' ;;
 		--verb|-X) flags= words='' ;;
 		--header|-H) flags= words='' ;;
 		--expect) flags= words='' ;;

@@ -93,7 +93,7 @@ _ferry() {
 			'--constant''[With --rate, all gaps between requests are equal. The default is a Poisson process.]' \
 			'--closed''[Closed loop, each worker sends the next request when its last one is complete. The default without --rate.]' \
 			'(-c --workers)'{-c,--workers=}'[At most N requests at a time. The default is 100.]:N:_files' \
-			'--conns=''[The connections that calls share. The default is 4. With http,// and https,//, each worker has its own.]:N:_files' \
+			'--conns=''[The connections of calls and of HTTP/2, which the workers share. The default is 4. Otherwise each worker has its own.]:N:_files' \
 			'(-n --requests)'{-n,--requests=}'[Stop after N requests.]:N:_files' \
 			'(-t --duration)'{-t,--duration=}'[Stop after this time. The default is 10s, or no limit with -n.]:TIME:_files' \
 			'--warm-up=''[Send requests for this time before they are measured.]:TIME:_files' \
@@ -102,15 +102,18 @@ _ferry() {
 			'(-m --method)'{-m,--method=}'[Call this method, such as greeter.Greeter.Hello.]:SERVICE.METHOD:_files' \
 			'--content=''[The content type of calls. The default is application/json, and application/protobuf with grpc,//.]:TYPE:_files' \
 			'--metadata=''[Metadata of calls. May be given more than once.]:NAME=VALUE:_files' \
+			'--pub=''[Publish messages on this tag of a node. Each one is confirmed by the node.]:TAG:_files' \
+			'--http2''[HTTP/2 instead of HTTP/1.1, by TLS for https,//, with prior knowledge for http,//. The workers share --conns connections.]' \
+			'--dialect=''[The dialect of bolt,//, v1, v2 or v2crc. The default is v1.]:NAME:(v1 v2 v2crc)' \
 			'(-X --verb)'{-X,--verb=}'[The verb of HTTP requests. The default is GET, and POST with a body.]:VERB:_files' \
-			'(-H --header)'{-H,--header=}'[A field of HTTP requests. May be given more than once.]:NAME,VALUE:_files' \
+			'(-H --header)'{-H,--header=}'[A field of HTTP requests, or an entry of the header of bolt,//. May be given more than once.]:NAME,VALUE:_files' \
 			'--expect=''[The status that HTTP responses must have. The default is any from 200 to 299.]:STATUS:_files' \
 			'(-d --data)'{-d,--data=}'[The payload. Of calls it is JSON, which is written in their content type.]:TEXT:_files' \
 			'--file=''[The file with the payload, which is sent as it stands.]:FILE:_files' \
 			'--size=''[A payload of N bytes.]:N:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory, or else the system’s.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
-			'--token-file=''[The file with the token, for a server that asks for one. Not with grpc,// and http,//.]:FILE:_files' \
+			'--token-file=''[The file with the token, for a server that asks for one. Not with grpc,// and http,//. With --pub, the default is token in the data directory.]:FILE:_files' \
 			'(-o --output)'{-o,--output=}'[text prints figures and a plot. json prints one object.]:FORMAT:(text json)' \
 			'--svg=''[Write the latencies by percentile to FILE, as a picture.]:FILE:_files' \
 			':addr:_files'
