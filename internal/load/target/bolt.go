@@ -15,7 +15,7 @@ type Bolt struct {
 	Transport transport.Transport
 	Addr      string
 	Request   bolt.Message  // its Type, Command and ID are set
-	Timeout   time.Duration // of a request, the attempt to connect included; 0 means 10 s
+	Timeout   time.Duration // of a request; 0 means 10 s
 }
 
 // Connect connects a worker.

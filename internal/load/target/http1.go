@@ -17,7 +17,7 @@ type HTTP1 struct {
 	Transport transport.Transport
 	Addr      string
 	Request   HTTPRequest
-	Timeout   time.Duration // of a request, the attempt to connect included; 0 means 10 s
+	Timeout   time.Duration // of a request; 0 means 10 s
 }
 
 // Connect connects a worker.

@@ -22,7 +22,7 @@ type HTTP2 struct {
 	Addr      string
 	Conns     int // connections; 0 means 4
 	Request   HTTPRequest
-	Timeout   time.Duration // of a request, the attempt to connect included; 0 means 10 s
+	Timeout   time.Duration // of a request; 0 means 10 s
 
 	shares shares[*http2Conn]
 }
@@ -32,7 +32,7 @@ func (t *HTTP2) Connect(ctx context.Context, worker int) (load.Client, error) {
 	if _, err := t.Request.check(); err != nil {
 		return nil, err
 	}
-	c := &http2Client{target: t, share: t.shares.of(worker, t.Conns, t.Timeout, t.dial), timer: time.NewTimer(time.Hour), done: make(chan struct{}, 1)}
+	c := &http2Client{target: t, share: t.shares.of(worker, t.Conns, t.dial), timer: time.NewTimer(time.Hour), done: make(chan struct{}, 1)}
 	if _, err := c.share.get(ctx); err != nil {
 		c.Close()
 		return nil, err

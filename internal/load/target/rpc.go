@@ -30,7 +30,7 @@ type RPC struct {
 // Connect connects a worker.
 func (t *RPC) Connect(ctx context.Context, worker int) (load.Client, error) {
 	dial := func(ctx context.Context) (call.Conn, error) { return t.Protocol.Dial(ctx, t.Transport, t.Addr) }
-	c := &rpcClient{target: t, share: t.shares.of(worker, t.Conns, t.Timeout, dial)}
+	c := &rpcClient{target: t, share: t.shares.of(worker, t.Conns, dial)}
 	c.head = call.Head{Method: t.Method, Content: t.Content.Type, Metadata: t.Metadata}
 	if _, err := c.share.get(ctx); err != nil {
 		c.Close()

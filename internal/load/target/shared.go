@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // sharedConn is a connection that several workers use at a time.
@@ -20,8 +19,7 @@ type shares[C sharedConn] struct {
 
 // share is one of them, and how many workers it has.
 type share[C sharedConn] struct {
-	dial    func(context.Context) (C, error)
-	timeout time.Duration // of dial
+	dial func(context.Context) (C, error)
 
 	mu    sync.Mutex
 	conn  C
@@ -33,7 +31,7 @@ type share[C sharedConn] struct {
 const defaultConns = 4
 
 // of returns the connection of a worker, which has to call leave.
-func (s *shares[C]) of(worker, conns int, timeout time.Duration, dial func(context.Context) (C, error)) *share[C] {
+func (s *shares[C]) of(worker, conns int, dial func(context.Context) (C, error)) *share[C] {
 	if conns <= 0 {
 		conns = defaultConns
 	}
@@ -44,7 +42,7 @@ func (s *shares[C]) of(worker, conns int, timeout time.Duration, dial func(conte
 	}
 	one := s.all[worker%conns]
 	if one == nil {
-		one = &share[C]{dial: dial, timeout: timeoutOf(timeout)}
+		one = &share[C]{dial: dial}
 		s.all[worker%conns] = one
 	}
 	one.mu.Lock()
@@ -66,7 +64,7 @@ func (s *share[C]) get(ctx context.Context) (C, error) {
 			return s.conn, nil
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := s.dial(ctx)
 	if err == nil {

@@ -12,6 +12,9 @@ import (
 // defaultTimeout bounds a request if the target sets no timeout.
 const defaultTimeout = 10 * time.Second
 
+// connectTimeout bounds an attempt to connect.
+const connectTimeout = 10 * time.Second
+
 // timeoutOf returns the timeout with its default.
 func timeoutOf(d time.Duration) time.Duration {
 	if d <= 0 {
@@ -24,7 +27,7 @@ func timeoutOf(d time.Duration) time.Duration {
 type socket struct {
 	transport transport.Transport
 	addr      string
-	timeout   time.Duration // of a request, a connection attempt included
+	timeout   time.Duration // of a request
 
 	mu     sync.Mutex
 	nc     net.Conn // nil if there is none
@@ -37,12 +40,11 @@ func newSocket(t transport.Transport, addr string, timeout time.Duration) *socke
 
 // begin returns the connection, whose deadline is that of a request that begins now.
 func (s *socket) begin(ctx context.Context) (nc net.Conn, err error) {
-	deadline := time.Now().Add(s.timeout)
 	s.mu.Lock()
 	nc = s.nc
 	s.mu.Unlock()
 	if nc == nil {
-		ctx, cancel := context.WithDeadline(ctx, deadline)
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
 		if nc, err = s.transport.Dial(ctx, s.addr); err != nil {
 			return nil, err
@@ -55,7 +57,7 @@ func (s *socket) begin(ctx context.Context) (nc net.Conn, err error) {
 		}
 		s.nc = nc
 	}
-	return nc, nc.SetDeadline(deadline)
+	return nc, nc.SetDeadline(time.Now().Add(s.timeout))
 }
 
 // drop closes the connection; the next begin connects again.
