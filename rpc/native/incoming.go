@@ -32,9 +32,10 @@ type incoming struct {
 	news    signal
 	sending window // credit for responses
 
-	current *message // that Recv returned last
-	header  call.Metadata
-	sent    bool // the header was sent
+	current  *message // that Recv returned last
+	expanded int      // what current counts in session.expanded
+	header   call.Metadata
+	sent     bool // the header was sent
 }
 
 var incomings = sync.Pool{New: func() any { return &incoming{} }}

@@ -37,7 +37,8 @@ type Protocol struct {
 	MaxCalls int
 
 	// Window bounds the bytes of requests of a connection whose calls are in progress, streams of requests aside. The last request
-	// may exceed it. Zero means 16 MiB.
+	// may exceed it. It also bounds the bytes of decompressed requests that handlers have read and still hold; further compressed
+	// requests wait. Zero means 16 MiB.
 	Window int
 
 	// StreamWindow bounds the bytes of a stream of messages that were not read. The last message may exceed it. Zero means 256 KiB.

@@ -21,34 +21,75 @@ func (in *incoming) Recv() ([]byte, error) {
 	in.current = nil
 	for {
 		s.mu.Lock()
-		if m := in.inbox.take(); m != nil {
+		in.hold(0)
+		var news <-chan struct{}
+		switch m := in.inbox.first; {
+		case m != nil && (!m.compressed || in.reserve()):
+			in.inbox.take()
 			credit := s.read(in, len(m.b))
 			s.mu.Unlock()
 			if credit > 0 {
 				s.sendCredit(in.w, in.id, credit)
 			}
-			m, err := unpack(m, in.head.Compression, s.cfg.MaxMessage)
-			if err != nil {
-				return nil, err
-			}
-			in.current = m
-			return m.b, nil
-		}
-		if in.failed != nil {
+			return in.open(m)
+		case m != nil:
+			news = s.shrunk.wait()
+		case in.failed != nil:
 			defer s.mu.Unlock()
 			return nil, in.failed
-		}
-		if in.inbox.ended && in.inbox.partial == nil {
+		case in.inbox.ended && in.inbox.partial == nil:
 			s.mu.Unlock()
 			return nil, io.EOF
+		default:
+			news = in.news.wait()
 		}
-		news := in.news.wait()
 		s.mu.Unlock()
 		select {
 		case <-news:
 		case <-in.ctx.Done():
 			return nil, call.StatusOf(in.ctx.Err())
 		}
+	}
+}
+
+// open decompresses a request and makes it the current one. The error is a *call.Status.
+func (in *incoming) open(m *message) ([]byte, error) {
+	compressed := m.compressed
+	m, err := unpack(m, in.head.Compression, in.s.cfg.MaxMessage)
+	if compressed {
+		in.s.mu.Lock()
+		if err != nil || in.sending.closed { // a handler's goroutine may be here after Finish
+			in.hold(0)
+		} else {
+			in.hold(len(m.b))
+		}
+		in.s.mu.Unlock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	in.current = m
+	return m.b, nil
+}
+
+// reserve counts the longest message as held, before a request is decompressed. It returns false if that exceeds the window: a few
+// bytes may become a message of any length up to the limit, and the window counts bytes as they travel. It is called under the lock.
+func (in *incoming) reserve() bool {
+	s := in.s
+	if s.expanded > 0 && s.expanded+s.cfg.MaxMessage > s.cfg.Window {
+		return false
+	}
+	in.hold(s.cfg.MaxMessage)
+	return true
+}
+
+// hold replaces the number of decompressed bytes that the call counts as held. It is called under the lock.
+func (in *incoming) hold(bytes int) {
+	s, less := in.s, bytes < in.expanded
+	s.expanded += bytes - in.expanded
+	in.expanded = bytes
+	if less {
+		s.shrunk.fire()
 	}
 }
 
@@ -172,6 +213,7 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 	s.mu.Lock()
 	delete(s.incoming, in.id)
 	s.taken -= in.charged
+	in.hold(0)
 	in.inbox.discard()
 	in.sending.close()
 	lost := s.lost != nil // onClosing has ended the context, which is no cause of the caller's

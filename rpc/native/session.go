@@ -51,8 +51,10 @@ type session struct {
 	closing  chan struct{} // closed when leaving is set or the connection is lost
 	lost     error         // why the connection ended
 	incoming map[uint32]*incoming
-	taken    int  // bytes of this end's window that callers use
-	draining bool // this end serves no further call
+	taken    int    // bytes of this end's window that callers use
+	expanded int    // bytes of decompressed requests that handlers hold
+	shrunk   signal // fires when expanded becomes less
+	draining bool   // this end serves no further call
 }
 
 // init is called in the handshake. theirs bounds the calls that this end makes.
