@@ -97,6 +97,33 @@ func TestCallBehindTheEnd(t *testing.T) {
 	}
 }
 
+// TestManyFields has a caller whose metadata has more fields than a call may have. Its connection goes on.
+func TestManyFields(t *testing.T) {
+	t.Parallel()
+	served := make(chan int, 1)
+	e := newEnd(t, Protocol{}, 0, serveFunc{unaryShape, func(_ context.Context, s call.ServerStream) {
+		served <- len(s.Head().Metadata)
+		s.Finish(nil, nil, nil)
+	}})
+	e.mustGet(namedMethod(0, "a.A.B"))
+	var ext []byte
+	for i := range maxFields + 1 {
+		if i == maxFields {
+			e.mustGet(wire.AppendCall(nil, wire.CallFrame{Flags: wire.FlagEnd, Call: 1, Extension: ext}))
+			if n := <-served; n != maxFields {
+				t.Errorf("the handler has %d fields, want %d", n, maxFields)
+			}
+		}
+		ext = wire.AppendNamedTLV(ext, wire.TLVMetadata, "a", "")
+	}
+	e.mustGet(wire.AppendCall(nil, wire.CallFrame{Flags: wire.FlagEnd, Call: 3, Extension: ext}))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.incoming[3] != nil {
+		t.Error("a call with too many fields has begun")
+	}
+}
+
 // TestPiecesAboveTheWindow begins calls with short pieces, and continues all of them.
 func TestPiecesAboveTheWindow(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,18 @@ const (
 // traceContextSize is the length of a trace context on the wire, in bytes; its text has more.
 const traceContextSize = 26
 
+// maxFields bounds the metadata of a call. A field of five bytes on the wire takes about ten times its length in memory.
+const maxFields = 128
+
+func tooManyFields() error {
+	return call.Errorf(call.InvalidArgument, "metadata of more than %d fields", maxFields)
+}
+
 // appendMetadata appends metadata as entries of type t.
 func appendMetadata(ext []byte, t wire.TLV, md call.Metadata) ([]byte, error) {
+	if len(md) > maxFields {
+		return ext, tooManyFields()
+	}
 	for _, f := range md {
 		if err := checkField(f); err != nil {
 			return ext, err
@@ -106,6 +116,9 @@ func parseMetadata(ext []byte, t wire.TLV) (md call.Metadata, err error) {
 		}
 		if err := checkField(f); err != nil {
 			return nil, err
+		}
+		if len(md) == maxFields {
+			return nil, tooManyFields()
 		}
 		md = append(md, f)
 	}
