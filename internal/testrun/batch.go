@@ -10,17 +10,17 @@ import (
 	"sync"
 )
 
-// parallelBatches is the number of batches that run at the same time in the first phase. Each of them tests as many packages at a time
-// as there are cores.
+// parallelBatches is the number of batches that run at the same time in the first phase. Every batch tests as many packages at a time as
+// there are cores.
 const parallelBatches = 2
 
 // batch is one call of `go test`.
 type batch struct {
-	dir   string   // directory of a module
-	label string   // prefix of package names in the report; may be empty
-	args  []string // arguments of `go test`: flags, then packages
-	env   []string // environment variables in addition to those of this process
-	alone bool     // runs in the second phase
+	dir    string   // directory of a module
+	label  string   // prefix of package names in the report; may be empty
+	args   []string // arguments of `go test`: flags, then packages
+	env    []string // environment variables in addition to those of this process
+	second bool     // runs in the second phase
 }
 
 // moduleBatches splits the packages of a module into batches: with and without the race detector, and for each phase. race says that
@@ -37,19 +37,16 @@ func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
 		s = selection{race: append(s.race, s.plain...)}
 	}
 	var all []batch
-	for _, alone := range []bool{false, true} {
+	for _, second := range []bool{false, true} {
 		for _, detector := range []bool{true, false} {
-			b := batch{dir: dir, alone: alone}
+			b := batch{dir: dir, second: second}
 			packages := s.plain
 			if detector {
 				b.args, packages = append(b.args, "-race"), s.race
 			}
-			if alone {
-				b.args = append(b.args, "-p=1")
-			}
 			flags := len(b.args)
 			for _, p := range packages {
-				if runsAlone(p) == alone {
+				if startsPrograms(p) == second {
 					b.args = append(b.args, p)
 				}
 			}
@@ -71,7 +68,7 @@ func runBatches(t *tally, batches []batch) error {
 	slots := make(chan struct{}, parallelBatches)
 	errs := make([]error, len(batches))
 	for i, b := range batches {
-		if b.alone {
+		if b.second {
 			continue
 		}
 		slots <- struct{}{}
@@ -82,7 +79,7 @@ func runBatches(t *tally, batches []batch) error {
 	}
 	wg.Wait()
 	for i, b := range batches {
-		if b.alone {
+		if b.second {
 			errs[i] = b.run(t)
 		}
 	}

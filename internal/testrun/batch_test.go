@@ -34,15 +34,15 @@ func TestModuleBatches(t *testing.T) {
 	}{
 		{"race detector", true, false, []string{
 			"[-race example.com/ferry/proxy] false", "[example.com/ferry/codec example.com/ferry/nodes] false",
-			"[-race -p=1 example.com/ferry/proxy/interop] true", "[-p=1 example.com/ferry/node example.com/ferry/node/config] true",
+			"[-race example.com/ferry/proxy/interop] true", "[example.com/ferry/node example.com/ferry/node/config] true",
 		}},
 		{"race detector in all", true, true, []string{
 			"[-race example.com/ferry/proxy example.com/ferry/codec example.com/ferry/nodes] false",
-			"[-race -p=1 example.com/ferry/proxy/interop example.com/ferry/node example.com/ferry/node/config] true",
+			"[-race example.com/ferry/proxy/interop example.com/ferry/node example.com/ferry/node/config] true",
 		}},
 		{"no compiler", false, true, []string{
 			"[example.com/ferry/codec example.com/ferry/nodes example.com/ferry/proxy] false",
-			"[-p=1 example.com/ferry/node example.com/ferry/node/config example.com/ferry/proxy/interop] true",
+			"[example.com/ferry/node example.com/ferry/node/config example.com/ferry/proxy/interop] true",
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestModuleBatches(t *testing.T) {
 			}
 			var got []string
 			for _, b := range batches {
-				got = append(got, fmt.Sprint(b.args, b.alone))
+				got = append(got, fmt.Sprint(b.args, b.second))
 			}
 			if !slices.Equal(got, row.want) {
 				t.Errorf("got\n%q\nwant\n%q", got, row.want)

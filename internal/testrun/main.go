@@ -7,8 +7,8 @@
 // Packages with a build tag that needs a compiler (see taggedPackages) are tested once more, with the tag.
 //
 // There are two phases. In the first one, two batches of packages run at a time, because many tests wait more than they compute. In
-// the second one, the packages that start programs and load (see runsAlone) run one at a time, so that they do not compete for the
-// cores with each other and with the emulators.
+// the second one, one batch at a time, are the packages that start programs and load (see startsPrograms), so that they do not compete
+// for the cores with all others and with the emulators.
 //
 // Exit status 0 means that no test failed. With CI=true in the environment a skipped test is also a failure.
 //

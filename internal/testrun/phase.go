@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// alonePackages are the packages, with those below them, whose tests start programs, measure times, or need most of the machine.
-var alonePackages = []string{
+// programPackages are the packages, with those below them, whose tests start programs, measure times, or need most of the machine.
+var programPackages = []string{
 	"example.com/ferry/bench",
 	"example.com/ferry/cmd",
 	"example.com/ferry/cpu",
@@ -12,9 +12,9 @@ var alonePackages = []string{
 	"example.com/ferry/proxy/interop",
 }
 
-// runsAlone reports whether the package with an import path is tested in the second phase.
-func runsAlone(path string) bool {
-	for _, p := range alonePackages {
+// startsPrograms reports whether the package with an import path is tested in the second phase.
+func startsPrograms(path string) bool {
+	for _, p := range programPackages {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/') {
 			return true
 		}
