@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config describes a stream.
+type Config struct {
+	Name     string   // 1 to 64 letters, digits, '-' and '_'
+	Tags     []string // filters of the tags that the stream stores; those of two streams never match the same tag
+	Replicas int      // copies on different machines; 0 means 1
+	InMemory bool     // the records need not outlive the process that stores them
+
+	// Retention. The oldest records are removed when a bound is exceeded. 0 means no bound.
+	MaxAge     time.Duration
+	MaxBytes   int64
+	MaxRecords int64
+	MaxPerTag  int64 // records of each tag; 1 keeps the last of each
+
+	DuplicateWindow time.Duration // how long the engine remembers the ID of a record; 0 means 2 minutes
+}
+
+// CursorConfig describes a cursor.
+type CursorConfig struct {
+	Name   string // "" means that the cursor ends with Close. Otherwise as Config.Name
+	Filter string // the cursor skips records whose tags do not match; "" matches all. A named cursor keeps the filter that it was created with
+	Start  Start  // where an unnamed cursor, and a named one that is new, begins
+	Holder string // name of the opener, for CursorInfo
+}
+
+// Start is the place in a stream where a cursor begins.
+type Start struct {
+	At       StartAt
+	Sequence uint64 // with AtSequence
+	Time     int64  // with AtTime: when the first record was stored at the earliest, in Unix nanoseconds
+}
+
+// StartAt is the kind of a Start.
+type StartAt uint8
+
+// The kinds.
+const (
+	AtNew      StartAt = iota // records stored from now on
+	AtFirst                   // the first record that the stream has
+	AtSequence                // the first record with that sequence number or a greater one
+	AtTime                    // the first record stored at that time or later
+)
+
+// Position says which records of a cursor are done.
+type Position struct {
+	Floor uint64  // all records up to this sequence number
+	Done  []Range // and these, sorted and above Floor; at most MaxDone
+}
+
+// MaxDone is the most ranges of a Position.
+const MaxDone = 1024
+
+// Range is Count consecutive sequence numbers from First.
+type Range struct {
+	First, Count uint64
+}
+
+// Info is the state of a stream.
+type Info struct {
+	Config   Config
+	Records  uint64
+	Bytes    uint64 // as the engine counts them
+	First    uint64 // sequence number of the oldest record
+	Last     uint64 // sequence number of the newest record ever stored
+	Pending  int    // bytes that wait to be stored
+	Replicas []Replica
+	Err      error // why appended records wait; nil if they do not
+}
+
+// Replica is one copy of a stream.
+type Replica struct {
+	Name    string
+	Leader  bool
+	Current bool   // it has all records
+	Behind  uint64 // number of operations that it lacks
+}
+
+// CursorInfo is the state of a named cursor.
+type CursorInfo struct {
+	Name     string
+	Filter   string
+	Position Position
+	Lag      uint64 // records of the stream above Position.Floor that match Filter and are not done, as far as the engine can count them
+	Holder   string // "" if the cursor is free
+}
+
+// UnsupportedError says what a Config asks for that an engine cannot do.
+type UnsupportedError struct {
+	Engine, Stream string
+	Field          string // of Config, as the configuration names it
+	Why            string
+}
+
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("engine %s cannot store stream %q: %s: %s", e.Engine, e.Stream, e.Field, e.Why)
+}
+
+// AppendError says that records can never be stored.
+type AppendError struct {
+	Stream string
+	Count  int // of the records of the call
+	Why    string
+}
+
+func (e *AppendError) Error() string {
+	return fmt.Sprintf("stream %q: %d records were refused: %s", e.Stream, e.Count, e.Why)
+}
+
+// CorruptError names a record whose bytes are damaged.
+type CorruptError struct {
+	Stream   string
+	Sequence uint64
+	Why      string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("stream %q: record %d is damaged: %s", e.Stream, e.Sequence, e.Why)
+}

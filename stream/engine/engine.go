@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Engine stores streams. All methods may overlap.
+type Engine interface {
+	// Capabilities says what the engine can do. It does not change.
+	Capabilities() Capabilities
+
+	// Open creates the stream of that name, or changes it to the Config if it exists. It returns an *UnsupportedError for a
+	// Config that the engine cannot honour. Two Opens of one name share the stream.
+	Open(ctx context.Context, c Config) (Stream, error)
+
+	// List returns the state of all streams, sorted by name, whether they were opened or not.
+	List(ctx context.Context) ([]Info, error)
+
+	// Delete removes a stream with its records and cursors. It returns ErrNoStream if there is none.
+	Delete(ctx context.Context, name string) error
+
+	// Close waits until the appended records are stored, or ctx ends, and then closes all streams and cursors.
+	Close(ctx context.Context) error
+}
+
+// Stream is one stream of an Engine. All methods may overlap.
+type Stream interface {
+	// Append stores records in order, behind those of earlier calls. It copies what it keeps, sets no field of records, and does
+	// not wait for the storage. done is called once, when all records are stored or refused, from a goroutine of the engine, in
+	// the order of the calls; it must return soon. If the storage fails, for example because the disk is full, the engine tries
+	// again until it succeeds or is closed; Info.Err says why it waits. The error is an *AppendError for records that can never be
+	// stored, and ErrClosed after Close.
+	//
+	// A record with the ID of a record that was stored within Config.DuplicateWindow is not stored again, which is no error.
+	Append(records []Record, done func(error))
+
+	// Pending returns the bytes of the payloads whose done was not called yet.
+	Pending() int
+
+	// Cursor opens a cursor. A named cursor is held by one opener at a time, in one process or several: Cursor waits until the
+	// holder has closed it, or is gone, or ctx ends.
+	Cursor(ctx context.Context, c CursorConfig) (Cursor, error)
+
+	// Cursors returns the named cursors, sorted by name, whether they are held or not.
+	Cursors(ctx context.Context) ([]CursorInfo, error)
+
+	// DeleteCursor removes a named cursor. It returns ErrNoCursor if there is none.
+	DeleteCursor(ctx context.Context, name string) error
+
+	// Info returns the state of the stream.
+	Info(ctx context.Context) (Info, error)
+
+	// Get returns the record with a sequence number, or ErrNoRecord. The record is the caller's.
+	Get(ctx context.Context, sequence uint64) (Record, error)
+
+	// Remove removes the record with a sequence number, or returns ErrNoRecord.
+	Remove(ctx context.Context, sequence uint64) error
+
+	// Purge removes the records whose tags match filter ("" matches all) and whose sequence numbers are below before (0 means no
+	// bound). It returns how many it has removed.
+	Purge(ctx context.Context, filter string, before uint64) (uint64, error)
+}
+
+// Cursor reads a stream in order of the sequence numbers. Its methods must not overlap, except Commit and Close.
+type Cursor interface {
+	// Next returns at least one record, at most limit and, after the first, at most bytes of payload. It waits until there is one,
+	// or ctx ends. The records are valid until the next call. It returns ErrLost when another process holds the cursor now, and
+	// a *CorruptError for a record whose bytes are damaged; the call after that continues behind the record.
+	Next(ctx context.Context, limit, bytes int) ([]Record, error)
+
+	// Commit stores the Position from which the next opener of a named cursor resumes. It copies p and does not wait: of several
+	// positions the engine stores the last. Close stores the last one, too. An unnamed cursor ignores Commit.
+	Commit(p Position)
+
+	// Close ends the cursor. A named one is then free for the next opener.
+	Close(ctx context.Context) error
+}
+
+// Snapshotter is an Engine whose streams can be saved and restored while it runs.
+type Snapshotter interface {
+	// Snapshot passes the parts of a stream, with its configuration and cursors, to write. The parts are valid during the call.
+	Snapshot(ctx context.Context, name string, write func(part []byte) error) error
+
+	// Restore creates a stream from the parts that read returns, until io.EOF. It returns ErrExists if the stream exists.
+	Restore(ctx context.Context, name string, read func() ([]byte, error)) error
+}
+
+// Capabilities says what an Engine can do.
+type Capabilities struct {
+	Name        string        // "memory" or "nats"
+	Durable     bool          // records and positions outlive the process; otherwise streams are delivered at most once
+	Sync        Sync          // when a record that Append has reported as stored is on the disk
+	Interval    time.Duration // with SyncInterval: at most the records of this time are lost when the machine loses power
+	MaxReplicas int           // most copies of a stream on different machines
+	Address     string        // of the engine, for messages
+}
+
+// Sync says when a stored record is on the disk of a machine.
+type Sync uint8
+
+// The values of Sync.
+const (
+	SyncNever    Sync = iota // records are only in memory
+	SyncInterval             // after at most Capabilities.Interval
+	SyncAlways               // before Append reports it
+	SyncUnknown              // the engine does not say
+)
+
+// String returns never, interval, always or unknown.
+func (s Sync) String() string {
+	return [...]string{"never", "interval", "always", "unknown"}[s]
+}
+
+// Errors of engines.
+var (
+	ErrClosed   = errors.New("engine: the engine is closed")
+	ErrLost     = errors.New("engine: another process holds the cursor now")
+	ErrNoStream = errors.New("engine: no such stream")
+	ErrNoCursor = errors.New("engine: no such cursor")
+	ErrNoRecord = errors.New("engine: no such record")
+	ErrExists   = errors.New("engine: the stream exists already")
+)
