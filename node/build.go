@@ -92,7 +92,7 @@ func Transports() []Transport {
 
 // Program returns what a configuration may name.
 func (x *Extensions) Program() config.Program {
-	p := config.Program{Functions: names(x.Functions), Formats: x.Formats}
+	p := config.Program{Functions: names(x.Functions), Formats: x.Formats, Engines: []config.EngineDescriptor{config.Memory}}
 	if x.Transports != nil {
 		p.Transports = make([]transport.Descriptor, len(x.Transports))
 		for i, t := range x.Transports {

@@ -287,7 +287,8 @@ func TestBuildRefuses(t *testing.T) {
 		{"data directory that is a file", func(c *config.Config) { c.DataDir = file }, file},
 		{"bad configuration", func(c *config.Config) { c.Listeners = nil }, "listeners: none"},
 		{"durable stream on memory", func(c *config.Config) {
-			c.Streams = []config.Stream{{Tags: "#", Delivery: config.AtLeastOnce}}
+			c.Engine.Address = config.MemoryEngine
+			c.Streams = []config.Stream{{Tags: config.Filters{"#"}, Delivery: config.AtLeastOnce}}
 		}, "engine memory cannot promise at-least-once"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -99,3 +99,20 @@ func Covers(outer, inner string) bool {
 		outer, inner = orest, irest
 	}
 }
+
+// Overlap reports whether there is a tag that both filters match.
+func Overlap(a, b string) bool {
+	for {
+		x, xrest, xmore := strings.Cut(a, "/")
+		y, yrest, ymore := strings.Cut(b, "/")
+		switch {
+		case x == "#" || y == "#":
+			return true
+		case x != y && x != "+" && y != "+":
+			return false
+		case !xmore || !ymore: // "a/#" also matches "a"
+			return xmore == ymore || xrest == "#" || yrest == "#"
+		}
+		a, b = xrest, yrest
+	}
+}

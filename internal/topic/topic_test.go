@@ -92,3 +92,36 @@ func FuzzCovers(f *testing.F) {
 		}
 	})
 }
+
+// TestOverlap compares Overlap with tags that both filters match, both ways round.
+func TestOverlap(t *testing.T) {
+	for _, row := range []struct {
+		a, b string
+		want bool
+	}{
+		{"a", "a", true},
+		{"a", "b", false},
+		{"a", "a/b", false},
+		{"a/+", "a/b", true},
+		{"a/+", "a", false},
+		{"a/+", "+/b", true},
+		{"a/+/c", "a/b/+", true},
+		{"a/+/c", "a/b/d", false},
+		{"#", "a/b", true},
+		{"a/#", "a", true},
+		{"a/#", "+", true},
+		{"a/#", "b/#", false},
+		{"a/#", "a/b/#", true},
+		{"a/b/#", "a", false},
+		{"a/b/#", "a/+", true},
+		{"+/x/#", "a/+", true},
+		{"a//b", "a/+/b", true},
+	} {
+		if got := Overlap(row.a, row.b); got != row.want {
+			t.Errorf("%q and %q: got %v, want %v", row.a, row.b, got, row.want)
+		}
+		if got := Overlap(row.b, row.a); got != row.want {
+			t.Errorf("%q and %q: got %v, want %v", row.b, row.a, got, row.want)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type Config struct {
 	Address      string                    // HOST:PORT; port 0 takes any
 	Hosts        []string                  // further host names that requests may be for
 	Token        string                    // what requests must prove that they know; empty means that none must
+	LocalToken   string                    // what actions on stored streams must prove that they know if Token is empty; empty means nothing
 	TLS          *tls.Config               // nil means cleartext
 	ReadOnly     bool                      // only /metrics, /ping and /ready
 	Snapshot     func() hop.Snapshot       // read for each scrape of /metrics

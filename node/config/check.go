@@ -62,17 +62,7 @@ func (c *Config) check(with Program) invalid.Errors {
 		id.check(at, &errs)
 	}
 	c.Limits.check(&errs)
-	for i, s := range c.Streams {
-		at := fmt.Sprintf("streams[%d].", i)
-		if err := topic.CheckFilter(s.Tags); err != nil {
-			errs.add(at+"tags", "%v", err)
-		}
-		if s.Engine == Memory && s.Delivery == AtLeastOnce {
-			errs.add(at+"delivery", "engine memory cannot promise at-least-once: it keeps nothing for a subscriber that is away; leave streams out")
-		} else {
-			errs.add(strings.TrimSuffix(at, "."), "streams have no effect in this version: every tag is delivered at most once, to the subscribers that are connected; leave streams out")
-		}
-	}
+	c.checkStreams(with.engines(), &errs)
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
 		errs.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}

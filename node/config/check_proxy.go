@@ -21,6 +21,7 @@ func (c *Config) checkProxy(formats []format.Format, errs *configErrors) {
 		{"live", c.Live.Sensors || c.Live.Functions},
 		{"functions", len(c.Functions) > 0},
 		{"streams", len(c.Streams) > 0},
+		{"engine", c.Engine != Engine{Address: MemoryEngine}},
 		{"identities", len(c.Identities) > 0},
 		{"names", len(c.Names) > 0 && !c.Admin.OwnCertificate() && !slices.ContainsFunc(c.Proxy.Listeners, func(l proxy.Listener) bool { return l.UsesNodeCertificate() })},
 	} {

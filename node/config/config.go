@@ -18,7 +18,7 @@ type Config struct {
 	// Admin is the HTTP server for dashboard, metrics and probes.
 	Admin Admin `yaml:"admin,omitempty"`
 
-	// DataDir holds the local CA and the local token. It is created on first start.
+	// DataDir holds the local CA, the local token, and the streams of the embedded engine. It is created on first start.
 	DataDir string `yaml:"data_dir,omitempty"`
 
 	// Names are further host names and IP addresses that clients connect by, for the certificate that the node makes. It has
@@ -31,7 +31,10 @@ type Config struct {
 	// Limits bound the memory that clients can make the node use.
 	Limits Limits `yaml:"limits,omitempty"`
 
-	// Streams are refused in this version: every tag is delivered at most once, to the subscribers that are connected.
+	// Engine stores the streams.
+	Engine Engine `yaml:"engine,omitempty"`
+
+	// Streams are what the engine stores. The messages of other tags go to the subscribers that are connected, at most once.
 	Streams []Stream `yaml:"streams,omitempty"`
 
 	// Live turns on the sensors and functions of ferry itself. With a file they are off by default.
@@ -193,33 +196,6 @@ type Limits struct {
 	// that are left then are closed.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
-
-// Stream configures how the messages of some tags are delivered.
-type Stream struct {
-	// Tags is a tag filter; + and # are wildcards.
-	Tags string `yaml:"tags" schema:"required"`
-
-	// Engine is the engine that stores the messages.
-	Engine Engine `yaml:"engine,omitempty"`
-
-	// Delivery is the guarantee for subscribers. The memory engine has at-most-once only.
-	Delivery Delivery `yaml:"delivery,omitempty"`
-}
-
-// Engine is the name of an engine.
-type Engine string
-
-// Memory is the engine that keeps messages in memory, for subscribers that are connected.
-const Memory Engine = "memory"
-
-// Delivery is a delivery guarantee.
-type Delivery string
-
-// The values of Delivery.
-const (
-	AtMostOnce  Delivery = "at-most-once"
-	AtLeastOnce Delivery = "at-least-once"
-)
 
 // Live turns on the sensors and functions of ferry itself.
 type Live struct {

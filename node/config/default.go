@@ -43,14 +43,7 @@ func (c *Config) complete() {
 			c.Listeners[i].Validate = ValidateFull
 		}
 	}
-	for i := range c.Streams {
-		if c.Streams[i].Engine == "" {
-			c.Streams[i].Engine = Memory
-		}
-		if c.Streams[i].Delivery == "" {
-			c.Streams[i].Delivery = AtMostOnce
-		}
-	}
+	c.completeStreams()
 	for i := range c.Functions {
 		c.Functions[i].complete()
 	}

@@ -37,7 +37,8 @@ func (d *document) errorAt(tk *token.Token, field, reason string) *Error {
 // of its own, or behind a misspelled name.
 func mayHoldSecret(field, line string) bool {
 	line = strings.ToLower(line)
-	return strings.HasPrefix(field, "identities[") || strings.Contains(line, "tok") || strings.Contains(line, "identities")
+	return strings.HasPrefix(field, "identities[") || strings.Contains(line, "tok") || strings.Contains(line, "identities") ||
+		strings.Contains(line, "://") && strings.Contains(line, "@")
 }
 
 // errorAtValue returns an error with the position of the value at path, or of the closest enclosing value in the file.

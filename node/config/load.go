@@ -22,6 +22,7 @@ type Program struct {
 	Functions  []string               // names for functions[].run
 	Formats    []format.Format        // formats that routes may read payloads as
 	Transports []transport.Descriptor // for listeners; nil means all of package transport
+	Engines    []EngineDescriptor     // for engine.address; nil means all of this module
 }
 
 func (p Program) transports() []transport.Descriptor {
@@ -29,6 +30,13 @@ func (p Program) transports() []transport.Descriptor {
 		return transport.Descriptors()
 	}
 	return p.Transports
+}
+
+func (p Program) engines() []EngineDescriptor {
+	if p.Engines == nil {
+		return EngineDescriptors()
+	}
+	return p.Engines
 }
 
 // Load reads the file at path on top of the defaults. A file that cannot be used gives Errors, or the error of reading it.

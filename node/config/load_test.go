@@ -37,6 +37,7 @@ log: {level: debug, format: json}
 		t.Fatal(err)
 	}
 	want := defaults()
+	want.Engine.Address = MemoryEngine
 	want.Listeners = []Listener{{Address: "tls://0.0.0.0:4190", Validate: ValidateBounds}, {Address: "unix:///run/ferry.sock", Validate: ValidateFull}}
 	want.Admin.Address = ""
 	want.DataDir = "/var/lib/ferry"
@@ -55,7 +56,9 @@ func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		if want := defaults(); !reflect.DeepEqual(got, want) {
+		want := defaults()
+		want.Engine.Address = MemoryEngine
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
 	}
@@ -76,7 +79,7 @@ func TestRefused(t *testing.T) {
 		{"unknown field", "limits:\n  max_frames: 1MiB\n", "node.yaml:2:3: limits.max_frames: unknown field: did you mean \"max_frame\"?\n" +
 			"    2 |   max_frames: 1MiB\n          ^"},
 		{"dash for underscore", "data-dir: x\n", `node.yaml:1:1: data-dir: unknown field: did you mean "data_dir"?`},
-		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, cpu, data_dir, functions, identities, limits,"},
+		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, cpu, data_dir, engine, functions, identities, limits,"},
 		{
 			"misspelt value", "listeners:\n  - address: quic://127.0.0.1:1\n    validate: fulll\n",
 			`node.yaml:3:15: listeners[0].validate: "fulll" is not one of full, bounds, off: did you mean "full"?`,
@@ -108,11 +111,6 @@ func TestRefused(t *testing.T) {
 		{"bad service", l + "identities: [{name: a, token: 0123456789abcdef, call: [greeter/*]}]\n", `identities[0].call[0]: not a service`},
 		{"bad served service", l + "identities: [{name: a, token: 0123456789abcdef, serve: [a, '*.b']}]\n", `identities[0].serve[1]: not a service`},
 		{"bad verb", l + "identities: [{name: a, token: 0123456789abcdef, verbs: [pub]}]\n", "not one of publish, subscribe, call, serve"},
-		{
-			"durable on memory", "streams:\n  - tags: a\n    engine: memory\n    delivery: at-least-once\n",
-			"node.yaml:4:15: streams[0].delivery: engine memory cannot promise at-least-once",
-		},
-		{"stream", "streams: [{tags: a}]\n", "node.yaml:1:12: streams[0]: streams have no effect in this version"},
 		{"admin for all", "admin: {address: '0.0.0.0:4195'}\n", `node.yaml:1:18: admin.address: "0.0.0.0:4195" is reachable from other machines`},
 		{"admin for all, without a host", "admin: {address: ':4195'}\n", `admin.address: ":4195" is reachable from other machines`},
 		{"admin without a token file", "admin: {address: '127.0.0.1:1', token_file: absent}\n", "admin.token_file: open absent: no such file"},
@@ -126,7 +124,6 @@ func TestRefused(t *testing.T) {
 		{"name with a port", "names: [edge-1:4190]\n", `node.yaml:1:9: names[0]: "edge-1:4190" is no host name and no IP address`},
 		{"name with a wildcard", "names: [edge-1, '*.plant']\n", `node.yaml:1:17: names[1]: "*.plant" is no host name and no IP address`},
 		{"names without streams", "names: [edge-1]\n" + proxied, "names: for streams, of which this node has none"},
-		{"unknown engine", "streams: [{tags: a, engine: memori}]\n", `did you mean "memory"?`},
 		{"no room", "limits: {queue: 12}\n", "limits.queue: 12 is out of range: 1KiB to 1GiB"},
 		{"no time", "limits: {heartbeat: 1ms}\n", "limits.heartbeat: 1ms is too short"},
 		{"two years", "limits: {heartbeat: 17520h}\n", "node.yaml:1:21: limits.heartbeat: 17520h0m0s is too long: at most 8760h0m0s"},

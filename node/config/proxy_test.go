@@ -54,6 +54,7 @@ func TestProxyOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := defaults()
+	want.Engine.Address = MemoryEngine
 	want.Listeners = nil
 	want.Proxy = &proxy.Config{
 		Loops: 2,

@@ -70,7 +70,7 @@ func (d *document) explain(v *jsonschema.ValidationError) Errors {
 	case *kind.AdditionalProperties:
 		var errs Errors
 		for _, name := range k.Properties {
-			errs = append(errs, d.errorAtKey(append(slices.Clone(at), name), "unknown field"+suggest(name, fieldsAt(at))))
+			errs = append(errs, d.errorAtKey(append(slices.Clone(at), name), "unknown field"+advice(at, name)))
 		}
 		return errs
 	case *kind.Required:
@@ -88,6 +88,14 @@ func (d *document) explain(v *jsonschema.ValidationError) Errors {
 	default:
 		return Errors{d.errorAtValue(at, k.LocalizedString(message.NewPrinter(language.English)))}
 	}
+}
+
+// advice returns what to write instead of the unknown field name of the object at path.
+func advice(path []string, name string) string {
+	if name == "engine" && len(path) == 2 && path[0] == "streams" {
+		return ": all streams have one engine: write engine: {address: memory} or engine: {address: embedded} at the top of the file"
+	}
+	return suggest(name, fieldsAt(path))
 }
 
 func typeHint(k *kind.Type) string {

@@ -67,6 +67,8 @@ func scalarSchema(t reflect.Type, from *sources) *invopop.Schema {
 		return &invopop.Schema{Type: "string", Pattern: durationPattern}
 	case t == reflect.TypeFor[Size](): // text with a unit, or a number of bytes
 		return &invopop.Schema{Pattern: sizePattern, Minimum: "0", Extras: map[string]any{"type": []string{"string", "integer"}}}
+	case t == reflect.TypeFor[Filters]():
+		return &invopop.Schema{Items: &invopop.Schema{Type: "string"}, Extras: map[string]any{"type": []string{"string", "array"}}}
 	case t.Kind() == reflect.String && len(from.constants(t)) > 0:
 		s := &invopop.Schema{Type: "string"}
 		for _, value := range from.constants(t) {

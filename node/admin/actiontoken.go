@@ -1,0 +1,26 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+)
+
+// requireAction guards what removes stored messages or returns all of them. A server with a token asks for it before every
+// request. A server without one, on loopback, asks here for the token of the data directory, which only the node's own user can
+// read: other users of the machine may look, and change nothing.
+func requireAction(cfg Config, next http.Handler) http.Handler {
+	if cfg.Token != "" || cfg.LocalToken == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte(cfg.LocalToken))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(presented(r)))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", `Basic realm="ferry data directory", charset="UTF-8"`)
+			writeText(w, http.StatusUnauthorized, "this needs the token in the node's data directory: Authorization: Bearer TOKEN, or as password")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
