@@ -18,8 +18,11 @@ type Config struct {
 	MaxRecords int64
 	MaxPerTag  int64 // records of each tag; 1 keeps the last of each
 
-	DuplicateWindow time.Duration // how long the engine remembers the ID of a record; 0 means 2 minutes
+	DuplicateWindow time.Duration // how long the engine remembers the ID of a record; 0 means DefaultDuplicateWindow
 }
+
+// DefaultDuplicateWindow is the DuplicateWindow of a Config that has none.
+const DefaultDuplicateWindow = 2 * time.Minute
 
 // CursorConfig describes a cursor.
 type CursorConfig struct {

@@ -12,13 +12,15 @@ type Engine interface {
 	Capabilities() Capabilities
 
 	// Open creates the stream of that name, or changes it to the Config if it exists. It returns an *UnsupportedError for a
-	// Config that the engine cannot honour. Two Opens of one name share the stream.
+	// Config that the engine cannot honour, and an error if the tags overlap those of another stream. Two Opens of one name share
+	// the stream.
 	Open(ctx context.Context, c Config) (Stream, error)
 
 	// List returns the state of all streams, sorted by name, whether they were opened or not.
 	List(ctx context.Context) ([]Info, error)
 
-	// Delete removes a stream with its records and cursors. It returns ErrNoStream if there is none.
+	// Delete removes a stream with its records and cursors. It returns ErrNoStream if there is none, as Next and the methods of
+	// the stream do from then on.
 	Delete(ctx context.Context, name string) error
 
 	// Close waits until the appended records are stored, or ctx ends, and then closes all streams and cursors.
@@ -31,7 +33,8 @@ type Stream interface {
 	// not wait for the storage. done is called once, when all records are stored or refused, from a goroutine of the engine, in
 	// the order of the calls; it must return soon. If the storage fails, for example because the disk is full, the engine tries
 	// again until it succeeds or is closed; Info.Err says why it waits. The error is an *AppendError for records that can never be
-	// stored, and ErrClosed after Close.
+	// stored, because they are too large or no filter of the stream matches their tags; the other records of the call are stored.
+	// After Close it is ErrClosed.
 	//
 	// A record with the ID of a record that was stored within Config.DuplicateWindow is not stored again, which is no error.
 	Append(records []Record, done func(error))
@@ -46,7 +49,7 @@ type Stream interface {
 	// Cursors returns the named cursors, sorted by name, whether they are held or not.
 	Cursors(ctx context.Context) ([]CursorInfo, error)
 
-	// DeleteCursor removes a named cursor. It returns ErrNoCursor if there is none.
+	// DeleteCursor removes a named cursor. It returns ErrNoCursor if there is none. Next of the holder returns ErrLost.
 	DeleteCursor(ctx context.Context, name string) error
 
 	// Info returns the state of the stream.
@@ -66,8 +69,9 @@ type Stream interface {
 // Cursor reads a stream in order of the sequence numbers. Its methods must not overlap, except Commit and Close.
 type Cursor interface {
 	// Next returns at least one record, at most limit and, after the first, at most bytes of payload. It waits until there is one,
-	// or ctx ends. The records are valid until the next call. It returns ErrLost when another process holds the cursor now, and
-	// a *CorruptError for a record whose bytes are damaged; the call after that continues behind the record.
+	// or ctx ends. The records are valid until the next call, and must not be changed. It returns ErrLost when another process
+	// holds the cursor now, ErrClosed after Close, and a *CorruptError for a record whose bytes are damaged; the call after that
+	// continues behind the record.
 	Next(ctx context.Context, limit, bytes int) ([]Record, error)
 
 	// Commit stores the Position from which the next opener of a named cursor resumes. It copies p and does not wait: of several

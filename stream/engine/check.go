@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"fmt"
+
+	"example.com/ferry/internal/topic"
+)
+
+// maxName is the longest name of a stream or cursor.
+const maxName = 64
+
+// CheckName returns an error if name cannot be the name of a stream or cursor. what says which of both it is.
+func CheckName(what, name string) error {
+	ok := name != "" && len(name) <= maxName
+	for i := 0; ok && i < len(name); i++ {
+		c := name[i]
+		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+	}
+	if !ok {
+		return fmt.Errorf("engine: %.80q cannot be the name of a %s: a name has 1 to %d letters, digits, - and _", name, what, maxName)
+	}
+	return nil
+}
+
+// Check returns an error if no engine can store a stream with that Config.
+func (c Config) Check() error {
+	if err := CheckName("stream", c.Name); err != nil {
+		return err
+	}
+	if len(c.Tags) == 0 {
+		return fmt.Errorf("engine: stream %q has no tags: name at least one filter", c.Name)
+	}
+	for i, filter := range c.Tags {
+		if err := topic.CheckFilter(filter); err != nil {
+			return fmt.Errorf("engine: stream %q: tags: %w", c.Name, err)
+		}
+		for _, other := range c.Tags[:i] {
+			if topic.Overlap(filter, other) {
+				return fmt.Errorf("engine: stream %q: tags: %q and %q match the same tags: keep the wider one", c.Name, other, filter)
+			}
+		}
+	}
+	for _, bound := range []struct {
+		name  string
+		value int64
+	}{
+		{"replicas", int64(c.Replicas)},
+		{"retention.age", int64(c.MaxAge)},
+		{"retention.size", c.MaxBytes},
+		{"retention.messages", c.MaxRecords},
+		{"retention.per_tag", c.MaxPerTag},
+		{"idempotency.window", int64(c.DuplicateWindow)},
+	} {
+		if bound.value < 0 {
+			return fmt.Errorf("engine: stream %q: %s is negative: %d", c.Name, bound.name, bound.value)
+		}
+	}
+	return nil
+}
+
+// Check returns an error if no engine can open a cursor with that CursorConfig.
+func (c CursorConfig) Check() error {
+	if c.Name != "" {
+		if err := CheckName("cursor", c.Name); err != nil {
+			return err
+		}
+	}
+	if c.Filter != "" {
+		if err := topic.CheckFilter(c.Filter); err != nil {
+			return fmt.Errorf("engine: cursor %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build !proof
+
+package enginetest
+
+const manyTags = 100_000
