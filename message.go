@@ -44,16 +44,23 @@ type SourceID uint32
 
 // Message is a message that a source publishes and a function observes.
 //
-// A Handler borrows Payload: it is valid until Handle returns. To keep it longer, call Detach or Clone. Detach copies nothing,
-// but the result must be released. Clone copies the payload into garbage-collected memory. Send copies Payload, so the caller
-// may reuse it after Send has returned.
+// A Handler borrows Payload and Key: they are valid until Handle returns. To keep them longer, call Detach or Clone. Detach copies
+// nothing, but the result must be released. Clone copies both into garbage-collected memory. Send copies both, so the caller may
+// reuse them after Send has returned.
 type Message struct {
 	Tag     string   // topic; '/' separates levels
 	Type    Type     // format of Payload
 	Payload []byte   // valid until Handle returns, see above
 	Time    int64    // Unix time in nanoseconds at the source. Send replaces 0 with the current time; up to eight consecutive messages share one reading of the clock
-	Source  SourceID // publisher of the message; the node sets it, Send ignores it
+	Source  SourceID // publisher of the message, 0 if the message comes from a stream; the node sets it, Send ignores it
 	To      SourceID // 0 addresses every observer of Tag; any other number addresses only that client
+
+	Key []byte // the messages of a stream with one key keep their order; at most 255 bytes. Without a key, those of one tag do
+	ID  string // idempotency key: of the messages with one ID a stream stores the first; at most 128 bytes
+
+	// Send ignores these. They are 0 unless the message comes from a stream.
+	Sequence   uint64 // position in the stream, from 1
+	Deliveries uint32 // how many times the message was delivered before, to any member of the durable
 
 	owner Owner
 }
@@ -86,13 +93,13 @@ func (m *Message) Release() {
 		m.owner.Release()
 		m.owner = nil
 	}
-	m.Payload = nil
+	m.Payload, m.Key = nil, nil
 }
 
-// Clone returns a copy of m. The copy has its own Payload.
+// Clone returns a copy of m. The copy has its own Payload and Key.
 func (m *Message) Clone() Message {
 	c := *m
-	c.Payload = append([]byte(nil), m.Payload...)
+	c.Payload, c.Key = append([]byte(nil), m.Payload...), append([]byte(nil), m.Key...)
 	c.owner = nil
 	return c
 }

@@ -30,7 +30,11 @@ func (c *Conn) Connect(hello native.HelloFrame) (native.WelcomeFrame, error) {
 		return w, err
 	}
 	w.MaxFrame, w.Window = min(w.MaxFrame, maxCount), min(w.Window, maxCount)
-	c.establish(w)
+	accepted := int(w.MaxFrame)
+	if w.Version >= native.StoredVersion {
+		accepted += native.StoredOverhead
+	}
+	c.establish(w, accepted)
 	return w, nil
 }
 
@@ -90,11 +94,12 @@ func (c *Conn) Welcome(w native.WelcomeFrame) {
 		w.Streams = 0
 	}
 	c.Tell(func(b []byte) []byte { return native.AppendWelcome(b, w) })
-	c.establish(w)
+	c.establish(w, int(w.MaxFrame))
 }
 
-func (c *Conn) establish(w native.WelcomeFrame) {
-	c.version, c.maxFrame = w.Version, int(w.MaxFrame)
+// establish begins the exchange of frames. The other end may send frames of up to maxFrame bytes.
+func (c *Conn) establish(w native.WelcomeFrame, maxFrame int) {
+	c.version, c.maxFrame = w.Version, maxFrame
 	if c.reader != nil {
 		c.reader.SetMaxFrame(c.maxFrame)
 	}

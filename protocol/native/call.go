@@ -99,9 +99,11 @@ type OfferFrame struct {
 	Service  string // such as greeter.Greeter
 }
 
-// fixedSize returns the length of the fixed fields of a CALL, REPLY or DATA, or 0 for other kinds.
+// fixedSize returns the length of the fixed fields of a PUB, CALL, REPLY or DATA, or 0 for other kinds.
 func fixedSize(k Kind) int {
 	switch k {
+	case Pub:
+		return PubHeaderSize
 	case Call:
 		return CallHeaderSize
 	case Reply:
@@ -112,7 +114,7 @@ func fixedSize(k Kind) int {
 	return 0
 }
 
-// extended returns the offsets of the extension and the message of a CALL, REPLY or DATA with the given size whose header has
+// extended returns the offsets of the extension and the message of a PUB, CALL, REPLY or DATA with the given size whose header has
 // arrived. It returns 0 and 0 for other kinds, and if the length of a long extension has not arrived.
 func extended(buf []byte, size int) (extension, message int, err error) {
 	k := Kind(buf[4])
@@ -121,7 +123,10 @@ func extended(buf []byte, size int) (extension, message int, err error) {
 		return 0, 0, nil
 	}
 	message = extension + 4*int(buf[7])
-	if buf[7] == longExtension {
+	if buf[7] == longExtension && k == Pub && size >= HeaderSize+4 && len(buf) < HeaderSize+4 {
+		return 0, 0, nil // the tag number decides about the extension
+	}
+	if buf[7] == longExtension && (k != Pub || size >= HeaderSize+4 && Frame(buf).Tag() == ByName) {
 		extension, message = extension+4, extension+4
 		if size >= extension {
 			if len(buf) < extension {

@@ -15,7 +15,7 @@ import (
 var callSamples = []sample{
 	{
 		"PUB tag 5, source 7, time 1, raw \"x\", extension with sequence 9 and hops 1",
-		withExtension(AppendPub(nil, PubHeader{0, ferry.Raw, 5, 7, 1}, []byte("x")), sequenceAndHops),
+		AppendExtendedPub(nil, PubHeader{0, ferry.Raw, 5, 7, 1}, sequenceAndHops, []byte("x")),
 		pub{PubHeader{0, ferry.Raw, 5, 7, 1}, "x"},
 		parsePub,
 	},
@@ -102,17 +102,6 @@ var (
 	notFoundExtension = AppendNamedTLV(AppendNamedTLV(AppendTLV(nil, TLVMessage, "no k"), TLVDetail, "t", []byte{1}), TLVTrailer, "a", "b")
 )
 
-// withExtension returns a PUB with an extension that a later version writes.
-func withExtension(pub, extension []byte) []byte {
-	for len(extension)%4 != 0 {
-		extension = append(extension, 0)
-	}
-	payload := append([]byte(nil), pub[PubHeaderSize:]...)
-	pub = append(append(pub[:PubHeaderSize], extension...), payload...)
-	pub[7] = byte(len(extension) / 4)
-	return seal(pub, 0)
-}
-
 // callSession is a connection with three calls: one that succeeds, one of a method that the server does not have, and one that the
 // caller cancels. A test of package rpc/native also uses it.
 var callSession = []struct {
@@ -153,8 +142,8 @@ func TestCallSessionVectors(t *testing.T) {
 	golden(t, "testdata/calls.txt", b.String())
 }
 
-// withoutLimits returns the length of a HELLO or WELCOME of version 2 up to its limits, which are optional; otherwise 0.
-func (s *sample) withoutLimits() int {
+// optional returns the length of the frame up to what version 2 appends to it, which may be missing; otherwise 0.
+func (s *sample) optional() int {
 	switch v := s.parsed.(type) {
 	case HelloFrame:
 		if v.Limits != (CallLimits{}) {
@@ -163,6 +152,10 @@ func (s *sample) withoutLimits() int {
 	case WelcomeFrame:
 		if v.Limits != (CallLimits{}) {
 			return len(s.frame) - 12
+		}
+	case SubFrame:
+		if v.Stored() {
+			return len(s.frame) - 14 - len(v.Durable)
 		}
 	}
 	return 0

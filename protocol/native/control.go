@@ -79,7 +79,15 @@ type SubFrame struct {
 	Filter    string // filter of tags; may contain the wildcards + and #
 	Group     string // consumer group: each message is delivered to one member; "" means no group
 	Where     string // predicate over the payload; "" selects all messages
+
+	// Version 2.
+	Start   Start  // where in a stream the subscription begins
+	Value   uint64 // with StartSequence a sequence number, with StartTime Unix nanoseconds
+	Durable string // name of the durable; "" means none
 }
+
+// Stored reports whether the subscription reads a stream.
+func (s *SubFrame) Stored() bool { return s.Start != StartLive || s.Durable != "" }
 
 // CreditFrame allows Bytes more bytes of PUB frames on a tag. A client sends it for its subscription Sub. A node sends it to a
 // publisher, with Sub 0.
@@ -90,15 +98,16 @@ type CreditFrame struct{ Sub, Tag, Bytes uint32 }
 type ResultFrame struct {
 	Kind   Kind // kind of the request: Tag, Sub or Offer
 	Ref    uint32
-	Value  uint32 // Tag: the number of the tag; Offer: Withdrawn in the response to a withdrawal
+	Value  uint32 // Tag: the number of the tag; Sub of a durable: its acknowledgement time in milliseconds; Offer: Withdrawn in the response to a withdrawal
 	Code   Code
 	Reason string
+	Stored bool // Tag: CREDIT returns the bytes of messages that are stored; Sub: the subscription reads a stream
 }
 
 // Withdrawn is the Value of a ResultFrame that responds to an OFFER with FlagWithdraw.
 const Withdrawn = 1
 
-// NoticeFrame tells a publisher that messages were dropped.
+// NoticeFrame tells a publisher that messages were dropped, or with Count 0 that a stored tag waits for its storage.
 type NoticeFrame struct {
 	Tag, Count uint32
 	Code       Code
@@ -115,18 +124,23 @@ func seal(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendText appends the length of s in two bytes, and then s. A text that is too long is cut between two runes. Only a reason
-// can be too long, because the caller has checked all other texts.
+// appendText appends the length of s in two bytes, and then s. A text that is too long is cut. Only a reason can be too long,
+// because the caller has checked all other texts.
 func appendText[T string | []byte](dst []byte, s T) []byte {
-	if len(s) > math.MaxUint16 {
-		n := math.MaxUint16
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n]
-	}
+	s = cutText(s, math.MaxUint16)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(s)))
 	return append(dst, s...)
+}
+
+// cutText returns at most limit bytes of s. It cuts between two runes.
+func cutText[T string | []byte](s T, limit int) T {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
 }
 
 // AppendHello appends a HELLO.
@@ -200,11 +214,24 @@ func AppendSub(dst []byte, s SubFrame) []byte {
 	dst = append(dst, byte(s.Policy), 0, 0, 0)
 	dst = binary.BigEndian.AppendUint32(dst, s.Window)
 	dst = binary.BigEndian.AppendUint32(dst, s.Queue)
-	return seal(appendText(appendText(appendText(dst, s.Filter), s.Group), s.Where), n)
+	dst = appendText(appendText(appendText(dst, s.Filter), s.Group), s.Where)
+	if s.Stored() {
+		dst = binary.BigEndian.AppendUint64(append(dst, byte(s.Start), 0, 0, 0), s.Value)
+		dst = appendText(dst, s.Durable)
+	}
+	return seal(dst, n)
 }
 
 // AppendUnsub appends an UNSUB.
 func AppendUnsub(dst []byte, sub uint32) []byte { return appendNumber(dst, Unsub, sub) }
+
+// AppendUnsubNotTried appends an UNSUB of a durable: no handler has seen the messages that the subscription still holds.
+func AppendUnsubNotTried(dst []byte, sub uint32) []byte {
+	n := len(dst)
+	dst = AppendUnsub(dst, sub)
+	Frame(dst[n:]).SetFlags(FlagNotTried)
+	return dst
+}
 
 // AppendSelect appends a SELECT.
 func AppendSelect(dst []byte, sub uint32) []byte { return appendNumber(dst, Select, sub) }
@@ -230,7 +257,11 @@ func AppendCredit(dst []byte, c CreditFrame) []byte {
 // AppendResult appends a RESULT.
 func AppendResult(dst []byte, r ResultFrame) []byte {
 	n := len(dst)
-	dst = append(appendHeader(dst, Result, 0), byte(r.Kind), 0)
+	var flags byte
+	if r.Stored {
+		flags = FlagStored
+	}
+	dst = append(appendHeader(dst, Result, flags), byte(r.Kind), 0)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(r.Code))
 	dst = binary.BigEndian.AppendUint32(dst, r.Ref)
 	dst = binary.BigEndian.AppendUint32(dst, r.Value)
@@ -284,7 +315,7 @@ func (r *fieldReader) text() string {
 // reserved for later versions.
 func (r *fieldReader) done() error {
 	if r.failed {
-		return &Error{Code: CodeProtocol, Reason: fmt.Sprintf("%v frame of %d bytes ends early or holds text that is not UTF-8", r.f.Kind(), len(r.f))}
+		return &Error{Code: CodeProtocol, Reason: fmt.Sprintf("%v frame of %d bytes ends early, or holds text that is not UTF-8 or a malformed range", r.f.Kind(), len(r.f))}
 	}
 	return nil
 }
@@ -355,8 +386,16 @@ func ParseSub(f Frame) (s SubFrame, err error) {
 	r.take(3)
 	s.Window, s.Queue = r.u32(), r.u32()
 	s.Filter, s.Group, s.Where = r.text(), r.text(), r.text()
+	if len(r.b) > 0 {
+		s.Start = Start(r.u8())
+		r.take(3)
+		s.Value, s.Durable = r.u64(), r.text()
+	}
 	if err := r.done(); err != nil {
 		return s, err
+	}
+	if s.Start > StartTime {
+		return s, &Error{Code: CodeProtocol, Reason: fmt.Sprintf("SUB with start %d: at most %d is known", s.Start, StartTime)}
 	}
 	if s.ID == 0 || s.Policy > DropNewest {
 		return s, &Error{Code: CodeProtocol, Reason: fmt.Sprintf("SUB with id %d and policy %d: the id must not be 0, the policy at most %d", s.ID, s.Policy, DropNewest)}
@@ -384,6 +423,7 @@ func ParseResult(f Frame) (v ResultFrame, err error) {
 	v.Kind = Kind(r.u8())
 	r.take(1)
 	v.Code, v.Ref, v.Value, v.Reason = Code(r.u16()), r.u32(), r.u32(), r.text()
+	v.Stored = f.Flags()&FlagStored != 0
 	return v, r.done()
 }
 

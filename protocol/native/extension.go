@@ -18,6 +18,9 @@ const (
 	TLVKey          TLV = 5  // bytes: messages with one key keep their order
 	TLVOrigin       TLV = 6  // text: the node that accepted the message first
 	TLVHops         TLV = 7  // u8: how many nodes have forwarded the message
+	TLVTagName      TLV = 8  // PUB with tag number ByName: the tag, text
+	TLVID           TLV = 9  // bytes, at most MaxID: idempotency key. The stream stores one message of those with the same key
+	TLVDeadLetter   TLV = 10 // where a dead letter comes from: DeadLetter
 	TLVMetadata     TLV = 16 // CALL: metadata; REPLY, DATA: header. A length u8, the name, the value
 	TLVTrailer      TLV = 17 // REPLY: as TLVMetadata
 	TLVMessage      TLV = 18 // REPLY: text that explains the code
@@ -98,5 +101,21 @@ func CheckTLVs(extension []byte) error {
 	return nil
 }
 
+// Entry returns the value of the first entry of type t, as a view.
+func Entry(extension []byte, t TLV) (value []byte, ok bool) {
+	for typ, v := range TLVs(extension) {
+		if typ == t {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
 // Extension returns the extension of a PUB from Split, which is a part of f.
-func (f Frame) Extension() []byte { return f[PubHeaderSize : PubHeaderSize+int(f[7])*4] }
+func (f Frame) Extension() []byte {
+	if f[7] == longExtension {
+		extension, _, _ := f.parts()
+		return extension
+	}
+	return f[PubHeaderSize : PubHeaderSize+int(f[7])*4]
+}

@@ -12,6 +12,7 @@ const (
 	LowestVersion = 1
 	Version       = 2 // the highest version
 	CallVersion   = 2 // the lowest version with calls
+	StoredVersion = 2 // the lowest version with stored streams
 )
 
 // Magic is the first four bytes after the frame header of HELLO: "FRRY". It identifies the protocol.
@@ -23,6 +24,7 @@ const (
 	PubHeaderSize   = HeaderSize + 16 // header of a PUB frame, without extension and payload
 	DefaultMaxFrame = 1 << 20         // the largest frame unless configured otherwise
 	MaxHandshake    = 8 << 10         // the largest HELLO and WELCOME; MaxFrame does not apply to them
+	MaxPubExtension = 4 * 254         // the longest extension of a PUB, unless its tag number is ByName
 )
 
 // Kind is the kind of a frame.
@@ -52,13 +54,16 @@ const (
 	Method     Kind = 20 // either: number of a method and a content type
 	CallCredit Kind = 21 // either: permission to send more bytes on a call
 	Offer      Kind = 22 // client: the client serves the calls of a service
+
+	Ack Kind = 23 // client: messages of a durable are done, or are being handled
+	Nak Kind = 24 // client: messages of a durable have failed
 )
 
 var kindNames = map[Kind]string{
 	Hello: "HELLO", Welcome: "WELCOME", Ping: "PING", Goaway: "GOAWAY", Tag: "TAG", Sub: "SUB", Unsub: "UNSUB",
 	Credit: "CREDIT", Pub: "PUB", Select: "SELECT", Result: "RESULT", Notice: "NOTICE", Join: "JOIN",
 	Call: "CALL", Reply: "REPLY", Cancel: "CANCEL", Data: "DATA", Method: "METHOD", CallCredit: "CALLCREDIT",
-	Offer: "OFFER",
+	Offer: "OFFER", Ack: "ACK", Nak: "NAK",
 }
 
 // String returns the name of the kind in docs/native.md.
@@ -74,6 +79,7 @@ const (
 	FlagAck       = 0x01 // PING: this frame is the response
 	FlagAddressed = 0x01 // PUB: Source is the addressee, not the publisher; SUB: deliver only messages addressed to this client
 	FlagValid     = 0x02 // PUB from a node: the node has validated the whole payload
+	FlagStored    = 0x01 // RESULT of a TAG or SUB: the tag is stored, the subscription reads a stream
 )
 
 // Frame is one whole frame. It is a part of the bytes that were passed to Split. The methods that read a PUB need a frame of
@@ -95,11 +101,11 @@ func Split(buf []byte, maxFrame int) (Frame, error) {
 		return nil, err
 	}
 	switch kind := Kind(buf[4]); {
-	case kind == Pub:
+	case kind == Pub && buf[7] != longExtension:
 		if size < PubHeaderSize+int(buf[7])*4 {
 			return nil, &Error{Code: CodeProtocol, Reason: fmt.Sprintf("PUB frame of %d bytes cannot hold its header of %d", size, PubHeaderSize+int(buf[7])*4)}
 		}
-	case kind >= Call:
+	case kind == Pub, kind >= Call:
 		if _, _, err := extended(buf, size); err != nil {
 			return nil, err
 		}
@@ -137,7 +143,7 @@ func (f Frame) SetFlags(b byte) { f[5] = b }
 // Type returns the type of the payload.
 func (f Frame) Type() ferry.Type { return ferry.Type(f[6]) }
 
-// Tag returns the tag number of a PUB. The node assigned it.
+// Tag returns the tag number of a PUB, which the node assigned, or ByName.
 func (f Frame) Tag() uint32 { return binary.BigEndian.Uint32(f[8:]) }
 
 // Source returns the publisher of a PUB, or with FlagAddressed the addressee.
@@ -147,7 +153,17 @@ func (f Frame) Source() ferry.SourceID { return ferry.SourceID(binary.BigEndian.
 func (f Frame) Time() int64 { return int64(binary.BigEndian.Uint64(f[16:])) }
 
 // Payload returns the payload of a PUB, which is a part of f.
-func (f Frame) Payload() []byte { return f[PubHeaderSize+int(f[7])*4:] }
+func (f Frame) Payload() []byte {
+	if f[7] == longExtension {
+		return f.longPayload()
+	}
+	return f[PubHeaderSize+int(f[7])*4:]
+}
+
+func (f Frame) longPayload() []byte {
+	_, payload, _ := f.parts()
+	return payload
+}
 
 // Renumber overwrites the tag number and the source id of a PUB. A client calls it before it sends the frame on a new
 // connection.
@@ -169,13 +185,26 @@ type PubHeader struct {
 
 // AppendPub appends a PUB frame.
 func AppendPub(dst []byte, h PubHeader, payload []byte) []byte {
+	return append(appendPubHeader(dst, h, PubHeaderSize-4+len(payload)), payload...)
+}
+
+// AppendExtendedPub appends a PUB frame with an extension of at most MaxPubExtension bytes. It pads the extension.
+func AppendExtendedPub(dst []byte, h PubHeader, extension, payload []byte) []byte {
+	n := len(dst)
+	dst = append(appendPubHeader(dst, h, 0), extension...)
+	dst = append(dst, "\x00\x00\x00"[:-len(extension)&3]...)
+	dst[n+7] = byte((len(extension) + 3) / 4)
+	return seal(append(dst, payload...), n)
+}
+
+func appendPubHeader(dst []byte, h PubHeader, length int) []byte {
 	n := len(dst)
 	dst = append(dst, make([]byte, PubHeaderSize)...)
 	b := dst[n : n+PubHeaderSize]
-	binary.BigEndian.PutUint32(b, uint32(PubHeaderSize-4+len(payload)))
+	binary.BigEndian.PutUint32(b, uint32(length))
 	b[4], b[5], b[6], b[7] = byte(Pub), h.Flags, byte(h.Type), 0
 	binary.BigEndian.PutUint32(b[8:], h.Tag)
 	binary.BigEndian.PutUint32(b[12:], uint32(h.Source))
 	binary.BigEndian.PutUint64(b[16:], uint64(h.Time))
-	return append(dst, payload...)
+	return dst
 }

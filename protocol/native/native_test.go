@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ type sample struct {
 }
 
 // samples are the vectors, at least one of each kind.
-var samples = append(streamSamples, callSamples...)
+var samples = slices.Concat(streamSamples, callSamples, storedSamples)
 
 // streamSamples are the frames of version 1.
 var streamSamples = []sample{
@@ -56,8 +57,8 @@ var streamSamples = []sample{
 	},
 	{
 		"SUB 3, drop oldest, window 64 KiB, queue 4 KiB, \"sensors/#\", group \"g\", where \"v > 30\"",
-		AppendSub(nil, SubFrame{3, false, DropOldest, 65536, 4096, "sensors/#", "g", "v > 30"}),
-		SubFrame{3, false, DropOldest, 65536, 4096, "sensors/#", "g", "v > 30"},
+		AppendSub(nil, SubFrame{ID: 3, Policy: DropOldest, Window: 65536, Queue: 4096, Filter: "sensors/#", Group: "g", Where: "v > 30"}),
+		SubFrame{ID: 3, Policy: DropOldest, Window: 65536, Queue: 4096, Filter: "sensors/#", Group: "g", Where: "v > 30"},
 		func(f Frame) (any, error) { return ParseSub(f) },
 	},
 	{
@@ -229,7 +230,7 @@ func TestCut(t *testing.T) {
 		}
 		for n := HeaderSize; n < len(s.frame); n++ {
 			short := seal(append([]byte(nil), s.frame[:n]...), 0)
-			if n == s.withoutLimits() {
+			if n == s.optional() {
 				continue
 			}
 			if _, err := s.parse(short); err == nil {
@@ -344,6 +345,7 @@ func FuzzSplitAndParse(f *testing.F) {
 			if p := h.(pub); frame[7] == 0 && !bytes.Equal(AppendPub(nil, p.PubHeader, []byte(p.payload)), frame) {
 				t.Errorf("%x written again differs", frame)
 			}
+			fuzzPub(t, frame)
 			return
 		}
 		for _, s := range samples {
@@ -352,6 +354,7 @@ func FuzzSplitAndParse(f *testing.F) {
 			}
 		}
 		fuzzCall(t, frame)
+		fuzzStored(t, frame)
 	})
 }
 
