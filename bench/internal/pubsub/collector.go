@@ -7,11 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/ferry/bench/internal/numbered"
 )
 
 // collector checks the messages of one tag as they arrive, and records their latency.
 type collector struct {
-	want    *message
+	want    *numbered.Message
 	end     atomic.Uint64 // number of the last expected message plus 1
 	next    uint64        // number of the next expected message
 	samples []time.Duration
@@ -23,7 +25,7 @@ type collector struct {
 
 func (c *collector) take(b []byte) {
 	end := c.end.Load()
-	sent, err := c.want.read(b, c.next)
+	sent, err := c.want.Read(b, c.next)
 	if err != nil && c.err == nil {
 		c.err = err
 	}
@@ -46,7 +48,7 @@ type collectors struct {
 func newCollectors(tags, size int) (*collectors, error) {
 	cs := &collectors{tags: make([]collector, tags), last: make([]time.Time, tags)}
 	for i := range cs.tags {
-		m, err := newMessage(size)
+		m, err := numbered.New(size, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/ferry/bench/internal/child"
 	"example.com/ferry/bench/internal/ferrynode"
 )
 
@@ -24,7 +25,7 @@ data_dir: %s
 `
 
 // startFerry starts the shipped binary.
-func startFerry(s Setup, addr, admin string) (*process, error) {
+func startFerry(s Setup, addr, admin string) (*child.Process, error) {
 	scheme := strings.TrimPrefix(string(s.System), "ferry ")
 	validate := s.Validate
 	if validate == "" {
@@ -38,8 +39,7 @@ func startFerry(s Setup, addr, admin string) (*process, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	p := &process{name: "ferry run", foreign: true}
-	return p, p.spawn(s.NodeNS, []string{filepath.Join(s.Dir, ferrynode.Binary), "run", "-c", file.Name()}, nil)
+	return child.Program(s.NodeNS, "ferry run", filepath.Join(s.Dir, ferrynode.Binary), "run", "-c", file.Name())
 }
 
 // meter reads how many bytes a ferry node has allocated. It subtracts the allocations that the readings themselves cause.

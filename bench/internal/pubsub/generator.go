@@ -1,11 +1,15 @@
 package pubsub
 
-import "time"
+import (
+	"time"
+
+	"example.com/ferry/bench/internal/numbered"
+)
 
 // generator publishes numbered messages, the tags in turn.
 type generator struct {
 	to    publisher
-	tags  []*message
+	tags  []*numbered.Message
 	seq   uint64 // number of the next message of each tag
 	timer *sleepTimer
 }
@@ -17,7 +21,7 @@ func newGenerator(to publisher, tags, size int) (*generator, error) {
 	}
 	g := &generator{to: to, timer: timer}
 	for range tags {
-		m, err := newMessage(size)
+		m, err := numbered.New(size, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -30,8 +34,8 @@ func newGenerator(to publisher, tags, size int) (*generator, error) {
 func (g *generator) closed(n int) error {
 	for range n {
 		for tag, m := range g.tags {
-			m.set(g.seq, 0)
-			if err := g.to.send(tag, m.bytes); err != nil {
+			m.Set(g.seq, 0)
+			if err := g.to.send(tag, m.Bytes); err != nil {
 				return err
 			}
 		}
@@ -62,8 +66,8 @@ func (g *generator) open(n int, rate float64) error {
 				}
 				woken = time.Now()
 			}
-			m.set(g.seq, max(due.UnixNano(), woken.UnixNano()))
-			if err := g.to.send(tag, m.bytes); err != nil {
+			m.Set(g.seq, max(due.UnixNano(), woken.UnixNano()))
+			if err := g.to.send(tag, m.Bytes); err != nil {
 				return err
 			}
 			due = due.Add(interval)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/bench/internal/child"
 	"example.com/ferry/bench/internal/ferrynode"
 )
 
@@ -27,7 +28,7 @@ type Setup struct {
 type Run struct {
 	setup                  Setup
 	meter                  *meter // of a ferry node in this namespace
-	node, source, function *process
+	node, source, function *child.Process
 }
 
 // port is the node's port in a network namespace of its own.
@@ -54,12 +55,17 @@ func (c *Run) start() error {
 		return err
 	}
 	end := spec{Role: function, System: s.System, Addr: addr, Dir: data, Size: s.Size, Tags: s.Tags}
-	if c.function, _, err = startEnd(s.FunctionNS, end); err != nil {
+	if c.function, err = startEnd(s.FunctionNS, end, new(reply)); err != nil {
 		return err
 	}
 	end.Role = source
-	c.source, _, err = startEnd(s.SourceNS, end)
+	c.source, err = startEnd(s.SourceNS, end, new(reply))
 	return err
+}
+
+// startEnd starts this program again in the role of s, and waits until it is ready.
+func startEnd(ns string, s spec, ready *reply) (*child.Process, error) {
+	return child.RoleIn(ns, s.Role, specVariable, s, ready, 2*patience)
 }
 
 func (c *Run) startNode(data string) (addr string, err error) {
@@ -72,7 +78,7 @@ func (c *Run) startNode(data string) (addr string, err error) {
 	}
 	if ends[s.System].node != nil {
 		var first reply
-		c.node, first, err = startEnd(s.NodeNS, spec{Role: node, System: s.System, Addr: addr, Dir: data})
+		c.node, err = startEnd(s.NodeNS, spec{Role: node, System: s.System, Addr: addr, Dir: data}, &first)
 		return first.Addr, err
 	}
 	if s.NodeNS != "" { // its admin server cannot be reached from here: clients retry until the node accepts
@@ -93,11 +99,9 @@ func (c *Run) startNode(data string) (addr string, err error) {
 // explain ends the processes and adds their output to err.
 func (c *Run) explain(err error) error {
 	var said strings.Builder
-	for _, p := range []*process{c.source, c.function, c.node} {
-		if p != nil && p.cmd.Process != nil {
-			if text := p.end(); text != "" {
-				fmt.Fprintf(&said, "\n%s said:\n%s", p.name, text)
-			}
+	for _, p := range []*child.Process{c.source, c.function, c.node} {
+		if text := p.End(); text != "" {
+			fmt.Fprintf(&said, "\n%s said:\n%s", p.Name, text)
 		}
 	}
 	return fmt.Errorf("%s, %d bytes: %w%s", c.setup.System, c.setup.Size, err, said.String())
@@ -105,8 +109,8 @@ func (c *Run) explain(err error) error {
 
 // Close ends the processes.
 func (c *Run) Close() {
-	for _, p := range []*process{c.source, c.function, c.node} {
-		p.end()
+	for _, p := range []*child.Process{c.source, c.function, c.node} {
+		p.End()
 	}
 }
 
@@ -167,9 +171,9 @@ func (c *Run) Open(n int, rate float64) (Open, error) {
 		return Open{}, c.explain(err)
 	}
 	o := Open{Tags: received.Tags, All: received.All}
-	for _, p := range []*process{c.source, c.function} {
-		r, err := p.ask(request{Do: "usage"}, patience)
-		if err != nil {
+	for _, p := range []*child.Process{c.source, c.function} {
+		var r reply
+		if err := p.Ask(request{Do: "usage"}, &r, patience); err != nil {
 			return Open{}, c.explain(err)
 		}
 		o.Connects = max(o.Connects, r.Connects)
@@ -179,13 +183,13 @@ func (c *Run) Open(n int, rate float64) (Open, error) {
 
 // cross sends one batch of messages and waits until the function has received them.
 func (c *Run) cross(q request, timeout time.Duration) (sent, received reply, err error) {
-	if _, err = c.function.ask(request{Do: "expect", Count: q.Count, Timed: q.Rate > 0}, patience); err != nil {
+	if err = c.function.Ask(request{Do: "expect", Count: q.Count, Timed: q.Rate > 0}, new(reply), patience); err != nil {
 		return sent, received, err
 	}
-	if sent, err = c.source.ask(q, timeout); err != nil {
+	if err = c.source.Ask(q, &sent, timeout); err != nil {
 		return sent, received, err
 	}
-	received, err = c.function.ask(request{Do: "wait", Timeout: timeout}, timeout+patience)
+	err = c.function.Ask(request{Do: "wait", Timeout: timeout}, &received, timeout+patience)
 	return sent, received, err
 }
 
@@ -194,15 +198,15 @@ type usages struct{ alloc, cpu Cost }
 
 func (c *Run) costs() (u usages, err error) {
 	for _, x := range []struct {
-		p          *process
+		p          *child.Process
 		alloc, cpu *float64
 	}{{c.source, &u.alloc.Source, &u.cpu.Source}, {c.function, &u.alloc.Function, &u.cpu.Function}, {c.node, &u.alloc.Node, &u.cpu.Node}} {
-		*x.cpu = float64(x.p.cpu())
+		*x.cpu = float64(cpu(x.p.PID()))
 		if x.p == c.node && c.meter != nil {
 			*x.alloc, err = c.meter.read()
 		} else if x.p != c.node || ends[c.setup.System].node != nil {
 			var r reply
-			r, err = x.p.ask(request{Do: "usage"}, patience)
+			err = x.p.Ask(request{Do: "usage"}, &r, patience)
 			*x.alloc = float64(r.Alloc)
 		}
 		if err != nil {

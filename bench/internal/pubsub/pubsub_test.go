@@ -1,7 +1,6 @@
 package pubsub
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"sync"
@@ -9,8 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/bench/internal/ferrynode"
-	"example.com/ferry/format"
-	"example.com/ferry/format/cbor"
+	"example.com/ferry/bench/internal/numbered"
 )
 
 func TestMain(m *testing.M) {
@@ -60,53 +58,20 @@ func TestStartExplains(t *testing.T) {
 	}
 }
 
-func TestMessage(t *testing.T) {
-	for _, size := range []int{100, 1 << 10, 64 << 10} {
-		m, err := newMessage(size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.set(7, 42)
-		if len(m.bytes) != size {
-			t.Errorf("got %d bytes, want %d", len(m.bytes), size)
-		}
-		if err := (cbor.Format{}).Validate(m.bytes, format.Options{}); err != nil {
-			t.Errorf("%d bytes: not a CBOR event: %v", size, err)
-		}
-		good := bytes.Clone(m.bytes)
-		if sent, err := m.read(good, 7); sent != 42 || err != nil {
-			t.Errorf("%d bytes: got time %d, %v, want 42", size, sent, err)
-		}
-		for what, bad := range map[string][]byte{
-			"message 7 came where 8 was due": good,
-			"other bytes":                    append(bytes.Clone(good[:size-1]), 0),
-			"want ":                          good[:size-1],
-		} {
-			seq := uint64(7)
-			if strings.HasSuffix(what, "due") {
-				seq = 8
-			}
-			if _, err := m.read(bad, seq); err == nil || !strings.Contains(err.Error(), what) {
-				t.Errorf("%d bytes: got %v, want an error with %q", size, err, what)
-			}
-		}
-	}
-}
-
 func TestCollectors(t *testing.T) {
 	cs, err := newCollectors(2, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := newMessage(100)
+	m, err := numbered.New(100, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	send := func(seq uint64) {
 		var both sync.WaitGroup
-		m.set(seq, time.Now().UnixNano())
+		m.Set(seq, time.Now().UnixNano())
 		for tag := range cs.tags {
-			both.Go(func() { cs.tags[tag].take(m.bytes) })
+			both.Go(func() { cs.tags[tag].take(m.Bytes) })
 		}
 		both.Wait()
 	}

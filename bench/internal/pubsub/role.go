@@ -2,20 +2,15 @@ package pubsub
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
-	"runtime/pprof"
 	"time"
+
+	"example.com/ferry/bench/internal/child"
 )
 
-// A process of this program that finds its spec in the environment is the source or the function, not the benchmark.
-const (
-	specVariable    = "FERRY_BENCH_SPEC"
-	profileVariable = "FERRY_BENCH_PROFILE" // a directory: each end writes a CPU profile of its whole run there
-)
+// specVariable has the spec of a process of this program that is the source, the function or a node, not the benchmark.
+const specVariable = "FERRY_BENCH_SPEC"
 
 // The roles.
 const (
@@ -57,63 +52,22 @@ type reply struct {
 // Main runs a source, a function or a relay if this process was started as one, and does not return then. A benchmark's main
 // and the TestMain of its tests must call Main first.
 func Main() {
-	text, ok := os.LookupEnv(specVariable)
-	if !ok {
-		return
-	}
-	if err := serve(text); err != nil {
-		fail(err)
-	}
-	os.Exit(0)
+	child.Main(specVariable, func(s spec) string { return fmt.Sprintf("%s of %s, %d bytes", s.Role, s.System, s.Size) }, begin)
 }
 
-// fail prints the error and ends this process. The benchmark reads the output.
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
-}
-
-// serve responds to requests until standard input ends.
-func serve(text string) error {
-	var s spec
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return fmt.Errorf("pubsub: %s: %w", specVariable, err)
-	}
-	if dir := os.Getenv(profileVariable); dir != "" {
-		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%s-%d-%d.prof", s.System, s.Role, s.Size, os.Getpid())))
-		if err != nil {
-			return err
-		}
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
-	handle, first, err := begin(s)
-	if err != nil {
-		return fmt.Errorf("pubsub: %s of %s: %w", s.Role, s.System, err)
-	}
-	out := json.NewEncoder(os.Stdout)
-	if err := out.Encode(first); err != nil {
-		return err
-	}
-	for in := json.NewDecoder(os.Stdin); ; {
-		var q request
-		if in.Decode(&q) != nil {
-			return nil // the benchmark has ended
-		}
+// begin starts a role. It returns the handler of requests, and the first reply, which reports that the process is ready.
+func begin(s spec) (func(request) reply, reply, error) {
+	handle, first, err := beginRole(s)
+	return func(q request) reply {
 		r, err := handle(q)
 		if err != nil {
 			r.Err = err.Error()
 		}
-		if err := out.Encode(r); err != nil {
-			return err
-		}
-	}
+		return r
+	}, first, err
 }
 
-// begin starts a role. It returns the handler of requests, and the first reply, which reports that the process is ready.
-func begin(s spec) (handle func(request) (reply, error), first reply, err error) {
+func beginRole(s spec) (handle func(request) (reply, error), first reply, err error) {
 	e, ok := ends[s.System]
 	if !ok {
 		return nil, first, fmt.Errorf("no system %q", s.System)
@@ -124,7 +78,7 @@ func begin(s spec) (handle func(request) (reply, error), first reply, err error)
 	case function:
 		handle, err = beginFunction(s, e)
 	case node:
-		first.Addr, err = e.node(s, fail)
+		first.Addr, err = e.node(s, child.Fail)
 		handle = func(request) (reply, error) { return usage(), nil }
 	default:
 		err = fmt.Errorf("no role %q", s.Role)
@@ -182,7 +136,7 @@ func beginFunction(s spec, e end) (func(request) (reply, error), error) {
 	take := func(tag int, payload []byte) { cs.tags[tag].take(payload) }
 	var connects func() int
 	if err := retry(func(ctx context.Context) (err error) {
-		connects, err = e.subscribe(ctx, s, take, fail)
+		connects, err = e.subscribe(ctx, s, take, child.Fail)
 		return err
 	}); err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"example.com/ferry/bench/internal/child"
 )
 
 // idleRole is a process with many clients, each with a connection of its own.
@@ -24,7 +26,7 @@ func IdleSystems() []System {
 
 // Idle is a server, and a process with clients that are connected to it and make no calls.
 type Idle struct {
-	clients, server *process
+	clients, server *child.Process
 }
 
 // OpenIdle starts both, without a connection.
@@ -49,22 +51,20 @@ func OpenIdle(s System, dir string) (_ *Idle, err error) {
 
 // Grow connects n more clients. Each of them makes one call.
 func (t *Idle) Grow(n int) error {
-	_, err := t.clients.ask(order{Do: connectMore, More: n}, 5*patience)
-	return err
+	return t.clients.Ask(order{Do: connectMore, More: n}, new(report), 5*patience)
 }
 
 // Call makes a call with each client. It returns an error if one fails.
 func (t *Idle) Call() error {
-	_, err := t.clients.ask(order{Do: callEach}, 5*patience)
-	return err
+	return t.clients.Ask(order{Do: callEach}, new(report), 5*patience)
 }
 
 // Memory returns the server's resident anonymous memory in bytes, after a garbage collection that has returned what is unused.
 func (t *Idle) Memory() (int64, error) {
-	if _, err := t.server.ask(order{Do: settle}, patience); err != nil {
+	if err := t.server.Ask(order{Do: settle}, new(report), patience); err != nil {
 		return 0, err
 	}
-	name := fmt.Sprintf("/proc/%d/status", t.server.cmd.Process.Pid)
+	name := fmt.Sprintf("/proc/%d/status", t.server.PID())
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
@@ -80,10 +80,8 @@ func (t *Idle) Memory() (int64, error) {
 
 // Close ends both processes.
 func (t *Idle) Close() {
-	for _, p := range []*process{t.clients, t.server} {
-		if p != nil {
-			p.end()
-		}
+	for _, p := range []*child.Process{t.clients, t.server} {
+		p.End()
 	}
 }
 

@@ -2,24 +2,18 @@ package rpcload
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime/debug"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"time"
 
+	"example.com/ferry/bench/internal/child"
 	"example.com/ferry/bench/internal/keepalive"
 )
 
-// A process of this program that finds its Spec in the environment is a client or a server, not the benchmark.
-const (
-	specVariable    = "FERRY_BENCH_RPC"
-	profileVariable = "FERRY_BENCH_PROFILE" // a directory: each process writes a CPU profile of its whole run there
-)
+// specVariable has the Spec of a process of this program that is a client or a server, not the benchmark.
+const specVariable = "FERRY_BENCH_RPC"
 
 // The roles.
 const (
@@ -59,64 +53,16 @@ type report struct {
 // Main runs a client or a server if this process was started as one, and does not return then. A benchmark's main and the TestMain
 // of its tests must call Main first.
 func Main(systems []System) {
-	text, ok := os.LookupEnv(specVariable)
-	if !ok {
-		return
-	}
-	if err := play(text, systems); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// play executes orders until standard input ends.
-func play(text string, systems []System) error {
-	var s Spec
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return fmt.Errorf("rpcload: %s: %w", specVariable, err)
-	}
-	stop, err := profile(s)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	do, ready, err := begin(s, systems)
-	if err != nil {
-		return fmt.Errorf("rpcload: %s of %s: %w", s.Role, s.System, err)
-	}
-	if err := out.Encode(ready); err != nil {
-		return err
-	}
-	for {
-		var o order
-		if in.Decode(&o) != nil {
-			return nil // the benchmark has ended
-		}
-		var r report
-		if o.Do == settle {
-			debug.FreeOSMemory()
-		} else {
-			r = do(o)
-		}
-		if err := out.Encode(r); err != nil {
-			return err
-		}
-	}
-}
-
-// profile starts a CPU profile if the environment names a directory.
-func profile(s Spec) (stop func(), err error) {
-	dir := os.Getenv(profileVariable)
-	if dir == "" {
-		return func() {}, nil
-	}
-	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.prof", s.System, s.Role, os.Getpid())))
-	if err != nil {
-		return nil, err
-	}
-	return pprof.StopCPUProfile, pprof.StartCPUProfile(f)
+	child.Main(specVariable, func(s Spec) string { return s.Role + " of " + s.System }, func(s Spec) (func(order) report, report, error) {
+		do, ready, err := begin(s, systems)
+		return func(o order) report {
+			if o.Do == settle {
+				debug.FreeOSMemory()
+				return report{}
+			}
+			return do(o)
+		}, ready, err
+	})
 }
 
 // begin starts a role. It returns the function that executes orders, and the first report.

@@ -1,15 +1,11 @@
 package rpcload
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strings"
 	"time"
 
+	"example.com/ferry/bench/internal/child"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/pinned"
 )
@@ -41,7 +37,7 @@ const (
 // Session is a client and a server. It implements harness.Session.
 type Session struct {
 	spec           Spec
-	client, server *process
+	client, server *child.Process
 	clientCPU      time.Duration
 	serverCPU      time.Duration
 	sum            report
@@ -64,7 +60,7 @@ func Open(s System, spec Spec) (_ *Session, err error) {
 	if t.client, _, err = start(spec, s.Kind); err != nil {
 		return nil, err
 	}
-	if _, err := t.client.ask(order{Do: callFor, Time: warm}, patience); err != nil {
+	if err := t.client.Ask(order{Do: callFor, Time: warm}, new(report), patience); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -76,8 +72,8 @@ func (t *Session) Run(d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	r, err := t.client.ask(order{Do: callFor, Time: d}, d+2*callTime)
-	if err != nil {
+	var r report
+	if err := t.client.Ask(order{Do: callFor, Time: d}, &r, d+2*callTime); err != nil {
 		return err
 	}
 	after, err := t.cpu()
@@ -92,8 +88,8 @@ func (t *Session) Run(d time.Duration) error {
 
 // cpu returns the CPU time of the client and of the server so far.
 func (t *Session) cpu() (all [2]time.Duration, err error) {
-	for i, p := range []*process{t.client, t.server} {
-		if all[i], err = pinned.CPU([]int{p.cmd.Process.Pid}); err != nil {
+	for i, p := range []*child.Process{t.client, t.server} {
+		if all[i], err = pinned.CPU([]int{p.PID()}); err != nil {
 			return all, err
 		}
 	}
@@ -148,88 +144,18 @@ func (t *Session) verify() error {
 
 // Close ends both processes.
 func (t *Session) Close() {
-	for _, p := range []*process{t.client, t.server} {
-		if p != nil {
-			p.end()
-		}
+	for _, p := range []*child.Process{t.client, t.server} {
+		p.End()
 	}
-}
-
-// process is a client or a server.
-type process struct {
-	name   string
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	out    *json.Encoder
-	in     *json.Decoder
-	stderr strings.Builder
 }
 
 // start starts this program again in the role of s, and waits until it is ready.
-func start(s Spec, kind harness.Kind) (p *process, first report, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, first, err
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, first, err
-	}
-	p = &process{name: s.Role + " of " + s.System, cmd: exec.Command(self)}
-	race := "GORACE=halt_on_error=1 atexit_sleep_ms=0" // under the race detector: a race ends the process with a failure at once
+func start(s Spec, kind harness.Kind) (*child.Process, report, error) {
+	var env []string
 	if kind == harness.Peer {
-		race = "GORACE=exitcode=0 atexit_sleep_ms=0" // but races of peers are their own, and kitex has some
+		env = append(env, "GORACE=exitcode=0 atexit_sleep_ms=0") // races of peers are their own, and kitex has some
 	}
-	p.cmd.Env = append(os.Environ(), specVariable+"="+string(text), race)
-	p.cmd.Stderr = &p.stderr
-	stdin, err := p.cmd.StdinPipe()
-	if err != nil {
-		return nil, first, err
-	}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, first, err
-	}
-	p.stdin, p.out, p.in = stdin, json.NewEncoder(stdin), json.NewDecoder(stdout)
-	if err := p.cmd.Start(); err != nil {
-		return nil, first, fmt.Errorf("rpcload: %s: %w", p.name, err)
-	}
-	first, err = p.hear(patience)
-	if err != nil {
-		p.end()
-		return nil, first, err
-	}
-	return p, first, nil
-}
-
-// ask sends an order and returns the report, which must come within timeout.
-func (p *process) ask(o order, timeout time.Duration) (report, error) {
-	if err := p.out.Encode(o); err != nil {
-		return report{}, fmt.Errorf("rpcload: %s: %w", p.name, err)
-	}
-	return p.hear(timeout)
-}
-
-func (p *process) hear(timeout time.Duration) (r report, err error) {
-	late := time.AfterFunc(timeout, func() { _ = p.cmd.Process.Kill() })
-	err = p.in.Decode(&r)
-	if !late.Stop() {
-		return r, fmt.Errorf("rpcload: %s: nothing within %v", p.name, timeout)
-	}
-	if err == nil && r.Err != "" {
-		err = errors.New(r.Err)
-	}
-	if err != nil {
-		return r, fmt.Errorf("rpcload: %s: %w: %s", p.name, err, p.end())
-	}
-	return r, nil
-}
-
-// end waits a second for the process to end by itself, and then kills it. It returns the output of the process.
-func (p *process) end() string {
-	_ = p.stdin.Close()
-	late := time.AfterFunc(time.Second, func() { _ = p.cmd.Process.Kill() })
-	_ = p.cmd.Wait() // its exit status is not used
-	late.Stop()
-	return strings.TrimSpace(p.stderr.String())
+	var first report
+	p, err := child.Role(s.Role+" of "+s.System, specVariable, s, &first, patience, env...)
+	return p, first, err
 }
