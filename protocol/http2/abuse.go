@@ -18,6 +18,7 @@ const (
 	AbuseIgnoredFrames       // PRIORITY, unknown frames, and frames of closed streams; CVE-2019-9513
 	AbuseWindows             // WINDOW_UPDATE of less than 1 KiB; CVE-2019-9511
 	AbuseContinuation        // a field block beyond MaxHeader; CVE-2024-27316. It has no budget.
+	AbuseHeaderBomb          // a field block that stands for much more than MaxHeader; CVE-2016-6581. It has no budget.
 	AbuseUnread              // responses that wait because the peer does not read; CVE-2019-9512, 9514, 9515, 9517. See unread.go.
 	abuseKinds
 )
@@ -25,7 +26,7 @@ const (
 var abuseNames = [abuseKinds]string{
 	NoAbuse: "none", AbuseResets: "resets", AbuseErrors: "stream errors", AbuseRefused: "refused streams", AbusePings: "pings",
 	AbuseSettings: "settings", AbuseEmptyFrames: "empty frames", AbuseIgnoredFrames: "ignored frames",
-	AbuseWindows: "window updates", AbuseContinuation: "continuation", AbuseUnread: "unread responses",
+	AbuseWindows: "window updates", AbuseContinuation: "continuation", AbuseHeaderBomb: "header bomb", AbuseUnread: "unread responses",
 }
 
 // String returns the name of the kind in lower case.

@@ -43,6 +43,10 @@ func TestAbuse(t *testing.T) {
 		"heads that are too large": {nil, func(i int) []byte {
 			return frame(frameHeaders, flagEndHeaders|flagEndStream, id(i), fieldBlockOf(append(getLines, strings.Repeat("x: y ", 300)+": z")...)...)
 		}, AbuseErrors, budget},
+		"header bomb": {nil, func(i int) []byte { // RFC 7541, section 6.1: 0xbe is the newest entry of the table
+			block := indexedBlockOf(slices.Concat(getLines, []string{"x: " + strings.Repeat("x", 900)})...)
+			return frame(frameHeaders, flagEndHeaders|flagEndStream, id(i), append(block, strings.Repeat("\xbe", 500)...)...)
+		}, AbuseHeaderBomb, 0},
 		"windows of 0":             {nil, func(i int) []byte { return append(post(id(i)), frame(frameWindowUpdate, 0, id(i), number(0)...)...) }, AbuseWindows, budget},
 		"more streams than agreed": {nil, func(i int) []byte { return post(id(i)) }, AbuseRefused, budget + 10},
 		"PING":                     {nil, func(int) []byte { return frame(framePing, 0, 0, make([]byte, 8)...) }, AbusePings, budget},

@@ -14,12 +14,17 @@ const (
 	trailersBlock
 )
 
+// bombFactor is how many times a field block may exceed Config.MaxHeader and still get 431. A client that only has too many
+// cookies stays below it.
+const bombFactor = 4
+
 // headJudge judges the fields of a block as they are decoded. RFC 9113, section 8.
 type headJudge struct {
 	kind     blockKind
 	extended bool // this side has enabled the extended CONNECT; RFC 8441, section 3
 	regular  bool // a regular field was seen
 	tooLarge bool
+	bomb     bool // the fields exceed maxSize bombFactor times, so that decoding them is work that a small block causes
 
 	goodAuthority bool
 	goodPath      bool
@@ -39,6 +44,7 @@ func (h *Head) add(name, value []byte, id nameID, judged judgement) {
 	j.size += len(name) + len(value) + entryOverhead
 	if j.size > j.maxSize || len(h.fields) >= j.maxFields {
 		j.tooLarge = true
+		j.bomb = j.size > bombFactor*j.maxSize
 		return
 	}
 	is := names[id].is

@@ -16,12 +16,13 @@ func (d *decoder) setLimit(limit int) {
 
 // decode decodes a whole field block and passes each field to h. Views in h are valid as long as p, and until the next call.
 // It returns the reason if the block cannot be decoded: the connection must end with COMPRESSION_ERROR. If the fields exceed the
-// bounds of h or are malformed, the whole block is decoded nevertheless, because the table must follow the peer's.
+// bounds of h or are malformed, the whole block is decoded nevertheless, because the table must follow the peer's. Only a header
+// bomb is not: then the connection must end.
 func (d *decoder) decode(p []byte, h *Head) (reason string) {
 	t := &d.table
 	t.moved = false
 	fieldSeen := false
-	for len(p) > 0 {
+	for len(p) > 0 && !h.judge.bomb {
 		b := p[0]
 		if b >= 0x80 { // RFC 7541, section 6.1: indexed field
 			index := int(b & 0x7f)

@@ -100,6 +100,9 @@ func (c *Conn) receiveBlock(id uint32, p []byte, end bool) *ConnError {
 	if reason := c.decoder.decode(p, h); reason != "" {
 		return c.fail(CompressionError, "a field block with "+reason)
 	}
+	if h.judge.bomb {
+		return c.failFor(EnhanceYourCalm, "a field block that stands for more than four times SETTINGS_MAX_HEADER_LIST_SIZE", AbuseHeaderBomb)
+	}
 	malformed := h.finish()
 	switch {
 	case s != nil:

@@ -166,7 +166,7 @@ var abuses = map[wire.Abuse]traffic.Abuse{
 	wire.AbuseResets: traffic.Resets, wire.AbuseErrors: traffic.StreamErrors, wire.AbuseRefused: traffic.RefusedStreams,
 	wire.AbusePings: traffic.Pings, wire.AbuseSettings: traffic.Settings, wire.AbuseEmptyFrames: traffic.EmptyFrames,
 	wire.AbuseIgnoredFrames: traffic.IgnoredFrames, wire.AbuseWindows: traffic.WindowUpdates,
-	wire.AbuseContinuation: traffic.Continuation, wire.AbuseUnread: traffic.UnreadResponses,
+	wire.AbuseContinuation: traffic.Continuation, wire.AbuseHeaderBomb: traffic.HeaderBomb, wire.AbuseUnread: traffic.UnreadResponses,
 }
 
 // countMalformed counts the requests that the protocol has refused without calling Headers.

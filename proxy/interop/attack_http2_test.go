@@ -140,7 +140,7 @@ func TestAttackHTTP2(t *testing.T) {
 		{name: "PRIORITY", code: calm, reason: "ignored_frames", flood: flood{more: times(100, func(w *frameWriter) { _ = w.WritePriority(3, http2.PriorityParam{StreamDep: 1}) })}},
 		{name: "unknown frames", code: calm, reason: "ignored_frames", flood: flood{more: times(100, func(w *frameWriter) { _ = w.WriteRawFrame(0x99, 0, 0, nil) })}},
 		{name: "WINDOW_UPDATE of 1", code: calm, reason: "window_updates", flood: flood{more: times(100, func(w *frameWriter) { _ = w.WriteWindowUpdate(0, 1) })}},
-		{name: "header bomb", code: calm, reason: "stream_errors", flood: flood{
+		{name: "header bomb", code: calm, reason: "header_bomb", flood: flood{
 			more: func(w *frameWriter) { // RFC 7541, section 6.1: 0xbe is the newest entry of the dynamic table
 				w.headers(append(w.fields("GET", "/", "x-bomb", big), strings.Repeat("\xbe", 12_000)...), true)
 			},

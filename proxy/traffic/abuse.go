@@ -15,6 +15,7 @@ const (
 	IgnoredFrames                // frames without effect
 	WindowUpdates                // small WINDOW_UPDATE frames
 	Continuation                 // a head that is much larger than max_header
+	HeaderBomb                   // a small head that stands for much more than max_header
 	UnreadResponses              // the client sends and does not read
 	abuses
 )
@@ -22,6 +23,6 @@ const (
 // String returns the value of the metrics label reason.
 func (a Abuse) String() string {
 	return [abuses]string{
-		"resets", "stream_errors", "refused_streams", "pings", "settings", "empty_frames", "ignored_frames", "window_updates", "continuation", "unread_responses",
+		"resets", "stream_errors", "refused_streams", "pings", "settings", "empty_frames", "ignored_frames", "window_updates", "continuation", "header_bomb", "unread_responses",
 	}[a]
 }
