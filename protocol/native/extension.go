@@ -111,6 +111,16 @@ func Entry(extension []byte, t TLV) (value []byte, ok bool) {
 	return nil, false
 }
 
+// RemoveEntries appends the entries of extension to dst, without padding and those of type t.
+func RemoveEntries(dst, extension []byte, t TLV) []byte {
+	for typ, v := range TLVs(extension) {
+		if typ != t {
+			dst = AppendTLV(dst, typ, v)
+		}
+	}
+	return dst
+}
+
 // Extension returns the extension of a PUB from Split, which is a part of f.
 func (f Frame) Extension() []byte {
 	if f[7] == longExtension {

@@ -15,7 +15,7 @@ const ByName = 0xffffffff
 const (
 	MaxKey         = 255     // the longest key
 	MaxID          = 128     // the longest idempotency key
-	StoredOverhead = 2 << 10 // by how much a PUB of a stored subscription may exceed the maximum frame, because the node adds entries
+	StoredOverhead = 4 << 10 // by how much a PUB of a stored subscription may exceed the maximum frame, because the node adds entries
 )
 
 // maxDeadLetterReason is the longest reason in an entry of type TLVDeadLetter, in bytes.
@@ -127,23 +127,27 @@ type DeadLetter struct {
 	Stream     string // at most 255 bytes
 	Sequence   uint64 // of the message in Stream
 	Deliveries uint32 // how many times it was delivered
-	Reason     string // of the last failure
+	Tag        string // that it was published on
+	Reason     string // of the last failure; at most 512 bytes are kept
 }
 
 // AppendDeadLetter appends the entry of d. It cuts a long reason.
 func AppendDeadLetter(dst []byte, d DeadLetter) []byte {
 	reason := cutText(d.Reason, maxDeadLetterReason)
-	n := 1 + len(d.Stream) + 8 + 4 + len(reason)
+	n := 1 + len(d.Stream) + 8 + 4 + 2 + len(d.Tag) + len(reason)
 	dst = append(dst, byte(TLVDeadLetter), byte(n>>8), byte(n), byte(len(d.Stream)))
 	dst = binary.BigEndian.AppendUint64(append(dst, d.Stream...), d.Sequence)
-	return append(binary.BigEndian.AppendUint32(dst, d.Deliveries), reason...)
+	return append(appendText(binary.BigEndian.AppendUint32(dst, d.Deliveries), d.Tag), reason...)
 }
 
 // ParseDeadLetter reads the value of an entry of type TLVDeadLetter.
 func ParseDeadLetter(value []byte) (d DeadLetter, ok bool) {
 	stream, rest, ok := NamedTLV(value)
-	if !ok || len(rest) < 12 {
+	if !ok {
 		return d, false
 	}
-	return DeadLetter{string(stream), binary.BigEndian.Uint64(rest), binary.BigEndian.Uint32(rest[8:]), string(rest[12:])}, true
+	r := fieldReader{b: rest}
+	d = DeadLetter{Stream: string(stream), Sequence: r.u64(), Deliveries: r.u32(), Tag: r.text()}
+	d.Reason = string(r.b)
+	return d, !r.failed
 }

@@ -61,7 +61,7 @@ var storedSamples = []sample{
 		func(f Frame) (any, error) { return ParseStored(f) },
 	},
 	{
-		"PUB by name \"dead/orders\", time 1, raw \"x\", sequence number 1, a dead letter: message 9 of \"orders\", delivered 5 times, \"no customer\"",
+		"PUB by name \"dead/orders\", time 1, raw \"x\", sequence number 1, a dead letter: message 9 of \"orders\" on \"orders/17\", delivered 5 times, \"no customer\"",
 		AppendStoredPub(nil, PubHeader{Time: 1}, Stored{"dead/orders", 1, 0}, AppendDeadLetter(nil, deadLetter), []byte("x")),
 		deadLetter,
 		func(f Frame) (any, error) {
@@ -100,7 +100,7 @@ var storedSamples = []sample{
 
 var (
 	keyAndID   = AppendMessageTLVs(nil, &ferry.Message{Key: []byte("k1"), ID: "o-17"})
-	deadLetter = DeadLetter{"orders", 9, 5, "no customer"}
+	deadLetter = DeadLetter{"orders", 9, 5, "orders/17", "no customer"}
 )
 
 // extendedPub is a PUB of a client with the entries of its message.
@@ -267,10 +267,18 @@ func TestMalformedStored(t *testing.T) {
 			t.Errorf("%s: got %v, want a protocol error", c.name, err)
 		}
 	}
-	for _, value := range []string{"", "\x06orders", "\x06orders\x00\x00\x00\x00\x00\x00\x00\x09\x00\x00\x00"} {
-		if d, ok := ParseDeadLetter([]byte(value)); ok {
-			t.Errorf("the dead letter %x was parsed as %+v", value, d)
+	value, _ := Entry(AppendDeadLetter(nil, DeadLetter{Stream: "orders", Tag: "orders/17"}), TLVDeadLetter)
+	for n := range value {
+		if d, ok := ParseDeadLetter(value[:n]); ok {
+			t.Errorf("the dead letter %x was parsed as %+v", value[:n], d)
 		}
+	}
+}
+
+func TestRemoveEntries(t *testing.T) {
+	rest := RemoveEntries(nil, append(AppendDeadLetter([]byte{0}, deadLetter), keyAndID...), TLVDeadLetter)
+	if !bytes.Equal(rest, keyAndID) {
+		t.Errorf("got %x, want %x", rest, keyAndID)
 	}
 }
 
