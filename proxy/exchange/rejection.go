@@ -18,7 +18,7 @@ type Rejection uint8
 const (
 	NoRoute        Rejection = iota // 404
 	RateLimited                     // 429: the rate limit of the route or of the client is reached
-	Unavailable                     // 503: no endpoint is up, none accepts a connection, or a limit of the cluster is reached
+	Unavailable                     // 503: no endpoint is up, none accepts a connection or a stream, or a limit of the cluster is reached
 	BadGateway                      // 502: the server closed its connection or sent an invalid response
 	GatewayTimeout                  // 504: the server did not respond in time
 	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
@@ -42,14 +42,15 @@ func rejectionFor(why traffic.Refusal) Rejection {
 	return Unavailable
 }
 
-// rejectionForFailure returns the Rejection for the failure of a request's last attempt. A server that accepts no connection
-// is unavailable; one whose TLS handshake fails is a bad gateway, because waiting does not help.
+// rejectionForFailure returns the Rejection for the failure of a request's last attempt. A server that accepts no connection,
+// or refuses the stream and so has not processed the request (RFC 9113, section 8.7), is unavailable; one whose TLS handshake
+// fails is a bad gateway, because waiting does not help.
 func rejectionForFailure(f Failure) Rejection {
 	var refused syscall.Errno
 	switch {
 	case f.TimedOut:
 		return GatewayTimeout
-	case f.Cause == route.OnConnectFailure && errors.As(f.Err, &refused):
+	case f.Cause == route.OnConnectFailure && errors.As(f.Err, &refused), f.Cause == route.OnRefusedStream:
 		return Unavailable
 	case f.Canceled:
 		return ServerCanceled

@@ -53,6 +53,29 @@ func TestRefusedStream(t *testing.T) {
 	})
 }
 
+// The server refuses the stream again when the request is sent again: it has processed nothing, so it is unavailable.
+func TestRefusedStreamTwice(t *testing.T) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		server := (&scriptedServer{
+			head: func(_ *scriptedConn, s *wire.Stream, _ *wire.Head, _ bool) {
+				s.Reset(wire.RefusedStream)
+				s.Release()
+			},
+			data: func(*scriptedConn, *wire.Stream, []byte, bool) {},
+		}).start(t)
+		r := startUpstream(t, c, route.Rule{}, proxytest.Cluster("web", server.addr))
+		call := r.begin(postHead, false, nil)
+		call.send("body")
+		call.do(func() { call.End(nil) })
+		if d := call.wait(); d.Rejected == nil || *d.Rejected != exchange.Unavailable {
+			t.Errorf("rejected %v, want %v (503)", d.Rejected, exchange.Unavailable)
+		}
+		if s := r.idle(); s.Endpoints[0].Outcomes[upstream.Reset] != 2 {
+			t.Errorf("%+v: want two resets", s.Endpoints[0])
+		}
+	})
+}
+
 // GOAWAY lets the first stream finish. The second one is above the last id, so its request goes to another connection.
 func TestGoAway(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {

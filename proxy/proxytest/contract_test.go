@@ -174,10 +174,10 @@ func TestFailures(t *testing.T) {
 		{"not idempotent", retry, false, post, exchange.Failure{Cause: route.OnReset, Sent: true}, 1, exchange.BadGateway},
 		{"not idempotent, nothing sent", retry, false, post, exchange.Failure{Cause: route.OnConnectFailure}, 2, exchange.BadGateway},
 		{"stale", nil, true, get, exchange.Failure{Cause: route.OnReset, Sent: true, Stale: true}, 2, exchange.BadGateway},
-		{"refused stream", nil, false, post, refused, 2, exchange.BadGateway},
-		{"refused stream, retried", retryRefused, false, post, refused, 3, exchange.BadGateway},
-		{"refused stream, other failures retried", retry, false, post, refused, 2, exchange.BadGateway},
-		{"server that goes away", nil, false, post, exchange.Failure{Cause: route.OnRefusedStream, Stale: true}, 2, exchange.BadGateway},
+		{"refused stream", nil, false, post, refused, 2, exchange.Unavailable},
+		{"refused stream, retried", retryRefused, false, post, refused, 3, exchange.Unavailable},
+		{"refused stream, other failures retried", retry, false, post, refused, 2, exchange.Unavailable},
+		{"server that goes away", nil, false, post, exchange.Failure{Cause: route.OnRefusedStream, Stale: true}, 2, exchange.Unavailable},
 		{"stale, not idempotent", nil, true, post, exchange.Failure{Cause: route.OnReset, Sent: true, Stale: true}, 1, exchange.BadGateway},
 	} {
 		t.Run(row.name, func(t *testing.T) {
