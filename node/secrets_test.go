@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,8 +37,12 @@ admin: {address: '127.0.0.1:0', token_file: DIR/admin-token, cert_file: 'DIR/nod
 proxy:
   loops: 1
   access_log: {file: DIR/access.log}
-  listeners: [{address: '127.0.0.1:0', protocol: http1, cluster: web}]
-  clusters: [{name: web, endpoints: [{address: 'SERVER'}]}]
+  listeners:
+    - {address: '127.0.0.1:0', protocol: http1, cluster: web}
+    - {name: secure, address: '127.0.0.1:0', protocol: http1, cluster: secure, tls: {certificates: [{cert_file: 'DIR/proxy.pem', key_file: 'DIR/proxy.key'}]}}
+  clusters:
+    - {name: web, endpoints: [{address: 'SERVER'}]}
+    - {name: secure, endpoints: [{address: 'SERVER'}], tls: {ca_file: 'DIR/ca.pem', cert_file: 'DIR/client.pem', key_file: 'DIR/client.key'}}
 log: {level: debug}
 data_dir: DIR/data
 `
@@ -77,6 +82,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 	ca := certstest.NewCA(t, "ca")
 	pair := ca.Issue(t, certstest.Leaf{Names: []string{"127.0.0.1"}})
 	_, keyFile := pair.Write(t, dir, "node")
+	_, proxyKey := ca.Issue(t, certstest.Leaf{Names: []string{"127.0.0.1"}}).Write(t, dir, "proxy")
+	_, clientKey := ca.Issue(t, certstest.Leaf{CommonName: "the proxy"}).Write(t, dir, "client")
+	ca.Write(t, dir, "ca")
 	writeSecret(t, filepath.Join(dir, "token"), "MARKED-token-of-a-file")
 	writeSecret(t, filepath.Join(dir, "admin-token"), "MARKED-token-of-the-admin-server")
 	text := strings.NewReplacer("DIR", dir, "SERVER", web(t, "a server")).Replace(secretsYAML)
@@ -101,7 +109,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"the local token": n.id.Token(),
 	}
 	for name, file := range map[string]string{
-		"the key of a listener": keyFile, "the node's key": filepath.Join(dir, "data", pki.ServerKeyFile), "the CA's key": filepath.Join(dir, "data", pki.CAKeyFile),
+		"the key of a listener": keyFile, "the key of a listener of the proxy": proxyKey, "the key of a cluster": clientKey,
+		"the node's key": filepath.Join(dir, "data", pki.ServerKeyFile), "the CA's key": filepath.Join(dir, "data", pki.CAKeyFile),
 	} {
 		pem, err := os.ReadFile(file)
 		if err != nil {
@@ -112,6 +121,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 
 	showStreams(t, n, &shown)
 	showProxied(t, n, &shown)
+	showSecureProxied(t, n, ca, &shown)
 	showAdmin(t, n, ca, &shown)
 	showBrokenConfigurations(t, n, dir, text, &shown)
 	if err := stop(); err != nil {
@@ -168,6 +178,27 @@ func showProxied(t *testing.T, n *Node, shown *transcript) {
 	_, _ = io.Copy(shown, c)
 }
 
+// showSecureProxied sends a request over TLS to a server that is expected to speak TLS and does not, and a handshake that fails.
+func showSecureProxied(t *testing.T, n *Node, ca *certstest.CA, shown *transcript) {
+	t.Helper()
+	addresses := n.Addresses()
+	url := "https://" + strings.TrimPrefix(addresses[len(addresses)-1], "http1://") + "/page"
+	for _, pool := range []*x509.CertPool{ca.Pool(), x509.NewCertPool()} {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: 20 * time.Second}
+		response, err := client.Get(url) //nolint:noctx // the client has a timeout
+		if err != nil {
+			fmt.Fprintln(shown, err)
+			continue
+		}
+		if response.StatusCode != http.StatusBadGateway {
+			t.Errorf("a server without TLS: got %s, want 502", response.Status)
+		}
+		_, _ = io.Copy(shown, response.Body)
+		response.Body.Close()
+		client.CloseIdleConnections()
+	}
+}
+
 // showAdmin gets every page of the admin servers, with the token and without.
 func showAdmin(t *testing.T, n *Node, ca *certstest.CA, shown *transcript) {
 	t.Helper()
@@ -215,6 +246,11 @@ func showBrokenConfigurations(t *testing.T, n *Node, dir, text string, shown *tr
 		{"token_file: DIR/token", "token_file: DIR/node.key"},
 		{"token_file: DIR/admin-token", "token_file: DIR/node.key"},
 		{"key_file: 'DIR/node.key'", "key_file: DIR/token"},
+		{"key_file: 'DIR/proxy.key'", "key_file: DIR/client.key"},
+		{"key_file: 'DIR/proxy.key'", "key_file: DIR/token"},
+		{"key_file: 'DIR/client.key'", "key_file: DIR/proxy.key"},
+		{"cert_file: 'DIR/client.pem'", "cert_file: DIR/client.key"},
+		{"ca_file: 'DIR/ca.pem'", "ca_file: DIR/client.key"},
 		{"data_dir: DIR/data", "data_dir: DIR/other"},
 	} {
 		broken := strings.Replace(text, strings.ReplaceAll(change.from, "DIR", dir), strings.ReplaceAll(change.to, "DIR", dir), 1)
