@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"example.com/ferry/node/config"
 )
@@ -88,20 +89,29 @@ func (n *Node) prepareFunction(c config.Function, r *reload) (*function, error) 
 	return f, nil
 }
 
-// commit stops and starts functions. One that cannot start shows the reason, like one that has ended by itself.
+// commit stops and starts functions. One that cannot start shows the reason, like one that has ended by itself. Those of a
+// configuration stop at the same time, and start at the same time, so that a reload waits for the slowest only: at most
+// startTimeout.
 func (c *restaffing) commit(n *Node) {
-	for _, f := range c.stop {
-		f.retire()
-	}
+	each(c.stop, (*function).retire)
 	n.functions.replace(c.list)
-	for _, f := range c.start {
+	each(c.start, func(f *function) {
 		if err := f.start(context.Background()); err != nil {
 			n.log.Error("a function of the new configuration did not start", "function", f.Name, "err", err)
 		}
-	}
+	})
 	for _, f := range c.list {
 		f.discard() // of functions that stay stopped
 	}
+}
+
+// each calls do for all functions at the same time, and waits.
+func each(list []*function, do func(*function)) {
+	var group sync.WaitGroup
+	for _, f := range list {
+		group.Go(func() { do(f) })
+	}
+	group.Wait()
 }
 
 func (c *restaffing) abort() {
