@@ -225,11 +225,49 @@ func (m *material) checkTime(list []*x509.Certificate) {
 		if m.notAfter.IsZero() || c.NotAfter.Before(m.notAfter) {
 			m.notAfter = c.NotAfter
 		}
-		switch {
-		case now.After(c.NotAfter):
-			m.warnings = append(m.warnings, fmt.Sprintf("certificate %q has expired on %s", c.Subject, c.NotAfter.UTC().Format(time.RFC3339)))
-		case now.Before(c.NotBefore):
-			m.warnings = append(m.warnings, fmt.Sprintf("certificate %q is not valid before %s", c.Subject, c.NotBefore.UTC().Format(time.RFC3339)))
+		if warning := timeWarning(c, now, 0); warning != "" {
+			m.warnings = append(m.warnings, warning)
 		}
 	}
+}
+
+// timeWarning returns why c is not valid now, or that it expires within a time; empty if neither applies.
+func timeWarning(c *x509.Certificate, now time.Time, within time.Duration) string {
+	switch left := c.NotAfter.Sub(now); {
+	case left < 0:
+		return fmt.Sprintf("certificate %q has expired on %s", c.Subject, c.NotAfter.UTC().Format(time.RFC3339))
+	case now.Before(c.NotBefore):
+		return fmt.Sprintf("certificate %q is not valid before %s", c.Subject, c.NotBefore.UTC().Format(time.RFC3339))
+	case left < within:
+		return fmt.Sprintf("certificate %q expires in %s, on %s", c.Subject, remaining(left), c.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return ""
+}
+
+// remaining returns d in days, or in hours if it is less than two days.
+func remaining(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d < 2*day {
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", d/day)
+}
+
+// TimeWarnings reads the certificates in a PEM file and returns a text for each one that is not valid at now or expires within a
+// time. The error is a *FileError.
+func TimeWarnings(file string, now time.Time, within time.Duration) (warnings []string, err error) {
+	c := readFile(file)
+	if c.err != nil {
+		return nil, &FileError{Certificate, file, c.err}
+	}
+	list, err := parseCertificates(Certificate, file, c.data)
+	if err != nil {
+		return nil, err
+	}
+	for _, each := range list {
+		if warning := timeWarning(each, now, within); warning != "" {
+			warnings = append(warnings, warning)
+		}
+	}
+	return warnings, nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"example.com/ferry/node/config"
 )
@@ -15,6 +16,7 @@ type checkCmd struct {
 // Help returns the part of ferry check --help that is not in the grammar.
 func (*checkCmd) Help() string {
 	return `Each error is printed as file:line:column: field: reason, followed by that line of the file.
+A certificate that has expired, or expires within 14 days, is a warning: the file is valid.
 
 Example:
 
@@ -23,9 +25,19 @@ Example:
 
 // Run reports whether the file is a valid configuration.
 func (c *checkCmd) Run(e *env) error {
-	_, err := config.Load(c.Config, e.extensions.Program())
+	var warnings []*config.Error
+	data, err := config.Read(c.Config)
+	if err == nil {
+		_, err = config.Parse(c.Config, data, e.extensions.Program())
+	}
+	if err == nil {
+		warnings = config.Warnings(c.Config, data, time.Now())
+	}
 	if c.Output == "json" {
-		return c.report(e, err)
+		return c.report(e, err, warnings)
+	}
+	for _, w := range warnings {
+		e.note("warning: %v", w)
 	}
 	if err == nil {
 		return e.print([]byte(c.Config + ": ok\n"))
@@ -33,8 +45,8 @@ func (c *checkCmd) Run(e *env) error {
 	return configError(e, err)
 }
 
-// report prints {"ok":true}, or false and the errors.
-func (c *checkCmd) report(e *env, err error) error {
+// report prints {"ok":true} with the warnings, or false and the errors.
+func (c *checkCmd) report(e *env, err error, warnings []*config.Error) error {
 	type problem struct {
 		File   string `json:"file"`
 		Line   int    `json:"line,omitempty"`
@@ -43,15 +55,21 @@ func (c *checkCmd) report(e *env, err error) error {
 		Reason string `json:"reason"`
 	}
 	result := struct {
-		OK     bool      `json:"ok"`
-		Errors []problem `json:"errors,omitempty"`
+		OK       bool      `json:"ok"`
+		Errors   []problem `json:"errors,omitempty"`
+		Warnings []problem `json:"warnings,omitempty"`
 	}{OK: err == nil}
+	problems := func(list []*config.Error) (all []problem) {
+		for _, e := range list {
+			all = append(all, problem{e.File, e.Line, e.Column, e.Field, e.Reason})
+		}
+		return all
+	}
+	result.Warnings = problems(warnings)
 	var errs config.Errors
 	switch {
 	case errors.As(err, &errs):
-		for _, e := range errs {
-			result.Errors = append(result.Errors, problem{e.File, e.Line, e.Column, e.Field, e.Reason})
-		}
+		result.Errors = problems(errs)
 	case err != nil:
 		result.Errors = []problem{{File: c.Config, Reason: err.Error()}}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/certs/certstest"
 	"example.com/ferry/internal/needs"
 )
 
@@ -285,6 +287,27 @@ func TestRunFailures(t *testing.T) {
 	}
 	if got := ferryWith("", "check", "-c", good, "-o", "json"); got != (outcome{stdout: "{\"ok\":true}\n"}) {
 		t.Errorf("ferry check -o json: got %+v", got)
+	}
+}
+
+// TestCheckWarns: a certificate that expires soon is a warning, and the file is valid.
+func TestCheckWarns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := certstest.NewCA(t, "ca").Issue(t, certstest.Leaf{CommonName: "soon"}).Write(t, dir, "soon")
+	file := filepath.Join(dir, "node.yaml")
+	text := fmt.Sprintf("listeners:\n  - {address: 'tls://127.0.0.1:0', cert_file: %s, key_file: %s}\n", cert, key)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "listeners[0].cert_file: " + cert + `: certificate "CN=soon" expires in 23 h`
+	got := ferryWith("", "check", "-c", file)
+	if got.status != statusDone || got.stdout != file+": ok\n" || !strings.HasPrefix(got.stderr, "ferry: warning: "+file+":2:47: "+want) {
+		t.Errorf("got %+v, want status 0 and %q", got, want)
+	}
+	got = ferryWith("", "check", "-o", "json", "-c", file)
+	if got.status != statusDone || got.stderr != "" || !strings.HasPrefix(got.stdout, `{"ok":true,"warnings":[{"file":`) {
+		t.Errorf("-o json: got %+v", got)
 	}
 }
 

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/internal/certs/certstest"
+)
+
+// TestWarnings: every certificate file of a configuration is looked at, in all sections.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ca := certstest.NewCA(t, "ca")
+	ca.Write(t, dir, "ca")
+	good := ca.Issue(t, certstest.Leaf{CommonName: "good"})
+	good.Write(t, dir, "good")
+	ca.Issue(t, certstest.Leaf{CommonName: "old", Expired: true}).Write(t, dir, "old")
+	text := strings.ReplaceAll(`listeners:
+  - {address: 'tls://127.0.0.1:0', cert_file: DIR/good.pem, key_file: DIR/good.key, client_ca_file: DIR/ca.pem}
+admin:
+  cert_file: DIR/old.pem
+  key_file: DIR/old.key
+proxy:
+  listeners:
+    - address: 127.0.0.1:0
+      tls:
+        certificates:
+          - {cert_file: DIR/good.pem, key_file: DIR/good.key}
+          - cert_file: DIR/old.pem
+  clusters:
+    - tls: {ca_file: DIR/missing.pem, cert_file: DIR/old.pem}
+`, "DIR", dir)
+	old := filepath.Join(dir, "old.pem") + `: certificate "CN=old" has expired on `
+	for _, c := range []struct {
+		name string
+		at   time.Time
+		want []string // line, field and the begin of the reason
+	}{
+		{"now", time.Now(), []string{
+			"2 listeners[0].cert_file " + filepath.Join(dir, "good.pem") + `: certificate "CN=good" expires in 23 h, on `,
+			"2 listeners[0].client_ca_file " + filepath.Join(dir, "ca.pem") + `: certificate "CN=ca" expires in 23 h, on `,
+			"4 admin.cert_file " + old,
+			"11 proxy.listeners[0].tls.certificates[0].cert_file ",
+			"12 proxy.listeners[0].tls.certificates[1].cert_file " + old, "14 proxy.clusters[0].tls.cert_file " + old,
+		}},
+		{"before they are valid", good.Cert.NotBefore.Add(-time.Hour), []string{
+			"2 listeners[0].cert_file " + filepath.Join(dir, "good.pem") + `: certificate "CN=good" is not valid before `, "2 listeners[0].client_ca_file ",
+			"4 admin.cert_file ", "11 proxy.listeners[0].tls.certificates[0].cert_file ", "12 proxy", "14 proxy",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := Warnings("node.yaml", []byte(text), c.at)
+			if len(got) != len(c.want) {
+				t.Fatalf("got %v, want %q", got, c.want)
+			}
+			for i, w := range got {
+				if is := fmt.Sprintf("%d %s %s", w.Line, w.Field, w.Reason); w.File != "node.yaml" || !strings.HasPrefix(is, c.want[i]) {
+					t.Errorf("got %q of %s, want %q", is, w.File, c.want[i])
+				}
+			}
+		})
+	}
+}
