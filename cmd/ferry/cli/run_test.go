@@ -243,7 +243,7 @@ func TestRunFailures(t *testing.T) {
 	}
 	file := write("file", "")
 	unknown := write("unknown.yaml", "listeners:\n  - addr: tcp://127.0.0.1:0\n")
-	promise := write("promise.yaml", "streams:\n  - tags: a/#\n    delivery: at-least-once\n")
+	promise := write("promise.yaml", "engine: {address: memory}\nstreams:\n  - tags: a/#\n    delivery: at-least-once\n")
 	function := write("function.yaml", "functions:\n  - name: a\n    run: averges\n    observe: [a]\n")
 	for _, c := range []struct {
 		name   string
@@ -257,7 +257,7 @@ func TestRunFailures(t *testing.T) {
 		{"no such file", filepath.Join(dir, "none.yaml"), statusUsage, []string{"none.yaml: no such file"}},
 		{"unknown field", unknown, statusUsage, []string{unknown + ":2:5: listeners[0].addr: "}},
 		{"unknown function", function, statusUsage, []string{function + `:3:10: functions[0].run: unknown function "averges": want one of averages, alerts, checksum`}},
-		{"promise no engine keeps", promise, statusUsage, []string{promise + ":3:15: streams[0].delivery: engine memory cannot promise at-least-once"}},
+		{"promise no engine keeps", promise, statusUsage, []string{promise + ":4:15: streams[0].delivery: engine memory cannot promise at-least-once"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
