@@ -1,0 +1,14 @@
+// Package nats stores streams in NATS JetStream.
+//
+// Embedded starts a NATS server in the process. It stores streams in a directory and opens no port, unless its configuration asks
+// for a listener. Connect uses a server or a cluster that runs elsewhere. Both return an engine.Engine:
+//
+//	e, err := nats.Embedded(ctx, nats.EmbeddedConfig{Dir: "ferry-data/streams"})
+//	s, err := e.Open(ctx, engine.Config{Name: "orders", Tags: []string{"orders/#"}})
+//	s.Append([]engine.Record{{Tag: "orders/17", Payload: order}}, func(err error) { ... })
+//
+// Stream NAME is the JetStream stream ferry-NAME. A record is a message on the subject of its tag (subject.go). Its other fields
+// are headers (message.go). Appended records gather while the server stores those before them, and are stored as one atomic batch
+// (appender.go). A cursor reads with a JetStream consumer that exists while the cursor is open (reader.go). The position of a named
+// cursor, and which process holds it, are one entry of the key-value bucket ferry-NAME (lease.go).
+package nats

@@ -1,0 +1,184 @@
+package nats
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
+
+	"example.com/ferry/stream/engine"
+)
+
+// EmbeddedConfig configures a server in the process.
+type EmbeddedConfig struct {
+	// Dir is the directory of the store. Embedded creates it. One process at a time uses it.
+	Dir string
+
+	// Sync says when stored records are on the disk: engine.SyncAlways (also 0) or engine.SyncInterval.
+	Sync engine.Sync
+
+	// Interval is the time between two syncs with engine.SyncInterval. 0 means 1 s.
+	Interval time.Duration
+
+	// Listen is the address on which other NATS clients reach the server. "" means none: the server then opens no port.
+	Listen string
+
+	// TLS is the listener's. nil means cleartext.
+	TLS *tls.Config
+
+	// Authenticate says what a client of the listener may do. It may be called from several goroutines. nil refuses all clients.
+	Authenticate func(Client) (Access, error)
+
+	// MaxBytes bounds the store, in bytes. 0 means three quarters of the space that the disk has when the server starts.
+	MaxBytes int64
+
+	// MaxRecord bounds one record with its tag, ID and extension, in bytes. 0 means 8 MiB; the most is 64 MiB.
+	MaxRecord int
+
+	// Log receives the warnings and errors of the server. nil means slog.Default.
+	Log *slog.Logger
+}
+
+const (
+	defaultInterval  = time.Second
+	defaultMaxRecord = 8 << 20
+	mostMaxRecord    = 64 << 20
+)
+
+var errLocked = errors.New("another process uses it")
+
+// Embedded starts a server in the process. It returns when the store is recovered and can be used.
+func Embedded(ctx context.Context, c EmbeddedConfig) (*Engine, error) {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Interval == 0 {
+		c.Interval = defaultInterval
+	}
+	if c.MaxRecord == 0 {
+		c.MaxRecord = defaultMaxRecord
+	}
+	switch {
+	case c.Dir == "":
+		return nil, errors.New("engine: the embedded engine needs a directory")
+	case c.Sync != 0 && c.Sync != engine.SyncAlways && c.Sync != engine.SyncInterval:
+		return nil, fmt.Errorf("engine: sync %s: the embedded engine has always and interval", c.Sync)
+	case c.Interval < 0:
+		return nil, fmt.Errorf("engine: interval %s is negative", c.Interval)
+	case c.MaxRecord < 0 || c.MaxRecord > mostMaxRecord:
+		return nil, fmt.Errorf("engine: records of at most %d bytes: the most is %d", c.MaxRecord, mostMaxRecord)
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("engine: directory of the store: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(c.Dir, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("engine: directory %s: %w", c.Dir, err)
+	}
+	g := newGate(c.Authenticate, c.Log)
+	srv, err := startServer(c, g)
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	stop := func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		lock.Close()
+	}
+	caps := engine.Capabilities{Name: "nats", Durable: true, Sync: engine.SyncAlways, MaxReplicas: 1, Address: "embedded"}
+	if c.Sync == engine.SyncInterval {
+		caps.Sync, caps.Interval = engine.SyncInterval, c.Interval
+	}
+	e, err := newEngine(ctx, caps, c.Log, "", natsgo.InProcessServer(srv), natsgo.UserInfo(ownUser, g.password))
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	e.stop = stop
+	e.exclusive = true
+	e.foreign = c.Listen != ""
+	if srv.Addr() != nil {
+		e.listener = srv.Addr()
+	}
+	if err := e.recovered(ctx, filepath.Join(c.Dir, server.JetStreamStoreDir)); err != nil {
+		e.Close(ctx)
+		return nil, err
+	}
+	return e, nil
+}
+
+// Addr returns the address of the listener, or nil.
+func (e *Engine) Addr() net.Addr { return e.listener }
+
+func startServer(c EmbeddedConfig, g *gate) (*server.Server, error) {
+	o := &server.Options{
+		ServerName:                 "ferry",
+		DontListen:                 c.Listen == "",
+		NoSigs:                     true,
+		NoLog:                      true, // log.go is the logger
+		MaxPayload:                 int32(c.MaxRecord),
+		MaxPending:                 max(server.MAX_PENDING_SIZE, 2*int64(c.MaxRecord)),
+		MaxControlLine:             8 << 10, // a tag's subject can have more than 2 KiB
+		JetStream:                  true,
+		JetStreamMaxStore:          c.MaxBytes,
+		DisableJetStreamBanner:     true,
+		StoreDir:                   c.Dir,
+		SyncAlways:                 c.Sync != engine.SyncInterval,
+		SyncInterval:               c.Interval,
+		TLSConfig:                  c.TLS,
+		CustomClientAuthentication: g,
+	}
+	if c.Listen != "" {
+		host, port, err := net.SplitHostPort(c.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("engine: listen %q: %w", c.Listen, err)
+		}
+		o.Host = host
+		if o.Port, err = strconv.Atoi(port); err != nil {
+			return nil, fmt.Errorf("engine: listen %q: the port is no number", c.Listen)
+		}
+		if o.Port == 0 {
+			o.Port = server.RANDOM_PORT
+		}
+	}
+	if c.TLS != nil {
+		o.TLSTimeout = 10 // seconds
+	}
+	srv, err := server.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("engine: embedded server: %w", err)
+	}
+	log := &serverLog{log: c.Log}
+	srv.SetLogger(log, false, false)
+	srv.Start()
+	fail := log.fatalError()
+	if fail == "" && !srv.JetStreamEnabled() {
+		fail = "the store could not be opened"
+	}
+	if fail == "" && c.Listen != "" && srv.Addr() == nil {
+		fail = "cannot listen on " + c.Listen
+	}
+	if fail != "" {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, fmt.Errorf("engine: embedded server with directory %s%s: %s", c.Dir, listenText(c.Listen), fail)
+	}
+	return srv, nil
+}
+
+func listenText(listen string) string {
+	if listen == "" {
+		return ""
+	}
+	return " and listener " + listen
+}

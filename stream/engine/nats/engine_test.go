@@ -1,0 +1,44 @@
+package nats_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"example.com/ferry/stream/engine"
+	"example.com/ferry/stream/engine/enginetest"
+	"example.com/ferry/stream/engine/nats"
+)
+
+func TestEmbedded(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T) enginetest.Fixture {
+		config := nats.EmbeddedConfig{Dir: t.TempDir(), Sync: engine.SyncInterval, Log: slog.New(slog.DiscardHandler)}
+		e := embedded(t, config)
+		f := enginetest.Fixture{Engine: e}
+		f.Restart = func(t *testing.T) engine.Engine {
+			if err := e.Close(context.Background()); err != nil {
+				t.Fatalf("Close: %v", err)
+			}
+			return embedded(t, config)
+		}
+		return f
+	})
+}
+
+// embedded starts an engine and closes it when the test ends.
+func embedded(t *testing.T, c nats.EmbeddedConfig) *nats.Engine {
+	t.Helper()
+	e, err := nats.Embedded(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := e.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return e
+}
