@@ -51,7 +51,7 @@ func Mount(t testing.TB, c Config) *Disk {
 		DirectMount: true,
 		FsName:      "disktest",
 		Name:        "disktest",
-		MaxWrite:    1 << 20,
+		MaxWrite:    512 << 10,
 	}})
 	if err != nil {
 		needs.Missing(t, fmt.Sprintf("permission to mount (%v)", err), "sudo make test, on Linux with /dev/fuse")

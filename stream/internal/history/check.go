@@ -25,6 +25,7 @@ type Violation struct {
 	Key    string
 	Number uint64
 	Why    string
+	Stored time.Time // when the message was stored, with Lost
 }
 
 func (v Violation) String() string {
@@ -159,6 +160,7 @@ func (c *checker) lost() {
 	slices.SortFunc(lost, func(a, b message) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.number, b.number)) })
 	for _, m := range lost {
 		c.violation(Lost, &event{key: m.key, number: m.number}, "it was stored, but never handled")
+		c.report.Violations[len(c.report.Violations)-1].Stored = c.h.events[c.messages[m].stored].at
 	}
 }
 
@@ -218,5 +220,5 @@ func (f fault) overlaps(from, upTo int) bool {
 }
 
 func (c *checker) violation(k Kind, e *event, why string) {
-	c.report.Violations = append(c.report.Violations, Violation{k, c.h.names[e.key], e.number, why})
+	c.report.Violations = append(c.report.Violations, Violation{Kind: k, Key: c.h.names[e.key], Number: e.number, Why: why})
 }

@@ -18,6 +18,7 @@ type History struct {
 
 	seen      map[message]seen
 	unhandled int
+	times     int // that messages were handled
 }
 
 // seen says which events a message has had.
@@ -88,6 +89,9 @@ func (h *History) add(k kind, key string, number uint64, by string) {
 		h.names = append(h.names, key)
 	}
 	h.events = append(h.events, event{time.Now(), k, i, number, by})
+	if k == handled {
+		h.times++
+	}
 	if k == stored || k == handled {
 		h.see(message{i, number}, k)
 	}
@@ -115,6 +119,13 @@ func (h *History) Unhandled() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.unhandled
+}
+
+// Times returns how many times messages were handled.
+func (h *History) Times() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.times
 }
 
 // message identifies a message of a History.

@@ -165,13 +165,20 @@ func TestReport(t *testing.T) {
 		if got := h.Unhandled(); got != 1 {
 			t.Errorf("%d messages are unhandled, want 1", got)
 		}
+		if got := h.Times(); got != 6 {
+			t.Errorf("messages were handled %d times, want 6", got)
+		}
 		want := `4 messages sent, 4 stored, 3 handled, 3 times again, 1 faults, longest gap between stored messages 3s (node 2 ended): 1 lost, 0 invented, 0 reordered, 3 repeated
 repeated: message 1 of key "a": worker handles it again after worker has, and nothing has failed since
 repeated: message 2 of key "a": worker handles it again after worker has, and nothing has failed since
 repeated: message 3 of key "a": worker handles it again after worker has, and nothing has failed since
 lost: message 4 of key "a": it was stored, but never handled`
-		if got := h.Check().String(); got != want {
+		report := h.Check()
+		if got := report.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+		if stored := report.Violations[3].Stored; !stored.Equal(time.Now()) {
+			t.Errorf("the lost message was stored at %v, want %v", stored, time.Now())
 		}
 	})
 }
