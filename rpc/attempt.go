@@ -23,6 +23,7 @@ type attempt struct {
 	avoid    *balance.Endpoint                // where another attempt has just failed
 	endpoint atomic.Pointer[balance.Endpoint] // where this one went; nil before
 	lost     atomic.Bool                      // another attempt has succeeded, and this one was cancelled
+	relayed  bool                             // a node was to pass it on
 	took     time.Duration                    // from the choice of the connection to the response
 	resp     call.Response
 	result   []byte       // the encoded response: part of resp.Data
@@ -60,6 +61,7 @@ func (a *attempt) run(ctx context.Context) {
 func (a *attempt) runOn(ctx context.Context, conn *conn) {
 	c := a.client
 	a.endpoint.Store(&conn.endpoint.Endpoint)
+	a.relayed = conn.relayed
 	start := c.now()
 	err := a.send(ctx, conn)
 	now := c.now()

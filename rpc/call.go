@@ -120,8 +120,14 @@ func (u *unaryCall) do(ctx context.Context) error {
 	return u.tryAll(ctx)
 }
 
-// maxRefused is the number of attempts that servers have not begun, after which a call fails.
-const maxRefused = 16
+// Calls that no server has begun are tried again without budget, whatever the method: at once on another connection, as often as
+// maxRefused. If a node has no server for a call, it is tried after a pause of refusedPause, which doubles each time, maxUnserved
+// times: that covers the start of a server in the place of another.
+const (
+	maxRefused   = 16
+	maxUnserved  = 7
+	refusedPause = 10 * time.Millisecond
+)
 
 // tryAll makes attempts until one succeeds, or another one is not allowed.
 func (u *unaryCall) tryAll(ctx context.Context) error {
@@ -138,12 +144,17 @@ func (u *unaryCall) tryAll(ctx context.Context) error {
 		if u.options.trailer != nil {
 			*u.options.trailer = a.resp.Trailer
 		}
-		status, unsent, avoid := a.status, a.resp.Unsent && a.status.Code == call.Unavailable, a.endpoint.Load()
+		status, unsent, avoid, relayed := a.status, a.resp.Unsent && a.status.Code == call.Unavailable, a.endpoint.Load(), a.relayed
 		a.release()
 		switch {
 		case ctx.Err() != nil:
 			return status
-		case unsent && refused < maxRefused:
+		case unsent && relayed && refused < maxUnserved:
+			if pause(ctx, u.deadline, jitter(refusedPause<<refused)) != nil {
+				return status
+			}
+			refused++
+		case unsent && !relayed && refused < maxRefused:
 			refused++ // no pause and no budget: the connection is given up, so this cannot go on
 		case u.attempts-refused >= c.cfg.Retry.Attempts, !idempotent, !slices.Contains(c.cfg.Retry.Codes, status.Code), !c.retries.Retry(c.now()):
 			return status

@@ -34,6 +34,8 @@ type Client struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
+	onClose func() // called by Close, after the connections are closed; nil means nothing
+
 	mu        sync.Mutex
 	endpoints map[endpointKey]*endpoint
 	sought    sought
@@ -99,6 +101,9 @@ func (c *Client) Close() error {
 	c.cancel()
 	c.tasks.Wait()
 	c.set.Close()
+	if c.onClose != nil {
+		c.onClose()
+	}
 	return nil
 }
 

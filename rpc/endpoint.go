@@ -56,6 +56,7 @@ type conn struct {
 	numbered call.Numbered // nil if the protocol does not number calls
 	endpoint *endpoint
 	active   atomic.Int64  // calls in progress
+	relayed  bool          // the other end passes calls on to servers
 	unusable atomic.Bool   // givenUp is closed
 	givenUp  chan struct{} // closed when the server has refused a call
 }
@@ -103,9 +104,10 @@ func (c *conn) closing() bool {
 	}
 }
 
-// giveUp makes c closing, because the server has not begun a call: it drains, and its notice has not arrived yet.
+// giveUp makes c closing, because the server has not begun a call: it drains, and its notice has not arrived yet. A node has other
+// reasons to refuse a call, and says itself when it drains.
 func (c *conn) giveUp() {
-	if !c.unusable.Swap(true) {
+	if !c.relayed && !c.unusable.Swap(true) {
 		close(c.givenUp)
 	}
 }
@@ -176,6 +178,8 @@ func (e *endpoint) dial() (*conn, error) {
 	}
 	c := &conn{Conn: opened, endpoint: e, givenUp: make(chan struct{})}
 	c.numbered, _ = opened.(call.Numbered)
+	relayed, ok := opened.(call.Relayed)
+	c.relayed = ok && relayed.Relayed()
 	return c, nil
 }
 

@@ -16,27 +16,55 @@ func (c *Client) ServeCalls(calls peer.Calls) (detach func(), err error) {
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, ErrClosed
-	case c.calls != nil:
+	case c.served != nil:
 		return nil, errors.New("stream: the client serves calls already: register all methods with one server")
 	}
-	c.calls = calls
+	c.served = calls
 	if c.conn != nil {
-		c.conn.attach(calls)
+		c.conn.attach(&c.conn.served, calls)
 	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.calls == calls {
-			c.calls = nil
+		if c.served == calls {
+			c.served = nil
 		}
 	}, nil
 }
 
+// MakeCalls returns what create has returned the first time. It makes calls on this connection and on all later ones. Package rpc calls
+// it: see rpc.DialNode.
+func (c *Client) MakeCalls(create func() peer.Calls) (peer.Calls, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if c.made == nil {
+		c.made = create()
+		if c.conn != nil {
+			c.conn.attach(&c.conn.made, c.made)
+		}
+	}
+	return c.made, nil
+}
+
+// attachCalls begins the sessions of calls on a new connection. It is called under the lock.
+func (c *Client) attachCalls(cn *conn) {
+	if c.served != nil {
+		cn.attach(&cn.served, c.served)
+	}
+	if c.made != nil {
+		cn.attach(&cn.made, c.made)
+	}
+}
+
 // attach begins a session of calls on the connection.
-func (cn *conn) attach(calls peer.Calls) {
+func (cn *conn) attach(at *peer.CallSession, calls peer.Calls) {
+	cn.peer.Gather()
 	s := calls.Connected(cn.peer, cn.welcome)
 	cn.mu.Lock()
-	cn.calls = s
+	*at = s
 	closing, why := cn.closing, cn.why
 	cn.mu.Unlock()
 	if closing {
@@ -48,15 +76,29 @@ func (cn *conn) attach(calls peer.Calls) {
 func (cn *conn) onClosing(why error) {
 	cn.mu.Lock()
 	cn.closing, cn.why = true, why
-	calls := cn.calls
+	served, made := cn.served, cn.made
 	cn.mu.Unlock()
-	if calls != nil {
-		calls.Closing(why)
+	for _, s := range []peer.CallSession{served, made} {
+		if s != nil {
+			s.Closing(why)
+		}
 	}
 }
 
-// callFrame passes a frame of a call to the session of calls. Without one it discards the frame: the node sends calls only to clients
-// that have offered services.
+// drainCalls waits until the client makes no call. It reports whether the client may have made calls.
+func (cn *conn) drainCalls() bool {
+	cn.mu.Lock()
+	made := cn.made
+	cn.mu.Unlock()
+	if made == nil {
+		return false
+	}
+	made.Drain()
+	return true
+}
+
+// callFrame passes a frame of a call to the session of calls that it belongs to. Without one it discards the frame: the node sends
+// calls only to clients that have offered services, and responses only to those that have made calls.
 func (r *receiver) callFrame(f native.Frame) error {
 	if f.Kind() == native.Method {
 		v, err := native.ParseMethod(f)
@@ -68,22 +110,34 @@ func (r *receiver) callFrame(f native.Frame) error {
 		}
 		r.methods[v.Number] = bytes.Clone(f)
 	}
+	made := f.Kind() == native.Reply || f.Kind() != native.Method && f.Kind() != native.Call && f.OddCall()
 	r.conn.mu.Lock()
-	s := r.conn.calls
+	s, own := r.conn.served, &r.served
+	if made {
+		s, own = r.conn.made, &r.made
+	}
 	r.conn.mu.Unlock()
 	if s == nil {
 		return nil
 	}
-	if s != r.session {
-		r.session, r.calls = s, s.NewReceiver()
-		for _, m := range r.methods {
-			if err := r.calls.Handle(m); err != nil {
-				return err
+	if s != own.session {
+		own.session, own.receiver = s, s.NewReceiver()
+		if !made {
+			for _, m := range r.methods {
+				if err := own.receiver.Handle(m); err != nil {
+					return err
+				}
+			}
+			if f.Kind() == native.Method {
+				return nil
 			}
 		}
-		if f.Kind() == native.Method {
-			return nil
-		}
 	}
-	return r.calls.Handle(f)
+	return own.receiver.Handle(f)
+}
+
+// callReceiver handles the frames of a session on one stream.
+type callReceiver struct {
+	session  peer.CallSession
+	receiver peer.CallReceiver
 }

@@ -32,7 +32,8 @@ type Client struct {
 	sources map[string]*Source
 	running map[uint32]*subscription
 	lastSub uint32
-	calls   peer.Calls // nil unless the client serves calls
+	served  peer.Calls // nil unless the client serves calls
+	made    peer.Calls // nil until the client makes calls
 	notices []error    // errors about dropped messages, since the last Flush
 }
 
@@ -141,9 +142,7 @@ func (c *Client) setConn(cn *conn) {
 		for _, s := range c.running {
 			cn.requestSub(s)
 		}
-		if c.calls != nil {
-			cn.attach(c.calls)
-		}
+		c.attachCalls(cn)
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -231,11 +230,13 @@ func (c *Client) Close() error {
 	}
 	<-c.ended
 	c.mu.Lock()
-	running, calls := c.running, c.calls
-	c.running, c.calls = map[uint32]*subscription{}, nil
+	running, served, made := c.running, c.served, c.made
+	c.running, c.served = map[uint32]*subscription{}, nil
 	c.mu.Unlock()
-	if calls != nil {
-		calls.Ended(ErrClosed)
+	for _, calls := range []peer.Calls{served, made} {
+		if calls != nil {
+			calls.Ended(ErrClosed)
+		}
 	}
 	for _, s := range running {
 		s.running.stop(ErrClosed)

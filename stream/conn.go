@@ -30,7 +30,8 @@ type conn struct {
 	lastRef  uint32
 	draining bool // no source publishes over the connection any more
 	welcome  native.WelcomeFrame
-	calls    peer.CallSession // nil unless the client serves calls
+	served   peer.CallSession // nil unless the client serves calls
+	made     peer.CallSession // nil unless the client makes calls
 	closing  bool
 	why      error // why the connection is closing
 }
@@ -141,7 +142,7 @@ func (cn *conn) handleResult(v native.ResultFrame) {
 		refused = &native.Error{Code: v.Code, Reason: v.Reason}
 	}
 	cn.mu.Lock()
-	src, sub, calls := cn.requests[v.Ref], cn.subs[v.Ref], cn.calls
+	src, sub, served := cn.requests[v.Ref], cn.subs[v.Ref], cn.served
 	if v.Kind == native.Tag && src != nil {
 		delete(cn.requests, v.Ref)
 		if refused == nil {
@@ -156,8 +157,8 @@ func (cn *conn) handleResult(v native.ResultFrame) {
 		src.resume(cn, v.Value)
 	case v.Kind == native.Sub && sub != nil:
 		sub.handleResult(refused)
-	case v.Kind == native.Offer && calls != nil:
-		calls.Result(v)
+	case v.Kind == native.Offer && served != nil:
+		served.Result(v)
 	}
 }
 
@@ -188,8 +189,8 @@ func (cn *conn) barrier(ctx context.Context) error {
 	return err
 }
 
-// drain is called when the node announces that it is stopping. It waits until received messages are handled and sent
-// messages are confirmed. Then it tells the node that the client is done. The node sends what is left and closes the
+// drain is called when the node announces that it is stopping. It waits until received messages are handled, calls of this client
+// have ended and sent messages are confirmed. Then it tells the node that the client is done. The node sends what is left and closes the
 // connection.
 func (cn *conn) drain() {
 	cn.mu.Lock()
@@ -201,6 +202,7 @@ func (cn *conn) drain() {
 	for _, s := range subs {
 		s.pool.waitIdle(cn.peer.Context())
 	}
+	calls := cn.drainCalls()
 	cn.client.mu.Lock()
 	if cn.client.conn == cn {
 		cn.client.conn = nil // Send waits for the next connection from now on
@@ -215,7 +217,7 @@ func (cn *conn) drain() {
 	for _, s := range cn.sources() {
 		s.pause(cn)
 	}
-	if publishes && cn.barrier(cn.peer.Context()) == nil {
+	if (publishes || calls) && cn.barrier(cn.peer.Context()) == nil {
 		cn.peer.Leave()
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"example.com/ferry/internal/bufpool"
-	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
 
@@ -16,9 +15,8 @@ type receiver struct {
 	last     *inbox                  // inbox of the last run
 	lastTag  uint32
 
-	calls   peer.CallReceiver // of session
-	session peer.CallSession
-	methods map[uint16][]byte // METHODs of the stream, by number: a later session needs them too
+	served, made callReceiver
+	methods      map[uint16][]byte // METHODs of the stream, by number: a later session needs them too
 }
 
 // observedTag is a tag that the node has announced on the stream. A later announcement of the same number replaces it.

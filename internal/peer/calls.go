@@ -2,7 +2,7 @@ package peer
 
 import "example.com/ferry/protocol/native"
 
-// Calls serves calls on connections that also carry messages. Package rpc/native implements it for package stream, which knows no
+// Calls serves or makes calls on connections that also carry messages. Package rpc/native implements it for package stream, which knows no
 // calls.
 type Calls interface {
 	// Connected is called after each handshake, before frames are handled, or at once if there is a connection already. w is the
@@ -20,6 +20,9 @@ type CallSession interface {
 
 	// Result handles the RESULT of an OFFER.
 	Result(native.ResultFrame)
+
+	// Drain is called when the node is stopping. It returns when this end makes no further call, and none is in progress.
+	Drain()
 
 	// Closing is called when the connection begins to close.
 	Closing(why error)

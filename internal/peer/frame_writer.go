@@ -21,7 +21,7 @@ type FrameWriter struct {
 	Refill func() (after func())
 
 	// Gather makes the writing goroutine let other goroutines run before it writes. It is for streams with many producers of
-	// short frames: what they append leaves in one write. Set Gather before Run.
+	// short frames: what they append leaves in one write. Set Gather before Run, or under the lock.
 	Gather bool
 
 	mu           sync.Mutex

@@ -38,6 +38,18 @@ func (c *Conn) Writer(i int, setUp func(*FrameWriter)) *FrameWriter {
 	return w
 }
 
+// Gather sets FrameWriter.Gather for all streams: the connection now also carries short frames of many producers.
+func (c *Conn) Gather() {
+	c.mu.Lock()
+	c.cfg.Gather = true
+	c.mu.Unlock()
+	for _, w := range c.Writers() {
+		w.Lock()
+		w.Gather = true
+		w.Unlock()
+	}
+}
+
 // Writers returns the writers of all streams in use, beginning with the control stream.
 func (c *Conn) Writers() []*FrameWriter {
 	c.mu.Lock()

@@ -238,6 +238,9 @@ func ParseOffer(f Frame) (o OfferFrame, err error) {
 // the frame to another connection.
 func (f Frame) SetCall(id uint32) { binary.BigEndian.PutUint32(f[8:], id) }
 
+// OddCall reports whether a DATA, CANCEL or CALLCREDIT, which need not be parsed, has the number of a call that a client makes.
+func (f Frame) OddCall() bool { return len(f) >= 12 && f[11]&1 != 0 }
+
 // SetMethod overwrites the method number of a CALL that was parsed.
 func (f Frame) SetMethod(number uint16) { binary.BigEndian.PutUint16(f[12:], number) }
 

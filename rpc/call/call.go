@@ -83,6 +83,12 @@ type Numbered interface {
 	NextID() uint64
 }
 
+// Relayed is a Conn whose other end may pass calls on to servers that have other connections.
+type Relayed interface {
+	// Relayed reports whether it does. A call that no server has begun says nothing about the connection then.
+	Relayed() bool
+}
+
 // Response is the result of a unary call.
 type Response struct {
 	Data            []byte // valid until Release

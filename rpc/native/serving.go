@@ -149,6 +149,9 @@ func (o *offering) Result(v wire.ResultFrame) {
 	}
 }
 
+// Drain does nothing: the node passes no further calls on, and waits for those in progress.
+func (o *offering) Drain() {}
+
 // Closing ends the calls of the connection.
 func (o *offering) Closing(why error) {
 	o.serving.mu.Lock()

@@ -36,6 +36,10 @@ type session struct {
 	// ended is called once when the connection has begun to close; nil on a client.
 	ended func(*session)
 
+	// left, if not nil, is closed in the place of asking the peer to close the connection, which has other users.
+	left     chan struct{}
+	leftOnce sync.Once
+
 	// handlers has the calls that this end serves, for an end that serves calls for a while only; otherwise nil.
 	handlers *sync.WaitGroup
 
@@ -289,6 +293,10 @@ const leaveTimeout = 5 * time.Second
 
 // sayLeave asks the peer to close the connection.
 func (s *session) sayLeave() {
+	if s.left != nil {
+		s.leftOnce.Do(func() { close(s.left) })
+		return
+	}
 	s.peer.Leave()
 	time.AfterFunc(leaveTimeout, func() { s.peer.Close(nil) })
 }
