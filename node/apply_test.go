@@ -242,6 +242,7 @@ func TestApplyRefusesAsAWhole(t *testing.T) {
 		{"a data directory", "data_dir", "data_dir: this change needs a restart", func(c *config.Config) { c.DataDir = t.TempDir() }},
 		{"cpu", "cpu", "cpu.queue: this change needs a restart", func(c *config.Config) { c.CPU.Queue = 5000 }},
 		{"max_frame", "limits", "limits.max_frame: this change needs a restart", func(c *config.Config) { c.Limits.MaxFrame *= 2 }},
+		{"the window of streams", "limits", "limits.call_stream_window: this change needs a restart", func(c *config.Config) { c.Limits.CallStreamWindow /= 2 }},
 		{"a receive window", "listeners", "listeners[0].receive_window: this change needs a restart", func(c *config.Config) {
 			c.Listeners = slices.Clone(c.Listeners)
 			c.Listeners[0].ReceiveWindow = 1 << 20

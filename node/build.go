@@ -205,6 +205,7 @@ func brokerLimits(l config.Limits) hop.Config {
 	return hop.Config{
 		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
 		Window: int(l.Window), Queue: int(l.Queue),
+		MaxCalls: l.MaxCalls, CallWindow: int(l.CallWindow), CallStreamWindow: int(l.CallStreamWindow), CallQueue: int(l.CallQueue),
 		HandshakeTimeout: l.HandshakeTimeout, Heartbeat: l.Heartbeat, WriteTimeout: l.WriteTimeout,
 	}
 }

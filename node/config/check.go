@@ -74,7 +74,7 @@ func (c *Config) check(with Program) invalid.Errors {
 func (l Listener) check(at string, transports []transport.Descriptor, errs *configErrors) {
 	scheme, addr, ok := strings.Cut(l.Address, "://")
 	if !ok {
-		errs.add(at+"address", "%q has no scheme: write %s", l.Address, phrase.Or(each(transports, transport.Descriptor.Syntax)))
+		errs.add(at+"address", "%q has no scheme: write %s", l.Address, phrase.Or(present(transports, transport.Descriptor.Syntax)))
 		return
 	}
 	i := slices.IndexFunc(transports, func(d transport.Descriptor) bool { return d.Scheme == scheme })
@@ -83,7 +83,7 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 		errs.add(at+"address", "this program has no transport %s", scheme)
 		return
 	case i < 0:
-		errs.add(at+"address", "unknown scheme %q: want %s", scheme, phrase.Or(each(transports, func(d transport.Descriptor) string { return d.Scheme })))
+		errs.add(at+"address", "unknown scheme %q: want %s", scheme, phrase.Or(present(transports, func(d transport.Descriptor) string { return d.Scheme })))
 		return
 	}
 	d := transports[i]
@@ -137,11 +137,13 @@ func addFileError(at string, err error, errs *configErrors) {
 	}
 }
 
-// each returns what text says of each transport.
-func each(list []transport.Descriptor, text func(transport.Descriptor) string) []string {
-	all := make([]string, len(list))
-	for i, d := range list {
-		all[i] = text(d)
+// present returns what text says of each transport that this binary has.
+func present(list []transport.Descriptor, text func(transport.Descriptor) string) []string {
+	var all []string
+	for _, d := range list {
+		if d.Missing == "" {
+			all = append(all, text(d))
+		}
 	}
 	return all
 }
@@ -186,10 +188,20 @@ func (l Limits) check(errs *configErrors) {
 	for _, s := range []struct {
 		field string
 		size  Size
-	}{{"max_frame", l.MaxFrame}, {"window", l.Window}, {"queue", l.Queue}} {
+	}{
+		{"max_frame", l.MaxFrame},
+		{"window", l.Window},
+		{"queue", l.Queue},
+		{"call_window", l.CallWindow},
+		{"call_stream_window", l.CallStreamWindow},
+		{"call_queue", l.CallQueue},
+	} {
 		if s.size < smallest || s.size > 1<<30 {
 			errs.add("limits."+s.field, "%v is out of range: 1KiB to 1GiB", s.size)
 		}
+	}
+	if l.MaxCalls > 1<<20 {
+		errs.add("limits.max_calls", "%d is out of range: 1 to 1048576", l.MaxCalls)
 	}
 	for _, d := range []struct {
 		field string

@@ -183,6 +183,21 @@ type Limits struct {
 	// MaxSubscriptions bounds the subscriptions of one client.
 	MaxSubscriptions int `yaml:"max_subscriptions,omitempty" schema:"min=1"`
 
+	// MaxCalls bounds the calls of one client that are in progress, up to 1048576. The client holds further ones back.
+	MaxCalls int `yaml:"max_calls,omitempty" schema:"min=1"`
+
+	// CallWindow bounds the bytes of one client's requests whose calls are in progress, streams of requests aside. The last
+	// request may exceed it. The client holds further ones back.
+	CallWindow Size `yaml:"call_window,omitempty"`
+
+	// CallStreamWindow is how many bytes of a stream of messages in a call may be on their way. A client with a smaller window
+	// of its own can neither make nor serve calls; that of ferry's clients is 256KiB.
+	CallStreamWindow Size `yaml:"call_stream_window,omitempty"`
+
+	// CallQueue bounds the bytes of calls that wait for one client: for its connection, or, as its requests, for a server that
+	// is free. Calls beyond it fail with the status resource exhausted.
+	CallQueue Size `yaml:"call_queue,omitempty"`
+
 	// HandshakeTimeout bounds the time until a new connection is identified.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 

@@ -124,6 +124,8 @@ func TestRefused(t *testing.T) {
 		{"name with a port", "names: [edge-1:4190]\n", `node.yaml:1:9: names[0]: "edge-1:4190" is no host name and no IP address`},
 		{"name with a wildcard", "names: [edge-1, '*.plant']\n", `node.yaml:1:17: names[1]: "*.plant" is no host name and no IP address`},
 		{"names without streams", "names: [edge-1]\n" + proxied, "names: for streams, of which this node has none"},
+		{"no room for calls", "limits: {call_queue: 12}\n", "limits.call_queue: 12 is out of range: 1KiB to 1GiB"},
+		{"too many calls", "limits: {max_calls: 2000000}\n", "limits.max_calls: 2000000 is out of range: 1 to 1048576"},
 		{"no room", "limits: {queue: 12}\n", "limits.queue: 12 is out of range: 1KiB to 1GiB"},
 		{"no time", "limits: {heartbeat: 1ms}\n", "limits.heartbeat: 1ms is too short"},
 		{"two years", "limits: {heartbeat: 17520h}\n", "node.yaml:1:21: limits.heartbeat: 17520h0m0s is too long: at most 8760h0m0s"},

@@ -10,7 +10,7 @@ import (
 
 // begin handles CALL. The error ends the connection.
 func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m *calledMethod) error {
-	e := &r.session.calls
+	e, cfg := &r.session.calls, r.session.cfg
 	single := c.Flags&native.FlagEnd != 0
 	bytes := len(c.Extension) + len(c.Message)
 	rt.mu.Lock()
@@ -20,10 +20,10 @@ func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m 
 		return nil
 	case e.made[c.Call] != nil:
 		return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("CALL %d, while a call with this number is in progress", c.Call)}
-	case len(e.made) >= rt.cfg.MaxCalls:
-		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("more than %d calls in progress", rt.cfg.MaxCalls)}
-	case single && e.taken >= rt.cfg.CallWindow && bytes > 0:
-		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("a call begins when %d bytes of a window of %d are in use", e.taken, rt.cfg.CallWindow)}
+	case len(e.made) >= cfg.MaxCalls:
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("more than %d calls in progress", cfg.MaxCalls)}
+	case single && e.taken >= cfg.CallWindow && bytes > 0:
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("a call begins when %d bytes of a window of %d are in use", e.taken, cfg.CallWindow)}
 	}
 	s := rt.services[m.service]
 	if code, why := rt.refusal(e, s, m); code != 0 {
@@ -36,7 +36,7 @@ func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m 
 		return nil
 	}
 	x := &relay{service: s, caller: e, callerID: c.Call, method: *m, single: single, timeout: c.Timeout, arrived: r.now}
-	x.requests.left, x.responses.left = rt.cfg.CallStreamWindow, int(e.limits.StreamWindow)
+	x.requests.left, x.responses.left = rt.streamWindow, int(e.limits.StreamWindow)
 	x.responses.leg = leg{stream: e.stream(c.Call), id: c.Call}
 	if err := x.requests.accept(c.Flags, len(c.Message), single); err != nil {
 		return err
@@ -66,8 +66,8 @@ func (rt *callRouter) refusal(e *callEnd, s *service, m *calledMethod) (code uin
 	switch {
 	case !topic.MatchService(identity.Call, m.service):
 		return codePermissionDenied, fmt.Sprintf("identity %q may not call %q", identity.Name, m.service)
-	case int(e.limits.StreamWindow) < rt.cfg.CallStreamWindow:
-		return codeFailedPrecondition, fmt.Sprintf("a caller's stream window must be at least the node's %d bytes", rt.cfg.CallStreamWindow)
+	case int(e.limits.StreamWindow) < rt.streamWindow:
+		return codeFailedPrecondition, fmt.Sprintf("a caller's stream window must be at least the node's %d bytes", rt.streamWindow)
 	case e.leaving():
 		return codeUnavailable, "the node is stopping"
 	case s == nil && !e.session.broker.mayBeServed(m.service):
@@ -134,11 +134,11 @@ func (x *relay) waited() bool {
 
 // introduce gives both ends the credit that their stream windows exceed those which WELCOME has told the other end. It follows CALL.
 func (rt *callRouter) introduce(x *relay, u *unflushed) {
-	if more := int(x.server.limits.StreamWindow) - rt.cfg.CallStreamWindow; more > 0 && !x.single {
+	if more := int(x.server.limits.StreamWindow) - rt.streamWindow; more > 0 && !x.single {
 		x.requests.left += more
 		x.responses.leg.tell(u, creditFrame(x.callerID, more))
 	}
-	if more := int(x.caller.limits.StreamWindow) - rt.cfg.CallStreamWindow; more > 0 {
+	if more := int(x.caller.limits.StreamWindow) - rt.streamWindow; more > 0 {
 		f := creditFrame(x.serverID, more)(nil)
 		x.requests.leg.push(f, maxCredit, u)
 	}
@@ -153,7 +153,7 @@ func creditFrame(id uint32, bytes int) func([]byte) []byte {
 // request passes a frame of the caller on, or holds it while the call waits.
 func (rt *callRouter) request(x *relay, f native.Frame, u *unflushed) {
 	if x.state == waiting {
-		if x.caller.held+len(f) > rt.cfg.CallQueue {
+		if x.caller.held+len(f) > x.caller.session.cfg.CallQueue {
 			rt.fail(x, codeResourceExhausted, "all instances are busy, and the frames that wait for them reach the node's limit", u)
 			return
 		}
@@ -165,7 +165,7 @@ func (rt *callRouter) request(x *relay, f native.Frame, u *unflushed) {
 	if call {
 		f.SetTimeout(x.timeout)
 	}
-	if x.requests.leg.push(f, rt.cfg.CallQueue, u) {
+	if x.requests.leg.push(f, x.server.session.cfg.CallQueue, u) {
 		rt.abort(x, codeResourceExhausted, "the instance reads too slowly", u)
 		return
 	}
@@ -207,7 +207,7 @@ func (rt *callRouter) responseArrived(e *callEnd, f native.Frame, d *native.Data
 	if err := x.responses.accept(d.Flags&^native.FlagEnd, len(d.Message), false); err != nil {
 		return err
 	}
-	if x.responses.leg.push(f, rt.cfg.CallQueue, u) {
+	if x.responses.leg.push(f, x.caller.session.cfg.CallQueue, u) {
 		rt.abort(x, codeResourceExhausted, "the caller reads too slowly", u)
 	}
 	return nil
@@ -222,7 +222,7 @@ func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, no
 		return
 	}
 	if x.state == forwarded {
-		if x.responses.leg.push(f, rt.cfg.CallQueue, u) {
+		if x.responses.leg.push(f, x.caller.session.cfg.CallQueue, u) {
 			rt.tellEnd(x, codeResourceExhausted, "the caller reads too slowly", false, u)
 			v.Code = codeResourceExhausted
 		}

@@ -31,7 +31,7 @@ const maxServices = 4096
 //
 // Locks: the router's lock is taken before those of sessions and streams.
 type callRouter struct {
-	cfg *Config
+	streamWindow int // Config.CallStreamWindow
 
 	mu       sync.Mutex
 	services map[string]*service
@@ -72,12 +72,12 @@ type callEnd struct {
 }
 
 func newCallRouter(cfg *Config) *callRouter {
-	return &callRouter{cfg: cfg, services: map[string]*service{}}
+	return &callRouter{streamWindow: cfg.CallStreamWindow, services: map[string]*service{}}
 }
 
-// limits are those of the calls that a client makes.
-func (rt *callRouter) limits() native.CallLimits {
-	return native.CallLimits{Calls: uint32(rt.cfg.MaxCalls), Window: uint32(rt.cfg.CallWindow), StreamWindow: uint32(rt.cfg.CallStreamWindow)}
+// callLimits are those of the calls that a client makes.
+func (c *Config) callLimits() native.CallLimits {
+	return native.CallLimits{Calls: uint32(c.MaxCalls), Window: uint32(c.CallWindow), StreamWindow: uint32(c.CallStreamWindow)}
 }
 
 // init is called in the handshake.
@@ -119,8 +119,8 @@ func (rt *callRouter) addOffer(e *callEnd, v native.OfferFrame, u *unflushed) er
 		return &native.Error{Code: native.CodeBadRequest, Reason: topic.CheckService(v.Service).Error()}
 	case !topic.MatchService(identity.Serve, v.Service):
 		return forbidden(identity, "serve", v.Service)
-	case e.limits.Calls == 0 || e.limits.Window == 0 || int(e.limits.StreamWindow) < rt.cfg.CallStreamWindow:
-		return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("a client that serves calls must accept them, with a stream window of at least %d bytes", rt.cfg.CallStreamWindow)}
+	case e.limits.Calls == 0 || e.limits.Window == 0 || int(e.limits.StreamWindow) < rt.streamWindow:
+		return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("a client that serves calls must accept them, with a stream window of at least %d bytes", rt.streamWindow)}
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()

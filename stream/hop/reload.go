@@ -73,8 +73,8 @@ func (s *session) applyGrants() {
 
 // PrepareLimits checks the limits and timeouts of next; zero values mean the defaults. The function that it returns puts
 // them in place of those of the Config. MaxConnections and MaxTags apply at once: what is above them stays, and nothing is
-// added. The others apply to connections that are accepted later. MaxFrame cannot change, because a client could receive
-// messages that it was told not to expect.
+// added. The others apply to connections that are accepted later. MaxFrame and CallStreamWindow cannot change, because a client
+// could receive messages that it was told not to expect.
 func (b *Broker) PrepareLimits(next Config) (set func(), err error) {
 	cfg := b.cfg.Load()
 	next.Identify, next.Formats, next.Log = cfg.Identify, cfg.Formats, cfg.Log
@@ -83,6 +83,9 @@ func (b *Broker) PrepareLimits(next Config) (set func(), err error) {
 	}
 	if next.MaxFrame != cfg.MaxFrame {
 		return nil, fmt.Errorf("hop: Config.MaxFrame cannot change from %d to %d while the broker runs", cfg.MaxFrame, next.MaxFrame)
+	}
+	if next.CallStreamWindow != cfg.CallStreamWindow {
+		return nil, fmt.Errorf("hop: Config.CallStreamWindow cannot change from %d to %d while the broker runs", cfg.CallStreamWindow, next.CallStreamWindow)
 	}
 	return func() {
 		b.mu.Lock()

@@ -149,6 +149,36 @@ func TestPrepareLimits(t *testing.T) {
 	if _, err := b.PrepareLimits(hop.Config{MaxFrame: 1 << 10}); err == nil {
 		t.Error("another MaxFrame was accepted")
 	}
+	if _, err := b.PrepareLimits(hop.Config{CallStreamWindow: 1 << 10}); err == nil {
+		t.Error("another CallStreamWindow was accepted")
+	}
+}
+
+// TestPrepareCallLimits: each connection keeps the limits of calls that WELCOME has told it.
+func TestPrepareCallLimits(t *testing.T) {
+	b, addr := serve(t, hop.Config{})
+	server := greetCalls(t, addr, "", 8)
+	if code := server.offer(native.OfferFrame{ID: 1, Service: "a.A"}); code != native.CodeOK {
+		t.Fatalf("got %v", code)
+	}
+	before := greetCalls(t, addr, "", 0)
+	set, err := b.PrepareLimits(hop.Config{MaxCalls: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set()
+	for id := uint32(1); id < 5; id += 2 {
+		before.call(id, "a.A.B", 0)
+		server.served()
+	}
+	after := greetCalls(t, addr, "", 0)
+	after.call(1, "a.A.B", 0)
+	server.served()
+	after.call(3, "a.A.B", 0)
+	if g := after.goaway(); g.Code != native.CodeCredit {
+		t.Errorf("a second call in a limit of one: got %+v, want credit exceeded", g)
+	}
+	before.wantOpen()
 }
 
 // TestDrainListener: the clients of a removed listener leave without a loss, those of another one do not notice.

@@ -57,7 +57,7 @@ func (s *session) welcome(conn *peer.Conn, addr string) {
 		Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
 	}
 	if conn.Version() >= native.CallVersion {
-		w.Limits = s.broker.calls.limits()
+		w.Limits = cfg.callLimits()
 	}
 	conn.Welcome(w)
 	s.data = make([]*subscriberStream, conn.Streams())
