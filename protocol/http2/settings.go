@@ -1,6 +1,9 @@
 package http2
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // The parameters of SETTINGS. RFC 9113, section 6.5.2; RFC 8441, section 3.
 const (
@@ -19,6 +22,7 @@ type peerSettings struct {
 	initialWindow   int
 	maxFrame        int
 	maxStreams      int
+	maxHeader       int // 0 if the peer has not said so
 	extendedConnect bool
 }
 
@@ -121,6 +125,8 @@ func (c *Conn) applySetting(id uint16, value uint32, window *int) *ConnError {
 			return c.fail(ProtocolError, "SETTINGS_MAX_FRAME_SIZE that is not within 16384 and 16777215")
 		}
 		c.peer.maxFrame = int(value)
+	case settingMaxHeaderListSize:
+		c.peer.maxHeader = int(min(value, math.MaxInt32))
 	case settingEnableConnect:
 		if value > 1 || c.peer.extendedConnect && value == 0 {
 			return c.fail(ProtocolError, "SETTINGS_ENABLE_CONNECT_PROTOCOL with a value that is not allowed")
@@ -129,6 +135,9 @@ func (c *Conn) applySetting(id uint16, value uint32, window *int) *ConnError {
 	}
 	return nil
 }
+
+// PeerMaxHeader returns the length of heads in bytes that the peer accepts, as it advises (RFC 9113, section 6.5.2); 0 if it has not.
+func (c *Conn) PeerMaxHeader() int { return c.peer.maxHeader }
 
 // settingsAcknowledged applies the limits that the peer keeps to from now on.
 func (c *Conn) settingsAcknowledged() {

@@ -19,6 +19,10 @@ type Config struct {
 	// holds more than 64 KiB itself, ends with ResourceExhausted. Zero means 64 MiB.
 	MaxHeld int `yaml:"max_held,omitempty" schema:"min=0"`
 
+	// RequestTimeout bounds the time from the head of a unary call to the end of its request, on a server. A call that exceeds it ends
+	// with DeadlineExceeded. Zero means 1 min. Negative means no bound.
+	RequestTimeout time.Duration `yaml:"request_timeout,omitempty"`
+
 	// MaxConnections bounds the connections of a listener. A further one is closed at once. Zero means 10000.
 	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=0"`
 
@@ -64,6 +68,7 @@ const (
 	DefaultMaxStreams     = 1000
 	DefaultStreamWindow   = 1 << 20
 	DefaultConnWindow     = 4 << 20
+	DefaultRequestTimeout = time.Minute
 )
 
 // abusePerStream is the number of events of each kind of abuse for each stream that a client may have open: when all its calls pass
@@ -113,6 +118,9 @@ func (c *Config) withDefaults() Config {
 		if *f.value == 0 {
 			*f.value = f.usual
 		}
+	}
+	if out.RequestTimeout == 0 {
+		out.RequestTimeout = DefaultRequestTimeout
 	}
 	return out
 }

@@ -59,8 +59,8 @@ const (
 	hangMethod   = "test.Echo.Hang"
 )
 
-// newService returns a service of three methods. Unary and Stream send each message back. The metadata x-status is the status that a
-// call ends with, x-header and x-trailer come back as the header and trailer. Hang ends when its context does.
+// newService returns a service of three methods. Unary and Stream send each message back. The metadata x-fail is the message of the
+// status that a call ends with; with x-fail-long, it is the request. x-header and x-trailer come back as the header and trailer. Hang ends when its context does.
 func newService() service {
 	s := service{}
 	echo := func(_ context.Context, stream call.ServerStream) ([]byte, *call.Status, call.Metadata) {
@@ -83,6 +83,9 @@ func newService() service {
 			m, err := stream.Recv()
 			if err != nil {
 				return nil, call.StatusOf(err), trailer
+			}
+			if md.Get("x-fail-long") != "" {
+				return nil, &call.Status{Code: call.NotFound, Message: string(m), Details: []call.Detail{{Type: "type.googleapis.com/test.Why"}}}, trailer
 			}
 			return append([]byte{}, m...), nil, trailer
 		}

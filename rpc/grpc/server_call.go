@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/compress"
@@ -25,6 +26,11 @@ type serverCall struct {
 	found found
 	head  call.Head
 	unary bool // each side sends one message
+
+	// In the list of the connection's calls that gather, while listed is set.
+	before, next *serverCall
+	since        time.Time // zero before the turn has ended in which the call was added
+	listed       bool
 
 	// These fields are guarded by the lock of the connection.
 	running    bool
@@ -106,6 +112,7 @@ func (sc *serverCall) fail(status *call.Status) {
 		sc.ctx.End(context.Canceled)
 		return
 	}
+	sc.conn.gathering.remove(sc)
 	sc.write(nil, false, status, nil)
 	sc.drop()
 	sc.ctx.End(context.Canceled)
@@ -116,6 +123,7 @@ func (sc *serverCall) fail(status *call.Status) {
 func (sc *serverCall) reset(why http2.StreamError) {
 	sc.dropArrived()
 	if !sc.running {
+		sc.conn.gathering.remove(sc)
 		sc.drop()
 		sc.ctx.End(context.Canceled)
 		sc.recycle()
@@ -273,7 +281,7 @@ func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, t
 	if !sc.headerSent {
 		sc.writeHead(e) // a response without a message is one head
 	}
-	writeStatus(e, status)
+	writeStatus(e, status, statusRoom(sc.conn.h2.HTTP2().PeerMaxHeader(), trailer))
 	writeMetadata(e, trailer)
 	e.End(true)
 }

@@ -15,6 +15,8 @@ type serverConn struct {
 	listener *listener
 	peer     call.Peer
 	started  []*serverCall // calls whose handlers begin when all that was read is handled
+
+	gathering gathering
 }
 
 var _ http2.Handler = (*serverConn)(nil)
@@ -34,17 +36,17 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	}
 	r, httpStatus, status := c.readHead(h)
 	if status != nil {
-		refuse(s, httpStatus, status)
+		c.refuse(s, httpStatus, status)
 		return
 	}
 	m, ok := readMetadata(h)
 	if !ok {
-		refuse(s, 200, statusf(call.InvalidArgument, "grpc: the metadata has a binary value that is not base64, or more than %d values", maxValues))
+		c.refuse(s, 200, statusf(call.InvalidArgument, "grpc: the metadata has a binary value that is not base64, or more than %d values", maxValues))
 		return
 	}
 	f := c.listener.find(h.Path)
 	if f.name == "" {
-		refuse(s, 200, statusf(call.Unimplemented, "grpc: the path %.100q has not the form /service/method", h.Path))
+		c.refuse(s, 200, statusf(call.Unimplemented, "grpc: the path %.100q has not the form /service/method", h.Path))
 		return
 	}
 	sc := newServerCall(c, s, f)
@@ -60,7 +62,9 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	}
 	if end || !sc.unary {
 		c.start(sc)
+		return
 	}
+	c.gathering.add(sc)
 }
 
 // readHead judges the head of a request. If it is refused, status is set, and httpStatus is that of the response. A status repeats
@@ -101,18 +105,19 @@ func (c *serverConn) readHead(h *http2.Head) (r request, httpStatus int, status 
 }
 
 // refuse ends a request for which there is no call.
-func refuse(s *http2.Stream, httpStatus int, status *call.Status) {
+func (c *serverConn) refuse(s *http2.Stream, httpStatus int, status *call.Status) {
 	e := s.BeginHeaders()
 	e.Status(httpStatus)
 	e.FieldString("content-type", wirePrefix)
 	e.FieldString("grpc-accept-encoding", compress.Names)
-	writeStatus(e, status)
+	writeStatus(e, status, statusRoom(c.h2.HTTP2().PeerMaxHeader(), nil))
 	e.End(true)
 	s.Release()
 }
 
 // start lets the handler of a call begin.
 func (c *serverConn) start(sc *serverCall) {
+	c.gathering.remove(sc)
 	sc.running = true
 	c.started = append(c.started, sc)
 }
@@ -124,6 +129,7 @@ func (c *serverConn) Turn() {
 		c.started[i] = nil
 	}
 	c.started = c.started[:0]
+	c.watchRequests()
 }
 
 // spared is the number of bytes that a call may hold although its connection holds more than MaxHeld. A few large calls must not

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
@@ -25,6 +27,8 @@ func codeOfHTTP(status int) call.Code {
 		return call.PermissionDenied
 	case 404:
 		return call.Unimplemented
+	case 413, 431: // the table has neither: as jsonrpc, and as other implementations do with metadata above their limits
+		return call.ResourceExhausted
 	case 429, 502, 503, 504:
 		return call.Unavailable
 	}
@@ -61,19 +65,51 @@ func statusOfReset(why http2.StreamError) *call.Status {
 	return statusf(call.Internal, "grpc: %v", why)
 }
 
-// writeStatus writes grpc-status, grpc-message and grpc-status-details-bin. nil is OK.
-func writeStatus(e *http2.Encoder, s *call.Status) {
+// writeStatus writes grpc-status, grpc-message and grpc-status-details-bin. nil is OK. The message is cut if it takes more than room
+// bytes, and details are left out for which there is no room: a client would refuse a larger head, and the call would lose its code.
+func writeStatus(e *http2.Encoder, s *call.Status, room int) {
 	if s == nil || s.Code == call.OK {
 		e.FieldString("grpc-status", "0")
 		return
 	}
 	e.FieldString("grpc-status", strconv.FormatUint(uint64(s.Code), 10))
 	if s.Message != "" {
-		e.Field([]byte("grpc-message"), appendPercent(nil, s.Message))
+		message := appendPercent(nil, s.Message, room)
+		e.Field([]byte("grpc-message"), message)
+		room -= len(message)
 	}
-	if len(s.Details) > 0 {
-		e.FieldString("grpc-status-details-bin", base64.RawStdEncoding.EncodeToString(appendRPCStatus(nil, s)))
+	if len(s.Details) == 0 {
+		return
 	}
+	if details := base64.RawStdEncoding.EncodeToString(appendRPCStatus(nil, s)); len(details) <= room {
+		e.FieldString("grpc-status-details-bin", details)
+	}
+}
+
+const (
+	fieldOverhead = 32  // of a field in the length of a head. RFC 9113, section 6.5.2
+	statusFields  = 512 // of the fields that each last head has, without the values of the status
+
+	// usualMaxHeader is the length of heads that clients accept which do not tell theirs.
+	usualMaxHeader = 8 << 10
+
+	leastMessage = 64 // a message is not cut below this length
+)
+
+// statusRoom returns how many bytes message and details may have in a head that also has others, to a peer that accepts heads of maxHeader
+// bytes; 0 means that the peer has not said so.
+func statusRoom(maxHeader int, others call.Metadata) int {
+	if maxHeader == 0 {
+		maxHeader = usualMaxHeader
+	}
+	room := maxHeader - statusFields
+	for _, f := range others {
+		room -= len(f.Name) + len(f.Value) + fieldOverhead
+		if strings.HasSuffix(f.Name, binarySuffix) {
+			room -= len(f.Value)/3 + 1 // base64
+		}
+	}
+	return max(room, leastMessage)
 }
 
 // readStatus returns the status that a head has, or nil if it is OK. has is false if the head has none.
@@ -115,15 +151,26 @@ func readStatus(h *http2.Head) (s *call.Status, has bool) {
 
 const hexDigits = "0123456789ABCDEF"
 
-// appendPercent appends text with all bytes percent-encoded that are no printable ASCII, and %.
-func appendPercent(dst []byte, text string) []byte {
+// cut follows the part of a message for which there was room.
+const cut = "..."
+
+// appendPercent appends text with all bytes percent-encoded that are no printable ASCII, and %. What exceeds most bytes is cut, behind a whole
+// character.
+func appendPercent(dst []byte, text string, most int) []byte {
+	start, whole := len(dst), len(dst) // whole is the end of the last character that leaves room for cut
 	for i := range len(text) {
 		c := text[i]
+		if utf8.RuneStart(c) && len(dst)-start <= most-len(cut) {
+			whole = len(dst)
+		}
 		if c < ' ' || c > '~' || c == '%' || c == ' ' && (i == 0 || i == len(text)-1) { // HTTP/2 allows no space at an end
 			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
-			continue
+		} else {
+			dst = append(dst, c)
 		}
-		dst = append(dst, c)
+		if len(dst)-start > most {
+			return append(dst[:whole], cut...)
+		}
 	}
 	return dst
 }

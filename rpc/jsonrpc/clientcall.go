@@ -203,7 +203,7 @@ func statusOfHTTP(r *http.Response, body []byte) error {
 		code = call.PermissionDenied
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
 		code = call.Unimplemented
-	case http.StatusRequestEntityTooLarge:
+	case http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge:
 		code = call.ResourceExhausted
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		code = call.Unavailable
