@@ -53,8 +53,9 @@ type Server struct {
 	cfg      ServerConfig
 	active   atomic.Int64 // calls in progress
 	methods  atomic.Pointer[map[string]*method]
-	draining chan struct{} // closed by Drain and Close
-	unknown  atomic.Uint64 // calls of methods that are not registered
+	sorted   atomic.Pointer[sortedMethods] // nil before the first Methods
+	draining chan struct{}                 // closed by Drain and Close
+	unknown  atomic.Uint64                 // calls of methods that are not registered
 	health   health
 
 	mu        sync.Mutex
@@ -152,15 +153,25 @@ func (s *Server) Method(name string) call.Method {
 	return nil
 }
 
-// Methods returns the methods, sorted by name. Each of them also has Types() (request, response reflect.Type), the struct types of
-// its messages.
+// sortedMethods are the methods of a map, sorted by name.
+type sortedMethods struct {
+	of   *map[string]*method
+	list []call.Method
+}
+
+// Methods returns the methods, sorted by name. The caller must not change the list. Each of them also has Types() (request, response
+// reflect.Type), the struct types of its messages.
 func (s *Server) Methods() []call.Method {
-	all := *s.methods.Load()
-	list := make([]call.Method, 0, len(all))
-	for _, m := range all {
+	of := s.methods.Load()
+	if known := s.sorted.Load(); known != nil && known.of == of {
+		return known.list
+	}
+	list := make([]call.Method, 0, len(*of))
+	for _, m := range *of {
 		list = append(list, m)
 	}
 	slices.SortFunc(list, func(a, b call.Method) int { return strings.Compare(a.Name(), b.Name()) })
+	s.sorted.Store(&sortedMethods{of, list})
 	return list
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -338,5 +339,32 @@ func TestMessageSize(t *testing.T) {
 		if row.want == "" && err != nil || row.want != "" && (!errors.Is(err, &call.Status{Code: call.ResourceExhausted}) || !strings.Contains(err.Error(), row.want)) {
 			t.Errorf("%s: got %v, want %q", row.name, err, row.want)
 		}
+	}
+}
+
+// TestMethods: the list is sorted, follows later registrations, and is made once for each of them.
+func TestMethods(t *testing.T) {
+	srv := rpc.NewServer(nil)
+	add := func(name string) {
+		rpc.Handle(srv, name, func(_ context.Context, in *helloRequest) (*helloResponse, error) { return nil, nil })
+	}
+	names := func() (all []string) {
+		for _, m := range srv.Methods() {
+			all = append(all, m.Name())
+		}
+		return all
+	}
+	before := len(names())
+	add("b.B.B")
+	add("a.A.A")
+	if got := names(); len(got) != before+2 || !slices.IsSorted(got) || !slices.Contains(got, "a.A.A") {
+		t.Errorf("got %q", got)
+	}
+	if n := testing.AllocsPerRun(100, func() { srv.Methods() }); n != 0 {
+		t.Errorf("Methods allocates %v times: each request for an unknown method would sort the list", n)
+	}
+	add("c.C.C")
+	if got := names(); !slices.Contains(got, "c.C.C") {
+		t.Errorf("got %q without the last method", got)
 	}
 }

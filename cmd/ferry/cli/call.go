@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,17 +28,20 @@ import (
 )
 
 type callCmd struct {
-	CA        string        `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory, or else the system's."`
-	DataDir   string        `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
-	TokenFile string        `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Only for the protocol rpc."`
-	Protocol  string        `placeholder:"NAME" enum:",rpc,grpc,http" default:"" help:"rpc (ferry's own), grpc or http. By default the address tells; with this flag its scheme is only the transport."`
-	Content   string        `placeholder:"TYPE" help:"The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC."`
-	Metadata  []string      `placeholder:"NAME=VALUE" sep:"none" help:"Metadata of the call. May be given more than once."`
-	Timeout   time.Duration `default:"10s" placeholder:"TIME" help:"How long the call may take. The default is 10s."`
-	Output    string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text prints the response. json prints one object, with the status and the metadata."`
-	Addr      string        `arg:"" help:"The server: an address such as tcp://HOST:PORT, grpc://HOST:PORT or http://HOST:PORT."`
-	Method    string        `arg:"" placeholder:"SERVICE.METHOD" help:"The method, such as greeter.Greeter.Hello."`
-	Request   string        `arg:"" name:"json" optional:"" default:"{}" help:"The request in JSON. The default is {}. With - it is read from standard input."`
+	CA          string        `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory, or else the system's."`
+	DataDir     string        `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
+	Cert        string        `placeholder:"FILE" help:"The file with the client certificate, in PEM, for a server that asks for one."`
+	Key         string        `placeholder:"FILE" help:"The file with the key of --cert."`
+	TokenFile   string        `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Only for the protocol rpc."`
+	Protocol    string        `placeholder:"NAME" enum:",rpc,grpc,http" default:"" help:"rpc (ferry's own), grpc or http. By default the address tells; with this flag its scheme is only the transport."`
+	Content     string        `placeholder:"TYPE" help:"The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC."`
+	Compression string        `placeholder:"NAME" enum:",gzip,zstd" default:"" help:"Compress the messages with gzip or zstd. The default is not to."`
+	Metadata    []string      `placeholder:"NAME=VALUE" sep:"none" help:"Metadata of the call. May be given more than once."`
+	Timeout     time.Duration `default:"10s" placeholder:"TIME" help:"How long the call may take. The default is 10s."`
+	Output      string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text prints the response. json prints one object, with the status and the metadata."`
+	Addr        string        `arg:"" help:"The server: an address such as tcp://HOST:PORT, grpc://HOST:PORT or http://HOST:PORT."`
+	Method      string        `arg:"" placeholder:"SERVICE.METHOD" help:"The method, such as greeter.Greeter.Hello."`
+	Request     string        `arg:"" name:"json" optional:"" default:"{}" help:"The request in JSON. The default is {}. With - it is read from standard input."`
 }
 
 // Help returns the part of ferry call --help that is not in the grammar.
@@ -187,6 +191,9 @@ func (c *callCmd) target(e *env) (t callTarget, err error) {
 		return t, usagef("%s %w", c.Addr, err)
 	}
 	trust, err := (&nodeFlags{CA: c.CA, DataDir: c.DataDir}).trust()
+	if err == nil {
+		trust, err = c.identified(trust)
+	}
 	if err != nil {
 		return t, err
 	}
@@ -202,6 +209,27 @@ func (c *callCmd) target(e *env) (t callTarget, err error) {
 		return t, usagef("--content %q is unknown: want %s", contentType, phrase.Or(all))
 	}
 	return t, nil
+}
+
+// identified adds the client certificate to the TLS configuration, which may be nil.
+func (c *callCmd) identified(trust *tls.Config) (*tls.Config, error) {
+	switch {
+	case c.Cert == "" && c.Key == "":
+		return trust, nil
+	case c.Cert == "" || c.Key == "":
+		return nil, usagef("--cert %q and --key %q: give both", c.Cert, c.Key)
+	}
+	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("--cert %s, --key %s: %w", c.Cert, c.Key, err)
+	}
+	if trust == nil {
+		trust = &tls.Config{MinVersion: tls.VersionTLS12}
+	} else {
+		trust = trust.Clone()
+	}
+	trust.Certificates = []tls.Certificate{pair}
+	return trust, nil
 }
 
 // callSchemes are the schemes that choose a protocol, and the transport below it.
@@ -247,6 +275,7 @@ func (c *callCmd) call(ctx context.Context, t callTarget, request []byte, result
 	wire.Codec = raw.Codec{} // format has encoded the request
 	client, err := rpc.Dial(ctx, t.transport.Scheme()+"://"+t.addr, &rpc.ClientConfig{
 		Protocol: t.protocol, Transports: []transport.Transport{t.transport}, Contents: []envelope.Content{wire}, Conns: 1,
+		Compression: c.Compression,
 	})
 	if err != nil {
 		return c.explain(err)

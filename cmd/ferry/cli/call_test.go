@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"example.com/ferry/codec"
 	jsoncodec "example.com/ferry/codec/json"
+	"example.com/ferry/internal/certs/certstest"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/content"
@@ -112,6 +114,9 @@ func TestCall(t *testing.T) {
 		{"protobuf without reflection", []string{"--content", "application/protobuf", nativeAddr, "a.B.C"}, 2, "", `application/protobuf needs the types of the messages`},
 		{"y3", []string{"--content", "application/y3", nativeAddr, "a.B.C"}, 2, "", `application/y3 needs the types of the messages`},
 		{"metadata without a name", []string{"--metadata", "a", nativeAddr, "a.B.C"}, 2, "", `--metadata "a" has no name`},
+		{"compressed", []string{"--compression", "zstd", grpcAddr, "greeter.Greeter.Hello", `{"name":"Bo"}`, "--content=application/json"}, 0, `{"name":"Hello, Bo","count":1}` + "\n", ""},
+		{"another compression", []string{"--compression", "snappy", nativeAddr, "a.B.C"}, 2, "", `--compression must be one of`},
+		{"a certificate without a key", []string{"--cert", "a.pem", nativeAddr, "a.B.C"}, 2, "", `--cert "a.pem" and --key "": give both`},
 		{"a token for HTTP", []string{"--token-file", "x", httpAddr, "a.B.C"}, 2, "", `--token-file is for the protocol rpc, not for http`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -159,6 +164,48 @@ func TestCallToken(t *testing.T) {
 		t.Errorf("without the token: got %+v", got)
 	}
 }
+
+// TestCallCertificate calls a server that asks for a client certificate.
+func TestCallCertificate(t *testing.T) {
+	t.Parallel()
+	ca, dir := certstest.NewCA(t, "test"), t.TempDir()
+	server, err := tls.X509KeyPair(pairOf(ca.Issue(t, certstest.Leaf{Names: []string{"127.0.0.1"}})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := ca.Issue(t, certstest.Leaf{CommonName: "bo"})
+	caFile, certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "bo.pem"), filepath.Join(dir, "bo.key")
+	for file, text := range map[string][]byte{caFile: ca.PEM, certFile: mine.CertPEM, keyFile: mine.Key} {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	srv := rpc.NewServer(nil)
+	defer srv.Close()
+	seen := make(chan string, 1)
+	rpc.Handle(srv, "greeter.Greeter.Hello", func(ctx context.Context, in *greeting) (*greeting, error) {
+		seen <- rpc.Peer(ctx).Identity
+		return in, nil
+	})
+	l, err := srv.Listen(t.Context(), native.Protocol{}, tcp.NewTLS(&tcp.Config{ServerTLS: &tls.Config{
+		Certificates: []tls.Certificate{server}, ClientCAs: ca.Pool(), ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+	}}), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := "tls://" + l.Addr().String()
+	if got := ferryWith("", "call", "--ca", caFile, "--cert", certFile, "--key", keyFile, addr, "greeter.Greeter.Hello"); got.status != 0 || <-seen != "bo" {
+		t.Errorf("with the certificate: got %+v", got)
+	}
+	if got := ferryWith("", "call", "--ca", caFile, addr, "greeter.Greeter.Hello"); got.status != 1 {
+		t.Errorf("without the certificate: got %+v", got)
+	}
+	if got := ferryWith("", "call", "--ca", caFile, "--cert", caFile, "--key", keyFile, addr, "greeter.Greeter.Hello"); got.status != 1 || !strings.Contains(got.stderr, "--cert "+caFile) {
+		t.Errorf("with a key of another certificate: got %+v", got)
+	}
+}
+
+func pairOf(p *certstest.Pair) (cert, key []byte) { return p.CertPEM, p.Key }
 
 // TestUntypedNumbers converts numbers to the types that an encoding without types needs.
 func TestUntypedNumbers(t *testing.T) {

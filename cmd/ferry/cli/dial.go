@@ -120,11 +120,13 @@ func addressMapper(transports []node.Transport) kong.MapperFunc {
 	}
 }
 
-// syntaxes returns how the addresses of each transport are written.
+// syntaxes returns how the addresses of each transport are written that this binary has.
 func syntaxes(transports []node.Transport) []string {
-	all := make([]string, len(transports))
-	for i, t := range transports {
-		all[i] = t.Syntax()
+	var all []string
+	for _, t := range transports {
+		if t.Missing == "" {
+			all = append(all, t.Syntax())
+		}
 	}
 	return all
 }

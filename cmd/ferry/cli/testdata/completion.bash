@@ -53,13 +53,16 @@ _ferry() {
 		--output|-o) flags= words='json raw' ;;
 		esac ;;
 	call)
-		flags='--help --quiet --ca --data-dir --token-file --protocol --content --metadata --timeout --output'
+		flags='--help --quiet --ca --data-dir --cert --key --token-file --protocol --content --compression --metadata --timeout --output'
 		case $prev in
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
+		--cert) flags= words='' ;;
+		--key) flags= words='' ;;
 		--token-file) flags= words='' ;;
 		--protocol) flags= words='rpc grpc http' ;;
 		--content) flags= words='' ;;
+		--compression) flags= words='gzip zstd' ;;
 		--metadata) flags= words='' ;;
 		--timeout) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;

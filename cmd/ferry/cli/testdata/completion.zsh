@@ -44,7 +44,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
-			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT, grpc,//HOST,PORT or utp,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
+			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT or grpc,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
@@ -57,7 +57,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
-			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT, grpc,//HOST,PORT or utp,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
+			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT or grpc,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
@@ -75,9 +75,12 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory, or else the system’s.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'--cert=''[The file with the client certificate, in PEM, for a server that asks for one.]:FILE:_files' \
+			'--key=''[The file with the key of --cert.]:FILE:_files' \
 			'--token-file=''[The file with the token, for a server that asks for one. Only for the protocol rpc.]:FILE:_files' \
 			'--protocol=''[rpc (ferry’s own), grpc or http. By default the address tells; with this flag its scheme is only the transport.]:NAME:(rpc grpc http)' \
 			'--content=''[The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC.]:TYPE:_files' \
+			'--compression=''[Compress the messages with gzip or zstd. The default is not to.]:NAME:(gzip zstd)' \
 			'--metadata=''[Metadata of the call. May be given more than once.]:NAME=VALUE:_files' \
 			'--timeout=''[How long the call may take. The default is 10s.]:TIME:_files' \
 			'(-o --output)'{-o,--output=}'[text prints the response. json prints one object, with the status and the metadata.]:FORMAT:(text json)' \
