@@ -2,10 +2,6 @@
 package main
 
 import (
-	"fmt"
-	"runtime"
-	"time"
-
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/rpcload"
 )
@@ -25,22 +21,12 @@ const busy = "100 callers"
 
 // experiment is the state that all measurements of a run share.
 type experiment struct {
+	rpcload.Trial
 	systems []rpcload.System
-	dir     string
 }
 
-func newExperiment() *experiment { return &experiment{systems: rpcload.Systems()} }
-
-func (e *experiment) prepare(dir string) error {
-	if runtime.NumCPU() < 2 {
-		return fmt.Errorf("needs two cores: here is %d", runtime.NumCPU())
-	}
-	e.dir = dir
-	return rpcload.Prepare(dir)
-}
-
-func (e *experiment) spec() rpcload.Spec {
-	return rpcload.Spec{Dir: e.dir, Workers: callers, Conns: conns}
+func newExperiment() *experiment {
+	return &experiment{rpcload.Trial{Workers: callers, Conns: conns}, rpcload.Systems()}
 }
 
 func (e *experiment) question() harness.Question {
@@ -54,10 +40,10 @@ func (e *experiment) question() harness.Question {
 			"CPU time is that of both processes, user and system, by the kernel's account. Calls have a deadline, which is sent with them where the protocol can.",
 		Cases:   []string{busy},
 		Figures: rpcload.Figures,
-		Prepare: e.prepare,
+		Prepare: e.Prepare,
 		Checks: []harness.Check{
 			{Name: "the message takes 581 bytes", Run: rpcload.CheckMessage},
-			{Name: "in each row every response is right, and in ferry's rows every byte has crossed the transport that the row names", Run: e.checkCalls},
+			{Name: "in each row every response is right, and in ferry's rows every byte has crossed the transport that the row names", Run: func() error { return e.Check(e.systems) }},
 		},
 		Charts: charts,
 		Goals:  goals(e.systems),
@@ -70,21 +56,9 @@ func (e *experiment) question() harness.Question {
 	}
 	for _, s := range e.systems {
 		q.Contenders = append(q.Contenders, harness.Contender{Name: s.Name, Kind: s.Kind, Version: s.Version, Open: func(string) (harness.Session, error) {
-			return rpcload.Open(s, e.spec())
+			return e.Open(s)
 		}})
 	}
 	q.Contenders = append(q.Contenders, recorded...)
 	return q
-}
-
-// checkCalls makes calls in each row. The transports of ferry's rows are counted.
-func (e *experiment) checkCalls() error {
-	for _, s := range e.systems {
-		spec := e.spec()
-		spec.Count = s.Counted
-		if err := rpcload.Check(s, spec, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,14 +3,12 @@ package pubsub
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"example.com/ferry/bench/internal/natsnode"
 )
 
 // NATS drops the messages of a slow subscriber and does not slow down publishers. To avoid losses, the function reports every
@@ -21,28 +19,7 @@ const (
 	natsReport = "received"
 )
 
-func natsNode(s spec, _ func(error)) (string, error) {
-	host, port, err := net.SplitHostPort(s.Addr)
-	if err != nil {
-		return "", err
-	}
-	opts := &server.Options{Host: host, NoSigs: true, NoLog: true}
-	if opts.Port, err = strconv.Atoi(port); err != nil {
-		return "", err
-	}
-	if opts.Port == 0 {
-		opts.Port = server.RANDOM_PORT
-	}
-	node, err := server.NewServer(opts)
-	if err != nil {
-		return "", err
-	}
-	node.Start()
-	if !node.ReadyForConnections(10 * time.Second) {
-		return "", errors.New("pubsub: the NATS server did not start within 10s")
-	}
-	return node.Addr().String(), nil
-}
+func natsNode(s spec, _ func(error)) (string, error) { return natsnode.Start(s.Addr) }
 
 func natsDial(s spec, fail func(error)) (*nats.Conn, error) {
 	return nats.Connect("nats://"+s.Addr, nats.NoReconnect(), nats.Name(s.Role), nats.Timeout(10*time.Second),

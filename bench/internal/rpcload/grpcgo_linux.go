@@ -46,18 +46,23 @@ func serveGRPCGo[T any](k kind[T], options []grpc.ServerOption) (string, error) 
 		return "", err
 	}
 	srv := grpc.NewServer(options...)
+	registerGRPCGo(srv, func(_ context.Context, in *T) (*T, error) { return k.respond(in), nil })
+	go func() { _ = srv.Serve(l) }()
+	return l.Addr().String(), nil
+}
+
+// registerGRPCGo registers the handler of the method.
+func registerGRPCGo[T any](srv *grpc.Server, handle func(context.Context, *T) (*T, error)) {
 	srv.RegisterService(&grpc.ServiceDesc{
 		ServiceName: service, HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: say, Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+		Methods: []grpc.MethodDesc{{MethodName: say, Handler: func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 			in := new(T)
 			if err := decode(in); err != nil {
 				return nil, err
 			}
-			return k.respond(in), nil
+			return handle(ctx, in)
 		}}},
 	}, nil)
-	go func() { _ = srv.Serve(l) }()
-	return l.Addr().String(), nil
 }
 
 type grpcGoClient[T any] struct {

@@ -12,7 +12,7 @@ type kind[T any] struct {
 var (
 	protoKind = kind[Message]{NewMessage, respond, verify}
 	plainKind = kind[Plain]{NewPlain, respondPlain, verifyPlain}
-	rawKind   = kind[[]byte]{newRaw, respondRaw, verifyRaw}
+	rawKind   = rawOf(Size)
 )
 
 // requests returns a request for each worker.
@@ -41,7 +41,7 @@ func NewRequest(contentType string) (request any, empty func() any) {
 	case isProto(contentType):
 		return NewMessage(), func() any { return new(Message) }
 	case contentType == rawType:
-		return newRaw(), func() any { return new([]byte) }
+		return rawKind.request(), func() any { return new([]byte) }
 	}
 	return NewPlain(), func() any { return new(Plain) }
 }

@@ -76,26 +76,3 @@ func verifyPlain(p *Plain) error {
 	}
 	return nil
 }
-
-// newRaw returns a request without an encoding, of Size bytes.
-func newRaw() *[]byte {
-	b := make([]byte, Size)
-	for i := range b {
-		b[i] = byte(i)
-	}
-	return &b
-}
-
-// respondRaw is respond for bytes: it changes the first one.
-func respondRaw(b *[]byte) *[]byte {
-	(*b)[0] = okNumber
-	return b
-}
-
-// verifyRaw is verify for bytes.
-func verifyRaw(b *[]byte) error {
-	if len(*b) != Size || (*b)[0] != okNumber || (*b)[Size-1] != byte((Size-1)&0xff) {
-		return fmt.Errorf("rpcload: wrong response of %d bytes: % x", len(*b), *b)
-	}
-	return nil
-}

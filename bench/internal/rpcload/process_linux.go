@@ -19,18 +19,21 @@ const specVariable = "FERRY_BENCH_RPC"
 const (
 	clientRole = "client"
 	serverRole = "server"
+	nodeRole   = "node"
 )
 
 // order is a line on a process's standard input.
 type order struct {
 	Do   string
-	Time time.Duration // of callFor
+	Time time.Duration // of callFor and paceFor
+	Rate float64       // of paceFor: calls a second
 	More int           // of connectMore
 }
 
 // What an order asks for.
 const (
 	callFor     = "call"      // of a client: keep all workers busy
+	paceFor     = "pace"      // of a client: an open loop
 	connectMore = "connect"   // of the clients of Idle
 	callEach    = "call each" // of the clients of Idle
 	settle      = "settle"    // of any process: collect garbage, and return unused memory
@@ -39,7 +42,7 @@ const (
 // report is a line on standard output: the first one says that the process is ready, each further one is the result of an order.
 type report struct {
 	Err      string
-	Addr     string // of a server, in the first line
+	Addr     string // of a server or a node, in the first line
 	Elapsed  time.Duration
 	Calls    int // that were begun
 	Failures int
@@ -48,6 +51,7 @@ type report struct {
 	Longest  time.Duration
 	Shortest time.Duration
 	Bytes    int64 // that crossed the counted transport so far, both ways
+	Paced    paced // of an open loop
 }
 
 // Main runs a client or a server if this process was started as one, and does not return then. A benchmark's main and the TestMain
@@ -75,18 +79,26 @@ func begin(s Spec, systems []System) (do func(order) report, first report, err e
 	case serverRole:
 		first.Addr, err = system.Serve(context.Background(), s)
 		return func(o order) report { return report{Err: "a server does not " + o.Do} }, first, err
+	case nodeRole:
+		first.Addr, err = system.Node(context.Background(), s)
+		return func(o order) report { return report{Err: "a node does not " + o.Do} }, first, err
 	case idleRole:
 		return (&crowd{spec: s, system: system}).execute, first, nil
 	default:
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		c, err := system.Dial(ctx, s)
-		return func(o order) report { return load(c, s.Workers, o.Time) }, first, err
+		return func(o order) report {
+			if o.Do == paceFor {
+				return pace(c, s.Workers, o.Rate, o.Time)
+			}
+			return keepBusy(c, s.Workers, o.Time)
+		}, first, err
 	}
 }
 
-// load keeps every worker busy for a time: each makes one call after the other.
-func load(c Client, workers int, d time.Duration) report {
+// keepBusy keeps every worker busy for a time: each makes one call after the other.
+func keepBusy(c Client, workers int, d time.Duration) report {
 	each := make([]report, workers)
 	start := time.Now()
 	var all sync.WaitGroup

@@ -12,8 +12,9 @@ import (
 
 // The names of the figures.
 const (
-	PerCall  = "CPU us/call" // of client and server together, user and system
+	PerCall  = "CPU us/call" // of all processes together, user and system
 	Server   = "server's part"
+	Node     = "node's part"
 	TPS      = "calls/s"
 	Mean     = "mean us"
 	P50      = "p50 us"
@@ -34,14 +35,21 @@ const (
 	warm     = 100 * time.Millisecond
 )
 
-// Session is a client and a server. It implements harness.Session.
+// Session is a client, a server, and the node between them if there is one. It implements harness.Session.
 type Session struct {
-	spec           Spec
-	client, server *child.Process
-	clientCPU      time.Duration
-	serverCPU      time.Duration
-	sum            report
+	spec      Spec
+	processes [kinds]*child.Process // a nil one is not there
+	cpu       [kinds]time.Duration
+	sum       report
 }
+
+// The processes of a Session, in the order in which they end.
+const (
+	theClient = iota
+	theServer
+	theNode
+	kinds
+)
 
 // Open starts a server and a client of a system, and makes calls for a short time.
 func Open(s System, spec Spec) (_ *Session, err error) {
@@ -51,16 +59,24 @@ func Open(s System, spec Spec) (_ *Session, err error) {
 			t.Close()
 		}
 	}()
-	spec.System, spec.Role = s.Name, serverRole
+	spec.System = s.Name
 	var first report
-	if t.server, first, err = start(spec, s.Kind); err != nil {
+	if s.Node != nil {
+		spec.Role = nodeRole
+		if t.processes[theNode], first, err = start(spec, s.Kind); err != nil {
+			return nil, err
+		}
+		spec.Node = first.Addr
+	}
+	spec.Role = serverRole
+	if t.processes[theServer], first, err = start(spec, s.Kind); err != nil {
 		return nil, err
 	}
 	spec.Role, spec.Addr = clientRole, first.Addr
-	if t.client, _, err = start(spec, s.Kind); err != nil {
+	if t.processes[theClient], _, err = start(spec, s.Kind); err != nil {
 		return nil, err
 	}
-	if err := t.client.Ask(order{Do: callFor, Time: warm}, new(report), patience); err != nil {
+	if err := t.processes[theClient].Ask(order{Do: callFor, Time: warm}, new(report), patience); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -68,28 +84,36 @@ func Open(s System, spec Spec) (_ *Session, err error) {
 
 // Run makes calls for d.
 func (t *Session) Run(d time.Duration) error {
-	before, err := t.cpu()
+	before, err := t.used()
 	if err != nil {
 		return err
 	}
 	var r report
-	if err := t.client.Ask(order{Do: callFor, Time: d}, &r, d+2*callTime); err != nil {
+	if err := t.processes[theClient].Ask(order{Do: callFor, Time: d}, &r, d+2*callTime); err != nil {
 		return err
 	}
-	after, err := t.cpu()
+	after, err := t.used()
 	if err != nil {
 		return err
 	}
-	t.clientCPU += after[0] - before[0]
-	t.serverCPU += after[1] - before[1]
+	for i := range t.cpu {
+		t.cpu[i] += after[i] - before[i]
+	}
 	t.sum.add(&r)
 	return nil
 }
 
-// cpu returns the CPU time of the client and of the server so far.
-func (t *Session) cpu() (all [2]time.Duration, err error) {
-	for i, p := range []*child.Process{t.client, t.server} {
-		if all[i], err = pinned.CPU([]int{p.PID()}); err != nil {
+// used returns the CPU time of each process so far. A node may have started the program that does the work.
+func (t *Session) used() (all [kinds]time.Duration, err error) {
+	for i, p := range t.processes {
+		if p == nil {
+			continue
+		}
+		pids := []int{p.PID()}
+		if i == theNode {
+			pids = harness.Family(pids[0])
+		}
+		if all[i], err = pinned.CPU(pids); err != nil {
 			return all, err
 		}
 	}
@@ -102,14 +126,22 @@ func (t *Session) Figures() (harness.Figures, error) {
 		return nil, errors.New("rpcload: no calls")
 	}
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-	calls, both := float64(t.sum.Calls), t.clientCPU+t.serverCPU
-	return harness.Figures{
-		PerCall: us(both) / calls, Server: float64(t.serverCPU) / float64(both), TPS: calls / t.sum.Elapsed.Seconds(),
+	var all time.Duration
+	for _, used := range t.cpu {
+		all += used
+	}
+	calls := float64(t.sum.Calls)
+	f := harness.Figures{
+		PerCall: us(all) / calls, Server: float64(t.cpu[theServer]) / float64(all), TPS: calls / t.sum.Elapsed.Seconds(),
 		Mean: us(t.sum.Latency.Mean()), P50: us(t.sum.Latency.Quantile(0.5)), P90: us(t.sum.Latency.Quantile(0.9)),
 		P99: us(t.sum.Latency.Quantile(0.99)), P999: us(t.sum.Latency.Quantile(0.999)),
 		Max: us(t.sum.Longest), Min: us(t.sum.Shortest),
 		Calls: calls, Failures: float64(t.sum.Failures),
-	}, nil
+	}
+	if t.processes[theNode] != nil {
+		f[Node] = float64(t.cpu[theNode]) / float64(all)
+	}
+	return f, nil
 }
 
 // Check starts a system and makes calls for d. It returns an error if one fails.
@@ -136,15 +168,15 @@ func (t *Session) verify() error {
 		return fmt.Errorf("%d of %d calls have failed: %s", t.sum.Failures, t.sum.Calls, t.sum.Failure)
 	case t.sum.Calls == 0:
 		return errors.New("no calls")
-	case t.spec.Count && t.sum.Bytes < int64(2*Size*t.sum.Calls):
-		return fmt.Errorf("%d calls with %d bytes each way, but %d bytes crossed the transport", t.sum.Calls, Size, t.sum.Bytes)
+	case t.spec.Count && t.sum.Bytes < int64(2*t.spec.size()*t.sum.Calls):
+		return fmt.Errorf("%d calls with %d bytes each way, but %d bytes crossed the transport", t.sum.Calls, t.spec.size(), t.sum.Bytes)
 	}
 	return nil
 }
 
-// Close ends both processes.
+// Close ends all processes.
 func (t *Session) Close() {
-	for _, p := range []*child.Process{t.client, t.server} {
+	for _, p := range t.processes {
 		p.End()
 	}
 }

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"example.com/ferry/bench/internal/harnesstest"
+	"example.com/ferry/bench/internal/rpcload"
+)
+
+func TestMain(m *testing.M) {
+	rpcload.Main(rpcload.NodeSystems())
+	os.Exit(m.Run())
+}
+
+func TestQuestion(t *testing.T) { harnesstest.Run(t, newExperiment().question()) }
