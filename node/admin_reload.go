@@ -100,6 +100,37 @@ func (n *Node) newAdminServers(cfg *config.Config) (own, scrapers *admin.Server,
 	return own, scrapers, nil
 }
 
+// serveAdminServers serves the servers that there are, until their Shutdown.
+func (n *Node) serveAdminServers() {
+	for _, a := range n.adminServers() {
+		ended := make(chan error, 1)
+		go func() { ended <- a.Serve() }()
+		n.adminEnded = append(n.adminEnded, ended)
+	}
+}
+
+// showParts has the admin servers show the parts of the node.
+func (n *Node) showParts(cfg *config.Config) error {
+	c, err := n.adminConfig(cfg, n.proxy, n.adminTLS)
+	if err != nil {
+		return err
+	}
+	for _, server := range []struct {
+		at   *admin.Server
+		next admin.Config
+	}{{n.admin, c}, {n.metrics, forScrapers(c, cfg)}} {
+		if server.at == nil {
+			continue
+		}
+		use, err := server.at.Prepare(server.next)
+		if err != nil {
+			return err
+		}
+		use()
+	}
+	return nil
+}
+
 // adminServers returns the servers that there are.
 func (n *Node) adminServers() []*admin.Server {
 	n.mu.Lock()

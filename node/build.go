@@ -129,22 +129,28 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 		return nil, err
 	}
 
-	// 2 to 5. Streams, if there is a listener: buildStreams has the parts that a message meets.
+	// 2. The admin servers. /ping responds from here on, and /ready once the node runs.
+	if n.admin, n.metrics, err = n.newAdminServers(cfg); err != nil {
+		return nil, err
+	}
+	n.serveAdminServers()
+
+	// 3 to 6. Streams, if there is a listener: buildStreams has the parts that a message meets.
 	if len(cfg.Listeners) > 0 {
-		if err := n.buildStreams(); err != nil {
+		if err = n.buildStreams(); err != nil {
 			return nil, err
 		}
 	}
 
-	// 6. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
+	// 7. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
 		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}
 	}
 
-	// 7. The admin servers, which show the parts above.
-	if n.admin, n.metrics, err = n.newAdminServers(cfg); err != nil {
+	// 8. What the admin servers show: the parts above.
+	if err = n.showParts(cfg); err != nil {
 		return nil, err
 	}
 	return n, nil
@@ -154,13 +160,13 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 func (n *Node) buildStreams() error {
 	cfg := n.config()
 
-	// 2. The clients' identities.
+	// 3. The clients' identities.
 	var err error
 	if n.identities, err = knownIdentities(cfg.Identities, n.id); err != nil {
 		return err
 	}
 
-	// 3. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
+	// 4. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
 	broker := brokerLimits(cfg.Limits)
 	broker.Identify, broker.Formats, broker.Log = n.identities.Identify, n.extensions.Formats, n.log
 	if n.hop, err = hop.New(broker); err != nil {
@@ -168,7 +174,7 @@ func (n *Node) buildStreams() error {
 	}
 	n.hop.SetIdentities(n.identities) // so that the broker knows which services a client may serve
 
-	// 4. The listeners, and one within this process for the node's own clients.
+	// 5. The listeners, and one within this process for the node's own clients.
 	for _, each := range cfg.Listeners {
 		l, err := n.newListener(each, cfg)
 		if err != nil {
@@ -183,7 +189,7 @@ func (n *Node) buildStreams() error {
 	n.inside = endpoint{inside, "node"}
 	n.near = n.nearestOf(n.listeners, endpoint{})
 
-	// 5. The functions that the node runs: clients like any other. The heavy ones share a pool.
+	// 6. The functions that the node runs: clients like any other. The heavy ones share a pool.
 	if cfg.Heavy() {
 		if n.pool, err = cpu.New(cpu.Config{Tokens: cfg.CPU.Tokens, Queue: cfg.CPU.Queue}); err != nil {
 			return err

@@ -31,7 +31,8 @@ type Node struct {
 	internal   transport.Listener
 	inside     endpoint // reaches internal, within this process
 	functions  *functions
-	pool       *cpu.Pool // nil if no function is heavy
+	pool       *cpu.Pool      // nil if no function is heavy
+	adminEnded []<-chan error // of the servers that Build has served: the error of each, once it has ended
 	ready      chan struct{}
 	reloads    reloads
 	cfg        atomic.Pointer[config.Config] // what the node runs
@@ -150,8 +151,12 @@ func (n *Node) start(s *serving) error {
 	if n.hop != nil {
 		s.serve(n.hop.NewListener(n.internal, hop.ValidateFull))
 	}
-	for _, a := range n.adminServers() {
-		n.serveAdmin(s, a)
+	for _, ended := range n.adminEnded {
+		s.group.Go(func() {
+			if err := <-ended; err != nil {
+				s.stop(err)
+			}
+		})
 	}
 	if err := n.functions.startAll(s.ctx); err != nil {
 		return err
@@ -168,7 +173,7 @@ func (n *Node) start(s *serving) error {
 	return nil
 }
 
-// serveAdmin serves the admin server until its Shutdown. An error ends the node.
+// serveAdmin serves an admin server that a reload has made, until its Shutdown. An error ends the node.
 func (n *Node) serveAdmin(s *serving, a *admin.Server) {
 	s.group.Go(func() {
 		if err := a.Serve(); err != nil {

@@ -1,0 +1,76 @@
+package backup
+
+import (
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/ferry/internal/pki"
+)
+
+// Version is the version of the archives that this package writes. It reads no other.
+const Version = 1
+
+// maxPart bounds an entry of an archive, in bytes. Engines make parts of less than 1 MiB, and one with a record for a record.
+const maxPart = 64 << 20
+
+// Manifest is the first entry.
+type Manifest struct {
+	Version int       `json:"version"`
+	Made    time.Time `json:"made"`
+	Engine  string    `json:"engine"`  // name of the engine that wrote the streams; empty if there is none
+	Address string    `json:"address"` // of the engine: embedded, nats://HOST
+	Streams []string  `json:"streams"` // those in the archive
+}
+
+// File is a file of a data directory.
+type File struct {
+	Name string
+	Mode fs.FileMode
+}
+
+// Files are the files of a data directory that an archive may have, and their modes.
+var Files = []File{
+	{pki.CAFile, 0o644},
+	{pki.CAKeyFile, 0o600},
+	{pki.ServerFile, 0o644},
+	{pki.ServerKeyFile, 0o600},
+	{pki.TokenFile, 0o600},
+}
+
+// The names of entries.
+const (
+	manifestEntry = "manifest.json"
+	dataPrefix    = "data/"
+	streamsPrefix = "streams/"
+	sumEntry      = "sha256"
+)
+
+// streamName matches the name of a stream.
+var streamName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// partName returns the name of a part of a stream.
+func partName(stream string, part int) string {
+	return streamsPrefix + stream + "/" + strconv.Itoa(part)
+}
+
+// parsePart is the inverse of partName.
+func parsePart(name string) (stream string, part int, ok bool) {
+	rest, ok := strings.CutPrefix(name, streamsPrefix)
+	stream, number, found := strings.Cut(rest, "/")
+	part, err := strconv.Atoi(number)
+	return stream, part, ok && found && err == nil && part >= 0 && streamName.MatchString(stream) && name == partName(stream, part)
+}
+
+// addSum adds an entry to the sum over an archive.
+func addSum(h hash.Hash, name string, content []byte) {
+	fmt.Fprintf(h, "%s %d\n", name, len(content))
+	_, _ = h.Write(content) // never fails
+}
+
+func sumOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
