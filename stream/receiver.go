@@ -38,8 +38,8 @@ func (r *receiver) BatchBegins() {}
 // BatchEnds does nothing.
 func (r *receiver) BatchEnds() {}
 
-// BeforePong does nothing: the client confirms handled messages with CREDIT.
-func (r *receiver) BeforePong() {}
+// BeforePong returns true: the client confirms handled messages with CREDIT.
+func (r *receiver) BeforePong(uint64) bool { return true }
 
 // selectSubscription makes id the subscription of the next PUBs.
 func (r *receiver) selectSubscription(id uint32) {

@@ -19,8 +19,9 @@ type Receiver interface {
 	// shared is the buffer of a large frame, or nil. Both are valid only during the call.
 	Pubs(batch []byte, shared *bufpool.Buf) (n int, err error)
 
-	// BeforePong is called before the response to a PING. That response confirms all earlier frames of the stream.
-	BeforePong()
+	// BeforePong is called before the response to the PING with this value. That response confirms all earlier frames of the
+	// stream. If it returns false, the Receiver calls Conn.Pong later.
+	BeforePong(value uint64) bool
 }
 
 // Table lists the frame kinds that an end accepts besides PUB, PING, GOAWAY and JOIN, with their handlers. A frame of
@@ -108,11 +109,15 @@ func (c *Conn) ping(f native.Frame, r Receiver) error {
 		return err
 	case f.Flags()&native.FlagAck != 0:
 		c.passBarrier(v)
-	default:
-		r.BeforePong()
-		c.Respond(func(b []byte) []byte { return native.AppendPing(b, true, v) })
+	case r.BeforePong(v):
+		c.Pong(v)
 	}
 	return nil
+}
+
+// Pong sends the response to the PING with this value.
+func (c *Conn) Pong(value uint64) {
+	c.Respond(func(b []byte) []byte { return native.AppendPing(b, true, value) })
 }
 
 // goaway handles a GOAWAY: the peer is stopping or has ended.

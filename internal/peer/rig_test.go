@@ -60,7 +60,10 @@ type receiver struct{ log *log }
 
 func (r *receiver) BatchBegins() {}
 func (r *receiver) BatchEnds()   {}
-func (r *receiver) BeforePong()  { r.log.add("before pong") }
+func (r *receiver) BeforePong(uint64) bool {
+	r.log.add("before pong")
+	return true
+}
 
 func (r *receiver) Pubs(batch []byte, _ *bufpool.Buf) (int, error) {
 	f := native.Frame(batch[:native.Size(batch)])

@@ -20,9 +20,9 @@ import (
 // receiver responds to TAG with the same TAG, from a goroutine of its own.
 type receiver struct{ c *peer.Conn }
 
-func (*receiver) BatchBegins() {}
-func (*receiver) BatchEnds()   {}
-func (*receiver) BeforePong()  {}
+func (*receiver) BatchBegins()           {}
+func (*receiver) BatchEnds()             {}
+func (*receiver) BeforePong(uint64) bool { return true }
 
 func (*receiver) Pubs([]byte, *bufpool.Buf) (int, error) { return 0, errors.New("no streams here") }
 

@@ -106,9 +106,9 @@ func (s *session) newReceiver() *receiver { return &receiver{session: s} }
 // Handle handles a frame of frameHandlers, for a connection that has other frames too.
 func (r *receiver) Handle(f wire.Frame) error { return frameHandlers[f.Kind()].Handle(r, f) }
 
-func (r *receiver) BatchBegins() {}
-func (r *receiver) BatchEnds()   {}
-func (r *receiver) BeforePong()  {}
+func (r *receiver) BatchBegins()           {}
+func (r *receiver) BatchEnds()             {}
+func (r *receiver) BeforePong(uint64) bool { return true }
 
 func (r *receiver) Pubs([]byte, *bufpool.Buf) (int, error) {
 	return 0, &wire.Error{Code: wire.CodeProtocol, Reason: "PUB on a connection for calls"}

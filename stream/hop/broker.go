@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +27,8 @@ type Broker struct {
 	latency    [LatencyBuckets]atomic.Uint64
 	latencySum atomic.Int64 // nanoseconds, of all counted messages
 	calls      *callRouter
+	streams    atomic.Pointer[streamTable] // changed with mu held
+	readers    sync.WaitGroup              // waits for the goroutines that read streams
 
 	mu         sync.Mutex
 	identities *Identities // nil until SetIdentities
@@ -58,6 +62,11 @@ func New(cfg Config) (*Broker, error) {
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
 	b.setLimits(&cfg)
+	setStreams, err := b.PrepareStreams(cfg.Stored)
+	if err != nil {
+		return nil, err
+	}
+	setStreams()
 	go b.checkConnections()
 	return b, nil
 }
@@ -77,6 +86,7 @@ func (b *Broker) checkConnections() {
 			b.mu.Lock()
 			b.tags.sweep(16 * sweepStep)
 			b.mu.Unlock()
+			b.checkStreams(now)
 		}
 	}
 }
@@ -102,9 +112,14 @@ func (b *Broker) removeSession(s *session) {
 	for _, sub := range s.subs {
 		subs = append(subs, sub)
 	}
+	stored := slices.Collect(maps.Values(s.stored))
 	clear(s.subs)
+	clear(s.stored)
 	s.mu.Unlock()
 	b.removeSubscriptions(subs)
+	for _, sub := range stored {
+		sub.end(true)
+	}
 }
 
 // endSession releases the session's tags and frees its place. It is called after the session's goroutines have ended.
@@ -128,7 +143,7 @@ func (b *Broker) countRefusal(c native.Code) {
 
 // Shutdown stops gracefully, in three steps. First it drains the clients that neither subscribe nor serve calls and waits until
 // their messages are delivered and their calls have ended. Then it drains the other clients and waits for the messages and calls
-// of these. Then it closes all connections. If ctx ends first, Shutdown closes the connections immediately and returns
+// of these. Then it closes all connections, and the cursors of durables. If ctx ends first, Shutdown closes the connections immediately and returns
 // the error of ctx. The caller closes the listeners before.
 func (b *Broker) Shutdown(ctx context.Context) error {
 	b.mu.Lock()
@@ -149,6 +164,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	}
 	b.stopOnce.Do(func() { close(b.stop) })
 	b.ended.Wait()
+	b.readers.Wait()
 	return err
 }
 

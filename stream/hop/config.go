@@ -37,11 +37,18 @@ type Config struct {
 	CallStreamWindow int // least window, in bytes, of each stream of messages in calls that clients must grant; 0 means 256 KiB
 	CallQueue        int // bytes of calls that wait for one connection, or for an instance that is free; further calls fail. 0 means 64 MiB
 
+	Holder        string // name of this node in the engine's list of cursors
+	StoreQueue    int    // bytes of each stream that may wait to be stored; 0 means 64 MiB
+	DurableWindow int    // bytes of messages that a durable has read and that are not done; 0 means 32 MiB
+
 	Streams int // data streams in each direction, on transports that have streams; 0 means 8, at most 64
 
 	HandshakeTimeout time.Duration // longest time from accept to HELLO, and for a partial frame; 0 means 10 s
 	Heartbeat        time.Duration // interval of the clients' PINGs; a connection ends after three intervals without a byte. 0 means 10 s
 	WriteTimeout     time.Duration // a connection ends if one write is blocked for this long; 0 means 30 s
+
+	// Stored are the streams that the Broker stores. Broker.PrepareStreams changes them.
+	Stored []Stored
 
 	Log *slog.Logger // nil means slog.Default
 }
@@ -118,6 +125,8 @@ func (c *Config) fill() error {
 	def(&c.CallWindow, int(peer.DefaultCallLimits.Window))
 	def(&c.CallStreamWindow, int(peer.DefaultCallLimits.StreamWindow))
 	def(&c.CallQueue, 64<<20)
+	def(&c.StoreQueue, 64<<20)
+	def(&c.DurableWindow, 32<<20)
 	defTime := func(v *time.Duration, d time.Duration) {
 		if *v == 0 {
 			*v = d
@@ -144,6 +153,8 @@ func (c *Config) fill() error {
 		{"CallWindow", c.CallWindow, 1, 1 << 30},
 		{"CallStreamWindow", c.CallStreamWindow, 1, 1 << 30},
 		{"CallQueue", c.CallQueue, 1, 1 << 30},
+		{"StoreQueue", c.StoreQueue, 1, 1 << 40},
+		{"DurableWindow", c.DurableWindow, 1, 1 << 40},
 	} {
 		if b.value < b.low || b.value > b.high {
 			return fmt.Errorf("hop: Config.%s is %d: want %d to %d", b.name, b.value, b.low, b.high)

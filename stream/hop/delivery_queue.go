@@ -107,10 +107,7 @@ func (q *deliveryQueue) send(frames []byte, n int, shared *bufpool.Buf) {
 		q.announced = true
 		s.SetTail(native.AppendTag(s.Tail(native.HeaderSize+6+len(q.tag.name)), native.TagFrame{Ref: q.tag.id, Name: q.tag.name}))
 	}
-	if s.selected != q.sub.id {
-		s.selected = q.sub.id
-		s.SetTail(native.AppendSelect(s.Tail(native.HeaderSize+4), q.sub.id))
-	}
+	s.selectSub(q.sub.id)
 	if shared != nil {
 		s.Share(shared, frames)
 	} else {

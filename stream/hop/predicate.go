@@ -4,7 +4,6 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
-	"example.com/ferry/protocol/native"
 )
 
 // predicates holds the predicates of all subscriptions, by canonical text. Subscriptions with equal predicates share an
@@ -63,17 +62,17 @@ type matcherKey struct {
 // maxMatchers bounds matchers.all, which would grow with every new predicate.
 const maxMatchers = 1024
 
-// match reports whether p is true for the payload of a frame. mismatch means that a false result may be a mistake: a
+// match reports whether p is true for a payload of type t. mismatch means that a false result may be a mistake: a
 // field has another kind, or no format can read the payload.
-func (m *matchers) match(p *predicate, f native.Frame) (ok, mismatch bool) {
-	key := matcherKey{p, f.Type()}
+func (m *matchers) match(p *predicate, t ferry.Type, payload []byte) (ok, mismatch bool) {
+	key := matcherKey{p, t}
 	if key != m.last {
 		if m.formats[key.payload] == nil {
 			return false, true
 		}
 		m.last, m.matcher = key, m.find(key)
 	}
-	ok, mismatch, err := m.matcher.Match(f.Payload())
+	ok, mismatch, err := m.matcher.Match(payload)
 	return ok && err == nil, mismatch || err != nil
 }
 

@@ -55,7 +55,7 @@ func TestPredicatesReadPrivateFormats(t *testing.T) {
 			p    *predicate
 			want bool
 		}{{above, row.above}, {below, row.below}} {
-			if ok, odd := m.match(each.p, frame); ok != each.want || odd != row.odd {
+			if ok, odd := m.match(each.p, frame.Type(), frame.Payload()); ok != each.want || odd != row.odd {
 				t.Errorf("%v for type %v: got %v, odd %v, want %v, %v", each.p, row.payload, ok, odd, each.want, row.odd)
 			}
 		}

@@ -26,6 +26,8 @@ type publisher struct {
 	waiting []native.ResultFrame // results of TAGs that wait until no queue withholds the grant
 	credit  int                  // bytes that the client may still publish; 0 until granted
 	spent   int                  // bytes routed whose credit is not yet returned
+
+	unstored unstored // used if the tag is stored at least once; spent is 0 then
 }
 
 // maxWaitingResults is the most TAGs of one session and tag that may wait for a grant.
@@ -56,6 +58,9 @@ func (p *publisher) grant(result native.ResultFrame) error {
 			}
 			q.stream.unlock()
 		}
+		if st := p.tag.stored.Load(); st != nil {
+			st.restrain(p)
+		}
 		p.resume()
 	}
 	return nil
@@ -82,6 +87,9 @@ func (p *publisher) sendGrants() {
 func (p *publisher) detach() {
 	if p.withholds.Load() == 0 {
 		return
+	}
+	if st := p.tag.stored.Load(); st != nil {
+		st.forget(p)
 	}
 	for q := range p.tag.queues {
 		q.stream.Lock()
@@ -113,6 +121,9 @@ func (p *publisher) resume() {
 	if p.withholds.Add(-1) == 0 {
 		p.sendGrants()
 		p.returnCredit(1)
+		p.unstored.mu.Lock()
+		p.returnSettled()
+		p.unstored.mu.Unlock()
 	}
 }
 
@@ -128,9 +139,23 @@ func (p *publisher) returnCredit(least int) {
 		return
 	}
 	p.spent = 0
+	p.mu.Unlock()
+	p.sendCredit(n)
+}
+
+// sendCredit allows the client n more bytes.
+func (p *publisher) sendCredit(n int) {
+	p.mu.Lock()
 	p.credit += n
 	p.mu.Unlock()
 	p.session.peer.Respond(func(b []byte) []byte {
 		return native.AppendCredit(b, native.CreditFrame{Tag: p.tag.id, Bytes: uint32(n)})
 	})
+}
+
+// unspend takes n bytes back that were spent: their credit returns in another way.
+func (p *publisher) unspend(n int) {
+	p.mu.Lock()
+	p.spent -= n
+	p.mu.Unlock()
 }

@@ -29,12 +29,15 @@ type receiver struct {
 	latencies latencies
 	notices   notices
 
+	records       records // of the run, if its tag is stored
+	confirmations *confirmations
+
 	methods     []calledMethod // by number
 	methodNames int            // bytes of the names in methods
 }
 
 func newReceiver(s *session) *receiver {
-	return &receiver{session: s, matchers: newMatchers(s.broker.formats)}
+	return &receiver{session: s, matchers: newMatchers(s.broker.formats), confirmations: &confirmations{session: s}}
 }
 
 // BatchBegins stores the time at which a batch arrived.
@@ -46,8 +49,12 @@ func (r *receiver) BatchEnds() {
 	r.latencies.publish(r.session.broker)
 }
 
-// BeforePong sends the pending NOTICE: the client expects it before the response to its PING.
-func (r *receiver) BeforePong() { r.notices.send(r.session, r.now) }
+// BeforePong sends the pending NOTICE: the client expects it before the response to its PING. It returns false if messages before
+// the PING wait to be stored. Value 0 is a heartbeat, which confirms nothing.
+func (r *receiver) BeforePong(value uint64) bool {
+	r.notices.send(r.session, r.now)
+	return value == 0 || r.confirmations.ping(value)
+}
 
 // Pubs routes the leading frames of batch that share a tag. It returns their length in bytes.
 func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
@@ -66,6 +73,10 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	if first.Flags()&native.FlagAddressed != 0 {
 		return r.routeAddressed(p, native.Frame(batch[:native.Size(batch)]), shared)
 	}
+	st := p.tag.stored.Load()
+	if st != nil {
+		r.records.reset()
+	}
 	n, end := 0, 0 // number of frames in the run, and the offset of its end
 	for n < maxRun && len(batch)-end > 0 {
 		f := native.Frame(batch[end : end+native.Size(batch[end:])])
@@ -81,6 +92,14 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 			}
 			return len(f), r.dropInvalid(p, f, err)
 		}
+		if st != nil {
+			if err := r.records.add(st.config(), r.session.broker.formats, p.tag.name, f); err != nil {
+				if n > 0 {
+					break
+				}
+				return len(f), r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeBadRequest, Reason: err.Error()})
+			}
+		}
 		r.latencies.add(r.now - f.Time())
 		end += len(f)
 		r.ends[n] = end
@@ -92,6 +111,9 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	}
 	if err := p.spend(end, last); err != nil {
 		return 0, err
+	}
+	if st != nil {
+		r.store(st, p, end)
 	}
 	r.route(p, batch[:end], n, shared)
 	p.returnHalf()
@@ -133,6 +155,10 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 	}
 	p.tag.in.add(1, len(f))
 	r.session.broker.dropped[reason].Add(1)
+	if p.ordersCredit() {
+		p.skip(len(f), notice, r.confirmations)
+		return nil
+	}
 	r.notices.add(r.session, r.now, notice)
 	p.returnHalf()
 	return nil
@@ -195,7 +221,8 @@ func (r *receiver) evaluate(rt *route, run []byte, n int) {
 		var mask uint64
 		start := 0
 		for i := range n {
-			ok, mismatch := r.matchers.match(p, native.Frame(run[start:r.ends[i]]))
+			f := native.Frame(run[start:r.ends[i]])
+			ok, mismatch := r.matchers.match(p, f.Type(), f.Payload())
 			if ok {
 				mask |= 1 << i
 			}
@@ -228,7 +255,7 @@ func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.
 	}
 	for _, q := range r.addressed {
 		if q.sub.predicate != nil {
-			ok, mismatch := r.matchers.match(q.sub.predicate, f)
+			ok, mismatch := r.matchers.match(q.sub.predicate, f.Type(), f.Payload())
 			if mismatch {
 				b.mismatched.Add(1)
 			}
@@ -239,6 +266,10 @@ func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.
 		b.countSubscriberGone(b.deliver(q, f, 1, shared, p, &r.unflushed))
 	}
 	clear(r.addressed)
+	if p.ordersCredit() {
+		p.skip(len(f), native.NoticeFrame{}, r.confirmations)
+		return len(f), nil
+	}
 	p.returnHalf()
 	return len(f), nil
 }

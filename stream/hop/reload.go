@@ -51,12 +51,18 @@ func (b *Broker) refresh(s *session) bool {
 func (s *session) applyGrants() {
 	identity := s.identity.Load()
 	var ended []*subscription
+	var endedStored []*storedSub
 	s.broker.mu.Lock() // guards routed: addSubscription refuses a subscription that is not yet part of the routes
 	s.mu.Lock()
 	for id, sub := range s.subs {
 		if sub.routed && !covers(identity.Subscribe, sub.filter) {
 			delete(s.subs, id)
 			ended = append(ended, sub)
+		}
+	}
+	for _, sub := range s.stored {
+		if !covers(identity.Subscribe, sub.filter) {
+			endedStored = append(endedStored, sub)
 		}
 	}
 	for _, p := range s.published {
@@ -69,6 +75,62 @@ func (s *session) applyGrants() {
 	for _, sub := range ended {
 		s.respond(native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
 	}
+	for _, sub := range endedStored {
+		sub.revoke(forbidden(identity, "subscribe to", sub.filter))
+	}
+}
+
+// PrepareStreams checks the list of streams that next replaces. The function that it returns puts next in place. Messages
+// published from then on are stored as next says; a subscription to a stream that next leaves out ends, with a RESULT that says so. A
+// stream that stays, by its name, cannot change AtLeastOnce and Key. The caller opens the engine's streams before, and deletes none
+// of those left out before the function has returned.
+func (b *Broker) PrepareStreams(next []Stored) (set func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	table, configure, err := newStreamTable(next, b.cfg.Load().StoreQueue, b.streams.Load())
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		b.mu.Lock()
+		before := b.streams.Load()
+		configure()
+		b.tags.streams = table
+		b.streams.Store(table)
+		for _, t := range b.tags.all {
+			t.stored.Store(table.of(t.name))
+		}
+		b.mu.Unlock()
+		if before == nil {
+			return
+		}
+		for _, st := range before.list {
+			if table.named(st.name()) == nil {
+				st.retire()
+			}
+		}
+	}, nil
+}
+
+// retire ends the subscriptions to a stream that is no longer configured.
+func (st *storedStream) retire() {
+	st.mu.Lock()
+	st.gone = true
+	var subs []*storedSub
+	for r := range st.replays {
+		subs = append(subs, r.sub)
+	}
+	for _, d := range st.durables {
+		d.mu.Lock()
+		for _, m := range d.members {
+			subs = append(subs, m.sub)
+		}
+		d.mu.Unlock()
+	}
+	st.mu.Unlock()
+	for _, sub := range subs {
+		sub.revoke(streamGone(st))
+	}
 }
 
 // PrepareLimits checks the limits and timeouts of next; zero values mean the defaults. The function that it returns puts
@@ -77,7 +139,7 @@ func (s *session) applyGrants() {
 // could receive messages that it was told not to expect.
 func (b *Broker) PrepareLimits(next Config) (set func(), err error) {
 	cfg := b.cfg.Load()
-	next.Identify, next.Formats, next.Log = cfg.Identify, cfg.Formats, cfg.Log
+	next.Identify, next.Formats, next.Log, next.Holder, next.Stored = cfg.Identify, cfg.Formats, cfg.Log, cfg.Holder, nil
 	if err := next.fill(); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type session struct {
 	data      []*subscriberStream      // indexed by data stream; nil until used
 	published map[uint32]*publisher    // indexed by tag number
 	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
+	stored    map[uint32]*storedSub    // indexed by id: those that read streams
 }
 
 func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Identity) *session {
@@ -95,7 +96,7 @@ var frameHandlers = peer.Table[*receiver]{
 		result := native.ResultFrame{Kind: native.Tag, Ref: v.Ref}
 		p, err := r.session.publisherOf(v.Name)
 		if err == nil {
-			result.Value = p.tag.id
+			result.Value, result.Stored = p.tag.id, p.ordersCredit()
 			err = p.grant(result)
 		}
 		if err != nil {
@@ -105,7 +106,11 @@ var frameHandlers = peer.Table[*receiver]{
 	}},
 	native.Sub: {Handle: func(r *receiver, f native.Frame) error {
 		v, err := native.ParseSub(f)
-		if err == nil {
+		switch {
+		case err != nil:
+		case v.Stored() && r.session.peer.Version() >= native.StoredVersion:
+			r.session.subscribeStored(v)
+		default:
 			r.session.respond(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.session.subscribe(v))
 		}
 		return err
@@ -113,7 +118,7 @@ var frameHandlers = peer.Table[*receiver]{
 	native.Unsub: {Handle: func(r *receiver, f native.Frame) error {
 		id, err := native.ParseNumber(f)
 		if err == nil {
-			r.session.unsubscribe(id)
+			r.session.unsubscribe(id, f.Flags()&native.FlagNotTried == 0)
 		}
 		return err
 	}},
@@ -131,6 +136,8 @@ var frameHandlers = peer.Table[*receiver]{
 	native.Cancel:     callFrame(true, (*receiver).cancelCall),
 	native.CallCredit: callFrame(true, (*receiver).callCredit),
 	native.Offer:      callFrame(false, (*receiver).offer),
+	native.Ack:        callFrame(false, (*receiver).ack),
+	native.Nak:        callFrame(false, (*receiver).nak),
 }
 
 // respond sends the result of a TAG, SUB or OFFER. If err is not nil, it is the reason of a refusal.
@@ -195,7 +202,7 @@ func (s *session) subscribe(v native.SubFrame) error {
 		sub.queueBound = int(min(uint32(sub.queueBound), v.Queue))
 	}
 	s.mu.Lock()
-	n, taken := len(s.subs), s.subs[v.ID] != nil
+	n, taken := len(s.subs)+len(s.stored), s.subs[v.ID] != nil || s.stored[v.ID] != nil
 	if n < s.cfg.MaxSubs && !taken {
 		s.subs[v.ID] = sub
 	}
@@ -215,13 +222,17 @@ func (s *session) subscribe(v native.SubFrame) error {
 	return nil
 }
 
-func (s *session) unsubscribe(id uint32) {
+func (s *session) unsubscribe(id uint32, tried bool) {
 	s.mu.Lock()
-	sub := s.subs[id]
+	sub, stored := s.subs[id], s.stored[id]
 	delete(s.subs, id)
+	delete(s.stored, id)
 	s.mu.Unlock()
 	if sub != nil {
 		s.broker.removeSubscriptions([]*subscription{sub})
+	}
+	if stored != nil {
+		stored.end(tried)
 	}
 }
 
@@ -232,7 +243,12 @@ func (s *session) addCredit(v native.CreditFrame) {
 	if sub := s.subs[v.Sub]; sub != nil {
 		q = sub.queues[v.Tag]
 	}
+	stored := s.stored[v.Sub]
 	s.mu.Unlock()
+	if stored != nil && v.Tag == native.ByName {
+		stored.addCredit(int(min(v.Bytes, maxCredit)))
+		return
+	}
 	if q == nil {
 		return
 	}
@@ -254,7 +270,7 @@ func (s *session) serves() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.subs) > 0
+	return len(s.subs)+len(s.stored) > 0
 }
 
 // publishes reports whether the client has asked to publish on any tag.
@@ -277,6 +293,9 @@ func (s *session) busy() bool {
 			busy = busy || q.frames.Bytes() > 0
 			q.stream.Unlock()
 		}
+	}
+	for _, sub := range s.stored {
+		busy = busy || sub.member != nil && sub.member.held() > 0
 	}
 	for _, w := range s.peer.Writers() {
 		busy = busy || !w.Empty()

@@ -49,6 +49,7 @@ type Snapshot struct {
 	Mismatched    uint64              // false results of predicates because a field has another kind or the payload's type is unknown
 	Refused       map[string]uint64   // refused connections by reason
 	Latency       Latency
+	Streams       []StreamStats // sorted by name
 }
 
 // TagStats is the traffic of one tag: In counts what publishers sent, Out what all subscriptions received.
@@ -97,6 +98,7 @@ func (b *Broker) Snapshot() Snapshot {
 		s.Latency.Counts[i] = b.latency[i].Load()
 	}
 	s.Latency.Sum = time.Duration(b.latencySum.Load())
+	s.Streams = b.streamStats()
 	out := map[*tag]Traffic{}
 	for _, sub := range subs {
 		s.Subscriptions = append(s.Subscriptions, sub.stats(out))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"example.com/ferry/internal/peer"
+	"example.com/ferry/protocol/native"
 )
 
 // quantum is the most bytes that one delivery queue adds to a write before the next queue has its turn.
@@ -17,6 +18,7 @@ type subscriberStream struct {
 	resumable []*publisher              // publishers whose credit is released after the lock
 	legs      peer.FIFO[*leg]           // legs of calls that have frames and wait for room
 	heldBytes int                       // bytes of frames in legs
+	members   []*member                 // members of durables that wait for room
 	methods   peer.MethodNumbers
 }
 
@@ -27,7 +29,8 @@ func (s *subscriberStream) attach(w *peer.FrameWriter) {
 	w.Refill = s.refill
 }
 
-// refill moves messages from the delivery queues and frames of calls into the next write, a quantum from each in turn.
+// refill moves messages from the delivery queues and frames of calls into the next write, a quantum from each in turn. The function
+// that it returns makes durables send to their members that waited for room.
 func (s *subscriberStream) refill() func() {
 	for s.ready.Len()+s.legs.Len() > 0 && s.Room() > 0 {
 		if s.legs.Len() > 0 {
@@ -48,7 +51,30 @@ func (s *subscriberStream) refill() func() {
 			q.scheduled = false
 		}
 	}
-	return s.takeResumable()
+	if len(s.members) == 0 || s.Room() <= 0 {
+		return s.takeResumable()
+	}
+	members, resume := s.members, s.takeResumable()
+	s.members = nil
+	for _, m := range members {
+		m.blocked = false
+	}
+	return func() {
+		if resume != nil {
+			resume()
+		}
+		for _, m := range members {
+			m.unblock()
+		}
+	}
+}
+
+// selectSub makes the PUBs that follow on the stream belong to a subscription.
+func (s *subscriberStream) selectSub(id uint32) {
+	if s.selected != id {
+		s.selected = id
+		s.SetTail(native.AppendSelect(s.Tail(native.HeaderSize+4), id))
+	}
 }
 
 // dropLegs discards the frames of calls that wait. It is called after the connection has ended.

@@ -135,7 +135,7 @@ func (b *Broker) redistribute(q *closedQueue) (left int) {
 		for len(frames) > 0 {
 			f := native.Frame(frames[:native.Size(frames)])
 			taken := others.takeOver(f, func(predicate int) bool {
-				ok, _ := m.match(r.predicates[predicate], f)
+				ok, _ := m.match(r.predicates[predicate], f.Type(), f.Payload())
 				return ok
 			})
 			if !taken {

@@ -18,6 +18,9 @@ type tag struct {
 	route atomic.Pointer[route] // nil until the next publisher builds the route
 	in    counters
 
+	stored    atomic.Pointer[storedStream] // nil if no stream stores the tag
+	appending atomic.Int32                 // appends to the stream that have not ended
+
 	// Guarded by the broker's lock.
 	past    Traffic // traffic out of queues that were closed
 	freed   bool
@@ -38,10 +41,13 @@ type tagTable struct {
 	nextID  uint32          // number at which the next search begins
 	unused  peer.FIFO[*tag] // tags that had messages queued when their last user left
 	freed   TagStats        // traffic of all freed tags
+	streams *streamTable    // that store tags
 }
 
 func newTagTable(limit int) tagTable {
-	return tagTable{limit: limit, byName: map[string]*tag{}, byID: map[uint32]*tag{}, created: map[string]int{}}
+	return tagTable{
+		limit: limit, byName: map[string]*tag{}, byID: map[uint32]*tag{}, created: map[string]int{}, streams: &streamTable{},
+	}
 }
 
 // acquire returns the tag of that name and adds a user. It creates the tag if necessary. The last sixteenth of the tags
@@ -58,6 +64,7 @@ func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 			return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("identity %q uses %d tags already, and the last %d of %d are kept for others", identity, tt.created[identity], reserve, tt.limit)}
 		}
 		t = &tag{id: tt.number(), name: name, creator: identity, index: len(tt.all), queues: map[*deliveryQueue]struct{}{}}
+		t.stored.Store(tt.streams.of(name))
 		tt.byName[name], tt.byID[t.id] = t, t
 		tt.all = append(tt.all, t)
 		tt.created[identity]++
@@ -100,10 +107,13 @@ func (tt *tagTable) sweep(n int) {
 	}
 }
 
-// free frees t, which has no user, and reports whether it did. It does not free t if a queue of t holds messages. It
-// also does not if a client has not returned more than half of its window, because that client still handles messages
+// free frees t, which has no user, and reports whether it did. It does not free t if a queue of t holds messages, or if
+// messages of t wait to be stored. It also does not if a client has not returned more than half of its window, because that client still handles messages
 // of t.
 func (tt *tagTable) free(t *tag) bool {
+	if t.appending.Load() > 0 {
+		return false
+	}
 	for q := range t.queues {
 		if !q.idle() {
 			return false
