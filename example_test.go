@@ -2,7 +2,9 @@ package ferry_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"example.com/ferry"
@@ -92,4 +94,20 @@ func ExampleParseType() {
 	// Output:
 	// cbor 3 <nil>
 	// ferry: unknown type "xml": want one of [raw y3 y3n cbor json protobuf bson msgpack]
+}
+
+// A BatchHandler returns a BatchError if only some of the messages have failed. The others are done.
+func ExampleBatchError() {
+	in := []ferry.Message{{Payload: []byte("1")}, {Payload: []byte("x")}, {Payload: []byte("3")}}
+	failed := ferry.BatchError{}
+	for i, m := range in {
+		if _, err := strconv.Atoi(string(m.Payload)); err != nil {
+			failed[i] = err
+		}
+	}
+	fmt.Println(failed)
+	fmt.Println(errors.Is(failed, strconv.ErrSyntax))
+	// Output:
+	// message 1 of the batch: strconv.Atoi: parsing "x": invalid syntax
+	// true
 }
