@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,7 +48,12 @@ type Stats struct {
 	Connected bool
 	Connects  uint64 // connections made: 1 if the first was never lost
 	Handled   uint64 // messages passed to handlers
-	Failed    uint64 // messages whose handler returned an error or panicked
+	Failed    uint64 // messages whose handler returned an error or panicked; of a batch one, or each in the ferry.BatchError
+
+	// Messages that Send has accepted, and that are not stored yet or, on a tag that is not stored, wait for a connection.
+	Waiting      int
+	WaitingBytes int    // with headers
+	WaitingFor   string // why the node stores nothing on one of the tags for now; empty if it does
 }
 
 // Dial connects to the node at addr (host:port for tcp, tls and quic). It returns once the node has accepted the
@@ -167,30 +174,25 @@ func (c *Client) ID() ferry.SourceID {
 // Stats returns a copy of the counters.
 func (c *Client) Stats() Stats {
 	cn, _ := c.current()
-	return Stats{
+	s := Stats{
 		Connected: cn != nil, Connects: c.stats.connects.Load(), Handled: c.stats.handled.Load(), Failed: c.stats.failed.Load(),
 	}
+	for _, src := range c.allSources() {
+		_, messages, bytes, reason := src.unstored.state()
+		s.Waiting += messages
+		s.WaitingBytes += bytes
+		if reason != "" {
+			s.WaitingFor = reason
+		}
+	}
+	return s
 }
 
-// Flush waits until the node has routed all messages sent earlier. Its error names the messages that the node has
-// dropped since the last Flush because their payload was invalid. If the connection is lost during the wait, the error
-// says so. Then the messages may or may not have arrived.
-func (c *Client) Flush(ctx context.Context) error {
-	cn, changed := c.current()
-	for cn == nil {
-		if err := c.wait(ctx, changed); err != nil {
-			return err
-		}
-		cn, changed = c.current()
-	}
-	if err := cn.barrier(ctx); err != nil {
-		return err
-	}
+// allSources returns the sources.
+func (c *Client) allSources() []*Source {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := errors.Join(c.notices...)
-	c.notices = nil
-	return err
+	return slices.Collect(maps.Values(c.sources))
 }
 
 // wait returns when ch is closed, ctx ends, or the client is closed.
@@ -209,37 +211,12 @@ func (c *Client) wait(ctx context.Context, ch <-chan struct{}) error {
 }
 
 // addNotice stores a notice of dropped messages for the next Flush.
-func (c *Client) addNotice(err error) {
+func (c *Client) addNotice(tag string, count uint32, why error) {
+	err := fmt.Errorf("stream: %d messages on tag %s were dropped: %w", count, tag, why)
 	c.cfg.Log.Warn("stream: the node dropped messages", "err", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.notices) < 16 {
 		c.notices = append(c.notices, err)
 	}
-}
-
-// Close stops the functions and closes the connection. Before that it waits until the node has confirmed all messages
-// sent, for at most two seconds.
-func (c *Client) Close() error {
-	c.cancel()
-	c.mu.Lock()
-	cn := c.serving
-	c.mu.Unlock()
-	if cn != nil {
-		cn.close(2 * time.Second)
-	}
-	<-c.ended
-	c.mu.Lock()
-	running, served, made := c.running, c.served, c.made
-	c.running, c.served = map[uint32]*subscription{}, nil
-	c.mu.Unlock()
-	for _, calls := range []peer.Calls{served, made} {
-		if calls != nil {
-			calls.Ended(ErrClosed)
-		}
-	}
-	for _, s := range running {
-		s.running.stop(ErrClosed)
-	}
-	return nil
 }

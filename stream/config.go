@@ -89,14 +89,27 @@ type Function struct {
 	// Policy says what the node does if the function is too slow. The zero value is Block.
 	Policy Policy
 
-	// Window bounds the bytes of each tag that the node has sent and the function has not handled. Zero means 1 MiB.
+	// Window bounds the bytes of each tag, or of all tags if they come from a stream, that the node has sent and the function has
+	// not handled. Zero means 1 MiB.
 	Window int
 
 	// Queue bounds the bytes of each tag that wait in the node. Zero means the node's default.
 	Queue int
 
+	// Durable is the name of a durable, which makes the function a member of it: 1 to 64 letters, digits, hyphens and underscores.
+	// Its node remembers which messages are done, so they survive restarts of the function, of the client and of the node. The
+	// members of a durable share its messages. A handler that returns nil acknowledges the message; after an error, and when the
+	// function is lost, the message is delivered again (see ferry.Handler, Retry and Reject). Observe has one filter, whose tags
+	// belong to one stream that is stored at least once; all members have the same filter and the same Where.
+	Durable string
+
+	// From is where in the stream the function begins. If the durable exists already, the function goes on where it is. Without a
+	// Durable the function reads the stream for itself, and acknowledges nothing; on a new connection it goes on behind the last
+	// message that it has received.
+	From From
+
 	// Concurrency bounds the concurrent calls of Handler. Messages of one source on one tag are always handled in
-	// order. Zero means one call for each CPU.
+	// order, and so are messages of a stream with one key. Zero means one call for each CPU.
 	Concurrency int
 
 	// Handler is called for each message. A ferry.BatchHandler is called once for all messages that are waiting.

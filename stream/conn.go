@@ -26,6 +26,7 @@ type conn struct {
 	mu       sync.Mutex
 	requests map[uint32]*Source // sources whose TAG has no RESULT yet, by ref
 	tags     map[uint32]*Source // sources whose tag is granted, by tag number
+	stored   map[uint32]bool    // those of tags that are stored
 	subs     map[uint32]*subscription
 	lastRef  uint32
 	draining bool // no source publishes over the connection any more
@@ -39,7 +40,7 @@ type conn struct {
 // handshake returns a connection over raw after the node has accepted it.
 func handshake(c *Client, raw transport.Conn) (*conn, error) {
 	cn := &conn{
-		client: c, requests: map[uint32]*Source{}, tags: map[uint32]*Source{}, subs: map[uint32]*subscription{},
+		client: c, requests: map[uint32]*Source{}, tags: map[uint32]*Source{}, stored: map[uint32]bool{}, subs: map[uint32]*subscription{},
 	}
 	cn.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: cn.drain, OnClosing: cn.onClosing})
 	w, err := cn.peer.Connect(native.HelloFrame{Token: c.cfg.Token, Name: c.cfg.Name, Limits: peer.DefaultCallLimits})
@@ -126,13 +127,21 @@ func (cn *conn) addCredit(v native.CreditFrame) {
 }
 
 func (cn *conn) handleNotice(v native.NoticeFrame) {
-	name := fmt.Sprintf("number %d", v.Tag)
 	cn.mu.Lock()
-	if s := cn.tags[v.Tag]; s != nil {
-		name = s.tag
-	}
+	s, stored := cn.tags[v.Tag], cn.stored[v.Tag]
 	cn.mu.Unlock()
-	cn.client.addNotice(fmt.Errorf("stream: %d messages on tag %s were dropped: %w", v.Count, name, &native.Error{Code: v.Code, Reason: v.Reason}))
+	why := &native.Error{Code: v.Code, Reason: v.Reason}
+	switch {
+	case v.Count == 0 && s != nil:
+		s.unstored.wait(cn, v.Reason)
+	case v.Count == 0:
+	case stored:
+		s.unstored.refuse(cn, v.Count, why)
+	case s != nil:
+		cn.client.addNotice(s.tag, v.Count, why)
+	default:
+		cn.client.addNotice(fmt.Sprintf("number %d", v.Tag), v.Count, why)
+	}
 }
 
 // handleResult passes the result of a TAG, SUB or OFFER to what has sent it.
@@ -146,7 +155,7 @@ func (cn *conn) handleResult(v native.ResultFrame) {
 	if v.Kind == native.Tag && src != nil {
 		delete(cn.requests, v.Ref)
 		if refused == nil {
-			cn.tags[v.Value] = src
+			cn.tags[v.Value], cn.stored[v.Value] = src, v.Stored
 		}
 	}
 	cn.mu.Unlock()
@@ -154,9 +163,9 @@ func (cn *conn) handleResult(v native.ResultFrame) {
 	case v.Kind == native.Tag && src != nil && refused != nil:
 		src.refuse(refused)
 	case v.Kind == native.Tag && src != nil:
-		src.resume(cn, v.Value)
+		src.resume(cn, v.Value, v.Stored)
 	case v.Kind == native.Sub && sub != nil:
-		sub.handleResult(refused)
+		sub.handleResult(v, refused)
 	case v.Kind == native.Offer && served != nil:
 		served.Result(v)
 	}
@@ -174,10 +183,15 @@ func (cn *conn) requestTag(s *Source) {
 
 // requestSub sends SUB for a subscription.
 func (cn *conn) requestSub(s *subscription) {
+	if s.frame.Stored() && cn.peer.Version() < native.StoredVersion {
+		s.handleResult(native.ResultFrame{}, errNoStreams)
+		return
+	}
+	frame := s.request(cn)
 	cn.mu.Lock()
 	cn.subs[s.id] = s
 	cn.mu.Unlock()
-	cn.peer.Tell(func(b []byte) []byte { return native.AppendSub(b, s.frame) })
+	cn.peer.Tell(func(b []byte) []byte { return native.AppendSub(b, frame) })
 }
 
 // barrier waits until the node has routed all messages sent earlier, on every stream.
@@ -218,6 +232,9 @@ func (cn *conn) drain() {
 		s.pause(cn)
 	}
 	if (publishes || calls) && cn.barrier(cn.peer.Context()) == nil {
+		for _, s := range subs {
+			s.awaitOutputs()
+		}
 		cn.peer.Leave()
 	}
 }
@@ -252,24 +269,34 @@ func (cn *conn) close(wait time.Duration) {
 	cn.peer.Close(ErrClosed)
 }
 
-// keepUnsent stores messages that were never passed to the transport, for the next connection.
+// keepUnsent stores messages for the next connection: on tags that are stored, all that the node has not confirmed; on others, those
+// that were never passed to the transport.
 func (cn *conn) keepUnsent() {
-	tags := map[uint32]*Source{}
-	for _, s := range cn.sources() {
+	sources := cn.sources()
+	for _, s := range sources {
 		s.pause(cn)
 	}
 	cn.mu.Lock()
-	maps.Copy(tags, cn.tags)
+	tags, stored := maps.Clone(cn.tags), maps.Clone(cn.stored)
 	cn.mu.Unlock()
+	unsent := map[*Source]*peer.Queue{}
 	for _, w := range cn.peer.Writers() {
 		w.TakeUnsent(func(frames []byte) {
-			for len(frames) > 0 {
+			for ; len(frames) > 0; frames = frames[native.Size(frames):] {
 				f := native.Frame(frames[:native.Size(frames)])
-				if f.Kind() == native.Pub && tags[f.Tag()] != nil {
-					tags[f.Tag()].keepUnsent(f)
+				if f.Kind() != native.Pub || stored[f.Tag()] {
+					continue
 				}
-				frames = frames[len(f):]
+				if s := tags[f.Tag()]; s != nil {
+					if unsent[s] == nil {
+						unsent[s] = &peer.Queue{}
+					}
+					unsent[s].Push(f, nil)
+				}
 			}
 		})
+	}
+	for _, s := range sources {
+		s.unstored.requeue(cn, unsent[s])
 	}
 }

@@ -7,6 +7,10 @@
 // So a slow function delays its own tag and no other. At most Function.Concurrency handlers run concurrently, in order
 // for each source and tag.
 //
+// A node may store tags in streams. Client.SendStored waits until a message is stored. A function with a Durable receives
+// each message at least once: the durable remembers what its handlers have handled, and what has failed is delivered
+// again. A function with From reads a stream from a place in the past.
+//
 // A function in ten lines:
 //
 //	client, err := stream.Dial(ctx, tcp.New(nil), "127.0.0.1:4190", &stream.Config{Token: token})

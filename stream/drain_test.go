@@ -23,6 +23,11 @@ type scriptedNode struct {
 // welcomeNext accepts the next connection of l and sends its client WELCOME with the id source.
 func welcomeNext(t *testing.T, l transport.Listener, id uint32) *scriptedNode {
 	t.Helper()
+	return welcomeWith(t, l, native.WelcomeFrame{Version: 1, Source: id, MaxFrame: 1 << 20, Window: 1 << 20, Heartbeat: 60_000})
+}
+
+func welcomeWith(t *testing.T, l transport.Listener, w native.WelcomeFrame) *scriptedNode {
+	t.Helper()
 	conn, err := l.Accept(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +36,7 @@ func welcomeNext(t *testing.T, l transport.Listener, id uint32) *scriptedNode {
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 	n := &scriptedNode{t: t, conn: conn}
 	n.expect(native.Hello)
-	n.write(native.AppendWelcome(nil, native.WelcomeFrame{Version: 1, Source: id, MaxFrame: 1 << 20, Window: 1 << 20, Heartbeat: 60_000}))
+	n.write(native.AppendWelcome(nil, w))
 	return n
 }
 
@@ -45,6 +50,16 @@ func (n *scriptedNode) write(b []byte) {
 // expect reads the next frame and fails if its kind is another one.
 func (n *scriptedNode) expect(kind native.Kind) native.Frame {
 	n.t.Helper()
+	f := n.next()
+	if f.Kind() != kind {
+		n.t.Fatalf("got %v, want %v", f.Kind(), kind)
+	}
+	return f
+}
+
+// next reads the next frame.
+func (n *scriptedNode) next() native.Frame {
+	n.t.Helper()
 	for {
 		f, err := native.Split(n.buf, 1<<20)
 		if err != nil {
@@ -52,16 +67,13 @@ func (n *scriptedNode) expect(kind native.Kind) native.Frame {
 		}
 		if f != nil {
 			n.buf = n.buf[len(f):]
-			if f.Kind() != kind {
-				n.t.Fatalf("got %v, want %v", f.Kind(), kind)
-			}
 			return f
 		}
 		b := make([]byte, 4096)
 		m, err := n.conn.Read(b)
 		n.buf = append(n.buf, b[:m]...)
 		if m == 0 && err != nil {
-			n.t.Fatalf("want %v: %v", kind, err)
+			n.t.Fatalf("no further frame: %v", err)
 		}
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 
-	"example.com/ferry"
 	"example.com/ferry/field"
-	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 )
@@ -54,6 +51,7 @@ func (c *Client) Start(ctx context.Context, f Function) (*Running, error) {
 	for _, filter := range f.Observe {
 		r.subs = append(r.subs, &subscription{running: r, pool: r.pool, result: make(chan error, 1), frame: native.SubFrame{
 			Addressed: f.Addressed, Policy: f.Policy, Window: uint32(window), Queue: uint32(f.Queue), Filter: filter, Group: f.Group, Where: f.Where,
+			Start: f.From.start, Value: f.From.value, Durable: f.Durable,
 		}})
 	}
 	c.mu.Lock()
@@ -101,6 +99,9 @@ func (f *Function) check() error {
 			return fmt.Errorf("stream: Function.Where: %w", err)
 		}
 	}
+	if err := f.checkStored(); err != nil {
+		return err
+	}
 	if f.Window < 0 || f.Queue < 0 || f.Concurrency < 0 || f.Window > 1<<30 || f.Queue > 1<<30 {
 		return fmt.Errorf("stream: Function has Window %d, Queue %d, Concurrency %d: want 0 to %d", f.Window, f.Queue, f.Concurrency, 1<<30)
 	}
@@ -116,13 +117,18 @@ func (r *Running) Err() error {
 	return r.err
 }
 
-// Stop ends the function and waits for running handlers. Received messages that are not yet handled are dropped.
+// Stop ends the function and waits for running handlers, whose context ends. Received messages that are not yet handled are dropped;
+// those of a durable are delivered to its other members, or later. So is the message of a handler that then returns an error.
 func (r *Running) Stop() { r.stop(nil) }
 
 func (r *Running) stop(why error) {
 	r.once.Do(func() {
 		r.err = why
 		for _, s := range r.subs {
+			if s.frame.Durable != "" {
+				r.pool.stop()
+				s.awaitOutputs()
+			}
 			r.client.unsubscribe(s)
 		}
 		r.pool.stop()
@@ -142,132 +148,10 @@ func (c *Client) unsubscribe(s *subscription) {
 	cn.mu.Lock()
 	delete(cn.subs, s.id)
 	cn.mu.Unlock()
-	cn.peer.Tell(func(b []byte) []byte { return native.AppendUnsub(b, s.id) })
-}
-
-// subscription is one filter of a Running function.
-type subscription struct {
-	running *Running
-	pool    *pool
-	id      uint32
-	frame   native.SubFrame
-	first   sync.Once
-	result  chan error // of capacity 1: result of the first SUB
-}
-
-// handleResult handles the node's result of a SUB. SUB is sent again on each new connection, and the node may end a
-// subscription with a second result. A later refusal ends the function.
-func (s *subscription) handleResult(refused error) {
-	if refused != nil {
-		refused = fmt.Errorf("stream: subscribe to %q: %w", s.frame.Filter, refused)
-	}
-	first := false
-	s.first.Do(func() {
-		first = true
-		s.result <- refused
+	cn.peer.Tell(func(b []byte) []byte {
+		if s.frame.Durable != "" {
+			return native.AppendUnsubNotTried(b, s.id)
+		}
+		return native.AppendUnsub(b, s.id)
 	})
-	if !first && refused != nil {
-		go s.running.stop(refused)
-	}
-}
-
-// pool calls a function's handler. At most concurrency calls run, and each inbox is handled in order.
-type pool struct {
-	client      *Client
-	handler     ferry.Handler
-	batch       ferry.BatchHandler // nil if handler handles one message at a time
-	concurrency int
-	window      int
-	ctx         context.Context // ends when the function ends
-	cancel      context.CancelFunc
-
-	mu      sync.Mutex
-	work    sync.Cond // signalled when ready grows or the pool stops
-	idle    sync.Cond // signalled when active becomes 0 or the pool stops
-	ready   peer.FIFO[*inbox]
-	started int // workers that were started
-	waiting int // workers that wait for an inbox
-	active  int // inboxes that hold messages or are being handled
-	workers sync.WaitGroup
-}
-
-func newPool(c *Client, f *Function) *pool {
-	p := &pool{client: c, handler: f.Handler, concurrency: f.Concurrency, window: f.Window}
-	if p.window == 0 {
-		p.window = 1 << 20
-	}
-	if p.concurrency == 0 {
-		p.concurrency = runtime.GOMAXPROCS(0)
-	}
-	p.batch, _ = f.Handler.(ferry.BatchHandler)
-	p.work.L, p.idle.L = &p.mu, &p.mu
-	p.ctx, p.cancel = context.WithCancel(c.ctx)
-	return p
-}
-
-// submit queues an inbox that has become active. It starts a worker if more inboxes are queued than workers wait.
-func (p *pool) submit(in *inbox) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.active++
-	p.ready.Push(in)
-	// A worker that was signalled for an earlier inbox still counts as waiting until it has woken up.
-	if p.ready.Len() > p.waiting && p.started < p.concurrency && p.ctx.Err() == nil {
-		p.started++
-		p.workers.Add(1)
-		go p.worker()
-		return
-	}
-	p.work.Signal()
-}
-
-func (p *pool) worker() {
-	defer p.workers.Done()
-	var w worker
-	for {
-		p.mu.Lock()
-		for p.ready.Len() == 0 && p.ctx.Err() == nil {
-			p.waiting++
-			p.work.Wait()
-			p.waiting--
-		}
-		if p.ctx.Err() != nil {
-			p.mu.Unlock()
-			return
-		}
-		in := p.ready.Pop()
-		p.mu.Unlock()
-		more := w.handleFront(p, in)
-		p.mu.Lock()
-		if more {
-			p.ready.Push(in)
-		} else if p.active--; p.active == 0 {
-			p.idle.Broadcast()
-		}
-		p.mu.Unlock()
-	}
-}
-
-// stop ends the workers and waits until they have returned.
-func (p *pool) stop() {
-	p.mu.Lock()
-	p.cancel()
-	p.work.Broadcast()
-	p.idle.Broadcast()
-	p.mu.Unlock()
-	p.workers.Wait()
-}
-
-// waitIdle waits until all inboxes are empty, the pool stops, or ctx ends.
-func (p *pool) waitIdle(ctx context.Context) {
-	defer context.AfterFunc(ctx, func() {
-		p.mu.Lock()
-		p.idle.Broadcast()
-		p.mu.Unlock()
-	})()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.active > 0 && p.ctx.Err() == nil && ctx.Err() == nil {
-		p.idle.Wait()
-	}
 }

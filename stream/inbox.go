@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -45,11 +46,13 @@ type inbox struct {
 	pool   *pool
 	tag    string
 	shard  uint32
-	credit *creditReturn
+	credit *creditReturn // nil if the messages come from a stream
 
 	mu     sync.Mutex
 	frames peer.Queue
 	active bool // the inbox is in the pool's queue, or is being handled
+
+	stored storedInbox
 }
 
 func (in *inbox) push(frames []byte, shared *bufpool.Buf) {
@@ -67,6 +70,7 @@ func (in *inbox) push(frames []byte, shared *bufpool.Buf) {
 type worker struct {
 	msg      ferry.Message
 	msgs     []ferry.Message
+	handling *handling // of the last call with a message of a durable
 	loggedAt time.Time // when this worker last logged a failure
 }
 
@@ -76,11 +80,17 @@ func (w *worker) handleFront(p *pool, in *inbox) (more bool) {
 	piece := *in.frames.Front()
 	piece.Buf.Retain()
 	in.frames.Cut(len(piece.Frames))
+	from := in.stored.cut(len(piece.Frames))
 	in.mu.Unlock()
 	defer piece.Buf.Release()
-	if p.batch != nil {
+	switch {
+	case from.member != nil && p.batch != nil:
+		w.handleStoredBatch(p, in, piece, from)
+	case from.member != nil:
+		w.handleStored(p, in, piece, from)
+	case p.batch != nil:
 		w.handleBatch(p, in, piece)
-	} else {
+	default:
 		w.handleEach(p, in, piece)
 	}
 	in.mu.Lock()
@@ -94,6 +104,11 @@ func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
 	m := ferry.Message{Tag: in.tag, Type: f.Type(), Payload: f.Payload(), Time: f.Time(), Source: f.Source()}
 	if f.Flags()&native.FlagAddressed != 0 {
 		m.Source, m.To = 0, f.Source()
+	}
+	if e := f.Extension(); len(e) > 0 {
+		m.Key, _ = native.Entry(e, native.TLVKey)
+		id, _ := native.Entry(e, native.TLVID)
+		m.ID = string(id)
 	}
 	return m.Borrowed(buf)
 }
@@ -110,7 +125,7 @@ func (w *worker) handleEach(p *pool, in *inbox, piece peer.Piece) {
 	for b := piece.Frames; len(b) > 0 && p.ctx.Err() == nil; {
 		n := native.Size(b)
 		w.msg = in.message(native.Frame(b[:n:n]), piece.Buf)
-		w.call(p, in, func() error { return p.handler.Handle(p.ctx, &w.msg, p.client) })
+		_ = w.call(p, in, func() error { return p.handler.Handle(p.ctx, &w.msg, p.client) }) // counted and logged
 		messages++
 		if bytes += n; bytes >= p.window/8 {
 			count()
@@ -127,14 +142,13 @@ func (w *worker) handleBatch(p *pool, in *inbox, piece peer.Piece) {
 		w.msgs = append(w.msgs, in.message(native.Frame(b[:n:n]), piece.Buf))
 	}
 	p.client.stats.handled.Add(uint64(len(w.msgs)))
-	w.call(p, in, func() error { return p.batch.HandleBatch(p.ctx, w.msgs, p.client) })
+	_ = w.call(p, in, func() error { return p.batch.HandleBatch(p.ctx, w.msgs, p.client) }) // counted and logged
 	in.credit.add(len(piece.Frames))
 	clear(w.msgs)
 }
 
-// call calls a handler through handle. It counts and logs an error or a panic.
-func (w *worker) call(p *pool, in *inbox, handle func() error) {
-	var err error
+// call calls a handler through handle. It counts and logs an error or a panic, and returns it.
+func (w *worker) call(p *pool, in *inbox, handle func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
@@ -142,13 +156,27 @@ func (w *worker) call(p *pool, in *inbox, handle func() error) {
 		if err == nil || p.ctx.Err() != nil {
 			return
 		}
-		failed := p.client.stats.failed.Add(1)
+		failed := p.client.stats.failed.Add(countFailed(err))
 		if now := time.Now(); now.Sub(w.loggedAt) > failureLogInterval {
 			w.loggedAt = now
 			p.client.cfg.Log.Error("stream: handler failed", "tag", in.tag, "err", err, "failed so far", failed)
 		}
 	}()
-	err = handle()
+	return handle()
+}
+
+// countFailed returns the number of messages that have failed with err.
+func countFailed(err error) (n uint64) {
+	var batch ferry.BatchError
+	if !errors.As(err, &batch) {
+		return 1
+	}
+	for _, each := range batch {
+		if !errors.Is(each, ferry.ErrNotTried) {
+			n++
+		}
+	}
+	return n
 }
 
 // failureLogInterval is the shortest time between two failures that one worker logs.

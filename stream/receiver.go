@@ -60,8 +60,11 @@ func (r *receiver) announceTag(t native.TagFrame) {
 // Pubs adds the first PUBs of batch that share an inbox to that inbox. It returns their length.
 func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	first := native.Frame(batch)
-	if r.selected == nil {
+	switch {
+	case r.selected == nil:
 		return native.Size(batch), nil // the function of these PUBs was stopped
+	case r.selected.frame.Stored():
+		return r.storedPubs(batch, shared)
 	}
 	shards := uint32(r.selected.pool.concurrency)
 	shard := uint32(first.Source()) % shards

@@ -24,10 +24,12 @@ func TestResumeOnAClosingConnection(t *testing.T) {
 	defer raw.Close()
 	cn := &conn{peer: peer.New(raw, peer.Config{Remote: "node"}), window: 1 << 20}
 	s := &Source{tag: "a", changed: make(chan struct{})}
-	s.keepUnsent(native.AppendPub(nil, native.PubHeader{}, []byte("x")))
+	var unsent peer.Queue
+	unsent.Push(native.AppendPub(nil, native.PubHeader{}, []byte("x")), nil)
+	s.unstored.requeue(nil, &unsent)
 	cn.peer.Control().Close()
-	s.resume(cn, 7)
-	if len(s.unsent) != 1 || s.grant.Load() != nil {
-		t.Errorf("%d messages are kept, grant %v: want one message and no grant", len(s.unsent), s.grant.Load())
+	s.resume(cn, 7, false)
+	if _, messages, _, _ := s.unstored.state(); messages != 1 || s.grant.Load() != nil {
+		t.Errorf("%d messages are kept, grant %v: want one message and no grant", messages, s.grant.Load())
 	}
 }

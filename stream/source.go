@@ -18,17 +18,19 @@ type Source struct {
 	client *Client
 	tag    string
 	grant  atomic.Pointer[publishGrant] // current grant; nil if there is none
+	stored atomic.Bool                  // the node's last grant was for a tag that it stores
 
-	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when grant or refused changes
-	refused error
-	unsent  []native.Frame // messages that the last connection did not send; the next connection sends them first
+	mu       sync.Mutex
+	changed  chan struct{} // closed and replaced when grant or refused changes
+	refused  error
+	unstored unstored
 }
 
 // publishGrant is the node's permission to publish on a tag over one connection, and the credit for that tag.
 type publishGrant struct {
 	conn   *conn
 	id     uint32 // tag number
+	stored bool   // CREDIT means that messages are stored
 	writer *peer.FrameWriter
 
 	// Guarded by writer's lock.
@@ -67,36 +69,65 @@ func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 
 // Send publishes m; see ferry.Sender. It blocks while the node withholds credit for the tag and while there is no
 // connection, until ctx ends. A nil error means that the message will be sent. Call Flush to wait until it has arrived.
+//
+// If the node stores the tag at least once, the Client keeps a copy of the message until it is stored, and sends it again when the
+// connection was lost. It may then be stored twice, unless it has an ID. The credit of the tag bounds the copies.
 func (c *Client) Send(ctx context.Context, m ferry.Message) error {
-	c.mu.Lock()
-	s := c.sources[m.Tag]
-	c.mu.Unlock()
-	if s == nil {
-		var err error
-		if s, err = c.Source(ctx, m.Tag); err != nil {
-			return err
-		}
+	s, err := c.sourceOf(ctx, m.Tag)
+	if err != nil {
+		return err
 	}
-	return s.Send(ctx, m)
+	_, err = s.send(ctx, &m, nil, false)
+	return err
+}
+
+// sourceOf is Source without a check of the tag, if the source exists.
+func (c *Client) sourceOf(ctx context.Context, tag string) (*Source, error) {
+	c.mu.Lock()
+	s := c.sources[tag]
+	c.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	return c.Source(ctx, tag)
 }
 
 // Send is Client.Send for the source's own tag. It ignores m.Tag and needs no look-up of the tag.
 func (s *Source) Send(ctx context.Context, m ferry.Message) error {
+	_, err := s.send(ctx, &m, nil, false)
+	return err
+}
+
+// send publishes m. kept reports whether the tag is stored: then told, if it is not nil, is told what has become of the message. If
+// mustStore is set, the error for a tag that is not stored is ErrNotStored.
+func (s *Source) send(ctx context.Context, m *ferry.Message, told settler, mustStore bool) (kept bool, err error) {
 	h := native.PubHeader{Type: m.Type, Time: m.Time}
 	if m.To != 0 {
 		h.Flags, h.Source = native.FlagAddressed, m.To
 	}
-	size := native.PubHeaderSize + len(m.Payload)
+	extended := len(m.Key)+len(m.ID) > 0
+	if extended {
+		if err := s.checkKey(m); err != nil {
+			return false, err
+		}
+	}
 	for {
 		g := s.grant.Load()
 		if g == nil {
-			var err error
 			if g, err = s.awaitGrant(ctx); err != nil {
-				return err
+				return false, err
 			}
 		}
-		if size > g.conn.maxFrame {
-			return fmt.Errorf("stream: message of %d bytes on tag %q: the node takes at most %d", len(m.Payload), s.tag, g.conn.maxFrame-native.PubHeaderSize)
+		size := native.PubHeaderSize + len(m.Payload)
+		withExtension := extended && g.conn.peer.Version() >= native.StoredVersion
+		if withExtension {
+			size += extensionSize(m)
+		}
+		switch {
+		case size > g.conn.maxFrame:
+			return false, fmt.Errorf("%w on tag %q", tooLong(g, size), s.tag)
+		case mustStore && !g.stored:
+			return false, fmt.Errorf("%w: %q", ErrNotStored, s.tag)
 		}
 		g.writer.Lock()
 		var blocked <-chan struct{}
@@ -104,7 +135,7 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 		case g.writer.Closed() || s.grant.Load() != g: // the connection is lost or draining: wait for the next one
 			g.writer.Unlock()
 			if err := s.awaitLoss(ctx, g); err != nil {
-				return err
+				return false, err
 			}
 			continue
 		case g.credit <= 0:
@@ -122,19 +153,28 @@ func (s *Source) Send(ctx context.Context, m ferry.Message) error {
 			if m.To == 0 {
 				h.Source = g.conn.id
 			}
-			g.writer.SetTail(native.AppendPub(g.writer.Tail(size), h, m.Payload))
+			var tail []byte
+			if withExtension {
+				tail = appendExtended(g.writer.Tail(size), h, m)
+			} else {
+				tail = native.AppendPub(g.writer.Tail(size), h, m.Payload)
+			}
+			g.writer.SetTail(tail)
 			g.credit -= size
+			if g.stored {
+				s.unstored.add(tail[len(tail)-size:], told)
+			}
 			g.writer.UnlockFlush(quietFor)
-			return nil
+			return g.stored, nil
 		}
 		g.writer.Unlock()
 		select {
 		case <-blocked:
 		case <-g.conn.peer.Context().Done():
 		case <-ctx.Done():
-			return fmt.Errorf("stream: tag %q has no credit: its consumers are behind: %w", s.tag, ctx.Err())
+			return false, fmt.Errorf("stream: tag %q has no credit: %s: %w", s.tag, s.whyBehind(g), ctx.Err())
 		case <-s.client.ctx.Done():
-			return ErrClosed
+			return false, ErrClosed
 		}
 	}
 }
@@ -168,29 +208,33 @@ func (s *Source) awaitLoss(ctx context.Context, g *publishGrant) error {
 	return s.client.wait(ctx, changed)
 }
 
-// resume uses a new grant: cn with tag number id. First it sends the messages that the last connection did not send. If
-// cn is draining or closing, the next connection sends them and gets a grant.
-func (s *Source) resume(cn *conn, id uint32) {
-	g := &publishGrant{conn: cn, id: id, writer: cn.writerFor(id), credit: cn.window}
+// resume uses a new grant: cn with tag number id. First it sends the messages that the last connection did not send, or whose
+// storage it did not confirm. If cn is draining or closing, the next connection sends them and gets a grant.
+func (s *Source) resume(cn *conn, id uint32, stored bool) {
+	g := &publishGrant{conn: cn, id: id, stored: stored, writer: cn.writerFor(id), credit: cn.window}
+	settled, ok := s.use(g)
+	if ok {
+		s.tell(settled)
+	}
+}
+
+func (s *Source) use(g *publishGrant) (settled settlement, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cn.isDraining() {
-		return
+	if g.conn.isDraining() {
+		return settled, false
 	}
 	g.writer.Lock()
 	if g.writer.Closed() {
 		g.writer.Unlock()
-		return
+		return settled, false
 	}
-	for _, f := range s.unsent {
-		f.Renumber(id, cn.id)
-		g.writer.Append(f)
-		g.credit -= len(f)
-	}
+	settled = s.unstored.resend(g)
 	g.writer.Unlock()
-	s.unsent = nil
 	s.grant.Store(g)
+	s.stored.Store(g.stored)
 	s.notify()
+	return settled, true
 }
 
 // pause removes the grant of cn, so that Send waits for the next connection.
@@ -219,13 +263,7 @@ func (s *Source) refuse(why error) {
 	s.refused = fmt.Errorf("stream: publish on %q: %w", s.tag, why)
 	s.notify()
 	s.mu.Unlock()
-}
-
-// keepUnsent copies a message for the next connection. It is called while the source has no grant.
-func (s *Source) keepUnsent(f native.Frame) {
-	s.mu.Lock()
-	s.unsent = append(s.unsent, append(native.Frame(nil), f...))
-	s.mu.Unlock()
+	s.tell(s.unstored.discard(why))
 }
 
 // notify wakes the goroutines that wait for changed; s.mu is held.
@@ -234,17 +272,22 @@ func (s *Source) notify() {
 	s.changed = make(chan struct{})
 }
 
-// addCredit adds n bytes of credit to the grant of cn.
+// addCredit adds n bytes of credit to the grant of cn, and settles what they confirm.
 func (s *Source) addCredit(cn *conn, n int) {
-	g := s.grant.Load()
-	if g == nil || g.conn != cn {
-		return
+	settled := s.unstored.credit(cn, n) // also after pause, so that what is stored is not sent again
+	var resent settlement
+	if g := s.grant.Load(); g != nil && g.conn == cn {
+		g.writer.Lock()
+		if s.grant.Load() == g {
+			g.credit = min(g.credit+n, maxCredit)
+			resent = s.unstored.resend(g)
+		}
+		if g.creditAdded != nil && g.credit > 0 {
+			close(g.creditAdded)
+			g.creditAdded = nil
+		}
+		g.writer.Unlock()
 	}
-	g.writer.Lock()
-	g.credit = min(g.credit+n, maxCredit)
-	if g.creditAdded != nil && g.credit > 0 {
-		close(g.creditAdded)
-		g.creditAdded = nil
-	}
-	g.writer.Unlock()
+	s.tell(settled)
+	s.tell(resent)
 }

@@ -1,0 +1,114 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/ferry/internal/peer"
+)
+
+// Flush waits until the node has routed all messages sent earlier, and has stored those on tags that it stores at least once. Its
+// error names the messages that the node has dropped since the last Flush, for example because their payload was invalid. If the
+// storage of the node waits, the error of ctx says why.
+//
+// If the connection is lost during the wait, Flush goes on waiting for messages on stored tags, which the Client sends again. If
+// there are other tags, the error says that the connection was lost: their messages may or may not have arrived.
+func (c *Client) Flush(ctx context.Context) error {
+	if err := c.awaitConfirmed(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := errors.Join(c.notices...)
+	c.notices = nil
+	return err
+}
+
+// awaitConfirmed waits until the messages sent before it are routed and stored.
+func (c *Client) awaitConfirmed(ctx context.Context) error {
+	positions := map[*Source]uint64{}
+	for _, s := range c.allSources() {
+		positions[s], _, _, _ = s.unstored.state()
+	}
+	cn, changed := c.current()
+	for cn == nil {
+		if err := c.wait(ctx, changed); err != nil {
+			return err
+		}
+		cn, changed = c.current()
+	}
+	stored := len(positions) > 0 // all tags are
+	for s, position := range positions {
+		if s.stored.Load() {
+			continue
+		}
+		stored = false
+		if err := s.unstored.await(ctx, c, position); err != nil { // until what an earlier connection did not write is written
+			return err
+		}
+	}
+	if err := cn.barrier(ctx); err != nil && (!stored || ctx.Err() != nil || c.ctx.Err() != nil) {
+		return c.whyNotConfirmed(positions, err)
+	}
+	for s, position := range positions {
+		if err := s.unstored.await(ctx, c, position); err != nil {
+			return s.notStoredYet(err)
+		}
+	}
+	return nil
+}
+
+// whyNotConfirmed adds to err what is not stored of the first source whose storage waits.
+func (c *Client) whyNotConfirmed(positions map[*Source]uint64, err error) error {
+	for s := range positions {
+		if _, messages, _, reason := s.unstored.state(); messages > 0 && reason != "" {
+			return s.notStoredYet(err)
+		}
+	}
+	return err
+}
+
+// closeWait bounds how long Close waits for the node.
+const closeWait = 2 * time.Second
+
+// Close stops the functions and closes the connection. Before that it waits until the node has confirmed all messages
+// sent, for at most two seconds. The error says how many messages on stored tags were not confirmed; they may be stored.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	running := make([]*Running, 0, len(c.running))
+	for _, s := range c.running {
+		if s.frame.Durable != "" {
+			running = append(running, s.running)
+		}
+	}
+	c.mu.Unlock()
+	c.cancel()
+	for _, r := range running {
+		r.stop(ErrClosed) // what it has handled is acknowledged before the connection ends
+	}
+	c.mu.Lock()
+	cn := c.serving
+	c.mu.Unlock()
+	if cn != nil {
+		cn.close(closeWait)
+	}
+	<-c.ended
+	c.mu.Lock()
+	left, served, made := c.running, c.served, c.made
+	c.running, c.served = map[uint32]*subscription{}, nil
+	c.mu.Unlock()
+	for _, calls := range []peer.Calls{served, made} {
+		if calls != nil {
+			calls.Ended(ErrClosed)
+		}
+	}
+	for _, s := range left {
+		s.running.stop(ErrClosed)
+	}
+	if n := c.Stats().Waiting; n > 0 {
+		return fmt.Errorf("stream: closed before the node has confirmed %d messages", n)
+	}
+	return nil
+}

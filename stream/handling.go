@@ -1,0 +1,93 @@
+package stream
+
+import (
+	"context"
+	"sync"
+
+	"example.com/ferry"
+)
+
+// handling is one call of a durable's handler, and the Sender of that call. Its messages are acknowledged once the handler has
+// returned and the node has stored what the handler has sent to stored tags. If the node drops some of that, the messages have failed.
+//
+//	begin ──► running ──end──► unstored ──last output──► closed: ACK, or NAK
+//	             └──── end, nothing was sent to stored tags ──┘
+//
+// What a handler sends after it has returned is published, and no acknowledgement waits for it.
+type handling struct {
+	client *Client
+	member *membership
+
+	mu        sync.Mutex
+	sequences []uint64 // the messages to acknowledge
+	waits     int      // outputs that are not stored, and 1 while the handler runs
+	used      bool     // the handler has sent something, so it may hold h longer than its call
+	unstored  bool     // the handler has returned, and outputs are not stored
+	err       error    // why an output was dropped
+}
+
+var _ ferry.Sender = (*handling)(nil)
+
+// begin returns a handling for the next call with messages of m. It is last, if that can be used again.
+func (last *handling) begin(c *Client, m *membership) *handling {
+	if last != nil && last.member == m {
+		last.mu.Lock()
+		defer last.mu.Unlock()
+		if !last.used {
+			last.sequences, last.waits = last.sequences[:0], 1
+			return last
+		}
+	}
+	return &handling{client: c, member: m, waits: 1}
+}
+
+// Send publishes a message; see ferry.Sender.
+func (h *handling) Send(ctx context.Context, m ferry.Message) error {
+	s, err := h.client.sourceOf(ctx, m.Tag)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.used = true
+	h.waits++
+	h.mu.Unlock()
+	kept, err := s.send(ctx, &m, h, false)
+	if !kept {
+		h.settle(nil)
+	}
+	return err
+}
+
+// end is called when the handler has returned. sequences are the messages that it has handled without an error.
+func (h *handling) end(sequences []uint64) {
+	h.mu.Lock()
+	h.sequences = append(h.sequences[:0], sequences...)
+	if h.unstored = h.waits > 1 && len(sequences) > 0; h.unstored {
+		h.member.addUnstored(len(sequences))
+	}
+	h.mu.Unlock()
+	h.settle(nil)
+}
+
+// settle notes that the handler has returned, or that an output is stored or was dropped.
+func (h *handling) settle(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil && h.err == nil {
+		h.err = err
+	}
+	if h.waits--; h.waits > 0 {
+		return
+	}
+	for _, sequence := range h.sequences {
+		if h.err != nil {
+			h.member.nak(sequence, h.err)
+		} else {
+			h.member.ack(sequence)
+		}
+	}
+	if h.unstored {
+		h.member.addUnstored(-len(h.sequences))
+	}
+	h.sequences, h.unstored = h.sequences[:0], false
+}
