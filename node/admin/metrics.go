@@ -30,6 +30,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Services != nil {
 		r.MustRegister(&callCollector{services: cfg.Services})
 	}
+	if cfg.Streams != nil {
+		r.MustRegister(&storedCollector{streams: cfg.Streams, log: cfg.Log})
+	}
 	if cfg.Functions != nil {
 		r.MustRegister(functionCollector{cfg.Functions})
 	}

@@ -10,16 +10,17 @@ import (
 	"example.com/ferry/proxy/upstream"
 )
 
-// proxyState is the response to GET /api/proxy. Counters count from the start of the proxy; those of a part that a reload
+// ProxyState is the response to GET /api/proxy. Counters count from the start of the proxy; those of a part that a reload
 // replaced start at zero. Times are seconds. The names of fields are stable; fields may be added.
-type proxyState struct {
+type ProxyState struct {
 	Now       float64         `json:"now"` // since the proxy began
-	Listeners []proxyListener `json:"listeners"`
-	Routes    []proxyRoute    `json:"routes"`
-	Clusters  []proxyCluster  `json:"clusters"`
+	Listeners []ProxyListener `json:"listeners"`
+	Routes    []ProxyRoute    `json:"routes"`
+	Clusters  []ProxyCluster  `json:"clusters"`
 }
 
-type proxyListener struct {
+// ProxyListener is a listener of the proxy.
+type ProxyListener struct {
 	Name        string            `json:"name"`
 	Protocol    string            `json:"protocol"` // http1, http2, http or bolt
 	Address     string            `json:"address"`
@@ -31,7 +32,8 @@ type proxyListener struct {
 	RefusedConnections map[string]uint64 `json:"refused_connections"`
 }
 
-type proxyRoute struct {
+// ProxyRoute is a route of a listener.
+type ProxyRoute struct {
 	Listener string            `json:"listener"`
 	Name     string            `json:"name"`
 	Requests map[string]uint64 `json:"requests"` // by status code of the response, as 2xx
@@ -39,31 +41,35 @@ type proxyRoute struct {
 	In       uint64            `json:"in"`       // bytes of requests
 	Out      uint64            `json:"out"`      // bytes of responses
 	Retries  uint64            `json:"retries"`
-	Took     proxyHistogram    `json:"took"`
+	Took     ProxyHistogram    `json:"took"`
 }
 
-type proxyHistogram struct {
+// ProxyHistogram is how long requests took.
+type ProxyHistogram struct {
 	Count   uint64        `json:"count"`
 	Sum     float64       `json:"sum"`
-	Buckets []proxyBucket `json:"buckets"` // cumulative
+	Buckets []ProxyBucket `json:"buckets"` // cumulative
 }
 
-type proxyBucket struct {
+// ProxyBucket counts the requests that took at most UpTo seconds.
+type ProxyBucket struct {
 	UpTo  float64 `json:"up_to"`
 	Count uint64  `json:"count"`
 }
 
-type proxyCluster struct {
+// ProxyCluster is a cluster with its endpoints.
+type ProxyCluster struct {
 	Name          string           `json:"name"`
 	Active        int64            `json:"active"`  // requests in flight
 	Waiting       int64            `json:"waiting"` // requests that wait for a connection
 	Refused       map[string]int64 `json:"refused"` // by limit
 	LookupsFailed int64            `json:"lookups_failed"`
 	ChecksFailed  int64            `json:"checks_failed"`
-	Endpoints     []proxyEndpoint  `json:"endpoints"`
+	Endpoints     []ProxyEndpoint  `json:"endpoints"`
 }
 
-type proxyEndpoint struct {
+// ProxyEndpoint is an endpoint of a cluster.
+type ProxyEndpoint struct {
 	Address     string           `json:"address"`
 	Weight      int              `json:"weight"`
 	Healthy     bool             `json:"healthy"`               // as health checks say; true if there are none
@@ -80,11 +86,11 @@ type proxyEndpoint struct {
 func proxyHandler(snapshot func() proxy.Snapshot) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		s := snapshot()
-		state := proxyState{
+		state := ProxyState{
 			Now:       millis(s.Now),
 			Listeners: listenersOf(s),
-			Routes:    []proxyRoute{},
-			Clusters:  []proxyCluster{},
+			Routes:    []ProxyRoute{},
+			Clusters:  []ProxyCluster{},
 		}
 		for _, l := range s.Bound {
 			for _, r := range s.Traffic.Routes {
@@ -101,15 +107,15 @@ func proxyHandler(snapshot func() proxy.Snapshot) http.HandlerFunc {
 }
 
 // listenersOf returns the listeners in the order of the configuration.
-func listenersOf(s proxy.Snapshot) []proxyListener {
+func listenersOf(s proxy.Snapshot) []ProxyListener {
 	counted := map[string]traffic.ListenerStats{}
 	for _, l := range s.Traffic.Listeners {
 		counted[l.Name] = l
 	}
-	all := []proxyListener{}
+	all := []ProxyListener{}
 	for _, b := range s.Bound {
 		l := counted[b.Listener]
-		one := proxyListener{
+		one := ProxyListener{
 			Name: b.Listener, Protocol: string(b.Protocol), Address: b.Address,
 			Connections: l.Connections, Accepted: l.Accepted, Refused: map[string]uint64{}, RefusedConnections: map[string]uint64{},
 		}
@@ -124,10 +130,10 @@ func listenersOf(s proxy.Snapshot) []proxyListener {
 	return all
 }
 
-func routeOf(r traffic.RouteStats) proxyRoute {
-	one := proxyRoute{
+func routeOf(r traffic.RouteStats) ProxyRoute {
+	one := ProxyRoute{
 		Listener: r.Listener, Name: r.Name, Requests: map[string]uint64{}, In: r.In, Out: r.Out, Retries: r.Retries,
-		Took: proxyHistogram{Count: r.Took.Count, Sum: r.Took.Seconds, Buckets: []proxyBucket{}},
+		Took: ProxyHistogram{Count: r.Took.Count, Sum: r.Took.Seconds, Buckets: []ProxyBucket{}},
 	}
 	for code, n := range r.Requests {
 		one.Requests[code.String()] = n
@@ -136,21 +142,21 @@ func routeOf(r traffic.RouteStats) proxyRoute {
 		}
 	}
 	for _, b := range r.Took.Buckets {
-		one.Took.Buckets = append(one.Took.Buckets, proxyBucket{b.UpTo.Seconds(), b.Count})
+		one.Took.Buckets = append(one.Took.Buckets, ProxyBucket{b.UpTo.Seconds(), b.Count})
 	}
 	return one
 }
 
-func clusterOf(c upstream.Stats, now time.Duration) proxyCluster {
-	all := proxyCluster{
+func clusterOf(c upstream.Stats, now time.Duration) ProxyCluster {
+	all := ProxyCluster{
 		Name: c.Name, Active: c.Active, Waiting: c.Waiting, LookupsFailed: c.LookupsFailed, ChecksFailed: c.ChecksFailed,
 		Refused: map[string]int64{
 			"requests": c.RefusedRequests, "connections": c.RefusedConnections, "waiting": c.RefusedWaiting,
 		},
-		Endpoints: []proxyEndpoint{},
+		Endpoints: []ProxyEndpoint{},
 	}
 	for _, e := range c.Endpoints {
-		one := proxyEndpoint{
+		one := ProxyEndpoint{
 			Address: e.Address, Weight: e.Weight, Healthy: e.Healthy, Active: e.Active, Connections: e.Conns,
 			Requests: map[string]int64{}, Ejections: e.Ejections, Downs: e.Downs,
 		}

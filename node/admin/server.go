@@ -37,10 +37,11 @@ type Config struct {
 	Functions    Functions                 // what /api/functions lists, starts and stops
 	CPU          func() cpu.Stats          // the pool of heavy functions; nil if there is none
 	Overload     func() overload.Level     // the proxy's, for /ready; nil if there is no proxy
+	Streams      Streams                   // what /api/streams shows
 	Proxy        func() proxy.Snapshot     // read for each scrape of /metrics and for /api/proxy
 	Certificates func() []certs.Stats      // the certificate files in use
 	Reloads      func() Reloads            // reloads of the configuration
-	Formats      []format.Format           // payloads /api/stream can show as JSON; others are shown as hex
+	Formats      []format.Format           // payloads that /api/stream and /api/streams can show as JSON
 	Log          *slog.Logger              // nil means slog.Default
 }
 
@@ -65,9 +66,6 @@ type service struct {
 
 // New binds cfg.Address; a busy port is an error that names it. The caller calls Serve.
 func New(cfg Config) (*Server, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
 	s := &Server{}
 	first, err := s.newService(cfg)
 	if err != nil {
@@ -88,13 +86,21 @@ func New(cfg Config) (*Server, error) {
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(logOf(cfg).Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
 
+func logOf(cfg Config) *slog.Logger {
+	if cfg.Log == nil {
+		return slog.Default()
+	}
+	return cfg.Log
+}
+
 // newService makes what serves requests as cfg says.
 func (s *Server) newService(cfg Config) (*service, error) {
+	cfg.Log = logOf(cfg)
 	formats, err := format.NewByType(cfg.Formats)
 	if err != nil {
 		return nil, fmt.Errorf("admin: Config.Formats: %w", err)
@@ -178,7 +184,10 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 		profiles.ServeHTTP(w, r)
 	})
 	if cfg.Tap != nil {
-		mux.Handle("GET /api/stream", &streams{tap: cfg.Tap, formats: formats})
+		mux.Handle("GET /api/stream", &liveMessages{tap: cfg.Tap, show: shown{formats}})
+	}
+	if cfg.Streams != nil {
+		(&storedStreams{streams: cfg.Streams, show: shown{formats}}).routes(mux, cfg)
 	}
 	if cfg.Functions != nil {
 		functionRoutes(mux, cfg.Functions)

@@ -361,7 +361,7 @@ func TestStreamsHoldFewBytes(t *testing.T) {
 		{"too large to show", 1 << 20},
 	} {
 		var q eventQueue
-		s := &streams{formats: new(format.ByType)}
+		s := &liveMessages{show: shown{new(format.ByType)}}
 		m := ferry.Message{Tag: "a", Payload: make([]byte, tt.size)}
 		for range 10 * maxWaiting {
 			q.push(s.event(&m))

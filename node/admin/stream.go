@@ -3,7 +3,6 @@ package admin
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,43 +10,32 @@ import (
 	"time"
 
 	"example.com/ferry"
-	"example.com/ferry/field"
-	"example.com/ferry/format"
 	"example.com/ferry/internal/topic"
-	"example.com/ferry/internal/transcode"
 )
 
 // The bounds of /api/stream. All readers together make the node hold at most maxStreams * maxWaitingBytes.
 const (
-	maxStreams      = 32       // readers at once
-	maxFilters      = 16       // of one reader
-	maxWaiting      = 256      // events in one reader's queue; beyond it the oldest are dropped, and the reader gets their count
-	maxWaitingBytes = 1 << 20  // bytes in one reader's queue; as above
-	maxBatch        = 64       // events between two flushes
-	maxShown        = 64 << 10 // bytes; of a larger payload only the size is shown
+	maxStreams      = 32      // readers at once
+	maxFilters      = 16      // of one reader
+	maxWaiting      = 256     // events in one reader's queue; beyond it the oldest are dropped, and the reader gets their count
+	maxWaitingBytes = 1 << 20 // bytes in one reader's queue; as above
+	maxBatch        = 64      // events between two flushes
 )
 
 // Tap calls deliver with each message whose tag matches one of filters, until ctx ends. The message is borrowed until
 // deliver returns, which is at once.
 type Tap func(ctx context.Context, filters []string, deliver func(*ferry.Message)) error
 
-type streams struct {
-	tap     Tap
-	formats *format.ByType
-	open    atomic.Int32
-}
-
-// typeName returns the name of m's format, or type(200) where the node has no format of that number.
-func (s *streams) typeName(m *ferry.Message) string {
-	if f := s.formats[m.Type]; f != nil {
-		return f.Name()
-	}
-	return m.Type.String()
+// liveMessages serves /api/stream.
+type liveMessages struct {
+	tap  Tap
+	show shown
+	open atomic.Int32
 }
 
 // ServeHTTP serves GET /api/stream?tag=FILTER&tag=FILTER with one event for each message. The event "dropped" has the
 // number of messages that were dropped as the reader was too slow.
-func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *liveMessages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	filters := r.URL.Query()["tag"]
 	if len(filters) == 0 || len(filters) > maxFilters {
 		writeText(w, http.StatusBadRequest, fmt.Sprintf("want 1 to %d tag filters: /api/stream?tag=sensors/%%23", maxFilters))
@@ -128,33 +116,17 @@ func writeEvents(ctx context.Context, w http.ResponseWriter, queue *eventQueue, 
 
 // event returns m as one event: {"tag","time","source","type","size","payload"}; time is Unix milliseconds. Its
 // capacity is close to its length.
-func (s *streams) event(m *ferry.Message) []byte {
+func (s *liveMessages) event(m *ferry.Message) []byte {
 	tag, _ := json.Marshal(m.Tag)
 	var b []byte
-	b = fmt.Appendf(b, `data: {"tag":%s,"time":%.3f,"source":%d,"type":%q,"size":%d`, tag, float64(m.Time)/1e6, m.Source, s.typeName(m), len(m.Payload))
+	b = fmt.Appendf(b, `data: {"tag":%s,"time":%.3f,"source":%d,"type":%q,"size":%d`, tag, float64(m.Time)/1e6, m.Source, s.show.typeName(m.Type), len(m.Payload))
 	if len(m.Payload) <= maxShown {
 		b = append(b, `,"payload":`...)
-		b = s.payload(b, m)
+		b = s.show.payload(b, m.Type, m.Payload)
 	}
 	b = append(b, "}\n\n"...)
 	if cap(b) > len(b)+len(b)/8 {
 		return bytes.Clone(b)
 	}
 	return b
-}
-
-// payload appends m's payload as JSON if its format is known and it is valid, else as hex text.
-func (s *streams) payload(b []byte, m *ferry.Message) []byte {
-	if f := s.formats[m.Type]; f != nil {
-		if f.Validate(m.Payload, format.Options{}) == nil {
-			if span, err := f.Lookup(m.Payload, field.Path{}); err == nil {
-				if out, err := transcode.JSON(b, m.Payload, f, span); err == nil {
-					return out
-				}
-			}
-		}
-	}
-	b = append(b, '"')
-	b = hex.AppendEncode(b, m.Payload)
-	return append(b, '"')
 }

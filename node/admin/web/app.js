@@ -2,7 +2,7 @@
 // responds. The page neither shows nor polls a part that the node does not have.
 
 import { setWindow } from './chart.js';
-import { clock } from './format.js';
+import { down, up } from './connection.js';
 import { poll, Scrape } from './metrics.js';
 import * as proxy from './proxy.js';
 import * as streams from './streams.js';
@@ -11,7 +11,9 @@ const $ = (id) => document.getElementById(id);
 
 // --- the parts of the node
 
-const metricOf = { streams: 'ferry_connections', proxy: 'ferry_proxy_accept_pauses_total' }; // a node exports it if it has the part
+const metricOf = { // a node exports it if it has the part
+  streams: 'ferry_connections', stored: 'ferry_stream_state_errors_total', proxy: 'ferry_proxy_accept_pauses_total',
+};
 let parts = null;
 
 function scraped(text) {
@@ -24,6 +26,7 @@ function scraped(text) {
   }
   if (parts.includes('streams')) streams.scraped(s); else up();
   if (parts.includes('proxy')) proxy.refresh();
+  showFailing(s.sum('ferry_stream_store_failing'));
 }
 
 function showParts(found) {
@@ -32,39 +35,15 @@ function showParts(found) {
   if (parts.includes('streams')) streams.start(up, down);
 }
 
+// showFailing marks the link to the streams while some are not stored.
+function showFailing(streams) {
+  $('to-streams').className = streams ? 'bad' : '';
+  $('to-streams').textContent = streams ? 'Streams: not storing' : 'Streams';
+}
+
 // scrapeFailed runs when a request for /metrics fails. On a node with streams, the event stream detects the loss sooner.
 function scrapeFailed() {
   if (!parts?.includes('streams')) down();
-}
-
-// --- the connection to the node
-
-let lost = 0; // when the connection was lost, ms since 1970; 0 while connected
-
-function down() {
-  if (!lost) lost = Date.now();
-  state('lost', 'reconnecting');
-  banner(`${location.host} has not responded since ${clock(lost)}. The page reconnects by itself.`, false);
-}
-
-function up() {
-  state('live', 'live');
-  if (!lost) return;
-  banner(`Connected again after ${Math.max(1, Math.round((Date.now() - lost) / 1000))} s.`, true);
-  lost = 0;
-  setTimeout(() => { if (!lost) $('banner').hidden = true; }, 5000);
-}
-
-function state(kind, text) {
-  if ($('state').textContent === text) return;
-  $('state').className = `pill ${kind}`;
-  $('state').textContent = text;
-}
-
-function banner(text, good) {
-  $('banner').className = good ? 'banner good' : 'banner';
-  $('banner').textContent = text;
-  $('banner').hidden = false;
 }
 
 $('window').addEventListener('click', (e) => {

@@ -4,7 +4,7 @@ import { Chart } from './chart.js';
 import { parts } from './format.js';
 
 // tiles adds a tile to root for each [id, title, unit, color]. It returns an object with a function for each id: set(t, v) adds a
-// value at a time; set(t, v, [number, unit]) shows that text in place of v.
+// value at a time; set(t, v, [number, unit]) shows that text in place of v; set.clear() removes all values.
 export function tiles(root, list) {
   return Object.fromEntries(list.map(([id, title, unit, color]) => {
     const tile = document.createElement('div');
@@ -20,7 +20,11 @@ export function tiles(root, list) {
       out.replaceChildren(number, small);
       if (v != null) spark.push(t, v);
     };
-    set(0, null);
+    set.clear = () => {
+      spark.clear();
+      set(0, null);
+    };
+    set.clear();
     return [id, set];
   }));
 }

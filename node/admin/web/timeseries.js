@@ -24,6 +24,11 @@ export class Series {
     }
   }
 
+  clear() {
+    this.times = [];
+    this.values = [];
+  }
+
   // at returns the index of the first point at or after t.
   at(t) {
     let low = 0, high = this.times.length;
