@@ -24,6 +24,7 @@ import (
 type grammar struct {
 	Run        runCmd        `cmd:"" group:"node" help:"Run a node."`
 	Check      checkCmd      `cmd:"" group:"node" help:"Validate a configuration."`
+	Top        topCmd        `cmd:"" group:"node" help:"Show a node live in the terminal."`
 	Schema     schemaCmd     `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
 	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
 	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`

@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|schema|pub|sub|call|load|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|top|schema|pub|sub|call|load|get|set|convert|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check schema pub sub call load get set convert completion version' ;;
+	'') flags='--help --version' words='run check top schema pub sub call load get set convert completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -23,6 +23,15 @@ _ferry() {
 		case $prev in
 		--config|-c) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		esac ;;
+	top)
+		flags='--help --quiet --interval --output --admin-token-file --ca --data-dir'
+		case $prev in
+		--interval) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
 		esac ;;
 	schema)
 		flags='--help --quiet'

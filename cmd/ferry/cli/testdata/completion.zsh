@@ -4,6 +4,7 @@ _ferry() {
 	local -a verbs=(
 		'run:Run a node.'
 		'check:Validate a configuration.'
+		'top:Show a node live in the terminal.'
 		'schema:Print the JSON Schema of a configuration.'
 		'pub:Publish the messages on standard input.'
 		'sub:Print messages as they arrive.'
@@ -34,6 +35,17 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML.]:FILE:_files' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
+		;;
+	top)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--interval=''[How often the view is updated. The default is 1s.]:TIME:_files' \
+			'(-o --output)'{-o,--output=}'[text (the view) or json (the counters of this moment, once).]:FORMAT:(text json)' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			':admin:_files'
 		;;
 	schema)
 		_arguments -s \

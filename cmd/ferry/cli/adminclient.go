@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"example.com/ferry/internal/pki"
+)
+
+// adminFlags are the admin server that a verb requests, and the credentials. The verb has the address.
+type adminFlags struct {
+	AdminTokenFile string `placeholder:"FILE" help:"The file with the token of the admin server. The default is token in the data directory."`
+	CA             string `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory."`
+	DataDir        string `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
+}
+
+// maxAdminResponse bounds the response of an admin server, in bytes. /metrics of a node with many tags has some MiB.
+const maxAdminResponse = 64 << 20
+
+// adminClient requests an admin server. Its methods may overlap.
+type adminClient struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+}
+
+// adminError is a response that is not 200.
+type adminError struct {
+	status int
+	text   string // the response: what the server says
+	advice string
+}
+
+func (e *adminError) Error() string {
+	return fmt.Sprintf("the admin server responded %d: %s%s", e.status, e.text, e.advice)
+}
+
+// client returns a client of the admin server at address, such as http://127.0.0.1:4195. The caller closes it.
+func (a *adminFlags) client(address string) (*adminClient, error) {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, usagef("%q is no address of an admin server: want http://HOST:PORT or https://HOST:PORT", address)
+	}
+	c := &adminClient{base: base, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	trust, err := a.trust(base)
+	if err != nil {
+		return nil, err
+	}
+	c.http.Transport = &http.Transport{TLSClientConfig: trust}
+	c.token, err = a.token(base)
+	return c, err
+}
+
+// trust returns the CA to trust; nil, the system's, if there is no file.
+func (a *adminFlags) trust(base *url.URL) (*tls.Config, error) {
+	if base.Scheme != "https" {
+		return nil, nil
+	}
+	if a.CA != "" {
+		return pki.ClientTLS(a.CA)
+	}
+	trust, err := pki.ClientTLS(filepath.Join(a.DataDir, pki.CAFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return trust, err
+}
+
+// token returns the token to send; empty if there is none. The one in the data directory goes to this machine only.
+func (a *adminFlags) token(base *url.URL) (string, error) {
+	if a.AdminTokenFile != "" {
+		return pki.ReadToken(a.AdminTokenFile)
+	}
+	if !isLoopback(base.Hostname()) {
+		return "", nil
+	}
+	token, err := pki.ReadToken(filepath.Join(a.DataDir, pki.TokenFile))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return "", nil
+	}
+	return token, err
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+func (c *adminClient) close() { c.http.CloseIdleConnections() }
+
+// get requests a path, which may have a query, and decodes the JSON of the response into v.
+func (c *adminClient) get(ctx context.Context, path string, v any) error {
+	return c.decode(ctx, http.MethodGet, path, v)
+}
+
+// post is get with POST.
+func (c *adminClient) post(ctx context.Context, path string, v any) error {
+	return c.decode(ctx, http.MethodPost, path, v)
+}
+
+func (c *adminClient) decode(ctx context.Context, method, path string, v any) error {
+	body, err := c.do(ctx, method, path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("%s: the response is not JSON as expected: is this a node's admin server? %w", c.base, err)
+	}
+	return nil
+}
+
+// do requests a path and returns the body of a response with status 200.
+func (c *adminClient) do(ctx context.Context, method, path string) ([]byte, error) {
+	response, err := c.open(ctx, method, path)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAdminResponse+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", c.base, err)
+	case len(body) > maxAdminResponse:
+		return nil, fmt.Errorf("%s: the response exceeds %d bytes", c.base, maxAdminResponse)
+	}
+	return body, nil
+}
+
+// open requests a path and returns a response with status 200, whose body the caller closes.
+func (c *adminClient) open(ctx context.Context, method, path string) (*http.Response, error) {
+	target, err := c.base.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096)) // the status says enough without it
+	refused := &adminError{status: response.StatusCode, text: strings.TrimSpace(string(text))}
+	if response.StatusCode == http.StatusUnauthorized {
+		refused.advice = "\nname the file with its token with --admin-token-file"
+	}
+	return nil, refused
+}
+
+// explain adds advice to an error of connecting.
+func (c *adminClient) explain(err error) error {
+	var address *net.OpError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("%w\nthe certificate is not from the authority trusted here: name the node's ca.pem with --ca or --data-dir", err)
+	case errors.As(err, &address):
+		return fmt.Errorf("%w\nis a node running, with its admin server at %s? start one with: ferry run", err, c.base)
+	}
+	return err
+}
