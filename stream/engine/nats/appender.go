@@ -178,7 +178,10 @@ func (a *appender) run() {
 			<-a.wake
 			continue
 		}
-		err := a.store(batch)
+		err := a.s.e.host.room(batch)
+		if err == nil {
+			err = a.store(batch)
+		}
 		var refused refusal
 		switch {
 		case err == nil:
@@ -335,6 +338,13 @@ func (a *appender) drain(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("stream %q: %d records are not stored", a.s.name, left), ctx.Err(), failure)
 		}
 	}
+}
+
+// waits reports whether records wait to be stored.
+func (a *appender) waits() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.queue) > a.head
 }
 
 // state returns what Pending and Info report.

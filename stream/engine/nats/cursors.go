@@ -36,6 +36,9 @@ func (s *stream) cursorBucket(ctx context.Context, create bool) (jetstream.KeyVa
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, nil
 	}
+	if err == nil && create {
+		err = s.e.host.syncMeta()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -38,7 +39,8 @@ type EmbeddedConfig struct {
 	// Authenticate says what a client of the listener may do. It may be called from several goroutines. nil refuses all clients.
 	Authenticate func(Client) (Access, error)
 
-	// MaxBytes bounds the store, in bytes. 0 means three quarters of the space that the disk has when the server starts.
+	// MaxBytes bounds the store, in bytes. 0 means no bound but the disk's. In any case records wait while less than 32 MiB of
+	// the disk are free.
 	MaxBytes int64
 
 	// MaxRecord bounds one record with its tag, ID and extension, in bytes. 0 means 8 MiB; the most is 64 MiB.
@@ -84,43 +86,44 @@ func Embedded(ctx context.Context, c EmbeddedConfig) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: directory %s: %w", c.Dir, err)
 	}
-	g := newGate(c.Authenticate, c.Log)
-	srv, err := startServer(c, g)
-	if err != nil {
+	h := &host{config: c, gate: newGate(c.Authenticate, c.Log), dir: filepath.Join(c.Dir, server.JetStreamStoreDir), lock: lock, closing: make(chan struct{})}
+	if err := h.start(); err != nil {
 		lock.Close()
 		return nil, err
-	}
-	stop := func() {
-		srv.Shutdown()
-		srv.WaitForShutdown()
-		lock.Close()
 	}
 	caps := engine.Capabilities{Name: "nats", Durable: true, Sync: engine.SyncAlways, MaxReplicas: 1, Address: "embedded"}
 	if c.Sync == engine.SyncInterval {
 		caps.Sync, caps.Interval = engine.SyncInterval, c.Interval
 	}
-	e, err := newEngine(ctx, caps, c.Log, "", natsgo.InProcessServer(srv), natsgo.UserInfo(ownUser, g.password))
+	e, err := newEngine(ctx, caps, c.Log, "", natsgo.InProcessServer(h), natsgo.UserInfo(ownUser, h.gate.password))
 	if err != nil {
-		stop()
+		h.stop()
 		return nil, err
 	}
-	e.stop = stop
+	e.host = h
 	e.exclusive = true
 	e.foreign = c.Listen != ""
-	if srv.Addr() != nil {
-		e.listener = srv.Addr()
-	}
-	if err := e.recovered(ctx, filepath.Join(c.Dir, server.JetStreamStoreDir)); err != nil {
-		e.Close(ctx)
+	if err := e.recover(ctx); err != nil {
+		_ = e.Close(ctx) // the first error counts
 		return nil, err
 	}
+	go h.supervise(e)
 	return e, nil
 }
 
-// Addr returns the address of the listener, or nil.
-func (e *Engine) Addr() net.Addr { return e.listener }
+// Addr returns the address of the listener of an embedded server, or nil.
+func (e *Engine) Addr() net.Addr {
+	if e.host == nil {
+		return nil
+	}
+	return e.host.server().Addr()
+}
 
 func startServer(c EmbeddedConfig, g *gate) (*server.Server, error) {
+	maxStore := c.MaxBytes
+	if maxStore == 0 {
+		maxStore = math.MaxInt64 / 2 // the server's own default is what the disk has when it starts
+	}
 	o := &server.Options{
 		ServerName:                 "ferry",
 		DontListen:                 c.Listen == "",
@@ -130,7 +133,7 @@ func startServer(c EmbeddedConfig, g *gate) (*server.Server, error) {
 		MaxPending:                 max(server.MAX_PENDING_SIZE, 2*int64(c.MaxRecord)),
 		MaxControlLine:             8 << 10, // a tag's subject can have more than 2 KiB
 		JetStream:                  true,
-		JetStreamMaxStore:          c.MaxBytes,
+		JetStreamMaxStore:          maxStore,
 		DisableJetStreamBanner:     true,
 		StoreDir:                   c.Dir,
 		SyncAlways:                 c.Sync != engine.SyncInterval,

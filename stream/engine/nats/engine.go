@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,8 +30,7 @@ type Engine struct {
 	session   string // of this Engine, in the entries of cursors
 	exclusive bool   // no other process reaches the store: cursors need no lease
 	foreign   bool   // NATS clients can publish on the subjects of tags
-	listener  net.Addr
-	stop      func() // ends the embedded server
+	host      *host  // the embedded server; nil of a cluster
 
 	cut     broadcast     // a connection was lost
 	payload atomic.Int64  // largest message that the server takes, in bytes
@@ -51,7 +49,7 @@ var _ engine.Engine = (*Engine)(nil)
 // newEngine connects with the options until it succeeds or ctx ends.
 func newEngine(ctx context.Context, caps engine.Capabilities, log *slog.Logger, url string, options ...natsgo.Option) (*Engine, error) {
 	e := &Engine{
-		caps: caps, log: log, session: rand.Text()[:12], stop: func() {},
+		caps: caps, log: log, session: rand.Text()[:12],
 		closing: make(chan struct{}), streams: make(map[string]*stream),
 	}
 	options = append([]natsgo.Option{
@@ -112,25 +110,6 @@ func connect(ctx context.Context, url string, options []natsgo.Option) (*natsgo.
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-}
-
-// recovered returns an error if the server did not recover a stream of the directory. The server itself skips it with a warning.
-func (e *Engine) recovered(ctx context.Context, dir string) error {
-	found, err := filepath.Glob(filepath.Join(dir, "*", "streams", "*", "meta.inf"))
-	if err != nil {
-		return err
-	}
-	names, err := e.streamNames(ctx)
-	if err != nil {
-		return err
-	}
-	for _, meta := range found {
-		path := filepath.Dir(meta)
-		if !slices.Contains(names, filepath.Base(path)) {
-			return fmt.Errorf("engine: directory %s: the stream in it could not be recovered (the log says why): restore it from a backup, or move the directory away", path)
-		}
-	}
-	return nil
 }
 
 func (e *Engine) streamNames(ctx context.Context) ([]string, error) {
@@ -211,6 +190,9 @@ func (e *Engine) create(ctx context.Context, c engine.Config) error {
 		}
 		return e.js.UpdateStream(ctx, want)
 	})
+	if err == nil {
+		return e.host.syncMeta()
+	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == codeOverlap {
 		return e.overlap(ctx, c, err)
@@ -316,6 +298,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	close(e.closing)
 	e.write.Close()
 	e.read.Close()
-	e.stop()
+	if e.host != nil {
+		e.host.stop()
+	}
 	return err
 }

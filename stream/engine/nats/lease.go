@@ -100,6 +100,8 @@ func (s *stream) hold(ctx context.Context, c engine.CursorConfig, lost func(erro
 					return nil, err
 				}
 				old = cursorEntry{Filter: c.Filter, Floor: from - 1}
+			} else if err := s.clamp(ctx, &old); err != nil {
+				return nil, err
 			}
 			old.Session, old.Holder, old.Term = l.session, c.Holder, old.Term+1
 			l.entry, l.revision = old, revision
@@ -122,6 +124,36 @@ func (s *stream) hold(ctx context.Context, c engine.CursorConfig, lost func(erro
 			return nil, s.endError()
 		}
 	}
+}
+
+// clamp takes out of a position what lies behind the end of the stream. A stream whose machine has lost power can have lost
+// its last records, and gives their numbers to others.
+func (s *stream) clamp(ctx context.Context, entry *cursorEntry) error {
+	info, err := s.jsInfo(ctx)
+	if err != nil {
+		return err
+	}
+	entry.clamp(info.State.LastSeq)
+	return nil
+}
+
+// clamp reports whether it has changed the entry.
+func (e *cursorEntry) clamp(last uint64) bool {
+	changed := e.Floor > last
+	e.Floor = min(e.Floor, last)
+	for i, d := range e.Done {
+		if end := d[0] + d[1] - 1; end > last {
+			changed = true
+			if d[0] > last {
+				e.Done = e.Done[:i]
+			} else {
+				e.Done[i][1] = last - d[0] + 1
+				e.Done = e.Done[:i+1]
+			}
+			break
+		}
+	}
+	return changed
 }
 
 // stale reports whether a session cannot have a holder any more.
@@ -248,7 +280,10 @@ func (l *lease) run() {
 			return
 		}
 		attempt, cancel := context.WithTimeout(context.Background(), renewWithin)
-		ok, err := l.write(attempt)
+		ok, err := false, l.s.e.host.roomForPosition()
+		if err == nil {
+			ok, err = l.write(attempt)
+		}
 		cancel()
 		switch {
 		case ok:

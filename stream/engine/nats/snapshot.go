@@ -38,8 +38,7 @@ type snapshotHead struct {
 
 // Snapshot implements engine.Snapshotter. The server checks each record. A damaged one makes the snapshot fail.
 func (e *Engine) Snapshot(ctx context.Context, name string, write func(part []byte) error) error {
-	s := &stream{e: e, name: name, ending: make(chan struct{})}
-	s.config.Store(&engine.Config{Name: name})
+	s := e.view(name)
 	if _, err := s.jsInfo(ctx); err != nil {
 		return err
 	}
@@ -148,7 +147,7 @@ func (e *Engine) Restore(ctx context.Context, name string, read func() ([]byte, 
 	if head.Format != snapshotFormat {
 		return fmt.Errorf("engine: restore of stream %q: the snapshot has format %d, this version reads %d", name, head.Format, snapshotFormat)
 	}
-	s := &stream{e: e, name: name, ending: make(chan struct{})}
+	s := e.view(name)
 	switch _, err := s.jsInfo(ctx); {
 	case err == nil:
 		return engine.ErrExists
@@ -166,6 +165,9 @@ func (e *Engine) Restore(ctx context.Context, name string, read func() ([]byte, 
 		return fmt.Errorf("engine: restore of stream %q: the snapshot is not of a stream of ferry", name)
 	}
 	s.config.Store(&config)
+	if err := e.host.syncMeta(); err != nil {
+		return err
+	}
 	return s.restoreCursors(ctx, head.Cursors)
 }
 

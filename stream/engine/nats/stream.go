@@ -46,6 +46,13 @@ func newStream(e *Engine, c engine.Config) (*stream, error) {
 	return s, err
 }
 
+// view returns a stream for requests to the server only.
+func (e *Engine) view(name string) *stream {
+	s := &stream{e: e, name: name, ending: make(chan struct{})}
+	s.config.Store(&engine.Config{Name: name})
+	return s
+}
+
 // drain stores what was appended.
 func (s *stream) drain(ctx context.Context) error { return s.appender.drain(ctx) }
 
