@@ -144,7 +144,8 @@ type Hedge struct {
 	// Quantile is used if Delay is zero. Zero means 0.95.
 	Quantile float64
 
-	// MaxExtra is the largest share of calls in the last 10 s that get a second attempt. Zero means 0.05.
+	// MaxExtra is the largest share of calls in the last 10 s that get a second attempt. A fifth of it is kept for calls that have waited
+	// for twice the delay and more. Zero means 0.05.
 	MaxExtra float64
 }
 

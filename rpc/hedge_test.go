@@ -100,6 +100,40 @@ func TestHedgeBudget(t *testing.T) {
 	})
 }
 
+// TestHedgeWaitsForBudget: a call that finds the budget used up gets its second attempt when there is room again.
+func TestHedgeWaitsForBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := rpctest.New()
+		var began, cancelled, slow atomic.Int64
+		listen(t, p, delayed("a", func() time.Duration {
+			if slow.Add(1) == 1 {
+				return time.Minute
+			}
+			return 0
+		}, &began, &cancelled), "a")
+		listen(t, p, delayed("b", func() time.Duration { return 0 }, &began, &cancelled), "b")
+		c := dial(t, p, "a,b", &rpc.ClientConfig{Policy: rpc.RoundRobin, Idempotent: []string{hello}, Hedge: &rpc.Hedge{Delay: 10 * time.Millisecond}})
+		synctest.Wait()
+		start := time.Now()
+		done := make(chan time.Duration)
+		go func() {
+			if _, err := greet(t.Context(), c); err != nil { // to a: the budget of one call has no room for an attempt
+				t.Error(err)
+			}
+			done <- time.Since(start)
+		}()
+		time.Sleep(100 * time.Millisecond)
+		for range 40 {
+			if _, err := greet(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := <-done; took < 100*time.Millisecond || took > 400*time.Millisecond {
+			t.Errorf("took %v, want the next try after the budget has room, at 150 ms or 310 ms", took)
+		}
+	})
+}
+
 // TestHedgeQuantile: with the delay of the measured p95, one of three servers that stalls hardly shows in the latencies.
 func TestHedgeQuantile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

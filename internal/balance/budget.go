@@ -58,13 +58,18 @@ func (b *Budget) Request(now time.Duration) {
 
 // Retry removes one retry from the budget and reports whether one was left. If several goroutines compete for the
 // last retry, all of them may be refused.
-func (b *Budget) Retry(now time.Duration) bool {
+func (b *Budget) Retry(now time.Duration) bool { return b.RetryWithin(1, now) }
+
+// RetryWithin is Retry with a share of the budget, from 0 to 1, and at least one retry if the budget has it: what is above the share is
+// left to retries that matter more.
+func (b *Budget) RetryWithin(share float64, now time.Duration) bool {
 	if b == nil {
 		return false
 	}
 	at := second(now)
 	b.retries.add(at, 1) // count first, so that two goroutines cannot both take the last one
-	if float64(b.retries.sum(at)) <= b.minimum+b.ratio*float64(b.requests.sum(at)) {
+	all := b.minimum + b.ratio*float64(b.requests.sum(at))
+	if float64(b.retries.sum(at)) <= max(share*all, min(all, 1)) {
 		return true
 	}
 	b.retries.add(at, -1)

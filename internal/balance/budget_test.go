@@ -99,3 +99,27 @@ func TestBudgetShared(t *testing.T) {
 		t.Errorf("%d retries of 100", got)
 	}
 }
+
+// TestRetryWithin: a share of the budget is left to others, but one retry that the budget has is allowed.
+func TestRetryWithin(t *testing.T) {
+	t.Parallel()
+	count := func(requests int, try func(b *balance.Budget) bool) (n int) {
+		b := balance.NewBudget(balance.RetryBudget{Ratio: 0.05, MinPerSecond: -1})
+		for range requests {
+			b.Request(0)
+		}
+		for try(b) {
+			n++
+		}
+		return n
+	}
+	within := func(b *balance.Budget) bool { return b.RetryWithin(0.8, 0) }
+	for requests, want := range map[int]int{1000: 40, 20: 1, 10: 0} {
+		if got := count(requests, within); got != want {
+			t.Errorf("%d requests: %d retries within the share, want %d", requests, got, want)
+		}
+	}
+	if got := count(1000, func(b *balance.Budget) bool { return within(b) || b.Retry(0) }); got != 50 {
+		t.Errorf("%d retries in all, want 50", got)
+	}
+}
