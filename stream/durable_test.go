@@ -55,6 +55,23 @@ func TestFates(t *testing.T) {
 	}
 }
 
+// TestManyRanges acknowledges more messages, none behind the other, than one frame names.
+func TestManyRanges(t *testing.T) {
+	s := newScript(t)
+	failing := map[string]error{}
+	want := map[uint64]string{}
+	var all []message
+	for i := range uint64(1000) {
+		n := 3*i + 1
+		want[n], want[n+1] = "done", "failed: no customer, again in 0 ms"
+		failing[fmt.Sprint(n+1)] = errNoCustomer
+		all = append(all, message{sequence: n, tag: fmt.Sprint("orders/", n)}, message{sequence: n + 1, tag: fmt.Sprint("orders/", n+1)})
+	}
+	s.start(durable(byPayload(failing)))
+	s.deliver(all...)
+	s.wantFates(want)
+}
+
 func TestPanicIsAFailure(t *testing.T) {
 	s := newScript(t)
 	s.start(durable(stream.Sink(func(context.Context, *ferry.Message) error { panic("no \xff customer") })))

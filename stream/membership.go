@@ -33,7 +33,7 @@ type membership struct {
 const ackDelay = 5 * time.Millisecond
 
 // ackSize is the most bytes of ranges in one ACK or NAK.
-const ackSize = 2 << 10
+const ackSize = 170 * native.RangeSize
 
 // defaultAckWait is the time for acknowledgements if the node does not say one.
 const defaultAckWait = 30 * time.Second

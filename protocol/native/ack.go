@@ -35,12 +35,12 @@ type Range struct {
 	Count uint32
 }
 
-// rangeSize is the length of a Range on the wire, in bytes.
-const rangeSize = 12
+// RangeSize is the length of a Range on the wire, in bytes.
+const RangeSize = 12
 
 // AppendRange appends r to the ranges in dst. If r continues the last one, it extends that one.
 func AppendRange(dst []byte, r Range) []byte {
-	if n := len(dst) - rangeSize; n >= 0 {
+	if n := len(dst) - RangeSize; n >= 0 {
 		last := readRange(dst[n:])
 		if sum := uint64(last.Count) + uint64(r.Count); last.First+uint64(last.Count) == r.First && sum <= math.MaxUint32 {
 			binary.BigEndian.PutUint32(dst[n+8:], uint32(sum))
@@ -54,7 +54,7 @@ func AppendRange(dst []byte, r Range) []byte {
 // RangesOf returns the ranges that AppendRange has appended.
 func RangesOf(b []byte) iter.Seq[Range] {
 	return func(yield func(Range) bool) {
-		for ; len(b) >= rangeSize; b = b[rangeSize:] {
+		for ; len(b) >= RangeSize; b = b[RangeSize:] {
 			if !yield(readRange(b)) {
 				return
 			}
@@ -106,7 +106,7 @@ func ParseNak(f Frame) (v NakFrame, err error) {
 // ranges reads the rest of the frame, which has at least one range.
 func (r *fieldReader) ranges() []byte {
 	all := r.b
-	if len(all) == 0 || len(all)%rangeSize != 0 {
+	if len(all) == 0 || len(all)%RangeSize != 0 {
 		r.failed = true
 		return nil
 	}

@@ -311,7 +311,7 @@ func TestStoredAllocatesNothing(t *testing.T) {
 		}
 		acks = AppendRange(acks[:0], Range{s.Sequence, 1})
 		buf = AppendAck(buf[:0], AckFrame{Sub: 1, Ranges: acks})
-		if a, err := ParseAck(buf); err != nil || len(a.Ranges) != rangeSize {
+		if a, err := ParseAck(buf); err != nil || len(a.Ranges) != RangeSize {
 			t.Fatal(err)
 		}
 	})
