@@ -156,7 +156,11 @@ func (w *worker) call(p *pool, in *inbox, handle func() error) (err error) {
 		if err == nil || p.ctx.Err() != nil {
 			return
 		}
-		failed := p.client.stats.failed.Add(countFailed(err))
+		count := countFailed(err)
+		if count == 0 {
+			return
+		}
+		failed := p.client.stats.failed.Add(count)
 		if now := time.Now(); now.Sub(w.loggedAt) > failureLogInterval {
 			w.loggedAt = now
 			p.client.cfg.Log.Error("stream: handler failed", "tag", in.tag, "err", err, "failed so far", failed)
