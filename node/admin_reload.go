@@ -65,6 +65,15 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 	if n.hop != nil {
 		c.Snapshot, c.Services, c.Tap, c.Functions = n.hop.Snapshot, n.hop.Services, n.tap, n.functions
 	}
+	if n.id != nil {
+		c.LocalToken = n.id.Token()
+		if n.hop != nil || len(cfg.Listeners) == 0 { // an archive lacks no stream that is not opened yet
+			c.Archiver = archiver{n.streams}
+		}
+	}
+	if n.streams != nil {
+		c.Streams = n.streams
+	}
 	if shown != nil {
 		c.Proxy, c.Overload = shown.Snapshot, shown.Overload
 	}

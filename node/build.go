@@ -16,6 +16,9 @@ import (
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/live"
 	"example.com/ferry/stream"
+	"example.com/ferry/stream/engine"
+	enginememory "example.com/ferry/stream/engine/memory"
+	"example.com/ferry/stream/engine/nats"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/grpc"
@@ -32,6 +35,7 @@ import (
 type Extensions struct {
 	Formats    []format.Format // read payloads: to validate, filter, route and show them
 	Transports []Transport     // nil means Transports()
+	Engines    []Engine        // of streams that are stored; nil means Engines()
 	Functions  []Function      // what a configuration may name in functions[].run
 	Worker     []string        // command line of a program that calls worker.Serve with the Function whose name is appended
 	Log        *slog.Logger    // nil means standard error, with the level and format of the configuration
@@ -90,14 +94,45 @@ func Transports() []Transport {
 	}
 }
 
+// Engines returns the engines of this module.
+func Engines() []Engine {
+	cluster := func(ctx context.Context, s EngineSettings) (engine.Engine, error) {
+		trust, err := s.trust()
+		if err != nil {
+			return nil, err
+		}
+		return nats.Connect(ctx, nats.ClusterConfig{Address: s.Address, CredentialsFile: s.CredentialsFile, TLS: trust, Name: s.Name, Log: s.Log})
+	}
+	return []Engine{
+		{config.Memory, func(context.Context, EngineSettings) (engine.Engine, error) { return enginememory.New(), nil }},
+		{config.Embedded, func(ctx context.Context, s EngineSettings) (engine.Engine, error) {
+			return nats.Embedded(ctx, nats.EmbeddedConfig{
+				Dir: s.Dir, Sync: s.Sync, Interval: s.Interval, Listen: s.Listen, Authenticate: s.authenticate, Log: s.Log,
+			})
+		}},
+		{config.NATS, cluster},
+		{config.NATSTLS, cluster},
+	}
+}
+
+func (x *Extensions) engines() []Engine {
+	if x.Engines == nil {
+		return Engines()
+	}
+	return x.Engines
+}
+
 // Program returns what a configuration may name.
 func (x *Extensions) Program() config.Program {
-	p := config.Program{Functions: names(x.Functions), Formats: x.Formats, Engines: []config.EngineDescriptor{config.Memory}}
+	p := config.Program{Functions: names(x.Functions), Formats: x.Formats}
 	if x.Transports != nil {
 		p.Transports = make([]transport.Descriptor, len(x.Transports))
 		for i, t := range x.Transports {
 			p.Transports[i] = t.Descriptor
 		}
+	}
+	for _, e := range x.engines() {
+		p.Engines = append(p.Engines, e.EngineDescriptor)
 	}
 	return p
 }
@@ -129,27 +164,28 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 		return nil, err
 	}
 
-	// 2. The admin servers. /ping responds from here on, and /ready once the node runs.
+	// 2. The admin servers. /ping responds from here on, and /ready once the node runs: an engine may take long to recover what it
+	// stores.
 	if n.admin, n.metrics, err = n.newAdminServers(cfg); err != nil {
 		return nil, err
 	}
 	n.serveAdminServers()
 
-	// 3 to 6. Streams, if there is a listener: buildStreams has the parts that a message meets.
+	// 3 to 7. Streams, if there is a listener: buildStreams has the parts that a message meets.
 	if len(cfg.Listeners) > 0 {
 		if err = n.buildStreams(); err != nil {
 			return nil, err
 		}
 	}
 
-	// 7. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
+	// 8. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
 		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}
 	}
 
-	// 8. What the admin servers show: the parts above.
+	// 9. What the admin servers show: the parts above.
 	if err = n.showParts(cfg); err != nil {
 		return nil, err
 	}
@@ -166,15 +202,23 @@ func (n *Node) buildStreams() error {
 		return err
 	}
 
-	// 4. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
+	// 4. The engine and its streams: what it stores is recovered before a client connects.
+	if err = n.openStreams(cfg); err != nil {
+		return err
+	}
+
+	// 5. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
 	broker := brokerLimits(cfg.Limits)
 	broker.Identify, broker.Formats, broker.Log = n.identities.Identify, n.extensions.Formats, n.log
+	if n.streams != nil {
+		broker.Stored, broker.Holder = brokerStreams(n.streams.all()), n.streams.holder
+	}
 	if n.hop, err = hop.New(broker); err != nil {
 		return err
 	}
 	n.hop.SetIdentities(n.identities) // so that the broker knows which services a client may serve
 
-	// 5. The listeners, and one within this process for the node's own clients.
+	// 6. The listeners, and one within this process for the node's own clients.
 	for _, each := range cfg.Listeners {
 		l, err := n.newListener(each, cfg)
 		if err != nil {
@@ -189,7 +233,7 @@ func (n *Node) buildStreams() error {
 	n.inside = endpoint{inside, "node"}
 	n.near = n.nearestOf(n.listeners, endpoint{})
 
-	// 6. The functions that the node runs: clients like any other. The heavy ones share a pool.
+	// 7. The functions that the node runs: clients like any other. The heavy ones share a pool.
 	if cfg.Heavy() {
 		if n.pool, err = cpu.New(cpu.Config{Tokens: cfg.CPU.Tokens, Queue: cfg.CPU.Queue}); err != nil {
 			return err

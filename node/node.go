@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/internal/certs"
@@ -27,7 +28,8 @@ type Node struct {
 	output     *logOutput // of log; nil if the program brought its own
 	certs      *certs.Store
 	id         *pki.Identity
-	hop        *hop.Broker // nil, as id, inside and functions, if there are no streams
+	hop        *hop.Broker    // nil, as id, inside and functions, if there are no streams
+	streams    *storedStreams // nil if the node stores none
 	internal   transport.Listener
 	inside     endpoint // reaches internal, within this process
 	functions  *functions
@@ -206,6 +208,7 @@ func (n *Node) drain() error {
 	if n.pool != nil {
 		n.pool.Close()
 	}
+	err = errors.Join(err, n.closeEngine(ctx))
 	wg.Wait()
 	err = errors.Join(err, proxied)
 	for _, a := range n.adminServers() {
@@ -213,6 +216,20 @@ func (n *Node) drain() error {
 	}
 	n.adminTLS.Close()
 	return err
+}
+
+// engineGrace is the least time that the engine has to store what was published, also if clients took all of
+// limits.drain_timeout.
+const engineGrace = 2 * time.Second
+
+// closeEngine closes the engine, behind all that use it.
+func (n *Node) closeEngine(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < engineGrace {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), engineGrace)
+		defer cancel()
+	}
+	return n.streams.close(ctx)
 }
 
 func (n *Node) closeListeners() {
@@ -240,6 +257,7 @@ func (n *Node) Close() {
 	if n.hop != nil {
 		_ = n.hop.Shutdown(ctx)
 	}
+	_ = n.closeEngine(context.Background())
 	if n.proxy != nil {
 		_ = n.proxy.Shutdown(ctx)
 	}

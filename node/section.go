@@ -32,12 +32,13 @@ type change struct {
 // programs see: when the admin server has its new configuration, everything it shows is in place.
 func (n *Node) sections() []section {
 	return []section{
-		fixed("data_dir"), fixed("cpu"), fixed("engine"), fixed("streams"),
+		fixed("data_dir"), fixed("cpu"), fixed("engine"),
 		{"log", n.prepareLog},
 		{"names", n.prepareNames},
 		{"identities", n.prepareIdentities},
 		{"limits", n.prepareLimits},
 		{"listeners", n.prepareListeners},
+		{"streams", n.prepareStreams},
 		{"functions", n.prepareFunctions},
 		{"live", n.prepareLive},
 		{"proxy", n.prepareProxy},

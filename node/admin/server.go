@@ -38,6 +38,7 @@ type Config struct {
 	CPU          func() cpu.Stats          // the pool of heavy functions; nil if there is none
 	Overload     func() overload.Level     // the proxy's, for /ready; nil if there is no proxy
 	Streams      Streams                   // what /api/streams shows
+	Archiver     Archiver                  // what /api/backup saves
 	Proxy        func() proxy.Snapshot     // read for each scrape of /metrics and for /api/proxy
 	Certificates func() []certs.Stats      // the certificate files in use
 	Reloads      func() Reloads            // reloads of the configuration
@@ -188,6 +189,9 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	}
 	if cfg.Streams != nil {
 		(&storedStreams{streams: cfg.Streams, show: shown{formats}}).routes(mux, cfg)
+	}
+	if cfg.Archiver != nil {
+		archiveRoutes(mux, cfg)
 	}
 	if cfg.Functions != nil {
 		functionRoutes(mux, cfg.Functions)

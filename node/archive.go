@@ -1,0 +1,54 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.com/ferry/node/admin"
+	"example.com/ferry/node/backup"
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream/engine"
+)
+
+// archiver saves the streams of a node. It implements admin.Archiver.
+type archiver struct{ streams *storedStreams } // nil if the node stores none
+
+var _ admin.Archiver = archiver{}
+
+// Manifest lists the streams in the data directory, whether the configuration has them or not. Those of servers elsewhere belong
+// to several nodes, and are saved there.
+func (a archiver) Manifest(ctx context.Context) (backup.Manifest, error) {
+	m := backup.Manifest{Made: time.Now().UTC().Truncate(time.Second)}
+	if a.streams == nil {
+		return m, nil
+	}
+	m.Engine, m.Address = a.streams.engine.Capabilities().Name, a.streams.address
+	if m.Address != config.EmbeddedEngine {
+		return m, nil
+	}
+	all, err := a.streams.engine.List(ctx)
+	for _, info := range all {
+		m.Streams = append(m.Streams, info.Config.Name)
+	}
+	slices.Sort(m.Streams)
+	return m, err
+}
+
+// Snapshot passes the parts of a stream to write.
+func (a archiver) Snapshot(ctx context.Context, stream string, write func(part []byte) error) error {
+	if a.streams == nil {
+		return fmt.Errorf("%w: %s: the node stores none", admin.ErrNoStream, stream)
+	}
+	from, ok := a.streams.engine.(engine.Snapshotter)
+	if !ok {
+		return fmt.Errorf("engine %s saves no streams: what it stores ends with the node", a.streams.address)
+	}
+	err := from.Snapshot(ctx, stream, write)
+	if errors.Is(err, engine.ErrNoStream) {
+		return fmt.Errorf("%w: %s", admin.ErrNoStream, stream)
+	}
+	return err
+}

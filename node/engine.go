@@ -1,0 +1,244 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/ferry/field"
+	"example.com/ferry/internal/pki"
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream/engine"
+	"example.com/ferry/stream/engine/nats"
+	"example.com/ferry/stream/hop"
+)
+
+// Engine is an engine of streams and how it is started.
+type Engine struct {
+	config.EngineDescriptor
+
+	// Start returns when the engine has recovered what it stores.
+	Start func(context.Context, EngineSettings) (engine.Engine, error)
+}
+
+// EngineSettings is what the configuration and the node say about an engine.
+type EngineSettings struct {
+	Name            string // of the node
+	Address         string // engine.address
+	Dir             string // directory of an engine that writes to the disk
+	Sync            engine.Sync
+	Interval        time.Duration
+	Listen          string
+	CredentialsFile string
+	CAFile          string
+	Identify        func(token []byte) (*hop.Identity, error) // of clients of Listen
+	Log             *slog.Logger
+}
+
+// trust returns how the servers of the engine are verified; nil if they have no TLS.
+func (s *EngineSettings) trust() (*tls.Config, error) {
+	switch {
+	case s.CAFile != "":
+		return pki.ClientTLS(s.CAFile)
+	case strings.HasPrefix(s.Address, "tls://"):
+		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
+	}
+	return nil, nil
+}
+
+// authenticate identifies a NATS client by its token, or by a password that is one, as a client of the node.
+func (s *EngineSettings) authenticate(c nats.Client) (nats.Access, error) {
+	token := c.Token
+	if token == "" {
+		token = c.Password
+	}
+	id, err := s.Identify([]byte(token))
+	if err != nil {
+		return nats.Access{}, err
+	}
+	return nats.Access{Name: id.Name, Publish: id.Publish, Subscribe: id.Subscribe}, nil
+}
+
+// streamsDir is the directory of the embedded engine, below the data directory.
+const streamsDir = "streams"
+
+// startTimeoutOfServers bounds how long the servers of an engine may take to respond when the node starts.
+const startTimeoutOfServers = 10 * time.Second
+
+// StartEngine starts the engine that cfg names, as Build does. It is for commands that read or write the streams of a node that
+// does not run.
+func (x *Extensions) StartEngine(ctx context.Context, cfg *config.Config, settings EngineSettings) (engine.Engine, error) {
+	list := x.engines()
+	i := slices.IndexFunc(list, func(e Engine) bool { return e.Matches(cfg.Engine.Address) })
+	if i < 0 {
+		return nil, fmt.Errorf("this program has no engine %q", cfg.Engine.Address)
+	}
+	settings.Address, settings.Dir = cfg.Engine.Address, filepath.Join(cfg.DataDir, streamsDir)
+	settings.Interval, settings.Listen = cfg.Engine.Interval, cfg.Engine.Listen
+	settings.CredentialsFile, settings.CAFile = cfg.Engine.CredentialsFile, cfg.Engine.CAFile
+	settings.Sync = engine.SyncAlways
+	if cfg.Engine.Sync == config.SyncInterval {
+		settings.Sync = engine.SyncInterval
+	}
+	if settings.Name == "" {
+		settings.Name = nodeName()
+	}
+	if list[i].Remote {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, startTimeoutOfServers)
+		defer cancel()
+	}
+	e, err := list[i].Start(ctx, settings)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not start: %w", settings.Address, err)
+	}
+	return e, nil
+}
+
+// nodeName returns the name by which engines know this node: the host's, and the process, as several nodes may share a host.
+func nodeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+// openStreams starts the engine and opens the streams of the configuration. A node that stores no stream in memory has no engine.
+func (n *Node) openStreams(cfg *config.Config) error {
+	if cfg.Engine.Address == config.MemoryEngine && len(cfg.Streams) == 0 {
+		return nil
+	}
+	s := &storedStreams{address: cfg.Engine.Address, holder: nodeName(), started: time.Now(), broker: func() hop.Snapshot { return n.hop.Snapshot() }}
+	n.log.Info("engine starts", "address", cfg.Engine.Address, "admin", n.Admin())
+	var err error
+	if s.engine, err = n.extensions.StartEngine(context.Background(), cfg, EngineSettings{Name: s.holder, Identify: n.identifyToken, Log: n.log}); err != nil {
+		return fmt.Errorf("engine.address: %w", err)
+	}
+	n.streams = s
+	var list []storedStream
+	for i, c := range cfg.Streams {
+		opened, err := s.open(c)
+		if err != nil {
+			return fmt.Errorf("streams[%d]: %w", i, err)
+		}
+		list = append(list, opened)
+	}
+	s.replace(list)
+	can := s.engine.Capabilities()
+	n.log.Info("engine started", "address", can.Address, "sync", can.Sync.String(), "streams", len(list), "power_loss", powerLoss(can))
+	s.warnOfOthers(n.log)
+	return nil
+}
+
+// openTimeout bounds how long the engine may take to open a stream.
+const openTimeout = 30 * time.Second
+
+// open opens a stream of the configuration.
+func (s *storedStreams) open(c config.Stream) (storedStream, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	stored := storedStream{config: c, settings: engineConfig(c)}
+	var err error
+	stored.stream, err = s.engine.Open(ctx, stored.settings)
+	return stored, err
+}
+
+// warnOfOthers logs which streams the engine has and the configuration does not: they keep their disk space.
+func (s *storedStreams) warnOfOthers(log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	all, err := s.engine.List(ctx)
+	if err != nil {
+		log.Warn("the engine does not list its streams", "err", err)
+		return
+	}
+	for _, info := range all {
+		if _, known := s.find(info.Config.Name); !known {
+			log.Warn("the engine has a stream that is not in the configuration", "stream", info.Config.Name, "records", info.Records, "bytes", info.Bytes)
+		}
+	}
+}
+
+// engineConfig returns the part of a stream that is the engine's.
+func engineConfig(c config.Stream) engine.Config {
+	return engine.Config{
+		Name: c.Name, Tags: c.Tags, Replicas: c.Replicas, InMemory: c.Storage == config.StorageMemory,
+		MaxAge: c.Retention.Age, MaxBytes: int64(c.Retention.Size), MaxRecords: c.Retention.Messages, MaxPerTag: c.Retention.PerTag,
+		DuplicateWindow: c.Idempotency.Window,
+	}
+}
+
+// brokerStreams returns streams as the broker knows them.
+func brokerStreams(list []storedStream) []hop.Stored {
+	all := make([]hop.Stored, len(list))
+	for i, each := range list {
+		c := each.config
+		all[i] = hop.Stored{
+			Stream: each.stream, Config: each.settings, AtLeastOnce: c.Delivery == config.AtLeastOnce,
+			MaxDeliveries: c.Redelivery.Max, Backoff: c.Redelivery.Backoff, AckWait: c.Redelivery.Wait, DeadLetter: c.DeadLetter,
+			Key: path(c.Key), ID: path(c.Idempotency.Key),
+		}
+	}
+	return all
+}
+
+// path parses a path that config has checked; the zero Path if there is none.
+func path(text string) field.Path {
+	if text == "" {
+		return field.Path{}
+	}
+	return field.MustParse(text)
+}
+
+// close waits until what was published is stored, or ctx ends, and closes the engine.
+func (s *storedStreams) close(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	if err := s.engine.Close(ctx); err != nil {
+		return fmt.Errorf("engine %s: %w", s.address, err)
+	}
+	return nil
+}
+
+// identifyToken returns the identity that has a token, for clients of the engine's own listener.
+func (n *Node) identifyToken(token []byte) (*hop.Identity, error) {
+	n.mu.Lock()
+	known := n.identities
+	n.mu.Unlock()
+	return known.Identify(token, nil)
+}
+
+// powerLoss says in one sentence what the loss of power can cost with an engine.
+func powerLoss(c engine.Capabilities) string {
+	switch c.Sync {
+	case engine.SyncAlways:
+		return "no message that the node has acknowledged"
+	case engine.SyncInterval:
+		return fmt.Sprintf("the messages that the node has acknowledged in the last %v", c.Interval)
+	case engine.SyncNever:
+		return "all messages: they are only in memory"
+	default:
+		return "unknown: the servers do not say when they write to their disks"
+	}
+}
+
+// Engine describes the engine of the streams in one line; empty if the node has none.
+func (n *Node) Engine() string {
+	if n.streams == nil {
+		return ""
+	}
+	can := n.streams.engine.Capabilities()
+	var names []string
+	for _, s := range n.streams.all() {
+		names = append(names, s.config.Name)
+	}
+	return fmt.Sprintf("%s (sync %v), which stores %s; a power failure can cost %s", can.Address, can.Sync, strings.Join(names, ", "), powerLoss(can))
+}

@@ -1,0 +1,128 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"example.com/ferry/node/config"
+)
+
+// prepareStreams opens the streams that the next configuration adds. What the engine keeps of a stream, such as its retention,
+// does not change while the node runs: the engine would remove messages at once, and a refused file must change nothing.
+func (n *Node) prepareStreams(r *reload) (change, error) {
+	fields := r.last.Changed(r.next, "streams")
+	switch {
+	case len(fields) == 0 || n.hop == nil:
+		return change{}, nil
+	case n.streams == nil:
+		return change{}, errors.New("streams: the first stream needs a restart: restart the node, or undo the change")
+	case r.last.Engine != r.next.Engine:
+		return change{}, nil // the section engine refuses it
+	}
+	p := restored{streams: n.streams}
+	if err := p.open(r.next.Streams); err != nil {
+		p.abort()
+		return change{}, err
+	}
+	set, err := n.hop.PrepareStreams(brokerStreams(p.list))
+	if err != nil {
+		p.abort()
+		return change{}, fmt.Errorf("streams: %w", err)
+	}
+	return change{differences(p.added, p.removed, p.changed), func() {
+		set()
+		n.streams.replace(p.list)
+	}, p.abort}, nil
+}
+
+// restored is a prepared change of the streams.
+type restored struct {
+	streams                 *storedStreams
+	list                    []storedStream
+	added, removed, changed []string
+	made                    []string // streams that the engine did not have before
+}
+
+// open opens those of next that are new.
+func (p *restored) open(next []config.Stream) error {
+	var errs []error
+	for i, c := range next {
+		at := fmt.Sprintf("streams[%d]", i)
+		old, known := p.streams.find(c.Name)
+		if !known {
+			errs = append(errs, p.add(at, c))
+			continue
+		}
+		if field := storedField(old.config, c); field != "" {
+			errs = append(errs, needsRestart(at+"."+field))
+			continue
+		}
+		if !reflect.DeepEqual(old.config, c) {
+			p.changed = append(p.changed, c.Name)
+		}
+		old.config = c
+		p.list = append(p.list, old)
+	}
+	for _, old := range p.streams.all() {
+		if !slices.ContainsFunc(next, func(c config.Stream) bool { return c.Name == old.config.Name }) {
+			p.removed = append(p.removed, old.config.Name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// add opens a stream. It exists already if an earlier configuration had it.
+func (p *restored) add(at string, c config.Stream) error {
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	before, err := p.streams.engine.List(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	opened, err := p.streams.open(c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	existed := false
+	for _, info := range before {
+		existed = existed || info.Config.Name == c.Name
+	}
+	if !existed {
+		p.made = append(p.made, c.Name)
+	}
+	p.list, p.added = append(p.list, opened), append(p.added, c.Name)
+	return nil
+}
+
+// abort removes the streams that were made.
+func (p *restored) abort() {
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	for _, name := range p.made {
+		_ = p.streams.engine.Delete(ctx, name) // it is empty, and the next start reports it
+	}
+}
+
+// storedField returns the first field that the engine keeps and that differs; empty if there is none.
+func storedField(a, b config.Stream) string {
+	for _, f := range []struct {
+		name string
+		a, b any
+	}{
+		{"tags", a.Tags, b.Tags},
+		{"retention", a.Retention, b.Retention},
+		{"replicas", a.Replicas, b.Replicas},
+		{"storage", a.Storage, b.Storage},
+		{"idempotency.window", a.Idempotency.Window, b.Idempotency.Window},
+		{"delivery", a.Delivery, b.Delivery},
+		{"key", a.Key, b.Key},
+	} {
+		if !reflect.DeepEqual(f.a, f.b) {
+			return f.name
+		}
+	}
+	return ""
+}
