@@ -26,8 +26,11 @@ type grammar struct {
 	Check      checkCmd      `cmd:"" group:"node" help:"Validate a configuration."`
 	Top        topCmd        `cmd:"" group:"node" help:"Show a node live in the terminal."`
 	Schema     schemaCmd     `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
+	Backup     backupCmd     `cmd:"" group:"node" help:"Save streams and data directory of a node while it runs."`
+	Restore    restoreCmd    `cmd:"" group:"node" help:"Make a data directory from a backup."`
 	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
 	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`
+	Stream     streamCmd     `cmd:"" group:"stream" help:"Show and change the stored streams."`
 	Call       callCmd       `cmd:"" group:"rpc" help:"Call a method of a service."`
 	Load       loadCmd       `cmd:"" group:"rpc" help:"Generate load, and measure how long requests take."`
 	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
@@ -100,7 +103,7 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		kong.Writers(&helpText, stderr),
 		kong.Exit(func(int) { done = true }),
 		kong.Help(help),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "node", Title: "A node:"},
 			{Key: "stream", Title: "Messages of a node:"},
@@ -116,7 +119,7 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		},
 	)
 	parser.Model.HelpFlag.Help = "Show this help."
-	ctx, err := parser.Parse(verbFirst(parser.Model, args))
+	ctx, err := parser.Parse(verbFirst(parser.Model.Node, args))
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: formats, model: parser.Model}
 	switch {
 	case noArguments:
@@ -129,13 +132,13 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		var parse *kong.ParseError
 		verb := ""
 		if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
-			verb = " " + parse.Context.Selected().Name
+			verb = strings.TrimPrefix(parse.Context.Selected().FullPath(), "ferry")
 		}
 		text := strings.Replace(err.Error(), `"",`, "", 1) // the empty value of an optional enum
 		fmt.Fprintf(stderr, "ferry%s: %s\nTry 'ferry%s --help'.\n", verb, text, verb)
 		return statusUsage
 	}
-	return e.finish("ferry "+ctx.Selected().Name, ctx.Run(e))
+	return e.finish(ctx.Selected().FullPath(), ctx.Run(e))
 }
 
 // finish prints the error of a command, if any, and returns the exit status.
@@ -156,17 +159,19 @@ func help(o kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// verbFirst moves the verb to the front, so that its flags may also stand before it.
-func verbFirst(app *kong.Application, args []string) []string {
-	if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+// verbFirst moves the verb to the front, and a verb of its own behind it, so that their flags may also stand before them.
+func verbFirst(app *kong.Node, args []string) []string {
+	if len(args) == 0 || len(app.Children) == 0 {
 		return args
 	}
 	for i, arg := range args {
-		if arg == "--" {
+		if arg == "--" || i > 0 && !strings.HasPrefix(args[0], "-") {
 			break
 		}
-		if slices.ContainsFunc(app.Children, func(n *kong.Node) bool { return n.Name == arg }) {
-			return slices.Concat(args[i:i+1], args[:i], args[i+1:])
+		for _, verb := range app.Children {
+			if verb.Name == arg {
+				return append([]string{arg}, verbFirst(verb, slices.Concat(args[:i], args[i+1:]))...)
+			}
 		}
 	}
 	return args

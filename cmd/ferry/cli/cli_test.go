@@ -127,7 +127,7 @@ func TestUsageErrors(t *testing.T) {
 		{"wildcard to publish on", []string{"pub", "a/+"}, `tag "a/+" holds the wildcard`},
 		{"bad predicate", []string{"sub", "--where", "a >", "#"}, "ferry sub: field: predicate"},
 		{"unknown name in a predicate", []string{"sub", "--schema", "../../../examples/messages/noise.json", "--where", "event.niose.level > 1", "#"}, `event has no field "niose": is it noise?`},
-		{"history that the engine has not", []string{"sub", "--from", "first", "#"}, "the node's engine is memory"},
+		{"a place in no stream", []string{"sub", "--from", "last", "#"}, `--from "last": want first, a sequence number from 1, a time`},
 		{"no configuration", []string{"check"}, "missing flags: --config"},
 		{"no UTF-8", []string{"set", "id=\xff"}, `argument "id=\xff" is not UTF-8`},
 		{"too many words", []string{"get", "id", "a", "b"}, "unexpected argument b"},

@@ -28,6 +28,8 @@ var completionText string
 
 var completionScripts = template.Must(template.New("").Funcs(template.FuncMap{
 	"verbs":   completionVerbs,
+	"names":   verbNames,
+	"seen":    fishSeen,
 	"flags":   completionFlags,
 	"choices": choices,
 	"quote":   shellWord,
@@ -43,9 +45,27 @@ func (c *completionCmd) Run(e *env) error {
 	return e.print(script.Bytes())
 }
 
-// completionVerbs returns the visible verbs.
-func completionVerbs(app *kong.Application) []*kong.Node {
-	return slices.DeleteFunc(slices.Clone(app.Children), func(verb *kong.Node) bool { return verb.Hidden })
+// completionVerbs returns the visible verbs of the program, or of a verb.
+func completionVerbs(of *kong.Node) []*kong.Node {
+	return slices.DeleteFunc(slices.Clone(of.Children), func(verb *kong.Node) bool { return verb.Hidden })
+}
+
+// verbNames returns the names of verbs, separated by spaces.
+func verbNames(verbs []*kong.Node) string {
+	all := make([]string, len(verbs))
+	for i, v := range verbs {
+		all[i] = v.Name
+	}
+	return strings.Join(all, " ")
+}
+
+// fishSeen returns fish's condition that a verb, and the verb that it belongs to, were typed.
+func fishSeen(verb *kong.Node) string {
+	seen := "__fish_seen_subcommand_from " + verb.Name
+	if verb.Parent != nil && verb.Parent.Parent != nil {
+		return fishSeen(verb.Parent) + "; and " + seen
+	}
+	return seen
 }
 
 // completionFlags returns the visible flags of a verb, those of the whole program included.

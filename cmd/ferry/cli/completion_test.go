@@ -52,6 +52,10 @@ func TestCompletionInBash(t *testing.T) {
 		{"ferry |set |--max |ev", "event.cbor"},
 		{"ferry |completion |", "bash zsh fish"},
 		{"ferry |pub |-t |r", "raw"},
+		{"ferry |stream |", "ls info purge copy replay-dead-letters"},
+		{"ferry |stream |ls |-o |", "text json"},
+		{"ferry |stream |purge |--be", "--before"},
+		{"ferry |-q |stream |info |-o |j", "json"},
 	} {
 		words := strings.Split(strings.ReplaceAll(c.line, " ", ""), "|")
 		cmd := exec.Command("bash", append([]string{

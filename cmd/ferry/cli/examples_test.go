@@ -237,3 +237,30 @@ func TestExampleMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestExampleDurable kills the node of the file after a message was acknowledged, and finds the message in the next one.
+func TestExampleDurable(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "run", "-c", "examples/stream/durable.yaml")
+	pub := c.command(t, "ferry", "pub", "-q", "--ack", "orders/1")
+	pub.Stdin = strings.NewReader(`{"order":1,"item":"pump"}`)
+	if out, err := pub.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := node.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = node.Wait() // killed
+	node = c.start(t, "run", "-c", "examples/stream/durable.yaml")
+	for _, args := range [][]string{{"--from", "first"}, {"--durable", "billing", "--from", "first"}} {
+		out, err := c.command(t, "ferry", slices.Concat([]string{"sub", "-q", "--count", "1"}, args, []string{"orders/#"})...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), `"tag":"orders/1"`) || !strings.HasSuffix(string(out), `"sequence":1,"type":"json","payload":{"order":1,"item":"pump"}}`+"\n") {
+			t.Errorf("%q: %v: %s", args, err, out)
+		}
+	}
+	out, err := c.command(t, "ferry", "stream", "ls").CombinedOutput()
+	if err != nil || !regexp.MustCompile(`(?m)^orders +orders/# +at-least-once +1 `).Match(out) {
+		t.Errorf("ferry stream ls: %v: %s", err, out)
+	}
+	interrupt(t, node)
+}

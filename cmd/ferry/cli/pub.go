@@ -21,7 +21,7 @@ import (
 type pubCmd struct {
 	nodeFlags
 	Type string      `short:"t" placeholder:"TYPE" enum:",raw,${types}" default:"" help:"The type of the messages: ${typeList}, or raw for any bytes; by default ferry guesses."`
-	Ack  bool        `help:"Wait until the node has accepted all messages. Fail if it drops one."`
+	Ack  bool        `help:"Wait until the node has routed all messages, and has stored those of stored streams. Fail if it drops one."`
 	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse larger messages. The default is 64MiB; the node has its own limit."`
 	Tag  string      `arg:"" help:"The tag to publish on: levels separated by slashes, as in sensors/pump-1."`
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/signal"
 	"syscall"
@@ -23,9 +24,10 @@ import (
 
 type subCmd struct {
 	nodeFlags
-	Where  string `placeholder:"PRED" help:"Only messages that match this predicate, such as 'readings.0.value > 30'. The node evaluates it."`
-	From   string `hidden:"" placeholder:"START" help:"Where to start in a durable stream, which this version does not have."`
-	Policy string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"If ferry sub is slower than the publishers: block (they wait), drop-oldest or drop-newest."`
+	Where   string `placeholder:"PRED" help:"Only messages that match this predicate, such as 'readings.0.value > 30'. The node evaluates it."`
+	From    string `placeholder:"START" help:"Read a stored stream: from the first record, a sequence number, a time such as 2026-11-22T10:00:00Z, or how long ago, such as 10m. Then print what comes."`
+	Durable string `placeholder:"NAME" help:"Continue where the last command with this name ended, and share the messages with all clients of the name. Each message is done once it is printed. --from counts for a new name."`
+	Policy  string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"If ferry sub is slower than the publishers: block (they wait), drop-oldest or drop-newest. Stored messages always wait."`
 	schemaFlags
 	Count  uint64 `short:"n" placeholder:"N" help:"Exit after N messages."`
 	Output string `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (one line of JSON per message) or raw (the payload; a JSON payload is followed by a newline)."`
@@ -34,19 +36,22 @@ type subCmd struct {
 
 // Help returns the part of ferry sub --help that is not in the grammar.
 func (*subCmd) Help() string {
-	return `A line of JSON has the tag, the time at the source, the source, the type and the payload. A payload that has no JSON form is printed as hex, with "encoding":"hex". With a schema, --where and the JSON of y3 and protobuf have names; ferry sends them to the node as the numbers in the messages. Ctrl-C ends ferry sub.
+	return `A line of JSON has the tag, the time at the source, the source, the type and the payload. A message from a stored stream has its sequence number there too. A payload that has no JSON form is printed as hex, with "encoding":"hex". With a schema, --where and the JSON of y3 and protobuf have names; ferry sends them to the node as the numbers in the messages. Ctrl-C ends ferry sub.
 
 Examples:
 
     ferry sub 'sensors/#'
     ferry sub --where 'readings.0.value > 30' sensors/+/cpu
     ferry sub --schema noise.json --where 'noise.level > 30' noise
-    ferry sub --count 1 -o raw 'sensors/#' | ferry get readings.0.value`
+    ferry sub --count 1 -o raw 'sensors/#' | ferry get readings.0.value
+    ferry sub --from first 'orders/#'
+    ferry sub --durable billing --from 1h 'orders/#'`
 }
 
 // Run prints messages until there are enough, or Ctrl-C.
 func (c *subCmd) Run(e *env) error {
-	if err := c.check(); err != nil {
+	from, err := c.check(time.Now())
+	if err != nil {
 		return usageError{err}
 	}
 	shape, err := c.load()
@@ -69,26 +74,29 @@ func (c *subCmd) Run(e *env) error {
 	defer client.Close()
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	p := &printer{env: e, formats: withSchema(e.formats, shape), shape: shape, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, done: done}
+	p := &printer{env: e, formats: withSchema(e.formats, shape), shape: shape, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, durable: c.Durable != "", done: done}
 	policy, err := stream.ParsePolicy(c.Policy)
 	if err != nil {
 		return usageError{err}
 	}
-	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: where, Policy: policy, Concurrency: 1, Handler: p})
+	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: where, Policy: policy, Concurrency: 1, Handler: p, From: from, Durable: c.Durable})
 	if ctx.Err() != nil {
 		return p.err
 	}
 	return errors.Join(err, p.err)
 }
 
-func (c *subCmd) check() error {
+// check checks the flags. It returns what --from says.
+func (c *subCmd) check(now time.Time) (from stream.From, err error) {
 	if c.From != "" {
-		return errors.New("--from needs a durable stream, which this version does not have: the node's engine is memory, which keeps no messages; leave it out to get messages from now on")
+		if from, err = parseFrom(c.From, now); err != nil {
+			return from, err
+		}
 	}
-	if err := topic.CheckFilter(c.Tag); err != nil {
-		return err
+	if stored := c.From != "" || c.Durable != ""; stored && c.Policy != "block" {
+		return from, fmt.Errorf("--policy %s is for messages as they arrive: those of a stored stream wait; leave it out", c.Policy)
 	}
-	return nil
+	return from, topic.CheckFilter(c.Tag)
 }
 
 // predicate returns --where for the node, with numbers in place of the names of the schema.
@@ -114,6 +122,7 @@ type printer struct {
 	raw     bool
 	left    uint64 // messages to print, unless endless
 	endless bool
+	durable bool               // what is not printed is not done
 	done    context.CancelFunc // ends the subscription
 	err     error
 	text    bytes.Buffer
@@ -129,9 +138,10 @@ func (p *printer) Handle(ctx context.Context, in *ferry.Message, out ferry.Sende
 // HandleBatch prints messages until --count is reached.
 func (p *printer) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sender) error {
 	if p.err != nil || !p.endless && p.left == 0 {
-		return nil
+		return p.leave(0, len(in))
 	}
 	p.text.Reset()
+	printed := 0
 	for i := range in {
 		if p.raw {
 			p.text.Write(in[i].Payload)
@@ -142,27 +152,45 @@ func (p *printer) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sen
 			p.done()
 			return p.err
 		}
+		printed++
 		if p.left--; p.left == 0 && !p.endless {
 			break
 		}
 	}
-	p.err = p.env.print(p.text.Bytes())
+	if p.err = p.env.print(p.text.Bytes()); p.err != nil {
+		printed = 0
+	}
 	if p.err != nil || p.left == 0 && !p.endless {
 		p.done()
 	}
-	return nil
+	return p.leave(printed, len(in))
+}
+
+// leave returns the error that leaves the messages of a batch from one on to other members of the durable.
+func (p *printer) leave(from, count int) error {
+	if !p.durable || from == count {
+		return nil
+	}
+	left := ferry.BatchError{}
+	for i := from; i < count; i++ {
+		left[i] = ferry.ErrNotTried
+	}
+	return left
 }
 
 // writeLine writes m as one line of JSON.
 func (p *printer) writeLine(w io.Writer, m *ferry.Message) error {
 	line := struct {
-		Tag      string          `json:"tag"`
-		Time     string          `json:"time"`
-		Source   ferry.SourceID  `json:"source"`
-		Type     string          `json:"type"`
-		Payload  json.RawMessage `json:"payload"`
-		Encoding string          `json:"encoding,omitempty"`
+		Tag        string          `json:"tag"`
+		Time       string          `json:"time"`
+		Source     ferry.SourceID  `json:"source"`
+		Sequence   uint64          `json:"sequence,omitempty"`
+		Deliveries uint32          `json:"deliveries,omitempty"`
+		Type       string          `json:"type"`
+		Payload    json.RawMessage `json:"payload"`
+		Encoding   string          `json:"encoding,omitempty"`
 	}{
+		Sequence: m.Sequence, Deliveries: m.Deliveries,
 		Tag: m.Tag, Time: time.Unix(0, m.Time).UTC().Format(time.RFC3339Nano), Source: m.Source, Type: p.typeName(m.Type),
 	}
 	var ok bool

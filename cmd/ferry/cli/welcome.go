@@ -29,6 +29,8 @@ the requests and their latency:
 {{end}}
 {{else -}}
 ferry is running at {{.Addresses}}
+{{with .Engine}}streams: {{.}}
+{{end -}}
 {{template "proxy" .}}
 {{- with .Admin}}dashboard: {{.}}
 {{end}}
@@ -40,6 +42,13 @@ one field of one message, found without decoding it:
   {{.Ferry}} sub{{.Flags}} --count 1 -o raw 'sensors/+/cpu' | {{.Ferry}} get -q readings.0.value
 publish a high average, and the dashboard shows an alert:
   echo '{"deviceName":"demo","sourceName":"cpu","readings":[{"resourceName":"cpu","value":"97"}]}' | {{.Ferry}} pub{{.Flags}} averages/demo/cpu
+{{else if .Stored}}
+publish a message, and wait until it is stored:
+  echo '{"value":31}' | {{.Ferry}} pub{{.Flags}} --ack {{.SampleTag}}
+all that is stored, and then what comes:
+  {{.Ferry}} sub{{.Flags}} --from first {{.Stored}}
+the streams and who reads them:
+  {{.Ferry}} stream ls{{.AdminFlags}}
 {{else}}
 what clients publish:
   {{.Ferry}} sub{{.Flags}} '#'
@@ -59,15 +68,21 @@ func welcome(e *env, cfg *config.Config, n *node.Node) error {
 		forwards = forwarding(cfg.Proxy, streams[at:])
 		streams = streams[:at]
 	}
+	stored := ""
+	if len(cfg.Streams) > 0 && n.Admin() != "" {
+		stored = cfg.Streams[0].Tags[0]
+	}
 	err := welcomeText.Execute(&text, struct {
 		Streams                                 []string
 		Forwards                                []forward
 		Addresses, Admin, Request, Ferry, Flags string
 		Live                                    bool
+		Engine, Stored, SampleTag, AdminFlags   string
 	}{
 		streams, forwards,
 		strings.Join(streams, " and "), n.Admin(), sampleRequest(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(streams, cfg.DataDir),
 		cfg.Live.Sensors && cfg.Live.Functions,
+		n.Engine(), shellWord(stored), shellWord(sampleTag(stored)), adminClientFlags(n.Admin(), cfg.DataDir),
 	})
 	if err != nil {
 		return err
@@ -94,6 +109,23 @@ func clientFlags(addresses []string, dataDir string) string {
 	var flags string
 	if len(addresses) > 0 && !slices.Contains(addresses, "quic://127.0.0.1:4190") {
 		flags += " -a " + nearby.Replace(addresses[0])
+	}
+	if filepath.Clean(dataDir) != "ferry-data" {
+		flags += " --data-dir " + shellWord(dataDir)
+	}
+	return flags
+}
+
+// sampleTag returns a tag that a filter matches.
+func sampleTag(filter string) string {
+	return strings.NewReplacer("+", "1", "#", "1").Replace(filter)
+}
+
+// adminClientFlags returns the flags that verbs in this directory need to find the admin server.
+func adminClientFlags(url, dataDir string) string {
+	var flags string
+	if url = nearby.Replace(strings.TrimSuffix(url, "/")); url != "http://127.0.0.1:4195" {
+		flags += " -a " + url
 	}
 	if filepath.Clean(dataDir) != "ferry-data" {
 		flags += " --data-dir " + shellWord(dataDir)

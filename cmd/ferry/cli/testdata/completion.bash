@@ -1,6 +1,6 @@
 # Completion of ferry for bash.
 _ferry() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word flags= words=
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= sub= word flags= words=
 	if [[ $cur == = ]]; then
 		cur=
 	elif [[ $prev == = ]]; then
@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|top|schema|pub|sub|call|load|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|top|schema|backup|restore|pub|sub|stream|call|load|get|set|convert|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check top schema pub sub call load get set convert completion version' ;;
+	'') flags='--help --version' words='run check top schema backup restore pub sub stream call load get set convert completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -37,6 +37,19 @@ _ferry() {
 		flags='--help --quiet'
 		case $prev in
 		esac ;;
+	backup)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		esac ;;
+	restore)
+		flags='--help --quiet --data-dir'
+		case $prev in
+		--data-dir) flags= words='' ;;
+		esac ;;
 	pub)
 		flags='--help --quiet --addr --ca --token-file --data-dir --type --ack --max'
 		case $prev in
@@ -48,18 +61,80 @@ _ferry() {
 		--max) flags= words='' ;;
 		esac ;;
 	sub)
-		flags='--help --quiet --addr --ca --token-file --data-dir --where --policy --schema --message --count --output'
+		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --durable --policy --schema --message --count --output'
 		case $prev in
 		--addr|-a) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--token-file) flags= words='' ;;
 		--data-dir) flags= words='' ;;
 		--where) flags= words='' ;;
+		--from) flags= words='' ;;
+		--durable) flags= words='' ;;
 		--policy) flags= words='block drop-oldest drop-newest' ;;
 		--schema) flags= words='' ;;
 		--message) flags= words='' ;;
 		--count|-n) flags= words='' ;;
 		--output|-o) flags= words='json raw' ;;
+		esac ;;
+	stream)
+		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+			case $word in
+			ls|info|purge|copy|replay-dead-letters) sub=$word; break ;;
+			esac
+		done
+		case $sub in
+		'') flags='--help' words='ls info purge copy replay-dead-letters' ;;
+		ls)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		info)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		purge)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output --tags --before'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--tags) flags= words='' ;;
+		--before) flags= words='' ;;
+		esac ;;
+		copy)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --to --credentials-file --engine-ca --from-dir'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--to) flags= words='' ;;
+		--credentials-file) flags= words='' ;;
+		--engine-ca) flags= words='' ;;
+		--from-dir) flags= words='' ;;
+		esac ;;
+		replay-dead-letters)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output --sequence'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--sequence) flags= words='' ;;
+		esac ;;
 		esac ;;
 	call)
 		flags='--help --quiet --ca --data-dir --cert --key --token-file --protocol --content --compression --metadata --timeout --output'

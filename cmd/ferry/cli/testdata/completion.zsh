@@ -6,8 +6,11 @@ _ferry() {
 		'check:Validate a configuration.'
 		'top:Show a node live in the terminal.'
 		'schema:Print the JSON Schema of a configuration.'
+		'backup:Save streams and data directory of a node while it runs.'
+		'restore:Make a data directory from a backup.'
 		'pub:Publish the messages on standard input.'
 		'sub:Print messages as they arrive.'
+		'stream:Show and change the stored streams.'
 		'call:Call a method of a service.'
 		'load:Generate load, and measure how long requests take.'
 		'get:Print one field of a message.'
@@ -52,6 +55,23 @@ _ferry() {
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]'
 		;;
+	backup)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			':file:_files'
+		;;
+	restore)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--data-dir=''[The data directory to make. It must not exist, or be empty. The default is ./ferry-data.]:DIR:_files' \
+			':file:_files'
+		;;
 	pub)
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
@@ -61,7 +81,7 @@ _ferry() {
 			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
 			'(-t --type)'{-t,--type=}'[The type of the messages, cbor, json, y3, y3n, bson, msgpack, protobuf, or raw for any bytes; by default ferry guesses.]:TYPE:(raw cbor json y3 y3n bson msgpack protobuf)' \
-			'--ack''[Wait until the node has accepted all messages. Fail if it drops one.]' \
+			'--ack''[Wait until the node has routed all messages, and has stored those of stored streams. Fail if it drops one.]' \
 			'--max=''[Refuse larger messages. The default is 64MiB; the node has its own limit.]:SIZE:_files' \
 			':tag:_files'
 		;;
@@ -74,12 +94,91 @@ _ferry() {
 			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
 			'--where=''[Only messages that match this predicate, such as ’readings.0.value > 30’. The node evaluates it.]:PRED:_files' \
-			'--policy=''[If ferry sub is slower than the publishers, block (they wait), drop-oldest or drop-newest.]:POLICY:(block drop-oldest drop-newest)' \
+			'--from=''[Read a stored stream, from the first record, a sequence number, a time such as 2026-11-22T10,00,00Z, or how long ago, such as 10m. Then print what comes.]:START:_files' \
+			'--durable=''[Continue where the last command with this name ended, and share the messages with all clients of the name. Each message is done once it is printed. --from counts for a new name.]:NAME:_files' \
+			'--policy=''[If ferry sub is slower than the publishers, block (they wait), drop-oldest or drop-newest. Stored messages always wait.]:POLICY:(block drop-oldest drop-newest)' \
 			'--schema=''[Names and types for y3 and protobuf, a hint file (JSON), or with --message a protobuf descriptor set.]:FILE:_files' \
 			'--message=''[The message type in the descriptor set, pkg.Name.]:NAME:_files' \
 			'(-n --count)'{-n,--count=}'[Exit after N messages.]:N:_files' \
 			'(-o --output)'{-o,--output=}'[json (one line of JSON per message) or raw (the payload; a JSON payload is followed by a newline).]:FORMAT:(json raw)' \
 			':tag:_files'
+		;;
+	stream)
+		verbs=(
+			'ls:List the stored streams.'
+			'info:Print the state of a stream and its durables.'
+			'purge:Remove records of a stream.'
+			'copy:Copy a stream to another engine.'
+			'replay-dead-letters:Publish dead letters again.'
+		)
+		if (( CURRENT == 2 )); then
+			_describe verb verbs
+			return
+		fi
+		shift words
+		(( CURRENT-- ))
+		case $words[1] in
+		ls)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
+		;;
+		info)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':name:_files'
+		;;
+		purge)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			'--tags=''[Only records with matching tags, such as orders/+/canceled.]:FILTER:_files' \
+			'--before=''[Only records with sequence numbers below SEQ.]:SEQ:_files' \
+			':name:_files'
+		;;
+		copy)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'--to=''[The engine that gets the stream, nats,//HOST,PORT or tls,//HOST,PORT, with commas between several servers.]:ADDR:_files' \
+			'--credentials-file=''[The .creds file of the account at that engine.]:FILE:_files' \
+			'--engine-ca=''[The CA certificate of that engine.]:FILE:_files' \
+			'--from-dir=''[Read the stream from the data directory of a node that does not run, instead of asking a node.]:DIR:_files' \
+			':name:_files'
+		;;
+		replay-dead-letters)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			'--sequence=''[Only the dead letters with these sequence numbers. May be given more than once.]:SEQ,...:_files' \
+			':name:_files'
+		;;
+		esac
 		;;
 	call)
 		_arguments -s \
