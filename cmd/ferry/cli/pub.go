@@ -16,6 +16,7 @@ import (
 	"example.com/ferry/format/json"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/node/config"
+	"example.com/ferry/stream"
 )
 
 type pubCmd struct {
@@ -47,11 +48,19 @@ func (c *pubCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	err = c.publish(ctx, e, client)
+	return errors.Join(err, client.Close()) // which names messages that may not be stored
+}
+
+// publish publishes standard input.
+func (c *pubCmd) publish(ctx context.Context, e *env, client *stream.Client) error {
 	source, err := client.Source(ctx, c.Tag)
 	if err != nil {
 		return err
 	}
+	watched, done := context.WithCancel(ctx)
+	defer done()
+	go noteWaiting(watched, e, client)
 	var published atomic.Int64
 	finished := make(chan error, 1)
 	go func() { // a read of standard input cannot be canceled
@@ -67,7 +76,7 @@ func (c *pubCmd) Run(e *env) error {
 	select {
 	case err = <-finished:
 	case <-ctx.Done():
-		err = errors.New("interrupted")
+		err = interrupted(finished)
 	}
 	if err == nil && c.Ack {
 		err = client.Flush(ctx)
