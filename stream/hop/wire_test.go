@@ -33,7 +33,9 @@ func serve(t *testing.T, cfg hop.Config) (*hop.Broker, string) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Formats = []format.Format{cbor.Format{}}
+	if cfg.Formats == nil {
+		cfg.Formats = []format.Format{cbor.Format{}}
+	}
 	h, err := hop.New(cfg)
 	if err != nil {
 		t.Fatal(err)
