@@ -53,8 +53,8 @@ type rig struct {
 	frames   int
 }
 
-func newRig(b *testing.B, size int, where string, v Validation) *rig {
-	broker, err := New(Config{Identify: Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler)})
+func newRig(b testing.TB, size int, where string, v Validation, stored ...Stored) *rig {
+	broker, err := New(Config{Identify: Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler), Stored: stored})
 	if err != nil {
 		b.Fatal(err)
 	}

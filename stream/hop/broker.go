@@ -28,7 +28,7 @@ type Broker struct {
 	latencySum atomic.Int64 // nanoseconds, of all counted messages
 	calls      *callRouter
 	streams    atomic.Pointer[streamTable] // changed with mu held
-	readers    sync.WaitGroup              // waits for the goroutines that read streams
+	readers    sync.WaitGroup              // waits for the goroutines that read streams, and for checkConnections
 
 	mu         sync.Mutex
 	identities *Identities // nil until SetIdentities
@@ -67,12 +67,14 @@ func New(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	setStreams()
+	b.readers.Add(1)
 	go b.checkConnections()
 	return b, nil
 }
 
 // checkConnections closes connections that make no progress and frees unused tags. It does both at intervals.
 func (b *Broker) checkConnections() {
+	defer b.readers.Done()
 	for every := b.cfg.Load().checkInterval(); ; {
 		select {
 		case <-b.stop:
@@ -141,7 +143,7 @@ func (b *Broker) countRefusal(c native.Code) {
 	b.mu.Unlock()
 }
 
-// Shutdown stops gracefully, in three steps. First it drains the clients that neither subscribe nor serve calls and waits until
+// Shutdown stops gracefully, in three steps. Messages of streams are no longer delivered. First it drains the clients that neither subscribe nor serve calls and waits until
 // their messages are delivered and their calls have ended. Then it drains the other clients and waits for the messages and calls
 // of these. Then it closes all connections, and the cursors of durables. If ctx ends first, Shutdown closes the connections immediately and returns
 // the error of ctx. The caller closes the listeners before.
@@ -152,6 +154,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.expireOldestHandshake()
 	}
 	b.mu.Unlock()
+	for _, s := range b.allSessions() {
+		s.retireStored() // what a stream still has is delivered by the next broker
+	}
 	err := b.drain(ctx, func(s *session) bool { return !s.serves() })
 	if err == nil {
 		err = b.drain(ctx, func(*session) bool { return true })
@@ -177,7 +182,7 @@ func (b *Broker) drain(ctx context.Context, match func(*session) bool) error {
 		idle := true
 		for _, s := range b.allSessions() {
 			if match(s) {
-				s.peer.Drain("the node is stopping")
+				s.drain("the node is stopping")
 			}
 			idle = idle && !s.busy()
 		}

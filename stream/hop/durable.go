@@ -54,8 +54,10 @@ type durable struct {
 	read        atomic.Uint64
 }
 
-// failuresKept bounds durable.failures.
-const failuresKept = 4096
+const (
+	maxDurables  = 1024 // durables of a stream that the broker knows
+	failuresKept = 4096 // most entries of durable.failures
+)
 
 // keySeed is the seed of the hashes of keys.
 var keySeed = maphash.MakeSeed()
@@ -63,7 +65,7 @@ var keySeed = maphash.MakeSeed()
 // addMember makes sub a member of the durable, which it creates if necessary. The error is the reason of a refusal.
 func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*member, error) {
 	if !st.config().AtLeastOnce {
-		return nil, fmt.Errorf("durable %q: stream %q is at-most-once, so a message can be lost before it is stored: it has no durables", name, st.name())
+		return nil, badRequest("durable %q: stream %q is at-most-once, so a message can be lost before it is stored: it has no durables", name, st.name())
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -72,6 +74,9 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 	}
 	d := st.durables[name]
 	if d == nil {
+		if err := st.makePlace(); err != nil {
+			return nil, err
+		}
 		d = &durable{broker: b, stored: st, name: name, room: make(chan struct{}, 1)}
 		st.durables[name] = d
 	}
@@ -85,7 +90,7 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 		where = d.predicate.String()
 	}
 	if d.filter != sub.filter || where != sub.where() {
-		return nil, fmt.Errorf("durable %q is used with filter %q and predicate %q, not with filter %q and predicate %q: name another durable, or make them equal",
+		return nil, badRequest("durable %q is used with filter %q and predicate %q, not with filter %q and predicate %q: name another durable, or make them equal",
 			name, d.filter, where, sub.filter, sub.where())
 	}
 	d.expected++
@@ -94,14 +99,32 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 	return m, nil
 }
 
+// makePlace forgets a durable without members if the stream has too many. The caller holds the lock.
+func (st *storedStream) makePlace() error {
+	if len(st.durables) < maxDurables {
+		return nil
+	}
+	for name, d := range st.durables {
+		d.mu.Lock()
+		used := d.running || len(d.members)+d.expected > 0
+		d.mu.Unlock()
+		if !used {
+			delete(st.durables, name)
+			return nil
+		}
+	}
+	return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("stream %q has members of %d durables already, its limit", st.name(), maxDurables)}
+}
+
 // join adds a member, after its client has got the RESULT.
 func (d *durable) join(m *member) {
 	d.mu.Lock()
-	d.expected--
-	if m.left {
+	if m.left { // leave has ended the expectation
+
 		d.unlock(time.Now().UnixNano())
 		return
 	}
+	d.expected--
 	m.joined = true
 	d.members = append(d.members, m)
 	if d.window != nil && !d.ending {
@@ -120,7 +143,9 @@ func (d *durable) leave(m *member, counts bool) {
 	d.mu.Lock()
 	now := time.Now().UnixNano()
 	m.left = true
-	if m.joined {
+	if !m.joined {
+		d.expected--
+	} else {
 		for i, other := range d.members {
 			if other == m {
 				d.members = append(d.members[:i], d.members[i+1:]...)
@@ -244,7 +269,8 @@ type member struct {
 func (m *member) send(x *delivery.Delivery) int {
 	s := m.sub.stream
 	if s.Closed() {
-		return 0 // the session ends soon, and the member leaves
+		x.Member.Leaving = true // the session ends soon, and the member leaves
+		return 0
 	}
 	s.selectSub(m.sub.id)
 	n := len(x.Content.B)
@@ -295,6 +321,14 @@ func (m *member) addCredit(n int) {
 	} else {
 		m.state.Credit = min(m.state.Credit+n, maxCredit)
 	}
+	d.unlock(time.Now().UnixNano())
+}
+
+// retire makes the member get no further message. Its session is draining.
+func (m *member) retire() {
+	d := m.durable
+	d.mu.Lock()
+	m.state.Leaving = true
 	d.unlock(time.Now().UnixNano())
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"example.com/ferry/protocol/native"
@@ -28,34 +29,35 @@ func (d *durable) bury(x *deadLetter) {
 	to := d.broker.streamOf(cfg.DeadLetter)
 	if to == nil {
 		log.Warn("a message failed for the last time: it is dropped, because the stream has no dead_letter")
-		d.dropped.Add(1)
-		d.buried(x.window, x.Sequence)
+		d.buried(x.window, x.Sequence, &d.dropped)
 		return
 	}
 	window, sequence := x.window, x.Sequence
 	records := []engine.Record{d.deadRecord(cfg, x)}
 	to.config().Stream.Append(records, func(err error) {
 		var refused *engine.AppendError
+		count := &d.deadLetters
 		switch {
 		case err == nil:
 			log.Warn("a message failed for the last time: it is a dead letter", "dead_letter", cfg.DeadLetter)
-			d.deadLetters.Add(1)
 		case errors.As(err, &refused):
 			log.Error("a message failed for the last time: it is dropped, because its dead letter cannot be stored", "dead_letter", cfg.DeadLetter, "err", err)
-			d.dropped.Add(1)
+			count = &d.dropped
 		default:
 			return // the engine is closed: the record is delivered again, and is a dead letter then
 		}
-		d.buried(window, sequence)
+		d.buried(window, sequence, count)
 	})
 }
 
-// buried notes that a dead letter of a window is done.
-func (d *durable) buried(window, sequence uint64) {
+// buried notes that a dead letter of a window is done, and counts it. If the window was closed, the record is a dead letter of the next
+// one too.
+func (d *durable) buried(window, sequence uint64, count *atomic.Uint64) {
 	d.mu.Lock()
 	if d.window != nil && d.opened == window {
 		d.window.Bury(sequence)
 		d.dirty = true
+		count.Add(1)
 	}
 	d.unlock(time.Now().UnixNano())
 }

@@ -57,19 +57,19 @@ func (d *durable) run() {
 // again a little later.
 func (d *durable) onError(ctx context.Context, err error) {
 	var refused *native.Error
-	if !errors.As(err, &refused) && !errors.Is(err, engine.ErrClosed) && !errors.Is(err, engine.ErrNoStream) {
-		d.broker.cfg.Load().Log.Warn("a durable cannot be read: trying again", "stream", d.stored.name(), "durable", d.name, "err", err)
-		select {
-		case <-time.After(reopenAfter):
-		case <-ctx.Done():
+	if errors.As(err, &refused) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) {
+		d.mu.Lock()
+		members := append([]*member(nil), d.members...)
+		d.mu.Unlock()
+		for _, m := range members {
+			m.sub.revoke(readError(d.stored, err))
 		}
-		return
+	} else {
+		d.broker.cfg.Load().Log.Warn("a durable cannot be read: trying again", "stream", d.stored.name(), "durable", d.name, "err", err)
 	}
-	d.mu.Lock()
-	members := append([]*member(nil), d.members...)
-	d.mu.Unlock()
-	for _, m := range members {
-		m.sub.revoke(readError(d.stored, err))
+	select {
+	case <-time.After(reopenAfter):
+	case <-ctx.Done(): // the last member has left
 	}
 }
 
@@ -175,7 +175,7 @@ func (d *durable) closeWindow() {
 	w.Discard()
 	for _, m := range d.members {
 		old := m.state
-		m.state = &delivery.Member{Owner: m, Credit: old.Credit, Blocked: old.Blocked, Acked: old.Acked, Naked: old.Naked, Expired: old.Expired}
+		m.state = &delivery.Member{Owner: m, Credit: old.Credit, Blocked: old.Blocked, Leaving: old.Leaving, Acked: old.Acked, Naked: old.Naked, Expired: old.Expired}
 	}
 	d.window, d.cursor = nil, nil
 }

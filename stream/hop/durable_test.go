@@ -69,6 +69,29 @@ func TestDurableResumes(t *testing.T) {
 	})
 }
 
+// TestNewDurable: a durable that begins with new messages gets all that are published after the RESULT of its SUB.
+func TestNewDurable(t *testing.T) {
+	s := openStream(t, newEngine(t), "orders", "orders/#")
+	_, addr := serve(t, hop.Config{Stored: []hop.Stored{s}})
+	src := greet2(t, addr)
+	tag := src.tag("orders/1")
+	src.publish(tag, "old")
+	for i := range 20 {
+		p := greet2(t, addr)
+		v := native.SubFrame{Filter: "orders/#", Start: native.StartNew}
+		if i%2 == 0 {
+			v = native.SubFrame{Filter: "orders/#", Durable: fmt.Sprintf("work-%d", i)}
+		}
+		if v := p.subscribeStored(v); v.Code != native.CodeOK {
+			t.Fatal(v)
+		}
+		payload := fmt.Sprintf("new %d", i)
+		src.publish(tag, payload)
+		p.expectMessages(payload)
+		_ = p.conn.Close()
+	}
+}
+
 // TestMembersShare: members of a durable share its messages. Messages of a member whose connection is lost, or that unsubscribes, go
 // to the others.
 func TestMembersShare(t *testing.T) {

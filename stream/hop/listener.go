@@ -84,7 +84,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 			return nil
 		}
 		for _, s := range left {
-			s.peer.Drain(listenerGone)
+			s.drain(listenerGone)
 			if !s.publishes() && !s.busy() {
 				s.peer.Close(nil)
 			}

@@ -281,12 +281,13 @@ func (s *session) publishes() bool {
 }
 
 // busy reports whether messages for the client are unwritten, calls of it are in progress, or the client is draining and may still
-// publish or call.
+// publish, call or ack messages.
 func (s *session) busy() bool {
 	calls := s.broker.calls.busy(&s.calls)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	busy := calls || s.peer.State() == peer.Draining && len(s.published) > 0
+	draining := s.peer.State() == peer.Draining
+	busy := calls || draining && len(s.published) > 0
 	for _, sub := range s.subs {
 		for _, q := range sub.queues {
 			q.stream.Lock()
@@ -295,7 +296,7 @@ func (s *session) busy() bool {
 		}
 	}
 	for _, sub := range s.stored {
-		busy = busy || sub.member != nil && sub.member.held() > 0
+		busy = busy || draining && sub.member != nil && sub.member.held() > 0 // it gets no further ones
 	}
 	for _, w := range s.peer.Writers() {
 		busy = busy || !w.Empty()

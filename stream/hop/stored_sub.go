@@ -1,8 +1,12 @@
 package hop
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"math"
 	"regexp"
+	"slices"
 	"time"
 
 	"example.com/ferry/field"
@@ -24,6 +28,9 @@ type storedSub struct {
 
 	member *member // of a durable; nil for a replay
 	replay *replay // nil for a member
+
+	announced bool  // the client has its RESULT; guarded by the lock of session
+	revoked   error // why the subscription ended before; guarded by the lock of session
 }
 
 func (s *storedSub) where() string {
@@ -43,44 +50,76 @@ func (s *session) subscribeStored(v native.SubFrame) {
 	if err == nil {
 		err = s.broker.addStored(sub, v.Durable)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		s.respond(result, err)
-		return
+	case sub.start.At != engine.AtNew:
+		s.announce(sub, result)
+	default:
+		s.broker.readers.Add(1)
+		go func() {
+			defer s.broker.readers.Done()
+			if err := sub.beginHere(); err != nil {
+				sub.revoke(readError(sub.stored, err))
+			}
+			s.announce(sub, result)
+		}()
 	}
+}
+
+// beginHere makes a subscription to new messages begin behind the last one that is stored now. The cursor may be opened later, when
+// the client has published more.
+func (s *storedSub) beginHere() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	info, err := s.stored.config().Stream.Info(ctx)
+	s.start = engine.Start{At: engine.AtSequence, Sequence: info.Last + 1}
+	return err
+}
+
+// announce sends the RESULT of a SUB and begins to deliver. If the subscription was revoked meanwhile, the RESULT says why.
+func (s *session) announce(sub *storedSub, result native.ResultFrame) {
 	if sub.member != nil {
-		result.Value = uint32(sub.stored.config().AckWait / time.Millisecond)
+		result.Value = uint32(min(sub.stored.config().AckWait/time.Millisecond, math.MaxUint32))
 	}
-	s.respond(result, nil)
-	if sub.member != nil {
+	s.mu.Lock()
+	sub.announced = true
+	revoked := sub.revoked
+	s.respond(result, revoked) // with the lock held: a later revoke sends a second RESULT
+	s.mu.Unlock()
+	switch {
+	case revoked != nil:
+	case sub.member != nil:
 		sub.member.durable.join(sub.member)
-	} else {
+	default:
 		sub.replay.begin()
 	}
 }
 
+func badRequest(format string, args ...any) error {
+	return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf(format, args...)}
+}
+
 // newStoredSub checks what the SUB itself says.
 func (s *session) newStoredSub(v native.SubFrame) (*storedSub, error) {
-	refuse := func(format string, args ...any) error {
-		return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf(format, args...)}
-	}
 	if err := topic.CheckFilter(v.Filter); err != nil {
-		return nil, refuse("%v", err)
+		return nil, badRequest("%v", err)
 	}
 	switch {
 	case v.Window == 0:
-		return nil, refuse("a window of 0 bytes: nothing could ever be delivered")
+		return nil, badRequest("a window of 0 bytes: nothing could ever be delivered")
 	case v.Group != "":
-		return nil, refuse("group %q with a subscription that reads a stream: name a durable instead, whose members share the messages", v.Group)
+		return nil, badRequest("group %q with a subscription that reads a stream: name a durable instead, whose members share the messages", v.Group)
 	case v.Addressed:
-		return nil, refuse("addressed messages are not stored: subscribe to them live")
+		return nil, badRequest("addressed messages are not stored: subscribe to them live")
 	case v.Durable != "" && !durableName.MatchString(v.Durable):
-		return nil, refuse("durable %q: a name has 1 to 64 letters, digits, - and _", v.Durable)
+		return nil, badRequest("durable %q: a name has 1 to 64 letters, digits, - and _", v.Durable)
 	}
 	sub := &storedSub{session: s, id: v.ID, filter: v.Filter, window: int(min(v.Window, maxCredit)), start: startOf(v)}
 	if v.Where != "" {
 		parsed, err := field.ParsePredicate(v.Where)
 		if err != nil {
-			return nil, refuse("%v", err)
+			return nil, badRequest("%v", err)
 		}
 		sub.predicate = &predicate{Predicate: parsed}
 	}
@@ -105,7 +144,7 @@ func (b *Broker) addStored(sub *storedSub, durable string) error {
 	s := sub.session
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sessions[s.id] != s {
+	if b.sessions[s.id] != s || b.draining {
 		return &native.Error{Code: native.CodeDraining, Reason: "the connection is being closed"}
 	}
 	if identity := s.identity.Load(); !covers(identity.Subscribe, sub.filter) {
@@ -113,14 +152,14 @@ func (b *Broker) addStored(sub *storedSub, durable string) error {
 	}
 	st, err := b.tags.streams.covering(sub.filter)
 	if err != nil {
-		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
+		return badRequest("%v", err)
 	}
 	sub.stored = st
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.subs[sub.id] != nil || s.stored[sub.id] != nil:
-		return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("subscription %d exists already", sub.id)}
+		return badRequest("subscription %d exists already", sub.id)
 	case len(s.subs)+len(s.stored) >= s.cfg.MaxSubs:
 		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("more than %d subscriptions on one connection", s.cfg.MaxSubs)}
 	}
@@ -128,7 +167,7 @@ func (b *Broker) addStored(sub *storedSub, durable string) error {
 	if durable == "" {
 		sub.replay = newReplay(sub)
 	} else if sub.member, err = st.addMember(b, sub, durable); err != nil {
-		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
+		return err
 	}
 	if s.stored == nil {
 		s.stored = map[uint32]*storedSub{}
@@ -158,21 +197,47 @@ func (s *storedSub) end(tried bool) {
 
 // revoke ends the subscription because of why, which the client gets in a second RESULT of its SUB.
 func (s *storedSub) revoke(why error) {
-	if s.session.takeStored(s) {
-		s.end(true)
+	taken, announced := s.session.takeStored(s, why)
+	if !taken {
+		return
+	}
+	s.end(true)
+	if announced { // otherwise announce sends it
 		s.session.respond(native.ResultFrame{Kind: native.Sub, Ref: s.id, Stored: true}, why)
 	}
 }
 
-// takeStored removes sub from the session. It returns false if it is no part of it any more.
-func (s *session) takeStored(sub *storedSub) bool {
+// takeStored removes sub from the session because of why. taken is false if it is no part of the session any more. announced says
+// whether its client has the RESULT.
+func (s *session) takeStored(sub *storedSub, why error) (taken, announced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stored[sub.id] != sub {
-		return false
+		return false, false
 	}
 	delete(s.stored, sub.id)
-	return true
+	sub.revoked = why
+	return true, sub.announced
+}
+
+// drain tells the client that this end is stopping.
+func (s *session) drain(reason string) {
+	s.peer.Drain(reason)
+	s.retireStored()
+}
+
+// retireStored gives the client no further message of a stream. It can still ack those that it has.
+func (s *session) retireStored() {
+	s.mu.Lock()
+	subs := slices.Collect(maps.Values(s.stored))
+	s.mu.Unlock()
+	for _, sub := range subs {
+		if sub.member != nil {
+			sub.member.retire()
+		} else {
+			sub.replay.stop()
+		}
+	}
 }
 
 // storedSub returns the stored subscription with an id, or nil.

@@ -33,6 +33,13 @@ func (b *Broker) checkStreams(now time.Time) {
 func (st *storedStream) explain(b *Broker) {
 	ctx, cancel := context.WithTimeout(context.Background(), slowStore)
 	defer cancel()
+	go func() {
+		select {
+		case <-b.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	info, err := st.config().Stream.Info(ctx)
 	if err == nil {
 		err = info.Err

@@ -20,6 +20,8 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/engine"
+	"example.com/ferry/stream/engine/memory"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport/tcp"
 )
@@ -504,8 +506,18 @@ func TestConfigIsChecked(t *testing.T) {
 func FuzzConnection(f *testing.F) {
 	f.Add(native.AppendSub(native.AppendTag(nil, native.TagFrame{Ref: 1, Name: "a"}), native.SubFrame{ID: 1, Window: 100, Filter: "#", Where: "a > 1"}))
 	f.Add(native.AppendCredit(native.AppendPing(nil, false, 1), native.CreditFrame{Sub: 1, Tag: 0, Bytes: 1 << 31}))
+	f.Add(native.AppendUnsub(native.AppendAck(nil, native.AckFrame{Sub: 2, Ranges: native.AppendRange(nil, native.Range{First: 1, Count: 1 << 31})}), 2))
+	f.Add(native.AppendNak(nil, native.NakFrame{Sub: 2, Flags: native.FlagReject, Ranges: native.AppendRange(nil, native.Range{First: 1, Count: 1})}))
+	f.Add(native.AppendSub(nil, native.SubFrame{ID: 3, Window: 100, Filter: "a", Start: native.StartTime, Value: 1 << 63, Where: "a > 1"}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler)})
+		e := memory.New()
+		defer func() { _ = e.Close(context.Background()) }()
+		c := engine.Config{Name: "a", Tags: []string{"a"}, InMemory: true}
+		s, err := e.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := hop.New(hop.Config{Stored: []hop.Stored{{Stream: s, Config: c, AtLeastOnce: true, MaxDeliveries: 1}}, Identify: hop.Anyone, Formats: []format.Format{cbor.Format{}}, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -514,10 +526,11 @@ func FuzzConnection(f *testing.F) {
 		go func() { _ = h.Serve(context.Background(), l, hop.ValidateFull) }()
 		go func() { _, _ = io.Copy(io.Discard, near) }()
 		_ = near.SetWriteDeadline(time.Now().Add(5 * time.Second))
-		hello := native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1})
+		hello := native.AppendHello(nil, native.HelloFrame{MinVersion: 2, MaxVersion: 2})
 		tag := native.AppendTag(hello, native.TagFrame{Ref: 1, Name: "a"})
 		sub := native.AppendSub(tag, native.SubFrame{ID: 1, Window: 1 << 16, Filter: "a"})
-		pub := native.AppendPub(sub, native.PubHeader{Source: 1, Type: ferry.CBOR}, []byte{0xa0})
+		durable := native.AppendSub(sub, native.SubFrame{ID: 2, Window: 1 << 16, Filter: "a", Durable: "d", Start: native.StartFirst})
+		pub := native.AppendPub(durable, native.PubHeader{Source: 1, Type: ferry.CBOR}, []byte{0xa0})
 		_, _ = near.Write(append(pub, data...))
 		_ = near.Close()
 		_ = l.Close()

@@ -2,13 +2,14 @@ package durable
 
 import "slices"
 
-// Member is one subscription that takes part in a durable. Only the Window changes it, except Owner.
+// Member is one subscription that takes part in a durable. The caller sets the fields up to Leaving.
 type Member struct {
 	Owner any // the caller's
 
-	Credit   int    // bytes of content that may still be sent
-	Blocked  bool   // its stream has no room
-	Leaving  bool   // it gets no further record
+	Credit  int  // bytes of content that may still be sent
+	Blocked bool // its stream has no room; Unblock ends that
+	Leaving bool // it gets no further record, and keeps those that it holds
+
 	InFlight int    // records that it holds
 	Bytes    int    // of their content
 	Acked    uint64 // records
@@ -37,9 +38,6 @@ func (w *Window) Leave(m *Member, counts bool, now int64) {
 	}
 	w.resumeParked(m)
 }
-
-// Retire makes a member that is about to leave get no further record. It keeps those that it holds.
-func (w *Window) Retire(m *Member) { m.Leaving = true }
 
 // AddCredit allows n more bytes for a member, whose credit never exceeds limit.
 func (w *Window) AddCredit(m *Member, n, limit int) {
