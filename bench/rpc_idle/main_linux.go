@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,7 @@ func main() {
 // The figures, of the server's process.
 const (
 	perConn = "bytes/connection"
+	perCall = "bytes/call in flight"
 	total   = "anonymous MiB in all"
 )
 
@@ -58,9 +60,10 @@ func (e *experiment) question() harness.Question {
 		Better: harness.Lower,
 		About: fmt.Sprintf("%d clients, each with a connection over TCP of its own, have made one call each with the message of rpc_transport and are idle. "+
 			"Bytes are by how much the anonymous memory (RssAnon) of the server's process grows with the second half of them, over their number, after a garbage collection that returns unused memory. "+
+			"Then half of the clients have a call in flight each, whose handler waits: bytes for each of these calls are by how much the same memory grows. "+
 			"What the kernel holds for a connection is not counted.", e.conns),
 		Cases:   []string{e.load()},
-		Figures: []string{total},
+		Figures: []string{perCall, total},
 		Prepare: e.prepare,
 		Checks: []harness.Check{{Name: "each row serves 100 connections, and after a pause again", Run: func() error {
 			for _, s := range e.systems {
@@ -99,11 +102,19 @@ func (e *experiment) measure(s rpcload.System, conns int) (harness.Figures, erro
 			return nil, err
 		}
 	}
+	if err := t.Hold(conns / 2); err != nil {
+		return nil, err
+	}
+	busy, err := t.Memory()
+	if err = errors.Join(err, t.Release()); err != nil {
+		return nil, err
+	}
 	if err := t.Call(); err != nil {
 		return nil, err
 	}
 	return harness.Figures{
 		perConn: float64(memory[1]-memory[0]) / float64(conns/2),
+		perCall: float64(busy-memory[1]) / float64(conns/2),
 		total:   float64(memory[1]) / (1 << 20),
 	}, nil
 }

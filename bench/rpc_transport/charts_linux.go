@@ -5,7 +5,7 @@ import (
 	"example.com/ferry/bench/internal/rpcload"
 )
 
-// charts draws the distribution of the latency of each row.
+// charts draws the calls a second, and the distribution of the latency of each row.
 func charts(r *harness.Result) ([]harness.Chart, error) {
 	c := harness.Chart{Name: "latency", Title: "How long calls take", X: "percentile", Y: "us", LogY: true}
 	for i, figure := range []string{rpcload.Min, rpcload.P50, rpcload.P90, rpcload.P99, rpcload.P999, rpcload.Max} {
@@ -19,5 +19,5 @@ func charts(r *harness.Result) ([]harness.Chart, error) {
 			}
 		}
 	}
-	return []harness.Chart{c}, nil
+	return []harness.Chart{{Name: "calls", Title: "Calls a second", Bars: rpcload.TPS, Better: harness.Higher}, c}, nil
 }

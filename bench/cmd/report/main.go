@@ -47,7 +47,7 @@ func run(dir string) error {
 func write(w io.Writer, all []*harness.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"plot":  func(r *harness.Result) template.HTML { return template.HTML(r.SVG()) },
-		"chart": func(c harness.Chart) template.HTML { return template.HTML(c.SVG()) },
+		"chart": func(r *harness.Result, c harness.Chart) template.HTML { return template.HTML(r.ChartSVG(&c)) },
 	}).Parse(page)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Chart is a line plot. The report shows charts in addition to the bar plot of the headline.
+// Chart is a line plot, or a bar plot of a figure. The report shows charts in addition to the bar plot of the headline.
 type Chart struct {
 	Name   string `json:"name"` // part of the file name: results/QUESTION-NAME.svg
 	Title  string `json:"title"`
@@ -16,6 +16,9 @@ type Chart struct {
 	LogY   bool   `json:"log_y,omitempty"`
 	XTicks []Tick `json:"x_ticks"`
 	Lines  []Line `json:"lines"`
+
+	Bars   string `json:"bars,omitempty"` // the figure of a bar plot, which needs only Name, Title and Better
+	Better Better `json:"better,omitempty"`
 }
 
 // Tick is a labelled position on an axis.
@@ -62,8 +65,16 @@ func (r *Result) Growth(name, title, x string, cases []Tick) Chart {
 	return c
 }
 
-// SVG returns the chart as SVG text.
-func (c *Chart) SVG() string {
+// ChartSVG returns a chart of r as SVG text.
+func (r *Result) ChartSVG(c *Chart) string {
+	if c.Bars != "" {
+		return r.bars(c.Bars, c.Title, c.Better)
+	}
+	return c.lines()
+}
+
+// lines draws a line plot.
+func (c *Chart) lines() string {
 	x, y := c.axes()
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s">`, plotWidth, chartBottom+48, html.EscapeString(c.Title))

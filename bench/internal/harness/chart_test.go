@@ -22,7 +22,7 @@ func TestChart(t *testing.T) {
 	linear := lines
 	linear.LogY = false
 	for _, c := range []Chart{lines, linear, {}, {Lines: []Line{{}}}} {
-		picture := c.SVG()
+		picture := c.lines()
 		for dec := xml.NewDecoder(strings.NewReader(picture)); ; {
 			if _, err := dec.Token(); errors.Is(err, io.EOF) {
 				break
@@ -36,6 +36,19 @@ func TestChart(t *testing.T) {
 		if strings.Contains(picture, "NaN") || strings.Contains(picture, "Inf") {
 			t.Errorf("a point that is nowhere:\n%s", picture)
 		}
+	}
+}
+
+// TestBars: a bar plot of a figure has the rows that have it.
+func TestBars(t *testing.T) {
+	r := measured(t, example())
+	c := Chart{Name: "allocs", Title: "Memory & <more>", Bars: "ns/op", Better: Higher}
+	picture := r.ChartSVG(&c)
+	if got := strings.Count(picture, "<rect"); got != 3 || !strings.Contains(picture, "higher is better") || !strings.Contains(picture, "Memory &amp; &lt;more&gt;") {
+		t.Errorf("got %d bars:\n%s", got, picture)
+	}
+	if got := r.ChartSVG(&lines); got != lines.lines() {
+		t.Errorf("a line plot: got %s", got)
 	}
 }
 
@@ -77,7 +90,7 @@ func TestChartsAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	picture, err := os.ReadFile(filepath.Join(dir, "ask-times.svg"))
-	if err != nil || string(picture) != lines.SVG() {
+	if err != nil || string(picture) != lines.lines() {
 		t.Errorf("%v, got %s", err, picture)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "ask.json"))
@@ -85,7 +98,7 @@ func TestChartsAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := ParseResult(text)
-	if err != nil || len(again.Charts) != 1 || again.Charts[0].SVG() != lines.SVG() {
+	if err != nil || len(again.Charts) != 1 || again.Charts[0].lines() != lines.lines() {
 		t.Errorf("read back: %v, %v", err, again.Charts)
 	}
 	q.Charts = func(*Result) ([]Chart, error) { return nil, io.ErrUnexpectedEOF }

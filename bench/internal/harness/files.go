@@ -25,7 +25,7 @@ func (r *Result) WriteFiles(dir string) error {
 	}
 	files := map[string]string{".json": string(doc) + "\n", ".md": r.Markdown(), ".svg": r.SVG()}
 	for _, c := range r.Charts {
-		files["-"+c.Name+".svg"] = c.SVG()
+		files["-"+c.Name+".svg"] = r.ChartSVG(&c)
 	}
 	for ext, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(text), 0o644); err != nil {

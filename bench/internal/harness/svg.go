@@ -25,8 +25,11 @@ const plotStyle = `<style>
 .plot .grid{stroke:var(--grid)}.plot .ferry{fill:var(--ferry)}.plot .peer{fill:var(--peer)}.plot .limit{fill:var(--limit)}.plot .seed{fill:var(--seed)}
 </style>`
 
-// SVG draws the headline figure: a group of bars per row, a bar per case, on a logarithmic axis.
-func (r *Result) SVG() string {
+// SVG draws the headline figure.
+func (r *Result) SVG() string { return r.bars(r.Unit, r.Title, r.Better) }
+
+// bars draws a figure: a group of bars per row, a bar per case, on a logarithmic axis.
+func (r *Result) bars(figure, title string, better Better) string {
 	type group struct {
 		row  Row
 		bars []Stat // bars in the order of r.Plot; the zero Stat where the row has no value
@@ -39,7 +42,7 @@ func (r *Result) SVG() string {
 		}
 		g, drawn := group{row: row}, false
 		for _, name := range r.Plot {
-			s := row.Cases[name][r.Unit]
+			s := row.Cases[name][figure]
 			g.bars = append(g.bars, s)
 			if s.Median > 0 {
 				drawn, low, high = true, min(low, s.Median), max(high, s.Median)
@@ -57,16 +60,16 @@ func (r *Result) SVG() string {
 	bottom := topEdge + rowHeight*len(groups)
 
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s">`, plotWidth, bottom+48, html.EscapeString(r.Title))
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s">`, plotWidth, bottom+48, html.EscapeString(title))
 	b.WriteString(plotStyle)
-	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text>`, html.EscapeString(r.Title))
+	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text>`, html.EscapeString(title))
 	fmt.Fprintf(&b, `<text class="soft" x="12" y="42">Bars of a group, from the top: %s. Green ferry, grey limit, blue peers, brown recorded earlier.</text>`, html.EscapeString(strings.Join(r.Plot, ", ")))
 	for _, tick := range axis.ticks {
 		x := axis.at(tick)
 		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%d" y2="%d"/>`, x, x, topEdge-6, bottom)
 		fmt.Fprintf(&b, `<text class="soft" x="%.1f" y="%d" text-anchor="middle">%s</text>`, x, bottom+16, powerLabel(tick))
 	}
-	fmt.Fprintf(&b, `<text class="soft" x="%d" y="%d" text-anchor="middle">%s, logarithmic (%s is better)</text>`, (labelEdge+rightEdge)/2, bottom+36, html.EscapeString(r.Unit), r.Better)
+	fmt.Fprintf(&b, `<text class="soft" x="%d" y="%d" text-anchor="middle">%s, logarithmic (%s is better)</text>`, (labelEdge+rightEdge)/2, bottom+36, html.EscapeString(figure), better)
 	for i, g := range groups {
 		top := topEdge + i*rowHeight
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, labelEdge-10, top+(rowHeight-rowGap)/2+4, html.EscapeString(g.row.Name))
@@ -78,7 +81,7 @@ func (r *Result) SVG() string {
 			opacity := 1 - 0.6*float64(k)/float64(max(1, len(g.bars)-1))
 			fmt.Fprintf(&b, `<rect class="%s" x="%d" y="%d" width="%.1f" height="%d" fill-opacity="%.2f"><title>%s, %s: %s %s (rounds: %s to %s)</title></rect>`,
 				g.row.Kind, labelEdge, y, end-labelEdge, barHeight-1, opacity,
-				html.EscapeString(g.row.Name), html.EscapeString(r.Plot[k]), Number(s.Median), html.EscapeString(r.Unit), Number(s.Min), Number(s.Max))
+				html.EscapeString(g.row.Name), html.EscapeString(r.Plot[k]), Number(s.Median), html.EscapeString(figure), Number(s.Min), Number(s.Max))
 			fmt.Fprintf(&b, `<text class="value" x="%.1f" y="%d">%s</text>`, end+4, y+barHeight-1, Number(s.Median))
 		}
 	}

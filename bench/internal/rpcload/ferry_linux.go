@@ -18,6 +18,7 @@ import (
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
 	"example.com/ferry/transport/unix"
+	"example.com/ferry/transport/utp"
 	"example.com/ferry/transport/websocket"
 )
 
@@ -29,6 +30,7 @@ const (
 	FerryQUIC      = "ferry, QUIC"
 	FerryWebSocket = "ferry, WebSocket"
 	FerryInGRPC    = "ferry, in a stream of gRPC"
+	FerryUTP       = "ferry, uTP" // only in a program built with -tags utp
 	FerryGRPC      = "ferry gRPC"
 	FerryGRPCServe = "ferry gRPC server, grpc-go client"
 	FerryGRPCDial  = "grpc-go server, ferry gRPC client"
@@ -56,6 +58,9 @@ func ferrySystems() []System {
 	all := []System{overTCP(Ferry, native.Protocol{}, protobufType)}
 	for _, t := range []struct{ name, scheme string }{{FerryTLS, "tls"}, {FerryUnix, "unix"}, {FerryQUIC, "quic"}, {FerryWebSocket, "ws"}, {FerryInGRPC, "grpc"}} {
 		all = append(all, ferrySystem(t.name, t.scheme, native.Protocol{}, protobufType, protoKind))
+	}
+	if utp.Descriptor().Missing == "" {
+		all = append(all, ferrySystem(FerryUTP, "utp", native.Protocol{}, protobufType, protoKind))
 	}
 	mine, other := overTCP(FerryGRPC, grpc.Protocol{}, protobufType), grpcGo(GRPCGo, protoKind)
 	serves, dials := mine, mine
@@ -115,6 +120,8 @@ func carrier(scheme, dir string) (transport.Transport, error) {
 		return websocket.New(nil), nil
 	case "grpc":
 		return ingrpc.New(nil), nil
+	case "utp":
+		return utp.New(nil), nil
 	}
 	id, trust, err := identity(dir)
 	if err != nil {

@@ -2,12 +2,14 @@ package rpcload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/bench/internal/child"
 )
@@ -59,6 +61,36 @@ func (t *Idle) Call() error {
 	return t.clients.Ask(order{Do: callEach}, new(report), 5*patience)
 }
 
+// Hold begins a call with each of the first n clients, and returns when n handlers are running. They run until Release.
+func (t *Idle) Hold(n int) error {
+	if err := t.server.Ask(order{Do: closeGate}, new(report), patience); err != nil {
+		return err
+	}
+	if err := t.clients.Ask(order{Do: beginEach, More: n}, new(report), patience); err != nil {
+		return err
+	}
+	for late := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		var r report
+		if err := t.server.Ask(order{Do: countHeld}, &r, patience); err != nil {
+			return err
+		}
+		if r.Calls == n {
+			return nil
+		}
+		if time.Now().After(late) {
+			return fmt.Errorf("rpcload: %d of %d calls are in progress after %v", r.Calls, n, patience)
+		}
+	}
+}
+
+// Release ends the calls of Hold. It returns an error if one fails.
+func (t *Idle) Release() error {
+	if err := t.server.Ask(order{Do: openGate}, new(report), patience); err != nil {
+		return err
+	}
+	return t.clients.Ask(order{Do: endEach}, new(report), 5*patience)
+}
+
 // Memory returns the server's resident anonymous memory in bytes, after a garbage collection that has returned what is unused.
 func (t *Idle) Memory() (int64, error) {
 	if err := t.server.Ask(order{Do: settle}, new(report), patience); err != nil {
@@ -90,6 +122,7 @@ type crowd struct {
 	spec   Spec
 	system System
 	all    []Client
+	begun  chan error // the results of the calls that beginEach began
 }
 
 // execute executes an order.
@@ -100,6 +133,10 @@ func (c *crowd) execute(o order) (r report) {
 		err = c.connect(o.More)
 	case callEach:
 		err = c.call()
+	case beginEach:
+		c.begin(o.More)
+	case endEach:
+		err = c.end()
 	default:
 		err = fmt.Errorf("idle clients do not %s", o.Do)
 	}
@@ -131,6 +168,22 @@ func (c *crowd) connect(n int) error {
 // call makes a call with each client.
 func (c *crowd) call() error {
 	return parallel(len(c.all), func(i int) error { return c.all[i].Call(0) })
+}
+
+// begin begins a call with each of the first n clients.
+func (c *crowd) begin(n int) {
+	c.begun = make(chan error, n)
+	for _, client := range c.all[:n] {
+		go func() { c.begun <- client.Call(0) }()
+	}
+}
+
+// end waits for the calls that begin has begun.
+func (c *crowd) end() (err error) {
+	for range cap(c.begun) {
+		err = errors.Join(err, <-c.begun)
+	}
+	return err
 }
 
 // parallel runs f for each number below n. It returns one of the errors.

@@ -39,6 +39,7 @@ func NewMessage() *Message {
 
 // respond is what every server's handler does: the response is the request with two fields changed.
 func respond(m *Message) *Message {
+	pass()
 	m.Field1, m.Field2 = proto.String(okText), proto.Int32(okNumber)
 	return m
 }

@@ -27,7 +27,7 @@ type order struct {
 	Do   string
 	Time time.Duration // of callFor and paceFor
 	Rate float64       // of paceFor: calls a second
-	More int           // of connectMore
+	More int           // of connectMore and beginEach
 }
 
 // What an order asks for.
@@ -36,6 +36,11 @@ const (
 	paceFor     = "pace"      // of a client: an open loop
 	connectMore = "connect"   // of the clients of Idle
 	callEach    = "call each" // of the clients of Idle
+	beginEach   = "begin"     // of the clients of Idle: call with each of the first clients, and do not wait
+	endEach     = "end"       // of the clients of Idle: wait for these calls
+	closeGate   = "hold"      // of a server: keep calls in progress
+	countHeld   = "count"     // of a server: how many there are
+	openGate    = "let go"    // of a server
 	settle      = "settle"    // of any process: collect garbage, and return unused memory
 )
 
@@ -78,7 +83,7 @@ func begin(s Spec, systems []System) (do func(order) report, first report, err e
 	switch system := systems[i]; s.Role {
 	case serverRole:
 		first.Addr, err = system.Serve(context.Background(), s)
-		return func(o order) report { return report{Err: "a server does not " + o.Do} }, first, err
+		return operate, first, err
 	case nodeRole:
 		first.Addr, err = system.Node(context.Background(), s)
 		return func(o order) report { return report{Err: "a node does not " + o.Do} }, first, err
