@@ -221,9 +221,12 @@ func (m *model) settle(r *rand.Rand, x *Member) {
 	case 6:
 		m.w.Progress(x, m.now)
 	case 7:
-		m.log("member %d: credit and room", m.name(x))
-		m.w.AddCredit(x, r.IntN(300), 1000)
-		m.w.Unblock(x)
+		m.log("member %d: credit or room", m.name(x))
+		if r.IntN(2) == 0 {
+			m.w.AddCredit(x, r.IntN(300), 1000)
+		} else {
+			m.w.Unblock(x)
+		}
 	}
 }
 
@@ -257,6 +260,7 @@ func (m *model) check() {
 			m.fail("position %+v: record %d is done %v, want %v", position, s, isDone(s), rec.finished)
 		}
 	}
+	m.checkKeys()
 	if n, bytes := m.w.Held(); n != undone || (n == 0) != (bytes == 0) {
 		m.fail("%d records and %d bytes are held, want %d", n, bytes, undone)
 	}
@@ -269,6 +273,28 @@ func (m *model) check() {
 		}
 		if n != x.InFlight || (n == 0) != (x.Bytes == 0) {
 			m.fail("member %d holds %d records of %d bytes, want %d", m.name(x), x.InFlight, x.Bytes, n)
+		}
+	}
+}
+
+// checkKeys looks for keys that wait for nothing.
+func (m *model) checkKeys() {
+	for _, k := range m.w.keys {
+		waits := false
+		switch k.state {
+		case open:
+			waits = k.unsent == nil || k.unsent.sequence >= m.w.scanned()
+		case parked:
+			waits = k.inFlight > 0 && !k.member.ready()
+		case draining:
+			waits = k.inFlight > 0
+		case delayed:
+			waits = k.index >= 0 && m.w.delayed.keys[k.index] == k && k.rank == uint64(k.unsent.at) // until Expire
+		case resumed:
+			waits = m.w.receiver(k) == nil
+		}
+		if !waits {
+			m.fail("key %d is in state %d and waits for nothing: %+v", k.hash, k.state, *k)
 		}
 	}
 }
