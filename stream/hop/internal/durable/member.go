@@ -65,17 +65,20 @@ func (w *Window) resumeParked(m *Member) {
 	m.parked = m.parked[:0]
 }
 
-// choose returns the member with the fewest bytes in flight of those that can receive. It avoids one member if there is another.
-// nil means that no member can receive. It looks at all members, which are few.
+// choose returns the member with the fewest bytes in flight of those that can receive, and of equal ones the next in turn. It avoids one
+// member if there is another. nil means that no member can receive. It looks at all members, which are few.
 func (w *Window) choose(avoid *Member) *Member {
 	var best, last *Member
-	for _, m := range w.members {
+	turn := w.turn
+	for i := range w.members {
+		at := (turn + i) % len(w.members)
+		m := w.members[at]
 		switch {
 		case !m.ready():
 		case m == avoid:
 			last = m
 		case best == nil || m.Bytes < best.Bytes:
-			best = m
+			best, w.turn = m, at+1
 		}
 	}
 	if best == nil {

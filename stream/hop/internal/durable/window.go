@@ -51,6 +51,7 @@ type Window struct {
 	read     uint64 // the last sequence number that was read
 	started  bool   // read is valid
 	members  []*Member
+	turn     int // index of the member whose turn it is; see choose
 	keys     map[uint64]*key
 	resumed  keyHeap
 	delayed  keyHeap
