@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
@@ -143,6 +144,51 @@ func TestExampleFunction(t *testing.T) {
 	got := c.pubSub(t, flags, "alerts/#", "sensors/pump-1", `{"readings":[{"value":"30"}]}`+"\n"+`{"readings":[{"value":"31"}]}`)
 	if !strings.HasPrefix(got, `{"tag":"alerts/pump-1",`) || !strings.HasSuffix(got, `"payload":{"readings":[{"value":"31"}]}}`+"\n") {
 		t.Errorf("got %q, want an alert with 31, and none with 30 before it", got)
+	}
+	interrupt(t, function)
+	interrupt(t, node)
+}
+
+// TestExampleYoMo has all readings of the source printed by the function.
+func TestExampleYoMo(t *testing.T) {
+	c := newCheckout(t)
+	for _, program := range []string{"sfn", "source"} {
+		build := exec.Command("go", "build", "-o", c.dir, "example.com/ferry/examples/yomo/"+program)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v: %s", err, out)
+		}
+	}
+	node := c.start(t, "run", "-c", "examples/yomo/node.yaml")
+	function := c.command(t, "sfn")
+	stdout, err := function.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := function.Start(); err != nil {
+		t.Fatal(err)
+	}
+	printed := make(chan string, 1000)
+	go func() {
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			printed <- lines.Text()
+		}
+	}()
+	want := regexp.MustCompile(`^noise/room-1: [0-9.]+ dB from localhost$`)
+	for n := 0; n < 10; { // the first source may publish before the function observes the tag
+		source := c.command(t, "source")
+		if out, err := source.CombinedOutput(); err != nil {
+			t.Fatalf("source: %v: %s", err, out)
+		}
+		for more := true; more; {
+			select {
+			case line := <-printed:
+				if n++; !want.MatchString(line) {
+					t.Errorf("got %q", line)
+				}
+			case <-time.After(500 * time.Millisecond):
+				more = false
+			}
+		}
 	}
 	interrupt(t, function)
 	interrupt(t, node)
