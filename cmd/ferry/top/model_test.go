@@ -3,6 +3,8 @@ package top
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -253,12 +255,13 @@ func TestScroll(t *testing.T) {
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	m := newTestModel(t, 100, 24)
-	if _, cmd := m.Update(sampled{err: errors.New("connection refused")}); cmd == nil {
+	refused := fmt.Errorf("%w\nis a node running?", &url.Error{Op: "Get", URL: "http://127.0.0.1:4195/metrics", Err: errors.New("connection refused")})
+	if _, cmd := m.Update(sampled{err: refused}); cmd == nil {
 		t.Error("no further request after a failed one")
 	}
 	m.clock = func() time.Time { return noon.Add(time.Hour) }
-	m.Update(sampled{err: errors.New("connection refused")})
-	if got := view(t, m); !strings.Contains(got, "no response since 12:00:06: connection refused") || !strings.Contains(got, "orders") {
+	m.Update(sampled{err: refused})
+	if got := view(t, m); !strings.Contains(got, "no response since 12:00:06: connection refused\n") || !strings.Contains(got, "orders") {
 		t.Errorf("got\n%s", got)
 	}
 	restarted := sampleAt(0)

@@ -1,7 +1,9 @@
 package top
 
 import (
+	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -44,10 +46,20 @@ func (m *model) title() string {
 	left := " " + paint(bold, "ferry top") + "  " + text(m.address, plain).text
 	state := paint(good, "live") + " " + m.window.now().Time.Format(time.TimeOnly)
 	if m.err != nil {
-		state = paint(bad, fmt.Sprintf("no response since %s: %s", m.lost.Format(time.TimeOnly), text(m.err.Error(), plain).text))
+		state = paint(bad, fmt.Sprintf("no response since %s: %s", m.lost.Format(time.TimeOnly), brief(m.err)))
 	}
 	gap := m.width - 1 - ansi.StringWidth(left) - ansi.StringWidth(state)
 	return left + strings.Repeat(" ", max(2, gap)) + state
+}
+
+// brief returns the cause of a failed request in one line: the address is shown already, and advice would not fit.
+func brief(err error) string {
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return text(line, plain).text
 }
 
 func (m *model) tabLine() string {
