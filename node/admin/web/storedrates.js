@@ -13,7 +13,7 @@ export function storedRates(before, now) {
       const then = durablesBefore.get(d.name);
       return { ...d, deliveryRate: rate(d.delivered, then?.delivered), redeliveryRate: rate(d.redelivered, then?.redelivered) };
     });
-    const sum = (get) => durables.reduce((n, d) => n + get(d), 0);
+    const sum = (get) => durables.reduce((n, d) => (n == null || get(d) == null ? null : n + get(d)), 0);
     return {
       ...s, durables, rate: rate(s.appended, was?.appended), deliveryRate: sum((d) => d.deliveryRate), redeliveryRate: sum((d) => d.redeliveryRate),
       lag: durables.reduce((most, d) => Math.max(most, d.lag), 0), redelivered: sum((d) => d.redelivered), deadLetters: sum((d) => d.dead_letters),

@@ -34,10 +34,10 @@ export class StoredStream {
     figures.redelivered(t, s.redelivered);
     figures.dead(t, s.deadLetters);
     const put = (line, v, style) => v != null && flow.line(line, style).push(t, v);
-    put('stored', s.rate, { color: '--c1', fill: 0.1 });
+    put('stored', s.rate, { color: '--c1', fill: 0.1, order: 0 });
     if (s.durables.length) {
-      put('delivered', s.deliveryRate, { color: '--c2' });
-      put('redelivered', s.redeliveryRate, { color: '--c8' });
+      put('delivered', s.deliveryRate, { color: '--c2', order: 1 });
+      put('redelivered', s.redeliveryRate, { color: '--c8', order: 2 });
     }
     for (const d of s.durables) lag.line(d.name, {}).push(t, d.lag);
     this.properties(s, streams);
