@@ -216,17 +216,17 @@ func (n *Node) identifyToken(token []byte) (*hop.Identity, error) {
 	return known.Identify(token, nil)
 }
 
-// powerLoss says in one sentence what the loss of power can cost with an engine.
+// powerLoss says what a power failure costs with an engine.
 func powerLoss(c engine.Capabilities) string {
 	switch c.Sync {
 	case engine.SyncAlways:
-		return "no message that the node has acknowledged"
+		return "a message that the node has acknowledged survives a power failure"
 	case engine.SyncInterval:
-		return fmt.Sprintf("the messages that the node has acknowledged in the last %v", c.Interval)
+		return fmt.Sprintf("a power failure costs the messages that the node has acknowledged in the last %v", c.Interval)
 	case engine.SyncNever:
-		return "all messages: they are only in memory"
+		return "the messages end with this process"
 	default:
-		return "unknown: the servers do not say when they write to their disks"
+		return "the servers do not say when they write to their disks, so a power failure may cost messages that the node has acknowledged"
 	}
 }
 
@@ -240,5 +240,5 @@ func (n *Node) Engine() string {
 	for _, s := range n.streams.all() {
 		names = append(names, s.config.Name)
 	}
-	return fmt.Sprintf("%s (sync %v), which stores %s; a power failure can cost %s", can.Address, can.Sync, strings.Join(names, ", "), powerLoss(can))
+	return fmt.Sprintf("%s, stored by engine %s, sync %v: %s", strings.Join(names, ", "), can.Address, can.Sync, powerLoss(can))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,9 +79,14 @@ func (s *storedStreams) DeleteDurable(ctx context.Context, stream, durable strin
 	return fmt.Errorf("%w: %s of stream %s", admin.ErrNoDurable, durable, stream)
 }
 
+// stateTimeout bounds how long an engine elsewhere may take to say what it stores.
+const stateTimeout = 3 * time.Second
+
 // State returns the state of all streams. It asks the engine for them at the same time, so that a slow one costs its time once.
 // A stream that the engine says nothing of has the error instead of figures.
 func (s *storedStreams) State(ctx context.Context) (admin.StreamsState, error) {
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
 	can, list := s.engine.Capabilities(), s.all()
 	state := admin.StreamsState{
 		Now: time.Since(s.started).Seconds(),
@@ -111,7 +117,7 @@ func (s *storedStreams) stateOf(ctx context.Context, each storedStream, routed h
 		Retention: admin.Retention{
 			Age: c.Retention.Age.Seconds(), Size: int64(c.Retention.Size), Messages: c.Retention.Messages, PerTag: c.Retention.PerTag,
 		},
-		Pending: int(routed.Pending.Bytes), Appended: routed.Stored.Messages, Dropped: routed.Dropped + routed.Refused, Error: routed.Waiting,
+		Pending: int(routed.Pending.Bytes), Appended: routed.Stored.Messages, Dropped: routed.Dropped + routed.Refused,
 	}
 	info, err := each.stream.Info(ctx)
 	if err == nil {
@@ -121,16 +127,29 @@ func (s *storedStreams) stateOf(ctx context.Context, each storedStream, routed h
 			state.Replicas = append(state.Replicas, admin.StreamReplica{Name: r.Name, Leader: r.Leader, Current: r.Current, Behind: r.Behind})
 		}
 	}
-	if err != nil && state.Error == "" {
-		state.Error = err.Error()
-	}
-	cursors, err := each.stream.Cursors(ctx)
-	if err != nil && state.Error == "" {
-		state.Error = err.Error()
+	cursors, cursorsErr := each.stream.Cursors(ctx)
+	switch {
+	case routed.Waiting != "":
+		state.Error = oneLine(routed.Waiting)
+	case err != nil:
+		state.Error = s.explain(err)
+	case cursorsErr != nil:
+		state.Error = s.explain(cursorsErr)
 	}
 	state.Durables = s.durables(cursors, routed.Durables)
 	return state
 }
+
+// explain returns an error of the engine as one line.
+func (s *storedStreams) explain(err error) string {
+	text := oneLine(err.Error())
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("engine %s does not respond: %s", s.address, text)
+	}
+	return text
+}
+
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", ": ") }
 
 // durables joins the cursors that the engine stores with the durables that the broker serves.
 func (s *storedStreams) durables(cursors []engine.CursorInfo, served []hop.DurableStats) []admin.DurableState {

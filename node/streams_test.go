@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry"
@@ -18,6 +19,8 @@ import (
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/engine"
+	"example.com/ferry/stream/engine/memory"
+	"example.com/ferry/stream/hop"
 )
 
 // stores returns a configuration whose streams are these.
@@ -69,7 +72,7 @@ func TestEmbeddedEngine(t *testing.T) {
 	orders, dead := orders()
 	cfg := stores(t, "", orders, dead)
 	n := build(t, cfg)
-	if want := "embedded (sync always), which stores orders, dead; a power failure can cost no message that the node has acknowledged"; n.Engine() != want {
+	if want := "orders, dead, stored by engine embedded, sync always: a message that the node has acknowledged survives a power failure"; n.Engine() != want {
 		t.Errorf("got  %s\nwant %s", n.Engine(), want)
 	}
 	stop := run(t, n)
@@ -184,6 +187,50 @@ func TestMemoryEngine(t *testing.T) {
 		send(t, c, "last/1", text)
 	}
 	await(t, "one record", func() bool { s := state(t, n, "last"); return s.Appended == 3 && s.Records == 1 && s.Last == 3 })
+}
+
+// TestPowerLoss: what the node prints names the cost.
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	for want, can := range map[string]engine.Capabilities{
+		"survives a power failure":                 {Sync: engine.SyncAlways},
+		"in the last 3s":                           {Sync: engine.SyncInterval, Interval: 3 * time.Second},
+		"end with this process":                    {Sync: engine.SyncNever},
+		"may cost messages that the node has ackn": {Sync: engine.SyncUnknown},
+	} {
+		if got := powerLoss(can); !strings.Contains(got, want) {
+			t.Errorf("%v: got %s, want %s", can.Sync, got, want)
+		}
+	}
+}
+
+// silent is a stream whose engine does not respond.
+type silent struct{ engine.Stream }
+
+func (silent) Info(ctx context.Context) (engine.Info, error) {
+	<-ctx.Done()
+	return engine.Info{}, errors.Join(ctx.Err(), errors.New("no server"))
+}
+
+func (silent) Cursors(ctx context.Context) ([]engine.CursorInfo, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestStateOfSilentEngine: the state is there soon, in one line, without figures.
+func TestStateOfSilentEngine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storedStreams{engine: memory.New(), address: "nats://n1", started: time.Now(), broker: func() hop.Snapshot { return hop.Snapshot{} }}
+		s.replace([]storedStream{{config: config.Stream{Name: "orders"}, stream: silent{}}})
+		got, err := s.State(t.Context())
+		if err != nil || len(got.Streams) != 1 || got.Streams[0].Error != "engine nats://n1 does not respond: context deadline exceeded: no server" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if took := time.Since(s.started); took > stateTimeout {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 // TestEngineDoesNotStart: what is wrong with an engine is an error of Build that names the field.

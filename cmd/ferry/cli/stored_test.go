@@ -74,7 +74,7 @@ func ordersOf(t *testing.T, output string) (orders []int, sequences []uint64) {
 func TestStoredStreams(t *testing.T) {
 	t.Parallel()
 	n := runStored(t, storedYAML)
-	if !strings.Contains(n.welcome, "pub -a "+n.client[1]+" --ack orders/1\n") || !strings.Contains(n.welcome, "streams: embedded (sync always), which stores orders, dead;") {
+	if !strings.Contains(n.welcome, "pub -a "+n.client[1]+" --ack orders/1\n") || !strings.Contains(n.welcome, "streams: orders, dead, stored by engine embedded, sync always: a message that the node has acknowledged survives a power failure\n") {
 		t.Errorf("the welcome is %s", n.welcome)
 	}
 	n.run(t, n.client, `{"order":1}`+"\n"+`{"order":2}`+"\n"+`{"order":3}`, "pub", "--ack", "orders/a")
