@@ -18,7 +18,8 @@ const expirySoon = 14 * 24 * time.Hour
 var certificateFields = []string{"cert_file", "client_ca_file", "ca_file"}
 
 // Warnings returns what a node with a valid configuration runs with, but its user should change: certificates that have expired at
-// now, are not valid yet, or expire within 14 days. file is the name that the warnings use.
+// now, are not valid yet, or expire within 14 days, and streams that grow until the disk is full. file is the name that the
+// warnings use.
 func Warnings(file string, data []byte, now time.Time) []*Error {
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -27,6 +28,7 @@ func Warnings(file string, data []byte, now time.Time) []*Error {
 	w := warner{doc: newDocument(file, data), now: now}
 	w.doc.root = body(tree)
 	w.walk(w.doc.root, nil)
+	w.unboundedStreams()
 	return w.list
 }
 
@@ -65,5 +67,28 @@ func (w *warner) certificates(path []string, file string) {
 	}
 	for _, reason := range reasons {
 		w.list = append(w.list, w.doc.errorAtValue(path, file+": "+reason))
+	}
+}
+
+// unboundedStreams warns about streams that are delivered at least once and have no bound: a full disk stops their publishers.
+func (w *warner) unboundedStreams() {
+	streams, _ := lookup(w.doc.root, []string{"streams"})
+	list, ok := streams.(*ast.SequenceNode)
+	if !ok {
+		return
+	}
+	for i, stream := range list.Values {
+		delivery, ok := lookup(stream, []string{"delivery"})
+		if !ok || delivery.GetToken().Value != string(AtLeastOnce) {
+			continue
+		}
+		bounded := slices.ContainsFunc([]string{"age", "size", "messages"}, func(bound string) bool {
+			_, ok := lookup(stream, []string{"retention", bound})
+			return ok
+		})
+		if !bounded {
+			w.list = append(w.list, w.doc.errorAtValue([]string{"streams", strconv.Itoa(i)},
+				"no retention: the stream grows until the disk is full, and then its publishers wait; bound it, such as retention: {age: 168h, size: 1GiB}"))
+		}
 	}
 }

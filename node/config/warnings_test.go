@@ -66,3 +66,24 @@ proxy:
 		})
 	}
 }
+
+// TestWarningsOfStreams: a stream that keeps all until it is acknowledged needs a bound.
+func TestWarningsOfStreams(t *testing.T) {
+	t.Parallel()
+	got := Warnings("node.yaml", []byte(`
+streams:
+  - {tags: a, delivery: at-least-once, retention: {age: 1h}}
+  - {tags: b, retention: {per_tag: 1}}
+  - tags: c
+    delivery: at-least-once
+    retention: {per_tag: 1}
+  - {tags: d, delivery: at-least-once}
+`), time.Now())
+	var at []string
+	for _, w := range got {
+		at = append(at, fmt.Sprintf("%d %s", w.Line, w.Field))
+	}
+	if want := "[5 streams[2] 8 streams[3]]"; fmt.Sprint(at) != want {
+		t.Errorf("got %v, want %s", at, want)
+	}
+}
