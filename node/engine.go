@@ -126,7 +126,7 @@ func (n *Node) openStreams(cfg *config.Config) error {
 	for i, c := range cfg.Streams {
 		opened, err := s.open(c)
 		if err != nil {
-			return fmt.Errorf("streams[%d]: %w", i, err)
+			return fmt.Errorf("streams[%d]: %w%s", i, err, s.adviceOnOthers(cfg))
 		}
 		list = append(list, opened)
 	}
@@ -135,6 +135,27 @@ func (n *Node) openStreams(cfg *config.Config) error {
 	n.log.Info("engine started", "address", can.Address, "sync", can.Sync.String(), "streams", len(list), "power_loss", powerLoss(can))
 	s.warnOfOthers(n.log)
 	return nil
+}
+
+// adviceOnOthers names the streams that the engine has and the configuration does not: their tags are taken.
+func (s *storedStreams) adviceOnOthers(cfg *config.Config) string {
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	all, err := s.engine.List(ctx)
+	if err != nil || cfg.Engine.Address != config.EmbeddedEngine {
+		return ""
+	}
+	var others []string
+	for _, info := range all {
+		if !slices.ContainsFunc(cfg.Streams, func(c config.Stream) bool { return c.Name == info.Config.Name }) {
+			others = append(others, info.Config.Name)
+		}
+	}
+	if others == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nthe store has %s, which the configuration does not have: give a stream its former name, or remove it with ferry stream rm --data-dir %s NAME",
+		strings.Join(others, ", "), cfg.DataDir)
 }
 
 // openTimeout bounds how long the engine may take to open a stream.

@@ -20,6 +20,7 @@ import (
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/engine"
 	"example.com/ferry/stream/engine/memory"
+	"example.com/ferry/stream/engine/nats"
 	"example.com/ferry/stream/hop"
 )
 
@@ -250,6 +251,21 @@ func TestEngineDoesNotStart(t *testing.T) {
 	}
 }
 
+// TestRenamedStream: the stream of the former name has the tags, and the error says how to go on.
+func TestRenamedStream(t *testing.T) {
+	orders, dead := orders()
+	cfg := stores(t, "", orders, dead)
+	n := build(t, cfg)
+	n.Close()
+	next := *cfg
+	next.Streams = slices.Clone(cfg.Streams)
+	next.Streams[0].Name = "sales"
+	want := "the store has orders, which the configuration does not have: give a stream its former name, or remove it with ferry stream rm --data-dir " + cfg.DataDir
+	if _, err := Build(&next, extensions()); err == nil || !strings.HasPrefix(err.Error(), "streams[0]: ") || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // TestReadyAfterRecovery: while the engine recovers what it stores, /ping responds and /ready says no.
 func TestReadyAfterRecovery(t *testing.T) {
 	orders, dead := orders()
@@ -349,5 +365,35 @@ func TestApplyStreams(t *testing.T) {
 	apply(t, n, func(c *config.Config) { c.Streams = append(slices.Clone(c.Streams), events) })
 	if s := state(t, n, "events"); s.Records != 1 {
 		t.Errorf("the stream that came back has %d records, want 1", s.Records)
+	}
+}
+
+// TestAuthenticateEngineClients: a NATS client is the client of the node that its token, or its password, belongs to.
+func TestAuthenticateEngineClients(t *testing.T) {
+	t.Parallel()
+	s := EngineSettings{Identify: func(token []byte) (*hop.Identity, error) {
+		if string(token) != pumpToken {
+			return nil, errors.New("unknown token")
+		}
+		return &hop.Identity{Name: "pump", Publish: []string{"plant/#"}, Subscribe: []string{"orders/+"}}, nil
+	}}
+	for _, tt := range []struct {
+		name   string
+		client nats.Client
+		want   bool
+	}{
+		{"token", nats.Client{Token: pumpToken}, true},
+		{"password", nats.Client{User: "any", Password: pumpToken}, true},
+		{"the user name is no secret", nats.Client{User: pumpToken}, false},
+		{"a wrong token beside the password", nats.Client{Token: "x", Password: pumpToken}, false},
+		{"nothing", nats.Client{}, false},
+	} {
+		access, err := s.authenticate(tt.client)
+		if (err == nil) != tt.want {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if tt.want && (access.Name != "pump" || !slices.Equal(access.Publish, []string{"plant/#"}) || !slices.Equal(access.Subscribe, []string{"orders/+"})) {
+			t.Errorf("%s: got %+v", tt.name, access)
+		}
 	}
 }

@@ -128,7 +128,16 @@ func TestStoredStreams(t *testing.T) {
 	if got := ferryWith("", append([]string{"stream", "replay-dead-letters", "orders"}, n.admin...)...); !strings.Contains(got.stderr, "the dead letters of orders are in stream dead: ferry stream replay-dead-letters dead\n") {
 		t.Errorf("replay of the wrong stream: got %+v", got)
 	}
+	if got := ferryWith("", "stream", "rm", "--data-dir", n.admin[3], "dead"); got.status != statusFailed || !strings.Contains(got.stderr, "another process uses it") {
+		t.Errorf("rm while the node runs: got %+v", got)
+	}
 	interruptAndWait(t, n.runningNode)
+	if got := ferryWith("", "stream", "rm", "--data-dir", n.admin[3], "none"); got.status != statusFailed || !strings.HasSuffix(got.stderr, "ferry-data has no stream none\n") {
+		t.Errorf("rm of no stream: got %+v", got)
+	}
+	if got := n.run(t, nil, "", "stream", "rm", "--data-dir", n.admin[3], "dead"); got != "dead: 0 records removed\n" {
+		t.Errorf("rm: got %s", got)
+	}
 }
 
 func interruptAndWait(t *testing.T, n *runningNode) {

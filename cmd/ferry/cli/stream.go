@@ -20,18 +20,19 @@ import (
 	"example.com/ferry/node/admin"
 )
 
-// streamCmd has the verbs for stored streams. All but copy --from-dir ask the admin server of a node.
+// streamCmd has the verbs for stored streams. All but rm and copy --from-dir ask the admin server of a node.
 type streamCmd struct {
 	Ls                streamLsCmd     `cmd:"" help:"List the stored streams."`
 	Info              streamInfoCmd   `cmd:"" help:"Print the state of a stream and its durables."`
 	Purge             streamPurgeCmd  `cmd:"" help:"Remove records of a stream."`
 	Copy              streamCopyCmd   `cmd:"" help:"Copy a stream to another engine."`
+	Rm                streamRmCmd     `cmd:"" help:"Remove a stream from a node that does not run."`
 	ReplayDeadLetters streamReplayCmd `cmd:"" name:"replay-dead-letters" help:"Publish dead letters again."`
 }
 
 // Help returns the part of ferry stream --help that is not in the grammar.
 func (*streamCmd) Help() string {
-	return `These verbs ask the admin server of a node. What removes or copies records needs a token: that of admin.token_file, or of the data directory.`
+	return `These verbs, but rm, ask the admin server of a node. What removes or copies records needs a token: that of admin.token_file, or of the data directory.`
 }
 
 // adminTarget is the admin server that a verb requests.

@@ -79,11 +79,11 @@ _ferry() {
 	stream)
 		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 			case $word in
-			ls|info|purge|copy|replay-dead-letters) sub=$word; break ;;
+			ls|info|purge|copy|rm|replay-dead-letters) sub=$word; break ;;
 			esac
 		done
 		case $sub in
-		'') flags='--help' words='ls info purge copy replay-dead-letters' ;;
+		'') flags='--help' words='ls info purge copy rm replay-dead-letters' ;;
 		ls)
 		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
 		case $prev in
@@ -124,6 +124,11 @@ _ferry() {
 		--credentials-file) flags= words='' ;;
 		--engine-ca) flags= words='' ;;
 		--from-dir) flags= words='' ;;
+		esac ;;
+		rm)
+		flags='--help --quiet --data-dir'
+		case $prev in
+		--data-dir) flags= words='' ;;
 		esac ;;
 		replay-dead-letters)
 		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output --sequence'

@@ -109,6 +109,7 @@ _ferry() {
 			'info:Print the state of a stream and its durables.'
 			'purge:Remove records of a stream.'
 			'copy:Copy a stream to another engine.'
+			'rm:Remove a stream from a node that does not run.'
 			'replay-dead-letters:Publish dead letters again.'
 		)
 		if (( CURRENT == 2 )); then
@@ -164,6 +165,13 @@ _ferry() {
 			'--credentials-file=''[The .creds file of the account at that engine.]:FILE:_files' \
 			'--engine-ca=''[The CA certificate of that engine.]:FILE:_files' \
 			'--from-dir=''[Read the stream from the data directory of a node that does not run, instead of asking a node.]:DIR:_files' \
+			':name:_files'
+		;;
+		rm)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--data-dir=''[The data directory of the node, which does not run. The default is ./ferry-data.]:DIR:_files' \
 			':name:_files'
 		;;
 		replay-dead-letters)
