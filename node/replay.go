@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"example.com/ferry/node/admin"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
 )
+
+// replayWait is how long replaying waits for the next dead letter. All of them are stored: if none comes, retention or another
+// replay has removed those that are missing.
+const replayWait = 2 * time.Second
 
 // replayBatch is how many dead letters are on their way to their streams at once.
 const replayBatch = 256
@@ -60,12 +65,16 @@ func (s *storedStreams) replayAll(ctx context.Context, letters storedStream) (re
 	}
 	defer func() { _ = cursor.Close(ctx) }() // it has no position to store
 	for seen := uint64(0); seen < info.Records; {
-		records, err := cursor.Next(ctx, int(min(replayBatch, info.Records-seen)), 1<<20)
+		wait, cancel := context.WithTimeout(ctx, replayWait)
+		records, err := cursor.Next(wait, int(min(replayBatch, info.Records-seen)), 1<<20)
+		cancel()
 		var damaged *engine.CorruptError
 		switch {
 		case errors.As(err, &damaged):
 			seen++
 			continue
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			return replayed, nil
 		case err != nil:
 			return replayed, err
 		}

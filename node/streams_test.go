@@ -134,7 +134,7 @@ func TestReplay(t *testing.T) {
 	}
 	got := make(chan ferry.Message, 100)
 	_, err = c.Start(t.Context(), stream.Function{
-		Observe: []string{"orders/#"}, Durable: "billing", From: stream.FromFirst(),
+		Observe: []string{"orders/#"}, Durable: "billing",
 		Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
 			got <- in.Clone()
 			return errors.New("the database is away")
@@ -174,6 +174,38 @@ func TestReplay(t *testing.T) {
 	if err := n.streams.DeleteDurable(t.Context(), "orders", "none"); !errors.Is(err, admin.ErrNoDurable) {
 		t.Errorf("an unknown durable: %v", err)
 	}
+}
+
+// gone is a stream of which retention has removed a record that Info counts.
+type gone struct{ engine.Stream }
+
+func (g gone) Info(ctx context.Context) (engine.Info, error) {
+	info, err := g.Stream.Info(ctx)
+	info.Records++
+	info.Last++
+	return info, err
+}
+
+// TestReplayOfFewer: replaying ends when a dead letter that was counted does not come.
+func TestReplayOfFewer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storedStreams{engine: memory.New()}
+		dead, err := s.open(config.Stream{Name: "dead", Tags: config.Filters{"dead/#"}, Storage: config.StorageMemory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead.stream = gone{dead.stream}
+		s.replace([]storedStream{dead})
+		stored := make(chan error, 1)
+		dead.stream.Append([]engine.Record{{Tag: "dead/a", Payload: []byte("a")}}, func(err error) { stored <- err })
+		if err := <-stored; err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Replay(t.Context(), "dead", nil); n != 0 || err != nil {
+			t.Errorf("replayed %d, %v, want 0 and no error", n, err)
+		}
+	})
 }
 
 // TestMemoryEngine stores for replay only.
