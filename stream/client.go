@@ -13,6 +13,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/peer"
+	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport"
 )
 
@@ -26,11 +27,13 @@ type Client struct {
 	cancel    context.CancelFunc
 	ended     chan struct{} // closed when run has returned
 	stats     counters
+	spooler   *spooler // nil without Config.Spool
 
 	mu      sync.Mutex
 	conn    *conn         // current connection; nil if messages cannot be sent now
 	serving *conn         // conn, or a previous connection whose node is stopping
 	changed chan struct{} // closed and replaced when conn changes
+	dialErr error         // of the last attempt to connect, while there is no connection
 	sources map[string]*Source
 	running map[uint32]*subscription
 	lastSub uint32
@@ -54,16 +57,27 @@ type Stats struct {
 	Waiting      int
 	WaitingBytes int    // with headers
 	WaitingFor   string // why the node stores nothing on one of the tags for now; empty if it does
+
+	// Of Config.Spool.
+	Spool        spool.Stats
+	SpoolErr     error  // why its messages are not published now; nil if they are
+	SpoolDropped uint64 // messages that the node can never take
 }
 
 // Dial connects to the node at addr (host:port for tcp, tls and quic). It returns once the node has accepted the
-// client.
+// client, or at once if there is a Config.Spool.
 func Dial(ctx context.Context, t transport.Transport, addr string, cfg *Config) (*Client, error) {
 	c := &Client{
 		transport: t, addr: addr, cfg: cfg.filled(), ended: make(chan struct{}), changed: make(chan struct{}),
 		sources: map[string]*Source{}, running: map[uint32]*subscription{},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if c.cfg.Spool != nil {
+		c.spooler = &spooler{client: c, spool: c.cfg.Spool, ended: make(chan struct{})}
+		go c.run(nil)
+		go c.spooler.run()
+		return c, nil
+	}
 	first, err := c.connect(ctx)
 	if err != nil {
 		c.cancel()
@@ -74,10 +88,16 @@ func Dial(ctx context.Context, t transport.Transport, addr string, cfg *Config) 
 	return c, nil
 }
 
-// run serves cn, and every later connection, until Close.
+// run serves cn, and every later connection, until Close. If cn is nil, it dials the first one.
 func (c *Client) run(cn *conn) {
 	defer close(c.ended)
 	pause := c.cfg.MinBackoff
+	if cn == nil {
+		if cn = c.dial(&pause); cn == nil {
+			return
+		}
+		c.setConn(cn)
+	}
 	for {
 		if c.ctx.Err() != nil {
 			cn.peer.Close(ErrClosed) // Close was called while cn was dialled
@@ -93,23 +113,45 @@ func (c *Client) run(cn *conn) {
 		if time.Since(start) > c.cfg.MaxBackoff {
 			pause = c.cfg.MinBackoff
 		}
-		for {
-			select {
-			case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // jitter, not a secret
-			case <-c.ctx.Done():
-				return
-			}
-			pause = min(2*pause, c.cfg.MaxBackoff)
-			if cn, err = c.connect(c.ctx); err == nil {
-				break
-			}
-			if c.ctx.Err() != nil {
-				return
-			}
-			c.cfg.Log.Debug("stream: dialling again failed", "addr", c.addr, "err", err)
+		if !c.pause(&pause) {
+			return
+		}
+		if cn = c.dial(&pause); cn == nil {
+			return
 		}
 		c.setConn(cn)
 	}
+}
+
+// dial dials until there is a connection. It returns nil if Close is called before.
+func (c *Client) dial(pause *time.Duration) *conn {
+	for {
+		cn, err := c.connect(c.ctx)
+		if err == nil {
+			return cn
+		}
+		if c.ctx.Err() != nil {
+			return nil
+		}
+		c.mu.Lock()
+		c.dialErr = err
+		c.mu.Unlock()
+		c.cfg.Log.Debug("stream: dialling failed", "addr", c.addr, "err", err)
+		if !c.pause(pause) {
+			return nil
+		}
+	}
+}
+
+// pause waits before an attempt to connect, and doubles the time for the next one. It returns false if Close is called.
+func (c *Client) pause(pause *time.Duration) bool {
+	select {
+	case <-time.After(*pause/2 + rand.N(*pause)): //nolint:gosec // jitter, not a secret
+	case <-c.ctx.Done():
+		return false
+	}
+	*pause = min(2*(*pause), c.cfg.MaxBackoff)
+	return true
 }
 
 // connect dials the node and does the handshake.
@@ -141,7 +183,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 func (c *Client) setConn(cn *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.conn, c.serving = cn, cn
+	c.conn, c.serving, c.dialErr = cn, cn, nil
 	if cn != nil {
 		for _, s := range c.sources {
 			cn.requestTag(s)
@@ -184,6 +226,10 @@ func (c *Client) Stats() Stats {
 		if reason != "" {
 			s.WaitingFor = reason
 		}
+	}
+	if c.spooler != nil {
+		s.Spool = c.cfg.Spool.Stats()
+		s.SpoolDropped, s.SpoolErr = c.spooler.state()
 	}
 	return s
 }

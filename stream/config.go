@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/spool"
 )
 
 // Config configures a Client. A nil *Config and zero values mean the defaults.
@@ -26,6 +27,14 @@ type Config struct {
 
 	// DialTimeout limits one attempt to connect, including the handshake. Zero means 10 s.
 	DialTimeout time.Duration
+
+	// Spool keeps messages on disk until the node has them. Then Send, SendStored and Flush need no connection, and neither does
+	// Dial: Send stores the message in the spool, and the client publishes the spool's messages in order whenever it is connected,
+	// beginning with those of earlier processes. A message stays in the spool until the node has stored it, or routed it if its tag
+	// is not stored. It may be published twice, with the same ID: a stream that is stored at least once drops the second one
+	// within its duplicate window. Messages with To are not spooled, and lost with their connection. While the node refuses a tag,
+	// its messages and all behind them stay in the spool. Close the Spool after the Client. Nil means none.
+	Spool *spool.Spool
 
 	// Log receives lost connections and handlers' errors. Nil means slog.Default.
 	Log *slog.Logger

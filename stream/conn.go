@@ -135,7 +135,7 @@ func (cn *conn) handleNotice(v native.NoticeFrame) {
 	case v.Count == 0 && s != nil:
 		s.unstored.wait(cn, v.Reason)
 	case v.Count == 0:
-	case stored:
+	case stored && cn.client.spooler == nil:
 		s.unstored.refuse(cn, v.Count, why)
 	case s != nil:
 		cn.client.addNotice(s.tag, v.Count, why)
@@ -270,11 +270,14 @@ func (cn *conn) close(wait time.Duration) {
 }
 
 // keepUnsent stores messages for the next connection: on tags that are stored, all that the node has not confirmed; on others, those
-// that were never passed to the transport.
+// that were never passed to the transport. If there is a spool, it has them.
 func (cn *conn) keepUnsent() {
 	sources := cn.sources()
 	for _, s := range sources {
 		s.pause(cn)
+	}
+	if cn.client.spooler != nil {
+		return
 	}
 	cn.mu.Lock()
 	tags, stored := maps.Clone(cn.tags), maps.Clone(cn.stored)

@@ -14,9 +14,14 @@ import (
 // storage of the node waits, the error of ctx says why.
 //
 // If the connection is lost during the wait, Flush goes on waiting for messages on stored tags, which the Client sends again. If
-// there are other tags, the error says that the connection was lost: their messages may or may not have arrived.
+// there are other tags, the error says that the connection was lost: their messages may or may not have arrived. With Config.Spool,
+// Flush goes on waiting in any case.
 func (c *Client) Flush(ctx context.Context) error {
-	if err := c.awaitConfirmed(ctx); err != nil {
+	confirmed := c.awaitConfirmed
+	if c.spooler != nil {
+		confirmed = c.spooler.flush
+	}
+	if err := confirmed(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -75,6 +80,7 @@ const closeWait = 2 * time.Second
 
 // Close stops the functions and closes the connection. Before that it waits until the node has confirmed all messages
 // sent, for at most two seconds. The error says how many messages on stored tags were not confirmed; they may be stored.
+// Messages in Config.Spool stay there, which is no error.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	running := make([]*Running, 0, len(c.running))
@@ -88,6 +94,7 @@ func (c *Client) Close() error {
 	for _, r := range running {
 		r.stop(ErrClosed) // what it has handled is acknowledged before the connection ends
 	}
+	c.spooler.finish(closeWait)
 	c.mu.Lock()
 	cn := c.serving
 	c.mu.Unlock()
@@ -95,6 +102,7 @@ func (c *Client) Close() error {
 		cn.close(closeWait)
 	}
 	<-c.ended
+	c.spooler.finish(0)
 	c.mu.Lock()
 	left, served, made := c.running, c.served, c.made
 	c.running, c.served = map[uint32]*subscription{}, nil

@@ -41,8 +41,11 @@ func (last *handling) begin(c *Client, m *membership) *handling {
 	return &handling{client: c, member: m, waits: 1}
 }
 
-// Send publishes a message; see ferry.Sender.
+// Send publishes a message; see ferry.Sender. A message in a spool counts as stored.
 func (h *handling) Send(ctx context.Context, m ferry.Message) error {
+	if h.client.spooler != nil && m.To == 0 {
+		return h.client.Send(ctx, m)
+	}
 	s, err := h.client.sourceOf(ctx, m.Tag)
 	if err != nil {
 		return err
@@ -51,7 +54,7 @@ func (h *handling) Send(ctx context.Context, m ferry.Message) error {
 	h.used = true
 	h.waits++
 	h.mu.Unlock()
-	kept, err := s.send(ctx, &m, h, false)
+	kept, err := s.send(ctx, &m, sending{told: h})
 	if !kept {
 		h.settle(nil)
 	}

@@ -45,13 +45,26 @@ const maxCredit = 1 << 30
 // gathering several messages for one write is cheaper.
 const quietFor = 3 * time.Microsecond
 
-// Source returns the source of a tag, once the node has granted the tag. Calls with the same tag return the same
-// source.
+// Source returns the source of a tag, once the node has granted the tag, or at once if there is a Config.Spool. Calls with the same
+// tag return the same source.
 func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 	if err := topic.CheckTag(tag); err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
 	}
+	s := c.lookUp(tag)
+	if c.spooler != nil {
+		return s, nil
+	}
+	if _, err := s.awaitGrant(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// lookUp returns the source of a tag, which the node may not have granted yet.
+func (c *Client) lookUp(tag string) *Source {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := c.sources[tag]
 	if s == nil {
 		s = &Source{client: c, tag: tag, changed: make(chan struct{})}
@@ -60,11 +73,7 @@ func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 			c.conn.requestTag(s)
 		}
 	}
-	c.mu.Unlock()
-	if _, err := s.awaitGrant(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s
 }
 
 // Send publishes m; see ferry.Sender. It blocks while the node withholds credit for the tag and while there is no
@@ -73,11 +82,15 @@ func (c *Client) Source(ctx context.Context, tag string) (*Source, error) {
 // If the node stores the tag at least once, the Client keeps a copy of the message until it is stored, and sends it again when the
 // connection was lost. It may then be stored twice, unless it has an ID. The credit of the tag bounds the copies.
 func (c *Client) Send(ctx context.Context, m ferry.Message) error {
+	if c.spooler != nil && m.To == 0 {
+		_, err := c.spooler.store(ctx, &m)
+		return err
+	}
 	s, err := c.sourceOf(ctx, m.Tag)
 	if err != nil {
 		return err
 	}
-	_, err = s.send(ctx, &m, nil, false)
+	_, err = s.send(ctx, &m, sending{})
 	return err
 }
 
@@ -94,20 +107,32 @@ func (c *Client) sourceOf(ctx context.Context, tag string) (*Source, error) {
 
 // Send is Client.Send for the source's own tag. It ignores m.Tag and needs no look-up of the tag.
 func (s *Source) Send(ctx context.Context, m ferry.Message) error {
-	_, err := s.send(ctx, &m, nil, false)
+	if s.client.spooler != nil && m.To == 0 {
+		m.Tag = s.tag
+		_, err := s.client.spooler.store(ctx, &m)
+		return err
+	}
+	_, err := s.send(ctx, &m, sending{})
 	return err
 }
 
-// send publishes m. kept reports whether the tag is stored: then told, if it is not nil, is told what has become of the message. If
-// mustStore is set, the error for a tag that is not stored is ErrNotStored.
-func (s *Source) send(ctx context.Context, m *ferry.Message, told settler, mustStore bool) (kept bool, err error) {
+// sending is what the caller of send wants besides.
+type sending struct {
+	told      settler // is told what has become of the message, if the tag is stored and messages are kept; may be nil
+	mustStore bool    // the error for a tag that is not stored is ErrNotStored
+	over      *conn   // if not nil: send over this connection, or return errConnectionLost
+}
+
+// send publishes m. kept reports whether the client keeps a copy until the message is stored: it does for a tag that is stored, unless
+// there is a spool.
+func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept bool, err error) {
 	h := native.PubHeader{Type: m.Type, Time: m.Time}
 	if m.To != 0 {
 		h.Flags, h.Source = native.FlagAddressed, m.To
 	}
 	extended := len(m.Key)+len(m.ID) > 0
 	if extended {
-		if err := s.checkKey(m); err != nil {
+		if err := checkKey(s.tag, m); err != nil {
 			return false, err
 		}
 	}
@@ -124,9 +149,11 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, told settler, mustS
 			size += extensionSize(m)
 		}
 		switch {
+		case how.over != nil && g.conn != how.over:
+			return false, errConnectionLost
 		case size > g.conn.maxFrame:
-			return false, fmt.Errorf("%w on tag %q", tooLong(g, size), s.tag)
-		case mustStore && !g.stored:
+			return false, fmt.Errorf("%w on tag %q", tooLong(g.conn, size), s.tag)
+		case how.mustStore && !g.stored:
 			return false, fmt.Errorf("%w: %q", ErrNotStored, s.tag)
 		}
 		g.writer.Lock()
@@ -134,6 +161,9 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, told settler, mustS
 		switch {
 		case g.writer.Closed() || s.grant.Load() != g: // the connection is lost or draining: wait for the next one
 			g.writer.Unlock()
+			if how.over != nil {
+				return false, errConnectionLost
+			}
 			if err := s.awaitLoss(ctx, g); err != nil {
 				return false, err
 			}
@@ -161,11 +191,12 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, told settler, mustS
 			}
 			g.writer.SetTail(tail)
 			g.credit -= size
-			if g.stored {
-				s.unstored.add(tail[len(tail)-size:], told)
+			kept = g.stored && s.client.spooler == nil
+			if kept {
+				s.unstored.add(tail[len(tail)-size:], how.told)
 			}
 			g.writer.UnlockFlush(quietFor)
-			return g.stored, nil
+			return kept, nil
 		}
 		g.writer.Unlock()
 		select {

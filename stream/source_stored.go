@@ -15,7 +15,13 @@ var ErrNotStored = errors.New("stream: the node does not store this tag at least
 // SendStored publishes m, as Send does, and waits until the node has stored it. If the node has dropped the message, the error
 // wraps a *native.Error with the reason. After the error of ctx the message may still be stored; the error says if the storage waits, and
 // why. If the node does not store the tag, the error is ErrNotStored, and m was not sent.
+//
+// With Config.Spool, SendStored waits until the message has left the spool, on any tag, and a later Flush tells that the node has
+// dropped it.
 func (c *Client) SendStored(ctx context.Context, m ferry.Message) error {
+	if c.spooler != nil {
+		return c.spooler.storeAndWait(ctx, &m)
+	}
 	s, err := c.sourceOf(ctx, m.Tag)
 	if err != nil {
 		return err
@@ -25,8 +31,12 @@ func (c *Client) SendStored(ctx context.Context, m ferry.Message) error {
 
 // SendStored is Client.SendStored for the source's own tag.
 func (s *Source) SendStored(ctx context.Context, m ferry.Message) error {
+	if s.client.spooler != nil {
+		m.Tag = s.tag
+		return s.client.spooler.storeAndWait(ctx, &m)
+	}
 	stored := make(storedChan, 1)
-	_, err := s.send(ctx, &m, stored, true)
+	_, err := s.send(ctx, &m, sending{told: stored, mustStore: true})
 	if err != nil {
 		return err
 	}
@@ -83,13 +93,13 @@ func (s *Source) tell(settled settlement) {
 	}
 }
 
-func tooLong(g *publishGrant, size int) error {
-	return fmt.Errorf("stream: message of %d bytes with its header, the node takes at most %d", size, g.conn.maxFrame)
+func tooLong(cn *conn, size int) error {
+	return fmt.Errorf("stream: message of %d bytes with its header, the node takes at most %d", size, cn.maxFrame)
 }
 
-func (s *Source) checkKey(m *ferry.Message) error {
+func checkKey(tag string, m *ferry.Message) error {
 	if len(m.Key) > native.MaxKey || len(m.ID) > native.MaxID {
-		return fmt.Errorf("stream: message on tag %q with a key of %d bytes and an ID of %d: at most %d and %d", s.tag, len(m.Key), len(m.ID), native.MaxKey, native.MaxID)
+		return fmt.Errorf("stream: message on tag %q with a key of %d bytes and an ID of %d: at most %d and %d", tag, len(m.Key), len(m.ID), native.MaxKey, native.MaxID)
 	}
 	return nil
 }

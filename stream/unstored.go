@@ -106,7 +106,7 @@ func (u *unstored) resend(g *publishGrant) settlement {
 		u.sent.Push(f, nil)
 		position := u.settled + uint64(u.sent.Bytes())
 		if len(f) > g.conn.maxFrame {
-			u.exempt.Push(exemption{position, tooLong(g, len(f)), true})
+			u.exempt.Push(exemption{position, tooLong(g.conn, len(f)), true})
 		} else {
 			f.Renumber(g.id, g.conn.id)
 			g.writer.Append(f)

@@ -257,6 +257,13 @@ type Stats struct {
 	MaxBytes int64
 }
 
+// Last returns Stats.Last, without the work of Stats.
+func (s *Spool) Last() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.next - 1
+}
+
 // Stats returns the state of the spool.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
