@@ -62,6 +62,7 @@ func (a *appender) store(batch []entry) error {
 	case len(records) > 1 && got.Count != len(records):
 		return fmt.Errorf("the server has stored %d of the %d records of a batch", got.Count, len(records))
 	}
+	a.s.e.host.stored(a.s.name, got.Sequence)
 	return nil
 }
 

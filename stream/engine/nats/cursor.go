@@ -27,6 +27,9 @@ type cursor struct {
 
 	ahead   *natsgo.Msg // was received and not returned
 	aheadAt place
+	damaged ranges // before ahead: found and not reported
+	pending uint64 // records that the server counts behind the last one
+	sound   uint64 // up to here no damaged record was passed without a report
 
 	reading sync.Mutex // held by Next
 	once    sync.Once
@@ -67,6 +70,7 @@ func (s *stream) Cursor(ctx context.Context, config engine.CursorConfig) (engine
 	if filter != "" {
 		c.reader.subjects = filterSubjects(filter)
 	}
+	c.sound = c.reader.next - 1
 	s.mu.Lock()
 	ended := s.ended
 	if ended == nil {
@@ -131,15 +135,24 @@ func (c *cursor) Next(ctx context.Context, limit, bytes int) ([]engine.Record, e
 // next returns the next record and keeps it in ahead, or a record without a Sequence if none has arrived and wait is false.
 func (c *cursor) next(ctx context.Context, wait bool) (engine.Record, error) {
 	for {
+		if len(c.damaged) > 0 {
+			if !wait {
+				return engine.Record{}, nil
+			}
+			r := c.damaged[0]
+			c.damaged = c.damaged[1:]
+			return engine.Record{}, c.s.corrupt(r)
+		}
 		if c.ahead == nil {
-			m, at, err := c.reader.receive(ctx, wait, c.stop)
-			if err != nil || m == nil {
+			err := c.receive(ctx, wait)
+			if err != nil || !wait && c.ahead == nil && len(c.damaged) == 0 {
 				return engine.Record{}, err
 			}
-			if c.isDone(at.sequence) {
-				continue
-			}
-			c.ahead, c.aheadAt = m, at
+			continue
+		}
+		if c.isDone(c.aheadAt.sequence) {
+			c.ahead = nil
+			continue
 		}
 		r, err := c.s.record(c.ahead, c.ahead.Subject, c.aheadAt.sequence, c.aheadAt.stored)
 		if err != nil && wait {
@@ -147,6 +160,43 @@ func (c *cursor) next(ctx context.Context, wait bool) (engine.Record, error) {
 		}
 		return r, err
 	}
+}
+
+// receive fills ahead with the next message, and damaged with the records before it that the server has skipped. A reader
+// without a filter sees a gap. One with a filter sees that the server counts more records than it delivers.
+func (c *cursor) receive(ctx context.Context, wait bool) error {
+	from := c.reader.next
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if wait && c.pending > 0 && c.reader.subjects != nil {
+		waiting, cancel = context.WithTimeout(ctx, auditAfter)
+	}
+	m, at, err := c.reader.receive(waiting, wait, c.stop)
+	cancel()
+	switch {
+	case err != nil && waiting.Err() != nil && ctx.Err() == nil:
+		c.pending = 0
+		to := c.reader.next - 1
+		if info, infoErr := c.s.jsInfo(ctx); infoErr == nil {
+			to = info.State.LastSeq
+		}
+		c.damaged, err = c.s.audit(ctx, c.sound+1, to, c.stop)
+		c.sound = to
+		return err
+	case err != nil || m == nil:
+		return err
+	}
+	c.ahead, c.aheadAt, c.pending = m, at, at.pending
+	if c.reader.subjects == nil && at.sequence > from {
+		if c.damaged, err = c.s.missing(ctx, from, at.sequence-1); err != nil {
+			c.ahead, c.reader.next = nil, from // read it again
+			c.reader.close()
+			return err
+		}
+	}
+	if c.pending == 0 {
+		c.sound = at.sequence
+	}
+	return nil
 }
 
 // isDone reports whether the record with a sequence number is among those done when the cursor was opened. Sequences come in order.

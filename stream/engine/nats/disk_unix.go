@@ -13,7 +13,7 @@ func freeBytes(path string) (int64, error) {
 	if err := syscall.Statfs(path, &s); err != nil {
 		return 0, err
 	}
-	return int64(s.Bavail) * int64(s.Bsize), nil
+	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // Bsize has another type on darwin
 }
 
 // ignoreUnsupported drops the error of a file system that cannot sync directories.

@@ -269,6 +269,7 @@ func (e *Engine) Delete(ctx context.Context, name string) error {
 	s := e.streams[name]
 	delete(e.streams, name)
 	e.mu.Unlock()
+	e.host.forget(name)
 	if s != nil {
 		s.end(engine.ErrNoStream)
 	}

@@ -13,11 +13,14 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"example.com/ferry/stream/engine"
 )
 
 const (
 	healthEvery   = 250 * time.Millisecond // while records wait
 	restartsEvery = 2 * time.Second        // at most
+	saveEvery     = 4                      // healthEvery
 )
 
 // host runs the embedded server. A JetStream stream takes no more records after a write has failed, for example because the disk
@@ -29,6 +32,7 @@ type host struct {
 	dir     string // of JetStream
 	lock    *os.File
 	space   *space
+	ledger  *ledger
 	closing chan struct{}
 
 	mu  sync.Mutex
@@ -36,7 +40,10 @@ type host struct {
 }
 
 // start starts the server for the first time.
-func (h *host) start() error {
+func (h *host) start() (err error) {
+	if h.ledger, err = openLedger(filepath.Join(h.config.Dir, "ledger.json")); err != nil {
+		return err
+	}
 	srv, err := startServer(h.config, h.gate)
 	if err != nil {
 		return err
@@ -61,18 +68,28 @@ func (h *host) stop() {
 	defer h.mu.Unlock()
 	h.srv.Shutdown()
 	h.srv.WaitForShutdown()
+	h.saveLedger()
 	h.lock.Close()
 }
 
-// supervise starts the server again when a stream has had a write error.
+func (h *host) saveLedger() {
+	if err := h.ledger.save(); err != nil {
+		h.config.Log.Error("engine: what is stored could not be noted: a loss would not be found", "dir", h.config.Dir, "err", err)
+	}
+}
+
+// supervise starts the server again when a stream has had a write error, and saves the ledger.
 func (h *host) supervise(e *Engine) {
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-tick.C:
 		case <-h.closing:
 			return
+		}
+		if n%saveEvery == 0 {
+			h.saveLedger()
 		}
 		if !e.waits() {
 			continue
@@ -180,8 +197,82 @@ func (e *Engine) recover(ctx context.Context) error {
 		if err := e.clampCursors(ctx, info.Config.Name, info.Last); err != nil {
 			return err
 		}
+		if err := e.findLost(ctx, info.Config); err != nil {
+			return err
+		}
+	}
+	e.host.saveLedger()
+	return nil
+}
+
+// findLost reports the records of a stream that the server has lost since it was stopped.
+func (e *Engine) findLost(ctx context.Context, c engine.Config) error {
+	if c.InMemory {
+		e.host.ledger.forget(c.Name)
+		return nil
+	}
+	state, err := e.view(c.Name).state(ctx)
+	if err != nil {
+		return err
+	}
+	var inner ranges
+	var tail engine.Range
+	e.host.ledger.update(c.Name, func(l *ledgerEntry) { inner, tail = l.compare(state, c.MaxPerTag > 0) })
+	for _, r := range inner {
+		e.log.Error("engine: stored records are lost: the store is damaged", "stream", c.Name, "first", r.First, "last", r.First+r.Count-1)
+	}
+	if tail.Count > 0 {
+		why := "the store is damaged"
+		if e.caps.Sync == engine.SyncInterval {
+			why = "the machine has lost power before they were synced, or the store is damaged"
+		}
+		e.log.Error("engine: the last records are lost: "+why, "stream", c.Name, "first", tail.First, "last", tail.First+tail.Count-1)
 	}
 	return nil
+}
+
+// stored notes the number of an acknowledged record.
+func (h *host) stored(name string, sequence uint64) {
+	if h != nil {
+		h.ledger.update(name, func(e *ledgerEntry) { e.Last = max(e.Last, sequence) })
+	}
+}
+
+// removing notes that a record is removed on purpose.
+func (h *host) removing(name string, sequence uint64) error {
+	if h == nil {
+		return nil
+	}
+	h.ledger.update(name, func(e *ledgerEntry) { e.Removed = e.Removed.with(ranges{{First: sequence, Count: 1}}) })
+	return h.ledger.save()
+}
+
+// purging notes that records are removed on purpose. purged says which.
+func (h *host) purging(name string) error {
+	if h == nil {
+		return nil
+	}
+	h.ledger.update(name, func(e *ledgerEntry) { e.Purging = true })
+	return h.ledger.save()
+}
+
+func (h *host) purged(name string, removed ranges) error {
+	h.ledger.update(name, func(e *ledgerEntry) { e.Removed, e.Purging = removed, false })
+	return h.ledger.save()
+}
+
+// lostOf returns the numbers of records that were found missing.
+func (h *host) lostOf(name string) ranges {
+	if h == nil {
+		return nil
+	}
+	return h.ledger.entry(name).Lost
+}
+
+func (h *host) forget(name string) {
+	if h != nil {
+		h.ledger.forget(name)
+	}
 }
 
 // recovered returns an error if the server did not recover a stream of the directory. The server itself skips it with a warning.

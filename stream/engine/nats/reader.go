@@ -28,6 +28,8 @@ type reader struct {
 	next     uint64   // lowest sequence number that was not read
 	beat     time.Duration
 
+	headersOnly bool
+
 	consumer string // "" when there is none
 	subject  string // requests go there
 	inbox    string
@@ -138,7 +140,7 @@ func (r *reader) open(ctx context.Context, stop <-chan struct{}) error {
 	name := "ferry-" + r.s.e.session + "-" + strconv.FormatUint(r.s.e.serial.Add(1), 36)
 	config := jetstream.ConsumerConfig{
 		Name: name, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next,
-		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: 2 * readWait,
+		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: 2 * readWait, HeadersOnly: r.headersOnly,
 	}
 	switch len(r.subjects) {
 	case 0:

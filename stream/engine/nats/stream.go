@@ -31,6 +31,8 @@ type stream struct {
 	ended   error // why
 	cursors map[*cursor]struct{}
 	bucket  jetstream.KeyValue // of the cursors, after its first use
+	removed ranges             // numbers that the stream had lacked when asked
+	asked   time.Time
 }
 
 var _ engine.Stream = (*stream)(nil)
@@ -161,6 +163,9 @@ func (s *stream) Get(ctx context.Context, sequence uint64) (engine.Record, error
 
 // Remove implements engine.Stream.
 func (s *stream) Remove(ctx context.Context, sequence uint64) error {
+	if err := s.e.host.removing(s.name, sequence); err != nil {
+		return err
+	}
 	in := struct {
 		Sequence uint64 `json:"seq"`
 		NoErase  bool   `json:"no_erase"` // leave the bytes to the store's compaction
@@ -189,6 +194,9 @@ func (s *stream) Purge(ctx context.Context, filter string, before uint64) (uint6
 		}
 		subjects = filterSubjects(filter)
 	}
+	if err := s.e.host.purging(s.name); err != nil {
+		return 0, err
+	}
 	var removed uint64
 	for _, subject := range subjects {
 		in := struct {
@@ -207,7 +215,19 @@ func (s *stream) Purge(ctx context.Context, filter string, before uint64) (uint6
 			return removed, streamError(err)
 		}
 	}
-	return removed, nil
+	return removed, s.purged(ctx)
+}
+
+// purged notes what the stream has removed.
+func (s *stream) purged(ctx context.Context) error {
+	if s.e.host == nil {
+		return nil
+	}
+	state, err := s.state(ctx)
+	if err != nil {
+		return err
+	}
+	return s.e.host.purged(s.name, rangesOf(state.Deleted).without(s.lost(state)))
 }
 
 // streamError returns engine.ErrNoStream for the server's error.
