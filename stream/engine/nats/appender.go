@@ -9,15 +9,16 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
-	"example.com/ferry/internal/topic"
 	"example.com/ferry/stream/engine"
 )
 
 const (
-	maxBatch      = 1000     // records of a batch; the server's default limit
-	maxBatchBytes = 4 << 20  // a larger record is stored alone
-	maxHeaders    = 60 << 10 // of a message; the server's limit is 64 KiB
-	ackTimeout    = 5 * time.Second
+	maxBatch      = 1000                   // records of a batch; the server's default limit
+	maxBatchBytes = 4 << 20                // a larger record is stored alone
+	maxHeaders    = 60 << 10               // of a message; the server's limit is 64 KiB
+	ackTimeout    = 5 * time.Second        // of an embedded server, and the longest of others
+	ackSoon       = 400 * time.Millisecond // the first of others: the message can be lost with the server that has it
+	mostConflicts = 10
 	minBackoff    = 10 * time.Millisecond
 	maxBackoff    = time.Second
 )
@@ -37,6 +38,13 @@ type appender struct {
 	serial  uint64 // of attempts
 	batches string // prefix of the ids of batches
 	limit   int    // records of the next batch: less than maxBatch after a batch was refused because of one record
+	last    uint64 // sequence number of the last record that was acknowledged, or that the stream had before
+	slow    int    // attempts in a row that were not acknowledged in time
+
+	doubtful  int  // so many of the first records may be stored
+	expecting bool // the next attempt is refused unless the stream ends with expected
+	expected  uint64
+	conflicts int // attempts in a row that were refused for that
 
 	mu      sync.Mutex
 	queue   []entry // queue[head:] is not stored yet
@@ -64,13 +72,13 @@ type call struct {
 	done    func(error)
 }
 
-func newAppender(s *stream) (*appender, error) {
+func newAppender(s *stream, last uint64) (*appender, error) {
 	a := &appender{
-		s: s, acks: make(chan *natsgo.Msg, 64), inbox: s.e.write.NewInbox() + ".", wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		headers: newHeaders(), batches: s.e.session + "-", limit: maxBatch,
+		s: s, acks: make(chan *natsgo.Msg, 2*maxBatch), inbox: s.e.write.NewInbox() + ".", wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		headers: newHeaders(), batches: s.e.session + "-", limit: maxBatch, last: last,
 	}
 	var err error
-	if a.sub, err = s.e.write.ChanSubscribe(a.inbox+"*", a.acks); err != nil {
+	if a.sub, err = s.e.write.ChanSubscribe(a.inbox+">", a.acks); err != nil {
 		return nil, err
 	}
 	go a.run()
@@ -133,37 +141,6 @@ func (a *appender) kick() {
 	}
 }
 
-// refusal says why a record can never be stored, or returns "".
-func (a *appender) refusal(r *engine.Record, subject string, c *engine.Config) string {
-	if err := topic.CheckTag(r.Tag); err != nil {
-		return err.Error()
-	}
-	if !covers(c.Tags, r.Tag) {
-		return fmt.Sprintf("tag %q is not among the tags of the stream (%q)", r.Tag, c.Tags)
-	}
-	head := len("NATS/1.0\r\n") + 200 + 3*len(r.ID) + (len(r.Extension)*4+2)/3 // at least what headers.size returns
-	if head > maxHeaders {
-		return fmt.Sprintf("its ID and extension have %d bytes, too many for the headers of a NATS message", len(r.ID)+len(r.Extension))
-	}
-	size := int64(head + len(r.Payload))
-	if most := a.s.e.payload.Load(); size > most {
-		return fmt.Sprintf("it has %d bytes with its headers, the server takes %d", size, most)
-	}
-	if c.MaxBytes > 0 && size+int64(len(subject)) > c.MaxBytes {
-		return fmt.Sprintf("it has %d bytes with its headers, the stream holds %d", size, c.MaxBytes)
-	}
-	return ""
-}
-
-func covers(filters []string, tag string) bool {
-	for _, f := range filters {
-		if topic.Match(f, tag) {
-			return true
-		}
-	}
-	return false
-}
-
 // run stores what is queued until the stream ends.
 func (a *appender) run() {
 	defer close(a.ended)
@@ -179,6 +156,16 @@ func (a *appender) run() {
 			continue
 		}
 		err := a.s.e.host.room(batch)
+		if err == nil && a.doubtful > 0 {
+			var stored int
+			if stored, err = a.settle(batch); stored > 0 {
+				a.finish(stored, "")
+				continue
+			}
+		}
+		if a.expecting && a.s.e.pipelined() {
+			batch = batch[:1] // the server checks the end of the stream for one record
+		}
 		if err == nil {
 			err = a.store(batch)
 		}
@@ -187,14 +174,22 @@ func (a *appender) run() {
 		case err == nil:
 			a.finish(len(batch), "")
 			a.limit = min(2*a.limit, maxBatch)
+			a.settled()
+			a.slow = 0
 			backoff = minBackoff
-		case errors.Is(err, errDuplicate):
-			// store has marked the records.
+		case errors.Is(err, errMarked):
+			// The next attempt is for the others.
 		case errors.As(err, &refused) && len(batch) == 1:
 			a.finish(1, string(refused))
+			a.settled()
 		case errors.As(err, &refused):
 			a.limit = len(batch) / 2 // find the record
+		case a.expecting && isConflict(err) && a.conflicts < mostConflicts:
+			a.conflicts++ // settle again
 		default:
+			if isConflict(err) {
+				a.settled() // others append all the time: the records may be stored twice
+			}
 			a.fail(err)
 			a.pause(backoff)
 			backoff = min(2*backoff, maxBackoff)

@@ -17,9 +17,9 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 var (
-	errDuplicate = errors.New("the batch has a message ID that is stored already")
-	errNoAck     = errors.New("the server has not acknowledged the records in time")
-	errCut       = errors.New("the connection was lost before the server acknowledged the records")
+	errMarked = errors.New("some of the records are stored")
+	errNoAck  = errors.New("the server has not acknowledged the records in time")
+	errCut    = errors.New("the connection was lost before the server acknowledged the records")
 )
 
 // ack is what the server sends when a message, or the last one of a batch, is stored or refused.
@@ -30,25 +30,31 @@ type ack struct {
 	Error     *jetstream.APIError `json:"error"`
 }
 
-// store sends records to the server and waits until they are stored. It returns errDuplicate if it has marked records whose IDs
-// are stored, a refusal if one of the records can never be stored, and any other error if a later attempt may succeed.
+// store sends records to the server and waits until they are stored. It returns errMarked if it has marked some that need no
+// further attempt, a refusal if one of the records can never be stored, and any other error if a later attempt may succeed.
 func (a *appender) store(batch []entry) error {
 	records := a.unique(batch)
 	if len(records) == 0 {
 		return nil
 	}
+	if len(records) > 1 && a.s.e.pipelined() {
+		return a.storeEach(records, batch)
+	}
 	cut := a.s.e.cut.wait()
 	reply := a.attempt()
-	if err := a.publish(records, reply); err != nil {
+	id := a.batches + a.s.code + strconv.FormatUint(a.serial, 36)
+	if err := a.publish(records, id, reply); err != nil {
 		if errors.Is(err, natsgo.ErrMaxPayload) {
 			return refusal("the server takes messages of at most " + strconv.FormatInt(a.s.e.write.MaxPayload(), 10) + " bytes")
 		}
 		return err
 	}
-	timeout := time.NewTimer(ackTimeout)
+	timeout := time.NewTimer(a.patience(batch))
 	defer timeout.Stop()
 	m, err := a.receive(reply, timeout.C, cut)
 	if err != nil {
+		a.slow++
+		a.doubtful = max(a.doubtful, len(batch))
 		return err
 	}
 	got, err := parseAck(m)
@@ -62,6 +68,7 @@ func (a *appender) store(batch []entry) error {
 	case len(records) > 1 && got.Count != len(records):
 		return fmt.Errorf("the server has stored %d of the %d records of a batch", got.Count, len(records))
 	}
+	a.last = max(a.last, got.Sequence)
 	a.s.e.host.stored(a.s.name, got.Sequence)
 	return nil
 }
@@ -95,15 +102,29 @@ func (a *appender) attempt() string {
 	return a.inbox + strconv.FormatUint(a.serial, 36)
 }
 
-// publish sends one record as it is, and several as an atomic batch.
-func (a *appender) publish(records []*entry, reply string) error {
-	id := a.batches + a.s.code + strconv.FormatUint(a.serial, 36)
+// patience is how long the acknowledgement of a batch may take.
+func (a *appender) patience(batch []entry) time.Duration {
+	if a.s.e.host != nil {
+		return ackTimeout // the server is there, but may be slow
+	}
+	bytes := 0
+	for i := range batch {
+		bytes += len(batch[i].record.Payload)
+	}
+	return min(ackSoon<<min(a.slow, 4)+time.Duration(bytes)*time.Microsecond/4, ackTimeout)
+}
+
+// publish sends one record as it is, and several as an atomic batch with that id.
+func (a *appender) publish(records []*entry, id, reply string) error {
 	m := natsgo.Msg{Header: a.headers.header}
 	for i, e := range records {
 		a.headers.record(&e.record)
 		last := i == len(records)-1
 		if len(records) > 1 {
 			a.headers.batch(id, i+1, last)
+		}
+		if i == 0 && a.expecting {
+			a.headers.expectLast(a.expected)
 		}
 		m.Subject, m.Data = e.subject, e.record.Payload
 		if last {
@@ -216,14 +237,8 @@ func (a *appender) markStored(batch []entry) error {
 	if len(stored) == 0 {
 		return errors.New("the server refuses a batch for a message ID that it does not have")
 	}
-	a.mu.Lock()
-	for i := a.head; i < a.head+len(batch); i++ {
-		if stored[a.queue[i].record.ID] {
-			a.queue[i].skip = true
-		}
-	}
-	a.mu.Unlock()
-	return errDuplicate
+	a.skip(batch, func(e *entry) bool { return stored[e.record.ID] })
+	return errMarked
 }
 
 func (a *appender) publishProbe(e *entry, reply string) error {

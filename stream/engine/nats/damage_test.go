@@ -68,19 +68,24 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 func damage(t *testing.T, dir string, index bool) {
 	t.Helper()
 	messages := filepath.Join(dir, "jetstream", "$G", "streams", "ferry-orders", "msgs")
-	block := filepath.Join(messages, "1.blk")
-	text, err := os.ReadFile(block)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text[len(text)/2] ^= 1
-	if err := os.WriteFile(block, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	damageFile(t, filepath.Join(messages, "1.blk"))
 	if !index {
 		if err := os.Remove(filepath.Join(messages, "index.db")); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// damageFile flips a bit in the middle.
+func damageFile(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -142,7 +142,8 @@ func (e *Engine) Open(ctx context.Context, c engine.Config) (engine.Stream, erro
 	if err := e.supported(c); err != nil {
 		return nil, err
 	}
-	if err := e.create(ctx, c); err != nil {
+	last, err := e.create(ctx, c)
+	if err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
@@ -152,8 +153,7 @@ func (e *Engine) Open(ctx context.Context, c engine.Config) (engine.Stream, erro
 	}
 	s := e.streams[c.Name]
 	if s == nil {
-		var err error
-		if s, err = newStream(e, c); err != nil {
+		if s, err = newStream(e, c, last); err != nil {
 			return nil, err
 		}
 		e.streams[c.Name] = s
@@ -162,10 +162,17 @@ func (e *Engine) Open(ctx context.Context, c engine.Config) (engine.Stream, erro
 	return s, nil
 }
 
-// create creates or changes the JetStream stream.
-func (e *Engine) create(ctx context.Context, c engine.Config) error {
+// create creates or changes the JetStream stream. It returns the sequence number of its last record.
+func (e *Engine) create(ctx context.Context, c engine.Config) (last uint64, err error) {
 	want := streamConfig(c)
-	_, err := request(ctx, e, func(ctx context.Context) (jetstream.Stream, error) {
+	end := time.Now().Add(peersWithin)
+	s, err := request(ctx, e, func(ctx context.Context) (s jetstream.Stream, err error) {
+		defer func() {
+			var api *jetstream.APIError
+			if errors.As(err, &api) && api.ErrorCode == codeNoPeers && time.Now().Before(end) {
+				err = fmt.Errorf("%w: %w", natsgo.ErrNoResponders, err) // servers may still be starting
+			}
+		}()
 		old, err := e.js.Stream(ctx, want.Name)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
@@ -191,16 +198,20 @@ func (e *Engine) create(ctx context.Context, c engine.Config) error {
 		return e.js.UpdateStream(ctx, want)
 	})
 	if err == nil {
-		return e.host.syncMeta()
+		return s.CachedInfo().State.LastSeq, e.host.syncMeta()
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == codeOverlap {
-		return e.overlap(ctx, c, err)
+		return 0, e.overlap(ctx, c, err)
 	}
-	return openError(e.caps.Name, c, err)
+	return 0, openError(e.caps.Name, c, err)
 }
 
-const codeOverlap = 10065
+const (
+	codeNoPeers = 10005 // no suitable peers for placement
+	codeOverlap = 10065
+	peersWithin = 5 * time.Second
+)
 
 // overlap names the stream that has tags of c.
 func (e *Engine) overlap(ctx context.Context, c engine.Config, err error) error {
@@ -250,6 +261,12 @@ func (e *Engine) List(ctx context.Context) ([]engine.Info, error) {
 
 // Delete implements engine.Engine.
 func (e *Engine) Delete(ctx context.Context, name string) error {
+	// If the server still removes the files of an earlier stream of that name, it keeps those of this one, and the next stream of
+	// the name would get its records.
+	e.host.awaitRemoval(ctx, streamPrefix+name)
+	if _, err := e.view(name).purge(ctx, "", 0); err != nil {
+		return err
+	}
 	_, err := request(ctx, e, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, e.js.DeleteStream(ctx, streamPrefix+name)
 	})

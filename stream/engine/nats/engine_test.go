@@ -11,9 +11,16 @@ import (
 	"example.com/ferry/stream/engine/nats"
 )
 
+// Records are stored in atomic batches with SyncAlways, and one by one with SyncInterval.
 func TestEmbedded(t *testing.T) {
+	for _, sync := range []engine.Sync{engine.SyncAlways, engine.SyncInterval} {
+		t.Run(sync.String(), func(t *testing.T) { testEmbedded(t, sync) })
+	}
+}
+
+func testEmbedded(t *testing.T, sync engine.Sync) {
 	enginetest.Run(t, func(t *testing.T) enginetest.Fixture {
-		config := nats.EmbeddedConfig{Dir: t.TempDir(), Sync: engine.SyncInterval, Log: slog.New(slog.DiscardHandler)}
+		config := nats.EmbeddedConfig{Dir: t.TempDir(), Sync: sync, Log: slog.New(slog.DiscardHandler)}
 		e := embedded(t, config)
 		f := enginetest.Fixture{Engine: e}
 		f.Restart = func(t *testing.T) engine.Engine {

@@ -34,6 +34,7 @@ type headers struct {
 	header                    natsgo.Header
 	typ, time, valid, ext, id [1]string
 	batchID, batchSeq, commit [1]string
+	expected                  [1]string
 }
 
 func newHeaders() *headers {
@@ -71,11 +72,17 @@ func (h *headers) batch(id string, number int, last bool) {
 	}
 }
 
+// expectLast has the server refuse the message unless the stream's last sequence number is last.
+func (h *headers) expectLast(last uint64) {
+	h.expected[0] = strconv.FormatUint(last, 10)
+	h.header[hdrExpectedLast] = h.expected[:]
+}
+
 // impossible has the server refuse the message after it has looked for its ID. A replicated stream checks the expected sequence
 // number after the ID, and the expected last ID too late; a stream with one copy checks them the other way round.
 func (h *headers) impossible(replicated bool) {
 	if replicated {
-		h.header[hdrExpectedLast] = []string{"9223372036854775807"}
+		h.expectLast(1<<63 - 1)
 	} else {
 		h.header[hdrExpectedLastID] = []string{"-"}
 		if h.id[0] == "-" {

@@ -37,14 +37,14 @@ type stream struct {
 
 var _ engine.Stream = (*stream)(nil)
 
-func newStream(e *Engine, c engine.Config) (*stream, error) {
+func newStream(e *Engine, c engine.Config, last uint64) (*stream, error) {
 	s := &stream{
 		e: e, name: c.Name, code: strconv.FormatUint(e.serial.Add(1), 36) + "-",
 		ending: make(chan struct{}), cursors: make(map[*cursor]struct{}),
 	}
 	s.config.Store(&c)
 	var err error
-	s.appender, err = newAppender(s)
+	s.appender, err = newAppender(s, last)
 	return s, err
 }
 
@@ -199,23 +199,29 @@ func (s *stream) Purge(ctx context.Context, filter string, before uint64) (uint6
 	}
 	var removed uint64
 	for _, subject := range subjects {
-		in := struct {
-			Subject  string `json:"filter,omitempty"`
-			Sequence uint64 `json:"seq,omitempty"`
-		}{subject, before}
-		n, err := request(ctx, s.e, func(ctx context.Context) (uint64, error) {
-			var out struct {
-				Purged uint64 `json:"purged"`
-			}
-			err := s.e.api(ctx, "$JS.API.STREAM.PURGE."+s.js(), in, &out)
-			return out.Purged, err
-		})
+		n, err := s.purge(ctx, subject, before)
 		removed += n
 		if err != nil {
-			return removed, streamError(err)
+			return removed, err
 		}
 	}
 	return removed, s.purged(ctx)
+}
+
+// purge removes the messages on a subject, or all, below a sequence number, or all.
+func (s *stream) purge(ctx context.Context, subject string, before uint64) (uint64, error) {
+	in := struct {
+		Subject  string `json:"filter,omitempty"`
+		Sequence uint64 `json:"seq,omitempty"`
+	}{subject, before}
+	n, err := request(ctx, s.e, func(ctx context.Context) (uint64, error) {
+		var out struct {
+			Purged uint64 `json:"purged"`
+		}
+		err := s.e.api(ctx, "$JS.API.STREAM.PURGE."+s.js(), in, &out)
+		return out.Purged, err
+	})
+	return n, streamError(err)
 }
 
 // purged notes what the stream has removed.
