@@ -349,9 +349,9 @@ func (m *model) end(r *rand.Rand) {
 // TestHistories: in random histories no record is lost, none is delivered after its end or to two members, the order of each key
 // holds, a record dies after the configured deliveries, and the position never passes a record that is not done.
 func TestHistories(t *testing.T) {
-	histories := 1500
+	histories := 600
 	if testing.Short() {
-		histories = 300
+		histories = 100
 	}
 	for seed := range uint64(histories) {
 		r := rand.New(rand.NewPCG(seed, 14))
