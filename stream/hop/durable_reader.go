@@ -100,8 +100,8 @@ func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 	if err != nil {
 		return err
 	}
-	r.openWindow(c)
-	for err == nil {
+	opened := r.openWindow(c)
+	for opened && err == nil {
 		err = r.readSome(ctx, c)
 		var damaged *engine.CorruptError
 		if errors.As(err, &damaged) {
@@ -110,7 +110,9 @@ func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 			err = nil
 		}
 	}
-	r.closeWindow()
+	if opened {
+		r.closeWindow()
+	}
 	closing, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if e := c.Close(closing); e != nil && !errors.Is(err, engine.ErrLost) {
@@ -133,9 +135,14 @@ func (r *durableReader) checkFilter(ctx context.Context, stream engine.Stream) e
 	return nil
 }
 
-// openWindow begins to deliver to the members.
-func (d *durable) openWindow(c engine.Cursor) {
+// openWindow begins to deliver to the members. It returns false if the members for which the cursor was opened have left. A member
+// that has joined since then gets the next window, because this one would be closed while the member holds records.
+func (d *durable) openWindow(c engine.Cursor) bool {
 	d.mu.Lock()
+	if d.ending {
+		d.mu.Unlock()
+		return false
+	}
 	d.cfg = d.stored.config()
 	d.window = delivery.New(d.windowConfig())
 	d.cursor, d.dirty, d.committed, d.starved = c, false, 0, false
@@ -144,6 +151,7 @@ func (d *durable) openWindow(c engine.Cursor) {
 		d.window.Join(m.state)
 	}
 	d.unlock(time.Now().UnixNano())
+	return true
 }
 
 func (d *durable) windowConfig() delivery.Config {
