@@ -33,8 +33,8 @@ type nodeFlags struct {
 	DataDir   string  `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
 }
 
-// dial connects to the node.
-func (n *nodeFlags) dial(ctx context.Context, e *env, name string) (*stream.Client, error) {
+// dial connects to the node. It adds to cfg what the flags say.
+func (n *nodeFlags) dial(ctx context.Context, e *env, cfg stream.Config) (*stream.Client, error) {
 	token, err := n.token()
 	if err != nil {
 		return nil, err
@@ -47,10 +47,9 @@ func (n *nodeFlags) dial(ctx context.Context, e *env, name string) (*stream.Clie
 	if e.quiet {
 		level = slog.LevelError
 	}
-	client, err := stream.Dial(ctx, n.Addr.transport.New(node.Security{Client: trust}), n.Addr.rest, &stream.Config{
-		Token: []byte(token), Name: name, DialTimeout: dialTimeout,
-		Log: slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level})),
-	})
+	cfg.Token, cfg.DialTimeout = []byte(token), dialTimeout
+	cfg.Log = slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
+	client, err := stream.Dial(ctx, n.Addr.transport.New(node.Security{Client: trust}), n.Addr.rest, &cfg)
 	if err != nil {
 		return nil, n.explain(err)
 	}

@@ -24,7 +24,11 @@ type pubCmd struct {
 	Type string      `short:"t" placeholder:"TYPE" enum:",raw,${types}" default:"" help:"The type of the messages: ${typeList}, or raw for any bytes; by default ferry guesses."`
 	Ack  bool        `help:"Wait until the node has routed all messages, and has stored those of stored streams. Fail if it drops one."`
 	Max  config.Size `default:"64MiB" placeholder:"SIZE" help:"Refuse larger messages. The default is 64MiB; the node has its own limit."`
-	Tag  string      `arg:"" help:"The tag to publish on: levels separated by slashes, as in sensors/pump-1."`
+
+	Spool    string      `placeholder:"DIR" help:"Keep each message in this directory until the node has it: also while the node is away, and after a crash of this command."`
+	SpoolMax config.Size `default:"1GiB" placeholder:"SIZE" help:"With --spool: read no more of standard input while so much is kept. The default is 1GiB."`
+
+	Tag string `arg:"" help:"The tag to publish on: levels separated by slashes, as in sensors/pump-1."`
 }
 
 // Help returns the part of ferry pub --help that is not in the grammar.
@@ -34,7 +38,10 @@ func (*pubCmd) Help() string {
 Examples:
 
     echo '{"deviceName":"pump-1","readings":[{"value":"31"}]}' | ferry pub sensors/pump-1
-    ferry pub -t cbor --ack sensors/pump-1 <event.cbor`
+    ferry pub -t cbor --ack sensors/pump-1 <event.cbor
+    tail -f orders.json | ferry pub -t json --spool ./unsent orders/new
+
+With --spool the command ends when standard input has ended and the node has all messages. Ctrl-C leaves the rest in the directory: the next ferry pub with it publishes them first. A message may be published twice after a crash; a durable stream stores it once.`
 }
 
 // Run publishes standard input.
@@ -44,16 +51,18 @@ func (c *pubCmd) Run(e *env) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	client, err := c.dial(ctx, e, "ferry pub")
+	client, queue, err := c.connect(ctx, e)
 	if err != nil {
 		return err
 	}
-	err = c.publish(ctx, e, client)
-	return errors.Join(err, client.Close()) // which names messages that may not be stored
+	err = c.publish(ctx, e, client, queue)
+	err = errors.Join(err, client.Close()) // which names messages that may not be stored
+	queue.close()
+	return err
 }
 
 // publish publishes standard input.
-func (c *pubCmd) publish(ctx context.Context, e *env, client *stream.Client) error {
+func (c *pubCmd) publish(ctx context.Context, e *env, client *stream.Client, queue *pubSpool) error {
 	source, err := client.Source(ctx, c.Tag)
 	if err != nil {
 		return err
@@ -61,10 +70,11 @@ func (c *pubCmd) publish(ctx context.Context, e *env, client *stream.Client) err
 	watched, done := context.WithCancel(ctx)
 	defer done()
 	go noteWaiting(watched, e, client)
+	defer queue.watch(e, client)()
 	var published atomic.Int64
 	finished := make(chan error, 1)
 	go func() { // a read of standard input cannot be canceled
-		finished <- c.read(e, func(t ferry.Type, payload []byte) error {
+		finished <- c.read(e, queue.messages() > 0, func(t ferry.Type, payload []byte) error {
 			published.Add(1)
 			err := source.Send(ctx, ferry.Message{Type: t, Payload: payload})
 			if err != nil {
@@ -78,8 +88,13 @@ func (c *pubCmd) publish(ctx context.Context, e *env, client *stream.Client) err
 	case <-ctx.Done():
 		err = interrupted(finished)
 	}
-	if err == nil && c.Ack {
-		err = client.Flush(ctx)
+	if err == nil && (c.Ack || queue != nil) {
+		if err = client.Flush(ctx); err != nil && ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+	}
+	if err != nil && queue != nil {
+		return queue.explain(err)
 	}
 	if n := published.Load(); err != nil && n > 0 {
 		return fmt.Errorf("%w\nmessages published before: %d", err, n)
@@ -87,8 +102,9 @@ func (c *pubCmd) publish(ctx context.Context, e *env, client *stream.Client) err
 	return err
 }
 
-// read splits standard input into messages. Without --type, a first line of JSON means that every line is a JSON message.
-func (c *pubCmd) read(e *env, send func(ferry.Type, []byte) error) error {
+// read splits standard input into messages. Without --type, a first line of JSON means that every line is a JSON message. Without any
+// message it fails, unless mayBeEmpty is set.
+func (c *pubCmd) read(e *env, mayBeEmpty bool, send func(ferry.Type, []byte) error) error {
 	r := bufio.NewReaderSize(e.stdin, 64<<10)
 	if c.Type != "" && c.Type != "json" {
 		return c.whole(e, r, send)
@@ -111,7 +127,7 @@ func (c *pubCmd) read(e *env, send func(ferry.Type, []byte) error) error {
 			}
 		}
 		if err != nil {
-			if !found {
+			if !found && !mayBeEmpty {
 				return errors.New("standard input is empty: nothing to publish")
 			}
 			return nil

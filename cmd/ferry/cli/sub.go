@@ -64,7 +64,7 @@ func (c *subCmd) Run(e *env) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	client, err := c.dial(ctx, e, "ferry sub")
+	client, err := c.dial(ctx, e, stream.Config{Name: "ferry sub"})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -51,7 +51,7 @@ _ferry() {
 		--data-dir) flags= words='' ;;
 		esac ;;
 	pub)
-		flags='--help --quiet --addr --ca --token-file --data-dir --type --ack --max'
+		flags='--help --quiet --addr --ca --token-file --data-dir --type --ack --max --spool --spool-max'
 		case $prev in
 		--addr|-a) flags= words='' ;;
 		--ca) flags= words='' ;;
@@ -59,6 +59,8 @@ _ferry() {
 		--data-dir) flags= words='' ;;
 		--type|-t) flags= words='raw cbor json y3 y3n bson msgpack protobuf' ;;
 		--max) flags= words='' ;;
+		--spool) flags= words='' ;;
+		--spool-max) flags= words='' ;;
 		esac ;;
 	sub)
 		flags='--help --quiet --addr --ca --token-file --data-dir --where --from --durable --policy --schema --message --count --output'

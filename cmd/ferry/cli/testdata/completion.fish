@@ -40,6 +40,8 @@ complete -c ferry -n '__fish_seen_subcommand_from pub' -l data-dir -r -d 'The da
 complete -c ferry -n '__fish_seen_subcommand_from pub' -s t -l type -r -f -a 'raw cbor json y3 y3n bson msgpack protobuf' -d 'The type of the messages: cbor, json, y3, y3n, bson, msgpack, protobuf, or raw for any bytes; by default ferry guesses.'
 complete -c ferry -n '__fish_seen_subcommand_from pub' -l ack -d 'Wait until the node has routed all messages, and has stored those of stored streams. Fail if it drops one.'
 complete -c ferry -n '__fish_seen_subcommand_from pub' -l max -r -d 'Refuse larger messages. The default is 64MiB; the node has its own limit.'
+complete -c ferry -n '__fish_seen_subcommand_from pub' -l spool -r -d 'Keep each message in this directory until the node has it: also while the node is away, and after a crash of this command.'
+complete -c ferry -n '__fish_seen_subcommand_from pub' -l spool-max -r -d 'With --spool: read no more of standard input while so much is kept. The default is 1GiB.'
 complete -c ferry -f -n __fish_use_subcommand -a sub -d 'Print messages as they arrive.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -s h -l help -d 'Show this help.'
 complete -c ferry -n '__fish_seen_subcommand_from sub' -s q -l quiet -d 'Print only errors on standard error, no notes.'

@@ -83,6 +83,8 @@ _ferry() {
 			'(-t --type)'{-t,--type=}'[The type of the messages, cbor, json, y3, y3n, bson, msgpack, protobuf, or raw for any bytes; by default ferry guesses.]:TYPE:(raw cbor json y3 y3n bson msgpack protobuf)' \
 			'--ack''[Wait until the node has routed all messages, and has stored those of stored streams. Fail if it drops one.]' \
 			'--max=''[Refuse larger messages. The default is 64MiB; the node has its own limit.]:SIZE:_files' \
+			'--spool=''[Keep each message in this directory until the node has it, also while the node is away, and after a crash of this command.]:DIR:_files' \
+			'--spool-max=''[With --spool, read no more of standard input while so much is kept. The default is 1GiB.]:SIZE:_files' \
 			':tag:_files'
 		;;
 	sub)
