@@ -11,6 +11,7 @@ export class Messages {
   constructor(stream) {
     this.stream = stream;
     this.page = null; // the response shown
+    this.notice = ''; // shown in place of the range until other messages are asked for
     current = this;
     $('from').value = $('tag').value = '';
     $('records').replaceChildren();
@@ -21,7 +22,7 @@ export class Messages {
   // update notes that the stream has changed: it says how many messages are newer than those shown.
   update(s) {
     this.last = s.last;
-    if (this.page && !s.records !== !this.page.messages.length && !$('tag').value) this.load({});
+    if (this.page && !s.records !== !this.page.messages.length && !$('tag').value) this.load({}, false, this.notice);
     else this.writeRange();
   }
 
@@ -41,7 +42,7 @@ export class Messages {
     }
   }
 
-  async load(query, open) {
+  async load(query, open, notice = '') {
     const parameters = new URLSearchParams({ ...query, limit: pageSize, ...($('tag').value && { filter: $('tag').value }) });
     const wanted = this.wanted = `/api/streams/${encodeURIComponent(this.stream)}/messages?${parameters}`;
     try {
@@ -55,6 +56,7 @@ export class Messages {
         if (this.page) return this.note('These are the newest messages.');
       }
       this.page = page;
+      this.notice = notice;
       this.last = page.last;
       this.write(open ? query.from : 0);
     } catch (err) {
@@ -81,10 +83,13 @@ export class Messages {
     this.button('newer', newer > 0);
     const which = list.length ? `${show(list[0].sequence, 'count')} to ${show(list[list.length - 1].sequence, 'count')}` : 'none';
     const searched = list.length ? '' : p.to >= p.from && $('tag').value ? ` with this tag among ${show(p.from, 'count')} to ${show(p.to, 'count')}` : '';
-    this.note(`Messages ${which}${searched}${newer ? `, ${show(newer, 'count')} newer` : ''}`);
+    const text = this.notice || `Messages ${which}${searched}${newer ? `, ${show(newer, 'count')} newer` : ''}`;
+    if ($('range').textContent !== text) $('range').textContent = text;
   }
 
-  note(text) { if ($('range').textContent !== text) $('range').textContent = text; }
+  note(text) {
+    this.notice = $('range').textContent = text;
+  }
 
   // replay sends dead letters back to where they come from; all of them without sequences.
   async replay(sequences) {
