@@ -170,7 +170,7 @@ func (e *Engine) create(ctx context.Context, c engine.Config) (last uint64, err 
 		defer func() {
 			var api *jetstream.APIError
 			if errors.As(err, &api) && api.ErrorCode == codeNoPeers && time.Now().Before(end) {
-				err = fmt.Errorf("%w: %w", natsgo.ErrNoResponders, err) // servers may still be starting
+				err = fmt.Errorf("%w: %s", natsgo.ErrNoResponders, api.Description) // transient: servers may still be starting
 			}
 		}()
 		old, err := e.js.Stream(ctx, want.Name)
