@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -65,11 +66,12 @@ func Mount(t testing.TB, c Config) *Disk {
 	return d
 }
 
-// SetCapacity changes the capacity. Below Used, no file can grow.
-func (d *Disk) SetCapacity(bytes int64) {
+// SetCapacity changes the capacity, and returns the one before. Below Used, no file can grow.
+func (d *Disk) SetCapacity(bytes int64) (before int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.capacity = bytes
+	before, d.capacity = d.capacity, bytes
+	return before
 }
 
 // Used returns the bytes of all files.
@@ -91,10 +93,12 @@ func (d *Disk) LosePower() (lost int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.used = 0
+	seen := map[*file]bool{} // a file may have several names
 	var walk func(*fs.Inode)
 	walk = func(n *fs.Inode) {
 		for _, child := range n.Children() {
-			if f, ok := child.Operations().(*file); ok {
+			if f, ok := child.Operations().(*file); ok && !seen[f] {
+				seen[f] = true
 				lost += f.content.losePower()
 				d.used += int64(len(f.content.data))
 			}
@@ -134,6 +138,7 @@ type dir struct {
 
 var (
 	_ fs.NodeCreater   = (*dir)(nil)
+	_ fs.NodeLinker    = (*dir)(nil)
 	_ fs.NodeMkdirer   = (*dir)(nil)
 	_ fs.NodeUnlinker  = (*dir)(nil)
 	_ fs.NodeRmdirer   = (*dir)(nil)
@@ -144,11 +149,23 @@ var (
 	_ fs.NodeFsyncer   = (*dir)(nil)
 )
 
-func (d *dir) Create(ctx context.Context, name string, flags, _ uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
-	f := &file{disk: d.disk, named: true}
+func (d *dir) Create(ctx context.Context, _ string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+	f := &file{disk: d.disk, names: 1, mode: mode, modified: time.Now()}
 	f.attr(&out.Attr)
 	n := d.NewPersistentInode(ctx, f, fs.StableAttr{Mode: syscall.S_IFREG})
 	return n, newHandle(flags), fuse.FOPEN_DIRECT_IO, 0
+}
+
+func (d *dir) Link(_ context.Context, to fs.InodeEmbedder, _ string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	f, ok := to.(*file)
+	if !ok {
+		return nil, syscall.EPERM
+	}
+	d.disk.mu.Lock()
+	defer d.disk.mu.Unlock()
+	f.names++
+	f.attr(&out.Attr)
+	return f.EmbeddedInode(), 0
 }
 
 func (d *dir) Mkdir(ctx context.Context, _ string, _ uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
@@ -180,7 +197,7 @@ func (d *dir) Rename(_ context.Context, _ string, to fs.InodeEmbedder, name stri
 	return 0
 }
 
-// remove takes the bytes of a file without a name out of used.
+// remove takes a name from a file, and the bytes of a file without a name out of used.
 func (d *Disk) remove(n *fs.Inode) {
 	if n == nil {
 		return
@@ -188,8 +205,7 @@ func (d *Disk) remove(n *fs.Inode) {
 	if f, ok := n.Operations().(*file); ok {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if f.named {
-			f.named = false
+		if f.names--; f.names == 0 {
 			d.used -= int64(len(f.content.data))
 		}
 	}

@@ -59,6 +59,17 @@ func TestPowerFailure(t *testing.T) {
 	if err := os.Rename(name("dir/temporary"), name("dir/renamed")); err != nil {
 		t.Fatal(err)
 	}
+	writeTo(t, name("dir/temporary"), 0, "linked", true)
+	if err := os.Link(name("dir/temporary"), name("linked")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(name("dir/temporary")); err != nil {
+		t.Fatal(err)
+	}
+	expectFile(t, name("linked"), "linked")
+	if info, err := os.Stat(name("linked")); err != nil || info.Mode() != 0o600 || info.Size() != 6 {
+		t.Errorf("Stat: %v, %v, want 6 bytes with mode 0600", info, err)
+	}
 	expectFile(t, name("dir/appended"), "first second")
 	expectFile(t, name("dir/both"), "SYNCnced")
 	expectFile(t, name("dir/renamed"), "unsynced")

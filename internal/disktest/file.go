@@ -16,7 +16,8 @@ type file struct {
 	fs.Inode
 	disk     *Disk
 	content  content
-	named    bool // no Remove has taken its name
+	names    int    // number of names that it has
+	mode     uint32 // permissions
 	modified time.Time
 }
 
@@ -65,7 +66,7 @@ func (f *file) Write(_ context.Context, h fs.FileHandle, p []byte, offset int64)
 // reserve counts the bytes by which the file is about to grow.
 func (f *file) reserve(size int64) syscall.Errno {
 	more := size - int64(len(f.content.data))
-	if more <= 0 || !f.named {
+	if more <= 0 || f.names == 0 {
 		return 0
 	}
 	if f.disk.used+more > f.disk.capacity {
@@ -91,7 +92,8 @@ func (f *file) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) sy
 }
 
 func (f *file) attr(out *fuse.Attr) {
-	out.Mode = syscall.S_IFREG | 0o644
+	out.Mode = syscall.S_IFREG | f.mode&0o7777
+	out.Nlink = uint32(f.names)
 	out.Size = uint64(len(f.content.data))
 	out.Blocks = (out.Size + 511) / 512
 	out.Blksize = pageSize
@@ -101,11 +103,14 @@ func (f *file) attr(out *fuse.Attr) {
 func (f *file) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
+	if mode, ok := in.GetMode(); ok {
+		f.mode = mode
+	}
 	if size, ok := in.GetSize(); ok {
 		if errno := f.reserve(int64(size)); errno != 0 {
 			return errno
 		}
-		if f.named {
+		if f.names > 0 {
 			f.disk.used -= max(0, int64(len(f.content.data))-int64(size))
 		}
 		f.content.resize(int(size))
