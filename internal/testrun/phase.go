@@ -10,6 +10,7 @@ var programPackages = []string{
 	"example.com/ferry/examples",
 	"example.com/ferry/node",
 	"example.com/ferry/proxy/interop",
+	"example.com/ferry/stream/proof",
 }
 
 // startsPrograms reports whether the package with an import path is tested in the second phase.
