@@ -112,10 +112,8 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	if err := p.spend(end, last); err != nil {
 		return 0, err
 	}
-	if st != nil {
-		r.store(st, p, end)
-	}
-	r.route(p, batch[:end], n, shared)
+	stored := st != nil && r.store(st, p, end)
+	r.route(p, batch[:end], n, stored, shared)
 	p.returnHalf()
 	return end, nil
 }
@@ -164,13 +162,15 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 	return nil
 }
 
-// route delivers a run of n frames to the targets in the route of its tag.
-func (r *receiver) route(p *publisher, run []byte, n int, shared *bufpool.Buf) {
+// route delivers a run of n frames to the targets in the route of its tag. A run that the engine stores is not lost without a target.
+func (r *receiver) route(p *publisher, run []byte, n int, stored bool, shared *bufpool.Buf) {
 	b := r.session.broker
 	p.tag.in.add(n, len(run))
 	rt := b.routeOf(p.tag)
 	if len(rt.ungrouped)+len(rt.groups) == 0 {
-		b.dropped[dropUnobserved].Add(uint64(n))
+		if !stored {
+			b.dropped[dropUnobserved].Add(uint64(n))
+		}
 		return
 	}
 	r.evaluate(rt, run, n)

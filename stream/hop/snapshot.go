@@ -31,7 +31,7 @@ const (
 	dropInvalid               // the payload is invalid for its type
 	dropSubscriberGone        // the subscriber left while messages for it were queued
 	dropNoAddressee           // the addressed source is not connected, or does not subscribe to the message
-	dropUnobserved            // no subscription matches the tag
+	dropUnobserved            // no subscription matches the tag, and no stream stores it
 	dropForbidden             // the publisher's grant for the tag was taken away while it was connected
 	dropReasons
 )

@@ -67,20 +67,21 @@ func valueAt(f format.Format, payload []byte, p field.Path) []byte {
 	return payload[s.Off:s.End]
 }
 
-// store appends the run in r.records, whose frames have that many bytes, to the stream.
-func (r *receiver) store(st *storedStream, p *publisher, bytes int) {
+// store appends the run in r.records, whose frames have that many bytes, to the stream. It returns false if the stream drops the run.
+func (r *receiver) store(st *storedStream, p *publisher, bytes int) bool {
 	n := len(r.records.list)
 	if st.config().AtLeastOnce {
 		p.append(st, r.records.list, bytes, r.confirmations)
-		return
+		return true
 	}
 	if st.pending.Load() >= int64(st.bound) {
 		st.dropped.Add(uint64(n))
-		return
+		return false
 	}
 	st.begin(p.tag, n, bytes)
 	tag := p.tag
 	st.config().Stream.Append(r.records.list, func(err error) { _, _ = st.end(tag, n, bytes, err) })
+	return true
 }
 
 // begin counts an append of n messages.

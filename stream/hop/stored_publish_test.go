@@ -40,6 +40,21 @@ func TestStoredCredit(t *testing.T) {
 	}
 }
 
+// TestStoredIsNotUnobserved: a message without a subscriber counts as dropped only if no stream stores it.
+func TestStoredIsNotUnobserved(t *testing.T) {
+	s := openStream(t, newEngine(t), "orders", "orders/#")
+	b, addr := serve(t, hop.Config{Stored: []hop.Stored{s}})
+	p := greet2(t, addr)
+	p.publish(p.tag("orders/1"), "a", "b")
+	p.publish(p.tag("events/1"), "c")
+	eventually(t, "all messages are routed", func() bool {
+		return b.Snapshot().Dropped["unobserved"] > 0 && streamStats(t, b, "orders").Stored.Messages == 2
+	})
+	if n := b.Snapshot().Dropped["unobserved"]; n != 1 {
+		t.Errorf("%d messages count as unobserved, want the one that is not stored", n)
+	}
+}
+
 // TestStoredRecord: a record has what the publisher says, except the entries that only nodes write.
 func TestStoredRecord(t *testing.T) {
 	s := openStream(t, newEngine(t), "orders", "orders/#")
