@@ -3,10 +3,12 @@ package nats
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -52,11 +54,17 @@ func (a *appender) settled() { a.doubtful, a.expecting, a.conflicts = 0, false, 
 func (a *appender) search(ctx context.Context, queue []entry, from, to uint64) (stored int, err error) {
 	r := reader{s: a.s, beat: beatExternal, next: from}
 	defer r.close()
-	for r.next <= to {
-		m, _, err := r.receive(ctx, true, a.s.ending)
+	for pending := uint64(0); r.next <= to; {
+		if pending == 0 { // the reader would wait for records that were removed
+			if more, err := a.s.hasFrom(ctx, r.next); err != nil || !more {
+				return stored, err
+			}
+		}
+		m, at, err := r.receive(ctx, true, a.s.ending)
 		if err != nil {
 			return 0, err
 		}
+		pending = at.pending
 		for stored < len(queue) && queue[stored].skip {
 			stored++
 		}
@@ -70,6 +78,22 @@ func (a *appender) search(ctx context.Context, queue []entry, from, to uint64) (
 func (e *entry) is(m *natsgo.Msg) bool {
 	return m.Subject == e.subject && first(m.Header, hdrTime) == strconv.FormatInt(e.record.Time, 10) && bytes.Equal(m.Data, e.record.Payload)
 }
+
+// hasFrom reports whether the stream has a record with that sequence number or a greater one, as its leader knows.
+func (s *stream) hasFrom(ctx context.Context, sequence uint64) (bool, error) {
+	in := struct {
+		Sequence uint64 `json:"seq"`
+		Next     string `json:"next_by_subj"`
+	}{sequence, ">"}
+	err := s.e.api(ctx, "$JS.API.STREAM.MSG.GET."+s.js(), in, nil)
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == codeNoMessage {
+		return false, nil
+	}
+	return err == nil, streamError(err)
+}
+
+const codeNoMessage = 10037
 
 // endState returns where the stream ends, as its leader knows.
 func (s *stream) endState(ctx context.Context) (jsState, error) {
