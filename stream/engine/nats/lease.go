@@ -66,6 +66,7 @@ type lease struct {
 	// The fields of the goroutine, which begins when hold returns.
 	entry    cursorEntry
 	revision uint64
+	renewed  time.Time // when the last successful write began: others may have seen its revision since then
 
 	mu      sync.Mutex
 	next    *engine.Position // committed and not written
@@ -105,14 +106,15 @@ func (s *stream) hold(ctx context.Context, c engine.CursorConfig, lost func(erro
 			}
 			old.Session, old.Holder, old.Term = l.session, c.Holder, old.Term+1
 			l.entry, l.revision = old, revision
+			s.e.sessions.Store(l.session, l) // before others can see the entry
 			ok, err := l.write(ctx)
-			if err != nil {
-				return nil, err
-			}
 			if ok {
-				s.e.sessions.Store(l.session, l)
 				go l.run()
 				return l, nil
+			}
+			s.e.sessions.Delete(l.session)
+			if err != nil {
+				return nil, err
 			}
 			continue
 		}
@@ -190,7 +192,9 @@ func (l *lease) write(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	var began time.Time
 	revision, err := request(ctx, l.s.e, func(ctx context.Context) (uint64, error) {
+		began = time.Now()
 		if l.revision == 0 {
 			return l.kv.Create(ctx, l.name, value)
 		}
@@ -214,7 +218,7 @@ func (l *lease) write(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l.revision = revision
+	l.revision, l.renewed = revision, began
 	return true, nil
 }
 
@@ -262,7 +266,6 @@ func (l *lease) run() {
 	if l.s.e.exclusive {
 		timer.Stop() // it runs after a failed write only
 	}
-	renewed := time.Now()
 	for {
 		select {
 		case <-l.wake:
@@ -279,7 +282,7 @@ func (l *lease) run() {
 			l.free(ctx)
 			return
 		}
-		attempt, cancel := context.WithTimeout(context.Background(), renewWithin)
+		attempt, cancel := context.WithTimeout(context.Background(), l.within())
 		ok, err := false, l.s.e.host.roomForPosition()
 		if err == nil {
 			ok, err = l.write(attempt)
@@ -287,17 +290,25 @@ func (l *lease) run() {
 		cancel()
 		switch {
 		case ok:
-			renewed = time.Now()
 			if !l.s.e.exclusive {
 				timer.Reset(renewEvery)
 			}
-		case err == nil, !l.s.e.exclusive && time.Since(renewed) > loseAfter:
+		case err == nil, !l.s.e.exclusive && time.Since(l.renewed) >= loseAfter:
 			l.lost(engine.ErrLost)
 			return
 		default:
 			timer.Reset(lookEvery)
 		}
 	}
+}
+
+// within is how long the next attempt may take. It ends before another process can take the cursor. A process that was stopped for
+// longer makes a short one: if it succeeds, no other holds the cursor.
+func (l *lease) within() time.Duration {
+	if l.s.e.exclusive {
+		return renewWithin
+	}
+	return min(renewWithin, max(time.Until(l.renewed.Add(loseAfter)), lookEvery))
 }
 
 // free writes the last position without a session.
