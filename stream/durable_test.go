@@ -328,6 +328,30 @@ func TestCloseAcknowledges(t *testing.T) {
 	}
 }
 
+// TestCloseIsBounded: Close ends the wait of a durable's handler for a storage that takes nothing.
+func TestCloseIsBounded(t *testing.T) {
+	s := newScript(t)
+	src := s.source("bills", true)
+	sent := make(chan error, 1)
+	s.start(durable(stream.Sink(func(context.Context, *ferry.Message) error {
+		err := src.SendStored(context.Background(), payload("bill"))
+		sent <- err
+		return err
+	})))
+	s.deliver(message{sequence: 1})
+	s.pubs("bill")
+	closed := make(chan error, 1)
+	go func() { closed <- s.client.Close() }()
+	select {
+	case <-closed:
+	case <-time.After(30 * time.Second):
+		t.Fatal("Close has not returned after 30 s")
+	}
+	if err := <-sent; !errors.Is(err, stream.ErrClosed) {
+		t.Errorf("SendStored: got %v, want ErrClosed", err)
+	}
+}
+
 // TestReaderGoesOn: a function without a durable acknowledges nothing, returns credit, and goes on behind what it has received.
 func TestReaderGoesOn(t *testing.T) {
 	s := newScript(t)

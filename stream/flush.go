@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"example.com/ferry/internal/peer"
@@ -78,9 +79,10 @@ func (c *Client) whyNotConfirmed(positions map[*Source]uint64, err error) error 
 // closeWait bounds how long Close waits for the node.
 const closeWait = 2 * time.Second
 
-// Close stops the functions and closes the connection. Before that it waits until the node has confirmed all messages
-// sent, for at most two seconds. The error says how many messages on stored tags were not confirmed; they may be stored.
-// Messages in Config.Spool stay there, which is no error.
+// Close stops the functions and closes the connection. Before that it waits, for at most two seconds, until handlers of durables
+// have returned, and then, for at most two seconds, until the node has confirmed all messages sent. The error says how many messages
+// on stored tags were not confirmed; they may be stored. Messages in Config.Spool stay there, which is no error. When Close
+// returns, no handler is running.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	running := make([]*Running, 0, len(c.running))
@@ -91,8 +93,10 @@ func (c *Client) Close() error {
 	}
 	c.mu.Unlock()
 	c.cancel()
-	for _, r := range running {
-		r.stop(ErrClosed) // what it has handled is acknowledged before the connection ends
+	stopped := stopAll(running) // what they have handled is acknowledged before the connection ends
+	select {
+	case <-stopped:
+	case <-time.After(closeWait): // a handler may wait for what only the end of the connection ends
 	}
 	c.spooler.finish(closeWait)
 	c.mu.Lock()
@@ -102,6 +106,7 @@ func (c *Client) Close() error {
 		cn.close(closeWait)
 	}
 	<-c.ended
+	<-stopped
 	c.spooler.finish(0)
 	c.mu.Lock()
 	left, served, made := c.running, c.served, c.made
@@ -119,4 +124,18 @@ func (c *Client) Close() error {
 		return fmt.Errorf("stream: closed before the node has confirmed %d messages", n)
 	}
 	return nil
+}
+
+// stopAll stops functions at the same time. The channel is closed when all have ended.
+func stopAll(running []*Running) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		var all sync.WaitGroup
+		for _, r := range running {
+			all.Go(func() { r.stop(ErrClosed) })
+		}
+		all.Wait()
+	}()
+	return ended
 }
