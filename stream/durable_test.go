@@ -426,6 +426,22 @@ func TestMalformedStoredPub(t *testing.T) {
 	}
 }
 
+// TestMessageBeforeAMalformedOne: a function without a durable handles what came before a protocol error, because it goes on behind it.
+func TestMessageBeforeAMalformedOne(t *testing.T) {
+	s := newScript(t)
+	got := newCollector()
+	s.start(stream.Function{Observe: []string{"orders/#"}, From: stream.FromFirst(), Concurrency: 1, Handler: got})
+	s.node.write(append(message{sequence: 41}.frame(), native.AppendPub(nil, native.PubHeader{Tag: 1}, nil)...))
+	s.node.expect(native.Goaway)
+	s.lose()
+	if sub := s.subscribed(0); sub.Value != 42 {
+		t.Errorf("after the protocol error: got %+v, want a SUB from 42", sub)
+	}
+	if got := got.await(t, 1); !same(got, []string{"41"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestFunctionsThatReadStreamsAreChecked(t *testing.T) {
 	s := newScript(t)
 	for want, change := range map[string]func(*stream.Function){

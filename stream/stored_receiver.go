@@ -11,7 +11,8 @@ import (
 // shardSeed makes the shards of keys hard to guess.
 var shardSeed = maphash.MakeSeed()
 
-// storedPubs adds the first PUBs of batch whose keys share an inbox to that inbox. It returns their length.
+// storedPubs adds the first PUBs of batch whose keys share an inbox to that inbox. It returns their length. A malformed PUB is an
+// error of the call that begins with it, so that those before it are handled.
 func (r *receiver) storedPubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	member := r.selected.memberOn(r.conn)
 	if member == nil {
@@ -24,12 +25,12 @@ func (r *receiver) storedPubs(batch []byte, shared *bufpool.Buf) (int, error) {
 		if f.Kind() != native.Pub {
 			break
 		}
-		if f.Tag() != native.ByName {
-			return 0, &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("PUB on tag number %d for a stored subscription", f.Tag())}
-		}
-		s, err := native.ParseStored(f)
-		if err != nil {
+		s, err := parseStored(f)
+		if err != nil && n == 0 {
 			return 0, err
+		}
+		if err != nil {
+			break
 		}
 		at := shardOf(s, uint32(r.selected.pool.concurrency))
 		if n > 0 && at != shard {
@@ -43,6 +44,13 @@ func (r *receiver) storedPubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	member.received(n)
 	r.selected.inbox(shard).pushStored(member, batch[:end], shared)
 	return end, nil
+}
+
+func parseStored(f native.Frame) (native.StoredPub, error) {
+	if f.Tag() != native.ByName {
+		return native.StoredPub{}, &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("PUB on tag number %d for a stored subscription", f.Tag())}
+	}
+	return native.ParseStored(f)
 }
 
 // shardOf returns the inbox of a message. Messages with one key share it.
