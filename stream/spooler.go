@@ -214,9 +214,9 @@ func (d *spooler) send(ctx context.Context, cn *conn, sent func(index uint64)) e
 	}
 }
 
-// sendOne sends m over cn.
+// sendOne sends m over cn. It drops what store refuses: another program, or a connection to another node, may have let it in.
 func (d *spooler) sendOne(ctx context.Context, cn *conn, m *ferry.Message) error {
-	if err := cn.checkSize(m); err != nil {
+	if err := errors.Join(topic.CheckTag(m.Tag), checkKey(m.Tag, m), cn.checkSize(m)); err != nil {
 		d.drop(m, err)
 		return nil
 	}

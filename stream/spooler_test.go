@@ -228,6 +228,36 @@ func TestSpoolRefuses(t *testing.T) {
 	}
 }
 
+// TestSpoolWithForeignMessages: what another program has appended to the spool, and no node takes, does not hold up the rest.
+func TestSpoolWithForeignMessages(t *testing.T) {
+	network := memory.New(nil)
+	s := openSpool(t, spool.Config{Dir: t.TempDir()})
+	for _, m := range []ferry.Message{
+		{Tag: "orders/1", ID: strings.Repeat("x", 200)},
+		{Tag: "orders/1", Key: bytes.Repeat([]byte("x"), 300)},
+		{Tag: "orders/+"},
+		{Tag: "orders/1", Payload: []byte("0")},
+	} {
+		if _, err := s.Append(t.Context(), &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	orders := storedStream(t)
+	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+	c := dialSpooled(t, network, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := c.Flush(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("Flush: got %v, want an error that names the dropped messages", err)
+	}
+	if v := c.Stats(); v.SpoolDropped != 3 {
+		t.Errorf("got %+v, want three messages dropped", v)
+	}
+	if got := stored(t, orders); !same(got, numbered(1)) {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestSpoolHeldUp: while the node refuses a tag, its messages and those behind them stay in the spool.
 func TestSpoolHeldUp(t *testing.T) {
 	network := memory.New(nil)
