@@ -89,6 +89,10 @@ func (u *unstored) requeue(cn *conn, unsent *peer.Queue) {
 	u.sent.Clear(again)
 	if unsent != nil {
 		u.messages += unsent.Count()
+		waiters := u.waiters.All() // for messages of the backlog, because sent is empty: the tag is not stored
+		for i := range waiters {
+			waiters[i].position += uint64(unsent.Bytes())
+		}
 		unsent.Clear(again)
 	}
 	u.backlog.Clear(again)
